@@ -1,0 +1,98 @@
+# Helpers of this project: libraries, tools and unit tests with the same
+# warnings, precompiled headers and way to link LLVM.
+
+add_library(fa_options INTERFACE)
+target_compile_options(fa_options INTERFACE
+  -fPIC -Wall -Wextra -Werror -Wno-unused-parameter -fno-exceptions)
+# Our own code keeps its assertions in every build: LLVM's packages have none,
+# so a wrong cast is found here or not at all.
+target_compile_options(fa_options INTERFACE -UNDEBUG)
+if(NOT LLVM_ENABLE_RTTI)
+  target_compile_options(fa_options INTERFACE -fno-rtti)
+endif()
+if(FA_SANITIZE)
+  target_compile_options(fa_options INTERFACE
+    -fsanitize=${FA_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all -fno-sanitize=vptr)
+  target_link_options(fa_options INTERFACE -fsanitize=${FA_SANITIZE})
+endif()
+if(FA_COVERAGE)
+  target_compile_options(fa_options INTERFACE
+    -fprofile-instr-generate -fcoverage-mapping)
+  target_link_options(fa_options INTERFACE -fprofile-instr-generate)
+endif()
+
+# Components are named as LLVM names them (MLIRIR, LLVMSupport). Linked shared,
+# each of them is part of one of two libraries.
+function(fa_resolve_libs out)
+  set(result)
+  foreach(lib ${ARGN})
+    if(FA_LINK_LLVM STREQUAL "shared" AND lib MATCHES "^MLIR")
+      list(APPEND result MLIR LLVM)
+    elseif(FA_LINK_LLVM STREQUAL "shared" AND lib MATCHES "^LLVM")
+      list(APPEND result LLVM)
+    else()
+      list(APPEND result ${lib})
+    endif()
+  endforeach()
+  set(${out} ${result} PARENT_SCOPE)
+endfunction()
+
+# One precompiled header for code on LLVM alone, one for code on MLIR.
+function(fa_use_pch target kind)
+  set(owner fa_pch_${kind})
+  if(NOT TARGET ${owner})
+    file(WRITE ${CMAKE_BINARY_DIR}/pch/${kind}.cpp "")
+    add_library(${owner} STATIC ${CMAKE_BINARY_DIR}/pch/${kind}.cpp)
+    target_link_libraries(${owner} PRIVATE fa_options)
+    target_precompile_headers(${owner} PRIVATE
+      ${PROJECT_SOURCE_DIR}/cmake/pch_${kind}.h)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()
+
+macro(fa_parse_arguments)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK_LIBS" ${ARGN})
+  fa_resolve_libs(ARG_LIBS ${ARG_LINK_LIBS})
+endmacro()
+
+macro(fa_finish_target target kind)
+  target_link_libraries(${target} PRIVATE fa_options)
+  target_link_libraries(${target} ${ARG_LIBS})
+  if(ARG_DEPENDS)
+    add_dependencies(${target} ${ARG_DEPENDS})
+  endif()
+  fa_use_pch(${target} ${kind})
+endmacro()
+
+# fa_add_library(name sources... LINK_LIBS PUBLIC libs...): a static library.
+function(fa_add_library name)
+  fa_parse_arguments(${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  fa_finish_target(${name} llvm)
+endfunction()
+
+# The same for code on MLIR.
+function(fa_add_mlir_library name)
+  fa_parse_arguments(${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  fa_finish_target(${name} mlir)
+endfunction()
+
+# fa_add_tool(name sources... LINK_LIBS PRIVATE libs...): a program in bin/.
+function(fa_add_tool name)
+  fa_parse_arguments(${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  fa_finish_target(${name} mlir)
+endfunction()
+
+# fa_add_unittest(name sources... LINK_LIBS PRIVATE libs...): a GoogleTest
+# program in test/unit, which lit finds by its name's ending "Tests".
+function(fa_add_unittest name)
+  fa_parse_arguments(${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  list(APPEND ARG_LIBS GTest::gtest GTest::gtest_main)
+  fa_finish_target(${name} mlir)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
+endfunction()

@@ -1,0 +1,31 @@
+//===- Tile.h - the tile dialect ------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILE_TILE_H
+#define TILE_TILE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "Tile/TileDialect.h.inc"
+#include "Tile/TileEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "Tile/TileAttributes.h.inc"
+
+#define GET_OP_CLASSES
+#include "Tile/TileOps.h.inc"
+
+#endif // TILE_TILE_H

@@ -1,0 +1,158 @@
+//===- TileAttentionOps.cpp - attention and its online form ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileVerify.h"
+
+using namespace mlir;
+using namespace fa::tile;
+
+//===----------------------------------------------------------------------===//
+// What attention and online attention have in common
+//===----------------------------------------------------------------------===//
+
+/// Checks one region: empty, or a block of `leading` arguments followed by the
+/// captures, which yields one value of type `yielded`.
+static LogicalResult verifyElementRegion(Operation *op, Region &region,
+                                         StringRef name,
+                                         ArrayRef<Type> leading,
+                                         TypeRange captures, Type yielded) {
+  if (region.empty())
+    return success();
+  SmallVector<Type> expected(leading);
+  llvm::append_range(expected, captures);
+  Block &block = region.front();
+  if (TypeRange(expected) != block.getArgumentTypes())
+    return op->emitOpError() << "expects the " << name
+                             << " region to take (" << TypeRange(expected)
+                             << "), found (" << block.getArgumentTypes()
+                             << ")";
+  auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
+  if (!yield)
+    return op->emitOpError() << "expects the " << name
+                             << " region to end with tile.yield";
+  if (yield.getValue().getType() != yielded)
+    return yield.emitOpError() << "expects " << yielded << " in the " << name
+                               << " region, found "
+                               << yield.getValue().getType();
+  return success();
+}
+
+template <typename OpT> static LogicalResult verifyElementRegions(OpT op) {
+  Builder b(op.getContext());
+  Type index = b.getIndexType();
+  TypeRange captures = op.getCaptures().getTypes();
+  if (failed(verifyElementRegion(op, op.getScore(), "score",
+                                 {b.getF32Type(), index, index, index, index},
+                                 captures, b.getF32Type())))
+    return failure();
+  return verifyElementRegion(op, op.getMask(), "mask",
+                             {index, index, index, index}, captures,
+                             b.getI1Type());
+}
+
+/// Checks the shapes of q [b, hq, sq, d], k [b, hkv, sk, d], v [b, hkv, sk, dv].
+static LogicalResult verifyQKV(Operation *op, RankedTensorType q,
+                               RankedTensorType k, RankedTensorType v) {
+  auto check = [&](RankedTensorType type, StringRef name) -> LogicalResult {
+    if (type.getRank() != 4)
+      return op->emitOpError() << "expects " << name
+                               << " of rank 4 [batch, head, sequence, dim], "
+                               << "found " << type;
+    if (!isa<FloatType>(type.getElementType()))
+      return op->emitOpError()
+             << "expects float elements in " << name << ", found " << type;
+    return success();
+  };
+  if (failed(check(q, "q")) || failed(check(k, "k")) || failed(check(v, "v")))
+    return failure();
+  if (q.getElementType() != k.getElementType())
+    return op->emitOpError("expects q and k of one element type, found ")
+           << q << " and " << k;
+  if (!sameSize(q.getDimSize(3), k.getDimSize(3)))
+    return op->emitOpError("expects q and k of one head dim, found ")
+           << q.getDimSize(3) << " and " << k.getDimSize(3);
+  if (!sameSize(q.getDimSize(0), k.getDimSize(0)) ||
+      !sameSize(q.getDimSize(0), v.getDimSize(0)))
+    return op->emitOpError("expects q, k and v of one batch size, found ")
+           << q << ", " << k << " and " << v;
+  if (!sameSize(k.getDimSize(1), v.getDimSize(1)) ||
+      !sameSize(k.getDimSize(2), v.getDimSize(2)))
+    return op->emitOpError("expects k and v of one number of heads and one "
+                           "length, found ")
+           << k << " and " << v;
+  int64_t hq = q.getDimSize(1), hkv = k.getDimSize(1);
+  if (!ShapedType::isDynamic(hq) && !ShapedType::isDynamic(hkv) &&
+      (hkv == 0 ? hq != 0 : hq % hkv != 0))
+    return op->emitOpError("expects the number of query heads to be a multiple "
+                           "of that of KV heads, found ")
+           << hq << " and " << hkv;
+  return success();
+}
+
+template <typename OpT> static RankedTensorType typeOf(OpT value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionOp, OnlineAttentionOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionOp::verify() {
+  RankedTensorType q = typeOf(getQ()), v = typeOf(getV());
+  if (failed(verifyQKV(*this, q, typeOf(getK()), v)))
+    return failure();
+  SmallVector<int64_t> sizes(q.getShape().drop_back());
+  Type f32 = Float32Type::get(getContext());
+  if (getLse() &&
+      failed(verifyResult(*this, typeOf(getLse()), sizes, f32)))
+    return failure();
+  sizes.push_back(v.getDimSize(3));
+  RankedTensorType output = typeOf(getOutput());
+  if (!isa<FloatType>(output.getElementType()))
+    return emitOpError("expects a float output, found ") << output;
+  if (failed(verifyResult(*this, output, sizes, output.getElementType())))
+    return failure();
+  return verifyElementRegions(*this);
+}
+
+LogicalResult OnlineAttentionOp::verify() {
+  RankedTensorType q = typeOf(getQ()), v = typeOf(getV());
+  if (failed(verifyQKV(*this, q, typeOf(getK()), v)))
+    return failure();
+  SmallVector<int64_t> sizes(q.getShape().drop_back());
+  Type f32 = Float32Type::get(getContext());
+  if (failed(verifyResult(*this, typeOf(getMax()), sizes, f32)) ||
+      failed(verifyResult(*this, typeOf(getSum()), sizes, f32)))
+    return failure();
+  sizes.push_back(v.getDimSize(3));
+  if (failed(verifyResult(*this, typeOf(getAcc()), sizes, f32)))
+    return failure();
+  return verifyElementRegions(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// OnlineSoftmaxOp, OnlineFinalizeOp
+//===----------------------------------------------------------------------===//
+
+/// Checks that `rows` holds one f32 for each row of `tile` [.., m, n].
+static LogicalResult verifyRowState(Operation *op, RankedTensorType tile,
+                                    RankedTensorType rows) {
+  Type f32 = Float32Type::get(op->getContext());
+  if (tile.getElementType() != f32)
+    return op->emitOpError("expects f32 elements, found ") << tile;
+  if (tile.getRank() < 2)
+    return op->emitOpError("expects a rank of at least 2, found ") << tile;
+  return verifyResult(op, rows, llvm::to_vector(tile.getShape().drop_back()),
+                      f32);
+}
+
+LogicalResult OnlineSoftmaxOp::verify() {
+  return verifyRowState(*this, typeOf(getScores()), typeOf(getMax()));
+}
+
+LogicalResult OnlineFinalizeOp::verify() {
+  return verifyRowState(*this, typeOf(getAcc()), typeOf(getMax()));
+}

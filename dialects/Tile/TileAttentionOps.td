@@ -1,0 +1,148 @@
+//===- TileAttentionOps.td - attention and its online form ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILE_ATTENTION_OPS_TD
+#define TILE_ATTENTION_OPS_TD
+
+include "TileDialect.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
+  let summary = "softmax(mod(scale · Q Kᵀ), masked) V";
+  let description = [{
+    For batch b, query head h and query i, with g = hq / hkv:
+
+    ```
+    s_j = score(scale · Σ_d q[b,h,i,d] · k[b,h/g,j,d], b, h, i, j)   in f32
+    p   = softmax of s over the j that mask(b, h, i, j) lets pass
+    o[b,h,i,:] = Σ_j P_j · v[b,h/g,j,:]   P = p rounded to V's type
+    lse[b,h,i] = ln Σ_j exp(s_j)          over the same j
+    ```
+    A row without any such j gives o = 0 and lse = −inf. `score` may be empty
+    (identity) and so may `mask` (nothing is masked). What the regions need
+    from outside comes in as `captures`, tensors or scalars, which are the last
+    arguments of both regions; in a region a captured tensor is read by
+    `tensor.extract`.
+
+    Shapes: q `[b, hq, sq, d]`, k `[b, hkv, sk, d]`, v `[b, hkv, sk, dv]`,
+    o `[b, hq, sq, dv]`, lse `[b, hq, sq]` in f32; hq a multiple of hkv.
+
+    ```mlir
+    %o = tile.attention %q, %k, %v scale %scale captures(%off)
+        : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>,
+          (index) -> tensor<?x?x?x64xf16>
+    score {}
+    mask {
+    ^bb0(%b: index, %h: index, %i: index, %j: index, %o_: index):
+      %lim = arith.addi %i, %o_ : index
+      %m = arith.cmpi sle, %j, %lim : index
+      tile.yield %m : i1
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
+      AnyRankedTensor:$v, F32:$scale, Variadic<AnyType>:$captures);
+  let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
+  let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `scale` $scale (`captures` `(` $captures^ `)`)?
+    attr-dict `:` type($q) `,` type($k) `,` type($v) `,` `(` type($captures) `)`
+    `->` type($output) (`lse` type($lse)^)? `score` $score `mask` $mask
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
+    IsolatedFromAbove]> {
+  let summary = "attention with running state over part of the keys";
+  let description = [{
+    `tile.attention` with the running state of online softmax (Milakov and
+    Gimelshein, arXiv 1805.02867; Dao et al., arXiv 2205.14135) made explicit:
+    `acc[b,h,i,:] = Σ_j exp(s_j − max) · v_j`, `max = max_j s_j`,
+    `sum = Σ_j exp(s_j − max)`, natural base, all f32. The operation continues
+    the state that it is given over all keys of k and v, so any split of the KV
+    axis is legal; `tile.online_finalize` turns a state into attention.
+
+    The regions and captures are those of `tile.attention`.
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
+      AnyRankedTensor:$v, F32:$scale, AnyRankedTensor:$acc,
+      AnyRankedTensor:$max, AnyRankedTensor:$sum, Variadic<AnyType>:$captures);
+  let results = (outs AnyRankedTensor:$acc_out, AnyRankedTensor:$max_out,
+      AnyRankedTensor:$sum_out);
+  let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `scale` $scale `state` `(` $acc `,` $max `,` $sum `)`
+    (`captures` `(` $captures^ `)`)? attr-dict
+    `:` type($q) `,` type($k) `,` type($v) `,` `(` type($captures) `)`
+    `->` custom<StateTypes>(type($acc), type($max), type($sum),
+                            type($acc_out), type($max_out), type($sum_out))
+    `score` $score `mask` $mask
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_OnlineSoftmaxOp : Tile_Op<"online_softmax", [Pure,
+    AllTypesMatch<["max", "sum", "max_out", "sum_out", "alpha"]>,
+    AllTypesMatch<["scores", "p"]>]> {
+  let summary = "one step of online softmax on a tile of scores";
+  let description = [{
+    With `s = scores`, rows i:
+
+    ```
+    max_out_i = max(max_i, max_j s_ij)
+    p_ij      = exp(s_ij − max_out_i)         0 where s_ij = −inf
+    alpha_i   = exp(max_i − max_out_i)        1 while max_out_i = −inf
+    sum_out_i = alpha_i · sum_i + Σ_j p_ij
+    ```
+    Natural base; that the machine computes exp2 is the lowering's business,
+    and so is −inf: `−inf − (−inf)` never arises. A NaN score reaches its p and
+    its sum. The caller rescales its accumulator by `alpha`.
+
+    ```mlir
+    %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %l
+      : tensor<64x128xf32>, tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$scores, AnyRankedTensor:$max,
+      AnyRankedTensor:$sum);
+  let results = (outs AnyRankedTensor:$p, AnyRankedTensor:$alpha,
+      AnyRankedTensor:$max_out, AnyRankedTensor:$sum_out);
+  let assemblyFormat =
+      "$scores `,` $max `,` $sum attr-dict `:` type($scores) `,` type($max)";
+  let hasVerifier = 1;
+}
+
+def Tile_OnlineFinalizeOp : Tile_Op<"online_finalize", [Pure,
+    AllTypesMatch<["acc", "output"]>, AllTypesMatch<["max", "sum", "lse"]>]> {
+  let summary = "turns the state of online softmax into attention's results";
+  let description = [{
+    `output = acc / sum` and `lse = max + ln sum`; where `sum` is 0 (a row that
+    saw no key) `output = 0` and `lse = −inf`. Works on whole tensors (S2) and
+    on tiles (S3); all f32.
+
+    ```mlir
+    %o, %lse = tile.online_finalize %acc, %m, %l
+      : tensor<64x64xf32>, tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$acc, AnyRankedTensor:$max,
+      AnyRankedTensor:$sum);
+  let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
+  let assemblyFormat =
+      "$acc `,` $max `,` $sum attr-dict `:` type($acc) `,` type($max)";
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
+    ParentOneOf<["AttentionOp", "OnlineAttentionOp"]>]> {
+  let summary = "the result of a score or mask region";
+  let arguments = (ins AnyType:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+#endif // TILE_ATTENTION_OPS_TD

@@ -1,0 +1,43 @@
+//===- TileDialect.cpp - registration of the tile dialect -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tile/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa::tile;
+
+#include "Tile/TileDialect.cpp.inc"
+#include "Tile/TileEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "Tile/TileAttributes.cpp.inc"
+
+void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "Tile/TileAttributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "Tile/TileOps.cpp.inc"
+      >();
+}
+
+/// Folders may turn a broadcast or transpose of a constant into a constant.
+Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}

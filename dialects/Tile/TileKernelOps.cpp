@@ -1,0 +1,151 @@
+//===- TileKernelOps.cpp - kernels and their access to memory -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileVerify.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace fa::tile;
+
+//===----------------------------------------------------------------------===//
+// KernelOp
+//===----------------------------------------------------------------------===//
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> args,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag,
+                      std::string &) -> Type {
+    return builder.getFunctionType(args, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+Access KernelOp::getAccess(unsigned index) {
+  auto access = getArgAttrOfType<AccessAttr>(index, accessAttrName);
+  return access ? access.getValue() : Access::InOut;
+}
+
+static LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
+  Type type = kernel.getArgumentTypes()[index];
+  if (auto memref = dyn_cast<MemRefType>(type)) {
+    if (!memref.isStrided())
+      return kernel.emitOpError("expects strided memref arguments, argument ")
+             << index << " is " << type;
+    auto [strides, offset] = memref.getStridesAndOffset();
+    if (offset != 0)
+      return kernel.emitOpError("expects memref arguments without an offset "
+                                "(the pointer is that of element 0), argument ")
+             << index << " is " << type;
+    if (!kernel.getArgAttrOfType<AccessAttr>(index, KernelOp::accessAttrName))
+      return kernel.emitOpError("expects attribute 'tile.access' on memref "
+                                "argument ")
+             << index;
+    return success();
+  }
+  if (type.isIntOrIndexOrFloat())
+    return success();
+  return kernel.emitOpError("expects memref and scalar arguments, argument ")
+         << index << " is " << type;
+}
+
+static LogicalResult verifyGrid(KernelOp kernel) {
+  AffineMap grid = kernel.getGrid();
+  ArrayRef<int64_t> sizes = kernel.getGridSizes();
+  if (grid.getNumDims() != 0 || grid.getNumResults() < 1 ||
+      grid.getNumResults() > 3)
+    return kernel.emitOpError("expects a grid of 1 to 3 extents over symbols "
+                              "alone, found ")
+           << AffineMapAttr::get(grid);
+  if (sizes.size() != 2 * grid.getNumSymbols())
+    return kernel.emitOpError("expects an (argument, dimension) pair in "
+                              "'grid_sizes' for each of the ")
+           << grid.getNumSymbols() << " symbols of 'grid', found "
+           << sizes.size() << " numbers";
+  ArrayRef<Type> types = kernel.getArgumentTypes();
+  for (size_t s = 0; s < sizes.size(); s += 2) {
+    int64_t arg = sizes[s], dim = sizes[s + 1];
+    auto memref = arg >= 0 && arg < static_cast<int64_t>(types.size())
+                      ? dyn_cast<MemRefType>(types[arg])
+                      : MemRefType();
+    if (!memref || dim < 0 || dim >= memref.getRank())
+      return kernel.emitOpError("'grid_sizes' names dimension ")
+             << dim << " of argument " << arg
+             << ", which is not a memref with that dimension";
+  }
+  return success();
+}
+
+LogicalResult KernelOp::verify() {
+  if (!getFunctionType().getResults().empty())
+    return emitOpError("expects no results, found ") << getFunctionType();
+  if (getBody().empty())
+    return emitOpError("expects a body");
+  for (unsigned i = 0, e = getArgumentTypes().size(); i < e; ++i)
+    if (failed(verifyArgument(*this, i)))
+      return failure();
+  return verifyGrid(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// LoadOp, StoreOp, GatherOp
+//===----------------------------------------------------------------------===//
+
+/// Checks that `tile` can be moved to or from `view` at `numIndices` indices.
+static LogicalResult verifyAccess(Operation *op, RankedTensorType tile,
+                                  MemRefType view, size_t numIndices) {
+  if (tile.getElementType() != view.getElementType())
+    return op->emitOpError("expects one element type, found ")
+           << tile << " and " << view;
+  if (tile.getRank() != view.getRank())
+    return op->emitOpError("expects a tile of the view's rank ")
+           << view.getRank() << ", found " << tile;
+  if (numIndices != static_cast<size_t>(view.getRank()))
+    return op->emitOpError("expects ")
+           << view.getRank() << " indices, found " << numIndices;
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  return verifyAccess(*this, cast<RankedTensorType>(getType()),
+                      cast<MemRefType>(getSource().getType()),
+                      getIndices().size());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, cast<RankedTensorType>(getValue().getType()),
+                      cast<MemRefType>(getDest().getType()),
+                      getIndices().size());
+}
+
+LogicalResult GatherOp::verify() {
+  auto view = cast<MemRefType>(getSource().getType());
+  auto tile = cast<RankedTensorType>(getType());
+  if (tile.getElementType() != view.getElementType())
+    return emitOpError("expects one element type, found ")
+           << tile << " and " << view;
+  if (getIndices().size() != static_cast<size_t>(view.getRank()))
+    return emitOpError("expects ")
+           << view.getRank() << " index tiles, found " << getIndices().size();
+  auto expected =
+      RankedTensorType::get(tile.getShape(), IndexType::get(getContext()));
+  for (Value index : getIndices())
+    if (index.getType() != expected)
+      return emitOpError("expects index tiles of type ")
+             << expected << ", found " << index.getType();
+  return success();
+}

@@ -1,0 +1,151 @@
+//===- TileKernelOps.td - kernels and their access to memory --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILE_KERNEL_OPS_TD
+#define TILE_KERNEL_OPS_TD
+
+include "TileDialect.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
+    FunctionOpInterface]> {
+  let summary = "one program of a grid";
+  let description = [{
+    Function-like, without results. Arguments are strided memrefs, each with
+    the argument attribute `tile.access`, and scalars. The kernel runs once for
+    each point of its grid, in any order and at the same time.
+
+    `grid` maps sizes of arguments to up to three extents: symbol `n` of the
+    map is the size that `grid_sizes[2n]`, `grid_sizes[2n+1]` name as
+    (argument, dimension). A static size or stride in an argument's type is a
+    promise: a launch whose buffers do not match it is refused, or served by
+    another kernel of the same `entry`.
+
+    `entry` is the name under which a program asks for the kernel (default: its
+    symbol); several kernels of one entry are variants, the first that matches
+    the arguments is taken. `reference` names the S0 function that says what the
+    kernel computes.
+
+    ```mlir
+    tile.kernel @copy(%x: memref<?xf32, strided<[?]>> {tile.access = #tile.access<in>},
+                      %y: memref<?xf32, strided<[?]>> {tile.access = #tile.access<out>})
+        attributes {grid = affine_map<()[s0] -> (s0 ceildiv 64)>,
+                    grid_sizes = array<i64: 0, 0>} {
+      %pid = tile.program_id 0
+      %c64 = arith.constant 64 : index
+      %at = arith.muli %pid, %c64 : index
+      %t = tile.load %x[%at] : memref<?xf32, strided<[?]>> -> tensor<64xf32>
+      tile.store %t, %y[%at] : tensor<64xf32>, memref<?xf32, strided<[?]>>
+      tile.return
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+      TypeAttrOf<FunctionType>:$function_type, AffineMapAttr:$grid,
+      DenseI64ArrayAttr:$grid_sizes, OptionalAttr<StrAttr>:$entry,
+      OptionalAttr<FlatSymbolRefAttr>:$reference,
+      OptionalAttr<DictArrayAttr>:$arg_attrs,
+      OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::mlir::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// The name under which programs ask for this kernel.
+    ::llvm::StringRef getEntryName() {
+      return getEntry() ? *getEntry() : getSymName();
+    }
+    /// What the kernel does with memref argument `index`.
+    Access getAccess(unsigned index);
+    static constexpr ::llvm::StringLiteral accessAttrName = "tile.access";
+  }];
+}
+
+def Tile_ReturnOp : Tile_Op<"return", [Pure, ReturnLike, Terminator,
+    HasParent<"KernelOp">]> {
+  let summary = "ends a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
+  let summary = "this program's coordinate along one axis of the grid";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<2>]>:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$axis attr-dict";
+}
+
+def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
+  let summary = "the extent of the grid along one axis";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<2>]>:$axis);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$axis attr-dict";
+}
+
+def Tile_LoadOp : Tile_Op<"load", [
+    MemoryEffects<[MemRead]>]> {
+  let summary = "a tile of a strided view";
+  let description = [{
+    `r[i, ..] = source[indices + (i, ..)]`, 0 where that is outside the source
+    (below 0 or beyond a size). `in_bounds` promises that nothing is outside.
+    Rank of the tile = rank of the source; a rank-reducing `memref.subview`
+    picks a head or limits the length.
+
+    ```mlir
+    %k = tile.load %kv[%j, %c0]
+      : memref<?x64xf16, strided<[?, 1], offset: ?>> -> tensor<128x64xf16>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+      Variadic<Index>:$indices, UnitAttr:$in_bounds);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` (`in_bounds` $in_bounds^)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "writes a tile to a strided view";
+  let description = [{
+    `dest[indices + (i, ..)] = value[i, ..]` where that is inside `dest`; the
+    other elements are dropped.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value,
+      Arg<AnyMemRef, "", [MemWrite]>:$dest, Variadic<Index>:$indices);
+  let assemblyFormat = [{
+    $value `,` $dest `[` $indices `]` attr-dict `:` type($value) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
+  let summary = "elements of a strided view at computed indices";
+  let description = [{
+    `r[e] = source[indices_0[e], indices_1[e], ..]`, 0 where an index is outside
+    the source. Each index is a tile of `index` of the result's shape.
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+      Variadic<AnyStaticShapeTensor>:$indices);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` attr-dict `:` type($source) `,` `(` type($indices) `)`
+    `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // TILE_KERNEL_OPS_TD

@@ -1,0 +1,21 @@
+//===- Passes.h - passes that leave the tile dialect ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_CONVERSION_PASSES_H
+#define FA_CONVERSION_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace fa {
+#define GEN_PASS_DECL
+#include "fa/Conversion/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fa/Conversion/Passes.h.inc"
+} // namespace fa
+
+#endif // FA_CONVERSION_PASSES_H

@@ -1,0 +1,70 @@
+//===- Passes.td - passes that leave the tile dialect ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_CONVERSION_PASSES_TD
+#define FA_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
+  let summary = "tile.kernel to a function of vector, scf and memref";
+  let description = [{
+    Every `tile.kernel` becomes a function of the host kernel ABI
+    (include/fa/Conversion/TileToHost.h) with the attribute
+    `fa.scratch_bytes`: how much memory one running program needs.
+
+    Tiles are held transposed, vector lanes run across queries; see
+    lib/Conversion/TileToHost/KernelLowering.h.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b
+       : tensor<64x64xf32>, tensor<128x64xf32> -> tensor<64x128xf32>
+    ```
+    After (lanes = 16, one of 32 blocks; 4 columns by 4 vectors of rows):
+    ```mlir
+    %acc:16 = scf.for %k = %c0 to %c64 step %c4 iter_args(...) {
+      %a = vector.load %q_t[%k, %row] : memref<64x64xf32>, vector<16xf32>
+      %x = memref.load %k_view[%n, %k] : memref<?x64xf32, strided<[?, 1], offset: ?>>
+      %b = vector.broadcast %x : f32 to vector<16xf32>
+      %f = vector.fma %b, %a, %acc : vector<16xf32>
+      ...
+    ```
+
+    Requires: S3. Ensures: no operation of the tile dialect.
+    Numerics: reassociating (sums of dots and rows are split by lanes and
+    columns), approximating (exp2 by a polynomial, 2e-7).
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "512",
+           "width of a vector register in bits">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "32",
+           "how many vector registers there are">
+  ];
+}
+
+def ApproximateHostMath : Pass<"approximate-host-math", "::mlir::func::FuncOp"> {
+  let summary = "functions of f32 vectors become polynomials";
+  let description = [{
+    Upstream's approximations (exp, log, tanh, erf, sin, cos, ...) for vectors:
+    left to LLVM, a vector of `math.tanh` becomes one library call an element.
+    Scalars keep their calls.
+
+    Requires: what convert-tile-to-host leaves. Numerics: approximating (a few
+    units in the last place of f32).
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+#endif // FA_CONVERSION_PASSES_TD

@@ -1,0 +1,55 @@
+//===- TileToHost.h - the pipelines of the host target ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The ABI of a host kernel:
+//   void f(i64 pid0, i64 pid1, i64 pid2, const i64 *words, void *scratch)
+// with, in `words`, the three extents of the grid and then the arguments in
+// order: of a memref the pointer to its element 0, its sizes and its strides in
+// elements; of a scalar its bits, zero-extended. `scratch` is 64-byte aligned
+// and as large as the function's attribute `fa.scratch_bytes` says; programs
+// that run at the same time have different ones.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_CONVERSION_TILETOHOST_H
+#define FA_CONVERSION_TILETOHOST_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace fa {
+
+/// Options of `fa-cpu` and of its two halves.
+struct HostPipelineOptions
+    : public mlir::PassPipelineOptions<HostPipelineOptions> {
+  Option<int64_t> qTile{*this, "q-tile",
+                        llvm::cl::desc("queries in a tile (0: chosen)"),
+                        llvm::cl::init(0)};
+  Option<int64_t> kvTile{*this, "kv-tile",
+                         llvm::cl::desc("keys in a tile (0: chosen)"),
+                         llvm::cl::init(0)};
+  Option<int64_t> vectorBits{*this, "vector-bits",
+                             llvm::cl::desc("width of a vector register"),
+                             llvm::cl::init(512)};
+  Option<int64_t> vectorRegisters{*this, "vector-registers",
+                                  llvm::cl::desc("number of vector registers"),
+                                  llvm::cl::init(32)};
+};
+
+/// S0 to S3: fusion, online softmax, kernels with the tiles of the host.
+void buildHostKernelPipeline(mlir::OpPassManager &pm,
+                             const HostPipelineOptions &options);
+
+/// S3 to the LLVM dialect.
+void buildHostLoweringPipeline(mlir::OpPassManager &pm,
+                               const HostPipelineOptions &options);
+
+/// Registers `fa-cpu` (S0 to the LLVM dialect).
+void registerHostPipelines();
+
+} // namespace fa
+
+#endif // FA_CONVERSION_TILETOHOST_H

@@ -1,0 +1,104 @@
+//===- Passes.td - from attention as written to one kernel ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_FUSION_PASSES_TD
+#define FA_FUSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TileFuseAttention : Pass<"tile-fuse-attention", "::mlir::func::FuncOp"> {
+  let summary = "softmax(QKᵀ)V written out becomes one tile.attention";
+  let description = [{
+    Finds every `tile.softmax` whose scores come from a `tile.dot` and whose
+    result goes into another, and replaces the chain by one `tile.attention`.
+    All elementwise work between the dots becomes the score region; a multiplier
+    that is the same for every score becomes the scale; selects of −inf become
+    the mask region. A `tile.log_sum_exp` of the same scores becomes the second
+    result. Tensors that the scores read from outside become captures.
+
+    Every chain that is left alone gets a remark with the reason.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ...
+    %p = tile.softmax %s : tensor<?x?x?x?xf32>
+    %o = tile.dot %p, %v : ...
+    ```
+    After:
+    ```mlir
+    %o = tile.attention %q, %k, %v scale %one : ... score {} mask {}
+    ```
+    Requires: S0. Ensures: S1 where nothing was refused.
+    Numerics: exact (the order of sums is the kernel's business).
+  }];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "chains that became tile.attention">,
+    Statistic<"numRefused", "num-refused", "chains that were left alone">
+  ];
+}
+
+def TileOnlineSoftmax : Pass<"tile-online-softmax", "::mlir::ModuleOp"> {
+  let summary = "tile.attention becomes tile.online_attention";
+  let description = [{
+    The state of online softmax (accumulator 0, maximum −inf, sum 0) is made
+    explicit, and `tile.online_finalize` turns it into the results.
+
+    Before:
+    ```mlir
+    %o = tile.attention %q, %k, %v scale %c : ... -> tensor<?x?x?x64xf16>
+    ```
+    After:
+    ```mlir
+    %r:3 = tile.online_attention %q, %k, %v scale %c state(%acc, %max, %sum) ...
+    %f, %lse = tile.online_finalize %r#0, %r#1, %r#2 : ...
+    %o = arith.truncf %f : tensor<?x?x?x64xf32> to tensor<?x?x?x64xf16>
+    ```
+    Requires: S1. Ensures: S2. Numerics: exact.
+  }];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
+  let summary = "one online attention becomes kernels of static tiles";
+  let description = [{
+    Each function that computes one online attention becomes a `tile.kernel`
+    whose programs own a tile of queries of one head and walk the keys in tiles.
+    The mask is analysed: keys that no query of the tile sees are skipped, tiles
+    of keys that all of them see carry no mask code. Three kernels share the
+    function's name as `entry`; a launch takes the first whose argument types
+    fit:
+     - `NAME_decode`: one query a head; the rows of a tile are the query heads
+       that share a KV head;
+     - `NAME`: elements of a row are neighbours in memory;
+     - `NAME_strided`: any strides.
+
+    Arguments: those of the function, tensors as memrefs, then its results.
+
+    Requires: S2. Ensures: S3. Numerics: reassociating (online softmax).
+  }];
+  let options = [
+    Option<"qTile", "q-tile", "int64_t", "64", "queries in a tile">,
+    Option<"qTile16bit", "q-tile-16bit", "int64_t", "128",
+           "queries in a tile when elements have 16 bits">,
+    Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
+    Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
+           "query heads in a tile of the decode variant">,
+    Option<"variants", "variants", "bool", "true",
+           "also build the decode and strided variants">
+  ];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // FA_FUSION_PASSES_TD

@@ -1,0 +1,226 @@
+//===- KernelLowering.h - one tile.kernel as a host function ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How a tile program becomes vector code.
+//
+// Vector lanes run along dimension 0 of every tile: the queries. A tile of
+// M x N is kept transposed, N rows of M contiguous elements, so that a dot is
+// `acc[n][lanes of m] += b[k, n] * a[k][lanes of m]` with scalar broadcasts of
+// b read where it lies, and a row reduction needs no horizontal operation.
+// 16-bit floats are held as f32 and rounded where the program rounds.
+//
+// A tile value is in one of three states:
+//  - lazy: an elementwise operation, broadcast, iota, ... is evaluated where it
+//    is needed, at one coordinate at a time (`evaluate`);
+//  - buffered: dots, reductions, loads and what a loop carries have memory of
+//    the kernel's scratch;
+//  - pending: a dot whose only user is an online softmax is computed by that,
+//    so that scores go through their modification and mask in registers.
+//
+// Files: KernelLowering (the walk, loops, scratch), Evaluate (lazy values),
+// LowerDot, LowerSoftmax, LowerMemory, VectorMath, KernelAbi.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H
+#define FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H
+
+#include "Tile/Tile.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace fa {
+
+/// What the vector unit of a host offers, in the terms of the lowering.
+struct VectorShape {
+  int64_t lanes = 16;       ///< f32 elements in one register
+  int64_t accumulators = 16; ///< registers that a block of a dot may fill
+  int64_t maxVectors = 4;   ///< registers across the queries in one block
+};
+
+/// A coordinate of one dimension: a single index, or `lanes` consecutive ones.
+struct Coord {
+  mlir::Value index;
+  bool lanes = false;
+};
+
+class KernelLowering {
+public:
+  using Value = mlir::Value;
+
+  KernelLowering(tile::KernelOp kernel, const VectorShape &shape);
+
+  /// Builds the function before the kernel. The kernel is left in place.
+  /// Emits an error at the operation that has no lowering.
+  mlir::FailureOr<mlir::func::FuncOp> run();
+
+private:
+  /// Which dimension of a buffered tile is contiguous.
+  enum class Form {
+    Lanes,  ///< dimension 0, padded to whole vectors: [n][m] for M x N
+    Natural ///< the last one, as in memory: [m][n]
+  };
+  struct Buffer {
+    Value memref;
+    Form form;
+  };
+
+  //===--- The walk (KernelLowering.cpp) ---===//
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOp(mlir::Operation *op);
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult lowerReduce(tile::ReduceOp op);
+  void cloneScalarOp(mlir::Operation *op);
+  bool isReadManyTimes(mlir::Operation *op);
+  bool isPending(tile::DotOp dot);
+
+  //===--- Scratch (KernelLowering.cpp) ---===//
+  Buffer allocate(mlir::RankedTensorType type, Form form);
+  /// The buffer that `result` of the current op shall be written to: that of
+  /// the loop-carried value it becomes if nobody reads the old value later.
+  Buffer bufferForResult(Value result);
+  bool isReadAfter(Value value, mlir::Operation *op);
+  /// `value` in memory in the given form, evaluated there if need be.
+  Buffer materialize(Value value, Form form);
+  void copyInto(Value value, Buffer buffer);
+
+  //===--- Lazy values (Evaluate.cpp) ---===//
+  /// `value` at `coords`: a vector if one coordinate has lanes and the value
+  /// depends on it, else a scalar. Null after an error.
+  Value evaluate(Value value, mlir::ArrayRef<Coord> coords);
+  Value evaluateVector(Value value, mlir::ArrayRef<Coord> coords);
+  Value evaluateElementwise(mlir::Operation *op, mlir::ArrayRef<Coord> coords);
+  Value readBuffer(Buffer buffer, mlir::ArrayRef<Coord> coords);
+  Value toVector(Value scalarOrVector);
+  bool isLazy(mlir::Operation *op);
+
+  //===--- Dots (LowerDot.cpp) ---===//
+  /// Called with the accumulators of one block: acc[n][v] at column
+  /// `col + n`, rows `row + v * lanes`; takes and returns carried values.
+  using BlockSink = llvm::function_ref<mlir::SmallVector<Value>(
+      mlir::ArrayRef<mlir::SmallVector<Value>> acc, Value row, Value col,
+      mlir::ValueRange carried)>;
+  /// Walks the columns of `dot` for the `vectors` registers of rows at `row`.
+  mlir::SmallVector<Value> emitDotColumns(tile::DotOp dot, Value row,
+                                          int64_t vectors,
+                                          mlir::ValueRange carried,
+                                          BlockSink sink);
+  mlir::SmallVector<Value> emitDotBlock(tile::DotOp dot, Value row, Value col,
+                                        int64_t vectors, int64_t columns,
+                                        mlir::ValueRange carried,
+                                        BlockSink sink);
+  mlir::LogicalResult lowerDot(tile::DotOp dot);
+  void prepareDot(tile::DotOp dot);
+  /// A scalar of the right operand of `dot` at (k, n), in f32.
+  Value readRightOperand(tile::DotOp dot, Value k, Value n);
+
+  //===--- Softmax (LowerSoftmax.cpp) ---===//
+  mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
+  mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
+  tile::DotOp findPendingDot(Value scores);
+  /// Writes the scores of `vectors` registers of rows to `buffer` and returns
+  /// the running maximum, which starts at `max`.
+  mlir::SmallVector<Value> emitScores(tile::OnlineSoftmaxOp op,
+                                      tile::DotOp dot, Buffer buffer, Value row,
+                                      mlir::ArrayRef<Value> max);
+  /// Replaces the scores in `buffer` by exp(score - max), rounded to `narrow`
+  /// if given, and returns their sum, which starts at `sum`.
+  mlir::SmallVector<Value> emitExponentials(Buffer buffer, int64_t columns,
+                                            Value row,
+                                            mlir::ArrayRef<Value> negatedMax,
+                                            mlir::ArrayRef<Value> sum,
+                                            mlir::Type narrow);
+
+  //===--- Memory (LowerMemory.cpp) ---===//
+  mlir::LogicalResult lowerLoad(tile::LoadOp load);
+  Buffer loadTile(tile::LoadOp load, Form form);
+  /// The element of the view that `load` reads at `coords` of its tile.
+  Value readInPlace(tile::LoadOp load, mlir::ArrayRef<Coord> coords);
+  bool canReadInPlace(tile::LoadOp load);
+  void copyElements(tile::LoadOp load, Buffer buffer,
+                    mlir::ArrayRef<std::pair<Value, Value>> inside);
+  void copyWholeRows(tile::LoadOp load, Buffer buffer,
+                     std::pair<Value, Value> rows);
+  void zeroUnlessInside(Buffer buffer, mlir::RankedTensorType type,
+                        mlir::ArrayRef<std::pair<Value, Value>> inside);
+  mlir::LogicalResult lowerStore(tile::StoreOp store);
+  mlir::LogicalResult lowerGather(tile::GatherOp gather);
+  /// For each dimension of a tile at `indices` of `view`, the part [low, high)
+  /// that lies inside the view.
+  mlir::SmallVector<std::pair<Value, Value>>
+  insideRanges(Value view, mlir::ValueRange indices,
+               mlir::ArrayRef<int64_t> extents);
+  /// Calls `body` with the coordinates of each element of the ranges, the last
+  /// dimension innermost.
+  void forElements(mlir::ArrayRef<std::pair<Value, Value>> ranges,
+                   llvm::function_ref<void(mlir::ArrayRef<Coord>)> body);
+  mlir::SmallVector<Value> bufferIndices(Buffer buffer,
+                                         mlir::ArrayRef<Coord> coords);
+  Value loadScalar(Value memref, mlir::ValueRange indices);
+
+  //===--- Small helpers ---===//
+  int64_t lanes() const { return shape.lanes; }
+  int64_t paddedRows(int64_t rows) const {
+    return llvm::divideCeil(rows, lanes()) * lanes();
+  }
+  /// Calls `body(row, vectors)` for blocks of whole registers over `rows`.
+  void forRowBlocks(int64_t rows,
+                    llvm::function_ref<void(Value, int64_t)> body);
+  Value constantIndex(int64_t value);
+  Value constantVector(double value);
+  Value addIndex(Value base, int64_t offset);
+  mlir::VectorType vectorType(mlir::Type element);
+  /// The type in which elements are computed: f32 for narrower floats.
+  mlir::Type computeType(mlir::Type element);
+  Value mapped(Value value) { return mapping.lookupOrDefault(value); }
+
+  tile::KernelOp kernel;
+  VectorShape shape;
+  mlir::ImplicitLocOpBuilder b;
+  mlir::func::FuncOp function;
+  mlir::IRMapping mapping; ///< scalars and memrefs of the kernel -> function
+  llvm::DenseMap<Value, Buffer> buffers;
+  /// Buffers of the values that the enclosing loops carry, by region argument.
+  llvm::DenseMap<Value, Buffer> carriedBuffers;
+  /// While a pending dot's block is emitted: its accumulator at the coordinate
+  /// that is being evaluated.
+  llvm::DenseMap<Value, Value> dotElement;
+  Value scratch;
+  int64_t scratchTop = 0;
+  int64_t scratchBytes = 0;
+};
+
+/// The arguments of a host kernel: `programIds`, grid extents, the kernel's
+/// arguments in order and the scratch memory as memref<?xi8>.
+struct HostArguments {
+  mlir::SmallVector<mlir::Value> programIds, gridExtents, arguments;
+  mlir::Value scratch;
+};
+
+/// Creates the function of the host kernel ABI (include/fa/Conversion/
+/// TileToHost.h) for `kernel` and unpacks its arguments at the start.
+mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
+                                      mlir::ImplicitLocOpBuilder &b,
+                                      HostArguments &arguments);
+
+/// exp2 of an f32 vector, 0 at and below -126, NaN for NaN. See VectorMath.cpp.
+mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+
+/// `x > y ? x : y`, one instruction everywhere; a NaN in x gives y.
+mlir::Value emitMax(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                    mlir::Value y);
+
+/// An f32 value rounded to a narrower float type and back.
+mlir::Value emitRound(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                      mlir::Type element);
+
+} // namespace fa
+
+#endif // FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H

@@ -1,0 +1,283 @@
+//===- LowerMemory.cpp - load, store and gather ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace fa;
+
+using Interval = std::pair<Value, Value>;
+
+//===----------------------------------------------------------------------===//
+// Where a loaded tile lives
+//===----------------------------------------------------------------------===//
+
+/// Whether the tile is only the right operand of dots, possibly transposed:
+/// then single elements of it are broadcast.
+static bool isOnlyBroadcast(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    if (auto dot = dyn_cast<tile::DotOp>(use.getOwner()))
+      return use.get() == dot.getB() && use.get() != dot.getA() &&
+             use.get() != dot.getAcc();
+    if (isa<tile::TransposeOp>(use.getOwner()))
+      return isOnlyBroadcast(use.getOwner()->getResult(0));
+    return false;
+  });
+}
+
+/// Whether nothing in the kernel writes to what `view` is a part of.
+static bool isReadOnly(tile::KernelOp kernel, Value view) {
+  while (auto op = view.getDefiningOp<ViewLikeOpInterface>())
+    view = op.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(view);
+  return argument && argument.getOwner() == &kernel.getBody().front() &&
+         kernel.getAccess(argument.getArgNumber()) == tile::Access::In;
+}
+
+/// f32 rows that are known to exist are read where they lie.
+bool KernelLowering::canReadInPlace(tile::LoadOp load) {
+  auto type = cast<RankedTensorType>(load.getType());
+  return load.getInBounds() && type.getElementType().isF32() &&
+         isReadOnly(kernel, load.getSource()) &&
+         isOnlyBroadcast(load.getResult());
+}
+
+LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
+  auto type = cast<RankedTensorType>(load.getType());
+  if (type.getRank() < 1 || type.getRank() > 2)
+    return load.emitOpError("has a lowering for the host for tiles of rank 1 "
+                            "and 2, found ")
+           << type;
+  if (load.getResult().use_empty() || canReadInPlace(load))
+    return success();
+  bool natural = type.getRank() == 2 && isOnlyBroadcast(load.getResult());
+  buffers[load.getResult()] =
+      loadTile(load, natural ? Form::Natural : Form::Lanes);
+  return success();
+}
+
+Value KernelLowering::loadScalar(Value memref, ValueRange indices) {
+  Value x = memref::LoadOp::create(b, memref, indices);
+  Type compute = computeType(x.getType());
+  if (compute != x.getType())
+    x = arith::ExtFOp::create(b, compute, x);
+  return x;
+}
+
+Value KernelLowering::readInPlace(tile::LoadOp load, ArrayRef<Coord> coords) {
+  SmallVector<Value> indices;
+  for (auto [base, coord] : llvm::zip(load.getIndices(), coords))
+    indices.push_back(arith::AddIOp::create(b, mapped(base), coord.index));
+  return loadScalar(mapped(load.getSource()), indices);
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges of a tile that lie inside a view
+//===----------------------------------------------------------------------===//
+
+SmallVector<Interval> KernelLowering::insideRanges(Value view, ValueRange indices,
+                                                ArrayRef<int64_t> extents) {
+  SmallVector<Interval> ranges;
+  Value zero = constantIndex(0);
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    Value size = memref::DimOp::create(b, view, dim);
+    Value at = mapped(index);
+    Value below = arith::SubIOp::create(b, zero, at);
+    Value above = arith::SubIOp::create(b, size, at);
+    ranges.push_back(
+        {arith::MaxSIOp::create(b, zero, below),
+         arith::MinSIOp::create(b, constantIndex(extents[dim]), above)});
+  }
+  return ranges;
+}
+
+void KernelLowering::forElements(
+    ArrayRef<Interval> ranges, llvm::function_ref<void(ArrayRef<Coord>)> body) {
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Coord> coords;
+  for (auto [low, high] : ranges) {
+    auto loop = scf::ForOp::create(b, low, high, constantIndex(1));
+    coords.push_back({loop.getInductionVar()});
+    b.setInsertionPointToStart(loop.getBody());
+  }
+  body(coords);
+}
+
+SmallVector<Value> KernelLowering::bufferIndices(Buffer buffer,
+                                                 ArrayRef<Coord> coords) {
+  SmallVector<Value> indices;
+  for (const Coord &coord : coords)
+    indices.push_back(coord.index);
+  if (buffer.form == Form::Lanes && indices.size() == 2)
+    std::swap(indices[0], indices[1]);
+  return indices;
+}
+
+//===----------------------------------------------------------------------===//
+// LoadOp
+//===----------------------------------------------------------------------===//
+
+/// Zeroes the buffer if some element of the tile lies outside the view.
+void KernelLowering::zeroUnlessInside(Buffer buffer, RankedTensorType type,
+                                      ArrayRef<Interval> inside) {
+  Value partial;
+  for (auto [d, range] : llvm::enumerate(inside)) {
+    using arith::CmpIPredicate;
+    Value low = arith::CmpIOp::create(b, CmpIPredicate::ne, range.first,
+                                      constantIndex(0));
+    Value high = arith::CmpIOp::create(b, CmpIPredicate::ne, range.second,
+                                       constantIndex(type.getDimSize(d)));
+    Value either = arith::OrIOp::create(b, low, high);
+    partial = partial ? arith::OrIOp::create(b, partial, either) : either;
+  }
+  auto branch = scf::IfOp::create(b, partial, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  auto memref = cast<MemRefType>(buffer.memref.getType());
+  Value zero = arith::ConstantOp::create(
+      b, b.getZeroAttr(vectorType(memref.getElementType())));
+  SmallVector<Value> indices;
+  for (int64_t d = 0; d < memref.getRank(); ++d) {
+    bool innermost = d + 1 == memref.getRank();
+    auto loop = scf::ForOp::create(
+        b, constantIndex(0), constantIndex(memref.getDimSize(d)),
+        constantIndex(innermost ? lanes() : 1));
+    indices.push_back(loop.getInductionVar());
+    b.setInsertionPointToStart(loop.getBody());
+  }
+  vector::StoreOp::create(b, zero, buffer.memref, indices);
+}
+
+void KernelLowering::copyElements(tile::LoadOp load, Buffer buffer,
+                                  ArrayRef<Interval> inside) {
+  forElements(inside, [&](ArrayRef<Coord> coords) {
+    memref::StoreOp::create(b, readInPlace(load, coords), buffer.memref,
+                            bufferIndices(buffer, coords));
+  });
+}
+
+/// Rows of whole width whose elements are neighbours, a vector at a time.
+void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
+                                   Interval rows) {
+  Value source = mapped(load.getSource());
+  auto type = cast<RankedTensorType>(load.getType());
+  int64_t columns = type.getDimSize(1);
+  int64_t main = columns / lanes() * lanes();
+  auto loop = scf::ForOp::create(b, rows.first, rows.second, constantIndex(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value row = loop.getInductionVar();
+  Value from = arith::AddIOp::create(b, mapped(load.getIndices()[0]), row);
+  Value start = mapped(load.getIndices()[1]);
+  for (int64_t col = 0; col < main; col += lanes()) {
+    Value x = vector::LoadOp::create(b, vectorType(type.getElementType()),
+                                     source,
+                                     ValueRange{from, addIndex(start, col)});
+    Type compute = computeType(type.getElementType());
+    if (compute != type.getElementType())
+      x = arith::ExtFOp::create(b, vectorType(compute), x);
+    vector::StoreOp::create(b, x, buffer.memref,
+                            ValueRange{row, constantIndex(col)});
+  }
+  for (int64_t col = main; col < columns; ++col)
+    memref::StoreOp::create(
+        b, loadScalar(source, ValueRange{from, addIndex(start, col)}),
+        buffer.memref, ValueRange{row, constantIndex(col)});
+}
+
+/// Whether every row of the tile is a whole row of a view of unit stride.
+static bool hasWholeRows(tile::LoadOp load) {
+  auto view = cast<MemRefType>(load.getSource().getType());
+  auto type = cast<RankedTensorType>(load.getType());
+  if (type.getRank() != 2)
+    return false;
+  auto [strides, offset] = view.getStridesAndOffset();
+  return strides[1] == 1 && (load.getInBounds() ||
+                             (view.getDimSize(1) == type.getDimSize(1) &&
+                              isConstantIntValue(load.getIndices()[1], 0)));
+}
+
+KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {
+  auto type = cast<RankedTensorType>(load.getType());
+  Buffer buffer = allocate(type, form);
+  SmallVector<Interval> inside;
+  if (load.getInBounds()) {
+    for (int64_t extent : type.getShape())
+      inside.push_back({constantIndex(0), constantIndex(extent)});
+  } else {
+    inside = insideRanges(mapped(load.getSource()), load.getIndices(),
+                          type.getShape());
+    zeroUnlessInside(buffer, type, inside);
+  }
+  if (form == Form::Natural && hasWholeRows(load))
+    copyWholeRows(load, buffer, inside[0]);
+  else
+    copyElements(load, buffer, inside);
+  return buffer;
+}
+
+//===----------------------------------------------------------------------===//
+// StoreOp, GatherOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerStore(tile::StoreOp store) {
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  Value dest = mapped(store.getDest());
+  SmallVector<Interval> inside =
+      insideRanges(dest, store.getIndices(), type.getShape());
+  forElements(inside, [&](ArrayRef<Coord> coords) {
+    Value x = evaluate(store.getValue(), coords);
+    if (x.getType() != type.getElementType())
+      x = arith::TruncFOp::create(b, type.getElementType(), x);
+    SmallVector<Value> indices;
+    for (auto [base, coord] : llvm::zip(store.getIndices(), coords))
+      indices.push_back(arith::AddIOp::create(b, mapped(base), coord.index));
+    memref::StoreOp::create(b, x, dest, indices);
+  });
+  return success();
+}
+
+LogicalResult KernelLowering::lowerGather(tile::GatherOp gather) {
+  auto type = cast<RankedTensorType>(gather.getType());
+  Value source = mapped(gather.getSource());
+  Buffer buffer = allocate(type, Form::Lanes);
+  SmallVector<Interval> all;
+  for (int64_t extent : type.getShape())
+    all.push_back({constantIndex(0), constantIndex(extent)});
+  Type compute = computeType(type.getElementType());
+  forElements(all, [&](ArrayRef<Coord> coords) {
+    SmallVector<Value> indices;
+    Value inside;
+    for (auto [dim, tile] : llvm::enumerate(gather.getIndices())) {
+      Value index = evaluate(tile, coords);
+      Value size = memref::DimOp::create(b, source, dim);
+      // Unsigned: a negative index is beyond every size.
+      Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index,
+                                         size);
+      inside = inside ? arith::AndIOp::create(b, inside, fits) : fits;
+      indices.push_back(index);
+    }
+    auto branch = scf::IfOp::create(b, TypeRange(compute), inside,
+                                    /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b, loadScalar(source, indices));
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, Value(arith::ConstantOp::create(
+                                  b, cast<TypedAttr>(b.getZeroAttr(compute)))));
+    }
+    memref::StoreOp::create(b, branch.getResult(0), buffer.memref,
+                            bufferIndices(buffer, coords));
+  });
+  buffers[gather.getResult()] = buffer;
+  return success();
+}

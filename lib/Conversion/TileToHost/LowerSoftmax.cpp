@@ -1,0 +1,249 @@
+//===- LowerSoftmax.cpp - online softmax, its start and its end -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// exp(s - m) is computed as exp2(s * c - m * c), c = log2 e, with one fused
+// multiply-add. m * c is rounded once and used for the tile's exponentials and
+// for the rescaling of what came before, so that its error cancels between
+// numerator and denominator. A maximum of -inf (no key seen yet) is replaced by
+// 0 there: all of the row's exponentials are then exp2(-inf) = 0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fa;
+
+static constexpr double kLog2e = 1.4426950408889634;
+
+//===----------------------------------------------------------------------===//
+// Pending dots
+//===----------------------------------------------------------------------===//
+
+/// A dot is left to the online softmax that is the only reader of its scores,
+/// through elementwise operations with one reader each.
+bool KernelLowering::isPending(tile::DotOp dot) {
+  if (dot.getType().getRank() != 2 || !dot.getType().getElementType().isF32())
+    return false;
+  Value value = dot.getResult();
+  while (value.hasOneUse()) {
+    Operation *user = *value.getUsers().begin();
+    if (user->getBlock() != dot->getBlock())
+      return false;
+    if (auto softmax = dyn_cast<tile::OnlineSoftmaxOp>(user))
+      return softmax.getScores() == value &&
+             findPendingDot(softmax.getScores()) == dot;
+    if (!isLazy(user) || !OpTrait::hasElementwiseMappableTraits(user))
+      return false;
+    value = user->getResult(0);
+  }
+  return false;
+}
+
+/// The dot that the scores are computed from: the first one on the way back
+/// through elementwise operations.
+tile::DotOp KernelLowering::findPendingDot(Value scores) {
+  if (auto dot = scores.getDefiningOp<tile::DotOp>())
+    return dot;
+  Operation *op = scores.getDefiningOp();
+  if (!op || !OpTrait::hasElementwiseMappableTraits(op))
+    return {};
+  for (Value operand : op->getOperands())
+    if (isa<TensorType>(operand.getType()) && operand.hasOneUse())
+      if (tile::DotOp dot = findPendingDot(operand))
+        return dot;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// OnlineSoftmaxOp
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> KernelLowering::emitScores(tile::OnlineSoftmaxOp op,
+                                              tile::DotOp dot, Buffer buffer,
+                                              Value row, ArrayRef<Value> max) {
+  int64_t vectors = max.size();
+  auto store = [&](Value score, Value col, int64_t v, Value running) {
+    vector::StoreOp::create(b, score, buffer.memref,
+                            ValueRange{col, addIndex(row, v * lanes())});
+    return emitMax(b, score, running);
+  };
+  if (dot)
+    return emitDotColumns(
+        dot, row, vectors, max,
+        [&](ArrayRef<SmallVector<Value>> acc, Value row, Value col,
+            ValueRange carried) {
+          SmallVector<Value> next(carried);
+          for (auto [n, values] : llvm::enumerate(acc))
+            for (auto [v, value] : llvm::enumerate(values)) {
+              dotElement[dot.getResult()] = value;
+              Value at = addIndex(col, n);
+              Value score = evaluateVector(
+                  op.getScores(), {{addIndex(row, v * lanes()), true}, {at}});
+              next[v] = store(score, at, v, next[v]);
+            }
+          dotElement.erase(dot.getResult());
+          return next;
+        });
+  int64_t columns =
+      cast<RankedTensorType>(op.getScores().getType()).getDimSize(1);
+  auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(columns),
+                                 constantIndex(1), max);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next(loop.getRegionIterArgs());
+  Value col = loop.getInductionVar();
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value score = evaluateVector(op.getScores(),
+                                 {{addIndex(row, v * lanes()), true}, {col}});
+    next[v] = store(score, col, v, next[v]);
+  }
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+SmallVector<Value> KernelLowering::emitExponentials(Buffer buffer,
+                                                    int64_t columns, Value row,
+                                                    ArrayRef<Value> negatedMax,
+                                                    ArrayRef<Value> sum,
+                                                    Type narrow) {
+  auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(columns),
+                                 constantIndex(1), sum);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next;
+  Value col = loop.getInductionVar();
+  for (auto [v, negated] : llvm::enumerate(negatedMax)) {
+    Value at = addIndex(row, v * lanes());
+    Value score = readBuffer(buffer, {{at, true}, {col}});
+    Value p = emitExp2(b, vector::FMAOp::create(b, score,
+                                                constantVector(kLog2e),
+                                                negated));
+    next.push_back(
+        arith::AddFOp::create(b, loop.getRegionIterArg(v), p));
+    vector::StoreOp::create(b, narrow ? emitRound(b, p, narrow) : p,
+                            buffer.memref, ValueRange{col, at});
+  }
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+/// The conversion of p to V's type, if that is all that happens to p.
+static arith::TruncFOp onlyNarrowing(tile::OnlineSoftmaxOp op) {
+  if (!op.getP().hasOneUse())
+    return {};
+  return dyn_cast<arith::TruncFOp>(*op.getP().getUsers().begin());
+}
+
+LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
+  auto type = cast<RankedTensorType>(op.getScores().getType());
+  if (type.getRank() != 2)
+    return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
+           << type;
+  tile::DotOp dot = findPendingDot(op.getScores());
+  if (dot && (buffers.count(dot.getResult()) || !isPending(dot)))
+    dot = {};
+  if (dot)
+    prepareDot(dot);
+  arith::TruncFOp truncation = onlyNarrowing(op);
+  Type narrow = truncation ? getElementTypeOrSelf(truncation.getType()) : Type();
+
+  Buffer p = allocate(type, Form::Lanes);
+  Buffer alpha = bufferForResult(op.getAlpha());
+  Buffer maxOut = bufferForResult(op.getMaxOut());
+  Buffer sumOut = bufferForResult(op.getSumOut());
+  double infinity = std::numeric_limits<double>::infinity();
+  forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
+    SmallVector<Value> rows, oldMax, oldSum;
+    for (int64_t v = 0; v < vectors; ++v) {
+      rows.push_back(addIndex(row, v * lanes()));
+      oldMax.push_back(evaluateVector(op.getMax(), {{rows[v], true}}));
+      oldSum.push_back(evaluateVector(op.getSum(), {{rows[v], true}}));
+    }
+    SmallVector<Value> max = emitScores(op, dot, p, row, oldMax);
+    SmallVector<Value> negated, scaledSum;
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max[v],
+                                         constantVector(-infinity));
+      Value finite =
+          arith::SelectOp::create(b, none, constantVector(0.0), max[v]);
+      Value c = constantVector(kLog2e);
+      Value scaled = arith::MulFOp::create(b, finite, c);
+      negated.push_back(arith::NegFOp::create(b, scaled));
+      // The old maximum in the same rounding as when it was the new one.
+      Value old = arith::MulFOp::create(b, oldMax[v], c);
+      Value factor = emitExp2(b, arith::SubFOp::create(b, old, scaled));
+      scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], factor));
+      vector::StoreOp::create(b, factor, alpha.memref, rows[v]);
+      vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
+    }
+    SmallVector<Value> sum = emitExponentials(p, type.getDimSize(1), row,
+                                              negated, scaledSum, narrow);
+    for (int64_t v = 0; v < vectors; ++v)
+      vector::StoreOp::create(b, sum[v], sumOut.memref, rows[v]);
+  });
+  buffers[op.getP()] = p;
+  if (truncation)
+    buffers[truncation.getResult()] = p;
+  buffers[op.getAlpha()] = alpha;
+  buffers[op.getMaxOut()] = maxOut;
+  buffers[op.getSumOut()] = sumOut;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// OnlineFinalizeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
+  auto type = cast<RankedTensorType>(op.getAcc().getType());
+  if (type.getRank() != 2)
+    return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
+           << type;
+  Buffer output = allocate(type, Form::Lanes);
+  Buffer lse = allocate(cast<RankedTensorType>(op.getLse().getType()),
+                        Form::Lanes);
+  forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value at = addIndex(row, v * lanes());
+      Value sum = evaluateVector(op.getSum(), {{at, true}});
+      Value max = evaluateVector(op.getMax(), {{at, true}});
+      Value zero = constantVector(0.0);
+      // Not a product with 0: the accumulator of an empty row may hold a NaN
+      // from a masked V.
+      Value empty =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
+      Value inverse = arith::DivFOp::create(b, constantVector(1.0), sum);
+      if (!op.getLse().use_empty())
+        vector::StoreOp::create(
+            b,
+            arith::AddFOp::create(b, max, Value(math::LogOp::create(b, sum))),
+            lse.memref, at);
+      auto loop = scf::ForOp::create(b, constantIndex(0),
+                                     constantIndex(type.getDimSize(1)),
+                                     constantIndex(1));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value col = loop.getInductionVar();
+      Value acc = evaluateVector(op.getAcc(), {{at, true}, {col}});
+      Value scaled = arith::MulFOp::create(b, acc, inverse);
+      vector::StoreOp::create(
+          b, Value(arith::SelectOp::create(b, empty, zero, scaled)),
+          output.memref, ValueRange{col, at});
+    }
+  });
+  buffers[op.getOutput()] = output;
+  buffers[op.getLse()] = lse;
+  return success();
+}

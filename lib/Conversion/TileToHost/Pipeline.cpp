@@ -1,0 +1,69 @@
+//===- Pipeline.cpp - fa-cpu: from S0 to the LLVM dialect -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/Passes.h"
+#include "fa/Conversion/TileToHost.h"
+#include "fa/Fusion/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void fa::buildHostKernelPipeline(OpPassManager &pm,
+                                 const HostPipelineOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createTileFuseAttention());
+  pm.addPass(createTileOnlineSoftmax());
+  TileToKernelOptions tiles;
+  if (options.qTile)
+    tiles.qTile = tiles.qTile16bit = options.qTile;
+  if (options.kvTile)
+    tiles.kvTile = options.kvTile;
+  pm.addPass(createTileToKernel(tiles));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void fa::buildHostLoweringPipeline(OpPassManager &pm,
+                                   const HostPipelineOptions &options) {
+  ConvertTileToHostOptions shape;
+  shape.vectorBits = options.vectorBits;
+  shape.vectorRegisters = options.vectorRegisters;
+  pm.addPass(createConvertTileToHost(shape));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass());
+  pm.addNestedPass<func::FuncOp>(createApproximateHostMath());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void fa::registerHostPipelines() {
+  PassPipelineRegistration<HostPipelineOptions>(
+      "fa-cpu", "attention (S0) to host kernels in the LLVM dialect",
+      [](OpPassManager &pm, const HostPipelineOptions &options) {
+        buildHostKernelPipeline(pm, options);
+        buildHostLoweringPipeline(pm, options);
+      });
+}

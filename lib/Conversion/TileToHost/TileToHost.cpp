@@ -1,0 +1,47 @@
+//===- TileToHost.cpp - convert-tile-to-host ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "fa/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace fa {
+#define GEN_PASS_DEF_CONVERTTILETOHOST
+#include "fa/Conversion/Passes.h.inc"
+} // namespace fa
+
+namespace {
+
+struct ConvertTileToHost final
+    : fa::impl::ConvertTileToHostBase<ConvertTileToHost> {
+  using ConvertTileToHostBase::ConvertTileToHostBase;
+
+  void runOnOperation() override {
+    fa::VectorShape shape;
+    shape.lanes = vectorBits / 32;
+    // A block needs its accumulators, one vector of the left operand for each
+    // of its width and one broadcast.
+    bool many = vectorRegisters >= 32;
+    shape.maxVectors = many ? 4 : 2;
+    shape.accumulators = many ? 16 : 8;
+    SmallVector<fa::tile::KernelOp> kernels(
+        getOperation().getOps<fa::tile::KernelOp>());
+    for (fa::tile::KernelOp kernel : kernels) {
+      if (failed(fa::KernelLowering(kernel, shape).run()))
+        return signalPassFailure();
+      kernel.erase();
+    }
+  }
+};
+
+} // namespace

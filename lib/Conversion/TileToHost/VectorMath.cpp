@@ -1,0 +1,63 @@
+//===- VectorMath.cpp - the few functions that softmax needs --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+static Value splat(ImplicitLocOpBuilder &b, VectorType type, double value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(
+             type, b.getFloatAttr(type.getElementType(), value)));
+}
+
+/// exp2 by range reduction: x = n + f with n integer and |f| <= 1/2, 2^f by a
+/// polynomial of degree 5 (a Chebyshev fit with relative weights, error 8e-8
+/// before rounding), 2^n by its bits. The magic number 1.5 * 2^23 + 127 makes
+/// the addition round x to an integer and leaves n + 127, a biased exponent, in
+/// the low bits. The product, unlike an addition to the exponent field, keeps
+/// a NaN. math.exp2 would become scalar library calls.
+Value fa::emitExp2(ImplicitLocOpBuilder &b, Value x) {
+  static constexpr double coefficients[] = {
+      1.0000000710297,     0.6931469491610648,   0.24022121753561743,
+      0.05550742616002395, 0.009675459745517027, 0.001326697038639561};
+  auto type = cast<VectorType>(x.getType());
+  auto ints = VectorType::get(type.getShape(), b.getI32Type());
+  Value magic = splat(b, type, 12582912.0 + 127.0);
+  Value shifted = arith::AddFOp::create(b, x, magic);
+  Value whole = arith::SubFOp::create(b, shifted, magic);
+  Value fraction = arith::SubFOp::create(b, x, whole);
+  Value poly = splat(b, type, coefficients[5]);
+  for (int i = 4; i >= 0; --i)
+    poly = vector::FMAOp::create(b, poly, fraction,
+                                 splat(b, type, coefficients[i]));
+  Value bits = vector::BitCastOp::create(b, ints, shifted);
+  Value shift = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(ints, b.getI32IntegerAttr(23)));
+  Value power = vector::BitCastOp::create(
+      b, type, Value(arith::ShLIOp::create(b, bits, shift)));
+  Value result = arith::MulFOp::create(b, poly, power);
+  // Unordered: a NaN is not "at or below".
+  Value normal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, x,
+                                       splat(b, type, -126.0));
+  return arith::SelectOp::create(b, normal, result, splat(b, type, 0.0));
+}
+
+Value fa::emitMax(ImplicitLocOpBuilder &b, Value x, Value y) {
+  Value larger = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, y);
+  return arith::SelectOp::create(b, larger, x, y);
+}
+
+Value fa::emitRound(ImplicitLocOpBuilder &b, Value x, Type element) {
+  Type wide = x.getType(), narrow = element;
+  if (auto vector = dyn_cast<VectorType>(wide))
+    narrow = VectorType::get(vector.getShape(), element);
+  Value rounded = arith::TruncFOp::create(b, narrow, x);
+  return arith::ExtFOp::create(b, wide, rounded);
+}

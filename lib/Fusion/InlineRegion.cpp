@@ -1,0 +1,183 @@
+//===- InlineRegion.cpp - a score or mask region on a tile ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "InlineRegion.h"
+
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace fa;
+
+namespace {
+
+class RegionInliner {
+public:
+  RegionInliner(ImplicitLocOpBuilder &b, int64_t rows, int64_t columns)
+      : b(b), rows(rows), columns(columns) {}
+
+  Value run(Region &region, ArrayRef<RegionValue> arguments) {
+    Block &block = region.front();
+    for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+      values[argument] = value;
+    for (Operation &op : block.without_terminator())
+      inlineOp(op);
+    return asTile(block.getTerminator()->getOperand(0));
+  }
+
+private:
+  RankedTensorType tileType(Type element) {
+    return RankedTensorType::get({rows, columns}, element);
+  }
+
+  Value broadcast(Value tile) {
+    return tile::BroadcastOp::create(
+        b, tileType(getElementTypeOrSelf(tile.getType())), tile, ValueRange{});
+  }
+
+  /// `base` + the index along dimension `dim` of the tile.
+  Value indexTile(Value base, int64_t dim) {
+    Value iota =
+        tile::IotaOp::create(b, tileType(b.getIndexType()), dim, ValueRange{});
+    return arith::AddIOp::create(b, iota, broadcast(base));
+  }
+
+  Value asTile(Value regionValue) {
+    RegionValue x = values.lookup(regionValue);
+    switch (x.kind) {
+    case RegionValue::Uniform:
+      return broadcast(x.value);
+    case RegionValue::Row:
+      return indexTile(x.value, 0);
+    case RegionValue::Column:
+      return indexTile(x.value, 1);
+    case RegionValue::Tile:
+      return x.value;
+    case RegionValue::Memory:
+      break;
+    }
+    llvm_unreachable("a captured tensor is only read by tensor.extract");
+  }
+
+  void inlineOp(Operation &op) {
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      values[extract.getResult()] = inlineExtract(extract);
+      return;
+    }
+    bool uniform = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return values.lookup(operand).kind == RegionValue::Uniform;
+    });
+    SmallVector<Value> operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(uniform ? values.lookup(operand).value
+                                 : asTile(operand));
+    SmallVector<Type> types(op.getResultTypes());
+    if (!uniform)
+      for (Type &type : types)
+        type = tileType(type);
+    OperationState state(op.getLoc(), op.getName(), operands, types,
+                         op.getAttrs());
+    Operation *created = b.create(state);
+    for (auto [from, to] : llvm::zip(op.getResults(), created->getResults()))
+      values[from] = {uniform ? RegionValue::Uniform : RegionValue::Tile, to};
+  }
+
+  //===--- Captured tensors ---===//
+
+  RegionValue inlineExtract(tensor::ExtractOp extract) {
+    Value source = values.lookup(extract.getTensor()).value;
+    SmallVector<RegionValue> indices;
+    for (Value index : extract.getIndices())
+      indices.push_back(values.lookup(index));
+    auto count = [&](RegionValue::Kind kind) {
+      return llvm::count_if(
+          indices, [&](const RegionValue &v) { return v.kind == kind; });
+    };
+    if (count(RegionValue::Tile) || count(RegionValue::Row) > 1 ||
+        count(RegionValue::Column) > 1)
+      return {RegionValue::Tile, gather(source, extract.getIndices())};
+    if (!count(RegionValue::Row) && !count(RegionValue::Column)) {
+      SmallVector<Value> at;
+      for (const RegionValue &index : indices)
+        at.push_back(index.value);
+      return {RegionValue::Uniform, memref::LoadOp::create(b, source, at)};
+    }
+    return {RegionValue::Tile, loadSlice(source, indices)};
+  }
+
+  Value gather(Value source, OperandRange indices) {
+    SmallVector<Value> tiles;
+    for (Value index : indices)
+      tiles.push_back(asTile(index));
+    Type element = cast<MemRefType>(source.getType()).getElementType();
+    return tile::GatherOp::create(b, tileType(element), source, tiles);
+  }
+
+  /// The part of `source` along the dimensions indexed by row or column.
+  Value loadSlice(Value source, ArrayRef<RegionValue> indices) {
+    auto type = cast<MemRefType>(source.getType());
+    SmallVector<OpFoldResult> offsets, sizes;
+    SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+    SmallVector<Value> at;
+    SmallVector<int64_t> viewShape, tileShape, order;
+    for (auto [dim, index] : llvm::enumerate(indices)) {
+      if (index.kind == RegionValue::Uniform) {
+        offsets.push_back(index.value);
+        sizes.push_back(b.getIndexAttr(1));
+        continue;
+      }
+      offsets.push_back(b.getIndexAttr(0));
+      bool isStatic = !type.isDynamicDim(dim);
+      sizes.push_back(
+          isStatic ? OpFoldResult(b.getIndexAttr(type.getDimSize(dim)))
+                   : OpFoldResult(Value(
+                         memref::DimOp::create(b, source, dim))));
+      viewShape.push_back(type.getDimSize(dim));
+      bool isRow = index.kind == RegionValue::Row;
+      tileShape.push_back(isRow ? rows : columns);
+      order.push_back(isRow ? 0 : 1);
+      at.push_back(index.value);
+    }
+    auto viewType = memref::SubViewOp::inferRankReducedResultType(
+        viewShape, type, offsets, sizes, strides);
+    Value view = memref::SubViewOp::create(b, viewType, source, offsets, sizes,
+                                           strides);
+    Value tile = tile::LoadOp::create(
+        b, RankedTensorType::get(tileShape, type.getElementType()), view, at,
+        /*in_bounds=*/false);
+    if (order.size() == 2)
+      return order[0] == 0 ? tile : transpose(tile);
+    return broadcast(expand(tile, order[0] == 0 ? 1 : 0));
+  }
+
+  Value transpose(Value tile) {
+    Type element = getElementTypeOrSelf(tile.getType());
+    return tile::TransposeOp::create(b, tileType(element), tile,
+                                     ArrayRef<int64_t>{1, 0});
+  }
+
+  Value expand(Value tile, int64_t dim) {
+    auto type = cast<RankedTensorType>(tile.getType());
+    SmallVector<int64_t> sizes(type.getShape());
+    sizes.insert(sizes.begin() + dim, 1);
+    return tile::ExpandDimsOp::create(
+        b, RankedTensorType::get(sizes, type.getElementType()), tile, dim);
+  }
+
+  ImplicitLocOpBuilder &b;
+  int64_t rows, columns;
+  llvm::DenseMap<Value, RegionValue> values;
+};
+
+} // namespace
+
+Value fa::inlineRegion(ImplicitLocOpBuilder &b, Region &region, int64_t rows,
+                       int64_t columns, ArrayRef<RegionValue> arguments) {
+  return RegionInliner(b, rows, columns).run(region, arguments);
+}

@@ -1,0 +1,41 @@
+//===- KernelBuilder.h - one attention kernel at S3 -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_KERNELBUILDER_H
+#define FA_LIB_FUSION_KERNELBUILDER_H
+
+#include "Tile/Tile.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace fa {
+
+/// A function at S2 that is one online attention.
+struct AttentionFunction {
+  mlir::func::FuncOp function;
+  tile::OnlineAttentionOp attention;
+  mlir::SmallVector<bool> resultIsLse; ///< for each result; else the output
+};
+
+/// What distinguishes the variants of a kernel.
+struct KernelShape {
+  int64_t rows = 64;      ///< queries in a tile
+  int64_t columns = 128;  ///< keys in a tile
+  bool unitStride = true; ///< elements of a row are neighbours
+  /// One query a head; rows are the query heads that share a KV head.
+  bool packHeads = false;
+};
+
+/// Builds kernel `name` of `entry` at `b`. Emits an error at the operation that
+/// a kernel cannot take over.
+mlir::LogicalResult buildKernel(mlir::OpBuilder &b,
+                                AttentionFunction source,
+                                const KernelShape &shape, mlir::StringRef name,
+                                mlir::StringRef entry);
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_KERNELBUILDER_H
