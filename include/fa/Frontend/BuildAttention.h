@@ -1,0 +1,29 @@
+//===- BuildAttention.h - a problem as a program at S0 ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_FRONTEND_BUILDATTENTION_H
+#define FA_FRONTEND_BUILDATTENTION_H
+
+#include "fa/Numerics/AttentionProblem.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace fa {
+
+/// Writes attention out on whole tensors (S0) as function `name` of a new
+/// module. Arguments: q, k, v [b, h, s, d], then as the problem asks bias,
+/// slopes, lengths, and the scale as f32; results: the output and, if asked
+/// for, the log-sum-exp. Only the head dims are static. The layout of memory is
+/// not part of the program. What the compiler does not support is an error that
+/// names it.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+buildAttention(mlir::MLIRContext &context, const AttentionProblem &problem,
+               llvm::StringRef name = "attention");
+
+} // namespace fa
+
+#endif // FA_FRONTEND_BUILDATTENTION_H

@@ -1,0 +1,70 @@
+//===- AttentionProblem.h - one attention as numbers ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_NUMERICS_ATTENTIONPROBLEM_H
+#define FA_NUMERICS_ATTENTIONPROBLEM_H
+
+#include "fa/Numerics/ElementType.h"
+
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace fa {
+
+enum class CausalKind { None, BottomRight, TopLeft };
+
+/// A forward attention problem: sizes, element type and features. The meaning
+/// of each feature is the numerics contract, docs/numerics.md.
+struct AttentionProblem {
+  int64_t batch = 1, numHeads = 8, numKvHeads = 8;
+  int64_t seqQ = 1024, seqKv = 1024, headDim = 64, headDimV = 64;
+  ElementType type = ElementType::F16;
+  CausalKind causal = CausalKind::None;
+  int64_t windowLeft = -1, windowRight = -1; ///< keys; -1 is no bound
+  std::optional<int64_t> prefix;             ///< keys seen by all
+  bool documents = false, lengths = false, sink = false;
+  double softcap = 0; ///< 0: none
+  bool alibi = false;
+  std::optional<double> scale; ///< default 1/sqrt(headDim)
+  std::string bias;            ///< "", or one of letter or 1 a dim: "1hqk"
+  bool layoutBshd = false;     ///< q, k, v and the output are [b, s, h, d]
+  bool lse = false;
+  bool tf32 = false;
+
+  bool hasWindow() const { return windowLeft >= 0 || windowRight >= 0; }
+  double effectiveScale() const;
+  int64_t groupSize() const { return numKvHeads ? numHeads / numKvHeads : 1; }
+  /// Sizes of the bias along b, h, q, k: the problem's, or 1.
+  llvm::SmallVector<int64_t, 4> biasSizes() const;
+  /// 2 b hq sq sk (d + dv), half of it when causal.
+  double flops() const;
+  /// Bytes of K and V.
+  double kvBytes() const;
+  /// An error that names what is wrong, if the problem is not one.
+  llvm::Error verify() const;
+  /// The SPEC that gives this problem again.
+  std::string str() const;
+};
+
+/// A parsed `--attention` SPEC and the keys that it spelt out.
+struct AttentionSpec {
+  AttentionProblem problem;
+  llvm::StringSet<> given;
+
+  /// Sets the sizes that were not given from others: hkv from hq, sk from sq,
+  /// dv from d.
+  void applyDefaults();
+};
+
+/// Parses `key[=value]` separated by spaces; the keys are those of
+/// docs/fa-run.md. An unknown key or a bad value is an error.
+llvm::Expected<AttentionSpec> parseAttentionSpec(llvm::StringRef spec);
+
+} // namespace fa
+
+#endif // FA_NUMERICS_ATTENTIONPROBLEM_H

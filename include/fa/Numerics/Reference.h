@@ -1,0 +1,59 @@
+//===- Reference.h - attention in float64 -----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plain loops written from the formula of the numerics contract
+// (docs/numerics.md). They share nothing with the compiler.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_NUMERICS_REFERENCE_H
+#define FA_NUMERICS_REFERENCE_H
+
+#include "fa/Numerics/AttentionProblem.h"
+#include "fa/Numerics/HostTensor.h"
+
+namespace fa {
+
+/// Inputs in logical order: q [b, hq, sq, d], k [b, hkv, sk, d],
+/// v [b, hkv, sk, dv], whatever the layout in memory; bias [b|1, h|1, q|1,
+/// k|1], slopes f32 [hq], lengths i32 [b], documents i32 [b, n + 1], sink
+/// f32 [hq].
+struct AttentionInputs {
+  HostTensor q, k, v;
+  std::optional<HostTensor> bias, slopes, lengths, documents, sink;
+};
+
+/// out [b, hq, sq, dv] and lse [b, hq, sq], both f64.
+struct AttentionResult {
+  HostTensor out, lse;
+};
+
+/// The reference: everything in float64.
+llvm::Expected<AttentionResult> referenceF64(const AttentionProblem &problem,
+                                             const AttentionInputs &inputs);
+
+/// The same formula unfused in the precision of the type: dots accumulated in
+/// f32, softmax in f32, P rounded to V's type, O to the output's type. Its
+/// error against `referenceF64` is e0 of the error rule.
+llvm::Expected<AttentionResult> unfused(const AttentionProblem &problem,
+                                        const AttentionInputs &inputs);
+
+/// The slopes of ALiBi when none are given (Press et al., arXiv 2108.12409):
+/// 2^(-8 (h+1) / H) for a power of two H, else those of the next lower power
+/// followed by every second one of the next higher.
+std::vector<double> defaultAlibiSlopes(int64_t numHeads);
+
+/// Fills with normally distributed values, the same on every platform.
+void fillNormal(HostTensor &tensor, uint64_t seed);
+
+/// Seeded inputs of a problem: normal q, k, v, bias; lengths and documents
+/// uniform. Memory is laid out as the problem's layout says.
+llvm::Expected<AttentionInputs> makeRandomInputs(const AttentionProblem &problem,
+                                                 uint64_t seed);
+
+} // namespace fa
+
+#endif // FA_NUMERICS_REFERENCE_H

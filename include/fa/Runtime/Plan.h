@@ -1,0 +1,61 @@
+//===- Plan.h - an artifact, loaded and ready to launch ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_PLAN_H
+#define FA_RUNTIME_PLAN_H
+
+#include "fa/Runtime/HostDevice.h"
+#include "fa/Target/Artifact.h"
+
+#include "llvm/Support/Error.h"
+
+#include <memory>
+
+namespace fa {
+
+/// One argument of a launch.
+struct LaunchArgument {
+  bool isTensor = false;
+  ElementType type = ElementType::F32;
+  void *data = nullptr;                            ///< of element 0
+  llvm::SmallVector<int64_t, 4> sizes, strides;    ///< strides in elements
+  uint64_t bits = 0;                               ///< of a scalar
+
+  static LaunchArgument tensor(void *data, ElementType type,
+                         llvm::ArrayRef<int64_t> sizes,
+                         llvm::ArrayRef<int64_t> strides);
+  static LaunchArgument f32(float value);
+  static LaunchArgument index(int64_t value);
+};
+
+/// An artifact loaded on the host. Launches from several threads at the same
+/// time are legal.
+class Plan {
+public:
+  static llvm::Expected<std::unique_ptr<Plan>>
+  load(Artifact artifact, std::shared_ptr<HostDevice> device);
+  ~Plan();
+
+  const Artifact &artifact() const;
+
+  /// The kernel that a launch with these arguments runs. An error says for
+  /// which argument what was found and what was expected.
+  llvm::Expected<const KernelInfo *>
+  select(llvm::ArrayRef<LaunchArgument> arguments) const;
+
+  /// Runs and returns when the outputs are written. Outputs must not overlap
+  /// inputs. A grid without programs is a success.
+  llvm::Error launch(llvm::ArrayRef<LaunchArgument> arguments) const;
+
+private:
+  class Impl;
+  explicit Plan(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace fa
+
+#endif // FA_RUNTIME_PLAN_H

@@ -1,0 +1,79 @@
+//===- Artifact.h - what a compilation gives: a plan ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An artifact is a plan (stage S9): kernels with the rule of their grid and
+// what they expect of their arguments, and the code for one target. Plain data,
+// with no MLIR in it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TARGET_ARTIFACT_H
+#define FA_TARGET_ARTIFACT_H
+
+#include "fa/Numerics/ElementType.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <string>
+#include <vector>
+
+namespace fa {
+
+/// A size or stride that the compiler does not know.
+inline constexpr int64_t kDynamic = INT64_MIN;
+
+/// An integer expression over the sizes of the arguments, as a postfix program.
+struct SizeExpr {
+  enum Opcode { Const, Size, Add, Mul, FloorDiv, CeilDiv, Mod };
+  struct Step {
+    Opcode opcode;
+    int64_t a = 0; ///< Const: the value; Size: the argument
+    int64_t b = 0; ///< Size: the dimension
+  };
+  llvm::SmallVector<Step, 4> steps;
+
+  /// The value, or nothing if it overflows. A division by 0 gives 0: there is
+  /// no work in an empty dimension.
+  std::optional<int64_t>
+  evaluate(llvm::function_ref<int64_t(int64_t, int64_t)> sizeOf) const;
+};
+
+enum class Access { In, Out, InOut };
+
+/// What a kernel expects of one argument.
+struct ArgumentInfo {
+  bool isMemRef = false;
+  ElementType type = ElementType::F32; ///< index is I64
+  llvm::SmallVector<int64_t, 4> sizes, strides;
+  Access access = Access::In;
+};
+
+struct KernelInfo {
+  std::string symbol, entry;
+  std::vector<ArgumentInfo> args;
+  llvm::SmallVector<SizeExpr, 3> grid;
+  int64_t scratchBytes = 0;           ///< for one running program
+  llvm::SmallVector<int64_t, 2> tile; ///< queries, keys; empty if unknown
+};
+
+/// Milliseconds.
+struct CompileTimes {
+  double total = 0, passes = 0, llvm = 0;
+};
+
+struct Artifact {
+  std::string target; ///< "cpu"
+  std::string arch;   ///< e.g. "znver4"
+  std::string features;
+  std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
+  std::string object;              ///< a relocatable object file
+  CompileTimes compileMs;
+};
+
+} // namespace fa
+
+#endif // FA_TARGET_ARTIFACT_H

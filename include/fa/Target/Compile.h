@@ -1,0 +1,47 @@
+//===- Compile.h - a program to an artifact ---------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TARGET_COMPILE_H
+#define FA_TARGET_COMPILE_H
+
+#include "fa/Target/Artifact.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace fa {
+
+struct CompileOptions {
+  std::string arch = "host"; ///< "host" or a CPU that LLVM knows
+  int64_t qTile = 0;         ///< queries in a tile; 0: chosen
+  int64_t kvTile = 0;        ///< keys in a tile; 0: chosen
+};
+
+/// Forms in which a program can be looked at on its way.
+enum class Emit { Tile, Kernel, LLVM, Asm, Object };
+
+/// Registers every dialect that a program or its compilation uses, and the
+/// translations to LLVM IR.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Compiles the kernels of `entry` for the host CPU. `module` is at S0 or S3
+/// and is transformed in place. What the passes report is the error's text.
+llvm::Expected<Artifact> compileForHost(mlir::ModuleOp module,
+                                        llvm::StringRef entry,
+                                        const CompileOptions &options);
+
+/// Compiles as far as `form` and gives that as text (or as the bytes of an
+/// object file).
+llvm::Expected<std::string> emitForHost(mlir::ModuleOp module,
+                                        const CompileOptions &options,
+                                        Emit form);
+
+/// The version of LLVM in this program.
+llvm::StringRef llvmVersion();
+
+} // namespace fa
+
+#endif // FA_TARGET_COMPILE_H

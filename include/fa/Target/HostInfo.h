@@ -1,0 +1,30 @@
+//===- HostInfo.h - facts about host architectures --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TARGET_HOSTINFO_H
+#define FA_TARGET_HOSTINFO_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace fa {
+
+/// A host CPU as the compiler sees it.
+struct HostInfo {
+  std::string triple, cpu, features;
+  int64_t vectorBits = 128;
+  int64_t vectorRegisters = 16;
+};
+
+/// The facts of `arch`: "host" (this machine) or the name of a CPU of this
+/// machine's architecture that LLVM knows. An unknown name is an error.
+llvm::Expected<HostInfo> getHostInfo(llvm::StringRef arch);
+
+} // namespace fa
+
+#endif // FA_TARGET_HOSTINFO_H

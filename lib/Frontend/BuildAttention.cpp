@@ -1,0 +1,249 @@
+//===- BuildAttention.cpp - a problem as a program at S0 ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Frontend/BuildAttention.h"
+
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fa;
+
+namespace {
+
+class AttentionBuilder {
+public:
+  AttentionBuilder(MLIRContext &context, const AttentionProblem &problem)
+      : p(problem), b(UnknownLoc::get(&context), &context) {}
+
+  OwningOpRef<ModuleOp> build(StringRef name) {
+    OwningOpRef<ModuleOp> module(ModuleOp::create(b.getLoc()));
+    b.setInsertionPointToEnd(module->getBody());
+    createFunction(name);
+    measure();
+    Value scores = tile::DotOp::create(b, scoreType(b.getF32Type()), q, k,
+                                       Value(), /*transpose_b=*/true);
+    scores = arith::MulFOp::create(b, scores, everywhere(scale));
+    scores = mask(addBias(addAlibi(softcap(scores))));
+    finish(scores);
+    return module;
+  }
+
+private:
+  //===--- Types ---===//
+  Type elementType() {
+    switch (p.type) {
+    case ElementType::F16:
+      return b.getF16Type();
+    case ElementType::BF16:
+      return b.getBF16Type();
+    default:
+      return b.getF32Type();
+    }
+  }
+  RankedTensorType rowsType(int64_t dim, Type element) {
+    int64_t any = ShapedType::kDynamic;
+    return RankedTensorType::get({any, any, any, dim}, element);
+  }
+  RankedTensorType scoreType(Type element) {
+    return rowsType(ShapedType::kDynamic, element);
+  }
+  RankedTensorType vectorType(Type element) {
+    return RankedTensorType::get({ShapedType::kDynamic}, element);
+  }
+  RankedTensorType biasType() {
+    SmallVector<int64_t> sizes;
+    for (char letter : p.bias)
+      sizes.push_back(letter == '1' ? 1 : ShapedType::kDynamic);
+    return RankedTensorType::get(sizes, elementType());
+  }
+
+  //===--- Signature ---===//
+  void createFunction(StringRef name) {
+    Type element = elementType();
+    SmallVector<Type> inputs = {rowsType(p.headDim, element),
+                                rowsType(p.headDim, element),
+                                rowsType(p.headDimV, element)};
+    if (!p.bias.empty())
+      inputs.push_back(biasType());
+    if (p.alibi)
+      inputs.push_back(vectorType(b.getF32Type()));
+    if (p.lengths)
+      inputs.push_back(vectorType(b.getI32Type()));
+    inputs.push_back(b.getF32Type());
+    SmallVector<Type> results = {rowsType(p.headDimV, element)};
+    if (p.lse)
+      results.push_back(lseType());
+    auto function = func::FuncOp::create(b, name,
+                                         b.getFunctionType(inputs, results));
+    Block *entry = function.addEntryBlock();
+    b.setInsertionPointToStart(entry);
+    auto next = entry->args_begin();
+    q = *next++;
+    k = *next++;
+    v = *next++;
+    if (!p.bias.empty())
+      bias = *next++;
+    if (p.alibi)
+      slopes = *next++;
+    if (p.lengths)
+      lengths = *next++;
+    scale = *next;
+  }
+  RankedTensorType lseType() {
+    int64_t any = ShapedType::kDynamic;
+    return RankedTensorType::get({any, any, any}, b.getF32Type());
+  }
+
+  void measure() {
+    for (int64_t d = 0; d < 3; ++d)
+      sizes.push_back(tensor::DimOp::create(b, q, d));
+    sizes.push_back(tensor::DimOp::create(b, k, 2));
+  }
+
+  //===--- Tensors of the scores' shape ---===//
+  Value everywhere(Value x) {
+    Type element = getElementTypeOrSelf(x.getType());
+    return tile::BroadcastOp::create(b, scoreType(element), x, sizes);
+  }
+  Value number(double x) {
+    return everywhere(arith::ConstantOp::create(
+        b, b.getF32FloatAttr(static_cast<float>(x))));
+  }
+  Value integer(int64_t x) {
+    return everywhere(arith::ConstantIndexOp::create(b, x));
+  }
+  Value indices(int64_t dim) {
+    return tile::IotaOp::create(b, scoreType(b.getIndexType()), dim, sizes);
+  }
+  /// A tensor of one dimension along dimension `dim` of the scores.
+  Value along(Value x, int64_t dim) {
+    auto type = cast<RankedTensorType>(x.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    for (int64_t d = 0; d < 4; ++d) {
+      if (d == dim)
+        continue;
+      shape.insert(shape.begin() + d, 1);
+      x = tile::ExpandDimsOp::create(
+          b, RankedTensorType::get(shape, type.getElementType()), x, d);
+    }
+    return everywhere(x);
+  }
+  /// The key position of query i: i + sk - sq.
+  Value diagonal() {
+    Value offset = arith::SubIOp::create(b, sizes[3], sizes[2]);
+    return arith::AddIOp::create(b, indices(2), everywhere(offset));
+  }
+
+  //===--- Score modifications ---===//
+  Value softcap(Value scores) {
+    if (p.softcap == 0)
+      return scores;
+    scores = arith::DivFOp::create(b, scores, number(p.softcap));
+    scores = math::TanhOp::create(b, scores);
+    return arith::MulFOp::create(b, scores, number(p.softcap));
+  }
+  Value addAlibi(Value scores) {
+    if (!p.alibi)
+      return scores;
+    Value distance = arith::SubIOp::create(b, diagonal(), indices(3));
+    auto i32 = scoreType(b.getI32Type());
+    distance = arith::IndexCastOp::create(b, i32, distance);
+    distance = arith::SIToFPOp::create(b, scoreType(b.getF32Type()), distance);
+    distance = math::AbsFOp::create(b, distance);
+    Value penalty = arith::MulFOp::create(b, along(slopes, 1), distance);
+    return arith::SubFOp::create(b, scores, penalty);
+  }
+  Value addBias(Value scores) {
+    if (p.bias.empty())
+      return scores;
+    Value added = everywhere(bias);
+    if (!elementType().isF32())
+      added = arith::ExtFOp::create(b, scoreType(b.getF32Type()), added);
+    return arith::AddFOp::create(b, scores, added);
+  }
+
+  //===--- Masks ---===//
+  void require(arith::CmpIPredicate predicate, Value lhs, Value rhs) {
+    Value term = arith::CmpIOp::create(b, predicate, lhs, rhs);
+    condition = condition ? arith::AndIOp::create(b, condition, term) : term;
+  }
+  Value mask(Value scores) {
+    using enum arith::CmpIPredicate;
+    if (p.causal == CausalKind::BottomRight)
+      require(sle, indices(3), diagonal());
+    if (p.causal == CausalKind::TopLeft)
+      require(sle, indices(3), indices(2));
+    if (p.windowLeft >= 0)
+      require(sge, indices(3),
+              arith::SubIOp::create(b, diagonal(), integer(p.windowLeft)));
+    if (p.windowRight >= 0)
+      require(sle, indices(3),
+              arith::AddIOp::create(b, diagonal(), integer(p.windowRight)));
+    if (p.lengths) {
+      Value wide = arith::IndexCastOp::create(b, vectorType(b.getIndexType()),
+                                              lengths);
+      require(slt, indices(3), along(wide, 0));
+    }
+    if (!condition)
+      return scores;
+    Value none = number(-std::numeric_limits<double>::infinity());
+    return arith::SelectOp::create(b, condition, scores, none);
+  }
+
+  //===--- Results ---===//
+  void finish(Value scores) {
+    Type element = elementType();
+    Value probabilities = tile::SoftmaxOp::create(b, scores, IntegerAttr());
+    if (!element.isF32())
+      probabilities =
+          arith::TruncFOp::create(b, scoreType(element), probabilities);
+    Value out = tile::DotOp::create(b, rowsType(p.headDimV, b.getF32Type()),
+                                    probabilities, v, Value(),
+                                    /*transpose_b=*/false);
+    if (!element.isF32())
+      out = arith::TruncFOp::create(b, rowsType(p.headDimV, element), out);
+    SmallVector<Value> results = {out};
+    if (p.lse)
+      results.push_back(tile::LogSumExpOp::create(b, lseType(), scores));
+    func::ReturnOp::create(b, results);
+  }
+
+  const AttentionProblem &p;
+  ImplicitLocOpBuilder b;
+  Value q, k, v, bias, slopes, lengths, scale, condition;
+  SmallVector<Value> sizes; ///< of the scores
+};
+
+} // namespace
+
+llvm::Expected<OwningOpRef<ModuleOp>>
+fa::buildAttention(MLIRContext &context, const AttentionProblem &problem,
+                   StringRef name) {
+  if (llvm::Error error = problem.verify())
+    return error;
+  std::pair<bool, StringLiteral> unsupported[] = {
+      {problem.prefix.has_value(), "prefix"},
+      {problem.documents, "documents"},
+      {problem.sink, "sink"},
+      {problem.tf32, "precision=tf32"},
+      {problem.type == ElementType::F8E4M3, "type=f8e4m3"},
+      {problem.type == ElementType::F8E5M2, "type=f8e5m2"}};
+  for (auto [present, what] : unsupported)
+    if (present)
+      return llvm::createStringError("attention with " + what +
+                                     " is not supported yet");
+  context.loadDialect<arith::ArithDialect, func::FuncDialect,
+                      math::MathDialect, tensor::TensorDialect,
+                      tile::TileDialect>();
+  return AttentionBuilder(context, problem).build(name);
+}

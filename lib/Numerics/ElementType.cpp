@@ -1,0 +1,154 @@
+//===- ElementType.cpp - the element types of buffers ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Numerics/ElementType.h"
+
+#include "llvm/ADT/APFloat.h"
+#include "llvm/Support/ErrorHandling.h"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+using namespace fa;
+
+namespace {
+struct TypeFacts {
+  ElementType type;
+  llvm::StringLiteral name;
+  int64_t bytes;
+};
+} // namespace
+
+static constexpr TypeFacts kTypes[] = {
+    {ElementType::F32, "f32", 4},       {ElementType::F16, "f16", 2},
+    {ElementType::BF16, "bf16", 2},     {ElementType::F64, "f64", 8},
+    {ElementType::I32, "i32", 4},       {ElementType::I64, "i64", 8},
+    {ElementType::I1, "i1", 1},         {ElementType::F8E4M3, "f8e4m3", 1},
+    {ElementType::F8E5M2, "f8e5m2", 1},
+};
+
+static const TypeFacts &factsOf(ElementType type) {
+  for (const TypeFacts &facts : kTypes)
+    if (facts.type == type)
+      return facts;
+  llvm_unreachable("every element type has its line");
+}
+
+int64_t fa::byteSize(ElementType type) { return factsOf(type).bytes; }
+
+llvm::StringRef fa::name(ElementType type) { return factsOf(type).name; }
+
+std::optional<ElementType> fa::parseElementType(llvm::StringRef name) {
+  for (const TypeFacts &facts : kTypes)
+    if (facts.name == name)
+      return facts.type;
+  return std::nullopt;
+}
+
+static const llvm::fltSemantics &semanticsOf(ElementType type) {
+  switch (type) {
+  case ElementType::F16:
+    return llvm::APFloat::IEEEhalf();
+  case ElementType::BF16:
+    return llvm::APFloat::BFloat();
+  case ElementType::F8E4M3:
+    return llvm::APFloat::Float8E4M3FN();
+  case ElementType::F8E5M2:
+    return llvm::APFloat::Float8E5M2();
+  default:
+    llvm_unreachable("a narrow float");
+  }
+}
+
+template <typename T> static T read(const void *p) {
+  T x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+
+template <typename T> static void write(void *p, T x) {
+  std::memcpy(p, &x, sizeof x);
+}
+
+double fa::loadElement(const void *p, ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return read<float>(p);
+  case ElementType::F64:
+    return read<double>(p);
+  case ElementType::F16:
+    return static_cast<double>(read<_Float16>(p));
+  case ElementType::BF16:
+    return std::bit_cast<float>(uint32_t(read<uint16_t>(p)) << 16);
+  case ElementType::I32:
+    return read<int32_t>(p);
+  case ElementType::I64:
+    return static_cast<double>(read<int64_t>(p));
+  case ElementType::I1:
+    return read<uint8_t>(p) != 0;
+  case ElementType::F8E4M3:
+  case ElementType::F8E5M2:
+    return llvm::APFloat(semanticsOf(type), llvm::APInt(8, read<uint8_t>(p)))
+        .convertToDouble();
+  }
+  llvm_unreachable("every element type is handled");
+}
+
+/// Rounds a double to bf16 once: rounding to f32 first would round twice.
+static uint16_t toBF16(double value) {
+  llvm::APFloat x(value);
+  bool exact;
+  x.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven,
+            &exact);
+  return static_cast<uint16_t>(x.bitcastToAPInt().getZExtValue());
+}
+
+/// A float whose low 16 bits round away is the common case and exact: the
+/// product of a double that is a float already.
+static uint16_t floatToBF16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return static_cast<uint16_t>((bits >> 16) | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+void fa::storeElement(void *p, ElementType type, double value) {
+  switch (type) {
+  case ElementType::F32:
+    return write(p, static_cast<float>(value));
+  case ElementType::F64:
+    return write(p, value);
+  case ElementType::F16:
+    return write(p, static_cast<_Float16>(value));
+  case ElementType::BF16: {
+    float narrow = static_cast<float>(value);
+    bool isFloat = static_cast<double>(narrow) == value;
+    return write(p, isFloat ? floatToBF16(narrow) : toBF16(value));
+  }
+  case ElementType::I32:
+    return write(p, static_cast<int32_t>(value));
+  case ElementType::I64:
+    return write(p, static_cast<int64_t>(value));
+  case ElementType::I1:
+    return write(p, static_cast<uint8_t>(value != 0));
+  case ElementType::F8E4M3:
+  case ElementType::F8E5M2: {
+    llvm::APFloat x(value);
+    bool exact;
+    x.convert(semanticsOf(type), llvm::APFloat::rmNearestTiesToEven, &exact);
+    return write(p, static_cast<uint8_t>(x.bitcastToAPInt().getZExtValue()));
+  }
+  }
+}
+
+double fa::roundTo(ElementType type, double value) {
+  if (type == ElementType::F64)
+    return value;
+  char bytes[8];
+  storeElement(bytes, type, value);
+  return loadElement(bytes, type);
+}

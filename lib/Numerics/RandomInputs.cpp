@@ -1,0 +1,117 @@
+//===- RandomInputs.cpp - seeded inputs, the same on every platform -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Numerics/Reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+using namespace llvm;
+using namespace fa;
+
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). The standard library's
+/// distributions differ between implementations.
+class Generator {
+public:
+  explicit Generator(uint64_t seed) : state(seed) {}
+
+  uint64_t next() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  /// In (0, 1].
+  double uniform() { return ((next() >> 11) + 1) * 0x1p-53; }
+  /// Box and Muller's transform.
+  double normal() {
+    double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+private:
+  uint64_t state;
+};
+
+} // namespace
+
+void fa::fillNormal(HostTensor &tensor, uint64_t seed) {
+  Generator generator(seed);
+  tensor.forEach([&](char *p) {
+    storeElement(p, tensor.type(), generator.normal());
+  });
+}
+
+/// A [b, h, s, d] tensor of normal values in the problem's layout.
+static Expected<HostTensor> makeRows(const AttentionProblem &p, int64_t heads,
+                                     int64_t seq, int64_t dim, uint64_t seed) {
+  SmallVector<int64_t, 4> sizes = {p.batch, heads, seq, dim};
+  if (p.layoutBshd)
+    std::swap(sizes[1], sizes[2]);
+  Expected<HostTensor> tensor = HostTensor::create(p.type, sizes);
+  if (!tensor)
+    return tensor;
+  fillNormal(*tensor, seed);
+  return p.layoutBshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
+}
+
+Expected<AttentionInputs>
+fa::makeRandomInputs(const AttentionProblem &p, uint64_t seed) {
+  Generator seeds(seed);
+  AttentionInputs in;
+  auto assign = [](auto &to, Expected<HostTensor> from) -> Error {
+    if (!from)
+      return from.takeError();
+    to = *from;
+    return Error::success();
+  };
+  if (Error e = assign(in.q, makeRows(p, p.numHeads, p.seqQ, p.headDim,
+                                      seeds.next())))
+    return e;
+  if (Error e = assign(in.k, makeRows(p, p.numKvHeads, p.seqKv, p.headDim,
+                                      seeds.next())))
+    return e;
+  if (Error e = assign(in.v, makeRows(p, p.numKvHeads, p.seqKv, p.headDimV,
+                                      seeds.next())))
+    return e;
+  if (!p.bias.empty()) {
+    if (Error e = assign(in.bias, HostTensor::create(p.type, p.biasSizes())))
+      return e;
+    fillNormal(*in.bias, seeds.next());
+  }
+  if (p.lengths) {
+    if (Error e = assign(in.lengths,
+                         HostTensor::create(ElementType::I32, {p.batch})))
+      return e;
+    for (int64_t b = 0; b < p.batch; ++b)
+      in.lengths->set({b}, seeds.next() % (p.seqKv + 1));
+  }
+  if (p.documents) {
+    constexpr int64_t count = 4;
+    if (Error e = assign(in.documents,
+                         HostTensor::create(ElementType::I32,
+                                            {p.batch, count + 1})))
+      return e;
+    for (int64_t b = 0; b < p.batch; ++b) {
+      std::vector<int64_t> bounds = {0, p.seqKv};
+      for (int64_t n = 1; n < count; ++n)
+        bounds.push_back(seeds.next() % (p.seqKv + 1));
+      llvm::sort(bounds);
+      for (auto [n, bound] : llvm::enumerate(bounds))
+        in.documents->set({b, int64_t(n)}, bound);
+    }
+  }
+  if (p.sink) {
+    if (Error e = assign(in.sink,
+                         HostTensor::create(ElementType::F32, {p.numHeads})))
+      return e;
+    fillNormal(*in.sink, seeds.next());
+  }
+  return in;
+}

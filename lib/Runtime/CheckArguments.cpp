@@ -1,0 +1,118 @@
+//===- CheckArguments.cpp - do arguments fit a kernel? --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CheckArguments.h"
+
+#include "fa/Numerics/HostTensor.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace fa;
+
+static Error argumentError(size_t number, const Twine &what) {
+  return createStringError("argument " + Twine(number) + ": " + what);
+}
+
+/// The bytes from element 0 to the end of the last one fit in 63 bits.
+static bool extentFits(const LaunchArgument &argument) {
+  int64_t extent = 1;
+  for (auto [size, stride] : zip(argument.sizes, argument.strides)) {
+    int64_t reach;
+    if (MulOverflow(size - 1, stride, reach) ||
+        AddOverflow(extent, reach, extent))
+      return false;
+  }
+  return !MulOverflow(extent, byteSize(argument.type), extent);
+}
+
+static Error checkTensor(size_t number, const ArgumentInfo &info,
+                         const LaunchArgument &argument) {
+  if (argument.type != info.type)
+    return argumentError(number, "expected elements of type " +
+                                     name(info.type) + ", found " +
+                                     name(argument.type));
+  if (argument.sizes.size() != info.sizes.size() ||
+      argument.strides.size() != info.sizes.size())
+    return argumentError(number, "expected rank " + Twine(info.sizes.size()) +
+                                     ", found " + Twine(argument.sizes.size()) +
+                                     " sizes and " +
+                                     Twine(argument.strides.size()) +
+                                     " strides");
+  bool empty = is_contained(argument.sizes, 0);
+  for (auto [size, stride] : zip(argument.sizes, argument.strides)) {
+    if (size < 0)
+      return argumentError(number, "expected sizes of at least 0, found " +
+                                       formatSizes(argument.sizes));
+    // The stride of a dimension of one element is never used.
+    if (stride < 0 && size > 1)
+      return argumentError(number, "expected strides of at least 0, found " +
+                                       Twine(stride));
+    if (info.access != Access::In && stride == 0 && size > 1)
+      return argumentError(number, "an output cannot have stride 0 in a "
+                                   "dimension of size " +
+                                       Twine(size));
+  }
+  if (empty)
+    return Error::success();
+  if (!argument.data)
+    return argumentError(number, "expected a buffer of " +
+                                     formatSizes(argument.sizes) +
+                                     ", found a null pointer");
+  uint64_t address = reinterpret_cast<uintptr_t>(argument.data);
+  if (address % byteSize(info.type))
+    return argumentError(number, "expected an address that is a multiple of " +
+                                     Twine(byteSize(info.type)) +
+                                     " (elements are " + name(info.type) +
+                                     "), found 0x" + Twine::utohexstr(address));
+  if (!extentFits(argument))
+    return argumentError(number, "sizes " + formatSizes(argument.sizes) +
+                                     " and strides " +
+                                     formatSizes(argument.strides) +
+                                     " reach beyond 64-bit addresses");
+  return Error::success();
+}
+
+Error fa::checkArguments(const KernelInfo &kernel,
+                         ArrayRef<LaunchArgument> arguments) {
+  if (arguments.size() != kernel.args.size())
+    return createStringError("expected " + Twine(kernel.args.size()) +
+                             " arguments, found " + Twine(arguments.size()));
+  for (size_t n = 0; n < arguments.size(); ++n) {
+    const ArgumentInfo &info = kernel.args[n];
+    if (arguments[n].isTensor != info.isMemRef)
+      return argumentError(n, info.isMemRef ? "expected a tensor, found a scalar"
+                                            : "expected a scalar, found a "
+                                              "tensor");
+    if (info.isMemRef) {
+      if (Error error = checkTensor(n, info, arguments[n]))
+        return error;
+    } else if (arguments[n].type != info.type) {
+      return argumentError(n, "expected a scalar of type " + name(info.type) +
+                                  ", found " + name(arguments[n].type));
+    }
+  }
+  return Error::success();
+}
+
+Error fa::checkVariant(const KernelInfo &kernel,
+                       ArrayRef<LaunchArgument> arguments) {
+  for (auto [n, info] : enumerate(kernel.args)) {
+    for (size_t d = 0; d < info.sizes.size(); ++d) {
+      int64_t size = arguments[n].sizes[d], stride = arguments[n].strides[d];
+      if (info.sizes[d] != kDynamic && info.sizes[d] != size)
+        return argumentError(n, "expected size " + Twine(info.sizes[d]) +
+                                    " in dimension " + Twine(d) + ", found " +
+                                    Twine(size));
+      if (info.strides[d] != kDynamic && info.strides[d] != stride && size > 1)
+        return argumentError(n, "expected stride " + Twine(info.strides[d]) +
+                                    " in dimension " + Twine(d) + ", found " +
+                                    Twine(stride));
+    }
+  }
+  return Error::success();
+}

@@ -1,0 +1,76 @@
+//===- HostInfo.cpp - facts about host architectures ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/HostInfo.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <memory>
+
+using namespace llvm;
+using namespace fa;
+
+namespace {
+/// One line a vector extension, widest first: the first that a CPU has counts.
+struct VectorFacts {
+  Triple::ArchType arch;
+  StringLiteral feature;
+  int64_t bits, registers;
+};
+} // namespace
+
+static constexpr VectorFacts kVectors[] = {
+    {Triple::x86_64, "avx512f", 512, 32},
+    {Triple::x86_64, "avx2", 256, 16},
+    {Triple::x86_64, "sse2", 128, 16},
+    {Triple::aarch64, "neon", 128, 32},
+};
+
+/// The features of this machine in LLVM's spelling, "+a,-b,...".
+static std::string hostFeatures() {
+  SubtargetFeatures features;
+  for (auto &feature : sys::getHostCPUFeatures())
+    features.AddFeature(feature.first(), feature.second);
+  return features.getString();
+}
+
+Expected<HostInfo> fa::getHostInfo(StringRef arch) {
+  HostInfo info;
+  info.triple = sys::getProcessTriple();
+  bool isHost = arch == "host";
+  info.cpu = isHost ? sys::getHostCPUName().str() : arch.str();
+  info.features = isHost ? hostFeatures() : "";
+  Triple triple(info.triple);
+  std::string problem;
+  const Target *target = TargetRegistry::lookupTarget(triple, problem);
+  if (!target)
+    return createStringError("no code generator for the host " + info.triple +
+                             ": " + problem);
+  std::unique_ptr<MCSubtargetInfo> generic(
+      target->createMCSubtargetInfo(triple, "", ""));
+  if (!generic->isCPUStringValid(info.cpu))
+    return createStringError("unknown architecture '" + arch +
+                             "', expected host or a CPU of " +
+                             triple.getArchName() + " such as " +
+                             (triple.isX86() ? "x86-64-v3 or znver4"
+                                             : "neoverse-n1"));
+  std::unique_ptr<MCSubtargetInfo> subtarget(
+      target->createMCSubtargetInfo(triple, info.cpu, info.features));
+  for (const VectorFacts &facts : kVectors)
+    if (facts.arch == triple.getArch() &&
+        subtarget->checkFeatures(("+" + facts.feature).str())) {
+      info.vectorBits = facts.bits;
+      info.vectorRegisters = facts.registers;
+      return info;
+    }
+  return createStringError("the CPU '" + info.cpu +
+                           "' has no vector extension that is known here");
+}

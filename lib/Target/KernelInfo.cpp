@@ -1,0 +1,101 @@
+//===- KernelInfo.cpp - what a launch must know of a kernel ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelInfo.h"
+
+using namespace mlir;
+using namespace fa;
+
+static std::optional<ElementType> elementTypeOf(Type type) {
+  if (type.isIndex())
+    return ElementType::I64;
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  // MLIR's names of the two 8-bit formats are longer than ours.
+  if (isa<Float8E4M3FNType>(type))
+    return ElementType::F8E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return ElementType::F8E5M2;
+  return parseElementType(text);
+}
+
+static int64_t sizeOrDynamic(int64_t size) {
+  return ShapedType::isDynamic(size) ? fa::kDynamic : size;
+}
+
+static Access accessOf(tile::Access access) {
+  switch (access) {
+  case tile::Access::In:
+    return Access::In;
+  case tile::Access::Out:
+    return Access::Out;
+  case tile::Access::InOut:
+    return Access::InOut;
+  }
+  llvm_unreachable("every access is handled");
+}
+
+static SizeExpr::Opcode opcodeOf(AffineExprKind kind) {
+  switch (kind) {
+  case AffineExprKind::Add:
+    return SizeExpr::Add;
+  case AffineExprKind::Mul:
+    return SizeExpr::Mul;
+  case AffineExprKind::FloorDiv:
+    return SizeExpr::FloorDiv;
+  case AffineExprKind::CeilDiv:
+    return SizeExpr::CeilDiv;
+  case AffineExprKind::Mod:
+    return SizeExpr::Mod;
+  default:
+    llvm_unreachable("not an operation of two operands");
+  }
+}
+
+static void appendExpr(AffineExpr expr, ArrayRef<int64_t> sizes,
+                       SizeExpr &result) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    result.steps.push_back({SizeExpr::Const, constant.getValue()});
+  } else if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    size_t at = 2 * symbol.getPosition();
+    result.steps.push_back({SizeExpr::Size, sizes[at], sizes[at + 1]});
+  } else {
+    auto binary = cast<AffineBinaryOpExpr>(expr);
+    appendExpr(binary.getLHS(), sizes, result);
+    appendExpr(binary.getRHS(), sizes, result);
+    result.steps.push_back({opcodeOf(expr.getKind())});
+  }
+}
+
+llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
+  KernelInfo info;
+  info.symbol = kernel.getSymName();
+  info.entry = kernel.getEntryName();
+  for (auto [number, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    ArgumentInfo argument;
+    auto element = elementTypeOf(getElementTypeOrSelf(type));
+    if (!element)
+      return llvm::createStringError(
+          "argument " + llvm::Twine(number) + " of kernel @" + info.symbol +
+          " has an element type that no buffer has");
+    argument.type = *element;
+    if (auto memref = dyn_cast<MemRefType>(type)) {
+      argument.isMemRef = true;
+      auto [strides, offset] = memref.getStridesAndOffset();
+      for (auto [size, stride] : llvm::zip(memref.getShape(), strides)) {
+        argument.sizes.push_back(sizeOrDynamic(size));
+        argument.strides.push_back(sizeOrDynamic(stride));
+      }
+      argument.access = accessOf(kernel.getAccess(number));
+    }
+    info.args.push_back(std::move(argument));
+  }
+  for (AffineExpr expr : kernel.getGrid().getResults())
+    appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());
+  if (auto shape = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.shape"))
+    info.tile.assign(shape.asArrayRef().begin(), shape.asArrayRef().end());
+  return info;
+}

@@ -1,0 +1,332 @@
+//===- Inputs.cpp - arguments from files, or random -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Job.h"
+
+#include "fa/Frontend/BuildAttention.h"
+#include "fa/Numerics/Npy.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace llvm;
+using namespace fa;
+using namespace fa::run;
+
+//===----------------------------------------------------------------------===//
+// An attention problem
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Reads the files of a problem and makes sizes and files agree.
+class AttentionReader {
+public:
+  AttentionReader(const Options &options, AttentionSpec &spec)
+      : options(options), spec(spec), p(spec.problem) {}
+
+  Expected<AttentionInputs> read() {
+    AttentionInputs files;
+    if (Error error = readRows("q", options.q, files.q, &p.numHeads, "hq",
+                               &p.seqQ, "sq", &p.headDim, "d"))
+      return error;
+    if (Error error = readRows("k", options.k, files.k, &p.numKvHeads, "hkv",
+                               &p.seqKv, "sk", &p.headDim, "d"))
+      return error;
+    if (Error error = readRows("v", options.v, files.v, &p.numKvHeads, "hkv",
+                               &p.seqKv, "sk", &p.headDimV, "dv"))
+      return error;
+    spec.applyDefaults();
+    if (Error error = p.verify())
+      return error;
+    Expected<AttentionInputs> inputs = makeRandomInputs(p, options.seed);
+    if (!inputs)
+      return inputs;
+    if (!options.q.empty())
+      inputs->q = files.q;
+    if (!options.k.empty())
+      inputs->k = files.k;
+    if (!options.v.empty())
+      inputs->v = files.v;
+    if (Error error = readOther("bias", options.bias, !p.bias.empty(),
+                                p.biasSizes(), p.type, inputs->bias))
+      return error;
+    if (Error error = readOther("slopes", options.slopes, p.alibi,
+                                {p.numHeads}, ElementType::F32,
+                                inputs->slopes))
+      return error;
+    if (Error error = readOther("lengths", options.lengths, p.lengths,
+                                {p.batch}, ElementType::I32, inputs->lengths))
+      return error;
+    return inputs;
+  }
+
+private:
+  /// A size that a file has: it must be the one that was given, if any.
+  Error agree(StringRef file, StringRef key, int64_t &size, int64_t found) {
+    if (spec.given.contains(key) && size != found)
+      return createStringError(file + ": expected " + key + "=" + Twine(size) +
+                               ", found " + Twine(found));
+    size = found;
+    spec.given.insert(key);
+    return Error::success();
+  }
+
+  Error readRows(StringRef what, StringRef path, HostTensor &result,
+                 int64_t *heads, StringRef headsKey, int64_t *seq,
+                 StringRef seqKey, int64_t *dim, StringRef dimKey) {
+    if (path.empty())
+      return Error::success();
+    auto tensor = readNpy(path, p.type);
+    if (!tensor)
+      return tensor.takeError();
+    if (tensor->rank() != 4)
+      return createStringError(path + ": expected " + what +
+                               " of rank 4, found " +
+                               formatSizes(tensor->sizes()));
+    result = p.layoutBshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
+    if (spec.given.contains("type") && result.type() != p.type)
+      return createStringError(path + ": expected elements of type " +
+                               name(p.type) + ", found " +
+                               name(result.type()));
+    if (result.type() != ElementType::F32 &&
+        result.type() != ElementType::F16 && result.type() != ElementType::BF16)
+      return createStringError(path + ": expected f32, f16 or bf16 elements, "
+                                      "found " +
+                               name(result.type()));
+    p.type = result.type();
+    spec.given.insert("type");
+    std::tuple<StringRef, int64_t *, int64_t> sizes[] = {
+        {"b", &p.batch, result.sizes()[0]},
+        {headsKey, heads, result.sizes()[1]},
+        {seqKey, seq, result.sizes()[2]},
+        {dimKey, dim, result.sizes()[3]}};
+    for (auto [key, size, found] : sizes)
+      if (Error error = agree(path, key, *size, found))
+        return error;
+    return Error::success();
+  }
+
+  static Error readOther(StringRef what, StringRef path, bool wanted,
+                         ArrayRef<int64_t> sizes, ElementType type,
+                         std::optional<HostTensor> &result) {
+    if (path.empty())
+      return Error::success();
+    if (!wanted)
+      return createStringError("--" + what + " is given, but the problem has "
+                               "no '" + (what == "slopes" ? "alibi" : what) +
+                               "'");
+    auto tensor = readNpy(path, type);
+    if (!tensor)
+      return tensor.takeError();
+    if (tensor->type() != type || tensor->sizes() != sizes)
+      return createStringError(path + ": expected " + name(type) + " of " +
+                               formatSizes(sizes) + ", found " +
+                               name(tensor->type()) + " of " +
+                               formatSizes(tensor->sizes()));
+    result = *tensor;
+    return Error::success();
+  }
+
+  const Options &options;
+  AttentionSpec &spec;
+  AttentionProblem &p;
+};
+
+} // namespace
+
+static void addTensor(Job &job, const HostTensor &tensor) {
+  job.tensors.push_back(tensor);
+  job.arguments.push_back(LaunchArgument::tensor(
+      tensor.data(), tensor.type(), tensor.sizes(), tensor.strides()));
+}
+
+/// Adds an output full of NaN, so that what is not written is seen.
+static Error addOutput(Job &job, StringRef name, ElementType type,
+                       ArrayRef<int64_t> sizes, bool bshd) {
+  SmallVector<int64_t, 4> inMemory(sizes);
+  if (bshd)
+    std::swap(inMemory[1], inMemory[2]);
+  auto tensor = HostTensor::create(type, inMemory);
+  if (!tensor)
+    return tensor.takeError();
+  tensor->fill(std::numeric_limits<double>::quiet_NaN());
+  HostTensor logical = bshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
+  addTensor(job, logical);
+  job.outputs.push_back({name.str(), logical});
+  return Error::success();
+}
+
+static Expected<HostTensor> makeSlopes(int64_t numHeads) {
+  auto slopes = HostTensor::create(ElementType::F32, {numHeads});
+  if (slopes)
+    for (auto [h, slope] : enumerate(defaultAlibiSlopes(numHeads)))
+      slopes->set({static_cast<int64_t>(h)}, slope);
+  return slopes;
+}
+
+Expected<Job> fa::run::prepareAttention(mlir::MLIRContext &context,
+                                        const Options &options) {
+  auto spec = parseAttentionSpec(*options.attention);
+  if (!spec)
+    return spec.takeError();
+  AttentionProblem &p = spec->problem;
+  p.lengths |= !options.lengths.empty();
+  p.lse |= !options.lse.empty();
+  auto inputs = AttentionReader(options, *spec).read();
+  if (!inputs)
+    return inputs.takeError();
+  Job job;
+  job.problem = p;
+  job.program = "attention " + p.str();
+  job.entry = "attention";
+  auto module = buildAttention(context, p, job.entry);
+  if (!module)
+    return module.takeError();
+  job.module = std::move(*module);
+  if (p.alibi && !inputs->slopes) {
+    auto slopes = makeSlopes(p.numHeads);
+    if (!slopes)
+      return slopes.takeError();
+    inputs->slopes = *slopes;
+  }
+  job.inputs = *inputs;
+  for (const HostTensor &tensor : {inputs->q, inputs->k, inputs->v})
+    addTensor(job, tensor);
+  if (inputs->bias)
+    addTensor(job, *inputs->bias);
+  if (p.alibi)
+    addTensor(job, *inputs->slopes);
+  if (p.lengths)
+    addTensor(job, *inputs->lengths);
+  job.arguments.push_back(
+      LaunchArgument::f32(static_cast<float>(p.effectiveScale())));
+  if (Error error = addOutput(job, "out", p.type,
+                              {p.batch, p.numHeads, p.seqQ, p.headDimV},
+                              p.layoutBshd))
+    return error;
+  if (p.lse)
+    if (Error error = addOutput(job, "lse", ElementType::F32,
+                                {p.batch, p.numHeads, p.seqQ}, false))
+      return error;
+  return job;
+}
+
+//===----------------------------------------------------------------------===//
+// A file
+//===----------------------------------------------------------------------===//
+
+Expected<Job> fa::run::loadFile(mlir::MLIRContext &context,
+                                const Options &options) {
+  std::string problems;
+  raw_string_ostream out(problems);
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          out << diagnostic.getLocation()
+                                              << ": " << diagnostic << "\n";
+                                          return mlir::success();
+                                        });
+  Job job;
+  job.program = options.file;
+  job.entry = options.entry;
+  job.module = mlir::parseSourceFile<mlir::ModuleOp>(options.file, &context);
+  if (!job.module)
+    return createStringError(StringRef(problems).rtrim());
+  return job;
+}
+
+/// "2x4x100x64" as sizes.
+static bool parseSizes(StringRef text, SmallVectorImpl<int64_t> &sizes) {
+  SmallVector<StringRef> parts;
+  text.split(parts, 'x');
+  for (StringRef part : parts) {
+    int64_t size;
+    if (part.getAsInteger(10, size) || size < 0)
+      return false;
+    sizes.push_back(size);
+  }
+  return true;
+}
+
+static Expected<LaunchArgument> readScalar(StringRef text,
+                                           const ArgumentInfo &info) {
+  double number;
+  if (text.getAsDouble(number))
+    return createStringError("--in: expected a number for a scalar argument, "
+                             "found '" +
+                             text + "'");
+  if (info.type == ElementType::F32)
+    return LaunchArgument::f32(static_cast<float>(number));
+  LaunchArgument argument = LaunchArgument::index(static_cast<int64_t>(number));
+  argument.type = info.type;
+  return argument;
+}
+
+static Expected<HostTensor> readTensor(StringRef text, const ArgumentInfo &info,
+                                       uint64_t seed) {
+  SmallVector<int64_t> sizes;
+  if (!parseSizes(text, sizes))
+    return readNpy(text, info.type);
+  auto tensor = HostTensor::create(info.type, sizes);
+  if (tensor)
+    fillNormal(*tensor, seed);
+  return tensor;
+}
+
+/// Sizes of an output: the static ones of its type; a dynamic one is that of
+/// the first input in the same dimension.
+static SmallVector<int64_t, 4> inferSizes(const ArgumentInfo &info,
+                                       const Job &job) {
+  SmallVector<int64_t, 4> sizes(info.sizes);
+  for (auto [d, size] : enumerate(sizes))
+    if (size == kDynamic)
+      for (const HostTensor &tensor : job.tensors)
+        if (d < tensor.sizes().size()) {
+          size = tensor.sizes()[d];
+          break;
+        }
+  return sizes;
+}
+
+Error fa::run::prepareFileArguments(Job &job, const Options &options,
+                                    const KernelInfo &kernel) {
+  size_t next = 0;
+  for (auto [number, info] : enumerate(kernel.args)) {
+    if (info.isMemRef && info.access == Access::Out) {
+      if (Error error = addOutput(job, "out" + std::to_string(
+                                               job.outputs.size()),
+                                  info.type, inferSizes(info, job), false))
+        return error;
+      continue;
+    }
+    if (next == options.in.size())
+      return createStringError("expected an --in for argument " +
+                               Twine(number) + ", found " + Twine(next) +
+                               " of them");
+    StringRef text = options.in[next++];
+    if (!info.isMemRef) {
+      auto scalar = readScalar(text, info);
+      if (!scalar)
+        return scalar.takeError();
+      job.arguments.push_back(*scalar);
+      continue;
+    }
+    auto tensor = readTensor(text, info, options.seed + number);
+    if (!tensor)
+      return tensor.takeError();
+    addTensor(job, *tensor);
+    if (info.access == Access::InOut)
+      job.outputs.push_back({"out" + std::to_string(job.outputs.size()),
+                             *tensor});
+  }
+  if (next != options.in.size())
+    return createStringError("expected " + Twine(next) + " --in, found " +
+                             Twine(options.in.size()));
+  return Error::success();
+}

@@ -1,0 +1,68 @@
+//===- Job.h - one program with its inputs and outputs ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUN_JOB_H
+#define FA_RUN_JOB_H
+
+#include "Options.h"
+
+#include "fa/Numerics/ErrorRule.h"
+#include "fa/Numerics/Reference.h"
+#include "fa/Runtime/Plan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace fa::run {
+
+/// What is run: the module, its arguments, and where its outputs are.
+struct Job {
+  std::string program;                     ///< for reports
+  std::optional<AttentionProblem> problem; ///< of an attention
+  AttentionInputs inputs;                  ///< of an attention
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string entry;
+  std::vector<LaunchArgument> arguments;
+  std::vector<HostTensor> tensors; ///< keeps the arguments' memory
+  std::vector<std::pair<std::string, HostTensor>> outputs;
+};
+
+struct Timing {
+  double median = 0, min = 0, max = 0; ///< milliseconds
+  int64_t runs = 0;
+};
+
+/// Builds the job of an attention problem: sizes from the inputs where they are
+/// given, random values for the rest, outputs full of NaN.
+llvm::Expected<Job> prepareAttention(mlir::MLIRContext &context,
+                                     const Options &options);
+
+/// Builds the job of a file: `--in` in argument order. The artifact says what
+/// the arguments are, so it comes in two steps.
+llvm::Expected<Job> loadFile(mlir::MLIRContext &context,
+                             const Options &options);
+llvm::Error prepareFileArguments(Job &job, const Options &options,
+                                 const KernelInfo &kernel);
+
+/// Compares the outputs of an attention with the reference.
+llvm::Expected<std::vector<OutputCheck>> checkAttention(const Job &job);
+
+/// Everything that a report says.
+struct Report {
+  const Options &options;
+  const Job &job;
+  const Artifact &artifact;
+  const KernelInfo &kernel; ///< the variant that ran
+  unsigned threads;
+  Timing timing;
+  std::vector<OutputCheck> checks;
+};
+void printReport(const Report &report, llvm::raw_ostream &out);
+void printJson(const Report &report, llvm::raw_ostream &out);
+
+} // namespace fa::run
+
+#endif // FA_RUN_JOB_H

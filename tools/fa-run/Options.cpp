@@ -1,0 +1,159 @@
+//===- Options.cpp - the command line of fa-run ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace fa;
+using namespace fa::run;
+
+namespace {
+
+/// The options. They are built after LLVM's own have left the registry: the
+/// command line is fa-run's alone, and some of the names are the same.
+struct CommandLine {
+  cl::OptionCategory category{"fa-run options"};
+  cl::opt<std::string> file{cl::Positional, cl::desc("[FILE.mlir]"),
+                            cl::cat(category)};
+  cl::opt<std::string> entry{"entry", cl::value_desc("name"),
+                             cl::desc("program of the file to run"),
+                             cl::cat(category)};
+  cl::opt<std::string> attention{
+      "attention", cl::value_desc("SPEC"),
+      cl::desc("an attention problem: key[=value] separated by spaces"),
+      cl::cat(category)};
+  cl::opt<std::string> q{"q", cl::value_desc("F.npy"), cl::desc("queries"),
+                         cl::cat(category)};
+  cl::opt<std::string> k{"k", cl::value_desc("F.npy"), cl::desc("keys"),
+                         cl::cat(category)};
+  cl::opt<std::string> v{"v", cl::value_desc("F.npy"), cl::desc("values"),
+                         cl::cat(category)};
+  cl::opt<std::string> bias{"bias", cl::value_desc("F.npy"),
+                            cl::desc("additive bias"), cl::cat(category)};
+  cl::opt<std::string> slopes{"slopes", cl::value_desc("F.npy"),
+                              cl::desc("ALiBi slopes, f32 [hq]"),
+                              cl::cat(category)};
+  cl::opt<std::string> lengths{"lengths", cl::value_desc("F.npy"),
+                               cl::desc("valid keys, int32 [b]"),
+                               cl::cat(category)};
+  cl::list<std::string> in{"in", cl::value_desc("F.npy|SIZES|number"),
+                           cl::desc("an input, in argument order"),
+                           cl::cat(category)};
+  cl::list<std::string> out{"out", cl::value_desc("F.npy"),
+                            cl::desc("an output, in result order"),
+                            cl::cat(category)};
+  cl::opt<std::string> lse{"lse", cl::value_desc("F.npy"),
+                           cl::desc("write the log-sum-exp"),
+                           cl::cat(category)};
+  cl::opt<std::string> target{"target", cl::init("cpu"),
+                              cl::desc("where to run: cpu"),
+                              cl::cat(category)};
+  cl::opt<std::string> arch{
+      "arch", cl::init("host"),
+      cl::desc("what --emit compiles for: host or a CPU that LLVM knows"),
+      cl::cat(category)};
+  cl::opt<unsigned> threads{"threads", cl::init(0),
+                            cl::desc("worker threads (0: all cores)"),
+                            cl::cat(category)};
+  cl::opt<uint64_t> seed{"seed", cl::init(0), cl::desc("of random inputs"),
+                         cl::cat(category)};
+  cl::opt<std::string> emit{
+      "emit", cl::value_desc("form"),
+      cl::desc("tile, kernel, llvm, asm, object or report instead of a run"),
+      cl::cat(category)};
+  cl::opt<std::string> output{
+      "o", cl::value_desc("F"),
+      cl::desc("where --emit writes (default: standard output)"),
+      cl::cat(category)};
+  cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"),
+                      cl::cat(category)};
+  cl::opt<bool> bench{"bench", cl::desc("measure over several runs"),
+                      cl::cat(category)};
+  cl::opt<bool> listTargets{"list-targets",
+                            cl::desc("say what can be run on"),
+                            cl::cat(category)};
+  cl::opt<std::string> json{"json", cl::ValueOptional, cl::value_desc("F"),
+                            cl::desc("report as JSON"), cl::cat(category)};
+  cl::opt<std::string> tile{"tile", cl::value_desc("MxN"),
+                            cl::desc("queries and keys in a tile"),
+                            cl::cat(category)};
+  cl::opt<std::string> cache{"cache", cl::value_desc("DIR|off"),
+                             cl::desc("compile cache (this version has none)"),
+                             cl::cat(category)};
+};
+
+} // namespace
+
+static void forgetRegisteredOptions() {
+  SmallVector<cl::Option *> registered;
+  for (auto &entry : cl::getRegisteredOptions())
+    registered.push_back(entry.second);
+  for (cl::Option *option : registered)
+    option->removeArgument();
+}
+
+static Error parseTile(StringRef text, CompileOptions &compile) {
+  auto [m, n] = text.split('x');
+  if (m.getAsInteger(10, compile.qTile) || n.getAsInteger(10, compile.kvTile) ||
+      compile.qTile < 1 || compile.kvTile < 1 || compile.qTile > 1024 ||
+      compile.kvTile > 4096)
+    return createStringError("--tile: expected MxN with 1 <= M <= 1024 and "
+                             "1 <= N <= 4096, found '" +
+                             text + "'");
+  return Error::success();
+}
+
+Expected<Options> fa::run::parseOptions(int argc, char **argv) {
+  forgetRegisteredOptions();
+  CommandLine line;
+  cl::HideUnrelatedOptions(line.category);
+  std::string problems;
+  raw_string_ostream errors(problems);
+  if (!cl::ParseCommandLineOptions(argc, argv, "FlashTile's runner\n", &errors))
+    return createStringError(StringRef(problems).rtrim());
+  Options options;
+  options.file = line.file;
+  options.entry = line.entry;
+  bool hasQ = !line.q.empty();
+  if (line.attention.getNumOccurrences() || (hasQ && line.file.empty()))
+    options.attention = line.attention;
+  options.q = line.q;
+  options.k = line.k;
+  options.v = line.v;
+  options.bias = line.bias;
+  options.slopes = line.slopes;
+  options.lengths = line.lengths;
+  options.in.assign(line.in.begin(), line.in.end());
+  options.out.assign(line.out.begin(), line.out.end());
+  options.lse = line.lse;
+  options.target = line.target;
+  options.threads = line.threads;
+  options.seed = line.seed;
+  options.emit = line.emit;
+  options.output = line.output;
+  options.check = line.check;
+  options.bench = line.bench;
+  options.listTargets = line.listTargets;
+  if (line.json.getNumOccurrences())
+    options.json = line.json;
+  options.compile.arch = line.arch;
+  if (!line.tile.empty())
+    if (Error error = parseTile(line.tile, options.compile))
+      return error;
+  if (!options.listTargets && options.file.empty() && !options.attention)
+    return createStringError("expected FILE.mlir, --attention SPEC or --q "
+                             "F.npy (see --help)");
+  if (!options.file.empty() && options.attention)
+    return createStringError("expected either FILE.mlir or --attention, found "
+                             "both");
+  if (options.threads > 4096)
+    return createStringError("--threads: expected at most 4096, found " +
+                             Twine(options.threads));
+  return options;
+}

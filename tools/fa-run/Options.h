@@ -1,0 +1,41 @@
+//===- Options.h - what the user of fa-run asked for ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUN_OPTIONS_H
+#define FA_RUN_OPTIONS_H
+
+#include "fa/Numerics/AttentionProblem.h"
+#include "fa/Target/Compile.h"
+
+#include <string>
+#include <vector>
+
+namespace fa::run {
+
+/// Exit codes of fa-run.
+enum ExitCode { Success = 0, CheckFailed = 1, BadInput = 2, DeviceFailed = 3 };
+
+struct Options {
+  std::string file, entry;             ///< a program, or
+  std::optional<std::string> attention; ///< an attention SPEC
+  std::string q, k, v, bias, slopes, lengths;
+  std::vector<std::string> in, out; ///< .npy files or sizes, in order
+  std::string lse;
+  std::string target = "cpu";
+  unsigned threads = 0;
+  uint64_t seed = 0;
+  std::string emit, output;
+  bool check = false, bench = false, listTargets = false;
+  std::optional<std::string> json; ///< "" is standard output
+  CompileOptions compile;
+};
+
+/// Parses the command line; what is wrong with it is an error.
+llvm::Expected<Options> parseOptions(int argc, char **argv);
+
+} // namespace fa::run
+
+#endif // FA_RUN_OPTIONS_H
