@@ -42,7 +42,7 @@ endfunction()
 function(fa_use_pch target kind)
   set(owner fa_pch_${kind})
   if(NOT TARGET ${owner})
-    file(WRITE ${CMAKE_BINARY_DIR}/pch/${kind}.cpp "")
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/${kind}.cpp CONTENT "")
     add_library(${owner} STATIC ${CMAKE_BINARY_DIR}/pch/${kind}.cpp)
     target_link_libraries(${owner} PRIVATE fa_options)
     target_precompile_headers(${owner} PRIVATE

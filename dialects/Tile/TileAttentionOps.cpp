@@ -16,8 +16,7 @@ using namespace fa::tile;
 /// Checks one region: empty, or a block of `leading` arguments followed by the
 /// captures, which yields one value of type `yielded`.
 static LogicalResult verifyElementRegion(Operation *op, Region &region,
-                                         StringRef name,
-                                         ArrayRef<Type> leading,
+                                         StringRef name, ArrayRef<Type> leading,
                                          TypeRange captures, Type yielded) {
   if (region.empty())
     return success();
@@ -25,18 +24,17 @@ static LogicalResult verifyElementRegion(Operation *op, Region &region,
   llvm::append_range(expected, captures);
   Block &block = region.front();
   if (TypeRange(expected) != block.getArgumentTypes())
-    return op->emitOpError() << "expects the " << name
-                             << " region to take (" << TypeRange(expected)
-                             << "), found (" << block.getArgumentTypes()
-                             << ")";
+    return op->emitOpError() << "expects the " << name << " region to take ("
+                             << TypeRange(expected) << "), found ("
+                             << block.getArgumentTypes() << ")";
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (!yield)
-    return op->emitOpError() << "expects the " << name
-                             << " region to end with tile.yield";
+    return op->emitOpError()
+           << "expects the " << name << " region to end with tile.yield";
   if (yield.getValue().getType() != yielded)
-    return yield.emitOpError() << "expects " << yielded << " in the " << name
-                               << " region, found "
-                               << yield.getValue().getType();
+    return yield.emitOpError()
+           << "expects " << yielded << " in the " << name << " region, found "
+           << yield.getValue().getType();
   return success();
 }
 
@@ -53,7 +51,8 @@ template <typename OpT> static LogicalResult verifyElementRegions(OpT op) {
                              b.getI1Type());
 }
 
-/// Checks the shapes of q [b, hq, sq, d], k [b, hkv, sk, d], v [b, hkv, sk, dv].
+/// Checks the shapes of q [b, hq, sq, d], k [b, hkv, sk, d], v [b, hkv, sk,
+/// dv].
 static LogicalResult verifyQKV(Operation *op, RankedTensorType q,
                                RankedTensorType k, RankedTensorType v) {
   auto check = [&](RankedTensorType type, StringRef name) -> LogicalResult {
@@ -106,8 +105,7 @@ LogicalResult AttentionOp::verify() {
     return failure();
   SmallVector<int64_t> sizes(q.getShape().drop_back());
   Type f32 = Float32Type::get(getContext());
-  if (getLse() &&
-      failed(verifyResult(*this, typeOf(getLse()), sizes, f32)))
+  if (getLse() && failed(verifyResult(*this, typeOf(getLse()), sizes, f32)))
     return failure();
   sizes.push_back(v.getDimSize(3));
   RankedTensorType output = typeOf(getOutput());

@@ -32,9 +32,9 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
     o `[b, hq, sq, dv]`, lse `[b, hq, sq]` in f32; hq a multiple of hkv.
 
     ```mlir
-    %o = tile.attention %q, %k, %v scale %scale captures(%off)
-        : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>,
-          (index) -> tensor<?x?x?x64xf16>
+    %o = tile.attention %q, %k, %v scale %scale captures(%off : index)
+        : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>
+       -> tensor<?x?x?x64xf16>
     score {}
     mask {
     ^bb0(%b: index, %h: index, %i: index, %j: index, %o_: index):
@@ -49,9 +49,9 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `scale` $scale (`captures` `(` $captures^ `)`)?
-    attr-dict `:` type($q) `,` type($k) `,` type($v) `,` `(` type($captures) `)`
-    `->` type($output) (`lse` type($lse)^)? `score` $score `mask` $mask
+    $q `,` $k `,` $v `scale` $scale
+    (`captures` `(` $captures^ `:` type($captures) `)`)?
+    attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($output) (`lse` type($lse)^)? `score` $score `mask` $mask
   }];
   let hasVerifier = 1;
 }
@@ -77,9 +77,8 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
     $q `,` $k `,` $v `scale` $scale `state` `(` $acc `,` $max `,` $sum `)`
-    (`captures` `(` $captures^ `)`)? attr-dict
-    `:` type($q) `,` type($k) `,` type($v) `,` `(` type($captures) `)`
-    `->` custom<StateTypes>(type($acc), type($max), type($sum),
+    (`captures` `(` $captures^ `:` type($captures) `)`)? attr-dict
+    `:` type($q) `,` type($k) `,` type($v) `->` custom<StateTypes>(type($acc), type($max), type($sum),
                             type($acc_out), type($max_out), type($sum_out))
     `score` $score `mask` $mask
   }];
@@ -96,7 +95,7 @@ def Tile_OnlineSoftmaxOp : Tile_Op<"online_softmax", [Pure,
     ```
     max_out_i = max(max_i, max_j s_ij)
     p_ij      = exp(s_ij − max_out_i)         0 where s_ij = −inf
-    alpha_i   = exp(max_i − max_out_i)        1 while max_out_i = −inf
+    alpha_i   = exp(max_i − max_out_i)        0 where max_i = −inf
     sum_out_i = alpha_i · sum_i + Σ_j p_ij
     ```
     Natural base; that the machine computes exp2 is the lowering's business,

@@ -83,8 +83,8 @@ private:
     SmallVector<Type> results = {rowsType(p.headDimV, element)};
     if (p.lse)
       results.push_back(lseType());
-    auto function = func::FuncOp::create(b, name,
-                                         b.getFunctionType(inputs, results));
+    auto function =
+        func::FuncOp::create(b, name, b.getFunctionType(inputs, results));
     Block *entry = function.addEntryBlock();
     b.setInsertionPointToStart(entry);
     auto next = entry->args_begin();
@@ -116,8 +116,8 @@ private:
     return tile::BroadcastOp::create(b, scoreType(element), x, sizes);
   }
   Value number(double x) {
-    return everywhere(arith::ConstantOp::create(
-        b, b.getF32FloatAttr(static_cast<float>(x))));
+    return everywhere(
+        arith::ConstantOp::create(b, b.getF32FloatAttr(static_cast<float>(x))));
   }
   Value integer(int64_t x) {
     return everywhere(arith::ConstantIndexOp::create(b, x));
@@ -190,8 +190,8 @@ private:
       require(sle, indices(3),
               arith::AddIOp::create(b, diagonal(), integer(p.windowRight)));
     if (p.lengths) {
-      Value wide = arith::IndexCastOp::create(b, vectorType(b.getIndexType()),
-                                              lengths);
+      Value wide =
+          arith::IndexCastOp::create(b, vectorType(b.getIndexType()), lengths);
       require(slt, indices(3), along(wide, 0));
     }
     if (!condition)
@@ -242,8 +242,7 @@ fa::buildAttention(MLIRContext &context, const AttentionProblem &problem,
     if (present)
       return llvm::createStringError("attention with " + what +
                                      " is not supported yet");
-  context.loadDialect<arith::ArithDialect, func::FuncDialect,
-                      math::MathDialect, tensor::TensorDialect,
-                      tile::TileDialect>();
+  context.loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect,
+                      tensor::TensorDialect, tile::TileDialect>();
   return AttentionBuilder(context, problem).build(name);
 }

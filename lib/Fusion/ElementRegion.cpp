@@ -80,8 +80,7 @@ Value ElementBuilder::buildOp(Operation *op, ArrayRef<Value> at) {
         auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
         if (!splat)
           return {};
-        return arith::ConstantOp::create(b,
-                                         splat.getSplatValue<TypedAttr>());
+        return arith::ConstantOp::create(b, splat.getSplatValue<TypedAttr>());
       })
       .Case([&](tensor::SplatOp splat) {
         return captures.get(splat.getInput(), block);
@@ -128,10 +127,9 @@ Value ElementBuilder::buildOp(Operation *op, ArrayRef<Value> at) {
           if (!operands.back())
             return {};
         }
-        OperationState state(
-            op->getLoc(), op->getName(), operands,
-            {getElementTypeOrSelf(op->getResult(0).getType())},
-            op->getAttrs());
+        OperationState state(op->getLoc(), op->getName(), operands,
+                             {getElementTypeOrSelf(op->getResult(0).getType())},
+                             op->getAttrs());
         return b.create(state)->getResult(0);
       });
 }

@@ -27,13 +27,13 @@ namespace {
 struct Chain {
   DotOp scoreDot, outputDot;
   SoftmaxOp softmax;
-  LogSumExpOp lse;          ///< of the same scores, or null
-  Value q, k, v;            ///< k and v as [b, h, s, d]
-  Value scores;             ///< the scores that the regions start from
-  Value scale;              ///< null: 1
-  Value modified;           ///< what the score region yields, as a tensor
+  LogSumExpOp lse; ///< of the same scores, or null
+  Value q, k, v;   ///< k and v as [b, h, s, d]
+  Value scores;    ///< the scores that the regions start from
+  Value scale;     ///< null: 1
+  Value modified;  ///< what the score region yields, as a tensor
   SmallVector<std::pair<Value, bool>> masks; ///< condition, whether negated
-  Operation *result;        ///< the dot, or the conversion of its result
+  Operation *result; ///< the dot, or the conversion of its result
 };
 
 } // namespace
@@ -107,8 +107,8 @@ static void peelScale(Chain &chain) {
   auto multiply = dyn_cast<arith::MulFOp>(*chain.scores.getUsers().begin());
   if (!multiply)
     return;
-  Value other = multiply.getLhs() == chain.scores ? multiply.getRhs()
-                                                  : multiply.getLhs();
+  Value other =
+      multiply.getLhs() == chain.scores ? multiply.getRhs() : multiply.getLhs();
   Value uniform = getUniform(other);
   if (DenseElementsAttr splat;
       !uniform && matchPattern(other, m_Constant(&splat)) && splat.isSplat()) {
@@ -179,7 +179,8 @@ static StringRef matchChain(Chain &chain) {
   if (!chain.scoreDot)
     return "the scores do not come from a tile.dot through elementwise "
            "operations";
-  if (chain.scoreDot.getAcc() || !chain.scoreDot.getType().getElementType().isF32())
+  if (chain.scoreDot.getAcc() ||
+      !chain.scoreDot.getType().getElementType().isF32())
     return "the dot of the scores has an accumulator or does not give f32";
   if (StringRef reason = findOutputDot(chain); !reason.empty())
     return reason;
@@ -265,8 +266,7 @@ private:
     SmallVector<Location> locs(from.getNumArguments(),
                                UnknownLoc::get(to.getContext()));
     block.addArguments(from.getArgumentTypes(), locs);
-    for (auto [old, now] :
-         llvm::zip(from.getArguments(), block.getArguments()))
+    for (auto [old, now] : llvm::zip(from.getArguments(), block.getArguments()))
       old.replaceAllUsesWith(now);
     block.getOperations().splice(block.end(), from.getOperations());
   }
@@ -310,8 +310,8 @@ struct TileFuseAttention final
       chain.scale = arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f));
     Type lse = chain.lse ? chain.lse.getType() : Type();
     auto attention = AttentionOp::create(
-        b, chain.result->getResult(0).getType(), lse, chain.q, chain.k,
-        chain.v, chain.scale, regions.captures.values.getArrayRef());
+        b, chain.result->getResult(0).getType(), lse, chain.q, chain.k, chain.v,
+        chain.scale, regions.captures.values.getArrayRef());
     regions.moveInto(attention);
     chain.result->getResult(0).replaceAllUsesWith(attention.getOutput());
     if (chain.lse) {

@@ -135,9 +135,9 @@ private:
       offsets.push_back(b.getIndexAttr(0));
       bool isStatic = !type.isDynamicDim(dim);
       sizes.push_back(
-          isStatic ? OpFoldResult(b.getIndexAttr(type.getDimSize(dim)))
-                   : OpFoldResult(Value(
-                         memref::DimOp::create(b, source, dim))));
+          isStatic
+              ? OpFoldResult(b.getIndexAttr(type.getDimSize(dim)))
+              : OpFoldResult(Value(memref::DimOp::create(b, source, dim))));
       viewShape.push_back(type.getDimSize(dim));
       bool isRow = index.kind == RegionValue::Row;
       tileShape.push_back(isRow ? rows : columns);
@@ -146,8 +146,8 @@ private:
     }
     auto viewType = memref::SubViewOp::inferRankReducedResultType(
         viewShape, type, offsets, sizes, strides);
-    Value view = memref::SubViewOp::create(b, viewType, source, offsets, sizes,
-                                           strides);
+    Value view =
+        memref::SubViewOp::create(b, viewType, source, offsets, sizes, strides);
     Value tile = tile::LoadOp::create(
         b, RankedTensorType::get(tileShape, type.getElementType()), view, at,
         /*in_bounds=*/false);

@@ -12,8 +12,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 
 #include <limits>
@@ -79,9 +79,9 @@ private:
   KernelShape shape;
   ImplicitLocOpBuilder b;
   KernelOp kernel;
-  IRMapping scalars;                  ///< scalars of the function
-  IRMapping maskScalars;              ///< uniform values of the mask region
-  SmallVector<RegionValue> captures;  ///< as the regions see them
+  IRMapping scalars;                 ///< scalars of the function
+  IRMapping maskScalars;             ///< uniform values of the mask region
+  SmallVector<RegionValue> captures; ///< as the regions see them
   Value scale;
   Value batch, head, kvHead, group; ///< head is the first of a packed tile
   Value firstRow, lastRow;          ///< queries of this tile
@@ -185,8 +185,7 @@ FailureOr<Value> KernelBuilder::getScalar(Value value) {
     FailureOr<Value> at = getScalar(dim.getIndex());
     if (failed(at) || !isa<BlockArgument>(dim.getSource()))
       return op->emitOpError("expects the size of an argument");
-    Value size =
-        memref::DimOp::create(b, argument(dim.getSource()), *at);
+    Value size = memref::DimOp::create(b, argument(dim.getSource()), *at);
     scalars.map(value, size);
     return size;
   }
@@ -278,8 +277,8 @@ Value KernelBuilder::materialize(Value value) {
     SmallVector<Value> at;
     for (Value operand : extract.getIndices())
       at.push_back(maskScalars.lookup(operand));
-    Value loaded = memref::LoadOp::create(
-        b, maskScalars.lookup(extract.getTensor()), at);
+    Value loaded =
+        memref::LoadOp::create(b, maskScalars.lookup(extract.getTensor()), at);
     maskScalars.map(value, loaded);
     return loaded;
   }
@@ -351,11 +350,10 @@ Value KernelBuilder::keyView(Value memref) {
 //===----------------------------------------------------------------------===//
 
 SmallVector<RegionValue> KernelBuilder::regionArguments(Value key) {
-  SmallVector<RegionValue> arguments = {
-      {RegionValue::Uniform, batch},
-      {RegionValue::Uniform, head},
-      {RegionValue::Row, tileStart},
-      {RegionValue::Column, key}};
+  SmallVector<RegionValue> arguments = {{RegionValue::Uniform, batch},
+                                        {RegionValue::Uniform, head},
+                                        {RegionValue::Row, tileStart},
+                                        {RegionValue::Column, key}};
   if (shape.packHeads) {
     arguments[1] = {RegionValue::Row,
                     arith::AddIOp::create(b, head, tileStart)};
@@ -388,8 +386,8 @@ Value KernelBuilder::buildScores(Value q, Value kTile, Value key,
   Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
                                      broadcast(left, indices));
   if (!attention.getMask().empty()) {
-    Value more = inlineRegion(b, attention.getMask(), shape.rows,
-                              shape.columns, arguments);
+    Value more = inlineRegion(b, attention.getMask(), shape.rows, shape.columns,
+                              arguments);
     mask = arith::AndIOp::create(b, mask, more);
   }
   Value none = arith::ConstantOp::create(
@@ -414,20 +412,19 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
   };
   Value scores = buildScores(q, load(k), key, partial);
   auto rows = cast<RankedTensorType>(args[1].getType());
-  auto softmax = OnlineSoftmaxOp::create(
-      b, TypeRange{scores.getType(), rows, rows, rows}, scores, args[1],
-      args[2]);
+  auto softmax =
+      OnlineSoftmaxOp::create(b, TypeRange{scores.getType(), rows, rows, rows},
+                              scores, args[1], args[2]);
   auto accType = cast<RankedTensorType>(args[0].getType());
   Value alpha = ExpandDimsOp::create(b, tile({shape.rows, 1}, b.getF32Type()),
                                      softmax.getAlpha(), 1);
-  Value acc =
-      arith::MulFOp::create(b, args[0], broadcast(alpha, accType));
+  Value acc = arith::MulFOp::create(b, args[0], broadcast(alpha, accType));
   Value vTile = load(v);
   Value p = softmax.getP();
   Type element = typeOf(vTile).getElementType();
   if (element != b.getF32Type())
-    p = arith::TruncFOp::create(
-        b, tile({shape.rows, shape.columns}, element), p);
+    p = arith::TruncFOp::create(b, tile({shape.rows, shape.columns}, element),
+                                p);
   acc = DotOp::create(b, accType, p, vTile, acc, /*transpose_b=*/false);
   scf::YieldOp::create(
       b, ValueRange{acc, softmax.getMaxOut(), softmax.getSumOut()});
@@ -441,10 +438,9 @@ static Value roundToTiles(ImplicitLocOpBuilder &b, Value value, int64_t tile,
   Value size = arith::ConstantIndexOp::create(b, tile);
   value = arith::MaxSIOp::create(b, value, zero);
   if (up)
-    value = arith::AddIOp::create(
-        b, value, arith::ConstantIndexOp::create(b, tile - 1));
-  return arith::MulIOp::create(
-      b, arith::DivUIOp::create(b, value, size), size);
+    value = arith::AddIOp::create(b, value,
+                                  arith::ConstantIndexOp::create(b, tile - 1));
+  return arith::MulIOp::create(b, arith::DivUIOp::create(b, value, size), size);
 }
 
 /// Three loops: tiles at the lower edge of the mask, tiles that every row sees
@@ -519,8 +515,8 @@ LogicalResult KernelBuilder::build(StringRef name, StringRef entry) {
   Value queries = queryView(argument(attention.getQ()));
   auto queryType = cast<MemRefType>(queries.getType());
   Value q = LoadOp::create(
-      b, tile({shape.rows, queryType.getDimSize(1)},
-              queryType.getElementType()),
+      b,
+      tile({shape.rows, queryType.getDimSize(1)}, queryType.getElementType()),
       queries, ValueRange{tileStart, index(0)}, /*in_bounds=*/false);
   Value k = keyView(argument(attention.getK()));
   Value v = keyView(argument(attention.getV()));

@@ -31,8 +31,7 @@ struct KernelShape {
 
 /// Builds kernel `name` of `entry` at `b`. Emits an error at the operation that
 /// a kernel cannot take over.
-mlir::LogicalResult buildKernel(mlir::OpBuilder &b,
-                                AttentionFunction source,
+mlir::LogicalResult buildKernel(mlir::OpBuilder &b, AttentionFunction source,
                                 const KernelShape &shape, mlir::StringRef name,
                                 mlir::StringRef entry);
 

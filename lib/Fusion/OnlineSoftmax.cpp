@@ -30,8 +30,8 @@ static Value splat(ImplicitLocOpBuilder &b, RankedTensorType type, double value,
   for (int64_t d = 0; d < type.getRank(); ++d)
     if (type.isDynamicDim(d))
       sizes.push_back(sizesOf(d));
-  Value scalar =
-      arith::ConstantOp::create(b, b.getF32FloatAttr(static_cast<float>(value)));
+  Value scalar = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(static_cast<float>(value)));
   return BroadcastOp::create(b, type, scalar, sizes);
 }
 
@@ -49,17 +49,16 @@ static void makeOnline(AttentionOp op) {
     return tensor::DimOp::create(b, d == 3 ? op.getV() : op.getQ(), d);
   };
   Value acc = splat(b, accType, 0.0, sizeOf);
-  Value max =
-      splat(b, rows, -std::numeric_limits<double>::infinity(), sizeOf);
+  Value max = splat(b, rows, -std::numeric_limits<double>::infinity(), sizeOf);
   Value sum = splat(b, rows, 0.0, sizeOf);
   auto online = OnlineAttentionOp::create(
       b, TypeRange{accType, rows, rows}, op.getQ(), op.getK(), op.getV(),
       op.getScale(), acc, max, sum, op.getCaptures());
   online.getScore().takeBody(op.getScore());
   online.getMask().takeBody(op.getMask());
-  auto final = OnlineFinalizeOp::create(
-      b, TypeRange{accType, rows}, online.getAccOut(), online.getMaxOut(),
-      online.getSumOut());
+  auto final =
+      OnlineFinalizeOp::create(b, TypeRange{accType, rows}, online.getAccOut(),
+                               online.getMaxOut(), online.getSumOut());
   Value result = final.getOutput();
   if (output.getElementType() != b.getF32Type())
     result = arith::TruncFOp::create(b, output, result);

@@ -25,8 +25,8 @@ namespace fa {
 /// where its results come from.
 static FailureOr<AttentionFunction> matchFunction(func::FuncOp function) {
   AttentionFunction match{function, {}, {}};
-  auto attentions = llvm::to_vector(
-      function.getBody().getOps<tile::OnlineAttentionOp>());
+  auto attentions =
+      llvm::to_vector(function.getBody().getOps<tile::OnlineAttentionOp>());
   if (attentions.size() != 1)
     return function.emitOpError("expects one tile.online_attention to make a "
                                 "kernel of, found ")

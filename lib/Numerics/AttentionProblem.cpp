@@ -42,9 +42,8 @@ Error AttentionProblem::verify() const {
   struct {
     StringRef key;
     int64_t value, least;
-  } sizes[] = {{"b", batch, 0},       {"hq", numHeads, 1},
-               {"hkv", numKvHeads, 1}, {"sq", seqQ, 0},
-               {"sk", seqKv, 0},       {"d", headDim, 1},
+  } sizes[] = {{"b", batch, 0},    {"hq", numHeads, 1}, {"hkv", numKvHeads, 1},
+               {"sq", seqQ, 0},    {"sk", seqKv, 0},    {"d", headDim, 1},
                {"dv", headDimV, 1}};
   for (auto [key, value, least] : sizes)
     if (value < least)
@@ -57,8 +56,7 @@ Error AttentionProblem::verify() const {
     int64_t bytes = byteSize(type);
     for (int64_t size : {batch, numHeads, seq, std::max(headDim, headDimV)})
       if (MulOverflow(bytes, std::max<int64_t>(size, 1), bytes))
-        return createStringError("the sizes of " + str() +
-                                 " overflow 64 bits");
+        return createStringError("the sizes of " + str() + " overflow 64 bits");
   }
   if (!std::isfinite(softcap) || softcap < 0)
     return createStringError("expected a positive, finite softcap, found " +

@@ -36,9 +36,10 @@ static std::string indicesOf(int64_t position, ArrayRef<int64_t> sizes) {
     indices[d] = position % sizes[d];
     position /= sizes[d];
   }
-  return "[" + join(map_range(indices, [](int64_t i) {
-                      return std::to_string(i);
-                    }), ", ") + "]";
+  return "[" +
+         join(map_range(indices, [](int64_t i) { return std::to_string(i); }),
+              ", ") +
+         "]";
 }
 
 /// Compares the values that are numbers and remembers the worst excess over
@@ -97,8 +98,8 @@ static OutputCheck check(StringRef name, const HostTensor &gotTensor,
 OutputCheck fa::checkForward(StringRef name, const HostTensor &got,
                              const HostTensor &reference, const HostTensor &e0,
                              ElementType type, double maxAbsV) {
-  double floor = (type == ElementType::F32 ? 1e-6 : 1e-5) *
-                 std::max(1.0, maxAbsV);
+  double floor =
+      (type == ElementType::F32 ? 1e-6 : 1e-5) * std::max(1.0, maxAbsV);
   OutputCheck result =
       check(name, got, reference, e0, [&](double) { return floor; });
   double meanBound = 1.1 * result.e0Mean + floor / 4;
@@ -112,7 +113,6 @@ OutputCheck fa::checkForward(StringRef name, const HostTensor &got,
 
 OutputCheck fa::checkLse(StringRef name, const HostTensor &got,
                          const HostTensor &reference, const HostTensor &e0) {
-  return check(name, got, reference, e0, [](double lse) {
-    return 1e-5 * std::max(1.0, std::fabs(lse));
-  });
+  return check(name, got, reference, e0,
+               [](double lse) { return 1e-5 * std::max(1.0, std::fabs(lse)); });
 }

@@ -49,7 +49,8 @@ Expected<HostTensor> HostTensor::create(ElementType type,
     return createStringError("cannot allocate " + Twine(size) +
                              " bytes for a tensor of " + formatSizes(sizes));
   std::memset(memory, 0, size);
-  result.storage = std::shared_ptr<char>(static_cast<char *>(memory), std::free);
+  result.storage =
+      std::shared_ptr<char>(static_cast<char *>(memory), std::free);
   result.first = result.storage.get();
   return result;
 }

@@ -137,8 +137,8 @@ static std::optional<std::string> parseHeader(StringRef file, Header &header) {
   return HeaderParser(file.substr(prefix, length)).parse(header);
 }
 
-static std::optional<ElementType>
-typeOf(StringRef descr, std::optional<ElementType> voidType) {
+static std::optional<ElementType> typeOf(StringRef descr,
+                                         std::optional<ElementType> voidType) {
   static constexpr std::pair<StringLiteral, ElementType> known[] = {
       {"<f2", ElementType::F16}, {"<f4", ElementType::F32},
       {"<f8", ElementType::F64}, {"<i4", ElementType::I32},

@@ -43,9 +43,8 @@ private:
 
 void fa::fillNormal(HostTensor &tensor, uint64_t seed) {
   Generator generator(seed);
-  tensor.forEach([&](char *p) {
-    storeElement(p, tensor.type(), generator.normal());
-  });
+  tensor.forEach(
+      [&](char *p) { storeElement(p, tensor.type(), generator.normal()); });
 }
 
 /// A [b, h, s, d] tensor of normal values in the problem's layout.
@@ -61,8 +60,8 @@ static Expected<HostTensor> makeRows(const AttentionProblem &p, int64_t heads,
   return p.layoutBshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
 }
 
-Expected<AttentionInputs>
-fa::makeRandomInputs(const AttentionProblem &p, uint64_t seed) {
+Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
+                                               uint64_t seed) {
   Generator seeds(seed);
   AttentionInputs in;
   auto assign = [](auto &to, Expected<HostTensor> from) -> Error {
@@ -71,32 +70,39 @@ fa::makeRandomInputs(const AttentionProblem &p, uint64_t seed) {
     to = *from;
     return Error::success();
   };
-  if (Error e = assign(in.q, makeRows(p, p.numHeads, p.seqQ, p.headDim,
-                                      seeds.next())))
+  if (Error e = assign(
+          in.q, makeRows(p, p.numHeads, p.seqQ, p.headDim, seeds.next())))
     return e;
-  if (Error e = assign(in.k, makeRows(p, p.numKvHeads, p.seqKv, p.headDim,
-                                      seeds.next())))
+  if (Error e = assign(
+          in.k, makeRows(p, p.numKvHeads, p.seqKv, p.headDim, seeds.next())))
     return e;
-  if (Error e = assign(in.v, makeRows(p, p.numKvHeads, p.seqKv, p.headDimV,
-                                      seeds.next())))
+  if (Error e = assign(
+          in.v, makeRows(p, p.numKvHeads, p.seqKv, p.headDimV, seeds.next())))
     return e;
   if (!p.bias.empty()) {
     if (Error e = assign(in.bias, HostTensor::create(p.type, p.biasSizes())))
       return e;
     fillNormal(*in.bias, seeds.next());
   }
+  if (p.alibi) {
+    if (Error e = assign(in.slopes,
+                         HostTensor::create(ElementType::F32, {p.numHeads})))
+      return e;
+    for (auto [h, slope] : llvm::enumerate(defaultAlibiSlopes(p.numHeads)))
+      in.slopes->set({int64_t(h)}, slope);
+  }
   if (p.lengths) {
-    if (Error e = assign(in.lengths,
-                         HostTensor::create(ElementType::I32, {p.batch})))
+    if (Error e =
+            assign(in.lengths, HostTensor::create(ElementType::I32, {p.batch})))
       return e;
     for (int64_t b = 0; b < p.batch; ++b)
       in.lengths->set({b}, seeds.next() % (p.seqKv + 1));
   }
   if (p.documents) {
     constexpr int64_t count = 4;
-    if (Error e = assign(in.documents,
-                         HostTensor::create(ElementType::I32,
-                                            {p.batch, count + 1})))
+    if (Error e =
+            assign(in.documents,
+                   HostTensor::create(ElementType::I32, {p.batch, count + 1})))
       return e;
     for (int64_t b = 0; b < p.batch; ++b) {
       std::vector<int64_t> bounds = {0, p.seqKv};
@@ -108,8 +114,8 @@ fa::makeRandomInputs(const AttentionProblem &p, uint64_t seed) {
     }
   }
   if (p.sink) {
-    if (Error e = assign(in.sink,
-                         HostTensor::create(ElementType::F32, {p.numHeads})))
+    if (Error e =
+            assign(in.sink, HostTensor::create(ElementType::F32, {p.numHeads})))
       return e;
     fillNormal(*in.sink, seeds.next());
   }

@@ -43,16 +43,17 @@ public:
       documents = in.documents->toDoubles();
     if (in.sink)
       sink = in.sink->toDoubles();
-    slopes = in.slopes ? in.slopes->toDoubles() : defaultAlibiSlopes(p.numHeads);
+    slopes =
+        in.slopes ? in.slopes->toDoubles() : defaultAlibiSlopes(p.numHeads);
   }
 
   Expected<AttentionResult> run() {
-    auto out = HostTensor::create(ElementType::F64, {p.batch, p.numHeads,
-                                                     p.seqQ, p.headDimV});
+    auto out = HostTensor::create(ElementType::F64,
+                                  {p.batch, p.numHeads, p.seqQ, p.headDimV});
     if (!out)
       return out.takeError();
-    auto lse = HostTensor::create(ElementType::F64,
-                                  {p.batch, p.numHeads, p.seqQ});
+    auto lse =
+        HostTensor::create(ElementType::F64, {p.batch, p.numHeads, p.seqQ});
     if (!lse)
       return lse.takeError();
     auto *outData = static_cast<double *>(out->data());
@@ -136,7 +137,7 @@ private:
       if (isMasked(b, i, j))
         continue;
       s[j] = score(b, h, i, j, &q[row * p.headDim]);
-      any |= s[j] != -infinity; // a bias of -inf is the same as masked
+      any |= s[j] != -infinity;  // a bias of -inf is the same as masked
       max = std::max(max, s[j]); // a NaN is met again in its exponential
     }
     std::fill(out, out + p.headDimV, 0.0);

@@ -38,11 +38,10 @@ static Error checkTensor(size_t number, const ArgumentInfo &info,
                                      name(argument.type));
   if (argument.sizes.size() != info.sizes.size() ||
       argument.strides.size() != info.sizes.size())
-    return argumentError(number, "expected rank " + Twine(info.sizes.size()) +
-                                     ", found " + Twine(argument.sizes.size()) +
-                                     " sizes and " +
-                                     Twine(argument.strides.size()) +
-                                     " strides");
+    return argumentError(
+        number, "expected rank " + Twine(info.sizes.size()) + ", found " +
+                    Twine(argument.sizes.size()) + " sizes and " +
+                    Twine(argument.strides.size()) + " strides");
   bool empty = is_contained(argument.sizes, 0);
   for (auto [size, stride] : zip(argument.sizes, argument.strides)) {
     if (size < 0)
@@ -85,9 +84,10 @@ Error fa::checkArguments(const KernelInfo &kernel,
   for (size_t n = 0; n < arguments.size(); ++n) {
     const ArgumentInfo &info = kernel.args[n];
     if (arguments[n].isTensor != info.isMemRef)
-      return argumentError(n, info.isMemRef ? "expected a tensor, found a scalar"
-                                            : "expected a scalar, found a "
-                                              "tensor");
+      return argumentError(n, info.isMemRef
+                                  ? "expected a tensor, found a scalar"
+                                  : "expected a scalar, found a "
+                                    "tensor");
     if (info.isMemRef) {
       if (Error error = checkTensor(n, info, arguments[n]))
         return error;

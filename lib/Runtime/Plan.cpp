@@ -20,8 +20,9 @@
 using namespace llvm;
 using namespace fa;
 
-LaunchArgument LaunchArgument::tensor(void *data, ElementType type, ArrayRef<int64_t> sizes,
-                          ArrayRef<int64_t> strides) {
+LaunchArgument LaunchArgument::tensor(void *data, ElementType type,
+                                      ArrayRef<int64_t> sizes,
+                                      ArrayRef<int64_t> strides) {
   LaunchArgument result;
   result.isTensor = true;
   result.type = type;

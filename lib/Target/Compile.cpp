@@ -44,9 +44,8 @@ llvm::StringRef fa::llvmVersion() { return LLVM_VERSION_STRING; }
 void fa::registerDialects(DialectRegistry &registry) {
   registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
                   func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect,
-                  tensor::TensorDialect, tile::TileDialect,
-                  vector::VectorDialect>();
+                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
+                  tile::TileDialect, vector::VectorDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
@@ -81,8 +80,10 @@ public:
           return success();
         }) {}
 
-  llvm::Error take(StringRef otherwise) {
-    return llvm::createStringError(text.empty() ? otherwise.str() : text);
+  /// What was reported, and then `conclusion`.
+  llvm::Error take(StringRef conclusion) {
+    return llvm::createStringError(
+        (llvm::Twine(text) + (text.empty() ? "" : "\n") + conclusion).str());
   }
 
 private:
@@ -111,8 +112,8 @@ createTargetMachine(const HostInfo &host) {
     return llvm::createStringError(problem);
   llvm::TargetOptions options;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, host.cpu, host.features, options, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      triple, host.cpu, host.features, options, llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
 }
 
 static HostPipelineOptions *fill(HostPipelineOptions *options,
@@ -189,8 +190,7 @@ static void addTargetAttributes(llvm::Module &module, const HostInfo &host) {
     function.addFnAttr("target-features", host.features);
     // Without it LLVM may split vectors of 512 bits on CPUs that it thinks
     // clock down; the IR is written for the full width.
-    function.addFnAttr("prefer-vector-width",
-                       std::to_string(host.vectorBits));
+    function.addFnAttr("prefer-vector-width", std::to_string(host.vectorBits));
     function.addFnAttr("min-legal-vector-width",
                        std::to_string(host.vectorBits));
   }
@@ -230,9 +230,9 @@ translate(ModuleOp module, llvm::LLVMContext &context, const HostInfo &host,
   return translated;
 }
 
-static llvm::Expected<std::string>
-generate(llvm::Module &module, llvm::TargetMachine &machine,
-         llvm::CodeGenFileType form) {
+static llvm::Expected<std::string> generate(llvm::Module &module,
+                                            llvm::TargetMachine &machine,
+                                            llvm::CodeGenFileType form) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
@@ -301,9 +301,8 @@ static std::string print(ModuleOp module) {
   return text;
 }
 
-llvm::Expected<std::string> fa::emitForHost(ModuleOp module,
-                                            const CompileOptions &options,
-                                            Emit form) {
+llvm::Expected<std::string>
+fa::emitForHost(ModuleOp module, const CompileOptions &options, Emit form) {
   initializeHostTarget();
   auto host = getHostInfo(options.arch);
   if (!host)

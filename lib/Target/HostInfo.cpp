@@ -57,11 +57,10 @@ Expected<HostInfo> fa::getHostInfo(StringRef arch) {
   std::unique_ptr<MCSubtargetInfo> generic(
       target->createMCSubtargetInfo(triple, "", ""));
   if (!generic->isCPUStringValid(info.cpu))
-    return createStringError("unknown architecture '" + arch +
-                             "', expected host or a CPU of " +
-                             triple.getArchName() + " such as " +
-                             (triple.isX86() ? "x86-64-v3 or znver4"
-                                             : "neoverse-n1"));
+    return createStringError(
+        "unknown architecture '" + arch + "', expected host or a CPU of " +
+        triple.getArchName() + " such as " +
+        (triple.isX86() ? "x86-64-v3 or znver4" : "neoverse-n1"));
   std::unique_ptr<MCSubtargetInfo> subtarget(
       target->createMCSubtargetInfo(triple, info.cpu, info.features));
   for (const VectorFacts &facts : kVectors)

@@ -78,9 +78,9 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
     ArgumentInfo argument;
     auto element = elementTypeOf(getElementTypeOrSelf(type));
     if (!element)
-      return llvm::createStringError(
-          "argument " + llvm::Twine(number) + " of kernel @" + info.symbol +
-          " has an element type that no buffer has");
+      return llvm::createStringError("argument " + llvm::Twine(number) +
+                                     " of kernel @" + info.symbol +
+                                     " has an element type that no buffer has");
     argument.type = *element;
     if (auto memref = dyn_cast<MemRefType>(type)) {
       argument.isMemRef = true;

@@ -8,6 +8,7 @@
 
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Numerics/Npy.h"
+#include "fa/Runtime/AttentionArguments.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/SourceMgr.h"
@@ -57,9 +58,8 @@ public:
     if (Error error = readOther("bias", options.bias, !p.bias.empty(),
                                 p.biasSizes(), p.type, inputs->bias))
       return error;
-    if (Error error = readOther("slopes", options.slopes, p.alibi,
-                                {p.numHeads}, ElementType::F32,
-                                inputs->slopes))
+    if (Error error = readOther("slopes", options.slopes, p.alibi, {p.numHeads},
+                                ElementType::F32, inputs->slopes))
       return error;
     if (Error error = readOther("lengths", options.lengths, p.lengths,
                                 {p.batch}, ElementType::I32, inputs->lengths))
@@ -93,12 +93,12 @@ private:
     result = p.layoutBshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
     if (spec.given.contains("type") && result.type() != p.type)
       return createStringError(path + ": expected elements of type " +
-                               name(p.type) + ", found " +
-                               name(result.type()));
+                               name(p.type) + ", found " + name(result.type()));
     if (result.type() != ElementType::F32 &&
         result.type() != ElementType::F16 && result.type() != ElementType::BF16)
-      return createStringError(path + ": expected f32, f16 or bf16 elements, "
-                                      "found " +
+      return createStringError(path +
+                               ": expected f32, f16 or bf16 elements, "
+                               "found " +
                                name(result.type()));
     p.type = result.type();
     spec.given.insert("type");
@@ -119,9 +119,10 @@ private:
     if (path.empty())
       return Error::success();
     if (!wanted)
-      return createStringError("--" + what + " is given, but the problem has "
-                               "no '" + (what == "slopes" ? "alibi" : what) +
-                               "'");
+      return createStringError("--" + what +
+                               " is given, but the problem has "
+                               "no '" +
+                               (what == "slopes" ? "alibi" : what) + "'");
     auto tensor = readNpy(path, type);
     if (!tensor)
       return tensor.takeError();
@@ -141,12 +142,6 @@ private:
 
 } // namespace
 
-static void addTensor(Job &job, const HostTensor &tensor) {
-  job.tensors.push_back(tensor);
-  job.arguments.push_back(LaunchArgument::tensor(
-      tensor.data(), tensor.type(), tensor.sizes(), tensor.strides()));
-}
-
 /// Adds an output full of NaN, so that what is not written is seen.
 static Error addOutput(Job &job, StringRef name, ElementType type,
                        ArrayRef<int64_t> sizes, bool bshd) {
@@ -157,18 +152,9 @@ static Error addOutput(Job &job, StringRef name, ElementType type,
   if (!tensor)
     return tensor.takeError();
   tensor->fill(std::numeric_limits<double>::quiet_NaN());
-  HostTensor logical = bshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
-  addTensor(job, logical);
-  job.outputs.push_back({name.str(), logical});
+  job.outputs.push_back(
+      {name.str(), bshd ? tensor->permuted({0, 2, 1, 3}) : *tensor});
   return Error::success();
-}
-
-static Expected<HostTensor> makeSlopes(int64_t numHeads) {
-  auto slopes = HostTensor::create(ElementType::F32, {numHeads});
-  if (slopes)
-    for (auto [h, slope] : enumerate(defaultAlibiSlopes(numHeads)))
-      slopes->set({static_cast<int64_t>(h)}, slope);
-  return slopes;
 }
 
 Expected<Job> fa::run::prepareAttention(mlir::MLIRContext &context,
@@ -190,31 +176,17 @@ Expected<Job> fa::run::prepareAttention(mlir::MLIRContext &context,
   if (!module)
     return module.takeError();
   job.module = std::move(*module);
-  if (p.alibi && !inputs->slopes) {
-    auto slopes = makeSlopes(p.numHeads);
-    if (!slopes)
-      return slopes.takeError();
-    inputs->slopes = *slopes;
-  }
   job.inputs = *inputs;
-  for (const HostTensor &tensor : {inputs->q, inputs->k, inputs->v})
-    addTensor(job, tensor);
-  if (inputs->bias)
-    addTensor(job, *inputs->bias);
-  if (p.alibi)
-    addTensor(job, *inputs->slopes);
-  if (p.lengths)
-    addTensor(job, *inputs->lengths);
-  job.arguments.push_back(
-      LaunchArgument::f32(static_cast<float>(p.effectiveScale())));
-  if (Error error = addOutput(job, "out", p.type,
-                              {p.batch, p.numHeads, p.seqQ, p.headDimV},
-                              p.layoutBshd))
+  if (Error error =
+          addOutput(job, "out", p.type,
+                    {p.batch, p.numHeads, p.seqQ, p.headDimV}, p.layoutBshd))
     return error;
   if (p.lse)
     if (Error error = addOutput(job, "lse", ElementType::F32,
                                 {p.batch, p.numHeads, p.seqQ}, false))
       return error;
+  job.arguments = makeArguments(p, job.inputs, job.outputs.front().second,
+                                p.lse ? &job.outputs.back().second : nullptr);
   return job;
 }
 
@@ -226,12 +198,11 @@ Expected<Job> fa::run::loadFile(mlir::MLIRContext &context,
                                 const Options &options) {
   std::string problems;
   raw_string_ostream out(problems);
-  mlir::ScopedDiagnosticHandler handler(&context,
-                                        [&](mlir::Diagnostic &diagnostic) {
-                                          out << diagnostic.getLocation()
-                                              << ": " << diagnostic << "\n";
-                                          return mlir::success();
-                                        });
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) {
+        out << diagnostic.getLocation() << ": " << diagnostic << "\n";
+        return mlir::success();
+      });
   Job job;
   job.program = options.file;
   job.entry = options.entry;
@@ -282,7 +253,7 @@ static Expected<HostTensor> readTensor(StringRef text, const ArgumentInfo &info,
 /// Sizes of an output: the static ones of its type; a dynamic one is that of
 /// the first input in the same dimension.
 static SmallVector<int64_t, 4> inferSizes(const ArgumentInfo &info,
-                                       const Job &job) {
+                                          const Job &job) {
   SmallVector<int64_t, 4> sizes(info.sizes);
   for (auto [d, size] : enumerate(sizes))
     if (size == kDynamic)
@@ -299,10 +270,11 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
   size_t next = 0;
   for (auto [number, info] : enumerate(kernel.args)) {
     if (info.isMemRef && info.access == Access::Out) {
-      if (Error error = addOutput(job, "out" + std::to_string(
-                                               job.outputs.size()),
-                                  info.type, inferSizes(info, job), false))
+      if (Error error =
+              addOutput(job, "out" + std::to_string(job.outputs.size()),
+                        info.type, inferSizes(info, job), false))
         return error;
+      job.arguments.push_back(makeArgument(job.outputs.back().second));
       continue;
     }
     if (next == options.in.size())
@@ -320,10 +292,11 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
     auto tensor = readTensor(text, info, options.seed + number);
     if (!tensor)
       return tensor.takeError();
-    addTensor(job, *tensor);
+    job.tensors.push_back(*tensor);
+    job.arguments.push_back(makeArgument(*tensor));
     if (info.access == Access::InOut)
-      job.outputs.push_back({"out" + std::to_string(job.outputs.size()),
-                             *tensor});
+      job.outputs.push_back(
+          {"out" + std::to_string(job.outputs.size()), *tensor});
   }
   if (next != options.in.size())
     return createStringError("expected " + Twine(next) + " --in, found " +

@@ -52,8 +52,7 @@ struct CommandLine {
                            cl::desc("write the log-sum-exp"),
                            cl::cat(category)};
   cl::opt<std::string> target{"target", cl::init("cpu"),
-                              cl::desc("where to run: cpu"),
-                              cl::cat(category)};
+                              cl::desc("where to run: cpu"), cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
       cl::desc("what --emit compiles for: host or a CPU that LLVM knows"),
@@ -75,8 +74,7 @@ struct CommandLine {
                       cl::cat(category)};
   cl::opt<bool> bench{"bench", cl::desc("measure over several runs"),
                       cl::cat(category)};
-  cl::opt<bool> listTargets{"list-targets",
-                            cl::desc("say what can be run on"),
+  cl::opt<bool> listTargets{"list-targets", cl::desc("say what can be run on"),
                             cl::cat(category)};
   cl::opt<std::string> json{"json", cl::ValueOptional, cl::value_desc("F"),
                             cl::desc("report as JSON"), cl::cat(category)};

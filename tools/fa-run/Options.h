@@ -19,7 +19,7 @@ namespace fa::run {
 enum ExitCode { Success = 0, CheckFailed = 1, BadInput = 2, DeviceFailed = 3 };
 
 struct Options {
-  std::string file, entry;             ///< a program, or
+  std::string file, entry;              ///< a program, or
   std::optional<std::string> attention; ///< an attention SPEC
   std::string q, k, v, bias, slopes, lengths;
   std::vector<std::string> in, out; ///< .npy files or sizes, in order

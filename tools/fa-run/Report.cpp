@@ -52,8 +52,7 @@ void fa::run::printReport(const Report &report, raw_ostream &out) {
     out << "check    " << check.name
         << format(": max error %.3g (unfused %.3g, bound %.3g), mean %.3g "
                   "(unfused %.3g) ",
-                  check.max, check.e0Max, check.bound, check.mean,
-                  check.e0Mean)
+                  check.max, check.e0Max, check.bound, check.mean, check.e0Mean)
         << (check.pass ? "PASS" : "FAIL");
     if (check.contractOnly)
       out << " (special values only: the type is too narrow for this input)";
@@ -69,11 +68,10 @@ static json::Value number(double x) {
 }
 
 static json::Object jsonProblem(const AttentionProblem &p) {
-  json::Object object{{"b", p.batch},     {"hq", p.numHeads},
-                      {"hkv", p.numKvHeads}, {"sq", p.seqQ},
-                      {"sk", p.seqKv},    {"d", p.headDim},
-                      {"dv", p.headDimV}, {"type", name(p.type)},
-                      {"spec", p.str()}};
+  json::Object object{
+      {"b", p.batch},     {"hq", p.numHeads},     {"hkv", p.numKvHeads},
+      {"sq", p.seqQ},     {"sk", p.seqKv},        {"d", p.headDim},
+      {"dv", p.headDimV}, {"type", name(p.type)}, {"spec", p.str()}};
   return object;
 }
 
@@ -109,14 +107,13 @@ void fa::run::printJson(const Report &report, raw_ostream &out) {
     return isAttention ? number(amount / t.median / unit)
                        : json::Value(nullptr);
   };
-  const AttentionProblem p =
-      report.job.problem.value_or(AttentionProblem());
+  const AttentionProblem p = report.job.problem.value_or(AttentionProblem());
   json::Object object{
       {"program", report.job.program},
       {"target", report.artifact.target},
       {"arch", report.artifact.arch},
-      {"problem", report.job.problem ? json::Value(jsonProblem(p))
-                                     : json::Value(nullptr)},
+      {"problem",
+       report.job.problem ? json::Value(jsonProblem(p)) : json::Value(nullptr)},
       {"time_ms", json::Object{{"median", t.median},
                                {"min", t.min},
                                {"max", t.max},
@@ -130,8 +127,8 @@ void fa::run::printJson(const Report &report, raw_ostream &out) {
                                   {"llvm", report.artifact.compileMs.llvm},
                                   {"assembler", nullptr}}},
       {"cache", "off"},
-      {"pass", report.checks.empty() ? json::Value(nullptr)
-                                     : json::Value(pass)},
+      {"pass",
+       report.checks.empty() ? json::Value(nullptr) : json::Value(pass)},
       {"outputs", std::move(outputs)},
       {"kernels", json::Array{jsonKernel(report)}},
       {"tools", json::Object{{"llvm", llvmVersion()}, {"ptxas", nullptr}}}};

@@ -66,10 +66,9 @@ static Expected<std::string> describe(Job &job, const Options &options) {
   out << "target " << artifact->target << ", arch " << artifact->arch
       << ", object " << artifact->object.size() << " bytes\n";
   for (const KernelInfo &kernel : artifact->kernels)
-    out << "kernel @" << kernel.symbol << " entry @" << kernel.entry
-        << " tile " << formatSizes(kernel.tile) << " scratch "
-        << kernel.scratchBytes << " bytes, " << kernel.args.size()
-        << " arguments\n";
+    out << "kernel @" << kernel.symbol << " entry @" << kernel.entry << " tile "
+        << formatSizes(kernel.tile) << " scratch " << kernel.scratchBytes
+        << " bytes, " << kernel.args.size() << " arguments\n";
   return text;
 }
 
@@ -160,8 +159,9 @@ static int runJob(Job &job, const Options &options) {
   auto timing = launch(**plan, job, options.bench);
   if (!timing)
     return fail(timing.takeError(), DeviceFailed);
-  Report report{options, job, (*plan)->artifact(), **kernel,
-                device->numThreads(), *timing, {}};
+  Report report{
+      options, job, (*plan)->artifact(), **kernel, device->numThreads(),
+      *timing, {}};
   if (options.check) {
     auto checks = checkAttention(job);
     if (!checks)
@@ -178,8 +178,8 @@ static int runJob(Job &job, const Options &options) {
     printReport(report, out);
   if (Error error = writeText(options.json.value_or(""), text))
     return fail(std::move(error), BadInput);
-  bool pass = llvm::all_of(report.checks,
-                           [](const OutputCheck &c) { return c.pass; });
+  bool pass =
+      llvm::all_of(report.checks, [](const OutputCheck &c) { return c.pass; });
   return pass ? Success : CheckFailed;
 }
 

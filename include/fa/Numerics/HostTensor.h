@@ -63,8 +63,7 @@ private:
 };
 
 /// Row-major strides of `sizes`.
-llvm::SmallVector<int64_t, 4>
-contiguousStrides(llvm::ArrayRef<int64_t> sizes);
+llvm::SmallVector<int64_t, 4> contiguousStrides(llvm::ArrayRef<int64_t> sizes);
 
 /// "2x4x100x64".
 std::string formatSizes(llvm::ArrayRef<int64_t> sizes);

@@ -50,9 +50,10 @@ std::vector<double> defaultAlibiSlopes(int64_t numHeads);
 void fillNormal(HostTensor &tensor, uint64_t seed);
 
 /// Seeded inputs of a problem: normal q, k, v, bias; lengths and documents
-/// uniform. Memory is laid out as the problem's layout says.
-llvm::Expected<AttentionInputs> makeRandomInputs(const AttentionProblem &problem,
-                                                 uint64_t seed);
+/// uniform; the default slopes. Memory is laid out as the problem's layout
+/// says.
+llvm::Expected<AttentionInputs>
+makeRandomInputs(const AttentionProblem &problem, uint64_t seed);
 
 } // namespace fa
 

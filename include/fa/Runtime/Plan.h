@@ -20,13 +20,13 @@ namespace fa {
 struct LaunchArgument {
   bool isTensor = false;
   ElementType type = ElementType::F32;
-  void *data = nullptr;                            ///< of element 0
-  llvm::SmallVector<int64_t, 4> sizes, strides;    ///< strides in elements
-  uint64_t bits = 0;                               ///< of a scalar
+  void *data = nullptr;                         ///< of element 0
+  llvm::SmallVector<int64_t, 4> sizes, strides; ///< strides in elements
+  uint64_t bits = 0;                            ///< of a scalar
 
   static LaunchArgument tensor(void *data, ElementType type,
-                         llvm::ArrayRef<int64_t> sizes,
-                         llvm::ArrayRef<int64_t> strides);
+                               llvm::ArrayRef<int64_t> sizes,
+                               llvm::ArrayRef<int64_t> strides);
   static LaunchArgument f32(float value);
   static LaunchArgument index(int64_t value);
 };

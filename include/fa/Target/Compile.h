@@ -35,9 +35,8 @@ llvm::Expected<Artifact> compileForHost(mlir::ModuleOp module,
 
 /// Compiles as far as `form` and gives that as text (or as the bytes of an
 /// object file).
-llvm::Expected<std::string> emitForHost(mlir::ModuleOp module,
-                                        const CompileOptions &options,
-                                        Emit form);
+llvm::Expected<std::string>
+emitForHost(mlir::ModuleOp module, const CompileOptions &options, Emit form);
 
 /// The version of LLVM in this program.
 llvm::StringRef llvmVersion();

@@ -60,8 +60,8 @@ Value KernelLowering::evaluate(Value value, ArrayRef<Coord> coords) {
         auto splat = cast<SplatElementsAttr>(constant.getValue());
         auto scalar = splat.getSplatValue<TypedAttr>();
         if (isNarrowFloat(scalar.getType()))
-          scalar = b.getF32FloatAttr(
-              cast<FloatAttr>(scalar).getValueAsDouble());
+          scalar =
+              b.getF32FloatAttr(cast<FloatAttr>(scalar).getValueAsDouble());
         return arith::ConstantOp::create(b, scalar);
       })
       .Case([&](tensor::SplatOp splat) -> Value {
@@ -97,8 +97,8 @@ Value KernelLowering::evaluate(Value value, ArrayRef<Coord> coords) {
       })
       .Case([&](IotaOp iota) -> Value {
         Coord coord = coords[iota.getDim()];
-        Value index = coord.lanes ? laneIndices(b, lanes(), coord.index)
-                                  : coord.index;
+        Value index =
+            coord.lanes ? laneIndices(b, lanes(), coord.index) : coord.index;
         Type element = iota.getType().getElementType();
         if (isa<IndexType>(element))
           return index;

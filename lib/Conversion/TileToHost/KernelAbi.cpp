@@ -30,9 +30,9 @@ public:
   WordReader(ImplicitLocOpBuilder &b, Value words) : b(b), words(words) {}
 
   Value next() {
-    Value at = LLVM::GEPOp::create(
-        b, words.getType(), b.getI64Type(), words,
-        ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(position++)});
+    Value at =
+        LLVM::GEPOp::create(b, words.getType(), b.getI64Type(), words,
+                            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(position++)});
     return LLVM::LoadOp::create(b, b.getI64Type(), at, /*alignment=*/8);
   }
 

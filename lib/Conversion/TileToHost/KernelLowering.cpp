@@ -74,9 +74,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op); loop && !isScalarOp(op))
     return lowerFor(loop);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](DotOp dot) {
-        return isPending(dot) ? success() : lowerDot(dot);
-      })
+      .Case(
+          [&](DotOp dot) { return isPending(dot) ? success() : lowerDot(dot); })
       .Case([&](OnlineSoftmaxOp op) { return lowerOnlineSoftmax(op); })
       .Case([&](OnlineFinalizeOp op) { return lowerOnlineFinalize(op); })
       .Case([&](ReduceOp op) { return lowerReduce(op); })
@@ -116,9 +115,8 @@ void KernelLowering::cloneScalarOp(Operation *op) { b.clone(*op, mapping); }
 
 LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   SmallVector<Value> scalarInits;
-  for (auto [init, arg, result] :
-       llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
-                 loop.getResults())) {
+  for (auto [init, arg, result] : llvm::zip(
+           loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
     if (!isTile(init)) {
       scalarInits.push_back(mapped(init));
       continue;
@@ -126,9 +124,9 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
     auto it = buffers.find(init);
     bool adopt = it != buffers.end() && it->second.form == Form::Lanes &&
                  init.hasOneUse();
-    Buffer buffer = adopt ? it->second
-                          : allocate(cast<RankedTensorType>(init.getType()),
-                                     Form::Lanes);
+    Buffer buffer =
+        adopt ? it->second
+              : allocate(cast<RankedTensorType>(init.getType()), Form::Lanes);
     if (!adopt)
       copyInto(init, buffer);
     buffers[arg] = carriedBuffers[arg] = buffers[result] = buffer;
@@ -210,10 +208,10 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
         [&](OpBuilder &, Location, Value col, ValueRange carried) {
           SmallVector<Value> next;
           for (int64_t v = 0; v < vectors; ++v)
-            next.push_back(combine(
-                carried[v],
-                readBuffer(source,
-                           {{addIndex(row, v * lanes()), true}, {col}})));
+            next.push_back(
+                combine(carried[v],
+                        readBuffer(source, {{addIndex(row, v * lanes()), true},
+                                            {col}})));
           scf::YieldOp::create(b, next);
         });
     for (int64_t v = 0; v < vectors; ++v)
@@ -307,9 +305,8 @@ void KernelLowering::copyInto(Value value, Buffer buffer) {
     });
     return;
   }
-  auto columns = scf::ForOp::create(b, constantIndex(0),
-                                    constantIndex(type.getDimSize(1)),
-                                    constantIndex(1));
+  auto columns = scf::ForOp::create(
+      b, constantIndex(0), constantIndex(type.getDimSize(1)), constantIndex(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(columns.getBody());
   Value col = columns.getInductionVar();
@@ -337,18 +334,17 @@ KernelLowering::Buffer KernelLowering::materialize(Value value, Form form) {
 // Small helpers
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::forRowBlocks(int64_t rows,
-                                  llvm::function_ref<void(Value, int64_t)>
-                                      body) {
+void KernelLowering::forRowBlocks(
+    int64_t rows, llvm::function_ref<void(Value, int64_t)> body) {
   int64_t total = paddedRows(rows) / lanes();
   int64_t vectors = std::min(shape.maxVectors, total);
   int64_t blocks = total / vectors, rest = total % vectors;
   if (blocks == 1) {
     body(constantIndex(0), vectors);
   } else {
-    auto loop = scf::ForOp::create(
-        b, constantIndex(0), constantIndex(blocks * vectors * lanes()),
-        constantIndex(vectors * lanes()));
+    auto loop = scf::ForOp::create(b, constantIndex(0),
+                                   constantIndex(blocks * vectors * lanes()),
+                                   constantIndex(vectors * lanes()));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar(), vectors);

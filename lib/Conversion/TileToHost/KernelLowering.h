@@ -40,9 +40,9 @@ namespace fa {
 
 /// What the vector unit of a host offers, in the terms of the lowering.
 struct VectorShape {
-  int64_t lanes = 16;       ///< f32 elements in one register
+  int64_t lanes = 16;        ///< f32 elements in one register
   int64_t accumulators = 16; ///< registers that a block of a dot may fill
-  int64_t maxVectors = 4;   ///< registers across the queries in one block
+  int64_t maxVectors = 4;    ///< registers across the queries in one block
 };
 
 /// A coordinate of one dimension: a single index, or `lanes` consecutive ones.
@@ -127,8 +127,8 @@ private:
   tile::DotOp findPendingDot(Value scores);
   /// Writes the scores of `vectors` registers of rows to `buffer` and returns
   /// the running maximum, which starts at `max`.
-  mlir::SmallVector<Value> emitScores(tile::OnlineSoftmaxOp op,
-                                      tile::DotOp dot, Buffer buffer, Value row,
+  mlir::SmallVector<Value> emitScores(tile::OnlineSoftmaxOp op, tile::DotOp dot,
+                                      Buffer buffer, Value row,
                                       mlir::ArrayRef<Value> max);
   /// Replaces the scores in `buffer` by exp(score - max), rounded to `narrow`
   /// if given, and returns their sum, which starts at `sum`.

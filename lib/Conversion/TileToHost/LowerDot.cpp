@@ -43,8 +43,8 @@ SmallVector<Value> KernelLowering::emitDotBlock(tile::DotOp dot, Value row,
   for (int64_t n = 0; n < columns; ++n)
     for (int64_t v = 0; v < vectors; ++v)
       acc.push_back(dot.getAcc()
-                        ? evaluateVector(dot.getAcc(), {{rows[v], true},
-                                                        {addIndex(col, n)}})
+                        ? evaluateVector(dot.getAcc(),
+                                         {{rows[v], true}, {addIndex(col, n)}})
                         : constantVector(0.0));
   auto step = [&](Value k, ArrayRef<Value> sums) {
     SmallVector<Value> next;

@@ -83,8 +83,9 @@ Value KernelLowering::readInPlace(tile::LoadOp load, ArrayRef<Coord> coords) {
 // Ranges of a tile that lie inside a view
 //===----------------------------------------------------------------------===//
 
-SmallVector<Interval> KernelLowering::insideRanges(Value view, ValueRange indices,
-                                                ArrayRef<int64_t> extents) {
+SmallVector<Interval> KernelLowering::insideRanges(Value view,
+                                                   ValueRange indices,
+                                                   ArrayRef<int64_t> extents) {
   SmallVector<Interval> ranges;
   Value zero = constantIndex(0);
   for (auto [dim, index] : llvm::enumerate(indices)) {
@@ -147,9 +148,9 @@ void KernelLowering::zeroUnlessInside(Buffer buffer, RankedTensorType type,
   SmallVector<Value> indices;
   for (int64_t d = 0; d < memref.getRank(); ++d) {
     bool innermost = d + 1 == memref.getRank();
-    auto loop = scf::ForOp::create(
-        b, constantIndex(0), constantIndex(memref.getDimSize(d)),
-        constantIndex(innermost ? lanes() : 1));
+    auto loop = scf::ForOp::create(b, constantIndex(0),
+                                   constantIndex(memref.getDimSize(d)),
+                                   constantIndex(innermost ? lanes() : 1));
     indices.push_back(loop.getInductionVar());
     b.setInsertionPointToStart(loop.getBody());
   }
@@ -178,9 +179,9 @@ void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
   Value from = arith::AddIOp::create(b, mapped(load.getIndices()[0]), row);
   Value start = mapped(load.getIndices()[1]);
   for (int64_t col = 0; col < main; col += lanes()) {
-    Value x = vector::LoadOp::create(b, vectorType(type.getElementType()),
-                                     source,
-                                     ValueRange{from, addIndex(start, col)});
+    Value x =
+        vector::LoadOp::create(b, vectorType(type.getElementType()), source,
+                               ValueRange{from, addIndex(start, col)});
     Type compute = computeType(type.getElementType());
     if (compute != type.getElementType())
       x = arith::ExtFOp::create(b, vectorType(compute), x);
@@ -200,9 +201,9 @@ static bool hasWholeRows(tile::LoadOp load) {
   if (type.getRank() != 2)
     return false;
   auto [strides, offset] = view.getStridesAndOffset();
-  return strides[1] == 1 && (load.getInBounds() ||
-                             (view.getDimSize(1) == type.getDimSize(1) &&
-                              isConstantIntValue(load.getIndices()[1], 0)));
+  return strides[1] == 1 &&
+         (load.getInBounds() || (view.getDimSize(1) == type.getDimSize(1) &&
+                                 isConstantIntValue(load.getIndices()[1], 0)));
 }
 
 KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {
@@ -260,8 +261,8 @@ LogicalResult KernelLowering::lowerGather(tile::GatherOp gather) {
       Value index = evaluate(tile, coords);
       Value size = memref::DimOp::create(b, source, dim);
       // Unsigned: a negative index is beyond every size.
-      Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index,
-                                         size);
+      Value fits =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, size);
       inside = inside ? arith::AndIOp::create(b, inside, fits) : fits;
       indices.push_back(index);
     }

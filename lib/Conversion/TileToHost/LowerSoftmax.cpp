@@ -79,22 +79,22 @@ SmallVector<Value> KernelLowering::emitScores(tile::OnlineSoftmaxOp op,
     return emitMax(b, score, running);
   };
   if (dot)
-    return emitDotColumns(
-        dot, row, vectors, max,
-        [&](ArrayRef<SmallVector<Value>> acc, Value row, Value col,
-            ValueRange carried) {
-          SmallVector<Value> next(carried);
-          for (auto [n, values] : llvm::enumerate(acc))
-            for (auto [v, value] : llvm::enumerate(values)) {
-              dotElement[dot.getResult()] = value;
-              Value at = addIndex(col, n);
-              Value score = evaluateVector(
-                  op.getScores(), {{addIndex(row, v * lanes()), true}, {at}});
-              next[v] = store(score, at, v, next[v]);
-            }
-          dotElement.erase(dot.getResult());
-          return next;
-        });
+    return emitDotColumns(dot, row, vectors, max,
+                          [&](ArrayRef<SmallVector<Value>> acc, Value row,
+                              Value col, ValueRange carried) {
+                            SmallVector<Value> next(carried);
+                            for (auto [n, values] : llvm::enumerate(acc))
+                              for (auto [v, value] : llvm::enumerate(values)) {
+                                dotElement[dot.getResult()] = value;
+                                Value at = addIndex(col, n);
+                                Value score = evaluateVector(
+                                    op.getScores(),
+                                    {{addIndex(row, v * lanes()), true}, {at}});
+                                next[v] = store(score, at, v, next[v]);
+                              }
+                            dotElement.erase(dot.getResult());
+                            return next;
+                          });
   int64_t columns =
       cast<RankedTensorType>(op.getScores().getType()).getDimSize(1);
   auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(columns),
@@ -126,11 +126,9 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer buffer,
   for (auto [v, negated] : llvm::enumerate(negatedMax)) {
     Value at = addIndex(row, v * lanes());
     Value score = readBuffer(buffer, {{at, true}, {col}});
-    Value p = emitExp2(b, vector::FMAOp::create(b, score,
-                                                constantVector(kLog2e),
-                                                negated));
-    next.push_back(
-        arith::AddFOp::create(b, loop.getRegionIterArg(v), p));
+    Value p = emitExp2(
+        b, vector::FMAOp::create(b, score, constantVector(kLog2e), negated));
+    next.push_back(arith::AddFOp::create(b, loop.getRegionIterArg(v), p));
     vector::StoreOp::create(b, narrow ? emitRound(b, p, narrow) : p,
                             buffer.memref, ValueRange{col, at});
   }
@@ -156,7 +154,8 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   if (dot)
     prepareDot(dot);
   arith::TruncFOp truncation = onlyNarrowing(op);
-  Type narrow = truncation ? getElementTypeOrSelf(truncation.getType()) : Type();
+  Type narrow =
+      truncation ? getElementTypeOrSelf(truncation.getType()) : Type();
 
   Buffer p = allocate(type, Form::Lanes);
   Buffer alpha = bufferForResult(op.getAlpha());
@@ -205,15 +204,14 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
 // OnlineFinalizeOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
+LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   auto type = cast<RankedTensorType>(op.getAcc().getType());
   if (type.getRank() != 2)
     return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
            << type;
   Buffer output = allocate(type, Form::Lanes);
-  Buffer lse = allocate(cast<RankedTensorType>(op.getLse().getType()),
-                        Form::Lanes);
+  Buffer lse =
+      allocate(cast<RankedTensorType>(op.getLse().getType()), Form::Lanes);
   forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
     for (int64_t v = 0; v < vectors; ++v) {
       Value at = addIndex(row, v * lanes());

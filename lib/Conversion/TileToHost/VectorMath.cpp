@@ -13,8 +13,8 @@ using namespace mlir;
 
 static Value splat(ImplicitLocOpBuilder &b, VectorType type, double value) {
   return arith::ConstantOp::create(
-      b, DenseElementsAttr::get(
-             type, b.getFloatAttr(type.getElementType(), value)));
+      b, DenseElementsAttr::get(type,
+                                b.getFloatAttr(type.getElementType(), value)));
 }
 
 /// exp2 by range reduction: x = n + f with n integer and |f| <= 1/2, 2^f by a

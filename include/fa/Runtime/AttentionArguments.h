@@ -1,0 +1,30 @@
+//===- AttentionArguments.h - an attention's launch arguments ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_ATTENTIONARGUMENTS_H
+#define FA_RUNTIME_ATTENTIONARGUMENTS_H
+
+#include "fa/Numerics/Reference.h"
+#include "fa/Runtime/Plan.h"
+
+#include <vector>
+
+namespace fa {
+
+/// The argument that stands for `tensor`, whose memory it does not keep.
+LaunchArgument makeArgument(const HostTensor &tensor);
+
+/// Arguments of the program that `buildAttention` writes for `problem`, in its
+/// order. `lse` is null if the problem has none. All in logical order
+/// [b, h, s, d].
+std::vector<LaunchArgument> makeArguments(const AttentionProblem &problem,
+                                          const AttentionInputs &inputs,
+                                          const HostTensor &out,
+                                          const HostTensor *lse);
+
+} // namespace fa
+
+#endif // FA_RUNTIME_ATTENTIONARGUMENTS_H

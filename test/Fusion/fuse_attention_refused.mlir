@@ -1,0 +1,85 @@
+// RUN: fa-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(tile-fuse-attention))' --verify-diagnostics | FileCheck %s
+// What is refused is left as it was.
+
+!t = tensor<2x4x16x16xf32>
+
+// CHECK-LABEL: func.func @two_readers
+// CHECK: tile.softmax
+func.func @two_readers(%q: !t, %k: !t, %v: !t) -> (!t, !t) {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: the probabilities are read by more than one operation}}
+  %p = tile.softmax %s : !t
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o, %p : !t, !t
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// CHECK-LABEL: func.func @scores_used
+// CHECK: tile.softmax
+func.func @scores_used(%q: !t, %k: !t, %v: !t) -> (!t, !t) {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: the scores are read by another operation than the softmax}}
+  %p = tile.softmax %s : !t
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o, %s : !t, !t
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// CHECK-LABEL: func.func @other_dimension
+// CHECK: tile.softmax
+func.func @other_dimension(%q: !t, %k: !t, %v: !t) -> !t {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: the softmax is not over the last dimension}}
+  %p = tile.softmax %s dim 2 : !t
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// CHECK-LABEL: func.func @no_dot
+// CHECK: tile.softmax
+func.func @no_dot(%s: !t, %v: !t) -> !t {
+  // expected-remark @+1 {{attention is not fused: the scores do not come from a tile.dot through elementwise operations}}
+  %p = tile.softmax %s : !t
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<16x16xf32>
+
+// CHECK-LABEL: func.func @rank
+// CHECK: tile.softmax
+func.func @rank(%q: !t, %k: !t, %v: !t) -> !t {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: scores are not of rank 4 [batch, head, query, key]}}
+  %p = tile.softmax %s : !t
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// CHECK-LABEL: func.func @transposed_scores
+// CHECK: tile.softmax
+func.func @transposed_scores(%q: !t, %k: !t, %v: !t) -> !t {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  %t = tile.transpose %s [0, 1, 3, 2] : !t -> !t
+  %u = arith.addf %s, %t : !t
+  // expected-remark @+1 {{attention is not fused: 'tile.dot' between the dot and the softmax is not elementwise}}
+  %p = tile.softmax %u : !t
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o : !t
+}

@@ -1,0 +1,23 @@
+//===- Mutate.h - faults planted in kernels ---------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TEST_MATRIX_MUTATE_H
+#define FA_TEST_MATRIX_MUTATE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+namespace fa {
+
+/// Lowers `module` from S0 to S3 and plants `fault` in every kernel:
+/// drop-rescale (the accumulator keeps its old maximum), mask-off-by-one (<=
+/// becomes <), skip-last-tile (the loop over the mask's upper edge ends before
+/// it begins). An unknown name is an error.
+llvm::Error mutateKernels(mlir::ModuleOp module, llvm::StringRef fault);
+
+} // namespace fa
+
+#endif // FA_TEST_MATRIX_MUTATE_H

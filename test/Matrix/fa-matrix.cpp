@@ -1,0 +1,348 @@
+//===- fa-matrix.cpp - many attention problems against the reference ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// fa-matrix [--mutate=FAULT] FILE
+//
+// Each line of FILE is a SPEC of fa-run with alternatives, `sq={1|64|239}`,
+// which are all combined, and with words of its own:
+//   gaps      strides with gaps, NaN in between, which must stay
+//   shifted   bases that are only aligned to an element
+//   poison    NaN and infinities in K and V beyond the lengths
+//   logits=X  queries multiplied by X
+//   fill=X    the bias is X in every second element
+// Every output is full of NaN before the launch. A failure prints the line that
+// gives it again. With a fault planted in the kernel, failures are expected:
+// that is how the harness itself is tested.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mutate.h"
+
+#include "fa/Conversion/TileToHost.h"
+#include "fa/Frontend/BuildAttention.h"
+#include "fa/Numerics/ErrorRule.h"
+#include "fa/Runtime/AttentionArguments.h"
+#include "fa/Target/Compile.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace llvm;
+using namespace fa;
+
+namespace {
+
+struct Case {
+  std::string line;
+  AttentionProblem problem;
+  bool gaps = false, shifted = false, poison = false;
+  double logits = 1;
+  std::optional<double> fill;
+};
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Lines
+//===----------------------------------------------------------------------===//
+
+/// Expands the first {a|b|c} of `line` and the rest of it recursively.
+static void expand(StringRef line, std::vector<std::string> &lines) {
+  size_t open = line.find('{'), close = line.find('}', open);
+  if (open == StringRef::npos || close == StringRef::npos) {
+    lines.push_back(line.str());
+    return;
+  }
+  SmallVector<StringRef> choices;
+  line.slice(open + 1, close).split(choices, '|');
+  for (StringRef choice : choices)
+    expand((line.take_front(open) + choice + line.drop_front(close + 1)).str(),
+           lines);
+}
+
+static Expected<Case> parseCase(StringRef line) {
+  Case result;
+  result.line = line.str();
+  std::string spec;
+  SmallVector<StringRef> words;
+  line.split(words, ' ', -1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    auto [key, value] = word.split('=');
+    double number = 0;
+    if (key == "gaps")
+      result.gaps = true;
+    else if (key == "shifted")
+      result.shifted = true;
+    else if (key == "poison")
+      result.poison = true;
+    else if (key == "logits" && !value.getAsDouble(number))
+      result.logits = number;
+    else if (key == "fill" && value == "-inf")
+      result.fill = -std::numeric_limits<double>::infinity();
+    else if (key == "fill" && !value.getAsDouble(number))
+      result.fill = number;
+    else
+      spec += (word + " ").str();
+  }
+  auto parsed = parseAttentionSpec(spec);
+  if (!parsed)
+    return parsed.takeError();
+  result.problem = parsed->problem;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A tensor inside a larger one whose other elements are NaN.
+struct Guarded {
+  HostTensor whole, inner;
+
+  /// Whether everything outside `inner` is NaN still: `inner` is overwritten
+  /// with NaN for the comparison.
+  bool isIntact() {
+    inner.fill(kNaN);
+    bool intact = true;
+    whole.forEach(
+        [&](char *p) { intact &= std::isnan(loadElement(p, whole.type())); });
+    return intact;
+  }
+};
+
+} // namespace
+
+/// Memory for a tensor of `sizes`, with gaps after each dimension and one
+/// element before if the case asks for that. Dimensions of size 1 get a stride
+/// that would leave the memory.
+static Expected<Guarded> makeGuarded(const Case &c, ElementType type,
+                                     ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t, 4> outer(sizes);
+  if (c.gaps)
+    for (auto [d, size] : enumerate(outer))
+      size += d + 1 == outer.size() ? 3 : 1;
+  int64_t margin = c.shifted ? 1 : 0;
+  int64_t elements = margin;
+  HostTensor shape;
+  SmallVector<int64_t, 4> strides = contiguousStrides(outer);
+  int64_t count = 1;
+  for (int64_t size : outer)
+    count *= size;
+  auto whole = HostTensor::create(type, {elements + count});
+  if (!whole)
+    return whole.takeError();
+  whole->fill(kNaN);
+  if (c.gaps)
+    for (auto [size, stride] : zip(sizes, strides))
+      if (size == 1)
+        stride = 123456789;
+  return Guarded{*whole, whole->view(sizes, strides, margin)};
+}
+
+/// A copy of `tensor` as the case wants it in memory.
+static Expected<HostTensor> place(const Case &c, const HostTensor &tensor) {
+  if (!c.gaps && !c.shifted)
+    return tensor;
+  auto guarded = makeGuarded(c, tensor.type(), tensor.sizes());
+  if (!guarded)
+    return guarded.takeError();
+  std::vector<double> values = tensor.toDoubles();
+  size_t next = 0;
+  guarded->inner.forEach(
+      [&](char *p) { storeElement(p, tensor.type(), values[next++]); });
+  return guarded->inner;
+}
+
+/// NaN and infinities in K and V at the keys beyond each length.
+static void poisonBeyondLengths(const AttentionProblem &p,
+                                const AttentionInputs &in) {
+  for (HostTensor tensor : {in.k, in.v})
+    for (int64_t b = 0; b < p.batch; ++b)
+      for (int64_t h = 0; h < p.numKvHeads; ++h)
+        for (int64_t j = in.lengths->at({b}); j < p.seqKv; ++j)
+          for (int64_t d = 0; d < tensor.sizes()[3]; ++d)
+            tensor.set({b, h, j, d},
+                       d % 2 ? kNaN : std::numeric_limits<double>::infinity());
+}
+
+static Expected<AttentionInputs> makeInputs(const Case &c) {
+  const AttentionProblem &p = c.problem;
+  auto in = makeRandomInputs(p, /*seed=*/1);
+  if (!in)
+    return in;
+  if (c.logits != 1)
+    in->q.forEach([&](char *e) {
+      storeElement(e, p.type, c.logits * loadElement(e, p.type));
+    });
+  if (c.fill && in->bias) {
+    int64_t n = 0;
+    in->bias->forEach([&](char *e) {
+      if (n++ % 2)
+        storeElement(e, p.type, *c.fill);
+    });
+  }
+  if (c.poison && in->lengths)
+    poisonBeyondLengths(p, *in);
+  for (HostTensor *tensor : {&in->q, &in->k, &in->v}) {
+    auto placed = place(c, *tensor);
+    if (!placed)
+      return placed.takeError();
+    *tensor = *placed;
+  }
+  return in;
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class Runner {
+public:
+  explicit Runner(StringRef fault)
+      : fault(fault), device(std::make_shared<HostDevice>()) {
+    mlir::DialectRegistry registry;
+    registerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+
+  /// What is wrong with the case's result; empty: nothing.
+  Expected<std::string> run(const Case &c) {
+    auto plan = getPlan(c.problem);
+    if (!plan)
+      return plan.takeError();
+    auto inputs = makeInputs(c);
+    if (!inputs)
+      return inputs.takeError();
+    const AttentionProblem &p = c.problem;
+    auto out =
+        makeGuarded(c, p.type, {p.batch, p.numHeads, p.seqQ, p.headDimV});
+    if (!out)
+      return out.takeError();
+    auto lse = makeGuarded(c, ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+    if (!lse)
+      return lse.takeError();
+    auto arguments =
+        makeArguments(p, *inputs, out->inner, p.lse ? &lse->inner : nullptr);
+    if (Error error = (*plan)->launch(arguments))
+      return error;
+    return compare(p, *inputs, *out, *lse);
+  }
+
+private:
+  Expected<std::string> compare(const AttentionProblem &p,
+                                const AttentionInputs &inputs, Guarded &out,
+                                Guarded &lse) {
+    auto reference = referenceF64(p, inputs);
+    if (!reference)
+      return reference.takeError();
+    auto e0 = unfused(p, inputs);
+    if (!e0)
+      return e0.takeError();
+    std::vector<OutputCheck> checks = {checkForward(
+        "out", out.inner, reference->out, e0->out, p.type, maxAbs(inputs.v))};
+    if (p.lse)
+      checks.push_back(checkLse("lse", lse.inner, reference->lse, e0->lse));
+    for (const OutputCheck &check : checks)
+      if (!check.pass)
+        return check.name + " " + check.why;
+    if (!out.isIntact() || !lse.isIntact())
+      return std::string("memory between the rows of an output was written");
+    return std::string();
+  }
+
+  /// One compilation serves all lengths, batches and heads.
+  Expected<Plan *> getPlan(AttentionProblem p) {
+    p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
+    p.scale = 1;
+    p.layoutBshd = false;
+    std::unique_ptr<Plan> &plan = plans[p.str()];
+    if (plan)
+      return plan.get();
+    auto artifact = compile(p);
+    if (!artifact)
+      return artifact.takeError();
+    auto loaded = Plan::load(std::move(*artifact), device);
+    if (!loaded)
+      return loaded.takeError();
+    plan = std::move(*loaded);
+    return plan.get();
+  }
+
+  Expected<Artifact> compile(AttentionProblem p) {
+    if (fault == "wrong-alignment" && p.causal != CausalKind::None)
+      p.causal = p.causal == CausalKind::TopLeft ? CausalKind::BottomRight
+                                                 : CausalKind::TopLeft;
+    auto module = buildAttention(context, p);
+    if (!module)
+      return module.takeError();
+    if (!fault.empty() && fault != "wrong-alignment")
+      if (Error error = mutateKernels(**module, fault))
+        return error;
+    return compileForHost(**module, "attention", {});
+  }
+
+  std::string fault;
+  std::shared_ptr<HostDevice> device;
+  mlir::MLIRContext context;
+  StringMap<std::unique_ptr<Plan>> plans;
+};
+
+} // namespace
+
+static int fail(const Twine &what) {
+  errs() << "fa-matrix: error: " << what << "\n";
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  StringRef fault, file;
+  for (int n = 1; n < argc; ++n) {
+    StringRef argument = argv[n];
+    if (argument.consume_front("--mutate="))
+      fault = argument;
+    else
+      file = argument;
+  }
+  auto buffer = MemoryBuffer::getFile(file);
+  if (!buffer)
+    return fail("expected a file of problems, '" + file +
+                "': " + buffer.getError().message());
+  std::vector<std::string> lines;
+  SmallVector<StringRef> rawLines;
+  (*buffer)->getBuffer().split(rawLines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : rawLines)
+    if (!line.trim().empty() && !line.trim().starts_with("#"))
+      expand(line.trim(), lines);
+  Runner runner(fault);
+  int64_t failed = 0;
+  for (const std::string &line : lines) {
+    auto c = parseCase(line);
+    if (!c)
+      return fail(line + ": " + toString(c.takeError()));
+    auto wrong = runner.run(*c);
+    if (!wrong)
+      return fail(line + ": " + toString(wrong.takeError()));
+    if (wrong->empty())
+      continue;
+    ++failed;
+    outs() << "FAIL " << line << "\n     " << *wrong << "\n";
+  }
+  outs() << lines.size() - failed << " passed, " << failed << " failed\n";
+  return failed || lines.empty() ? 1 : 0;
+}

@@ -1,0 +1,52 @@
+// RUN: fa-opt %s | fa-opt | FileCheck %s
+// RUN: fa-opt %s --emit-bytecode | fa-opt | FileCheck %s
+
+!rows = tensor<?x?x?x64xf16>
+!lse = tensor<?x?x?xf32>
+
+// CHECK-LABEL: func.func @plain
+// CHECK: tile.attention %{{.*}}, %{{.*}}, %{{.*}} scale %{{.*}} : {{.*}} -> tensor<?x?x?x64xf16> score {
+func.func @plain(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {}
+  return %o : !rows
+}
+
+// CHECK-LABEL: func.func @regions
+// CHECK: lse tensor<?x?x?xf32> score {
+// CHECK: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[S:.*]]: tensor<?xf32>):
+// CHECK: tensor.extract %[[S]]
+// CHECK: mask {
+// CHECK: tile.yield %{{.*}} : i1
+func.func @regions(%q: !rows, %k: !rows, %v: !rows, %scale: f32, %off: index, %slopes: tensor<?xf32>) -> (!rows, !lse) {
+  %o, %l = tile.attention %q, %k, %v scale %scale captures(%off, %slopes : index, tensor<?xf32>)
+      : !rows, !rows, !rows -> !rows lse !lse
+  score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %o1: index, %slopes1: tensor<?xf32>):
+    %slope = tensor.extract %slopes1[%h] : tensor<?xf32>
+    %s1 = arith.addf %s, %slope : f32
+    tile.yield %s1 : f32
+  } mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %o1: index, %slopes1: tensor<?xf32>):
+    %lim = arith.addi %i, %o1 : index
+    %m = arith.cmpi sle, %j, %lim : index
+    tile.yield %m : i1
+  }
+  return %o, %l : !rows, !lse
+}
+
+// CHECK-LABEL: func.func @online
+// CHECK: tile.online_attention {{.*}} state(%{{.*}}, %{{.*}}, %{{.*}})
+// CHECK: tile.online_finalize
+func.func @online(%q: !rows, %k: !rows, %v: !rows, %scale: f32, %acc: tensor<?x?x?x64xf32>, %max: !lse, %sum: !lse) -> tensor<?x?x?x64xf32> {
+  %a, %m, %l = tile.online_attention %q, %k, %v scale %scale state(%acc, %max, %sum)
+      : !rows, !rows, !rows -> tensor<?x?x?x64xf32>, !lse, !lse score {} mask {}
+  %o, %lse = tile.online_finalize %a, %m, %l : tensor<?x?x?x64xf32>, !lse
+  return %o : tensor<?x?x?x64xf32>
+}
+
+// CHECK-LABEL: func.func @softmax_step
+// CHECK: tile.online_softmax %{{.*}}, %{{.*}}, %{{.*}} : tensor<64x128xf32>, tensor<64xf32>
+func.func @softmax_step(%s: tensor<64x128xf32>, %m: tensor<64xf32>, %l: tensor<64xf32>) {
+  %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %l : tensor<64x128xf32>, tensor<64xf32>
+  return
+}

@@ -1,0 +1,54 @@
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+func.func @rank(%q: tensor<?x?x64xf16>, %c: f32) {
+  // expected-error @+1 {{expects q of rank 4 [batch, head, sequence, dim], found 'tensor<?x?x64xf16>'}}
+  %o = tile.attention %q, %q, %q scale %c : tensor<?x?x64xf16>, tensor<?x?x64xf16>, tensor<?x?x64xf16> -> tensor<?x?x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @heads(%q: tensor<1x6x8x64xf16>, %k: tensor<1x4x8x64xf16>, %c: f32) {
+  // expected-error @+1 {{expects the number of query heads to be a multiple of that of KV heads, found 6 and 4}}
+  %o = tile.attention %q, %k, %k scale %c : tensor<1x6x8x64xf16>, tensor<1x4x8x64xf16>, tensor<1x4x8x64xf16> -> tensor<1x6x8x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @dims(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x8x32xf16>, %c: f32) {
+  // expected-error @+1 {{expects q and k of one head dim, found 64 and 32}}
+  %o = tile.attention %q, %k, %k scale %c : tensor<1x4x8x64xf16>, tensor<1x4x8x32xf16>, tensor<1x4x8x32xf16> -> tensor<1x4x8x32xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @region_arguments(%q: tensor<?x?x?x64xf16>, %c: f32) {
+  // expected-error @+1 {{expects the mask region to take ('index', 'index', 'index', 'index'), found ('index', 'index')}}
+  %o = tile.attention %q, %q, %q scale %c : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16> -> tensor<?x?x?x64xf16> score {} mask {
+  ^bb0(%i: index, %j: index):
+    %m = arith.cmpi sle, %j, %i : index
+    tile.yield %m : i1
+  }
+  return
+}
+
+// -----
+
+func.func @region_result(%q: tensor<?x?x?x64xf16>, %c: f32) {
+  %o = tile.attention %q, %q, %q scale %c : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16> -> tensor<?x?x?x64xf16> score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    // expected-error @+1 {{expects 'f32' in the score region, found 'index'}}
+    tile.yield %i : index
+  } mask {}
+  return
+}
+
+// -----
+
+func.func @state(%s: tensor<64x128xf32>, %m: tensor<32xf32>) {
+  // expected-error @+1 {{expects a result of type 'tensor<64xf32>', found 'tensor<32xf32>'}}
+  %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %m : tensor<64x128xf32>, tensor<32xf32>
+  return
+}

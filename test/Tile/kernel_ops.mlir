@@ -1,0 +1,27 @@
+// RUN: fa-opt %s | fa-opt | FileCheck %s
+// RUN: fa-opt %s --emit-bytecode | fa-opt | FileCheck %s
+
+// CHECK-LABEL: tile.kernel @copy
+// CHECK-SAME: tile.access = #tile.access<in>
+// CHECK-SAME: tile.access = #tile.access<out>
+// CHECK: tile.program_id 0
+// CHECK: tile.num_programs 0
+// CHECK: tile.load %{{.*}}[%{{.*}}] : memref<?xf32, strided<[?]>> -> tensor<64xf32>
+// CHECK: tile.load %{{.*}}[%{{.*}}] in_bounds : memref<?xf32, strided<[?]>> -> tensor<64xf32>
+// CHECK: tile.gather %{{.*}}[%{{.*}}] : memref<?xf32, strided<[?]>>, (tensor<64xindex>) -> tensor<64xf32>
+// CHECK: tile.store %{{.*}}, %{{.*}}[%{{.*}}] : tensor<64xf32>, memref<?xf32, strided<[?]>>
+// CHECK: tile.return
+tile.kernel @copy(%x: memref<?xf32, strided<[?]>> {tile.access = #tile.access<in>},
+                  %y: memref<?xf32, strided<[?]>> {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<()[s0] -> (s0 ceildiv 64)>, grid_sizes = array<i64: 0, 0>} {
+  %pid = tile.program_id 0
+  %num = tile.num_programs 0
+  %c64 = arith.constant 64 : index
+  %at = arith.muli %pid, %c64 : index
+  %t = tile.load %x[%at] : memref<?xf32, strided<[?]>> -> tensor<64xf32>
+  %u = tile.load %x[%at] in_bounds : memref<?xf32, strided<[?]>> -> tensor<64xf32>
+  %i = tile.iota dim 0 : tensor<64xindex>
+  %g = tile.gather %x[%i] : memref<?xf32, strided<[?]>>, (tensor<64xindex>) -> tensor<64xf32>
+  tile.store %g, %y[%at] : tensor<64xf32>, memref<?xf32, strided<[?]>>
+  tile.return
+}

@@ -1,0 +1,43 @@
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{expects attribute 'tile.access' on memref argument 0}}
+tile.kernel @access(%x: memref<?xf32>) attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 0>} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects memref and scalar arguments, argument 0 is 'tensor<4xf32>'}}
+tile.kernel @tensor(%x: tensor<4xf32>) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects a grid of 1 to 3 extents over symbols alone}}
+tile.kernel @grid() attributes {grid = affine_map<(d0) -> (d0)>, grid_sizes = array<i64>} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{'grid_sizes' names dimension 1 of argument 0, which is not a memref with that dimension}}
+tile.kernel @sizes(%x: memref<?xf32> {tile.access = #tile.access<in>}) attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 1>} {
+  tile.return
+}
+
+// -----
+
+tile.kernel @load(%x: memref<?x?xf32> {tile.access = #tile.access<in>}, %i: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @+1 {{expects a tile of the view's rank 2, found 'tensor<4xf32>'}}
+  %0 = tile.load %x[%i] : memref<?x?xf32> -> tensor<4xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @element(%x: memref<?xf32> {tile.access = #tile.access<in>}, %i: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @+1 {{expects one element type, found 'tensor<4xf16>' and 'memref<?xf32>'}}
+  %0 = tile.load %x[%i] : memref<?xf32> -> tensor<4xf16>
+  tile.return
+}

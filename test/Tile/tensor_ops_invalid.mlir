@@ -1,0 +1,103 @@
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+func.func @dot_rank(%a: tensor<4x8xf32>, %b: tensor<2x4x8xf32>) {
+  // expected-error @+1 {{expects operands and result of one rank of at least 2, found 'tensor<4x8xf32>', 'tensor<2x4x8xf32>' and 'tensor<4x4xf32>'}}
+  %0 = tile.dot %a, %b transpose_b : tensor<4x8xf32>, tensor<2x4x8xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot_contraction(%a: tensor<4x8xf32>, %b: tensor<4x7xf32>) {
+  // expected-error @+1 {{contracts 8 elements of the left operand with 7 of the right one}}
+  %0 = tile.dot %a, %b transpose_b : tensor<4x8xf32>, tensor<4x7xf32> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot_result(%a: tensor<4x8xf32>, %b: tensor<5x8xf32>) {
+  // expected-error @+1 {{expects a result of 4 x 5, found 'tensor<5x4xf32>'}}
+  %0 = tile.dot %a, %b transpose_b : tensor<4x8xf32>, tensor<5x8xf32> -> tensor<5x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot_groups(%a: tensor<6x4x8xf32>, %b: tensor<4x4x8xf32>) {
+  // expected-error @+1 {{expects batch dimension 0 of the right operand to divide that of the left one, found 4 and 6}}
+  %0 = tile.dot %a, %b transpose_b : tensor<6x4x8xf32>, tensor<4x4x8xf32> -> tensor<6x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot_elements(%a: tensor<4x8xi8>, %b: tensor<4x8xi8>) {
+  // expected-error @+1 {{expects float elements, found 'i8'}}
+  %0 = tile.dot %a, %b transpose_b : tensor<4x8xi8>, tensor<4x8xi8> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot_narrow(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) {
+  // expected-error @+1 {{must not be narrower than the operands': found 'f16' for 'f32'}}
+  %0 = tile.dot %a, %b transpose_b : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf16>
+  return
+}
+
+// -----
+
+func.func @softmax_dim(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{expects a dimension between 0 and 1, found 2}}
+  %0 = tile.softmax %a dim 2 : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @reduce(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{expects a result of type 'tensor<4xf32>', found 'tensor<8xf32>'}}
+  %0 = tile.reduce add %a dim 1 : tensor<4x8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @transpose(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{expects a permutation of 0 to 1, found [1, 1]}}
+  %0 = tile.transpose %a [1, 1] : tensor<4x8xf32> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @expand(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expects a result of type 'tensor<4x1xf32>', found 'tensor<1x4xf32>'}}
+  %0 = tile.expand_dims %a dim 1 : tensor<4xf32> -> tensor<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast(%a: tensor<4x3xf32>) {
+  // expected-error @+1 {{repeats only dimensions of size 1; dimension 1 is 3 in the input and 8 in the result}}
+  %0 = tile.broadcast %a : tensor<4x3xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_sizes(%a: f32) {
+  // expected-error @+1 {{expects a size for each of the 1 dynamic dimensions of 'tensor<?x4xf32>', found 0}}
+  %0 = tile.broadcast %a : f32 -> tensor<?x4xf32>
+  return
+}
+
+// -----
+
+func.func @iota() {
+  // expected-error @+1 {{expects integer or index elements, found 'tensor<4xf32>'}}
+  %0 = tile.iota dim 0 : tensor<4xf32>
+  return
+}

@@ -1,0 +1,28 @@
+# lit's configuration. Everything runs from one suite; the unit tests are a
+# folder of it. A tool that is missing is an error, never a skip.
+import os
+import shutil
+
+import lit.formats
+
+config.name = "FlashTile"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["CMakeLists.txt", "unit", "Inputs"]
+config.test_source_root = os.path.join(config.source_dir, "test")
+config.test_exec_root = os.path.join(config.binary_dir, "test", "lit")
+
+tools = os.path.join(config.binary_dir, "bin")
+config.environment["PATH"] = os.pathsep.join(
+    [tools, config.llvm_tools_dir, os.environ["PATH"]]
+)
+for tool in ("fa-opt", "fa-run", "fa-matrix", "FileCheck", "not", "split-file", "python3"):
+    if not shutil.which(tool, path=config.environment["PATH"]):
+        lit_config.fatal("the tests need " + tool)
+
+config.substitutions += [
+    ("%examples", os.path.join(config.source_dir, "examples")),
+    ("%unit", os.path.join(config.binary_dir, "test", "unit")),
+]
+if lit_config.params.get("full"):
+    config.available_features.add("full")
