@@ -1,4 +1,5 @@
-/*===- embed.c - a kernel of one's own in a C program ----------------------===*\
+/*===- embed.c - a kernel of one's own in a C program
+----------------------===*\
 |*
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*

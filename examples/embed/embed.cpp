@@ -48,10 +48,10 @@ int main() {
   desc.causal = FA_CAUSAL_BOTTOM_RIGHT;
   fa::Plan plan(context, desc);
   std::vector<int64_t> sizes = {1, heads, length, dim};
-  if (!plan || plan.launch({fa::tensor(q.data(), sizes),
-                            fa::tensor(k.data(), sizes),
-                            fa::tensor(v.data(), sizes), fa::scalar(0.125f),
-                            fa::tensor(out.data(), sizes)})) {
+  if (!plan ||
+      plan.launch({fa::tensor(q.data(), sizes), fa::tensor(k.data(), sizes),
+                   fa::tensor(v.data(), sizes), fa::scalar(0.125f),
+                   fa::tensor(out.data(), sizes)})) {
     std::fprintf(stderr, "%s\n", fa::lastError());
     return 1;
   }

@@ -126,7 +126,8 @@ FA_API void faPlanDestroy(faPlan plan) FA_NOEXCEPT;
  * milliseconds of compilation. Owned by the plan. */
 FA_API const char *faPlanDescribe(faPlan plan) FA_NOEXCEPT;
 
-/*===--- Launch ------------------------------------------------------------===*/
+/*===--- Launch
+ * ------------------------------------------------------------===*/
 
 typedef struct faArgument {
   int32_t isTensor;

@@ -66,18 +66,19 @@ static HostDevice::Parallel wrapPool(const faContextOptions &options) {
 faStatus faContextCreate(const faContextOptions *options,
                          faContext *context) noexcept {
   if (!context)
-    return fail(FA_ERROR_INVALID_ARGUMENT,
-                "faContextCreate: expected a place for the context, found null");
+    return fail(
+        FA_ERROR_INVALID_ARGUMENT,
+        "faContextCreate: expected a place for the context, found null");
   *context = nullptr;
   faContextOptions defaults{};
   defaults.size = sizeof defaults;
   if (!options)
     options = &defaults;
   if (options->size != sizeof(faContextOptions))
-    return fail(FA_ERROR_INVALID_ARGUMENT,
-                "faContextOptions: expected size " +
-                    Twine(sizeof(faContextOptions)) + ", found " +
-                    Twine(options->size));
+    return fail(FA_ERROR_INVALID_ARGUMENT, "faContextOptions: expected size " +
+                                               Twine(sizeof(faContextOptions)) +
+                                               ", found " +
+                                               Twine(options->size));
   if (options->threads > 4096)
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faContextOptions: expected at most 4096 threads, found " +
@@ -100,14 +101,13 @@ static std::string describe(const Artifact &artifact) {
                                    {"entry", kernel.entry},
                                    {"tile", formatSizes(kernel.tile)},
                                    {"scratch_bytes", kernel.scratchBytes}});
-  return formatv("{0}",
-                 json::Value(json::Object{
-                     {"target", artifact.target},
-                     {"arch", artifact.arch},
-                     {"kernels", std::move(kernels)},
-                     {"object_bytes", int64_t(artifact.object.size())},
-                     {"compile_ms", artifact.compileMs.total},
-                     {"llvm", llvmVersion()}}))
+  return formatv("{0}", json::Value(json::Object{
+                            {"target", artifact.target},
+                            {"arch", artifact.arch},
+                            {"kernels", std::move(kernels)},
+                            {"object_bytes", int64_t(artifact.object.size())},
+                            {"compile_ms", artifact.compileMs.total},
+                            {"llvm", llvmVersion()}}))
       .str();
 }
 

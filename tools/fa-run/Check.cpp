@@ -6,9 +6,58 @@
 
 #include "Job.h"
 
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 using namespace llvm;
 using namespace fa;
 using namespace fa::run;
+
+std::string fa::run::findReference(mlir::ModuleOp module, StringRef entry) {
+  for (auto kernel : module.getOps<tile::KernelOp>())
+    if (entry.empty() || kernel.getEntryName() == entry)
+      return kernel.getReference().value_or("").str();
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    if (entry.empty() || function.getSymName() == entry)
+      return function.getSymName().str();
+  return "";
+}
+
+/// Whether result `number` of the reference is a log-sum-exp.
+static bool isLogSumExp(mlir::ModuleOp module, StringRef reference,
+                        size_t number) {
+  auto function = module.lookupSymbol<mlir::func::FuncOp>(reference);
+  mlir::Operation *end = function.getBody().front().getTerminator();
+  return number < end->getNumOperands() &&
+         end->getOperand(number).getDefiningOp<tile::LogSumExpOp>();
+}
+
+Expected<std::vector<OutputCheck>> fa::run::checkFile(const Job &job) {
+  auto reference = interpret(*job.original, job.reference,
+                             job.referenceArguments, Precision::Float64);
+  if (!reference)
+    return reference.takeError();
+  auto e0 = interpret(*job.original, job.reference, job.referenceArguments,
+                      Precision::Declared);
+  if (!e0)
+    return e0.takeError();
+  if (reference->size() != job.outputs.size())
+    return createStringError("expected a reference with " +
+                             Twine(job.outputs.size()) + " results, found " +
+                             Twine(reference->size()));
+  std::vector<OutputCheck> checks;
+  for (auto [n, output] : enumerate(job.outputs)) {
+    const auto &[name, tensor] = output;
+    const HostTensor &expected = (*reference)[n];
+    // A value is a mean of V's rows: the largest of the reference stands for
+    // the largest of V, which a program of any form does not name.
+    checks.push_back(isLogSumExp(*job.original, job.reference, n)
+                         ? checkLse(name, tensor, expected, (*e0)[n])
+                         : checkForward(name, tensor, expected, (*e0)[n],
+                                        tensor.type(), maxAbs(expected)));
+  }
+  return checks;
+}
 
 Expected<std::vector<OutputCheck>> fa::run::checkAttention(const Job &job) {
   auto reference = referenceF64(*job.problem, job.inputs);

@@ -287,12 +287,21 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
       if (!scalar)
         return scalar.takeError();
       job.arguments.push_back(*scalar);
+      double number = 0;
+      text.getAsDouble(number);
+      job.referenceArguments.push_back(number);
       continue;
     }
     auto tensor = readTensor(text, info, options.seed + number);
     if (!tensor)
       return tensor.takeError();
     job.tensors.push_back(*tensor);
+    // A copy: the program may write to an inout argument.
+    auto copy = HostTensor::create(ElementType::F64, tensor->sizes());
+    if (!copy)
+      return copy.takeError();
+    llvm::copy(tensor->toDoubles(), static_cast<double *>(copy->data()));
+    job.referenceArguments.push_back(*copy);
     job.arguments.push_back(makeArgument(*tensor));
     if (info.access == Access::InOut)
       job.outputs.push_back(

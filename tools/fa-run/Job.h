@@ -9,6 +9,7 @@
 
 #include "Options.h"
 
+#include "fa/Interpreter/Interpreter.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Numerics/Reference.h"
 #include "fa/Runtime/Plan.h"
@@ -24,6 +25,11 @@ struct Job {
   std::optional<AttentionProblem> problem; ///< of an attention
   AttentionInputs inputs;                  ///< of an attention
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// Of a file that is checked: the module as it was, its reference function
+  /// and that function's arguments.
+  mlir::OwningOpRef<mlir::ModuleOp> original;
+  std::string reference;
+  std::vector<InterpreterValue> referenceArguments;
   std::string entry;
   std::vector<LaunchArgument> arguments;
   std::vector<HostTensor> tensors; ///< keeps the arguments' memory
@@ -46,6 +52,14 @@ llvm::Expected<Job> loadFile(mlir::MLIRContext &context,
                              const Options &options);
 llvm::Error prepareFileArguments(Job &job, const Options &options,
                                  const KernelInfo &kernel);
+
+/// The function that says what the program of a file computes: itself at S0,
+/// else what `reference` of its kernel names; empty if there is none.
+std::string findReference(mlir::ModuleOp module, llvm::StringRef entry);
+
+/// Compares the outputs of a file's program with its reference, evaluated op by
+/// op.
+llvm::Expected<std::vector<OutputCheck>> checkFile(const Job &job);
 
 /// Compares the outputs of an attention with the reference.
 llvm::Expected<std::vector<OutputCheck>> checkAttention(const Job &job);

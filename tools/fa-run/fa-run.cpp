@@ -139,6 +139,14 @@ static int runJob(Job &job, const Options &options) {
                                   options.compile.arch +
                                   "' (it is for --emit)"),
                 BadInput);
+  if (options.check && !job.problem) {
+    job.reference = findReference(*job.module, job.entry);
+    if (job.reference.empty())
+      return fail(createStringError("--check: expected a kernel with a "
+                                    "'reference' function, found none"),
+                  BadInput);
+    job.original = job.module->clone();
+  }
   auto artifact = compileForHost(*job.module, job.entry, options.compile);
   if (!artifact)
     return fail(artifact.takeError(), BadInput);
@@ -146,9 +154,6 @@ static int runJob(Job &job, const Options &options) {
     if (Error error =
             prepareFileArguments(job, options, artifact->kernels.back()))
       return fail(std::move(error), BadInput);
-  if (options.check && !job.problem)
-    return fail(createStringError("--check: the program has no reference"),
-                BadInput);
   auto device = std::make_shared<HostDevice>(options.threads);
   auto plan = Plan::load(std::move(*artifact), device);
   if (!plan)
@@ -163,7 +168,7 @@ static int runJob(Job &job, const Options &options) {
       options, job, (*plan)->artifact(), **kernel, device->numThreads(),
       *timing, {}};
   if (options.check) {
-    auto checks = checkAttention(job);
+    auto checks = job.problem ? checkAttention(job) : checkFile(job);
     if (!checks)
       return fail(checks.takeError(), BadInput);
     report.checks = std::move(*checks);

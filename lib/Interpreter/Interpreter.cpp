@@ -1,0 +1,438 @@
+//===- Interpreter.cpp - a whole-tensor program, evaluated ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Interpreter/Interpreter.h"
+
+#include "Value.h"
+
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Parallel.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::interp;
+
+static SmallVector<int64_t, 4> stridesOf(ArrayRef<int64_t> sizes) {
+  return contiguousStrides(sizes);
+}
+
+static ElementType elementTypeOf(Type type) {
+  if (type.isF16())
+    return ElementType::F16;
+  if (type.isBF16())
+    return ElementType::BF16;
+  if (type.isF32())
+    return ElementType::F32;
+  return ElementType::F64;
+}
+
+namespace {
+
+class Evaluator {
+public:
+  explicit Evaluator(Precision precision) : precision(precision) {}
+
+  llvm::Expected<std::vector<HostTensor>>
+  run(func::FuncOp function, ArrayRef<InterpreterValue> arguments) {
+    if (arguments.size() != function.getNumArguments())
+      return llvm::createStringError(
+          "@" + function.getSymName() + ": expected " +
+          llvm::Twine(function.getNumArguments()) + " arguments, found " +
+          llvm::Twine(arguments.size()));
+    for (auto [argument, value] : llvm::zip(function.getArguments(), arguments))
+      values[argument] = import(argument.getType(), value);
+    for (Operation &op : function.getBody().front().without_terminator())
+      if (llvm::Error error = evaluate(&op))
+        return error;
+    std::vector<HostTensor> results;
+    for (Value result :
+         function.getBody().front().getTerminator()->getOperands()) {
+      auto exported = exportTensor(get(result));
+      if (!exported)
+        return exported.takeError();
+      results.push_back(*exported);
+    }
+    return results;
+  }
+
+private:
+  const Tensor &get(Value value) { return values.find(value)->second; }
+  int64_t getIndex(Value value) { return get(value).ints[0]; }
+
+  static bool isFloat(Type type) {
+    return isa<FloatType>(getElementTypeOrSelf(type));
+  }
+
+  static Tensor import(Type type, const InterpreterValue &value) {
+    if (auto *scalar = std::get_if<double>(&value)) {
+      Tensor result(ArrayRef<int64_t>{}, isFloat(type));
+      if (result.isFloat)
+        result.floats[0] = *scalar;
+      else
+        result.ints[0] = static_cast<int64_t>(*scalar);
+      return result;
+    }
+    const HostTensor &tensor = std::get<HostTensor>(value);
+    Tensor result(tensor.sizes(), isFloat(type));
+    size_t n = 0;
+    tensor.forEach([&](char *p) {
+      double x = loadElement(p, tensor.type());
+      if (result.isFloat)
+        result.floats[n++] = x;
+      else
+        result.ints[n++] = static_cast<int64_t>(x);
+    });
+    return result;
+  }
+
+  static llvm::Expected<HostTensor> exportTensor(const Tensor &tensor) {
+    auto result = HostTensor::create(ElementType::F64, tensor.sizes);
+    if (!result)
+      return result;
+    auto *data = static_cast<double *>(result->data());
+    for (int64_t n = 0, e = tensor.count(); n < e; ++n)
+      data[n] = tensor.isFloat ? tensor.floats[n]
+                               : static_cast<double>(tensor.ints[n]);
+    return result;
+  }
+
+  /// Rounds what an operation gives to its element type.
+  Tensor rounded(Tensor tensor, Type type) {
+    if (precision == Precision::Float64 || !tensor.isFloat)
+      return tensor;
+    ElementType element = elementTypeOf(getElementTypeOrSelf(type));
+    for (double &x : tensor.floats)
+      x = roundTo(element, x);
+    return tensor;
+  }
+
+  llvm::Error unknown(Operation *op) {
+    std::string where;
+    llvm::raw_string_ostream(where) << op->getLoc();
+    return llvm::createStringError(where + ": '" +
+                                   op->getName().getStringRef() +
+                                   "' is not evaluated by the reference");
+  }
+
+  llvm::Error evaluate(Operation *op) {
+    if (op->getNumResults() != 1)
+      return unknown(op);
+    std::optional<Tensor> result =
+        llvm::TypeSwitch<Operation *, std::optional<Tensor>>(op)
+            .Case([&](arith::ConstantOp op) { return constant(op); })
+            .Case([&](tensor::DimOp op) { return dim(op); })
+            .Case([&](tensor::SplatOp op) { return splat(op); })
+            .Case([&](tile::BroadcastOp op) { return broadcast(op); })
+            .Case([&](tile::IotaOp op) { return iota(op); })
+            .Case([&](tile::ExpandDimsOp op) { return expandDims(op); })
+            .Case([&](tile::TransposeOp op) { return transpose(op); })
+            .Case([&](tile::DotOp op) { return dot(op); })
+            .Case([&](tile::SoftmaxOp op) { return softmax(op); })
+            .Case([&](tile::LogSumExpOp op) { return logSumExp(op); })
+            .Case([&](tile::ReduceOp op) { return reduce(op); })
+            .Default([&](Operation *op) { return elementwise(op); });
+    if (!result)
+      return unknown(op);
+    values[op->getResult(0)] =
+        rounded(std::move(*result), op->getResult(0).getType());
+    return llvm::Error::success();
+  }
+
+  //===--- Shapes ---===//
+
+  SmallVector<int64_t, 4> sizesOf(RankedTensorType type, OperandRange given) {
+    SmallVector<int64_t, 4> sizes;
+    auto next = given.begin();
+    for (int64_t size : type.getShape())
+      sizes.push_back(ShapedType::isDynamic(size) ? getIndex(*next++) : size);
+    return sizes;
+  }
+
+  /// Calls f(position, indices) for each element of `sizes` in order.
+  static void forEach(ArrayRef<int64_t> sizes,
+                      llvm::function_ref<void(int64_t, ArrayRef<int64_t>)> f) {
+    int64_t count = 1;
+    for (int64_t size : sizes)
+      count *= size;
+    SmallVector<int64_t, 4> index(sizes.size(), 0);
+    for (int64_t n = 0; n < count; ++n) {
+      f(n, index);
+      for (size_t d = sizes.size(); d-- > 0;) {
+        if (++index[d] < sizes[d])
+          break;
+        index[d] = 0;
+      }
+    }
+  }
+
+  /// A tensor of `sizes` whose element at `indices` is that of `input` at
+  /// `offset(indices)`.
+  static Tensor remap(const Tensor &input, ArrayRef<int64_t> sizes,
+                      llvm::function_ref<int64_t(ArrayRef<int64_t>)> offset) {
+    Tensor result(sizes, input.isFloat);
+    forEach(sizes, [&](int64_t n, ArrayRef<int64_t> indices) {
+      if (input.isFloat)
+        result.floats[n] = input.floats[offset(indices)];
+      else
+        result.ints[n] = input.ints[offset(indices)];
+    });
+    return result;
+  }
+
+  std::optional<Tensor> constant(arith::ConstantOp op) {
+    Attribute value = op.getValue();
+    auto fill = [](Tensor &result, int64_t n, Attribute element) {
+      if (auto number = dyn_cast<FloatAttr>(element))
+        result.floats[n] = number.getValueAsDouble();
+      else
+        result.ints[n] = cast<IntegerAttr>(element).getType().isInteger(1)
+                             ? cast<IntegerAttr>(element).getValue() != 0
+                             : cast<IntegerAttr>(element).getInt();
+    };
+    auto dense = dyn_cast<DenseElementsAttr>(value);
+    if (!dense) {
+      if (!isa<FloatAttr, IntegerAttr>(value))
+        return std::nullopt;
+      Tensor result(ArrayRef<int64_t>{}, isa<FloatAttr>(value));
+      fill(result, 0, value);
+      return result;
+    }
+    Tensor result(dense.getType().getShape(), isFloat(dense.getType()));
+    int64_t n = 0;
+    for (Attribute element : dense.getValues<Attribute>())
+      fill(result, n++, element);
+    return result;
+  }
+
+  std::optional<Tensor> dim(tensor::DimOp op) {
+    Tensor result(ArrayRef<int64_t>{}, /*isFloat=*/false);
+    result.ints[0] = get(op.getSource()).sizes[getIndex(op.getIndex())];
+    return result;
+  }
+
+  std::optional<Tensor> splat(tensor::SplatOp op) {
+    return remap(get(op.getInput()),
+                 sizesOf(op.getType(), op.getDynamicSizes()),
+                 [](ArrayRef<int64_t>) { return 0; });
+  }
+
+  std::optional<Tensor> broadcast(tile::BroadcastOp op) {
+    const Tensor &input = get(op.getInput());
+    SmallVector<int64_t, 4> strides = stridesOf(input.sizes);
+    return remap(input, sizesOf(op.getType(), op.getSizes()),
+                 [&](ArrayRef<int64_t> indices) {
+                   int64_t at = 0;
+                   for (auto [d, stride] : llvm::enumerate(strides))
+                     if (input.sizes[d] != 1)
+                       at += indices[d] * stride;
+                   return at;
+                 });
+  }
+
+  std::optional<Tensor> iota(tile::IotaOp op) {
+    Tensor result(sizesOf(op.getType(), op.getSizes()), /*isFloat=*/false);
+    forEach(result.sizes, [&](int64_t n, ArrayRef<int64_t> indices) {
+      result.ints[n] = indices[op.getDim()];
+    });
+    return result;
+  }
+
+  std::optional<Tensor> expandDims(tile::ExpandDimsOp op) {
+    Tensor result = get(op.getInput());
+    result.sizes.insert(result.sizes.begin() + op.getDim(), 1);
+    return result;
+  }
+
+  std::optional<Tensor> transpose(tile::TransposeOp op) {
+    const Tensor &input = get(op.getInput());
+    SmallVector<int64_t, 4> strides = stridesOf(input.sizes), sizes;
+    for (int64_t from : op.getPermutation())
+      sizes.push_back(input.sizes[from]);
+    return remap(input, sizes, [&](ArrayRef<int64_t> indices) {
+      int64_t at = 0;
+      for (auto [d, from] : llvm::enumerate(op.getPermutation()))
+        at += indices[d] * strides[from];
+      return at;
+    });
+  }
+
+  //===--- Dots ---===//
+
+  /// Sum over k, in double or, for the declared precision, in f32.
+  template <typename T>
+  static double sumProducts(const double *a, const double *b, int64_t depth,
+                            int64_t stride, double start) {
+    T sum = static_cast<T>(start);
+    for (int64_t k = 0; k < depth; ++k)
+      sum += static_cast<T>(a[k]) * static_cast<T>(b[k * stride]);
+    return sum;
+  }
+
+  std::optional<Tensor> dot(tile::DotOp op) {
+    const Tensor &a = get(op.getA()), &b = get(op.getB());
+    size_t rank = a.sizes.size();
+    bool transposed = op.getTransposeB();
+    int64_t rows = a.sizes[rank - 2], depth = a.sizes[rank - 1];
+    int64_t columns = b.sizes[transposed ? rank - 2 : rank - 1];
+    SmallVector<int64_t, 4> sizes(a.sizes);
+    sizes.back() = columns;
+    Tensor result(sizes, /*isFloat=*/true);
+    const Tensor *acc = op.getAcc() ? &get(op.getAcc()) : nullptr;
+    ArrayRef<int64_t> batches = ArrayRef(sizes).drop_back(2);
+    SmallVector<int64_t> batchOfB;
+    forEach(batches, [&](int64_t, ArrayRef<int64_t> indices) {
+      int64_t at = 0;
+      for (size_t d = 0; d + 2 < rank; ++d) {
+        int64_t group = b.sizes[d] ? a.sizes[d] / b.sizes[d] : 1;
+        at = at * b.sizes[d] + indices[d] / group;
+      }
+      batchOfB.push_back(at);
+    });
+    bool wide = precision == Precision::Float64;
+    llvm::parallelFor(0, batchOfB.size() * rows, [&](size_t row) {
+      const double *left = a.floats.data() + row * depth;
+      const double *right =
+          b.floats.data() + batchOfB[row / rows] * depth * columns;
+      for (int64_t n = 0; n < columns; ++n) {
+        size_t at = row * columns + n;
+        const double *column = right + (transposed ? n * depth : n);
+        int64_t stride = transposed ? 1 : columns;
+        double start = acc ? acc->floats[at] : 0.0;
+        result.floats[at] =
+            wide ? sumProducts<double>(left, column, depth, stride, start)
+                 : sumProducts<float>(left, column, depth, stride, start);
+      }
+    });
+    return result;
+  }
+
+  //===--- Along one dimension ---===//
+
+  /// Calls f with the positions of each line along `dim`.
+  static void forLines(const Tensor &tensor, int64_t dim,
+                       llvm::function_ref<void(ArrayRef<int64_t>)> f) {
+    SmallVector<int64_t, 4> outer(tensor.sizes);
+    outer[dim] = 1;
+    SmallVector<int64_t, 4> strides = stridesOf(tensor.sizes);
+    forEach(outer, [&](int64_t, ArrayRef<int64_t> indices) {
+      SmallVector<int64_t> line;
+      int64_t start = 0;
+      for (auto [index, stride] : llvm::zip(indices, strides))
+        start += index * stride;
+      for (int64_t n = 0; n < tensor.sizes[dim]; ++n)
+        line.push_back(start + n * strides[dim]);
+      f(line);
+    });
+  }
+
+  double exponential(double x) {
+    return precision == Precision::Float64 ? std::exp(x)
+                                           : std::exp(static_cast<float>(x));
+  }
+
+  /// The largest of a line that is no NaN, and the sum of exponentials.
+  std::pair<double, double> sumExponentials(const Tensor &input,
+                                            ArrayRef<int64_t> line) {
+    double max = -std::numeric_limits<double>::infinity(), sum = 0;
+    bool any = false;
+    for (int64_t at : line) {
+      any |= input.floats[at] != -std::numeric_limits<double>::infinity();
+      max = std::max(max, input.floats[at]);
+    }
+    if (!any)
+      return {max, 0};
+    if (std::isinf(max) && max < 0)
+      max = 0; // only NaNs
+    for (int64_t at : line) {
+      sum += exponential(input.floats[at] - max);
+      if (precision == Precision::Declared)
+        sum = static_cast<float>(sum);
+    }
+    return {max, sum};
+  }
+
+  std::optional<Tensor> softmax(tile::SoftmaxOp op) {
+    const Tensor &input = get(op.getInput());
+    Tensor result(input.sizes, /*isFloat=*/true);
+    forLines(input, op.getNormalizedDim(), [&](ArrayRef<int64_t> line) {
+      auto [max, sum] = sumExponentials(input, line);
+      for (int64_t at : line)
+        result.floats[at] =
+            sum == 0 ? 0 : exponential(input.floats[at] - max) / sum;
+    });
+    return result;
+  }
+
+  std::optional<Tensor> logSumExp(tile::LogSumExpOp op) {
+    const Tensor &input = get(op.getInput());
+    Tensor result(ArrayRef(input.sizes).drop_back(), /*isFloat=*/true);
+    int64_t n = 0;
+    forLines(input, input.sizes.size() - 1, [&](ArrayRef<int64_t> line) {
+      auto [max, sum] = sumExponentials(input, line);
+      result.floats[n++] = max + std::log(sum);
+    });
+    return result;
+  }
+
+  std::optional<Tensor> reduce(tile::ReduceOp op) {
+    const Tensor &input = get(op.getInput());
+    if (!input.isFloat)
+      return std::nullopt;
+    SmallVector<int64_t, 4> sizes(input.sizes);
+    sizes.erase(sizes.begin() + op.getDim());
+    Tensor result(sizes, /*isFloat=*/true);
+    double infinity = std::numeric_limits<double>::infinity();
+    int64_t n = 0;
+    forLines(input, op.getDim(), [&](ArrayRef<int64_t> line) {
+      bool add = op.getKind() == tile::ReduceKind::Add;
+      bool max = op.getKind() == tile::ReduceKind::Max;
+      double value = add ? 0 : max ? -infinity : infinity;
+      for (int64_t at : line) {
+        double x = input.floats[at];
+        if (add)
+          value += x;
+        else if (std::isnan(x) || (max ? x > value : x < value))
+          value = x;
+      }
+      result.floats[n++] = value;
+    });
+    return result;
+  }
+
+  std::optional<Tensor> elementwise(Operation *op) {
+    if (!OpTrait::hasElementwiseMappableTraits(op) || !op->getNumOperands())
+      return std::nullopt;
+    SmallVector<const Tensor *> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(&get(operand));
+    return evaluateElementwise(op, operands);
+  }
+
+  Precision precision;
+  llvm::DenseMap<Value, Tensor> values;
+};
+
+} // namespace
+
+llvm::Expected<std::vector<HostTensor>>
+fa::interpret(ModuleOp module, StringRef entry,
+              ArrayRef<InterpreterValue> arguments, Precision precision) {
+  auto function = module.lookupSymbol<func::FuncOp>(entry);
+  if (!function || function.isDeclaration() ||
+      !function.getBody().hasOneBlock())
+    return llvm::createStringError("expected a function @" + entry +
+                                   " with a body of one block");
+  return Evaluator(precision).run(function, arguments);
+}
