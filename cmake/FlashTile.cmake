@@ -86,13 +86,13 @@ function(fa_add_tool name)
   fa_finish_target(${name} mlir)
 endfunction()
 
-# fa_add_unittest(name sources... LINK_LIBS PRIVATE libs...): a GoogleTest
-# program in test/unit, which lit finds by its name's ending "Tests".
-function(fa_add_unittest name)
+# fa_add_unittest(name KIND sources... LINK_LIBS PRIVATE libs...): a GoogleTest
+# program in test/unit, of code on LLVM alone (KIND llvm) or on MLIR (KIND mlir).
+function(fa_add_unittest name kind)
   fa_parse_arguments(${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   list(APPEND ARG_LIBS GTest::gtest GTest::gtest_main)
-  fa_finish_target(${name} mlir)
+  fa_finish_target(${name} ${kind})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
 endfunction()

@@ -62,6 +62,23 @@ static LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
          << index << " is " << type;
 }
 
+/// Checks that each (argument, dimension) pair names a size.
+static LogicalResult verifySizeNames(KernelOp kernel, StringRef attribute,
+                                     ArrayRef<int64_t> pairs) {
+  ArrayRef<Type> types = kernel.getArgumentTypes();
+  for (size_t s = 0; s < pairs.size(); s += 2) {
+    int64_t arg = pairs[s], dim = pairs[s + 1];
+    auto memref = arg >= 0 && arg < static_cast<int64_t>(types.size())
+                      ? dyn_cast<MemRefType>(types[arg])
+                      : MemRefType();
+    if (!memref || dim < 0 || dim >= memref.getRank())
+      return kernel.emitOpError("'")
+             << attribute << "' names dimension " << dim << " of argument "
+             << arg << ", which is not a memref with that dimension";
+  }
+  return success();
+}
+
 static LogicalResult verifyGrid(KernelOp kernel) {
   AffineMap grid = kernel.getGrid();
   ArrayRef<int64_t> sizes = kernel.getGridSizes();
@@ -75,18 +92,18 @@ static LogicalResult verifyGrid(KernelOp kernel) {
                               "'grid_sizes' for each of the ")
            << grid.getNumSymbols() << " symbols of 'grid', found "
            << sizes.size() << " numbers";
-  ArrayRef<Type> types = kernel.getArgumentTypes();
-  for (size_t s = 0; s < sizes.size(); s += 2) {
-    int64_t arg = sizes[s], dim = sizes[s + 1];
-    auto memref = arg >= 0 && arg < static_cast<int64_t>(types.size())
-                      ? dyn_cast<MemRefType>(types[arg])
-                      : MemRefType();
-    if (!memref || dim < 0 || dim >= memref.getRank())
-      return kernel.emitOpError("'grid_sizes' names dimension ")
-             << dim << " of argument " << arg
-             << ", which is not a memref with that dimension";
-  }
-  return success();
+  return verifySizeNames(kernel, "grid_sizes", sizes);
+}
+
+/// Checks the rules between sizes.
+static LogicalResult verifySizeRules(KernelOp kernel, StringRef name,
+                                     std::optional<ArrayRef<int64_t>> rules) {
+  if (!rules)
+    return success();
+  if (rules->size() % 4)
+    return kernel.emitOpError("expects groups of four numbers in '")
+           << name << "', found " << rules->size() << " numbers";
+  return verifySizeNames(kernel, name, *rules);
 }
 
 LogicalResult KernelOp::verify() {
@@ -97,6 +114,9 @@ LogicalResult KernelOp::verify() {
   for (unsigned i = 0, e = getArgumentTypes().size(); i < e; ++i)
     if (failed(verifyArgument(*this, i)))
       return failure();
+  if (failed(verifySizeRules(*this, "equal_sizes", getEqualSizes())) ||
+      failed(verifySizeRules(*this, "multiple_sizes", getMultipleSizes())))
+    return failure();
   return verifyGrid(*this);
 }
 

@@ -28,6 +28,11 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     promise: a launch whose buffers do not match it is refused, or served by
     another kernel of the same `entry`.
 
+    `equal_sizes` and `multiple_sizes` are what the kernel relies on without
+    looking: groups of four numbers, argument, dimension, argument, dimension.
+    The first named size equals, or is a multiple of, the second. A launch that
+    breaks a rule is refused.
+
     `entry` is the name under which a program asks for the kernel (default: its
     symbol); several kernels of one entry are variants, the first that matches
     the arguments is taken. `reference` names the S0 function that says what the
@@ -49,7 +54,10 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypeAttrOf<FunctionType>:$function_type, AffineMapAttr:$grid,
-      DenseI64ArrayAttr:$grid_sizes, OptionalAttr<StrAttr>:$entry,
+      DenseI64ArrayAttr:$grid_sizes,
+      OptionalAttr<DenseI64ArrayAttr>:$equal_sizes,
+      OptionalAttr<DenseI64ArrayAttr>:$multiple_sizes,
+      OptionalAttr<StrAttr>:$entry,
       OptionalAttr<FlatSymbolRefAttr>:$reference,
       OptionalAttr<DictArrayAttr>:$arg_attrs,
       OptionalAttr<DictArrayAttr>:$res_attrs);

@@ -36,6 +36,8 @@ public:
 private:
   //===--- Signature ---===//
   KernelOp createKernel(StringRef name, StringRef entry);
+  void addSizeRules();
+  void addCaptureRules(Region &region, SmallVectorImpl<int64_t> &equal);
   MemRefType argumentType(RankedTensorType tensor, Value value);
   std::pair<AffineMap, SmallVector<int64_t>> getGrid();
 
@@ -43,7 +45,7 @@ private:
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
-  Value argument(Value functionArgument) {
+  BlockArgument argument(Value functionArgument) {
     return kernel.getArgument(
         cast<BlockArgument>(functionArgument).getArgNumber());
   }
@@ -157,8 +159,10 @@ KernelOp KernelBuilder::createKernel(StringRef name, StringRef entry) {
   auto created = KernelOp::create(
       b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),
       AffineMapAttr::get(grid), b.getDenseI64ArrayAttr(sizes),
-      b.getStringAttr(entry), /*reference=*/FlatSymbolRefAttr(),
-      b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
+      /*equal_sizes=*/DenseI64ArrayAttr(),
+      /*multiple_sizes=*/DenseI64ArrayAttr(), b.getStringAttr(entry),
+      /*reference=*/FlatSymbolRefAttr(), b.getArrayAttr(attributes),
+      /*res_attrs=*/ArrayAttr());
   created->setAttr("tile.shape",
                    b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
   Block *entryBlock = &created.getBody().emplaceBlock();
@@ -166,6 +170,46 @@ KernelOp KernelBuilder::createKernel(StringRef name, StringRef entry) {
     entryBlock->addArgument(type, created.getLoc());
   b.setInsertionPointToStart(entryBlock);
   return created;
+}
+
+/// A captured tensor that is read at b, h, i or j has that size there.
+void KernelBuilder::addCaptureRules(Region &region,
+                                    SmallVectorImpl<int64_t> &equal) {
+  int64_t q = argument(attention.getQ()).getArgNumber();
+  int64_t k = argument(attention.getK()).getArgNumber();
+  std::pair<int64_t, int64_t> sizes[] = {{q, 0}, {q, 1}, {q, 2}, {k, 2}};
+  region.walk([&](tensor::ExtractOp extract) {
+    unsigned leading =
+        extract->getBlock()->getNumArguments() - attention.getCaptures().size();
+    unsigned capture =
+        cast<BlockArgument>(extract.getTensor()).getArgNumber() - leading;
+    int64_t number = argument(attention.getCaptures()[capture]).getArgNumber();
+    for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+      auto coordinate = dyn_cast<BlockArgument>(index);
+      // The coordinates are the four arguments before the captures.
+      int64_t n = coordinate ? coordinate.getArgNumber() - (leading - 4) : -1;
+      if (n < 0 || n > 3)
+        continue;
+      auto [from, size] = sizes[n];
+      equal.append({number, static_cast<int64_t>(dim), from, size});
+    }
+  });
+}
+
+/// What the kernel takes for granted of its arguments' sizes.
+void KernelBuilder::addSizeRules() {
+  int64_t q = argument(attention.getQ()).getArgNumber();
+  int64_t k = argument(attention.getK()).getArgNumber();
+  int64_t v = argument(attention.getV()).getArgNumber();
+  SmallVector<int64_t> equal = {k, 0, q, 0, v, 0, q, 0, v, 1, k, 1, v, 2, k, 2};
+  int64_t result = source.function.getNumArguments();
+  for (size_t n = 0; n < source.resultIsLse.size(); ++n, ++result)
+    for (int64_t dim = 0; dim < 3; ++dim)
+      equal.append({result, dim, q, dim});
+  addCaptureRules(attention.getScore(), equal);
+  addCaptureRules(attention.getMask(), equal);
+  kernel.setEqualSizes(equal);
+  kernel.setMultipleSizes(ArrayRef<int64_t>{q, 1, k, 1});
 }
 
 //===----------------------------------------------------------------------===//
@@ -508,6 +552,7 @@ LogicalResult KernelBuilder::build(StringRef name, StringRef entry) {
     varying.push_back(attention.getMask().getArgument(1));
   bounds = analyzeMask(attention.getMask(), varying);
   kernel = createKernel(name, entry);
+  addSizeRules();
   if (failed(mapCaptures()))
     return failure();
   buildCoordinates();

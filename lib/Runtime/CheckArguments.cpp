@@ -76,6 +76,25 @@ static Error checkTensor(size_t number, const ArgumentInfo &info,
   return Error::success();
 }
 
+/// Checks the rules between the sizes of different arguments.
+static Error checkRules(const KernelInfo &kernel,
+                        ArrayRef<LaunchArgument> arguments) {
+  for (const SizeRule &rule : kernel.rules) {
+    int64_t size = arguments[rule.argument].sizes[rule.dim];
+    int64_t other = arguments[rule.other].sizes[rule.otherDim];
+    if (rule.multiple ? (other == 0 ? size == 0 : size % other == 0)
+                      : size == other)
+      continue;
+    return argumentError(
+        rule.argument,
+        "expected " + Twine(rule.multiple ? "a multiple of " : "size ") +
+            Twine(other) + " in dimension " + Twine(rule.dim) +
+            " as in dimension " + Twine(rule.otherDim) + " of argument " +
+            Twine(rule.other) + ", found " + Twine(size));
+  }
+  return Error::success();
+}
+
 Error fa::checkArguments(const KernelInfo &kernel,
                          ArrayRef<LaunchArgument> arguments) {
   if (arguments.size() != kernel.args.size())
@@ -96,7 +115,7 @@ Error fa::checkArguments(const KernelInfo &kernel,
                                   ", found " + name(arguments[n].type));
     }
   }
-  return Error::success();
+  return checkRules(kernel, arguments);
 }
 
 Error fa::checkVariant(const KernelInfo &kernel,

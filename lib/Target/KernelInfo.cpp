@@ -70,6 +70,13 @@ static void appendExpr(AffineExpr expr, ArrayRef<int64_t> sizes,
   }
 }
 
+static void appendRules(std::optional<ArrayRef<int64_t>> numbers, bool multiple,
+                        std::vector<SizeRule> &rules) {
+  for (ArrayRef<int64_t> rest = numbers.value_or(ArrayRef<int64_t>());
+       !rest.empty(); rest = rest.drop_front(4))
+    rules.push_back({rest[0], rest[1], rest[2], rest[3], multiple});
+}
+
 llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
   KernelInfo info;
   info.symbol = kernel.getSymName();
@@ -93,6 +100,8 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
     }
     info.args.push_back(std::move(argument));
   }
+  appendRules(kernel.getEqualSizes(), /*multiple=*/false, info.rules);
+  appendRules(kernel.getMultipleSizes(), /*multiple=*/true, info.rules);
   for (AffineExpr expr : kernel.getGrid().getResults())
     appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());
   if (auto shape = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.shape"))

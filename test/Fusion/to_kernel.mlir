@@ -7,7 +7,7 @@
 // CHECK-DAG: #[[PLAIN:.*]] = affine_map<()[s0, s1, s2] -> (s0 ceildiv 128, s1, s2)>
 
 // CHECK: tile.kernel @plain_decode(%{{.*}}: memref<?x?x1x64xf16, strided<[?, ?, ?, 1]>>
-// CHECK-SAME: entry = "plain", grid = #[[DECODE]], grid_sizes = array<i64: 0, 1, 1, 1, 0, 0>
+// CHECK-SAME: entry = "plain",{{.*}} grid = #[[DECODE]], grid_sizes = array<i64: 0, 1, 1, 1, 0, 0>
 // CHECK: tile.load %{{.*}} : memref<?x64xf16, strided<[?, 1], offset: ?>> -> tensor<16x64xf16>
 
 // CHECK: tile.kernel @plain(

@@ -52,9 +52,17 @@ struct ArgumentInfo {
   Access access = Access::In;
 };
 
+/// Dimension `dim` of argument `argument` is as large as, or a multiple of,
+/// dimension `otherDim` of argument `other`.
+struct SizeRule {
+  int64_t argument, dim, other, otherDim;
+  bool multiple;
+};
+
 struct KernelInfo {
   std::string symbol, entry;
   std::vector<ArgumentInfo> args;
+  std::vector<SizeRule> rules;
   llvm::SmallVector<SizeExpr, 3> grid;
   int64_t scratchBytes = 0;           ///< for one running program
   llvm::SmallVector<int64_t, 2> tile; ///< queries, keys; empty if unknown

@@ -1,0 +1,114 @@
+//===- InterpreterTest.cpp ------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Interpreter/Interpreter.h"
+
+#include "fa/Frontend/BuildAttention.h"
+#include "fa/Numerics/Reference.h"
+#include "fa/Target/Compile.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace fa;
+
+static std::unique_ptr<MLIRContext> makeContext() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  auto context = std::make_unique<MLIRContext>(registry);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+static AttentionProblem makeProblem(StringRef spec) {
+  return llvm::cantFail(parseAttentionSpec(spec)).problem;
+}
+
+/// Interprets the program that the frontend writes for `program` on `in`.
+static std::vector<HostTensor> run(const AttentionProblem &program,
+                                   const AttentionInputs &in,
+                                   Precision precision) {
+  auto context = makeContext();
+  auto module = llvm::cantFail(buildAttention(*context, program));
+  std::vector<InterpreterValue> arguments = {in.q, in.k, in.v};
+  if (!program.bias.empty())
+    arguments.push_back(*in.bias);
+  if (program.alibi)
+    arguments.push_back(*in.slopes);
+  if (program.lengths)
+    arguments.push_back(*in.lengths);
+  arguments.push_back(program.effectiveScale());
+  return llvm::cantFail(interpret(*module, "attention", arguments, precision));
+}
+
+static double difference(const HostTensor &x, const HostTensor &y) {
+  EXPECT_EQ(x.sizes(), y.sizes());
+  double worst = 0;
+  for (auto [a, b] : llvm::zip(x.toDoubles(), y.toDoubles()))
+    if (a != b)
+      worst = std::max(worst, std::isnan(a - b) ? 1e300 : std::fabs(a - b));
+  return worst;
+}
+
+/// The program as it is written, and plain loops written from the formula.
+TEST(Interpreter, AgreesWithTheReference) {
+  for (StringRef spec :
+       {"hq=2 sq=5 sk=7 d=8 type=f32", "hq=2 sq=5 sk=9 d=8 causal type=f16",
+        "hq=2 sq=9 sk=5 d=8 causal type=f32",
+        "hq=2 sq=5 sk=9 d=8 causal=top-left type=bf16",
+        "hq=1 sq=9 sk=12 d=8 window=3,1 type=f32",
+        "b=3 hq=2 sq=4 sk=6 d=8 lengths type=f32",
+        "hq=2 sq=5 sk=7 d=8 softcap=0.75 type=f32",
+        "hq=6 sq=5 sk=7 d=8 alibi type=f32",
+        "b=2 hq=3 sq=4 sk=5 d=8 bias=1h1k type=f16",
+        "b=2 hq=6 hkv=2 sq=4 sk=5 d=8 dv=3 type=f32",
+        "hq=1 sq=4 sk=0 d=8 type=f32"}) {
+    SCOPED_TRACE(spec.str());
+    AttentionProblem problem = makeProblem((spec + " lse").str());
+    AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 5));
+    AttentionResult reference = llvm::cantFail(referenceF64(problem, in));
+    auto result = run(problem, in, Precision::Float64);
+    ASSERT_EQ(result.size(), 2u);
+    EXPECT_LT(difference(result[0], reference.out), 1e-13);
+    EXPECT_LT(difference(result[1], reference.lse), 1e-13);
+    auto declared = run(problem, in, Precision::Declared);
+    EXPECT_LT(difference(declared[0], reference.out),
+              problem.type == ElementType::F32 ? 1e-6 : 0.03);
+  }
+}
+
+/// The twin: a program with another mask gives something else.
+TEST(Interpreter, Twin) {
+  AttentionProblem right = makeProblem("hq=2 sq=5 sk=9 d=8 causal type=f32");
+  AttentionProblem wrong =
+      makeProblem("hq=2 sq=5 sk=9 d=8 causal=top-left type=f32");
+  AttentionInputs in = llvm::cantFail(makeRandomInputs(right, 5));
+  AttentionResult reference = llvm::cantFail(referenceF64(right, in));
+  EXPECT_GT(difference(run(wrong, in, Precision::Float64)[0], reference.out),
+            1e-3);
+}
+
+TEST(Interpreter, Errors) {
+  auto context = makeContext();
+  auto module = parseSourceString<ModuleOp>(
+      "func.func @f(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {\n"
+      "  %e = tensor.empty() : tensor<2x2xf32>\n"
+      "  return %e : tensor<2x2xf32>\n"
+      "}\n",
+      context.get());
+  auto errorOf = [&](StringRef entry, ArrayRef<InterpreterValue> arguments) {
+    auto result = interpret(*module, entry, arguments, Precision::Float64);
+    return result ? "no error" : toString(result.takeError());
+  };
+  HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {2, 2}));
+  EXPECT_NE(errorOf("g", {}).find("expected a function @g"), std::string::npos);
+  EXPECT_NE(errorOf("f", {}).find("expected 1 arguments, found 0"),
+            std::string::npos);
+  EXPECT_NE(errorOf("f", {x}).find("'tensor.empty' is not evaluated"),
+            std::string::npos);
+}

@@ -1,0 +1,78 @@
+//===- AttentionProblemTest.cpp -------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Numerics/AttentionProblem.h"
+
+#include "gtest/gtest.h"
+
+using namespace fa;
+
+static std::string errorOf(llvm::StringRef spec) {
+  auto parsed = parseAttentionSpec(spec);
+  if (!parsed)
+    return toString(parsed.takeError());
+  return toString(parsed->problem.verify());
+}
+
+TEST(AttentionProblem, Defaults) {
+  auto spec = parseAttentionSpec("");
+  ASSERT_TRUE(static_cast<bool>(spec));
+  const AttentionProblem &p = spec->problem;
+  EXPECT_EQ(p.str(), "b=1 hq=8 hkv=8 sq=1024 sk=1024 d=64 dv=64 type=f16");
+  EXPECT_EQ(p.effectiveScale(), 0.125);
+}
+
+TEST(AttentionProblem, SizesFollow) {
+  auto spec = parseAttentionSpec("hq=6 sq=10 d=32");
+  ASSERT_TRUE(static_cast<bool>(spec));
+  EXPECT_EQ(spec->problem.numKvHeads, 6);
+  EXPECT_EQ(spec->problem.seqKv, 10);
+  EXPECT_EQ(spec->problem.headDimV, 32);
+}
+
+/// What a problem prints gives the same problem again.
+TEST(AttentionProblem, RoundTrip) {
+  for (llvm::StringRef text :
+       {"b=2 hq=4 hkv=2 sq=7 sk=9 d=16 dv=24 type=bf16 causal=top-left "
+        "window=3,-1 softcap=15 alibi scale=0.3 bias=1hqk layout=bshd lse",
+        "b=1 hq=1 hkv=1 sq=1 sk=1 d=1 dv=1 type=f32 precision=tf32 prefix=3 "
+        "documents lengths sink"}) {
+    auto spec = parseAttentionSpec(text);
+    ASSERT_TRUE(static_cast<bool>(spec));
+    auto again = parseAttentionSpec(spec->problem.str());
+    ASSERT_TRUE(static_cast<bool>(again));
+    EXPECT_EQ(spec->problem.str(), again->problem.str());
+    EXPECT_EQ(spec->problem.effectiveScale(), again->problem.effectiveScale());
+  }
+}
+
+TEST(AttentionProblem, Errors) {
+  std::pair<llvm::StringRef, llvm::StringRef> cases[] = {
+      {"heads=3", "unknown attention key 'heads'"},
+      {"sq=many", "'sq': expected an integer of 64 bits, found 'many'"},
+      {"sq=99999999999999999999", "expected an integer of 64 bits"},
+      {"lse=1", "'lse': expected no value, found '1'"},
+      {"type=i32", "'type': expected f32, f16, bf16, f8e4m3 or f8e5m2"},
+      {"softcap=nan", "'softcap': expected a finite number"},
+      {"window=3", "'window': expected two integers L,R"},
+      {"sq=-1", "expected sq of at least 0, found -1"},
+      {"hq=5 hkv=2", "expected hq to be a multiple of hkv"},
+      {"hkv=0", "expected hkv of at least 1, found 0"},
+      {"bias=kqhb", "expected a bias pattern"},
+      {"b=9223372036854775807 sq=9223372036854775807", "overflow 64 bits"},
+  };
+  for (auto [spec, message] : cases) {
+    std::string found = errorOf(spec);
+    EXPECT_NE(found.find(message.str()), std::string::npos)
+        << spec.str() << ": " << found;
+  }
+}
+
+TEST(AttentionProblem, Flops) {
+  auto spec = parseAttentionSpec("b=2 hq=4 sq=8 sk=16 d=32 dv=64");
+  ASSERT_TRUE(static_cast<bool>(spec));
+  EXPECT_EQ(spec->problem.flops(), 2.0 * 2 * 4 * 8 * 16 * (32 + 64));
+}

@@ -1,0 +1,77 @@
+//===- ElementTypeTest.cpp ------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Numerics/ElementType.h"
+
+#include "llvm/ADT/APFloat.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace fa;
+using llvm::APFloat;
+
+static const llvm::fltSemantics &semanticsOf(ElementType type) {
+  return type == ElementType::F16 ? APFloat::IEEEhalf() : APFloat::BFloat();
+}
+
+/// Every pattern of 16 bits means what APFloat says, and survives a round trip.
+TEST(ElementType, Exhaustive16Bit) {
+  for (ElementType type : {ElementType::F16, ElementType::BF16})
+    for (uint32_t bits = 0; bits < 65536; ++bits) {
+      uint16_t pattern = bits;
+      double value = loadElement(&pattern, type);
+      APFloat expected(semanticsOf(type), llvm::APInt(16, bits));
+      if (expected.isNaN()) {
+        EXPECT_TRUE(std::isnan(value));
+        continue;
+      }
+      bool exact;
+      expected.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                       &exact);
+      ASSERT_EQ(value, expected.convertToDouble());
+      uint16_t back = 0;
+      storeElement(&back, type, value);
+      ASSERT_EQ(back, pattern);
+    }
+}
+
+/// Rounding goes straight from double: values just off a tie of the narrow type
+/// would round wrongly through f32.
+TEST(ElementType, RoundsOnce) {
+  for (ElementType type : {ElementType::F16, ElementType::BF16})
+    for (uint32_t bits = 0; bits < 0x7000; bits += 7) {
+      uint16_t a = bits, b = bits + 1;
+      double low = loadElement(&a, type), high = loadElement(&b, type);
+      double tie = low + (high - low) / 2;
+      double even = bits % 2 ? high : low;
+      EXPECT_EQ(roundTo(type, tie), even);
+      EXPECT_EQ(roundTo(type, std::nextafter(tie, high)), high);
+      EXPECT_EQ(roundTo(type, std::nextafter(tie, low)), low);
+    }
+}
+
+TEST(ElementType, SpecialValues) {
+  double infinity = std::numeric_limits<double>::infinity();
+  for (ElementType type :
+       {ElementType::F32, ElementType::F16, ElementType::BF16}) {
+    EXPECT_EQ(roundTo(type, infinity), infinity);
+    EXPECT_EQ(roundTo(type, -infinity), -infinity);
+    EXPECT_TRUE(std::isnan(roundTo(type, std::nan(""))));
+    EXPECT_EQ(roundTo(type, 1e300), infinity);
+    EXPECT_TRUE(std::signbit(roundTo(type, -0.0)));
+  }
+}
+
+TEST(ElementType, Names) {
+  for (ElementType type :
+       {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::F64,
+        ElementType::I32, ElementType::I64, ElementType::I1,
+        ElementType::F8E4M3, ElementType::F8E5M2})
+    EXPECT_EQ(parseElementType(name(type)), type);
+  EXPECT_EQ(parseElementType("float"), std::nullopt);
+}

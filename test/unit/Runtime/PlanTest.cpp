@@ -1,0 +1,84 @@
+//===- PlanTest.cpp -------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/Plan.h"
+
+#include "fa/Frontend/BuildAttention.h"
+#include "fa/Runtime/AttentionArguments.h"
+#include "fa/Target/Compile.h"
+#include "gtest/gtest.h"
+
+#include <atomic>
+
+using namespace fa;
+
+static std::unique_ptr<Plan> makePlan(const AttentionProblem &problem) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  auto module = llvm::cantFail(buildAttention(context, problem));
+  auto artifact = llvm::cantFail(compileForHost(*module, "attention", {}));
+  return llvm::cantFail(
+      Plan::load(std::move(artifact), std::make_shared<HostDevice>(2)));
+}
+
+static std::string variantOf(const Plan &plan, llvm::StringRef spec) {
+  AttentionProblem problem = llvm::cantFail(parseAttentionSpec(spec)).problem;
+  AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 1));
+  HostTensor out = llvm::cantFail(
+      HostTensor::create(problem.type, {problem.batch, problem.numHeads,
+                                        problem.seqQ, problem.headDimV}));
+  if (problem.scale) // marks "a row whose elements are not neighbours"
+    in.k = in.k.permuted({0, 1, 3, 2})
+               .permuted({0, 1, 3, 2})
+               .view(in.k.sizes(), {2, 2, 2, 2});
+  return llvm::cantFail(plan.select(makeArguments(problem, in, out, nullptr)))
+      ->symbol;
+}
+
+TEST(Plan, PicksTheVariantByTheArguments) {
+  AttentionProblem problem =
+      llvm::cantFail(parseAttentionSpec("type=f32")).problem;
+  auto plan = makePlan(problem);
+  EXPECT_EQ(plan->artifact().kernels.size(), 3u);
+  EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 sq=9"), "attention");
+  EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 hkv=2 sq=1 sk=9"),
+            "attention_decode");
+  EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 sq=9 scale=1"),
+            "attention_strided");
+}
+
+TEST(SizeExpr, Evaluates) {
+  SizeExpr expr;
+  using Step = SizeExpr::Step;
+  // (size(0, 1) floordiv size(1, 1)) ceildiv 16
+  expr.steps = {Step{SizeExpr::Size, 0, 1}, Step{SizeExpr::Size, 1, 1},
+                Step{SizeExpr::FloorDiv}, Step{SizeExpr::Const, 16},
+                Step{SizeExpr::CeilDiv}};
+  auto evaluate = [&](int64_t hq, int64_t hkv) {
+    return expr.evaluate(
+        [=](int64_t argument, int64_t) { return argument ? hkv : hq; });
+  };
+  EXPECT_EQ(evaluate(40, 2), 2);
+  EXPECT_EQ(evaluate(32, 2), 1);
+  EXPECT_EQ(evaluate(8, 0), 0);
+  expr.steps = {Step{SizeExpr::Const, INT64_MAX}, Step{SizeExpr::Const, 2},
+                Step{SizeExpr::Mul}};
+  EXPECT_EQ(evaluate(1, 1), std::nullopt);
+}
+
+TEST(HostDevice, RunsEveryProgramOnce) {
+  HostDevice device(4);
+  std::vector<std::atomic<int>> count(1000);
+  EXPECT_TRUE(device.run(1000, 128, [&](int64_t index, void *scratch) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(scratch) % 64, 0u);
+    ++count[index];
+  }));
+  for (const std::atomic<int> &n : count)
+    EXPECT_EQ(n, 1);
+  EXPECT_TRUE(device.run(0, 128, [](int64_t, void *) { FAIL(); }));
+}
