@@ -5,7 +5,8 @@ add_library(fa_options INTERFACE)
 target_compile_options(fa_options INTERFACE
   -fPIC -Wall -Wextra -Werror -Wno-unused-parameter -fno-exceptions)
 # Our own code keeps its assertions in every build: LLVM's packages have none,
-# so a wrong cast is found here or not at all.
+# so a wrong cast is found here or not at all. (With one price: llvm::Statistic
+# has another layout under assertions than in the packages, so passes have none.)
 target_compile_options(fa_options INTERFACE -UNDEBUG)
 if(NOT LLVM_ENABLE_RTTI)
   target_compile_options(fa_options INTERFACE -fno-rtti)

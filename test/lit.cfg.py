@@ -22,6 +22,7 @@ for tool in ("fa-opt", "fa-run", "fa-matrix", "FileCheck", "not", "split-file", 
 
 config.substitutions += [
     ("%examples", os.path.join(config.source_dir, "examples")),
+    ("%source", config.source_dir),
     ("%unit", os.path.join(config.binary_dir, "test", "unit")),
 ]
 if lit_config.params.get("full"):

@@ -50,7 +50,10 @@ typedef enum faType {
   FA_F16 = 1,
   FA_BF16 = 2,
   FA_I32 = 3,
-  FA_I64 = 4
+  FA_I64 = 4,
+  /* Not a type: makes every int a value of the enum, so that a wrong one can be
+   * handed over and refused. */
+  FA_TYPE_FORCE_INT = 0x7fffffff
 } faType;
 
 /*===--- Context: the host's threads --------------------------------------===*/
@@ -80,8 +83,9 @@ typedef struct faPlanImpl *faPlan;
 
 typedef enum faCausal {
   FA_CAUSAL_NONE = 0,
-  FA_CAUSAL_BOTTOM_RIGHT = 1, /* query i sees keys j <= i + sk - sq */
-  FA_CAUSAL_TOP_LEFT = 2      /* query i sees keys j <= i */
+  FA_CAUSAL_BOTTOM_RIGHT = 1,      /* query i sees keys j <= i + sk - sq */
+  FA_CAUSAL_TOP_LEFT = 2,          /* query i sees keys j <= i */
+  FA_CAUSAL_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
 } faCausal;
 
 /* What of an attention matters for its code. Batch, heads, lengths, strides and

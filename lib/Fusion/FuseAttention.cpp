@@ -8,6 +8,7 @@
 
 #include "Tile/Tile.h"
 #include "fa/Fusion/Passes.h"
+#include "fa/Fusion/Stage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -287,21 +288,20 @@ struct TileFuseAttention final
   void fuse(SoftmaxOp softmax) {
     Chain chain;
     chain.softmax = softmax;
-    if (StringRef reason = matchChain(chain); !reason.empty()) {
-      ++numRefused;
-      softmax.emitRemark("attention is not fused: ") << reason;
-      return;
-    }
+    if (StringRef reason = matchChain(chain); !reason.empty())
+      return refuse(softmax, reason);
     RegionPair regions(softmax.getLoc());
-    if (Operation *blocker = regions.build(chain)) {
-      ++numRefused;
-      softmax.emitRemark("attention is not fused: '")
-          << blocker->getName()
-          << "' between the dot and the softmax is not elementwise";
-      return;
-    }
+    if (Operation *blocker = regions.build(chain))
+      return refuse(softmax,
+                    "'" + blocker->getName().getStringRef() +
+                        "' between the dot and the softmax is not elementwise");
     replace(chain, regions);
-    ++numFused;
+  }
+
+  static void refuse(SoftmaxOp softmax, const Twine &reason) {
+    softmax.emitRemark("attention is not fused: ") << reason;
+    softmax->setAttr(notFusedAttr,
+                     StringAttr::get(softmax.getContext(), reason));
   }
 
   void replace(Chain &chain, RegionPair &regions) {

@@ -289,7 +289,10 @@ private:
     SmallVector<int64_t, 4> sizes(a.sizes);
     sizes.back() = columns;
     Tensor result(sizes, /*isFloat=*/true);
-    const Tensor *acc = op.getAcc() ? &get(op.getAcc()) : nullptr;
+    if (op.getAcc())
+      result.floats = get(op.getAcc()).floats;
+    if (depth == 0)
+      return result;
     ArrayRef<int64_t> batches = ArrayRef(sizes).drop_back(2);
     SmallVector<int64_t> batchOfB;
     forEach(batches, [&](int64_t, ArrayRef<int64_t> indices) {
@@ -309,7 +312,7 @@ private:
         size_t at = row * columns + n;
         const double *column = right + (transposed ? n * depth : n);
         int64_t stride = transposed ? 1 : columns;
-        double start = acc ? acc->floats[at] : 0.0;
+        double start = result.floats[at];
         result.floats[at] =
             wide ? sumProducts<double>(left, column, depth, stride, start)
                  : sumProducts<float>(left, column, depth, stride, start);

@@ -12,6 +12,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 using namespace llvm;
 using namespace fa;
@@ -19,7 +20,8 @@ using namespace fa;
 SmallVector<int64_t, 4> fa::contiguousStrides(ArrayRef<int64_t> sizes) {
   SmallVector<int64_t, 4> strides(sizes.size(), 1);
   for (size_t d = sizes.size(); d-- > 1;)
-    strides[d - 1] = strides[d] * std::max<int64_t>(sizes[d], 1);
+    if (MulOverflow(strides[d], std::max<int64_t>(sizes[d], 1), strides[d - 1]))
+      strides[d - 1] = std::numeric_limits<int64_t>::max();
   return strides;
 }
 
@@ -43,15 +45,17 @@ Expected<HostTensor> HostTensor::create(ElementType type,
   result.elementType = type;
   result.shape.assign(sizes.begin(), sizes.end());
   result.steps = contiguousStrides(sizes);
-  size_t size = alignTo(bytes, 64);
-  void *memory = std::aligned_alloc(64, size);
+  // calloc: of a large tensor, only what is touched takes memory.
+  constexpr size_t alignment = 64;
+  size_t space = bytes + alignment;
+  void *memory = std::calloc(1, space);
   if (!memory)
-    return createStringError("cannot allocate " + Twine(size) +
+    return createStringError("cannot allocate " + Twine(bytes) +
                              " bytes for a tensor of " + formatSizes(sizes));
-  std::memset(memory, 0, size);
   result.storage =
       std::shared_ptr<char>(static_cast<char *>(memory), std::free);
-  result.first = result.storage.get();
+  result.first =
+      static_cast<char *>(std::align(alignment, bytes, memory, space));
   return result;
 }
 

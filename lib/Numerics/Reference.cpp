@@ -19,6 +19,7 @@ std::vector<double> fa::defaultAlibiSlopes(int64_t numHeads) {
   while (power * 2 <= numHeads)
     power *= 2;
   std::vector<double> slopes;
+  slopes.reserve(numHeads);
   for (int64_t h = 0; h < power; ++h)
     slopes.push_back(std::exp2(-8.0 * (h + 1) / power));
   for (int64_t h = 0; static_cast<int64_t>(slopes.size()) < numHeads; h += 2)

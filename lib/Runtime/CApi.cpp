@@ -162,6 +162,8 @@ static std::optional<ElementType> elementTypeOf(faType type) {
     return ElementType::I32;
   case FA_I64:
     return ElementType::I64;
+  case FA_TYPE_FORCE_INT:
+    break;
   }
   return std::nullopt;
 }

@@ -13,6 +13,8 @@
 //   poison    NaN and infinities in K and V beyond the lengths
 //   logits=X  queries multiplied by X
 //   fill=X    the bias is X in every second element
+//   far       heads that lie more than 2^31 elements apart
+//   repeat=N  N more launches, which must give the same bits
 // Every output is full of NaN before the launch. A failure prints the line that
 // gives it again. With a fault planted in the kernel, failures are expected:
 // that is how the harness itself is tested.
@@ -43,7 +45,8 @@ namespace {
 struct Case {
   std::string line;
   AttentionProblem problem;
-  bool gaps = false, shifted = false, poison = false;
+  bool gaps = false, shifted = false, poison = false, far = false;
+  int64_t repeat = 0;
   double logits = 1;
   std::optional<double> fill;
 };
@@ -85,6 +88,10 @@ static Expected<Case> parseCase(StringRef line) {
       result.shifted = true;
     else if (key == "poison")
       result.poison = true;
+    else if (key == "far")
+      result.far = true;
+    else if (key == "repeat" && !value.getAsInteger(10, result.repeat))
+      continue;
     else if (key == "logits" && !value.getAsDouble(number))
       result.logits = number;
     else if (key == "fill" && value == "-inf")
@@ -110,10 +117,13 @@ namespace {
 /// A tensor inside a larger one whose other elements are NaN.
 struct Guarded {
   HostTensor whole, inner;
+  bool far = false;
 
   /// Whether everything outside `inner` is NaN still: `inner` is overwritten
   /// with NaN for the comparison.
   bool isIntact() {
+    if (far) // too much to look at
+      return true;
     inner.fill(kNaN);
     bool intact = true;
     whole.forEach(
@@ -124,11 +134,28 @@ struct Guarded {
 
 } // namespace
 
+/// A tensor of `sizes`, [b, h, ...], full of NaN, its heads far apart. The
+/// memory between them is never touched, so it costs nothing.
+static Expected<Guarded> makeFar(ElementType type, ArrayRef<int64_t> sizes) {
+  constexpr int64_t distance = (int64_t(1) << 31) + 64;
+  SmallVector<int64_t, 4> strides = contiguousStrides(sizes);
+  strides[1] = distance;
+  strides[0] = distance * sizes[1];
+  auto whole = HostTensor::create(type, {distance * sizes[0] * sizes[1]});
+  if (!whole)
+    return whole.takeError();
+  HostTensor inner = whole->view(sizes, strides);
+  inner.fill(kNaN);
+  return Guarded{*whole, inner, /*far=*/true};
+}
+
 /// Memory for a tensor of `sizes`, with gaps after each dimension and one
 /// element before if the case asks for that. Dimensions of size 1 get a stride
 /// that would leave the memory.
 static Expected<Guarded> makeGuarded(const Case &c, ElementType type,
                                      ArrayRef<int64_t> sizes) {
+  if (c.far)
+    return makeFar(type, sizes);
   SmallVector<int64_t, 4> outer(sizes);
   if (c.gaps)
     for (auto [d, size] : enumerate(outer))
@@ -153,7 +180,7 @@ static Expected<Guarded> makeGuarded(const Case &c, ElementType type,
 
 /// A copy of `tensor` as the case wants it in memory.
 static Expected<HostTensor> place(const Case &c, const HostTensor &tensor) {
-  if (!c.gaps && !c.shifted)
+  if (!c.gaps && !c.shifted && !c.far)
     return tensor;
   auto guarded = makeGuarded(c, tensor.type(), tensor.sizes());
   if (!guarded)
@@ -175,6 +202,12 @@ static void poisonBeyondLengths(const AttentionProblem &p,
           for (int64_t d = 0; d < tensor.sizes()[3]; ++d)
             tensor.set({b, h, j, d},
                        d % 2 ? kNaN : std::numeric_limits<double>::infinity());
+}
+
+static std::string bytesOf(const HostTensor &tensor) {
+  std::string bytes;
+  tensor.forEach([&](char *p) { bytes.append(p, byteSize(tensor.type())); });
+  return bytes;
 }
 
 static Expected<AttentionInputs> makeInputs(const Case &c) {
@@ -240,6 +273,13 @@ public:
         makeArguments(p, *inputs, out->inner, p.lse ? &lse->inner : nullptr);
     if (Error error = (*plan)->launch(arguments))
       return error;
+    std::string first = bytesOf(out->inner);
+    for (int64_t n = 0; n < c.repeat; ++n) {
+      if (Error error = (*plan)->launch(arguments))
+        return error;
+      if (bytesOf(out->inner) != first)
+        return "launch " + std::to_string(n + 2) + " gave other bits";
+    }
     return compare(p, *inputs, *out, *lse);
   }
 

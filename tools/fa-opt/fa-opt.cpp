@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Explain.h"
+
 #include "Tile/Tile.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileToHost.h"
@@ -16,25 +18,101 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+// Options of the tool, not of any library.
+static llvm::cl::opt<bool> explainOption(
+    "explain",
+    llvm::cl::desc("Say for each softmax and dot whether it is fused, and if "
+                   "not, why; gives the report, not the program"));
+static llvm::cl::opt<bool> printStagesOption(
+    "fa-print-stages",
+    llvm::cl::desc("Print the program to stderr after each stage"));
+
+namespace {
+
+/// Prints the program where a stage ends: after the stage's verifier.
+class StagePrinter final : public PassInstrumentation {
+public:
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (pass->getArgument() != "tile-verify-stage")
+      return;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    pass->printAsTextualPipeline(stream);
+    StringRef stage = StringRef(text).split("stage=").second.take_front(2);
+    llvm::errs() << "// -----// " << stage << " //----- //\n" << *op << '\n';
+  }
+};
+
+} // namespace
+
+/// Parses what is in `buffer` and explains it.
+static LogicalResult explainBuffer(std::unique_ptr<llvm::MemoryBuffer> buffer,
+                                   const DialectRegistry &registry,
+                                   raw_ostream &out) {
+  MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  SourceMgrDiagnosticHandler handler(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  return module ? fa::opt::explain(*module, out) : failure();
+}
+
+static LogicalResult run(StringRef input, StringRef output,
+                         DialectRegistry &registry) {
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &error);
+  std::unique_ptr<llvm::ToolOutputFile> out;
+  if (buffer)
+    out = openOutputFile(output, &error);
+  if (!out) {
+    llvm::errs() << "fa-opt: error: " << error << '\n';
+    return failure();
+  }
+  LogicalResult result = failure();
+  if (explainOption) {
+    result = explainBuffer(std::move(buffer), registry, out->os());
+  } else {
+    MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+    MlirOptMainConfig asGiven = config;
+    config.setPassPipelineSetupFn([&](PassManager &pm) {
+      if (printStagesOption) {
+        pm.getContext()->disableMultithreading();
+        pm.addInstrumentation(std::make_unique<StagePrinter>());
+      }
+      return asGiven.setupPassPipeline(pm);
+    });
+    result = MlirOptMain(out->os(), std::move(buffer), registry, config);
+  }
+  if (succeeded(result))
+    out->keep();
+  return result;
+}
 
 int main(int argc, char **argv) {
-  mlir::DialectRegistry registry;
-  registry.insert<fa::tile::TileDialect, mlir::arith::ArithDialect,
-                  mlir::cf::ControlFlowDialect, mlir::func::FuncDialect,
-                  mlir::linalg::LinalgDialect, mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect,
-                  mlir::scf::SCFDialect, mlir::tensor::TensorDialect,
-                  mlir::vector::VectorDialect>();
-  mlir::registerTransformsPasses();
+  DialectRegistry registry;
+  registry
+      .insert<fa::tile::TileDialect, arith::ArithDialect,
+              cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
+              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  registerTransformsPasses();
   mlir::registerConversionPasses();
-  mlir::memref::registerMemRefPasses();
+  memref::registerMemRefPasses();
   fa::registerFusionPasses();
   fa::registerConversionPasses();
   fa::registerHostPipelines();
-  // Exit code 2: bad input (MlirOptMain reports what was found).
-  bool failed = mlir::failed(mlir::MlirOptMain(
-      argc, argv, "FlashTile's optimiser driver\n", registry));
-  return failed ? 2 : 0;
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "FlashTile's optimiser driver\n", registry);
+  // Exit code 2: bad input; what was found has been said.
+  return failed(run(input, output, registry)) ? 2 : 0;
 }

@@ -7,6 +7,7 @@
 #ifndef FA_FUSION_PASSES_H
 #define FA_FUSION_PASSES_H
 
+#include "fa/Fusion/Stage.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -19,7 +19,8 @@ def TileFuseAttention : Pass<"tile-fuse-attention", "::mlir::func::FuncOp"> {
     the mask region. A `tile.log_sum_exp` of the same scores becomes the second
     result. Tensors that the scores read from outside become captures.
 
-    Every chain that is left alone gets a remark with the reason.
+    Every chain that is left alone gets a remark with the reason, and its softmax
+    the attribute `tile.not_fused` with the same text.
 
     Before:
     ```mlir
@@ -37,10 +38,6 @@ def TileFuseAttention : Pass<"tile-fuse-attention", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::fa::tile::TileDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
-  let statistics = [
-    Statistic<"numFused", "num-fused", "chains that became tile.attention">,
-    Statistic<"numRefused", "num-refused", "chains that were left alone">
-  ];
 }
 
 def TileOnlineSoftmax : Pass<"tile-online-softmax", "::mlir::ModuleOp"> {
@@ -99,6 +96,32 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
+}
+
+def TileVerifyStage : Pass<"tile-verify-stage", "::mlir::ModuleOp"> {
+  let summary = "checks the one sentence of a stage";
+  let description = [{
+    Fails, at each operation that does not belong, unless the module is at the
+    stage that is named:
+     - `S0`: functions of tensor values; nothing of kernels, nothing of online
+       softmax;
+     - `S1`: also, every softmax between two dots is fused or says why not
+       (the attribute `tile.not_fused`);
+     - `S2`: every attention is online: no `tile.attention` is left;
+     - `S3`: as S2, no `tile.online_attention` is left either; inside kernels
+       all tiles are of static sizes and global memory is touched only by
+       `tile.load`, `tile.store`, `tile.gather` and scalar `memref.load`.
+
+    Requires: nothing. Ensures: the stage named. Numerics: exact.
+  }];
+  let options = [
+    Option<"stage", "stage", "::fa::Stage", "::fa::Stage::S0", "the stage",
+           [{::llvm::cl::values(
+             clEnumValN(::fa::Stage::S0, "S0", "graph"),
+             clEnumValN(::fa::Stage::S1, "S1", "attention"),
+             clEnumValN(::fa::Stage::S2, "S2", "online"),
+             clEnumValN(::fa::Stage::S3, "S3", "kernel"))}]>
+  ];
 }
 
 #endif // FA_FUSION_PASSES_TD

@@ -62,7 +62,7 @@ private:
   char *first = nullptr;
 };
 
-/// Row-major strides of `sizes`.
+/// Row-major strides of `sizes`; the largest number where they overflow.
 llvm::SmallVector<int64_t, 4> contiguousStrides(llvm::ArrayRef<int64_t> sizes);
 
 /// "2x4x100x64".

@@ -17,10 +17,19 @@
 
 using namespace mlir;
 
+/// A stage ends where its verifier runs.
+static void addStageEnd(OpPassManager &pm, fa::Stage stage) {
+  fa::TileVerifyStageOptions options;
+  options.stage = stage;
+  pm.addPass(fa::createTileVerifyStage(options));
+}
+
 void fa::buildHostKernelPipeline(OpPassManager &pm,
                                  const HostPipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createTileFuseAttention());
+  addStageEnd(pm, Stage::S1);
   pm.addPass(createTileOnlineSoftmax());
+  addStageEnd(pm, Stage::S2);
   TileToKernelOptions tiles;
   if (options.qTile)
     tiles.qTile = tiles.qTile16bit = options.qTile;
@@ -29,6 +38,7 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  addStageEnd(pm, Stage::S3);
 }
 
 void fa::buildHostLoweringPipeline(OpPassManager &pm,

@@ -21,7 +21,9 @@ protected:
   void SetUp() override {
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("npy", folder));
   }
-  void TearDown() override { llvm::sys::fs::remove_directories(folder); }
+  void TearDown() override {
+    EXPECT_FALSE(llvm::sys::fs::remove_directories(folder));
+  }
 
   std::string path(llvm::StringRef file = "x.npy") {
     return (folder + "/" + file).str();

@@ -133,6 +133,7 @@ TEST(CApi, ConcurrentLaunches) {
   std::vector<float> expected(x.size());
   ASSERT_EQ(launch(expected), FA_SUCCESS);
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int n = 0; n < 8; ++n)
     threads.emplace_back([&] {
       for (int round = 0; round < 30; ++round) {
@@ -169,6 +170,7 @@ TEST(CApi, CallersPool) {
                                      fa::tensor(x.data(), {1, 4, 100, 32}),
                                      fa::scalar(0.3f),
                                      fa::tensor(out.data(), {1, 4, 100, 32})};
+  arguments.reserve(owned.size());
   for (const fa::Argument &argument : owned)
     arguments.push_back(argument.get());
   EXPECT_EQ(faPlanLaunch(plan, arguments.data(), arguments.size()), FA_SUCCESS);

@@ -1,0 +1,102 @@
+//===- VerifyStage.cpp - tile-verify-stage --------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tile/Tile.h"
+#include "fa/Fusion/Passes.h"
+#include "fa/Fusion/Stage.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Support/DebugStringHelper.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+namespace fa {
+#define GEN_PASS_DEF_TILEVERIFYSTAGE
+#include "fa/Fusion/Passes.h.inc"
+} // namespace fa
+
+/// Whether a dot is behind (`forward` false) or after `value`, through
+/// elementwise operations.
+static bool reachesDot(Value value, bool forward) {
+  auto isOnTheWay = [](Operation *op) {
+    return OpTrait::hasElementwiseMappableTraits(op);
+  };
+  if (!forward) {
+    Operation *op = value.getDefiningOp();
+    if (!op || isa<DotOp>(op))
+      return op;
+    return isOnTheWay(op) && llvm::any_of(op->getOperands(), [](Value operand) {
+             return reachesDot(operand, false);
+           });
+  }
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isa<DotOp>(user) ||
+           (isOnTheWay(user) && reachesDot(user->getResult(0), true));
+  });
+}
+
+namespace {
+
+struct TileVerifyStage final : fa::impl::TileVerifyStageBase<TileVerifyStage> {
+  using TileVerifyStageBase::TileVerifyStageBase;
+
+  void runOnOperation() override {
+    bool good = true;
+    getOperation().walk([&](Operation *op) {
+      if (std::string problem = check(op); !problem.empty()) {
+        good = false;
+        op->emitError("not at ")
+            << names[static_cast<int>(stage.getValue())] << ": " << problem;
+      }
+    });
+    if (!good)
+      signalPassFailure();
+  }
+
+private:
+  static constexpr StringLiteral names[] = {
+      "stage S0 (graph)", "stage S1 (attention)", "stage S2 (online)",
+      "stage S3 (kernel)"};
+
+  /// What is wrong with `op` at the stage; empty: nothing.
+  std::string check(Operation *op) const {
+    if (stage < Stage::S2 && isa<OnlineAttentionOp, OnlineFinalizeOp>(op))
+      return "'" + op->getName().getStringRef().str() + "' belongs to S2";
+    if (stage < Stage::S3 && isa<KernelOp>(op))
+      return "'tile.kernel' belongs to S3";
+    if (stage >= Stage::S2 && isa<AttentionOp>(op))
+      return "expected online attention, found 'tile.attention'";
+    if (stage == Stage::S3)
+      return checkKernelOp(op);
+    auto softmax = dyn_cast<SoftmaxOp>(op);
+    if (stage == Stage::S1 && softmax && !softmax->hasAttr(notFusedAttr) &&
+        reachesDot(softmax.getInput(), false) &&
+        reachesDot(softmax.getResult(), true))
+      return "expected this softmax between two dots to be fused, or to say "
+             "why it is not";
+    return "";
+  }
+
+  static std::string checkKernelOp(Operation *op) {
+    if (isa<OnlineAttentionOp>(op))
+      return "expected kernels, found 'tile.online_attention'";
+    if (!op->getParentOfType<KernelOp>())
+      return "";
+    for (Type type : op->getResultTypes())
+      if (auto tile = dyn_cast<RankedTensorType>(type);
+          tile && !tile.hasStaticShape())
+        return "expected tiles of static sizes, found " + debugString(type);
+    bool touchesMemory =
+        llvm::any_of(op->getOperandTypes(), llvm::IsaPred<MemRefType>);
+    if (touchesMemory && !isa<LoadOp, StoreOp, GatherOp, memref::LoadOp>(op) &&
+        !isPure(op))
+      return "expected memory to be touched by loads, stores and gathers";
+    return "";
+  }
+};
+
+} // namespace

@@ -1,0 +1,120 @@
+//===- Explain.cpp - what was fused and what was not ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Explain.h"
+
+#include "Tile/Tile.h"
+#include "fa/Fusion/MaskAnalysis.h"
+#include "fa/Fusion/Passes.h"
+#include "fa/Fusion/Stage.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+namespace {
+
+/// Writes the report of one module.
+class Reporter {
+public:
+  explicit Reporter(raw_ostream &out) : out(out) {}
+
+  void report(ModuleOp module) {
+    module.walk([&](Operation *op) {
+      if (auto attention = dyn_cast<AttentionOp>(op))
+        reportFused(attention);
+      else if (auto softmax = dyn_cast<SoftmaxOp>(op))
+        reportSoftmax(softmax);
+      else if (isa<DotOp>(op))
+        dots.push_back(op);
+    });
+    for (Operation *dot : dots)
+      begin(dot) << "a dot outside any attention\n";
+    out << fused << " fused, " << refused << " not\n";
+  }
+
+private:
+  raw_ostream &begin(Operation *op) {
+    if (auto at = op->getLoc()->findInstanceOf<FileLineColLoc>())
+      out << at.getFilename().getValue() << ':' << at.getLine() << ':'
+          << at.getColumn() << ": ";
+    return out;
+  }
+
+  void reportFused(AttentionOp op) {
+    ++fused;
+    begin(op) << "fused: softmax(Q Kᵀ) V is one attention\n";
+    out << "  Q " << op.getQ().getType() << ", K " << op.getK().getType()
+        << ", V " << op.getV().getType() << '\n';
+    FloatAttr scale;
+    out << "  scale: ";
+    if (matchPattern(op.getScale(), m_Constant(&scale)))
+      out << scale.getValueAsDouble() << '\n';
+    else
+      out << "a value known at launch\n";
+    out << "  score region: ";
+    reportOps(op.getScore());
+    out << "  mask region: ";
+    reportOps(op.getMask());
+    if (!op.getMask().empty())
+      reportMask(analyzeMask(op.getMask()));
+    for (Value capture : op.getCaptures())
+      out << "  reads from outside: " << capture.getType() << '\n';
+    if (op.getLse())
+      out << "  also gives the log-sum-exp\n";
+  }
+
+  void reportOps(Region &region) {
+    if (region.empty()) {
+      out << "none\n";
+      return;
+    }
+    llvm::interleaveComma(region.front().without_terminator(), out,
+                          [&](Operation &op) { out << op.getName(); });
+    out << '\n';
+  }
+
+  void reportMask(const MaskBounds &bounds) {
+    unsigned upper = llvm::count_if(
+        bounds.bounds, [](const KeyBound &bound) { return bound.upper; });
+    out << "  keys skipped: by " << upper << " upper and "
+        << bounds.bounds.size() - upper << " lower bounds of the row; "
+        << (bounds.complete ? "nothing is evaluated between them\n"
+                            : "the rest is evaluated for each element\n");
+  }
+
+  void reportSoftmax(SoftmaxOp op) {
+    auto reason = op->getAttrOfType<StringAttr>(notFusedAttr);
+    ++refused;
+    begin(op) << "not fused: "
+              << (reason ? reason.getValue() : "not between two dots") << '\n';
+  }
+
+  raw_ostream &out;
+  SmallVector<Operation *> dots;
+  unsigned fused = 0, refused = 0;
+};
+
+} // namespace
+
+LogicalResult fa::opt::explain(ModuleOp module, raw_ostream &out) {
+  {
+    // The report says what the remarks say.
+    ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &d) {
+      return success(d.getSeverity() == DiagnosticSeverity::Remark);
+    });
+    PassManager pm(module.getContext());
+    pm.addNestedPass<func::FuncOp>(createTileFuseAttention());
+    if (failed(pm.run(module)))
+      return failure();
+  }
+  Reporter(out).report(module);
+  return success();
+}
