@@ -25,5 +25,7 @@ config.substitutions += [
     ("%source", config.source_dir),
     ("%unit", os.path.join(config.binary_dir, "test", "unit")),
 ]
+if os.path.basename(config.binary_dir) == "build":
+    config.available_features.add("release")
 if lit_config.params.get("full"):
     config.available_features.add("full")
