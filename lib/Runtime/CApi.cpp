@@ -8,7 +8,7 @@
 
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Numerics/HostTensor.h"
-#include "fa/Runtime/Plan.h"
+#include "fa/Runtime/HostPlan.h"
 #include "fa/Target/Compile.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -25,7 +25,7 @@ struct faContextImpl {
 };
 
 struct faPlanImpl {
-  std::unique_ptr<Plan> plan;
+  std::unique_ptr<HostPlan> plan;
   std::string description;
 };
 
@@ -117,7 +117,7 @@ static faStatus createPlan(faContext context, mlir::ModuleOp module,
   if (!artifact)
     return fail(FA_ERROR_COMPILE, artifact.takeError());
   std::string description = describe(*artifact);
-  auto loaded = Plan::load(std::move(*artifact), context->device);
+  auto loaded = HostPlan::load(std::move(*artifact), context->device);
   if (!loaded)
     return fail(FA_ERROR_DEVICE, loaded.takeError());
   *plan = new faPlanImpl{std::move(*loaded), std::move(description)};

@@ -7,7 +7,7 @@
 #ifndef FA_LIB_RUNTIME_CHECKARGUMENTS_H
 #define FA_LIB_RUNTIME_CHECKARGUMENTS_H
 
-#include "fa/Runtime/Plan.h"
+#include "fa/Runtime/HostPlan.h"
 
 namespace fa {
 

@@ -306,17 +306,17 @@ private:
   }
 
   /// One compilation serves all lengths, batches and heads.
-  Expected<Plan *> getPlan(AttentionProblem p) {
+  Expected<HostPlan *> getPlan(AttentionProblem p) {
     p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
     p.scale = 1;
     p.layoutBshd = false;
-    std::unique_ptr<Plan> &plan = plans[p.str()];
+    std::unique_ptr<HostPlan> &plan = plans[p.str()];
     if (plan)
       return plan.get();
     auto artifact = compile(p);
     if (!artifact)
       return artifact.takeError();
-    auto loaded = Plan::load(std::move(*artifact), device);
+    auto loaded = HostPlan::load(std::move(*artifact), device);
     if (!loaded)
       return loaded.takeError();
     plan = std::move(*loaded);
@@ -339,7 +339,7 @@ private:
   std::string fault;
   std::shared_ptr<HostDevice> device;
   mlir::MLIRContext context;
-  StringMap<std::unique_ptr<Plan>> plans;
+  StringMap<std::unique_ptr<HostPlan>> plans;
 };
 
 } // namespace

@@ -12,7 +12,7 @@
 #include "fa/Interpreter/Interpreter.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Numerics/Reference.h"
-#include "fa/Runtime/Plan.h"
+#include "fa/Runtime/HostPlan.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

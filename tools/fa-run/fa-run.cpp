@@ -89,7 +89,8 @@ static int emit(Job &job, const Options &options) {
 }
 
 /// Runs once, or to measure at least seven times and half a second.
-static Expected<Timing> launch(const Plan &plan, const Job &job, bool bench) {
+static Expected<Timing> launch(const HostPlan &plan, const Job &job,
+                               bool bench) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> times;
   auto begin = Clock::now();
@@ -155,7 +156,7 @@ static int runJob(Job &job, const Options &options) {
             prepareFileArguments(job, options, artifact->kernels.back()))
       return fail(std::move(error), BadInput);
   auto device = std::make_shared<HostDevice>(options.threads);
-  auto plan = Plan::load(std::move(*artifact), device);
+  auto plan = HostPlan::load(std::move(*artifact), device);
   if (!plan)
     return fail(plan.takeError(), DeviceFailed);
   auto kernel = (*plan)->select(job.arguments);

@@ -8,7 +8,7 @@
 #define FA_RUNTIME_ATTENTIONARGUMENTS_H
 
 #include "fa/Numerics/Reference.h"
-#include "fa/Runtime/Plan.h"
+#include "fa/Runtime/HostPlan.h"
 
 #include <vector>
 

@@ -1,11 +1,11 @@
-//===- Plan.h - an artifact, loaded and ready to launch ---------*- C++ -*-===//
+//===- HostPlan.h - an artifact, loaded and ready to launch -----*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_RUNTIME_PLAN_H
-#define FA_RUNTIME_PLAN_H
+#ifndef FA_RUNTIME_HOSTPLAN_H
+#define FA_RUNTIME_HOSTPLAN_H
 
 #include "fa/Runtime/HostDevice.h"
 #include "fa/Target/Artifact.h"
@@ -33,11 +33,11 @@ struct LaunchArgument {
 
 /// An artifact loaded on the host. Launches from several threads at the same
 /// time are legal.
-class Plan {
+class HostPlan {
 public:
-  static llvm::Expected<std::unique_ptr<Plan>>
+  static llvm::Expected<std::unique_ptr<HostPlan>>
   load(Artifact artifact, std::shared_ptr<HostDevice> device);
-  ~Plan();
+  ~HostPlan();
 
   const Artifact &artifact() const;
 
@@ -52,10 +52,10 @@ public:
 
 private:
   class Impl;
-  explicit Plan(std::unique_ptr<Impl> impl);
+  explicit HostPlan(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };
 
 } // namespace fa
 
-#endif // FA_RUNTIME_PLAN_H
+#endif // FA_RUNTIME_HOSTPLAN_H

@@ -1,10 +1,10 @@
-//===- PlanTest.cpp -------------------------------------------------------===//
+//===- HostPlanTest.cpp ---------------------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Runtime/Plan.h"
+#include "fa/Runtime/HostPlan.h"
 
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Runtime/AttentionArguments.h"
@@ -15,7 +15,7 @@
 
 using namespace fa;
 
-static std::unique_ptr<Plan> makePlan(const AttentionProblem &problem) {
+static std::unique_ptr<HostPlan> makePlan(const AttentionProblem &problem) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
@@ -23,10 +23,10 @@ static std::unique_ptr<Plan> makePlan(const AttentionProblem &problem) {
   auto module = llvm::cantFail(buildAttention(context, problem));
   auto artifact = llvm::cantFail(compileForHost(*module, "attention", {}));
   return llvm::cantFail(
-      Plan::load(std::move(artifact), std::make_shared<HostDevice>(2)));
+      HostPlan::load(std::move(artifact), std::make_shared<HostDevice>(2)));
 }
 
-static std::string variantOf(const Plan &plan, llvm::StringRef spec) {
+static std::string variantOf(const HostPlan &plan, llvm::StringRef spec) {
   AttentionProblem problem = llvm::cantFail(parseAttentionSpec(spec)).problem;
   AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 1));
   HostTensor out = llvm::cantFail(
@@ -40,7 +40,7 @@ static std::string variantOf(const Plan &plan, llvm::StringRef spec) {
       ->symbol;
 }
 
-TEST(Plan, PicksTheVariantByTheArguments) {
+TEST(HostPlan, PicksTheVariantByTheArguments) {
   AttentionProblem problem =
       llvm::cantFail(parseAttentionSpec("type=f32")).problem;
   auto plan = makePlan(problem);

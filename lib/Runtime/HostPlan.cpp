@@ -1,10 +1,10 @@
-//===- Plan.cpp - an artifact, loaded and ready to launch -----------------===//
+//===- HostPlan.cpp - an artifact, loaded and ready to launch -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Runtime/Plan.h"
+#include "fa/Runtime/HostPlan.h"
 
 #include "CheckArguments.h"
 
@@ -50,7 +50,7 @@ LaunchArgument LaunchArgument::index(int64_t value) {
 using KernelFunction = void (*)(int64_t, int64_t, int64_t, const int64_t *,
                                 void *);
 
-class Plan::Impl {
+class HostPlan::Impl {
 public:
   Artifact artifact;
   std::shared_ptr<HostDevice> device;
@@ -58,13 +58,13 @@ public:
   StringMap<KernelFunction> functions;
 };
 
-Plan::Plan(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
-Plan::~Plan() = default;
+HostPlan::HostPlan(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+HostPlan::~HostPlan() = default;
 
-const Artifact &Plan::artifact() const { return impl->artifact; }
+const Artifact &HostPlan::artifact() const { return impl->artifact; }
 
-Expected<std::unique_ptr<Plan>> Plan::load(Artifact artifact,
-                                           std::shared_ptr<HostDevice> device) {
+Expected<std::unique_ptr<HostPlan>>
+HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
   auto impl = std::make_unique<Impl>();
@@ -91,11 +91,11 @@ Expected<std::unique_ptr<Plan>> Plan::load(Artifact artifact,
       return address.takeError();
     impl->functions[kernel.symbol] = address->toPtr<KernelFunction>();
   }
-  return std::unique_ptr<Plan>(new Plan(std::move(impl)));
+  return std::unique_ptr<HostPlan>(new HostPlan(std::move(impl)));
 }
 
 Expected<const KernelInfo *>
-Plan::select(ArrayRef<LaunchArgument> arguments) const {
+HostPlan::select(ArrayRef<LaunchArgument> arguments) const {
   if (Error error = checkArguments(impl->artifact.kernels.back(), arguments))
     return error;
   for (const KernelInfo &kernel : impl->artifact.kernels) {
@@ -147,7 +147,7 @@ static SmallVector<int64_t, 64> packWords(ArrayRef<LaunchArgument> arguments,
   return words;
 }
 
-Error Plan::launch(ArrayRef<LaunchArgument> arguments) const {
+Error HostPlan::launch(ArrayRef<LaunchArgument> arguments) const {
   Expected<const KernelInfo *> kernel = select(arguments);
   if (!kernel)
     return kernel.takeError();
