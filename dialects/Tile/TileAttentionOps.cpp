@@ -108,6 +108,9 @@ LogicalResult AttentionOp::verify() {
   if (getLse() && failed(verifyResult(*this, typeOf(getLse()), sizes, f32)))
     return failure();
   sizes.push_back(v.getDimSize(3));
+  if (getSink() &&
+      failed(verifyResult(*this, typeOf(getSink()), {q.getDimSize(1)}, f32)))
+    return failure();
   RankedTensorType output = typeOf(getOutput());
   if (!isa<FloatType>(output.getElementType()))
     return emitOpError("expects a float output, found ") << output;

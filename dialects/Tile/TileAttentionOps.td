@@ -11,7 +11,8 @@ include "TileDialect.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
+def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
+    AttrSizedOperandSegments]> {
   let summary = "softmax(mod(scale · Q Kᵀ), masked) V";
   let description = [{
     For batch b, query head h and query i, with g = hq / hkv:
@@ -22,7 +23,9 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
     o[b,h,i,:] = Σ_j P_j · v[b,h/g,j,:]   P = p rounded to V's type
     lse[b,h,i] = ln Σ_j exp(s_j)          over the same j
     ```
-    A row without any such j gives o = 0 and lse = −inf. `score` may be empty
+    A `sink`, f32 of `[hq]`, is one more score of each row that adds to the sums
+    alone. A row without any such j gives o = 0 and lse = −inf (the sink, if
+    there is one). `score` may be empty
     (identity) and so may `mask` (nothing is masked). What the regions need
     from outside comes in as `captures`, tensors or scalars, which are the last
     arguments of both regions; in a region a captured tensor is read by
@@ -45,11 +48,12 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove]> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
-      AnyRankedTensor:$v, F32:$scale, Variadic<AnyType>:$captures);
+      AnyRankedTensor:$v, F32:$scale, Optional<AnyRankedTensor>:$sink,
+      Variadic<AnyType>:$captures);
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `scale` $scale
+    $q `,` $k `,` $v `scale` $scale (`sink` $sink^ `:` type($sink))?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($output) (`lse` type($lse)^)? `score` $score `mask` $mask
   }];

@@ -64,4 +64,39 @@ def Tile_AccessAttr : EnumAttr<Tile_Dialect, Tile_Access, "access"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tile_SizeRuleEqual : I32EnumCase<"Equal", 0, "equal">;
+def Tile_SizeRuleMultiple : I32EnumCase<"Multiple", 1, "multiple">;
+def Tile_SizeRuleDivisible : I32EnumCase<"Divisible", 2, "divisible">;
+def Tile_SizeRulePacked : I32EnumCase<"Packed", 3, "packed">;
+def Tile_SizeRuleKind
+    : I32Enum<"SizeRuleKind", "what a kernel takes for granted of a size",
+              [Tile_SizeRuleEqual, Tile_SizeRuleMultiple,
+               Tile_SizeRuleDivisible, Tile_SizeRulePacked]> {
+  let cppNamespace = "::fa::tile";
+}
+def Tile_SizeRuleAttr : AttrDef<Tile_Dialect, "SizeRule"> {
+  let mnemonic = "size_rule";
+  let summary = "what a kernel takes for granted of its arguments' sizes";
+  let description = [{
+    Of dimension `dim` of memref argument `argument`:
+     - `equal`: its size is that of dimension `other_dim` of argument `other`;
+     - `multiple`: its size is a multiple of that one;
+     - `divisible`: its size is a multiple of the number `other_dim` (`other` is
+       not used);
+     - `packed`: its stride is the size times the stride of that one, so that
+       the two can be walked as one dimension.
+
+    ```mlir
+    #tile.size_rule<equal 1[0], 0[0]>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Tile_SizeRuleKind>:$kind,
+      "int64_t":$argument, "int64_t":$dim, "int64_t":$other,
+      "int64_t":$otherDim);
+  let assemblyFormat =
+      "`<` $kind $argument `[` $dim `]` `,` $other `[` $otherDim `]` `>`";
+}
+def Tile_SizeRulesAttr
+    : TypedArrayAttrBase<Tile_SizeRuleAttr, "an array of size rules">;
+
 #endif // TILE_DIALECT_TD

@@ -96,14 +96,21 @@ static LogicalResult verifyGrid(KernelOp kernel) {
 }
 
 /// Checks the rules between sizes.
-static LogicalResult verifySizeRules(KernelOp kernel, StringRef name,
-                                     std::optional<ArrayRef<int64_t>> rules) {
-  if (!rules)
+static LogicalResult verifySizeRules(KernelOp kernel) {
+  if (!kernel.getRules())
     return success();
-  if (rules->size() % 4)
-    return kernel.emitOpError("expects groups of four numbers in '")
-           << name << "', found " << rules->size() << " numbers";
-  return verifySizeNames(kernel, name, *rules);
+  for (auto rule : kernel.getRules()->getAsRange<SizeRuleAttr>()) {
+    int64_t names[] = {rule.getArgument(), rule.getDim(), rule.getOther(),
+                       rule.getOtherDim()};
+    bool one = rule.getKind() == SizeRuleKind::Divisible;
+    if (failed(verifySizeNames(kernel, "rules",
+                               ArrayRef(names).take_front(one ? 2 : 4))))
+      return failure();
+    if (one && rule.getOtherDim() < 1)
+      return kernel.emitOpError("expects a divisor of at least 1, found ")
+             << rule.getOtherDim();
+  }
+  return success();
 }
 
 LogicalResult KernelOp::verify() {
@@ -114,8 +121,7 @@ LogicalResult KernelOp::verify() {
   for (unsigned i = 0, e = getArgumentTypes().size(); i < e; ++i)
     if (failed(verifyArgument(*this, i)))
       return failure();
-  if (failed(verifySizeRules(*this, "equal_sizes", getEqualSizes())) ||
-      failed(verifySizeRules(*this, "multiple_sizes", getMultipleSizes())))
+  if (failed(verifySizeRules(*this)))
     return failure();
   return verifyGrid(*this);
 }

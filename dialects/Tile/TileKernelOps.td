@@ -28,15 +28,14 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     promise: a launch whose buffers do not match it is refused, or served by
     another kernel of the same `entry`.
 
-    `equal_sizes` and `multiple_sizes` are what the kernel relies on without
-    looking: groups of four numbers, argument, dimension, argument, dimension.
-    The first named size equals, or is a multiple of, the second. A launch that
-    breaks a rule is refused.
+    `rules` are what the kernel relies on without looking. A launch that breaks
+    one is refused.
 
     `entry` is the name under which a program asks for the kernel (default: its
     symbol); several kernels of one entry are variants, the first that matches
     the arguments is taken. `reference` names the S0 function that says what the
-    kernel computes.
+    kernel computes. `unfused` marks what could not be made a kernel of tiles:
+    one program that computes on whole tensors, right and slow.
 
     ```mlir
     tile.kernel @copy(%x: memref<?xf32, strided<[?]>> {tile.access = #tile.access<in>},
@@ -55,10 +54,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
   let arguments = (ins SymbolNameAttr:$sym_name,
       TypeAttrOf<FunctionType>:$function_type, AffineMapAttr:$grid,
       DenseI64ArrayAttr:$grid_sizes,
-      OptionalAttr<DenseI64ArrayAttr>:$equal_sizes,
-      OptionalAttr<DenseI64ArrayAttr>:$multiple_sizes,
+      OptionalAttr<Tile_SizeRulesAttr>:$rules,
       OptionalAttr<StrAttr>:$entry,
-      OptionalAttr<FlatSymbolRefAttr>:$reference,
+      OptionalAttr<FlatSymbolRefAttr>:$reference, UnitAttr:$unfused,
       OptionalAttr<DictArrayAttr>:$arg_attrs,
       OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region AnyRegion:$body);

@@ -74,10 +74,23 @@ int64_t SoftmaxOp::getNormalizedDim() {
   return getDim() ? *getDim() : getType().getRank() - 1;
 }
 
+/// A sink is one number for each row.
+static LogicalResult verifySink(Operation *op, Value sink,
+                                RankedTensorType input, int64_t dim) {
+  if (!sink)
+    return success();
+  auto sizes = llvm::to_vector(input.getShape());
+  sizes.erase(sizes.begin() + dim);
+  return verifyResult(op, cast<RankedTensorType>(sink.getType()), sizes,
+                      input.getElementType());
+}
+
 LogicalResult SoftmaxOp::verify() {
   if (!isa<FloatType>(getType().getElementType()))
     return emitOpError("expects float elements, found ") << getType();
-  return verifyDim(*this, getNormalizedDim(), getType().getRank());
+  if (failed(verifyDim(*this, getNormalizedDim(), getType().getRank())))
+    return failure();
+  return verifySink(*this, getSink(), getType(), getNormalizedDim());
 }
 
 LogicalResult LogSumExpOp::verify() {
@@ -86,6 +99,8 @@ LogicalResult LogSumExpOp::verify() {
     return emitOpError("expects float elements, found ") << input;
   if (input.getRank() < 1)
     return emitOpError("expects a rank of at least 1, found ") << input;
+  if (failed(verifySink(*this, getSink(), input, input.getRank() - 1)))
+    return failure();
   auto sizes = llvm::to_vector(input.getShape().drop_back());
   return verifyResult(*this, getType(), sizes, input.getElementType());
 }

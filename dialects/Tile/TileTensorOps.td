@@ -42,20 +42,28 @@ def Tile_DotOp : Tile_Op<"dot", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_SoftmaxOp : Tile_Op<"softmax", [Pure, SameOperandsAndResultType]> {
+def Tile_SoftmaxOp : Tile_Op<"softmax", [Pure,
+    AllTypesMatch<["input", "result"]>]> {
   let summary = "softmax along one dimension";
   let description = [{
     `r_j = exp(x_j − max x) / Σ_j exp(x_j − max x)` along dimension `dim`
     (default: the last). A row of only −inf gives zeros, as the numerics
-    contract asks; `linalg.softmax` leaves NaN there.
+    contract asks; `linalg.softmax` leaves NaN there. A `sink` is one more score
+    in each row that takes part in the sum and has no value: `exp(sink)` is
+    added to the denominator, of a row of −inf, too.
 
     ```mlir
     %p = tile.softmax %s : tensor<?x?x?x?xf32>
+    %p = tile.softmax %s sink %x : tensor<?x?x?x?xf32>, tensor<?x?x?xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input, OptionalAttr<I64Attr>:$dim);
+  let arguments = (ins AnyRankedTensor:$input,
+      Optional<AnyRankedTensor>:$sink, OptionalAttr<I64Attr>:$dim);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input (`dim` $dim^)? attr-dict `:` type($input)";
+  let assemblyFormat = [{
+    $input (`sink` $sink^)? (`dim` $dim^)? attr-dict
+    `:` type($input) (`,` type($sink)^)?
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The dimension that is normalised, 0 ≤ d < rank.
@@ -67,15 +75,20 @@ def Tile_LogSumExpOp : Tile_Op<"log_sum_exp", [Pure]> {
   let summary = "logarithm of the sum of exponentials along the last dimension";
   let description = [{
     `r = max x + ln Σ_j exp(x_j − max x)` over the last dimension; −inf for a
-    row of only −inf. It is the second result of attention, natural base.
+    row of only −inf. It is the second result of attention, natural base. A
+    `sink` is one more score in each row, as in `tile.softmax`.
 
     ```mlir
     %lse = tile.log_sum_exp %s : tensor<?x?x?x?xf32> -> tensor<?x?x?xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$input);
+  let arguments = (ins AnyRankedTensor:$input,
+      Optional<AnyRankedTensor>:$sink);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = [{
+    $input (`sink` $sink^)? attr-dict
+    `:` type($input) (`,` type($sink)^)? `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 

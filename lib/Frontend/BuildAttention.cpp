@@ -60,6 +60,11 @@ private:
   RankedTensorType vectorType(Type element) {
     return RankedTensorType::get({ShapedType::kDynamic}, element);
   }
+  /// [b, sq].
+  RankedTensorType perQueryType(Type element) {
+    int64_t any = ShapedType::kDynamic;
+    return RankedTensorType::get({any, any}, element);
+  }
   RankedTensorType biasType() {
     SmallVector<int64_t> sizes;
     for (char letter : p.bias)
@@ -79,6 +84,10 @@ private:
       inputs.push_back(vectorType(b.getF32Type()));
     if (p.lengths)
       inputs.push_back(vectorType(b.getI32Type()));
+    if (p.documents)
+      inputs.append(2, perQueryType(b.getI32Type()));
+    if (p.sink)
+      inputs.push_back(vectorType(b.getF32Type()));
     inputs.push_back(b.getF32Type());
     SmallVector<Type> results = {rowsType(p.headDimV, element)};
     if (p.lse)
@@ -97,6 +106,12 @@ private:
       slopes = *next++;
     if (p.lengths)
       lengths = *next++;
+    if (p.documents) {
+      starts = *next++;
+      ends = *next++;
+    }
+    if (p.sink)
+      sink = *next++;
     scale = *next;
   }
   RankedTensorType lseType() {
@@ -137,6 +152,31 @@ private:
           b, RankedTensorType::get(shape, type.getElementType()), x, d);
     }
     return everywhere(x);
+  }
+  /// A tensor of [b, sq].
+  Value alongQueries(Value x) {
+    auto type = cast<RankedTensorType>(x.getType());
+    Type index = b.getIndexType();
+    x = arith::IndexCastOp::create(b, type.clone(index), x);
+    int64_t any = ShapedType::kDynamic;
+    x = tile::ExpandDimsOp::create(
+        b, RankedTensorType::get({any, 1, any}, index), x, 1);
+    x = tile::ExpandDimsOp::create(
+        b, RankedTensorType::get({any, 1, any, 1}, index), x, 3);
+    return everywhere(x);
+  }
+  /// The sink of each row of the scores.
+  Value sinkOfRows() {
+    if (!p.sink)
+      return Value();
+    int64_t any = ShapedType::kDynamic;
+    auto type = [&](ArrayRef<int64_t> shape) {
+      return RankedTensorType::get(shape, b.getF32Type());
+    };
+    Value x = tile::ExpandDimsOp::create(b, type({any, 1}), sink, 1);
+    x = tile::ExpandDimsOp::create(b, type({1, any, 1}), x, 0);
+    return tile::BroadcastOp::create(b, lseType(), x,
+                                     ArrayRef(sizes).drop_back());
   }
   /// The key position of query i: i + sk - sq.
   Value diagonal() {
@@ -189,6 +229,14 @@ private:
     if (p.windowRight >= 0)
       require(sle, indices(3),
               arith::AddIOp::create(b, diagonal(), integer(p.windowRight)));
+    if (p.documents) {
+      require(sge, indices(3), alongQueries(starts));
+      require(slt, indices(3), alongQueries(ends));
+    }
+    if (p.prefix && condition)
+      condition = arith::OrIOp::create(
+          b, condition,
+          arith::CmpIOp::create(b, slt, indices(3), integer(*p.prefix)));
     if (p.lengths) {
       Value wide =
           arith::IndexCastOp::create(b, vectorType(b.getIndexType()), lengths);
@@ -203,7 +251,9 @@ private:
   //===--- Results ---===//
   void finish(Value scores) {
     Type element = elementType();
-    Value probabilities = tile::SoftmaxOp::create(b, scores, IntegerAttr());
+    Value sinks = sinkOfRows();
+    Value probabilities = tile::SoftmaxOp::create(b, scores.getType(), scores,
+                                                  sinks, IntegerAttr());
     if (!element.isF32())
       probabilities =
           arith::TruncFOp::create(b, scoreType(element), probabilities);
@@ -214,13 +264,14 @@ private:
       out = arith::TruncFOp::create(b, rowsType(p.headDimV, element), out);
     SmallVector<Value> results = {out};
     if (p.lse)
-      results.push_back(tile::LogSumExpOp::create(b, lseType(), scores));
+      results.push_back(
+          tile::LogSumExpOp::create(b, lseType(), scores, sinks));
     func::ReturnOp::create(b, results);
   }
 
   const AttentionProblem &p;
   ImplicitLocOpBuilder b;
-  Value q, k, v, bias, slopes, lengths, scale, condition;
+  Value q, k, v, bias, slopes, lengths, starts, ends, sink, scale, condition;
   SmallVector<Value> sizes; ///< of the scores
 };
 
@@ -232,9 +283,6 @@ fa::buildAttention(MLIRContext &context, const AttentionProblem &problem,
   if (llvm::Error error = problem.verify())
     return error;
   std::pair<bool, StringLiteral> unsupported[] = {
-      {problem.prefix.has_value(), "prefix"},
-      {problem.documents, "documents"},
-      {problem.sink, "sink"},
       {problem.tf32, "precision=tf32"},
       {problem.type == ElementType::F8E4M3, "type=f8e4m3"},
       {problem.type == ElementType::F8E5M2, "type=f8e5m2"}};

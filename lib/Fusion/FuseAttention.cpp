@@ -32,6 +32,7 @@ struct Chain {
   Value q, k, v;   ///< k and v as [b, h, s, d]
   Value scores;    ///< the scores that the regions start from
   Value scale;     ///< null: 1
+  Value sink;      ///< [hq], or null
   Value modified;  ///< what the score region yields, as a tensor
   SmallVector<std::pair<Value, bool>> masks; ///< condition, whether negated
   Operation *result; ///< the dot, or the conversion of its result
@@ -167,6 +168,26 @@ static StringRef findKeys(Chain &chain) {
   return "";
 }
 
+/// Finds the sink as one number for each head. Gives the reason if it is more.
+static StringRef findSink(Chain &chain) {
+  Value value = chain.softmax.getSink();
+  if (!value)
+    return "";
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getInput();
+  // [hq] as [1, hq, 1]: dimension 1 is the one that was there.
+  auto outer = value.getDefiningOp<ExpandDimsOp>();
+  auto inner =
+      outer ? outer.getInput().getDefiningOp<ExpandDimsOp>() : ExpandDimsOp();
+  bool alongHeads = inner && ((outer.getDim() == 0 && inner.getDim() == 1) ||
+                              (outer.getDim() == 2 && inner.getDim() == 0));
+  if (!alongHeads ||
+      cast<RankedTensorType>(inner.getInput().getType()).getRank() != 1)
+    return "the sink is not one number for each head";
+  chain.sink = inner.getInput();
+  return "";
+}
+
 /// What stands between `chain.softmax` and a fused attention; empty: nothing.
 static StringRef matchChain(Chain &chain) {
   RankedTensorType type = chain.softmax.getType();
@@ -187,6 +208,8 @@ static StringRef matchChain(Chain &chain) {
     return reason;
   if (StringRef reason = findKeys(chain); !reason.empty())
     return reason;
+  if (StringRef reason = findSink(chain); !reason.empty())
+    return reason;
   chain.modified = chain.softmax.getInput();
   for (Operation *user : chain.modified.getUsers()) {
     if (user == chain.softmax)
@@ -194,6 +217,8 @@ static StringRef matchChain(Chain &chain) {
     chain.lse = dyn_cast<LogSumExpOp>(user);
     if (!chain.lse)
       return "the scores are read by another operation than the softmax";
+    if (chain.lse.getSink() != chain.softmax.getSink())
+      return "the softmax and the log-sum-exp have different sinks";
   }
   peelMasks(chain);
   peelScale(chain);
@@ -311,7 +336,7 @@ struct TileFuseAttention final
     Type lse = chain.lse ? chain.lse.getType() : Type();
     auto attention = AttentionOp::create(
         b, chain.result->getResult(0).getType(), lse, chain.q, chain.k, chain.v,
-        chain.scale, regions.captures.values.getArrayRef());
+        chain.scale, chain.sink, regions.captures.values.getArrayRef());
     regions.moveInto(attention);
     chain.result->getResult(0).replaceAllUsesWith(attention.getOutput());
     if (chain.lse) {

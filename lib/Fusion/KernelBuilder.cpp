@@ -6,6 +6,7 @@
 
 #include "KernelBuilder.h"
 #include "InlineRegion.h"
+#include "KernelSignature.h"
 
 #include "fa/Fusion/MaskAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,6 +17,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 
+#include <functional>
 #include <limits>
 
 using namespace mlir;
@@ -34,13 +36,6 @@ public:
   LogicalResult build(StringRef name, StringRef entry);
 
 private:
-  //===--- Signature ---===//
-  KernelOp createKernel(StringRef name, StringRef entry);
-  void addSizeRules();
-  void addCaptureRules(Region &region, SmallVectorImpl<int64_t> &equal);
-  MemRefType argumentType(RankedTensorType tensor, Value value);
-  std::pair<AffineMap, SmallVector<int64_t>> getGrid();
-
   //===--- Scalars ---===//
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
@@ -50,6 +45,7 @@ private:
         cast<BlockArgument>(functionArgument).getArgNumber());
   }
   FailureOr<Value> getScalar(Value value);
+  FailureOr<Value> getSize(tensor::DimOp dim);
   LogicalResult mapCaptures();
 
   //===--- Prologue ---===//
@@ -59,13 +55,16 @@ private:
              ArrayRef<OpFoldResult> sizes, ArrayRef<int64_t> keptShape);
   Value queryView(Value memref);
   Value keyView(Value memref);
-  Value materialize(Value maskValue);
+  Value materialize(Value maskValue, Value row);
+  SmallVector<Value> initialState();
 
   //===--- Loops ---===//
-  SmallVector<Value> buildLoops(Value q, Value k, Value v);
-  SmallVector<Value> buildLoop(Value begin, Value end, bool partial, Value q,
-                               Value k, Value v, ValueRange state);
-  Value buildScores(Value q, Value kTile, Value key, bool partial);
+  SmallVector<Value> buildLoops();
+  SmallVector<Value> buildInterval(const KeyRange &keys, bool hasLowerEdge,
+                                   bool complete, ValueRange state);
+  SmallVector<Value> buildLoop(Value begin, Value end, bool partial,
+                               ValueRange state);
+  Value buildScores(Value kTile, Value key, bool partial);
   SmallVector<RegionValue> regionArguments(Value key);
   void buildEpilogue(ValueRange state);
 
@@ -83,133 +82,21 @@ private:
   KernelOp kernel;
   IRMapping scalars;                 ///< scalars of the function
   IRMapping maskScalars;             ///< uniform values of the mask region
+  Value qMemory, kMemory, vMemory;   ///< [b, h, s, d]
   SmallVector<RegionValue> captures; ///< as the regions see them
   Value scale;
   Value batch, head, kvHead, group; ///< head is the first of a packed tile
   Value firstRow, lastRow;          ///< queries of this tile
   Value tileStart;                  ///< row of the view where the tile begins
   Value numQueries, numKeys, length;
-  MaskBounds bounds;
+  Value q, k, v; ///< a tile of rows; views of one head
+  MaskRule rule;
 };
 
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// Signature
-//===----------------------------------------------------------------------===//
-
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-/// Tensors become memrefs of unknown strides, but for the row elements of q, k,
-/// v and the output (`value` null) in unit-stride variants. A packed kernel is
-/// for one query only.
-MemRefType KernelBuilder::argumentType(RankedTensorType tensor, Value value) {
-  SmallVector<int64_t> sizes(tensor.getShape());
-  SmallVector<int64_t> strides(sizes.size(), ShapedType::kDynamic);
-  bool isQuery = !value || value == attention.getQ();
-  bool isRows =
-      isQuery || value == attention.getK() || value == attention.getV();
-  if (isRows && shape.unitStride && sizes.size() == 4)
-    strides.back() = 1;
-  if (isQuery && shape.packHeads)
-    sizes[2] = 1;
-  return MemRefType::get(
-      sizes, tensor.getElementType(),
-      StridedLayoutAttr::get(b.getContext(), /*offset=*/0, strides));
-}
-
-/// Tiles of queries, query heads, batches; or tiles of the heads of a group, KV
-/// heads, batches.
-std::pair<AffineMap, SmallVector<int64_t>> KernelBuilder::getGrid() {
-  MLIRContext *context = b.getContext();
-  int64_t q = cast<BlockArgument>(attention.getQ()).getArgNumber();
-  int64_t k = cast<BlockArgument>(attention.getK()).getArgNumber();
-  AffineExpr s0 = getAffineSymbolExpr(0, context);
-  AffineExpr s1 = getAffineSymbolExpr(1, context);
-  AffineExpr s2 = getAffineSymbolExpr(2, context);
-  if (shape.packHeads)
-    return {AffineMap::get(0, 3, {s0.floorDiv(s1).ceilDiv(shape.rows), s1, s2},
-                           context),
-            {q, 1, k, 1, q, 0}};
-  return {AffineMap::get(0, 3, {s0.ceilDiv(shape.rows), s1, s2}, context),
-          {q, 2, q, 1, q, 0}};
-}
-
-KernelOp KernelBuilder::createKernel(StringRef name, StringRef entry) {
-  SmallVector<Type> types;
-  SmallVector<Attribute> attributes;
-  auto add = [&](Type type, Value value, Access access) {
-    NamedAttrList list;
-    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-      type = argumentType(tensor, value);
-      list.append(KernelOp::accessAttrName,
-                  AccessAttr::get(b.getContext(), access));
-    }
-    types.push_back(type);
-    attributes.push_back(list.getDictionary(b.getContext()));
-  };
-  func::FuncOp function = source.function;
-  for (BlockArgument argument : function.getArguments())
-    add(argument.getType(), argument, Access::In);
-  for (Type type : function.getResultTypes())
-    add(type, {}, Access::Out);
-  auto [grid, sizes] = getGrid();
-  auto created = KernelOp::create(
-      b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),
-      AffineMapAttr::get(grid), b.getDenseI64ArrayAttr(sizes),
-      /*equal_sizes=*/DenseI64ArrayAttr(),
-      /*multiple_sizes=*/DenseI64ArrayAttr(), b.getStringAttr(entry),
-      /*reference=*/FlatSymbolRefAttr(), b.getArrayAttr(attributes),
-      /*res_attrs=*/ArrayAttr());
-  created->setAttr("tile.shape",
-                   b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
-  Block *entryBlock = &created.getBody().emplaceBlock();
-  for (Type type : types)
-    entryBlock->addArgument(type, created.getLoc());
-  b.setInsertionPointToStart(entryBlock);
-  return created;
-}
-
-/// A captured tensor that is read at b, h, i or j has that size there.
-void KernelBuilder::addCaptureRules(Region &region,
-                                    SmallVectorImpl<int64_t> &equal) {
-  int64_t q = argument(attention.getQ()).getArgNumber();
-  int64_t k = argument(attention.getK()).getArgNumber();
-  std::pair<int64_t, int64_t> sizes[] = {{q, 0}, {q, 1}, {q, 2}, {k, 2}};
-  region.walk([&](tensor::ExtractOp extract) {
-    unsigned leading =
-        extract->getBlock()->getNumArguments() - attention.getCaptures().size();
-    unsigned capture =
-        cast<BlockArgument>(extract.getTensor()).getArgNumber() - leading;
-    int64_t number = argument(attention.getCaptures()[capture]).getArgNumber();
-    for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
-      auto coordinate = dyn_cast<BlockArgument>(index);
-      // The coordinates are the four arguments before the captures.
-      int64_t n = coordinate ? coordinate.getArgNumber() - (leading - 4) : -1;
-      if (n < 0 || n > 3)
-        continue;
-      auto [from, size] = sizes[n];
-      equal.append({number, static_cast<int64_t>(dim), from, size});
-    }
-  });
-}
-
-/// What the kernel takes for granted of its arguments' sizes.
-void KernelBuilder::addSizeRules() {
-  int64_t q = argument(attention.getQ()).getArgNumber();
-  int64_t k = argument(attention.getK()).getArgNumber();
-  int64_t v = argument(attention.getV()).getArgNumber();
-  SmallVector<int64_t> equal = {k, 0, q, 0, v, 0, q, 0, v, 1, k, 1, v, 2, k, 2};
-  int64_t result = source.function.getNumArguments();
-  for (size_t n = 0; n < source.resultIsLse.size(); ++n, ++result)
-    for (int64_t dim = 0; dim < 3; ++dim)
-      equal.append({result, dim, q, dim});
-  addCaptureRules(attention.getScore(), equal);
-  addCaptureRules(attention.getMask(), equal);
-  kernel.setEqualSizes(equal);
-  kernel.setMultipleSizes(ArrayRef<int64_t>{q, 1, k, 1});
 }
 
 //===----------------------------------------------------------------------===//
@@ -226,11 +113,9 @@ FailureOr<Value> KernelBuilder::getScalar(Value value) {
   }
   Operation *op = value.getDefiningOp();
   if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    FailureOr<Value> at = getScalar(dim.getIndex());
-    if (failed(at) || !isa<BlockArgument>(dim.getSource()))
-      return op->emitOpError("expects the size of an argument");
-    Value size = memref::DimOp::create(b, argument(dim.getSource()), *at);
-    scalars.map(value, size);
+    FailureOr<Value> size = getSize(dim);
+    if (succeeded(size))
+      scalars.map(value, *size);
     return size;
   }
   if (!isPure(op) || op->getNumRegions() != 0)
@@ -245,14 +130,27 @@ FailureOr<Value> KernelBuilder::getScalar(Value value) {
   return scalars.lookup(value);
 }
 
+/// The size of a view of an argument.
+FailureOr<Value> KernelBuilder::getSize(tensor::DimOp dim) {
+  FailureOr<Value> at = getScalar(dim.getIndex());
+  FailureOr<ArgumentView> view = ArgumentView::ofOperand(dim.getSource());
+  if (failed(at) || failed(view))
+    return dim.emitOpError("expects the size of an argument");
+  Value memory = view->build(b, kernel.getArgument(view->number));
+  return Value(memref::DimOp::create(b, memory, *at));
+}
+
 LogicalResult KernelBuilder::mapCaptures() {
   FailureOr<Value> mapped = getScalar(attention.getScale());
   if (failed(mapped))
     return failure();
   scale = *mapped;
+  const ArgumentView *view = source.captures.data();
   for (Value capture : attention.getCaptures()) {
     if (isa<TensorType>(capture.getType())) {
-      captures.push_back({RegionValue::Memory, argument(capture)});
+      Value memory = view->build(b, kernel.getArgument(view->number));
+      captures.push_back({RegionValue::Memory, memory});
+      ++view;
       continue;
     }
     mapped = getScalar(capture);
@@ -269,20 +167,16 @@ LogicalResult KernelBuilder::mapCaptures() {
 
 /// Which batch, head and rows this program computes.
 void KernelBuilder::buildCoordinates() {
-  Value q = argument(attention.getQ()), k = argument(attention.getK());
   Value id = ProgramIdOp::create(b, 0);
   Value axis1 = ProgramIdOp::create(b, 1);
   batch = ProgramIdOp::create(b, 2);
-  numQueries = memref::DimOp::create(b, q, 2);
-  numKeys = memref::DimOp::create(b, k, 2);
-  Value numHeads = memref::DimOp::create(b, q, 1);
-  Value numKvHeads = memref::DimOp::create(b, k, 1);
+  numQueries = memref::DimOp::create(b, qMemory, 2);
+  numKeys = memref::DimOp::create(b, kMemory, 2);
+  Value numHeads = memref::DimOp::create(b, qMemory, 1);
+  Value numKvHeads = memref::DimOp::create(b, kMemory, 1);
   group = arith::DivUIOp::create(b, numHeads, numKvHeads);
   // Later queries of a causal mask see more keys: the longest work first.
-  bool growing = llvm::any_of(bounds.bounds, [](const KeyBound &bound) {
-    return bound.upper && bound.form.query > 0;
-  });
-  if (growing && !shape.packHeads) {
+  if (rule.growsWithQuery() && !shape.packHeads) {
     Value count = NumProgramsOp::create(b, 0);
     Value last = arith::SubIOp::create(b, count, index(1));
     id = arith::SubIOp::create(b, last, id);
@@ -302,44 +196,51 @@ void KernelBuilder::buildCoordinates() {
   lastRow = arith::SubIOp::create(b, end, index(1));
 }
 
-/// A value of the mask region that is the same for the whole tile.
-Value KernelBuilder::materialize(Value value) {
-  if (Value known = maskScalars.lookupOrNull(value))
-    return known;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    unsigned number = argument.getArgNumber();
-    Value mapped = number == 0   ? batch
-                   : number == 1 ? head
-                                 : captures[number - 4].value;
-    maskScalars.map(value, mapped);
-    return mapped;
-  }
-  Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    materialize(operand);
-  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+/// A value of the mask region: at `row` or, without one, for the whole tile.
+Value KernelBuilder::materialize(Value value, Value row) {
+  IRMapping here; // not kept: what depends on a row is used in a loop
+  std::function<Value(Value)> get = [&](Value value) -> Value {
+    if (Value known = maskScalars.lookupOrNull(value))
+      return known;
+    if (Value known = here.lookupOrNull(value))
+      return known;
+    IRMapping &mapping = row ? here : maskScalars;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      unsigned number = argument.getArgNumber();
+      Value mapped = number == 0   ? batch
+                     : number == 1 ? head
+                     : number == 2 ? row
+                                   : captures[number - 4].value;
+      mapping.map(value, mapped);
+      return mapped;
+    }
+    Operation *op = value.getDefiningOp();
+    auto extract = dyn_cast<tensor::ExtractOp>(op);
+    for (Value operand : op->getOperands())
+      mapping.map(operand, get(operand));
+    if (!extract) {
+      b.clone(*op, mapping);
+      return mapping.lookup(value);
+    }
     SmallVector<Value> at;
     for (Value operand : extract.getIndices())
-      at.push_back(maskScalars.lookup(operand));
+      at.push_back(mapping.lookup(operand));
     Value loaded =
-        memref::LoadOp::create(b, maskScalars.lookup(extract.getTensor()), at);
-    maskScalars.map(value, loaded);
+        memref::LoadOp::create(b, mapping.lookup(extract.getTensor()), at);
+    mapping.map(value, loaded);
     return loaded;
-  }
-  b.clone(*op, maskScalars);
-  return maskScalars.lookup(value);
+  };
+  return get(value);
 }
 
 /// The keys beyond a bound that holds for every row do not exist for this
 /// program: they are not read, whatever they hold.
 void KernelBuilder::buildLength() {
   length = numKeys;
-  for (const KeyBound &bound : bounds.bounds) {
-    if (!bound.upper || bound.form.query != 0)
-      continue;
+  for (const KeyBound &bound : rule.lengths()) {
     Value sum = index(bound.form.constant + 1);
     for (auto [value, coefficient] : bound.form.terms) {
-      Value term = materialize(value);
+      Value term = materialize(value, Value());
       if (!isa<IndexType>(term.getType()))
         term = arith::IndexCastOp::create(b, b.getIndexType(), term);
       term = arith::MulIOp::create(b, term, index(coefficient));
@@ -408,8 +309,7 @@ SmallVector<RegionValue> KernelBuilder::regionArguments(Value key) {
 }
 
 /// Scores of one tile: the dot, scaled, modified and, if `partial`, masked.
-Value KernelBuilder::buildScores(Value q, Value kTile, Value key,
-                                 bool partial) {
+Value KernelBuilder::buildScores(Value kTile, Value key, bool partial) {
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
   Value scores = DotOp::create(b, type, q, kTile, Value(),
                                /*transpose_b=*/true);
@@ -441,8 +341,7 @@ Value KernelBuilder::buildScores(Value q, Value kTile, Value key,
 }
 
 SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
-                                            bool partial, Value q, Value k,
-                                            Value v, ValueRange state) {
+                                            bool partial, ValueRange state) {
   auto loop = scf::ForOp::create(b, begin, end, index(shape.columns), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -454,7 +353,7 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
         b, tile({shape.columns, type.getDimSize(1)}, type.getElementType()),
         view, ValueRange{key, index(0)}, /*in_bounds=*/!partial);
   };
-  Value scores = buildScores(q, load(k), key, partial);
+  Value scores = buildScores(load(k), key, partial);
   auto rows = cast<RankedTensorType>(args[1].getType());
   auto softmax =
       OnlineSoftmaxOp::create(b, TypeRange{scores.getType(), rows, rows, rows},
@@ -487,41 +386,96 @@ static Value roundToTiles(ImplicitLocOpBuilder &b, Value value, int64_t tile,
   return arith::MulIOp::create(b, arith::DivUIOp::create(b, value, size), size);
 }
 
-/// Three loops: tiles at the lower edge of the mask, tiles that every row sees
-/// whole, tiles at the upper edge. The first exists only if the mask has a
-/// lower edge.
-SmallVector<Value> KernelBuilder::buildLoops(Value q, Value k, Value v) {
-  KeyIntervals keys =
-      buildKeyIntervals(b, bounds, firstRow, lastRow, length,
-                        [&](Value value) { return materialize(value); });
+/// Up to three loops: tiles at the lower edge of the interval, tiles that every
+/// row sees whole, tiles at the upper edge.
+SmallVector<Value> KernelBuilder::buildInterval(const KeyRange &keys,
+                                                bool hasLowerEdge,
+                                                bool complete,
+                                                ValueRange initial) {
+  SmallVector<Value> state(initial);
+  Value fullBegin = keys.begin;
+  if (hasLowerEdge && complete) {
+    Value edge = arith::SubIOp::create(b, keys.fullBegin, keys.begin);
+    edge = roundToTiles(b, edge, shape.columns, /*up=*/true);
+    fullBegin = arith::AddIOp::create(b, keys.begin, edge);
+    fullBegin = arith::MinSIOp::create(b, fullBegin, keys.end);
+    state = buildLoop(keys.begin, fullBegin, /*partial=*/true, state);
+  }
+  Value fullEnd = fullBegin;
+  if (complete) {
+    Value full = arith::SubIOp::create(b, keys.fullEnd, fullBegin);
+    full = roundToTiles(b, full, shape.columns, /*up=*/false);
+    fullEnd = arith::AddIOp::create(b, fullBegin, full);
+    state = buildLoop(fullBegin, fullEnd, /*partial=*/false, state);
+  }
+  return buildLoop(fullEnd, keys.end, /*partial=*/true, state);
+}
+
+/// The intervals of the mask, in ascending order. Several share their code: a
+/// loop takes one after the other, each beginning where the tiles of those
+/// before it ended.
+SmallVector<Value> KernelBuilder::buildLoops() {
+  SmallVector<KeyRange> ranges = buildKeyRanges(
+      b, rule, firstRow, lastRow, length,
+      [&](Value value, Value row) { return materialize(value, row); });
+  SmallVector<Value> state = initialState();
+  bool hasLowerEdge = llvm::any_of(
+      rule.intervals, [](const KeyInterval &i) { return i.hasLowerBound(); });
+  bool complete = llvm::any_of(rule.intervals,
+                               [](const KeyInterval &i) { return i.complete; });
+  if (ranges.size() == 1)
+    return buildInterval(ranges.front(), hasLowerEdge, complete, state);
+
+  state.push_back(index(0)); // the keys before this have been seen
+  auto loop =
+      scf::ForOp::create(b, index(0), index(ranges.size()), index(1), state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  KeyRange keys = ranges.back();
+  for (size_t n = ranges.size() - 1; n-- > 0;) {
+    Value isThis = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                         loop.getInductionVar(), index(n));
+    for (Value KeyRange::*member : {&KeyRange::begin, &KeyRange::end,
+                                    &KeyRange::fullBegin, &KeyRange::fullEnd})
+      keys.*member =
+          arith::SelectOp::create(b, isThis, ranges[n].*member, keys.*member);
+  }
+  auto args = loop.getRegionIterArgs();
+  keys.begin = arith::MaxSIOp::create(b, keys.begin, args.back());
+  keys.fullBegin = arith::MaxSIOp::create(b, keys.fullBegin, keys.begin);
+  SmallVector<Value> next =
+      buildInterval(keys, /*hasLowerEdge=*/true, complete, args.drop_back());
+  Value walked = arith::SubIOp::create(b, keys.end, keys.begin);
+  walked = roundToTiles(b, walked, shape.columns, /*up=*/true);
+  next.push_back(arith::AddIOp::create(b, keys.begin, walked));
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults().drop_back());
+}
+
+/// Nothing seen yet, or the sink.
+SmallVector<Value> KernelBuilder::initialState() {
   auto splat = [&](ArrayRef<int64_t> sizes, float value) -> Value {
     return arith::ConstantOp::create(
         b, DenseElementsAttr::get(tile(sizes, b.getF32Type()),
                                   b.getF32FloatAttr(value)));
   };
   int64_t dimV = cast<MemRefType>(v.getType()).getDimSize(1);
-  SmallVector<Value> state = {
-      splat({shape.rows, dimV}, 0.0f),
-      splat({shape.rows}, -std::numeric_limits<float>::infinity()),
-      splat({shape.rows}, 0.0f)};
-  Value fullBegin = keys.begin;
-  bool hasLowerEdge = llvm::any_of(
-      bounds.bounds, [](const KeyBound &bound) { return !bound.upper; });
-  if (hasLowerEdge && bounds.complete) {
-    Value edge = arith::SubIOp::create(b, keys.fullBegin, keys.begin);
-    edge = roundToTiles(b, edge, shape.columns, /*up=*/true);
-    fullBegin = arith::AddIOp::create(b, keys.begin, edge);
-    fullBegin = arith::MinSIOp::create(b, fullBegin, keys.end);
-    state = buildLoop(keys.begin, fullBegin, /*partial=*/true, q, k, v, state);
+  Value acc = splat({shape.rows, dimV}, 0.0f);
+  if (!source.sink)
+    return {acc, splat({shape.rows}, -std::numeric_limits<float>::infinity()),
+            splat({shape.rows}, 0.0f)};
+  Value memory = source.sink->build(b, kernel.getArgument(source.sink->number));
+  auto rows = tile({shape.rows}, b.getF32Type());
+  Value max;
+  if (shape.packHeads) {
+    Value heads = view(memory, {head}, {group}, {ShapedType::kDynamic});
+    max = LoadOp::create(b, rows, heads, ValueRange{tileStart},
+                         /*in_bounds=*/false);
+  } else {
+    Value sink = memref::LoadOp::create(b, memory, head);
+    max = broadcast(sink, rows);
   }
-  Value fullEnd = fullBegin;
-  if (bounds.complete) {
-    Value full = arith::SubIOp::create(b, keys.fullEnd, fullBegin);
-    full = roundToTiles(b, full, shape.columns, /*up=*/false);
-    fullEnd = arith::AddIOp::create(b, fullBegin, full);
-    state = buildLoop(fullBegin, fullEnd, /*partial=*/false, q, k, v, state);
-  }
-  return buildLoop(fullEnd, keys.end, /*partial=*/true, q, k, v, state);
+  return {acc, max, splat({shape.rows}, 1.0f)};
 }
 
 void KernelBuilder::buildEpilogue(ValueRange state) {
@@ -529,15 +483,15 @@ void KernelBuilder::buildEpilogue(ValueRange state) {
       b, TypeRange{state[0].getType(), state[1].getType()}, state[0], state[1],
       state[2]);
   unsigned firstResult = source.function.getNumArguments();
-  for (auto [number, isLse] : llvm::enumerate(source.resultIsLse)) {
-    Value memref = kernel.getArgument(firstResult + number);
-    Value dest = queryView(memref);
-    if (isLse) {
+  for (const AttentionFunction::Result &result : source.results) {
+    Value memory = kernel.getArgument(firstResult + result.view.number);
+    Value dest = queryView(result.view.build(b, memory));
+    if (result.isLse) {
       StoreOp::create(b, finalize.getLse(), dest, ValueRange{tileStart});
       continue;
     }
     Value value = finalize.getOutput();
-    Type element = cast<MemRefType>(memref.getType()).getElementType();
+    Type element = cast<MemRefType>(dest.getType()).getElementType();
     if (element != b.getF32Type())
       value = arith::TruncFOp::create(
           b, tile(typeOf(value).getShape(), element), value);
@@ -550,22 +504,24 @@ LogicalResult KernelBuilder::build(StringRef name, StringRef entry) {
   SmallVector<Value> varying;
   if (shape.packHeads && !attention.getMask().empty())
     varying.push_back(attention.getMask().getArgument(1));
-  bounds = analyzeMask(attention.getMask(), varying);
-  kernel = createKernel(name, entry);
-  addSizeRules();
+  rule = analyzeMask(attention.getMask(), varying);
+  kernel = createKernel(b, source, shape, name, entry);
+  qMemory = source.q.build(b, kernel.getArgument(source.q.number));
+  kMemory = source.k.build(b, kernel.getArgument(source.k.number));
+  vMemory = source.v.build(b, kernel.getArgument(source.v.number));
   if (failed(mapCaptures()))
     return failure();
   buildCoordinates();
   buildLength();
-  Value queries = queryView(argument(attention.getQ()));
+  Value queries = queryView(qMemory);
   auto queryType = cast<MemRefType>(queries.getType());
-  Value q = LoadOp::create(
+  q = LoadOp::create(
       b,
       tile({shape.rows, queryType.getDimSize(1)}, queryType.getElementType()),
       queries, ValueRange{tileStart, index(0)}, /*in_bounds=*/false);
-  Value k = keyView(argument(attention.getK()));
-  Value v = keyView(argument(attention.getV()));
-  buildEpilogue(buildLoops(q, k, v));
+  k = keyView(kMemory);
+  v = keyView(vMemory);
+  buildEpilogue(buildLoops());
   return success();
 }
 

@@ -7,17 +7,29 @@
 #ifndef FA_LIB_FUSION_KERNELBUILDER_H
 #define FA_LIB_FUSION_KERNELBUILDER_H
 
+#include "ArgumentView.h"
+
 #include "Tile/Tile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <vector>
+
 namespace fa {
 
-/// A function at S2 that is one online attention.
+/// A function at S2 that is one online attention on views of its arguments.
 struct AttentionFunction {
+  struct Result {
+    bool isLse; ///< else the output
+    ArgumentView view;
+  };
+
   mlir::func::FuncOp function;
   tile::OnlineAttentionOp attention;
-  mlir::SmallVector<bool> resultIsLse; ///< for each result; else the output
+  ArgumentView q, k, v;
+  std::optional<ArgumentView> sink;   ///< f32 [hq]
+  std::vector<ArgumentView> captures; ///< of the captured tensors
+  std::vector<Result> results;        ///< by number
 };
 
 /// What distinguishes the variants of a kernel.

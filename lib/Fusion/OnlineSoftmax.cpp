@@ -35,6 +35,16 @@ static Value splat(ImplicitLocOpBuilder &b, RankedTensorType type, double value,
   return BroadcastOp::create(b, type, scalar, sizes);
 }
 
+/// `sink`, [hq], as [1, hq, 1].
+static Value alongHeads(ImplicitLocOpBuilder &b, Value sink) {
+  int64_t heads = cast<RankedTensorType>(sink.getType()).getDimSize(0);
+  auto type = [&](ArrayRef<int64_t> sizes) {
+    return RankedTensorType::get(sizes, b.getF32Type());
+  };
+  sink = ExpandDimsOp::create(b, type({heads, 1}), sink, 1);
+  return ExpandDimsOp::create(b, type({1, heads, 1}), sink, 0);
+}
+
 static void makeOnline(AttentionOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto q = cast<RankedTensorType>(op.getQ().getType());
@@ -51,6 +61,15 @@ static void makeOnline(AttentionOp op) {
   Value acc = splat(b, accType, 0.0, sizeOf);
   Value max = splat(b, rows, -std::numeric_limits<double>::infinity(), sizeOf);
   Value sum = splat(b, rows, 0.0, sizeOf);
+  // A sink is a score that the state begins with.
+  if (op.getSink()) {
+    SmallVector<Value> dynamic;
+    for (int64_t d = 0; d < 3; ++d)
+      if (rows.isDynamicDim(d))
+        dynamic.push_back(sizeOf(d));
+    max = BroadcastOp::create(b, rows, alongHeads(b, op.getSink()), dynamic);
+    sum = splat(b, rows, 1.0, sizeOf);
+  }
   auto online = OnlineAttentionOp::create(
       b, TypeRange{accType, rows, rows}, op.getQ(), op.getK(), op.getV(),
       op.getScale(), acc, max, sum, op.getCaptures());

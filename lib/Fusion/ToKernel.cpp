@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelBuilder.h"
+#include "KernelSignature.h"
 
 #include "fa/Fusion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,44 +21,86 @@ namespace fa {
 #include "fa/Fusion/Passes.h.inc"
 } // namespace fa
 
-/// Checks that the function is one online attention on its arguments, and finds
-/// where its results come from.
-static FailureOr<AttentionFunction> matchFunction(func::FuncOp function) {
-  AttentionFunction match{function, {}, {}};
+/// The [hq] tensor that the state of `attention` begins with, or null.
+static Value findSink(tile::OnlineAttentionOp attention) {
+  Value value = attention.getMax();
+  if (auto broadcast = value.getDefiningOp<tile::BroadcastOp>())
+    value = broadcast.getInput();
+  while (auto expand = value.getDefiningOp<tile::ExpandDimsOp>())
+    value = expand.getInput();
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 1 ? value : Value();
+}
+
+/// Sets the views of the operands of `match`. Gives the reason if one is not a
+/// view of an argument.
+static std::string matchOperands(AttentionFunction &match) {
+  tile::OnlineAttentionOp op = match.attention;
+  for (auto [value, view, name] : {std::tuple(op.getQ(), &match.q, "q"),
+                                   std::tuple(op.getK(), &match.k, "k"),
+                                   std::tuple(op.getV(), &match.v, "v")}) {
+    FailureOr<ArgumentView> found = ArgumentView::ofOperand(value);
+    if (failed(found))
+      return std::string(name) + " is computed in the function, where a view "
+                                 "of an argument is expected";
+    *view = *found;
+  }
+  for (Value capture : op.getCaptures()) {
+    if (!isa<TensorType>(capture.getType()))
+      continue;
+    FailureOr<ArgumentView> found = ArgumentView::ofOperand(capture);
+    if (failed(found))
+      return "a tensor that the scores read is computed in the function, where "
+             "a view of an argument is expected";
+    match.captures.push_back(*found);
+  }
+  if (Value sink = findSink(op)) {
+    FailureOr<ArgumentView> found = ArgumentView::ofOperand(sink);
+    if (failed(found))
+      return "the sink is computed in the function";
+    match.sink = *found;
+  }
+  return "";
+}
+
+/// Sets the results of `match`: all that the function returns.
+static std::string matchResults(AttentionFunction &match) {
+  Value state = match.attention.getAccOut();
+  auto finalize =
+      state.hasOneUse()
+          ? dyn_cast<tile::OnlineFinalizeOp>(*state.getUsers().begin())
+          : tile::OnlineFinalizeOp();
+  if (!finalize)
+    return "its state is read by something else than tile.online_finalize";
+  for (Value value : finalize.getResults()) {
+    if (value.use_empty())
+      continue;
+    FailureOr<ArgumentView> view = ArgumentView::ofResult(value);
+    if (failed(view))
+      return "its result is not returned as it is, or in another shape";
+    match.results.push_back({value == finalize.getLse(), *view});
+  }
+  if (match.results.size() != match.function.getNumResults())
+    return "the function returns something else, too";
+  return "";
+}
+
+/// Finds out whether the function is one online attention on views of its
+/// arguments; `reason` says what it is else.
+static AttentionFunction matchFunction(func::FuncOp function,
+                                       std::string &reason) {
+  AttentionFunction match{function, {}, {}, {}, {}, {}, {}, {}};
   auto attentions =
       llvm::to_vector(function.getBody().getOps<tile::OnlineAttentionOp>());
-  if (attentions.size() != 1)
-    return function.emitOpError("expects one tile.online_attention to make a "
-                                "kernel of, found ")
-           << attentions.size();
-  match.attention = attentions.front();
-  auto isArgument = [](Value value) { return isa<BlockArgument>(value); };
-  tile::OnlineAttentionOp op = match.attention;
-  if (!isArgument(op.getQ()) || !isArgument(op.getK()) ||
-      !isArgument(op.getV()))
-    return op.emitOpError("expects q, k and v to be arguments of the function");
-  for (Value capture : op.getCaptures())
-    if (isa<TensorType>(capture.getType()) && !isArgument(capture))
-      return op.emitOpError("expects captured tensors to be arguments of the "
-                            "function, found ")
-             << capture;
-  if (!op.getAccOut().hasOneUse())
-    return op.emitOpError("expects one tile.online_finalize of its state");
-  auto finalize =
-      dyn_cast<tile::OnlineFinalizeOp>(*op.getAccOut().getUsers().begin());
-  if (!finalize)
-    return op.emitOpError("expects a tile.online_finalize of its state");
-  Operation *terminator = function.getBody().front().getTerminator();
-  for (Value result : terminator->getOperands()) {
-    Value source = result;
-    if (auto truncation = source.getDefiningOp<arith::TruncFOp>())
-      source = truncation.getIn();
-    if (source.getDefiningOp() != finalize)
-      return function.emitOpError("expects results of the attention alone, "
-                                  "found ")
-             << result;
-    match.resultIsLse.push_back(source == finalize.getLse());
+  if (attentions.size() != 1) {
+    reason = "the function has " + std::to_string(attentions.size()) +
+             " attentions, where one is expected";
+    return match;
   }
+  match.attention = attentions.front();
+  reason = matchOperands(match);
+  if (reason.empty())
+    reason = matchResults(match);
   return match;
 }
 
@@ -79,31 +121,30 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
   }
 
   LogicalResult convert(func::FuncOp function) {
-    FailureOr<AttentionFunction> match = matchFunction(function);
-    if (failed(match))
-      return failure();
-    auto element = cast<FloatType>(
-        getElementTypeOrSelf(match->attention.getQ().getType()));
+    std::string reason;
+    AttentionFunction match = matchFunction(function, reason);
+    if (!reason.empty())
+      return function.emitError("no kernel of tiles: ") << reason;
+    auto element =
+        cast<FloatType>(getElementTypeOrSelf(match.attention.getQ().getType()));
     KernelShape shape;
     shape.rows = element.getWidth() <= 16 ? qTile16bit : qTile;
     shape.columns = kvTile;
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");
     OpBuilder b(function);
-    if (variants) {
-      KernelShape decode = shape;
-      decode.rows = decodeQTile;
-      decode.packHeads = true;
-      if (failed(buildKernel(b, *match, decode, name + "_decode", name)))
+    KernelShape decode = shape;
+    decode.rows = decodeQTile;
+    decode.packHeads = true;
+    KernelShape strided = shape;
+    strided.unitStride = false;
+    for (auto [variant, suffix, wanted] :
+         {std::tuple(decode, "_decode", variants.getValue()),
+          std::tuple(shape, "", true),
+          std::tuple(strided, "_strided", variants.getValue())})
+      if (wanted && hasVariant(match, variant) &&
+          failed(buildKernel(b, match, variant, name + suffix, name)))
         return failure();
-    }
-    if (failed(buildKernel(b, *match, shape, name, name)))
-      return failure();
-    if (variants) {
-      shape.unitStride = false;
-      if (failed(buildKernel(b, *match, shape, name + "_strided", name)))
-        return failure();
-    }
     function.erase();
     return success();
   }

@@ -347,9 +347,14 @@ private:
 
   /// The largest of a line that is no NaN, and the sum of exponentials.
   std::pair<double, double> sumExponentials(const Tensor &input,
-                                            ArrayRef<int64_t> line) {
+                                            ArrayRef<int64_t> line,
+                                            std::optional<double> sink) {
     double max = -std::numeric_limits<double>::infinity(), sum = 0;
     bool any = false;
+    if (sink) {
+      any = *sink != max;
+      max = std::max(max, *sink);
+    }
     for (int64_t at : line) {
       any |= input.floats[at] != -std::numeric_limits<double>::infinity();
       max = std::max(max, input.floats[at]);
@@ -358,6 +363,8 @@ private:
       return {max, 0};
     if (std::isinf(max) && max < 0)
       max = 0; // only NaNs
+    if (sink)
+      sum = exponential(*sink - max);
     for (int64_t at : line) {
       sum += exponential(input.floats[at] - max);
       if (precision == Precision::Declared)
@@ -366,11 +373,19 @@ private:
     return {max, sum};
   }
 
+  static std::optional<double> sinkAt(const Tensor *sinks, int64_t row) {
+    if (!sinks)
+      return std::nullopt;
+    return sinks->floats[row];
+  }
+
   std::optional<Tensor> softmax(tile::SoftmaxOp op) {
     const Tensor &input = get(op.getInput());
     Tensor result(input.sizes, /*isFloat=*/true);
+    const Tensor *sinks = op.getSink() ? &get(op.getSink()) : nullptr;
+    int64_t n = 0;
     forLines(input, op.getNormalizedDim(), [&](ArrayRef<int64_t> line) {
-      auto [max, sum] = sumExponentials(input, line);
+      auto [max, sum] = sumExponentials(input, line, sinkAt(sinks, n++));
       for (int64_t at : line)
         result.floats[at] =
             sum == 0 ? 0 : exponential(input.floats[at] - max) / sum;
@@ -381,9 +396,10 @@ private:
   std::optional<Tensor> logSumExp(tile::LogSumExpOp op) {
     const Tensor &input = get(op.getInput());
     Tensor result(ArrayRef(input.sizes).drop_back(), /*isFloat=*/true);
+    const Tensor *sinks = op.getSink() ? &get(op.getSink()) : nullptr;
     int64_t n = 0;
     forLines(input, input.sizes.size() - 1, [&](ArrayRef<int64_t> line) {
-      auto [max, sum] = sumExponentials(input, line);
+      auto [max, sum] = sumExponentials(input, line, sinkAt(sinks, n));
       result.floats[n++] = max + std::log(sum);
     });
     return result;

@@ -76,22 +76,50 @@ static Error checkTensor(size_t number, const ArgumentInfo &info,
   return Error::success();
 }
 
-/// Checks the rules between the sizes of different arguments.
+/// The message of a broken rule, or nothing.
+static Error checkRule(const SizeRule &rule,
+                       ArrayRef<LaunchArgument> arguments) {
+  const LaunchArgument &argument = arguments[rule.argument];
+  int64_t size = argument.sizes[rule.dim];
+  if (rule.kind == SizeRule::Divisible) {
+    if (size % rule.otherDim == 0)
+      return Error::success();
+    return argumentError(rule.argument, "expected a multiple of " +
+                                            Twine(rule.otherDim) +
+                                            " in dimension " + Twine(rule.dim) +
+                                            ", found " + Twine(size));
+  }
+  const LaunchArgument &second = arguments[rule.other];
+  int64_t other = second.sizes[rule.otherDim];
+  if (rule.kind == SizeRule::Packed) {
+    int64_t packed;
+    if (size <= 1 || other == 0 ||
+        (!MulOverflow(other, second.strides[rule.otherDim], packed) &&
+         argument.strides[rule.dim] == packed))
+      return Error::success();
+    return argumentError(rule.argument,
+                         "expected dimensions " + Twine(rule.dim) + " and " +
+                             Twine(rule.otherDim) +
+                             " without a gap between them: sizes " +
+                             formatSizes(argument.sizes) + ", found strides " +
+                             formatSizes(argument.strides));
+  }
+  bool multiple = rule.kind == SizeRule::Multiple;
+  if (multiple ? (other == 0 ? size == 0 : size % other == 0) : size == other)
+    return Error::success();
+  return argumentError(
+      rule.argument,
+      "expected " + Twine(multiple ? "a multiple of " : "size ") +
+          Twine(other) + " in dimension " + Twine(rule.dim) +
+          " as in dimension " + Twine(rule.otherDim) + " of argument " +
+          Twine(rule.other) + ", found " + Twine(size));
+}
+
 static Error checkRules(const KernelInfo &kernel,
                         ArrayRef<LaunchArgument> arguments) {
-  for (const SizeRule &rule : kernel.rules) {
-    int64_t size = arguments[rule.argument].sizes[rule.dim];
-    int64_t other = arguments[rule.other].sizes[rule.otherDim];
-    if (rule.multiple ? (other == 0 ? size == 0 : size % other == 0)
-                      : size == other)
-      continue;
-    return argumentError(
-        rule.argument,
-        "expected " + Twine(rule.multiple ? "a multiple of " : "size ") +
-            Twine(other) + " in dimension " + Twine(rule.dim) +
-            " as in dimension " + Twine(rule.otherDim) + " of argument " +
-            Twine(rule.other) + ", found " + Twine(size));
-  }
+  for (const SizeRule &rule : kernel.rules)
+    if (Error error = checkRule(rule, arguments))
+      return error;
   return Error::success();
 }
 

@@ -70,11 +70,18 @@ static void appendExpr(AffineExpr expr, ArrayRef<int64_t> sizes,
   }
 }
 
-static void appendRules(std::optional<ArrayRef<int64_t>> numbers, bool multiple,
-                        std::vector<SizeRule> &rules) {
-  for (ArrayRef<int64_t> rest = numbers.value_or(ArrayRef<int64_t>());
-       !rest.empty(); rest = rest.drop_front(4))
-    rules.push_back({rest[0], rest[1], rest[2], rest[3], multiple});
+static SizeRule::Kind kindOf(tile::SizeRuleKind kind) {
+  switch (kind) {
+  case tile::SizeRuleKind::Equal:
+    return SizeRule::Equal;
+  case tile::SizeRuleKind::Multiple:
+    return SizeRule::Multiple;
+  case tile::SizeRuleKind::Divisible:
+    return SizeRule::Divisible;
+  case tile::SizeRuleKind::Packed:
+    return SizeRule::Packed;
+  }
+  llvm_unreachable("every kind is handled");
 }
 
 llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
@@ -100,8 +107,11 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
     }
     info.args.push_back(std::move(argument));
   }
-  appendRules(kernel.getEqualSizes(), /*multiple=*/false, info.rules);
-  appendRules(kernel.getMultipleSizes(), /*multiple=*/true, info.rules);
+  if (kernel.getRules())
+    for (auto rule : kernel.getRules()->getAsRange<tile::SizeRuleAttr>())
+      info.rules.push_back({kindOf(rule.getKind()), rule.getArgument(),
+                            rule.getDim(), rule.getOther(),
+                            rule.getOtherDim()});
   for (AffineExpr expr : kernel.getGrid().getResults())
     appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());
   if (auto shape = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.shape"))

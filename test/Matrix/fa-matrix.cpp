@@ -271,11 +271,13 @@ public:
       return lse.takeError();
     auto arguments =
         makeArguments(p, *inputs, out->inner, p.lse ? &lse->inner : nullptr);
-    if (Error error = (*plan)->launch(arguments))
+    if (!arguments)
+      return arguments.takeError();
+    if (Error error = (*plan)->launch(*arguments))
       return error;
     std::string first = bytesOf(out->inner);
     for (int64_t n = 0; n < c.repeat; ++n) {
-      if (Error error = (*plan)->launch(arguments))
+      if (Error error = (*plan)->launch(*arguments))
         return error;
       if (bytesOf(out->inner) != first)
         return "launch " + std::to_string(n + 2) + " gave other bits";

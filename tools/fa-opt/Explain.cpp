@@ -81,13 +81,15 @@ private:
     out << '\n';
   }
 
-  void reportMask(const MaskBounds &bounds) {
-    unsigned upper = llvm::count_if(
-        bounds.bounds, [](const KeyBound &bound) { return bound.upper; });
-    out << "  keys skipped: by " << upper << " upper and "
-        << bounds.bounds.size() - upper << " lower bounds of the row; "
-        << (bounds.complete ? "nothing is evaluated between them\n"
-                            : "the rest is evaluated for each element\n");
+  void reportMask(const MaskRule &rule) {
+    for (const KeyInterval &interval : rule.intervals) {
+      unsigned upper = llvm::count_if(
+          interval.bounds, [](const KeyBound &bound) { return bound.upper; });
+      out << "  an interval of keys: " << interval.bounds.size() - upper
+          << " lower and " << upper << " upper bounds of the row; "
+          << (interval.complete ? "nothing is evaluated between them\n"
+                                : "the rest is evaluated for each element\n");
+    }
   }
 
   void reportSoftmax(SoftmaxOp op) {

@@ -64,6 +64,11 @@ public:
     if (Error error = readOther("lengths", options.lengths, p.lengths,
                                 {p.batch}, ElementType::I32, inputs->lengths))
       return error;
+    if (Error error = readOther("sink", options.sink, p.sink, {p.numHeads},
+                                ElementType::F32, inputs->sink))
+      return error;
+    if (Error error = readDocuments(*inputs))
+      return error;
     return inputs;
   }
 
@@ -110,6 +115,35 @@ private:
     for (auto [key, size, found] : sizes)
       if (Error error = agree(path, key, *size, found))
         return error;
+    return Error::success();
+  }
+
+  Error readDocuments(AttentionInputs &inputs) {
+    StringRef path = options.documents;
+    if (path.empty())
+      return Error::success();
+    if (!p.documents)
+      return createStringError("--documents is given, but the problem has no "
+                               "'documents'");
+    auto tensor = readNpy(path, ElementType::I32);
+    if (!tensor)
+      return tensor.takeError();
+    ArrayRef<int64_t> sizes = tensor->sizes();
+    if (tensor->type() != ElementType::I32 || sizes.size() != 2 ||
+        sizes[0] != p.batch || sizes[1] < 1)
+      return createStringError(path + ": expected i32 of " + Twine(p.batch) +
+                               "x(n+1) boundaries, found " +
+                               name(tensor->type()) + " of " +
+                               formatSizes(sizes));
+    for (int64_t b = 0; b < sizes[0]; ++b)
+      for (int64_t n = 1; n < sizes[1]; ++n)
+        if (tensor->at({b, n}) < tensor->at({b, n - 1}))
+          return createStringError(
+              path + ": expected ascending boundaries, found " +
+              Twine(static_cast<int64_t>(tensor->at({b, n - 1}))) + " before " +
+              Twine(static_cast<int64_t>(tensor->at({b, n}))) + " in batch " +
+              Twine(b));
+    inputs.documents = *tensor;
     return Error::success();
   }
 
@@ -185,8 +219,11 @@ Expected<Job> fa::run::prepareAttention(mlir::MLIRContext &context,
     if (Error error = addOutput(job, "lse", ElementType::F32,
                                 {p.batch, p.numHeads, p.seqQ}, false))
       return error;
-  job.arguments = makeArguments(p, job.inputs, job.outputs.front().second,
-                                p.lse ? &job.outputs.back().second : nullptr);
+  auto arguments = makeArguments(p, job.inputs, job.outputs.front().second,
+                                 p.lse ? &job.outputs.back().second : nullptr);
+  if (!arguments)
+    return arguments.takeError();
+  job.arguments = std::move(*arguments);
   return job;
 }
 

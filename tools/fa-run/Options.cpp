@@ -42,6 +42,13 @@ struct CommandLine {
   cl::opt<std::string> lengths{"lengths", cl::value_desc("F.npy"),
                                cl::desc("valid keys, int32 [b]"),
                                cl::cat(category)};
+  cl::opt<std::string> documents{
+      "documents", cl::value_desc("F.npy"),
+      cl::desc("ascending document boundaries, int32 [b, n+1]"),
+      cl::cat(category)};
+  cl::opt<std::string> sink{"sink", cl::value_desc("F.npy"),
+                            cl::desc("one more score a head, f32 [hq]"),
+                            cl::cat(category)};
   cl::list<std::string> in{"in", cl::value_desc("F.npy|SIZES|number"),
                            cl::desc("an input, in argument order"),
                            cl::cat(category)};
@@ -127,6 +134,8 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.bias = line.bias;
   options.slopes = line.slopes;
   options.lengths = line.lengths;
+  options.documents = line.documents;
+  options.sink = line.sink;
   options.in.assign(line.in.begin(), line.in.end());
   options.out.assign(line.out.begin(), line.out.end());
   options.lse = line.lse;

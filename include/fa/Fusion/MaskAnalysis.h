@@ -4,11 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A mask region is a conjunction of conditions on the query i and the key j.
-// Each condition that compares affine forms of i and j bounds the keys of a row
-// from above or below; the bounds of a block of rows follow from its first and
-// last row, because they are monotone in i. What has another form is evaluated
-// for each element and bounds nothing.
+// A mask is brought to a disjunction of conjunctions of comparisons. A
+// comparison of the key index j with a form that does not depend on j bounds
+// the keys that a row i sees; a conjunction is then one interval of keys, the
+// mask a short list of them. For a block of rows, the smallest and the largest
+// value of each form give what some row sees and what all rows see: for forms
+// that are affine in i these are at the first or last row; forms that read
+// something for each row (where its document begins) are looked at row by row,
+// once, before the loops. What has another shape is evaluated for each element
+// and bounds nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,49 +25,72 @@
 
 namespace fa {
 
-/// `i * query + j * key + Σ coefficient * value + constant`, where the values
-/// depend on neither i nor j.
+/// `i * query + j * key + Σ coefficient * value + constant`. The values do not
+/// depend on j; those of `rowTerms` depend on i.
 struct AffineForm {
+  using Term = std::pair<mlir::Value, int64_t>;
   int64_t query = 0;
   int64_t key = 0;
   int64_t constant = 0;
-  llvm::SmallVector<std::pair<mlir::Value, int64_t>> terms;
+  llvm::SmallVector<Term, 2> terms, rowTerms;
 
   /// This + `factor` * `other`.
   AffineForm plus(const AffineForm &other, int64_t factor) const;
+  /// Whether the form has one value for all rows.
+  bool isUniform() const { return query == 0 && rowTerms.empty(); }
+  bool operator==(const AffineForm &) const = default;
 };
 
 /// A row i sees keys j <= form(i) only (`upper`), or j >= form(i) only.
 struct KeyBound {
   bool upper;
   AffineForm form; ///< without key
+  bool operator==(const KeyBound &) const = default;
 };
 
-/// What is known of a mask region `(b, h, i, j, captures...) -> i1`.
-struct MaskBounds {
-  llvm::SmallVector<KeyBound> bounds;
-  /// Whether the bounds are the whole mask: between them nothing is masked.
+/// One conjunction of a mask: an interval of keys.
+struct KeyInterval {
+  llvm::SmallVector<KeyBound, 2> bounds;
+  /// Whether the bounds are the whole conjunction: between them it holds.
   bool complete = true;
+
+  bool hasLowerBound() const;
 };
 
-/// Analyses a mask region; an empty one masks nothing. A value that depends on
-/// an argument in `varying` (besides i and j) is not used in bounds.
-MaskBounds analyzeMask(mlir::Region &mask,
-                       llvm::ArrayRef<mlir::Value> varying = {});
+/// The disjunction of its intervals, at least one; more than four are taken
+/// together.
+struct MaskRule {
+  static constexpr unsigned maxIntervals = 4;
+  llvm::SmallVector<KeyInterval, 2> intervals;
 
-/// The keys that a block of rows can see, as values of type index.
-struct KeyIntervals {
+  /// Upper bounds that are the same for all rows and in every interval: the
+  /// keys beyond do not exist for this batch and head.
+  llvm::SmallVector<KeyBound> lengths() const;
+  /// Whether later rows see further: work grows with i.
+  bool growsWithQuery() const;
+};
+
+/// Analyses a mask region `(b, h, i, j, captures...) -> i1`; an empty one masks
+/// nothing. A value that depends on an argument in `varying` (besides i and j)
+/// is not used in bounds.
+MaskRule analyzeMask(mlir::Region &mask,
+                     llvm::ArrayRef<mlir::Value> varying = {});
+
+/// The keys that a block of rows can see by one interval, of type index.
+struct KeyRange {
   mlir::Value begin, end;         ///< every key that some row sees is inside
   mlir::Value fullBegin, fullEnd; ///< every row sees every key inside; may be
                                   ///< empty (fullEnd <= fullBegin)
 };
 
-/// Builds the intervals for rows firstRow to lastRow (both included) over keys
-/// 0 to `length`. `materialize` gives the value of a term of a bound.
-KeyIntervals
-buildKeyIntervals(mlir::ImplicitLocOpBuilder &b, const MaskBounds &bounds,
-                  mlir::Value firstRow, mlir::Value lastRow, mlir::Value length,
-                  llvm::function_ref<mlir::Value(mlir::Value)> materialize);
+/// Builds the ranges of each interval for rows firstRow to lastRow (both
+/// included) over keys 0 to `length`, in ascending order of their begin; they
+/// may overlap or be empty. `materialize(value, row)` gives the value of a term
+/// at a row; for terms without i the row is null.
+llvm::SmallVector<KeyRange> buildKeyRanges(
+    mlir::ImplicitLocOpBuilder &b, const MaskRule &rule, mlir::Value firstRow,
+    mlir::Value lastRow, mlir::Value length,
+    llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> materialize);
 
 } // namespace fa
 

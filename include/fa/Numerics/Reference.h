@@ -24,6 +24,9 @@ namespace fa {
 struct AttentionInputs {
   HostTensor q, k, v;
   std::optional<HostTensor> bias, slopes, lengths, documents, sink;
+  /// Of `documents`, int32 [b, sq]: the first key that a query sees and the
+  /// first after it that it does not. Set by makeArguments.
+  std::optional<HostTensor> starts, ends;
 };
 
 /// out [b, hq, sq, dv] and lse [b, hq, sq], both f64.

@@ -19,11 +19,10 @@ LaunchArgument makeArgument(const HostTensor &tensor);
 
 /// Arguments of the program that `buildAttention` writes for `problem`, in its
 /// order. `lse` is null if the problem has none. All in logical order
-/// [b, h, s, d].
-std::vector<LaunchArgument> makeArguments(const AttentionProblem &problem,
-                                          const AttentionInputs &inputs,
-                                          const HostTensor &out,
-                                          const HostTensor *lse);
+/// [b, h, s, d]. Sets `starts` and `ends` of `inputs` from its documents.
+llvm::Expected<std::vector<LaunchArgument>>
+makeArguments(const AttentionProblem &problem, AttentionInputs &inputs,
+              const HostTensor &out, const HostTensor *lse);
 
 } // namespace fa
 

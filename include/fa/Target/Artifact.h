@@ -52,11 +52,10 @@ struct ArgumentInfo {
   Access access = Access::In;
 };
 
-/// Dimension `dim` of argument `argument` is as large as, or a multiple of,
-/// dimension `otherDim` of argument `other`.
+/// What a kernel takes for granted of its arguments: `#tile.size_rule`.
 struct SizeRule {
+  enum Kind { Equal, Multiple, Divisible, Packed } kind;
   int64_t argument, dim, other, otherDim;
-  bool multiple;
 };
 
 struct KernelInfo {

@@ -36,7 +36,8 @@ static std::string variantOf(const HostPlan &plan, llvm::StringRef spec) {
     in.k = in.k.permuted({0, 1, 3, 2})
                .permuted({0, 1, 3, 2})
                .view(in.k.sizes(), {2, 2, 2, 2});
-  return llvm::cantFail(plan.select(makeArguments(problem, in, out, nullptr)))
+  return llvm::cantFail(plan.select(llvm::cantFail(
+                            makeArguments(problem, in, out, nullptr))))
       ->symbol;
 }
 

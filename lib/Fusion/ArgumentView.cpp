@@ -1,0 +1,294 @@
+//===- ArgumentView.cpp - tensors that are views of an argument -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ArgumentView.h"
+
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa;
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// Groups of one dimension each, but dimension `at`, a new one of size 1, with
+/// a neighbour.
+static SmallVector<ReassociationIndices> groupsWithUnit(int64_t rank,
+                                                        int64_t at) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t d = 0; d < rank; ++d) {
+    bool joins = !groups.empty() && (d == at ? at != 0 : d == 1 && at == 0);
+    if (joins)
+      groups.back().push_back(d);
+    else
+      groups.push_back({d});
+  }
+  return groups;
+}
+
+/// What `op` does to the tensor that it views, or, `inverse`, what leads from
+/// its result back to its operand.
+FailureOr<ArgumentView::Step> ArgumentView::stepOf(Operation *op,
+                                                   bool inverse) {
+  auto shapeOf = [](Value value) {
+    return llvm::to_vector(cast<RankedTensorType>(value.getType()).getShape());
+  };
+  return llvm::TypeSwitch<Operation *, FailureOr<Step>>(op)
+      .Case([&](tile::TransposeOp transpose) {
+        Step step{Step::Transpose, {}, {}, {}};
+        step.permutation.append(transpose.getPermutation().begin(),
+                                transpose.getPermutation().end());
+        if (inverse)
+          for (auto [to, from] : llvm::enumerate(transpose.getPermutation()))
+            step.permutation[from] = to;
+        return step;
+      })
+      .Case([&](tile::ExpandDimsOp expand) -> FailureOr<Step> {
+        SmallVector<int64_t> shape = shapeOf(expand.getResult());
+        if (shape.size() == 1)
+          return failure(); // of rank 0
+        return Step{inverse ? Step::Collapse : Step::Expand,
+                    {},
+                    groupsWithUnit(shape.size(), expand.getDim()),
+                    inverse ? shapeOf(expand.getInput()) : shape};
+      })
+      .Case([&](tensor::ExpandShapeOp expand) {
+        return Step{inverse ? Step::Collapse : Step::Expand,
+                    {},
+                    expand.getReassociationIndices(),
+                    inverse ? shapeOf(expand.getSrc())
+                            : shapeOf(expand.getResult())};
+      })
+      .Case([&](tensor::CollapseShapeOp collapse) {
+        return Step{inverse ? Step::Expand : Step::Collapse,
+                    {},
+                    collapse.getReassociationIndices(),
+                    inverse ? shapeOf(collapse.getSrc())
+                            : shapeOf(collapse.getResult())};
+      })
+      .Default([](Operation *) { return failure(); });
+}
+
+//===----------------------------------------------------------------------===//
+// Dimensions
+//===----------------------------------------------------------------------===//
+
+void ArgumentView::start(RankedTensorType type) {
+  for (auto [d, size] : llvm::enumerate(type.getShape())) {
+    ViewDim dim;
+    dim.unitDim = d;
+    dim.parts.push_back(d);
+    if (!ShapedType::isDynamic(size))
+      dim.staticSize = size;
+    dims.push_back(dim);
+  }
+}
+
+void ArgumentView::transpose(ArrayRef<int64_t> permutation) {
+  SmallVector<ViewDim, 4> old = dims;
+  for (auto [to, from] : llvm::enumerate(permutation))
+    dims[to] = old[from];
+}
+
+LogicalResult ArgumentView::expand(const Step &step) {
+  SmallVector<ViewDim, 4> result;
+  for (auto [group, source] : llvm::zip(step.groups, dims)) {
+    int64_t inner = 1;
+    SmallVector<ViewDim> parts;
+    for (int64_t d : llvm::reverse(group)) {
+      int64_t size = step.shape[d];
+      ViewDim dim;
+      dim.staticSize = ShapedType::isDynamic(size) ? -1 : size;
+      if (inner == 1 && !dim.isUnit())
+        dim.unitDim = source.unitDim;
+      if (ShapedType::isDynamic(size)) {
+        // The slowest of its group: what is before it is of size 1.
+        dim.parts = source.parts;
+        dim.divisor = source.divisor * inner;
+      } else if (size == source.staticSize) {
+        dim = source;
+      }
+      if (!ShapedType::isDynamic(size))
+        inner *= size;
+      else if (inner != 1) {
+        if (source.parts.size() != 1 || source.divisor != 1)
+          return failure();
+        divisible.push_back({source.parts[0], inner});
+      }
+      parts.push_back(dim);
+    }
+    if (llvm::count_if(parts,
+                       [](const ViewDim &d) { return d.staticSize < 0; }) > 1)
+      return failure();
+    result.append(parts.rbegin(), parts.rend());
+  }
+  dims = result;
+  return success();
+}
+
+LogicalResult ArgumentView::collapse(const Step &step) {
+  SmallVector<ViewDim, 4> result;
+  for (const ReassociationIndices &group : step.groups) {
+    ViewDim joined;
+    joined.staticSize = 1;
+    for (int64_t d : group) {
+      const ViewDim &dim = dims[d];
+      if (dim.isUnit())
+        continue;
+      if (joined.isUnit() && joined.parts.empty()) {
+        joined = dim;
+        continue;
+      }
+      // Two dimensions become one: both must be the argument's own.
+      if (dim.parts.size() != 1 || dim.divisor != 1 || joined.divisor != 1 ||
+          joined.parts.empty() || dim.unitDim != dim.parts[0])
+        return failure();
+      collapsed.push_back({joined.parts.back(), dim.parts[0]});
+      joined.parts.push_back(dim.parts[0]);
+      joined.staticSize = joined.staticSize < 0 || dim.staticSize < 0
+                              ? -1
+                              : joined.staticSize * dim.staticSize;
+      joined.unitDim = dim.unitDim;
+    }
+    result.push_back(joined);
+  }
+  dims = result;
+  return success();
+}
+
+LogicalResult ArgumentView::apply(Step step) {
+  LogicalResult result = success();
+  switch (step.kind) {
+  case Step::Transpose:
+    transpose(step.permutation);
+    break;
+  case Step::Expand:
+    result = expand(step);
+    break;
+  case Step::Collapse:
+    result = collapse(step);
+    break;
+  }
+  steps.push_back(std::move(step));
+  return result;
+}
+
+FailureOr<ArgumentView> ArgumentView::ofOperand(Value value) {
+  ArgumentView view;
+  SmallVector<Operation *> path;
+  while (Operation *op = value.getDefiningOp()) {
+    if (op->getNumOperands() == 0 || !isa<TensorType>(value.getType()))
+      return failure();
+    path.push_back(op);
+    value = op->getOperand(0);
+  }
+  view.number = cast<BlockArgument>(value).getArgNumber();
+  view.start(cast<RankedTensorType>(value.getType()));
+  for (Operation *op : llvm::reverse(path)) {
+    FailureOr<Step> step = stepOf(op, /*inverse=*/false);
+    if (failed(step) || failed(view.apply(*step)))
+      return failure();
+  }
+  return view;
+}
+
+FailureOr<ArgumentView> ArgumentView::ofResult(Value value) {
+  ArgumentView view;
+  SmallVector<Step> path;
+  while (true) {
+    if (!value.hasOneUse())
+      return failure();
+    OpOperand &use = *value.use_begin();
+    Operation *user = use.getOwner();
+    if (isa<func::ReturnOp>(user)) {
+      view.number = use.getOperandNumber();
+      break;
+    }
+    if (!isa<arith::TruncFOp>(user)) {
+      FailureOr<Step> step = stepOf(user, /*inverse=*/true);
+      if (failed(step))
+        return failure();
+      path.push_back(*step);
+    }
+    value = user->getResult(0);
+  }
+  view.start(cast<RankedTensorType>(value.getType()));
+  for (Step &step : llvm::reverse(path))
+    if (failed(view.apply(step)))
+      return failure();
+  return view;
+}
+
+AffineExpr
+ArgumentView::size(unsigned d, MLIRContext *context,
+                   llvm::function_ref<AffineExpr(int64_t)> symbol) const {
+  const ViewDim &dim = dims[d];
+  if (dim.staticSize >= 0 && dim.parts.size() != 1)
+    return getAffineConstantExpr(dim.staticSize, context);
+  AffineExpr product = getAffineConstantExpr(1, context);
+  for (int64_t part : dim.parts)
+    product = product * symbol(part);
+  return product.floorDiv(dim.divisor);
+}
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+Value ArgumentView::buildExpand(ImplicitLocOpBuilder &b, Value memref,
+                                const Step &step) {
+  SmallVector<OpFoldResult> sizes;
+  // A variant may know more of its argument than the function did.
+  SmallVector<int64_t> shape = step.shape;
+  for (auto [d, group] : llvm::enumerate(step.groups)) {
+    int64_t inner = 1;
+    for (int64_t n : group)
+      if (!ShapedType::isDynamic(shape[n]))
+        inner *= shape[n];
+    int64_t whole = cast<MemRefType>(memref.getType()).getDimSize(d);
+    for (int64_t n : group) {
+      if (ShapedType::isDynamic(shape[n]) && !ShapedType::isDynamic(whole))
+        shape[n] = whole / inner;
+      if (!ShapedType::isDynamic(shape[n])) {
+        sizes.push_back(b.getIndexAttr(shape[n]));
+        continue;
+      }
+      Value size = memref::DimOp::create(b, memref, d);
+      if (inner != 1)
+        size = arith::DivUIOp::create(b, size,
+                                      arith::ConstantIndexOp::create(b, inner));
+      sizes.push_back(size);
+    }
+  }
+  return memref::ExpandShapeOp::create(b, shape, memref, step.groups, sizes);
+}
+
+Value ArgumentView::build(ImplicitLocOpBuilder &b, Value memref) const {
+  for (const Step &step : steps) {
+    switch (step.kind) {
+    case Step::Transpose: {
+      SmallVector<unsigned> permutation(step.permutation.begin(),
+                                        step.permutation.end());
+      auto map = AffineMap::getPermutationMap(permutation, b.getContext());
+      memref = memref::TransposeOp::create(b, memref, AffineMapAttr::get(map));
+      break;
+    }
+    case Step::Expand:
+      memref = buildExpand(b, memref, step);
+      break;
+    case Step::Collapse:
+      memref = memref::CollapseShapeOp::create(b, memref, step.groups);
+      break;
+    }
+  }
+  return memref;
+}

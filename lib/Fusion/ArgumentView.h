@@ -1,0 +1,90 @@
+//===- ArgumentView.h - tensors that are views of an argument ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attention is of rank 4; what a program's arguments are is the program's
+// business. Between an argument and the attention's operand there may be
+// transposes and reshapes, and between the attention's output and the
+// function's result, too. None of them moves data: in a kernel they are views
+// of the argument's memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_ARGUMENTVIEW_H
+#define FA_LIB_FUSION_ARGUMENTVIEW_H
+
+#include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa {
+
+/// One dimension of a view.
+struct ViewDim {
+  /// The argument's dimensions whose product this is, the slowest first; empty:
+  /// the size is static.
+  llvm::SmallVector<int64_t, 2> parts;
+  int64_t divisor = 1;     ///< the product is divided by this
+  int64_t staticSize = -1; ///< -1: known at launch only
+  int64_t unitDim = -1;    ///< the argument's dimension with the same stride
+
+  bool isUnit() const { return staticSize == 1; }
+};
+
+/// Two dimensions of the argument that become one: the stride of `outer` must
+/// be the size of `inner` times its stride.
+struct CollapsedDims {
+  int64_t outer, inner;
+};
+
+/// How a tensor of rank 4 or less lies in an argument's memory.
+class ArgumentView {
+public:
+  /// Follows `value` back to the argument that it is a view of. Fails, without
+  /// a message, if it is none.
+  static mlir::FailureOr<ArgumentView> ofOperand(mlir::Value value);
+
+  /// Follows `value`, which has one use, forward to the function's result.
+  /// `conversion` is set to the conversion of the element type on the way.
+  static mlir::FailureOr<ArgumentView> ofResult(mlir::Value value);
+
+  /// Of an operand: the argument's number. Of a result: the result's number.
+  unsigned number = 0;
+  llvm::SmallVector<ViewDim, 4> dims;
+  llvm::SmallVector<CollapsedDims> collapsed;
+  /// Sizes that a dimension of the argument must be a multiple of.
+  llvm::SmallVector<std::pair<int64_t, int64_t>> divisible;
+
+  /// The size of dimension `d`, in terms of symbol(argument dimension).
+  mlir::AffineExpr
+  size(unsigned d, mlir::MLIRContext *context,
+       llvm::function_ref<mlir::AffineExpr(int64_t)> symbol) const;
+
+  /// The view of `memref`, the argument's memory.
+  mlir::Value build(mlir::ImplicitLocOpBuilder &b, mlir::Value memref) const;
+
+private:
+  struct Step {
+    enum Kind { Transpose, Expand, Collapse } kind;
+    llvm::SmallVector<int64_t> permutation; ///< of a transpose
+    llvm::SmallVector<mlir::ReassociationIndices> groups;
+    llvm::SmallVector<int64_t> shape; ///< of an expansion's result
+  };
+
+  void start(mlir::RankedTensorType type);
+  mlir::LogicalResult apply(Step step);
+  void transpose(llvm::ArrayRef<int64_t> permutation);
+  mlir::LogicalResult expand(const Step &step);
+  mlir::LogicalResult collapse(const Step &step);
+  static mlir::FailureOr<Step> stepOf(mlir::Operation *op, bool inverse);
+  static mlir::Value buildExpand(mlir::ImplicitLocOpBuilder &b,
+                                 mlir::Value memref, const Step &step);
+
+  llvm::SmallVector<Step> steps;
+};
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_ARGUMENTVIEW_H

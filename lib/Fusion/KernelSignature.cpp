@@ -1,0 +1,285 @@
+//===- KernelSignature.cpp - what a kernel is launched with ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelSignature.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+//===----------------------------------------------------------------------===//
+// Argument types
+//===----------------------------------------------------------------------===//
+
+/// The rows that a variant makes promises about: q, k, v and the output.
+static SmallVector<std::pair<unsigned, const ArgumentView *>>
+rowsOf(const AttentionFunction &source) {
+  SmallVector<std::pair<unsigned, const ArgumentView *>> rows = {
+      {source.q.number, &source.q},
+      {source.k.number, &source.k},
+      {source.v.number, &source.v}};
+  func::FuncOp function = source.function;
+  unsigned first = function.getNumArguments();
+  for (const AttentionFunction::Result &result : source.results)
+    if (!result.isLse)
+      rows.push_back({first + result.view.number, &result.view});
+  return rows;
+}
+
+/// Those of them that have as many rows as there are queries.
+static SmallVector<std::pair<unsigned, const ArgumentView *>>
+queriesOf(const AttentionFunction &source) {
+  auto rows = rowsOf(source);
+  rows.erase(rows.begin() + 1, rows.begin() + 3);
+  return rows;
+}
+
+bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
+  if (shape.packHeads)
+    return llvm::all_of(queriesOf(source), [](auto &entry) {
+      const ViewDim &dim = entry.second->dims[2];
+      return dim.isUnit() || (dim.parts.size() == 1 && dim.divisor == 1);
+    });
+  if (shape.unitStride)
+    return llvm::all_of(rowsOf(source), [](auto &entry) {
+      return entry.second->dims[3].unitDim >= 0;
+    });
+  return true;
+}
+
+/// Tensors become memrefs of unknown strides, but for what the variant
+/// promises.
+static SmallVector<Type> argumentTypes(const AttentionFunction &source,
+                                       const KernelShape &shape) {
+  func::FuncOp function = source.function;
+  SmallVector<Type> types(function.getArgumentTypes());
+  llvm::append_range(types, function.getResultTypes());
+  SmallVector<SmallVector<int64_t>> sizes(types.size()), strides(types.size());
+  for (auto [n, type] : llvm::enumerate(types)) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      continue;
+    sizes[n].assign(tensor.getShape().begin(), tensor.getShape().end());
+    strides[n].assign(tensor.getRank(), ShapedType::kDynamic);
+  }
+  if (shape.unitStride)
+    for (auto [n, view] : rowsOf(source))
+      strides[n][view->dims[3].unitDim] = 1;
+  if (shape.packHeads)
+    for (auto [n, view] : queriesOf(source))
+      if (!view->dims[2].isUnit())
+        sizes[n][view->dims[2].parts[0]] = 1;
+  for (auto [n, type] : llvm::enumerate(types)) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      continue;
+    // A boolean has a byte of its own in memory.
+    Type element = tensor.getElementType();
+    if (element.isInteger(1))
+      element = IntegerType::get(type.getContext(), 8);
+    type = MemRefType::get(sizes[n], element,
+                           StridedLayoutAttr::get(type.getContext(),
+                                                  /*offset=*/0, strides[n]));
+  }
+  return types;
+}
+
+//===----------------------------------------------------------------------===//
+// Grid and size rules
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Affine expressions of argument sizes.
+class SizeNames {
+public:
+  explicit SizeNames(MLIRContext *context) : context(context) {}
+
+  AffineExpr size(const ArgumentView &view, unsigned argument, unsigned dim) {
+    return view.size(dim, context, [&](int64_t of) {
+      int64_t pair[] = {argument, of};
+      for (size_t n = 0; n < names.size(); n += 2)
+        if (names[n] == pair[0] && names[n + 1] == pair[1])
+          return getAffineSymbolExpr(n / 2, context);
+      names.append({pair[0], pair[1]});
+      return getAffineSymbolExpr(names.size() / 2 - 1, context);
+    });
+  }
+
+  SmallVector<int64_t> names; ///< argument and dimension of each symbol
+
+private:
+  MLIRContext *context;
+};
+
+/// What a kernel takes for granted of its arguments' sizes.
+class SizeRules {
+public:
+  explicit SizeRules(MLIRContext *context) : context(context) {}
+
+  SmallVector<Attribute> rules;
+
+  void add(SizeRuleKind kind, int64_t argument, int64_t dim, int64_t other,
+           int64_t otherDim) {
+    auto rule =
+        SizeRuleAttr::get(context, kind, argument, dim, other, otherDim);
+    if (!llvm::is_contained(rules, rule))
+      rules.push_back(rule);
+  }
+
+  void addEqual(const ArgumentView &x, unsigned argument, unsigned dim,
+                const ArgumentView &y, unsigned other, unsigned otherDim) {
+    addParts(x.dims[dim].parts, argument, y.dims[otherDim].parts, other);
+  }
+
+  /// Heads of `x` are a multiple of those of `y`: all but the last part agree.
+  void addMultiple(const ArgumentView &x, unsigned argument,
+                   const ArgumentView &y, unsigned other) {
+    ArrayRef<int64_t> heads = x.dims[1].parts, kvHeads = y.dims[1].parts;
+    if (heads.size() == kvHeads.size() && !heads.empty()) {
+      add(SizeRuleKind::Multiple, argument, heads.back(), other,
+          kvHeads.back());
+      heads = heads.drop_back();
+    }
+    addParts(heads, argument, kvHeads, other);
+  }
+
+  void addLayout(const ArgumentView &view, unsigned argument) {
+    for (CollapsedDims dims : view.collapsed)
+      add(SizeRuleKind::Packed, argument, dims.outer, argument, dims.inner);
+    for (auto [dim, factor] : view.divisible)
+      add(SizeRuleKind::Divisible, argument, dim, argument, factor);
+  }
+
+private:
+  void addParts(ArrayRef<int64_t> parts, int64_t argument,
+                ArrayRef<int64_t> otherParts, int64_t other) {
+    for (auto [part, otherPart] : llvm::zip(parts, otherParts))
+      if (argument != other || part != otherPart)
+        add(SizeRuleKind::Equal, argument, part, other, otherPart);
+  }
+
+  MLIRContext *context;
+};
+
+} // namespace
+
+/// Tiles of queries, query heads, batches; or tiles of the heads of a group, KV
+/// heads, batches.
+static AffineMap getGrid(const AttentionFunction &source,
+                         const KernelShape &shape, SizeNames &names) {
+  const ArgumentView &q = source.q, &k = source.k;
+  auto sizeOfQ = [&](unsigned dim) { return names.size(q, q.number, dim); };
+  AffineExpr tiles, heads;
+  if (shape.packHeads) {
+    AffineExpr all = sizeOfQ(1);
+    heads = names.size(k, k.number, 1);
+    tiles = all.floorDiv(heads).ceilDiv(shape.rows);
+  } else {
+    tiles = sizeOfQ(2).ceilDiv(shape.rows);
+    heads = sizeOfQ(1);
+  }
+  AffineExpr batches = sizeOfQ(0);
+  func::FuncOp function = source.function;
+  return AffineMap::get(0, names.names.size() / 2, {tiles, heads, batches},
+                        function.getContext());
+}
+
+/// A captured tensor that is read at b, h, i or j has that size there.
+static void addCaptureRules(const AttentionFunction &source, Region &region,
+                            SizeRules &rules) {
+  tile::OnlineAttentionOp attention = source.attention;
+  const ArgumentView &q = source.q, &k = source.k;
+  std::pair<const ArgumentView *, unsigned> sizes[] = {
+      {&q, 0}, {&q, 1}, {&q, 2}, {&k, 2}};
+  SmallVector<const ArgumentView *> views;
+  size_t next = 0;
+  for (Value capture : attention.getCaptures())
+    views.push_back(isa<TensorType>(capture.getType())
+                        ? &source.captures[next++]
+                        : nullptr);
+  region.walk([&](tensor::ExtractOp extract) {
+    unsigned leading = region.getNumArguments() - views.size();
+    const ArgumentView *view =
+        views[cast<BlockArgument>(extract.getTensor()).getArgNumber() -
+              leading];
+    for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+      auto coordinate = dyn_cast<BlockArgument>(index);
+      // The coordinates are the four arguments before the captures.
+      int64_t n = coordinate ? coordinate.getArgNumber() - (leading - 4) : -1;
+      if (n >= 0 && n <= 3)
+        rules.addEqual(*view, view->number, dim, *sizes[n].first,
+                       sizes[n].first->number, sizes[n].second);
+    }
+  });
+}
+
+static SizeRules getRules(const AttentionFunction &source) {
+  func::FuncOp function = source.function;
+  SizeRules rules(function.getContext());
+  const ArgumentView &q = source.q, &k = source.k, &v = source.v;
+  rules.addEqual(k, k.number, 0, q, q.number, 0);
+  rules.addEqual(v, v.number, 0, q, q.number, 0);
+  rules.addEqual(v, v.number, 1, k, k.number, 1);
+  rules.addEqual(v, v.number, 2, k, k.number, 2);
+  rules.addMultiple(q, q.number, k, k.number);
+  for (const ArgumentView *view : {&q, &k, &v})
+    rules.addLayout(*view, view->number);
+  if (source.sink) {
+    rules.addEqual(*source.sink, source.sink->number, 0, q, q.number, 1);
+    rules.addLayout(*source.sink, source.sink->number);
+  }
+  for (const AttentionFunction::Result &result : source.results) {
+    unsigned number = function.getNumArguments() + result.view.number;
+    for (unsigned dim = 0; dim < 3; ++dim)
+      rules.addEqual(result.view, number, dim, q, q.number, dim);
+    rules.addLayout(result.view, number);
+  }
+  tile::OnlineAttentionOp attention = source.attention;
+  addCaptureRules(source, attention.getScore(), rules);
+  addCaptureRules(source, attention.getMask(), rules);
+  for (const ArgumentView &view : source.captures)
+    rules.addLayout(view, view.number);
+  return rules;
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
+                          const AttentionFunction &source,
+                          const KernelShape &shape, StringRef name,
+                          StringRef entry) {
+  SmallVector<Type> types = argumentTypes(source, shape);
+  SmallVector<Attribute> attributes;
+  func::FuncOp function = source.function;
+  for (auto [n, type] : llvm::enumerate(types)) {
+    NamedAttrList list;
+    Access access = n < function.getNumArguments() ? Access::In : Access::Out;
+    if (isa<MemRefType>(type))
+      list.append(KernelOp::accessAttrName,
+                  AccessAttr::get(b.getContext(), access));
+    attributes.push_back(list.getDictionary(b.getContext()));
+  }
+  SizeNames names(b.getContext());
+  AffineMap grid = getGrid(source, shape, names);
+  auto kernel = KernelOp::create(
+      b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),
+      AffineMapAttr::get(grid), b.getDenseI64ArrayAttr(names.names),
+      b.getArrayAttr(getRules(source).rules), b.getStringAttr(entry),
+      /*reference=*/FlatSymbolRefAttr(), /*unfused=*/UnitAttr(),
+      b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
+  kernel->setAttr("tile.shape",
+                  b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
+  Block *block = &kernel.getBody().emplaceBlock();
+  for (Type type : types)
+    block->addArgument(type, kernel.getLoc());
+  b.setInsertionPointToStart(block);
+  return kernel;
+}

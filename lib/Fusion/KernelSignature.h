@@ -1,0 +1,30 @@
+//===- KernelSignature.h - what a kernel is launched with -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_KERNELSIGNATURE_H
+#define FA_LIB_FUSION_KERNELSIGNATURE_H
+
+#include "KernelBuilder.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa {
+
+/// Whether the variant can be told from the arguments' types: what it promises
+/// must be a size or a stride of an argument.
+bool hasVariant(const AttentionFunction &source, const KernelShape &shape);
+
+/// Creates kernel `name` without a body: its argument types, its grid, and what
+/// it takes for granted of its arguments' sizes. Leaves `b` at the start of its
+/// entry block.
+tile::KernelOp createKernel(mlir::ImplicitLocOpBuilder &b,
+                            const AttentionFunction &source,
+                            const KernelShape &shape, mlir::StringRef name,
+                            mlir::StringRef entry);
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_KERNELSIGNATURE_H
