@@ -79,22 +79,25 @@ def Tile_SizeRuleAttr : AttrDef<Tile_Dialect, "SizeRule"> {
   let summary = "what a kernel takes for granted of its arguments' sizes";
   let description = [{
     Of dimension `dim` of memref argument `argument`:
-     - `equal`: its size is that of dimension `other_dim` of argument `other`;
+     - `equal`: its size is `factor` (default: 1) times that of dimension
+       `other_dim` of argument `other`;
      - `multiple`: its size is a multiple of that one;
-     - `divisible`: its size is a multiple of the number `other_dim` (`other` is
-       not used);
+     - `divisible`: its size is a multiple of the number `factor`;
      - `packed`: its stride is the size times the stride of that one, so that
        the two can be walked as one dimension.
 
     ```mlir
     #tile.size_rule<equal 1[0], 0[0]>
+    #tile.size_rule<equal 4[2], 0[1] * 64>
     ```
   }];
   let parameters = (ins EnumParameter<Tile_SizeRuleKind>:$kind,
       "int64_t":$argument, "int64_t":$dim, "int64_t":$other,
-      "int64_t":$otherDim);
-  let assemblyFormat =
-      "`<` $kind $argument `[` $dim `]` `,` $other `[` $otherDim `]` `>`";
+      "int64_t":$otherDim, DefaultValuedParameter<"int64_t", "1">:$factor);
+  let assemblyFormat = [{
+    `<` $kind $argument `[` $dim `]` `,` $other `[` $otherDim `]`
+    (`*` $factor^)? `>`
+  }];
 }
 def Tile_SizeRulesAttr
     : TypedArrayAttrBase<Tile_SizeRuleAttr, "an array of size rules">;

@@ -102,13 +102,12 @@ static LogicalResult verifySizeRules(KernelOp kernel) {
   for (auto rule : kernel.getRules()->getAsRange<SizeRuleAttr>()) {
     int64_t names[] = {rule.getArgument(), rule.getDim(), rule.getOther(),
                        rule.getOtherDim()};
-    bool one = rule.getKind() == SizeRuleKind::Divisible;
-    if (failed(verifySizeNames(kernel, "rules",
-                               ArrayRef(names).take_front(one ? 2 : 4))))
+    if (failed(verifySizeNames(kernel, "rules", names)))
       return failure();
-    if (one && rule.getOtherDim() < 1)
-      return kernel.emitOpError("expects a divisor of at least 1, found ")
-             << rule.getOtherDim();
+    if (rule.getFactor() < 1)
+      return kernel.emitOpError("expects a factor of at least 1 in 'rules', "
+                                "found ")
+             << rule.getFactor();
   }
   return success();
 }

@@ -264,8 +264,7 @@ private:
       out = arith::TruncFOp::create(b, rowsType(p.headDimV, element), out);
     SmallVector<Value> results = {out};
     if (p.lse)
-      results.push_back(
-          tile::LogSumExpOp::create(b, lseType(), scores, sinks));
+      results.push_back(tile::LogSumExpOp::create(b, lseType(), scores, sinks));
     func::ReturnOp::create(b, results);
   }
 

@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionChain.h"
 #include "ElementRegion.h"
 
-#include "Tile/Tile.h"
+#include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Fusion/Stage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,211 +23,96 @@ namespace fa {
 #include "fa/Fusion/Passes.h.inc"
 } // namespace fa
 
-namespace {
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
 
-/// One chain dot -> elementwise -> softmax -> dot, as found.
-struct Chain {
-  DotOp scoreDot, outputDot;
-  SoftmaxOp softmax;
-  LogSumExpOp lse; ///< of the same scores, or null
-  Value q, k, v;   ///< k and v as [b, h, s, d]
-  Value scores;    ///< the scores that the regions start from
-  Value scale;     ///< null: 1
-  Value sink;      ///< [hq], or null
-  Value modified;  ///< what the score region yields, as a tensor
-  SmallVector<std::pair<Value, bool>> masks; ///< condition, whether negated
-  Operation *result; ///< the dot, or the conversion of its result
-};
+//===----------------------------------------------------------------------===//
+// Leading dimensions
+//===----------------------------------------------------------------------===//
 
-} // namespace
+/// Which of `type`'s dimensions become one: batches, heads, and each of the
+/// `numLast` last by itself.
+static SmallVector<ReassociationIndices> groupsOf(const AttentionChain &chain,
+                                                  int64_t numLast) {
+  int64_t n = chain.numLeading();
+  SmallVector<ReassociationIndices> groups(2);
+  for (int64_t d = 0; d < n; ++d)
+    groups[d >= chain.firstHeadDim].push_back(d);
+  for (int64_t d = 0; d < numLast; ++d)
+    groups.push_back({n + d});
+  return groups;
+}
 
-/// The scalar that is everywhere in `value`, or null.
-static Value getUniform(Value value) {
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>()) {
-    if (!isa<TensorType>(broadcast.getInput().getType()))
-      return broadcast.getInput();
-    return getUniform(broadcast.getInput());
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes) {
+    if (ShapedType::isDynamic(size))
+      return ShapedType::kDynamic;
+    result *= size;
   }
-  if (auto splat = value.getDefiningOp<tensor::SplatOp>())
-    return splat.getInput();
-  return {};
+  return result;
 }
 
-static bool isNegativeInfinity(Value value) {
-  if (Value scalar = getUniform(value))
-    value = scalar;
-  return matchPattern(value, m_NegInfFloat());
+/// The type of `type` with batches and heads as one dimension each.
+static RankedTensorType canonicalType(const AttentionChain &chain,
+                                      RankedTensorType type) {
+  int64_t n = chain.numLeading();
+  SmallVector<int64_t> sizes = {
+      product(type.getShape().take_front(chain.firstHeadDim)),
+      product(
+          type.getShape().slice(chain.firstHeadDim, n - chain.firstHeadDim))};
+  llvm::append_range(sizes, type.getShape().drop_front(n));
+  return type.clone(sizes);
 }
 
-/// `value` with its last two dimensions swapped, looked through rather than
-/// computed; null if it is not transposed so.
-static Value getTransposed(Value value) {
-  auto transpose = value.getDefiningOp<TransposeOp>();
-  if (transpose && transpose.getPermutation() == ArrayRef<int64_t>{0, 1, 3, 2})
-    return transpose.getInput();
-  return {};
+/// `value`, [leading.., s, d], as [b, h, s, d].
+static Value toCanonical(ImplicitLocOpBuilder &b, const AttentionChain &chain,
+                         Value value) {
+  RankedTensorType type = typeOf(value);
+  if (chain.numLeading() == 2)
+    return value;
+  if (chain.numLeading() > 2)
+    return tensor::CollapseShapeOp::create(b, canonicalType(chain, type), value,
+                                           groupsOf(chain, 2));
+  while (typeOf(value).getRank() < 4) {
+    SmallVector<int64_t> sizes(typeOf(value).getShape());
+    sizes.insert(sizes.begin(), 1);
+    value = ExpandDimsOp::create(b, type.clone(sizes), value, 0);
+  }
+  return value;
 }
 
-//===----------------------------------------------------------------------===//
-// Finding a chain
-//===----------------------------------------------------------------------===//
-
-/// Follows elementwise operations from the softmax back to the one dot that the
-/// scores come from.
-static DotOp findScoreDot(Value value) {
-  if (auto dot = value.getDefiningOp<DotOp>())
-    return dot;
-  Operation *op = value.getDefiningOp();
-  if (!op || !OpTrait::hasElementwiseMappableTraits(op))
-    return {};
-  for (Value operand : op->getOperands())
-    if (isa<TensorType>(operand.getType()))
-      if (DotOp dot = findScoreDot(operand))
-        return dot;
-  return {};
-}
-
-/// Takes selects of −inf off the end of the score computation.
-static void peelMasks(Chain &chain) {
-  while (auto select = chain.modified.getDefiningOp<arith::SelectOp>()) {
-    if (isNegativeInfinity(select.getFalseValue())) {
-      chain.masks.push_back({select.getCondition(), false});
-      chain.modified = select.getTrueValue();
-    } else if (isNegativeInfinity(select.getTrueValue())) {
-      chain.masks.push_back({select.getCondition(), true});
-      chain.modified = select.getFalseValue();
-    } else {
-      return;
+/// `value`, [b, h, ..], as `type`, [leading.., ..].
+static Value fromCanonical(ImplicitLocOpBuilder &b, const AttentionChain &chain,
+                           Value value, RankedTensorType type) {
+  int64_t n = chain.numLeading(), numLast = type.getRank() - n;
+  if (n == 2)
+    return value;
+  if (n > 2) {
+    SmallVector<OpFoldResult> sizes;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!type.isDynamicDim(d))
+        sizes.push_back(b.getIndexAttr(type.getDimSize(d)));
+      else if (d < n + 1)
+        sizes.push_back(Value(tensor::DimOp::create(b, chain.q, d)));
+      else
+        sizes.push_back(Value(tensor::DimOp::create(b, chain.v, d)));
     }
+    return tensor::ExpandShapeOp::create(b, type, value,
+                                         groupsOf(chain, numLast), sizes);
   }
-}
-
-/// A uniform multiplier of the dot's result becomes the scale.
-static void peelScale(Chain &chain) {
-  chain.scores = chain.scoreDot.getResult();
-  if (!chain.scores.hasOneUse())
-    return;
-  auto multiply = dyn_cast<arith::MulFOp>(*chain.scores.getUsers().begin());
-  if (!multiply)
-    return;
-  Value other =
-      multiply.getLhs() == chain.scores ? multiply.getRhs() : multiply.getLhs();
-  Value uniform = getUniform(other);
-  if (DenseElementsAttr splat;
-      !uniform && matchPattern(other, m_Constant(&splat)) && splat.isSplat()) {
-    OpBuilder builder(multiply);
-    uniform = arith::ConstantOp::create(builder, multiply.getLoc(),
-                                        splat.getSplatValue<TypedAttr>());
-  }
-  if (!uniform || !uniform.getType().isF32())
-    return;
-  chain.scale = uniform;
-  chain.scores = multiply.getResult();
-}
-
-/// Finds the dot that reads the probabilities. Gives the reason if there is no
-/// such dot.
-static StringRef findOutputDot(Chain &chain) {
-  Value p = chain.softmax.getResult();
-  if (!p.hasOneUse())
-    return "the probabilities are read by more than one operation";
-  Operation *user = *p.getUsers().begin();
-  if (isa<arith::TruncFOp, arith::ExtFOp>(user)) {
-    p = user->getResult(0);
-    if (!p.hasOneUse())
-      return "the probabilities are read by more than one operation";
-    user = *p.getUsers().begin();
-  }
-  chain.outputDot = dyn_cast<DotOp>(user);
-  if (!chain.outputDot || chain.outputDot.getA() != p ||
-      chain.outputDot.getAcc())
-    return "the probabilities are not the left operand of a tile.dot";
-  chain.v = chain.outputDot.getB();
-  if (chain.outputDot.getTransposeB()) {
-    chain.v = getTransposed(chain.v);
-    if (!chain.v)
-      return "V is given transposed";
-  }
-  chain.result = chain.outputDot;
-  if (chain.outputDot.getResult().hasOneUse())
-    if (auto truncation = dyn_cast<arith::TruncFOp>(
-            *chain.outputDot.getResult().getUsers().begin()))
-      chain.result = truncation;
-  return "";
-}
-
-/// Finds K as [b, h, s, d]. Gives the reason if that is not at hand.
-static StringRef findKeys(Chain &chain) {
-  chain.q = chain.scoreDot.getA();
-  chain.k = chain.scoreDot.getB();
-  if (!chain.scoreDot.getTransposeB()) {
-    chain.k = getTransposed(chain.k);
-    if (!chain.k)
-      return "K is contracted over its second last dimension and is not the "
-             "result of a tile.transpose [0, 1, 3, 2]";
-  }
-  return "";
-}
-
-/// Finds the sink as one number for each head. Gives the reason if it is more.
-static StringRef findSink(Chain &chain) {
-  Value value = chain.softmax.getSink();
-  if (!value)
-    return "";
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    value = broadcast.getInput();
-  // [hq] as [1, hq, 1]: dimension 1 is the one that was there.
-  auto outer = value.getDefiningOp<ExpandDimsOp>();
-  auto inner =
-      outer ? outer.getInput().getDefiningOp<ExpandDimsOp>() : ExpandDimsOp();
-  bool alongHeads = inner && ((outer.getDim() == 0 && inner.getDim() == 1) ||
-                              (outer.getDim() == 2 && inner.getDim() == 0));
-  if (!alongHeads ||
-      cast<RankedTensorType>(inner.getInput().getType()).getRank() != 1)
-    return "the sink is not one number for each head";
-  chain.sink = inner.getInput();
-  return "";
-}
-
-/// What stands between `chain.softmax` and a fused attention; empty: nothing.
-static StringRef matchChain(Chain &chain) {
-  RankedTensorType type = chain.softmax.getType();
-  if (type.getRank() != 4)
-    return "scores are not of rank 4 [batch, head, query, key]";
-  if (chain.softmax.getNormalizedDim() != 3)
-    return "the softmax is not over the last dimension";
-  if (!type.getElementType().isF32())
-    return "the softmax is not computed in f32";
-  chain.scoreDot = findScoreDot(chain.softmax.getInput());
-  if (!chain.scoreDot)
-    return "the scores do not come from a tile.dot through elementwise "
-           "operations";
-  if (chain.scoreDot.getAcc() ||
-      !chain.scoreDot.getType().getElementType().isF32())
-    return "the dot of the scores has an accumulator or does not give f32";
-  if (StringRef reason = findOutputDot(chain); !reason.empty())
-    return reason;
-  if (StringRef reason = findKeys(chain); !reason.empty())
-    return reason;
-  if (StringRef reason = findSink(chain); !reason.empty())
-    return reason;
-  chain.modified = chain.softmax.getInput();
-  for (Operation *user : chain.modified.getUsers()) {
-    if (user == chain.softmax)
-      continue;
-    chain.lse = dyn_cast<LogSumExpOp>(user);
-    if (!chain.lse)
-      return "the scores are read by another operation than the softmax";
-    if (chain.lse.getSink() != chain.softmax.getSink())
-      return "the softmax and the log-sum-exp have different sinks";
-  }
-  peelMasks(chain);
-  peelScale(chain);
-  return "";
+  // The dimensions of size 1 in front go away.
+  SmallVector<ReassociationIndices> groups(1);
+  for (int64_t d = 0; d < 3 - n; ++d)
+    groups.front().push_back(d);
+  for (int64_t d = 3 - n; d < numLast + 2; ++d)
+    groups.push_back({d});
+  return tensor::CollapseShapeOp::create(b, type, value, groups);
 }
 
 //===----------------------------------------------------------------------===//
-// Building the attention
+// Regions
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -234,7 +120,8 @@ namespace {
 /// The regions of one attention while they are built.
 class RegionPair {
 public:
-  explicit RegionPair(Location loc) : loc(loc) {
+  RegionPair(const AttentionChain &chain, Location loc)
+      : chain(chain), loc(loc) {
     Builder b(loc.getContext());
     score.addArgument(b.getF32Type(), loc);
     for (int i = 0; i < 4; ++i) {
@@ -245,9 +132,8 @@ public:
   }
 
   /// The operation that cannot be taken into a region, or null.
-  Operation *build(Chain &chain) {
-    SmallVector<Value> at(score.getArguments().begin() + 1,
-                          score.getArguments().begin() + 5);
+  Operation *build() {
+    SmallVector<Value> at = coordinates(score, 1);
     ElementBuilder scoreBuilder(loc, &score, captures, chain.scores,
                                 score.getArgument(0), at);
     Value element = scoreBuilder.build(chain.modified, at);
@@ -255,24 +141,27 @@ public:
       return scoreBuilder.blocker;
     YieldOp::create(scoreBuilder.b, element);
 
-    at.assign(mask.getArguments().begin(), mask.getArguments().begin() + 4);
-    ElementBuilder maskBuilder(loc, &mask, captures, chain.scoreDot.getResult(),
-                               Value(), at);
+    if (chain.masks.empty())
+      return nullptr;
+    at = coordinates(mask, 0);
+    ElementBuilder maskBuilder(loc, &mask, captures,
+                               tile::DotOp(chain.scoreDot).getResult(), Value(),
+                               at);
     Value all;
-    // The select nearest to the dot was peeled last.
-    for (auto [condition, negated] : llvm::reverse(chain.masks)) {
-      Value term = maskBuilder.build(condition, at);
+    // The mask nearest to the dot was peeled last.
+    for (const AttentionChain::Mask &each : llvm::reverse(chain.masks)) {
+      Value term = maskBuilder.build(each.condition, at);
       if (!term)
-        return maskBuilder.blocker ? maskBuilder.blocker
-                                   : chain.softmax.getOperation();
-      if (negated) {
+        return maskBuilder.blocker
+                   ? maskBuilder.blocker
+                   : tile::SoftmaxOp(chain.softmax).getOperation();
+      if (each.negated) {
         Value one = arith::ConstantIntOp::create(maskBuilder.b, 1, 1);
         term = arith::XOrIOp::create(maskBuilder.b, term, one);
       }
       all = all ? arith::AndIOp::create(maskBuilder.b, all, term) : term;
     }
-    if (all)
-      YieldOp::create(maskBuilder.b, all);
+    YieldOp::create(maskBuilder.b, all);
     return nullptr;
   }
 
@@ -287,6 +176,44 @@ public:
   RegionCaptures captures;
 
 private:
+  /// The coordinates of an element in the program's own dimensions, from those
+  /// of the attention: arguments `first` and on of `block`.
+  SmallVector<Value> coordinates(Block &block, unsigned first) {
+    ImplicitLocOpBuilder b(loc, loc.getContext());
+    b.setInsertionPointToEnd(&block);
+    int64_t n = chain.numLeading();
+    SmallVector<Value> at(n);
+    split(b, block, block.getArgument(first), 0, chain.firstHeadDim, at);
+    split(b, block, block.getArgument(first + 1), chain.firstHeadDim, n, at);
+    at.push_back(block.getArgument(first + 2));
+    at.push_back(block.getArgument(first + 3));
+    return at;
+  }
+
+  /// Dimensions `begin` to `end` from their common index.
+  void split(ImplicitLocOpBuilder &b, Block &block, Value index, int64_t begin,
+             int64_t end, SmallVectorImpl<Value> &at) {
+    for (int64_t d = end; d-- > begin + 1;) {
+      Value size = sizeOf(b, block, d);
+      at[d] = arith::RemUIOp::create(b, index, size);
+      index = arith::DivUIOp::create(b, index, size);
+    }
+    if (begin < end)
+      at[begin] = index;
+  }
+
+  Value sizeOf(ImplicitLocOpBuilder &b, Block &block, int64_t d) {
+    RankedTensorType type = typeOf(chain.q);
+    if (!type.isDynamicDim(d))
+      return arith::ConstantIndexOp::create(b, type.getDimSize(d));
+    Value &size = sizes[d];
+    if (!size) {
+      OpBuilder outside(chain.result);
+      size = tensor::DimOp::create(outside, loc, chain.q, d);
+    }
+    return captures.get(size, &block);
+  }
+
   static void moveBlock(Block &from, Region &to) {
     Block &block = to.emplaceBlock();
     SmallVector<Location> locs(from.getNumArguments(),
@@ -297,12 +224,61 @@ private:
     block.getOperations().splice(block.end(), from.getOperations());
   }
 
+  const AttentionChain &chain;
   Location loc;
   Block score, mask;
+  llvm::DenseMap<int64_t, Value> sizes; ///< of leading dimensions of q
 };
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Sentinels
+//===----------------------------------------------------------------------===//
+
+/// Whether `bound` lets the key `slope * i + offset` pass for every i from 0 to
+/// numQueries - 1 (dynamic: for every i).
+static bool lets(const KeyBound &bound, int64_t slope, int64_t offset,
+                 int64_t numQueries) {
+  if (!bound.form.terms.empty() || !bound.form.rowTerms.empty())
+    return false;
+  int64_t sign = bound.upper ? 1 : -1;
+  int64_t perRow = sign * (bound.form.query - slope);
+  int64_t first = sign * (bound.form.constant - offset);
+  if (ShapedType::isDynamic(numQueries))
+    return first >= 0 && perRow >= 0;
+  return first >= 0 && first + perRow * (numQueries - 1) >= 0;
+}
+
+/// Whether every row of queries provably keeps a key under the mask of `op`.
+static bool keepsAKey(AttentionOp op) {
+  int64_t numQueries = typeOf(op.getQ()).getDimSize(2);
+  int64_t numKeys = typeOf(op.getK()).getDimSize(2);
+  // The first key, and, if there are as many, the key of the row's own number
+  // from the front and from the back.
+  SmallVector<std::pair<int64_t, int64_t>> keys = {{0, 0}};
+  if (!ShapedType::isDynamic(numQueries) && numQueries <= numKeys)
+    keys.append({{1, 0}, {1, numKeys - numQueries}});
+  MaskRule rule = analyzeMask(op.getMask());
+  return llvm::any_of(rule.intervals, [&](const KeyInterval &interval) {
+    return interval.complete && llvm::any_of(keys, [&](auto key) {
+             return llvm::all_of(interval.bounds, [&](const KeyBound &bound) {
+               return lets(bound, key.first, key.second, numQueries);
+             });
+           });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
 
 struct TileFuseAttention final
     : fa::impl::TileFuseAttentionBase<TileFuseAttention> {
+  using TileFuseAttentionBase::TileFuseAttentionBase;
+
   void runOnOperation() override {
     SmallVector<SoftmaxOp> softmaxes;
     getOperation().walk([&](SoftmaxOp op) { softmaxes.push_back(op); });
@@ -311,16 +287,65 @@ struct TileFuseAttention final
   }
 
   void fuse(SoftmaxOp softmax) {
-    Chain chain;
-    chain.softmax = softmax;
-    if (StringRef reason = matchChain(chain); !reason.empty())
-      return refuse(softmax, reason);
-    RegionPair regions(softmax.getLoc());
-    if (Operation *blocker = regions.build(chain))
-      return refuse(softmax,
-                    "'" + blocker->getName().getStringRef() +
-                        "' between the dot and the softmax is not elementwise");
-    replace(chain, regions);
+    // First with sentinels as masks; where that cannot be shown to be right,
+    // they are scores like any other.
+    for (bool takeSentinels : {true, false}) {
+      AttentionChain chain;
+      std::string reason = AttentionChain::match(softmax, takeSentinels, chain);
+      if (!reason.empty())
+        return refuse(softmax, reason);
+      RegionPair regions(chain, softmax.getLoc());
+      if (Operation *blocker = regions.build())
+        return refuse(softmax, "'" + blocker->getName().getStringRef() +
+                                   "' between the dot and the softmax is not "
+                                   "elementwise");
+      AttentionOp attention = create(chain, regions);
+      bool sentinels =
+          llvm::any_of(chain.masks, [](const AttentionChain::Mask &m) {
+            return m.sentinel;
+          });
+      if (sentinels && !assumeNoEmptyRows && !keepsAKey(attention)) {
+        attention.erase();
+        continue;
+      }
+      return replace(chain, attention);
+    }
+  }
+
+  static AttentionOp create(AttentionChain &chain, RegionPair &regions) {
+    ImplicitLocOpBuilder b(chain.softmax.getLoc(), chain.result);
+    Value scale;
+    for (Value factor : chain.factors)
+      scale = scale ? b.createOrFold<arith::MulFOp>(scale, factor) : factor;
+    if (!scale)
+      scale = arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f));
+    Value q = toCanonical(b, chain, chain.q);
+    Value k = toCanonical(b, chain, chain.k);
+    Value v = toCanonical(b, chain, chain.v);
+    Type element = getElementTypeOrSelf(chain.result->getResult(0).getType());
+    SmallVector<int64_t> sizes(typeOf(q).getShape().drop_back());
+    auto lse = chain.lse ? RankedTensorType::get(sizes, b.getF32Type())
+                         : RankedTensorType();
+    sizes.push_back(typeOf(v).getDimSize(3));
+    auto attention = AttentionOp::create(
+        b, RankedTensorType::get(sizes, element), lse, q, k, v, scale,
+        chain.sink, regions.captures.values.getArrayRef());
+    regions.moveInto(attention);
+    return attention;
+  }
+
+  static void replace(AttentionChain &chain, AttentionOp attention) {
+    ImplicitLocOpBuilder b(chain.softmax.getLoc(), chain.result);
+    Value result = chain.result->getResult(0);
+    result.replaceAllUsesWith(
+        fromCanonical(b, chain, attention.getOutput(), typeOf(result)));
+    if (chain.lse) {
+      RankedTensorType type = chain.lse.getType();
+      chain.lse.getResult().replaceAllUsesWith(
+          fromCanonical(b, chain, attention.getLse(), type));
+      chain.lse.erase();
+    }
+    eraseDead(chain.result);
   }
 
   static void refuse(SoftmaxOp softmax, const Twine &reason) {
@@ -329,25 +354,8 @@ struct TileFuseAttention final
                      StringAttr::get(softmax.getContext(), reason));
   }
 
-  void replace(Chain &chain, RegionPair &regions) {
-    ImplicitLocOpBuilder b(chain.softmax.getLoc(), chain.result);
-    if (!chain.scale)
-      chain.scale = arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f));
-    Type lse = chain.lse ? chain.lse.getType() : Type();
-    auto attention = AttentionOp::create(
-        b, chain.result->getResult(0).getType(), lse, chain.q, chain.k, chain.v,
-        chain.scale, chain.sink, regions.captures.values.getArrayRef());
-    regions.moveInto(attention);
-    chain.result->getResult(0).replaceAllUsesWith(attention.getOutput());
-    if (chain.lse) {
-      chain.lse.getResult().replaceAllUsesWith(attention.getLse());
-      chain.lse.erase();
-    }
-    eraseDead(chain.result);
-  }
-
   /// Erases `op`, whose results are unused, and what only it needed.
-  void eraseDead(Operation *op) {
+  static void eraseDead(Operation *op) {
     SmallVector<Operation *> sources;
     for (Value operand : op->getOperands())
       if (Operation *source = operand.getDefiningOp();

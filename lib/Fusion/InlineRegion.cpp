@@ -67,7 +67,8 @@ private:
 
   void inlineOp(Operation &op) {
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-      values[extract.getResult()] = inlineExtract(extract);
+      values[extract.getResult()] =
+          asDeclared(inlineExtract(extract), extract.getType());
       return;
     }
     bool uniform = llvm::all_of(op.getOperands(), [&](Value operand) {
@@ -89,6 +90,19 @@ private:
   }
 
   //===--- Captured tensors ---===//
+
+  /// A boolean has a byte of its own in memory; any but 0 is true.
+  RegionValue asDeclared(RegionValue loaded, Type type) {
+    Type found = getElementTypeOrSelf(loaded.value.getType());
+    if (found == type)
+      return loaded;
+    Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(found, 0));
+    if (loaded.kind == RegionValue::Tile)
+      zero = broadcast(zero);
+    loaded.value =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, loaded.value, zero);
+    return loaded;
+  }
 
   RegionValue inlineExtract(tensor::ExtractOp extract) {
     Value source = values.lookup(extract.getTensor()).value;

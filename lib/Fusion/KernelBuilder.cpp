@@ -227,6 +227,12 @@ Value KernelBuilder::materialize(Value value, Value row) {
       at.push_back(mapping.lookup(operand));
     Value loaded =
         memref::LoadOp::create(b, mapping.lookup(extract.getTensor()), at);
+    // A boolean has a byte of its own in memory; any but 0 is true.
+    if (loaded.getType() != value.getType())
+      loaded =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ne, loaded,
+                                Value(arith::ConstantOp::create(
+                                    b, b.getIntegerAttr(loaded.getType(), 0))));
     mapping.map(value, loaded);
     return loaded;
   };

@@ -43,7 +43,8 @@ bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
   if (shape.packHeads)
     return llvm::all_of(queriesOf(source), [](auto &entry) {
       const ViewDim &dim = entry.second->dims[2];
-      return dim.isUnit() || (dim.parts.size() == 1 && dim.divisor == 1);
+      return dim.isUnit() ||
+             (dim.staticSize < 0 && dim.parts.size() == 1 && dim.divisor == 1);
     });
   if (shape.unitStride)
     return llvm::all_of(rowsOf(source), [](auto &entry) {
@@ -125,43 +126,49 @@ public:
   SmallVector<Attribute> rules;
 
   void add(SizeRuleKind kind, int64_t argument, int64_t dim, int64_t other,
-           int64_t otherDim) {
-    auto rule =
-        SizeRuleAttr::get(context, kind, argument, dim, other, otherDim);
+           int64_t otherDim, int64_t factor = 1) {
+    auto rule = SizeRuleAttr::get(context, kind, argument, dim, other, otherDim,
+                                  factor);
     if (!llvm::is_contained(rules, rule))
       rules.push_back(rule);
   }
 
   void addEqual(const ArgumentView &x, unsigned argument, unsigned dim,
                 const ArgumentView &y, unsigned other, unsigned otherDim) {
-    addParts(x.dims[dim].parts, argument, y.dims[otherDim].parts, other);
+    addEqual(x.dims[dim], argument, y.dims[otherDim], other);
   }
 
   /// Heads of `x` are a multiple of those of `y`: all but the last part agree.
   void addMultiple(const ArgumentView &x, unsigned argument,
                    const ArgumentView &y, unsigned other) {
-    ArrayRef<int64_t> heads = x.dims[1].parts, kvHeads = y.dims[1].parts;
-    if (heads.size() == kvHeads.size() && !heads.empty()) {
-      add(SizeRuleKind::Multiple, argument, heads.back(), other,
-          kvHeads.back());
-      heads = heads.drop_back();
+    ViewDim heads = x.dims[1], kvHeads = y.dims[1];
+    if (heads.parts.size() == kvHeads.parts.size() && !heads.parts.empty() &&
+        heads.divisor == kvHeads.divisor) {
+      add(SizeRuleKind::Multiple, argument, heads.parts.back(), other,
+          kvHeads.parts.back());
+      heads.parts.pop_back();
+      kvHeads.parts.pop_back();
     }
-    addParts(heads, argument, kvHeads, other);
+    addEqual(heads, argument, kvHeads, other);
   }
 
   void addLayout(const ArgumentView &view, unsigned argument) {
     for (CollapsedDims dims : view.collapsed)
       add(SizeRuleKind::Packed, argument, dims.outer, argument, dims.inner);
     for (auto [dim, factor] : view.divisible)
-      add(SizeRuleKind::Divisible, argument, dim, argument, factor);
+      add(SizeRuleKind::Divisible, argument, dim, argument, dim, factor);
   }
 
 private:
-  void addParts(ArrayRef<int64_t> parts, int64_t argument,
-                ArrayRef<int64_t> otherParts, int64_t other) {
-    for (auto [part, otherPart] : llvm::zip(parts, otherParts))
+  /// Part by part; a product that is divided has one part.
+  void addEqual(const ViewDim &x, int64_t argument, const ViewDim &y,
+                int64_t other) {
+    if (y.divisor > x.divisor)
+      return addEqual(y, other, x, argument);
+    for (auto [part, otherPart] : llvm::zip(x.parts, y.parts))
       if (argument != other || part != otherPart)
-        add(SizeRuleKind::Equal, argument, part, other, otherPart);
+        add(SizeRuleKind::Equal, argument, part, other, otherPart,
+            x.divisor / y.divisor);
   }
 
   MLIRContext *context;

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelSignature.h"
+#include "UnfusedKernel.h"
 
 #include "fa/Fusion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -112,19 +114,28 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> functions;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isDeclaration() &&
-          !function.getBody().getOps<tile::OnlineAttentionOp>().empty())
+      if (!function.isDeclaration())
         functions.push_back(function);
     for (func::FuncOp function : functions)
       if (failed(convert(function)))
         return signalPassFailure();
   }
 
+  static LogicalResult convertUnfused(func::FuncOp function, StringRef reason) {
+    function.emitRemark("runs unfused, on whole tensors: ") << reason;
+    std::string name = function.getSymName().str();
+    function.setSymName(name + "_s2");
+    if (failed(buildUnfusedKernel(function, name)))
+      return failure();
+    function.erase();
+    return success();
+  }
+
   LogicalResult convert(func::FuncOp function) {
     std::string reason;
     AttentionFunction match = matchFunction(function, reason);
     if (!reason.empty())
-      return function.emitError("no kernel of tiles: ") << reason;
+      return convertUnfused(function, reason);
     auto element =
         cast<FloatType>(getElementTypeOrSelf(match.attention.getQ().getType()));
     KernelShape shape;

@@ -82,9 +82,12 @@ private:
   }
 
   static std::string checkKernelOp(Operation *op) {
+    auto kernel = op->getParentOfType<KernelOp>();
+    if (kernel && kernel.getUnfused())
+      return "";
     if (isa<OnlineAttentionOp>(op))
       return "expected kernels, found 'tile.online_attention'";
-    if (!op->getParentOfType<KernelOp>())
+    if (!kernel)
       return "";
     for (Type type : op->getResultTypes())
       if (auto tile = dyn_cast<RankedTensorType>(type);

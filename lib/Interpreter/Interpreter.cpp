@@ -6,6 +6,7 @@
 
 #include "fa/Interpreter/Interpreter.h"
 
+#include "Structured.h"
 #include "Value.h"
 
 #include "Tile/Tile.h"
@@ -129,17 +130,29 @@ private:
   llvm::Error evaluate(Operation *op) {
     if (op->getNumResults() != 1)
       return unknown(op);
+    if (auto linalg = dyn_cast<linalg::LinalgOp>(op))
+      return evaluateLoops(linalg);
     std::optional<Tensor> result =
         llvm::TypeSwitch<Operation *, std::optional<Tensor>>(op)
             .Case([&](arith::ConstantOp op) { return constant(op); })
             .Case([&](tensor::DimOp op) { return dim(op); })
             .Case([&](tensor::SplatOp op) { return splat(op); })
+            .Case([&](tensor::CastOp op) { return get(op.getSource()); })
+            .Case([&](tensor::EmptyOp op) { return empty(op); })
+            .Case([&](tensor::ExpandShapeOp op) { return expandShape(op); })
+            .Case([&](tensor::CollapseShapeOp op) { return collapseShape(op); })
+            .Case([&](linalg::SoftmaxOp op) {
+              return softmax(get(op.getInput()), op.getDimension(), nullptr);
+            })
             .Case([&](tile::BroadcastOp op) { return broadcast(op); })
             .Case([&](tile::IotaOp op) { return iota(op); })
             .Case([&](tile::ExpandDimsOp op) { return expandDims(op); })
             .Case([&](tile::TransposeOp op) { return transpose(op); })
             .Case([&](tile::DotOp op) { return dot(op); })
-            .Case([&](tile::SoftmaxOp op) { return softmax(op); })
+            .Case([&](tile::SoftmaxOp op) {
+              return softmax(get(op.getInput()), op.getNormalizedDim(),
+                             op.getSink() ? &get(op.getSink()) : nullptr);
+            })
             .Case([&](tile::LogSumExpOp op) { return logSumExp(op); })
             .Case([&](tile::ReduceOp op) { return reduce(op); })
             .Default([&](Operation *op) { return elementwise(op); });
@@ -246,6 +259,31 @@ private:
     forEach(result.sizes, [&](int64_t n, ArrayRef<int64_t> indices) {
       result.ints[n] = indices[op.getDim()];
     });
+    return result;
+  }
+
+  /// Elements that nothing reads.
+  std::optional<Tensor> empty(tensor::EmptyOp op) {
+    return Tensor(sizesOf(op.getType(), op.getDynamicSizes()),
+                  isFloat(op.getType()));
+  }
+
+  std::optional<Tensor> expandShape(tensor::ExpandShapeOp op) {
+    Tensor result = get(op.getSrc());
+    result.sizes = sizesOf(op.getResultType(), op.getOutputShape());
+    return result;
+  }
+
+  std::optional<Tensor> collapseShape(tensor::CollapseShapeOp op) {
+    const Tensor &source = get(op.getSrc());
+    Tensor result = source;
+    result.sizes.clear();
+    for (const ReassociationIndices &group : op.getReassociationIndices()) {
+      int64_t size = 1;
+      for (int64_t d : group)
+        size *= source.sizes[d];
+      result.sizes.push_back(size);
+    }
     return result;
   }
 
@@ -379,12 +417,11 @@ private:
     return sinks->floats[row];
   }
 
-  std::optional<Tensor> softmax(tile::SoftmaxOp op) {
-    const Tensor &input = get(op.getInput());
+  std::optional<Tensor> softmax(const Tensor &input, int64_t dim,
+                                const Tensor *sinks) {
     Tensor result(input.sizes, /*isFloat=*/true);
-    const Tensor *sinks = op.getSink() ? &get(op.getSink()) : nullptr;
     int64_t n = 0;
-    forLines(input, op.getNormalizedDim(), [&](ArrayRef<int64_t> line) {
+    forLines(input, dim, [&](ArrayRef<int64_t> line) {
       auto [max, sum] = sumExponentials(input, line, sinkAt(sinks, n++));
       for (int64_t at : line)
         result.floats[at] =
@@ -436,7 +473,33 @@ private:
     SmallVector<const Tensor *> operands;
     for (Value operand : op->getOperands())
       operands.push_back(&get(operand));
+    // In the body of a loop nest a scalar meets a tensor of all iterations.
+    const Tensor *largest =
+        *llvm::max_element(operands, [](const Tensor *x, const Tensor *y) {
+          return x->sizes.size() < y->sizes.size();
+        });
+    SmallVector<Tensor> spread;
+    spread.reserve(operands.size());
+    for (const Tensor *&operand : operands)
+      if (operand->sizes.empty() && !largest->sizes.empty()) {
+        spread.push_back(remap(*operand, largest->sizes,
+                               [](ArrayRef<int64_t>) { return 0; }));
+        operand = &spread.back();
+      }
     return evaluateElementwise(op, operands);
+  }
+
+  llvm::Error evaluateLoops(linalg::LinalgOp op) {
+    auto read = [&](Value value) -> const Tensor & { return get(value); };
+    auto write = [&](Value value, Tensor tensor) {
+      values[value] = std::move(tensor);
+    };
+    auto step = [&](Operation *inner) { return evaluate(inner); };
+    llvm::Expected<Tensor> result = evaluateStructured(op, {read, write, step});
+    if (!result)
+      return result.takeError();
+    values[op->getResult(0)] = std::move(*result);
+    return llvm::Error::success();
   }
 
   Precision precision;

@@ -43,8 +43,11 @@ private:
 
 void fa::fillNormal(HostTensor &tensor, uint64_t seed) {
   Generator generator(seed);
-  tensor.forEach(
-      [&](char *p) { storeElement(p, tensor.type(), generator.normal()); });
+  bool isBoolean = tensor.type() == ElementType::I1; // true: above the mean
+  tensor.forEach([&](char *p) {
+    double x = generator.normal();
+    storeElement(p, tensor.type(), isBoolean ? x > 0 : x);
+  });
 }
 
 /// A [b, h, s, d] tensor of normal values in the problem's layout.

@@ -11,6 +11,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace llvm;
 using namespace fa;
 
@@ -82,10 +84,10 @@ static Error checkRule(const SizeRule &rule,
   const LaunchArgument &argument = arguments[rule.argument];
   int64_t size = argument.sizes[rule.dim];
   if (rule.kind == SizeRule::Divisible) {
-    if (size % rule.otherDim == 0)
+    if (size % rule.factor == 0)
       return Error::success();
     return argumentError(rule.argument, "expected a multiple of " +
-                                            Twine(rule.otherDim) +
+                                            Twine(rule.factor) +
                                             " in dimension " + Twine(rule.dim) +
                                             ", found " + Twine(size));
   }
@@ -105,6 +107,8 @@ static Error checkRule(const SizeRule &rule,
                              formatSizes(argument.strides));
   }
   bool multiple = rule.kind == SizeRule::Multiple;
+  if (MulOverflow(other, rule.factor, other))
+    other = std::numeric_limits<int64_t>::max();
   if (multiple ? (other == 0 ? size == 0 : size % other == 0) : size == other)
     return Error::success();
   return argumentError(

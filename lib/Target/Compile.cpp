@@ -10,10 +10,12 @@
 
 #include "Tile/Tile.h"
 #include "fa/Conversion/TileToHost.h"
+#include "fa/Conversion/TileToLinalg.h"
 #include "fa/Target/HostInfo.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -42,10 +44,12 @@ using namespace fa;
 llvm::StringRef fa::llvmVersion() { return LLVM_VERSION_STRING; }
 
 void fa::registerDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect,
-                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
-                  tile::TileDialect, vector::VectorDialect>();
+  registry
+      .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+              LLVM::LLVMDialect, math::MathDialect, linalg::LinalgDialect,
+              memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
+              tile::TileDialect, vector::VectorDialect>();
+  registerBufferization(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
@@ -121,6 +125,8 @@ static HostPipelineOptions *fill(HostPipelineOptions *options,
                                  const HostInfo &host) {
   options->qTile = from.qTile;
   options->kvTile = from.kvTile;
+  options->assumeNoEmptyRows = from.fusion.assumeNoEmptyRows;
+  options->allowNoMax = from.fusion.allowNoMax;
   options->vectorBits = host.vectorBits;
   options->vectorRegisters = host.vectorRegisters;
   return options;
@@ -144,8 +150,7 @@ static llvm::Error lowerToKernels(ModuleOp module, const CompileOptions &from,
       return text.take("the passes to kernels failed");
   }
   if (!hasKernels(module))
-    return text.take("expected an attention that can be fused, or a "
-                     "tile.kernel; found neither");
+    return text.take("expected a function or a tile.kernel, found neither");
   return llvm::Error::success();
 }
 

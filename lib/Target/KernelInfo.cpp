@@ -12,6 +12,9 @@ using namespace fa;
 static std::optional<ElementType> elementTypeOf(Type type) {
   if (type.isIndex())
     return ElementType::I64;
+  // A boolean has a byte of its own in memory.
+  if (type.isInteger(8))
+    return ElementType::I1;
   std::string text;
   llvm::raw_string_ostream(text) << type;
   // MLIR's names of the two 8-bit formats are longer than ours.
@@ -88,6 +91,7 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
   KernelInfo info;
   info.symbol = kernel.getSymName();
   info.entry = kernel.getEntryName();
+  info.unfused = kernel.getUnfused();
   for (auto [number, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     ArgumentInfo argument;
     auto element = elementTypeOf(getElementTypeOrSelf(type));
@@ -110,8 +114,8 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
   if (kernel.getRules())
     for (auto rule : kernel.getRules()->getAsRange<tile::SizeRuleAttr>())
       info.rules.push_back({kindOf(rule.getKind()), rule.getArgument(),
-                            rule.getDim(), rule.getOther(),
-                            rule.getOtherDim()});
+                            rule.getDim(), rule.getOther(), rule.getOtherDim(),
+                            rule.getFactor()});
   for (AffineExpr expr : kernel.getGrid().getResults())
     appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());
   if (auto shape = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.shape"))

@@ -7,11 +7,11 @@
 // broadcast over batches and a causal mask into the regions.
 // CHECK-LABEL: func.func @everything
 // CHECK: %[[OFF:.*]] = arith.subi
-// CHECK: %[[O:.*]], %[[L:.*]] = tile.attention %arg0, %arg1, %arg2 scale %arg4 captures(%arg3, %[[OFF]] : tensor<1x?x?x?xf16>, index)
+// CHECK: %[[SCALE:.*]] = arith.mulf %arg4, %{{.*}} : f32
+// CHECK: %[[O:.*]], %[[L:.*]] = tile.attention %arg0, %arg1, %arg2 scale %[[SCALE]] captures(%arg3, %[[OFF]] : tensor<1x?x?x?xf16>, index)
 // CHECK-SAME: -> tensor<?x?x?x64xf16> lse tensor<?x?x?xf32> score {
 // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %{{.*}}: index, %[[H:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index, %[[BIAS:.*]]: tensor<1x?x?x?xf16>, %{{.*}}: index):
-// CHECK: %[[D:.*]] = arith.divf %[[S]]
-// CHECK: %[[T:.*]] = math.tanh %[[D]] : f32
+// CHECK: %[[T:.*]] = math.tanh %[[S]] : f32
 // CHECK: %[[C:.*]] = arith.mulf %[[T]]
 // CHECK: %[[ZERO:.*]] = arith.constant 0 : index
 // CHECK: %[[E:.*]] = tensor.extract %[[BIAS]][%[[ZERO]], %[[H]], %[[I]], %[[J]]]

@@ -56,15 +56,45 @@ func.func @no_dot(%s: !t, %v: !t) -> !t {
 
 // -----
 
-!t = tensor<16x16xf32>
+!t = tensor<2x4x16x16xf32>
+!k = tensor<1x4x16x16xf32>
 
-// CHECK-LABEL: func.func @rank
+// CHECK-LABEL: func.func @shared_by_batches
 // CHECK: tile.softmax
-func.func @rank(%q: !t, %k: !t, %v: !t) -> !t {
-  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
-  // expected-remark @+1 {{attention is not fused: scores are not of rank 4 [batch, head, query, key]}}
+func.func @shared_by_batches(%q: !t, %k: !k, %v: !k) -> !t {
+  %s = tile.dot %q, %k transpose_b : !t, !k -> !t
+  // expected-remark @+1 {{attention is not fused: K is shared along dimension 0, which is not the heads'}}
   %p = tile.softmax %s : !t
+  %o = tile.dot %p, %v : !t, !k -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// CHECK-LABEL: func.func @sink_of_rows
+// CHECK: tile.softmax
+func.func @sink_of_rows(%q: !t, %k: !t, %v: !t, %x: tensor<2x4x16xf32>) -> !t {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: the sink is not one number for each head}}
+  %p = tile.softmax %s sink %x : !t, tensor<2x4x16xf32>
   %o = tile.dot %p, %v : !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+!h = tensor<2x4x16x16xf16>
+
+// CHECK-LABEL: func.func @wide_probabilities
+// CHECK: tile.softmax
+func.func @wide_probabilities(%q: !h, %k: !h, %v: !h) -> !t {
+  %s = tile.dot %q, %k transpose_b : !h, !h -> !t
+  // expected-remark @+1 {{attention is not fused: the probabilities and V have different element types}}
+  %p = tile.softmax %s : !t
+  %o = tile.dot %p, %v : !t, !h -> !t
   return %o : !t
 }
 

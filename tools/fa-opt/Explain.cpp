@@ -113,7 +113,7 @@ LogicalResult fa::opt::explain(ModuleOp module, raw_ostream &out) {
       return success(d.getSeverity() == DiagnosticSeverity::Remark);
     });
     PassManager pm(module.getContext());
-    pm.addNestedPass<func::FuncOp>(createTileFuseAttention());
+    buildFusionPipeline(pm, {});
     if (failed(pm.run(module)))
       return failure();
   }

@@ -9,6 +9,7 @@
 #include "Tile/Tile.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileToHost.h"
+#include "fa/Conversion/TileToLinalg.h"
 #include "fa/Fusion/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -105,6 +106,7 @@ int main(int argc, char **argv) {
               cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
               LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
               scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+  fa::registerBufferization(registry);
   registerTransformsPasses();
   mlir::registerConversionPasses();
   memref::registerMemRefPasses();

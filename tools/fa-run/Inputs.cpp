@@ -287,11 +287,25 @@ static Expected<HostTensor> readTensor(StringRef text, const ArgumentInfo &info,
   return tensor;
 }
 
-/// Sizes of an output: the static ones of its type; a dynamic one is that of
-/// the first input in the same dimension.
-static SmallVector<int64_t, 4> inferSizes(const ArgumentInfo &info,
-                                          const Job &job) {
-  SmallVector<int64_t, 4> sizes(info.sizes);
+/// The sizes of output `number`: what the kernel's rules say, else, where an
+/// input has that dimension, its size.
+static SmallVector<int64_t, 4>
+inferSizes(size_t number, const KernelInfo &kernel, const Job &job) {
+  SmallVector<int64_t, 4> sizes(kernel.args[number].sizes);
+  for (const SizeRule &rule : kernel.rules)
+    if (rule.kind == SizeRule::Equal &&
+        rule.argument == static_cast<int64_t>(number) &&
+        rule.other < static_cast<int64_t>(job.arguments.size()) &&
+        rule.otherDim <
+            static_cast<int64_t>(job.arguments[rule.other].sizes.size()))
+      sizes[rule.dim] =
+          job.arguments[rule.other].sizes[rule.otherDim] * rule.factor;
+  for (const SizeRule &rule : kernel.rules)
+    if (rule.kind == SizeRule::Equal &&
+        rule.other == static_cast<int64_t>(number) &&
+        rule.argument < static_cast<int64_t>(job.arguments.size()))
+      sizes[rule.otherDim] =
+          job.arguments[rule.argument].sizes[rule.dim] / rule.factor;
   for (auto [d, size] : enumerate(sizes))
     if (size == kDynamic)
       for (const HostTensor &tensor : job.tensors)
@@ -309,7 +323,7 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
     if (info.isMemRef && info.access == Access::Out) {
       if (Error error =
               addOutput(job, "out" + std::to_string(job.outputs.size()),
-                        info.type, inferSizes(info, job), false))
+                        info.type, inferSizes(number, kernel, job), false))
         return error;
       job.arguments.push_back(makeArgument(job.outputs.back().second));
       continue;

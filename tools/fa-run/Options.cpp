@@ -49,6 +49,14 @@ struct CommandLine {
   cl::opt<std::string> sink{"sink", cl::value_desc("F.npy"),
                             cl::desc("one more score a head, f32 [hq]"),
                             cl::cat(category)};
+  cl::opt<bool> assumeNoEmptyRows{
+      "assume-no-empty-rows",
+      cl::desc("every row keeps a key: finite sentinels are masks"),
+      cl::cat(category)};
+  cl::opt<bool> allowNoMax{
+      "allow-no-max",
+      cl::desc("exp(x) divided by its sum is a softmax as well"),
+      cl::cat(category)};
   cl::list<std::string> in{"in", cl::value_desc("F.npy|SIZES|number"),
                            cl::desc("an input, in argument order"),
                            cl::cat(category)};
@@ -136,6 +144,8 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.lengths = line.lengths;
   options.documents = line.documents;
   options.sink = line.sink;
+  options.compile.fusion.assumeNoEmptyRows = line.assumeNoEmptyRows;
+  options.compile.fusion.allowNoMax = line.allowNoMax;
   options.in.assign(line.in.begin(), line.in.end());
   options.out.assign(line.out.begin(), line.out.end());
   options.lse = line.lse;

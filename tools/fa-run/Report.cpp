@@ -32,7 +32,10 @@ void fa::run::printReport(const Report &report, raw_ostream &out) {
   out << "program  " << report.job.program << "\n";
   out << "target   " << artifact.target << " (" << artifact.arch << "), "
       << report.threads << " threads, LLVM " << llvmVersion() << "\n";
-  out << "kernel   @" << report.kernel.symbol << ", grid " << gridOf(report);
+  out << "kernel   @" << report.kernel.symbol;
+  if (report.kernel.unfused)
+    out << ", not fused: one program on whole tensors, slow (fa-opt --explain)";
+  out << ", grid " << gridOf(report);
   if (!report.kernel.tile.empty())
     out << ", tile " << formatSizes(report.kernel.tile);
   out << ", scratch " << report.kernel.scratchBytes / 1024

@@ -67,4 +67,30 @@ def ApproximateHostMath : Pass<"approximate-host-math", "::mlir::func::FuncOp"> 
                            "::mlir::vector::VectorDialect"];
 }
 
+def ConvertTileToLinalg : Pass<"convert-tile-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "whole tensors of unfused kernels become linalg";
+  let description = [{
+    In kernels marked `unfused`, every operation of tile and every elementwise
+    one becomes loops over its tensors, written with linalg, as its definition
+    says. Requires: S3. Numerics: exact.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def BufferizeUnfused : Pass<"bufferize-unfused", "::mlir::ModuleOp"> {
+  let summary = "tensors of unfused kernels become buffers";
+  let description = [{
+    Upstream's one-shot bufferization, with copies as loops. Does nothing where
+    no tensor is left. Requires: what convert-tile-to-host leaves.
+    Numerics: exact.
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
 #endif // FA_CONVERSION_PASSES_TD

@@ -37,6 +37,14 @@ struct HostPipelineOptions
   Option<int64_t> vectorRegisters{*this, "vector-registers",
                                   llvm::cl::desc("number of vector registers"),
                                   llvm::cl::init(32)};
+  Option<bool> assumeNoEmptyRows{
+      *this, "assume-no-empty-rows",
+      llvm::cl::desc("every row keeps a key: finite sentinels are masks"),
+      llvm::cl::init(false)};
+  Option<bool> allowNoMax{
+      *this, "allow-no-max",
+      llvm::cl::desc("exp(x) divided by its sum is a softmax as well"),
+      llvm::cl::init(false)};
 };
 
 /// S0 to S3: fusion, online softmax, kernels with the tiles of the host.

@@ -16,11 +16,11 @@ namespace fa {
 
 /// Writes attention out on whole tensors (S0) as function `name` of a new
 /// module. Arguments: q, k, v [b, h, s, d], then as the problem asks bias,
-/// slopes, lengths, the first key and the first after the last that a query sees
-/// of its document (i32 [b, sq] both), the sink, and the scale as f32; results: the output and, if asked
-/// for, the log-sum-exp. Only the head dims are static. The layout of memory is
-/// not part of the program. What the compiler does not support is an error that
-/// names it.
+/// slopes, lengths, the first key and the first after the last that a query
+/// sees of its document (i32 [b, sq] both), the sink, and the scale as f32;
+/// results: the output and, if asked for, the log-sum-exp. Only the head dims
+/// are static. The layout of memory is not part of the program. What the
+/// compiler does not support is an error that names it.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildAttention(mlir::MLIRContext &context, const AttentionProblem &problem,
                llvm::StringRef name = "attention");

@@ -17,6 +17,18 @@ namespace fa {
 
 #define GEN_PASS_REGISTRATION
 #include "fa/Fusion/Passes.h.inc"
+
+/// What a program may be taken to mean beyond what it says.
+struct FusionOptions {
+  bool assumeNoEmptyRows = false; ///< finite sentinels are masks
+  bool allowNoMax = false;        ///< exp(x) / Σ exp(x) is a softmax
+};
+
+/// The program as it was written to S1.
+void buildFusionPipeline(mlir::OpPassManager &pm, const FusionOptions &options);
+
+/// A stage ends where its verifier runs.
+void addStageEnd(mlir::OpPassManager &pm, Stage stage);
 } // namespace fa
 
 #endif // FA_FUSION_PASSES_H

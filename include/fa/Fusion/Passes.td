@@ -9,15 +9,80 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileRaiseLinalg : Pass<"tile-raise-linalg", "::mlir::func::FuncOp"> {
+  let summary = "linalg on tensors becomes the canonical spelling of S0";
+  let description = [{
+    Contractions (named or `linalg.generic`, of any order of dimensions) become
+    `tile.dot` between transposes, elementwise generics become arith and math on
+    whole tensors, with what is broadcast as `tile.broadcast`, indices as
+    `tile.iota`; reductions become `tile.reduce`, `linalg.softmax` becomes
+    `tile.softmax`. A contraction is accumulated in f32 and rounded after that.
+    What has another form stays as it is.
+
+    Before:
+    ```mlir
+    %s = linalg.batch_matmul_transpose_b ins(%q, %k : ...) outs(%zero : ...)
+    ```
+    After:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ...
+    ```
+    Requires: nothing. Ensures: S0.
+    Numerics: exact (16-bit contractions gain the accumulator's precision).
+  }];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def TileRaiseSoftmax : Pass<"tile-raise-softmax", "::mlir::func::FuncOp"> {
+  let summary = "exponentials divided by their sum become tile.softmax";
+  let description = [{
+    `exp(x − max x) / Σ exp(x − max x)` becomes `tile.softmax`, in either base,
+    with the division before or after the dot with V, by the sum or by its
+    reciprocal; `log Σ exp(x − max x) + max x` becomes `tile.log_sum_exp`. A
+    softmax of 16-bit numbers is computed in f32.
+
+    Before:
+    ```mlir
+    %m = tile.reduce max %s dim 3 : ...
+    %e = math.exp %s_minus_m : ...
+    %l = tile.reduce add %e dim 3 : ...
+    %p = arith.divf %e, %l_broadcast : ...
+    ```
+    After:
+    ```mlir
+    %p = tile.softmax %s : ...
+    ```
+    Requires: S0. Ensures: S0. Numerics: exact, but for rows of only −inf, which
+    give 0 instead of NaN.
+  }];
+  let options = [
+    Option<"allowNoMax", "allow-no-max", "bool", "false",
+           "exp(x) / Σ exp(x) is a softmax as well">
+  ];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def TileFuseAttention : Pass<"tile-fuse-attention", "::mlir::func::FuncOp"> {
   let summary = "softmax(QKᵀ)V written out becomes one tile.attention";
   let description = [{
     Finds every `tile.softmax` whose scores come from a `tile.dot` and whose
     result goes into another, and replaces the chain by one `tile.attention`.
-    All elementwise work between the dots becomes the score region; a multiplier
-    that is the same for every score becomes the scale; selects of −inf become
-    the mask region. A `tile.log_sum_exp` of the same scores becomes the second
-    result. Tensors that the scores read from outside become captures.
+     - All elementwise work between the dots becomes the score region.
+     - A multiplier that is the same for every score, or for all of Q or K,
+       becomes the scale.
+     - Selects of −inf, and sums with what is 0 or −inf, become the mask region.
+       A finite sentinel of −1e30 or less (of f16: the lowest number) is a mask
+       only if every row provably keeps a key, or with `assume-no-empty-rows`.
+     - A `tile.log_sum_exp` of the same scores becomes the second result.
+     - Tensors that the scores read from outside become captures.
+     - Leading dimensions are batches and heads, however many there are; heads
+       of K and V that are repeated for the query heads of a group are shared
+       instead.
 
     Every chain that is left alone gets a remark with the reason, and its softmax
     the attribute `tile.not_fused` with the same text.
@@ -32,9 +97,13 @@ def TileFuseAttention : Pass<"tile-fuse-attention", "::mlir::func::FuncOp"> {
     ```mlir
     %o = tile.attention %q, %k, %v scale %one : ... score {} mask {}
     ```
-    Requires: S0. Ensures: S1 where nothing was refused.
+    Requires: S0. Ensures: S1.
     Numerics: exact (the order of sums is the kernel's business).
   }];
+  let options = [
+    Option<"assumeNoEmptyRows", "assume-no-empty-rows", "bool", "false",
+           "every row keeps a key: finite sentinels are masks">
+  ];
   let dependentDialects = ["::fa::tile::TileDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -78,6 +147,11 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
      - `NAME_strided`: any strides.
 
     Arguments: those of the function, tensors as memrefs, then its results.
+    Operands of the attention, its captures and its results may be transposes
+    and reshapes of them: views of their memory.
+
+    A function of another form becomes one kernel marked `unfused`, a single
+    program on whole tensors, with a remark that says why.
 
     Requires: S2. Ensures: S3. Numerics: reassociating (online softmax).
   }];
@@ -93,6 +167,7 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
   ];
   let dependentDialects = ["::fa::tile::TileDialect",
                            "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];

@@ -55,7 +55,7 @@ struct ArgumentInfo {
 /// What a kernel takes for granted of its arguments: `#tile.size_rule`.
 struct SizeRule {
   enum Kind { Equal, Multiple, Divisible, Packed } kind;
-  int64_t argument, dim, other, otherDim;
+  int64_t argument, dim, other, otherDim, factor;
 };
 
 struct KernelInfo {
@@ -64,6 +64,7 @@ struct KernelInfo {
   std::vector<SizeRule> rules;
   llvm::SmallVector<SizeExpr, 3> grid;
   int64_t scratchBytes = 0;           ///< for one running program
+  bool unfused = false;               ///< one program on whole tensors
   llvm::SmallVector<int64_t, 2> tile; ///< queries, keys; empty if unknown
 };
 

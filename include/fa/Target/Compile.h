@@ -7,6 +7,7 @@
 #ifndef FA_TARGET_COMPILE_H
 #define FA_TARGET_COMPILE_H
 
+#include "fa/Fusion/Passes.h"
 #include "fa/Target/Artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,6 +19,7 @@ struct CompileOptions {
   std::string arch = "host"; ///< "host" or a CPU that LLVM knows
   int64_t qTile = 0;         ///< queries in a tile; 0: chosen
   int64_t kvTile = 0;        ///< keys in a tile; 0: chosen
+  FusionOptions fusion;
 };
 
 /// Forms in which a program can be looked at on its way.

@@ -9,7 +9,9 @@
 #include "fa/Fusion/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -17,17 +19,12 @@
 
 using namespace mlir;
 
-/// A stage ends where its verifier runs.
-static void addStageEnd(OpPassManager &pm, fa::Stage stage) {
-  fa::TileVerifyStageOptions options;
-  options.stage = stage;
-  pm.addPass(fa::createTileVerifyStage(options));
-}
-
 void fa::buildHostKernelPipeline(OpPassManager &pm,
                                  const HostPipelineOptions &options) {
-  pm.addNestedPass<func::FuncOp>(createTileFuseAttention());
-  addStageEnd(pm, Stage::S1);
+  FusionOptions fusion;
+  fusion.assumeNoEmptyRows = options.assumeNoEmptyRows;
+  fusion.allowNoMax = options.allowNoMax;
+  buildFusionPipeline(pm, fusion);
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions tiles;
@@ -46,7 +43,12 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   ConvertTileToHostOptions shape;
   shape.vectorBits = options.vectorBits;
   shape.vectorRegisters = options.vectorRegisters;
+  pm.addPass(createConvertTileToLinalg());
   pm.addPass(createConvertTileToHost(shape));
+  pm.addPass(createBufferizeUnfused());
+  bufferization::buildBufferDeallocationPipeline(
+      pm, bufferization::BufferDeallocationPipelineOptions());
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());

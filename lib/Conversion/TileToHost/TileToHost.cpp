@@ -8,10 +8,12 @@
 
 #include "fa/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -37,10 +39,26 @@ struct ConvertTileToHost final
     SmallVector<fa::tile::KernelOp> kernels(
         getOperation().getOps<fa::tile::KernelOp>());
     for (fa::tile::KernelOp kernel : kernels) {
-      if (failed(fa::KernelLowering(kernel, shape).run()))
+      if (kernel.getUnfused())
+        inlineUnfused(kernel);
+      else if (failed(fa::KernelLowering(kernel, shape).run()))
         return signalPassFailure();
       kernel.erase();
     }
+  }
+
+private:
+  /// A kernel on whole tensors is a function as it stands.
+  static void inlineUnfused(fa::tile::KernelOp kernel) {
+    ImplicitLocOpBuilder b(kernel.getLoc(), kernel);
+    fa::HostArguments arguments;
+    func::FuncOp function = fa::createHostFunction(kernel, b, arguments);
+    IRMapping mapping;
+    mapping.map(kernel.getArguments(), arguments.arguments);
+    for (Operation &op : kernel.getBody().front().without_terminator())
+      b.clone(op, mapping);
+    func::ReturnOp::create(b);
+    function->setAttr("fa.scratch_bytes", b.getI64IntegerAttr(0));
   }
 };
 

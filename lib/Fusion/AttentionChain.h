@@ -1,0 +1,57 @@
+//===- AttentionChain.h - dot, elementwise, softmax, dot --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_ATTENTIONCHAIN_H
+#define FA_LIB_FUSION_ATTENTIONCHAIN_H
+
+#include "Tile/Tile.h"
+
+#include <string>
+
+namespace fa {
+
+/// One chain dot -> elementwise -> softmax -> dot, as found. Leading dimensions
+/// are all but the last two of the scores.
+struct AttentionChain {
+  struct Mask {
+    mlir::Value condition; ///< of the shape of the scores
+    bool negated;
+    bool sentinel; ///< a finite number stands for −inf
+  };
+
+  tile::DotOp scoreDot, outputDot;
+  tile::SoftmaxOp softmax;
+  tile::LogSumExpOp lse; ///< of the same scores, or null
+  mlir::Value q, k, v;   ///< [leading.., s, d]; of k and v, leading dimensions
+                         ///< may divide those of q
+  mlir::Value scores;    ///< what the score region starts from: scaled
+  mlir::SmallVector<mlir::Value> factors; ///< scalars; the scale's
+  mlir::Value sink;                       ///< [hq], or null
+  mlir::Value modified; ///< what the score region yields, as a tensor
+  mlir::SmallVector<Mask> masks;
+  mlir::Operation *result = nullptr; ///< the dot, or the conversion of its
+                                     ///< result
+
+  int64_t numLeading() const {
+    return tile::SoftmaxOp(softmax).getType().getRank() - 2;
+  }
+  /// The first leading dimension that is part of the heads; those before it
+  /// are batches.
+  int64_t firstHeadDim = 0;
+
+  /// Finds the chain around `softmax`; the reason if there is none. May add
+  /// operations before the chain's (views of operands, scalars). With
+  /// `takeSentinels`, finite numbers that are meant as −inf are masks.
+  static std::string match(tile::SoftmaxOp softmax, bool takeSentinels,
+                           AttentionChain &chain);
+};
+
+/// The scalar that is everywhere in `value`, or null.
+mlir::Value getUniform(mlir::Value value);
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_ATTENTIONCHAIN_H

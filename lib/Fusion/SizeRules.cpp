@@ -1,0 +1,363 @@
+//===- SizeRules.cpp - sizes that must agree in a function ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every dimension of every tensor is traced to an argument's; where operations
+// ask for equal sizes, the arguments' sizes must be equal.
+//
+//===----------------------------------------------------------------------===//
+
+#include "UnfusedKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+namespace {
+
+/// Where a size comes from: dimension `dim` of argument `argument`, or the
+/// number `dim`.
+struct Size {
+  int64_t argument = -1, dim = 0;
+  bool operator==(const Size &) const = default;
+};
+
+class SizeCollector {
+public:
+  explicit SizeCollector(func::FuncOp function) : function(function) {}
+
+  FailureOr<SmallVector<Attribute>> collect() {
+    for (BlockArgument argument : function.getArguments())
+      if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
+        for (int64_t d = 0; d < type.getRank(); ++d)
+          sizes[{argument, d}] = type.isDynamicDim(d)
+                                     ? Size{argument.getArgNumber(), d}
+                                     : Size{-1, type.getDimSize(d)};
+    for (Operation &op : function.getBody().front().without_terminator())
+      if (failed(visit(&op)))
+        return failure();
+    int64_t number = function.getNumArguments();
+    for (Value result :
+         function.getBody().front().getTerminator()->getOperands()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      for (int64_t d = 0; d < type.getRank(); ++d) {
+        if (!type.isDynamicDim(d))
+          continue; // part of the argument's type
+        if (!sizes.contains({result, d}))
+          return function.emitError("the size of dimension ")
+                 << d << " of result " << number - function.getNumArguments()
+                 << " cannot be told from the arguments";
+        Size size = sizes[{result, d}];
+        if (size.argument >= 0)
+          add(SizeRuleKind::Equal, {number, d}, size);
+      }
+      ++number;
+    }
+    return rules;
+  }
+
+private:
+  static int64_t rankOf(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type ? type.getRank() : 0;
+  }
+
+  void add(SizeRuleKind kind, Size x, Size y) {
+    auto rule = SizeRuleAttr::get(function.getContext(), kind, x.argument,
+                                  x.dim, y.argument, y.dim, /*factor=*/1);
+    if (!llvm::is_contained(rules, rule))
+      rules.push_back(rule);
+  }
+
+  /// Dimension d of `x` is as large as dimension e of `y`; one of them may not
+  /// be known yet. False: it cannot be checked.
+  bool unite(Value x, int64_t d, Value y, int64_t e) {
+    bool knowsX = sizes.contains({x, d}), knowsY = sizes.contains({y, e});
+    if (!knowsX && !knowsY)
+      return false;
+    if (!knowsX)
+      sizes[{x, d}] = sizes[{y, e}];
+    else if (!knowsY)
+      sizes[{y, e}] = sizes[{x, d}];
+    else
+      return require(sizes[{x, d}], sizes[{y, e}]);
+    return true;
+  }
+
+  bool require(Size x, Size y) {
+    if (x == y)
+      return true;
+    if (x.argument < 0)
+      std::swap(x, y);
+    if (x.argument < 0 || y.argument < 0)
+      return false; // two numbers, or a size that must be a number
+    add(SizeRuleKind::Equal, x, y);
+    return true;
+  }
+
+  bool uniteAll(Value x, Value y) {
+    for (int64_t d = 0; d < rankOf(x); ++d)
+      if (!unite(x, d, y, d))
+        return false;
+    return true;
+  }
+
+  LogicalResult visit(Operation *op) {
+    for (Value result : op->getResults())
+      if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+        for (int64_t d = 0; d < type.getRank(); ++d)
+          if (!type.isDynamicDim(d))
+            sizes[{result, d}] = {-1, type.getDimSize(d)};
+    if (understand(op))
+      return success();
+    return op->emitOpError("has sizes that cannot be checked against the "
+                           "arguments before a launch");
+  }
+
+  bool understand(Operation *op) {
+    return llvm::TypeSwitch<Operation *, bool>(op)
+        .Case([&](DotOp dot) { return understandDot(dot); })
+        .Case([&](TransposeOp transpose) {
+          bool good = true;
+          for (auto [d, from] : llvm::enumerate(transpose.getPermutation()))
+            good &= unite(transpose.getResult(), d, transpose.getInput(), from);
+          return good;
+        })
+        .Case([&](ExpandDimsOp expand) {
+          bool good = true;
+          int64_t at = expand.getDim();
+          for (int64_t d = 0; d < rankOf(expand.getInput()); ++d)
+            good &= unite(expand.getResult(), d < at ? d : d + 1,
+                          expand.getInput(), d);
+          return good;
+        })
+        .Case([&](BroadcastOp broadcast) {
+          return setDynamic(broadcast.getResult(), broadcast.getSizes()) &&
+                 understandBroadcast(broadcast);
+        })
+        .Case<IotaOp>([&](IotaOp iota) {
+          return setDynamic(iota.getResult(), iota.getSizes());
+        })
+        .Case([&](tensor::SplatOp splat) {
+          return setDynamic(splat.getResult(), splat.getDynamicSizes());
+        })
+        .Case([&](tensor::EmptyOp empty) {
+          return setDynamic(empty.getResult(), empty.getDynamicSizes());
+        })
+        .Case([&](ReduceOp reduce) {
+          return dropDim(reduce.getResult(), reduce.getInput(),
+                         reduce.getDim());
+        })
+        .Case([&](SoftmaxOp softmax) {
+          return uniteAll(softmax.getResult(), softmax.getInput()) &&
+                 (!softmax.getSink() ||
+                  dropDim(softmax.getSink(), softmax.getInput(),
+                          softmax.getNormalizedDim()));
+        })
+        .Case([&](LogSumExpOp lse) {
+          return dropDim(lse.getResult(), lse.getInput(),
+                         rankOf(lse.getInput()) - 1);
+        })
+        .Case([&](OnlineAttentionOp attention) {
+          return understandAttention(attention);
+        })
+        .Case([&](OnlineFinalizeOp finalize) {
+          return uniteAll(finalize.getOutput(), finalize.getAcc()) &&
+                 uniteAll(finalize.getLse(), finalize.getMax());
+        })
+        .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+            [&](auto reshape) { return understandReshape(reshape); })
+        .Case([&](linalg::LinalgOp linalg) { return understandLinalg(linalg); })
+        .Default([&](Operation *op) { return understandElementwise(op); });
+  }
+
+  bool understandElementwise(Operation *op) {
+    if (isa<arith::ConstantOp, tensor::DimOp>(op))
+      return true;
+    bool tensors =
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    if (!tensors)
+      return isPure(op) && op->getNumRegions() == 0;
+    if (!OpTrait::hasElementwiseMappableTraits(op))
+      return false;
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()) &&
+          !uniteAll(op->getResult(0), operand))
+        return false;
+    return true;
+  }
+
+  bool dropDim(Value rows, Value full, int64_t dim) {
+    bool good = true;
+    for (int64_t d = 0; d < rankOf(rows); ++d)
+      good &= unite(rows, d, full, d < dim ? d : d + 1);
+    return good;
+  }
+
+  bool understandDot(DotOp dot) {
+    Value a = dot.getA(), c = dot.getB(), r = dot.getResult();
+    int64_t rank = rankOf(a);
+    int64_t k = dot.getTransposeB() ? rank - 1 : rank - 2;
+    int64_t n = dot.getTransposeB() ? rank - 2 : rank - 1;
+    bool good = unite(a, rank - 1, c, k) && unite(r, rank - 2, a, rank - 2) &&
+                unite(r, rank - 1, c, n);
+    for (int64_t d = 0; d < rank - 2; ++d)
+      good &= unite(r, d, a, d) && shares(a, c, d);
+    if (dot.getAcc())
+      good &= uniteAll(r, dot.getAcc());
+    return good;
+  }
+
+  /// Dimension d of `y` divides that of `x`.
+  bool shares(Value x, Value y, int64_t d) {
+    if (!sizes.contains({x, d}) || !sizes.contains({y, d}))
+      return false;
+    Size many = sizes[{x, d}], few = sizes[{y, d}];
+    if (many == few || few == Size{-1, 1})
+      return true;
+    if (many.argument >= 0 && few.argument >= 0)
+      add(SizeRuleKind::Multiple, many, few);
+    else if (many.argument >= 0)
+      rules.push_back(SizeRuleAttr::get(
+          function.getContext(), SizeRuleKind::Divisible, many.argument,
+          many.dim, many.argument, many.dim, /*factor=*/few.dim));
+    else
+      return few.argument < 0; // two numbers: the verifier's business
+    return true;
+  }
+
+  /// The dynamic sizes of `result` are `values`: sizes of tensors or numbers.
+  bool setDynamic(Value result, ValueRange values) {
+    auto type = cast<RankedTensorType>(result.getType());
+    auto next = values.begin();
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      if (!type.isDynamicDim(d))
+        continue;
+      Value size = *next++;
+      APInt number;
+      auto dim = size.getDefiningOp<tensor::DimOp>();
+      if (matchPattern(size, m_ConstantInt(&number)))
+        sizes[{result, d}] = {-1, number.getSExtValue()};
+      else if (dim && dim.getConstantIndex() &&
+               sizes.contains({dim.getSource(), *dim.getConstantIndex()}))
+        sizes[{result, d}] = sizes[{dim.getSource(), *dim.getConstantIndex()}];
+      else
+        return false;
+    }
+    return true;
+  }
+
+  bool understandBroadcast(BroadcastOp op) {
+    auto type = dyn_cast<RankedTensorType>(op.getInput().getType());
+    if (!type)
+      return true;
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (type.getDimSize(d) != 1 &&
+          !unite(op.getResult(), d, op.getInput(), d))
+        return false;
+    return true;
+  }
+
+  bool understandAttention(OnlineAttentionOp op) {
+    Value q = op.getQ(), k = op.getK(), v = op.getV();
+    bool good = unite(q, 0, k, 0) && unite(q, 0, v, 0) && unite(k, 1, v, 1) &&
+                unite(k, 2, v, 2) && shares(q, k, 1);
+    for (int64_t d = 0; d < 3; ++d)
+      good &= unite(op.getMax(), d, q, d) && unite(op.getAcc(), d, q, d);
+    good &= uniteAll(op.getMaxOut(), op.getMax()) &&
+            uniteAll(op.getSumOut(), op.getSum()) &&
+            uniteAll(op.getAccOut(), op.getAcc());
+    for (Region *region : {&op.getScore(), &op.getMask()})
+      region->walk([&](tensor::ExtractOp extract) {
+        good &= understandExtract(op, *region, extract);
+      });
+    return good;
+  }
+
+  /// A captured tensor is read at coordinates alone.
+  bool understandExtract(OnlineAttentionOp op, Region &region,
+                         tensor::ExtractOp extract) {
+    unsigned leading = region.getNumArguments() - op.getCaptures().size();
+    unsigned number =
+        cast<BlockArgument>(extract.getTensor()).getArgNumber() - leading;
+    Value capture = op.getCaptures()[number];
+    std::pair<Value, int64_t> coordinates[] = {
+        {op.getQ(), 0}, {op.getQ(), 1}, {op.getQ(), 2}, {op.getK(), 2}};
+    for (auto [d, index] : llvm::enumerate(extract.getIndices())) {
+      APInt constant;
+      if (matchPattern(index, m_ConstantInt(&constant)) && constant.isZero())
+        continue;
+      auto argument = dyn_cast<BlockArgument>(index);
+      int64_t n = argument ? argument.getArgNumber() - (leading - 4) : -1;
+      if (n < 0 || n > 3 ||
+          !unite(capture, d, coordinates[n].first, coordinates[n].second))
+        return false;
+    }
+    return true;
+  }
+
+  template <typename OpT> bool understandReshape(OpT op) {
+    bool expands = isa<tensor::ExpandShapeOp>(op.getOperation());
+    Value wide = expands ? Value(op->getResult(0)) : op->getOperand(0);
+    Value tight = expands ? op->getOperand(0) : Value(op->getResult(0));
+    auto type = cast<RankedTensorType>(wide.getType());
+    for (auto [d, group] : llvm::enumerate(op.getReassociationIndices())) {
+      SmallVector<int64_t> several;
+      for (int64_t n : group)
+        if (type.getDimSize(n) != 1)
+          several.push_back(n);
+      auto whole = cast<RankedTensorType>(tight.getType()).getDimSize(d);
+      if (several.size() == 1) {
+        if (!unite(wide, several[0], tight, d))
+          return false;
+      } else if (!several.empty() && ShapedType::isDynamic(whole)) {
+        return false; // a product of sizes has no name
+      }
+    }
+    return true;
+  }
+
+  bool understandLinalg(linalg::LinalgOp op) {
+    // Every loop has one size, whichever operand says it.
+    llvm::DenseMap<unsigned, std::pair<Value, int64_t>> loops;
+    for (bool again : {false, true})
+      for (OpOperand &operand : op->getOpOperands()) {
+        AffineMap map = op.getMatchingIndexingMap(&operand);
+        for (auto [d, expr] : llvm::enumerate(map.getResults())) {
+          auto dim = dyn_cast<AffineDimExpr>(expr);
+          if (!dim) {
+            if (!isa<AffineConstantExpr>(expr))
+              return false;
+            continue;
+          }
+          auto [it, isNew] = loops.try_emplace(
+              dim.getPosition(), std::pair<Value, int64_t>(operand.get(), d));
+          if (!isNew && again &&
+              !unite(it->second.first, it->second.second, operand.get(), d))
+            return false;
+        }
+      }
+    for (auto [n, result] : llvm::enumerate(op->getResults()))
+      if (!uniteAll(result, op.getDpsInitOperand(n)->get()))
+        return false;
+    return true;
+  }
+
+  func::FuncOp function;
+  llvm::DenseMap<std::pair<Value, int64_t>, Size> sizes;
+  SmallVector<Attribute> rules;
+};
+
+} // namespace
+
+FailureOr<SmallVector<Attribute>> fa::collectSizeRules(func::FuncOp function) {
+  return SizeCollector(function).collect();
+}

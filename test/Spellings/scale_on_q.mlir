@@ -1,0 +1,23 @@
+// The scale multiplies Q, or both Q and K by its root.
+// RUN: fa-opt --explain %s | FileCheck %s
+// RUN: fa-run %s --in 2x3x50x32 --in 2x3x70x32 --in 2x3x70x32 --check | FileCheck %s --check-prefix=RAN
+// CHECK: fused: softmax(Q Kᵀ) V is one attention
+// CHECK: scale: 1.76
+// RAN-NOT: not fused
+// RAN: PASS
+
+!q = tensor<2x3x50x32xf32>
+!k = tensor<2x3x70x32xf32>
+!s = tensor<2x3x50x70xf32>
+!r = tensor<2x3x50xf32>
+
+func.func @f(%q: !q, %k: !k, %v: !k) -> !q {
+  %c = arith.constant dense<0.42> : !q
+  %d = arith.constant dense<0.42> : !k
+  %qs = arith.mulf %q, %c : !q
+  %ks = arith.mulf %k, %d : !k
+  %s = tile.dot %qs, %ks transpose_b : !q, !k -> !s
+  %p = tile.softmax %s : !s
+  %o = tile.dot %p, %v : !s, !k -> !q
+  return %o : !q
+}

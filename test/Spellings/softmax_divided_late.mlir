@@ -1,0 +1,26 @@
+// The division by the sum comes after the dot with V.
+// RUN: fa-opt --explain %s | FileCheck %s
+// RUN: fa-run %s --in 2x3x50x32 --in 2x3x70x32 --in 2x3x70x32 --check | FileCheck %s --check-prefix=RAN
+// CHECK: fused: softmax(Q Kᵀ) V is one attention
+// RAN-NOT: not fused
+// RAN: PASS
+
+!q = tensor<2x3x50x32xf32>
+!k = tensor<2x3x70x32xf32>
+!s = tensor<2x3x50x70xf32>
+!r = tensor<2x3x50xf32>
+
+func.func @f(%q: !q, %k: !k, %v: !k) -> !q {
+  %s = tile.dot %q, %k transpose_b : !q, !k -> !s
+  %m = tile.reduce max %s dim 3 : !s -> !r
+  %m1 = tile.expand_dims %m dim 3 : !r -> tensor<2x3x50x1xf32>
+  %mb = tile.broadcast %m1 : tensor<2x3x50x1xf32> -> !s
+  %x = arith.subf %s, %mb : !s
+  %e = math.exp %x : !s
+  %l = tile.reduce add %e dim 3 : !s -> !r
+  %l1 = tile.expand_dims %l dim 3 : !r -> tensor<2x3x50x1xf32>
+  %u = tile.dot %e, %v : !s, !k -> !q
+  %lb = tile.broadcast %l1 : tensor<2x3x50x1xf32> -> !q
+  %o = arith.divf %u, %lb : !q
+  return %o : !q
+}
