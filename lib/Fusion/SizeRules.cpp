@@ -23,11 +23,15 @@ using namespace fa::tile;
 
 namespace {
 
-/// Where a size comes from: dimension `dim` of argument `argument`, or the
-/// number `dim`.
+/// A size: what it is, if that is known, and the argument's dimension that it
+/// is the size of, if there is one.
 struct Size {
   int64_t argument = -1, dim = 0;
-  bool operator==(const Size &) const = default;
+  int64_t number = -1; ///< -1: known at launch
+
+  static Size of(int64_t number) { return {-1, 0, number}; }
+  bool hasName() const { return argument >= 0; }
+  bool isKnown() const { return number >= 0; }
 };
 
 class SizeCollector {
@@ -38,9 +42,9 @@ public:
     for (BlockArgument argument : function.getArguments())
       if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
         for (int64_t d = 0; d < type.getRank(); ++d)
-          sizes[{argument, d}] = type.isDynamicDim(d)
-                                     ? Size{argument.getArgNumber(), d}
-                                     : Size{-1, type.getDimSize(d)};
+          sizes[{argument, d}] = {argument.getArgNumber(), d,
+                                  type.isDynamicDim(d) ? -1
+                                                       : type.getDimSize(d)};
     for (Operation &op : function.getBody().front().without_terminator())
       if (failed(visit(&op)))
         return failure();
@@ -55,8 +59,8 @@ public:
           return function.emitError("the size of dimension ")
                  << d << " of result " << number - function.getNumArguments()
                  << " cannot be told from the arguments";
-        Size size = sizes[{result, d}];
-        if (size.argument >= 0)
+        Size size = sizes.lookup({result, d});
+        if (size.hasName())
           add(SizeRuleKind::Equal, {number, d}, size);
       }
       ++number;
@@ -84,22 +88,32 @@ private:
     if (!knowsX && !knowsY)
       return false;
     if (!knowsX)
-      sizes[{x, d}] = sizes[{y, e}];
+      sizes[{x, d}] = sizes.lookup({y, e});
     else if (!knowsY)
-      sizes[{y, e}] = sizes[{x, d}];
+      sizes[{y, e}] = sizes.lookup({x, d});
+    else if (!sizes.lookup({x, d}).hasName() && sizes.lookup({x, d}).isKnown())
+      return adopt(x, d, sizes.lookup({y, e}));
     else
-      return require(sizes[{x, d}], sizes[{y, e}]);
+      return require(sizes.lookup({x, d}), sizes.lookup({y, e}));
     return true;
   }
 
+  /// Dimension d of `x`, of which the number is known, takes the name of `y` if
+  /// that is of the same size.
+  bool adopt(Value x, int64_t d, Size y) {
+    Size known = sizes.lookup({x, d});
+    if (y.isKnown() && y.number == known.number)
+      sizes[{x, d}] = y;
+    return require(known, y);
+  }
+
   bool require(Size x, Size y) {
-    if (x == y)
-      return true;
-    if (x.argument < 0)
-      std::swap(x, y);
-    if (x.argument < 0 || y.argument < 0)
-      return false; // two numbers, or a size that must be a number
-    add(SizeRuleKind::Equal, x, y);
+    if (x.isKnown() && y.isKnown())
+      return x.number == y.number;
+    if (!x.hasName() || !y.hasName())
+      return false; // a size that must be a number
+    if (x.argument != y.argument || x.dim != y.dim)
+      add(SizeRuleKind::Equal, x, y);
     return true;
   }
 
@@ -115,7 +129,7 @@ private:
       if (auto type = dyn_cast<RankedTensorType>(result.getType()))
         for (int64_t d = 0; d < type.getRank(); ++d)
           if (!type.isDynamicDim(d))
-            sizes[{result, d}] = {-1, type.getDimSize(d)};
+            sizes[{result, d}] = Size::of(type.getDimSize(d));
     if (understand(op))
       return success();
     return op->emitOpError("has sizes that cannot be checked against the "
@@ -220,17 +234,13 @@ private:
   bool shares(Value x, Value y, int64_t d) {
     if (!sizes.contains({x, d}) || !sizes.contains({y, d}))
       return false;
-    Size many = sizes[{x, d}], few = sizes[{y, d}];
-    if (many == few || few == Size{-1, 1})
-      return true;
-    if (many.argument >= 0 && few.argument >= 0)
+    Size many = sizes.lookup({x, d}), few = sizes.lookup({y, d});
+    if (few.number == 1 || (many.isKnown() && few.isKnown()))
+      return true; // two numbers are the verifier's business
+    if (!many.hasName() || !few.hasName())
+      return false;
+    if (many.argument != few.argument || many.dim != few.dim)
       add(SizeRuleKind::Multiple, many, few);
-    else if (many.argument >= 0)
-      rules.push_back(SizeRuleAttr::get(
-          function.getContext(), SizeRuleKind::Divisible, many.argument,
-          many.dim, many.argument, many.dim, /*factor=*/few.dim));
-    else
-      return few.argument < 0; // two numbers: the verifier's business
     return true;
   }
 
@@ -245,10 +255,11 @@ private:
       APInt number;
       auto dim = size.getDefiningOp<tensor::DimOp>();
       if (matchPattern(size, m_ConstantInt(&number)))
-        sizes[{result, d}] = {-1, number.getSExtValue()};
+        sizes[{result, d}] = Size::of(number.getSExtValue());
       else if (dim && dim.getConstantIndex() &&
                sizes.contains({dim.getSource(), *dim.getConstantIndex()}))
-        sizes[{result, d}] = sizes[{dim.getSource(), *dim.getConstantIndex()}];
+        sizes[{result, d}] =
+            sizes.lookup({dim.getSource(), *dim.getConstantIndex()});
       else
         return false;
     }
@@ -269,7 +280,8 @@ private:
   bool understandAttention(OnlineAttentionOp op) {
     Value q = op.getQ(), k = op.getK(), v = op.getV();
     bool good = unite(q, 0, k, 0) && unite(q, 0, v, 0) && unite(k, 1, v, 1) &&
-                unite(k, 2, v, 2) && shares(q, k, 1);
+                unite(k, 2, v, 2) && unite(q, 3, k, 3) &&
+                unite(op.getAcc(), 3, v, 3) && shares(q, k, 1);
     for (int64_t d = 0; d < 3; ++d)
       good &= unite(op.getMax(), d, q, d) && unite(op.getAcc(), d, q, d);
     good &= uniteAll(op.getMaxOut(), op.getMax()) &&

@@ -97,7 +97,11 @@ TEST(Interpreter, Errors) {
   auto context = makeContext();
   auto module = parseSourceString<ModuleOp>(
       "func.func @f(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {\n"
-      "  %e = tensor.empty() : tensor<2x2xf32>\n"
+      "  %e = tensor.generate {\n"
+      "  ^bb0(%i: index, %j: index):\n"
+      "    %c = arith.constant 1.0 : f32\n"
+      "    tensor.yield %c : f32\n"
+      "  } : tensor<2x2xf32>\n"
       "  return %e : tensor<2x2xf32>\n"
       "}\n",
       context.get());
@@ -109,6 +113,6 @@ TEST(Interpreter, Errors) {
   EXPECT_NE(errorOf("g", {}).find("expected a function @g"), std::string::npos);
   EXPECT_NE(errorOf("f", {}).find("expected 1 arguments, found 0"),
             std::string::npos);
-  EXPECT_NE(errorOf("f", {x}).find("'tensor.empty' is not evaluated"),
+  EXPECT_NE(errorOf("f", {x}).find("'tensor.generate' is not evaluated"),
             std::string::npos);
 }
