@@ -23,6 +23,7 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     o[b,h,i,:] = Σ_j P_j · v[b,h/g,j,:]   P = p rounded to V's type
     lse[b,h,i] = ln Σ_j exp(s_j)          over the same j
     ```
+    With `wide_p`, P is not rounded: P·V is of f32 numbers.
     A `sink`, f32 of `[hq]`, is one more score of each row that adds to the sums
     alone. A row without any such j gives o = 0 and lse = −inf (the sink, if
     there is one). `score` may be empty
@@ -49,7 +50,7 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
       AnyRankedTensor:$v, F32:$scale, Optional<AnyRankedTensor>:$sink,
-      Variadic<AnyType>:$captures);
+      Variadic<AnyType>:$captures, UnitAttr:$wide_p);
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
@@ -75,7 +76,8 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
       AnyRankedTensor:$v, F32:$scale, AnyRankedTensor:$acc,
-      AnyRankedTensor:$max, AnyRankedTensor:$sum, Variadic<AnyType>:$captures);
+      AnyRankedTensor:$max, AnyRankedTensor:$sum, Variadic<AnyType>:$captures,
+      UnitAttr:$wide_p);
   let results = (outs AnyRankedTensor:$acc_out, AnyRankedTensor:$max_out,
       AnyRankedTensor:$sum_out);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);

@@ -201,7 +201,22 @@ FailureOr<ArgumentView> ArgumentView::ofOperand(Value value) {
   return view;
 }
 
-FailureOr<ArgumentView> ArgumentView::ofResult(Value value) {
+/// Whether all operands of `op` but `value` are the same for all elements.
+static bool isUniformBut(Operation *op, Value value) {
+  return OpTrait::hasElementwiseMappableTraits(op) &&
+         op->getNumResults() == 1 && isPure(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           if (operand == value)
+             return true;
+           if (auto broadcast = operand.getDefiningOp<tile::BroadcastOp>())
+             return !isa<TensorType>(broadcast.getInput().getType());
+           auto constant = operand.getDefiningOp<arith::ConstantOp>();
+           return constant && isa<SplatElementsAttr>(constant.getValue());
+         });
+}
+
+FailureOr<ArgumentView>
+ArgumentView::ofResult(Value value, SmallVectorImpl<Operation *> &epilogue) {
   ArgumentView view;
   SmallVector<Step> path;
   while (true) {
@@ -213,7 +228,9 @@ FailureOr<ArgumentView> ArgumentView::ofResult(Value value) {
       view.number = use.getOperandNumber();
       break;
     }
-    if (!isa<arith::TruncFOp>(user)) {
+    if (isUniformBut(user, value)) {
+      epilogue.push_back(user);
+    } else {
       FailureOr<Step> step = stepOf(user, /*inverse=*/true);
       if (failed(step))
         return failure();

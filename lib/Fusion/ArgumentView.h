@@ -47,8 +47,11 @@ public:
   static mlir::FailureOr<ArgumentView> ofOperand(mlir::Value value);
 
   /// Follows `value`, which has one use, forward to the function's result.
-  /// `conversion` is set to the conversion of the element type on the way.
-  static mlir::FailureOr<ArgumentView> ofResult(mlir::Value value);
+  /// Elementwise operations on the way, whose other operands are the same for
+  /// all elements, are added to `epilogue` in order.
+  static mlir::FailureOr<ArgumentView>
+  ofResult(mlir::Value value,
+           llvm::SmallVectorImpl<mlir::Operation *> &epilogue);
 
   /// Of an operand: the argument's number. Of a result: the result's number.
   unsigned number = 0;

@@ -240,9 +240,15 @@ static std::string findOutputDot(AttentionChain &chain) {
       chain.outputDot.getAcc())
     return "the probabilities are not the left operand of a tile.dot";
   chain.v = peelRepetition(chain.outputDot.getB());
+  if (auto wider = chain.v.getDefiningOp<arith::ExtFOp>()) {
+    chain.wideP = true;
+    chain.v = peelRepetition(wider.getIn());
+  }
   if (chain.outputDot.getTransposeB())
     chain.v = swapLast(chain.v);
-  if (getElementTypeOrSelf(p.getType()) != typeOf(chain.v).getElementType())
+  Type expected = chain.wideP ? Type(Float32Type::get(p.getContext()))
+                              : typeOf(chain.v).getElementType();
+  if (getElementTypeOrSelf(p.getType()) != expected)
     return "the probabilities and V have different element types";
   chain.result = chain.outputDot;
   if (chain.outputDot.getResult().hasOneUse())

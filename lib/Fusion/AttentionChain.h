@@ -32,6 +32,7 @@ struct AttentionChain {
   mlir::Value sink;                       ///< [hq], or null
   mlir::Value modified; ///< what the score region yields, as a tensor
   mlir::SmallVector<Mask> masks;
+  bool wideP = false;                ///< P is f32, V was widened
   mlir::Operation *result = nullptr; ///< the dot, or the conversion of its
                                      ///< result
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionChain.h"
+#include "DeadOps.h"
 #include "ElementRegion.h"
 
 #include "fa/Fusion/MaskAnalysis.h"
@@ -280,10 +281,12 @@ struct TileFuseAttention final
   using TileFuseAttentionBase::TileFuseAttentionBase;
 
   void runOnOperation() override {
+    eraseDeadOps(getOperation());
     SmallVector<SoftmaxOp> softmaxes;
     getOperation().walk([&](SoftmaxOp op) { softmaxes.push_back(op); });
     for (SoftmaxOp softmax : softmaxes)
       fuse(softmax);
+    eraseDeadOps(getOperation());
   }
 
   void fuse(SoftmaxOp softmax) {
@@ -329,7 +332,7 @@ struct TileFuseAttention final
     sizes.push_back(typeOf(v).getDimSize(3));
     auto attention = AttentionOp::create(
         b, RankedTensorType::get(sizes, element), lse, q, k, v, scale,
-        chain.sink, regions.captures.values.getArrayRef());
+        chain.sink, regions.captures.values.getArrayRef(), chain.wideP);
     regions.moveInto(attention);
     return attention;
   }
@@ -345,26 +348,13 @@ struct TileFuseAttention final
           fromCanonical(b, chain, attention.getLse(), type));
       chain.lse.erase();
     }
-    eraseDead(chain.result);
+    chain.result->erase();
   }
 
   static void refuse(SoftmaxOp softmax, const Twine &reason) {
     softmax.emitRemark("attention is not fused: ") << reason;
     softmax->setAttr(notFusedAttr,
                      StringAttr::get(softmax.getContext(), reason));
-  }
-
-  /// Erases `op`, whose results are unused, and what only it needed.
-  static void eraseDead(Operation *op) {
-    SmallVector<Operation *> sources;
-    for (Value operand : op->getOperands())
-      if (Operation *source = operand.getDefiningOp();
-          source && !llvm::is_contained(sources, source))
-        sources.push_back(source);
-    op->erase();
-    for (Operation *source : sources)
-      if (isOpTriviallyDead(source))
-        eraseDead(source);
   }
 };
 

@@ -66,7 +66,8 @@ private:
                                ValueRange state);
   Value buildScores(Value kTile, Value key, bool partial);
   SmallVector<RegionValue> regionArguments(Value key);
-  void buildEpilogue(ValueRange state);
+  LogicalResult buildEpilogue(ValueRange state);
+  FailureOr<Value> applyEpilogue(ArrayRef<Operation *> epilogue, Value value);
 
   RankedTensorType tile(ArrayRef<int64_t> sizes, Type element) {
     return RankedTensorType::get(sizes, element);
@@ -371,7 +372,12 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
   Value vTile = load(v);
   Value p = softmax.getP();
   Type element = typeOf(vTile).getElementType();
-  if (element != b.getF32Type())
+  if (attention.getWideP())
+    vTile = element.isF32()
+                ? vTile
+                : Value(arith::ExtFOp::create(
+                      b, typeOf(vTile).clone(b.getF32Type()), vTile));
+  else if (!element.isF32())
     p = arith::TruncFOp::create(b, tile({shape.rows, shape.columns}, element),
                                 p);
   acc = DotOp::create(b, accType, p, vTile, acc, /*transpose_b=*/false);
@@ -484,7 +490,7 @@ SmallVector<Value> KernelBuilder::initialState() {
   return {acc, max, splat({shape.rows}, 1.0f)};
 }
 
-void KernelBuilder::buildEpilogue(ValueRange state) {
+LogicalResult KernelBuilder::buildEpilogue(ValueRange state) {
   auto finalize = OnlineFinalizeOp::create(
       b, TypeRange{state[0].getType(), state[1].getType()}, state[0], state[1],
       state[2]);
@@ -492,18 +498,49 @@ void KernelBuilder::buildEpilogue(ValueRange state) {
   for (const AttentionFunction::Result &result : source.results) {
     Value memory = kernel.getArgument(firstResult + result.view.number);
     Value dest = queryView(result.view.build(b, memory));
-    if (result.isLse) {
-      StoreOp::create(b, finalize.getLse(), dest, ValueRange{tileStart});
-      continue;
-    }
-    Value value = finalize.getOutput();
-    Type element = cast<MemRefType>(dest.getType()).getElementType();
-    if (element != b.getF32Type())
-      value = arith::TruncFOp::create(
-          b, tile(typeOf(value).getShape(), element), value);
-    StoreOp::create(b, value, dest, ValueRange{tileStart, index(0)});
+    FailureOr<Value> value =
+        applyEpilogue(result.epilogue,
+                      result.isLse ? finalize.getLse() : finalize.getOutput());
+    if (failed(value))
+      return failure();
+    SmallVector<Value> at = {tileStart};
+    if (!result.isLse)
+      at.push_back(index(0));
+    StoreOp::create(b, *value, dest, at);
   }
   tile::ReturnOp::create(b);
+  return success();
+}
+
+/// What the function does to a result before it returns it, on a tile.
+FailureOr<Value> KernelBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
+                                              Value value) {
+  for (Operation *op : epilogue) {
+    Type element = getElementTypeOrSelf(op->getResult(0).getType());
+    RankedTensorType type = tile(typeOf(value).getShape(), element);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      auto wide = tile(type.getShape(), getElementTypeOrSelf(operand));
+      auto uniform = operand.getDefiningOp<BroadcastOp>();
+      auto constant = operand.getDefiningOp<arith::ConstantOp>();
+      if (constant) {
+        auto splat = cast<SplatElementsAttr>(constant.getValue());
+        operands.push_back(
+            arith::ConstantOp::create(b, splat.resizeSplat(wide)));
+      } else if (uniform && !isa<TensorType>(uniform.getInput().getType())) {
+        FailureOr<Value> scalar = getScalar(uniform.getInput());
+        if (failed(scalar))
+          return failure();
+        operands.push_back(broadcast(*scalar, wide));
+      } else {
+        operands.push_back(value);
+      }
+    }
+    OperationState state(op->getLoc(), op->getName(), operands, {type},
+                         op->getAttrs());
+    value = b.create(state)->getResult(0);
+  }
+  return value;
 }
 
 LogicalResult KernelBuilder::build(StringRef name, StringRef entry) {
@@ -527,8 +564,7 @@ LogicalResult KernelBuilder::build(StringRef name, StringRef entry) {
       queries, ValueRange{tileStart, index(0)}, /*in_bounds=*/false);
   k = keyView(kMemory);
   v = keyView(vMemory);
-  buildEpilogue(buildLoops());
-  return success();
+  return buildEpilogue(buildLoops());
 }
 
 LogicalResult fa::buildKernel(OpBuilder &b, AttentionFunction source,

@@ -22,6 +22,7 @@ struct AttentionFunction {
   struct Result {
     bool isLse; ///< else the output
     ArgumentView view;
+    mlir::SmallVector<mlir::Operation *> epilogue; ///< elementwise
   };
 
   mlir::func::FuncOp function;

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DeadOps.h"
+
 #include "Tile/Tile.h"
 #include "fa/Fusion/Passes.h"
 
@@ -202,11 +204,7 @@ struct TileRaiseSoftmax final
         raiseQuotient(op);
     }
     // What was replaced still reads the scores.
-    getOperation().walk([](Block *block) {
-      for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
-        if (isOpTriviallyDead(&op))
-          op.erase();
-    });
+    eraseDeadOps(getOperation());
   }
 
 private:

@@ -77,10 +77,12 @@ static std::string matchResults(AttentionFunction &match) {
   for (Value value : finalize.getResults()) {
     if (value.use_empty())
       continue;
-    FailureOr<ArgumentView> view = ArgumentView::ofResult(value);
+    SmallVector<Operation *> epilogue;
+    FailureOr<ArgumentView> view = ArgumentView::ofResult(value, epilogue);
     if (failed(view))
       return "its result is not returned as it is, or in another shape";
-    match.results.push_back({value == finalize.getLse(), *view});
+    match.results.push_back(
+        {value == finalize.getLse(), *view, std::move(epilogue)});
   }
   if (match.results.size() != match.function.getNumResults())
     return "the function returns something else, too";

@@ -54,9 +54,11 @@ public:
           llvm::Twine(arguments.size()));
     for (auto [argument, value] : llvm::zip(function.getArguments(), arguments))
       values[argument] = import(argument.getType(), value);
-    for (Operation &op : function.getBody().front().without_terminator())
+    for (Operation &op : function.getBody().front().without_terminator()) {
       if (llvm::Error error = evaluate(&op))
         return error;
+      releaseOperands(&op);
+    }
     std::vector<HostTensor> results;
     for (Value result :
          function.getBody().front().getTerminator()->getOperands()) {
@@ -69,6 +71,16 @@ public:
   }
 
 private:
+  /// Forgets what nothing after `op` reads: scores are large.
+  void releaseOperands(Operation *op) {
+    for (Value operand : op->getOperands())
+      if (llvm::all_of(operand.getUsers(), [&](Operation *user) {
+            Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+            return here && (here == op || here->isBeforeInBlock(op));
+          }))
+        values.erase(operand);
+  }
+
   const Tensor &get(Value value) { return values.find(value)->second; }
   int64_t getIndex(Value value) { return get(value).ints[0]; }
 
@@ -128,8 +140,14 @@ private:
   }
 
   llvm::Error evaluate(Operation *op) {
+    if (auto attention = dyn_cast<tile::AttentionOp>(op))
+      return evaluateAttention(attention);
     if (op->getNumResults() != 1)
       return unknown(op);
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      values[op->getResult(0)] = gather(extract);
+      return llvm::Error::success();
+    }
     if (auto linalg = dyn_cast<linalg::LinalgOp>(op))
       return evaluateLoops(linalg);
     std::optional<Tensor> result =
@@ -148,7 +166,7 @@ private:
             .Case([&](tile::IotaOp op) { return iota(op); })
             .Case([&](tile::ExpandDimsOp op) { return expandDims(op); })
             .Case([&](tile::TransposeOp op) { return transpose(op); })
-            .Case([&](tile::DotOp op) { return dot(op); })
+            .Case([&](tile::DotOp op) { return std::optional(dot(op)); })
             .Case([&](tile::SoftmaxOp op) {
               return softmax(get(op.getInput()), op.getNormalizedDim(),
                              op.getSink() ? &get(op.getSink()) : nullptr);
@@ -318,17 +336,21 @@ private:
     return sum;
   }
 
-  std::optional<Tensor> dot(tile::DotOp op) {
-    const Tensor &a = get(op.getA()), &b = get(op.getB());
+  Tensor dot(tile::DotOp op) {
+    return dot(get(op.getA()), get(op.getB()), op.getTransposeB(),
+               op.getAcc() ? &get(op.getAcc()) : nullptr);
+  }
+
+  Tensor dot(const Tensor &a, const Tensor &b, bool transposed,
+             const Tensor *acc) {
     size_t rank = a.sizes.size();
-    bool transposed = op.getTransposeB();
     int64_t rows = a.sizes[rank - 2], depth = a.sizes[rank - 1];
     int64_t columns = b.sizes[transposed ? rank - 2 : rank - 1];
     SmallVector<int64_t, 4> sizes(a.sizes);
     sizes.back() = columns;
     Tensor result(sizes, /*isFloat=*/true);
-    if (op.getAcc())
-      result.floats = get(op.getAcc()).floats;
+    if (acc)
+      result.floats = acc->floats;
     if (depth == 0)
       return result;
     ArrayRef<int64_t> batches = ArrayRef(sizes).drop_back(2);
@@ -431,9 +453,12 @@ private:
   }
 
   std::optional<Tensor> logSumExp(tile::LogSumExpOp op) {
-    const Tensor &input = get(op.getInput());
+    return logSumExp(get(op.getInput()),
+                     op.getSink() ? &get(op.getSink()) : nullptr);
+  }
+
+  Tensor logSumExp(const Tensor &input, const Tensor *sinks) {
     Tensor result(ArrayRef(input.sizes).drop_back(), /*isFloat=*/true);
-    const Tensor *sinks = op.getSink() ? &get(op.getSink()) : nullptr;
     int64_t n = 0;
     forLines(input, input.sizes.size() - 1, [&](ArrayRef<int64_t> line) {
       auto [max, sum] = sumExponentials(input, line, sinkAt(sinks, n));
@@ -487,6 +512,103 @@ private:
         operand = &spread.back();
       }
     return evaluateElementwise(op, operands);
+  }
+
+  //===--- Attention ---===//
+
+  /// Elements of a tensor at tensors of indices; an index may be a scalar.
+  Tensor gather(tensor::ExtractOp op) {
+    const Tensor &source = get(op.getTensor());
+    const Tensor *largest = nullptr;
+    for (Value index : op.getIndices())
+      if (const Tensor &t = get(index);
+          !largest || t.sizes.size() > largest->sizes.size())
+        largest = &t;
+    Tensor result(largest ? ArrayRef<int64_t>(largest->sizes)
+                          : ArrayRef<int64_t>(),
+                  source.isFloat);
+    SmallVector<int64_t, 4> strides = stridesOf(source.sizes);
+    for (int64_t n = 0, e = result.count(); n < e; ++n) {
+      int64_t at = 0;
+      for (auto [index, stride] : llvm::zip(op.getIndices(), strides)) {
+        const Tensor &t = get(index);
+        at += t.ints[t.sizes.empty() ? 0 : n] * stride;
+      }
+      if (source.isFloat)
+        result.floats[n] = source.floats[at];
+      else
+        result.ints[n] = source.ints[at];
+    }
+    return result;
+  }
+
+  /// What a region of an attention gives for all elements of its scores.
+  llvm::Expected<Tensor> evaluateRegion(tile::AttentionOp op, Region &region,
+                                        ArrayRef<int64_t> sizes,
+                                        const Tensor *scores) {
+    Block &block = region.front();
+    unsigned next = 0;
+    if (scores)
+      values[block.getArgument(next++)] = *scores;
+    for (unsigned d = 0; d < 4; ++d) {
+      Tensor indices(sizes, /*isFloat=*/false);
+      forEach(sizes, [&](int64_t n, ArrayRef<int64_t> at) {
+        indices.ints[n] = at[d];
+      });
+      values[block.getArgument(next++)] = std::move(indices);
+    }
+    for (Value capture : op.getCaptures()) {
+      Tensor copy = get(capture);
+      values[block.getArgument(next++)] = std::move(copy);
+    }
+    for (Operation &inner : block.without_terminator())
+      if (llvm::Error error = evaluate(&inner))
+        return error;
+    const Tensor &result = get(block.getTerminator()->getOperand(0));
+    return result.sizes.empty()
+               ? remap(result, sizes, [](ArrayRef<int64_t>) { return 0; })
+               : result;
+  }
+
+  /// As the definition of tile.attention says.
+  llvm::Error evaluateAttention(tile::AttentionOp op) {
+    Tensor scores = rounded(dot(get(op.getQ()), get(op.getK()), true, nullptr),
+                            op.getScale().getType());
+    double scale = get(op.getScale()).floats[0];
+    for (double &s : scores.floats)
+      s *= scale;
+    scores = rounded(std::move(scores), op.getScale().getType());
+    SmallVector<int64_t, 4> sizes = scores.sizes;
+    if (!op.getScore().empty()) {
+      auto modified = evaluateRegion(op, op.getScore(), sizes, &scores);
+      if (!modified)
+        return modified.takeError();
+      scores = std::move(*modified);
+    }
+    if (!op.getMask().empty()) {
+      auto mask = evaluateRegion(op, op.getMask(), sizes, nullptr);
+      if (!mask)
+        return mask.takeError();
+      for (auto [s, seen] : llvm::zip(scores.floats, mask->ints))
+        if (!seen)
+          s = -std::numeric_limits<double>::infinity();
+    }
+    std::optional<Tensor> sinks;
+    if (op.getSink()) {
+      const Tensor &sink = get(op.getSink());
+      sinks = remap(sink, ArrayRef(sizes).drop_back(),
+                    [](ArrayRef<int64_t> at) { return at[1]; });
+    }
+    const Tensor *rows = sinks ? &*sinks : nullptr;
+    Tensor p = rounded(*softmax(scores, 3, rows), op.getScale().getType());
+    if (!op.getWideP())
+      p = rounded(std::move(p), op.getV().getType());
+    values[op.getOutput()] = rounded(dot(p, get(op.getV()), false, nullptr),
+                                     op.getOutput().getType());
+    if (op.getLse())
+      values[op.getLse()] =
+          rounded(logSumExp(scores, rows), op.getLse().getType());
+    return llvm::Error::success();
   }
 
   llvm::Error evaluateLoops(linalg::LinalgOp op) {

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // fa-matrix [--mutate=FAULT] FILE
+// fa-matrix [--mutate=FAULT] --line=LINE
+// fa-matrix [--mutate=FAULT] --random=COUNT [--seed=SEED]
 //
 // Each line of FILE is a SPEC of fa-run with alternatives, `sq={1|64|239}`,
 // which are all combined, and with words of its own:
@@ -15,9 +17,10 @@
 //   fill=X    the bias is X in every second element
 //   far       heads that lie more than 2^31 elements apart
 //   repeat=N  N more launches, which must give the same bits
-// Every output is full of NaN before the launch. A failure prints the line that
-// gives it again. With a fault planted in the kernel, failures are expected:
-// that is how the harness itself is tested.
+// --random draws problems of all features instead. Every output is full of NaN
+// before the launch. A failure prints the line that gives it again. With a
+// fault planted in the kernel, failures are expected: that is how the harness
+// itself is tested.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +39,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 
 using namespace llvm;
 using namespace fa;
@@ -106,6 +110,39 @@ static Expected<Case> parseCase(StringRef line) {
     return parsed.takeError();
   result.problem = parsed->problem;
   return result;
+}
+
+/// A random problem as a line.
+static std::string randomLine(std::mt19937 &random) {
+  auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  auto oneOf = [&](std::initializer_list<const char *> words) {
+    return std::string(words.begin()[draw(0, words.size() - 1)]);
+  };
+  auto chance = [&](int64_t in, const std::string &word) {
+    return draw(1, in) == 1 ? " " + word : std::string();
+  };
+  int64_t hkv = draw(1, 3), group = draw(1, 4);
+  int64_t dim =
+      oneOf({"8", "16", "40", "59", "64", "96"}) == "64" ? 64 : draw(1, 80);
+  std::string line =
+      "b=" + std::to_string(draw(1, 3)) + " hq=" + std::to_string(hkv * group) +
+      " hkv=" + std::to_string(hkv) +
+      " sq=" + std::to_string(draw(0, 2) ? draw(1, 300) : 1) +
+      " sk=" + std::to_string(draw(0, 400)) + " d=" + std::to_string(dim) +
+      " dv=" + std::to_string(draw(0, 2) ? dim : draw(1, 80)) +
+      " type=" + oneOf({"f32", "f16", "bf16"}) + " lse";
+  line += chance(3, "causal=" + oneOf({"top-left", "bottom-right"}));
+  line += chance(4, "window=" + std::to_string(draw(-1, 100)) + "," +
+                        std::to_string(draw(-1, 100)));
+  line += chance(5, "prefix=" + std::to_string(draw(0, 200)));
+  line += chance(5, "documents") + chance(4, "lengths") + chance(5, "alibi");
+  line += chance(5, "softcap=" + oneOf({"15", "50"})) + chance(6, "sink");
+  line += chance(4, "bias=" + oneOf({"b", "1"}) + oneOf({"h", "1"}) +
+                        oneOf({"q", "1"}) + oneOf({"k", "1"}));
+  line += chance(5, "layout=bshd") + chance(3, "gaps") + chance(3, "shifted");
+  return line + chance(2, "poison");
 }
 
 //===----------------------------------------------------------------------===//
@@ -351,26 +388,50 @@ static int fail(const Twine &what) {
   return 2;
 }
 
-int main(int argc, char **argv) {
-  InitLLVM init(argc, argv);
-  StringRef fault, file;
-  for (int n = 1; n < argc; ++n) {
-    StringRef argument = argv[n];
-    if (argument.consume_front("--mutate="))
-      fault = argument;
-    else
-      file = argument;
-  }
+static Error readLines(StringRef file, std::vector<std::string> &lines) {
   auto buffer = MemoryBuffer::getFile(file);
   if (!buffer)
-    return fail("expected a file of problems, '" + file +
-                "': " + buffer.getError().message());
-  std::vector<std::string> lines;
+    return createStringError("expected a file of problems, '" + file +
+                             "': " + buffer.getError().message());
   SmallVector<StringRef> rawLines;
   (*buffer)->getBuffer().split(rawLines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : rawLines)
     if (!line.trim().empty() && !line.trim().starts_with("#"))
       expand(line.trim(), lines);
+  return Error::success();
+}
+
+int main(int argc, char **argv) {
+  InitLLVM init(argc, argv);
+  StringRef fault, file, single;
+  int64_t count = 0;
+  unsigned seed = 0;
+  for (int n = 1; n < argc; ++n) {
+    StringRef argument = argv[n];
+    if (argument.consume_front("--mutate="))
+      fault = argument;
+    else if (argument.consume_front("--line="))
+      single = argument;
+    else if (argument.consume_front("--random=")) {
+      if (argument.getAsInteger(10, count) || count < 1)
+        return fail("--random: expected a count, found '" + argument + "'");
+    } else if (argument.consume_front("--seed=")) {
+      if (argument.getAsInteger(10, seed))
+        return fail("--seed: expected a number, found '" + argument + "'");
+    } else {
+      file = argument;
+    }
+  }
+  std::vector<std::string> lines;
+  if (count) {
+    std::mt19937 random(seed);
+    for (int64_t n = 0; n < count; ++n)
+      lines.push_back(randomLine(random));
+  } else if (!single.empty()) {
+    expand(single, lines);
+  } else if (Error error = readLines(file, lines)) {
+    return fail(toString(std::move(error)));
+  }
   Runner runner(fault);
   int64_t failed = 0;
   for (const std::string &line : lines) {
@@ -383,7 +444,8 @@ int main(int argc, char **argv) {
     if (wrong->empty())
       continue;
     ++failed;
-    outs() << "FAIL " << line << "\n     " << *wrong << "\n";
+    outs() << "FAIL " << line << "\n     " << *wrong
+           << "\n     fa-matrix --line=\"" << line << "\"\n";
   }
   outs() << lines.size() - failed << " passed, " << failed << " failed\n";
   return failed || lines.empty() ? 1 : 0;

@@ -488,7 +488,7 @@ private:
                          return exponential(b, args[0], args[1]);
                        });
     Type element = typeOf(op.getV()).getElementType();
-    if (!element.isF32())
+    if (!element.isF32() && !op.getWideP())
       p = pointwise(typeOf(p).clone(element), p,
                     [&](ImplicitLocOpBuilder &b, ValueRange args) {
                       return Value(

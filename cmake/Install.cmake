@@ -1,0 +1,21 @@
+# What is installed: the library, its two headers, the tools and the package.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+install(TARGETS flashtile EXPORT FlashTileTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/fa/fa.h include/fa/fa.hpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fa)
+install(TARGETS fa-opt fa-run fa-lsp-server fa-reduce
+  DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/FlashTile)
+install(EXPORT FlashTileTargets NAMESPACE FlashTile:: DESTINATION ${package})
+configure_package_config_file(cmake/FlashTileConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/FlashTileConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(
+  ${CMAKE_BINARY_DIR}/FlashTileConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/FlashTileConfig.cmake
+  ${CMAKE_BINARY_DIR}/FlashTileConfigVersion.cmake DESTINATION ${package})

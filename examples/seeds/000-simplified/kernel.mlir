@@ -1,0 +1,175 @@
+// The simplified FlashAttention as its kernel: tiles of 64 queries and 64 keys, one
+// loop over all keys, the tail masked, maximum and sum in natural base.
+!rows64 = tensor<?x?x?x64xf16>
+!rows128 = tensor<?x?x?x128xf16>
+!scores = tensor<?x?x?x?xf32>
+
+tile.kernel @flash_attention_64(
+    %q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>},
+    %k: memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>},
+    %v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>},
+    %sm_scale: f32,
+    %out: memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<()[s0, s1, s2] -> (s0 ceildiv 64, s1 * s2)>, grid_sizes = array<i64: 0, 2, 0, 0, 0, 1>,
+                reference = @attention_64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %BM = arith.constant 64 : index
+  %BN = arith.constant 64 : index
+  %inf = arith.constant dense<0xFF800000> : tensor<64x64xf32>
+  %pm = tile.program_id 0
+  %zh = tile.program_id 1
+  %H = memref.dim %q, %c1 : memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
+  %N = memref.dim %q, %c2 : memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
+  %z = arith.divui %zh, %H : index
+  %h = arith.remui %zh, %H : index
+  %row = arith.muli %pm, %BM : index
+  %q_head = memref.subview %q[%z, %h, 0, 0] [1, 1, %N, 64] [1, 1, 1, 1] : memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
+  %k_head = memref.subview %k[%z, %h, 0, 0] [1, 1, %N, 64] [1, 1, 1, 1] : memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
+  %v_head = memref.subview %v[%z, %h, 0, 0] [1, 1, %N, 64] [1, 1, 1, 1] : memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
+  %out_head = memref.subview %out[%z, %h, 0, 0] [1, 1, %N, 64] [1, 1, 1, 1] : memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
+  %qt = tile.load %q_head[%row, %c0] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> tensor<64x64xf16>
+  %acc0 = arith.constant dense<0.0> : tensor<64x64xf32>
+  %m0 = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %r:3 = scf.for %n = %c0 to %N step %BN iter_args(%acc = %acc0, %m_i = %m0, %l_i = %l0) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %kt = tile.load %k_head[%n, %c0] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> tensor<64x64xf16>
+    %qk = tile.dot %qt, %kt transpose_b : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %sc = tile.broadcast %sm_scale : f32 -> tensor<64x64xf32>
+    %s0 = arith.mulf %qk, %sc : tensor<64x64xf32>
+    %col = tile.iota dim 1 : tensor<64x64xindex>
+    %first = tile.broadcast %n : index -> tensor<64x64xindex>
+    %j = arith.addi %col, %first : tensor<64x64xindex>
+    %Ns = tile.broadcast %N : index -> tensor<64x64xindex>
+    %valid = arith.cmpi slt, %j, %Ns : tensor<64x64xindex>
+    %s = arith.select %valid, %s0, %inf : tensor<64x64xi1>, tensor<64x64xf32>
+    %m_tile = tile.reduce max %s dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %m_new = arith.maximumf %m_i, %m_tile : tensor<64xf32>
+    %mbc = tile.expand_dims %m_new dim 1 : tensor<64xf32> -> tensor<64x1xf32>
+    %mb = tile.broadcast %mbc : tensor<64x1xf32> -> tensor<64x64xf32>
+    %x = arith.subf %s, %mb : tensor<64x64xf32>
+    %p = math.exp %x : tensor<64x64xf32>
+    %dm = arith.subf %m_i, %m_new : tensor<64xf32>
+    %alpha = math.exp %dm : tensor<64xf32>
+    %l_tile = tile.reduce add %p dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %l_old = arith.mulf %l_i, %alpha : tensor<64xf32>
+    %l_new = arith.addf %l_old, %l_tile : tensor<64xf32>
+    %abc = tile.expand_dims %alpha dim 1 : tensor<64xf32> -> tensor<64x1xf32>
+    %ab = tile.broadcast %abc : tensor<64x1xf32> -> tensor<64x64xf32>
+    %acc_old = arith.mulf %acc, %ab : tensor<64x64xf32>
+    %vt = tile.load %v_head[%n, %c0] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> tensor<64x64xf16>
+    %ph = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xf16>
+    %acc_new = tile.dot %ph, %vt acc %acc_old : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %acc_new, %m_new, %l_new : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  %lbc = tile.expand_dims %r#2 dim 1 : tensor<64xf32> -> tensor<64x1xf32>
+  %lb = tile.broadcast %lbc : tensor<64x1xf32> -> tensor<64x64xf32>
+  %o = arith.divf %r#0, %lb : tensor<64x64xf32>
+  %oh = arith.truncf %o : tensor<64x64xf32> to tensor<64x64xf16>
+  tile.store %oh, %out_head[%row, %c0] : tensor<64x64xf16>, memref<?x64xf16, strided<[?, 1], offset: ?>>
+  tile.return
+}
+
+tile.kernel @flash_attention_128(
+    %q: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>},
+    %k: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>},
+    %v: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>},
+    %sm_scale: f32,
+    %out: memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<()[s0, s1, s2] -> (s0 ceildiv 64, s1 * s2)>, grid_sizes = array<i64: 0, 2, 0, 0, 0, 1>,
+                reference = @attention_128} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %BM = arith.constant 64 : index
+  %BN = arith.constant 64 : index
+  %inf = arith.constant dense<0xFF800000> : tensor<64x64xf32>
+  %pm = tile.program_id 0
+  %zh = tile.program_id 1
+  %H = memref.dim %q, %c1 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+  %N = memref.dim %q, %c2 : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>>
+  %z = arith.divui %zh, %H : index
+  %h = arith.remui %zh, %H : index
+  %row = arith.muli %pm, %BM : index
+  %q_head = memref.subview %q[%z, %h, 0, 0] [1, 1, %N, 128] [1, 1, 1, 1] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> to memref<?x128xf16, strided<[?, 1], offset: ?>>
+  %k_head = memref.subview %k[%z, %h, 0, 0] [1, 1, %N, 128] [1, 1, 1, 1] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> to memref<?x128xf16, strided<[?, 1], offset: ?>>
+  %v_head = memref.subview %v[%z, %h, 0, 0] [1, 1, %N, 128] [1, 1, 1, 1] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> to memref<?x128xf16, strided<[?, 1], offset: ?>>
+  %out_head = memref.subview %out[%z, %h, 0, 0] [1, 1, %N, 128] [1, 1, 1, 1] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1]>> to memref<?x128xf16, strided<[?, 1], offset: ?>>
+  %qt = tile.load %q_head[%row, %c0] : memref<?x128xf16, strided<[?, 1], offset: ?>> -> tensor<64x128xf16>
+  %acc0 = arith.constant dense<0.0> : tensor<64x128xf32>
+  %m0 = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %l0 = arith.constant dense<0.0> : tensor<64xf32>
+  %r:3 = scf.for %n = %c0 to %N step %BN iter_args(%acc = %acc0, %m_i = %m0, %l_i = %l0) -> (tensor<64x128xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %kt = tile.load %k_head[%n, %c0] : memref<?x128xf16, strided<[?, 1], offset: ?>> -> tensor<64x128xf16>
+    %qk = tile.dot %qt, %kt transpose_b : tensor<64x128xf16>, tensor<64x128xf16> -> tensor<64x64xf32>
+    %sc = tile.broadcast %sm_scale : f32 -> tensor<64x64xf32>
+    %s0 = arith.mulf %qk, %sc : tensor<64x64xf32>
+    %col = tile.iota dim 1 : tensor<64x64xindex>
+    %first = tile.broadcast %n : index -> tensor<64x64xindex>
+    %j = arith.addi %col, %first : tensor<64x64xindex>
+    %Ns = tile.broadcast %N : index -> tensor<64x64xindex>
+    %valid = arith.cmpi slt, %j, %Ns : tensor<64x64xindex>
+    %s = arith.select %valid, %s0, %inf : tensor<64x64xi1>, tensor<64x64xf32>
+    %m_tile = tile.reduce max %s dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %m_new = arith.maximumf %m_i, %m_tile : tensor<64xf32>
+    %mbc = tile.expand_dims %m_new dim 1 : tensor<64xf32> -> tensor<64x1xf32>
+    %mb = tile.broadcast %mbc : tensor<64x1xf32> -> tensor<64x64xf32>
+    %x = arith.subf %s, %mb : tensor<64x64xf32>
+    %p = math.exp %x : tensor<64x64xf32>
+    %dm = arith.subf %m_i, %m_new : tensor<64xf32>
+    %alpha = math.exp %dm : tensor<64xf32>
+    %l_tile = tile.reduce add %p dim 1 : tensor<64x64xf32> -> tensor<64xf32>
+    %l_old = arith.mulf %l_i, %alpha : tensor<64xf32>
+    %l_new = arith.addf %l_old, %l_tile : tensor<64xf32>
+    %abc = tile.expand_dims %alpha dim 1 : tensor<64xf32> -> tensor<64x1xf32>
+    %ab = tile.broadcast %abc : tensor<64x1xf32> -> tensor<64x128xf32>
+    %acc_old = arith.mulf %acc, %ab : tensor<64x128xf32>
+    %vt = tile.load %v_head[%n, %c0] : memref<?x128xf16, strided<[?, 1], offset: ?>> -> tensor<64x128xf16>
+    %ph = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xf16>
+    %acc_new = tile.dot %ph, %vt acc %acc_old : tensor<64x64xf16>, tensor<64x128xf16> -> tensor<64x128xf32>
+    scf.yield %acc_new, %m_new, %l_new : tensor<64x128xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  %lbc = tile.expand_dims %r#2 dim 1 : tensor<64xf32> -> tensor<64x1xf32>
+  %lb = tile.broadcast %lbc : tensor<64x1xf32> -> tensor<64x128xf32>
+  %o = arith.divf %r#0, %lb : tensor<64x128xf32>
+  %oh = arith.truncf %o : tensor<64x128xf32> to tensor<64x128xf16>
+  tile.store %oh, %out_head[%row, %c0] : tensor<64x128xf16>, memref<?x128xf16, strided<[?, 1], offset: ?>>
+  tile.return
+}
+
+func.func @attention_64(%q: !rows64, %k: !rows64, %v: !rows64, %scale: f32) -> !rows64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %q, %c0 : !rows64
+  %h = tensor.dim %q, %c1 : !rows64
+  %m = tensor.dim %q, %c2 : !rows64
+  %n = tensor.dim %k, %c2 : !rows64
+  %qk = tile.dot %q, %k transpose_b : !rows64, !rows64 -> !scores
+  %sc = tile.broadcast %scale sizes %b, %h, %m, %n : f32 -> !scores
+  %s0 = arith.mulf %qk, %sc : !scores
+  %p = tile.softmax %s0 : !scores
+  %ph = arith.truncf %p : !scores to tensor<?x?x?x?xf16>
+  %ow = tile.dot %ph, %v : tensor<?x?x?x?xf16>, !rows64 -> tensor<?x?x?x64xf32>
+  %o = arith.truncf %ow : tensor<?x?x?x64xf32> to !rows64
+  return %o : !rows64
+}
+
+func.func @attention_128(%q: !rows128, %k: !rows128, %v: !rows128, %scale: f32) -> !rows128 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %q, %c0 : !rows128
+  %h = tensor.dim %q, %c1 : !rows128
+  %m = tensor.dim %q, %c2 : !rows128
+  %n = tensor.dim %k, %c2 : !rows128
+  %qk = tile.dot %q, %k transpose_b : !rows128, !rows128 -> !scores
+  %sc = tile.broadcast %scale sizes %b, %h, %m, %n : f32 -> !scores
+  %s0 = arith.mulf %qk, %sc : !scores
+  %p = tile.softmax %s0 : !scores
+  %ph = arith.truncf %p : !scores to tensor<?x?x?x?xf16>
+  %ow = tile.dot %ph, %v : tensor<?x?x?x?xf16>, !rows128 -> tensor<?x?x?x128xf32>
+  %o = arith.truncf %ow : tensor<?x?x?x128xf32> to !rows128
+  return %o : !rows128
+}
