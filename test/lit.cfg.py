@@ -27,6 +27,10 @@ config.substitutions += [
     ("%source", config.source_dir),
     ("%unit", os.path.join(config.binary_dir, "test", "unit")),
 ]
+if config.sanitize:
+    # LLVM's allocators poison memory in our instrumented code and do not take
+    # it back in the packaged libraries, which are not instrumented.
+    config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_container_overflow=0"
 if os.path.basename(config.binary_dir) == "build":
     config.available_features.add("release")
 if lit_config.params.get("full"):

@@ -105,7 +105,8 @@ private:
 
   T score(int64_t b, int64_t h, int64_t i, int64_t j, const T *qRow) const {
     int64_t hk = h / p.groupSize();
-    const T *kRow = &k[((b * p.numKvHeads + hk) * p.seqKv + j) * p.headDim];
+    const T *kRow =
+        k.data() + ((b * p.numKvHeads + hk) * p.seqKv + j) * p.headDim;
     T dot = 0;
     for (int64_t d = 0; d < p.headDim; ++d)
       dot += qRow[d] * kRow[d];
@@ -160,7 +161,7 @@ private:
   void accumulate(int64_t b, int64_t hk, ArrayRef<T> weights, T sum,
                   double *out) const {
     std::vector<T> acc(p.headDimV, T(0));
-    const T *vHead = &v[0] + (b * p.numKvHeads + hk) * p.seqKv * p.headDimV;
+    const T *vHead = v.data() + (b * p.numKvHeads + hk) * p.seqKv * p.headDimV;
     for (int64_t j = 0; j < p.seqKv; ++j) {
       if (weights[j] < 0)
         continue;
