@@ -4,6 +4,10 @@
 // RUN: fa-run %s --entry=other_dimension --in 1x2x20x16 --in 1x2x20x16 --in 1x2x20x16 --check | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=shared_by_batches --in 2x4x16x16 --in 1x4x16x16 --in 1x4x16x16 --check | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=sink_of_rows --in 2x4x16x16 --in 2x4x16x16 --in 2x4x16x16 --in 2x4x16 --check | FileCheck %s --check-prefix=RAN
+// RUN: fa-run %s --entry=scores_read --in 1x2x20x16 --in 1x2x20x16 --in 1x2x20x16 --check | FileCheck %s --check-prefix=RAN
+// RUN: fa-run %s --entry=no_dot --in 1x2x20x20 --in 1x2x20x16 --check | FileCheck %s --check-prefix=RAN
+// RUN: fa-run %s --entry=dot_between --in 1x2x16x16 --in 1x2x16x16 --in 1x2x16x16 --check | FileCheck %s --check-prefix=RAN
+// RUN: fa-run %s --entry=wide_probabilities --in 1x2x20x16 --in 1x2x20x16 --in 1x2x20x16 --check | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=two_attentions --in 1x2x20x16 --in 1x2x20x16 --in 1x2x20x16 --check | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=projected --in 20x16 --in 16x16 --in 20x16 --check | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=linalg_left --in 20x16 --check | FileCheck %s --check-prefix=RAN
@@ -45,6 +49,40 @@ func.func @sink_of_rows(%q: tensor<2x4x16x16xf32>, %k: tensor<2x4x16x16xf32>, %v
   %p = tile.softmax %s sink %x : tensor<2x4x16x16xf32>, tensor<2x4x16xf32>
   %o = tile.dot %p, %v : tensor<2x4x16x16xf32>, tensor<2x4x16x16xf32> -> tensor<2x4x16x16xf32>
   return %o : tensor<2x4x16x16xf32>
+}
+
+// CHECK: not fused: the scores are read by another operation than the softmax
+func.func @scores_read(%q: !q, %k: !q, %v: !q) -> (!q, !s) {
+  %s = tile.dot %q, %k transpose_b : !q, !q -> !s
+  %p = tile.softmax %s : !s
+  %t = math.tanh %s : !s
+  %o = tile.dot %p, %v : !s, !q -> !q
+  return %o, %t : !q, !s
+}
+
+// CHECK: not fused: the scores do not come from a tile.dot through elementwise operations
+func.func @no_dot(%s: !s, %v: !q) -> !q {
+  %p = tile.softmax %s : !s
+  %o = tile.dot %p, %v : !s, !q -> !q
+  return %o : !q
+}
+
+// CHECK: not fused: 'tile.dot' between the dot and the softmax is not elementwise
+func.func @dot_between(%q: !q, %k: !q, %v: !q) -> !q {
+  %s = tile.dot %q, %k transpose_b : !q, !q -> !s
+  %t = tile.transpose %s [0, 1, 3, 2] : !s -> !s
+  %u = arith.addf %s, %t : !s
+  %p = tile.softmax %u : !s
+  %o = tile.dot %p, %v : !s, !q -> !q
+  return %o : !q
+}
+
+// CHECK: not fused: the probabilities and V have different element types
+func.func @wide_probabilities(%q: tensor<?x?x?x16xf16>, %k: tensor<?x?x?x16xf16>, %v: tensor<?x?x?x16xf16>) -> !q {
+  %s = tile.dot %q, %k transpose_b : tensor<?x?x?x16xf16>, tensor<?x?x?x16xf16> -> !s
+  %p = tile.softmax %s : !s
+  %o = tile.dot %p, %v : !s, tensor<?x?x?x16xf16> -> !q
+  return %o : !q
 }
 
 // Two in a row are two attentions, but not yet two kernels.
@@ -91,4 +129,4 @@ func.func @linalg_left(%x: tensor<20x16xf32>) -> tensor<20x16xf32> {
   return %y : tensor<20x16xf32>
 }
 
-// CHECK: 3 fused, 4 not
+// CHECK: 3 fused, 8 not
