@@ -103,15 +103,18 @@ LogicalResult ArgumentView::expand(const Step &step) {
   SmallVector<ViewDim, 4> result;
   for (auto [group, source] : llvm::zip(step.groups, dims)) {
     int64_t inner = 1;
+    bool wasDynamic = false;
     SmallVector<ViewDim> parts;
     for (int64_t d : llvm::reverse(group)) {
       int64_t size = step.shape[d];
+      if (wasDynamic && size != 1)
+        return failure(); // the size of a faster dimension has no name
+      wasDynamic |= ShapedType::isDynamic(size);
       ViewDim dim;
       dim.staticSize = ShapedType::isDynamic(size) ? -1 : size;
       if (inner == 1 && !dim.isUnit())
         dim.unitDim = source.unitDim;
       if (ShapedType::isDynamic(size)) {
-        // The slowest of its group: what is before it is of size 1.
         dim.parts = source.parts;
         dim.divisor = source.divisor * inner;
       } else if (size == source.staticSize) {
@@ -126,9 +129,6 @@ LogicalResult ArgumentView::expand(const Step &step) {
       }
       parts.push_back(dim);
     }
-    if (llvm::count_if(parts,
-                       [](const ViewDim &d) { return d.staticSize < 0; }) > 1)
-      return failure();
     result.append(parts.rbegin(), parts.rend());
   }
   dims = result;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "InlineRegion.h"
+#include "ElementReads.h"
 
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -113,7 +114,8 @@ private:
       return llvm::count_if(
           indices, [&](const RegionValue &v) { return v.kind == kind; });
     };
-    if (count(RegionValue::Tile) || count(RegionValue::Row) > 1 ||
+    // A gather reads nothing where an index is outside.
+    if (!readsInBounds(extract) || count(RegionValue::Row) > 1 ||
         count(RegionValue::Column) > 1)
       return {RegionValue::Tile, gather(source, extract.getIndices())};
     if (!count(RegionValue::Row) && !count(RegionValue::Column)) {

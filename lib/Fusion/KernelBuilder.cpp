@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "ElementReads.h"
 #include "InlineRegion.h"
 #include "KernelSignature.h"
 
@@ -33,7 +34,7 @@ public:
       : source(source), attention(source.attention), shape(shape),
         b(source.attention.getLoc(), builder) {}
 
-  LogicalResult build(StringRef name, StringRef entry);
+  void build(StringRef name, StringRef entry);
 
 private:
   //===--- Scalars ---===//
@@ -44,9 +45,8 @@ private:
     return kernel.getArgument(
         cast<BlockArgument>(functionArgument).getArgNumber());
   }
-  FailureOr<Value> getScalar(Value value);
-  FailureOr<Value> getSize(tensor::DimOp dim);
-  LogicalResult mapCaptures();
+  Value getScalar(Value value);
+  void mapCaptures();
 
   //===--- Prologue ---===//
   void buildCoordinates();
@@ -66,8 +66,8 @@ private:
                                ValueRange state);
   Value buildScores(Value kTile, Value key, bool partial);
   SmallVector<RegionValue> regionArguments(Value key);
-  LogicalResult buildEpilogue(ValueRange state);
-  FailureOr<Value> applyEpilogue(ArrayRef<Operation *> epilogue, Value value);
+  void buildEpilogue(ValueRange state);
+  Value applyEpilogue(ArrayRef<Operation *> epilogue, Value value);
 
   RankedTensorType tile(ArrayRef<int64_t> sizes, Type element) {
     return RankedTensorType::get(sizes, element);
@@ -104,48 +104,48 @@ static RankedTensorType typeOf(Value value) {
 // Scalars
 //===----------------------------------------------------------------------===//
 
+bool fa::isKernelScalar(Value value) {
+  if (isa<BlockArgument>(value))
+    return !isa<TensorType>(value.getType());
+  Operation *op = value.getDefiningOp();
+  if (auto dim = dyn_cast<tensor::DimOp>(op))
+    return isKernelScalar(dim.getIndex()) &&
+           succeeded(ArgumentView::ofOperand(dim.getSource()));
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return readsFixedElement(extract) && !extract.getType().isInteger(1) &&
+           isa<BlockArgument>(extract.getTensor());
+  return isPure(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), isKernelScalar);
+}
+
 /// A scalar of the function, computed again in the kernel.
-FailureOr<Value> KernelBuilder::getScalar(Value value) {
+Value KernelBuilder::getScalar(Value value) {
   if (Value known = scalars.lookupOrNull(value))
     return known;
-  if (isa<BlockArgument>(value)) {
-    scalars.map(value, argument(value));
+  Value scalar;
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    scalar = argument(value);
+  } else if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    ArgumentView view = *ArgumentView::ofOperand(dim.getSource());
+    Value memory = view.build(b, kernel.getArgument(view.number));
+    scalar = memref::DimOp::create(b, memory, getScalar(dim.getIndex()));
+  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    SmallVector<Value> at = llvm::map_to_vector(
+        extract.getIndices(), [&](Value index) { return getScalar(index); });
+    scalar = memref::LoadOp::create(b, argument(extract.getTensor()), at);
+  } else {
+    for (Value operand : op->getOperands())
+      getScalar(operand);
+    b.clone(*op, scalars);
     return scalars.lookup(value);
   }
-  Operation *op = value.getDefiningOp();
-  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    FailureOr<Value> size = getSize(dim);
-    if (succeeded(size))
-      scalars.map(value, *size);
-    return size;
-  }
-  if (!isPure(op) || op->getNumRegions() != 0)
-    return op->emitOpError("cannot be computed in the kernel");
-  for (Value operand : op->getOperands()) {
-    if (isa<TensorType>(operand.getType()))
-      return op->emitOpError("of a tensor cannot be computed in the kernel");
-    if (failed(getScalar(operand)))
-      return failure();
-  }
-  b.clone(*op, scalars);
-  return scalars.lookup(value);
+  scalars.map(value, scalar);
+  return scalar;
 }
 
-/// The size of a view of an argument.
-FailureOr<Value> KernelBuilder::getSize(tensor::DimOp dim) {
-  FailureOr<Value> at = getScalar(dim.getIndex());
-  FailureOr<ArgumentView> view = ArgumentView::ofOperand(dim.getSource());
-  if (failed(at) || failed(view))
-    return dim.emitOpError("expects the size of an argument");
-  Value memory = view->build(b, kernel.getArgument(view->number));
-  return Value(memref::DimOp::create(b, memory, *at));
-}
-
-LogicalResult KernelBuilder::mapCaptures() {
-  FailureOr<Value> mapped = getScalar(attention.getScale());
-  if (failed(mapped))
-    return failure();
-  scale = *mapped;
+void KernelBuilder::mapCaptures() {
+  scale = getScalar(attention.getScale());
   const ArgumentView *view = source.captures.data();
   for (Value capture : attention.getCaptures()) {
     if (isa<TensorType>(capture.getType())) {
@@ -154,12 +154,8 @@ LogicalResult KernelBuilder::mapCaptures() {
       ++view;
       continue;
     }
-    mapped = getScalar(capture);
-    if (failed(mapped))
-      return failure();
-    captures.push_back({RegionValue::Uniform, *mapped});
+    captures.push_back({RegionValue::Uniform, getScalar(capture)});
   }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -490,7 +486,7 @@ SmallVector<Value> KernelBuilder::initialState() {
   return {acc, max, splat({shape.rows}, 1.0f)};
 }
 
-LogicalResult KernelBuilder::buildEpilogue(ValueRange state) {
+void KernelBuilder::buildEpilogue(ValueRange state) {
   auto finalize = OnlineFinalizeOp::create(
       b, TypeRange{state[0].getType(), state[1].getType()}, state[0], state[1],
       state[2]);
@@ -498,23 +494,20 @@ LogicalResult KernelBuilder::buildEpilogue(ValueRange state) {
   for (const AttentionFunction::Result &result : source.results) {
     Value memory = kernel.getArgument(firstResult + result.view.number);
     Value dest = queryView(result.view.build(b, memory));
-    FailureOr<Value> value =
+    Value value =
         applyEpilogue(result.epilogue,
                       result.isLse ? finalize.getLse() : finalize.getOutput());
-    if (failed(value))
-      return failure();
     SmallVector<Value> at = {tileStart};
     if (!result.isLse)
       at.push_back(index(0));
-    StoreOp::create(b, *value, dest, at);
+    StoreOp::create(b, value, dest, at);
   }
   tile::ReturnOp::create(b);
-  return success();
 }
 
 /// What the function does to a result before it returns it, on a tile.
-FailureOr<Value> KernelBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
-                                              Value value) {
+Value KernelBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
+                                   Value value) {
   for (Operation *op : epilogue) {
     Type element = getElementTypeOrSelf(op->getResult(0).getType());
     RankedTensorType type = tile(typeOf(value).getShape(), element);
@@ -528,10 +521,7 @@ FailureOr<Value> KernelBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
         operands.push_back(
             arith::ConstantOp::create(b, splat.resizeSplat(wide)));
       } else if (uniform && !isa<TensorType>(uniform.getInput().getType())) {
-        FailureOr<Value> scalar = getScalar(uniform.getInput());
-        if (failed(scalar))
-          return failure();
-        operands.push_back(broadcast(*scalar, wide));
+        operands.push_back(broadcast(getScalar(uniform.getInput()), wide));
       } else {
         operands.push_back(value);
       }
@@ -543,7 +533,7 @@ FailureOr<Value> KernelBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
   return value;
 }
 
-LogicalResult KernelBuilder::build(StringRef name, StringRef entry) {
+void KernelBuilder::build(StringRef name, StringRef entry) {
   SmallVector<Value> varying;
   if (shape.packHeads && !attention.getMask().empty())
     varying.push_back(attention.getMask().getArgument(1));
@@ -552,8 +542,7 @@ LogicalResult KernelBuilder::build(StringRef name, StringRef entry) {
   qMemory = source.q.build(b, kernel.getArgument(source.q.number));
   kMemory = source.k.build(b, kernel.getArgument(source.k.number));
   vMemory = source.v.build(b, kernel.getArgument(source.v.number));
-  if (failed(mapCaptures()))
-    return failure();
+  mapCaptures();
   buildCoordinates();
   buildLength();
   Value queries = queryView(qMemory);
@@ -564,12 +553,12 @@ LogicalResult KernelBuilder::build(StringRef name, StringRef entry) {
       queries, ValueRange{tileStart, index(0)}, /*in_bounds=*/false);
   k = keyView(kMemory);
   v = keyView(vMemory);
-  return buildEpilogue(buildLoops());
+  buildEpilogue(buildLoops());
 }
 
-LogicalResult fa::buildKernel(OpBuilder &b, AttentionFunction source,
-                              const KernelShape &shape, StringRef name,
-                              StringRef entry) {
+void fa::buildKernel(OpBuilder &b, AttentionFunction source,
+                     const KernelShape &shape, StringRef name,
+                     StringRef entry) {
   OpBuilder::InsertionGuard guard(b);
-  return KernelBuilder(b, source, shape).build(name, entry);
+  KernelBuilder(b, source, shape).build(name, entry);
 }

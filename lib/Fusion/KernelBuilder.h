@@ -42,11 +42,15 @@ struct KernelShape {
   bool packHeads = false;
 };
 
-/// Builds kernel `name` of `entry` at `b`. Emits an error at the operation that
-/// a kernel cannot take over.
-mlir::LogicalResult buildKernel(mlir::OpBuilder &b, AttentionFunction source,
-                                const KernelShape &shape, mlir::StringRef name,
-                                mlir::StringRef entry);
+/// Whether a kernel can compute the scalar `value` of its function: from
+/// scalar arguments, sizes of arguments and fixed elements of them.
+bool isKernelScalar(mlir::Value value);
+
+/// Builds kernel `name` of `entry` at `b`. Every scalar that it needs must be a
+/// kernel scalar.
+void buildKernel(mlir::OpBuilder &b, AttentionFunction source,
+                 const KernelShape &shape, mlir::StringRef name,
+                 mlir::StringRef entry);
 
 } // namespace fa
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelSignature.h"
+#include "ElementReads.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -216,10 +217,8 @@ static void addCaptureRules(const AttentionFunction &source, Region &region,
         views[cast<BlockArgument>(extract.getTensor()).getArgNumber() -
               leading];
     for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
-      auto coordinate = dyn_cast<BlockArgument>(index);
-      // The coordinates are the four arguments before the captures.
-      int64_t n = coordinate ? coordinate.getArgNumber() - (leading - 4) : -1;
-      if (n >= 0 && n <= 3)
+      int64_t n = getCoordinate(index);
+      if (n >= 0)
         rules.addEqual(*view, view->number, dim, *sizes[n].first,
                        sizes[n].first->number, sizes[n].second);
     }

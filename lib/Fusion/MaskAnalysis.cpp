@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Fusion/MaskAnalysis.h"
+#include "ElementReads.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -139,6 +140,16 @@ private:
                               [&](Value v) { return dependsOn(v, on); });
   }
 
+  /// Bounds are computed once before the loops, by plain loads.
+  bool canBeReadEarly(Value value) {
+    Operation *op = value.getDefiningOp();
+    auto extract = dyn_cast_if_present<tensor::ExtractOp>(op);
+    if (extract && !readsInBounds(extract))
+      return false;
+    return !op || llvm::all_of(op->getOperands(),
+                               [&](Value v) { return canBeReadEarly(v); });
+  }
+
   std::optional<AffineForm> getForm(Value value) {
     Value query = block.getArgument(Query), key = block.getArgument(Key);
     AffineForm form;
@@ -154,7 +165,7 @@ private:
       form.constant = constant.getSExtValue();
       return form;
     }
-    if (dependsOn(value, varying))
+    if (dependsOn(value, varying) || !canBeReadEarly(value))
       return std::nullopt;
     bool perRow = dependsOn(value, query), perKey = dependsOn(value, key);
     if (!perRow && !perKey) {

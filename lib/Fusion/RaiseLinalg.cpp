@@ -113,9 +113,13 @@ public:
   FailureOr<Value> align(Value value, ArrayRef<int64_t> positions) {
     if (isa<TensorType>(value.getType())) {
       SmallVector<int64_t> free; // dimensions of size 1, read at 0
-      for (auto [n, position] : llvm::enumerate(positions))
-        if (position < 0)
-          free.push_back(n);
+      for (auto [n, position] : llvm::enumerate(positions)) {
+        if (position >= 0)
+          continue;
+        if (typeOf(value).getDimSize(n) != 1)
+          return failure(); // the first of several
+        free.push_back(n);
+      }
       SmallVector<int64_t> order, missing;
       for (int64_t d = 0; d < rank(); ++d) {
         const auto *found = llvm::find(positions, d);
@@ -162,6 +166,10 @@ public:
     if (failed(positions))
       return failure();
     outPositions = *positions;
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    for (auto [n, position] : llvm::enumerate(outPositions))
+      if (position < 0 && type.getDimSize(n) != 1)
+        return failure(); // the first of several
     yielded = op.getBody()->getTerminator()->getOperand(0);
     if (op.getNumReductionLoops() == 0)
       return raiseElementwise();
@@ -193,6 +201,9 @@ private:
   FailureOr<Value> buildNew(Value scalar) {
     auto argument = dyn_cast<BlockArgument>(scalar);
     if (argument && argument.getOwner() == op.getBody()) {
+      // In a reduction the accumulator is not what it was at the beginning.
+      if (op.getNumReductionLoops() && argument == op.getRegionOutputArgs()[0])
+        return failure();
       OpOperand &operand = op->getOpOperand(argument.getArgNumber());
       auto positions = positionsOf(op.getMatchingIndexingMap(&operand));
       if (failed(positions))
@@ -364,6 +375,8 @@ private:
     for (int64_t position : outPositions) {
       bool inA = llvm::is_contained(a, position);
       bool inC = llvm::is_contained(c, position);
+      if (!inA && !inC)
+        return failure(); // repeated
       (inA && inC ? batches : inA ? onlyLeft : onlyRight).push_back(position);
     }
     for (int64_t position : a)

@@ -31,36 +31,109 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Whether `op` does nothing but add or drop dimensions of size 1.
-static bool isUnitReshape(Operation *op) {
-  if (isa<ExpandDimsOp>(op))
-    return true;
-  if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-    return false;
-  auto nonUnit = [](Value value) {
-    return llvm::count_if(typeOf(value).getShape(),
-                          [](int64_t size) { return size != 1; });
-  };
-  return nonUnit(op->getOperand(0)) == nonUnit(op->getResult(0));
-}
+namespace {
 
-/// What `value` repeats along its dimensions, without those of size 1 that were
-/// added to be repeated.
-static Value stripBroadcast(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    bool strips =
-        isa<BroadcastOp>(op) || isUnitReshape(op) || isa<tensor::CastOp>(op);
-    if (!strips || !isa<TensorType>(op->getOperand(0).getType()))
-      break;
-    value = op->getOperand(0);
+/// A value that is repeated along dimensions of a tensor: `dims` says for each
+/// of its dimensions which of the tensor's it is; −1: none, it is of size 1.
+struct RowView {
+  Value value;
+  SmallVector<int64_t> dims;
+
+  /// `value` as a view of itself.
+  static RowView of(Value value) {
+    auto rank = typeOf(value).getRank();
+    return {value, llvm::to_vector(llvm::seq<int64_t>(rank))};
   }
-  return value;
-}
+
+  /// Looks through what repeats or adds and drops dimensions of size 1.
+  void strip() {
+    while (Operation *op = value.getDefiningOp()) {
+      if (op->getNumOperands() == 0 ||
+          !isa<RankedTensorType>(op->getOperand(0).getType()) || !stripOne(op))
+        return;
+      value = op->getOperand(0);
+    }
+  }
+
+  /// Whether the value has one element for each line of the tensor along `dim`,
+  /// in the tensor's order.
+  bool isAlong(int64_t dim, int64_t rank) const {
+    int64_t next = 0;
+    for (auto [d, position] : llvm::enumerate(dims)) {
+      if (next == dim)
+        ++next;
+      if (position != next &&
+          !(position < 0 && typeOf(value).getDimSize(d) == 1))
+        return false;
+      ++next;
+    }
+    return next == rank || (next == dim && dim == rank - 1);
+  }
+
+private:
+  bool stripOne(Operation *op) {
+    if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+      dims.erase(dims.begin() + expand.getDim());
+      return true;
+    }
+    if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      RankedTensorType input = typeOf(broadcast.getInput());
+      for (int64_t d = 0; d < input.getRank(); ++d)
+        if (input.getDimSize(d) == 1 && broadcast.getType().getDimSize(d) != 1)
+          dims[d] = -1;
+      return true;
+    }
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+      return regroup(expand.getReassociationIndices(), expand.getResultType(),
+                     expand.getSrcType().getRank());
+    if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+      return spread(collapse.getReassociationIndices(), collapse.getSrcType());
+    return isa<tensor::CastOp>(op);
+  }
+
+  /// Each group of dimensions was one before, of which one is not of size 1.
+  bool regroup(ArrayRef<ReassociationIndices> groups, RankedTensorType wide,
+               int64_t rank) {
+    SmallVector<int64_t> before;
+    for (const ReassociationIndices &group : groups) {
+      SmallVector<int64_t> several;
+      for (int64_t d : group)
+        if (wide.getDimSize(d) != 1)
+          several.push_back(dims[d]);
+      if (several.size() > 1)
+        return false;
+      before.push_back(several.empty() ? -1 : several[0]);
+    }
+    dims = before;
+    return static_cast<int64_t>(before.size()) == rank;
+  }
+
+  /// Each dimension was a group before, of which one is not of size 1.
+  bool spread(ArrayRef<ReassociationIndices> groups, RankedTensorType wide) {
+    SmallVector<int64_t> before(wide.getRank(), -1);
+    for (auto [n, group] : llvm::enumerate(groups)) {
+      int64_t several = 0;
+      for (int64_t d : group)
+        if (wide.getDimSize(d) != 1 && ++several == 1)
+          before[d] = dims[n];
+      if (several > 1)
+        return false;
+    }
+    dims = before;
+    return true;
+  }
+};
+
+} // namespace
 
 static std::optional<double> getNumber(Value value) {
   DenseElementsAttr splat;
   FloatAttr number;
-  value = stripBroadcast(value);
+  if (isa<RankedTensorType>(value.getType())) {
+    RowView view = RowView::of(value);
+    view.strip();
+    value = view.value;
+  }
   if (auto broadcast = value.getDefiningOp<BroadcastOp>())
     value = broadcast.getInput();
   if (matchPattern(value, m_Constant(&splat)) && splat.isSplat() &&
@@ -79,40 +152,38 @@ struct Exponentials {
   bool base2;  ///< exp2
   bool hasMax; ///< else exp(x)
   int64_t dim; ///< along which the sum is
-  Value max;   ///< of x, or null
+  Value shift; ///< what is subtracted from each line, or null
 };
 
 } // namespace
 
-/// The maximum of something along a dimension, behind guards against −inf.
-static ReduceOp getMax(Value value) {
-  value = stripBroadcast(value);
-  Operation *op = value.getDefiningOp();
+/// The maximum of something along a dimension, behind guards against −inf; the
+/// value in `view` becomes what is behind the outermost.
+static ReduceOp getMax(RowView view) {
+  view.strip();
+  Operation *op = view.value.getDefiningOp();
+  auto behind = [&](Value value) { return getMax({value, view.dims}); };
   if (isa_and_nonnull<arith::MaximumFOp, arith::MaxNumFOp>(op)) {
     for (unsigned n : {0u, 1u})
       if (std::optional<double> number = getNumber(op->getOperand(n));
           number && *number < -1e30)
-        return getMax(op->getOperand(1 - n));
+        return behind(op->getOperand(1 - n));
     return {};
   }
   if (auto select = dyn_cast_or_null<arith::SelectOp>(op)) {
-    // A maximum of −inf is replaced by 0.
+    // A maximum of −inf is replaced by 0: any shift gives the same quotient.
     if (getNumber(select.getTrueValue()) == 0.0)
-      return getMax(select.getFalseValue());
+      return behind(select.getFalseValue());
     if (getNumber(select.getFalseValue()) == 0.0)
-      return getMax(select.getTrueValue());
+      return behind(select.getTrueValue());
     return {};
   }
   auto reduce = dyn_cast_or_null<ReduceOp>(op);
-  return reduce && reduce.getKind() == ReduceKind::Max ? reduce : ReduceOp();
-}
-
-/// Whether `row`, a value for each line of `full` along `dim`, is used there
-/// as such: of equal sizes but for the dimension.
-static bool fitsAlong(Value row, Value full, int64_t dim) {
-  SmallVector<int64_t> sizes(typeOf(full).getShape());
-  sizes.erase(sizes.begin() + dim);
-  return typeOf(row).getShape() == ArrayRef(sizes);
+  if (!reduce || reduce.getKind() != ReduceKind::Max ||
+      !RowView{reduce, view.dims}.isAlong(reduce.getDim(),
+                                          typeOf(reduce.getInput()).getRank()))
+    return {};
+  return reduce;
 }
 
 /// Takes `value` apart; `dim` is where it is summed.
@@ -124,20 +195,27 @@ static std::optional<Exponentials> getExponentials(Value value, int64_t dim) {
   auto subtract = result.x.getDefiningOp<arith::SubFOp>();
   if (!subtract)
     return result;
-  ReduceOp max = getMax(subtract.getRhs());
+  RowView shift = RowView::of(subtract.getRhs());
+  ReduceOp max = getMax(shift);
   if (!max || max.getInput() != subtract.getLhs() ||
       static_cast<int64_t>(max.getDim()) != dim)
     return result;
+  shift.strip();
   result.x = subtract.getLhs();
   result.hasMax = true;
-  result.max = max;
+  result.shift = shift.value;
   return result;
 }
 
-/// The sum of `summand` along a dimension that `value` repeats, if it is one.
-static ReduceOp getSum(Value value) {
-  auto reduce = stripBroadcast(value).getDefiningOp<ReduceOp>();
-  return reduce && reduce.getKind() == ReduceKind::Add ? reduce : ReduceOp();
+/// The sum that `view` repeats along the dimension `dim` that it sums, of a
+/// tensor of `rank` dimensions; −1: whichever dimension it sums.
+static ReduceOp getSum(RowView view, int64_t dim, int64_t rank) {
+  view.strip();
+  auto reduce = view.value.getDefiningOp<ReduceOp>();
+  if (!reduce || reduce.getKind() != ReduceKind::Add)
+    return {};
+  int64_t along = dim < 0 ? static_cast<int64_t>(reduce.getDim()) : dim;
+  return view.isAlong(along, rank) ? reduce : ReduceOp();
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,16 +300,18 @@ private:
     op.erase();
   }
 
-  /// The divisor of `op`, a quotient or a product with a reciprocal, and what
-  /// is divided.
-  static std::pair<Value, Value> getQuotient(Operation *op) {
+  /// What is divided by `op`, a quotient or a product with a reciprocal, and
+  /// the divisor.
+  static std::pair<Value, RowView> getQuotient(Operation *op) {
     if (auto divide = dyn_cast<arith::DivFOp>(op))
-      return {divide.getLhs(), divide.getRhs()};
-    for (unsigned n : {0u, 1u})
-      if (auto inverse =
-              stripBroadcast(op->getOperand(n)).getDefiningOp<arith::DivFOp>();
+      return {divide.getLhs(), RowView::of(divide.getRhs())};
+    for (unsigned n : {0u, 1u}) {
+      RowView view = RowView::of(op->getOperand(n));
+      view.strip();
+      if (auto inverse = view.value.getDefiningOp<arith::DivFOp>();
           inverse && getNumber(inverse.getLhs()) == 1.0)
-        return {op->getOperand(1 - n), inverse.getRhs()};
+        return {op->getOperand(1 - n), {inverse.getRhs(), view.dims}};
+    }
     return {};
   }
 
@@ -239,26 +319,26 @@ private:
     auto [dividend, divisor] = getQuotient(op);
     if (!dividend)
       return;
-    ReduceOp sum = getSum(divisor);
-    if (!sum)
-      return;
-    int64_t dim = sum.getDim();
-    auto found = getExponentials(sum.getInput(), dim);
-    if (!found)
-      return;
-    if (dividend == sum.getInput() && fitsAlong(sum, dividend, dim)) {
-      if (allowed(op, *found))
+    int64_t rank = typeOf(dividend).getRank();
+    if (ReduceOp sum = getSum(divisor, /*dim=*/-1, rank);
+        sum && dividend == sum.getInput()) {
+      auto found = getExponentials(dividend, sum.getDim());
+      if (found && allowed(op, *found))
         replace(op, *found);
       return;
     }
     // Divided after the second dot: rows of its result.
     auto dot = dividend.getDefiningOp<DotOp>();
-    if (!dot || dot.getAcc() || dim != typeOf(sum.getInput()).getRank() - 1 ||
-        !fitsAlong(sum, dividend, dim))
+    ReduceOp sum = dot ? getSum(divisor, rank - 1, rank) : ReduceOp();
+    if (!sum || dot.getAcc() ||
+        static_cast<int64_t>(sum.getDim()) !=
+            typeOf(sum.getInput()).getRank() - 1)
       return;
     auto narrower = dot.getA().getDefiningOp<arith::TruncFOp>();
-    if ((narrower ? narrower.getIn() : dot.getA()) != sum.getInput() ||
-        !allowed(op, *found))
+    if ((narrower ? narrower.getIn() : dot.getA()) != sum.getInput())
+      return;
+    auto found = getExponentials(sum.getInput(), sum.getDim());
+    if (!found || !allowed(op, *found))
       return;
     ImplicitLocOpBuilder b(op->getLoc(), op);
     Value p = buildSoftmax(b, *found);
@@ -289,16 +369,26 @@ private:
   static void raiseLogSumExp(arith::AddFOp op) {
     for (auto [x, y] : {std::pair(op.getLhs(), op.getRhs()),
                         std::pair(op.getRhs(), op.getLhs())}) {
-      Operation *log = stripBroadcast(x).getDefiningOp();
+      RowView sums = RowView::of(x);
+      sums.strip();
+      Operation *log = sums.value.getDefiningOp();
       if (!isa_and_nonnull<math::LogOp, math::Log2Op>(log))
         continue;
-      ReduceOp sum = getSum(log->getOperand(0));
+      // Rows, or rows with a last dimension of size 1 that was kept.
+      sums.value = log->getOperand(0);
+      int64_t rank = typeOf(op).getRank();
+      bool kept = rank > 0 && typeOf(op).getDimSize(rank - 1) == 1;
+      ReduceOp sum = getSum(sums, rank, rank + 1);
+      if (!sum && kept)
+        sum = getSum(sums, rank - 1, rank);
       if (!sum)
         continue;
       int64_t dim = sum.getDim();
       auto found = getExponentials(sum.getInput(), dim);
+      RowView shift = RowView::of(y);
+      shift.strip();
       if (!found || !found->hasMax || found->base2 != isa<math::Log2Op>(log) ||
-          getMax(y) != found->max.getDefiningOp() ||
+          shift.value != found->shift || shift.dims != sums.dims ||
           dim != typeOf(found->x).getRank() - 1 ||
           typeOf(found->x).getElementTypeBitWidth() < 32)
         continue;
@@ -309,7 +399,8 @@ private:
   static void replaceLogSumExp(arith::AddFOp op, const Exponentials &found) {
     ImplicitLocOpBuilder b(op.getLoc(), op);
     Value x = inNaturalBase(b, found);
-    RankedTensorType rows = typeOf(found.max);
+    RankedTensorType rows = RankedTensorType::get(
+        typeOf(x).getShape().drop_back(), typeOf(x).getElementType());
     Value result = LogSumExpOp::create(b, rows, x, Value());
     if (found.base2) {
       SmallVector<Value> sizes;

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ElementReads.h"
 #include "UnfusedKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -196,6 +197,8 @@ private:
   bool understandElementwise(Operation *op) {
     if (isa<arith::ConstantOp, tensor::DimOp>(op))
       return true;
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+      return readsFixedElement(extract);
     bool tensors =
         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
     if (!tensors)
@@ -304,12 +307,10 @@ private:
     std::pair<Value, int64_t> coordinates[] = {
         {op.getQ(), 0}, {op.getQ(), 1}, {op.getQ(), 2}, {op.getK(), 2}};
     for (auto [d, index] : llvm::enumerate(extract.getIndices())) {
-      APInt constant;
-      if (matchPattern(index, m_ConstantInt(&constant)) && constant.isZero())
+      if (hasFixedIndex(extract, d))
         continue;
-      auto argument = dyn_cast<BlockArgument>(index);
-      int64_t n = argument ? argument.getArgNumber() - (leading - 4) : -1;
-      if (n < 0 || n > 3 ||
+      int64_t n = getCoordinate(index);
+      if (n < 0 ||
           !unite(capture, d, coordinates[n].first, coordinates[n].second))
         return false;
     }
@@ -338,6 +339,12 @@ private:
   }
 
   bool understandLinalg(linalg::LinalgOp op) {
+    WalkResult reads = op->walk([](tensor::ExtractOp extract) {
+      return readsFixedElement(extract) ? WalkResult::advance()
+                                        : WalkResult::interrupt();
+    });
+    if (reads.wasInterrupted())
+      return false;
     // Every loop has one size, whichever operand says it.
     llvm::DenseMap<unsigned, std::pair<Value, int64_t>> loops;
     for (bool again : {false, true})
@@ -346,7 +353,11 @@ private:
         for (auto [d, expr] : llvm::enumerate(map.getResults())) {
           auto dim = dyn_cast<AffineDimExpr>(expr);
           if (!dim) {
-            if (!isa<AffineConstantExpr>(expr))
+            auto constant = dyn_cast<AffineConstantExpr>(expr);
+            int64_t size =
+                cast<ShapedType>(operand.get().getType()).getDimSize(d);
+            if (!constant || constant.getValue() < 0 ||
+                constant.getValue() >= size) // false if the size is dynamic
               return false;
             continue;
           }

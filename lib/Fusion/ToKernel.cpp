@@ -47,9 +47,15 @@ static std::string matchOperands(AttentionFunction &match) {
                                  "of an argument is expected";
     *view = *found;
   }
+  if (!isKernelScalar(op.getScale()))
+    return "the scale is computed from tensors in the function";
   for (Value capture : op.getCaptures()) {
-    if (!isa<TensorType>(capture.getType()))
+    if (!isa<TensorType>(capture.getType())) {
+      if (!isKernelScalar(capture))
+        return "a scalar that the scores read is computed from tensors in the "
+               "function";
       continue;
+    }
     FailureOr<ArgumentView> found = ArgumentView::ofOperand(capture);
     if (failed(found))
       return "a tensor that the scores read is computed in the function, where "
@@ -81,6 +87,12 @@ static std::string matchResults(AttentionFunction &match) {
     FailureOr<ArgumentView> view = ArgumentView::ofResult(value, epilogue);
     if (failed(view))
       return "its result is not returned as it is, or in another shape";
+    for (Operation *op : epilogue)
+      for (Value operand : op->getOperands())
+        if (auto uniform = operand.getDefiningOp<tile::BroadcastOp>();
+            uniform && !isKernelScalar(uniform.getInput()))
+          return "a scalar that its result is combined with is computed from "
+                 "tensors in the function";
     match.results.push_back(
         {value == finalize.getLse(), *view, std::move(epilogue)});
   }
@@ -155,9 +167,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
-      if (wanted && hasVariant(match, variant) &&
-          failed(buildKernel(b, match, variant, name + suffix, name)))
-        return failure();
+      if (wanted && hasVariant(match, variant))
+        buildKernel(b, match, variant, name + suffix, name);
     function.erase();
     return success();
   }

@@ -1,0 +1,41 @@
+//===- ElementReads.cpp - reads that cannot leave their tensor ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementReads.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+int64_t fa::getCoordinate(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return -1;
+  // A score region has the score before its coordinates.
+  bool hasScore =
+      !isa<IndexType>(argument.getOwner()->getArgument(0).getType());
+  int64_t number = int64_t(argument.getArgNumber()) - hasScore;
+  return number < 4 ? number : -1;
+}
+
+bool fa::hasFixedIndex(tensor::ExtractOp extract, unsigned dim) {
+  APInt number;
+  return matchPattern(extract.getIndices()[dim], m_ConstantInt(&number)) &&
+         !extract.getTensor().getType().isDynamicDim(dim) &&
+         number.ult(extract.getTensor().getType().getDimSize(dim));
+}
+
+bool fa::readsFixedElement(tensor::ExtractOp extract) {
+  return llvm::all_of(llvm::seq(extract.getIndices().size()),
+                      [&](size_t dim) { return hasFixedIndex(extract, dim); });
+}
+
+bool fa::readsInBounds(tensor::ExtractOp extract) {
+  return llvm::all_of(llvm::seq(extract.getIndices().size()), [&](size_t dim) {
+    return hasFixedIndex(extract, dim) ||
+           getCoordinate(extract.getIndices()[dim]) >= 0;
+  });
+}
