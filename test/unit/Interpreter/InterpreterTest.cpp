@@ -93,6 +93,61 @@ TEST(Interpreter, Twin) {
             1e-3);
 }
 
+static HostTensor runText(StringRef text, const HostTensor &x) {
+  auto context = makeContext();
+  auto module = parseSourceString<ModuleOp>(text, context.get());
+  return llvm::cantFail(interpret(*module, "f", {x}, Precision::Float64))
+      .front();
+}
+
+/// Programs that could be taken for ones that treat heads alike.
+TEST(Interpreter, LooksAcrossHeads) {
+  HostTensor x =
+      llvm::cantFail(HostTensor::create(ElementType::F32, {2, 3, 4}));
+  double next = 0;
+  x.forEach([&](char *p) { *reinterpret_cast<float *>(p) = next++; });
+  HostTensor sum = runText(
+      "func.func @f(%x: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {\n"
+      "  %c0 = arith.constant 0 : index\n"
+      "  %c1 = arith.constant 1 : index\n"
+      "  %c2 = arith.constant 2 : index\n"
+      "  %a = tensor.dim %x, %c0 : tensor<?x?x?xf32>\n"
+      "  %b = tensor.dim %x, %c1 : tensor<?x?x?xf32>\n"
+      "  %c = tensor.dim %x, %c2 : tensor<?x?x?xf32>\n"
+      "  %i = tile.iota dim 1 sizes %a, %b, %c : tensor<?x?x?xindex>\n"
+      "  %n = arith.index_cast %i : tensor<?x?x?xindex> to tensor<?x?x?xi32>\n"
+      "  %y = arith.sitofp %n : tensor<?x?x?xi32> to tensor<?x?x?xf32>\n"
+      "  %z = arith.addf %x, %y : tensor<?x?x?xf32>\n"
+      "  return %z : tensor<?x?x?xf32>\n"
+      "}\n",
+      x);
+  EXPECT_EQ(sum.at({1, 2, 3}), 25);
+  HostTensor scaled = runText(
+      "func.func @f(%x: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {\n"
+      "  %c0 = arith.constant 0 : index\n"
+      "  %c1 = arith.constant 1 : index\n"
+      "  %c2 = arith.constant 2 : index\n"
+      "  %a = tensor.dim %x, %c0 : tensor<?x?x?xf32>\n"
+      "  %b = tensor.dim %x, %c1 : tensor<?x?x?xf32>\n"
+      "  %c = tensor.dim %x, %c2 : tensor<?x?x?xf32>\n"
+      "  %i = arith.index_cast %b : index to i32\n"
+      "  %s = arith.sitofp %i : i32 to f32\n"
+      "  %y = tile.broadcast %s sizes %a, %b, %c : f32 -> tensor<?x?x?xf32>\n"
+      "  %z = arith.mulf %x, %y : tensor<?x?x?xf32>\n"
+      "  return %z : tensor<?x?x?xf32>\n"
+      "}\n",
+      x);
+  EXPECT_EQ(scaled.at({1, 2, 3}), 69);
+  HostTensor reduced = runText(
+      "func.func @f(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> {\n"
+      "  %z = tile.reduce add %x dim 1 : tensor<?x?x?xf32> -> tensor<?x?xf32>\n"
+      "  return %z : tensor<?x?xf32>\n"
+      "}\n",
+      x);
+  EXPECT_EQ(reduced.sizes(), ArrayRef<int64_t>({2, 4}));
+  EXPECT_EQ(reduced.at({1, 3}), 15 + 19 + 23);
+}
+
 TEST(Interpreter, Errors) {
   auto context = makeContext();
   auto module = parseSourceString<ModuleOp>(

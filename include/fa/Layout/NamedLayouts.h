@@ -1,0 +1,48 @@
+//===- NamedLayouts.h - the layouts that machines have ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Constructors of layouts. Register fragments are those of the PTX ISA,
+// "Matrix Fragments for mma.m16n8k16 with floating point type" (section
+// 9.7.14.5.8 of version 8.5); lane bits 0 and 1 are its threadID_in_group, bits
+// 2 to 4 its groupID.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LAYOUT_NAMEDLAYOUTS_H
+#define FA_LAYOUT_NAMEDLAYOUTS_H
+
+#include "fa/Layout/LinearLayout.h"
+
+namespace fa {
+
+/// The largest power of two that divides `size`.
+int64_t powerOfTwoPart(int64_t size);
+
+/// f32 accumulators [rows, columns] of mma.sync m16n8, `warps` one below the
+/// other: rows >= 16 * warps, columns a multiple of 8. A warp's rows are
+/// neighbours. It is the layout of 16-bit A operands [rows, columns] of
+/// m16n8k16, too, for columns that are multiples of 16.
+TileLayout mmaAccumulator(int64_t rows, int64_t columns, int64_t warps);
+
+/// 16-bit B operand [k, n] of m16n8k16, or [n, k] if `transposed`: every warp
+/// holds all of it.
+TileLayout mmaOperandB(int64_t rows, int64_t columns, bool transposed,
+                       int64_t warps);
+
+/// A tile [rows, columns] in shared memory, elements of `bytes` each, offsets
+/// in elements. Lines of 16 bytes are XORed with the row, so that eight lines
+/// below each other are in different banks. The last dimension is the one
+/// without gaps; of a repeated layout each copy is a block of its own.
+TileLayout swizzledShared(int64_t rows, int64_t columns, int64_t bytes);
+
+/// Lanes side by side along the last dimension, each with `vector` elements,
+/// then along rows, then warps, then more registers: for global memory.
+TileLayout blocked(int64_t rows, int64_t columns, int64_t vector,
+                   int64_t warps);
+
+} // namespace fa
+
+#endif // FA_LAYOUT_NAMEDLAYOUTS_H

@@ -1,0 +1,83 @@
+//===- Plans.h - what follows from layouts ----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LAYOUT_PLANS_H
+#define FA_LAYOUT_PLANS_H
+
+#include "fa/Layout/LinearLayout.h"
+
+namespace fa {
+
+/// How a tile gets from one layout of registers to another.
+struct ConversionPlan {
+  enum Kind {
+    Identity,  ///< nothing to do
+    Registers, ///< other names for registers of the same thread
+    Lanes,     ///< between lanes of a warp, by shuffles
+    Warps      ///< between warps, through shared memory
+  } kind;
+  /// For each register, lane and warp bit of the destination, where in the
+  /// source its element is.
+  LinearLayout::PlaceMap map;
+
+  /// The source's place of a destination's place.
+  Place sourceOf(const Place &place) const;
+};
+
+/// Nothing if the source lacks an element. Both tiles are of the same sizes.
+std::optional<ConversionPlan> planConversion(const LinearLayout &source,
+                                             const LinearLayout &destination);
+
+/// Bits of each axis that step along the reduced dimension: registers are
+/// combined in each thread, lanes by a butterfly of shuffles, warps through
+/// shared memory.
+struct ReductionPlan {
+  uint32_t registers = 0, lanes = 0, warps = 0;
+};
+
+/// Nothing if a bit steps along `dim` and another dimension at once.
+std::optional<ReductionPlan> planReduction(const LinearLayout &layout,
+                                           unsigned dim);
+
+/// How many consecutive registers hold neighbours along `dim`, a power of two:
+/// the width of a vector access.
+int64_t contiguousRegisters(const LinearLayout &layout, unsigned dim);
+
+/// Bits of `axis` that change nothing: of the places that differ in them, one
+/// stores.
+uint32_t copyBits(const LinearLayout &layout, Axis axis);
+
+/// Registers from shared memory by ldmatrix (PTX ISA 9.7.14.5.15): matrices of
+/// 8 x 8 elements of 16 bits, a row of which is 16 bytes at an address that one
+/// lane gives.
+struct MatrixLoad {
+  bool transposed = false;
+  unsigned matrices = 1; ///< 1, 2 or 4 in one instruction
+  /// Offset (in elements) that each bit of the lane number adds to the address
+  /// of the row that the lane names; bits that no matrix needs add nothing.
+  std::array<uint32_t, 5> laneOffsets{};
+  /// The register bits that the instruction's results are numbered by.
+  llvm::SmallVector<unsigned, 2> matrixBits;
+  /// The other register bits above the lowest, and the offsets that they add.
+  llvm::SmallVector<std::pair<unsigned, uint32_t>, 8> groupOffsets;
+  llvm::SmallVector<uint32_t, 3> warpOffsets; ///< by warp bit
+};
+
+/// The way to load `registers` from `shared` by ldmatrix, if there is one.
+/// Elements have 16 bits.
+std::optional<MatrixLoad> planMatrixLoad(const LinearLayout &registers,
+                                         const LinearLayout &shared);
+
+/// How many times more than at best the banks of shared memory are read when
+/// each lane bit l adds `laneOffsets[l]` bytes (by XOR) and every lane reads
+/// `width` bytes: 0 is no conflict. 32 banks of 4 bytes; 16-byte accesses are
+/// served for 8 lanes at a time, 8-byte ones for 16.
+unsigned countBankConflicts(llvm::ArrayRef<uint32_t> laneOffsets,
+                            unsigned width);
+
+} // namespace fa
+
+#endif // FA_LAYOUT_PLANS_H

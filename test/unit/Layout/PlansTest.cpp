@@ -1,0 +1,233 @@
+//===- PlansTest.cpp ------------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Layout/Plans.h"
+
+#include "fa/Layout/NamedLayouts.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+using namespace fa;
+
+/// Calls `f` with every place of a layout of registers.
+template <typename F> static void forPlaces(const LinearLayout &layout, F f) {
+  for (uint32_t warp = 0; warp < layout.count(Axis::Warp); ++warp)
+    for (uint32_t lane = 0; lane < layout.count(Axis::Lane); ++lane)
+      for (uint32_t reg = 0; reg < layout.count(Axis::Register); ++reg)
+        f(Place::registers(reg, lane, warp));
+}
+
+/// A random invertible layout of a 16 x 32 tile: its bits dealt to the axes,
+/// then mixed.
+static LinearLayout randomLayout(std::mt19937 &random) {
+  std::vector<uint32_t> columns;
+  for (unsigned bit = 0; bit < 9; ++bit)
+    columns.push_back(1u << bit);
+  for (unsigned n = 0; n < 40; ++n) {
+    unsigned x = random() % 9, y = random() % 9;
+    if (x != y)
+      columns[x] ^= columns[y];
+  }
+  LinearLayout layout({16, 32});
+  Axis axes[] = {Axis::Register, Axis::Register, Axis::Register,
+                 Axis::Lane,     Axis::Lane,     Axis::Lane,
+                 Axis::Lane,     Axis::Lane,     Axis::Warp};
+  for (auto [axis, column] : llvm::zip(axes, columns))
+    layout.add(axis, {Coord{int32_t(column >> 5), int32_t(column & 31)}});
+  return layout;
+}
+
+static void checkConversion(const LinearLayout &source,
+                            const LinearLayout &destination) {
+  auto plan = planConversion(source, destination);
+  ASSERT_TRUE(plan);
+  forPlaces(destination, [&](Place place) {
+    Place from = plan->sourceOf(place);
+    ASSERT_EQ(source.apply(from), destination.apply(place));
+    if (plan->kind <= ConversionPlan::Lanes)
+      ASSERT_EQ(from[Axis::Warp], place[Axis::Warp]);
+    if (plan->kind <= ConversionPlan::Registers)
+      ASSERT_EQ(from[Axis::Lane], place[Axis::Lane]);
+    if (plan->kind == ConversionPlan::Identity)
+      ASSERT_EQ(from, place);
+  });
+}
+
+TEST(Plans, ConversionsMoveEveryElement) {
+  std::mt19937 random(1);
+  for (unsigned n = 0; n < 200; ++n) {
+    LinearLayout source = randomLayout(random);
+    LinearLayout destination = randomLayout(random);
+    ASSERT_TRUE(source.isInjective() && source.isSurjective());
+    checkConversion(source, destination);
+    EXPECT_EQ(planConversion(source, source)->kind, ConversionPlan::Identity);
+  }
+}
+
+TEST(Plans, ConversionsAreOfTheCheapestKind) {
+  LinearLayout acc = mmaAccumulator(64, 64, 4).base;
+  EXPECT_EQ(planConversion(acc, acc)->kind, ConversionPlan::Identity);
+  // Another order of the same registers.
+  LinearLayout renamed({64, 64});
+  renamed.addSteps(Axis::Register, 0, 8, 1).addSteps(Axis::Register, 1, 1, 1);
+  renamed.addSteps(Axis::Register, 1, 8, 3);
+  renamed.addSteps(Axis::Lane, 1, 2, 2).addSteps(Axis::Lane, 0, 1, 3);
+  renamed.addSteps(Axis::Warp, 0, 16, 2);
+  EXPECT_EQ(planConversion(acc, renamed)->kind, ConversionPlan::Registers);
+  checkConversion(acc, renamed);
+  EXPECT_EQ(planConversion(acc, blocked(64, 64, 8, 4).base)->kind,
+            ConversionPlan::Warps);
+  // Rows that four lanes share stay where they are.
+  LinearLayout rows = acc.dropDim(1);
+  EXPECT_EQ(planConversion(rows, rows)->kind, ConversionPlan::Identity);
+  // Twin: a source without all elements has no plan.
+  LinearLayout half({64, 64});
+  half.addSteps(Axis::Lane, 1, 1, 5);
+  EXPECT_FALSE(planConversion(half, acc));
+}
+
+TEST(Plans, ReductionFindsItsBits) {
+  LinearLayout acc = mmaAccumulator(128, 64, 4).base;
+  auto plan = planReduction(acc, 1);
+  ASSERT_TRUE(plan);
+  // Registers: bit 0 and bits 2 to 4 walk along the columns.
+  EXPECT_EQ(plan->registers, 0b011101u);
+  EXPECT_EQ(plan->lanes, 0b11u);
+  EXPECT_EQ(plan->warps, 0u);
+  // On data: what the bits reach from a place is exactly its row.
+  std::set<int32_t> columns;
+  for (uint32_t reg = 0; reg < acc.count(Axis::Register); ++reg)
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      if (!(reg & ~plan->registers) && !(lane & ~plan->lanes)) {
+        Coord at = acc.apply(Place::registers(reg, lane, 0));
+        EXPECT_EQ(at[0], 0);
+        columns.insert(at[1]);
+      }
+  EXPECT_EQ(columns.size(), 64u);
+  LinearLayout slanted({4, 4});
+  slanted.add(Axis::Lane, {Coord{1, 1}});
+  EXPECT_FALSE(planReduction(slanted, 1));
+}
+
+TEST(Plans, VectorsAndCopies) {
+  EXPECT_EQ(contiguousRegisters(mmaAccumulator(64, 64, 4).base, 1), 2);
+  EXPECT_EQ(contiguousRegisters(blocked(64, 64, 8, 4).base, 1), 8);
+  EXPECT_EQ(contiguousRegisters(mmaAccumulator(64, 64, 4).base, 0), 1);
+  LinearLayout rows = mmaAccumulator(64, 64, 4).base.dropDim(1);
+  EXPECT_EQ(copyBits(rows, Axis::Lane), 0b11u);
+  EXPECT_EQ(copyBits(rows, Axis::Warp), 0u);
+}
+
+/// Does what ldmatrix does with the addresses of a plan, and compares who gets
+/// what with the layout.
+static void checkMatrixLoad(const LinearLayout &registers,
+                            const LinearLayout &shared) {
+  auto load = planMatrixLoad(registers, shared);
+  ASSERT_TRUE(load);
+  uint32_t groups = 1u << load->groupOffsets.size();
+  for (uint32_t warp = 0; warp < registers.count(Axis::Warp); ++warp)
+    for (uint32_t group = 0; group < groups; ++group)
+      for (uint32_t lane = 0; lane < 32; ++lane)
+        for (uint32_t matrix = 0; matrix < load->matrices; ++matrix)
+          for (uint32_t half = 0; half < 2; ++half) {
+            // Lane 8m + r gives the address of row r of matrix m.
+            uint32_t row = load->transposed ? 2 * (lane % 4) + half : lane / 4;
+            uint32_t column =
+                load->transposed ? lane / 4 : 2 * (lane % 4) + half;
+            uint32_t giver = 8 * matrix + row, address = column, reg = half;
+            for (unsigned bit = 0; bit < 5; ++bit)
+              if (giver >> bit & 1)
+                address ^= load->laneOffsets[bit];
+            for (auto [n, bit] : llvm::enumerate(load->matrixBits))
+              reg |= (matrix >> n & 1) << bit;
+            for (auto [n, offset] : llvm::enumerate(load->groupOffsets))
+              if (group >> n & 1) {
+                address ^= offset.second;
+                reg |= 1u << offset.first;
+              }
+            for (auto [n, offset] : llvm::enumerate(load->warpOffsets))
+              if (warp >> n & 1)
+                address ^= offset;
+            ASSERT_EQ(registers.apply(Place::registers(reg, lane, warp)),
+                      shared.apply(Place::offset(address)));
+          }
+}
+
+TEST(Plans, MatrixLoadsBringEveryElement) {
+  for (int64_t dim : {16, 32, 64, 128, 256}) {
+    LinearLayout shared = swizzledShared(64, dim, 2).base;
+    checkMatrixLoad(mmaOperandB(64, dim, true, 4).base, shared);
+    checkMatrixLoad(mmaOperandB(64, dim, false, 4).base, shared);
+    checkMatrixLoad(mmaAccumulator(64, dim, 4).base, shared);
+    EXPECT_FALSE(
+        planMatrixLoad(mmaOperandB(64, dim, true, 4).base, shared)->transposed);
+    EXPECT_TRUE(planMatrixLoad(mmaOperandB(64, dim, false, 4).base, shared)
+                    ->transposed);
+  }
+  // Twin: lanes side by side along a row are no matrix.
+  EXPECT_FALSE(planMatrixLoad(blocked(64, 64, 8, 4).base,
+                              swizzledShared(64, 64, 2).base));
+}
+
+/// The word addresses of one access, bank by bank.
+static unsigned conflictsByHand(llvm::ArrayRef<uint32_t> laneOffsets,
+                                unsigned width) {
+  unsigned together = std::min(32u, 128 / std::max(width, 4u));
+  std::map<uint32_t, std::set<uint32_t>> words; // by bank
+  for (uint32_t lane = 0; lane < together; ++lane) {
+    uint32_t offset = 0;
+    for (auto [bit, step] : llvm::enumerate(laneOffsets))
+      if (lane >> bit & 1)
+        offset ^= step;
+    for (uint32_t byte = 0; byte < width; byte += 4)
+      words[(offset + byte) / 4 % 32].insert((offset + byte) / 4);
+  }
+  size_t most = 1;
+  for (auto &[bank, set] : words)
+    most = std::max(most, set.size());
+  return most - 1;
+}
+
+TEST(Plans, ConflictsAreThoseCountedByHand) {
+  std::mt19937 random(2);
+  unsigned seen = 0;
+  for (unsigned n = 0; n < 2000; ++n) {
+    unsigned width = 4u << random() % 3;
+    std::array<uint32_t, 5> offsets;
+    for (uint32_t &offset : offsets)
+      offset = random() % 512 * width % 2048;
+    unsigned conflicts = conflictsByHand(offsets, width);
+    ASSERT_EQ(countBankConflicts(offsets, width), conflicts);
+    seen |= 1u << conflicts;
+  }
+  EXPECT_EQ(seen & 0b10001011u, 0b10001011u); // 0, 1, 3 and 7 conflicts
+}
+
+TEST(Plans, SwizzledMatrixLoadsHaveNoConflicts) {
+  for (int64_t dim : {16, 32, 64, 128, 256})
+    for (bool transposed : {false, true}) {
+      LinearLayout registers = mmaOperandB(64, dim, transposed, 4).base;
+      auto load = planMatrixLoad(registers, swizzledShared(64, dim, 2).base);
+      ASSERT_TRUE(load);
+      std::array<uint32_t, 5> bytes = load->laneOffsets;
+      for (uint32_t &offset : bytes)
+        offset *= 2;
+      EXPECT_EQ(countBankConflicts(bytes, 16), 0u) << dim;
+    }
+  // Twin: without the XOR they have.
+  LinearLayout plain({64, 64});
+  plain.addSteps(Axis::Offset, 1, 1, 6).addSteps(Axis::Offset, 0, 1, 6);
+  auto load = planMatrixLoad(mmaOperandB(64, 64, true, 4).base, plain);
+  ASSERT_TRUE(load);
+  std::array<uint32_t, 5> bytes = load->laneOffsets;
+  for (uint32_t &offset : bytes)
+    offset *= 2;
+  EXPECT_EQ(countBankConflicts(bytes, 16), 7u);
+}
