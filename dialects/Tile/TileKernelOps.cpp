@@ -112,6 +112,11 @@ static LogicalResult verifySizeRules(KernelOp kernel) {
   return success();
 }
 
+int64_t KernelOp::getAlignment(unsigned index) {
+  auto bytes = getArgAttrOfType<IntegerAttr>(index, alignmentAttrName);
+  return bytes ? bytes.getInt() : 1;
+}
+
 LogicalResult KernelOp::verify() {
   if (!getFunctionType().getResults().empty())
     return emitOpError("expects no results, found ") << getFunctionType();

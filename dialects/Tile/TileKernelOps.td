@@ -26,7 +26,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     map is the size that `grid_sizes[2n]`, `grid_sizes[2n+1]` name as
     (argument, dimension). A static size or stride in an argument's type is a
     promise: a launch whose buffers do not match it is refused, or served by
-    another kernel of the same `entry`.
+    another kernel of the same `entry`. So is the argument attribute
+    `tile.alignment = N : i64`: element 0 and every step along a dimension but
+    those of stride 1 are multiples of N bytes.
 
     `rules` are what the kernel relies on without looking. A launch that breaks
     one is refused.
@@ -77,6 +79,10 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     /// What the kernel does with memref argument `index`.
     Access getAccess(unsigned index);
     static constexpr ::llvm::StringLiteral accessAttrName = "tile.access";
+    /// The number of bytes of which memref argument `index` and all its steps
+    /// but those of stride 1 are multiples.
+    int64_t getAlignment(unsigned index);
+    static constexpr ::llvm::StringLiteral alignmentAttrName = "tile.alignment";
   }];
 }
 

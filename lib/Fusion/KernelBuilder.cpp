@@ -69,6 +69,11 @@ private:
   void buildEpilogue(ValueRange state);
   Value applyEpilogue(ArrayRef<Operation *> epilogue, Value value);
 
+  /// The head dimension of a view, as tiles have it.
+  int64_t tileDim(Value view) {
+    return llvm::alignTo(cast<MemRefType>(view.getType()).getDimSize(1),
+                         shape.dimMultiple);
+  }
   RankedTensorType tile(ArrayRef<int64_t> sizes, Type element) {
     return RankedTensorType::get(sizes, element);
   }
@@ -353,8 +358,9 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
   auto load = [&](Value view) -> Value {
     auto type = cast<MemRefType>(view.getType());
     return LoadOp::create(
-        b, tile({shape.columns, type.getDimSize(1)}, type.getElementType()),
-        view, ValueRange{key, index(0)}, /*in_bounds=*/!partial);
+        b, tile({shape.columns, tileDim(view)}, type.getElementType()), view,
+        ValueRange{key, index(0)},
+        /*in_bounds=*/!partial && tileDim(view) == type.getDimSize(1));
   };
   Value scores = buildScores(load(k), key, partial);
   auto rows = cast<RankedTensorType>(args[1].getType());
@@ -467,7 +473,7 @@ SmallVector<Value> KernelBuilder::initialState() {
         b, DenseElementsAttr::get(tile(sizes, b.getF32Type()),
                                   b.getF32FloatAttr(value)));
   };
-  int64_t dimV = cast<MemRefType>(v.getType()).getDimSize(1);
+  int64_t dimV = tileDim(v);
   Value acc = splat({shape.rows, dimV}, 0.0f);
   if (!source.sink)
     return {acc, splat({shape.rows}, -std::numeric_limits<float>::infinity()),
@@ -548,8 +554,7 @@ void KernelBuilder::build(StringRef name, StringRef entry) {
   Value queries = queryView(qMemory);
   auto queryType = cast<MemRefType>(queries.getType());
   q = LoadOp::create(
-      b,
-      tile({shape.rows, queryType.getDimSize(1)}, queryType.getElementType()),
+      b, tile({shape.rows, tileDim(queries)}, queryType.getElementType()),
       queries, ValueRange{tileStart, index(0)}, /*in_bounds=*/false);
   k = keyView(kMemory);
   v = keyView(vMemory);

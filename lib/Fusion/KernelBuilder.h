@@ -38,6 +38,10 @@ struct KernelShape {
   int64_t rows = 64;      ///< queries in a tile
   int64_t columns = 128;  ///< keys in a tile
   bool unitStride = true; ///< elements of a row are neighbours
+  /// Bytes that the rows of q, k and v begin at multiples of.
+  int64_t alignment = 1;
+  /// Tiles hold a head dimension rounded up to a multiple of this.
+  int64_t dimMultiple = 1;
   /// One query a head; rows are the query heads that share a KV head.
   bool packHeads = false;
 };

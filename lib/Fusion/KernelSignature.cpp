@@ -271,6 +271,11 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
     if (isa<MemRefType>(type))
       list.append(KernelOp::accessAttrName,
                   AccessAttr::get(b.getContext(), access));
+    bool isRow = llvm::is_contained(
+        {source.q.number, source.k.number, source.v.number}, n);
+    if (shape.alignment > 1 && isRow)
+      list.append(KernelOp::alignmentAttrName,
+                  b.getI64IntegerAttr(shape.alignment));
     attributes.push_back(list.getDictionary(b.getContext()));
   }
   SizeNames names(b.getContext());

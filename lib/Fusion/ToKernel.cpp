@@ -155,6 +155,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     KernelShape shape;
     shape.rows = element.getWidth() <= 16 ? qTile16bit : qTile;
     shape.columns = kvTile;
+    shape.alignment = alignment;
+    shape.dimMultiple = dimMultiple;
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");
     OpBuilder b(function);
@@ -163,6 +165,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     decode.packHeads = true;
     KernelShape strided = shape;
     strided.unitStride = false;
+    strided.alignment = 1;
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(shape, "", true),

@@ -150,9 +150,30 @@ Error fa::checkArguments(const KernelInfo &kernel,
   return checkRules(kernel, arguments);
 }
 
+/// The address and the steps that are ever taken are multiples of what the
+/// kernel counts on.
+static Error checkAlignment(size_t number, const ArgumentInfo &info,
+                            const LaunchArgument &argument) {
+  int64_t bytes = byteSize(info.type);
+  if (reinterpret_cast<uintptr_t>(argument.data) % info.alignment)
+    return argumentError(number, "expected an address that is a multiple of " +
+                                     Twine(info.alignment));
+  for (size_t d = 0; d < info.sizes.size(); ++d)
+    if (info.strides[d] != 1 && argument.sizes[d] > 1 &&
+        argument.strides[d] * bytes % info.alignment)
+      return argumentError(
+          number, "expected steps of multiples of " + Twine(info.alignment) +
+                      " bytes in dimension " + Twine(d) + ", found " +
+                      Twine(argument.strides[d] * bytes));
+  return Error::success();
+}
+
 Error fa::checkVariant(const KernelInfo &kernel,
                        ArrayRef<LaunchArgument> arguments) {
   for (auto [n, info] : enumerate(kernel.args)) {
+    if (info.isMemRef)
+      if (Error error = checkAlignment(n, info, arguments[n]))
+        return error;
     for (size_t d = 0; d < info.sizes.size(); ++d) {
       int64_t size = arguments[n].sizes[d], stride = arguments[n].strides[d];
       if (info.sizes[d] != kDynamic && info.sizes[d] != size)

@@ -6,45 +6,16 @@
 
 #include "fa/Runtime/HostPlan.h"
 
-#include "CheckArguments.h"
+#include "Launch.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 
-#include <bit>
-
 using namespace llvm;
 using namespace fa;
-
-LaunchArgument LaunchArgument::tensor(void *data, ElementType type,
-                                      ArrayRef<int64_t> sizes,
-                                      ArrayRef<int64_t> strides) {
-  LaunchArgument result;
-  result.isTensor = true;
-  result.type = type;
-  result.data = data;
-  result.sizes.assign(sizes.begin(), sizes.end());
-  result.strides.assign(strides.begin(), strides.end());
-  return result;
-}
-
-LaunchArgument LaunchArgument::f32(float value) {
-  LaunchArgument result;
-  result.type = ElementType::F32;
-  result.bits = std::bit_cast<uint32_t>(value);
-  return result;
-}
-
-LaunchArgument LaunchArgument::index(int64_t value) {
-  LaunchArgument result;
-  result.type = ElementType::I64;
-  result.bits = static_cast<uint64_t>(value);
-  return result;
-}
 
 /// See include/fa/Conversion/TileToHost.h.
 using KernelFunction = void (*)(int64_t, int64_t, int64_t, const int64_t *,
@@ -96,55 +67,7 @@ HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
 
 Expected<const KernelInfo *>
 HostPlan::select(ArrayRef<LaunchArgument> arguments) const {
-  if (Error error = checkArguments(impl->artifact.kernels.back(), arguments))
-    return error;
-  for (const KernelInfo &kernel : impl->artifact.kernels) {
-    Error mismatch = checkVariant(kernel, arguments);
-    if (!mismatch)
-      return &kernel;
-    // The last variant is the most general: its reason is the one to give.
-    if (&kernel == &impl->artifact.kernels.back())
-      return mismatch;
-    consumeError(std::move(mismatch));
-  }
-  llvm_unreachable("a plan has kernels");
-}
-
-/// The extents of the grid, 1 where it has fewer than three, and the number of
-/// programs.
-static Expected<int64_t> evaluateGrid(const KernelInfo &kernel,
-                                      ArrayRef<LaunchArgument> arguments,
-                                      int64_t (&extents)[3]) {
-  int64_t count = 1;
-  for (size_t d = 0; d < 3; ++d) {
-    extents[d] = 1;
-    if (d >= kernel.grid.size())
-      continue;
-    auto extent = kernel.grid[d].evaluate([&](int64_t argument, int64_t dim) {
-      return arguments[argument].sizes[dim];
-    });
-    if (!extent || MulOverflow(count, *extent, count))
-      return createStringError("the grid of @" + kernel.symbol +
-                               " has more programs than 64 bits can count");
-    extents[d] = *extent;
-  }
-  return count;
-}
-
-/// The words of the kernel ABI.
-static SmallVector<int64_t, 64> packWords(ArrayRef<LaunchArgument> arguments,
-                                          ArrayRef<int64_t> extents) {
-  SmallVector<int64_t, 64> words(extents);
-  for (const LaunchArgument &argument : arguments) {
-    if (!argument.isTensor) {
-      words.push_back(static_cast<int64_t>(argument.bits));
-      continue;
-    }
-    words.push_back(reinterpret_cast<intptr_t>(argument.data));
-    append_range(words, argument.sizes);
-    append_range(words, argument.strides);
-  }
-  return words;
+  return selectKernel(impl->artifact, arguments);
 }
 
 Error HostPlan::launch(ArrayRef<LaunchArgument> arguments) const {

@@ -108,6 +108,7 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
         argument.strides.push_back(sizeOrDynamic(stride));
       }
       argument.access = accessOf(kernel.getAccess(number));
+      argument.alignment = kernel.getAlignment(number);
     }
     info.args.push_back(std::move(argument));
   }

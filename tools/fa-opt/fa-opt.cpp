@@ -7,15 +7,19 @@
 #include "Explain.h"
 
 #include "Tile/Tile.h"
+#include "TileGPU/TileGPU.h"
 #include "fa/Conversion/Passes.h"
+#include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Conversion/TileToHost.h"
 #include "fa/Conversion/TileToLinalg.h"
 #include "fa/Fusion/Passes.h"
+#include "fa/Schedule/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -44,7 +48,8 @@ namespace {
 class StagePrinter final : public PassInstrumentation {
 public:
   void runAfterPass(Pass *pass, Operation *op) override {
-    if (pass->getArgument() != "tile-verify-stage")
+    if (pass->getArgument() != "tile-verify-stage" &&
+        pass->getArgument() != "tgpu-verify-stage")
       return;
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -102,17 +107,20 @@ static LogicalResult run(StringRef input, StringRef output,
 int main(int argc, char **argv) {
   DialectRegistry registry;
   registry
-      .insert<fa::tile::TileDialect, arith::ArithDialect,
-              cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
-              LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect,
-              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
+      .insert<fa::tile::TileDialect, fa::tgpu::TileGPUDialect,
+              NVVM::NVVMDialect, arith::ArithDialect, cf::ControlFlowDialect,
+              func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+              math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+              tensor::TensorDialect, vector::VectorDialect>();
   fa::registerBufferization(registry);
   registerTransformsPasses();
   mlir::registerConversionPasses();
   memref::registerMemRefPasses();
   fa::registerFusionPasses();
   fa::registerConversionPasses();
+  fa::registerSchedulePasses();
   fa::registerHostPipelines();
+  fa::registerNvidiaPipelines();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "FlashTile's optimiser driver\n", registry);
   // Exit code 2: bad input; what was found has been said.

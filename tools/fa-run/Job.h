@@ -7,6 +7,7 @@
 #ifndef FA_RUN_JOB_H
 #define FA_RUN_JOB_H
 
+#include "Execute.h"
 #include "Options.h"
 
 #include "fa/Interpreter/Interpreter.h"
@@ -36,11 +37,6 @@ struct Job {
   std::vector<std::pair<std::string, HostTensor>> outputs;
 };
 
-struct Timing {
-  double median = 0, min = 0, max = 0; ///< milliseconds
-  int64_t runs = 0;
-};
-
 /// Builds the job of an attention problem: sizes from the inputs where they are
 /// given, random values for the rest, outputs full of NaN.
 llvm::Expected<Job> prepareAttention(mlir::MLIRContext &context,
@@ -68,10 +64,7 @@ llvm::Expected<std::vector<OutputCheck>> checkAttention(const Job &job);
 struct Report {
   const Options &options;
   const Job &job;
-  const Artifact &artifact;
-  const KernelInfo &kernel; ///< the variant that ran
-  unsigned threads;
-  Timing timing;
+  const Execution &execution;
   std::vector<OutputCheck> checks;
 };
 void printReport(const Report &report, llvm::raw_ostream &out);

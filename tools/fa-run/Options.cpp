@@ -66,11 +66,15 @@ struct CommandLine {
   cl::opt<std::string> lse{"lse", cl::value_desc("F.npy"),
                            cl::desc("write the log-sum-exp"),
                            cl::cat(category)};
-  cl::opt<std::string> target{"target", cl::init("cpu"),
-                              cl::desc("where to run: cpu"), cl::cat(category)};
+  cl::opt<std::string> target{
+      "target",
+      cl::desc("where to run: cpu, cuda or cuda:N (default: the best "
+               "present)"),
+      cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
-      cl::desc("what --emit compiles for: host or a CPU that LLVM knows"),
+      cl::desc("what --emit compiles for: host, a CPU that LLVM knows, sm_80, "
+               "sm_86, sm_89 or sm_90"),
       cl::cat(category)};
   cl::opt<unsigned> threads{"threads", cl::init(0),
                             cl::desc("worker threads (0: all cores)"),
@@ -79,7 +83,8 @@ struct CommandLine {
                          cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::value_desc("form"),
-      cl::desc("tile, kernel, llvm, asm, object or report instead of a run"),
+      cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin or report "
+               "instead of a run"),
       cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("F"),
@@ -96,6 +101,18 @@ struct CommandLine {
   cl::opt<std::string> tile{"tile", cl::value_desc("MxN"),
                             cl::desc("queries and keys in a tile"),
                             cl::cat(category)};
+  cl::opt<int64_t> stages{
+      "stages", cl::init(0),
+      cl::desc("tiles of keys under way on a GPU (0: chosen)"),
+      cl::cat(category)};
+  cl::opt<int64_t> warps{"warps", cl::init(0),
+                         cl::desc("warps of a block on a GPU (0: chosen)"),
+                         cl::cat(category)};
+  cl::opt<std::string> ptxas{
+      "ptxas", cl::value_desc("path|none"),
+      cl::desc("NVIDIA's assembler (default: the one on PATH; none: the "
+               "driver's)"),
+      cl::cat(category)};
   cl::opt<std::string> cache{"cache", cl::value_desc("DIR|off"),
                              cl::desc("compile cache (this version has none)"),
                              cl::cat(category)};
@@ -160,6 +177,15 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   if (line.json.getNumOccurrences())
     options.json = line.json;
   options.compile.arch = line.arch;
+  options.compile.ptxas = line.ptxas;
+  options.compile.stages = line.stages;
+  options.compile.warps = line.warps;
+  if (line.stages != 0 && (line.stages < 2 || line.stages > 8))
+    return createStringError("--stages: expected 2 to 8, found " +
+                             Twine(line.stages));
+  if (!is_contained({0, 1, 2, 4, 8}, int64_t(line.warps)))
+    return createStringError("--warps: expected 1, 2, 4 or 8, found " +
+                             Twine(line.warps));
   if (!line.tile.empty())
     if (Error error = parseTile(line.tile, options.compile))
       return error;

@@ -24,7 +24,7 @@ struct Options {
   std::string q, k, v, bias, slopes, lengths, documents, sink;
   std::vector<std::string> in, out; ///< .npy files or sizes, in order
   std::string lse;
-  std::string target = "cpu";
+  std::string target; ///< "": the best present
   unsigned threads = 0;
   uint64_t seed = 0;
   std::string emit, output;

@@ -18,7 +18,7 @@ using namespace fa::run;
 
 static std::string gridOf(const Report &report) {
   std::string text;
-  for (const SizeExpr &extent : report.kernel.grid) {
+  for (const SizeExpr &extent : report.execution.kernel.grid) {
     auto value = extent.evaluate([&](int64_t argument, int64_t dim) {
       return report.job.arguments[argument].sizes[dim];
     });
@@ -27,23 +27,40 @@ static std::string gridOf(const Report &report) {
   return text;
 }
 
-void fa::run::printReport(const Report &report, raw_ostream &out) {
-  const Artifact &artifact = report.artifact;
-  out << "program  " << report.job.program << "\n";
-  out << "target   " << artifact.target << " (" << artifact.arch << "), "
-      << report.threads << " threads, LLVM " << llvmVersion() << "\n";
-  out << "kernel   @" << report.kernel.symbol;
-  if (report.kernel.unfused)
+static void printKernel(const Report &report, raw_ostream &out) {
+  const KernelInfo &kernel = report.execution.kernel;
+  out << "kernel   @" << kernel.symbol;
+  if (kernel.unfused)
     out << ", not fused: one program on whole tensors, slow (fa-opt --explain)";
   out << ", grid " << gridOf(report);
-  if (!report.kernel.tile.empty())
-    out << ", tile " << formatSizes(report.kernel.tile);
-  out << ", scratch " << report.kernel.scratchBytes / 1024
-      << " KiB a thread, one of " << artifact.kernels.size() << " variants\n";
-  out << format("compile  %.0f ms (passes %.0f, LLVM %.0f)\n",
+  if (!kernel.tile.empty())
+    out << ", tile " << formatSizes(kernel.tile);
+  if (kernel.threads)
+    out << ", " << kernel.threads << " threads, " << kernel.stages
+        << " stages, " << kernel.sharedBytes << " bytes shared, "
+        << kernel.registers << " registers";
+  else
+    out << ", scratch " << kernel.scratchBytes / 1024 << " KiB a thread";
+  out << ", one of " << report.execution.artifact.kernels.size()
+      << " variants\n";
+}
+
+void fa::run::printReport(const Report &report, raw_ostream &out) {
+  const Artifact &artifact = report.execution.artifact;
+  out << "program  " << report.job.program << "\n";
+  out << "target   " << artifact.target << " (" << artifact.arch << "), "
+      << report.execution.device << ", LLVM " << llvmVersion();
+  if (!artifact.assembler.empty())
+    out << ", ptxas " << artifact.assembler;
+  out << "\n";
+  printKernel(report, out);
+  out << format("compile  %.0f ms (passes %.0f, LLVM %.0f",
                 artifact.compileMs.total, artifact.compileMs.passes,
                 artifact.compileMs.llvm);
-  const Timing &t = report.timing;
+  if (!artifact.assembler.empty())
+    out << format(", ptxas %.0f", artifact.compileMs.assembler);
+  out << ")\n";
+  const Timing &t = report.execution.timing;
   out << format("time     %.3f ms", t.median);
   if (t.runs > 1)
     out << " median of " << t.runs << format(" (%.3f to %.3f)", t.min, t.max);
@@ -79,20 +96,25 @@ static json::Object jsonProblem(const AttentionProblem &p) {
 }
 
 static json::Object jsonKernel(const Report &report) {
-  const KernelInfo &kernel = report.kernel;
-  return json::Object{{"name", kernel.symbol},
-                      {"grid", gridOf(report)},
-                      {"block", nullptr},
-                      {"tile", formatSizes(kernel.tile)},
-                      {"stages", nullptr},
-                      {"registers", nullptr},
-                      {"shared_bytes", kernel.scratchBytes},
-                      {"stack_bytes", nullptr},
-                      {"spill_bytes", nullptr}};
+  const KernelInfo &kernel = report.execution.kernel;
+  bool isGpu = kernel.threads;
+  auto known = [](int64_t value) {
+    return value >= 0 ? json::Value(value) : json::Value(nullptr);
+  };
+  return json::Object{
+      {"name", kernel.symbol},
+      {"grid", gridOf(report)},
+      {"block", isGpu ? json::Value(kernel.threads) : nullptr},
+      {"tile", formatSizes(kernel.tile)},
+      {"stages", isGpu ? json::Value(kernel.stages) : nullptr},
+      {"registers", known(kernel.registers)},
+      {"shared_bytes", isGpu ? kernel.sharedBytes : kernel.scratchBytes},
+      {"stack_bytes", known(kernel.stackBytes)},
+      {"spill_bytes", known(kernel.spillBytes)}};
 }
 
 void fa::run::printJson(const Report &report, raw_ostream &out) {
-  const Timing &t = report.timing;
+  const Timing &t = report.execution.timing;
   bool isAttention = report.job.problem.has_value() && t.median > 0;
   json::Array outputs;
   bool pass = true;
@@ -110,11 +132,12 @@ void fa::run::printJson(const Report &report, raw_ostream &out) {
     return isAttention ? number(amount / t.median / unit)
                        : json::Value(nullptr);
   };
+  const std::string &assembler = report.execution.artifact.assembler;
   const AttentionProblem p = report.job.problem.value_or(AttentionProblem());
   json::Object object{
       {"program", report.job.program},
-      {"target", report.artifact.target},
-      {"arch", report.artifact.arch},
+      {"target", report.execution.artifact.target},
+      {"arch", report.execution.artifact.arch},
       {"problem",
        report.job.problem ? json::Value(jsonProblem(p)) : json::Value(nullptr)},
       {"time_ms", json::Object{{"median", t.median},
@@ -125,15 +148,23 @@ void fa::run::printJson(const Report &report, raw_ostream &out) {
       {"gbps", perSecond(p.kvBytes(), 1e6)},
       {"peak_share", nullptr},
       {"launch_us", nullptr},
-      {"compile_ms", json::Object{{"total", report.artifact.compileMs.total},
-                                  {"passes", report.artifact.compileMs.passes},
-                                  {"llvm", report.artifact.compileMs.llvm},
-                                  {"assembler", nullptr}}},
+      {"compile_ms",
+       json::Object{
+           {"total", report.execution.artifact.compileMs.total},
+           {"passes", report.execution.artifact.compileMs.passes},
+           {"llvm", report.execution.artifact.compileMs.llvm},
+           {"assembler",
+            assembler.empty()
+                ? json::Value(nullptr)
+                : json::Value(report.execution.artifact.compileMs.assembler)}}},
       {"cache", "off"},
       {"pass",
        report.checks.empty() ? json::Value(nullptr) : json::Value(pass)},
       {"outputs", std::move(outputs)},
       {"kernels", json::Array{jsonKernel(report)}},
-      {"tools", json::Object{{"llvm", llvmVersion()}, {"ptxas", nullptr}}}};
+      {"tools",
+       json::Object{{"llvm", llvmVersion()},
+                    {"ptxas", assembler.empty() ? json::Value(nullptr)
+                                                : json::Value(assembler)}}}};
   out << json::Value(std::move(object)) << "\n";
 }

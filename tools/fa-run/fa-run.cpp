@@ -12,9 +12,6 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <algorithm>
-#include <chrono>
-
 using namespace llvm;
 using namespace fa;
 using namespace fa::run;
@@ -22,13 +19,6 @@ using namespace fa::run;
 static int fail(Error error, ExitCode code) {
   errs() << "fa-run: error: " << toString(std::move(error)) << "\n";
   return code;
-}
-
-static int listTargets() {
-  outs() << "cpu   this machine's CPU\n"
-            "cuda  not available: this build has no NVIDIA target\n"
-            "hip   not available: this build has no AMD target\n";
-  return Success;
 }
 
 /// Writes `text` to the file `path`, or to standard output.
@@ -44,31 +34,38 @@ static Error writeText(StringRef path, StringRef text) {
 }
 
 static Expected<Emit> parseForm(StringRef form) {
-  std::pair<StringLiteral, Emit> forms[] = {{"tile", Emit::Tile},
-                                            {"kernel", Emit::Kernel},
-                                            {"llvm", Emit::LLVM},
-                                            {"asm", Emit::Asm},
-                                            {"object", Emit::Object}};
+  std::pair<StringLiteral, Emit> forms[] = {
+      {"tile", Emit::Tile}, {"kernel", Emit::Kernel}, {"tgpu", Emit::TileGPU},
+      {"ptx", Emit::PTX},   {"cubin", Emit::Cubin},   {"llvm", Emit::LLVM},
+      {"asm", Emit::Asm},   {"object", Emit::Object}};
   for (auto [name, value] : forms)
     if (form == name)
       return value;
-  return createStringError("--emit: expected tile, kernel, llvm, asm, object "
-                           "or report, found '" +
+  return createStringError("--emit: expected tile, kernel, tgpu, llvm, asm, "
+                           "object, ptx, cubin or report, found '" +
                            form + "'");
 }
 
 static Expected<std::string> describe(Job &job, const Options &options) {
-  auto artifact = compileForHost(*job.module, job.entry, options.compile);
+  auto artifact = compile(*job.module, job.entry, options.compile);
   if (!artifact)
     return artifact.takeError();
   std::string text;
   raw_string_ostream out(text);
   out << "target " << artifact->target << ", arch " << artifact->arch
       << ", object " << artifact->object.size() << " bytes\n";
-  for (const KernelInfo &kernel : artifact->kernels)
+  for (const KernelInfo &kernel : artifact->kernels) {
     out << "kernel @" << kernel.symbol << " entry @" << kernel.entry << " tile "
-        << formatSizes(kernel.tile) << " scratch " << kernel.scratchBytes
-        << " bytes, " << kernel.args.size() << " arguments\n";
+        << formatSizes(kernel.tile);
+    if (kernel.threads)
+      out << " threads " << kernel.threads << " stages " << kernel.stages
+          << " shared " << kernel.sharedBytes << " registers "
+          << kernel.registers << " stack " << kernel.stackBytes << " spills "
+          << kernel.spillBytes;
+    else
+      out << " scratch " << kernel.scratchBytes;
+    out << " bytes, " << kernel.args.size() << " arguments\n";
+  }
   return text;
 }
 
@@ -79,38 +76,13 @@ static int emit(Job &job, const Options &options) {
     auto form = parseForm(options.emit);
     if (!form)
       return form.takeError();
-    return emitForHost(*job.module, options.compile, *form);
+    return fa::emit(*job.module, options.compile, *form);
   }();
   if (!text)
     return fail(text.takeError(), BadInput);
   if (Error error = writeText(options.output, *text))
     return fail(std::move(error), BadInput);
   return Success;
-}
-
-/// Runs once, or to measure at least seven times and half a second.
-static Expected<Timing> launch(const HostPlan &plan, const Job &job,
-                               bool bench) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<double> times;
-  auto begin = Clock::now();
-  auto elapsed = [&] {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
-  };
-  if (bench)
-    if (Error error = plan.launch(job.arguments))
-      return error;
-  do {
-    auto start = Clock::now();
-    if (Error error = plan.launch(job.arguments))
-      return error;
-    times.push_back(
-        std::chrono::duration<double, std::milli>(Clock::now() - start)
-            .count());
-  } while (bench && (times.size() < 7 || elapsed() < 0.5));
-  llvm::sort(times);
-  return Timing{times[times.size() / 2], times.front(), times.back(),
-                static_cast<int64_t>(times.size())};
 }
 
 static Error writeOutputs(const Job &job, const Options &options) {
@@ -134,6 +106,23 @@ static Error writeOutputs(const Job &job, const Options &options) {
   return Error::success();
 }
 
+/// Compiles for `place`. What a card cannot run is left to the host, with a
+/// note, if the place was not asked for by name.
+static Expected<Artifact> compileFor(Place &place, Job &job,
+                                     const Options &options) {
+  CompileOptions how = options.compile;
+  how.arch = place.arch;
+  mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
+  auto artifact = compile(*copy, job.entry, how);
+  if (artifact || !options.target.empty() || place.target == "cpu")
+    return artifact;
+  errs() << "fa-run: note: runs on the CPU: " << toString(artifact.takeError())
+         << "\n";
+  place = Place{"cpu", 0, "host"};
+  how.arch = place.arch;
+  return compile(*job.module, job.entry, how);
+}
+
 static int runJob(Job &job, const Options &options) {
   if (options.compile.arch != "host")
     return fail(createStringError("--arch: expected host to run, found '" +
@@ -148,26 +137,24 @@ static int runJob(Job &job, const Options &options) {
                   BadInput);
     job.original = job.module->clone();
   }
-  auto artifact = compileForHost(*job.module, job.entry, options.compile);
+  auto place = findPlace(options.target);
+  if (!place)
+    return fail(place.takeError(), DeviceFailed);
+  auto artifact = compileFor(*place, job, options);
   if (!artifact)
     return fail(artifact.takeError(), BadInput);
   if (!job.problem)
     if (Error error =
             prepareFileArguments(job, options, artifact->kernels.back()))
       return fail(std::move(error), BadInput);
-  auto device = std::make_shared<HostDevice>(options.threads);
-  auto plan = HostPlan::load(std::move(*artifact), device);
-  if (!plan)
-    return fail(plan.takeError(), DeviceFailed);
-  auto kernel = (*plan)->select(job.arguments);
-  if (!kernel)
+  // Arguments that do not fit are the caller's; what comes after, the device's.
+  if (auto kernel = selectKernel(*artifact, job.arguments); !kernel)
     return fail(kernel.takeError(), BadInput);
-  auto timing = launch(**plan, job, options.bench);
-  if (!timing)
-    return fail(timing.takeError(), DeviceFailed);
-  Report report{
-      options, job, (*plan)->artifact(), **kernel, device->numThreads(),
-      *timing, {}};
+  auto execution =
+      execute(*place, std::move(*artifact), job.arguments, options);
+  if (!execution)
+    return fail(execution.takeError(), DeviceFailed);
+  Report report{options, job, *execution, {}};
   if (options.check) {
     auto checks = job.problem ? checkAttention(job) : checkFile(job);
     if (!checks)
@@ -194,12 +181,10 @@ int main(int argc, char **argv) {
   auto options = parseOptions(argc, argv);
   if (!options)
     return fail(options.takeError(), BadInput);
-  if (options->listTargets)
-    return listTargets();
-  if (options->target != "cpu")
-    return fail(createStringError("--target: '" + options->target +
-                                  "' is not available, found cpu"),
-                DeviceFailed);
+  if (options->listTargets) {
+    outs() << listPlaces();
+    return Success;
+  }
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);

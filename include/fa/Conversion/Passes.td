@@ -67,6 +67,49 @@ def ApproximateHostMath : Pass<"approximate-host-math", "::mlir::func::FuncOp"> 
                            "::mlir::vector::VectorDialect"];
 }
 
+def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "tile.kernel to what one thread does";
+  let description = [{
+    Every `tile.kernel` becomes an `llvm.func` of the NVIDIA kernel ABI
+    (include/fa/Conversion/TileGPUToNVVM.h) for one thread: tiles are scalars in
+    registers, dots are mma.sync on fragments that ldmatrix brings, copies are
+    cp.async; see lib/Conversion/TileGPUToNVVM/SimtLowering.h.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b
+       : tensor<64x64xf16, #a>, tensor<64x64xf16, #b> -> tensor<64x64xf32, #acc>
+    ```
+    After (one of 32):
+    ```mlir
+    %k:4 = nvvm.ldmatrix %at {num = 4 : i32, ...}
+    %d = nvvm.mma.sync A[%a0, %a1, %a2, %a3] B[%k#0, %k#1] C[%c0, %c1, %c2, %c3] ...
+    ```
+
+    Requires: S7. Ensures: S8, no operation of tile and tgpu.
+    Numerics: reassociating (the order in which mma.sync sums), approximating
+    (ex2.approx.ftz: 2 ulp; lg2.approx.ftz).
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def ApproximateGpuMath : Pass<"approximate-gpu-math", "::mlir::ModuleOp"> {
+  let summary = "functions of f32 scalars become polynomials";
+  let description = [{
+    Upstream's approximations (log, tanh, erf, sin, cos, ...): a GPU has no
+    library to call.
+
+    Requires: S8. Numerics: approximating (a few units in the last place).
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def ConvertTileToLinalg : Pass<"convert-tile-to-linalg", "::mlir::ModuleOp"> {
   let summary = "whole tensors of unfused kernels become linalg";
   let description = [{

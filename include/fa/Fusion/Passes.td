@@ -143,7 +143,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     fit:
      - `NAME_decode`: one query a head; the rows of a tile are the query heads
        that share a KV head;
-     - `NAME`: elements of a row are neighbours in memory;
+     - `NAME`: elements of a row are neighbours in memory, and rows begin at
+       multiples of `alignment` bytes;
      - `NAME_strided`: any strides.
 
     Arguments: those of the function, tensors as memrefs, then its results.
@@ -162,6 +163,10 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
+    Option<"alignment", "alignment", "int64_t", "1",
+           "bytes that rows begin at multiples of, but in the strided variant">,
+    Option<"dimMultiple", "dim-multiple", "int64_t", "1",
+           "tiles hold head dimensions rounded up to a multiple of this">,
     Option<"variants", "variants", "bool", "true",
            "also build the decode and strided variants">
   ];

@@ -8,6 +8,7 @@
 #define FA_RUNTIME_HOSTPLAN_H
 
 #include "fa/Runtime/HostDevice.h"
+#include "fa/Runtime/LaunchArgument.h"
 #include "fa/Target/Artifact.h"
 
 #include "llvm/Support/Error.h"
@@ -15,21 +16,6 @@
 #include <memory>
 
 namespace fa {
-
-/// One argument of a launch.
-struct LaunchArgument {
-  bool isTensor = false;
-  ElementType type = ElementType::F32;
-  void *data = nullptr;                         ///< of element 0
-  llvm::SmallVector<int64_t, 4> sizes, strides; ///< strides in elements
-  uint64_t bits = 0;                            ///< of a scalar
-
-  static LaunchArgument tensor(void *data, ElementType type,
-                               llvm::ArrayRef<int64_t> sizes,
-                               llvm::ArrayRef<int64_t> strides);
-  static LaunchArgument f32(float value);
-  static LaunchArgument index(int64_t value);
-};
 
 /// An artifact loaded on the host. Launches from several threads at the same
 /// time are legal.

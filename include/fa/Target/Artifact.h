@@ -49,6 +49,9 @@ struct ArgumentInfo {
   bool isMemRef = false;
   ElementType type = ElementType::F32; ///< index is I64
   llvm::SmallVector<int64_t, 4> sizes, strides;
+  /// Bytes of which the address and all steps but those of stride 1 are
+  /// multiples.
+  int64_t alignment = 1;
   Access access = Access::In;
 };
 
@@ -66,19 +69,27 @@ struct KernelInfo {
   int64_t scratchBytes = 0;           ///< for one running program
   bool unfused = false;               ///< one program on whole tensors
   llvm::SmallVector<int64_t, 2> tile; ///< queries, keys; empty if unknown
+  // On a GPU:
+  int64_t threads = 0;     ///< of a block
+  int64_t sharedBytes = 0; ///< dynamic, of a block
+  int64_t stages = 0;
+  /// What the assembler said; -1: not assembled.
+  int64_t registers = -1, stackBytes = -1, spillBytes = -1;
 };
 
 /// Milliseconds.
 struct CompileTimes {
-  double total = 0, passes = 0, llvm = 0;
+  double total = 0, passes = 0, llvm = 0, assembler = 0;
 };
 
 struct Artifact {
-  std::string target; ///< "cpu"
-  std::string arch;   ///< e.g. "znver4"
+  std::string target; ///< "cpu" or "cuda"
+  std::string arch;   ///< e.g. "znver4" or "sm_80"
   std::string features;
   std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
-  std::string object;              ///< a relocatable object file
+  std::string object;              ///< a relocatable object file or a cubin
+  std::string ptx;                 ///< for the driver, where there is no cubin
+  std::string assembler;           ///< version of ptxas; empty: none ran
   CompileTimes compileMs;
 };
 

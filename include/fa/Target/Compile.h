@@ -16,14 +16,20 @@
 namespace fa {
 
 struct CompileOptions {
-  std::string arch = "host"; ///< "host" or a CPU that LLVM knows
-  int64_t qTile = 0;         ///< queries in a tile; 0: chosen
-  int64_t kvTile = 0;        ///< keys in a tile; 0: chosen
+  /// "host", a CPU that LLVM knows, or an NVIDIA architecture (sm_80, ...).
+  std::string arch = "host";
+  int64_t qTile = 0;  ///< queries in a tile; 0: chosen
+  int64_t kvTile = 0; ///< keys in a tile; 0: chosen
+  int64_t stages = 0; ///< tiles of keys under way on a GPU; 0: chosen
+  int64_t warps = 0;  ///< of a block on a GPU; 0: chosen
+  /// The assembler for NVIDIA: a path, "" for the first `ptxas` on PATH, "none"
+  /// to leave PTX to the driver.
+  std::string ptxas;
   FusionOptions fusion;
 };
 
 /// Forms in which a program can be looked at on its way.
-enum class Emit { Tile, Kernel, LLVM, Asm, Object };
+enum class Emit { Tile, Kernel, TileGPU, LLVM, Asm, Object, PTX, Cubin };
 
 /// Registers every dialect that a program or its compilation uses, and the
 /// translations to LLVM IR.
@@ -39,6 +45,23 @@ llvm::Expected<Artifact> compileForHost(mlir::ModuleOp module,
 /// object file).
 llvm::Expected<std::string>
 emitForHost(mlir::ModuleOp module, const CompileOptions &options, Emit form);
+
+/// The same for an NVIDIA architecture. The artifact has PTX and, where there
+/// is an assembler, a cubin.
+llvm::Expected<Artifact> compileForNvidia(mlir::ModuleOp module,
+                                          llvm::StringRef entry,
+                                          const CompileOptions &options);
+llvm::Expected<std::string>
+emitForNvidia(mlir::ModuleOp module, const CompileOptions &options, Emit form);
+
+/// Whether `arch` is spelt as an NVIDIA architecture ("sm_...").
+bool isNvidiaArch(llvm::StringRef arch);
+
+/// Compiles for what `options.arch` names.
+llvm::Expected<Artifact> compile(mlir::ModuleOp module, llvm::StringRef entry,
+                                 const CompileOptions &options);
+llvm::Expected<std::string> emit(mlir::ModuleOp module,
+                                 const CompileOptions &options, Emit form);
 
 /// The version of LLVM in this program.
 llvm::StringRef llvmVersion();

@@ -36,7 +36,7 @@ Value KernelLowering::toVector(Value value) {
   return vector::BroadcastOp::create(b, vectorType(value.getType()), value);
 }
 
-Value KernelLowering::evaluateVector(Value value, ArrayRef<Coord> coords) {
+Value KernelLowering::evaluateVector(Value value, ArrayRef<TileCoord> coords) {
   return toVector(evaluate(value, coords));
 }
 
@@ -48,7 +48,7 @@ static Value laneIndices(ImplicitLocOpBuilder &b, int64_t lanes, Value base) {
                                steps);
 }
 
-Value KernelLowering::evaluate(Value value, ArrayRef<Coord> coords) {
+Value KernelLowering::evaluate(Value value, ArrayRef<TileCoord> coords) {
   if (auto it = dotElement.find(value); it != dotElement.end())
     return it->second;
   if (auto it = buffers.find(value); it != buffers.end())
@@ -78,25 +78,25 @@ Value KernelLowering::evaluate(Value value, ArrayRef<Coord> coords) {
             return arith::ExtFOp::create(b, b.getF32Type(), scalar);
           return scalar;
         }
-        SmallVector<Coord> inner(coords);
+        SmallVector<TileCoord> inner(coords);
         for (auto [d, size] : llvm::enumerate(input.getShape()))
           if (size == 1)
             inner[d] = {constantIndex(0)};
         return evaluate(broadcast.getInput(), inner);
       })
       .Case([&](ExpandDimsOp expand) {
-        SmallVector<Coord> inner(coords);
+        SmallVector<TileCoord> inner(coords);
         inner.erase(inner.begin() + expand.getDim());
         return evaluate(expand.getInput(), inner);
       })
       .Case([&](TransposeOp transpose) {
-        SmallVector<Coord> inner(coords);
+        SmallVector<TileCoord> inner(coords);
         for (auto [d, from] : llvm::enumerate(transpose.getPermutation()))
           inner[from] = coords[d];
         return evaluate(transpose.getInput(), inner);
       })
       .Case([&](IotaOp iota) -> Value {
-        Coord coord = coords[iota.getDim()];
+        TileCoord coord = coords[iota.getDim()];
         Value index =
             coord.lanes ? laneIndices(b, lanes(), coord.index) : coord.index;
         Type element = iota.getType().getElementType();
@@ -110,7 +110,7 @@ Value KernelLowering::evaluate(Value value, ArrayRef<Coord> coords) {
 }
 
 Value KernelLowering::evaluateElementwise(Operation *op,
-                                          ArrayRef<Coord> coords) {
+                                          ArrayRef<TileCoord> coords) {
   SmallVector<Value> operands;
   bool anyVector = false;
   for (Value operand : op->getOperands()) {
@@ -139,15 +139,16 @@ Value KernelLowering::evaluateElementwise(Operation *op,
   return isNarrowFloat(element) ? emitRound(b, result, element) : result;
 }
 
-Value KernelLowering::readBuffer(Buffer buffer, ArrayRef<Coord> coords) {
+Value KernelLowering::readBuffer(Buffer buffer, ArrayRef<TileCoord> coords) {
   auto type = cast<MemRefType>(buffer.memref.getType());
-  SmallVector<Coord> order(coords);
+  SmallVector<TileCoord> order(coords);
   if (buffer.form == Form::Lanes && order.size() == 2)
     std::swap(order[0], order[1]);
   SmallVector<Value> indices;
-  for (const Coord &coord : order)
+  for (const TileCoord &coord : order)
     indices.push_back(coord.index);
-  bool anyLanes = llvm::any_of(order, [](const Coord &c) { return c.lanes; });
+  bool anyLanes =
+      llvm::any_of(order, [](const TileCoord &c) { return c.lanes; });
   if (!anyLanes)
     return memref::LoadOp::create(b, buffer.memref, indices);
   VectorType vector = vectorType(type.getElementType());

@@ -46,7 +46,7 @@ struct VectorShape {
 };
 
 /// A coordinate of one dimension: a single index, or `lanes` consecutive ones.
-struct Coord {
+struct TileCoord {
   mlir::Value index;
   bool lanes = false;
 };
@@ -94,10 +94,11 @@ private:
   //===--- Lazy values (Evaluate.cpp) ---===//
   /// `value` at `coords`: a vector if one coordinate has lanes and the value
   /// depends on it, else a scalar. Null after an error.
-  Value evaluate(Value value, mlir::ArrayRef<Coord> coords);
-  Value evaluateVector(Value value, mlir::ArrayRef<Coord> coords);
-  Value evaluateElementwise(mlir::Operation *op, mlir::ArrayRef<Coord> coords);
-  Value readBuffer(Buffer buffer, mlir::ArrayRef<Coord> coords);
+  Value evaluate(Value value, mlir::ArrayRef<TileCoord> coords);
+  Value evaluateVector(Value value, mlir::ArrayRef<TileCoord> coords);
+  Value evaluateElementwise(mlir::Operation *op,
+                            mlir::ArrayRef<TileCoord> coords);
+  Value readBuffer(Buffer buffer, mlir::ArrayRef<TileCoord> coords);
   Value toVector(Value scalarOrVector);
   bool isLazy(mlir::Operation *op);
 
@@ -142,7 +143,7 @@ private:
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
   Buffer loadTile(tile::LoadOp load, Form form);
   /// The element of the view that `load` reads at `coords` of its tile.
-  Value readInPlace(tile::LoadOp load, mlir::ArrayRef<Coord> coords);
+  Value readInPlace(tile::LoadOp load, mlir::ArrayRef<TileCoord> coords);
   bool canReadInPlace(tile::LoadOp load);
   void copyElements(tile::LoadOp load, Buffer buffer,
                     mlir::ArrayRef<std::pair<Value, Value>> inside);
@@ -160,9 +161,9 @@ private:
   /// Calls `body` with the coordinates of each element of the ranges, the last
   /// dimension innermost.
   void forElements(mlir::ArrayRef<std::pair<Value, Value>> ranges,
-                   llvm::function_ref<void(mlir::ArrayRef<Coord>)> body);
+                   llvm::function_ref<void(mlir::ArrayRef<TileCoord>)> body);
   mlir::SmallVector<Value> bufferIndices(Buffer buffer,
-                                         mlir::ArrayRef<Coord> coords);
+                                         mlir::ArrayRef<TileCoord> coords);
   Value loadScalar(Value memref, mlir::ValueRange indices);
 
   //===--- Small helpers ---===//

@@ -24,7 +24,7 @@ static RankedTensorType typeOf(Value value) {
 }
 
 Value KernelLowering::readRightOperand(tile::DotOp dot, Value k, Value n) {
-  SmallVector<Coord, 2> coords = {{k}, {n}};
+  SmallVector<TileCoord, 2> coords = {{k}, {n}};
   if (dot.getTransposeB())
     std::swap(coords[0], coords[1]);
   return evaluate(dot.getB(), coords);

@@ -72,7 +72,8 @@ Value KernelLowering::loadScalar(Value memref, ValueRange indices) {
   return x;
 }
 
-Value KernelLowering::readInPlace(tile::LoadOp load, ArrayRef<Coord> coords) {
+Value KernelLowering::readInPlace(tile::LoadOp load,
+                                  ArrayRef<TileCoord> coords) {
   SmallVector<Value> indices;
   for (auto [base, coord] : llvm::zip(load.getIndices(), coords))
     indices.push_back(arith::AddIOp::create(b, mapped(base), coord.index));
@@ -101,9 +102,10 @@ SmallVector<Interval> KernelLowering::insideRanges(Value view,
 }
 
 void KernelLowering::forElements(
-    ArrayRef<Interval> ranges, llvm::function_ref<void(ArrayRef<Coord>)> body) {
+    ArrayRef<Interval> ranges,
+    llvm::function_ref<void(ArrayRef<TileCoord>)> body) {
   OpBuilder::InsertionGuard guard(b);
-  SmallVector<Coord> coords;
+  SmallVector<TileCoord> coords;
   for (auto [low, high] : ranges) {
     auto loop = scf::ForOp::create(b, low, high, constantIndex(1));
     coords.push_back({loop.getInductionVar()});
@@ -113,9 +115,9 @@ void KernelLowering::forElements(
 }
 
 SmallVector<Value> KernelLowering::bufferIndices(Buffer buffer,
-                                                 ArrayRef<Coord> coords) {
+                                                 ArrayRef<TileCoord> coords) {
   SmallVector<Value> indices;
-  for (const Coord &coord : coords)
+  for (const TileCoord &coord : coords)
     indices.push_back(coord.index);
   if (buffer.form == Form::Lanes && indices.size() == 2)
     std::swap(indices[0], indices[1]);
@@ -159,7 +161,7 @@ void KernelLowering::zeroUnlessInside(Buffer buffer, RankedTensorType type,
 
 void KernelLowering::copyElements(tile::LoadOp load, Buffer buffer,
                                   ArrayRef<Interval> inside) {
-  forElements(inside, [&](ArrayRef<Coord> coords) {
+  forElements(inside, [&](ArrayRef<TileCoord> coords) {
     memref::StoreOp::create(b, readInPlace(load, coords), buffer.memref,
                             bufferIndices(buffer, coords));
   });
@@ -234,7 +236,7 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp store) {
   Value dest = mapped(store.getDest());
   SmallVector<Interval> inside =
       insideRanges(dest, store.getIndices(), type.getShape());
-  forElements(inside, [&](ArrayRef<Coord> coords) {
+  forElements(inside, [&](ArrayRef<TileCoord> coords) {
     Value x = evaluate(store.getValue(), coords);
     if (x.getType() != type.getElementType())
       x = arith::TruncFOp::create(b, type.getElementType(), x);
@@ -254,7 +256,7 @@ LogicalResult KernelLowering::lowerGather(tile::GatherOp gather) {
   for (int64_t extent : type.getShape())
     all.push_back({constantIndex(0), constantIndex(extent)});
   Type compute = computeType(type.getElementType());
-  forElements(all, [&](ArrayRef<Coord> coords) {
+  forElements(all, [&](ArrayRef<TileCoord> coords) {
     SmallVector<Value> indices;
     Value inside;
     for (auto [dim, tile] : llvm::enumerate(gather.getIndices())) {

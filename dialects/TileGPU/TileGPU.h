@@ -1,0 +1,45 @@
+//===- TileGPU.h - the tgpu dialect ---------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILEGPU_TILEGPU_H
+#define TILEGPU_TILEGPU_H
+
+#include "Tile/Tile.h"
+#include "fa/Layout/LinearLayout.h"
+
+#include "mlir/IR/TensorEncoding.h"
+
+namespace fa {
+/// For the uniquing of attributes.
+llvm::hash_code hash_value(const TileLayout &layout);
+} // namespace fa
+
+#include "TileGPU/TileGPUDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "TileGPU/TileGPUAttributes.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "TileGPU/TileGPUTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "TileGPU/TileGPUOps.h.inc"
+
+namespace fa::tgpu {
+
+/// The layout of a tile at S4 or below.
+TileLayout layoutOf(mlir::Type tileType);
+inline TileLayout layoutOf(mlir::Value tile) {
+  return layoutOf(tile.getType());
+}
+
+/// `type` with `layout`.
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
+                                  const TileLayout &layout);
+
+} // namespace fa::tgpu
+
+#endif // TILEGPU_TILEGPU_H

@@ -1,0 +1,109 @@
+//===- TileGPUDialect.cpp - registration of the tgpu dialect --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileGPU/TileGPU.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+#include "TileGPU/TileGPUDialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "TileGPU/TileGPUAttributes.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "TileGPU/TileGPUTypes.cpp.inc"
+
+void TileGPUDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "TileGPU/TileGPUAttributes.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "TileGPU/TileGPUTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "TileGPU/TileGPUOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+Type BufferType::parse(AsmParser &parser) {
+  int64_t slots;
+  SmallVector<int64_t> shape;
+  Type element;
+  Attribute layout;
+  SMLoc start = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseInteger(slots) ||
+      parser.parseKeyword("x") ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(element) || parser.parseComma() ||
+      parser.parseAttribute(layout) || parser.parseGreater())
+    return {};
+  auto known = dyn_cast<LayoutAttr>(layout);
+  if (!known) {
+    parser.emitError(start, "expected a #tgpu.layout, found ") << layout;
+    return {};
+  }
+  return getChecked([&] { return parser.emitError(start); },
+                    parser.getContext(), slots, shape, element, known);
+}
+
+void BufferType::print(AsmPrinter &printer) const {
+  printer << '<' << getSlots() << " x ";
+  for (int64_t size : getShape())
+    printer << size << 'x';
+  printer << getElementType() << ", " << getLayout() << '>';
+}
+
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t slots, ArrayRef<int64_t> shape,
+                                 Type element, LayoutAttr layout) {
+  if (slots < 1)
+    return emitError() << "expected at least one slot, found " << slots;
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8)
+    return emitError() << "expected elements of whole bytes, found " << element;
+  if (failed(layout.verifyEncoding(shape, element, emitError)))
+    return failure();
+  const LinearLayout &base = layout.getLayout().base;
+  if (!base.bits(Axis::Offset) || !base.isInjective())
+    return emitError() << "expected a layout of offsets, one for each element, "
+                          "found "
+                       << layout;
+  return success();
+}
+
+int64_t BufferType::getSlotBytes() {
+  int64_t bytes = getElementType().getIntOrFloatBitWidth() / 8;
+  for (int64_t size : getShape())
+    bytes *= size;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+TileLayout fa::tgpu::layoutOf(Type tileType) {
+  auto encoding = cast<RankedTensorType>(tileType).getEncoding();
+  return cast<LayoutAttr>(encoding).getLayout();
+}
+
+RankedTensorType fa::tgpu::withLayout(RankedTensorType type,
+                                      const TileLayout &layout) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               LayoutAttr::get(type.getContext(), layout));
+}

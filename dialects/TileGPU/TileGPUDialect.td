@@ -1,0 +1,93 @@
+//===- TileGPUDialect.td - how a GPU holds and moves tiles ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILE_GPU_DIALECT_TD
+#define TILE_GPU_DIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/TensorEncoding.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def TileGPU_Dialect : Dialect {
+  let name = "tgpu";
+  let cppNamespace = "::fa::tgpu";
+  let summary = "How the threads of a GPU hold and move the tiles of a kernel.";
+  let description = [{
+    Below stage S3 a `tile.kernel` stays what it is, and its tiles get a place:
+    a `#tgpu.layout` as the encoding of their tensor type for registers, a
+    `!tgpu.buffer` for shared memory. The operations here are the moves between
+    the two and the synchronisation that the moves need. What is computed is
+    still said by `tile`, `arith` and `math`.
+
+    RATIONALE.md says which stages there are and why.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::fa::tile::TileDialect"];
+  let extraClassDeclaration = [{
+    /// Attribute of a kernel at S4 and below: how many warps run a program.
+    static constexpr ::llvm::StringLiteral warpsAttrName = "tgpu.warps";
+    /// Attribute of a kernel at S7: the bytes of shared memory of a block.
+    static constexpr ::llvm::StringLiteral sharedBytesAttrName =
+        "tgpu.shared_bytes";
+  }];
+}
+
+/// A TileLayout, kept by value in the attribute's storage.
+def TileGPU_TileLayout : AttrParameter<"::fa::TileLayout", "a layout"> {
+  let comparator = "$_lhs == $_rhs";
+}
+
+def TileGPU_LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "layout";
+  let summary = "who holds which element of a tile";
+  let description = [{
+    A linear layout over GF(2), repeated along the last dimension
+    (include/fa/Layout/LinearLayout.h teaches the algebra). Layouts that a
+    constructor of NamedLayouts.h makes are printed by its name; others by their
+    bases.
+
+    ```mlir
+    #tgpu.layout<accumulator 64x64 warps 4>
+    #tgpu.layout<operand_b 64x128 transposed warps 4>
+    #tgpu.layout<swizzled 64x64 bytes 2>
+    #tgpu.layout<blocked 64x64 vector 8 warps 4>
+    #tgpu.layout<64 register = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]]>
+    #tgpu.layout<16x8 register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] repeat 3>
+    ```
+  }];
+  let parameters = (ins TileGPU_TileLayout:$layout);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def TileGPU_BufferType : TypeDef<TileGPU_Dialect, "Buffer"> {
+  let mnemonic = "buffer";
+  let summary = "slots of shared memory, each for one tile";
+  let description = [{
+    `slots` tiles of `shape`, one behind the other, laid out by a layout of
+    offsets.
+
+    ```mlir
+    !tgpu.buffer<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+    ```
+  }];
+  let parameters = (ins "int64_t":$slots, ArrayRefParameter<"int64_t">:$shape,
+      "::mlir::Type":$elementType, "::fa::tgpu::LayoutAttr":$layout);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bytes of one slot.
+    int64_t getSlotBytes();
+    /// Bytes of all of them.
+    int64_t getBytes() { return getSlots() * getSlotBytes(); }
+  }];
+}
+
+#endif // TILE_GPU_DIALECT_TD

@@ -1,0 +1,254 @@
+//===- TileGPULayout.cpp - #tgpu.layout as text ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileGPU/TileGPU.h"
+
+#include "fa/Layout/NamedLayouts.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+static constexpr std::pair<StringLiteral, Axis> axisNames[] = {
+    {"register", Axis::Register},
+    {"lane", Axis::Lane},
+    {"warp", Axis::Warp},
+    {"offset", Axis::Offset}};
+
+llvm::hash_code fa::hash_value(const TileLayout &layout) {
+  llvm::hash_code hash = llvm::hash_value(layout.repeat);
+  for (unsigned dim = 0; dim < layout.rank(); ++dim)
+    hash = llvm::hash_combine(hash, layout.size(dim));
+  for (auto [name, axis] : axisNames)
+    for (unsigned bit = 0; bit < layout.base.bits(axis); ++bit) {
+      Coord basis = layout.base.basis(axis, bit);
+      hash = llvm::hash_combine(
+          hash, static_cast<int>(axis),
+          llvm::hash_combine_range(basis.begin(), basis.end()));
+    }
+  return hash;
+}
+
+LogicalResult
+LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type elementType,
+                           function_ref<InFlightDiagnostic()> emitError) const {
+  const TileLayout &layout = getLayout();
+  bool fits = shape.size() == layout.rank();
+  for (unsigned dim = 0; fits && dim < shape.size(); ++dim)
+    fits = shape[dim] == layout.size(dim);
+  if (!fits)
+    return emitError() << "expected a tile of the sizes of " << *this
+                       << ", found sizes " << shape;
+  if (!layout.base.isSurjective())
+    return emitError() << "expected a layout that holds every element, found "
+                       << *this;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// By name
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A constructor's arguments.
+struct Named {
+  StringRef name;
+  bool transposed = false;
+  int64_t bytes = 0, vector = 0, warps = 0;
+
+  TileLayout make(int64_t rows, int64_t columns) const {
+    if (name == "accumulator")
+      return mmaAccumulator(rows, columns, warps);
+    if (name == "operand_b")
+      return mmaOperandB(rows, columns, transposed, warps);
+    if (name == "swizzled")
+      return swizzledShared(rows, columns, bytes);
+    return blocked(rows, columns, vector, warps);
+  }
+
+  /// Whether `make` can be called.
+  bool isLegal(int64_t rows, int64_t columns) const {
+    auto isPower = [](int64_t x) { return x > 0 && llvm::isPowerOf2_64(x); };
+    int64_t width = powerOfTwoPart(columns);
+    if (!isPower(rows) || columns < 1)
+      return false;
+    if (name == "swizzled")
+      return isPower(bytes) && bytes <= 8;
+    if (!isPower(warps) || warps > 32)
+      return false;
+    if (name == "accumulator")
+      return rows >= 16 * warps && width >= 8;
+    if (name == "operand_b")
+      return transposed ? rows >= 8 && width >= 16 : rows >= 16 && width >= 8;
+    return isPower(vector);
+  }
+};
+
+} // namespace
+
+/// The constructor that makes `layout`, if there is one.
+static std::optional<Named> findName(const TileLayout &layout) {
+  if (layout.rank() != 2)
+    return std::nullopt;
+  SmallVector<Named, 8> candidates;
+  int64_t warps = layout.base.count(Axis::Warp);
+  candidates.push_back({"accumulator", false, 0, 0, warps});
+  candidates.push_back({"operand_b", false, 0, 0, warps});
+  candidates.push_back({"operand_b", true, 0, 0, warps});
+  for (int64_t n : {1, 2, 4, 8}) {
+    candidates.push_back({"swizzled", false, n, 0, 0});
+    candidates.push_back({"blocked", false, 0, n, warps});
+  }
+  int64_t rows = layout.size(0), columns = layout.size(1);
+  for (const Named &named : candidates)
+    if (named.isLegal(rows, columns) && named.make(rows, columns) == layout)
+      return named;
+  return std::nullopt;
+}
+
+static void printSizes(AsmPrinter &printer, const TileLayout &layout) {
+  for (unsigned dim = 0; dim < layout.rank(); ++dim)
+    printer << (dim ? "x" : "") << layout.size(dim);
+}
+
+void LayoutAttr::print(AsmPrinter &printer) const {
+  const TileLayout &layout = getLayout();
+  printer << '<';
+  if (auto named = findName(layout)) {
+    printer << named->name << ' ';
+    printSizes(printer, layout);
+    if (named->transposed)
+      printer << " transposed";
+    if (named->bytes)
+      printer << " bytes " << named->bytes;
+    if (named->vector)
+      printer << " vector " << named->vector;
+    if (named->warps)
+      printer << " warps " << named->warps;
+  } else {
+    printSizes(printer, layout);
+    printer << ' ';
+    layout.base.print(printer.getStream());
+    if (layout.repeat != 1)
+      printer << " repeat " << layout.repeat;
+  }
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Parsing
+//===----------------------------------------------------------------------===//
+
+/// `64x64`.
+static ParseResult parseSizes(AsmParser &parser, SmallVector<int64_t> &sizes) {
+  SMLoc start = parser.getCurrentLocation();
+  if (parser.parseDimensionList(sizes, /*allowDynamic=*/false,
+                                /*withTrailingX=*/false))
+    return failure();
+  if (sizes.empty() || sizes.size() > 2 ||
+      llvm::any_of(sizes, [](int64_t n) { return n < 1 || n > (1 << 14); }))
+    return parser.emitError(start, "expected one or two sizes from 1 to 16384");
+  return success();
+}
+
+/// `[[0, 1], [8, 0]]`: bases of `axis`.
+static ParseResult parseBases(AsmParser &parser, LinearLayout &layout,
+                              Axis axis) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Square, [&]() -> ParseResult {
+        SMLoc start = parser.getCurrentLocation();
+        Coord basis;
+        if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+              return parser.parseInteger(basis.emplace_back());
+            }))
+          return failure();
+        if (basis.size() != layout.rank())
+          return parser.emitError(start, "expected a basis of ")
+                 << layout.rank() << " numbers, found " << basis.size();
+        for (unsigned dim = 0; dim < basis.size(); ++dim)
+          if (basis[dim] < 0 || basis[dim] >= layout.size(dim))
+            return parser.emitError(start, "expected a basis inside the tile");
+        if (layout.bits(axis) == 20)
+          return parser.emitError(start, "expected at most 20 bases");
+        layout.add(axis, {basis});
+        return success();
+      });
+}
+
+static Attribute parseBySizes(AsmParser &parser) {
+  SmallVector<int64_t> sizes;
+  SMLoc start = parser.getCurrentLocation();
+  if (parseSizes(parser, sizes))
+    return {};
+  int64_t width = powerOfTwoPart(sizes.back()), repeat = sizes.back() / width;
+  sizes.back() = width;
+  if (!llvm::all_of(sizes, [](int64_t n) { return llvm::isPowerOf2_64(n); })) {
+    parser.emitError(start, "expected powers of two before the last size");
+    return {};
+  }
+  LinearLayout layout(sizes);
+  do {
+    StringRef keyword;
+    SMLoc at = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword) || parser.parseEqual())
+      return {};
+    const auto *axis = llvm::find_if(
+        axisNames, [&](const auto &entry) { return entry.first == keyword; });
+    if (axis == std::end(axisNames)) {
+      parser.emitError(at, "expected register, lane, warp or offset, found '")
+          << keyword << "'";
+      return {};
+    }
+    if (parseBases(parser, layout, axis->second))
+      return {};
+  } while (succeeded(parser.parseOptionalComma()));
+  int64_t found = repeat;
+  SMLoc at = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("repeat")) &&
+      (parser.parseInteger(found) || found != repeat)) {
+    parser.emitError(at, "expected repeat ") << repeat;
+    return {};
+  }
+  return LayoutAttr::get(parser.getContext(), TileLayout{layout, repeat});
+}
+
+static Attribute parseByName(AsmParser &parser, StringRef name, SMLoc start) {
+  Named named{name};
+  SmallVector<int64_t> sizes;
+  if (parseSizes(parser, sizes))
+    return {};
+  named.transposed = succeeded(parser.parseOptionalKeyword("transposed"));
+  for (auto [keyword, number] :
+       {std::pair("bytes", &named.bytes), std::pair("vector", &named.vector),
+        std::pair("warps", &named.warps)})
+    if (succeeded(parser.parseOptionalKeyword(keyword)) &&
+        parser.parseInteger(*number))
+      return {};
+  if (sizes.size() != 2 || !named.isLegal(sizes[0], sizes[1])) {
+    parser.emitError(start, "there is no such layout '") << name << "'";
+    return {};
+  }
+  return LayoutAttr::get(parser.getContext(), named.make(sizes[0], sizes[1]));
+}
+
+Attribute LayoutAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  SMLoc start = parser.getCurrentLocation();
+  StringRef name;
+  Attribute result;
+  if (succeeded(parser.parseOptionalKeyword(
+          &name, {"accumulator", "operand_b", "swizzled", "blocked"})))
+    result = parseByName(parser, name, start);
+  else
+    result = parseBySizes(parser);
+  if (!result || parser.parseGreater())
+    return {};
+  return result;
+}

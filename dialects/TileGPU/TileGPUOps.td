@@ -1,0 +1,112 @@
+//===- TileGPUOps.td - moves between memories, and their order ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILE_GPU_OPS_TD
+#define TILE_GPU_OPS_TD
+
+include "TileGPUDialect.td"
+
+class TileGPU_Op<string mnemonic, list<Trait> traits = []>
+    : Op<TileGPU_Dialect, mnemonic, traits>;
+
+def TileGPU_ConvertOp : TileGPU_Op<"convert", [Pure]> {
+  let summary = "the same tile in another layout";
+  let description = [{
+    ```mlir
+    %a = tgpu.convert %p : tensor<64x64xf16, #acc> -> tensor<64x64xf16, #b>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$input);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_AllocOp : TileGPU_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "shared memory for the whole kernel";
+  let description = [{
+    Stands in the kernel's entry block. `offset` is where the buffer begins in
+    the block's shared memory, in bytes, once it is decided.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs TileGPU_BufferType:$result);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def TileGPU_CopyOp : TileGPU_Op<"copy"> {
+  let summary = "begins to copy a tile from global to shared memory";
+  let description = [{
+    What `tile.load` reads, written to slot `slot` of the buffer: 0 where the
+    tile is outside the source. All threads of the block copy together, `bytes`
+    at a time: 4, 8 and 16 asynchronously, the thread that copied sees it after
+    `tgpu.commit` and `tgpu.wait`, the others after a barrier behind that;
+    fewer bytes through registers. Rows of the source must be addressable in
+    steps of `bytes`.
+
+    ```mlir
+    tgpu.copy %k[%j, %c0] to %buffer[%slot] bytes 16
+      : memref<?x64xf16, strided<[?, 1], offset: ?>>, !tgpu.buffer<...>
+    ```
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
+      Variadic<Index>:$indices,
+      Arg<TileGPU_BufferType, "", [MemWrite]>:$buffer, Index:$slot,
+      I64Attr:$bytes, UnitAttr:$in_bounds);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `to` $buffer `[` $slot `]` `bytes` $bytes
+    (`in_bounds` $in_bounds^)? attr-dict `:` type($source) `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+// Synchronisation is an effect on everything: nothing moves across it.
+class TileGPU_SyncOp<string mnemonic>
+    : TileGPU_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
+
+def TileGPU_CommitOp : TileGPU_SyncOp<"commit"> {
+  let summary = "the copies since the last one are a group";
+  let assemblyFormat = "attr-dict";
+}
+
+def TileGPU_WaitOp : TileGPU_SyncOp<"wait"> {
+  let summary = "waits until at most `pending` groups of this thread are under way";
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def TileGPU_BarrierOp : TileGPU_SyncOp<"barrier"> {
+  let summary = "all threads of the block arrive before any goes on";
+  let assemblyFormat = "attr-dict";
+}
+
+def TileGPU_ReadOp : TileGPU_Op<"read"> {
+  let summary = "a tile from shared memory to registers";
+  let description = [{
+    ```mlir
+    %b = tgpu.read %buffer[%slot] : !tgpu.buffer<...> -> tensor<64x64xf16, #b>
+    ```
+  }];
+  let arguments = (ins Arg<TileGPU_BufferType, "", [MemRead]>:$buffer,
+      Index:$slot);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $buffer `[` $slot `]` attr-dict `:` type($buffer) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_WriteOp : TileGPU_Op<"write"> {
+  let summary = "a tile from registers to shared memory";
+  let arguments = (ins AnyStaticShapeTensor:$value,
+      Arg<TileGPU_BufferType, "", [MemWrite]>:$buffer, Index:$slot);
+  let assemblyFormat = [{
+    $value `,` $buffer `[` $slot `]` attr-dict `:` type($value) `,` type($buffer)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // TILE_GPU_OPS_TD

@@ -1,0 +1,62 @@
+//===- CudaPlan.h - an artifact, loaded on a card ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CUDAPLAN_H
+#define FA_RUNTIME_CUDAPLAN_H
+
+#include "fa/Runtime/CudaDevice.h"
+#include "fa/Runtime/LaunchArgument.h"
+#include "fa/Target/Artifact.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace fa {
+
+/// An artifact loaded on a card. Launches from several threads at the same time
+/// are legal.
+class CudaPlan {
+public:
+  /// Loads the cubin, or has the driver assemble the PTX.
+  static llvm::Expected<std::unique_ptr<CudaPlan>>
+  load(Artifact artifact, std::shared_ptr<CudaDevice> device);
+  ~CudaPlan();
+
+  const Artifact &artifact() const { return plan; }
+
+  /// The kernel that a launch with these arguments runs.
+  llvm::Expected<const KernelInfo *>
+  select(llvm::ArrayRef<LaunchArgument> arguments) const;
+
+  /// Enqueues the kernel on `stream` (a CUstream; null: the default one) and
+  /// returns. Tensors are on the card. Nothing is allocated on the card,
+  /// nothing waited for: legal while a graph is captured.
+  llvm::Error launch(llvm::ArrayRef<LaunchArgument> arguments,
+                     void *stream = nullptr) const;
+
+  /// Runs on tensors in host memory: copies them to the card and, of outputs,
+  /// back. For checks and tests.
+  llvm::Error
+  launchOnHostMemory(llvm::ArrayRef<LaunchArgument> arguments) const;
+
+  /// The arguments of a launch on copies on the card, which `buffers` keeps.
+  llvm::Expected<llvm::SmallVector<LaunchArgument>>
+  copyToDevice(llvm::ArrayRef<LaunchArgument> arguments,
+               std::vector<CudaBuffer> &buffers) const;
+  /// Copies outputs back, of arguments that `copyToDevice` made.
+  llvm::Error copyToHost(llvm::ArrayRef<LaunchArgument> arguments,
+                         const std::vector<CudaBuffer> &buffers) const;
+
+private:
+  CudaPlan() = default;
+  Artifact plan;
+  std::shared_ptr<CudaDevice> device;
+  void *module = nullptr;
+  llvm::StringMap<void *> functions;
+};
+
+} // namespace fa
+
+#endif // FA_RUNTIME_CUDAPLAN_H

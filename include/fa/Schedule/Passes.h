@@ -1,0 +1,38 @@
+//===- Passes.h - where a kernel's tiles are, and when they move -*- C++
+//-*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_SCHEDULE_PASSES_H
+#define FA_SCHEDULE_PASSES_H
+
+#include "Tile/Tile.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace fa {
+
+enum class GpuStage { S4, S5, S6, S7 };
+
+#define GEN_PASS_DECL
+#include "fa/Schedule/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fa/Schedule/Passes.h.inc"
+
+/// What a target asks of the schedule.
+struct ScheduleOptions {
+  int64_t warps = 4;
+  int64_t stages = 2;
+  int64_t sharedLimit = 101376;
+};
+
+/// S3 to S7.
+void buildSchedulePipeline(mlir::OpPassManager &pm,
+                           const ScheduleOptions &options);
+
+} // namespace fa
+
+#endif // FA_SCHEDULE_PASSES_H

@@ -1,0 +1,128 @@
+//===- Passes.td - where a kernel's tiles are, and when they move ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_SCHEDULE_PASSES_TD
+#define FA_SCHEDULE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TgpuAssignLayouts : Pass<"tgpu-assign-layouts", "::fa::tile::KernelOp"> {
+  let summary = "every tile gets a layout";
+  let description = [{
+    The accumulator of a dot decides: its rows are dealt to the warps, and what
+    is computed elementwise from it, row by row or reduced, stays where the
+    accumulator is. Loads that only feed a dot are laid out for memory. A
+    `tgpu.convert` stands at each operand that has to be elsewhere.
+
+    Before:
+    ```mlir
+    %k = tile.load %view[%j, %c0] : ... -> tensor<64x64xf16>
+    %s = tile.dot %q, %k transpose_b : ... -> tensor<64x64xf32>
+    ```
+    After:
+    ```mlir
+    %k = tile.load %view[%j, %c0] : ... -> tensor<64x64xf16, #blocked>
+    %b = tgpu.convert %k : tensor<64x64xf16, #blocked> -> tensor<64x64xf16, #operand_b>
+    %s = tile.dot %q, %b transpose_b : ... -> tensor<64x64xf32, #accumulator>
+    ```
+    Requires: S3. Ensures: S4. Numerics: exact.
+  }];
+  let options = [
+    Option<"warps", "warps", "int64_t", "4", "the most warps of a program">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
+def TgpuAllocateShared : Pass<"tgpu-allocate-shared", "::fa::tile::KernelOp"> {
+  let summary = "what crosses threads goes through shared memory";
+  let description = [{
+    A load whose tile is converted becomes a copy into a buffer of its own,
+    waited for at once, and a read from it; other conversions between threads
+    write the tile to a buffer and read it. Conversions that only rename
+    registers stay. Buffers are swizzled along the dimension without gaps.
+
+    Before:
+    ```mlir
+    %k = tile.load %view[%j, %c0] : ... -> tensor<64x64xf16, #blocked>
+    %b = tgpu.convert %k : ... -> tensor<64x64xf16, #operand_b>
+    ```
+    After:
+    ```mlir
+    tgpu.copy %view[%j, %c0] to %buffer[%c0] bytes 16 : ...
+    tgpu.commit
+    tgpu.wait 0
+    tgpu.barrier
+    %b = tgpu.read %buffer[%c0] : ... -> tensor<64x64xf16, #operand_b>
+    ```
+    Requires: S4. Ensures: S5. Numerics: exact.
+  }];
+  let options = [
+    Option<"registers", "registers", "int64_t", "160",
+           "32-bit registers for tiles beyond which a dot reads its left "
+           "operand anew in each iteration">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
+  let summary = "loops copy the tiles of later iterations ahead";
+  let description = [{
+    In a loop whose copies depend on nothing that it computes, the copies of
+    iteration n + stages − 1 begin while iteration n computes: buffers get
+    `stages` slots, the first copies stand before the loop, one wait and one
+    barrier remain in each iteration.
+
+    Requires: S5. Ensures: S6. Numerics: exact.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "2", "slots of a buffer, at least 2">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def TgpuPlaceBuffers : Pass<"tgpu-place-buffers", "::fa::tile::KernelOp"> {
+  let summary = "buffers get their offsets in the block's shared memory";
+  let description = [{
+    One behind the other, each at a multiple of 128 bytes; more than `limit`
+    bytes is an error that names what helps.
+
+    Requires: S6. Ensures: S7. Numerics: exact.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "101376",
+           "bytes of shared memory that a block may have">
+  ];
+}
+
+def TgpuVerifyStage : Pass<"tgpu-verify-stage", "::mlir::ModuleOp"> {
+  let summary = "checks the one sentence of a GPU stage";
+  let description = [{
+    Fails, at each operation that does not belong, unless the kernels are at the
+    stage that is named:
+     - `S4`: every tile has a layout of registers, and operands of elementwise
+       operations that of their result;
+     - `S5`: also, every conversion stays in its thread; what crosses threads
+       is in a `tgpu.alloc`;
+     - `S6`: as S5, and no loop waits for copies that the same iteration began
+       if they could have begun before;
+     - `S7`: as S6, and every buffer has its offset.
+
+    Requires: nothing. Ensures: the stage named. Numerics: exact.
+  }];
+  let options = [
+    Option<"stage", "stage", "::fa::GpuStage", "::fa::GpuStage::S4",
+           "the stage", [{::llvm::cl::values(
+             clEnumValN(::fa::GpuStage::S4, "S4", "layout"),
+             clEnumValN(::fa::GpuStage::S5, "S5", "memory"),
+             clEnumValN(::fa::GpuStage::S6, "S6", "channels"),
+             clEnumValN(::fa::GpuStage::S7, "S7", "schedule"))}]>
+  ];
+}
+
+#endif // FA_SCHEDULE_PASSES_TD

@@ -1,0 +1,33 @@
+//===- NvidiaInfo.h - facts about NVIDIA architectures ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TARGET_NVIDIAINFO_H
+#define FA_TARGET_NVIDIAINFO_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace fa {
+
+/// An architecture, from the CUDA C++ Programming Guide, "Technical
+/// Specifications per Compute Capability".
+struct NvidiaInfo {
+  llvm::StringLiteral name;  ///< sm_80
+  int64_t computeCapability; ///< 80
+  int64_t sharedLimit;       ///< bytes of shared memory a block may ask for
+  llvm::StringLiteral ptxVersion; ///< LLVM's feature, "+ptx80"
+};
+
+/// The facts of `arch`. One that is not known is an error that lists those that
+/// are.
+llvm::Expected<NvidiaInfo> getNvidiaInfo(llvm::StringRef arch);
+
+/// The best architecture that a card of this compute capability runs, or null.
+const NvidiaInfo *findNvidiaInfo(int64_t computeCapability);
+
+} // namespace fa
+
+#endif // FA_TARGET_NVIDIAINFO_H

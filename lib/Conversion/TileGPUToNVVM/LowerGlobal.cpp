@@ -1,0 +1,174 @@
+//===- LowerGlobal.cpp - tiles from and to global memory ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimtLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+SimtLowering::GlobalView SimtLowering::openView(Value view) {
+  GlobalView &known = views[view];
+  if (known.type)
+    return known;
+  Value memref = mapped(view);
+  // Once, where the view is made: every access in loops finds it there.
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(memref);
+  GlobalView opened;
+  opened.type = cast<MemRefType>(memref.getType());
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
+  Value bits = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext(), /*global=*/1);
+  Value start = LLVM::IntToPtrOp::create(b, pointer, bits);
+  Value offset =
+      arith::IndexCastUIOp::create(b, b.getI64Type(), metadata.getOffset());
+  opened.base = LLVM::GEPOp::create(b, pointer, opened.type.getElementType(),
+                                    start, ArrayRef<LLVM::GEPArg>{offset});
+  auto [strides, ignored] = opened.type.getStridesAndOffset();
+  for (int64_t dim = 0; dim < opened.type.getRank(); ++dim) {
+    opened.sizes.push_back(opened.type.isDynamicDim(dim)
+                               ? metadata.getSizes()[dim]
+                               : index(opened.type.getDimSize(dim)));
+    opened.strides.push_back(ShapedType::isDynamic(strides[dim])
+                                 ? metadata.getStrides()[dim]
+                                 : index(strides[dim]));
+  }
+  return views[view] = opened;
+}
+
+Value SimtLowering::addressOf(const GlobalView &view, ValueRange coords) {
+  Value offset = index(0);
+  for (auto [coord, stride] : llvm::zip(coords, view.strides))
+    offset = arith::AddIOp::create(b, offset,
+                                   arith::MulIOp::create(b, coord, stride));
+  Value bits = arith::IndexCastUIOp::create(b, b.getI64Type(), offset);
+  return LLVM::GEPOp::create(b, view.base.getType(), view.type.getElementType(),
+                             view.base, ArrayRef<LLVM::GEPArg>{bits});
+}
+
+SmallVector<bool> SimtLowering::certainDims(const GlobalView &view,
+                                            ValueRange indices,
+                                            ArrayRef<int64_t> tile,
+                                            bool inBounds) {
+  SmallVector<bool> certain;
+  for (auto [dim, start] : llvm::enumerate(indices)) {
+    APInt number;
+    bool fits = matchPattern(start, m_ConstantInt(&number)) &&
+                !view.type.isDynamicDim(dim) && !number.isNegative() &&
+                number.getSExtValue() + tile[dim] <= view.type.getDimSize(dim);
+    certain.push_back(inBounds || fits);
+  }
+  return certain;
+}
+
+Value SimtLowering::isInside(const GlobalView &view, ValueRange coords,
+                             ArrayRef<bool> certain) {
+  Value inside;
+  for (auto [coord, size, sure] : llvm::zip(coords, view.sizes, certain)) {
+    if (sure)
+      continue;
+    // Below 0 is beyond every size without a sign.
+    Value one =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, size);
+    inside = inside ? Value(arith::AndIOp::create(b, inside, one)) : one;
+  }
+  return inside;
+}
+
+Value SimtLowering::loadOrZero(Value address, Type type, Value condition) {
+  if (!condition)
+    return LLVM::LoadOp::create(b, type, address);
+  auto branch = scf::IfOp::create(
+      b, condition,
+      [&](OpBuilder &, Location) {
+        Value loaded = LLVM::LoadOp::create(b, type, address);
+        scf::YieldOp::create(b, loaded);
+      },
+      [&](OpBuilder &, Location) {
+        Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+        scf::YieldOp::create(b, zero);
+      });
+  return branch.getResult(0);
+}
+
+void SimtLowering::storeIf(Value address, Value value, Value condition) {
+  if (!condition) {
+    LLVM::StoreOp::create(b, value, address);
+    return;
+  }
+  scf::IfOp::create(b, condition, [&](OpBuilder &, Location) {
+    LLVM::StoreOp::create(b, value, address);
+    scf::YieldOp::create(b);
+  });
+}
+
+LogicalResult SimtLowering::lowerLoad(tile::LoadOp op) {
+  GlobalView view = openView(op.getSource());
+  TileLayout layout = layoutOf(op.getResult());
+  auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),
+                             op.getInBounds());
+  SmallVector<Value> elements;
+  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+    SmallVector<Value> coords;
+    for (auto [dim, start] : llvm::enumerate(op.getIndices()))
+      coords.push_back(arith::AddIOp::create(b, mapped(start),
+                                             coordinate(layout, reg, dim)));
+    elements.push_back(loadOrZero(addressOf(view, coords),
+                                  op.getType().getElementType(),
+                                  isInside(view, coords, certain)));
+  }
+  setElements(op.getResult(), elements);
+  return success();
+}
+
+LogicalResult SimtLowering::lowerStore(tile::StoreOp op) {
+  GlobalView view = openView(op.getDest());
+  TileLayout layout = layoutOf(op.getValue());
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  auto certain = certainDims(view, op.getIndices(), type.getShape(), false);
+  Value first = isFirstCopy(layout);
+  uint32_t registerCopies = copyBits(layout.base, Axis::Register);
+  SmallVector<Value> elements(elementsOf(op.getValue()));
+  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+    if (reg & registerCopies)
+      continue;
+    SmallVector<Value> coords;
+    for (auto [dim, start] : llvm::enumerate(op.getIndices()))
+      coords.push_back(arith::AddIOp::create(b, mapped(start),
+                                             coordinate(layout, reg, dim)));
+    Value inside = isInside(view, coords, certain);
+    if (first)
+      inside = inside ? Value(arith::AndIOp::create(b, inside, first)) : first;
+    storeIf(addressOf(view, coords), elements[reg], inside);
+  }
+  return success();
+}
+
+LogicalResult SimtLowering::lowerGather(tile::GatherOp op) {
+  GlobalView view = openView(op.getSource());
+  SmallVector<SmallVector<Value>> indices;
+  for (Value index : op.getIndices())
+    indices.push_back(SmallVector<Value>(elementsOf(index)));
+  SmallVector<bool> certain(indices.size(), false);
+  SmallVector<Value> elements;
+  Type element = cast<RankedTensorType>(op.getType()).getElementType();
+  int64_t count = layoutOf(op.getResult()).numRegisters();
+  for (int64_t reg = 0; reg < count; ++reg) {
+    SmallVector<Value> coords;
+    for (ArrayRef<Value> index : indices)
+      coords.push_back(index[reg]);
+    elements.push_back(loadOrZero(addressOf(view, coords), element,
+                                  isInside(view, coords, certain)));
+  }
+  setElements(op.getResult(), elements);
+  return success();
+}

@@ -1,0 +1,272 @@
+//===- LowerShared.cpp - tiles from and to shared memory ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimtLowering.h"
+
+#include "fa/Conversion/TileGPUToNVVM.h"
+#include "fa/Layout/NamedLayouts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+Value SimtLowering::offsetBy(Value address, int64_t bytes) {
+  if (bytes == 0)
+    return address;
+  return LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
+                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+}
+
+Value SimtLowering::slotAddress(TypedValue<BufferType> buffer, Value slot) {
+  auto alloc = buffer.getDefiningOp<AllocOp>();
+  Value base = LLVM::AddressOfOp::create(b, sharedPointer(), sharedSymbol);
+  base = offsetBy(base, *alloc.getOffset());
+  if (buffer.getType().getSlots() == 1)
+    return base;
+  Value bytes =
+      arith::MulIOp::create(b, slot, index(buffer.getType().getSlotBytes()));
+  Value offset = arith::IndexCastUIOp::create(b, b.getI32Type(), bytes);
+  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+Value SimtLowering::swizzledAddress(Value address,
+                                    ArrayRef<uint32_t> threadBases,
+                                    uint32_t offset) {
+  uint32_t reached = 0;
+  for (uint32_t basis : threadBases)
+    reached |= basis;
+  Value own = threadLinear(threadBases);
+  if (uint32_t meets = offset & reached) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(entryEnd);
+    own = arith::XOrIOp::create(b, own, i32(meets));
+    entryEnd = own.getDefiningOp();
+  }
+  Value at = LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
+                                 ArrayRef<LLVM::GEPArg>{own});
+  return offsetBy(at, offset & ~reached);
+}
+
+/// The bytes that each bit of the thread's number steps in a buffer, and those
+/// of each register.
+static std::pair<SmallVector<uint32_t>, SmallVector<uint32_t>>
+byteOffsets(const LinearLayout &registers, const LinearLayout &shared,
+            int64_t bytes) {
+  auto map = shared.composeInverse(registers);
+  assert(map && "a buffer holds every element");
+  auto of = [&](Axis axis) -> ArrayRef<Place> {
+    return (*map)[static_cast<int>(axis)];
+  };
+  SmallVector<uint32_t> threads, offsets;
+  for (Axis axis : {Axis::Lane, Axis::Warp})
+    for (const Place &place : of(axis))
+      threads.push_back(bytes * place[Axis::Offset]);
+  for (int64_t reg = 0; reg < registers.count(Axis::Register); ++reg) {
+    uint32_t offset = 0;
+    for (auto [bit, place] : llvm::enumerate(of(Axis::Register)))
+      if (reg >> bit & 1)
+        offset ^= place[Axis::Offset];
+    offsets.push_back(bytes * offset);
+  }
+  return {threads, offsets};
+}
+
+//===----------------------------------------------------------------------===//
+// Copies from global memory
+//===----------------------------------------------------------------------===//
+
+/// Which dimension of `layout` has neighbours at neighbouring offsets.
+static unsigned unitDimOf(const LinearLayout &layout) {
+  return layout.basis(Axis::Offset, 0)[0] ? 0 : 1;
+}
+
+/// One element through a register.
+void SimtLowering::copyElement(CopyOp op, const GlobalView &view,
+                               ValueRange coords, ArrayRef<bool> certain,
+                               Value destination) {
+  Type element = op.getBuffer().getType().getElementType();
+  Value value = loadOrZero(addressOf(view, coords), element,
+                           isInside(view, coords, certain));
+  LLVM::StoreOp::create(b, value, destination);
+}
+
+void SimtLowering::lowerCopy(CopyOp op) {
+  GlobalView view = openView(op.getSource());
+  BufferType type = op.getBuffer().getType();
+  TileLayout shared = type.getLayout().getLayout();
+  unsigned unit = unitDimOf(shared.base);
+  int64_t element = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t vector = op.getBytes() / element;
+  // Threads side by side along the unit dimension, `vector` elements each.
+  int64_t sizes[] = {shared.base.size(0), shared.base.size(1)};
+  TileLayout threads = blocked(sizes[1 - unit], sizes[unit], vector, warps);
+  if (unit == 0)
+    threads.base = threads.base.permuted({1, 0});
+  auto [bases, offsets] = byteOffsets(threads.base, shared.base, element);
+  auto certain =
+      certainDims(view, op.getIndices(), type.getShape(), op.getInBounds());
+  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  int64_t copyBytes = element * sizes[0] * sizes[1];
+
+  auto copyOne = [&](int64_t copy, int64_t reg) {
+    Value destination =
+        swizzledAddress(offsetBy(slot, copy * copyBytes), bases, offsets[reg]);
+    SmallVector<Value> coords;
+    for (auto [dim, start] : llvm::enumerate(op.getIndices())) {
+      Value at = coordinate(threads, reg, dim);
+      if (dim == 1 && copy)
+        at = arith::AddIOp::create(b, at, index(copy * sizes[1]));
+      coords.push_back(arith::AddIOp::create(b, mapped(start), at));
+    }
+    if (op.getBytes() < 4)
+      return copyElement(op, view, coords, certain, destination);
+    // What is outside is not read; zeros are written for it.
+    Value bytes;
+    SmallVector<bool> others(certain);
+    others[unit] = true;
+    if (Value inside = isInside(view, coords, others))
+      bytes = arith::SelectOp::create(b, inside, i32(op.getBytes()), i32(0));
+    if (!certain[unit]) {
+      Value left = arith::SubIOp::create(b, view.sizes[unit], coords[unit]);
+      left = arith::MaxSIOp::create(b, left, index(0));
+      left = arith::MinSIOp::create(b, left, index(vector));
+      left = arith::MulIOp::create(b, left, index(element));
+      Value part = arith::IndexCastUIOp::create(b, b.getI32Type(), left);
+      bytes = bytes ? Value(arith::MinUIOp::create(b, bytes, part)) : part;
+    }
+    NVVM::CpAsyncOp::create(
+        b, destination, addressOf(view, coords), op.getBytes(),
+        op.getBytes() == 16 ? NVVM::LoadCacheModifierKind::CG
+                            : NVVM::LoadCacheModifierKind::CA,
+        bytes);
+  };
+  auto copyAll = [&] {
+    for (int64_t copy = 0; copy < shared.repeat; ++copy)
+      for (int64_t reg = 0; reg < threads.numRegisters(); reg += vector)
+        copyOne(copy, reg);
+  };
+  Value first = isFirstCopy(threads);
+  if (!first)
+    return copyAll();
+  scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
+    copyAll();
+    scf::YieldOp::create(b);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Reads and writes
+//===----------------------------------------------------------------------===//
+
+bool SimtLowering::isReadByDot(ReadOp read) {
+  if (!read->hasOneUse())
+    return false;
+  auto dot = dyn_cast<tile::DotOp>(*read->getUsers().begin());
+  if (!dot || dot->getBlock() != read->getBlock() ||
+      dot.getAcc() == read.getResult())
+    return false;
+  TileLayout shared = read.getBuffer().getType().getLayout().getLayout();
+  if (!planMatrixLoad(layoutOf(read.getResult()).base, shared.base))
+    return false;
+  for (Operation *op = read->getNextNode(); op != dot; op = op->getNextNode())
+    if (isa<BarrierOp, CopyOp, WriteOp, scf::ForOp, scf::IfOp>(op))
+      return false;
+  return true;
+}
+
+SmallVector<Value> SimtLowering::loadMatrices(Value address,
+                                              const MatrixLoad &load) {
+  MLIRContext *context = b.getContext();
+  Type word = b.getI32Type(), result = word;
+  if (load.matrices > 1)
+    result = LLVM::LLVMStructType::getLiteral(
+        context, SmallVector<Type>(load.matrices, word));
+  Value loaded = NVVM::LdMatrixOp::create(
+      b, result, address, load.matrices,
+      load.transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(context, 8, 8),
+      NVVM::LdStMatrixEltType::B16);
+  if (load.matrices == 1)
+    return {loaded};
+  SmallVector<Value> words;
+  for (unsigned n = 0; n < load.matrices; ++n)
+    words.push_back(LLVM::ExtractValueOp::create(b, loaded, n));
+  return words;
+}
+
+void SimtLowering::lowerRead(ReadOp op) {
+  if (isReadByDot(op))
+    return;
+  BufferType type = op.getBuffer().getType();
+  TileLayout layout = layoutOf(op.getResult()),
+             shared = type.getLayout().getLayout();
+  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
+  int64_t count = layout.base.count(Axis::Register);
+  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  auto load =
+      bytes == 2 ? planMatrixLoad(layout.base, shared.base) : std::nullopt;
+  if (!load) {
+    auto [bases, offsets] = byteOffsets(layout.base, shared.base, bytes);
+    SmallVector<Value> elements;
+    for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+      Value at = swizzledAddress(offsetBy(slot, reg / count * copyBytes), bases,
+                                 offsets[reg % count]);
+      elements.push_back(LLVM::LoadOp::create(b, type.getElementType(), at));
+    }
+    return setElements(op.getResult(), elements);
+  }
+  SmallVector<uint32_t> bases;
+  for (uint32_t step : load->laneOffsets)
+    bases.push_back(2 * step);
+  for (uint32_t step : load->warpOffsets)
+    bases.push_back(2 * step);
+  SmallVector<Value> packed(layout.numRegisters() / 2);
+  for (int64_t copy = 0; copy < layout.repeat; ++copy)
+    for (uint32_t group = 0; group < 1u << load->groupOffsets.size(); ++group) {
+      uint32_t reg = 0, offset = 0;
+      for (auto [n, step] : llvm::enumerate(load->groupOffsets))
+        if (group >> n & 1) {
+          reg |= 1u << step.first;
+          offset ^= step.second;
+        }
+      Value at =
+          swizzledAddress(offsetBy(slot, copy * copyBytes), bases, 2 * offset);
+      for (auto [n, word] : llvm::enumerate(loadMatrices(at, *load))) {
+        uint32_t target = reg;
+        for (auto [m, bit] : llvm::enumerate(load->matrixBits))
+          target |= (n >> m & 1) << bit;
+        packed[(copy * count + target) / 2] = word;
+      }
+    }
+  setPacked(op.getResult(), packed);
+}
+
+void SimtLowering::lowerWrite(WriteOp op) {
+  BufferType type = op.getBuffer().getType();
+  TileLayout layout = layoutOf(op.getValue()),
+             shared = type.getLayout().getLayout();
+  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+  int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
+  int64_t count = layout.base.count(Axis::Register);
+  auto [bases, offsets] = byteOffsets(layout.base, shared.base, bytes);
+  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  // Threads that hold copies write the same value to the same place.
+  for (auto [reg, value] :
+       llvm::enumerate(SmallVector<Value>(elementsOf(op.getValue())))) {
+    Value at = swizzledAddress(offsetBy(slot, reg / count * copyBytes), bases,
+                               offsets[reg % count]);
+    LLVM::StoreOp::create(b, value, at);
+  }
+}

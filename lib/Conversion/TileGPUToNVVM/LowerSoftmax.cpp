@@ -1,0 +1,164 @@
+//===- LowerSoftmax.cpp - reductions and online softmax -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimtLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+static constexpr float kLog2e = 1.44269504f, kLn2 = 0.693147181f;
+
+/// ex2.approx.ftz: 2 ulp, and what attention is made of.
+Value SimtLowering::exp2(Value x) { return LLVM::Exp2Op::create(b, x); }
+
+Value SimtLowering::shuffleXor(Value value, uint32_t mask) {
+  return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, i32(mask),
+                              i32(31), NVVM::ShflKind::bfly, UnitAttr());
+}
+
+FailureOr<SmallVector<Value>>
+SimtLowering::reduceAlong(Operation *op, ArrayRef<Value> elements,
+                          const TileLayout &layout, unsigned dim,
+                          const TileLayout &result, Combine combine) {
+  auto plan = planReduction(layout.base, dim);
+  if (!plan || plan->warps)
+    return op->emitOpError("expects a reduction inside each warp on a GPU");
+  std::map<Coord, Value> sums;
+  for (auto [reg, element] : llvm::enumerate(elements)) {
+    Coord at = coordOf(layout, reg);
+    at.erase(at.begin() + dim);
+    Value &sum = sums[at];
+    sum = sum ? combine(sum, element) : element;
+  }
+  for (auto &[at, sum] : sums)
+    for (uint32_t bit = 1; bit < 32; bit *= 2)
+      if (plan->lanes & bit)
+        sum = combine(sum, shuffleXor(sum, bit));
+  SmallVector<Value> reduced;
+  for (int64_t reg = 0; reg < result.numRegisters(); ++reg) {
+    auto it = sums.find(coordOf(result, reg));
+    if (it == sums.end())
+      return op->emitOpError("expects its result where its rows are");
+    reduced.push_back(it->second);
+  }
+  return reduced;
+}
+
+LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
+  if (!isa<FloatType>(getElementTypeOrSelf(op.getType())))
+    return op.emitOpError("has a lowering for a GPU on floats, found ")
+           << op.getInput().getType();
+  auto combine = [&](Value x, Value y) -> Value {
+    switch (op.getKind()) {
+    case tile::ReduceKind::Add:
+      return arith::AddFOp::create(b, x, y);
+    case tile::ReduceKind::Max:
+      return arith::MaximumFOp::create(b, x, y);
+    case tile::ReduceKind::Min:
+      return arith::MinimumFOp::create(b, x, y);
+    }
+    llvm_unreachable("every kind is handled");
+  };
+  auto reduced = reduceAlong(op, SmallVector<Value>(elementsOf(op.getInput())),
+                             layoutOf(op.getInput()), op.getDim(),
+                             layoutOf(op.getResult()), combine);
+  if (failed(reduced))
+    return failure();
+  setElements(op.getResult(), *reduced);
+  return success();
+}
+
+/// With c = log2 e: p = exp2(s c − m c), one multiply-add and one exp2.
+LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
+  TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
+  SmallVector<Value> scores(elementsOf(op.getScores())),
+      oldMax(elementsOf(op.getMax())), oldSum(elementsOf(op.getSum()));
+  Type f32 = b.getF32Type();
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  // Of a NaN and a number the number: the NaN reaches the sum through its p.
+  auto greater = [&](Value x, Value y) -> Value {
+    return LLVM::MaxNumOp::create(b, f32, x, y);
+  };
+  auto plus = [&](Value x, Value y) -> Value {
+    return arith::AddFOp::create(b, x, y);
+  };
+  auto tileMax = reduceAlong(op, scores, layout, 1, rows, greater);
+  if (failed(tileMax))
+    return failure();
+  Value none = constant(-std::numeric_limits<float>::infinity());
+  Value c = constant(kLog2e), zero = constant(0);
+  SmallVector<Value> max, alpha, sum, negated;
+  std::map<Coord, Value> negatedAt;
+  for (auto [row, found] : llvm::enumerate(*tileMax)) {
+    max.push_back(greater(oldMax[row], found));
+    Value empty =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max[row], none);
+    Value finite = arith::SelectOp::create(b, empty, zero, max[row]);
+    Value scaled = arith::MulFOp::create(b, finite, c);
+    // The old maximum in the same rounding as when it was the new one.
+    Value old = arith::MulFOp::create(b, oldMax[row], c);
+    alpha.push_back(exp2(arith::SubFOp::create(b, old, scaled)));
+    negatedAt[coordOf(rows, row)] = arith::NegFOp::create(b, scaled);
+  }
+  SmallVector<Value> p;
+  for (auto [reg, score] : llvm::enumerate(scores)) {
+    Coord at = {coordOf(layout, reg)[0]};
+    p.push_back(exp2(LLVM::FMAOp::create(b, f32, score, c, negatedAt.at(at))));
+  }
+  auto tileSum = reduceAlong(op, p, layout, 1, rows, plus);
+  if (failed(tileSum))
+    return failure();
+  for (auto [row, added] : llvm::enumerate(*tileSum))
+    sum.push_back(LLVM::FMAOp::create(b, f32, oldSum[row], alpha[row], added));
+  setElements(op.getP(), p);
+  setElements(op.getAlpha(), alpha);
+  setElements(op.getMaxOut(), max);
+  setElements(op.getSumOut(), sum);
+  return success();
+}
+
+LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
+  TileLayout layout = layoutOf(op.getAcc()), rows = layoutOf(op.getMax());
+  SmallVector<Value> acc(elementsOf(op.getAcc())), max(elementsOf(op.getMax())),
+      sum(elementsOf(op.getSum()));
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  Value zero = constant(0);
+  std::map<Coord, std::pair<Value, Value>> rowValues; // empty, 1 / sum
+  SmallVector<Value> lse;
+  for (auto [row, total] : llvm::enumerate(sum)) {
+    Value empty =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total, zero);
+    rowValues[coordOf(rows, row)] = {
+        empty, arith::DivFOp::create(b, constant(1), total)};
+    Value log2 = LLVM::CallIntrinsicOp::create(
+                     b, b.getF32Type(),
+                     b.getStringAttr("llvm.nvvm.lg2.approx.ftz.f"), total)
+                     .getResult(0);
+    lse.push_back(
+        LLVM::FMAOp::create(b, b.getF32Type(), log2, constant(kLn2), max[row]));
+  }
+  SmallVector<Value> output;
+  for (auto [reg, value] : llvm::enumerate(acc)) {
+    auto [empty, inverse] = rowValues.at(Coord{coordOf(layout, reg)[0]});
+    // Not a product with 0: the accumulator of an empty row may hold a NaN from
+    // a masked V.
+    Value scaled = arith::MulFOp::create(b, value, inverse);
+    output.push_back(arith::SelectOp::create(b, empty, zero, scaled));
+  }
+  setElements(op.getOutput(), output);
+  setElements(op.getLse(), lse);
+  return success();
+}

@@ -1,0 +1,81 @@
+//===- Pipeline.cpp - fa-nvidia: from S0 to the LLVM dialect --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/Passes.h"
+#include "fa/Conversion/TileGPUToNVVM.h"
+#include "fa/Fusion/Passes.h"
+#include "fa/Schedule/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
+                                   const NvidiaPipelineOptions &options) {
+  FusionOptions fusion;
+  fusion.assumeNoEmptyRows = options.assumeNoEmptyRows;
+  fusion.allowNoMax = options.allowNoMax;
+  buildFusionPipeline(pm, fusion);
+  pm.addPass(createTileOnlineSoftmax());
+  addStageEnd(pm, Stage::S2);
+  TileToKernelOptions tiles;
+  tiles.qTile = tiles.qTile16bit = options.qTile ? options.qTile : 128;
+  tiles.kvTile = options.kvTile ? options.kvTile : 64;
+  tiles.dimMultiple = 16;
+  tiles.alignment = 16;
+  pm.addPass(createTileToKernel(tiles));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  addStageEnd(pm, Stage::S3);
+}
+
+void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
+                                     const NvidiaPipelineOptions &options) {
+  ScheduleOptions schedule;
+  if (options.warps)
+    schedule.warps = options.warps;
+  if (options.stages)
+    schedule.stages = options.stages;
+  schedule.sharedLimit = options.sharedLimit;
+  buildSchedulePipeline(pm, schedule);
+}
+
+void fa::buildNvidiaLoweringPipeline(OpPassManager &pm,
+                                     const NvidiaPipelineOptions &options) {
+  pm.addPass(createConvertTileGPUToNVVM());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(math::createMathExpandOpsPass());
+  pm.addPass(createApproximateGpuMath());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void fa::registerNvidiaPipelines() {
+  PassPipelineRegistration<NvidiaPipelineOptions>(
+      "fa-nvidia", "attention (S0) to NVIDIA kernels in the LLVM dialect",
+      [](OpPassManager &pm, const NvidiaPipelineOptions &options) {
+        buildNvidiaKernelPipeline(pm, options);
+        buildNvidiaSchedulePipeline(pm, options);
+        buildNvidiaLoweringPipeline(pm, options);
+      });
+}

@@ -1,0 +1,190 @@
+//===- SimtLowering.h - one tile.kernel as what one thread does -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How tiles with layouts become scalar code.
+//
+// A tile value is a list of registers: the elements that this thread holds, in
+// the order of its layout. Which elements those are is the XOR of a constant of
+// the register and a linear function of the thread's number, so that code of a
+// register needs no arithmetic of its own: `threadLinear` builds the thread's
+// part once, at the function's entry.
+//
+// Two neighbours of 16 bits can also be held as one packed word of 32, which is
+// what mma.sync, ldmatrix and the conversions of pairs work on; either form is
+// made from the other when it is asked for.
+//
+// Operands of dots that are read from shared memory are not read where the
+// program says but fragment by fragment where the dot needs them; that keeps
+// few registers busy.
+//
+// Files: SimtLowering (the walk, elementwise operations, control flow),
+// LowerDot, LowerSoftmax, LowerGlobal, LowerShared.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TILEGPUTONVVM_SIMTLOWERING_H
+#define FA_LIB_CONVERSION_TILEGPUTONVVM_SIMTLOWERING_H
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Layout/Plans.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <map>
+
+namespace fa {
+
+class SimtLowering {
+public:
+  using Value = mlir::Value;
+
+  explicit SimtLowering(tile::KernelOp kernel);
+
+  /// Builds the function before the kernel, which is left in place. Emits an
+  /// error at the operation that has no lowering.
+  mlir::LogicalResult run();
+
+private:
+  /// What a thread holds of a tile: elements, pairs of them, or both.
+  struct Registers {
+    mlir::SmallVector<Value> elements;
+    mlir::SmallVector<Value> packed; ///< i32
+  };
+
+  //===--- The walk (SimtLowering.cpp) ---===//
+  void createFunction();
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOp(mlir::Operation *op);
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  mlir::LogicalResult lowerConstant(mlir::Operation *op);
+  mlir::LogicalResult lowerElementwise(mlir::Operation *op);
+  mlir::LogicalResult lowerBroadcast(tile::BroadcastOp op);
+  mlir::LogicalResult lowerConvert(tgpu::ConvertOp op);
+  bool lowerToPairs(mlir::Operation *op);
+  Value cloneOnElements(mlir::Operation *op, mlir::ValueRange operands);
+  void lowerIota(tile::IotaOp op);
+
+  /// `values` with each tile as its elements.
+  mlir::SmallVector<Value> flatten(mlir::ValueRange values);
+  /// The inverse: takes what `tile` needs from `flat`.
+  void takeFrom(mlir::ValueRange &flat, Value tile);
+
+  //===--- Registers (SimtLowering.cpp) ---===//
+  mlir::ArrayRef<Value> elementsOf(Value tile);
+  mlir::ArrayRef<Value> packedOf(Value tile);
+  void setElements(Value tile, mlir::SmallVector<Value> elements);
+  void setPacked(Value tile, mlir::SmallVector<Value> packed);
+  Value mapped(Value scalar) { return mapping.lookup(scalar); }
+
+  /// For every element of register coordinates (those of lane 0, warp 0), the
+  /// first register.
+  static std::map<Coord, unsigned> registerTable(const TileLayout &layout);
+  /// The coordinates of register `reg` in lane 0 of warp 0.
+  static Coord coordOf(const TileLayout &layout, unsigned reg) {
+    return layout.apply(reg, 0, 0);
+  }
+
+  //===--- Threads (SimtLowering.cpp) ---===//
+  /// XOR of the bases of the bits that are set in the thread's number, i32.
+  /// Built once at the function's entry.
+  Value threadLinear(mlir::ArrayRef<uint32_t> bases);
+  /// The thread's part of the coordinate along `dim`, as index.
+  Value threadCoord(const TileLayout &layout, unsigned dim);
+  /// The whole coordinate of register `reg`, as index.
+  Value coordinate(const TileLayout &layout, unsigned reg, unsigned dim);
+  /// i1: of the threads that hold copies, this is the first; null if there are
+  /// no copies.
+  Value isFirstCopy(const TileLayout &layout);
+
+  //===--- Dots (LowerDot.cpp) ---===//
+  mlir::LogicalResult lowerDot(tile::DotOp dot);
+  struct Fragments;
+  Fragments fragmentsOf(Value operand);
+  /// The packed word that holds (row, column) and its neighbour in registers
+  /// or, if it has not been read yet, by a matrix load.
+  Value fragment(Fragments &fragments, int32_t row, int32_t column);
+
+  //===--- Softmax (LowerSoftmax.cpp) ---===//
+  using Combine = llvm::function_ref<Value(Value, Value)>;
+  /// For each register of `result`, the elements of `layout` in its row (or
+  /// column, what is left without `dim`), combined over the threads, too.
+  mlir::FailureOr<mlir::SmallVector<Value>>
+  reduceAlong(mlir::Operation *op, mlir::ArrayRef<Value> elements,
+              const TileLayout &layout, unsigned dim, const TileLayout &result,
+              Combine combine);
+  mlir::LogicalResult lowerReduce(tile::ReduceOp op);
+  mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
+  mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
+  Value exp2(Value x);
+  Value shuffleXor(Value value, uint32_t mask);
+
+  //===--- Global memory (LowerGlobal.cpp) ---===//
+  /// A view in global memory, taken apart.
+  struct GlobalView {
+    mlir::MemRefType type;
+    Value base; ///< pointer to the view's element 0
+    mlir::SmallVector<Value> sizes, strides;
+  };
+  GlobalView openView(Value view);
+  /// The address of an element, all coordinates as index.
+  Value addressOf(const GlobalView &view, mlir::ValueRange coords);
+  /// i1: the coordinates are inside the view; null if that is certain.
+  Value isInside(const GlobalView &view, mlir::ValueRange coords,
+                 mlir::ArrayRef<bool> certain);
+  /// Which dimensions of a tile at `indices` cannot leave the view.
+  mlir::SmallVector<bool> certainDims(const GlobalView &view,
+                                      mlir::ValueRange indices,
+                                      mlir::ArrayRef<int64_t> tile,
+                                      bool inBounds);
+  Value loadOrZero(Value address, mlir::Type type, Value condition);
+  void storeIf(Value address, Value value, Value condition);
+  mlir::LogicalResult lowerLoad(tile::LoadOp op);
+  mlir::LogicalResult lowerStore(tile::StoreOp op);
+  mlir::LogicalResult lowerGather(tile::GatherOp op);
+
+  //===--- Shared memory (LowerShared.cpp) ---===//
+  void lowerCopy(tgpu::CopyOp op);
+  void copyElement(tgpu::CopyOp op, const GlobalView &view,
+                   mlir::ValueRange coords, mlir::ArrayRef<bool> certain,
+                   Value destination);
+  void lowerRead(tgpu::ReadOp op);
+  void lowerWrite(tgpu::WriteOp op);
+  /// Whether the only dot that uses `read` can do the reading.
+  static bool isReadByDot(tgpu::ReadOp read);
+  /// Pointer to the first byte of a slot.
+  Value slotAddress(mlir::TypedValue<tgpu::BufferType> buffer, Value slot);
+  /// `address` + (thread's XOR `offset`) bytes, XOR only where the bits meet.
+  Value swizzledAddress(Value address, mlir::ArrayRef<uint32_t> threadBases,
+                        uint32_t offset);
+  Value offsetBy(Value address, int64_t bytes);
+  mlir::SmallVector<Value> loadMatrices(Value address, const MatrixLoad &load);
+
+  //===--- Small helpers ---===//
+  Value index(int64_t value);
+  Value i32(int64_t value);
+  mlir::Type sharedPointer();
+
+  tile::KernelOp kernel;
+  mlir::ImplicitLocOpBuilder b;
+  mlir::LLVM::LLVMFuncOp function;
+  mlir::IRMapping mapping; ///< scalars, memrefs, buffers (as pointers)
+  llvm::DenseMap<Value, Registers> tiles;
+  llvm::DenseMap<Value, GlobalView> views;
+  std::map<std::vector<uint32_t>, Value> linears;
+  mlir::Operation *entryEnd = nullptr; ///< threadLinear builds before it
+  int64_t warps;
+  Value thread; ///< i32
+  /// The other form of a tile that was asked for last.
+  mlir::SmallVector<Value> scratchElements, scratchPacked;
+};
+
+} // namespace fa
+
+#endif // FA_LIB_CONVERSION_TILEGPUTONVVM_SIMTLOWERING_H

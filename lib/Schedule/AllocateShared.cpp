@@ -1,0 +1,243 @@
+//===- AllocateShared.cpp - tgpu-allocate-shared --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Layout/NamedLayouts.h"
+#include "fa/Layout/Plans.h"
+#include "fa/Schedule/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+using namespace fa::tgpu;
+
+namespace fa {
+#define GEN_PASS_DEF_TGPUALLOCATESHARED
+#include "fa/Schedule/Passes.h.inc"
+} // namespace fa
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// The dimension of `type` whose elements are neighbours, or -1.
+static int64_t unitDim(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (int64_t dim = type.getRank(); dim-- > 0;)
+    if (strides[dim] == 1)
+      return dim;
+  return -1;
+}
+
+/// Whether `op` makes a step out of the unit dimension that is not static, or
+/// begins in the middle of it.
+static bool stepsUnitDim(Operation *op) {
+  if (auto part = dyn_cast<memref::SubViewOp>(op)) {
+    int64_t unit = unitDim(part.getSourceType());
+    return unit >= 0 && getConstantIntValue(part.getMixedOffsets()[unit]) != 0;
+  }
+  auto expand = dyn_cast<memref::ExpandShapeOp>(op);
+  int64_t unit = expand ? unitDim(expand.getSrcType()) : -1;
+  if (unit < 0)
+    return false;
+  ArrayRef<int64_t> group = expand.getReassociationIndices()[unit];
+  return llvm::any_of(group.drop_front(), [&](int64_t dim) {
+    return expand.getResultType().isDynamicDim(dim);
+  });
+}
+
+/// The alignment, in bytes, of rows of `view`: what the kernel promises of the
+/// argument that it is a part of, and what static strides leave of that. Other
+/// strides are multiples of the argument's.
+static int64_t promisedAlignment(Value view) {
+  int64_t strides = 16;
+  int64_t element =
+      cast<MemRefType>(view.getType()).getElementTypeBitWidth() / 8;
+  while (Operation *op = view.getDefiningOp()) {
+    auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
+    if (!viewLike || stepsUnitDim(op))
+      return 1;
+    auto type = cast<MemRefType>(view.getType());
+    for (int64_t stride : type.getStridesAndOffset().first)
+      if (!ShapedType::isDynamic(stride) && stride != 1)
+        strides = std::min(strides, powerOfTwoPart(stride) * element);
+    view = viewLike.getViewSource();
+  }
+  auto argument = cast<BlockArgument>(view);
+  auto kernel = dyn_cast<KernelOp>(argument.getOwner()->getParentOp());
+  return kernel
+             ? std::min(strides, kernel.getAlignment(argument.getArgNumber()))
+             : 1;
+}
+
+/// Bytes that the rows of a load's tile can be copied in.
+static int64_t copyBytes(LoadOp load, int64_t unit) {
+  int64_t element = typeOf(load).getElementTypeBitWidth() / 8;
+  APInt start;
+  bool fromStart =
+      unit >= 0 && matchPattern(load.getIndices()[unit], m_ConstantInt(&start));
+  int64_t aligned = promisedAlignment(load.getSource());
+  if (!fromStart || aligned < 4)
+    return element;
+  int64_t bytes = std::min<int64_t>(aligned, 16);
+  int64_t first = start.getSExtValue() * element;
+  int64_t line = powerOfTwoPart(typeOf(load).getDimSize(unit)) * element;
+  while (bytes > element && (first % bytes || line % bytes))
+    bytes /= 2;
+  return bytes >= 4 ? bytes : element;
+}
+
+namespace {
+
+class SharedAllocator {
+public:
+  SharedAllocator(KernelOp kernel, int64_t registers)
+      : kernel(kernel), registers(registers),
+        b(kernel.getLoc(), kernel.getContext()) {}
+
+  void run() {
+    SmallVector<ConvertOp> converts;
+    kernel.walk([&](ConvertOp convert) { converts.push_back(convert); });
+    for (ConvertOp convert : converts)
+      lower(convert);
+  }
+
+private:
+  void lower(ConvertOp convert) {
+    TileLayout from = layoutOf(convert.getInput()),
+               to = layoutOf(convert.getResult());
+    auto plan = planConversion(from.base, to.base);
+    assert(plan && "a layout holds every element");
+    if (plan->kind <= ConversionPlan::Registers && from.repeat == to.repeat)
+      return;
+    auto load = convert.getInput().getDefiningOp<LoadOp>();
+    if (load)
+      copyLoad(load, convert);
+    else
+      throughBuffer(convert);
+    convert->erase();
+  }
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  /// A buffer for tiles of `type`, without gaps along dimension `unit`.
+  Value allocate(RankedTensorType type, int64_t unit) {
+    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    int64_t bytes = type.getElementTypeBitWidth() / 8;
+    TileLayout layout = swizzledShared(rows, columns, bytes);
+    if (unit == 0 && powerOfTwoPart(columns) == columns) {
+      TileLayout turned = swizzledShared(columns, rows, bytes);
+      layout = {turned.base.permuted({1, 0}), 1};
+    }
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&kernel.getBody().front());
+    return AllocOp::create(
+        b,
+        BufferType::get(b.getContext(), 1, type.getShape(),
+                        type.getElementType(),
+                        LayoutAttr::get(b.getContext(), layout)),
+        IntegerAttr());
+  }
+
+  void copyLoad(LoadOp load, ConvertOp convert) {
+    Value &buffer = copies[load];
+    if (!buffer) {
+      int64_t unit = unitDim(cast<MemRefType>(load.getSource().getType()));
+      buffer = allocate(typeOf(load), unit);
+      b.setInsertionPoint(load);
+      b.setLoc(load.getLoc());
+      CopyOp::create(b, load.getSource(), load.getIndices(), buffer, index(0),
+                     copyBytes(load, unit), load.getInBounds());
+      CommitOp::create(b);
+      WaitOp::create(b, 0);
+      BarrierOp::create(b);
+      protectFromNextIteration(load);
+    }
+    setReadPoint(load, convert);
+    replaceByRead(convert, buffer);
+    if (load->use_empty()) {
+      copies.erase(load);
+      load->erase();
+    }
+  }
+
+  /// A tile that many registers hold is read where it is used.
+  void setReadPoint(LoadOp load, ConvertOp convert) {
+    b.setLoc(convert.getLoc());
+    b.setInsertionPoint(convert);
+    if (load->getBlock() == convert->getBlock())
+      return;
+    if (registersOf(kernel) <= registers)
+      b.setInsertionPointAfter(load);
+  }
+
+  /// 32-bit registers that the tiles of the largest dot chain take: the results
+  /// of dots and the left operands, which live at the same time.
+  static int64_t registersOf(KernelOp kernel) {
+    llvm::SmallDenseMap<Type, int64_t> tiles;
+    kernel.walk([&](DotOp dot) {
+      for (Value value : {dot.getA(), dot.getResult()}) {
+        int64_t bits = typeOf(value).getElementTypeBitWidth();
+        tiles[value.getType()] = layoutOf(value).numRegisters() * bits / 32;
+      }
+    });
+    int64_t sum = 0;
+    for (auto [type, count] : tiles)
+      sum += count;
+    return sum;
+  }
+
+  void replaceByRead(ConvertOp convert, Value buffer) {
+    Value read = ReadOp::create(b, convert.getType(), buffer, index(0));
+    convert.getResult().replaceAllUsesWith(read);
+  }
+
+  void throughBuffer(ConvertOp convert) {
+    Value buffer = allocate(typeOf(convert.getInput()), /*unit=*/1);
+    b.setLoc(convert.getLoc());
+    b.setInsertionPoint(convert);
+    WriteOp::create(b, convert.getInput(), buffer, index(0));
+    BarrierOp::create(b);
+    replaceByRead(convert, buffer);
+    protectFromNextIteration(convert);
+  }
+
+  /// The next iteration writes the buffer that slower threads may still read.
+  void protectFromNextIteration(Operation *op) {
+    auto loop = op->getParentOfType<scf::ForOp>();
+    if (!loop || !protectedLoops.insert(loop).second)
+      return;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    BarrierOp::create(b);
+  }
+
+  KernelOp kernel;
+  int64_t registers;
+  ImplicitLocOpBuilder b;
+  llvm::DenseMap<Operation *, Value> copies; ///< buffers of loads
+  llvm::SmallPtrSet<Operation *, 4> protectedLoops;
+};
+
+struct TgpuAllocateShared final
+    : fa::impl::TgpuAllocateSharedBase<TgpuAllocateShared> {
+  using TgpuAllocateSharedBase::TgpuAllocateSharedBase;
+
+  void runOnOperation() override {
+    SharedAllocator(getOperation(), registers).run();
+  }
+};
+
+} // namespace

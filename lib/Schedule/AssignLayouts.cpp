@@ -1,0 +1,324 @@
+//===- AssignLayouts.cpp - tgpu-assign-layouts ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Layout/NamedLayouts.h"
+#include "fa/Layout/Plans.h"
+#include "fa/Schedule/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+using namespace fa::tgpu;
+
+namespace fa {
+#define GEN_PASS_DEF_TGPUASSIGNLAYOUTS
+#include "fa/Schedule/Passes.h.inc"
+} // namespace fa
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// `layout` without the registers that hold what another one does.
+static TileLayout withoutCopies(const TileLayout &layout) {
+  uint32_t copies = copyBits(layout.base, Axis::Register);
+  SmallVector<int64_t> sizes;
+  for (unsigned dim = 0; dim < layout.rank(); ++dim)
+    sizes.push_back(layout.base.size(dim));
+  LinearLayout result(sizes);
+  for (Axis axis : {Axis::Register, Axis::Lane, Axis::Warp})
+    for (unsigned bit = 0; bit < layout.base.bits(axis); ++bit)
+      if (axis != Axis::Register || !(copies >> bit & 1))
+        result.add(axis, {layout.base.basis(axis, bit)});
+  return {result, layout.repeat};
+}
+
+namespace {
+
+class LayoutAssigner {
+public:
+  LayoutAssigner(KernelOp kernel, int64_t maxWarps)
+      : kernel(kernel), warps(countWarps(kernel, maxWarps)) {}
+
+  LogicalResult run() {
+    kernel->setAttr(TileGPUDialect::warpsAttrName,
+                    Builder(kernel.getContext()).getI64IntegerAttr(warps));
+    foldTransposedOperands();
+    if (failed(chooseAll()))
+      return failure();
+    setTypes();
+    kernel.walk([&](Operation *op) { fixOperands(op); });
+    return success();
+  }
+
+private:
+  /// As many as every dot has tiles of 16 rows for.
+  static int64_t countWarps(KernelOp kernel, int64_t most) {
+    int64_t warps = most;
+    kernel.walk([&](DotOp dot) {
+      warps =
+          std::min(warps, std::max<int64_t>(typeOf(dot).getDimSize(0) / 16, 1));
+    });
+    return llvm::bit_floor(uint64_t(warps));
+  }
+
+  /// A transposed right operand is the dot's other form.
+  void foldTransposedOperands() {
+    kernel.walk([&](DotOp dot) {
+      auto transpose = dot.getB().getDefiningOp<TransposeOp>();
+      if (!transpose)
+        return;
+      dot.getBMutable().assign(transpose.getInput());
+      dot.setTransposeB(!dot.getTransposeB());
+      if (transpose->use_empty())
+        transpose->erase();
+    });
+  }
+
+  LogicalResult chooseAll() {
+    WalkResult walk = kernel.walk([&](Block *block) {
+      for (Value argument : block->getArguments())
+        if (isTile(argument) && failed(choose(argument)))
+          return WalkResult::interrupt();
+      for (Operation &op : *block)
+        for (Value result : op.getResults())
+          if (isTile(result) && failed(choose(result)))
+            return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    return failure(walk.wasInterrupted());
+  }
+
+  LogicalResult choose(Value value) {
+    std::optional<TileLayout> layout = findLayout(value);
+    if (!layout)
+      return emitError(value.getLoc())
+             << "expected a tile with rows that are a power of two, of at most "
+                "two dimensions, found "
+             << value.getType();
+    layouts[value] = *layout;
+    return success();
+  }
+
+  std::optional<TileLayout> findLayout(Value value) const {
+    ArrayRef<int64_t> sizes = typeOf(value).getShape();
+    if (sizes.size() == 1)
+      return isColumnVector(value) ? columnsLayout(sizes[0])
+                                   : rowsLayout(sizes[0]);
+    if (sizes.size() != 2)
+      return std::nullopt;
+    auto withUnit = [](std::optional<TileLayout> layout, unsigned dim) {
+      if (layout)
+        layout->base = layout->base.addUnitDim(dim);
+      return layout;
+    };
+    // A dimension of one element comes from expand_dims.
+    if (sizes[1] == 1)
+      return withUnit(rowsLayout(sizes[0]), 1);
+    if (sizes[0] == 1)
+      return withUnit(columnsLayout(sizes[1]), 0);
+    if (Value turned = transposeOf(value))
+      return turnedLayout(turned);
+    if (!llvm::isPowerOf2_64(sizes[0]))
+      return std::nullopt;
+    if (feedsOnlyDots(value)) {
+      int64_t bits = typeOf(value).getElementTypeBitWidth();
+      return blocked(sizes[0], sizes[1], std::max<int64_t>(128 / bits, 1),
+                     warps);
+    }
+    if (sizes[0] >= 16 * warps && sizes[1] % 8 == 0)
+      return mmaAccumulator(sizes[0], sizes[1], warps);
+    return blocked(sizes[0], sizes[1], 1, warps);
+  }
+
+  /// The tile that `value` is only read to be transposed into.
+  static Value transposeOf(Value value) {
+    auto transpose = value.hasOneUse()
+                         ? dyn_cast<TransposeOp>(*value.getUsers().begin())
+                         : TransposeOp();
+    return transpose ? transpose.getResult() : Value();
+  }
+
+  std::optional<TileLayout> turnedLayout(Value result) const {
+    std::optional<TileLayout> layout = findLayout(result);
+    if (!layout || layout->repeat != 1)
+      return std::nullopt;
+    return TileLayout{layout->base.permuted({1, 0}), 1};
+  }
+
+  std::optional<TileLayout> rowsLayout(int64_t rows) const {
+    if (!llvm::isPowerOf2_64(rows))
+      return std::nullopt;
+    if (rows < 16 * warps)
+      return TileLayout{blocked(rows, 1, 1, warps).base.dropDim(1), 1};
+    TileLayout tile = mmaAccumulator(rows, 8, warps);
+    return withoutCopies({tile.base.dropDim(1), 1});
+  }
+
+  std::optional<TileLayout> columnsLayout(int64_t columns) const {
+    if (columns % 8)
+      return std::nullopt;
+    TileLayout tile = mmaAccumulator(16 * warps, columns, warps);
+    return withoutCopies({tile.base.dropDim(0), tile.repeat});
+  }
+
+  /// Whether a vector's elements belong to columns: it is expanded above.
+  static bool isColumnVector(Value value) {
+    if (auto reduce = value.getDefiningOp<ReduceOp>())
+      return reduce.getDim() == 0;
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      if (auto expand = dyn_cast<ExpandDimsOp>(user))
+        return expand.getDim() == 0;
+      return OpTrait::hasElementwiseMappableTraits(user) &&
+             isColumnVector(user->getResult(0));
+    });
+  }
+
+  static bool feedsOnlyDots(Value value) {
+    return value.getDefiningOp<LoadOp>() && !value.use_empty() &&
+           llvm::all_of(value.getUses(), [](OpOperand &use) {
+             auto dot = dyn_cast<DotOp>(use.getOwner());
+             return dot && use.get() != dot.getAcc();
+           });
+  }
+
+  void setTypes() {
+    for (auto [value, layout] : layouts)
+      setType(value, layout);
+    // A loop's results are its arguments.
+    kernel.walk([&](scf::ForOp loop) {
+      for (auto [argument, result] :
+           llvm::zip(loop.getRegionIterArgs(), loop.getResults()))
+        if (isTile(argument))
+          result.setType(argument.getType());
+    });
+  }
+
+  static void setType(Value value, const TileLayout &layout) {
+    RankedTensorType type = withLayout(typeOf(value), layout);
+    value.setType(type);
+    if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+      constant.setValueAttr(
+          cast<DenseElementsAttr>(constant.getValue()).reshape(type));
+  }
+
+  //===--- Operands that have to be elsewhere ---===//
+
+  void fixOperands(Operation *op) {
+    if (isa<ConvertOp>(op))
+      return;
+    for (OpOperand &operand : op->getOpOperands())
+      if (isTile(operand.get()))
+        if (auto wanted = wantedLayout(op, operand))
+          if (!(layoutOf(operand.get()) == *wanted))
+            operand.set(convert(op, operand.get(), *wanted));
+  }
+
+  std::optional<TileLayout> wantedLayout(Operation *op, OpOperand &operand) {
+    RankedTensorType type = typeOf(operand.get());
+    if (auto dot = dyn_cast<DotOp>(op))
+      return dotOperandLayout(dot, operand.getOperandNumber());
+    if (isa<scf::YieldOp>(op)) {
+      auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+      return loop ? std::optional(
+                        layoutOf(loop.getResult(operand.getOperandNumber())))
+                  : std::nullopt;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      unsigned first = loop.getNumControlOperands();
+      return layoutOf(loop.getResult(operand.getOperandNumber() - first));
+    }
+    if (OpTrait::hasElementwiseMappableTraits(op) || isa<GatherOp>(op))
+      return layoutOf(op->getResult(0));
+    if (auto transpose = dyn_cast<TransposeOp>(op)) {
+      TileLayout result = layoutOf(transpose.getResult());
+      return TileLayout{result.base.permuted({1, 0}), result.repeat};
+    }
+    if (isa<OnlineSoftmaxOp, OnlineFinalizeOp>(op))
+      return type.getRank() == 1 ? rowsLayout(type.getDimSize(0))
+                                 : mmaAccumulator(type.getDimSize(0),
+                                                  type.getDimSize(1), warps);
+    return std::nullopt; // takes what it gets
+  }
+
+  TileLayout dotOperandLayout(DotOp dot, unsigned number) const {
+    RankedTensorType type = typeOf(dot->getOperand(number));
+    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    return number == 1 ? mmaOperandB(rows, columns, dot.getTransposeB(), warps)
+                       : mmaAccumulator(rows, columns, warps);
+  }
+
+  static Value convert(Operation *before, Value value,
+                       const TileLayout &layout) {
+    OpBuilder b(before);
+    RankedTensorType type = withLayout(typeOf(value), layout);
+    // What is the same everywhere is made where it is wanted.
+    SplatElementsAttr splat;
+    if (matchPattern(value, m_Constant(&splat)))
+      return arith::ConstantOp::create(b, value.getLoc(),
+                                       DenseElementsAttr(splat).reshape(type));
+    if (auto uniform = value.getDefiningOp<BroadcastOp>();
+        uniform && !isTile(uniform.getInput()))
+      return BroadcastOp::create(b, value.getLoc(), type, uniform.getInput(),
+                                 ValueRange{});
+    return ConvertOp::create(b, value.getLoc(), type, value);
+  }
+
+  KernelOp kernel;
+  int64_t warps;
+  llvm::MapVector<Value, TileLayout> layouts;
+};
+
+/// The shapes that the units of the target compute.
+LogicalResult verifyDots(KernelOp kernel) {
+  WalkResult walk = kernel.walk([](DotOp dot) {
+    RankedTensorType a = typeOf(dot.getA()), b = typeOf(dot.getB()),
+                     r = typeOf(dot.getResult());
+    bool narrow = a.getElementType().isF16() || a.getElementType().isBF16();
+    bool fits = r.getRank() == 2 && r.getDimSize(0) >= 16 &&
+                llvm::isPowerOf2_64(r.getDimSize(0)) &&
+                llvm::isPowerOf2_64(b.getDimSize(0)) &&
+                a.getDimSize(1) % 16 == 0 && r.getDimSize(1) % 8 == 0;
+    if (narrow && a.getElementType() == b.getElementType() &&
+        r.getElementType().isF32() && fits)
+      return WalkResult::advance();
+    dot.emitOpError("expects f16 or bf16 tiles with f32 results on a GPU, rows "
+                    "in powers of two from 16, depth in steps of 16, columns "
+                    "in steps of 8; found ")
+        << a << " and " << b << " to " << r;
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+struct TgpuAssignLayouts final
+    : fa::impl::TgpuAssignLayoutsBase<TgpuAssignLayouts> {
+  using TgpuAssignLayoutsBase::TgpuAssignLayoutsBase;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    if (kernel.getUnfused()) {
+      kernel.emitError("a kernel on whole tensors runs on the host alone");
+      return signalPassFailure();
+    }
+    if (failed(verifyDots(kernel)) ||
+        failed(LayoutAssigner(kernel, warps).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

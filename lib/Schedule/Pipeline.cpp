@@ -1,0 +1,40 @@
+//===- Pipeline.cpp - S3 to S7 --------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Schedule/Passes.h"
+
+#include "TileGPU/TileGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+static void addStageEnd(OpPassManager &pm, fa::GpuStage stage) {
+  fa::TgpuVerifyStageOptions options;
+  options.stage = stage;
+  pm.addPass(fa::createTgpuVerifyStage(options));
+}
+
+void fa::buildSchedulePipeline(OpPassManager &pm,
+                               const ScheduleOptions &options) {
+  TgpuAssignLayoutsOptions layouts;
+  layouts.warps = options.warps;
+  pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
+  addStageEnd(pm, GpuStage::S4);
+  pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared());
+  addStageEnd(pm, GpuStage::S5);
+  TgpuPipelineCopiesOptions copies;
+  copies.stages = options.stages;
+  pm.addNestedPass<tile::KernelOp>(createTgpuPipelineCopies(copies));
+  pm.addPass(createCSEPass());
+  addStageEnd(pm, GpuStage::S6);
+  TgpuPlaceBuffersOptions buffers;
+  buffers.limit = options.sharedLimit;
+  pm.addNestedPass<tile::KernelOp>(createTgpuPlaceBuffers(buffers));
+  addStageEnd(pm, GpuStage::S7);
+}

@@ -1,0 +1,169 @@
+//===- CompileHost.cpp - a program to an artifact for the host ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompileSteps.h"
+
+#include "Tile/Tile.h"
+#include "fa/Conversion/TileToHost.h"
+#include "fa/Target/HostInfo.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/TargetSelect.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace fa;
+
+static void initializeHostTarget() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+  });
+}
+
+static HostPipelineOptions *fill(HostPipelineOptions *options,
+                                 const CompileOptions &from,
+                                 const HostInfo &host) {
+  options->qTile = from.qTile;
+  options->kvTile = from.kvTile;
+  options->assumeNoEmptyRows = from.fusion.assumeNoEmptyRows;
+  options->allowNoMax = from.fusion.allowNoMax;
+  options->vectorBits = host.vectorBits;
+  options->vectorRegisters = host.vectorRegisters;
+  return options;
+}
+
+static void addTargetAttributes(llvm::Module &module, const HostInfo &host) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", host.cpu);
+    function.addFnAttr("target-features", host.features);
+    // Without it LLVM may split vectors of 512 bits on CPUs that it thinks
+    // clock down; the IR is written for the full width.
+    function.addFnAttr("prefer-vector-width", std::to_string(host.vectorBits));
+    function.addFnAttr("min-legal-vector-width",
+                       std::to_string(host.vectorBits));
+  }
+}
+
+/// Takes the scratch that the lowering found to be needed.
+static void readScratch(ModuleOp module, std::vector<KernelInfo> &kernels) {
+  for (KernelInfo &kernel : kernels)
+    if (auto function = module.lookupSymbol(kernel.symbol))
+      if (auto bytes = function->getAttrOfType<IntegerAttr>("fa.scratch_bytes"))
+        kernel.scratchBytes = bytes.getInt();
+}
+
+namespace {
+
+/// A compilation under way.
+struct HostCompiler {
+  ModuleOp module;
+  const CompileOptions &options;
+  HostInfo host;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+
+  llvm::Error toKernels() {
+    return lowerToKernels(module, [&](OpPassManager &pm) {
+      HostPipelineOptions pipeline;
+      buildHostKernelPipeline(pm, *fill(&pipeline, options, host));
+    });
+  }
+
+  llvm::Error toLLVMDialect() {
+    return runPasses(
+        module, "the passes to LLVM failed", [&](OpPassManager &pm) {
+          HostPipelineOptions pipeline;
+          buildHostLoweringPipeline(pm, *fill(&pipeline, options, host));
+        });
+  }
+
+  llvm::Expected<std::unique_ptr<llvm::Module>> toLLVM() {
+    auto created = createTargetMachine(host.triple, host.cpu, host.features,
+                                       llvm::TargetOptions());
+    if (!created)
+      return created.takeError();
+    machine = std::move(*created);
+    return translate(module, context, *machine, [&](llvm::Module &translated) {
+      addTargetAttributes(translated, host);
+    });
+  }
+};
+
+} // namespace
+
+llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
+                                            const CompileOptions &options) {
+  Stopwatch total;
+  initializeHostTarget();
+  auto host = getHostInfo(options.arch);
+  if (!host)
+    return host.takeError();
+  HostCompiler compiler{module, options, *host, {}, {}};
+  if (auto error = compiler.toKernels())
+    return error;
+  if (auto error = keepEntry(module, entry))
+    return error;
+  Artifact artifact;
+  artifact.target = "cpu";
+  artifact.arch = host->cpu;
+  artifact.features = host->features;
+  auto kernels = extractKernels(module);
+  if (!kernels)
+    return kernels.takeError();
+  artifact.kernels = std::move(*kernels);
+  if (auto error = compiler.toLLVMDialect())
+    return error;
+  readScratch(module, artifact.kernels);
+  artifact.compileMs.passes = total.elapsed();
+  auto translated = compiler.toLLVM();
+  if (!translated)
+    return translated.takeError();
+  auto object = generate(**translated, *compiler.machine,
+                         llvm::CodeGenFileType::ObjectFile);
+  if (!object)
+    return object.takeError();
+  artifact.object = std::move(*object);
+  artifact.compileMs.total = total.elapsed();
+  artifact.compileMs.llvm =
+      artifact.compileMs.total - artifact.compileMs.passes;
+  return artifact;
+}
+
+llvm::Expected<std::string>
+fa::emitForHost(ModuleOp module, const CompileOptions &options, Emit form) {
+  initializeHostTarget();
+  auto host = getHostInfo(options.arch);
+  if (!host)
+    return host.takeError();
+  HostCompiler compiler{module, options, *host, {}, {}};
+  if (form == Emit::Tile)
+    return print(module);
+  if (auto error = compiler.toKernels())
+    return error;
+  if (form == Emit::Kernel)
+    return print(module);
+  if (form == Emit::TileGPU || form == Emit::PTX || form == Emit::Cubin)
+    return llvm::createStringError(
+        "this form is that of a GPU: expected --arch=sm_80, sm_86, sm_89 or "
+        "sm_90, found the host");
+  if (auto error = keepEntry(module, ""))
+    return error;
+  if (auto error = compiler.toLLVMDialect())
+    return error;
+  auto translated = compiler.toLLVM();
+  if (!translated)
+    return translated.takeError();
+  if (form == Emit::LLVM)
+    return print(**translated);
+  return generate(**translated, *compiler.machine,
+                  form == Emit::Asm ? llvm::CodeGenFileType::AssemblyFile
+                                    : llvm::CodeGenFileType::ObjectFile);
+}

@@ -1,0 +1,188 @@
+//===- CompileSteps.cpp - what compiling for any target takes -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CompileSteps.h"
+#include "KernelInfo.h"
+
+#include "Tile/Tile.h"
+#include "TileGPU/TileGPU.h"
+#include "fa/Conversion/TileToLinalg.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+
+using namespace mlir;
+using namespace fa;
+
+llvm::StringRef fa::llvmVersion() { return LLVM_VERSION_STRING; }
+
+void fa::registerDialects(DialectRegistry &registry) {
+  registry
+      .insert<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+              LLVM::LLVMDialect, NVVM::NVVMDialect, math::MathDialect,
+              linalg::LinalgDialect, memref::MemRefDialect, scf::SCFDialect,
+              tensor::TensorDialect, tgpu::TileGPUDialect, tile::TileDialect,
+              vector::VectorDialect>();
+  registerBufferization(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+}
+
+llvm::Error fa::runPasses(ModuleOp module, StringRef failure,
+                          llvm::function_ref<void(OpPassManager &)> build) {
+  DiagnosticText text(module.getContext());
+  PassManager pm(module.getContext());
+  build(pm);
+  if (failed(pm.run(module)))
+    return text.take(failure);
+  return llvm::Error::success();
+}
+
+static bool hasKernels(ModuleOp module) {
+  return !module.getOps<tile::KernelOp>().empty();
+}
+
+llvm::Error
+fa::lowerToKernels(ModuleOp module,
+                   llvm::function_ref<void(OpPassManager &)> build) {
+  DiagnosticText text(module.getContext());
+  if (failed(verify(module)))
+    return text.take("the module is not valid");
+  if (!hasKernels(module)) {
+    PassManager pm(module.getContext());
+    build(pm);
+    if (failed(pm.run(module)))
+      return text.take("the passes to kernels failed");
+  }
+  if (!hasKernels(module))
+    return text.take("expected a function or a tile.kernel, found neither");
+  return llvm::Error::success();
+}
+
+llvm::Error fa::keepEntry(ModuleOp module, StringRef entry) {
+  std::string found;
+  bool any = false;
+  for (auto kernel :
+       llvm::make_early_inc_range(module.getOps<tile::KernelOp>())) {
+    found += (" @" + kernel.getEntryName()).str();
+    if (!entry.empty() && kernel.getEntryName() != entry)
+      kernel.erase();
+    else
+      any = true;
+  }
+  if (!any)
+    return llvm::createStringError("expected a program named '" + entry +
+                                   "', found" + found);
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    function.erase();
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<KernelInfo>> fa::extractKernels(ModuleOp module) {
+  std::vector<KernelInfo> kernels;
+  for (auto kernel : module.getOps<tile::KernelOp>()) {
+    auto info = extractKernelInfo(kernel);
+    if (!info)
+      return info.takeError();
+    kernels.push_back(std::move(*info));
+  }
+  return kernels;
+}
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+fa::createTargetMachine(StringRef tripleName, StringRef cpu, StringRef features,
+                        const llvm::TargetOptions &options) {
+  std::string problem;
+  llvm::Triple triple(tripleName);
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, problem);
+  if (!target)
+    return llvm::createStringError(problem);
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  // The loops are blocked and unrolled already.
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopUnrolling = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager cgscc;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(cgscc);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, cgscc, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
+      .run(module, modules);
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+fa::translate(ModuleOp module, llvm::LLVMContext &context,
+              llvm::TargetMachine &machine,
+              llvm::function_ref<void(llvm::Module &)> prepare) {
+  DiagnosticText text(module.getContext());
+  auto translated = translateModuleToLLVMIR(module, context, "flashtile");
+  if (!translated)
+    return text.take("the translation to LLVM IR failed");
+  translated->setTargetTriple(machine.getTargetTriple());
+  translated->setDataLayout(machine.createDataLayout());
+  prepare(*translated);
+  optimize(*translated, machine);
+  return translated;
+}
+
+llvm::Expected<std::string> fa::generate(llvm::Module &module,
+                                         llvm::TargetMachine &machine,
+                                         llvm::CodeGenFileType form) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, out, nullptr, form))
+    return llvm::createStringError("the target cannot write this kind of file");
+  passes.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+std::string fa::print(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out);
+  out << "\n";
+  return text;
+}
+
+std::string fa::print(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out, nullptr);
+  return text;
+}

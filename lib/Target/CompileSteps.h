@@ -1,0 +1,99 @@
+//===- CompileSteps.h - what compiling for any target takes -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_TARGET_COMPILESTEPS_H
+#define FA_LIB_TARGET_COMPILESTEPS_H
+
+#include "fa/Target/Compile.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <chrono>
+
+namespace fa {
+
+/// Milliseconds since its construction.
+class Stopwatch {
+public:
+  double elapsed() const {
+    return std::chrono::duration<double, std::milli>(
+               std::chrono::steady_clock::now() - start)
+        .count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point start =
+      std::chrono::steady_clock::now();
+};
+
+/// Collects errors and, as their explanation, remarks and notes.
+class DiagnosticText {
+public:
+  explicit DiagnosticText(mlir::MLIRContext *context)
+      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+          llvm::raw_string_ostream out(text);
+          if (!text.empty())
+            out << "\n";
+          if (!mlir::isa<mlir::UnknownLoc>(diagnostic.getLocation()))
+            out << diagnostic.getLocation() << ": ";
+          out << diagnostic;
+          return mlir::success();
+        }) {}
+
+  /// What was reported, and then `conclusion`.
+  llvm::Error take(llvm::StringRef conclusion) {
+    return llvm::createStringError(
+        (llvm::Twine(text) + (text.empty() ? "" : "\n") + conclusion).str());
+  }
+
+private:
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+};
+
+/// Runs what `build` adds to a pass manager; `failure` is the error's end.
+llvm::Error runPasses(mlir::ModuleOp module, llvm::StringRef failure,
+                      llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+/// Verifies the module and runs S0 to S3, unless it is at S3 already.
+llvm::Error
+lowerToKernels(mlir::ModuleOp module,
+               llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+/// Kernels of other entries than `entry` (empty: all), and functions that are
+/// references, are not compiled.
+llvm::Error keepEntry(mlir::ModuleOp module, llvm::StringRef entry);
+
+/// What launches must know of the module's kernels.
+llvm::Expected<std::vector<KernelInfo>> extractKernels(mlir::ModuleOp module);
+
+/// The code generator for a target.
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(llvm::StringRef triple, llvm::StringRef cpu,
+                    llvm::StringRef features,
+                    const llvm::TargetOptions &options);
+
+/// The module as optimised LLVM IR. `prepare` changes it before that.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translate(mlir::ModuleOp module, llvm::LLVMContext &context,
+          llvm::TargetMachine &machine,
+          llvm::function_ref<void(llvm::Module &)> prepare);
+
+/// Assembly or an object file.
+llvm::Expected<std::string> generate(llvm::Module &module,
+                                     llvm::TargetMachine &machine,
+                                     llvm::CodeGenFileType form);
+
+/// Textual forms.
+std::string print(mlir::ModuleOp module);
+std::string print(const llvm::Module &module);
+
+} // namespace fa
+
+#endif // FA_LIB_TARGET_COMPILESTEPS_H

@@ -1,0 +1,36 @@
+//===- NvidiaInfo.cpp - facts about NVIDIA architectures ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/NvidiaInfo.h"
+
+using namespace llvm;
+using namespace fa;
+
+static constexpr NvidiaInfo kArchitectures[] = {
+    {"sm_80", 80, 166912, "+ptx80"},
+    {"sm_86", 86, 101376, "+ptx80"},
+    {"sm_89", 89, 101376, "+ptx80"},
+    {"sm_90", 90, 232448, "+ptx80"},
+};
+
+Expected<NvidiaInfo> fa::getNvidiaInfo(StringRef arch) {
+  std::string known;
+  for (const NvidiaInfo &info : kArchitectures) {
+    if (info.name == arch)
+      return info;
+    known += (known.empty() ? "" : ", ") + info.name.str();
+  }
+  return createStringError("unknown architecture '" + arch + "', expected " +
+                           known);
+}
+
+const NvidiaInfo *fa::findNvidiaInfo(int64_t computeCapability) {
+  const NvidiaInfo *best = nullptr;
+  for (const NvidiaInfo &info : kArchitectures)
+    if (info.computeCapability <= computeCapability)
+      best = &info;
+  return best;
+}

@@ -1,0 +1,162 @@
+//===- Ptxas.cpp - NVIDIA's assembler as a program ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ptxas.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace fa;
+
+namespace {
+
+/// A directory of our own that goes when it is done with.
+class PrivateDirectory {
+public:
+  static Expected<PrivateDirectory> create() {
+    SmallString<128> path;
+    if (std::error_code error =
+            sys::fs::createUniqueDirectory("flashtile", path))
+      return createStringError(error, "cannot create a temporary directory");
+    return PrivateDirectory(path);
+  }
+  PrivateDirectory(PrivateDirectory &&other) : path(std::move(other.path)) {
+    other.path.clear();
+  }
+  ~PrivateDirectory() {
+    if (!path.empty())
+      sys::fs::remove_directories(path);
+  }
+  std::string file(StringRef name) const {
+    SmallString<128> full(path);
+    sys::path::append(full, name);
+    return full.str().str();
+  }
+
+private:
+  explicit PrivateDirectory(StringRef path) : path(path) {}
+  std::string path;
+};
+
+} // namespace
+
+static Error writeFile(StringRef path, StringRef text) {
+  std::error_code error;
+  raw_fd_ostream out(path, error);
+  if (!error) {
+    out << text;
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  if (error)
+    return createStringError(error, "cannot write '" + path + "'");
+  return Error::success();
+}
+
+static Expected<std::string> readFile(StringRef path) {
+  auto buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return createStringError(buffer.getError(), "cannot read '" + path + "'");
+  return (*buffer)->getBuffer().str();
+}
+
+/// Runs the assembler; its messages are the result, or the error's text.
+static Expected<std::string>
+runPtxas(StringRef program, ArrayRef<StringRef> arguments, StringRef messages) {
+  SmallVector<StringRef> all = {program};
+  append_range(all, arguments);
+  std::optional<StringRef> redirects[] = {StringRef(), messages, messages};
+  std::string problem;
+  int rc =
+      sys::ExecuteAndWait(program, all, std::nullopt, redirects,
+                          /*SecondsToWait=*/300, /*MemoryLimit=*/0, &problem);
+  if (rc < 0)
+    return createStringError("cannot run '" + program + "': " + problem);
+  auto text = readFile(messages);
+  if (text && rc != 0)
+    return createStringError("'" + program + "' failed:\n" + *text);
+  return text;
+}
+
+/// The number before `unit` in a line of the report, or -1.
+static int64_t numberBefore(StringRef line, StringRef unit) {
+  size_t end = line.find(unit);
+  if (end == StringRef::npos)
+    return -1;
+  StringRef words = line.take_front(end).rtrim();
+  int64_t number;
+  return words.substr(words.find_last_of(" :") + 1).getAsInteger(10, number)
+             ? -1
+             : number;
+}
+
+/// Reads registers, stack and spills of each kernel.
+static Error readReport(StringRef report, Artifact &artifact) {
+  KernelInfo *kernel = nullptr;
+  SmallVector<StringRef> lines;
+  report.split(lines, '\n');
+  for (StringRef line : lines) {
+    if (line.contains("warning"))
+      return createStringError("ptxas: " + line.trim());
+    if (line.contains("Compiling entry function '")) {
+      StringRef name = line.split('\'').second.split('\'').first;
+      auto it = find_if(artifact.kernels, [&](const KernelInfo &info) {
+        return info.symbol == name;
+      });
+      kernel = it == artifact.kernels.end() ? nullptr : &*it;
+    }
+    if (!kernel)
+      continue;
+    if (int64_t bytes = numberBefore(line, "bytes stack frame"); bytes >= 0) {
+      kernel->stackBytes = bytes;
+      kernel->spillBytes = numberBefore(line, "bytes spill stores");
+    }
+    if (int64_t count = numberBefore(line, "registers"); count >= 0)
+      kernel->registers = count;
+  }
+  return Error::success();
+}
+
+Error fa::assemble(Artifact &artifact, StringRef ptxas) {
+  std::string program = ptxas.str();
+  if (program.empty()) {
+    auto found = sys::findProgramByName("ptxas");
+    if (!found)
+      return Error::success();
+    program = *found;
+  }
+  auto directory = PrivateDirectory::create();
+  if (!directory)
+    return directory.takeError();
+  std::string source = directory->file("kernels.ptx"),
+              cubin = directory->file("kernels.cubin"),
+              messages = directory->file("messages");
+  if (Error error = writeFile(source, artifact.ptx))
+    return error;
+  auto version = runPtxas(program, {"--version"}, messages);
+  if (!version)
+    return version.takeError();
+  auto report = runPtxas(
+      program,
+      {"-arch", artifact.arch, "-v", "--warn-on-spills", "-o", cubin, source},
+      messages);
+  if (!report)
+    return report.takeError();
+  StringRef release = StringRef(*version).split("release ").second;
+  artifact.assembler = release.take_until([](char c) { return c == '\n'; });
+  auto object = readFile(cubin);
+  if (!object)
+    return object.takeError();
+  artifact.object = std::move(*object);
+  return readReport(*report, artifact);
+}

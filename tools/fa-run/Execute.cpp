@@ -1,0 +1,173 @@
+//===- Execute.cpp - a compiled program on a device -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Execute.h"
+
+#include "fa/Runtime/CudaPlan.h"
+#include "fa/Runtime/HostPlan.h"
+#include "fa/Target/NvidiaInfo.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace llvm;
+using namespace fa;
+using namespace fa::run;
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// The architecture to compile for on a card.
+static Expected<std::string> archOf(const CudaDevice &device) {
+  const NvidiaInfo *info = findNvidiaInfo(device.computeCapability());
+  if (!info)
+    return createStringError(device.name() + " has compute capability " +
+                             Twine(device.computeCapability() / 10) + "." +
+                             Twine(device.computeCapability() % 10) +
+                             ", expected 8.0 or more");
+  return info->name.str();
+}
+
+static Expected<Place> findCard(int card) {
+  auto device = CudaDevice::open(card);
+  if (!device)
+    return device.takeError();
+  auto arch = archOf(**device);
+  if (!arch)
+    return arch.takeError();
+  return Place{"cuda", card, *arch};
+}
+
+Expected<Place> fa::run::findPlace(StringRef target) {
+  if (target == "cpu")
+    return Place{"cpu", 0, "host"};
+  if (target.empty()) {
+    auto card = findCard(0);
+    if (card)
+      return card;
+    consumeError(card.takeError());
+    return Place{"cpu", 0, "host"};
+  }
+  int card = 0;
+  auto [kind, number] = target.split(':');
+  if (kind == "cuda" && (number.empty() || !number.getAsInteger(10, card)))
+    return findCard(card);
+  return createStringError("'" + target +
+                           "' is not a target of this build, "
+                           "expected cpu, cuda or cuda:N");
+}
+
+std::string fa::run::listPlaces() {
+  std::string text = "cpu   this machine's CPU\n";
+  auto device = CudaDevice::open(0);
+  if (device) {
+    const CudaDevice &card = **device;
+    auto arch = archOf(card);
+    std::string what = arch ? *arch : toString(arch.takeError());
+    text += "cuda  " + card.name() + ", " + what + ", driver " +
+            std::to_string(card.driverVersion()) + "\n";
+  } else {
+    text += "cuda  not available: " + toString(device.takeError()) + "\n";
+  }
+  return text + "hip   not available: this build has no AMD target\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Calls `launch`, which gives its own time in milliseconds.
+static Expected<Timing> measure(bool bench,
+                                function_ref<Expected<double>()> launch) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  auto begin = Clock::now();
+  auto elapsed = [&] {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  if (bench)
+    if (auto warmUp = launch(); !warmUp)
+      return warmUp.takeError();
+  do {
+    auto time = launch();
+    if (!time)
+      return time.takeError();
+    times.push_back(*time);
+  } while (bench && (times.size() < 7 || elapsed() < 0.5));
+  llvm::sort(times);
+  return Timing{times[times.size() / 2], times.front(), times.back(),
+                static_cast<int64_t>(times.size())};
+}
+
+static Expected<Execution> executeOnHost(Artifact artifact,
+                                         ArrayRef<LaunchArgument> arguments,
+                                         const Options &options) {
+  auto device = std::make_shared<HostDevice>(options.threads);
+  auto plan = HostPlan::load(std::move(artifact), device);
+  if (!plan)
+    return plan.takeError();
+  auto kernel = (*plan)->select(arguments);
+  if (!kernel)
+    return kernel.takeError();
+  auto timing = measure(options.bench, [&]() -> Expected<double> {
+    auto start = std::chrono::steady_clock::now();
+    if (Error error = (*plan)->launch(arguments))
+      return error;
+    return std::chrono::duration<double, std::milli>(
+               std::chrono::steady_clock::now() - start)
+        .count();
+  });
+  if (!timing)
+    return timing.takeError();
+  return Execution{(*plan)->artifact(), **kernel,
+                   std::to_string(device->numThreads()) + " threads", *timing};
+}
+
+static Expected<Execution> executeOnCard(int card, Artifact artifact,
+                                         ArrayRef<LaunchArgument> arguments,
+                                         const Options &options) {
+  auto device = CudaDevice::open(card);
+  if (!device)
+    return device.takeError();
+  auto plan = CudaPlan::load(std::move(artifact), *device);
+  if (!plan)
+    return plan.takeError();
+  auto kernel = (*plan)->select(arguments);
+  if (!kernel)
+    return kernel.takeError();
+  std::vector<CudaBuffer> buffers;
+  auto copies = (*plan)->copyToDevice(arguments, buffers);
+  if (!copies)
+    return copies.takeError();
+  auto timer = CudaTimer::create(**device);
+  if (!timer)
+    return timer.takeError();
+  auto timing = measure(options.bench, [&]() -> Expected<double> {
+    if (Error error = (*timer)->start())
+      return error;
+    if (Error error = (*plan)->launch(*copies))
+      return error;
+    return (*timer)->stop();
+  });
+  if (!timing)
+    return timing.takeError();
+  if (Error error = (*plan)->copyToHost(arguments, buffers))
+    return error;
+  return Execution{(*plan)->artifact(), **kernel,
+                   (*device)->name() + ", driver " +
+                       std::to_string((*device)->driverVersion()),
+                   *timing};
+}
+
+Expected<Execution> fa::run::execute(const Place &place, Artifact artifact,
+                                     ArrayRef<LaunchArgument> arguments,
+                                     const Options &options) {
+  return place.target == "cuda"
+             ? executeOnCard(place.card, std::move(artifact), arguments,
+                             options)
+             : executeOnHost(std::move(artifact), arguments, options);
+}

@@ -1,0 +1,51 @@
+//===- Execute.h - a compiled program on a device ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUN_EXECUTE_H
+#define FA_RUN_EXECUTE_H
+
+#include "Options.h"
+
+#include "fa/Runtime/LaunchArgument.h"
+#include "fa/Target/Artifact.h"
+
+namespace fa::run {
+
+struct Timing {
+  double median = 0, min = 0, max = 0; ///< milliseconds
+  int64_t runs = 0;
+};
+
+/// What a run was.
+struct Execution {
+  Artifact artifact;
+  KernelInfo kernel;  ///< the variant that ran
+  std::string device; ///< "4 threads", or the card's name and driver
+  Timing timing;
+};
+
+/// Where a program can run: the architecture to compile for, and its name.
+struct Place {
+  std::string target; ///< cpu or cuda
+  int card = 0;
+  std::string arch;
+};
+
+/// The place that `target` names (cpu, cuda, cuda:N); "" is the best present.
+llvm::Expected<Place> findPlace(llvm::StringRef target);
+
+/// One line for each target: what is there, or why it is not.
+std::string listPlaces();
+
+/// Loads and launches, once or, to measure, at least seven times and for half a
+/// second. Arguments are in host memory.
+llvm::Expected<Execution> execute(const Place &place, Artifact artifact,
+                                  llvm::ArrayRef<LaunchArgument> arguments,
+                                  const Options &options);
+
+} // namespace fa::run
+
+#endif // FA_RUN_EXECUTE_H
