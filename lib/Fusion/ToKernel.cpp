@@ -145,6 +145,12 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     return success();
   }
 
+  /// As tiles have it.
+  int64_t headDim(Value rows) const {
+    return llvm::alignTo(cast<RankedTensorType>(rows.getType()).getDimSize(3),
+                         dimMultiple);
+  }
+
   LogicalResult convert(func::FuncOp function) {
     std::string reason;
     AttentionFunction match = matchFunction(function, reason);
@@ -154,7 +160,18 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
         cast<FloatType>(getElementTypeOrSelf(match.attention.getQ().getType()));
     KernelShape shape;
     shape.rows = element.getWidth() <= 16 ? qTile16bit : qTile;
+    int64_t dim = headDim(match.attention.getQ()),
+            dimV = headDim(match.attention.getV());
+    if (std::max(dim, dimV) > 128)
+      shape.rows = std::min(shape.rows, wideQTile.getValue());
     shape.columns = kvTile;
+    int64_t bytes = element.getWidth() / 8;
+    auto isTooLarge = [&] {
+      return bytes * (shape.rows * dim + 2 * shape.columns * (dim + dimV)) >
+             tileBytes;
+    };
+    while (tileBytes && shape.columns > 16 && isTooLarge())
+      shape.columns /= 2;
     shape.alignment = alignment;
     shape.dimMultiple = dimMultiple;
     std::string name = function.getSymName().str();
@@ -166,6 +183,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     KernelShape strided = shape;
     strided.unitStride = false;
     strided.alignment = 1;
+    strided.rows = std::min(shape.rows, stridedQTile.getValue());
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(shape, "", true),

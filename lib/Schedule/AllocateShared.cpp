@@ -151,11 +151,30 @@ private:
         IntegerAttr());
   }
 
+  /// A buffer for a load's tile. Loops one after the other share theirs: a loop
+  /// ends with a barrier.
+  Value bufferFor(LoadOp load, int64_t unit) {
+    auto loop = load->getParentOfType<scf::ForOp>();
+    if (!loop)
+      return allocate(typeOf(load), unit);
+    int64_t depth = 0;
+    for (auto outer = loop; outer; outer = outer->getParentOfType<scf::ForOp>())
+      ++depth;
+    int64_t number = loadsInLoop[loop]++;
+    for (const LoopBuffer &known : loopBuffers)
+      if (known.depth == depth && known.number == number &&
+          known.unit == unit && known.type == typeOf(load))
+        return known.buffer;
+    Value buffer = allocate(typeOf(load), unit);
+    loopBuffers.push_back({depth, number, unit, typeOf(load), buffer});
+    return buffer;
+  }
+
   void copyLoad(LoadOp load, ConvertOp convert) {
     Value &buffer = copies[load];
     if (!buffer) {
       int64_t unit = unitDim(cast<MemRefType>(load.getSource().getType()));
-      buffer = allocate(typeOf(load), unit);
+      buffer = bufferFor(load, unit);
       b.setInsertionPoint(load);
       b.setLoc(load.getLoc());
       CopyOp::create(b, load.getSource(), load.getIndices(), buffer, index(0),
@@ -228,6 +247,14 @@ private:
   int64_t registers;
   ImplicitLocOpBuilder b;
   llvm::DenseMap<Operation *, Value> copies; ///< buffers of loads
+  /// The buffer of the load `number` of loops that `depth` loops contain.
+  struct LoopBuffer {
+    int64_t depth, number, unit;
+    Type type;
+    Value buffer;
+  };
+  SmallVector<LoopBuffer> loopBuffers;
+  llvm::DenseMap<Operation *, int64_t> loadsInLoop;
   llvm::SmallPtrSet<Operation *, 4> protectedLoops;
 };
 

@@ -89,7 +89,7 @@ private:
   void growBuffers() {
     for (CopyOp copy : copies) {
       BufferType type = copy.getBuffer().getType();
-      if (buffers.insert(copy.getBuffer()))
+      if (buffers.insert(copy.getBuffer()) && type.getSlots() != stages)
         copy.getBuffer().setType(
             BufferType::get(type.getContext(), stages, type.getShape(),
                             type.getElementType(), type.getLayout()));

@@ -21,17 +21,58 @@ namespace fa {
 
 namespace {
 
+/// A buffer and the operations of the kernel's block between which it is used.
+struct Lifetime {
+  AllocOp alloc;
+  Operation *first = nullptr, *last = nullptr;
+};
+
+} // namespace
+
+static Lifetime findLifetime(AllocOp alloc) {
+  Lifetime life{alloc};
+  for (Operation *user : alloc->getUsers()) {
+    Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user);
+    if (!life.first || here->isBeforeInBlock(life.first))
+      life.first = here;
+    if (!life.last || life.last->isBeforeInBlock(here))
+      life.last = here;
+  }
+  return life;
+}
+
+/// Whether all threads are done with `x` before any begins with `y`: a barrier
+/// stands between them.
+static bool endsBefore(const Lifetime &x, const Lifetime &y) {
+  if (!x.last || !y.first || !x.last->isBeforeInBlock(y.first))
+    return false;
+  for (Operation *op = x.last->getNextNode(); op != y.first;
+       op = op->getNextNode())
+    if (isa<BarrierOp>(op))
+      return true;
+  return false;
+}
+
+static uint64_t endOf(AllocOp alloc) {
+  return *alloc.getOffset() + llvm::alignTo(alloc.getType().getBytes(), 128);
+}
+
+namespace {
+
 struct TgpuPlaceBuffers final
     : fa::impl::TgpuPlaceBuffersBase<TgpuPlaceBuffers> {
   using TgpuPlaceBuffersBase::TgpuPlaceBuffersBase;
 
   void runOnOperation() override {
+    SmallVector<Lifetime> placed;
     int64_t bytes = 0;
-    Builder b(&getContext());
     for (auto alloc : getOperation().getBody().getOps<AllocOp>()) {
-      alloc.setOffset(bytes);
-      bytes += llvm::alignTo(alloc.getType().getBytes(), 128);
+      Lifetime life = findLifetime(alloc);
+      alloc.setOffset(findOffset(life, placed));
+      bytes = std::max<int64_t>(bytes, endOf(alloc));
+      placed.push_back(life);
     }
+    Builder b(&getContext());
     getOperation()->setAttr(TileGPUDialect::sharedBytesAttrName,
                             b.getI64IntegerAttr(bytes));
     if (bytes <= limit)
@@ -40,6 +81,26 @@ struct TgpuPlaceBuffers final
         << bytes << " bytes of shared memory, where a block may have "
         << limit.getValue() << "; a smaller --tile or --stages helps";
     signalPassFailure();
+  }
+
+private:
+  /// The first offset at which no buffer lies that lives at the same time.
+  static uint64_t findOffset(Lifetime &life, ArrayRef<Lifetime> placed) {
+    uint64_t size = llvm::alignTo(life.alloc.getType().getBytes(), 128);
+    SmallVector<uint64_t> candidates = {0};
+    for (const Lifetime &other : placed)
+      candidates.push_back(endOf(other.alloc));
+    llvm::sort(candidates);
+    for (uint64_t offset : candidates) {
+      bool isFree = llvm::all_of(placed, [&](const Lifetime &other) {
+        AllocOp at = other.alloc;
+        return endOf(at) <= offset || offset + size <= *at.getOffset() ||
+               endsBefore(life, other) || endsBefore(other, life);
+      });
+      if (isFree)
+        return offset;
+    }
+    llvm_unreachable("behind the last buffer it is free");
   }
 };
 

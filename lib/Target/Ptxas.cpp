@@ -106,7 +106,8 @@ static Error readReport(StringRef report, Artifact &artifact) {
   SmallVector<StringRef> lines;
   report.split(lines, '\n');
   for (StringRef line : lines) {
-    if (line.contains("warning"))
+    // Spills are counted below, and for the user to know.
+    if (line.contains("warning") && !line.contains("spilled"))
       return createStringError("ptxas: " + line.trim());
     if (line.contains("Compiling entry function '")) {
       StringRef name = line.split('\'').second.split('\'').first;

@@ -15,8 +15,8 @@ namespace fa {
 
 /// Assembles the PTX of `artifact` into its cubin, with `ptxas` (a path, or ""
 /// for the first one on PATH). Sets what the assembler reports of each kernel.
-/// Warnings about performance are errors: the kernels are written not to have
-/// any. Without an assembler on PATH nothing happens.
+/// Warnings but those about spills are errors: the kernels are written not to
+/// have any. Without an assembler on PATH nothing happens.
 llvm::Error assemble(Artifact &artifact, llvm::StringRef ptxas);
 
 } // namespace fa

@@ -4,10 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// fa-matrix [--mutate=FAULT] FILE
-// fa-matrix [--mutate=FAULT] --line=LINE
-// fa-matrix [--mutate=FAULT] --random=COUNT [--seed=SEED]
+// fa-matrix [--mutate=FAULT] [--target=cuda] [--without=WORD] FILE
+// fa-matrix ... --line=LINE
+// fa-matrix ... --random=COUNT [--seed=SEED]
 //
+// Runs on the host, or on the first card; lines with WORD are left out.
 // Each line of FILE is a SPEC of fa-run with alternatives, `sq={1|64|239}`,
 // which are all combined, and with words of its own:
 //   gaps      strides with gaps, NaN in between, which must stay
@@ -30,7 +31,9 @@
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Runtime/AttentionArguments.h"
+#include "fa/Runtime/CudaPlan.h"
 #include "fa/Target/Compile.h"
+#include "fa/Target/NvidiaInfo.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/InitLLVM.h"
@@ -280,10 +283,15 @@ static Expected<AttentionInputs> makeInputs(const Case &c) {
 
 namespace {
 
+/// A loaded program.
+using Launch = std::function<Error(ArrayRef<LaunchArgument>)>;
+
 class Runner {
 public:
-  explicit Runner(StringRef fault)
-      : fault(fault), device(std::make_shared<HostDevice>()) {
+  /// Runs on `card`, or on the host if that is null.
+  Runner(StringRef fault, std::shared_ptr<CudaDevice> card)
+      : fault(fault), device(std::make_shared<HostDevice>()),
+        card(std::move(card)) {
     mlir::DialectRegistry registry;
     registerDialects(registry);
     context.appendDialectRegistry(registry);
@@ -310,11 +318,11 @@ public:
         makeArguments(p, *inputs, out->inner, p.lse ? &lse->inner : nullptr);
     if (!arguments)
       return arguments.takeError();
-    if (Error error = (*plan)->launch(*arguments))
+    if (Error error = (*plan)(*arguments))
       return error;
     std::string first = bytesOf(out->inner);
     for (int64_t n = 0; n < c.repeat; ++n) {
-      if (Error error = (*plan)->launch(*arguments))
+      if (Error error = (*plan)(*arguments))
         return error;
       if (bytesOf(out->inner) != first)
         return "launch " + std::to_string(n + 2) + " gave other bits";
@@ -345,21 +353,34 @@ private:
   }
 
   /// One compilation serves all lengths, batches and heads.
-  Expected<HostPlan *> getPlan(AttentionProblem p) {
+  Expected<Launch> getPlan(AttentionProblem p) {
     p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
     p.scale = 1;
     p.layoutBshd = false;
-    std::unique_ptr<HostPlan> &plan = plans[p.str()];
-    if (plan)
-      return plan.get();
+    Launch &launch = plans[p.str()];
+    if (launch)
+      return launch;
     auto artifact = compile(p);
     if (!artifact)
       return artifact.takeError();
+    if (card) {
+      auto loaded = CudaPlan::load(std::move(*artifact), card);
+      if (!loaded)
+        return loaded.takeError();
+      launch = [plan = std::shared_ptr(std::move(*loaded))](
+                   ArrayRef<LaunchArgument> arguments) {
+        return plan->launchOnHostMemory(arguments);
+      };
+      return launch;
+    }
     auto loaded = HostPlan::load(std::move(*artifact), device);
     if (!loaded)
       return loaded.takeError();
-    plan = std::move(*loaded);
-    return plan.get();
+    launch = [plan = std::shared_ptr(std::move(*loaded))](
+                 ArrayRef<LaunchArgument> arguments) {
+      return plan->launch(arguments);
+    };
+    return launch;
   }
 
   Expected<Artifact> compile(AttentionProblem p) {
@@ -372,13 +393,17 @@ private:
     if (!fault.empty() && fault != "wrong-alignment")
       if (Error error = mutateKernels(**module, fault))
         return error;
-    return compileForHost(**module, "attention", {});
+    CompileOptions options;
+    if (card)
+      options.arch = findNvidiaInfo(card->computeCapability())->name.str();
+    return fa::compile(**module, "attention", options);
   }
 
   std::string fault;
   std::shared_ptr<HostDevice> device;
   mlir::MLIRContext context;
-  StringMap<std::unique_ptr<HostPlan>> plans;
+  std::shared_ptr<CudaDevice> card;
+  StringMap<Launch> plans;
 };
 
 } // namespace
@@ -403,13 +428,17 @@ static Error readLines(StringRef file, std::vector<std::string> &lines) {
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  StringRef fault, file, single;
+  StringRef fault, file, single, target = "cpu", without;
   int64_t count = 0;
   unsigned seed = 0;
   for (int n = 1; n < argc; ++n) {
     StringRef argument = argv[n];
     if (argument.consume_front("--mutate="))
       fault = argument;
+    else if (argument.consume_front("--target="))
+      target = argument;
+    else if (argument.consume_front("--without="))
+      without = argument;
     else if (argument.consume_front("--line="))
       single = argument;
     else if (argument.consume_front("--random=")) {
@@ -432,7 +461,20 @@ int main(int argc, char **argv) {
   } else if (Error error = readLines(file, lines)) {
     return fail(toString(std::move(error)));
   }
-  Runner runner(fault);
+  std::shared_ptr<CudaDevice> card;
+  if (target == "cuda") {
+    auto opened = CudaDevice::open(0);
+    if (!opened)
+      return fail(toString(opened.takeError()));
+    card = *opened;
+  } else if (target != "cpu") {
+    return fail("--target: expected cpu or cuda, found '" + target + "'");
+  }
+  if (!without.empty())
+    llvm::erase_if(lines, [&](StringRef line) {
+      return is_contained(split(line, ' '), without);
+    });
+  Runner runner(fault, card);
   int64_t failed = 0;
   for (const std::string &line : lines) {
     auto c = parseCase(line);

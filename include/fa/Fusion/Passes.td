@@ -163,6 +163,13 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
+    Option<"wideQTile", "wide-q-tile", "int64_t", "1024",
+           "the most queries in a tile when a head dimension exceeds 128">,
+    Option<"tileBytes", "tile-bytes", "int64_t", "0",
+           "bytes that a tile of Q and two each of K and V may take; fewer keys "
+           "in a tile make them fit (0: any)">,
+    Option<"stridedQTile", "strided-q-tile", "int64_t", "1024",
+           "the most queries in a tile of the strided variant">,
     Option<"alignment", "alignment", "int64_t", "1",
            "bytes that rows begin at multiples of, but in the strided variant">,
     Option<"dimMultiple", "dim-multiple", "int64_t", "1",

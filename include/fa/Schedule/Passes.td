@@ -89,8 +89,9 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
 def TgpuPlaceBuffers : Pass<"tgpu-place-buffers", "::fa::tile::KernelOp"> {
   let summary = "buffers get their offsets in the block's shared memory";
   let description = [{
-    One behind the other, each at a multiple of 128 bytes; more than `limit`
-    bytes is an error that names what helps.
+    Each at a multiple of 128 bytes, where none lies that is used at the same
+    time: a barrier between the last use of one and the first of the other makes
+    sure of that. More than `limit` bytes is an error that names what helps.
 
     Requires: S6. Ensures: S7. Numerics: exact.
   }];

@@ -31,6 +31,8 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
   tiles.kvTile = options.kvTile ? options.kvTile : 64;
   tiles.dimMultiple = 16;
   tiles.alignment = 16;
+  tiles.stridedQTile = tiles.wideQTile = 64;
+  tiles.tileBytes = options.sharedLimit;
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
