@@ -23,6 +23,22 @@ if(FA_COVERAGE)
   target_link_options(fa_options INTERFACE -fprofile-instr-generate)
 endif()
 
+# The packages' MLIR libraries name the shared LLVM as what they need, also when
+# they are linked statically. Here they get the archives instead.
+if(FA_LINK_LLVM STREQUAL "static")
+  add_link_options(-Wl,--as-needed -static-libstdc++ -static-libgcc)
+  llvm_map_components_to_libnames(archives Core Support Passes Target TargetParser
+    MC OrcJIT IRReader BitWriter FrontendOpenMP X86 NVPTX)
+  foreach(target ${MLIR_EXPORTED_TARGETS})
+    get_target_property(needs ${target} INTERFACE_LINK_LIBRARIES)
+    if("LLVM" IN_LIST needs)
+      list(REMOVE_ITEM needs LLVM)
+      set_target_properties(${target} PROPERTIES
+        INTERFACE_LINK_LIBRARIES "${needs};${archives}")
+    endif()
+  endforeach()
+endif()
+
 # Components are named as LLVM names them (MLIRIR, LLVMSupport). Linked shared,
 # each of them is part of one of two libraries.
 function(fa_resolve_libs out)

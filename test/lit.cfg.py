@@ -16,7 +16,7 @@ tools = os.path.join(config.binary_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [tools, config.llvm_tools_dir, os.environ["PATH"]]
 )
-for tool in ("fa-opt", "fa-run", "fa-reduce", "fa-lsp-server", "fa-matrix", "FileCheck", "not", "split-file", "python3"):
+for tool in ("fa-opt", "fa-run", "fa-reduce", "fa-lsp-server", "fa-matrix", "FileCheck", "ptxas", "not", "split-file", "python3"):
     if not shutil.which(tool, path=config.environment["PATH"]):
         lit_config.fatal("the tests need " + tool)
 

@@ -96,7 +96,7 @@ def Tile_OnlineSoftmaxOp : Tile_Op<"online_softmax", [Pure,
     AllTypesMatch<["scores", "p"]>]> {
   let summary = "one step of online softmax on a tile of scores";
   let description = [{
-    With `s = scores`, rows i:
+    With `s = scores`, or `s = scale · scores` for a scale above 0, rows i:
 
     ```
     max_out_i = max(max_i, max_j s_ij)
@@ -114,11 +114,13 @@ def Tile_OnlineSoftmaxOp : Tile_Op<"online_softmax", [Pure,
     ```
   }];
   let arguments = (ins AnyRankedTensor:$scores, AnyRankedTensor:$max,
-      AnyRankedTensor:$sum);
+      AnyRankedTensor:$sum, Optional<F32>:$scale);
   let results = (outs AnyRankedTensor:$p, AnyRankedTensor:$alpha,
       AnyRankedTensor:$max_out, AnyRankedTensor:$sum_out);
-  let assemblyFormat =
-      "$scores `,` $max `,` $sum attr-dict `:` type($scores) `,` type($max)";
+  let assemblyFormat = [{
+    $scores `,` $max `,` $sum (`scale` $scale^)? attr-dict
+    `:` type($scores) `,` type($max)
+  }];
   let hasVerifier = 1;
 }
 

@@ -28,7 +28,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     promise: a launch whose buffers do not match it is refused, or served by
     another kernel of the same `entry`. So is the argument attribute
     `tile.alignment = N : i64`: element 0 and every step along a dimension but
-    those of stride 1 are multiples of N bytes.
+    those of stride 1 are multiples of N bytes; and, of a scalar, the unit
+    attribute `tile.positive`: it is above 0.
 
     `rules` are what the kernel relies on without looking. A launch that breaks
     one is refused.
@@ -83,6 +84,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     /// but those of stride 1 are multiples.
     int64_t getAlignment(unsigned index);
     static constexpr ::llvm::StringLiteral alignmentAttrName = "tile.alignment";
+    static constexpr ::llvm::StringLiteral positiveAttrName = "tile.positive";
   }];
 }
 

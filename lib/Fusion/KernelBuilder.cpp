@@ -109,6 +109,15 @@ static RankedTensorType typeOf(Value value) {
 // Scalars
 //===----------------------------------------------------------------------===//
 
+bool fa::hasFoldableScale(OnlineAttentionOp attention) {
+  Value scale = attention.getScale();
+  APFloat constant(0.0f);
+  bool known = matchPattern(scale, m_ConstantFloat(&constant)) &&
+               constant.isFiniteNonZero() && !constant.isNegative();
+  return attention.getScore().empty() && scale.getType().isF32() &&
+         (known || isa<BlockArgument>(scale));
+}
+
 bool fa::isKernelScalar(Value value) {
   if (isa<BlockArgument>(value))
     return !isa<TensorType>(value.getType());
@@ -321,7 +330,7 @@ Value KernelBuilder::buildScores(Value kTile, Value key, bool partial) {
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
   Value scores = DotOp::create(b, type, q, kTile, Value(),
                                /*transpose_b=*/true);
-  if (!matchPattern(scale, m_OneFloat()))
+  if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
   SmallVector<RegionValue> arguments = regionArguments(key);
   if (!attention.getScore().empty()) {
@@ -364,9 +373,9 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
   };
   Value scores = buildScores(load(k), key, partial);
   auto rows = cast<RankedTensorType>(args[1].getType());
-  auto softmax =
-      OnlineSoftmaxOp::create(b, TypeRange{scores.getType(), rows, rows, rows},
-                              scores, args[1], args[2]);
+  auto softmax = OnlineSoftmaxOp::create(
+      b, TypeRange{scores.getType(), rows, rows, rows}, scores, args[1],
+      args[2], shape.positiveScale ? scale : Value());
   auto accType = cast<RankedTensorType>(args[0].getType());
   Value alpha = ExpandDimsOp::create(b, tile({shape.rows, 1}, b.getF32Type()),
                                      softmax.getAlpha(), 1);

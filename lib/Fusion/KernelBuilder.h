@@ -42,9 +42,17 @@ struct KernelShape {
   int64_t alignment = 1;
   /// Tiles hold a head dimension rounded up to a multiple of this.
   int64_t dimMultiple = 1;
+  /// A scale that is the same for all scores is above 0: the softmax applies it
+  /// with its own factor, at no cost.
+  bool positiveScale = false;
   /// One query a head; rows are the query heads that share a KV head.
   bool packHeads = false;
 };
+
+/// Whether the scale of `attention` can be promised to be above 0 and applied
+/// by the softmax: it is an argument or such a constant, and the scores are not
+/// modified.
+bool hasFoldableScale(tile::OnlineAttentionOp attention);
 
 /// Whether a kernel can compute the scalar `value` of its function: from
 /// scalar arguments, sizes of arguments and fixed elements of them.

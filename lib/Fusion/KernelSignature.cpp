@@ -263,6 +263,7 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
                           const KernelShape &shape, StringRef name,
                           StringRef entry) {
   SmallVector<Type> types = argumentTypes(source, shape);
+  OnlineAttentionOp attention = source.attention;
   SmallVector<Attribute> attributes;
   func::FuncOp function = source.function;
   for (auto [n, type] : llvm::enumerate(types)) {
@@ -276,6 +277,9 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
     if (shape.alignment > 1 && isRow)
       list.append(KernelOp::alignmentAttrName,
                   b.getI64IntegerAttr(shape.alignment));
+    if (shape.positiveScale && n < function.getNumArguments() &&
+        Value(function.getArgument(n)) == attention.getScale())
+      list.append(KernelOp::positiveAttrName, b.getUnitAttr());
     attributes.push_back(list.getDictionary(b.getContext()));
   }
   SizeNames names(b.getContext());

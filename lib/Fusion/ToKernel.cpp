@@ -174,6 +174,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       shape.columns /= 2;
     shape.alignment = alignment;
     shape.dimMultiple = dimMultiple;
+    shape.positiveScale = foldScale && hasFoldableScale(match.attention);
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");
     OpBuilder b(function);
@@ -183,6 +184,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     KernelShape strided = shape;
     strided.unitStride = false;
     strided.alignment = 1;
+    strided.positiveScale = false;
     strided.rows = std::min(shape.rows, stridedQTile.getValue());
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),

@@ -10,6 +10,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Parallel.h"
+
 using namespace llvm;
 using namespace fa;
 
@@ -22,11 +25,13 @@ public:
   explicit Generator(uint64_t seed) : state(seed) {}
 
   uint64_t next() {
-    uint64_t z = (state += 0x9e3779b97f4a7c15);
+    uint64_t z = (state += increment);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return z ^ (z >> 31);
   }
+  /// Leaves out `count` numbers.
+  void skip(uint64_t count) { state += count * increment; }
   /// In (0, 1].
   double uniform() { return ((next() >> 11) + 1) * 0x1p-53; }
   /// Box and Muller's transform.
@@ -36,17 +41,33 @@ public:
   }
 
 private:
+  static constexpr uint64_t increment = 0x9e3779b97f4a7c15;
   uint64_t state;
 };
 
 } // namespace
 
 void fa::fillNormal(HostTensor &tensor, uint64_t seed) {
-  Generator generator(seed);
   bool isBoolean = tensor.type() == ElementType::I1; // true: above the mean
-  tensor.forEach([&](char *p) {
+  auto store = [&](char *p, Generator &generator) {
     double x = generator.normal();
     storeElement(p, tensor.type(), isBoolean ? x > 0 : x);
+  };
+  if (tensor.strides() !=
+      ArrayRef<int64_t>(contiguousStrides(tensor.sizes()))) {
+    Generator generator(seed);
+    tensor.forEach([&](char *p) { store(p, generator); });
+    return;
+  }
+  // The numbers of element n do not depend on those before it.
+  constexpr int64_t chunk = 1 << 16;
+  int64_t count = tensor.numElements(), bytes = byteSize(tensor.type());
+  parallelFor(0, divideCeil(count, chunk), [&](int64_t n) {
+    Generator generator(seed);
+    generator.skip(2 * n * chunk);
+    auto *data = static_cast<char *>(tensor.data());
+    for (int64_t at = n * chunk; at < std::min(count, (n + 1) * chunk); ++at)
+      store(data + at * bytes, generator);
   });
 }
 

@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <bit>
 #include <limits>
 
 using namespace llvm;
@@ -174,6 +175,10 @@ Error fa::checkVariant(const KernelInfo &kernel,
     if (info.isMemRef)
       if (Error error = checkAlignment(n, info, arguments[n]))
         return error;
+    float scalar = std::bit_cast<float>(uint32_t(arguments[n].bits));
+    if (info.positive && !(scalar > 0))
+      return argumentError(n, "expected a number above 0, found " +
+                                  std::to_string(scalar));
     for (size_t d = 0; d < info.sizes.size(); ++d) {
       int64_t size = arguments[n].sizes[d], stride = arguments[n].strides[d];
       if (info.sizes[d] != kDynamic && info.sizes[d] != size)

@@ -126,6 +126,10 @@ private:
     else
       throughBuffer(convert);
     convert->erase();
+    if (load && load->use_empty()) {
+      copies.erase(load);
+      load->erase();
+    }
   }
 
   Value index(int64_t value) {
@@ -186,10 +190,6 @@ private:
     }
     setReadPoint(load, convert);
     replaceByRead(convert, buffer);
-    if (load->use_empty()) {
-      copies.erase(load);
-      load->erase();
-    }
   }
 
   /// A tile that many registers hold is read where it is used.

@@ -109,6 +109,10 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
       }
       argument.access = accessOf(kernel.getAccess(number));
       argument.alignment = kernel.getAlignment(number);
+    } else {
+      argument.positive =
+          kernel.getArgAttr(number, tile::KernelOp::positiveAttrName) !=
+          nullptr;
     }
     info.args.push_back(std::move(argument));
   }

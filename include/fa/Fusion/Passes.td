@@ -172,6 +172,9 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "the most queries in a tile of the strided variant">,
     Option<"alignment", "alignment", "int64_t", "1",
            "bytes that rows begin at multiples of, but in the strided variant">,
+    Option<"foldScale", "fold-scale", "bool", "false",
+           "the softmax applies a scale that is promised to be above 0, but in "
+           "the strided variant">,
     Option<"dimMultiple", "dim-multiple", "int64_t", "1",
            "tiles hold head dimensions rounded up to a multiple of this">,
     Option<"variants", "variants", "bool", "true",

@@ -52,6 +52,7 @@ struct ArgumentInfo {
   /// Bytes of which the address and all steps but those of stride 1 are
   /// multiples.
   int64_t alignment = 1;
+  bool positive = false; ///< a scalar that must be above 0
   Access access = Access::In;
 };
 

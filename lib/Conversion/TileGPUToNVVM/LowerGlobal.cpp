@@ -50,9 +50,21 @@ Value SimtLowering::addressOf(const GlobalView &view, ValueRange coords) {
   for (auto [coord, stride] : llvm::zip(coords, view.strides))
     offset = arith::AddIOp::create(b, offset,
                                    arith::MulIOp::create(b, coord, stride));
-  Value bits = arith::IndexCastUIOp::create(b, b.getI64Type(), offset);
-  return LLVM::GEPOp::create(b, view.base.getType(), view.type.getElementType(),
-                             view.base, ArrayRef<LLVM::GEPArg>{bits});
+  return stepFrom(view.base, view.type.getElementType(), offset);
+}
+
+Value SimtLowering::stepFrom(Value address, Type element, Value step) {
+  Value bits = arith::IndexCastUIOp::create(b, b.getI64Type(), step);
+  return LLVM::GEPOp::create(b, address.getType(), element, address,
+                             ArrayRef<LLVM::GEPArg>{bits});
+}
+
+Value SimtLowering::opaque(Value address) {
+  auto moved = LLVM::InlineAsmOp::create(
+      b, address.getType(), address, "mov.b64 $0, $1;", "=l,l",
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return moved.getRes();
 }
 
 SmallVector<bool> SimtLowering::certainDims(const GlobalView &view,

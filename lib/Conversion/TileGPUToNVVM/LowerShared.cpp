@@ -21,41 +21,40 @@ using namespace fa::tgpu;
 //===----------------------------------------------------------------------===//
 
 Value SimtLowering::offsetBy(Value address, int64_t bytes) {
-  if (bytes == 0)
-    return address;
-  return LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
-                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+  return bytes ? Value(arith::AddIOp::create(b, address, i32(bytes))) : address;
 }
 
 Value SimtLowering::slotAddress(TypedValue<BufferType> buffer, Value slot) {
   auto alloc = buffer.getDefiningOp<AllocOp>();
-  Value base = LLVM::AddressOfOp::create(b, sharedPointer(), sharedSymbol);
+  Value start = LLVM::AddressOfOp::create(b, sharedPointer(), sharedSymbol);
+  Value base = LLVM::PtrToIntOp::create(b, b.getI32Type(), start);
   base = offsetBy(base, *alloc.getOffset());
   if (buffer.getType().getSlots() == 1)
     return base;
+  Value number = arith::IndexCastUIOp::create(b, b.getI32Type(), slot);
   Value bytes =
-      arith::MulIOp::create(b, slot, index(buffer.getType().getSlotBytes()));
-  Value offset = arith::IndexCastUIOp::create(b, b.getI32Type(), bytes);
-  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
-                             ArrayRef<LLVM::GEPArg>{offset});
+      arith::MulIOp::create(b, number, i32(buffer.getType().getSlotBytes()));
+  return arith::AddIOp::create(b, base, bytes);
 }
 
+/// Slots begin at multiples of 128 bytes and swizzles XOR inside of those, so
+/// that the XOR of a register can come last: one address for all registers.
 Value SimtLowering::swizzledAddress(Value address,
                                     ArrayRef<uint32_t> threadBases,
                                     uint32_t offset) {
   uint32_t reached = 0;
   for (uint32_t basis : threadBases)
     reached |= basis;
-  Value own = threadLinear(threadBases);
-  if (uint32_t meets = offset & reached) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfter(entryEnd);
-    own = arith::XOrIOp::create(b, own, i32(meets));
-    entryEnd = own.getDefiningOp();
-  }
-  Value at = LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
-                                 ArrayRef<LLVM::GEPArg>{own});
-  return offsetBy(at, offset & ~reached);
+  uint32_t meets = offset & reached;
+  assert(meets < 128 && "a swizzle stays inside of the banks' 128 bytes");
+  Value at = arith::AddIOp::create(b, address, threadLinear(threadBases));
+  if (meets)
+    at = arith::XOrIOp::create(b, at, i32(meets));
+  at = LLVM::IntToPtrOp::create(b, sharedPointer(), at);
+  if (offset == meets)
+    return at;
+  return LLVM::GEPOp::create(b, at.getType(), b.getI8Type(), at,
+                             ArrayRef<LLVM::GEPArg>{int32_t(offset - meets)});
 }
 
 /// The bytes that each bit of the thread's number steps in a buffer, and those
@@ -91,16 +90,6 @@ static unsigned unitDimOf(const LinearLayout &layout) {
   return layout.basis(Axis::Offset, 0)[0] ? 0 : 1;
 }
 
-/// One element through a register.
-void SimtLowering::copyElement(CopyOp op, const GlobalView &view,
-                               ValueRange coords, ArrayRef<bool> certain,
-                               Value destination) {
-  Type element = op.getBuffer().getType().getElementType();
-  Value value = loadOrZero(addressOf(view, coords), element,
-                           isInside(view, coords, certain));
-  LLVM::StoreOp::create(b, value, destination);
-}
-
 void SimtLowering::lowerCopy(CopyOp op) {
   GlobalView view = openView(op.getSource());
   BufferType type = op.getBuffer().getType();
@@ -119,6 +108,24 @@ void SimtLowering::lowerCopy(CopyOp op) {
   Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
   int64_t copyBytes = element * sizes[0] * sizes[1];
 
+  // Where the last copy read, and its coordinates in the tile: the next is a
+  // step away. An address of its own for each would fill the registers.
+  Value source;
+  Coord last;
+  auto sourceOf = [&](ValueRange coords, const Coord &at) {
+    if (!source) {
+      source = opaque(addressOf(view, coords));
+    } else {
+      Value step = index(0);
+      for (auto [dim, stride] : llvm::enumerate(view.strides))
+        if (int64_t distance = at[dim] - last[dim])
+          step = arith::AddIOp::create(
+              b, step, arith::MulIOp::create(b, stride, index(distance)));
+      source = stepFrom(source, type.getElementType(), step);
+    }
+    last = at;
+    return source;
+  };
   auto copyOne = [&](int64_t copy, int64_t reg) {
     Value destination =
         swizzledAddress(offsetBy(slot, copy * copyBytes), bases, offsets[reg]);
@@ -129,8 +136,15 @@ void SimtLowering::lowerCopy(CopyOp op) {
         at = arith::AddIOp::create(b, at, index(copy * sizes[1]));
       coords.push_back(arith::AddIOp::create(b, mapped(start), at));
     }
-    if (op.getBytes() < 4)
-      return copyElement(op, view, coords, certain, destination);
+    Coord inTile = threads.base.apply(Place::registers(reg, 0, 0));
+    inTile[1] += copy * sizes[1];
+    Value from = sourceOf(coords, inTile);
+    if (op.getBytes() < 4) {
+      Value value = loadOrZero(from, type.getElementType(),
+                               isInside(view, coords, certain));
+      LLVM::StoreOp::create(b, value, destination);
+      return;
+    }
     // What is outside is not read; zeros are written for it.
     Value bytes;
     SmallVector<bool> others(certain);
@@ -145,11 +159,11 @@ void SimtLowering::lowerCopy(CopyOp op) {
       Value part = arith::IndexCastUIOp::create(b, b.getI32Type(), left);
       bytes = bytes ? Value(arith::MinUIOp::create(b, bytes, part)) : part;
     }
-    NVVM::CpAsyncOp::create(
-        b, destination, addressOf(view, coords), op.getBytes(),
-        op.getBytes() == 16 ? NVVM::LoadCacheModifierKind::CG
-                            : NVVM::LoadCacheModifierKind::CA,
-        bytes);
+    NVVM::CpAsyncOp::create(b, destination, from, op.getBytes(),
+                            op.getBytes() == 16
+                                ? NVVM::LoadCacheModifierKind::CG
+                                : NVVM::LoadCacheModifierKind::CA,
+                            bytes);
   };
   auto copyAll = [&] {
     for (int64_t copy = 0; copy < shared.repeat; ++copy)

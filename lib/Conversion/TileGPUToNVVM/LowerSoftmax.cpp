@@ -77,7 +77,7 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
   return success();
 }
 
-/// With c = log2 e: p = exp2(s c − m c), one multiply-add and one exp2.
+/// p = exp2(s scale log2 e − m log2 e): one multiply-add and one exp2.
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   SmallVector<Value> scores(elementsOf(op.getScores())),
@@ -97,7 +97,14 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   if (failed(tileMax))
     return failure();
   Value none = constant(-std::numeric_limits<float>::infinity());
-  Value c = constant(kLog2e), zero = constant(0);
+  Value log2e = constant(kLog2e), zero = constant(0), c = log2e;
+  if (op.getScale()) {
+    Value scale = mapped(op.getScale());
+    c = arith::MulFOp::create(b, scale, log2e);
+    // The scale is above 0: the largest product is that of the largest score.
+    for (Value &found : *tileMax)
+      found = arith::MulFOp::create(b, found, scale);
+  }
   SmallVector<Value> max, alpha, sum, negated;
   std::map<Coord, Value> negatedAt;
   for (auto [row, found] : llvm::enumerate(*tileMax)) {
@@ -105,9 +112,9 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
     Value empty =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max[row], none);
     Value finite = arith::SelectOp::create(b, empty, zero, max[row]);
-    Value scaled = arith::MulFOp::create(b, finite, c);
+    Value scaled = arith::MulFOp::create(b, finite, log2e);
     // The old maximum in the same rounding as when it was the new one.
-    Value old = arith::MulFOp::create(b, oldMax[row], c);
+    Value old = arith::MulFOp::create(b, oldMax[row], log2e);
     alpha.push_back(exp2(arith::SubFOp::create(b, old, scaled)));
     negatedAt[coordOf(rows, row)] = arith::NegFOp::create(b, scaled);
   }

@@ -31,6 +31,7 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
   tiles.kvTile = options.kvTile ? options.kvTile : 64;
   tiles.dimMultiple = 16;
   tiles.alignment = 16;
+  tiles.foldScale = true;
   tiles.stridedQTile = tiles.wideQTile = 64;
   tiles.tileBytes = options.sharedLimit;
   pm.addPass(createTileToKernel(tiles));

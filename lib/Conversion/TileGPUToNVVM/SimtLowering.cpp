@@ -82,12 +82,18 @@ void SimtLowering::createFunction() {
   for (auto [argument, type] :
        llvm::zip(kernel.getArguments(), kernel.getArgumentTypes()))
     mapping.map(argument, reader.nextArgument(type));
-  Value block = arith::IndexCastUIOp::create(
-      b, b.getIndexType(), NVVM::BlockIdXOp::create(b, b.getI32Type()));
-  Value rest = arith::DivUIOp::create(b, block, extents[0]);
-  ids.push_back(arith::RemUIOp::create(b, block, extents[0]));
-  ids.push_back(arith::RemUIOp::create(b, rest, extents[1]));
-  ids.push_back(arith::DivUIOp::create(b, rest, extents[1]));
+  // 31 bits number all programs; a division of 64 takes a hundred instructions.
+  Value rest = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  auto asIndex = [&](Value value) -> Value {
+    return arith::IndexCastUIOp::create(b, b.getIndexType(), value);
+  };
+  for (unsigned axis = 0; axis < 2; ++axis) {
+    Value extent =
+        arith::IndexCastUIOp::create(b, b.getI32Type(), extents[axis]);
+    ids.push_back(asIndex(arith::RemUIOp::create(b, rest, extent)));
+    rest = arith::DivUIOp::create(b, rest, extent);
+  }
+  ids.push_back(asIndex(rest));
   kernel.walk([&](Operation *op) {
     if (auto id = dyn_cast<tile::ProgramIdOp>(op))
       mapping.map(id.getResult(), ids[id.getAxis()]);
@@ -279,7 +285,7 @@ Value SimtLowering::cloneOnElements(Operation *op, ValueRange operands) {
 LogicalResult SimtLowering::lowerElementwise(Operation *op) {
   if (op->getNumResults() != 1)
     return op->emitOpError("expects one result on tiles");
-  if (lowerToPairs(op))
+  if (lowerToPairs(op) || lowerRescale(op))
     return success();
   SmallVector<Value> elements;
   int64_t count = layoutOf(op->getResult(0)).numRegisters();
@@ -321,6 +327,51 @@ bool SimtLowering::lowerToPairs(Operation *op) {
     packed.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), converted));
   }
   setPacked(truncate.getResult(), packed);
+  return true;
+}
+
+/// What a tile is multiplied with in each row, if that is the factor by which
+/// an online softmax rescales what came before.
+static Value rescaleFactor(Value value) {
+  auto broadcast = value.getDefiningOp<tile::BroadcastOp>();
+  auto expand = broadcast
+                    ? broadcast.getInput().getDefiningOp<tile::ExpandDimsOp>()
+                    : tile::ExpandDimsOp();
+  auto softmax = expand
+                     ? expand.getInput().getDefiningOp<tile::OnlineSoftmaxOp>()
+                     : tile::OnlineSoftmaxOp();
+  return softmax && softmax.getAlpha() == expand.getInput() ? softmax.getAlpha()
+                                                            : Value();
+}
+
+/// Most tiles of keys leave every maximum of a warp's rows as it was: all
+/// factors are 1, and the accumulator stays as it is.
+bool SimtLowering::lowerRescale(Operation *op) {
+  auto scale = dyn_cast<arith::MulFOp>(op);
+  Value alpha = scale ? rescaleFactor(scale.getRhs()) : Value();
+  if (!alpha)
+    return false;
+  Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1)), changed;
+  for (Value factor : SmallVector<Value>(elementsOf(alpha))) {
+    Value differs =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor, one);
+    changed =
+        changed ? Value(arith::OrIOp::create(b, changed, differs)) : differs;
+  }
+  Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), changed,
+                                       NVVM::VoteSyncKind::any);
+  SmallVector<Value> old(elementsOf(scale.getLhs())),
+      factors(elementsOf(scale.getRhs()));
+  auto branch = scf::IfOp::create(
+      b, any,
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> scaled;
+        for (auto [value, factor] : llvm::zip(old, factors))
+          scaled.push_back(arith::MulFOp::create(b, value, factor));
+        scf::YieldOp::create(b, scaled);
+      },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(b, old); });
+  setElements(scale.getResult(), SmallVector<Value>(branch.getResults()));
   return true;
 }
 

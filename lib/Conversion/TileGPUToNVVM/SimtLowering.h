@@ -68,6 +68,7 @@ private:
   mlir::LogicalResult lowerBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult lowerConvert(tgpu::ConvertOp op);
   bool lowerToPairs(mlir::Operation *op);
+  bool lowerRescale(mlir::Operation *op);
   Value cloneOnElements(mlir::Operation *op, mlir::ValueRange operands);
   void lowerIota(tile::IotaOp op);
 
@@ -133,6 +134,11 @@ private:
     mlir::SmallVector<Value> sizes, strides;
   };
   GlobalView openView(Value view);
+  /// `address` + `step` elements.
+  Value stepFrom(Value address, mlir::Type element, Value step);
+  /// The same address, of which LLVM does not know what it is made of: nothing
+  /// that is added to it moves out of a loop.
+  Value opaque(Value address);
   /// The address of an element, all coordinates as index.
   Value addressOf(const GlobalView &view, mlir::ValueRange coords);
   /// i1: the coordinates are inside the view; null if that is certain.
@@ -151,16 +157,13 @@ private:
 
   //===--- Shared memory (LowerShared.cpp) ---===//
   void lowerCopy(tgpu::CopyOp op);
-  void copyElement(tgpu::CopyOp op, const GlobalView &view,
-                   mlir::ValueRange coords, mlir::ArrayRef<bool> certain,
-                   Value destination);
   void lowerRead(tgpu::ReadOp op);
   void lowerWrite(tgpu::WriteOp op);
   /// Whether the only dot that uses `read` can do the reading.
   static bool isReadByDot(tgpu::ReadOp read);
-  /// Pointer to the first byte of a slot.
+  /// The address of a slot's first byte, i32.
   Value slotAddress(mlir::TypedValue<tgpu::BufferType> buffer, Value slot);
-  /// `address` + (thread's XOR `offset`) bytes, XOR only where the bits meet.
+  /// Pointer to `address` + (thread's part XOR `offset`) bytes.
   Value swizzledAddress(Value address, mlir::ArrayRef<uint32_t> threadBases,
                         uint32_t offset);
   Value offsetBy(Value address, int64_t bytes);

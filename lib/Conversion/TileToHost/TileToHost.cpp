@@ -39,6 +39,7 @@ struct ConvertTileToHost final
     SmallVector<fa::tile::KernelOp> kernels(
         getOperation().getOps<fa::tile::KernelOp>());
     for (fa::tile::KernelOp kernel : kernels) {
+      unfoldScales(kernel);
       if (kernel.getUnfused())
         inlineUnfused(kernel);
       else if (failed(fa::KernelLowering(kernel, shape).run()))
@@ -48,6 +49,21 @@ struct ConvertTileToHost final
   }
 
 private:
+  /// A scale of online softmax becomes a product with its scores.
+  static void unfoldScales(fa::tile::KernelOp kernel) {
+    kernel.walk([](fa::tile::OnlineSoftmaxOp op) {
+      if (!op.getScale())
+        return;
+      OpBuilder b(op);
+      Value scale = fa::tile::BroadcastOp::create(b, op.getLoc(),
+                                                  op.getScores().getType(),
+                                                  op.getScale(), ValueRange{});
+      op.getScoresMutable().assign(
+          arith::MulFOp::create(b, op.getLoc(), op.getScores(), scale));
+      op.getScaleMutable().clear();
+    });
+  }
+
   /// A kernel on whole tensors is a function as it stands.
   static void inlineUnfused(fa::tile::KernelOp kernel) {
     ImplicitLocOpBuilder b(kernel.getLoc(), kernel);

@@ -1,0 +1,27 @@
+// Layouts print by name where a constructor makes them, else by their bases.
+// RUN: fa-opt %s | fa-opt | FileCheck %s
+
+// CHECK-LABEL: @named
+func.func @named(
+    // CHECK-SAME: #tgpu.layout<accumulator 64x64 warps 4>
+    %a: tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>,
+    // CHECK-SAME: #tgpu.layout<operand_b 64x96 transposed warps 4>
+    %b: tensor<64x96xf16, #tgpu.layout<operand_b 64x96 transposed warps 4>>,
+    // CHECK-SAME: #tgpu.layout<blocked 64x64 vector 8 warps 4>
+    %c: tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 8 warps 4>>,
+    // CHECK-SAME: !tgpu.buffer<2 x 64x80xf16, #tgpu.layout<swizzled 64x80 bytes 2>>
+    %d: !tgpu.buffer<2 x 64x80xf16, #tgpu.layout<swizzled 64x80 bytes 2>>) {
+  return
+}
+
+// The bases of the accumulator of mma.sync m16n8.
+// CHECK-LABEL: @bases
+func.func @bases(
+    // CHECK-SAME: #tgpu.layout<accumulator 16x8 warps 1>
+    %a: tensor<16x8xf32, #tgpu.layout<16x8 register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]]>>,
+    // CHECK-SAME: #tgpu.layout<16 register = {{\[\[}}8]], lane = {{\[\[}}0], [0], [1], [2], [4]]>
+    %b: tensor<16xf32, #tgpu.layout<16 register = [[8]], lane = [[0], [0], [1], [2], [4]]>>,
+    // CHECK-SAME: repeat 3>
+    %c: tensor<2x6xf32, #tgpu.layout<2x6 register = [[1, 0]], lane = [[0, 1]] repeat 3>>) {
+  return
+}

@@ -1,0 +1,37 @@
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @below {{there is no such layout 'accumulator'}}
+func.func private @rows(tensor<8x8xf32, #tgpu.layout<accumulator 8x8 warps 1>>)
+// -----
+// expected-error @below {{there is no such layout 'swizzled'}}
+func.func private @bytes(tensor<8x8xf32, #tgpu.layout<swizzled 8x8 bytes 3>>)
+// -----
+// expected-error @below {{expected one or two sizes from 1 to 16384}}
+func.func private @sizes(tensor<2x2x2xf32, #tgpu.layout<2x2x2 lane = [[1, 0, 0]]>>)
+// -----
+// expected-error @below {{expected powers of two before the last size}}
+func.func private @power(tensor<3x2xf32, #tgpu.layout<3x2 lane = [[1, 0]]>>)
+// -----
+// expected-error @below {{expected a basis of 2 numbers, found 1}}
+func.func private @basis(tensor<2x2xf32, #tgpu.layout<2x2 lane = [[1]]>>)
+// -----
+// expected-error @below {{expected a basis inside the tile}}
+func.func private @outside(tensor<2x2xf32, #tgpu.layout<2x2 lane = [[2, 0]]>>)
+// -----
+// expected-error @below {{expected register, lane, warp or offset, found 'thread'}}
+func.func private @axis(tensor<2x2xf32, #tgpu.layout<2x2 thread = [[1, 0]]>>)
+// -----
+// expected-error @below {{expected repeat 3}}
+func.func private @repeat(tensor<2x6xf32, #tgpu.layout<2x6 lane = [[0, 1]] repeat 2>>)
+// -----
+// expected-error @below {{expected a layout that holds every element}}
+func.func private @hole(tensor<2x2xf32, #tgpu.layout<2x2 lane = [[1, 0]]>>)
+// -----
+// expected-error @below {{expected a tile of the sizes of #tgpu.layout<accumulator 16x8 warps 1>, found sizes 16, 16}}
+func.func private @other(tensor<16x16xf32, #tgpu.layout<accumulator 16x8 warps 1>>)
+// -----
+// expected-error @below {{expected at least one slot, found 0}}
+func.func private @slots(!tgpu.buffer<0 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>)
+// -----
+// expected-error @below {{expected a layout of offsets, one for each element}}
+func.func private @place(!tgpu.buffer<1 x 16x8xf16, #tgpu.layout<accumulator 16x8 warps 1>>)

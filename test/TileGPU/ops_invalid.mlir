@@ -1,0 +1,43 @@
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+#acc = #tgpu.layout<accumulator 16x16 warps 1>
+func.func @plain(%x: tensor<16x16xf32>) {
+  // expected-error @below {{expects a tile with a layout of registers, found 'tensor<16x16xf32>'}}
+  %0 = tgpu.convert %x : tensor<16x16xf32> -> tensor<16x16xf32, #acc>
+  return
+}
+// -----
+#acc = #tgpu.layout<accumulator 16x16 warps 1>
+func.func @element(%x: tensor<16x16xf32, #acc>) {
+  // expected-error @below {{expects to change the layout alone}}
+  %0 = tgpu.convert %x : tensor<16x16xf32, #acc> -> tensor<16x16xf16, #acc>
+  return
+}
+// -----
+func.func @alloc() {
+  // expected-error @below {{expects to be in the body of a tile.kernel}}
+  %0 = tgpu.alloc : <1 x 16x16xf16, #tgpu.layout<swizzled 16x16 bytes 2>>
+  return
+}
+// -----
+#acc = #tgpu.layout<accumulator 16x16 warps 1>
+!buffer = !tgpu.buffer<1 x 16x32xf16, #tgpu.layout<swizzled 16x32 bytes 2>>
+func.func @read(%b: !buffer, %i: index) {
+  // expected-error @below {{expects a tile of the buffer's sizes}}
+  %0 = tgpu.read %b[%i] : !buffer -> tensor<16x16xf16, #acc>
+  return
+}
+// -----
+!buffer = !tgpu.buffer<1 x 16x32xf16, #tgpu.layout<swizzled 16x32 bytes 2>>
+func.func @copy(%m: memref<?x?xf16>, %b: !buffer, %i: index) {
+  // expected-error @below {{expects 4, 8 or 16 bytes or one element, found 6}}
+  tgpu.copy %m[%i, %i] to %b[%i] bytes 6 : memref<?x?xf16>, !buffer
+  return
+}
+// -----
+!buffer = !tgpu.buffer<1 x 16x32xf16, #tgpu.layout<swizzled 16x32 bytes 2>>
+func.func @copy(%m: memref<?xf16>, %b: !buffer, %i: index) {
+  // expected-error @below {{expects a source and indices of the buffer's rank and element type}}
+  tgpu.copy %m[%i] to %b[%i] bytes 4 : memref<?xf16>, !buffer
+  return
+}
