@@ -170,8 +170,8 @@ LogicalResult GatherOp::verify() {
   if (getIndices().size() != static_cast<size_t>(view.getRank()))
     return emitOpError("expects ")
            << view.getRank() << " index tiles, found " << getIndices().size();
-  auto expected =
-      RankedTensorType::get(tile.getShape(), IndexType::get(getContext()));
+  auto expected = RankedTensorType::get(
+      tile.getShape(), IndexType::get(getContext()), tile.getEncoding());
   for (Value index : getIndices())
     if (index.getType() != expected)
       return emitOpError("expects index tiles of type ")

@@ -33,6 +33,9 @@ def TileGPU_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Attribute of a kernel at S4 and below: how many warps run a program.
     static constexpr ::llvm::StringLiteral warpsAttrName = "tgpu.warps";
+    /// Attribute of a loop at S6 for whose tiles there is one slot only.
+    static constexpr ::llvm::StringLiteral unpipelinedAttrName =
+        "tgpu.unpipelined";
     /// Attribute of a kernel at S7: the bytes of shared memory of a block.
     static constexpr ::llvm::StringLiteral sharedBytesAttrName =
         "tgpu.shared_bytes";
@@ -57,6 +60,8 @@ def TileGPU_LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
     ```mlir
     #tgpu.layout<accumulator 64x64 warps 4>
     #tgpu.layout<operand_b 64x128 transposed warps 4>
+    #tgpu.layout<fma_operand_a 64x64 warps 4>
+    #tgpu.layout<fma_operand_b 64x64 transposed warps 4>
     #tgpu.layout<swizzled 64x64 bytes 2>
     #tgpu.layout<blocked 64x64 vector 8 warps 4>
     #tgpu.layout<64 register = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]]>

@@ -67,6 +67,10 @@ struct Named {
       return mmaAccumulator(rows, columns, warps);
     if (name == "operand_b")
       return mmaOperandB(rows, columns, transposed, warps);
+    if (name == "fma_operand_a")
+      return fmaOperandA(rows, columns, warps);
+    if (name == "fma_operand_b")
+      return fmaOperandB(rows, columns, transposed, warps);
     if (name == "swizzled")
       return swizzledShared(rows, columns, bytes);
     return blocked(rows, columns, vector, warps);
@@ -82,8 +86,10 @@ struct Named {
       return isPower(bytes) && bytes <= 8;
     if (!isPower(warps) || warps > 32)
       return false;
-    if (name == "accumulator")
+    if (name == "accumulator" || name == "fma_operand_a")
       return rows >= 16 * warps && width >= 8;
+    if (name == "fma_operand_b")
+      return transposed ? rows >= 8 : width >= 8;
     if (name == "operand_b")
       return transposed ? rows >= 8 && width >= 16 : rows >= 16 && width >= 8;
     return isPower(vector);
@@ -101,6 +107,9 @@ static std::optional<Named> findName(const TileLayout &layout) {
   candidates.push_back({"accumulator", false, 0, 0, warps});
   candidates.push_back({"operand_b", false, 0, 0, warps});
   candidates.push_back({"operand_b", true, 0, 0, warps});
+  candidates.push_back({"fma_operand_a", false, 0, 0, warps});
+  candidates.push_back({"fma_operand_b", false, 0, 0, warps});
+  candidates.push_back({"fma_operand_b", true, 0, 0, warps});
   for (int64_t n : {1, 2, 4, 8}) {
     candidates.push_back({"swizzled", false, n, 0, 0});
     candidates.push_back({"blocked", false, 0, n, warps});
@@ -244,7 +253,8 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   StringRef name;
   Attribute result;
   if (succeeded(parser.parseOptionalKeyword(
-          &name, {"accumulator", "operand_b", "swizzled", "blocked"})))
+          &name, {"accumulator", "operand_b", "fma_operand_a", "fma_operand_b",
+                  "swizzled", "blocked"})))
     result = parseByName(parser, name, start);
   else
     result = parseBySizes(parser);

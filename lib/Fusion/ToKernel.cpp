@@ -166,12 +166,16 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       shape.rows = std::min(shape.rows, wideQTile.getValue());
     shape.columns = kvTile;
     int64_t bytes = element.getWidth() / 8;
+    // 16-bit P goes on in registers, f32 P through memory.
     auto isTooLarge = [&] {
-      return bytes * (shape.rows * dim + 2 * shape.columns * (dim + dimV)) >
+      int64_t p = bytes == 4 ? shape.rows * shape.columns : 0;
+      return bytes * (shape.rows * dim + 2 * shape.columns * (dim + dimV) + p) >
              tileBytes;
     };
     while (tileBytes && shape.columns > 16 && isTooLarge())
       shape.columns /= 2;
+    while (tileBytes && shape.rows > 16 && isTooLarge())
+      shape.rows /= 2;
     shape.alignment = alignment;
     shape.dimMultiple = dimMultiple;
     shape.positiveScale = foldScale && hasFoldableScale(match.attention);

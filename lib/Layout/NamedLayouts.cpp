@@ -49,6 +49,30 @@ TileLayout fa::mmaOperandB(int64_t rows, int64_t columns, bool transposed,
   return {layout, columns / width};
 }
 
+TileLayout fa::fmaOperandA(int64_t rows, int64_t depth, int64_t warps) {
+  int64_t width = powerOfTwoPart(depth), height = rows / warps;
+  LinearLayout layout({rows, width});
+  layout.addSteps(Axis::Register, 1, 1, Log2_64(width));
+  layout.addSteps(Axis::Register, 0, 8, stepsBetween(8, height));
+  layout.addCopies(Axis::Lane, 2).addSteps(Axis::Lane, 0, 1, 3);
+  layout.addSteps(Axis::Warp, 0, height, stepsBetween(height, rows));
+  return {layout, depth / width};
+}
+
+TileLayout fa::fmaOperandB(int64_t rows, int64_t columns, bool transposed,
+                           int64_t warps) {
+  int64_t width = powerOfTwoPart(columns);
+  unsigned k = transposed ? 1 : 0, n = 1 - k;
+  int64_t sizes[] = {rows, width};
+  LinearLayout layout({rows, width});
+  layout.addSteps(Axis::Register, k, 1, Log2_64(sizes[k]));
+  layout.addSteps(Axis::Register, n, 1, 1);
+  layout.addSteps(Axis::Register, n, 8, stepsBetween(8, sizes[n]));
+  layout.addSteps(Axis::Lane, n, 2, 2).addCopies(Axis::Lane, 3);
+  layout.addCopies(Axis::Warp, Log2_64(warps));
+  return {layout, columns / width};
+}
+
 TileLayout fa::swizzledShared(int64_t rows, int64_t columns, int64_t bytes) {
   int64_t width = powerOfTwoPart(columns);
   int64_t line = std::min<int64_t>(16 / bytes, width);

@@ -198,7 +198,9 @@ private:
     b.setInsertionPoint(convert);
     if (load->getBlock() == convert->getBlock())
       return;
-    if (registersOf(kernel) <= registers)
+    // A dot by multiply-adds reads its operands as it goes.
+    if (!typeOf(load).getElementType().isF32() &&
+        registersOf(kernel) <= registers)
       b.setInsertionPointAfter(load);
   }
 
@@ -229,6 +231,11 @@ private:
     b.setInsertionPoint(convert);
     WriteOp::create(b, convert.getInput(), buffer, index(0));
     BarrierOp::create(b);
+    // A dot that reads as it goes has its reads beside it.
+    if (convert->hasOneUse())
+      if (auto dot = dyn_cast<DotOp>(*convert->getUsers().begin());
+          dot && dot->getBlock() == convert->getBlock())
+        b.setInsertionPoint(dot);
     replaceByRead(convert, buffer);
     protectFromNextIteration(convert);
   }

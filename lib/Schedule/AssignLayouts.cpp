@@ -258,6 +258,10 @@ private:
   TileLayout dotOperandLayout(DotOp dot, unsigned number) const {
     RankedTensorType type = typeOf(dot->getOperand(number));
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    if (type.getElementType().isF32() && number < 2)
+      return number == 1
+                 ? fmaOperandB(rows, columns, dot.getTransposeB(), warps)
+                 : fmaOperandA(rows, columns, warps);
     return number == 1 ? mmaOperandB(rows, columns, dot.getTransposeB(), warps)
                        : mmaAccumulator(rows, columns, warps);
   }
@@ -288,17 +292,19 @@ LogicalResult verifyDots(KernelOp kernel) {
   WalkResult walk = kernel.walk([](DotOp dot) {
     RankedTensorType a = typeOf(dot.getA()), b = typeOf(dot.getB()),
                      r = typeOf(dot.getResult());
-    bool narrow = a.getElementType().isF16() || a.getElementType().isBF16();
+    Type element = a.getElementType();
+    bool known = element.isF16() || element.isBF16() || element.isF32();
     bool fits = r.getRank() == 2 && r.getDimSize(0) >= 16 &&
                 llvm::isPowerOf2_64(r.getDimSize(0)) &&
                 llvm::isPowerOf2_64(b.getDimSize(0)) &&
                 a.getDimSize(1) % 16 == 0 && r.getDimSize(1) % 8 == 0;
-    if (narrow && a.getElementType() == b.getElementType() &&
+    if (known && a.getElementType() == b.getElementType() &&
         r.getElementType().isF32() && fits)
       return WalkResult::advance();
-    dot.emitOpError("expects f16 or bf16 tiles with f32 results on a GPU, rows "
-                    "in powers of two from 16, depth in steps of 16, columns "
-                    "in steps of 8; found ")
+    dot.emitOpError(
+        "expects f16, bf16 or f32 tiles with f32 results on a GPU, "
+        "rows in powers of two from 16, depth in steps of 16, columns "
+        "in steps of 8; found ")
         << a << " and " << b << " to " << r;
     return WalkResult::interrupt();
   });

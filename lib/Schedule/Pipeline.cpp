@@ -30,6 +30,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   addStageEnd(pm, GpuStage::S5);
   TgpuPipelineCopiesOptions copies;
   copies.stages = options.stages;
+  copies.limit = options.sharedLimit;
   pm.addNestedPass<tile::KernelOp>(createTgpuPipelineCopies(copies));
   pm.addPass(createCSEPass());
   addStageEnd(pm, GpuStage::S6);

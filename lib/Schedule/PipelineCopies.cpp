@@ -41,10 +41,11 @@ namespace {
 ///   wait 0
 class LoopPipeliner {
 public:
-  LoopPipeliner(scf::ForOp loop, int64_t stages)
-      : loop(loop), stages(stages), b(loop.getLoc(), loop) {}
+  LoopPipeliner(scf::ForOp loop, int64_t stages, int64_t limit)
+      : loop(loop), stages(stages), limit(limit), b(loop.getLoc(), loop) {}
 
-  /// Does nothing if a copy depends on what the loop computes.
+  /// Does nothing if a copy depends on what the loop computes, or if there is
+  /// no room for more slots.
   void run() {
     for (CopyOp copy : loop.getBody()->getOps<CopyOp>()) {
       copies.push_back(copy);
@@ -53,6 +54,13 @@ public:
     }
     if (copies.empty())
       return;
+    if (bytesGrown() > limit) {
+      loop->emitRemark("copies each tile when it needs it: ")
+          << stages << " stages take " << bytesGrown()
+          << " bytes of shared memory, where a block may have " << limit;
+      loop->setAttr(TileGPUDialect::unpipelinedAttrName, b.getUnitAttr());
+      return;
+    }
     growBuffers();
     buildPrologue();
     addSlot();
@@ -84,6 +92,19 @@ private:
 
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
+  }
+
+  /// What all buffers of the kernel take once this loop's have their slots.
+  int64_t bytesGrown() {
+    llvm::SmallPtrSet<Operation *, 4> growing;
+    for (CopyOp copy : copies)
+      growing.insert(copy.getBuffer().getDefiningOp());
+    int64_t bytes = 0;
+    for (auto alloc :
+         loop->getParentOfType<KernelOp>().getBody().getOps<AllocOp>())
+      bytes += growing.contains(alloc) ? stages * alloc.getType().getSlotBytes()
+                                       : alloc.getType().getBytes();
+    return bytes;
   }
 
   void growBuffers() {
@@ -192,7 +213,7 @@ private:
   }
 
   scf::ForOp loop;
-  int64_t stages;
+  int64_t stages, limit;
   ImplicitLocOpBuilder b;
   SmallVector<CopyOp> copies;
   SetVector<Operation *> slice;
@@ -213,7 +234,7 @@ struct TgpuPipelineCopies final
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)
-      LoopPipeliner(loop, stages).run();
+      LoopPipeliner(loop, stages, limit).run();
   }
 };
 

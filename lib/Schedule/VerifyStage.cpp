@@ -84,14 +84,16 @@ private:
     return !plan || plan->kind > ConversionPlan::Registers;
   }
 
-  /// Whether its indices are the induction variable and what the loop does not
-  /// compute.
+  /// Whether it reads what the loop does not compute, at indices that are the
+  /// induction variable or not computed there either.
   static bool couldBeginEarlier(CopyOp copy) {
     auto loop = cast<scf::ForOp>(copy->getParentOp());
-    return llvm::all_of(copy.getIndices(), [&](Value value) {
-      return value == loop.getInductionVar() ||
-             loop.isDefinedOutsideOfLoop(value);
-    });
+    return !loop->hasAttr(TileGPUDialect::unpipelinedAttrName) &&
+           loop.isDefinedOutsideOfLoop(copy.getSource()) &&
+           llvm::all_of(copy.getIndices(), [&](Value value) {
+             return value == loop.getInductionVar() ||
+                    loop.isDefinedOutsideOfLoop(value);
+           });
   }
 };
 

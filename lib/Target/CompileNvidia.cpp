@@ -71,7 +71,10 @@ struct NvidiaCompiler {
   llvm::Expected<std::unique_ptr<llvm::Module>> toLLVM() {
     llvm::TargetOptions target;
     target.MCOptions.ABIName = "shortptr"; // 32-bit shared addresses
-    target.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+    // A program's products are rounded where it says so: bias + scale * s with
+    // one rounding is another number. What shall be one operation is written
+    // so.
+    target.AllowFPOpFusion = llvm::FPOpFusion::Standard;
     auto created = createTargetMachine("nvptx64-nvidia-cuda", info.name,
                                        info.ptxVersion, target);
     if (!created)

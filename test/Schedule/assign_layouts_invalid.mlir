@@ -1,10 +1,10 @@
 // Dots that the units of the target do not compute.
 // RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tile.kernel(tgpu-assign-layouts))'
 
-tile.kernel @f32() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  %a = arith.constant dense<0.0> : tensor<16x16xf32>
-  // expected-error @below {{expects f16 or bf16 tiles with f32 results on a GPU}}
-  %0 = tile.dot %a, %a : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+tile.kernel @f64() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %a = arith.constant dense<0.0> : tensor<16x16xf64>
+  // expected-error @below {{expects f16, bf16 or f32 tiles with f32 results on a GPU}}
+  %0 = tile.dot %a, %a : tensor<16x16xf64>, tensor<16x16xf64> -> tensor<16x16xf64>
   tile.return
 }
 // -----

@@ -32,6 +32,15 @@ TileLayout mmaAccumulator(int64_t rows, int64_t columns, int64_t warps);
 TileLayout mmaOperandB(int64_t rows, int64_t columns, bool transposed,
                        int64_t warps);
 
+/// Left operand [rows, depth] of a dot by multiply-adds whose result has the
+/// layout of `mmaAccumulator`: each thread holds all of its rows.
+TileLayout fmaOperandA(int64_t rows, int64_t depth, int64_t warps);
+
+/// Right operand [depth, columns] of it, or [columns, depth] if `transposed`:
+/// each thread holds all of its columns.
+TileLayout fmaOperandB(int64_t rows, int64_t columns, bool transposed,
+                       int64_t warps);
+
 /// A tile [rows, columns] in shared memory, elements of `bytes` each, offsets
 /// in elements. Lines of 16 bytes are XORed with the row, so that eight lines
 /// below each other are in different banks. The last dimension is the one

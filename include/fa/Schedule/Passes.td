@@ -74,12 +74,16 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
     In a loop whose copies depend on nothing that it computes, the copies of
     iteration n + stages − 1 begin while iteration n computes: buffers get
     `stages` slots, the first copies stand before the loop, one wait and one
-    barrier remain in each iteration.
+    barrier remain in each iteration. Where more slots do not fit into `limit`
+    bytes, the loop stays as it is, with a remark and the attribute
+    `tgpu.unpipelined`.
 
     Requires: S5. Ensures: S6. Numerics: exact.
   }];
   let options = [
-    Option<"stages", "stages", "int64_t", "2", "slots of a buffer, at least 2">
+    Option<"stages", "stages", "int64_t", "2", "slots of a buffer, at least 2">,
+    Option<"limit", "limit", "int64_t", "101376",
+           "bytes of shared memory that a block may have">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
@@ -111,7 +115,7 @@ def TgpuVerifyStage : Pass<"tgpu-verify-stage", "::mlir::ModuleOp"> {
      - `S5`: also, every conversion stays in its thread; what crosses threads
        is in a `tgpu.alloc`;
      - `S6`: as S5, and no loop waits for copies that the same iteration began
-       if they could have begun before;
+       if they could have begun before and there was room for them;
      - `S7`: as S6, and every buffer has its offset.
 
     Requires: nothing. Ensures: the stage named. Numerics: exact.

@@ -83,6 +83,8 @@ Value SimtLowering::fragment(Fragments &fragments, int32_t row,
 
 LogicalResult SimtLowering::lowerDot(tile::DotOp dot) {
   auto aType = cast<RankedTensorType>(dot.getA().getType());
+  if (aType.getElementType().isF32())
+    return lowerFmaDot(dot);
   TileLayout layout = layoutOf(dot.getResult());
   int32_t depth = aType.getDimSize(1), columns = layout.size(1);
   bool isHalf = aType.getElementType().isF16();

@@ -57,11 +57,9 @@ Value SimtLowering::swizzledAddress(Value address,
                              ArrayRef<LLVM::GEPArg>{int32_t(offset - meets)});
 }
 
-/// The bytes that each bit of the thread's number steps in a buffer, and those
-/// of each register.
-static std::pair<SmallVector<uint32_t>, SmallVector<uint32_t>>
-byteOffsets(const LinearLayout &registers, const LinearLayout &shared,
-            int64_t bytes) {
+std::pair<SmallVector<uint32_t>, SmallVector<uint32_t>>
+SimtLowering::byteOffsets(const LinearLayout &registers,
+                          const LinearLayout &shared, int64_t bytes) {
   auto map = shared.composeInverse(registers);
   assert(map && "a buffer holds every element");
   auto of = [&](Axis axis) -> ArrayRef<Place> {
@@ -191,7 +189,10 @@ bool SimtLowering::isReadByDot(ReadOp read) {
       dot.getAcc() == read.getResult())
     return false;
   TileLayout shared = read.getBuffer().getType().getLayout().getLayout();
-  if (!planMatrixLoad(layoutOf(read.getResult()).base, shared.base))
+  bool isF32 = cast<RankedTensorType>(read.getResult().getType())
+                   .getElementType()
+                   .isF32();
+  if (!isF32 && !planMatrixLoad(layoutOf(read.getResult()).base, shared.base))
     return false;
   for (Operation *op = read->getNextNode(); op != dot; op = op->getNextNode())
     if (isa<BarrierOp, CopyOp, WriteOp, scf::ForOp, scf::IfOp>(op))

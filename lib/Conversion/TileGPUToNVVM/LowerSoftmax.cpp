@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
 
@@ -77,7 +78,9 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
   return success();
 }
 
-/// p = exp2(s scale log2 e − m log2 e): one multiply-add and one exp2.
+/// p = exp2(s scale log2 e − m log2 e): one multiply-add and one exp2. The
+/// rounding of m log2 e is a factor that all of a row's p share. Where it could
+/// leave the range (sentinels of −1e30), a warp takes the differences first.
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   SmallVector<Value> scores(elementsOf(op.getScores())),
@@ -98,31 +101,64 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
     return failure();
   Value none = constant(-std::numeric_limits<float>::infinity());
   Value log2e = constant(kLog2e), zero = constant(0), c = log2e;
-  if (op.getScale()) {
-    Value scale = mapped(op.getScale());
+  Value scale = op.getScale() ? mapped(op.getScale()) : Value();
+  if (scale) {
     c = arith::MulFOp::create(b, scale, log2e);
     // The scale is above 0: the largest product is that of the largest score.
     for (Value &found : *tileMax)
       found = arith::MulFOp::create(b, found, scale);
   }
-  SmallVector<Value> max, alpha, sum, negated;
-  std::map<Coord, Value> negatedAt;
+  SmallVector<Value> max, finiteMax, scaledMax;
+  Value isHuge;
   for (auto [row, found] : llvm::enumerate(*tileMax)) {
     max.push_back(greater(oldMax[row], found));
     Value empty =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max[row], none);
-    Value finite = arith::SelectOp::create(b, empty, zero, max[row]);
-    Value scaled = arith::MulFOp::create(b, finite, log2e);
-    // The old maximum in the same rounding as when it was the new one.
-    Value old = arith::MulFOp::create(b, oldMax[row], log2e);
-    alpha.push_back(exp2(arith::SubFOp::create(b, old, scaled)));
-    negatedAt[coordOf(rows, row)] = arith::NegFOp::create(b, scaled);
+    finiteMax.push_back(arith::SelectOp::create(b, empty, zero, max[row]));
+    scaledMax.push_back(arith::MulFOp::create(b, finiteMax[row], log2e));
+    Value size = LLVM::FAbsOp::create(b, f32, scaledMax[row]);
+    Value huge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size,
+                                       constant(1 << 20));
+    isHuge = isHuge ? Value(arith::OrIOp::create(b, isHuge, huge)) : huge;
   }
-  SmallVector<Value> p;
-  for (auto [reg, score] : llvm::enumerate(scores)) {
-    Coord at = {coordOf(layout, reg)[0]};
-    p.push_back(exp2(LLVM::FMAOp::create(b, f32, score, c, negatedAt.at(at))));
-  }
+  std::map<Coord, unsigned> rowTable = registerTable(rows);
+  auto rowOf = [&](size_t reg) {
+    return rowTable.at(Coord{coordOf(layout, reg)[0]});
+  };
+  auto difference = [&](Value x, Value y) -> Value {
+    Value less = arith::SubFOp::create(b, x, y);
+    return exp2(arith::MulFOp::create(b, less, log2e));
+  };
+  // The factors of the rows, then p.
+  auto careful = [&](OpBuilder &, Location) {
+    SmallVector<Value> results;
+    for (auto [old, now] : llvm::zip(oldMax, finiteMax))
+      results.push_back(difference(old, now));
+    for (auto [reg, score] : llvm::enumerate(scores)) {
+      Value s = scale ? Value(arith::MulFOp::create(b, score, scale)) : score;
+      results.push_back(difference(s, finiteMax[rowOf(reg)]));
+    }
+    scf::YieldOp::create(b, results);
+  };
+  auto fast = [&](OpBuilder &, Location) {
+    SmallVector<Value> results, negated;
+    for (auto [old, now] : llvm::zip(oldMax, scaledMax)) {
+      // The old maximum in the same rounding as when it was the new one.
+      Value before = arith::MulFOp::create(b, old, log2e);
+      results.push_back(exp2(arith::SubFOp::create(b, before, now)));
+      negated.push_back(arith::NegFOp::create(b, now));
+    }
+    for (auto [reg, score] : llvm::enumerate(scores))
+      results.push_back(
+          exp2(LLVM::FMAOp::create(b, f32, score, c, negated[rowOf(reg)])));
+    scf::YieldOp::create(b, results);
+  };
+  Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), isHuge,
+                                       NVVM::VoteSyncKind::any);
+  auto branch = scf::IfOp::create(b, any, careful, fast);
+  ValueRange results = branch.getResults();
+  SmallVector<Value> alpha(results.take_front(max.size())),
+      p(results.drop_front(max.size())), sum;
   auto tileSum = reduceAlong(op, p, layout, 1, rows, plus);
   if (failed(tileSum))
     return failure();

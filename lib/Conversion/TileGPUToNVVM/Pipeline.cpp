@@ -27,13 +27,16 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions tiles;
-  tiles.qTile = tiles.qTile16bit = options.qTile ? options.qTile : 128;
+  tiles.qTile = options.qTile ? options.qTile : 64;
+  tiles.qTile16bit = options.qTile ? options.qTile : 128;
   tiles.kvTile = options.kvTile ? options.kvTile : 64;
   tiles.dimMultiple = 16;
   tiles.alignment = 16;
   tiles.foldScale = true;
-  tiles.stridedQTile = tiles.wideQTile = 64;
-  tiles.tileBytes = options.sharedLimit;
+  // A tile that was asked for is not made smaller.
+  tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
+  tiles.tileBytes =
+      options.qTile || options.kvTile ? 0 : options.sharedLimit.getValue();
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

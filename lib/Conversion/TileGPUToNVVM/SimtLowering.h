@@ -21,7 +21,7 @@
 // few registers busy.
 //
 // Files: SimtLowering (the walk, elementwise operations, control flow),
-// LowerDot, LowerSoftmax, LowerGlobal, LowerShared.
+// LowerDot, LowerFmaDot, LowerSoftmax, LowerGlobal, LowerShared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,6 +112,15 @@ private:
   /// or, if it has not been read yet, by a matrix load.
   Value fragment(Fragments &fragments, int32_t row, int32_t column);
 
+  //===--- Dots of f32 (LowerFmaDot.cpp) ---===//
+  mlir::LogicalResult lowerFmaDot(tile::DotOp dot);
+  struct SharedOperand;
+  mlir::FailureOr<SharedOperand> openOperand(tile::DotOp dot, Value operand,
+                                             unsigned depthDim);
+  /// Element (row, column) of the operand in the block of the depth that begins
+  /// at `depth`; neighbours are read with it.
+  Value readElement(SharedOperand &operand, Coord at, Value depth);
+
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   using Combine = llvm::function_ref<Value(Value, Value)>;
   /// For each register of `result`, the elements of `layout` in its row (or
@@ -167,6 +176,11 @@ private:
   Value swizzledAddress(Value address, mlir::ArrayRef<uint32_t> threadBases,
                         uint32_t offset);
   Value offsetBy(Value address, int64_t bytes);
+  /// The bytes that each bit of the thread's number steps in a buffer, and
+  /// those of each register.
+  static std::pair<mlir::SmallVector<uint32_t>, mlir::SmallVector<uint32_t>>
+  byteOffsets(const LinearLayout &registers, const LinearLayout &shared,
+              int64_t bytes);
   mlir::SmallVector<Value> loadMatrices(Value address, const MatrixLoad &load);
 
   //===--- Small helpers ---===//
