@@ -24,6 +24,7 @@ static Error loadModule(const CudaDriver &cuda, const Artifact &artifact,
   // CU_JIT_ERROR_LOG_BUFFER and its size, which travels as a pointer.
   char log[4096] = {};
   int options[] = {5, 6};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
   int result = cuda.ModuleLoadDataEx(module, image.c_str(), 2, options, values);
   return cuda.check(result, "cannot load the kernels for " + artifact.arch +

@@ -197,7 +197,7 @@ private:
   }
 
   void setTypes() {
-    for (auto [value, layout] : layouts)
+    for (const auto &[value, layout] : layouts)
       setType(value, layout);
     // A loop's results are its arguments.
     kernel.walk([&](scf::ForOp loop) {

@@ -34,7 +34,8 @@ public:
   }
   ~PrivateDirectory() {
     if (!path.empty())
-      sys::fs::remove_directories(path);
+      if (sys::fs::remove_directories(path))
+        return; // a folder that stays is all that can happen
   }
   std::string file(StringRef name) const {
     SmallString<128> full(path);

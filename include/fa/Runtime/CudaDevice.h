@@ -26,7 +26,11 @@ class CudaBuffer {
 public:
   CudaBuffer(CudaBuffer &&other) noexcept;
   ~CudaBuffer();
-  void *data() const { return reinterpret_cast<void *>(address); }
+  void *data() const {
+    // The driver gives addresses as integers.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return reinterpret_cast<void *>(address);
+  }
 
   /// Copies all bytes; returns when that is done.
   llvm::Error copyFromHost(const void *source);

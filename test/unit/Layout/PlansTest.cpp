@@ -27,7 +27,7 @@ template <typename F> static void forPlaces(const LinearLayout &layout, F f) {
 /// A random invertible layout of a 16 x 32 tile: its bits dealt to the axes,
 /// then mixed.
 static LinearLayout randomLayout(std::mt19937 &random) {
-  std::vector<uint32_t> columns;
+  llvm::SmallVector<uint32_t, 9> columns;
   for (unsigned bit = 0; bit < 9; ++bit)
     columns.push_back(1u << bit);
   for (unsigned n = 0; n < 40; ++n) {
