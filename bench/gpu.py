@@ -1,6 +1,6 @@
 """Times fa-run's attention on one NVIDIA card beside what the peers' program measured there.
 
-usage: gpu.py FA_RUN [--peers PEERS.json] [-o OUT.json] [--quick]
+usage: gpu.py FA_RUN [--peers PEERS.json] [-o OUT.json] [--quick] [--first N]
 PEERS.json is what the peers' program wrote on the same card just before: the rows of both are put side by side.
 FLOPs: 2*B*H*Sq*Sk*(Dqk+Dv), half of that when causal. Our figures are medians of single launches between two events.
 """
@@ -38,6 +38,7 @@ def main():
     parser.add_argument("--peers")
     parser.add_argument("-o")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--first", type=int, default=0, help="shapes to leave out at the start")
     options = parser.parse_args()
     peers = {}
     for p in json.load(open(options.peers)) if options.peers else []:
@@ -48,7 +49,7 @@ def main():
     names = ["cudnn", "fa2", "triton", "flex", "matmul"]
     print("| shape | FlashTile | " + " | ".join(names) + " | tile, registers |")
     print("| --- " * (len(names) + 3) + "|")
-    for r in shapes(options.quick):
+    for r in list(shapes(options.quick))[options.first:]:
         report = measure(options.fa_run, r)
         flops = 2 * r["B"] * r["Hq"] * r["S"] ** 2 * (r["Dq"] + r["Dv"]) * (0.5 if r["causal"] else 1)
         ours = flops / report["time_ms"]["median"] / 1e9
