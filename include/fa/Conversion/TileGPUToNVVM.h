@@ -44,8 +44,9 @@ struct NvidiaPipelineOptions
                         llvm::cl::desc("warps of a program (0: chosen)"),
                         llvm::cl::init(0)};
   Option<int64_t> sharedLimit{*this, "shared-limit",
-                              llvm::cl::desc("bytes of shared memory a block"),
-                              llvm::cl::init(101376)};
+                              llvm::cl::desc("bytes of shared memory a block "
+                                             "may have (0: those of arch)"),
+                              llvm::cl::init(0)};
   Option<bool> assumeNoEmptyRows{
       *this, "assume-no-empty-rows",
       llvm::cl::desc("every row keeps a key: finite sentinels are masks"),

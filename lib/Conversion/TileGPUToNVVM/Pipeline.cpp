@@ -8,6 +8,7 @@
 #include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Schedule/Passes.h"
+#include "fa/Target/NvidiaInfo.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -17,6 +18,36 @@
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
+
+namespace {
+
+/// What a pipeline for an architecture that is not known consists of.
+struct RefuseArchitecture final
+    : PassWrapper<RefuseArchitecture, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseArchitecture)
+  explicit RefuseArchitecture(std::string reason) : reason(std::move(reason)) {}
+
+  void runOnOperation() override {
+    getOperation().emitError(reason);
+    signalPassFailure();
+  }
+
+  std::string reason;
+};
+
+} // namespace
+
+/// Bytes of shared memory that a block may have.
+static int64_t sharedLimit(OpPassManager &pm,
+                           const fa::NvidiaPipelineOptions &options) {
+  if (options.sharedLimit)
+    return options.sharedLimit;
+  auto info = fa::getNvidiaInfo(options.arch);
+  if (info)
+    return info->sharedLimit;
+  pm.addPass(std::make_unique<RefuseArchitecture>(toString(info.takeError())));
+  return 0;
+}
 
 void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
                                    const NvidiaPipelineOptions &options) {
@@ -36,7 +67,7 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
   // A tile that was asked for is not made smaller.
   tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
   tiles.tileBytes =
-      options.qTile || options.kvTile ? 0 : options.sharedLimit.getValue();
+      options.qTile || options.kvTile ? 0 : sharedLimit(pm, options);
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -50,7 +81,7 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
     schedule.warps = options.warps;
   if (options.stages)
     schedule.stages = options.stages;
-  schedule.sharedLimit = options.sharedLimit;
+  schedule.sharedLimit = sharedLimit(pm, options);
   buildSchedulePipeline(pm, schedule);
 }
 
