@@ -83,9 +83,11 @@ macro(fa_finish_target target kind)
 endmacro()
 
 # fa_add_plain_library(name sources...): a static library of the standard
-# library's C++ alone.
+# library's C++ alone. Functions have sections of their own, so that the loader
+# carries only what it calls.
 function(fa_add_plain_library name)
   add_library(${name} STATIC ${ARGN})
+  target_compile_options(${name} PRIVATE -ffunction-sections -fdata-sections)
   target_link_libraries(${name} PRIVATE fa_options)
 endfunction()
 

@@ -56,6 +56,16 @@ public:
     options.threads = threads;
     faContextCreate(&options, &handle);
   }
+  /// A card ("cuda", "cuda:N") or "cpu".
+  explicit Context(const char *target) {
+    faContextOptions options{};
+    options.size = sizeof options;
+    options.target = target;
+    faContextCreate(&options, &handle);
+  }
+  explicit Context(const faContextOptions &options) {
+    faContextCreate(&options, &handle);
+  }
   Context(Context &&other) noexcept
       : handle(std::exchange(other.handle, nullptr)) {}
   Context &operator=(Context &&other) noexcept {
@@ -145,16 +155,27 @@ public:
   const char *describe() const { return faPlanDescribe(handle); }
 
   faStatus launch(std::span<const Argument> arguments) const {
-    std::vector<faArgument> values;
-    for (const Argument &argument : arguments)
-      values.push_back(argument.get());
+    std::vector<faArgument> values = get(arguments);
     return faPlanLaunch(handle, values.data(), values.size());
   }
   faStatus launch(std::initializer_list<Argument> arguments) const {
     return launch(std::span(arguments.begin(), arguments.size()));
   }
 
+  /// On a card: enqueues on `stream` (a CUstream) and returns.
+  faStatus enqueue(void *stream, std::span<const Argument> arguments) const {
+    std::vector<faArgument> values = get(arguments);
+    return faPlanEnqueue(handle, stream, values.data(), values.size());
+  }
+
 private:
+  static std::vector<faArgument> get(std::span<const Argument> arguments) {
+    std::vector<faArgument> values;
+    for (const Argument &argument : arguments)
+      values.push_back(argument.get());
+    return values;
+  }
+
   faPlan handle = nullptr;
 };
 

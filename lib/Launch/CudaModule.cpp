@@ -12,7 +12,7 @@ using namespace fa;
 
 /// Words of 64 bits in 4 KiB, what every driver takes as a kernel's parameters
 /// (CUDA C++ Programming Guide, "__global__ Function Parameters").
-static constexpr size_t kMaxWords = 512;
+static constexpr size_t kParameterWords = 512;
 
 /// The driver's log explains a failure.
 Failure CudaModule::loadImage(std::string_view arch, const void *image) {
@@ -33,9 +33,10 @@ Failure CudaModule::prepare(KernelInfo &kernel) {
     return makeFailure("@", kernel.symbol, " needs ", kernel.sharedBytes,
                        " bytes of shared memory, ", card->name(), " has ",
                        card->sharedLimit(), "; a smaller --tile helps");
-  if (countWords(kernel) > kMaxWords)
+  if (countWords(kernel) > kParameterWords)
     return makeFailure("@", kernel.symbol, " needs ", countWords(kernel),
-                       " words of parameters, a kernel may have ", kMaxWords);
+                       " words of parameters, a kernel may have ",
+                       kParameterWords);
   void *function = nullptr;
   if (Failure failure = cuda.check(
           cuda.ModuleGetFunction(&function, module, kernel.symbol.c_str()),
@@ -92,7 +93,7 @@ Failure CudaModule::launch(const KernelInfo &kernel,
     return makeFailure("@", kernel.symbol,
                        ": expected at most 2147483647 programs, found ",
                        *count);
-  int64_t words[kMaxWords];
+  int64_t words[kParameterWords];
   packWords(arguments, extents, words);
   void *parameters[] = {words};
   CudaDevice::Current current(*card);

@@ -6,10 +6,22 @@
 
 #include "fa/Runtime/CudaPlan.h"
 
+#include "fa/Target/NvidiaInfo.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 using namespace fa;
+
+Expected<std::string> fa::archOf(const CudaDevice &device) {
+  const NvidiaInfo *info = findNvidiaInfo(device.computeCapability());
+  if (!info)
+    return createStringError(device.name() + " has compute capability " +
+                             Twine(device.computeCapability() / 10) + "." +
+                             Twine(device.computeCapability() % 10) +
+                             ", expected 8.0 or more");
+  return info->name.str();
+}
 
 Expected<std::unique_ptr<CudaPlan>>
 CudaPlan::load(Artifact artifact, std::shared_ptr<CudaDevice> device) {

@@ -6,9 +6,9 @@
 
 #include "Execute.h"
 
+#include "fa/Launch/TargetName.h"
 #include "fa/Runtime/CudaPlan.h"
 #include "fa/Runtime/HostPlan.h"
-#include "fa/Target/NvidiaInfo.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,17 +21,6 @@ using namespace fa::run;
 // Places
 //===----------------------------------------------------------------------===//
 
-/// The architecture to compile for on a card.
-static Expected<std::string> archOf(const CudaDevice &device) {
-  const NvidiaInfo *info = findNvidiaInfo(device.computeCapability());
-  if (!info)
-    return createStringError(device.name() + " has compute capability " +
-                             Twine(device.computeCapability() / 10) + "." +
-                             Twine(device.computeCapability() % 10) +
-                             ", expected 8.0 or more");
-  return info->name.str();
-}
-
 static Expected<Place> findCard(int card) {
   auto device = toExpected(CudaDevice::open(card));
   if (!device)
@@ -43,8 +32,6 @@ static Expected<Place> findCard(int card) {
 }
 
 Expected<Place> fa::run::findPlace(StringRef target) {
-  if (target == "cpu")
-    return Place{"cpu", 0, "host"};
   if (target.empty()) {
     auto card = findCard(0);
     if (card)
@@ -52,13 +39,10 @@ Expected<Place> fa::run::findPlace(StringRef target) {
     consumeError(card.takeError());
     return Place{"cpu", 0, "host"};
   }
-  int card = 0;
-  auto [kind, number] = target.split(':');
-  if (kind == "cuda" && (number.empty() || !number.getAsInteger(10, card)))
-    return findCard(card);
-  return createStringError("'" + target +
-                           "' is not a target of this build, "
-                           "expected cpu, cuda or cuda:N");
+  auto parsed = toExpected(parseTargetName(target));
+  if (!parsed)
+    return parsed.takeError();
+  return parsed->isCuda ? findCard(parsed->card) : Place{"cpu", 0, "host"};
 }
 
 std::string fa::run::listPlaces() {

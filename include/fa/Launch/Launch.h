@@ -28,6 +28,9 @@ Result<int64_t> evaluateGrid(const KernelInfo &kernel,
                              std::span<const LaunchArgument> arguments,
                              int64_t (&extents)[3]);
 
+/// The most words that a kernel is given.
+inline constexpr size_t kMaxWords = 3 + kMaxArguments * (1 + 2 * kMaxRank);
+
 /// How many words a kernel is given: lib/Conversion/KernelAbi/KernelAbi.h.
 size_t countWords(const KernelInfo &kernel);
 

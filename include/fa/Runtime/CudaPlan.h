@@ -13,6 +13,9 @@
 
 namespace fa {
 
+/// The architecture to compile for on a card; one that is too old is an error.
+llvm::Expected<std::string> archOf(const CudaDevice &device);
+
 /// An artifact loaded on a card. Launches from several threads at the same time
 /// are legal.
 class CudaPlan {

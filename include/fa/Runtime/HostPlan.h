@@ -7,7 +7,7 @@
 #ifndef FA_RUNTIME_HOSTPLAN_H
 #define FA_RUNTIME_HOSTPLAN_H
 
-#include "fa/Runtime/HostDevice.h"
+#include "fa/Launch/HostLaunch.h"
 #include "fa/Runtime/SelectKernel.h"
 
 #include <memory>

@@ -4,18 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Runtime/HostDevice.h"
+#include "fa/Launch/HostDevice.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
-#include "llvm/Support/ThreadPool.h"
-#include "llvm/Support/Threading.h"
+#include "ThreadPool.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <mutex>
-#include <vector>
 
 using namespace fa;
 
@@ -30,8 +25,9 @@ struct Scratch {
     if (wanted <= bytes)
       return true;
     std::free(memory);
-    bytes = llvm::alignTo(wanted, 4096);
-    memory = std::aligned_alloc(4096, bytes);
+    constexpr int64_t page = 4096;
+    bytes = (wanted + page - 1) / page * page;
+    memory = std::aligned_alloc(page, bytes);
     if (!memory)
       bytes = 0;
     return memory;
@@ -45,8 +41,7 @@ public:
   Impl(unsigned threads, Parallel parallel)
       : threads(threads), parallel(std::move(parallel)) {
     if (!this->parallel && threads > 1)
-      pool = std::make_unique<llvm::StdThreadPool>(
-          llvm::hardware_concurrency(threads - 1));
+      pool = std::make_unique<ThreadPool>(threads - 1);
   }
 
   ~Impl() {
@@ -69,13 +64,13 @@ public:
     }
     if (complete)
       return taken;
-    llvm::append_range(idle, taken);
+    idle.insert(idle.end(), taken.begin(), taken.end());
     return {};
   }
 
   void release(const std::vector<Scratch> &taken) {
     std::lock_guard lock(mutex);
-    llvm::append_range(idle, taken);
+    idle.insert(idle.end(), taken.begin(), taken.end());
   }
 
   void forEachWorker(unsigned count,
@@ -84,18 +79,14 @@ public:
       return parallel(count, body);
     if (count == 1)
       return body(0);
-    llvm::ThreadPoolTaskGroup group(*pool);
-    for (unsigned worker = 1; worker < count; ++worker)
-      group.async([&body, worker] { body(worker); });
-    body(0);
-    group.wait();
+    pool->run(count, body);
   }
 
   unsigned threads;
 
 private:
   Parallel parallel;
-  std::unique_ptr<llvm::StdThreadPool> pool;
+  std::unique_ptr<ThreadPool> pool;
   std::mutex mutex;
   std::vector<Scratch> idle;
 };
@@ -104,7 +95,7 @@ HostDevice::HostDevice(unsigned threads) : HostDevice(threads, nullptr) {}
 
 HostDevice::HostDevice(unsigned threads, Parallel parallel) {
   if (threads == 0)
-    threads = llvm::hardware_concurrency().compute_thread_count();
+    threads = usableCores();
   impl = std::make_unique<Impl>(threads, std::move(parallel));
 }
 

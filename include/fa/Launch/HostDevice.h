@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_RUNTIME_HOSTDEVICE_H
-#define FA_RUNTIME_HOSTDEVICE_H
+#ifndef FA_LAUNCH_HOSTDEVICE_H
+#define FA_LAUNCH_HOSTDEVICE_H
 
 #include <cstdint>
 #include <functional>
@@ -43,4 +43,4 @@ private:
 
 } // namespace fa
 
-#endif // FA_RUNTIME_HOSTDEVICE_H
+#endif // FA_LAUNCH_HOSTDEVICE_H
