@@ -13,6 +13,7 @@
 #include "fa/Target/Compile.h"
 #include "fa/Target/NvidiaInfo.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -106,6 +107,14 @@ static StringRef formOf(const Artifact &artifact) {
   return artifact.object.empty() ? "ptx" : "cubin";
 }
 
+/// A build system knows an object's name without knowing the CPU.
+static std::string codeName(const Artifact &artifact) {
+  std::string entry = artifact.kernels.back().entry;
+  if (artifact.target == "cpu")
+    return entry + ".cpu.o";
+  return entry + "." + artifact.arch + "." + formOf(artifact).str();
+}
+
 static const std::string &codeOf(const Artifact &artifact) {
   return formOf(artifact) == "ptx" ? artifact.ptx : artifact.object;
 }
@@ -131,18 +140,31 @@ static Expected<json::Object> jsonTarget(const Artifact &artifact,
                       {"kernels", jsonEach(artifact.kernels, jsonKernel)}};
 }
 
+/// One program's functions have one name each: two CPUs in one program would be
+/// two definitions of it.
+static Error checkArtifacts(ArrayRef<Artifact> artifacts) {
+  StringSet<> seen;
+  for (const Artifact &artifact : artifacts)
+    if (!seen.insert(artifact.target == "cpu" ? "a CPU" : artifact.arch).second)
+      return createStringError(
+          "a bundle: expected each architecture once and one CPU at most, "
+          "found another " +
+          artifact.arch);
+  return Error::success();
+}
+
 Expected<std::vector<BundleFile>> fa::makeBundle(ArrayRef<Artifact> artifacts) {
   assert(!artifacts.empty() && "a bundle has code");
+  if (Error error = checkArtifacts(artifacts))
+    return error;
   const std::string &entry = artifacts.front().kernels.back().entry;
-  std::vector<BundleFile> files;
+  std::vector<BundleFile> objects, files;
   json::Array targets;
   for (const Artifact &artifact : artifacts) {
-    StringRef form = formOf(artifact);
+    bool isObject = artifact.target == "cpu";
     const BundleFile &code =
-        files.emplace_back(BundleFile{(Twine(entry) + "." + artifact.arch +
-                                       "." + (form == "object" ? "o" : form))
-                                          .str(),
-                                      codeOf(artifact)});
+        (isObject ? objects : files)
+            .emplace_back(BundleFile{codeName(artifact), codeOf(artifact)});
     auto target = jsonTarget(artifact, code);
     if (!target)
       return target.takeError();
@@ -155,8 +177,9 @@ Expected<std::vector<BundleFile>> fa::makeBundle(ArrayRef<Artifact> artifacts) {
                         {"targets", std::move(targets)}};
   files.push_back({kBundleMetadata,
                    formatv("{0:2}\n", json::Value(std::move(metadata))).str()});
-  files.insert(files.end() - 1, {entry + ".h", bundleHeader(artifacts, files)});
-  return files;
+  objects.push_back({entry + ".h", bundleHeader(artifacts, files)});
+  append_range(objects, files);
+  return objects;
 }
 
 Error fa::writeBundle(StringRef directory, ArrayRef<BundleFile> files) {

@@ -52,13 +52,10 @@ static void printBytes(raw_ostream &out, StringRef bytes) {
   }
 }
 
-std::string fa::bundleHeader(ArrayRef<Artifact> artifacts,
-                             ArrayRef<BundleFile> files) {
+static void printComment(raw_ostream &out, ArrayRef<Artifact> artifacts,
+                         StringRef prefix) {
   // The last kernel takes the most arguments: what it expects, all expect.
   const KernelInfo &kernel = artifacts.front().kernels.back();
-  std::string prefix = identifier(kernel.entry);
-  std::string text;
-  raw_string_ostream out(text);
   out << "/* @" << kernel.entry << ", compiled ahead of time for";
   for (const Artifact &artifact : artifacts)
     out << " " << artifact.arch;
@@ -70,22 +67,56 @@ std::string fa::bundleHeader(ArrayRef<Artifact> artifacts,
   out << " *\n"
          " * faBundleOpenEmbedded("
       << prefix << "_files, " << prefix
-      << "_numFiles, &bundle) opens it without any file. */\n"
-         "#ifndef FA_BUNDLE_"
-      << prefix << "\n#define FA_BUNDLE_" << prefix
-      << "\n\n#include \"fa/bundle.h\"\n\n";
-  for (const BundleFile &file : files) {
-    // The driver reads a cubin as words.
-    out << "static const unsigned char " << prefix << "_"
-        << identifier(file.name) << "[] __attribute__((aligned(16))) = {\n";
+      << "_numFiles, &bundle) opens it without any file. */\n";
+}
+
+/// An array for each file, and an array of all of them.
+static void printFiles(raw_ostream &out, ArrayRef<BundleFile> files,
+                       StringRef prefix) {
+  for (auto [number, file] : enumerate(files)) {
+    out << "static const unsigned char " << prefix << "_file" << number
+        << "[] = {\n";
     printBytes(out, file.bytes);
     out << "};\n";
   }
   out << "static const faBundleFile " << prefix << "_files[] = {\n";
-  for (const BundleFile &file : files)
-    out << "    {\"" << file.name << "\", " << prefix << "_"
-        << identifier(file.name) << ", " << file.bytes.size() << "},\n";
+  for (auto [number, file] : enumerate(files))
+    out << "    {\"" << file.name << "\", " << prefix << "_file" << number
+        << ", " << file.bytes.size() << "},\n";
   out << "};\nstatic const size_t " << prefix << "_numFiles = " << files.size()
-      << ";\n\n#endif /* FA_BUNDLE_" << prefix << " */\n";
+      << ";\n";
+}
+
+/// Declares the kernels of an object file that the program links.
+static void printFunctions(raw_ostream &out, const Artifact &artifact,
+                           StringRef prefix) {
+  out << "\n/* Link the object file for " << artifact.arch
+      << " into the program. */\n"
+         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
+  for (const KernelInfo &kernel : artifact.kernels)
+    out << "void " << kernel.symbol
+        << "(int64_t, int64_t, int64_t, const int64_t *, void *);\n";
+  out << "#ifdef __cplusplus\n}\n#endif\n"
+         "static const faBundleFunction "
+      << prefix << "_functions[] = {\n";
+  for (const KernelInfo &kernel : artifact.kernels)
+    out << "    {\"" << kernel.symbol << "\", " << kernel.symbol << "},\n";
+  out << "};\nstatic const size_t " << prefix
+      << "_numFunctions = " << artifact.kernels.size() << ";\n";
+}
+
+std::string fa::bundleHeader(ArrayRef<Artifact> artifacts,
+                             ArrayRef<BundleFile> files) {
+  std::string prefix = identifier(artifacts.front().kernels.back().entry);
+  std::string text;
+  raw_string_ostream out(text);
+  printComment(out, artifacts, prefix);
+  out << "#ifndef FA_BUNDLE_" << prefix << "\n#define FA_BUNDLE_" << prefix
+      << "\n\n#include \"fa/bundle.h\"\n\n";
+  printFiles(out, files, prefix);
+  for (const Artifact &artifact : artifacts)
+    if (artifact.target == "cpu")
+      printFunctions(out, artifact, prefix);
+  out << "\n#endif /* FA_BUNDLE_" << prefix << " */\n";
   return text;
 }

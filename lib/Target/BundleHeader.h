@@ -12,7 +12,8 @@
 namespace fa {
 
 /// A header that says in comments what a launch is given, and holds `files` as
-/// arrays for faBundleOpenEmbedded.
+/// arrays for faBundleOpenEmbedded. Kernels for CPUs are declared: the program
+/// links their object file.
 std::string bundleHeader(llvm::ArrayRef<Artifact> artifacts,
                          llvm::ArrayRef<BundleFile> files);
 

@@ -47,15 +47,14 @@ struct FakeDriver {
 
   int retained[2] = {}; ///< primary contexts
   int numModules = 0, maxModules = 0;
-  size_t contextDepth = 0; ///< of this driver's one stack
 };
 
 extern "C" {
-/// The one driver; tests use it from one thread, or only count its calls.
+/// The one driver.
 FakeDriver *fakeDriver();
-/// A context of the host program's own, made current.
+/// Makes a context of the host program's own current.
 void *fakePushOwnContext();
-/// The current context.
+/// The current context of this thread.
 void *fakeCurrentContext();
 }
 

@@ -17,8 +17,8 @@ struct BundleTarget {
   std::string arch;                ///< "sm_80"
   std::string form;                ///< "cubin", "ptx" or "object"
   std::string file;                ///< where the code is
-  int64_t computeCapability;       ///< 80; 0 of a CPU
-  int64_t bytes;                   ///< of the code
+  int64_t computeCapability = 0;   ///< 80; 0 of a CPU
+  int64_t bytes = 0;               ///< of the code
   std::string sum;                 ///< of the code: `checksum`
   std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
   std::string code;
