@@ -396,6 +396,12 @@ LogicalResult SimtLowering::lowerBroadcast(tile::BroadcastOp op) {
     return success();
   }
   TileLayout source = layoutOf(op.getInput());
+  SmallVector<int64_t> dims;
+  for (unsigned dim = 0; dim < layout.rank(); ++dim)
+    dims.push_back(source.size(dim) == 1 ? -1 : int64_t(dim));
+  if (!inSameThreads(source, layout, dims))
+    return op.emitOpError("expects its rows and columns in the threads that "
+                          "have the result's");
   std::map<Coord, unsigned> table = registerTable(source);
   SmallVector<Value> from(elementsOf(op.getInput())), elements;
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
@@ -489,6 +495,21 @@ SimtLowering::registerTable(const TileLayout &layout) {
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
+
+bool SimtLowering::inSameThreads(const TileLayout &source,
+                                 const TileLayout &result,
+                                 ArrayRef<int64_t> dims) {
+  for (Axis axis : {Axis::Lane, Axis::Warp}) {
+    if (source.base.bits(axis) != result.base.bits(axis))
+      return false;
+    for (unsigned bit = 0; bit < result.base.bits(axis); ++bit)
+      for (auto [dim, from] : llvm::enumerate(dims))
+        if (from >= 0 && source.base.basis(axis, bit)[from] !=
+                             result.base.basis(axis, bit)[dim])
+          return false;
+  }
+  return true;
+}
 
 Value SimtLowering::threadLinear(ArrayRef<uint32_t> bases) {
   Value &known = linears[bases.vec()];

@@ -93,6 +93,11 @@ private:
   }
 
   //===--- Threads (SimtLowering.cpp) ---===//
+  /// Whether every thread that holds an element of `result` holds that of
+  /// `source` with the same coordinates: dimension d of the result is dimension
+  /// `dims[d]` of the source; -1 is any.
+  static bool inSameThreads(const TileLayout &source, const TileLayout &result,
+                            mlir::ArrayRef<int64_t> dims);
   /// XOR of the bases of the bits that are set in the thread's number, i32.
   /// Built once at the function's entry.
   Value threadLinear(mlir::ArrayRef<uint32_t> bases);
