@@ -226,6 +226,10 @@ private:
   void setTypes() {
     for (const auto &[value, layout] : layouts)
       setType(value, layout);
+    kernel.walk([&](DotWaitOp wait) {
+      wait.getRunning().setType(
+          RunningType::get(wait.getContext(), typeOf(wait.getResult())));
+    });
     // A loop's results are its arguments.
     kernel.walk([&](scf::ForOp loop) {
       for (auto [argument, result] :
@@ -259,6 +263,8 @@ private:
     RankedTensorType type = typeOf(operand.get());
     if (auto dot = dyn_cast<DotOp>(op))
       return dotOperandLayout(dot, operand.getOperandNumber());
+    if (isa<DotStartOp>(op))
+      return mmaAccumulator(type.getDimSize(0), type.getDimSize(1), warps);
     if (isa<scf::YieldOp>(op) && isa<scf::ForOp, scf::IfOp>(op->getParentOp()))
       return layoutOf(op->getParentOp()->getResult(operand.getOperandNumber()));
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
