@@ -82,6 +82,13 @@ macro(fa_finish_target target kind)
   fa_use_pch(${target} ${kind})
 endmacro()
 
+# fa_add_plain_library(name sources...): a static library of the standard
+# library's C++ alone.
+function(fa_add_plain_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_link_libraries(${name} PRIVATE fa_options)
+endfunction()
+
 # fa_add_library(name sources... LINK_LIBS PUBLIC libs...): a static library.
 function(fa_add_library name)
   fa_parse_arguments(${ARGN})

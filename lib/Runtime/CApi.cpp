@@ -7,6 +7,7 @@
 #include "fa/fa.h"
 
 #include "fa/Frontend/BuildAttention.h"
+#include "fa/Launch/ConvertArgument.h"
 #include "fa/Numerics/HostTensor.h"
 #include "fa/Runtime/HostPlan.h"
 #include "fa/Target/Compile.h"
@@ -14,8 +15,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/JSON.h"
-
-#include <bit>
 
 using namespace llvm;
 using namespace fa;
@@ -150,24 +149,6 @@ static faStatus checkCreate(StringRef function, faContext context,
   return FA_SUCCESS;
 }
 
-static std::optional<ElementType> elementTypeOf(faType type) {
-  switch (type) {
-  case FA_F32:
-    return ElementType::F32;
-  case FA_F16:
-    return ElementType::F16;
-  case FA_BF16:
-    return ElementType::BF16;
-  case FA_I32:
-    return ElementType::I32;
-  case FA_I64:
-    return ElementType::I64;
-  case FA_TYPE_FORCE_INT:
-    break;
-  }
-  return std::nullopt;
-}
-
 faStatus faPlanCreateFromAttention(faContext context,
                                    const faAttentionDesc *desc,
                                    faPlan *plan) noexcept {
@@ -238,49 +219,17 @@ const char *faPlanDescribe(faPlan plan) noexcept {
 // Launch
 //===----------------------------------------------------------------------===//
 
-static Expected<LaunchArgument> convert(size_t number, const faArgument &from) {
-  auto error = [&](const Twine &what) {
-    return createStringError("argument " + Twine(number) + ": " + what);
-  };
-  auto type = elementTypeOf(from.type);
-  if (!type)
-    return error("expected a type of faType, found " +
-                 Twine(static_cast<int>(from.type)));
-  LaunchArgument result;
-  result.type = *type;
-  if (!from.isTensor) {
-    result.bits = from.type == FA_F32 ? std::bit_cast<uint32_t>(from.f32)
-                                      : static_cast<uint64_t>(from.i64);
-    return result;
-  }
-  if (from.rank < 0 || from.rank > 8 || (from.rank && !from.sizes))
-    return error("expected a rank of 0 to 8 with its sizes, found rank " +
-                 Twine(from.rank));
-  result.isTensor = true;
-  result.data = from.data;
-  result.sizes.assign(from.sizes, from.sizes + from.rank);
-  if (from.strides)
-    result.strides.assign(from.strides, from.strides + from.rank);
-  else
-    result.strides = contiguousStrides(result.sizes);
-  return result;
-}
-
 faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                       size_t count) noexcept {
   if (!plan || (!arguments && count))
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanLaunch: expected a plan and arguments, found null");
-  SmallVector<LaunchArgument, 8> converted;
-  for (size_t n = 0; n < count; ++n) {
-    auto argument = convert(n, arguments[n]);
-    if (!argument)
-      return fail(FA_ERROR_INVALID_ARGUMENT, argument.takeError());
-    converted.push_back(*argument);
-  }
-  if (auto kernel = plan->plan->select(converted); !kernel)
+  ConvertedArguments converted;
+  if (Failure failure = converted.convert(arguments, count))
+    return fail(FA_ERROR_INVALID_ARGUMENT, failure.message());
+  if (auto kernel = plan->plan->select(converted.get()); !kernel)
     return fail(FA_ERROR_INVALID_ARGUMENT, kernel.takeError());
-  if (Error error = plan->plan->launch(converted))
+  if (Error error = plan->plan->launch(converted.get()))
     return fail(FA_ERROR_DEVICE, std::move(error));
   return FA_SUCCESS;
 }

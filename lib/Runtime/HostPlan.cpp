@@ -6,8 +6,6 @@
 
 #include "fa/Runtime/HostPlan.h"
 
-#include "Launch.h"
-
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -75,10 +73,11 @@ Error HostPlan::launch(ArrayRef<LaunchArgument> arguments) const {
   if (!kernel)
     return kernel.takeError();
   int64_t extents[3];
-  Expected<int64_t> count = evaluateGrid(**kernel, arguments, extents);
+  Result<int64_t> count = evaluateGrid(**kernel, arguments, extents);
   if (!count)
-    return count.takeError();
-  auto words = packWords(arguments, extents);
+    return toError(count.takeFailure());
+  SmallVector<int64_t, 128> words(countWords(**kernel));
+  packWords(arguments, extents, words);
   KernelFunction function = impl->functions.lookup((*kernel)->symbol);
   bool ran = impl->device->run(
       *count, (*kernel)->scratchBytes, [&](int64_t index, void *scratch) {

@@ -463,7 +463,7 @@ int main(int argc, char **argv) {
   }
   std::shared_ptr<CudaDevice> card;
   if (target == "cuda") {
-    auto opened = CudaDevice::open(0);
+    auto opened = toExpected(CudaDevice::open(0));
     if (!opened)
       return fail(toString(opened.takeError()));
     card = *opened;

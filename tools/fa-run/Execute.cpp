@@ -33,7 +33,7 @@ static Expected<std::string> archOf(const CudaDevice &device) {
 }
 
 static Expected<Place> findCard(int card) {
-  auto device = CudaDevice::open(card);
+  auto device = toExpected(CudaDevice::open(card));
   if (!device)
     return device.takeError();
   auto arch = archOf(**device);
@@ -63,7 +63,7 @@ Expected<Place> fa::run::findPlace(StringRef target) {
 
 std::string fa::run::listPlaces() {
   std::string text = "cpu   this machine's CPU\n";
-  auto device = CudaDevice::open(0);
+  auto device = toExpected(CudaDevice::open(0));
   if (device) {
     const CudaDevice &card = **device;
     auto arch = archOf(card);
@@ -130,7 +130,7 @@ static Expected<Execution> executeOnHost(Artifact artifact,
 static Expected<Execution> executeOnCard(int card, Artifact artifact,
                                          ArrayRef<LaunchArgument> arguments,
                                          const Options &options) {
-  auto device = CudaDevice::open(card);
+  auto device = toExpected(CudaDevice::open(card));
   if (!device)
     return device.takeError();
   auto plan = CudaPlan::load(std::move(artifact), *device);

@@ -9,7 +9,7 @@
 
 #include "Options.h"
 
-#include "fa/Runtime/LaunchArgument.h"
+#include "fa/Launch/LaunchArgument.h"
 #include "fa/Target/Artifact.h"
 
 namespace fa::run {

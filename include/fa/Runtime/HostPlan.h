@@ -8,10 +8,7 @@
 #define FA_RUNTIME_HOSTPLAN_H
 
 #include "fa/Runtime/HostDevice.h"
-#include "fa/Runtime/LaunchArgument.h"
-#include "fa/Target/Artifact.h"
-
-#include "llvm/Support/Error.h"
+#include "fa/Runtime/SelectKernel.h"
 
 #include <memory>
 

@@ -1,10 +1,10 @@
-//===- KernelInfo.cpp - what a launch must know of a kernel ---------------===//
+//===- ExtractKernelInfo.cpp - a kernel as plain data ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelInfo.h"
+#include "ExtractKernelInfo.h"
 
 using namespace mlir;
 using namespace fa;
@@ -125,5 +125,7 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
     appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());
   if (auto shape = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.shape"))
     info.tile.assign(shape.asArrayRef().begin(), shape.asArrayRef().end());
+  if (Failure failure = checkKernel(info))
+    return llvm::createStringError(failure.message());
   return info;
 }

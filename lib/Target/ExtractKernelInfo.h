@@ -1,11 +1,11 @@
-//===- KernelInfo.h - what a launch must know of a kernel -------*- C++ -*-===//
+//===- ExtractKernelInfo.h - a kernel as plain data -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_TARGET_KERNELINFO_H
-#define FA_LIB_TARGET_KERNELINFO_H
+#ifndef FA_LIB_TARGET_EXTRACTKERNELINFO_H
+#define FA_LIB_TARGET_EXTRACTKERNELINFO_H
 
 #include "Tile/Tile.h"
 #include "fa/Target/Artifact.h"
@@ -20,4 +20,4 @@ llvm::Expected<KernelInfo> extractKernelInfo(tile::KernelOp kernel);
 
 } // namespace fa
 
-#endif // FA_LIB_TARGET_KERNELINFO_H
+#endif // FA_LIB_TARGET_EXTRACTKERNELINFO_H
