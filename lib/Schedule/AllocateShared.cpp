@@ -105,21 +105,27 @@ public:
       : kernel(kernel), registers(registers),
         b(kernel.getLoc(), kernel.getContext()) {}
 
-  void run() {
+  LogicalResult run() {
     SmallVector<ConvertOp> converts;
     kernel.walk([&](ConvertOp convert) { converts.push_back(convert); });
     for (ConvertOp convert : converts)
-      lower(convert);
+      if (failed(lower(convert)))
+        return failure();
+    return success();
   }
 
 private:
-  void lower(ConvertOp convert) {
+  LogicalResult lower(ConvertOp convert) {
     TileLayout from = layoutOf(convert.getInput()),
                to = layoutOf(convert.getResult());
     auto plan = planConversion(from.base, to.base);
     assert(plan && "a layout holds every element");
     if (plan->kind <= ConversionPlan::Registers && from.repeat == to.repeat)
-      return;
+      return success();
+    if (typeOf(convert).getRank() != 2)
+      return convert.emitOpError("expects a tile of two dimensions to move it "
+                                 "between threads, found ")
+             << typeOf(convert);
     auto load = convert.getInput().getDefiningOp<LoadOp>();
     if (load)
       copyLoad(load, convert);
@@ -130,6 +136,7 @@ private:
       copies.erase(load);
       load->erase();
     }
+    return success();
   }
 
   Value index(int64_t value) {
@@ -270,7 +277,8 @@ struct TgpuAllocateShared final
   using TgpuAllocateSharedBase::TgpuAllocateSharedBase;
 
   void runOnOperation() override {
-    SharedAllocator(getOperation(), registers).run();
+    if (failed(SharedAllocator(getOperation(), registers).run()))
+      signalPassFailure();
   }
 };
 

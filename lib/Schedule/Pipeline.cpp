@@ -22,6 +22,13 @@ static void addStageEnd(OpPassManager &pm, fa::GpuStage stage) {
 
 void fa::buildSchedulePipeline(OpPassManager &pm,
                                const ScheduleOptions &options) {
+  if (options.roles) {
+    TgpuOpenChannelsOptions channels;
+    channels.stages = options.stages;
+    pm.addNestedPass<tile::KernelOp>(createTgpuOpenChannels(channels));
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+  }
   TgpuAssignLayoutsOptions layouts;
   layouts.warps = options.warps;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));

@@ -94,7 +94,7 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
       auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
       return attribute ? attribute.getInt() : 0;
     };
-    info.threads = 32 * number(tgpu::TileGPUDialect::warpsAttrName);
+    info.threads = countThreads(kernel);
     info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
     for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
       info.stages = std::max(info.stages, alloc.getType().getSlots());

@@ -9,6 +9,44 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TgpuOpenChannels : Pass<"tgpu-open-channels", "::fa::tile::KernelOp"> {
+  let summary = "a producer fetches what the consumers' dots read";
+  let description = [{
+    The rows of the kernel's tiles are dealt to consumers, 64 each: loads, stores
+    and numbers of rows begin at `tgpu.consumer_id` times 64. Loads that only
+    feed dots become fetches of a producer that walks the same loops, into
+    channels of `stages` slots; dots become dots of a warpgroup that read slots,
+    begun and waited for. A kernel that mixes its rows, whose loads are no boxes
+    of its arguments or whose dots are none of a warpgroup's stays as it is,
+    with a remark that says why.
+
+    After:
+    ```mlir
+    tgpu.roles consumers 2 producer {
+      scf.for ... iter_args(%n = %c0) {
+        tgpu.acquire %k, %n
+        tgpu.fetch %K[%b, %h, %j, %c0] dims [2, 3] to %k, %n
+        ...
+    } consumer {
+      scf.for ... iter_args(..., %n = %c0) {
+        tgpu.await %k, %n
+        %r = tgpu.dot_start slot %q, %id by slot %k, %n transpose_b
+        %s = tgpu.dot_wait %r pending 0
+        tgpu.release %k, %n
+        ...
+    }
+    ```
+    Requires: S3. Ensures: S3. Numerics: exact.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "2",
+           "slots of a channel, a power of two">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def TgpuAssignLayouts : Pass<"tgpu-assign-layouts", "::fa::tile::KernelOp"> {
   let summary = "every tile gets a layout";
   let description = [{

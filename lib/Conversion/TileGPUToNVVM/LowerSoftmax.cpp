@@ -33,6 +33,13 @@ SimtLowering::reduceAlong(Operation *op, ArrayRef<Value> elements,
   auto plan = planReduction(layout.base, dim);
   if (!plan || plan->warps)
     return op->emitOpError("expects a reduction inside each warp on a GPU");
+  SmallVector<int64_t> dims;
+  for (unsigned from = 0; from < layout.rank(); ++from)
+    if (from != dim)
+      dims.push_back(from);
+  if (!inSameThreads(layout, result, dims))
+    return op->emitOpError("expects its result in the threads that have its "
+                           "rows");
   std::map<Coord, Value> sums;
   for (auto [reg, element] : llvm::enumerate(elements)) {
     Coord at = coordOf(layout, reg);
