@@ -15,17 +15,24 @@
 
 using namespace fa;
 
+static bool runsOn(const BundleTarget &target, int64_t capability) {
+  if (target.target != "cuda")
+    return false;
+  if (target.archSpecific)
+    return target.computeCapability == capability;
+  return target.computeCapability <= capability &&
+         (target.form == "ptx" ||
+          target.computeCapability / 10 == capability / 10);
+}
+
 const BundleTarget *Bundle::findCudaTarget(int64_t capability) const {
+  auto rank = [](const BundleTarget &target) {
+    return std::pair(target.computeCapability, target.archSpecific);
+  };
   const BundleTarget *best = nullptr;
-  for (const BundleTarget &target : targets) {
-    if (target.target != "cuda" || target.computeCapability > capability)
-      continue;
-    if (target.form == "cubin" &&
-        target.computeCapability / 10 != capability / 10)
-      continue;
-    if (!best || target.computeCapability > best->computeCapability)
+  for (const BundleTarget &target : targets)
+    if (runsOn(target, capability) && (!best || rank(*best) < rank(target)))
       best = &target;
-  }
   return best;
 }
 

@@ -10,6 +10,15 @@
 
 using namespace fa;
 
+/// Whether all of `digits` is a number; from_chars and its further arguments
+/// say what is one.
+template <typename T, typename... Base>
+static bool readNumber(std::string_view digits, T &number, Base... base) {
+  const char *first = digits.begin(), *last = digits.end();
+  auto [stop, error] = std::from_chars(first, last, number, base...);
+  return error == std::errc() && stop == last;
+}
+
 namespace {
 
 /// A recursive descent through one text. A parse function gives false where it
@@ -117,12 +126,10 @@ bool Parser::parseNumber(JsonValue &value) {
   size_t end = text.find_first_not_of("+-.eE0123456789", at);
   std::string_view digits = text.substr(at, end - at);
   bool isInteger = digits.find_first_of(".eE") == std::string_view::npos;
-  const char *last = digits.data() + digits.size();
   double real;
-  auto [stop, error] = isInteger
-                           ? std::from_chars(digits.data(), last, value.integer)
-                           : std::from_chars(digits.data(), last, real);
-  if (digits.empty() || error != std::errc() || stop != last)
+  bool isRead =
+      isInteger ? readNumber(digits, value.integer) : readNumber(digits, real);
+  if (!isRead)
     return fail("a value");
   value.kind = isInteger ? JsonValue::Integer : JsonValue::Real;
   at += digits.size();
@@ -153,10 +160,7 @@ bool Parser::parseEscape(std::string &result) {
   std::string_view digits =
       c == 'u' ? text.substr(at + 1, 4) : std::string_view();
   unsigned code = 0;
-  auto [stop, error] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
-  if (digits.size() != 4 || error != std::errc() || stop != digits.data() + 4 ||
-      code > 0x7f)
+  if (digits.size() != 4 || !readNumber(digits, code, 16) || code > 0x7f)
     return fail("an escape sequence of an ASCII character");
   result += static_cast<char>(code);
   at += 5;

@@ -27,6 +27,7 @@ static T parseName(const JsonCursor &json,
 /// Sizes or strides; null is one that only a launch knows.
 static std::vector<int64_t> parseSizes(const JsonCursor &json) {
   std::vector<int64_t> sizes;
+  sizes.reserve(json.size());
   for (size_t d = 0; d < json.size(); ++d)
     sizes.push_back(json[d].isNull() ? kDynamic : json[d].integer(0));
   return sizes;
@@ -128,6 +129,7 @@ static BundleTarget parseTarget(const JsonCursor &json) {
   target.form = json["form"].string();
   target.file = parseFileName(json["file"]);
   target.computeCapability = json["compute_capability"].integer(0);
+  target.archSpecific = json["arch_specific"].boolean();
   target.bytes = json["bytes"].integer(0);
   target.sum = json["checksum"].string();
   bool isCuda = target.target == "cuda" &&

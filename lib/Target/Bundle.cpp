@@ -122,16 +122,19 @@ static const std::string &codeOf(const Artifact &artifact) {
 static Expected<json::Object> jsonTarget(const Artifact &artifact,
                                          const BundleFile &code) {
   int64_t capability = 0;
+  bool archSpecific = false;
   if (isNvidiaArch(artifact.arch)) {
     auto info = getNvidiaInfo(artifact.arch);
     if (!info)
       return info.takeError();
     capability = info->computeCapability;
+    archSpecific = info->hasWarpgroups;
   }
   return json::Object{{"target", artifact.target},
                       {"arch", artifact.arch},
                       {"features", artifact.features},
                       {"compute_capability", capability},
+                      {"arch_specific", archSpecific},
                       {"form", formOf(artifact)},
                       {"file", code.name},
                       {"bytes", int64_t(code.bytes.size())},

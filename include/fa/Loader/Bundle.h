@@ -18,6 +18,7 @@ struct BundleTarget {
   std::string form;                ///< "cubin", "ptx" or "object"
   std::string file;                ///< where the code is
   int64_t computeCapability = 0;   ///< 80; 0 of a CPU
+  bool archSpecific = false;       ///< runs on this compute capability alone
   int64_t bytes = 0;               ///< of the code
   std::string sum;                 ///< of the code: `checksum`
   std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
@@ -29,10 +30,11 @@ struct Bundle {
   std::string entry;
   std::vector<BundleTarget> targets;
 
-  /// The best code for a card of this compute capability. Cubins run within
-  /// their major version, from their own minor version on; PTX on everything
-  /// that is not older (CUDA C++ Programming Guide, "Binary Compatibility" and
-  /// "PTX Compatibility").
+  /// The best code for a card of this compute capability, or null. Cubins run
+  /// within their major version, from their own minor version on; PTX on
+  /// everything that is not older; code of an architecture with its own
+  /// features (sm_90a) there alone (CUDA C++ Programming Guide, "Binary
+  /// Compatibility", "PTX Compatibility").
   const BundleTarget *findCudaTarget(int64_t computeCapability) const;
   /// The code for CPUs, or null.
   const BundleTarget *findHostTarget() const;

@@ -71,6 +71,16 @@ TEST(Bundle, PicksTheCodeForACard) {
   EXPECT_EQ(bundle.findCudaTarget(90), first + 2);
   bundle.targets.pop_back();
   EXPECT_EQ(bundle.findCudaTarget(90), nullptr);
+  // Code with the features of one architecture runs there, and is the best.
+  for (bool specific : {true, false}) {
+    BundleTarget &target = bundle.targets.emplace_back();
+    target.target = "cuda";
+    target.form = "ptx";
+    target.computeCapability = 90;
+    target.archSpecific = specific;
+  }
+  EXPECT_EQ(bundle.findCudaTarget(90), &bundle.targets[2]);
+  EXPECT_EQ(bundle.findCudaTarget(100), &bundle.targets[3]);
 }
 
 TEST(Bundle, RefusesWhatIsNotOne) {
