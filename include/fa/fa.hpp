@@ -46,21 +46,21 @@ inline faAttentionDesc attention(faType type, int64_t headDim) {
   return desc;
 }
 
+/// Options with everything off but the place to run: "cpu", "cuda", "cuda:N".
+inline faContextOptions contextOptions(const char *target) {
+  faContextOptions options{};
+  options.size = sizeof options;
+  options.target = target;
+  return options;
+}
+
 /// Owns a faContext.
 class Context {
 public:
   /// `threads` workers; 0: all cores.
   explicit Context(uint32_t threads = 0) {
-    faContextOptions options{};
-    options.size = sizeof options;
+    faContextOptions options = contextOptions(nullptr);
     options.threads = threads;
-    faContextCreate(&options, &handle);
-  }
-  /// A card ("cuda", "cuda:N") or "cpu".
-  explicit Context(const char *target) {
-    faContextOptions options{};
-    options.size = sizeof options;
-    options.target = target;
     faContextCreate(&options, &handle);
   }
   explicit Context(const faContextOptions &options) {

@@ -172,12 +172,14 @@ static bool isAligned(size_t number, const ArgumentInfo &info,
   if (reinterpret_cast<uintptr_t>(argument.data) % info.alignment)
     return refuse(why, number, "expected an address that is a multiple of ",
                   info.alignment);
-  for (size_t d = 0; d < info.sizes.size(); ++d)
-    if (info.strides[d] != 1 && argument.sizes[d] > 1 &&
-        argument.strides[d] * bytes % info.alignment)
+  for (size_t d = 0; d < info.sizes.size(); ++d) {
+    int64_t step; // wraps at most where the tensor is empty
+    (void)__builtin_mul_overflow(argument.strides[d], bytes, &step);
+    if (info.strides[d] != 1 && argument.sizes[d] > 1 && step % info.alignment)
       return refuse(why, number, "expected steps of multiples of ",
                     info.alignment, " bytes in dimension ", d, ", found ",
-                    argument.strides[d] * bytes);
+                    step);
+  }
   return true;
 }
 

@@ -127,6 +127,11 @@ static Expected<json::Object> jsonTarget(const Artifact &artifact,
     auto info = getNvidiaInfo(artifact.arch);
     if (!info)
       return info.takeError();
+    // TMA's descriptors are made at a launch: their rule is no part of a plan.
+    if (info->hasWarpgroups)
+      return createStringError(artifact.arch +
+                               ": bundles do not describe tensor maps yet, "
+                               "expected sm_90");
     capability = info->computeCapability;
     archSpecific = info->hasWarpgroups;
   }

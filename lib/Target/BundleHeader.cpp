@@ -54,7 +54,7 @@ static void printBytes(raw_ostream &out, StringRef bytes) {
 
 static void printComment(raw_ostream &out, ArrayRef<Artifact> artifacts,
                          StringRef prefix) {
-  // The last kernel takes the most arguments: what it expects, all expect.
+  // The last kernel is the most general one.
   const KernelInfo &kernel = artifacts.front().kernels.back();
   out << "/* @" << kernel.entry << ", compiled ahead of time for";
   for (const Artifact &artifact : artifacts)

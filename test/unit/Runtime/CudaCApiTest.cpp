@@ -15,9 +15,7 @@
 namespace {
 
 faContextOptions options(const char *target) {
-  faContextOptions result{};
-  result.size = sizeof result;
-  result.target = target;
+  faContextOptions result = fa::contextOptions(target);
   result.driver = FA_FAKE_DRIVER;
   result.ptxas = "none";
   return result;
