@@ -6,9 +6,11 @@
 
 #include "FakeDriver.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <mutex>
 #include <set>
 
@@ -27,12 +29,14 @@ namespace {
 struct Context {
   int card;
 };
-struct Module {
-  Context *context;
-};
+struct Module;
 struct Function {
   Module *module;
   char name[128];
+};
+struct Module {
+  Context *context;
+  std::list<Function> functions;
 };
 
 FakeDriver driver;
@@ -174,7 +178,7 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned numOptions,
         std::strcpy(static_cast<char *>(values[n]), "no header of an image");
     return InvalidImage;
   }
-  *module = new Module{current()};
+  *module = new Module{current(), {}};
   driver.maxModules = std::max(driver.maxModules, ++driver.numModules);
   return Success;
 }
@@ -188,14 +192,12 @@ int cuModuleUnload(void *module) {
   return Success;
 }
 
-/// The functions live as long as the process: a test is short.
-int cuModuleGetFunction(void **function, void *module, const char *name) {
+int cuModuleGetFunction(void **function, void *handle, const char *name) {
   ENTRY(cuModuleGetFunction);
-  static std::set<Function *> all;
-  auto *result = new Function{static_cast<Module *>(module), {}};
-  std::snprintf(result->name, sizeof result->name, "%s", name);
-  all.insert(result);
-  *function = result;
+  auto *module = static_cast<Module *>(handle);
+  Function &result = module->functions.emplace_back(Function{module, {}});
+  std::snprintf(result.name, sizeof result.name, "%s", name);
+  *function = &result;
   return Success;
 }
 

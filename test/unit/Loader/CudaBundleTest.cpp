@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <new>
 #include <thread>
 
 using namespace fa;
@@ -23,6 +24,9 @@ static std::atomic<size_t> numAllocations = 0;
 void *operator new(size_t bytes) {
   ++numAllocations;
   return std::malloc(bytes ? bytes : 1);
+}
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
+  return operator new(bytes);
 }
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, size_t) noexcept { std::free(memory); }
@@ -360,9 +364,10 @@ TEST_F(CudaBundle, TooMuchSharedMemory) {
 }
 
 TEST_F(CudaBundle, NullAndWrongSizes) {
-  EXPECT_EQ(faBundleOpen(nullptr, &bundle), FA_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(bundle, nullptr);
   faBundle none = nullptr;
+  expectError(faBundleOpen(nullptr, &none), FA_ERROR_INVALID_ARGUMENT,
+              "expected a folder and a place for the bundle, found null");
+  EXPECT_EQ(none, nullptr);
   expectError(faBundleOpen("/nonexistent", &none), FA_ERROR_INVALID_ARGUMENT,
               "cannot open '/nonexistent/bundle.json': No such file or "
               "directory");
