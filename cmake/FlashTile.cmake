@@ -79,7 +79,9 @@ macro(fa_finish_target target kind)
   if(ARG_DEPENDS)
     add_dependencies(${target} ${ARG_DEPENDS})
   endif()
-  fa_use_pch(${target} ${kind})
+  if(NOT "${kind}" STREQUAL "plain")
+    fa_use_pch(${target} ${kind})
+  endif()
 endmacro()
 
 # fa_add_plain_library(name sources...): a static library of the standard
@@ -113,7 +115,8 @@ function(fa_add_tool name)
 endfunction()
 
 # fa_add_unittest(name KIND sources... LINK_LIBS PRIVATE libs...): a GoogleTest
-# program in test/unit, of code on LLVM alone (KIND llvm) or on MLIR (KIND mlir).
+# program in test/unit, of code on LLVM alone (KIND llvm), on MLIR (KIND mlir) or
+# on neither (KIND plain).
 function(fa_add_unittest name kind)
   fa_parse_arguments(${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
