@@ -6,6 +6,8 @@
 
 #include "fa/Launch/CudaModule.h"
 
+#include "fa/Launch/TensorMap.h"
+
 #include <limits>
 
 using namespace fa;
@@ -36,6 +38,9 @@ Failure CudaModule::prepare(KernelInfo &kernel) {
   if (countWords(kernel) > kMaxWords)
     return makeFailure("@", kernel.symbol, " needs ", countWords(kernel),
                        " words of parameters, a kernel may have ", kMaxWords);
+  if (kernel.tensorMaps.size() > kMaxTensorMaps)
+    return makeFailure("@", kernel.symbol, " needs ", kernel.tensorMaps.size(),
+                       " tensor maps, a kernel may have ", kMaxTensorMaps);
   void *function = nullptr;
   if (Failure failure = cuda.check(
           cuda.ModuleGetFunction(&function, module, kernel.symbol.c_str()),
@@ -94,10 +99,19 @@ Failure CudaModule::launch(const KernelInfo &kernel,
                        *count);
   int64_t words[kMaxWords];
   packWords(arguments, extents, words);
-  void *parameters[] = {words};
+  void *parameters[1 + kMaxTensorMaps] = {words};
+  TensorMap maps[kMaxTensorMaps];
   CudaDevice::Current current(*card);
   if (Failure failure = current.failure())
     return failure;
+  // Encoding asks the current context what its device can do.
+  for (size_t n = 0; n < kernel.tensorMaps.size(); ++n) {
+    const TensorMapInfo &info = kernel.tensorMaps[n];
+    if (Failure failure = encodeTensorMap(card->cuda(), info,
+                                          arguments[info.argument], maps[n]))
+      return failure;
+    parameters[1 + n] = &maps[n];
+  }
   const CudaDriver &cuda = card->cuda();
   void *function = functions[&kernel - infos.data()];
   return cuda.check(
