@@ -6,6 +6,8 @@
 
 #include "fa/Launch/CheckArguments.h"
 
+#include "fa/Launch/TensorMap.h"
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -200,6 +202,10 @@ static bool hasShape(size_t number, const ArgumentInfo &info,
 bool fa::fitsVariant(const KernelInfo &kernel,
                      std::span<const LaunchArgument> arguments,
                      std::string *why) {
+  for (const TensorMapInfo &map : kernel.tensorMaps)
+    if (!fitsTensorMap(map, arguments[map.argument]))
+      return refuse(why, map.argument,
+                    "expected sizes below 2^32 and steps from 0 to 2^40 bytes");
   for (size_t n = 0; n < kernel.args.size(); ++n) {
     const ArgumentInfo &info = kernel.args[n];
     if (info.isMemRef && !isAligned(n, info, arguments[n], why))

@@ -47,6 +47,9 @@ static const char *findFunctions(void *library, CudaDriver &driver) {
   find(driver.EventRecord, "cuEventRecord");
   find(driver.EventSynchronize, "cuEventSynchronize");
   find(driver.EventElapsedTime, "cuEventElapsedTime");
+  driver.TensorMapEncodeTiled =
+      reinterpret_cast<decltype(driver.TensorMapEncodeTiled)>(
+          dlsym(library, "cuTensorMapEncodeTiled"));
   find(driver.GetErrorName, "cuGetErrorName");
   find(driver.GetErrorString, "cuGetErrorString");
   return missing;

@@ -6,6 +6,8 @@
 
 #include "fa/Launch/CudaModule.h"
 
+#include "fa/Launch/TensorMap.h"
+
 #include <limits>
 
 using namespace fa;
@@ -27,14 +29,27 @@ Failure CudaModule::loadImage(std::string_view arch, const void *image) {
                     log[0] ? ": " : "", log);
 }
 
+/// The words, and behind them the tensor maps, each aligned to its 64 bytes.
+static size_t countParameterWords(const KernelInfo &kernel) {
+  constexpr size_t map = sizeof(TensorMap) / 8, alignment = 8;
+  size_t words = countWords(kernel);
+  if (kernel.tensorMaps.empty())
+    return words;
+  return (words + alignment - 1) / alignment * alignment +
+         kernel.tensorMaps.size() * map;
+}
+
 Failure CudaModule::prepare(KernelInfo &kernel) {
   const CudaDriver &cuda = card->cuda();
   if (kernel.sharedBytes > card->sharedLimit())
     return makeFailure("@", kernel.symbol, " needs ", kernel.sharedBytes,
                        " bytes of shared memory, ", card->name(), " has ",
                        card->sharedLimit(), "; a smaller --tile helps");
-  if (countWords(kernel) > kParameterWords)
-    return makeFailure("@", kernel.symbol, " needs ", countWords(kernel),
+  if (kernel.tensorMaps.size() > kMaxTensorMaps)
+    return makeFailure("@", kernel.symbol, " needs ", kernel.tensorMaps.size(),
+                       " tensor maps, a kernel may have ", kMaxTensorMaps);
+  if (size_t words = countParameterWords(kernel); words > kParameterWords)
+    return makeFailure("@", kernel.symbol, " needs ", words,
                        " words of parameters, a kernel may have ",
                        kParameterWords);
   void *function = nullptr;
@@ -95,10 +110,19 @@ Failure CudaModule::launch(const KernelInfo &kernel,
                        *count);
   int64_t words[kParameterWords];
   packWords(arguments, extents, words);
-  void *parameters[] = {words};
+  void *parameters[1 + kMaxTensorMaps] = {words};
+  TensorMap maps[kMaxTensorMaps];
   CudaDevice::Current current(*card);
   if (Failure failure = current.failure())
     return failure;
+  // Encoding asks the current context what its device can do.
+  for (size_t n = 0; n < kernel.tensorMaps.size(); ++n) {
+    const TensorMapInfo &info = kernel.tensorMaps[n];
+    if (Failure failure = encodeTensorMap(card->cuda(), info,
+                                          arguments[info.argument], maps[n]))
+      return failure;
+    parameters[1 + n] = &maps[n];
+  }
   const CudaDriver &cuda = card->cuda();
   void *function = functions[&kernel - infos.data()];
   return cuda.check(

@@ -114,6 +114,27 @@ static Failure checkRule(const KernelInfo &kernel, const SizeRule &rule) {
   return {};
 }
 
+/// The limits of cuTensorMapEncodeTiled (CUDA Driver API).
+static Failure checkTensorMap(const KernelInfo &kernel,
+                              const TensorMapInfo &map) {
+  if (!hasSize(kernel, map.argument, map.rowDim))
+    return failOf(kernel, "its tensor map speaks of dimension ", map.rowDim,
+                  " of argument ", map.argument, ", which there is not");
+  const ArgumentInfo &info = kernel.args[map.argument];
+  if (info.sizes.size() < 2 || info.sizes.size() > 5 ||
+      byteSize(info.type) != 2)
+    return failOf(kernel,
+                  "expected a tensor map of rank 2 to 5 and 16-bit "
+                  "elements, found rank ",
+                  info.sizes.size(), " of ", name(info.type));
+  if (map.rows < 1 || map.rows > 256 || map.columns < 1 || map.columns > 256)
+    return failOf(kernel,
+                  "expected a tensor map with boxes of 1 to 256 rows "
+                  "and columns, found ",
+                  map.rows, "x", map.columns);
+  return {};
+}
+
 static Failure checkArgument(const KernelInfo &kernel, size_t number,
                              const ArgumentInfo &info) {
   if (info.sizes.size() != info.strides.size() || info.sizes.size() > kMaxRank)
@@ -136,6 +157,12 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
       return failure;
   for (const SizeRule &rule : kernel.rules)
     if (Failure failure = checkRule(kernel, rule))
+      return failure;
+  if (kernel.tensorMaps.size() > kMaxTensorMaps)
+    return failOf(kernel, "expected at most ", kMaxTensorMaps,
+                  " tensor maps, found ", kernel.tensorMaps.size());
+  for (const TensorMapInfo &map : kernel.tensorMaps)
+    if (Failure failure = checkTensorMap(kernel, map))
       return failure;
   if (kernel.grid.size() > 3)
     return failOf(kernel, "expected a grid of at most 3 extents, found ",

@@ -60,6 +60,11 @@ static SizeRule parseRule(const JsonCursor &json) {
                   json["factor"].integer()};
 }
 
+static TensorMapInfo parseTensorMap(const JsonCursor &json) {
+  return TensorMapInfo{json["argument"].integer(), json["row_dim"].integer(),
+                       json["rows"].integer(), json["columns"].integer()};
+}
+
 /// A postfix program: numbers, ["size", argument, dim] and names of operations.
 static SizeExpr parseExpr(const JsonCursor &json) {
   SizeExpr expr;
@@ -101,13 +106,15 @@ static KernelInfo parseKernel(const JsonCursor &json) {
   kernel.spillBytes = json["spill_bytes"].integer(-1);
   kernel.tile = parseSizes(json["tile"]);
   JsonCursor arguments = json["arguments"], rules = json["rules"],
-             grid = json["grid"];
+             grid = json["grid"], maps = json["tensor_maps"];
   for (size_t n = 0; n < arguments.size(); ++n)
     kernel.args.push_back(parseArgument(arguments[n]));
   for (size_t n = 0; n < rules.size(); ++n)
     kernel.rules.push_back(parseRule(rules[n]));
   for (size_t n = 0; n < grid.size(); ++n)
     kernel.grid.push_back(parseExpr(grid[n]));
+  for (size_t n = 0; n < maps.size(); ++n)
+    kernel.tensorMaps.push_back(parseTensorMap(maps[n]));
   if (Failure failure = checkKernel(kernel))
     json.fail(failure.message());
   return kernel;

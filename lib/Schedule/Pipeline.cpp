@@ -35,6 +35,8 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   addStageEnd(pm, GpuStage::S4);
   pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared());
   addStageEnd(pm, GpuStage::S5);
+  if (options.roles && options.overlap)
+    pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
   TgpuPipelineCopiesOptions copies;
   copies.stages = options.stages;
   copies.limit = options.sharedLimit;

@@ -78,6 +78,8 @@ std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
                   "of 16 bytes");
   TensorBox box;
   box.argument = argument;
+  if (cast<MemRefType>(argument.getType()).getRank() > 5)
+    return refuse("reads an argument of more than five dimensions");
   auto type = cast<MemRefType>(argument.getType());
   llvm::SmallBitVector dropped(type.getRank());
   Builder b(load.getContext());

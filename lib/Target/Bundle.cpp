@@ -56,6 +56,13 @@ static json::Object jsonRule(const SizeRule &rule) {
                       {"factor", rule.factor}};
 }
 
+static json::Object jsonTensorMap(const TensorMapInfo &map) {
+  return json::Object{{"argument", map.argument},
+                      {"row_dim", map.rowDim},
+                      {"rows", map.rows},
+                      {"columns", map.columns}};
+}
+
 /// A postfix program: numbers, ["size", argument, dim] and names of operations.
 static json::Array jsonExpr(const SizeExpr &expr) {
   json::Array steps;
@@ -81,20 +88,22 @@ static json::Array jsonEach(const Range &range, Convert convert) {
 }
 
 static json::Object jsonKernel(const KernelInfo &kernel) {
-  return json::Object{{"symbol", kernel.symbol},
-                      {"entry", kernel.entry},
-                      {"unfused", kernel.unfused},
-                      {"tile", jsonSizes(kernel.tile)},
-                      {"threads", kernel.threads},
-                      {"shared_bytes", kernel.sharedBytes},
-                      {"scratch_bytes", kernel.scratchBytes},
-                      {"stages", kernel.stages},
-                      {"registers", kernel.registers},
-                      {"stack_bytes", kernel.stackBytes},
-                      {"spill_bytes", kernel.spillBytes},
-                      {"grid", jsonEach(kernel.grid, jsonExpr)},
-                      {"arguments", jsonEach(kernel.args, jsonArgument)},
-                      {"rules", jsonEach(kernel.rules, jsonRule)}};
+  return json::Object{
+      {"symbol", kernel.symbol},
+      {"entry", kernel.entry},
+      {"unfused", kernel.unfused},
+      {"tile", jsonSizes(kernel.tile)},
+      {"threads", kernel.threads},
+      {"shared_bytes", kernel.sharedBytes},
+      {"scratch_bytes", kernel.scratchBytes},
+      {"stages", kernel.stages},
+      {"registers", kernel.registers},
+      {"stack_bytes", kernel.stackBytes},
+      {"spill_bytes", kernel.spillBytes},
+      {"grid", jsonEach(kernel.grid, jsonExpr)},
+      {"arguments", jsonEach(kernel.args, jsonArgument)},
+      {"rules", jsonEach(kernel.rules, jsonRule)},
+      {"tensor_maps", jsonEach(kernel.tensorMaps, jsonTensorMap)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,11 +136,6 @@ static Expected<json::Object> jsonTarget(const Artifact &artifact,
     auto info = getNvidiaInfo(artifact.arch);
     if (!info)
       return info.takeError();
-    // TMA's descriptors are made at a launch: their rule is no part of a plan.
-    if (info->hasWarpgroups)
-      return createStringError(artifact.arch +
-                               ": bundles do not describe tensor maps yet, "
-                               "expected sm_90");
     capability = info->computeCapability;
     archSpecific = info->hasWarpgroups;
   }

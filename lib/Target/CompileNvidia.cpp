@@ -95,9 +95,13 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
       return attribute ? attribute.getInt() : 0;
     };
     info.threads = countThreads(kernel);
+    info.tensorMaps = collectTensorMaps(kernel);
     info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
     for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
       info.stages = std::max(info.stages, alloc.getType().getSlots());
+    for (auto channel : kernel.getBody().getOps<tgpu::ChannelOp>())
+      info.stages =
+          std::max(info.stages, channel.getType().getBuffer().getSlots());
   }
 }
 

@@ -230,6 +230,8 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z,
   launch.card = current()->card;
   launch.stream = stream;
   std::memcpy(launch.words, parameters[0], 8 * driver.numWords);
+  for (size_t n = 0; n < driver.numMaps; ++n)
+    std::memcpy(launch.maps[n], parameters[1 + n], sizeof launch.maps[n]);
   return Success;
 }
 #endif
@@ -273,6 +275,20 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
   ENTRY(cuMemcpyDtoH_v2);
   std::memcpy(to, toPointer(from), bytes);
+  return Success;
+}
+
+/// A map of 128 bytes that begins with the address that it describes.
+int cuTensorMapEncodeTiled(void *map, int, unsigned rank, void *address,
+                           const uint64_t *, const uint64_t *,
+                           const uint32_t *box, const uint32_t *, int, int, int,
+                           int) {
+  ENTRY(cuTensorMapEncodeTiled);
+  if (!current())
+    return InvalidContext;
+  uint64_t words[16] = {reinterpret_cast<uintptr_t>(address), rank, box[0],
+                        box[1]};
+  std::memcpy(map, words, sizeof words);
   return Success;
 }
 

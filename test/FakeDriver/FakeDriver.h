@@ -41,9 +41,12 @@ struct FakeDriver {
     int card;
     void *stream;
     int64_t words[64];
+    uint64_t maps[8][16];
   } launch = {};
   /// How many words a launch copies to `launch.words`.
   size_t numWords = 3;
+  /// How many tensor maps it copies to `launch.maps`.
+  size_t numMaps = 0;
 
   int retained[2] = {}; ///< primary contexts
   int numModules = 0, maxModules = 0;

@@ -21,6 +21,7 @@
 #define FA_CONVERSION_TILEGPUTONVVM_H
 
 #include "TileGPU/TileGPU.h"
+#include "fa/Launch/KernelInfo.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -29,15 +30,6 @@ namespace fa {
 
 /// The dynamic shared memory of a block.
 inline constexpr llvm::StringLiteral sharedSymbol = "fa_shared";
-
-/// What a tensor map (CUDA Driver API, cuTensorMapEncodeTiled) is made of:
-/// boxes of `rows` x `columns` of a memref argument, whose last dimension has
-/// the columns and dimension `rowDim` the rows; all others are one element
-/// wide. The rows of a box are 128 bytes, swizzled as a whole.
-struct TensorMapInfo {
-  int64_t argument = 0, rowDim = 0, rows = 0, columns = 0;
-  bool operator==(const TensorMapInfo &) const = default;
-};
 
 TensorMapInfo tensorMapOf(tgpu::FetchOp fetch);
 

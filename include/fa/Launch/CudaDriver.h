@@ -53,6 +53,11 @@ struct CudaDriver {
   Status (*EventRecord)(void *, void *);
   Status (*EventSynchronize)(void *);
   Status (*EventElapsedTime)(float *, void *, void *);
+  /// Null before CUDA 12.0.
+  Status (*TensorMapEncodeTiled)(void *, int, uint32_t, void *,
+                                 const uint64_t *, const uint64_t *,
+                                 const uint32_t *, const uint32_t *, int, int,
+                                 int, int);
   Status (*GetErrorName)(Status, const char **);
   Status (*GetErrorString)(Status, const char **);
 
@@ -63,6 +68,9 @@ struct CudaDriver {
   static constexpr int functionMaxDynamicShared = 8, functionNumRegs = 4,
                        functionLocalBytes = 3;
   static constexpr int pointerMemoryType = 2;
+  // CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
+  static constexpr int mapFloat16 = 6, mapBFloat16 = 9, mapSwizzle128 = 3,
+                       mapPromote256 = 3;
 
   /// The CUDA version whose drivers are the first to know sm_80 (CUDA 11.0
   /// release notes), as cuDriverGetVersion counts.

@@ -74,6 +74,20 @@ struct SizeRule {
   bool operator==(const SizeRule &) const = default;
 };
 
+/// What a tensor map (CUDA Driver API, cuTensorMapEncodeTiled) is made of:
+/// boxes of `rows` x `columns` of a memref argument, whose last dimension has
+/// the columns and dimension `rowDim` the rows; all others are one element
+/// wide. The rows of a box are 128 bytes, swizzled as a whole; what is outside
+/// of the argument is 0.
+struct TensorMapInfo {
+  int64_t argument = 0, rowDim = 0, rows = 0, columns = 0;
+
+  bool operator==(const TensorMapInfo &) const = default;
+};
+
+/// The most tensor maps of a kernel.
+inline constexpr size_t kMaxTensorMaps = 8;
+
 struct KernelInfo {
   std::string symbol, entry;
   std::vector<ArgumentInfo> args;
@@ -86,6 +100,7 @@ struct KernelInfo {
   int64_t threads = 0;     ///< of a block
   int64_t sharedBytes = 0; ///< dynamic, of a block
   int64_t stages = 0;
+  std::vector<TensorMapInfo> tensorMaps; ///< parameters behind the words
   /// What the assembler said; -1: not assembled.
   int64_t registers = -1, stackBytes = -1, spillBytes = -1;
 

@@ -28,6 +28,7 @@ struct ScheduleOptions {
   int64_t stages = 2;
   int64_t sharedLimit = 101376;
   bool roles = false; ///< warpgroups that load, others that compute
+  bool overlap = true; ///< of roles: two dots at a time
 };
 
 /// S3 to S7.

@@ -128,6 +128,39 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
+  let summary = "the next scores are computed while the last output is";
+  let description = [{
+    In a consumer's loop with two dots, of which the second reads what is made
+    of the first: the first dot of an iteration and the second of the one before
+    are begun together, and the softmax of the first runs under the second. The
+    first iteration's scores stand before the loop, the last output behind it.
+
+    Before:
+    ```mlir
+    scf.for %i = ... iter_args(%o = ...) {
+      %s = wait(start(%q, %k[%n]))
+      %p, %o1 = softmax(%s, %o)
+      %o2 = wait(start(%p, %v[%n], %o1))
+      yield %o2
+    ```
+    After:
+    ```mlir
+    scf.for %i = ... iter_args(%o1 = ..., %p = ...) {
+      %rs = start(%q, %k[%n])
+      %ro = start(%p, %v[%n - 1], %o1)
+      %s = wait(%rs) pending 1
+      ... softmax ...
+      %o = wait(%ro) pending 0
+      yield %o * alpha, %p1
+    ```
+    Requires: S4. Ensures: S4. Numerics: exact.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def TgpuPlaceBuffers : Pass<"tgpu-place-buffers", "::fa::tile::KernelOp"> {
   let summary = "buffers get their offsets in the block's shared memory";
   let description = [{

@@ -40,12 +40,22 @@ SimtLowering::reduceAlong(Operation *op, ArrayRef<Value> elements,
   if (!inSameThreads(layout, result, dims))
     return op->emitOpError("expects its result in the threads that have its "
                            "rows");
-  std::map<Coord, Value> sums;
+  // Four chains of each, so that none waits for its last step.
+  constexpr size_t chains = 4;
+  std::map<Coord, SmallVector<Value>> parts;
   for (auto [reg, element] : llvm::enumerate(elements)) {
     Coord at = coordOf(layout, reg);
     at.erase(at.begin() + dim);
-    Value &sum = sums[at];
-    sum = sum ? combine(sum, element) : element;
+    parts[at].push_back(element);
+  }
+  std::map<Coord, Value> sums;
+  for (auto &[at, part] : parts) {
+    for (size_t n = chains; n < part.size(); ++n)
+      part[n % chains] = combine(part[n % chains], part[n]);
+    for (size_t n = std::min(chains, part.size()); n > 1; n -= n / 2)
+      for (size_t m = 0; m < n / 2; ++m)
+        part[m] = combine(part[m], part[n - 1 - m]);
+    sums[at] = part[0];
   }
   for (auto &[at, sum] : sums)
     for (uint32_t bit = 1; bit < 32; bit *= 2)

@@ -92,6 +92,18 @@ TEST(KernelInfo, Checks) {
   EXPECT_EQ(problemOf(kernel), "@k: argument 0: expected a rank of at most 8, "
                                "found 9 sizes and 9 strides");
   kernel = matrixKernel();
+  kernel.tensorMaps = {{0, 0, 64, 64}};
+  EXPECT_EQ(problemOf(kernel), "@k: expected a tensor map of rank 2 to 5 and "
+                               "16-bit elements, found rank 2 of f32");
+  kernel.args[0].type = ElementType::F16;
+  EXPECT_EQ(problemOf(kernel), "");
+  kernel.tensorMaps[0].rows = 257;
+  EXPECT_EQ(problemOf(kernel), "@k: expected a tensor map with boxes of 1 to "
+                               "256 rows and columns, found 257x64");
+  kernel.tensorMaps[0].rowDim = 2;
+  EXPECT_EQ(problemOf(kernel), "@k: its tensor map speaks of dimension 2 of "
+                               "argument 0, which there is not");
+  kernel = matrixKernel();
   kernel.args.resize(65, kernel.args[0]);
   EXPECT_EQ(problemOf(kernel), "@k: expected at most 64 arguments, found 65");
 }

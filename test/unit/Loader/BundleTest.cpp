@@ -36,13 +36,14 @@ static void expectRefused(const std::vector<BundleFile> &files,
 
 /// What was compiled is what is read, to the last field.
 TEST(Bundle, RoundTrip) {
-  std::vector<Artifact> artifacts = compileFor({"sm_80", "host"});
+  std::vector<Artifact> artifacts = compileFor({"sm_80", "sm_90a", "host"});
   auto files = llvm::cantFail(makeBundle(artifacts));
   auto bundle = read(files);
   ASSERT_TRUE(bundle) << bundle.takeFailure().message();
   EXPECT_EQ(bundle->entry, "attention");
-  ASSERT_EQ(bundle->targets.size(), 2u);
-  for (size_t n = 0; n < 2; ++n) {
+  ASSERT_EQ(bundle->targets.size(), 3u);
+  EXPECT_TRUE(bundle->targets[1].archSpecific);
+  for (size_t n = 0; n < 3; ++n) {
     EXPECT_EQ(bundle->targets[n].arch, artifacts[n].arch);
     EXPECT_EQ(bundle->targets[n].kernels, artifacts[n].kernels);
   }

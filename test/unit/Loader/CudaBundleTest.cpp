@@ -38,18 +38,22 @@ class CudaBundle : public testing::Test {
 protected:
   void SetUp() override {
     *fakeDriver() = FakeDriver();
-    std::vector<faBundleFile> files;
-    for (const BundleFile &file : attentionBundle())
-      files.push_back(
-          {file.name.c_str(), file.bytes.data(), file.bytes.size()});
-    ASSERT_EQ(faBundleOpenEmbedded(files.data(), files.size(), &bundle),
-              FA_SUCCESS)
-        << faBundleGetLastErrorMessage();
+    open(attentionBundle());
     // The driver's own, as a host program would.
     ASSERT_EQ(allocate(&memory, 1 << 20), 0);
     arguments = {tensor(), tensor(), tensor(), {}, tensor()};
     arguments[3].type = FA_F32;
     arguments[3].f32 = 0.125f;
+  }
+
+  void open(const std::vector<BundleFile> &from) {
+    std::vector<faBundleFile> files;
+    for (const BundleFile &file : from)
+      files.push_back(
+          {file.name.c_str(), file.bytes.data(), file.bytes.size()});
+    ASSERT_EQ(faBundleOpenEmbedded(files.data(), files.size(), &bundle),
+              FA_SUCCESS)
+        << faBundleGetLastErrorMessage();
   }
 
   void TearDown() override {
@@ -184,6 +188,42 @@ TEST_F(CudaBundle, LaunchesWhatThePlanSays) {
   sizes[2] = 1;
   ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
   EXPECT_STREQ(found.kernel, "attention_decode");
+}
+
+/// sm_90a: the maps of q, k and v are made at each launch, by the driver's
+/// function for it, and travel behind the words.
+TEST_F(CudaBundle, EncodesTensorMaps) {
+  auto files = llvm::cantFail(makeBundle(compileFor({"sm_90a"})));
+  auto read = test::read(files);
+  const KernelInfo *kernel = nullptr;
+  for (const KernelInfo &each : read->targets[0].kernels)
+    if (each.symbol == "attention")
+      kernel = &each;
+  ASSERT_NE(kernel, nullptr);
+  size_t numMaps = kernel->tensorMaps.size();
+  ASSERT_GT(numMaps, 0u);
+  faBundleClose(bundle);
+  open(files);
+  fakeDriver()->sharedLimit = 232448;
+  ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS)
+      << faBundleGetLastErrorMessage();
+  fakeDriver()->numMaps = numMaps;
+  size_t before = fakeDriver()->numCalls, allocations = numAllocations;
+  ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_EQ(numAllocations, allocations);
+  std::string encodes;
+  for (size_t n = 0; n < numMaps; ++n)
+    encodes += "cuTensorMapEncodeTiled ";
+  EXPECT_EQ(callsSince(before), "cuCtxPushCurrent_v2 " + encodes +
+                                    "cuLaunchKernel cuCtxPopCurrent_v2");
+  EXPECT_STREQ(fakeDriver()->launch.kernel, "attention");
+  for (size_t n = 0; n < numMaps; ++n) {
+    const uint64_t *map = fakeDriver()->launch.maps[n];
+    const TensorMapInfo &info = kernel->tensorMaps[n];
+    EXPECT_EQ(map[0], memory);
+    EXPECT_EQ(map[1], 4u);
+    EXPECT_EQ(map[2], uint64_t(info.columns));
+  }
 }
 
 TEST_F(CudaBundle, AnEmptyGridLaunchesNothing) {
