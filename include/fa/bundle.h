@@ -4,10 +4,10 @@
 |*
 |*===----------------------------------------------------------------------===*|
 |*
-|* libflashtile-rt: opens what `fa-run --emit=bundle` wrote and launches it,
-with
-|* no compiler in the process. Types and conventions are those of fa.h; of its
-|* functions this library has none. docs/ahead-of-time.md describes bundles.
+|* libflashtile-rt: opens what `fa-run --emit=bundle` wrote and launches it;
+|* there is no compiler in the process. Types and conventions are those of
+|* fa.h, of whose functions this library has none. docs/ahead-of-time.md
+|* describes bundles.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -51,8 +51,8 @@ FA_API faStatus faBundleOpenEmbedded(const faBundleFile *files, size_t count,
  * bundle at this time. */
 FA_API void faBundleClose(faBundle bundle) FA_NOEXCEPT;
 
-/* The metadata, JSON. Owned by the bundle. May be called from several threads.
- */
+/* The metadata, JSON; owned by the bundle. May be called from several
+ * threads. */
 FA_API const char *faBundleDescribe(faBundle bundle) FA_NOEXCEPT;
 
 /*===--- Plans ------------------------------------------------------------===*/
