@@ -37,6 +37,10 @@ def TileGPU_Dialect : Dialect {
     /// with tiles of its own.
     static constexpr ::llvm::StringLiteral consumersAttrName =
         "tgpu.consumers";
+    /// Attribute of an online softmax and of what ends it: the sums of a row
+    /// are those of one thread each, to be added at the end.
+    static constexpr ::llvm::StringLiteral threadSumsAttrName =
+        "tgpu.thread_sums";
     /// Attribute of a loop at S6 for whose tiles there is one slot only.
     static constexpr ::llvm::StringLiteral unpipelinedAttrName =
         "tgpu.unpipelined";

@@ -153,6 +153,10 @@ private:
     auto box = findTensorBox(load, reason);
     if (!box)
       return std::nullopt;
+    if (!llvm::isPowerOf2_64(typeOf(load).getDimSize(0))) {
+      refuse("a tile's rows are no power of two");
+      return std::nullopt;
+    }
     if (typeOf(load).getDimSize(1) % 64) {
       refuse("a tile's rows are not of whole 128 bytes");
       return std::nullopt;

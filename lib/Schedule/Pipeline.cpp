@@ -32,6 +32,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   TgpuAssignLayoutsOptions layouts;
   layouts.warps = options.warps;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
+  pm.addNestedPass<tile::KernelOp>(createTgpuDeferSums());
   addStageEnd(pm, GpuStage::S4);
   pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared());
   addStageEnd(pm, GpuStage::S5);

@@ -128,6 +128,20 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def TgpuDeferSums : Pass<"tgpu-defer-sums", "::fa::tile::KernelOp"> {
+  let summary = "the sums of a row are added over threads once, at the end";
+  let description = [{
+    Online softmaxes whose sums go nowhere but to the next one and, through
+    loops, to a `tile.online_finalize` keep a sum for each thread; the finalize
+    adds them. Such operations have the attribute `tgpu.thread_sums`. What a sum
+    starts from is shared out between the threads that hold the row.
+
+    Requires: S4. Ensures: S4. Numerics: reassociating.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
   let summary = "the next scores are computed while the last output is";
   let description = [{

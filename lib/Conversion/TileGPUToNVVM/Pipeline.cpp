@@ -71,6 +71,12 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
   tiles.foldScale = true;
   // A tile that was asked for is not made smaller.
   tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
+  if (info.hasWarpgroups) {
+    // Two warpgroups of 64 rows; the other variants have no roles.
+    tiles.wideQTile = options.qTile ? options.qTile : 128;
+    tiles.stridedQTile = std::min<int64_t>(tiles.stridedQTile, 64);
+    tiles.otherKvTile = 64;
+  }
   tiles.tileBytes =
       options.qTile || options.kvTile ? 0 : info.sharedLimit;
   pm.addPass(createTileToKernel(tiles));

@@ -130,12 +130,15 @@ private:
 
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   using Combine = llvm::function_ref<Value(Value, Value)>;
+  /// The values of the lanes that differ in the bits `lanes`, combined.
+  Value combineLanes(Value value, uint32_t lanes, Combine combine);
   /// For each register of `result`, the elements of `layout` in its row (or
-  /// column, what is left without `dim`), combined over the threads, too.
+  /// column, what is left without `dim`), combined; over the lanes, too, or for
+  /// each thread its own.
   mlir::FailureOr<mlir::SmallVector<Value>>
   reduceAlong(mlir::Operation *op, mlir::ArrayRef<Value> elements,
               const TileLayout &layout, unsigned dim, const TileLayout &result,
-              Combine combine);
+              Combine combine, bool overLanes = true);
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
