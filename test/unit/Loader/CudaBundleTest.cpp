@@ -48,6 +48,7 @@ protected:
 
   void open(const std::vector<BundleFile> &from) {
     std::vector<faBundleFile> files;
+    files.reserve(from.size());
     for (const BundleFile &file : from)
       files.push_back(
           {file.name.c_str(), file.bytes.data(), file.bytes.size()});
