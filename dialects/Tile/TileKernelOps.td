@@ -85,6 +85,10 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     int64_t getAlignment(unsigned index);
     static constexpr ::llvm::StringLiteral alignmentAttrName = "tile.alignment";
     static constexpr ::llvm::StringLiteral positiveAttrName = "tile.positive";
+    /// The symbol of a kernel that does the same with other tiles. A target
+    /// keeps one of the two.
+    static constexpr ::llvm::StringLiteral alternativeAttrName =
+        "tile.alternative";
   }];
 }
 

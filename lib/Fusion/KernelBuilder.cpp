@@ -34,7 +34,7 @@ public:
       : source(source), attention(source.attention), shape(shape),
         b(source.attention.getLoc(), builder) {}
 
-  void build(StringRef name, StringRef entry);
+  KernelOp build(StringRef name, StringRef entry);
 
 private:
   //===--- Scalars ---===//
@@ -548,7 +548,7 @@ Value KernelBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
   return value;
 }
 
-void KernelBuilder::build(StringRef name, StringRef entry) {
+KernelOp KernelBuilder::build(StringRef name, StringRef entry) {
   SmallVector<Value> varying;
   if (shape.packHeads && !attention.getMask().empty())
     varying.push_back(attention.getMask().getArgument(1));
@@ -568,11 +568,12 @@ void KernelBuilder::build(StringRef name, StringRef entry) {
   k = keyView(kMemory);
   v = keyView(vMemory);
   buildEpilogue(buildLoops());
+  return kernel;
 }
 
-void fa::buildKernel(OpBuilder &b, AttentionFunction source,
-                     const KernelShape &shape, StringRef name,
-                     StringRef entry) {
+KernelOp fa::buildKernel(OpBuilder &b, AttentionFunction source,
+                         const KernelShape &shape, StringRef name,
+                         StringRef entry) {
   OpBuilder::InsertionGuard guard(b);
-  KernelBuilder(b, source, shape).build(name, entry);
+  return KernelBuilder(b, source, shape).build(name, entry);
 }

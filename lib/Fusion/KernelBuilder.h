@@ -60,9 +60,9 @@ bool isKernelScalar(mlir::Value value);
 
 /// Builds kernel `name` of `entry` at `b`. Every scalar that it needs must be a
 /// kernel scalar.
-void buildKernel(mlir::OpBuilder &b, AttentionFunction source,
-                 const KernelShape &shape, mlir::StringRef name,
-                 mlir::StringRef entry);
+tile::KernelOp buildKernel(mlir::OpBuilder &b, AttentionFunction source,
+                           const KernelShape &shape, mlir::StringRef name,
+                           mlir::StringRef entry);
 
 } // namespace fa
 

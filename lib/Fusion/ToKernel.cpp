@@ -158,24 +158,30 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       return convertUnfused(function, reason);
     auto element =
         cast<FloatType>(getElementTypeOrSelf(match.attention.getQ().getType()));
-    KernelShape shape;
-    shape.rows = element.getWidth() <= 16 ? qTile16bit : qTile;
     int64_t dim = headDim(match.attention.getQ()),
             dimV = headDim(match.attention.getV());
-    if (std::max(dim, dimV) > 128)
+    bool isWide = std::max(dim, dimV) > 128;
+    int64_t bytes = element.getWidth() / 8;
+    auto fitted = [&](KernelShape shape) {
+      // 16-bit P goes on in registers, f32 P through memory.
+      auto isTooLarge = [&] {
+        int64_t p = bytes == 4 ? shape.rows * shape.columns : 0;
+        return bytes *
+                   (shape.rows * dim + 2 * shape.columns * (dim + dimV) + p) >
+               tileBytes;
+      };
+      while (tileBytes && shape.columns > 16 && isTooLarge())
+        shape.columns /= 2;
+      while (tileBytes && shape.rows > 16 && isTooLarge())
+        shape.rows /= 2;
+      return shape;
+    };
+    KernelShape shape;
+    shape.rows = bytes <= 2 ? qTile16bit : qTile;
+    if (isWide)
       shape.rows = std::min(shape.rows, wideQTile.getValue());
     shape.columns = kvTile;
-    int64_t bytes = element.getWidth() / 8;
-    // 16-bit P goes on in registers, f32 P through memory.
-    auto isTooLarge = [&] {
-      int64_t p = bytes == 4 ? shape.rows * shape.columns : 0;
-      return bytes * (shape.rows * dim + 2 * shape.columns * (dim + dimV) + p) >
-             tileBytes;
-    };
-    while (tileBytes && shape.columns > 16 && isTooLarge())
-      shape.columns /= 2;
-    while (tileBytes && shape.rows > 16 && isTooLarge())
-      shape.rows /= 2;
+    shape = fitted(shape);
     shape.alignment = alignment;
     shape.dimMultiple = dimMultiple;
     shape.positiveScale = foldScale && hasFoldableScale(match.attention);
@@ -183,22 +189,33 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     function.setSymName(name + "_s2");
     OpBuilder b(function);
     KernelShape decode = shape;
-    if (otherKvTile)
-      decode.columns = std::min(shape.columns, otherKvTile.getValue());
     decode.rows = decodeQTile;
     decode.packHeads = true;
     KernelShape strided = shape;
     strided.unitStride = false;
     strided.alignment = 1;
     strided.positiveScale = false;
-    strided.columns = decode.columns;
     strided.rows = std::min(shape.rows, stridedQTile.getValue());
+    KernelShape roles = shape;
+    // More rows leave each thread fewer registers, too few for what a score
+    // region needs.
+    bool isPlain = match.attention.getScore().empty();
+    roles.rows =
+        std::max(dim, dimV) <= 64 && isPlain ? narrowRolesQTile : rolesQTile;
+    roles.columns = rolesKvTile;
+    roles = fitted(roles);
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
+          std::tuple(roles, "_roles", rolesQTile && bytes == 2),
           std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
-      if (wanted && hasVariant(match, variant))
-        buildKernel(b, match, variant, name + suffix, name);
+      if (wanted && hasVariant(match, variant)) {
+        tile::KernelOp kernel =
+            buildKernel(b, match, variant, name + suffix, name);
+        if (StringRef(suffix) == "_roles")
+          kernel->setAttr(tile::KernelOp::alternativeAttrName,
+                          FlatSymbolRefAttr::get(&getContext(), name));
+      }
     function.erase();
     return success();
   }

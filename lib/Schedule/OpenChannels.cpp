@@ -62,6 +62,8 @@ public:
       return reason;
     openChannels();
     buildRoles();
+    if (!boundsAreAbove())
+      return "the bounds of a loop are computed from tiles";
     buildProducer();
     for (FetchingLoop &loop : loops)
       consumeLoop(loop);
@@ -212,18 +214,36 @@ private:
     roles = RolesOp::create(b, consumers);
     roles.getProducer().emplaceBlock();
     Block *consumer = &roles.getConsumer().emplaceBlock();
-    for (Operation &op : llvm::make_early_inc_range(*body)) {
-      bool isScalar = op.getNumRegions() == 0 &&
-                      llvm::none_of(op.getOperands(), isTile) &&
-                      llvm::none_of(op.getResults(), isTile);
-      bool isAbove = llvm::all_of(op.getOperands(), [&](Value operand) {
-        return operand.getParentBlock() == body;
+    for (Operation &op : llvm::make_early_inc_range(*body))
+      if (&op != roles && &op != terminator && !isScalar(op, consumer))
+        op.moveBefore(consumer, consumer->end());
+  }
+
+  /// Whether `op`, with all that is inside of it, has to do with scalars alone,
+  /// of which none is computed in `consumer`.
+  static bool isScalar(Operation &op, Block *consumer) {
+    WalkResult walk = op.walk([&](Operation *inner) {
+      bool touchesTiles = llvm::any_of(inner->getOperands(), isTile) ||
+                          llvm::any_of(inner->getResults(), isTile) ||
+                          isa<StoreOp>(inner);
+      bool isAbove = llvm::none_of(inner->getOperands(), [&](Value operand) {
+        return operand.getParentBlock() == consumer;
       });
-      if (&op == roles || &op == terminator ||
-          (isScalar && isAbove && !isa<StoreOp>(op)))
-        continue;
-      op.moveBefore(consumer, consumer->end());
-    }
+      return WalkResult(success(!touchesTiles && isAbove));
+    });
+    return !walk.wasInterrupted();
+  }
+
+  /// Whether the producer can walk the loops: their bounds are computed above.
+  bool boundsAreAbove() {
+    return llvm::all_of(loops, [&](FetchingLoop &entry) {
+      return llvm::all_of(
+          ValueRange{entry.loop.getLowerBound(), entry.loop.getUpperBound(),
+                     entry.loop.getStep()},
+          [&](Value bound) {
+            return bound.getParentBlock() == &kernel.getBody().front();
+          });
+    });
   }
 
   /// `value`, where the consumer's number is `id` and loops are at `mapping`.
@@ -354,17 +374,39 @@ struct TgpuOpenChannels final
   using TgpuOpenChannelsBase::TgpuOpenChannelsBase;
 
   void runOnOperation() override {
+    SmallVector<KernelOp> kernels(getOperation().getOps<KernelOp>());
+    SmallVector<KernelOp> dropped; // an alternative follows
+    for (KernelOp kernel : kernels)
+      if (!kernel.getUnfused() && !llvm::is_contained(dropped, kernel))
+        if (KernelOp other = loserOf(kernel, openChannels(kernel)))
+          dropped.push_back(other);
+    for (KernelOp kernel : dropped)
+      kernel.erase();
+  }
+
+  bool openChannels(KernelOp kernel) {
     // A kernel that cannot have roles stays as it is.
-    OwningOpRef<KernelOp> trial = getOperation().clone();
+    OwningOpRef<KernelOp> trial = kernel.clone();
     std::string reason = partitionRows(*trial, /*rows=*/64);
     if (reason.empty())
       reason = ChannelOpener(*trial, stages).run();
     if (!reason.empty()) {
-      getOperation().emitRemark("stays with one role: ") << reason;
-      return;
+      kernel.emitRemark("stays with one role: ") << reason;
+      return false;
     }
-    getOperation()->setAttrs((*trial)->getAttrs());
-    getOperation().getBody().takeBody(trial->getBody());
+    kernel->setAttrs((*trial)->getAttrs());
+    kernel.getBody().takeBody(trial->getBody());
+    return true;
+  }
+
+  /// Of a kernel for roles and its alternative, the one that is not kept; null
+  /// if there is no alternative.
+  KernelOp loserOf(KernelOp kernel, bool hasRoles) {
+    auto name = kernel->getAttrOfType<FlatSymbolRefAttr>(
+        KernelOp::alternativeAttrName);
+    auto other =
+        name ? getOperation().lookupSymbol<KernelOp>(name.getAttr()) : nullptr;
+    return other && !hasRoles ? kernel : other;
   }
 };
 

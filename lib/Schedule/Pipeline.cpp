@@ -25,7 +25,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   if (options.roles) {
     TgpuOpenChannelsOptions channels;
     channels.stages = options.stages;
-    pm.addNestedPass<tile::KernelOp>(createTgpuOpenChannels(channels));
+    pm.addPass(createTgpuOpenChannels(channels));
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }

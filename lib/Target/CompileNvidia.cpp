@@ -88,6 +88,10 @@ struct NvidiaCompiler {
 
 /// Takes from the kernels at S7 what a launch must know.
 static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
+  // Of alternatives the schedule keeps one.
+  llvm::erase_if(kernels, [&](const KernelInfo &info) {
+    return !module.lookupSymbol<tile::KernelOp>(info.symbol);
+  });
   for (KernelInfo &info : kernels) {
     auto kernel = module.lookupSymbol<tile::KernelOp>(info.symbol);
     auto number = [&](StringRef name) {

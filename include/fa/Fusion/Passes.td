@@ -147,6 +147,9 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
        multiples of `alignment` bytes;
      - `NAME_strided`: any strides.
 
+    With `roles-q-tile`, elements of 16 bits get `NAME_roles` as well, whose
+    `tile.alternative` is `NAME`: the schedule keeps one of the two.
+
     Arguments: those of the function, tensors as memrefs, then its results.
     Operands of the attention, its captures and its results may be transposes
     and reshapes of them: views of their memory.
@@ -163,8 +166,13 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
-    Option<"otherKvTile", "other-kv-tile", "int64_t", "0",
-           "keys in a tile of the decode and strided variants (0: kv-tile)">,
+    Option<"rolesQTile", "roles-q-tile", "int64_t", "0",
+           "queries in a tile of a kernel for warp roles (0: there is none)">,
+    Option<"narrowRolesQTile", "narrow-roles-q-tile", "int64_t", "128",
+           "the same, where no head dimension exceeds 64 and scores are not "
+           "modified">,
+    Option<"rolesKvTile", "roles-kv-tile", "int64_t", "128",
+           "keys in a tile of such a kernel">,
     Option<"wideQTile", "wide-q-tile", "int64_t", "1024",
            "the most queries in a tile when a head dimension exceeds 128">,
     Option<"tileBytes", "tile-bytes", "int64_t", "0",

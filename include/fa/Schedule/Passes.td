@@ -9,7 +9,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def TgpuOpenChannels : Pass<"tgpu-open-channels", "::fa::tile::KernelOp"> {
+def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
   let summary = "a producer fetches what the consumers' dots read";
   let description = [{
     The rows of the kernel's tiles are dealt to consumers, 64 each: loads, stores
@@ -18,7 +18,8 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::fa::tile::KernelOp"> {
     channels of `stages` slots; dots become dots of a warpgroup that read slots,
     begun and waited for. A kernel that mixes its rows, whose loads are no boxes
     of its arguments or whose dots are none of a warpgroup's stays as it is,
-    with a remark that says why.
+    with a remark that says why. Of a kernel with a `tile.alternative` and that
+    one, the first stays if it gets roles, otherwise the second.
 
     After:
     ```mlir

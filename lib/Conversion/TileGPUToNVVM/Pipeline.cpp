@@ -64,18 +64,17 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
   TileToKernelOptions tiles;
   tiles.qTile = options.qTile ? options.qTile : 64;
   tiles.qTile16bit = options.qTile ? options.qTile : 128;
-  int64_t kvTile = info.hasWarpgroups ? 128 : 64;
-  tiles.kvTile = options.kvTile ? options.kvTile : kvTile;
+  tiles.kvTile = options.kvTile ? options.kvTile : 64;
   tiles.dimMultiple = 16;
   tiles.alignment = 16;
   tiles.foldScale = true;
   // A tile that was asked for is not made smaller.
   tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
   if (info.hasWarpgroups) {
-    // Two warpgroups of 64 rows; the other variants have no roles.
-    tiles.wideQTile = options.qTile ? options.qTile : 128;
-    tiles.stridedQTile = std::min<int64_t>(tiles.stridedQTile, 64);
-    tiles.otherKvTile = 64;
+    // Two or three warpgroups of 64 rows.
+    tiles.rolesQTile = options.qTile ? options.qTile : 128;
+    tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
+    tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
   }
   tiles.tileBytes =
       options.qTile || options.kvTile ? 0 : info.sharedLimit;
