@@ -1,0 +1,194 @@
+//===- fa-bundle-bench.cpp - bundles of attention, timed in turns ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// usage: fa-bundle-bench B HQ HKV SQ SK D DV BUNDLE...
+//
+// Launches the attention of each bundle (16-bit q, k, v, a scale, an output) on
+// the same inputs on card 0, in turns, and prints the median of single launches
+// between two events, TFLOP/s as of a full mask, and how far the output is from
+// that of the first bundle. Needs the driver, no compiler and no LLVM: what was
+// built elsewhere can be compared where the card is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Launch/CudaDevice.h"
+#include "fa/bundle.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+using namespace fa;
+
+namespace {
+
+[[noreturn]] void die(const std::string &message) {
+  std::fprintf(stderr, "fa-bundle-bench: error: %s\n", message.c_str());
+  std::exit(2);
+}
+
+/// bf16 of a normal distribution: the bits of f32, cut.
+std::vector<uint16_t> randomTensor(size_t count, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal;
+  std::vector<uint16_t> values(count);
+  for (uint16_t &value : values)
+    value = static_cast<uint16_t>(std::bit_cast<uint32_t>(normal(engine)) >> 16);
+  return values;
+}
+
+class Bench {
+public:
+  explicit Bench(const std::array<int64_t, 7> &sizes) {
+    auto [b, hq, hkv, sq, sk, d, dv] = sizes;
+    shapes = {{{b, hq, sq, d}, {b, hkv, sk, d}, {b, hkv, sk, dv}, {b, hq, sq, dv}}};
+    flops = 2.0 * double(b * hq) * double(sq) * double(sk) * double(d + dv);
+    scale = float(1 / std::sqrt(double(d)));
+    auto opened = CudaDevice::open(0);
+    if (!opened)
+      die(opened.takeFailure().message());
+    device = std::move(*opened);
+    // For good: this program has nothing else to do.
+    static CudaDevice::Current current(*device);
+    for (size_t n = 0; n < 4; ++n) {
+      auto values = randomTensor(count(n), unsigned(n));
+      check(cuda().MemAlloc(&memory[n], 2 * values.size()), "cuMemAlloc");
+      check(cuda().MemcpyHtoD(memory[n], values.data(), 2 * values.size()),
+            "cuMemcpyHtoD");
+    }
+    for (void *&event : events)
+      check(cuda().EventCreate(&event, 0), "cuEventCreate");
+  }
+
+  void add(const char *path) {
+    faBundle bundle = nullptr;
+    faBundlePlan plan = nullptr;
+    faBundleOptions options = {};
+    options.size = sizeof(options);
+    if (faBundleOpen(path, &bundle) ||
+        faBundlePrepare(bundle, &options, &plan))
+      die(path + std::string(": ") + faBundleGetLastErrorMessage());
+    plans.push_back({path, plan, {}, {}});
+  }
+
+  void run(int rounds, int launches) {
+    for (int round = 0; round < rounds; ++round)
+      for (Entry &entry : plans)
+        for (int n = 0; n < launches; ++n)
+          entry.times.push_back(launch(entry.plan));
+    for (Entry &entry : plans) {
+      launch(entry.plan);
+      entry.output.resize(count(3));
+      check(cuda().MemcpyDtoH(entry.output.data(), memory[3],
+                              2 * entry.output.size()),
+            "cuMemcpyDtoH");
+    }
+  }
+
+  void print() {
+    for (Entry &entry : plans) {
+      std::sort(entry.times.begin(), entry.times.end());
+      double median = entry.times[entry.times.size() / 2];
+      std::printf("%-32s %9.3f us %8.1f TFLOP/s  ratio %.3f  differs by %g\n",
+                  entry.path, median * 1e3, flops / median / 1e9,
+                  plans[0].times[plans[0].times.size() / 2] / median,
+                  distance(entry));
+    }
+  }
+
+private:
+  struct Entry {
+    const char *path;
+    faBundlePlan plan;
+    std::vector<float> times; ///< milliseconds
+    std::vector<uint16_t> output;
+  };
+
+  const CudaDriver &cuda() const { return device->cuda(); }
+
+  void check(int status, const char *what) {
+    if (Failure failure = cuda().check(status, what))
+      die(failure.message());
+  }
+
+  size_t count(size_t n) const {
+    size_t product = 1;
+    for (int64_t size : shapes[n])
+      product *= size_t(size);
+    return product;
+  }
+
+  float launch(faBundlePlan plan) {
+    faArgument arguments[5] = {};
+    for (size_t n = 0; n < 5; ++n) {
+      if (n == 3) {
+        arguments[n].f32 = scale;
+        continue;
+      }
+      size_t tensor = n == 4 ? 3 : n;
+      arguments[n].isTensor = 1;
+      arguments[n].type = FA_BF16;
+      // NOLINTNEXTLINE(performance-no-int-to-ptr)
+      arguments[n].data = reinterpret_cast<void *>(memory[tensor]);
+      arguments[n].rank = 4;
+      arguments[n].sizes = shapes[tensor].data();
+    }
+    check(cuda().EventRecord(events[0], nullptr), "cuEventRecord");
+    if (faBundlePlanLaunch(plan, nullptr, arguments, 5))
+      die(faBundleGetLastErrorMessage());
+    check(cuda().EventRecord(events[1], nullptr), "cuEventRecord");
+    check(cuda().EventSynchronize(events[1]), "cuEventSynchronize");
+    float time = 0;
+    check(cuda().EventElapsedTime(&time, events[0], events[1]),
+          "cuEventElapsedTime");
+    return time;
+  }
+
+  double distance(const Entry &entry) const {
+    auto value = [](uint16_t bits) {
+      return std::bit_cast<float>(uint32_t(bits) << 16);
+    };
+    double most = 0;
+    for (size_t n = 0; n < entry.output.size(); ++n)
+      most = std::max(most, double(std::abs(value(entry.output[n]) -
+                                            value(plans[0].output[n]))));
+    return most;
+  }
+
+  std::array<std::array<int64_t, 4>, 4> shapes;
+  double flops;
+  float scale;
+  std::shared_ptr<CudaDevice> device;
+  CudaDriver::Pointer memory[4] = {};
+  void *events[2] = {};
+  std::vector<Entry> plans;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  if (argc < 9)
+    die("expected B HQ HKV SQ SK D DV BUNDLE...");
+  std::array<int64_t, 7> sizes;
+  for (size_t n = 0; n < sizes.size(); ++n) {
+    char *end = nullptr;
+    sizes[n] = std::strtoll(argv[1 + n], &end, 10);
+    if (*end || sizes[n] < 1)
+      die(std::string("expected a size, found '") + argv[1 + n] + "'");
+  }
+  Bench bench(sizes);
+  for (int n = 8; n < argc; ++n)
+    bench.add(argv[n]);
+  bench.run(/*rounds=*/8, /*launches=*/12);
+  bench.print();
+  return 0;
+}
