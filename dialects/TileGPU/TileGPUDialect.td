@@ -41,6 +41,10 @@ def TileGPU_Dialect : Dialect {
     /// are those of one thread each, to be added at the end.
     static constexpr ::llvm::StringLiteral threadSumsAttrName =
         "tgpu.thread_sums";
+    /// Attribute of an online softmax: the maxima that it takes and gives are
+    /// those of the scores before the scale.
+    static constexpr ::llvm::StringLiteral rawMaximaAttrName =
+        "tgpu.raw_maxima";
     /// Attribute of a loop at S6 for whose tiles there is one slot only.
     static constexpr ::llvm::StringLiteral unpipelinedAttrName =
         "tgpu.unpipelined";

@@ -195,8 +195,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     strided.unitStride = false;
     strided.alignment = 1;
     strided.positiveScale = false;
-    strided.rows =
-        llvm::bit_floor(uint64_t(std::min(shape.rows, stridedQTile.getValue())));
+    strided.rows = llvm::bit_floor(
+        uint64_t(std::min(shape.rows, stridedQTile.getValue())));
     KernelShape roles = shape;
     // More rows leave each thread fewer registers, too few for what a score
     // region needs.

@@ -74,8 +74,7 @@ public:
 
 private:
   static int64_t consumersOf(KernelOp kernel) {
-    return kernel
-        ->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName)
+    return kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName)
         .getInt();
   }
 
@@ -118,9 +117,8 @@ private:
       loops.push_back({loop, {}});
     loops.back().fetched.push_back(*found);
     auto left = dot.getA().getDefiningOp<LoadOp>();
-    if (!left || llvm::any_of(lefts, [&](Fetched &known) {
-          return known.load == left;
-        }))
+    if (!left ||
+        llvm::any_of(lefts, [&](Fetched &known) { return known.load == left; }))
       return true;
     bool onlyLeft = llvm::all_of(left->getUses(), [](OpOperand &use) {
       auto user = dyn_cast<DotOp>(use.getOwner());
@@ -143,10 +141,9 @@ private:
     if (!(element.isF16() || element.isBF16()) ||
         right.getElementType() != element || !r.getElementType().isF32())
       return refuse("a dot is not of f16 or bf16 with f32 results");
-    if (r.getDimSize(0) != 64 || r.getDimSize(1) % 8 ||
-        r.getDimSize(1) > 256 || a.getDimSize(1) % 16 ||
-        right.getDimSize(1) % 64 || right.getDimSize(0) % 8 ||
-        right.getDimSize(0) > 256)
+    if (r.getDimSize(0) != 64 || r.getDimSize(1) % 8 || r.getDimSize(1) > 256 ||
+        a.getDimSize(1) % 16 || right.getDimSize(1) % 64 ||
+        right.getDimSize(0) % 8 || right.getDimSize(0) > 256)
       return refuse("a dot's sizes are not those of a warpgroup");
     return true;
   }
@@ -193,9 +190,8 @@ private:
     for (FetchingLoop &loop : loops)
       for (auto [number, fetched] : llvm::enumerate(loop.fetched)) {
         for (auto &[other, channel] : known)
-          if (other == number &&
-              channel.getType().getBuffer().getShape() ==
-                  typeOf(fetched.load).getShape())
+          if (other == number && channel.getType().getBuffer().getShape() ==
+                                     typeOf(fetched.load).getShape())
             fetched.channel = channel;
         if (!fetched.channel) {
           fetched.channel = open(typeOf(fetched.load), stages);
@@ -297,8 +293,7 @@ private:
       mapping.map(loop.loop.getInductionVar(), walk.getInductionVar());
       for (Fetched &fetched : loop.fetched)
         fetch(fetched, walk.getRegionIterArg(0), mapping);
-      Value next =
-          arith::AddIOp::create(b, walk.getRegionIterArg(0), index(1));
+      Value next = arith::AddIOp::create(b, walk.getRegionIterArg(0), index(1));
       scf::YieldOp::create(b, next);
       step = walk.getResult(0);
     }
@@ -310,16 +305,15 @@ private:
     IRRewriter rewriter(b.getContext());
     rewriter.setInsertionPoint(entry.loop);
     if (!consumedSteps)
-      consumedSteps = arith::ConstantIndexOp::create(
-          rewriter, entry.loop.getLoc(), 0);
+      consumedSteps =
+          arith::ConstantIndexOp::create(rewriter, entry.loop.getLoc(), 0);
     auto next = [&](OpBuilder &builder, Location loc,
                     ArrayRef<BlockArgument> args) -> SmallVector<Value> {
       Value one = arith::ConstantIndexOp::create(builder, loc, 1);
       return {arith::AddIOp::create(builder, loc, args.front(), one)};
     };
     auto loop = cast<scf::ForOp>(*entry.loop.replaceWithAdditionalYields(
-        rewriter, consumedSteps, /*replaceInitOperandUsesInLoop=*/false,
-        next));
+        rewriter, consumedSteps, /*replaceInitOperandUsesInLoop=*/false, next));
     consumedSteps = loop.getResults().back();
     Value step = loop.getRegionIterArgs().back();
     SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
@@ -338,8 +332,7 @@ private:
     if (left != lefts.end()) {
       a = {};
       leftChannel = left->channel;
-      leftStep =
-          *kernel.getBody().front().getOps<ConsumerIdOp>().begin();
+      leftStep = *kernel.getBody().front().getOps<ConsumerIdOp>().begin();
       if (awaited.insert(leftChannel).second) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(&roles.getConsumer().front());
@@ -402,8 +395,8 @@ struct TgpuOpenChannels final
   /// Of a kernel for roles and its alternative, the one that is not kept; null
   /// if there is no alternative.
   KernelOp loserOf(KernelOp kernel, bool hasRoles) {
-    auto name = kernel->getAttrOfType<FlatSymbolRefAttr>(
-        KernelOp::alternativeAttrName);
+    auto name =
+        kernel->getAttrOfType<FlatSymbolRefAttr>(KernelOp::alternativeAttrName);
     auto other =
         name ? getOperation().lookupSymbol<KernelOp>(name.getAttr()) : nullptr;
     return other && !hasRoles ? kernel : other;

@@ -55,9 +55,9 @@ public:
   void run() {
     if (!match())
       return;
-    Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                      loop.getLowerBound(),
-                                      loop.getUpperBound());
+    Value any =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                              loop.getLowerBound(), loop.getUpperBound());
     auto branch =
         scf::IfOp::create(b, loop.getResultTypes(), any, /*withElse=*/true);
     {
@@ -117,19 +117,19 @@ private:
   bool classify() {
     llvm::SmallPtrSet<Operation *, 8> dots;
     for (LoopDot *dot : {&scores, &output})
-      for (Operation *op : {dot->start.getOperation(), dot->wait.getOperation(),
-                            dot->await.getOperation(),
-                            dot->release.getOperation()})
+      for (Operation *op :
+           {dot->start.getOperation(), dot->wait.getOperation(),
+            dot->await.getOperation(), dot->release.getOperation()})
         dots.insert(op);
     llvm::SmallPtrSet<Operation *, 8> afterWait;
     for (Operation &op : loop.getBody()->without_terminator()) {
       if (dots.contains(&op))
         continue;
-      bool isLate = &op == rounding ||
-                    llvm::any_of(op.getOperands(), [&](Value operand) {
-                      return operand == loop.getRegionIterArg(carried) ||
-                             afterWait.contains(operand.getDefiningOp());
-                    });
+      bool isLate =
+          &op == rounding || llvm::any_of(op.getOperands(), [&](Value operand) {
+            return operand == loop.getRegionIterArg(carried) ||
+                   afterWait.contains(operand.getDefiningOp());
+          });
       if (isLate)
         afterWait.insert(&op);
       (isLate ? late : early).push_back(&op);
@@ -209,8 +209,8 @@ private:
     cloneAll(late, mapping);
     SmallVector<Value> init = carriedBehind(mapping);
     init.push_back(mapping.lookup(rounding.getResult()));
-    Value second = arith::AddIOp::create(b, loop.getLowerBound(),
-                                         loop.getStep());
+    Value second =
+        arith::AddIOp::create(b, loop.getLowerBound(), loop.getStep());
     auto steady = scf::ForOp::create(b, second, loop.getUpperBound(),
                                      loop.getStep(), init);
     {
@@ -251,8 +251,8 @@ private:
   scf::ForOp loop;
   ImplicitLocOpBuilder b;
   LoopDot scores, output;
-  BlockArgument step;    ///< counts tiles; the last that is carried
-  size_t carried = 0;    ///< which carried value is the output
+  BlockArgument step; ///< counts tiles; the last that is carried
+  size_t carried = 0; ///< which carried value is the output
   arith::TruncFOp rounding;
   SmallVector<Operation *> early, late;
 };

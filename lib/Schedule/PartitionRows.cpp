@@ -186,8 +186,7 @@ private:
     Value start = first;
     if (!isa<IndexType>(element))
       start = arith::IndexCastOp::create(b, element, first);
-    Value spread =
-        BroadcastOp::create(b, iota.getType(), start, ValueRange{});
+    Value spread = BroadcastOp::create(b, iota.getType(), start, ValueRange{});
     Value sum = arith::AddIOp::create(b, iota, spread);
     iota.getResult().replaceAllUsesExcept(sum, sum.getDefiningOp());
   }

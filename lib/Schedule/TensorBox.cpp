@@ -43,7 +43,8 @@ static bool isSizeOf(OpFoldResult size, BlockArgument argument, int64_t dim) {
   if (std::optional<int64_t> number = getConstantIntValue(size))
     return !type.isDynamicDim(dim) && *number == type.getDimSize(dim);
   auto query = dyn_cast<Value>(size).getDefiningOp<memref::DimOp>();
-  auto of = query ? dyn_cast<BlockArgument>(query.getSource()) : BlockArgument();
+  auto of =
+      query ? dyn_cast<BlockArgument>(query.getSource()) : BlockArgument();
   auto at = query ? query.getConstantIndex() : std::nullopt;
   return of && at &&
          isSameSize(cast<KernelOp>(argument.getOwner()->getParentOp()),

@@ -23,6 +23,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -42,7 +43,8 @@ std::vector<uint16_t> randomTensor(size_t count, unsigned seed) {
   std::normal_distribution<float> normal;
   std::vector<uint16_t> values(count);
   for (uint16_t &value : values)
-    value = static_cast<uint16_t>(std::bit_cast<uint32_t>(normal(engine)) >> 16);
+    value =
+        static_cast<uint16_t>(std::bit_cast<uint32_t>(normal(engine)) >> 16);
   return values;
 }
 
@@ -50,7 +52,8 @@ class Bench {
 public:
   explicit Bench(const std::array<int64_t, 7> &sizes) {
     auto [b, hq, hkv, sq, sk, d, dv] = sizes;
-    shapes = {{{b, hq, sq, d}, {b, hkv, sk, d}, {b, hkv, sk, dv}, {b, hq, sq, dv}}};
+    shapes = {
+        {{b, hq, sq, d}, {b, hkv, sk, d}, {b, hkv, sk, dv}, {b, hq, sq, dv}}};
     flops = 2.0 * double(b * hq) * double(sq) * double(sk) * double(d + dv);
     scale = float(1 / std::sqrt(double(d)));
     auto opened = CudaDevice::open(0);
@@ -58,7 +61,7 @@ public:
       die(opened.takeFailure().message());
     device = std::move(*opened);
     // For good: this program has nothing else to do.
-    static CudaDevice::Current current(*device);
+    current.emplace(*device);
     for (size_t n = 0; n < 4; ++n) {
       auto values = randomTensor(count(n), unsigned(n));
       check(cuda().MemAlloc(&memory[n], 2 * values.size()), "cuMemAlloc");
@@ -74,8 +77,7 @@ public:
     faBundlePlan plan = nullptr;
     faBundleOptions options = {};
     options.size = sizeof(options);
-    if (faBundleOpen(path, &bundle) ||
-        faBundlePrepare(bundle, &options, &plan))
+    if (faBundleOpen(path, &bundle) || faBundlePrepare(bundle, &options, &plan))
       die(path + std::string(": ") + faBundleGetLastErrorMessage());
     plans.push_back({path, plan, {}, {}});
   }
@@ -168,6 +170,7 @@ private:
   double flops;
   float scale;
   std::shared_ptr<CudaDevice> device;
+  std::optional<CudaDevice::Current> current;
   CudaDriver::Pointer memory[4] = {};
   void *events[2] = {};
   std::vector<Entry> plans;

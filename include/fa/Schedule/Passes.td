@@ -143,6 +143,23 @@ def TgpuDeferSums : Pass<"tgpu-defer-sums", "::fa::tile::KernelOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def TgpuKeepRawMaxima : Pass<"tgpu-keep-raw-maxima", "::fa::tile::KernelOp"> {
+  let summary = "maxima are those of the scores before the scale";
+  let description = [{
+    Online softmaxes of one scale whose maxima go nowhere but to the next one
+    and to a `tile.online_finalize` keep maxima of unscaled scores: s - m is 0
+    for the largest score, however large it is, and
+    p = exp2((s - m) scale log2 e) takes one subtraction and one product with no
+    other road for large numbers. Such operations have the attribute
+    `tgpu.raw_maxima`; what the maxima begin with is divided by the scale, what
+    ends them multiplied.
+
+    Requires: S4. Ensures: S4. Numerics: reassociating.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
   let summary = "the next scores are computed while the last output is";
   let description = [{

@@ -56,8 +56,8 @@ LogicalResult SimtLowering::lowerRoles(RolesOp op) {
       b, isProducer,
       [&](OpBuilder &, Location) {
         if (exchanges)
-          NVVM::SetMaxRegisterOp::create(
-              b, few, NVVM::SetMaxRegisterAction::decrease);
+          NVVM::SetMaxRegisterOp::create(b, few,
+                                         NVVM::SetMaxRegisterAction::decrease);
         Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
                                               threadInBlock, i32(32));
         scf::IfOp::create(b, isFirst, [&](OpBuilder &, Location) {
@@ -72,8 +72,8 @@ LogicalResult SimtLowering::lowerRoles(RolesOp op) {
       },
       [&](OpBuilder &, Location) {
         if (exchanges)
-          NVVM::SetMaxRegisterOp::create(
-              b, many, NVVM::SetMaxRegisterAction::increase);
+          NVVM::SetMaxRegisterOp::create(b, many,
+                                         NVVM::SetMaxRegisterAction::increase);
         if (succeeded(result))
           result = lowerBlock(op.getConsumer().front());
         scf::YieldOp::create(b);
@@ -185,8 +185,7 @@ void SimtLowering::lowerFetch(FetchOp op) {
       Value coordinate =
           arith::IndexCastOp::create(b, b.getI32Type(), mapped(at));
       if (int64_t(dim) == op.getDims()[1])
-        coordinate =
-            arith::AddIOp::create(b, coordinate, i32(block * columns));
+        coordinate = arith::AddIOp::create(b, coordinate, i32(block * columns));
       start.insert(start.begin(), coordinate);
     }
     Value bytes = offsetBy(slot, block * buffer.getSlotBytes() / blocks);

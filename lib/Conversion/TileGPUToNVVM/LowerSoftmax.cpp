@@ -26,19 +26,16 @@ Value SimtLowering::shuffleXor(Value value, uint32_t mask) {
                               i32(31), NVVM::ShflKind::bfly, UnitAttr());
 }
 
-Value SimtLowering::combineLanes(Value value, uint32_t lanes,
-                                 Combine combine) {
+Value SimtLowering::combineLanes(Value value, uint32_t lanes, Combine combine) {
   for (uint32_t bit = 1; bit < 32; bit *= 2)
     if (lanes & bit)
       value = combine(value, shuffleXor(value, bit));
   return value;
 }
 
-FailureOr<SmallVector<Value>>
-SimtLowering::reduceAlong(Operation *op, ArrayRef<Value> elements,
-                          const TileLayout &layout, unsigned dim,
-                          const TileLayout &result, Combine combine,
-                          bool overLanes) {
+FailureOr<SmallVector<Value>> SimtLowering::reduceAlong(
+    Operation *op, ArrayRef<Value> elements, const TileLayout &layout,
+    unsigned dim, const TileLayout &result, Combine combine, bool overLanes) {
   auto plan = planReduction(layout.base, dim);
   if (!plan || plan->warps)
     return op->emitOpError("expects a reduction inside each warp on a GPU");
@@ -103,104 +100,157 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
   return success();
 }
 
-/// p = exp2(s scale log2 e − m log2 e): one multiply-add and one exp2. The
-/// rounding of m log2 e is a factor that all of a row's p share. Where it could
-/// leave the range (sentinels of −1e30), a warp takes the differences first.
+/// What one online softmax works on.
+struct SimtLowering::SoftmaxTile {
+  SmallVector<Value> scores, oldMax;
+  SmallVector<Value> max, finiteMax; ///< with this tile; 0 where it is −inf
+  SmallVector<unsigned> rowOf;       ///< of each score, its row's register
+  Value scale;                       ///< of the scores, or null
+  Value exponent; ///< log2 e times what is still to be scaled by
+  bool rawMaxima;
+};
+
+/// exp2 of scaled differences: of the old maxima, then of the scores. The
+/// largest score's is 0, however large it is.
+SmallVector<Value> SimtLowering::exponentials(const SoftmaxTile &tile) {
+  SmallVector<Value> results;
+  auto add = [&](Value x, Value y) {
+    Value less = arith::SubFOp::create(b, x, y);
+    results.push_back(exp2(arith::MulFOp::create(b, less, tile.exponent)));
+  };
+  for (auto [old, now] : llvm::zip(tile.oldMax, tile.finiteMax))
+    add(old, now);
+  for (auto [score, row] : llvm::zip(tile.scores, tile.rowOf))
+    add(tile.scale && !tile.rawMaxima
+            ? Value(arith::MulFOp::create(b, score, tile.scale))
+            : score,
+        tile.finiteMax[row]);
+  return results;
+}
+
+/// The same as exp2(s scale log2 e − m log2 e), one multiply-add each. The
+/// rounding of m log2 e is a factor that all of a row's p share.
+SmallVector<Value> SimtLowering::fusedExponentials(const SoftmaxTile &tile,
+                                                   ArrayRef<Value> scaledMax) {
+  SmallVector<Value> results, negated;
+  Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e)),
+        factor = log2e;
+  if (tile.scale)
+    factor = arith::MulFOp::create(b, tile.scale, log2e);
+  for (auto [old, now] : llvm::zip(tile.oldMax, scaledMax)) {
+    // The old maximum in the same rounding as when it was the new one.
+    Value before = arith::MulFOp::create(b, old, log2e);
+    results.push_back(exp2(arith::SubFOp::create(b, before, now)));
+    negated.push_back(arith::NegFOp::create(b, now));
+  }
+  for (auto [score, row] : llvm::zip(tile.scores, tile.rowOf))
+    results.push_back(exp2(
+        LLVM::FMAOp::create(b, b.getF32Type(), score, factor, negated[row])));
+  return results;
+}
+
+/// Multiply-adds, but where the rounding of m log2 e could leave exp2's range
+/// (sentinels of −1e30) a warp takes the differences first. `finish` appends to
+/// the results of either road.
+SmallVector<Value> SimtLowering::chooseExponentials(
+    const SoftmaxTile &tile,
+    function_ref<void(SmallVectorImpl<Value> &)> finish) {
+  Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e));
+  Value limit = arith::ConstantOp::create(b, b.getF32FloatAttr(1 << 20));
+  SmallVector<Value> scaledMax;
+  Value isHuge;
+  for (Value max : tile.finiteMax) {
+    scaledMax.push_back(arith::MulFOp::create(b, max, log2e));
+    Value size = LLVM::FAbsOp::create(b, b.getF32Type(), scaledMax.back());
+    Value huge =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size, limit);
+    isHuge = isHuge ? Value(arith::OrIOp::create(b, isHuge, huge)) : huge;
+  }
+  Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), isHuge,
+                                       NVVM::VoteSyncKind::any);
+  auto road = [&](bool fused) {
+    return [&, fused](OpBuilder &, Location) {
+      SmallVector<Value> results =
+          fused ? fusedExponentials(tile, scaledMax) : exponentials(tile);
+      finish(results);
+      scf::YieldOp::create(b, results);
+    };
+  };
+  return SmallVector<Value>(
+      scf::IfOp::create(b, any, road(false), road(true)).getResults());
+}
+
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
-  SmallVector<Value> scores(elementsOf(op.getScores())),
-      oldMax(elementsOf(op.getMax())), oldSum(elementsOf(op.getSum()));
-  Type f32 = b.getF32Type();
+  SoftmaxTile tile;
+  tile.scores = SmallVector<Value>(elementsOf(op.getScores()));
+  tile.oldMax = SmallVector<Value>(elementsOf(op.getMax()));
+  tile.scale = op.getScale() ? mapped(op.getScale()) : Value();
+  tile.rawMaxima = op->hasAttr(TileGPUDialect::rawMaximaAttrName);
+  SmallVector<Value> oldSum(elementsOf(op.getSum()));
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
   // Of a NaN and a number the number: the NaN reaches the sum through its p.
   auto greater = [&](Value x, Value y) -> Value {
-    return LLVM::MaxNumOp::create(b, f32, x, y);
+    return LLVM::MaxNumOp::create(b, b.getF32Type(), x, y);
   };
   auto plus = [&](Value x, Value y) -> Value {
     return arith::AddFOp::create(b, x, y);
   };
-  auto tileMax = reduceAlong(op, scores, layout, 1, rows, greater);
+  auto tileMax = reduceAlong(op, tile.scores, layout, 1, rows, greater);
   if (failed(tileMax))
     return failure();
-  Value none = constant(-std::numeric_limits<float>::infinity());
-  Value log2e = constant(kLog2e), zero = constant(0), c = log2e;
-  Value scale = op.getScale() ? mapped(op.getScale()) : Value();
-  if (scale) {
-    c = arith::MulFOp::create(b, scale, log2e);
+  tile.exponent = constant(kLog2e);
+  if (tile.scale && tile.rawMaxima)
+    tile.exponent = arith::MulFOp::create(b, tile.scale, tile.exponent);
+  Value none = constant(-std::numeric_limits<float>::infinity()),
+        zero = constant(0);
+  for (auto [old, found] : llvm::zip(tile.oldMax, *tileMax)) {
     // The scale is above 0: the largest product is that of the largest score.
-    for (Value &found : *tileMax)
-      found = arith::MulFOp::create(b, found, scale);
-  }
-  SmallVector<Value> max, finiteMax, scaledMax;
-  Value isHuge;
-  for (auto [row, found] : llvm::enumerate(*tileMax)) {
-    max.push_back(greater(oldMax[row], found));
-    Value empty =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max[row], none);
-    finiteMax.push_back(arith::SelectOp::create(b, empty, zero, max[row]));
-    scaledMax.push_back(arith::MulFOp::create(b, finiteMax[row], log2e));
-    Value size = LLVM::FAbsOp::create(b, f32, scaledMax[row]);
-    Value huge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size,
-                                       constant(1 << 20));
-    isHuge = isHuge ? Value(arith::OrIOp::create(b, isHuge, huge)) : huge;
+    Value scaled = tile.scale && !tile.rawMaxima
+                       ? Value(arith::MulFOp::create(b, found, tile.scale))
+                       : found;
+    tile.max.push_back(greater(old, scaled));
+    Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                        tile.max.back(), none);
+    tile.finiteMax.push_back(
+        arith::SelectOp::create(b, empty, zero, tile.max.back()));
   }
   std::map<Coord, unsigned> rowTable = registerTable(rows);
-  auto rowOf = [&](size_t reg) {
-    return rowTable.at(Coord{coordOf(layout, reg)[0]});
-  };
-  auto difference = [&](Value x, Value y) -> Value {
-    Value less = arith::SubFOp::create(b, x, y);
-    return exp2(arith::MulFOp::create(b, less, log2e));
-  };
+  for (size_t reg = 0; reg < tile.scores.size(); ++reg)
+    tile.rowOf.push_back(rowTable.at(Coord{coordOf(layout, reg)[0]}));
+
   // The factors of the rows, p, and what it adds to the sums.
+  size_t count = tile.max.size();
   bool threadSums = op->hasAttr(TileGPUDialect::threadSumsAttrName);
   LogicalResult summed = success();
-  auto yieldWithSums = [&](SmallVector<Value> results) {
-    ArrayRef<Value> p = ArrayRef(results).drop_front(max.size());
-    auto sums = reduceAlong(op, p, layout, 1, rows, plus, !threadSums);
+  auto addSums = [&](SmallVectorImpl<Value> &results) {
+    auto sums = reduceAlong(op, ArrayRef(results).drop_front(count), layout, 1,
+                            rows, plus, !threadSums);
     summed = sums;
     if (succeeded(sums))
       results.append(*sums);
-    scf::YieldOp::create(b, results);
   };
-  auto careful = [&](OpBuilder &, Location) {
-    SmallVector<Value> results;
-    for (auto [old, now] : llvm::zip(oldMax, finiteMax))
-      results.push_back(difference(old, now));
-    for (auto [reg, score] : llvm::enumerate(scores)) {
-      Value s = scale ? Value(arith::MulFOp::create(b, score, scale)) : score;
-      results.push_back(difference(s, finiteMax[rowOf(reg)]));
-    }
-    yieldWithSums(results);
-  };
-  auto fast = [&](OpBuilder &, Location) {
-    SmallVector<Value> results, negated;
-    for (auto [old, now] : llvm::zip(oldMax, scaledMax)) {
-      // The old maximum in the same rounding as when it was the new one.
-      Value before = arith::MulFOp::create(b, old, log2e);
-      results.push_back(exp2(arith::SubFOp::create(b, before, now)));
-      negated.push_back(arith::NegFOp::create(b, now));
-    }
-    for (auto [reg, score] : llvm::enumerate(scores))
-      results.push_back(
-          exp2(LLVM::FMAOp::create(b, f32, score, c, negated[rowOf(reg)])));
-    yieldWithSums(results);
-  };
-  Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), isHuge,
-                                       NVVM::VoteSyncKind::any);
-  auto branch = scf::IfOp::create(b, any, careful, fast);
+  SmallVector<Value> results;
+  if (tile.rawMaxima) {
+    results = exponentials(tile);
+    addSums(results);
+  } else {
+    results = chooseExponentials(tile, addSums);
+  }
   if (failed(summed))
     return failure();
-  ValueRange results = branch.getResults();
-  SmallVector<Value> alpha(results.take_front(max.size())),
-      p(results.drop_front(max.size()).drop_back(max.size())), sum;
-  for (auto [row, added] : llvm::enumerate(results.take_back(max.size())))
-    sum.push_back(LLVM::FMAOp::create(b, f32, oldSum[row], alpha[row], added));
-  setElements(op.getP(), p);
-  setElements(op.getAlpha(), alpha);
-  setElements(op.getMaxOut(), max);
+  ArrayRef<Value> alpha = ArrayRef(results).take_front(count);
+  SmallVector<Value> sum;
+  for (auto [row, added] : llvm::enumerate(ArrayRef(results).take_back(count)))
+    sum.push_back(
+        LLVM::FMAOp::create(b, b.getF32Type(), oldSum[row], alpha[row], added));
+  setElements(
+      op.getP(),
+      SmallVector<Value>(ArrayRef(results).drop_front(count).drop_back(count)));
+  setElements(op.getAlpha(), SmallVector<Value>(alpha));
+  setElements(op.getMaxOut(), tile.max);
   setElements(op.getSumOut(), sum);
   return success();
 }

@@ -115,8 +115,9 @@ static std::string repeated(StringRef text, size_t count) {
 }
 
 SmallVector<Value> SimtLowering::multiply(ArrayRef<Value> accumulators,
-                                          size_t count, ValueRange a, Value right,
-                                          StringRef shape, bool transposed) {
+                                          size_t count, ValueRange a,
+                                          Value right, StringRef shape,
+                                          bool transposed) {
   bool fromRegisters = a.size() > 1;
   std::string text = "wgmma.mma_async.sync.aligned." + shape.str() + " " +
                      registerList(0, count) + ", ";
@@ -157,9 +158,9 @@ void SimtLowering::lowerDotStart(DotStartOp op) {
   if (op.getAcc())
     accumulators = SmallVector<Value>(elementsOf(op.getAcc()));
   StringRef type = right.getElementType().isF16() ? "f16" : "bf16";
-  std::string shape = ("m64n" + Twine(tile.getDimSize(1)) + "k16.f32." + type +
-                       "." + type)
-                          .str();
+  std::string shape =
+      ("m64n" + Twine(tile.getDimSize(1)) + "k16.f32." + type + "." + type)
+          .str();
   NVVM::WgmmaFenceAlignedOp::create(b);
   int64_t depth = right.getShape()[transposed ? 0 : 1];
   for (int64_t k = 0; k < depth / 16; ++k) {
@@ -188,8 +189,8 @@ void SimtLowering::lowerDotWait(DotWaitOp op) {
     constraints += std::to_string(n) + ",";
   constraints.pop_back();
   SmallVector<Type> types(ValueRange(values).getTypes());
-  std::string text = "wgmma.wait_group.sync.aligned " +
-                     std::to_string(op.getPending()) + ";";
+  std::string text =
+      "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";";
   auto passed = inlineAsm(types, values, text, constraints);
   ArrayRef<Value> rest(passed);
   for (auto [result, count] : llvm::zip(op->getResults(), counts)) {

@@ -76,8 +76,7 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
   }
-  tiles.tileBytes =
-      options.qTile || options.kvTile ? 0 : info.sharedLimit;
+  tiles.tileBytes = options.qTile || options.kvTile ? 0 : info.sharedLimit;
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -131,8 +131,9 @@ void SimtLowering::numberThreads(int32_t threads) {
     return;
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     b.getI32IntegerAttr(1));
-  function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
-                    b.getI32IntegerAttr(std::min(65536 / threads / 8 * 8, 248)));
+  function->setAttr(
+      NVVM::NVVMDialect::getMaxnregAttrName(),
+      b.getI32IntegerAttr(std::min(65536 / threads / 8 * 8, 248)));
   // The same for all threads of a warp, as branches between roles need it.
   Value group =
       arith::ShRUIOp::create(b, thread, i32(llvm::Log2_64(32 * warps)));
@@ -141,9 +142,9 @@ void SimtLowering::numberThreads(int32_t threads) {
   thread = arith::AndIOp::create(b, thread, i32(32 * warps - 1));
   kernel.walk([&](ConsumerIdOp id) {
     Value number = arith::SubIOp::create(b, warpgroup, i32(1));
-    mapping.map(id.getResult(),
-                arith::IndexCastOp::create(b, b.getIndexType(), number)
-                    .getResult());
+    mapping.map(
+        id.getResult(),
+        arith::IndexCastOp::create(b, b.getIndexType(), number).getResult());
   });
 }
 
@@ -400,6 +401,9 @@ static Value rescaleFactor(Value value) {
 /// Most tiles of keys leave every maximum of a warp's rows as it was: all
 /// factors are 1, and the accumulator stays as it is.
 bool SimtLowering::lowerRescale(Operation *op) {
+  // A branch costs the overlap of dots of warpgroups more than it saves.
+  if (warpgroup)
+    return false;
   auto scale = dyn_cast<arith::MulFOp>(op);
   Value alpha = scale ? rescaleFactor(scale.getRhs()) : Value();
   if (!alpha)
