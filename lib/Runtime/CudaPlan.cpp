@@ -11,8 +11,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <limits>
-
 using namespace llvm;
 using namespace fa;
 
@@ -42,10 +40,7 @@ CudaPlan::load(Artifact artifact, std::shared_ptr<CudaDevice> device) {
     return error;
   for (KernelInfo &kernel : loaded->plan.kernels) {
     if (kernel.sharedBytes > device->sharedLimit())
-      return createStringError(
-          "@" + kernel.symbol + " needs " + Twine(kernel.sharedBytes) +
-          " bytes of shared memory, " + device->name() + " has " +
-          Twine(device->sharedLimit()) + "; a smaller --tile helps");
+      return sharedMemoryError(kernel, device->name(), device->sharedLimit());
     void *&function = loaded->functions[kernel.symbol];
     if (Error error =
             cuda.check(cuda.ModuleGetFunction(&function, loaded->module,
@@ -85,16 +80,11 @@ Error CudaPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream) const {
   if (!kernel)
     return kernel.takeError();
   int64_t extents[3];
-  Expected<int64_t> count = evaluateGrid(**kernel, arguments, extents);
+  Expected<int64_t> count = evaluateLinearGrid(**kernel, arguments, extents);
   if (!count)
     return count.takeError();
   if (*count == 0)
     return Error::success();
-  if (*count > std::numeric_limits<int32_t>::max())
-    return createStringError("@" + (*kernel)->symbol +
-                             ": expected at most "
-                             "2147483647 programs, found " +
-                             Twine(*count));
   auto words = packWords(arguments, extents);
   void *parameters[] = {words.data()};
   CudaDevice::Current current(*device);

@@ -12,6 +12,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <bit>
+#include <limits>
 
 using namespace llvm;
 using namespace fa;
@@ -75,6 +76,26 @@ Expected<int64_t> fa::evaluateGrid(const KernelInfo &kernel,
     extents[d] = *extent;
   }
   return count;
+}
+
+Expected<int64_t> fa::evaluateLinearGrid(const KernelInfo &kernel,
+                                         ArrayRef<LaunchArgument> arguments,
+                                         int64_t (&extents)[3]) {
+  auto count = evaluateGrid(kernel, arguments, extents);
+  if (count && *count > std::numeric_limits<int32_t>::max())
+    return createStringError("@" + kernel.symbol +
+                             ": expected at most "
+                             "2147483647 programs, found " +
+                             Twine(*count));
+  return count;
+}
+
+Error fa::sharedMemoryError(const KernelInfo &kernel, StringRef device,
+                            int64_t limit) {
+  return createStringError("@" + kernel.symbol + " needs " +
+                           Twine(kernel.sharedBytes) +
+                           " bytes of shared memory, " + device + " has " +
+                           Twine(limit) + "; a smaller --tile helps");
 }
 
 SmallVector<int64_t, 64> fa::packWords(ArrayRef<LaunchArgument> arguments,

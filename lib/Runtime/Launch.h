@@ -20,6 +20,16 @@ llvm::Expected<int64_t> evaluateGrid(const KernelInfo &kernel,
                                      llvm::ArrayRef<LaunchArgument> arguments,
                                      int64_t (&extents)[3]);
 
+/// The same where blocks are numbered by 31 bits, as on a card.
+llvm::Expected<int64_t>
+evaluateLinearGrid(const KernelInfo &kernel,
+                   llvm::ArrayRef<LaunchArgument> arguments,
+                   int64_t (&extents)[3]);
+
+/// A kernel needs more shared memory than a block of `device` may have.
+llvm::Error sharedMemoryError(const KernelInfo &kernel, llvm::StringRef device,
+                              int64_t limit);
+
 /// The words of the kernel ABI.
 llvm::SmallVector<int64_t, 64>
 packWords(llvm::ArrayRef<LaunchArgument> arguments,

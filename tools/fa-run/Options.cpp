@@ -68,8 +68,9 @@ struct CommandLine {
                            cl::cat(category)};
   cl::opt<std::string> target{
       "target",
-      cl::desc("where to run: cpu, cuda or cuda:N (default: the best "
-               "present)"),
+      cl::desc(
+          "where to run: cpu, cuda, cuda:N or emulator:ARCH (default: the best "
+          "present)"),
       cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
@@ -94,6 +95,10 @@ struct CommandLine {
                       cl::cat(category)};
   cl::opt<bool> bench{"bench", cl::desc("measure over several runs"),
                       cl::cat(category)};
+  cl::opt<bool> counters{
+      "counters",
+      cl::desc("in the emulator: count memory requests and matrix products"),
+      cl::cat(category)};
   cl::opt<bool> listTargets{"list-targets", cl::desc("say what can be run on"),
                             cl::cat(category)};
   cl::opt<std::string> json{"json", cl::ValueOptional, cl::value_desc("F"),
@@ -173,6 +178,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.output = line.output;
   options.check = line.check;
   options.bench = line.bench;
+  options.counters = line.counters;
   options.listTargets = line.listTargets;
   if (line.json.getNumOccurrences())
     options.json = line.json;

@@ -25,6 +25,8 @@ struct CompileOptions {
   /// The assembler for NVIDIA: a path, "" for the first `ptxas` on PATH, "none"
   /// to leave PTX to the driver.
   std::string ptxas;
+  /// Compile what `arch` runs for the emulator on this machine.
+  bool emulate = false;
   FusionOptions fusion;
 };
 
@@ -53,6 +55,11 @@ llvm::Expected<Artifact> compileForNvidia(mlir::ModuleOp module,
                                           const CompileOptions &options);
 llvm::Expected<std::string>
 emitForNvidia(mlir::ModuleOp module, const CompileOptions &options, Emit form);
+
+/// The same as code for the emulator.
+llvm::Expected<Artifact> compileForEmulator(mlir::ModuleOp module,
+                                            llvm::StringRef entry,
+                                            const CompileOptions &options);
 
 /// Whether `arch` is spelt as an NVIDIA architecture ("sm_...").
 bool isNvidiaArch(llvm::StringRef arch);

@@ -1,0 +1,28 @@
+//===- Passes.h - a GPU program for the host, whole or with a fault -*-C++-*-=//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_EMULATOR_PASSES_H
+#define FA_EMULATOR_PASSES_H
+
+#include "fa/Emulator/Site.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace fa {
+
+#define GEN_PASS_DECL
+#include "fa/Emulator/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "fa/Emulator/Passes.h.inc"
+
+/// The sites that `convert-nvvm-to-emulator` has left on the module.
+std::vector<EmulatorSite> readEmulatorSites(mlir::ModuleOp module);
+
+} // namespace fa
+
+#endif // FA_EMULATOR_PASSES_H

@@ -1,0 +1,58 @@
+//===- CompileEmulator.cpp - a GPU program to code for the emulator -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvidiaCompiler.h"
+
+#include "fa/Emulator/Passes.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+
+using namespace mlir;
+using namespace fa;
+
+/// The module as LLVM IR for the host, not optimised: that is done for the
+/// kernels that run.
+static llvm::Expected<std::string> toBitcode(ModuleOp module) {
+  DiagnosticText text(module.getContext());
+  llvm::LLVMContext context;
+  auto translated = translateModuleToLLVMIR(module, context, "flashtile");
+  if (!translated)
+    return text.take("the translation to LLVM IR failed");
+  std::string bytes;
+  llvm::raw_string_ostream out(bytes);
+  llvm::WriteBitcodeToFile(*translated, out);
+  return bytes;
+}
+
+llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
+                                                StringRef entry,
+                                                const CompileOptions &options) {
+  Stopwatch total;
+  auto info = getNvidiaInfo(options.arch);
+  if (!info)
+    return info.takeError();
+  auto kernels = NvidiaCompiler(module, options, *info).run(entry);
+  if (!kernels)
+    return kernels.takeError();
+  if (auto error = runPasses(
+          module, "the emulator cannot run this program",
+          [](OpPassManager &pm) { pm.addPass(createConvertNVVMToEmulator()); }))
+    return error;
+  Artifact artifact;
+  artifact.target = "emulator";
+  artifact.arch = info->name.str();
+  artifact.kernels = std::move(*kernels);
+  artifact.sites = readEmulatorSites(module);
+  artifact.compileMs.passes = total.elapsed();
+  auto bitcode = toBitcode(module);
+  if (!bitcode)
+    return bitcode.takeError();
+  artifact.object = std::move(*bitcode);
+  artifact.compileMs.total = total.elapsed();
+  artifact.compileMs.llvm =
+      artifact.compileMs.total - artifact.compileMs.passes;
+  return artifact;
+}

@@ -1,0 +1,81 @@
+//===- NvidiaCompiler.cpp - a program to NVIDIA's LLVM dialect ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvidiaCompiler.h"
+
+#include "Tile/Tile.h"
+#include "TileGPU/TileGPU.h"
+#include "fa/Schedule/Passes.h"
+
+using namespace mlir;
+using namespace fa;
+
+void NvidiaCompiler::fill(NvidiaPipelineOptions &pipeline) const {
+  pipeline.arch = info.name.str();
+  pipeline.qTile = options.qTile;
+  pipeline.kvTile = options.kvTile;
+  pipeline.stages = options.stages;
+  pipeline.warps = options.warps;
+  pipeline.sharedLimit = info.sharedLimit;
+  pipeline.assumeNoEmptyRows = options.fusion.assumeNoEmptyRows;
+  pipeline.allowNoMax = options.fusion.allowNoMax;
+}
+
+llvm::Error NvidiaCompiler::runPipeline(Build build) {
+  return runPasses(module, "the passes to LLVM failed", [&](OpPassManager &pm) {
+    NvidiaPipelineOptions pipeline;
+    fill(pipeline);
+    build(pm, pipeline);
+  });
+}
+
+llvm::Error NvidiaCompiler::toKernels() {
+  return lowerToKernels(module, [&](OpPassManager &pm) {
+    NvidiaPipelineOptions pipeline;
+    fill(pipeline);
+    buildNvidiaKernelPipeline(pm, pipeline);
+  });
+}
+
+llvm::Error NvidiaCompiler::toSchedule() {
+  return runPipeline(buildNvidiaSchedulePipeline);
+}
+
+llvm::Error NvidiaCompiler::toDialect() {
+  return runPipeline(buildNvidiaLoweringPipeline);
+}
+
+/// Takes from the kernels at S7 what a launch must know.
+static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
+  for (KernelInfo &info : kernels) {
+    auto kernel = module.lookupSymbol<tile::KernelOp>(info.symbol);
+    auto number = [&](StringRef name) {
+      auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
+      return attribute ? attribute.getInt() : 0;
+    };
+    info.threads = 32 * number(tgpu::TileGPUDialect::warpsAttrName);
+    info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
+    for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
+      info.stages = std::max(info.stages, alloc.getType().getSlots());
+  }
+}
+
+llvm::Expected<std::vector<KernelInfo>>
+NvidiaCompiler::run(llvm::StringRef entry) {
+  if (auto error = toKernels())
+    return error;
+  if (auto error = keepEntry(module, entry))
+    return error;
+  auto kernels = extractKernels(module);
+  if (!kernels)
+    return kernels.takeError();
+  if (auto error = toSchedule())
+    return error;
+  readPlan(module, *kernels);
+  if (auto error = toDialect())
+    return error;
+  return kernels;
+}
