@@ -53,11 +53,12 @@ bool Block::prepare(const Launch &next, int64_t index) {
   barrierCount = 0;
   memory.reset(launch->sharedBytes);
   if (created != launch->threads) {
-    created = launch->threads;
-    threads = std::make_unique<Thread[]>(created);
-    for (unsigned n = 0; n < created; ++n)
+    created = 0;
+    threads = std::make_unique<Thread[]>(launch->threads);
+    for (unsigned n = 0; n < launch->threads; ++n)
       if (!threads[n].fiber.restart(runThread, &threads[n]))
         return false;
+    created = launch->threads;
   }
   warps.assign(created / kWarpSize, Warp());
   for (unsigned n = 0; n < created; ++n) {

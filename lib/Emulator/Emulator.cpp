@@ -18,8 +18,9 @@ using namespace fa::emu;
 
 namespace {
 
-/// Blocks that are not running; stacks and shadows serve one launch after the
-/// other.
+/// Blocks that are not running: their stacks and shadows serve the next ones of
+/// the launch. They do not outlive it, because a process has a limited number of
+/// mappings.
 class BlockStore {
 public:
   std::unique_ptr<Block> take() {
@@ -84,7 +85,6 @@ class EmulatedProgram::Impl {
 public:
   std::unique_ptr<HostCode> code;
   std::vector<EmulatorSite> sites;
-  mutable BlockStore blocks;
 };
 
 EmulatedProgram::EmulatedProgram(std::unique_ptr<Impl> impl)
@@ -122,15 +122,16 @@ Expected<EmulatorCounters> EmulatedProgram::run(
   launch.seed = options.seed;
   launch.count = options.count;
   Outcome outcome;
+  BlockStore store;
   parallelFor(blocks, [&](int64_t index) {
     if (!outcome.matters(index))
       return;
-    auto block = impl->blocks.take();
+    auto block = store.take();
     if (block->run(launch, index))
       outcome.add(index, *block);
     else
       outcome.addNoMemory();
-    impl->blocks.giveBack(std::move(block));
+    store.giveBack(std::move(block));
   });
   return outcome.take();
 }
