@@ -29,9 +29,10 @@ static unsigned addressSpaceOf(Value pointer) {
   return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
 }
 
-/// The file and place at the bottom of `location`.
-static std::string formatLocation(Location location) {
-  std::string text = "unknown";
+/// The file and place at the bottom of `location`; of a program that was not
+/// read from a file, `otherwise`.
+static std::string formatLocation(Location location, std::string otherwise) {
+  std::string text = std::move(otherwise);
   location->walk([&](Location at) {
     auto file = dyn_cast<FileLineColLoc>(at);
     if (!file)
@@ -147,6 +148,9 @@ LogicalResult KernelRewriter::call(Operation *op, StringRef function,
     LLVM::StoreOp::create(b, operand, slot(next));
     next += llvm::divideCeil(bytes, kSlotBytes);
   }
+  std::string place = formatLocation(
+      op->getLoc(),
+      ("@" + kernel.getSymName() + ", operation " + Twine(sites.size())).str());
   SmallVector<Attribute> numbers;
   for (int64_t attribute : attributes)
     numbers.push_back(b.getI64IntegerAttr(attribute));

@@ -8,6 +8,7 @@
 
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"
+#include "fa/Emulator/Passes.h"
 #include "fa/Schedule/Passes.h"
 
 using namespace mlir;
@@ -48,6 +49,21 @@ llvm::Error NvidiaCompiler::toDialect() {
   return runPipeline(buildNvidiaLoweringPipeline);
 }
 
+llvm::Error NvidiaCompiler::mutate(bool atSchedule) {
+  if (options.mutate.empty())
+    return llvm::Error::success();
+  auto stage = isScheduleFault(options.mutate);
+  if (!stage)
+    return stage.takeError();
+  if (*stage != atSchedule)
+    return llvm::Error::success();
+  return runPasses(module, "the fault was not planted", [&](OpPassManager &pm) {
+    TgpuMutateOptions how;
+    how.fault = options.mutate;
+    pm.addPass(createTgpuMutate(how));
+  });
+}
+
 /// Takes from the kernels at S7 what a launch must know.
 static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
   for (KernelInfo &info : kernels) {
@@ -75,7 +91,11 @@ NvidiaCompiler::run(llvm::StringRef entry) {
   if (auto error = toSchedule())
     return error;
   readPlan(module, *kernels);
+  if (auto error = mutate(/*atSchedule=*/true))
+    return error;
   if (auto error = toDialect())
+    return error;
+  if (auto error = mutate(/*atSchedule=*/false))
     return error;
   return kernels;
 }

@@ -33,6 +33,8 @@ public:
 private:
   using Build = void (*)(mlir::OpPassManager &, const NvidiaPipelineOptions &);
   llvm::Error runPipeline(Build build);
+  /// Plants the fault of `options.mutate`, if this is its stage.
+  llvm::Error mutate(bool atSchedule);
   void fill(NvidiaPipelineOptions &pipeline) const;
 
   mlir::ModuleOp module;

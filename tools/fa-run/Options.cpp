@@ -118,6 +118,10 @@ struct CommandLine {
       cl::desc("NVIDIA's assembler (default: the one on PATH; none: the "
                "driver's)"),
       cl::cat(category)};
+  cl::opt<std::string> mutate{
+      "fa-mutate", cl::value_desc("fault"),
+      cl::desc("plant a fault in a GPU program, to see it found"),
+      cl::cat(category)};
   cl::opt<std::string> cache{"cache", cl::value_desc("DIR|off"),
                              cl::desc("compile cache (this version has none)"),
                              cl::cat(category)};
@@ -184,6 +188,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
     options.json = line.json;
   options.compile.arch = line.arch;
   options.compile.ptxas = line.ptxas;
+  options.compile.mutate = line.mutate;
   options.compile.stages = line.stages;
   options.compile.warps = line.warps;
   if (line.stages != 0 && (line.stages < 2 || line.stages > 8))

@@ -11,6 +11,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "llvm/Support/Error.h"
 
 namespace fa {
 
@@ -19,6 +20,10 @@ namespace fa {
 
 #define GEN_PASS_REGISTRATION
 #include "fa/Emulator/Passes.h.inc"
+
+/// Whether `tgpu-mutate` plants `fault` at S7 (true) or at S8 (false). A name
+/// that is not known is an error that lists those that are.
+llvm::Expected<bool> isScheduleFault(llvm::StringRef fault);
 
 /// The sites that `convert-nvvm-to-emulator` has left on the module.
 std::vector<EmulatorSite> readEmulatorSites(mlir::ModuleOp module);

@@ -36,4 +36,31 @@ def ConvertNVVMToEmulator
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def TgpuMutate : Pass<"tgpu-mutate", "::mlir::ModuleOp"> {
+  let summary = "plants a fault, to see that it is found";
+  let description = [{
+    Changes every kernel so that it has the fault that is named; docs/emulator.md
+    says which there are, and what each must be reported as. Faults of the
+    schedule are planted at S7, those of what one thread does at S8. A name that
+    is not known, and a program that has no place for the fault, are errors.
+
+    Before:
+    ```mlir
+    tgpu.wait 0
+    tgpu.barrier
+    ```
+    After `tgpu-mutate{fault=drop-wait}`:
+    ```mlir
+    tgpu.barrier
+    ```
+    Requires: S7 or S8, as the fault says. Ensures: a wrong program.
+    Numerics: wrong.
+  }];
+  let options = [
+    Option<"fault", "fault", "std::string", "", "the name of the fault">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // FA_EMULATOR_PASSES_TD

@@ -27,6 +27,9 @@ struct CompileOptions {
   std::string ptxas;
   /// Compile what `arch` runs for the emulator on this machine.
   bool emulate = false;
+  /// A fault to plant in a GPU program, to see it found (`tgpu-mutate`); "":
+  /// none.
+  std::string mutate;
   FusionOptions fusion;
 };
 
