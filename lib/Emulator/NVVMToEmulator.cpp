@@ -157,7 +157,7 @@ LogicalResult KernelRewriter::call(Operation *op, StringRef function,
   auto site = LLVM::ConstantOp::create(
       b, b.getI32Type(), b.getI32IntegerAttr(int32_t(sites.size())));
   sites.push_back(b.getArrayAttr({b.getStringAttr(op->getName().getStringRef()),
-                                  b.getStringAttr(formatLocation(op->getLoc())),
+                                  b.getStringAttr(place),
                                   b.getArrayAttr(numbers)}));
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
