@@ -41,9 +41,9 @@ static void asyncCopy(Thread *thread, int32_t site) {
   }
   ++block.counter().asyncCopies;
   if (block.launched().count) {
-    thread->trace.push_back({site, uint32_t(size), true, to});
+    thread->trace.push_back({site, uint32_t(size), thread->lane, true, to});
     if (bytes)
-      thread->trace.push_back({site, bytes, false, from});
+      thread->trace.push_back({site, bytes, thread->lane, false, from});
   }
   if (bytes &&
       !block.launched().global->checkRead(*thread, site, from, bytes,

@@ -19,7 +19,7 @@ using namespace fa::emu;
 static void note(Thread &thread, int32_t site, uint64_t address, uint32_t bytes,
                  bool isShared) {
   if (thread.block->launched().count)
-    thread.trace.push_back({site, bytes, isShared, address});
+    thread.trace.push_back({site, bytes, thread.lane, isShared, address});
 }
 
 static void loadShared(Thread *thread, int32_t site) {

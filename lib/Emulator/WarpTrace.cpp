@@ -23,13 +23,14 @@ using Request = SmallVector<LaneAccess, kWarpSize>;
 /// bytes in successive banks; a bank gives one word a pass. Requests of 8 and
 /// 16 bytes a lane are done by half and quarter warps.
 static int64_t bankConflicts(ArrayRef<LaneAccess> request) {
-  size_t lanes = kWarpSize * 4 / std::max<uint32_t>(request[0].bytes, 4);
+  unsigned lanes = kWarpSize * 4 / std::max<uint32_t>(request[0].bytes, 4);
   int64_t conflicts = 0;
-  for (; !request.empty();
-       request = request.drop_front(std::min(lanes, request.size()))) {
+  for (unsigned first = 0; first < kWarpSize; first += lanes) {
     SmallVector<uint64_t, 2> words[32];
     size_t passes = 1;
-    for (const LaneAccess &access : request.take_front(lanes))
+    for (const LaneAccess &access : request) {
+      if (access.lane / lanes != first / lanes)
+        continue;
       for (uint64_t word = access.address / 4;
            word * 4 < access.address + access.bytes; ++word) {
         auto &bank = words[word % 32];
@@ -37,6 +38,7 @@ static int64_t bankConflicts(ArrayRef<LaneAccess> request) {
           bank.push_back(word);
         passes = std::max(passes, bank.size());
       }
+    }
     conflicts += int64_t(passes) - 1;
   }
   return conflicts;

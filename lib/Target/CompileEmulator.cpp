@@ -27,6 +27,20 @@ static llvm::Expected<std::string> toBitcode(ModuleOp module) {
   return bytes;
 }
 
+llvm::Error fa::lowerForEmulator(ModuleOp module, Artifact &artifact) {
+  if (auto error = runPasses(
+          module, "the emulator cannot run this program",
+          [](OpPassManager &pm) { pm.addPass(createConvertNVVMToEmulator()); }))
+    return error;
+  artifact.target = "emulator";
+  artifact.sites = readEmulatorSites(module);
+  auto bitcode = toBitcode(module);
+  if (!bitcode)
+    return bitcode.takeError();
+  artifact.object = std::move(*bitcode);
+  return llvm::Error::success();
+}
+
 llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
                                                 StringRef entry,
                                                 const CompileOptions &options) {
@@ -37,20 +51,12 @@ llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
   auto kernels = NvidiaCompiler(module, options, *info).run(entry);
   if (!kernels)
     return kernels.takeError();
-  if (auto error = runPasses(
-          module, "the emulator cannot run this program",
-          [](OpPassManager &pm) { pm.addPass(createConvertNVVMToEmulator()); }))
-    return error;
   Artifact artifact;
-  artifact.target = "emulator";
   artifact.arch = info->name.str();
   artifact.kernels = std::move(*kernels);
-  artifact.sites = readEmulatorSites(module);
   artifact.compileMs.passes = total.elapsed();
-  auto bitcode = toBitcode(module);
-  if (!bitcode)
-    return bitcode.takeError();
-  artifact.object = std::move(*bitcode);
+  if (auto error = lowerForEmulator(module, artifact))
+    return error;
   artifact.compileMs.total = total.elapsed();
   artifact.compileMs.llvm =
       artifact.compileMs.total - artifact.compileMs.passes;

@@ -64,6 +64,10 @@ llvm::Expected<Artifact> compileForEmulator(mlir::ModuleOp module,
                                             llvm::StringRef entry,
                                             const CompileOptions &options);
 
+/// The last step of that alone: `module` is at S8; fills the code and its
+/// sites.
+llvm::Error lowerForEmulator(mlir::ModuleOp module, Artifact &artifact);
+
 /// Whether `arch` is spelt as an NVIDIA architecture ("sm_...").
 bool isNvidiaArch(llvm::StringRef arch);
 
