@@ -152,9 +152,19 @@ void SharedMemory::checkCell(Thread &thread, int32_t site, uint32_t offset,
 
 void SharedMemory::checkRead(Thread &thread, int32_t site, uint32_t offset,
                              uint32_t size, uint16_t reader) {
+  // The bytes of an element have one history, most often: what was found for
+  // one holds for the next.
+  Cell before, after;
   for (uint32_t n = offset; n < offset + size; ++n) {
+    Cell &cell = cells[n];
+    if (n > offset && cell == before) {
+      cell = after;
+      continue;
+    }
+    before = after = cell;
     checkCell(thread, site, n, reader);
-    noteRead(cells[n], *thread.warp, reader);
+    noteRead(after, *thread.warp, reader);
+    cell = after;
   }
 }
 
@@ -222,13 +232,21 @@ bool SharedMemory::beginCopy(Thread &thread, int32_t site, uint32_t address,
   uint32_t offset;
   if (!locate(thread, site, address, size, size, offset))
     return false;
+  Cell before, after;
   for (uint32_t n = offset; n < offset + size; ++n) {
+    Cell &cell = cells[n];
+    if (n > offset && cell == before) {
+      cell = after;
+      continue;
+    }
+    before = cell;
     if (!checkWrite(thread, site, n, nullptr))
       return false;
-    cells[n].writer = numberOf(thread);
-    cells[n].isPending = true;
-    cells[n].isWritten = false;
-    cells[n].site = site;
+    cell.writer = numberOf(thread);
+    cell.isPending = true;
+    cell.isWritten = false;
+    cell.site = site;
+    after = cell;
   }
   return true;
 }

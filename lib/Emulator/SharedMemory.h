@@ -69,6 +69,8 @@ private:
     uint32_t writeTime, readTime;
     uint16_t writer, reader;
     uint32_t isWritten : 1, isPending : 1, isCopied : 1, site : 29;
+
+    bool operator==(const Cell &) const = default;
   };
 
   bool locate(Thread &thread, int32_t site, uint32_t address, uint32_t bytes,
