@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 //
 // fa-matrix [--mutate=FAULT] [--target=TARGET] [--without=WORD]
-//           [--threads=N] FILE
+//           [--threads=N] [--part=K/N] FILE
 // fa-matrix ... --line=LINE
 // fa-matrix ... --random=COUNT [--seed=SEED]
 //
 // TARGET is cpu, cuda (the first card) or emulator:ARCH; lines with WORD are
-// left out.
+// left out; of N parts the K-th runs.
 // Each line of FILE is a SPEC of fa-run with alternatives, `sq={1|64|239}`,
 // which are all combined, and with words of its own:
 //   gaps      strides with gaps, NaN in between, which must stay
@@ -473,7 +473,7 @@ int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   StringRef fault, file, single, target = "cpu", without;
   int64_t count = 0;
-  unsigned seed = 0, threads = 0;
+  unsigned seed = 0, threads = 0, part = 1, parts = 1;
   for (int n = 1; n < argc; ++n) {
     StringRef argument = argv[n];
     if (argument.consume_front("--mutate="))
@@ -490,6 +490,12 @@ int main(int argc, char **argv) {
     } else if (argument.consume_front("--seed=")) {
       if (argument.getAsInteger(10, seed))
         return fail("--seed: expected a number, found '" + argument + "'");
+    } else if (argument.consume_front("--part=")) {
+      auto [number, of] = argument.split('/');
+      if (number.getAsInteger(10, part) || of.getAsInteger(10, parts) ||
+          part < 1 || part > parts)
+        return fail("--part: expected K/N with 1 <= K <= N, found '" +
+                    argument + "'");
     } else if (argument.consume_front("--threads=")) {
       if (argument.getAsInteger(10, threads))
         return fail("--threads: expected a number, found '" + argument + "'");
@@ -514,6 +520,11 @@ int main(int argc, char **argv) {
     llvm::erase_if(lines, [&](StringRef line) {
       return is_contained(split(line, ' '), without);
     });
+  // Neighbours share a compilation: parts are runs of lines.
+  size_t first = lines.size() * (part - 1) / parts,
+         last = lines.size() * part / parts;
+  lines.erase(lines.begin() + last, lines.end());
+  lines.erase(lines.begin(), lines.begin() + first);
   Runner runner(fault, *opened, threads);
   int64_t failed = 0;
   for (const std::string &line : lines) {
