@@ -46,8 +46,7 @@ static void asyncCopy(Thread *thread, int32_t site) {
       thread->trace.push_back({site, bytes, thread->lane, false, from});
   }
   if (bytes &&
-      !block.launched().global->checkRead(*thread, site, from, bytes,
-                                          bytes == uint32_t(size) ? size : 1))
+      !block.launched().global->checkRead(*thread, site, from, bytes, size))
     bytes = 0;
   if (!block.shared().beginCopy(*thread, site, to, size))
     return;

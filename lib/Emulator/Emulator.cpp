@@ -19,8 +19,8 @@ using namespace fa::emu;
 namespace {
 
 /// Blocks that are not running: their stacks and shadows serve the next ones of
-/// the launch. They do not outlive it, because a process has a limited number of
-/// mappings.
+/// the launch. They do not outlive it, because a process has a limited number
+/// of mappings.
 class BlockStore {
 public:
   std::unique_ptr<Block> take() {

@@ -4,12 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SiteCalls.h"
+
 #include "fa/Emulator/Passes.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -21,7 +20,6 @@ namespace fa {
 } // namespace fa
 
 static constexpr llvm::StringLiteral kSites = "fa.sites";
-static constexpr int64_t kSlotBytes = 8;
 
 enum AddressSpace : unsigned { Generic = 0, Global = 1, Shared = 3 };
 
@@ -29,30 +27,12 @@ static unsigned addressSpaceOf(Value pointer) {
   return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
 }
 
-/// The file and place at the bottom of `location`; of a program that was not
-/// read from a file, `otherwise`.
-static std::string formatLocation(Location location, std::string otherwise) {
-  std::string text = std::move(otherwise);
-  location->walk([&](Location at) {
-    auto file = dyn_cast<FileLineColLoc>(at);
-    if (!file)
-      return WalkResult::advance();
-    text = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" +
-            Twine(file.getColumn()))
-               .str();
-    return WalkResult::interrupt();
-  });
-  return text;
-}
-
 namespace {
 
 /// One kernel: f(words) on a card becomes f(words, thread).
-class KernelRewriter {
+class KernelRewriter : fa::SiteCalls {
 public:
-  KernelRewriter(LLVM::LLVMFuncOp kernel, SmallVectorImpl<Attribute> &sites)
-      : kernel(kernel), module(kernel->getParentOfType<ModuleOp>()),
-        b(kernel.getLoc(), kernel.getContext()), sites(sites), layout(module) {}
+  using SiteCalls::SiteCalls;
 
   LogicalResult run() {
     changeSignature();
@@ -77,116 +57,11 @@ private:
   LogicalResult rewriteBarrier(NVVM::BarrierOp op);
   LogicalResult rewriteAsm(LLVM::InlineAsmOp op);
   LogicalResult rewriteIntrinsic(LLVM::CallIntrinsicOp op);
-  void dropAddressSpaces();
-
-  LogicalResult call(Operation *op, StringRef function, ValueRange operands,
-                     ArrayRef<int64_t> attributes = {});
-  LogicalResult callPure(Operation *op, StringRef function);
-  SmallVector<Value> loadResults(Type type);
-  Value slot(int64_t number);
   bool isArgument(Value address);
-  LLVM::LLVMFuncOp declare(StringRef name, Type type);
-
-  LLVM::LLVMFuncOp kernel;
-  ModuleOp module;
-  ImplicitLocOpBuilder b;
-  SmallVectorImpl<Attribute> &sites;
-  DataLayout layout;
-  Value thread;
+  void dropAddressSpaces();
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Calls
-//===----------------------------------------------------------------------===//
-
-LLVM::LLVMFuncOp KernelRewriter::declare(StringRef name, Type type) {
-  if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return known;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(module.getBody());
-  return LLVM::LLVMFuncOp::create(b, name, type);
-}
-
-Value KernelRewriter::slot(int64_t number) {
-  if (!number)
-    return thread;
-  return LLVM::GEPOp::create(
-      b, thread.getType(), b.getI8Type(), thread,
-      ArrayRef<LLVM::GEPArg>{int32_t(number * kSlotBytes)});
-}
-
-/// What the emulator left in the slots: the fields of a struct one a slot,
-/// anything else from the first on.
-SmallVector<Value> KernelRewriter::loadResults(Type type) {
-  if (auto fields = dyn_cast<LLVM::LLVMStructType>(type)) {
-    Value result = LLVM::PoisonOp::create(b, type);
-    for (auto [n, field] : llvm::enumerate(fields.getBody())) {
-      Value loaded = LLVM::LoadOp::create(b, field, slot(n));
-      result = LLVM::InsertValueOp::create(b, result, loaded, n);
-    }
-    return {result};
-  }
-  if (!type.isInteger(1))
-    return {LLVM::LoadOp::create(b, type, slot(0))};
-  Value word = LLVM::LoadOp::create(b, b.getI32Type(), slot(0));
-  return {LLVM::TruncOp::create(b, type, word)};
-}
-
-/// Replaces `op` by a call of `function`, its operands in slots.
-LogicalResult KernelRewriter::call(Operation *op, StringRef function,
-                                   ValueRange operands,
-                                   ArrayRef<int64_t> attributes) {
-  int64_t next = 0;
-  for (Value operand : operands) {
-    if (operand.getType().isInteger(1))
-      operand = LLVM::ZExtOp::create(b, b.getI32Type(), operand);
-    int64_t bytes = isa<LLVM::LLVMPointerType>(operand.getType())
-                        ? kSlotBytes
-                        : layout.getTypeSize(operand.getType()).getFixedValue();
-    LLVM::StoreOp::create(b, operand, slot(next));
-    next += llvm::divideCeil(bytes, kSlotBytes);
-  }
-  std::string place = formatLocation(
-      op->getLoc(),
-      ("@" + kernel.getSymName() + ", operation " + Twine(sites.size())).str());
-  SmallVector<Attribute> numbers;
-  for (int64_t attribute : attributes)
-    numbers.push_back(b.getI64IntegerAttr(attribute));
-  auto site = LLVM::ConstantOp::create(
-      b, b.getI32Type(), b.getI32IntegerAttr(int32_t(sites.size())));
-  sites.push_back(b.getArrayAttr({b.getStringAttr(op->getName().getStringRef()),
-                                  b.getStringAttr(place),
-                                  b.getArrayAttr(numbers)}));
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                  {thread.getType(), b.getI32Type()});
-  LLVM::CallOp::create(b, declare(function, type),
-                       ValueRange{thread, site.getResult()});
-  if (op->getNumResults())
-    op->getResult(0).replaceAllUsesWith(
-        loadResults(op->getResult(0).getType()).front());
-  op->erase();
-  return success();
-}
-
-/// Replaces `op` by a function of its operands alone.
-LogicalResult KernelRewriter::callPure(Operation *op, StringRef function) {
-  Type result = op->getResult(0).getType();
-  // Pairs of 16 bits travel as words.
-  bool isPair = isa<VectorType>(result);
-  auto type = LLVM::LLVMFunctionType::get(
-      isPair ? b.getI32Type() : result, llvm::to_vector(op->getOperandTypes()));
-  Value value =
-      LLVM::CallOp::create(b, declare(function, type), op->getOperands())
-          .getResult();
-  if (isPair)
-    value = LLVM::BitcastOp::create(b, result, value);
-  op->getResult(0).replaceAllUsesWith(value);
-  op->erase();
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Operations

@@ -27,7 +27,7 @@ struct ShuffleSource {
 
 /// PTX ISA, "Data Movement and Conversion Instructions: shfl.sync": the lane
 /// that `lane` reads from with operands b and c.
-static ShuffleSource sourceOf(int32_t kind, unsigned lane, uint32_t b,
+static ShuffleSource sourceOf(ShuffleKind kind, unsigned lane, uint32_t b,
                               uint32_t c) {
   unsigned step = b & 31, clamp = c & 31, segment = c >> 8 & 31;
   unsigned last = (lane & segment) | (clamp & ~segment);
@@ -67,8 +67,8 @@ static void shuffle(Warp &warp, const EmulatorSite &site, uint32_t lanes) {
       continue;
     Thread &thread = warp.lanes[lane];
     auto [from, inRange] =
-        sourceOf(site.attributes[0], lane, thread.get<uint32_t>(2),
-                 thread.get<uint32_t>(3));
+        sourceOf(static_cast<ShuffleKind>(site.attributes[0]), lane,
+                 thread.get<uint32_t>(2), thread.get<uint32_t>(3));
     uint32_t value = values[from];
     if (!(lanes >> from & 1)) {
       warp.block->report(FaultKind::IllegalShuffle, thread, thread.waitsAt,
@@ -94,7 +94,9 @@ static void vote(Warp &warp, const EmulatorSite &site, uint32_t lanes) {
     if (lanes >> lane & 1 && warp.lanes[lane].get<uint32_t>(1))
       ballot |= 1u << lane;
   uint32_t result = ballot;
-  switch (site.attributes[0]) {
+  switch (static_cast<VoteKind>(site.attributes[0])) {
+  case Ballot:
+    break;
   case Any:
     result = ballot != 0;
     break;
