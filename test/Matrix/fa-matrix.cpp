@@ -22,14 +22,16 @@
 //   repeat=N  N more launches, which must give the same bits
 // --random draws problems of all features instead. Every output is full of NaN
 // before the launch. A failure prints the line that gives it again. With a
-// fault planted in the kernel, failures are expected: that is how the harness
-// itself is tested.
+// fault planted in the kernel (those of Mutate.h and, of GPU programs, of
+// tgpu-mutate), failures are expected: that is how the harness itself is
+// tested.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Mutate.h"
 
 #include "fa/Conversion/TileToHost.h"
+#include "fa/Emulator/Passes.h"
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Runtime/AttentionArguments.h"
@@ -327,8 +329,12 @@ public:
         makeArguments(p, *inputs, out->inner, p.lse ? &lse->inner : nullptr);
     if (!arguments)
       return arguments.takeError();
-    if (Error error = (*plan)(*arguments))
+    if (Error error = (*plan)(*arguments)) {
+      // What the emulator finds is a failure of the program.
+      if (target.isEmulator)
+        return toString(std::move(error));
       return error;
+    }
     std::string first = bytesOf(out->inner);
     for (int64_t n = 0; n < c.repeat; ++n) {
       if (Error error = (*plan)(*arguments))
@@ -411,10 +417,14 @@ private:
     auto module = buildAttention(context, p);
     if (!module)
       return module.takeError();
-    if (!fault.empty() && fault != "wrong-alignment")
+    CompileOptions options;
+    auto isGpuFault = isScheduleFault(fault);
+    if (isGpuFault)
+      options.mutate = fault;
+    consumeError(isGpuFault.takeError());
+    if (!fault.empty() && fault != "wrong-alignment" && options.mutate.empty())
       if (Error error = mutateKernels(**module, fault))
         return error;
-    CompileOptions options;
     options.arch = target.arch;
     options.emulate = target.isEmulator;
     return fa::compile(**module, "attention", options);
@@ -537,8 +547,10 @@ int main(int argc, char **argv) {
     if (wrong->empty())
       continue;
     ++failed;
-    outs() << "FAIL " << line << "\n     " << *wrong
-           << "\n     fa-matrix --line=\"" << line << "\"\n";
+    outs() << "FAIL " << line << "\n     " << *wrong << "\n     fa-matrix "
+           << (target == "cpu" ? "" : "--target=")
+           << (target == "cpu" ? "" : target.str() + " ") << "--line=\"" << line
+           << "\"\n";
   }
   outs() << lines.size() - failed << " passed, " << failed << " failed\n";
   return failed || lines.empty() ? 1 : 0;
