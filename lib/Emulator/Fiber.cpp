@@ -9,12 +9,52 @@
 
 #include "Fiber.h"
 
+#include "llvm/Support/Compiler.h"
+
 #include <cstdint>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FA_ADDRESS_SANITIZER 1
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#endif
+
 using namespace fa::emu;
+
+//===----------------------------------------------------------------------===//
+// What the address sanitizer is told
+//===----------------------------------------------------------------------===//
+
+void Fiber::announceSwitch(Fiber &next) {
+  next.cameFrom = this;
+#ifdef FA_ADDRESS_SANITIZER
+  __sanitizer_start_switch_fiber(&fakeStack, next.bottom, next.size);
+#endif
+}
+
+/// On the stack that was switched to; the one left is known from here on.
+void Fiber::finishSwitch() {
+#ifdef FA_ADDRESS_SANITIZER
+  __sanitizer_finish_switch_fiber(fakeStack, &cameFrom->bottom,
+                                  &cameFrom->size);
+#endif
+}
+
+static void forgetFrames([[maybe_unused]] const void *bottom,
+                         [[maybe_unused]] size_t size) {
+#ifdef FA_ADDRESS_SANITIZER
+  __asan_unpoison_memory_region(bottom, size);
+#endif
+}
+
+//===----------------------------------------------------------------------===//
+// Fiber
+//===----------------------------------------------------------------------===//
 
 namespace fa::emu {
 
@@ -22,6 +62,7 @@ namespace fa::emu {
 void beginFiber(unsigned high, unsigned low) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   auto *fiber = reinterpret_cast<Fiber *>(uint64_t(high) << 32 | low);
+  fiber->finishSwitch();
   fiber->entry(fiber->argument);
   __builtin_unreachable();
 }
@@ -43,19 +84,23 @@ bool Fiber::restart(void (*function)(void *), void *with) {
     // A stack that grows too far meets this page.
     mprotect(stack, getpagesize(), PROT_NONE);
   }
+  bottom = stack + getpagesize();
+  size = stackBytes - getpagesize();
+  fakeStack = nullptr;
+  forgetFrames(bottom, size);
   entry = function;
   argument = with;
   begun = false;
   return true;
 }
 
-void Fiber::begin() {
+/// Its frame is left for good, which the sanitizer could not know.
+LLVM_NO_SANITIZE("address") void Fiber::begin() {
   begun = true;
   ucontext_t context;
   getcontext(&context);
-  size_t guard = getpagesize();
-  context.uc_stack.ss_sp = stack + guard;
-  context.uc_stack.ss_size = stackBytes - guard;
+  context.uc_stack.ss_sp = stack + (stackBytes - size);
+  context.uc_stack.ss_size = size;
   context.uc_link = nullptr;
   auto bits = reinterpret_cast<uint64_t>(this);
   makecontext(&context, reinterpret_cast<void (*)()>(&beginFiber), 2,
@@ -64,9 +109,11 @@ void Fiber::begin() {
 }
 
 void Fiber::switchTo(Fiber &next) {
+  announceSwitch(next);
   if (!_setjmp(state)) {
     if (next.begun)
       _longjmp(next.state, 1);
     next.begin();
   }
+  finishSwitch();
 }

@@ -38,9 +38,16 @@ public:
 private:
   friend void beginFiber(unsigned high, unsigned low);
   void begin();
+  void announceSwitch(Fiber &next);
+  void finishSwitch();
 
   std::jmp_buf state;
   char *stack = nullptr;
+  // For the address sanitizer, which must know on which stack it is.
+  Fiber *cameFrom = nullptr;
+  const void *bottom = nullptr;
+  size_t size = 0;
+  void *fakeStack = nullptr;
   void (*entry)(void *) = nullptr;
   void *argument = nullptr;
   bool begun = true;
