@@ -121,8 +121,20 @@ fa::emitForNvidia(ModuleOp module, const CompileOptions &options, Emit form) {
 
 bool fa::isNvidiaArch(StringRef arch) { return arch.starts_with("sm_"); }
 
+/// Faults are those of GPU programs.
+static llvm::Error checkNoFault(const CompileOptions &options) {
+  if (options.mutate.empty() || isNvidiaArch(options.arch))
+    return llvm::Error::success();
+  return llvm::createStringError("the fault '" + options.mutate +
+                                 "' is one of GPU programs: expected sm_80, "
+                                 "sm_86, sm_89 or sm_90, found '" +
+                                 options.arch + "'");
+}
+
 llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
                                      const CompileOptions &options) {
+  if (auto error = checkNoFault(options))
+    return error;
   if (options.emulate)
     return compileForEmulator(module, entry, options);
   return isNvidiaArch(options.arch) ? compileForNvidia(module, entry, options)
@@ -131,6 +143,8 @@ llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
 
 llvm::Expected<std::string> fa::emit(ModuleOp module,
                                      const CompileOptions &options, Emit form) {
+  if (auto error = checkNoFault(options))
+    return error;
   return isNvidiaArch(options.arch) ? emitForNvidia(module, options, form)
                                     : emitForHost(module, options, form);
 }

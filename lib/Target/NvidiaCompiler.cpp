@@ -42,11 +42,15 @@ llvm::Error NvidiaCompiler::toKernels() {
 }
 
 llvm::Error NvidiaCompiler::toSchedule() {
-  return runPipeline(buildNvidiaSchedulePipeline);
+  if (auto error = runPipeline(buildNvidiaSchedulePipeline))
+    return error;
+  return mutate(/*atSchedule=*/true);
 }
 
 llvm::Error NvidiaCompiler::toDialect() {
-  return runPipeline(buildNvidiaLoweringPipeline);
+  if (auto error = runPipeline(buildNvidiaLoweringPipeline))
+    return error;
+  return mutate(/*atSchedule=*/false);
 }
 
 llvm::Error NvidiaCompiler::mutate(bool atSchedule) {
@@ -91,11 +95,7 @@ NvidiaCompiler::run(llvm::StringRef entry) {
   if (auto error = toSchedule())
     return error;
   readPlan(module, *kernels);
-  if (auto error = mutate(/*atSchedule=*/true))
-    return error;
   if (auto error = toDialect())
-    return error;
-  if (auto error = mutate(/*atSchedule=*/false))
     return error;
   return kernels;
 }

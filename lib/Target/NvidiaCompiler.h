@@ -22,9 +22,9 @@ public:
       : module(module), options(options), info(info) {}
 
   llvm::Error toKernels();
-  /// S3 to S7.
+  /// S3 to S7, with the fault of `options.mutate` if that is its stage.
   llvm::Error toSchedule();
-  /// S7 to S8.
+  /// S7 to S8, likewise.
   llvm::Error toDialect();
   /// S0 to S8 of the kernels of `entry` (empty: all), which are left in the
   /// module; gives what launches must know of them.
