@@ -113,6 +113,24 @@ TEST(Faults, OutOfBoundsGlobal) {
   expectFault(store("%in[0]"), "out of bounds", "argument 0 is an input");
 }
 
+TEST(Faults, GapsBetweenRows) {
+  auto load = [](llvm::StringRef type, llvm::StringRef from) {
+    return ("%p = llvm.getelementptr %in[" + from +
+            "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32\n"
+            "%v = llvm.load %p : !llvm.ptr<1> -> " +
+            type)
+        .str();
+  };
+  RunSizes gaps = {.gaps = true};
+  expectNone(load("f32", "11"), gaps);
+  expectNone(load("f32", "59"), gaps);
+  expectNone(load("vector<4xf32>", "8"), gaps);
+  expectNone(load("vector<4xf32>", "4"));
+  expectFault(load("f32", "12"), "out of bounds", "with gaps between its rows",
+              gaps);
+  expectFault(load("vector<4xf32>", "4"), "out of bounds", "", gaps);
+}
+
 TEST(Faults, Misaligned) {
   expectFault("%p = llvm.getelementptr %shared[2] : (!llvm.ptr<3>) -> "
               "!llvm.ptr<3>, i8\nllvm.store %c1, %p : i32, !llvm.ptr<3>",

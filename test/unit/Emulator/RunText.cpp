@@ -95,6 +95,10 @@ RunResult fa::test::runText(llvm::StringRef body, const RunSizes &sizes) {
     words[next] = reinterpret_cast<intptr_t>(data);
     next += 3;
   }
+  if (sizes.gaps) {
+    arguments[0].sizes = {8, 4};
+    arguments[0].strides = {8, 1};
+  }
   llvm::StdThreadPool pool(llvm::hardware_concurrency(sizes.hostThreads));
   auto inParallel = [&](int64_t count,
                         const std::function<void(int64_t)> &each) {

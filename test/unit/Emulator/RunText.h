@@ -22,6 +22,7 @@ struct RunSizes {
   int64_t sharedBytes = 256, blocks = 1;
   unsigned hostThreads = 1;
   uint64_t seed = 0;
+  bool gaps = false; ///< the input is 8 rows of 4 floats, 8 apart
 };
 
 struct RunResult {
