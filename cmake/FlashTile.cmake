@@ -79,8 +79,19 @@ macro(fa_finish_target target kind)
   if(ARG_DEPENDS)
     add_dependencies(${target} ${ARG_DEPENDS})
   endif()
-  fa_use_pch(${target} ${kind})
+  if(NOT "${kind}" STREQUAL "plain")
+    fa_use_pch(${target} ${kind})
+  endif()
 endmacro()
+
+# fa_add_plain_library(name sources...): a static library of the standard
+# library's C++ alone. Functions have sections of their own, so that the loader
+# carries only what it calls.
+function(fa_add_plain_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_compile_options(${name} PRIVATE -ffunction-sections -fdata-sections)
+  target_link_libraries(${name} PRIVATE fa_options)
+endfunction()
 
 # fa_add_library(name sources... LINK_LIBS PUBLIC libs...): a static library.
 function(fa_add_library name)
@@ -104,7 +115,8 @@ function(fa_add_tool name)
 endfunction()
 
 # fa_add_unittest(name KIND sources... LINK_LIBS PRIVATE libs...): a GoogleTest
-# program in test/unit, of code on LLVM alone (KIND llvm) or on MLIR (KIND mlir).
+# program in test/unit, of code on LLVM alone (KIND llvm), on MLIR (KIND mlir) or
+# on neither (KIND plain).
 function(fa_add_unittest name kind)
   fa_parse_arguments(${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})

@@ -1,13 +1,15 @@
-# What is installed: the library, its two headers, the tools and the package.
+# What is installed: the libraries, their headers, the tools and the package.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-install(TARGETS flashtile EXPORT FlashTileTargets
+install(TARGETS flashtile flashtile-rt EXPORT FlashTileTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES include/fa/fa.h include/fa/fa.hpp
+install(FILES include/fa/bundle.h include/fa/fa.h include/fa/fa.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fa)
-install(TARGETS fa-opt fa-run fa-lsp-server fa-reduce
+install(TARGETS fa-run EXPORT FlashTileTargets
+  DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS fa-opt fa-lsp-server fa-reduce
   DESTINATION ${CMAKE_INSTALL_BINDIR})
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/FlashTile)

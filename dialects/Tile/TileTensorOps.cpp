@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace fa::tile;
@@ -63,6 +64,29 @@ LogicalResult DotOp::verify() {
              << d << " of the right operand to divide that of the left one, "
              << "found " << b.getDimSize(d) << " and " << a.getDimSize(d);
   }
+  return success();
+}
+
+/// Whether the last two dimensions change places, and nothing else does.
+static bool swapsLastTwo(ArrayRef<int64_t> permutation) {
+  int64_t rank = permutation.size();
+  for (auto [d, from] : llvm::enumerate(permutation)) {
+    int64_t at = d;
+    if (from != (at < rank - 2 ? at : 2 * rank - 3 - at))
+      return false;
+  }
+  return true;
+}
+
+/// A transposed right operand is the dot's other form.
+LogicalResult DotOp::canonicalize(DotOp dot, PatternRewriter &rewriter) {
+  auto transpose = dot.getB().getDefiningOp<TransposeOp>();
+  if (!transpose || !swapsLastTwo(transpose.getPermutation()))
+    return failure();
+  rewriter.modifyOpInPlace(dot, [&] {
+    dot.getBMutable().assign(transpose.getInput());
+    dot.setTransposeB(!dot.getTransposeB());
+  });
   return success();
 }
 

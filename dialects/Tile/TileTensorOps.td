@@ -40,6 +40,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure]> {
     `:` type($a) `,` type($b) custom<AccType>(ref($acc), type($acc), type($result))
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Tile_SoftmaxOp : Tile_Op<"softmax", [Pure,

@@ -11,6 +11,7 @@
 #include "fa/Layout/LinearLayout.h"
 
 #include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace fa {
 /// For the uniquing of attributes.

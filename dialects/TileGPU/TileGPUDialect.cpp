@@ -86,6 +86,15 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+Type ChannelType::parse(AsmParser &parser) {
+  auto buffer = dyn_cast_or_null<BufferType>(BufferType::parse(parser));
+  return buffer ? get(parser.getContext(), buffer) : Type();
+}
+
+void ChannelType::print(AsmPrinter &printer) const {
+  getBuffer().print(printer);
+}
+
 int64_t BufferType::getSlotBytes() {
   int64_t bytes = getElementType().getIntOrFloatBitWidth() / 8;
   for (int64_t size : getShape())

@@ -33,6 +33,14 @@ def TileGPU_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Attribute of a kernel at S4 and below: how many warps run a program.
     static constexpr ::llvm::StringLiteral warpsAttrName = "tgpu.warps";
+    /// Attribute of a kernel whose rows are dealt to so many warpgroups, each
+    /// with tiles of its own.
+    static constexpr ::llvm::StringLiteral consumersAttrName =
+        "tgpu.consumers";
+    /// Attribute of an online softmax and of what ends it: the sums of a row
+    /// are those of one thread each, to be added at the end.
+    static constexpr ::llvm::StringLiteral threadSumsAttrName =
+        "tgpu.thread_sums";
     /// Attribute of a loop at S6 for whose tiles there is one slot only.
     static constexpr ::llvm::StringLiteral unpipelinedAttrName =
         "tgpu.unpipelined";
@@ -93,6 +101,25 @@ def TileGPU_BufferType : TypeDef<TileGPU_Dialect, "Buffer"> {
     /// Bytes of all of them.
     int64_t getBytes() { return getSlots() * getSlotBytes(); }
   }];
+}
+
+def TileGPU_ChannelType : TypeDef<TileGPU_Dialect, "Channel"> {
+  let mnemonic = "channel";
+  let summary = "slots of shared memory that pass tiles from role to role";
+  let description = [{
+    ```mlir
+    !tgpu.channel<2 x 128x64xf16, #tgpu.layout<swizzled 128x64 bytes 2>>
+    ```
+  }];
+  let parameters = (ins "::fa::tgpu::BufferType":$buffer);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def TileGPU_RunningType : TypeDef<TileGPU_Dialect, "Running"> {
+  let mnemonic = "running";
+  let summary = "the tile of a dot that has not finished";
+  let parameters = (ins "::mlir::RankedTensorType":$tile);
+  let assemblyFormat = "`<` $tile `>`";
 }
 
 #endif // TILE_GPU_DIALECT_TD

@@ -56,7 +56,7 @@ typedef enum faType {
   FA_TYPE_FORCE_INT = 0x7fffffff
 } faType;
 
-/*===--- Context: the host's threads --------------------------------------===*/
+/*===--- Context: where plans run -----------------------------------------===*/
 
 typedef struct faContextImpl *faContext;
 
@@ -70,9 +70,18 @@ typedef struct faContextOptions {
                    void (*body)(void *argument, uint32_t worker),
                    void *argument);
   void *pool; /* given to `parallel` */
+  /* Where plans run: "cpu", "cuda" (card 0) or "cuda:N"; null: "cpu". */
+  const char *target;
+  /* cuda: the driver's library; null: libcuda.so.1, as the system finds it. */
+  const char *driver;
+  /* cuda: the assembler ptxas: a path, null for the first on PATH (where there
+   * is none, the driver assembles), "none" for the driver. */
+  const char *ptxas;
 } faContextOptions;
 
-/* `options` may be null. The caller destroys the context, after its plans. */
+/* `options` may be null. For a card, opens the driver and retains the card's
+ * primary context; FA_ERROR_DEVICE says what is missing. The caller destroys
+ * the context, after its plans. */
 FA_API faStatus faContextCreate(const faContextOptions *options,
                                 faContext *context) FA_NOEXCEPT;
 FA_API void faContextDestroy(faContext context) FA_NOEXCEPT;
@@ -130,8 +139,7 @@ FA_API void faPlanDestroy(faPlan plan) FA_NOEXCEPT;
  * milliseconds of compilation. Owned by the plan. */
 FA_API const char *faPlanDescribe(faPlan plan) FA_NOEXCEPT;
 
-/*===--- Launch
- * ------------------------------------------------------------===*/
+/*===--- Launch -----------------------------------------------------------===*/
 
 typedef struct faArgument {
   int32_t isTensor;
@@ -145,9 +153,19 @@ typedef struct faArgument {
 } faArgument;
 
 /* Runs and returns when the outputs are written. Outputs must not overlap with
- * anything. Allocates only the first time that so many threads are at work. */
+ * anything. Allocates only the first time that so many threads are at work. On
+ * a card, tensors are in its memory; launches on the default stream and waits
+ * for it. */
 FA_API faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                              size_t count) FA_NOEXCEPT;
+
+/* Of a card's plan: enqueues one kernel on `stream`, a CUstream of the card's
+ * primary context (null: the default stream), and returns. Nothing is
+ * allocated, opened or waited for: legal while a graph is captured. What the
+ * caller has as current context stays so. */
+FA_API faStatus faPlanEnqueue(faPlan plan, void *stream,
+                              const faArgument *arguments,
+                              size_t count) FA_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -46,14 +46,24 @@ inline faAttentionDesc attention(faType type, int64_t headDim) {
   return desc;
 }
 
+/// Options with everything off but the place to run: "cpu", "cuda", "cuda:N".
+inline faContextOptions contextOptions(const char *target) {
+  faContextOptions options{};
+  options.size = sizeof options;
+  options.target = target;
+  return options;
+}
+
 /// Owns a faContext.
 class Context {
 public:
   /// `threads` workers; 0: all cores.
   explicit Context(uint32_t threads = 0) {
-    faContextOptions options{};
-    options.size = sizeof options;
+    faContextOptions options = contextOptions(nullptr);
     options.threads = threads;
+    faContextCreate(&options, &handle);
+  }
+  explicit Context(const faContextOptions &options) {
     faContextCreate(&options, &handle);
   }
   Context(Context &&other) noexcept
@@ -145,16 +155,27 @@ public:
   const char *describe() const { return faPlanDescribe(handle); }
 
   faStatus launch(std::span<const Argument> arguments) const {
-    std::vector<faArgument> values;
-    for (const Argument &argument : arguments)
-      values.push_back(argument.get());
+    std::vector<faArgument> values = get(arguments);
     return faPlanLaunch(handle, values.data(), values.size());
   }
   faStatus launch(std::initializer_list<Argument> arguments) const {
     return launch(std::span(arguments.begin(), arguments.size()));
   }
 
+  /// On a card: enqueues on `stream` (a CUstream) and returns.
+  faStatus enqueue(void *stream, std::span<const Argument> arguments) const {
+    std::vector<faArgument> values = get(arguments);
+    return faPlanEnqueue(handle, stream, values.data(), values.size());
+  }
+
 private:
+  static std::vector<faArgument> get(std::span<const Argument> arguments) {
+    std::vector<faArgument> values;
+    for (const Argument &argument : arguments)
+      values.push_back(argument.get());
+    return values;
+  }
+
   faPlan handle = nullptr;
 };
 

@@ -15,7 +15,7 @@
 
 #include "Faults.h"
 
-#include "fa/Runtime/LaunchArgument.h"
+#include "fa/Launch/LaunchArgument.h"
 #include "fa/Target/Artifact.h"
 
 #include <atomic>

@@ -272,8 +272,12 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
     if (isa<MemRefType>(type))
       list.append(KernelOp::accessAttrName,
                   AccessAttr::get(b.getContext(), access));
+    auto [strides, offset] =
+        isa<MemRefType>(type) ? cast<MemRefType>(type).getStridesAndOffset()
+                              : std::pair(SmallVector<int64_t>(), int64_t(0));
     bool isRow = llvm::is_contained(
-        {source.q.number, source.k.number, source.v.number}, n);
+                     {source.q.number, source.k.number, source.v.number}, n) ||
+                 (access == Access::Out && strides.back() == 1);
     if (shape.alignment > 1 && isRow)
       list.append(KernelOp::alignmentAttrName,
                   b.getI64IntegerAttr(shape.alignment));

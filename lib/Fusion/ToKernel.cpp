@@ -183,12 +183,15 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     function.setSymName(name + "_s2");
     OpBuilder b(function);
     KernelShape decode = shape;
+    if (otherKvTile)
+      decode.columns = std::min(shape.columns, otherKvTile.getValue());
     decode.rows = decodeQTile;
     decode.packHeads = true;
     KernelShape strided = shape;
     strided.unitStride = false;
     strided.alignment = 1;
     strided.positiveScale = false;
+    strided.columns = decode.columns;
     strided.rows = std::min(shape.rows, stridedQTile.getValue());
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),

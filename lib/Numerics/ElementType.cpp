@@ -1,4 +1,5 @@
-//===- ElementType.cpp - the element types of buffers ---------------------===//
+//===- ElementType.cpp - elements in memory
+//-----------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,40 +15,6 @@
 #include <utility>
 
 using namespace fa;
-
-namespace {
-struct TypeFacts {
-  ElementType type;
-  llvm::StringLiteral name;
-  int64_t bytes;
-};
-} // namespace
-
-static constexpr TypeFacts kTypes[] = {
-    {ElementType::F32, "f32", 4},       {ElementType::F16, "f16", 2},
-    {ElementType::BF16, "bf16", 2},     {ElementType::F64, "f64", 8},
-    {ElementType::I32, "i32", 4},       {ElementType::I64, "i64", 8},
-    {ElementType::I1, "i1", 1},         {ElementType::F8E4M3, "f8e4m3", 1},
-    {ElementType::F8E5M2, "f8e5m2", 1},
-};
-
-static const TypeFacts &factsOf(ElementType type) {
-  for (const TypeFacts &facts : kTypes)
-    if (facts.type == type)
-      return facts;
-  llvm_unreachable("every element type has its line");
-}
-
-int64_t fa::byteSize(ElementType type) { return factsOf(type).bytes; }
-
-llvm::StringRef fa::name(ElementType type) { return factsOf(type).name; }
-
-std::optional<ElementType> fa::parseElementType(llvm::StringRef name) {
-  for (const TypeFacts &facts : kTypes)
-    if (facts.name == name)
-      return facts.type;
-  return std::nullopt;
-}
 
 static const llvm::fltSemantics &semanticsOf(ElementType type) {
   switch (type) {

@@ -18,16 +18,9 @@ using namespace llvm;
 using namespace fa;
 
 SmallVector<int64_t, 4> fa::contiguousStrides(ArrayRef<int64_t> sizes) {
-  SmallVector<int64_t, 4> strides(sizes.size(), 1);
-  for (size_t d = sizes.size(); d-- > 1;)
-    if (MulOverflow(strides[d], std::max<int64_t>(sizes[d], 1), strides[d - 1]))
-      strides[d - 1] = std::numeric_limits<int64_t>::max();
+  SmallVector<int64_t, 4> strides(sizes.size());
+  fillContiguousStrides(sizes, strides);
   return strides;
-}
-
-std::string fa::formatSizes(ArrayRef<int64_t> sizes) {
-  return join(map_range(sizes, [](int64_t s) { return std::to_string(s); }),
-              "x");
 }
 
 Expected<HostTensor> HostTensor::create(ElementType type,

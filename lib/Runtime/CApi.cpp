@@ -7,7 +7,10 @@
 #include "fa/fa.h"
 
 #include "fa/Frontend/BuildAttention.h"
-#include "fa/Numerics/HostTensor.h"
+#include "fa/Launch/ContextOptions.h"
+#include "fa/Launch/ConvertArgument.h"
+#include "fa/Launch/TargetName.h"
+#include "fa/Runtime/CudaPlan.h"
 #include "fa/Runtime/HostPlan.h"
 #include "fa/Target/Compile.h"
 
@@ -15,17 +18,19 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/JSON.h"
 
-#include <bit>
-
 using namespace llvm;
 using namespace fa;
 
+/// A place to run: one of the two devices, and how to compile for it.
 struct faContextImpl {
-  std::shared_ptr<HostDevice> device;
+  std::shared_ptr<HostDevice> host;
+  std::shared_ptr<CudaDevice> card;
+  CompileOptions compile;
 };
 
 struct faPlanImpl {
-  std::unique_ptr<HostPlan> plan;
+  std::unique_ptr<HostPlan> host;
+  std::unique_ptr<CudaPlan> card;
   std::string description;
 };
 
@@ -38,6 +43,10 @@ static faStatus fail(faStatus status, const Twine &message) {
   return status;
 }
 
+static faStatus fail(faStatus status, const Failure &failure) {
+  return fail(status, Twine(failure.message()));
+}
+
 static faStatus fail(faStatus status, Error error) {
   return fail(status, toString(std::move(error)));
 }
@@ -46,21 +55,20 @@ static faStatus fail(faStatus status, Error error) {
 // Contexts
 //===----------------------------------------------------------------------===//
 
-/// The caller's pool as the device wants it.
-static HostDevice::Parallel wrapPool(const faContextOptions &options) {
-  if (!options.parallel)
-    return nullptr;
-  auto *parallel = options.parallel;
-  void *pool = options.pool;
-  return [=](unsigned n, const std::function<void(unsigned)> &body) {
-    parallel(
-        pool, n,
-        [](void *argument, uint32_t worker) {
-          (*static_cast<const std::function<void(unsigned)> *>(argument))(
-              worker);
-        },
-        const_cast<std::function<void(unsigned)> *>(&body));
-  };
+/// Makes `context` one of a card.
+static Error openCard(const TargetName &target, const faContextOptions &options,
+                      faContextImpl &context) {
+  auto card = CudaDevice::open(target.card,
+                               options.driver ? options.driver : kCudaDriver);
+  if (!card)
+    return toError(card.takeFailure());
+  auto arch = archOf(**card);
+  if (!arch)
+    return arch.takeError();
+  context.card = *card;
+  context.compile.arch = *arch;
+  context.compile.ptxas = options.ptxas ? options.ptxas : "";
+  return Error::success();
 }
 
 faStatus faContextCreate(const faContextOptions *options,
@@ -70,21 +78,20 @@ faStatus faContextCreate(const faContextOptions *options,
         FA_ERROR_INVALID_ARGUMENT,
         "faContextCreate: expected a place for the context, found null");
   *context = nullptr;
-  faContextOptions defaults{};
-  defaults.size = sizeof defaults;
-  if (!options)
-    options = &defaults;
-  if (options->size != sizeof(faContextOptions))
-    return fail(FA_ERROR_INVALID_ARGUMENT, "faContextOptions: expected size " +
-                                               Twine(sizeof(faContextOptions)) +
-                                               ", found " +
-                                               Twine(options->size));
-  if (options->threads > 4096)
-    return fail(FA_ERROR_INVALID_ARGUMENT,
-                "faContextOptions: expected at most 4096 threads, found " +
-                    Twine(options->threads));
-  *context = new faContextImpl{
-      std::make_shared<HostDevice>(options->threads, wrapPool(*options))};
+  auto given = readContextOptions(options);
+  if (!given)
+    return fail(FA_ERROR_INVALID_ARGUMENT, given.takeFailure());
+  auto target = parseTargetName(given->target ? given->target : "cpu");
+  if (!target)
+    return fail(FA_ERROR_INVALID_ARGUMENT, target.takeFailure());
+  auto result = std::make_unique<faContextImpl>();
+  if (target->isCuda) {
+    if (Error error = openCard(*target, *given, *result))
+      return fail(FA_ERROR_DEVICE, std::move(error));
+  } else {
+    result->host = createHostDevice(*given);
+  }
+  *context = result.release();
   return FA_SUCCESS;
 }
 
@@ -94,13 +101,23 @@ void faContextDestroy(faContext context) noexcept { delete context; }
 // Plans
 //===----------------------------------------------------------------------===//
 
+static json::Object describeKernel(const KernelInfo &kernel) {
+  json::Object object{{"name", kernel.symbol},
+                      {"entry", kernel.entry},
+                      {"tile", formatSizes(kernel.tile)},
+                      {"scratch_bytes", kernel.scratchBytes}};
+  if (kernel.threads) {
+    object["block"] = kernel.threads;
+    object["shared_bytes"] = kernel.sharedBytes;
+    object["registers"] = kernel.registers;
+  }
+  return object;
+}
+
 static std::string describe(const Artifact &artifact) {
   json::Array kernels;
   for (const KernelInfo &kernel : artifact.kernels)
-    kernels.push_back(json::Object{{"name", kernel.symbol},
-                                   {"entry", kernel.entry},
-                                   {"tile", formatSizes(kernel.tile)},
-                                   {"scratch_bytes", kernel.scratchBytes}});
+    kernels.push_back(describeKernel(kernel));
   return formatv("{0}", json::Value(json::Object{
                             {"target", artifact.target},
                             {"arch", artifact.arch},
@@ -111,16 +128,32 @@ static std::string describe(const Artifact &artifact) {
       .str();
 }
 
+static Error load(faContext context, Artifact artifact, faPlanImpl &plan) {
+  if (context->card) {
+    auto loaded = CudaPlan::load(std::move(artifact), context->card);
+    if (!loaded)
+      return loaded.takeError();
+    plan.card = std::move(*loaded);
+    return Error::success();
+  }
+  auto loaded = HostPlan::load(std::move(artifact), context->host);
+  if (!loaded)
+    return loaded.takeError();
+  plan.host = std::move(*loaded);
+  return Error::success();
+}
+
 static faStatus createPlan(faContext context, mlir::ModuleOp module,
                            StringRef entry, faPlan *plan) {
-  auto artifact = compileForHost(module, entry, CompileOptions());
+  auto artifact = compile(module, entry, context->compile);
   if (!artifact)
     return fail(FA_ERROR_COMPILE, artifact.takeError());
-  std::string description = describe(*artifact);
-  auto loaded = HostPlan::load(std::move(*artifact), context->device);
-  if (!loaded)
-    return fail(FA_ERROR_DEVICE, loaded.takeError());
-  *plan = new faPlanImpl{std::move(*loaded), std::move(description)};
+  auto result = std::make_unique<faPlanImpl>();
+  if (Error error = load(context, std::move(*artifact), *result))
+    return fail(FA_ERROR_DEVICE, std::move(error));
+  result->description = describe(result->card ? result->card->artifact()
+                                              : result->host->artifact());
+  *plan = result.release();
   return FA_SUCCESS;
 }
 
@@ -148,24 +181,6 @@ static faStatus checkCreate(StringRef function, faContext context,
                 function + ": expected a description of size " +
                     Twine(sizeof(Desc)) + ", found " + Twine(desc->size));
   return FA_SUCCESS;
-}
-
-static std::optional<ElementType> elementTypeOf(faType type) {
-  switch (type) {
-  case FA_F32:
-    return ElementType::F32;
-  case FA_F16:
-    return ElementType::F16;
-  case FA_BF16:
-    return ElementType::BF16;
-  case FA_I32:
-    return ElementType::I32;
-  case FA_I64:
-    return ElementType::I64;
-  case FA_TYPE_FORCE_INT:
-    break;
-  }
-  return std::nullopt;
 }
 
 faStatus faPlanCreateFromAttention(faContext context,
@@ -238,32 +253,20 @@ const char *faPlanDescribe(faPlan plan) noexcept {
 // Launch
 //===----------------------------------------------------------------------===//
 
-static Expected<LaunchArgument> convert(size_t number, const faArgument &from) {
-  auto error = [&](const Twine &what) {
-    return createStringError("argument " + Twine(number) + ": " + what);
-  };
-  auto type = elementTypeOf(from.type);
-  if (!type)
-    return error("expected a type of faType, found " +
-                 Twine(static_cast<int>(from.type)));
-  LaunchArgument result;
-  result.type = *type;
-  if (!from.isTensor) {
-    result.bits = from.type == FA_F32 ? std::bit_cast<uint32_t>(from.f32)
-                                      : static_cast<uint64_t>(from.i64);
-    return result;
-  }
-  if (from.rank < 0 || from.rank > 8 || (from.rank && !from.sizes))
-    return error("expected a rank of 0 to 8 with its sizes, found rank " +
-                 Twine(from.rank));
-  result.isTensor = true;
-  result.data = from.data;
-  result.sizes.assign(from.sizes, from.sizes + from.rank);
-  if (from.strides)
-    result.strides.assign(from.strides, from.strides + from.rank);
-  else
-    result.strides = contiguousStrides(result.sizes);
-  return result;
+/// Converts and checks the arguments and calls `launch` with them.
+static faStatus
+launchWith(faPlan plan, const faArgument *arguments, size_t count,
+           function_ref<Error(ArrayRef<LaunchArgument>)> launch) {
+  ConvertedArguments converted;
+  if (Failure failure = converted.convert(arguments, count))
+    return fail(FA_ERROR_INVALID_ARGUMENT, failure);
+  auto kernel = plan->card ? plan->card->select(converted.get())
+                           : plan->host->select(converted.get());
+  if (!kernel)
+    return fail(FA_ERROR_INVALID_ARGUMENT, kernel.takeError());
+  if (Error error = launch(converted.get()))
+    return fail(FA_ERROR_DEVICE, std::move(error));
+  return FA_SUCCESS;
 }
 
 faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
@@ -271,16 +274,27 @@ faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
   if (!plan || (!arguments && count))
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanLaunch: expected a plan and arguments, found null");
-  SmallVector<LaunchArgument, 8> converted;
-  for (size_t n = 0; n < count; ++n) {
-    auto argument = convert(n, arguments[n]);
-    if (!argument)
-      return fail(FA_ERROR_INVALID_ARGUMENT, argument.takeError());
-    converted.push_back(*argument);
-  }
-  if (auto kernel = plan->plan->select(converted); !kernel)
-    return fail(FA_ERROR_INVALID_ARGUMENT, kernel.takeError());
-  if (Error error = plan->plan->launch(converted))
-    return fail(FA_ERROR_DEVICE, std::move(error));
-  return FA_SUCCESS;
+  return launchWith(plan, arguments, count,
+                    [&](ArrayRef<LaunchArgument> converted) -> Error {
+                      if (plan->host)
+                        return plan->host->launch(converted);
+                      if (Error error = plan->card->launch(converted))
+                        return error;
+                      return plan->card->synchronize(nullptr);
+                    });
+}
+
+faStatus faPlanEnqueue(faPlan plan, void *stream, const faArgument *arguments,
+                       size_t count) noexcept {
+  if (!plan || (!arguments && count))
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanEnqueue: expected a plan and arguments, found null");
+  if (!plan->card)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanEnqueue: expected a plan of a card, found one of the "
+                "CPU, which faPlanLaunch runs");
+  return launchWith(plan, arguments, count,
+                    [&](ArrayRef<LaunchArgument> converted) {
+                      return plan->card->launch(converted, stream);
+                    });
 }

@@ -6,94 +6,52 @@
 
 #include "fa/Runtime/CudaPlan.h"
 
-#include "CudaContext.h"
-#include "Launch.h"
+#include "fa/Target/NvidiaInfo.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 using namespace llvm;
 using namespace fa;
 
-/// Loads the code of `artifact`; the driver's log explains a failure.
-static Error loadModule(const CudaDriver &cuda, const Artifact &artifact,
-                        void **module) {
-  const std::string &image =
-      artifact.object.empty() ? artifact.ptx : artifact.object;
-  // CU_JIT_ERROR_LOG_BUFFER and its size, which travels as a pointer.
-  char log[4096] = {};
-  int options[] = {5, 6};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr)
-  void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
-  int result = cuda.ModuleLoadDataEx(module, image.c_str(), 2, options, values);
-  return cuda.check(result, "cannot load the kernels for " + artifact.arch +
-                                (log[0] ? ": " + Twine(log) : Twine()));
+Expected<std::string> fa::archOf(const CudaDevice &device) {
+  const NvidiaInfo *info = findNvidiaInfo(device.computeCapability());
+  if (!info)
+    return createStringError(device.name() + " has compute capability " +
+                             Twine(device.computeCapability() / 10) + "." +
+                             Twine(device.computeCapability() % 10) +
+                             ", expected 8.0 or more");
+  return info->name.str();
 }
 
 Expected<std::unique_ptr<CudaPlan>>
 CudaPlan::load(Artifact artifact, std::shared_ptr<CudaDevice> device) {
-  CudaDevice::Current current(*device);
-  const CudaDriver &cuda = *device->driver;
-  std::unique_ptr<CudaPlan> loaded(new CudaPlan);
-  loaded->plan = std::move(artifact);
-  loaded->device = device;
-  if (Error error = loadModule(cuda, loaded->plan, &loaded->module))
-    return error;
-  for (KernelInfo &kernel : loaded->plan.kernels) {
-    if (kernel.sharedBytes > device->sharedLimit())
-      return sharedMemoryError(kernel, device->name(), device->sharedLimit());
-    void *&function = loaded->functions[kernel.symbol];
-    if (Error error =
-            cuda.check(cuda.ModuleGetFunction(&function, loaded->module,
-                                              kernel.symbol.c_str()),
-                       "cannot find @" + kernel.symbol))
-      return error;
-    if (Error error =
-            cuda.check(cuda.FuncSetAttribute(
-                           function, CudaDriver::functionMaxDynamicShared,
-                           kernel.sharedBytes),
-                       "@" + kernel.symbol + ": cuFuncSetAttribute"))
-      return error;
-    int value = 0;
-    if (!cuda.FuncGetAttribute(&value, CudaDriver::functionNumRegs, function))
-      kernel.registers = value;
-    if (!cuda.FuncGetAttribute(&value, CudaDriver::functionLocalBytes,
-                               function))
-      kernel.stackBytes = value;
-  }
-  return loaded;
-}
-
-CudaPlan::~CudaPlan() {
+  const std::string &image =
+      artifact.object.empty() ? artifact.ptx : artifact.object;
+  auto module = CudaModule::load(artifact.kernels, artifact.arch, image.c_str(),
+                                 std::move(device));
   if (!module)
-    return;
-  CudaDevice::Current current(*device);
-  device->driver->ModuleUnload(module);
+    return toError(module.takeFailure());
+  std::unique_ptr<CudaPlan> loaded(new CudaPlan);
+  loaded->module = std::move(*module);
+  loaded->plan = std::move(artifact);
+  loaded->plan.kernels = loaded->module->kernels();
+  return loaded;
 }
 
 Expected<const KernelInfo *>
 CudaPlan::select(ArrayRef<LaunchArgument> arguments) const {
-  return selectKernel(plan, arguments);
+  return toExpected(fa::selectKernel(module->kernels(), arguments));
 }
 
 Error CudaPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream) const {
   Expected<const KernelInfo *> kernel = select(arguments);
   if (!kernel)
     return kernel.takeError();
-  int64_t extents[3];
-  Expected<int64_t> count = evaluateLinearGrid(**kernel, arguments, extents);
-  if (!count)
-    return count.takeError();
-  if (*count == 0)
-    return Error::success();
-  auto words = packWords(arguments, extents);
-  void *parameters[] = {words.data()};
-  CudaDevice::Current current(*device);
-  const CudaDriver &cuda = *device->driver;
-  return cuda.check(cuda.LaunchKernel(functions.lookup((*kernel)->symbol),
-                                      *count, 1, 1, (*kernel)->threads, 1, 1,
-                                      (*kernel)->sharedBytes, stream,
-                                      parameters, nullptr),
-                    "cannot launch @" + (*kernel)->symbol);
+  return toError(module->launch(**kernel, arguments, stream));
+}
+
+Error CudaPlan::synchronize(void *stream) const {
+  return toError(module->device().synchronize(stream));
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,7 +80,7 @@ CudaPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
   for (LaunchArgument &argument : copies) {
     if (!argument.isTensor)
       continue;
-    auto buffer = device->allocate(extentOf(argument));
+    auto buffer = CudaBuffer::create(module->device(), extentOf(argument));
     if (!buffer)
       return buffer.takeError();
     if (extentOf(argument))
@@ -155,7 +113,7 @@ Error CudaPlan::launchOnHostMemory(ArrayRef<LaunchArgument> arguments) const {
     return copies.takeError();
   if (Error error = launch(*copies))
     return error;
-  if (Error error = device->synchronize())
-    return error;
+  if (Failure failure = module->device().synchronize())
+    return toError(failure);
   return copyToHost(arguments, buffers);
 }

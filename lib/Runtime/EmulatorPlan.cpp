@@ -6,9 +6,12 @@
 
 #include "fa/Runtime/EmulatorPlan.h"
 
-#include "Launch.h"
-
+#include "fa/Launch/Launch.h"
+#include "fa/Runtime/SelectKernel.h"
+#include "fa/Runtime/ToError.h"
 #include "fa/Target/NvidiaInfo.h"
+
+#include <limits>
 
 using namespace llvm;
 using namespace fa;
@@ -21,7 +24,10 @@ EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
     return info.takeError();
   for (const KernelInfo &kernel : artifact.kernels)
     if (kernel.sharedBytes > info->sharedLimit)
-      return sharedMemoryError(kernel, info->name, info->sharedLimit);
+      return createStringError(
+          "@" + kernel.symbol + " needs " + Twine(kernel.sharedBytes) +
+          " bytes of shared memory, " + info->name + " has " +
+          Twine(info->sharedLimit) + "; a smaller --tile helps");
   std::unique_ptr<EmulatorPlan> loaded(new EmulatorPlan);
   auto program = EmulatedProgram::load(artifact);
   if (!program)
@@ -44,12 +50,18 @@ EmulatorPlan::launch(ArrayRef<LaunchArgument> arguments) const {
   if (!kernel)
     return kernel.takeError();
   int64_t extents[3];
-  Expected<int64_t> count = evaluateLinearGrid(**kernel, arguments, extents);
+  Expected<int64_t> count =
+      toExpected(evaluateGrid(**kernel, arguments, extents));
   if (!count)
     return count.takeError();
-  if (*count == 0)
+  if (*count <= 0)
     return EmulatorCounters();
-  auto words = packWords(arguments, extents);
+  if (*count > std::numeric_limits<int32_t>::max())
+    return createStringError("@" + (*kernel)->symbol +
+                             ": expected at most 2147483647 programs, found " +
+                             Twine(*count));
+  SmallVector<int64_t> words(countWords(**kernel));
+  packWords(arguments, extents, words);
   auto inParallel = [&](int64_t blocks,
                         const std::function<void(int64_t)> &body) {
     device->run(blocks, 0, [&](int64_t index, void *) { body(index); });

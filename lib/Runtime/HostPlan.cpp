@@ -6,8 +6,6 @@
 
 #include "fa/Runtime/HostPlan.h"
 
-#include "Launch.h"
-
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -17,16 +15,12 @@
 using namespace llvm;
 using namespace fa;
 
-/// See include/fa/Conversion/TileToHost.h.
-using KernelFunction = void (*)(int64_t, int64_t, int64_t, const int64_t *,
-                                void *);
-
 class HostPlan::Impl {
 public:
   Artifact artifact;
   std::shared_ptr<HostDevice> device;
   std::unique_ptr<orc::LLJIT> jit;
-  StringMap<KernelFunction> functions;
+  StringMap<HostFunction> functions;
 };
 
 HostPlan::HostPlan(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -60,7 +54,7 @@ HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
     auto address = impl->jit->lookup(kernel.symbol);
     if (!address)
       return address.takeError();
-    impl->functions[kernel.symbol] = address->toPtr<KernelFunction>();
+    impl->functions[kernel.symbol] = address->toPtr<HostFunction>();
   }
   return std::unique_ptr<HostPlan>(new HostPlan(std::move(impl)));
 }
@@ -74,22 +68,7 @@ Error HostPlan::launch(ArrayRef<LaunchArgument> arguments) const {
   Expected<const KernelInfo *> kernel = select(arguments);
   if (!kernel)
     return kernel.takeError();
-  int64_t extents[3];
-  Expected<int64_t> count = evaluateGrid(**kernel, arguments, extents);
-  if (!count)
-    return count.takeError();
-  auto words = packWords(arguments, extents);
-  KernelFunction function = impl->functions.lookup((*kernel)->symbol);
-  bool ran = impl->device->run(
-      *count, (*kernel)->scratchBytes, [&](int64_t index, void *scratch) {
-        int64_t id0 = index % extents[0], rest = index / extents[0];
-        function(id0, rest % extents[1], rest / extents[1], words.data(),
-                 scratch);
-      });
-  if (!ran)
-    return createStringError("cannot allocate " +
-                             Twine((*kernel)->scratchBytes) +
-                             " bytes of scratch for each of " +
-                             Twine(impl->device->numThreads()) + " threads");
-  return Error::success();
+  return toError(launchOnHost(**kernel,
+                              impl->functions.lookup((*kernel)->symbol),
+                              *impl->device, arguments));
 }

@@ -8,13 +8,12 @@
 #include "fa/Layout/NamedLayouts.h"
 #include "fa/Layout/Plans.h"
 #include "fa/Schedule/Passes.h"
+#include "fa/Schedule/ViewAlignment.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace fa;
@@ -28,56 +27,6 @@ namespace fa {
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-/// The dimension of `type` whose elements are neighbours, or -1.
-static int64_t unitDim(MemRefType type) {
-  auto [strides, offset] = type.getStridesAndOffset();
-  for (int64_t dim = type.getRank(); dim-- > 0;)
-    if (strides[dim] == 1)
-      return dim;
-  return -1;
-}
-
-/// Whether `op` makes a step out of the unit dimension that is not static, or
-/// begins in the middle of it.
-static bool stepsUnitDim(Operation *op) {
-  if (auto part = dyn_cast<memref::SubViewOp>(op)) {
-    int64_t unit = unitDim(part.getSourceType());
-    return unit >= 0 && getConstantIntValue(part.getMixedOffsets()[unit]) != 0;
-  }
-  auto expand = dyn_cast<memref::ExpandShapeOp>(op);
-  int64_t unit = expand ? unitDim(expand.getSrcType()) : -1;
-  if (unit < 0)
-    return false;
-  ArrayRef<int64_t> group = expand.getReassociationIndices()[unit];
-  return llvm::any_of(group.drop_front(), [&](int64_t dim) {
-    return expand.getResultType().isDynamicDim(dim);
-  });
-}
-
-/// The alignment, in bytes, of rows of `view`: what the kernel promises of the
-/// argument that it is a part of, and what static strides leave of that. Other
-/// strides are multiples of the argument's.
-static int64_t promisedAlignment(Value view) {
-  int64_t strides = 16;
-  int64_t element =
-      cast<MemRefType>(view.getType()).getElementTypeBitWidth() / 8;
-  while (Operation *op = view.getDefiningOp()) {
-    auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
-    if (!viewLike || stepsUnitDim(op))
-      return 1;
-    auto type = cast<MemRefType>(view.getType());
-    for (int64_t stride : type.getStridesAndOffset().first)
-      if (!ShapedType::isDynamic(stride) && stride != 1)
-        strides = std::min(strides, powerOfTwoPart(stride) * element);
-    view = viewLike.getViewSource();
-  }
-  auto argument = cast<BlockArgument>(view);
-  auto kernel = dyn_cast<KernelOp>(argument.getOwner()->getParentOp());
-  return kernel
-             ? std::min(strides, kernel.getAlignment(argument.getArgNumber()))
-             : 1;
 }
 
 /// Bytes that the rows of a load's tile can be copied in.
@@ -105,21 +54,27 @@ public:
       : kernel(kernel), registers(registers),
         b(kernel.getLoc(), kernel.getContext()) {}
 
-  void run() {
+  LogicalResult run() {
     SmallVector<ConvertOp> converts;
     kernel.walk([&](ConvertOp convert) { converts.push_back(convert); });
     for (ConvertOp convert : converts)
-      lower(convert);
+      if (failed(lower(convert)))
+        return failure();
+    return success();
   }
 
 private:
-  void lower(ConvertOp convert) {
+  LogicalResult lower(ConvertOp convert) {
     TileLayout from = layoutOf(convert.getInput()),
                to = layoutOf(convert.getResult());
     auto plan = planConversion(from.base, to.base);
     assert(plan && "a layout holds every element");
     if (plan->kind <= ConversionPlan::Registers && from.repeat == to.repeat)
-      return;
+      return success();
+    if (typeOf(convert).getRank() != 2)
+      return convert.emitOpError("expects a tile of two dimensions to move it "
+                                 "between threads, found ")
+             << typeOf(convert);
     auto load = convert.getInput().getDefiningOp<LoadOp>();
     if (load)
       copyLoad(load, convert);
@@ -130,6 +85,7 @@ private:
       copies.erase(load);
       load->erase();
     }
+    return success();
   }
 
   Value index(int64_t value) {
@@ -270,7 +226,8 @@ struct TgpuAllocateShared final
   using TgpuAllocateSharedBase::TgpuAllocateSharedBase;
 
   void runOnOperation() override {
-    SharedAllocator(getOperation(), registers).run();
+    if (failed(SharedAllocator(getOperation(), registers).run()))
+      signalPassFailure();
   }
 };
 

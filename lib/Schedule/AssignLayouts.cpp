@@ -57,7 +57,6 @@ public:
   LogicalResult run() {
     kernel->setAttr(TileGPUDialect::warpsAttrName,
                     Builder(kernel.getContext()).getI64IntegerAttr(warps));
-    foldTransposedOperands();
     if (failed(chooseAll()))
       return failure();
     setTypes();
@@ -74,19 +73,6 @@ private:
           std::min(warps, std::max<int64_t>(typeOf(dot).getDimSize(0) / 16, 1));
     });
     return llvm::bit_floor(uint64_t(warps));
-  }
-
-  /// A transposed right operand is the dot's other form.
-  void foldTransposedOperands() {
-    kernel.walk([&](DotOp dot) {
-      auto transpose = dot.getB().getDefiningOp<TransposeOp>();
-      if (!transpose)
-        return;
-      dot.getBMutable().assign(transpose.getInput());
-      dot.setTransposeB(!dot.getTransposeB());
-      if (transpose->use_empty())
-        transpose->erase();
-    });
   }
 
   LogicalResult chooseAll() {
@@ -108,7 +94,7 @@ private:
     if (!layout)
       return emitError(value.getLoc())
              << "expected a tile with rows that are a power of two, of at most "
-                "two dimensions, found "
+                "two dimensions, columns of vectors in steps of 8, found "
              << value.getType();
     layouts[value] = *layout;
     return success();
@@ -116,6 +102,8 @@ private:
 
   std::optional<TileLayout> findLayout(Value value) const {
     ArrayRef<int64_t> sizes = typeOf(value).getShape();
+    if (auto layout = vectorLayout(value))
+      return layout;
     if (sizes.size() == 1)
       return isColumnVector(value) ? columnsLayout(sizes[0])
                                    : rowsLayout(sizes[0]);
@@ -140,9 +128,44 @@ private:
       return blocked(sizes[0], sizes[1], std::max<int64_t>(128 / bits, 1),
                      warps);
     }
-    if (sizes[0] >= 16 * warps && sizes[1] % 8 == 0)
-      return mmaAccumulator(sizes[0], sizes[1], warps);
-    return blocked(sizes[0], sizes[1], 1, warps);
+    return tileLayout(sizes[0], sizes[1]);
+  }
+
+  /// What a reduction leaves stays where it is, and so does what is made of it.
+  std::optional<TileLayout> vectorLayout(Value value) const {
+    Operation *op = value.getDefiningOp();
+    if (auto reduce = dyn_cast_or_null<ReduceOp>(op))
+      return typeOf(reduce.getInput()).getRank() == 2
+                 ? without(findLayout(reduce.getInput()), reduce.getDim())
+                 : std::nullopt;
+    if (auto expand = dyn_cast_or_null<ExpandDimsOp>(op)) {
+      auto layout = vectorLayout(expand.getInput());
+      if (layout)
+        layout->base = layout->base.addUnitDim(expand.getDim());
+      return layout;
+    }
+    if (op && OpTrait::hasElementwiseMappableTraits(op))
+      for (Value operand : op->getOperands())
+        if (isTile(operand))
+          if (auto layout = vectorLayout(operand))
+            return layout;
+    return std::nullopt;
+  }
+
+  /// That of a dot's result, where the tile is large enough for one.
+  TileLayout tileLayout(int64_t rows, int64_t columns) const {
+    return rows >= 16 * warps && columns % 8 == 0
+               ? mmaAccumulator(rows, columns, warps)
+               : blocked(rows, columns, 1, warps);
+  }
+
+  /// A vector over what `tile` has besides dimension `dim`.
+  static std::optional<TileLayout> without(std::optional<TileLayout> tile,
+                                           unsigned dim) {
+    if (!tile)
+      return std::nullopt;
+    int64_t repeat = dim == 1 ? 1 : tile->repeat;
+    return withoutCopies({tile->base.dropDim(dim), repeat});
   }
 
   /// The tile that `value` is only read to be transposed into.
@@ -153,11 +176,17 @@ private:
     return transpose ? transpose.getResult() : Value();
   }
 
+  /// The layout of a tile that transposed has the layout `result`.
+  static TileLayout turned(const TileLayout &result, TransposeOp transpose) {
+    // Of two dimensions a permutation is its own inverse.
+    return {result.base.permuted(transpose.getPermutation()), result.repeat};
+  }
+
   std::optional<TileLayout> turnedLayout(Value result) const {
     std::optional<TileLayout> layout = findLayout(result);
     if (!layout || layout->repeat != 1)
       return std::nullopt;
-    return TileLayout{layout->base.permuted({1, 0}), 1};
+    return turned(*layout, result.getDefiningOp<TransposeOp>());
   }
 
   std::optional<TileLayout> rowsLayout(int64_t rows) const {
@@ -165,15 +194,13 @@ private:
       return std::nullopt;
     if (rows < 16 * warps)
       return TileLayout{blocked(rows, 1, 1, warps).base.dropDim(1), 1};
-    TileLayout tile = mmaAccumulator(rows, 8, warps);
-    return withoutCopies({tile.base.dropDim(1), 1});
+    return without(mmaAccumulator(rows, 8, warps), 1);
   }
 
   std::optional<TileLayout> columnsLayout(int64_t columns) const {
     if (columns % 8)
       return std::nullopt;
-    TileLayout tile = mmaAccumulator(16 * warps, columns, warps);
-    return withoutCopies({tile.base.dropDim(0), tile.repeat});
+    return without(mmaAccumulator(16 * warps, columns, warps), 0);
   }
 
   /// Whether a vector's elements belong to columns: it is expanded above.
@@ -199,6 +226,10 @@ private:
   void setTypes() {
     for (const auto &[value, layout] : layouts)
       setType(value, layout);
+    kernel.walk([&](DotWaitOp wait) {
+      wait.getRunning().setType(
+          RunningType::get(wait.getContext(), typeOf(wait.getResult())));
+    });
     // A loop's results are its arguments.
     kernel.walk([&](scf::ForOp loop) {
       for (auto [argument, result] :
@@ -232,26 +263,22 @@ private:
     RankedTensorType type = typeOf(operand.get());
     if (auto dot = dyn_cast<DotOp>(op))
       return dotOperandLayout(dot, operand.getOperandNumber());
-    if (isa<scf::YieldOp>(op)) {
-      auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-      return loop ? std::optional(
-                        layoutOf(loop.getResult(operand.getOperandNumber())))
-                  : std::nullopt;
-    }
+    if (isa<DotStartOp>(op))
+      return mmaAccumulator(type.getDimSize(0), type.getDimSize(1), warps);
+    if (isa<scf::YieldOp>(op) && isa<scf::ForOp, scf::IfOp>(op->getParentOp()))
+      return layoutOf(op->getParentOp()->getResult(operand.getOperandNumber()));
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       unsigned first = loop.getNumControlOperands();
       return layoutOf(loop.getResult(operand.getOperandNumber() - first));
     }
     if (OpTrait::hasElementwiseMappableTraits(op) || isa<GatherOp>(op))
       return layoutOf(op->getResult(0));
-    if (auto transpose = dyn_cast<TransposeOp>(op)) {
-      TileLayout result = layoutOf(transpose.getResult());
-      return TileLayout{result.base.permuted({1, 0}), result.repeat};
-    }
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      return turned(layoutOf(transpose.getResult()), transpose);
     if (isa<OnlineSoftmaxOp, OnlineFinalizeOp>(op))
-      return type.getRank() == 1 ? rowsLayout(type.getDimSize(0))
-                                 : mmaAccumulator(type.getDimSize(0),
-                                                  type.getDimSize(1), warps);
+      return type.getRank() == 1
+                 ? rowsLayout(type.getDimSize(0))
+                 : tileLayout(type.getDimSize(0), type.getDimSize(1));
     return std::nullopt; // takes what it gets
   }
 

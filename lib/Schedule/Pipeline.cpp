@@ -22,12 +22,22 @@ static void addStageEnd(OpPassManager &pm, fa::GpuStage stage) {
 
 void fa::buildSchedulePipeline(OpPassManager &pm,
                                const ScheduleOptions &options) {
+  if (options.roles) {
+    TgpuOpenChannelsOptions channels;
+    channels.stages = options.stages;
+    pm.addNestedPass<tile::KernelOp>(createTgpuOpenChannels(channels));
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+  }
   TgpuAssignLayoutsOptions layouts;
   layouts.warps = options.warps;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
+  pm.addNestedPass<tile::KernelOp>(createTgpuDeferSums());
   addStageEnd(pm, GpuStage::S4);
   pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared());
   addStageEnd(pm, GpuStage::S5);
+  if (options.roles && options.overlap)
+    pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
   TgpuPipelineCopiesOptions copies;
   copies.stages = options.stages;
   copies.limit = options.sharedLimit;

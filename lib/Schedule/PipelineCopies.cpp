@@ -27,7 +27,7 @@ namespace {
 
 /// One loop. Copies become
 ///
-///   barrier                          slower threads read an earlier loop's
+///   barrier                          what lay in the slots before was read
 ///   for s < stages - 1:              the first tiles
 ///     if (begin + s * step < end) copy into slot s
 ///     commit
@@ -39,6 +39,7 @@ namespace {
 ///     ...                            reads slot
 ///     yield slot + 1                 modulo stages
 ///   wait 0
+///   barrier                          what comes next may write the slots
 class LoopPipeliner {
 public:
   LoopPipeliner(scf::ForOp loop, int64_t stages, int64_t limit)
@@ -68,6 +69,7 @@ public:
     replaceSlots();
     b.setInsertionPointAfter(loop);
     WaitOp::create(b, 0);
+    BarrierOp::create(b);
   }
 
 private:
@@ -187,9 +189,10 @@ private:
   /// The loop's own copies and what waited for them go; its reads are of the
   /// current slot.
   void replaceSlots() {
-    for (ReadOp read : loop.getBody()->getOps<ReadOp>())
+    loop.walk([&](ReadOp read) {
       if (buffers.contains(read.getBuffer()))
         read.getSlotMutable().assign(slot);
+    });
     SmallVector<Operation *> old;
     bool waits = false;
     for (CopyOp copy : copies) {

@@ -72,6 +72,7 @@ struct TgpuPlaceBuffers final
       bytes = std::max<int64_t>(bytes, endOf(alloc));
       placed.push_back(life);
     }
+    bytes = placeChannels(bytes);
     Builder b(&getContext());
     getOperation()->setAttr(TileGPUDialect::sharedBytesAttrName,
                             b.getI64IntegerAttr(bytes));
@@ -84,6 +85,23 @@ struct TgpuPlaceBuffers final
   }
 
 private:
+  /// Channels are used as long as the kernel runs: each has a place of its own
+  /// behind `bytes`. A swizzle of 128 bytes repeats every 1024. Behind them all
+  /// lie the barriers, of each channel those of full slots, then those of empty
+  /// ones, 8 bytes each. Returns where it ends.
+  int64_t placeChannels(int64_t bytes) {
+    for (auto channel : getOperation().getBody().getOps<ChannelOp>()) {
+      bytes = llvm::alignTo(bytes, 1024);
+      channel.setOffset(bytes);
+      bytes += channel.getType().getBuffer().getBytes();
+    }
+    for (auto channel : getOperation().getBody().getOps<ChannelOp>()) {
+      channel.setBarriers(bytes);
+      bytes += 16 * channel.getType().getBuffer().getSlots();
+    }
+    return bytes;
+  }
+
   /// The first offset at which no buffer lies that lives at the same time.
   static uint64_t findOffset(Lifetime &life, ArrayRef<Lifetime> placed) {
     uint64_t size = llvm::alignTo(life.alloc.getType().getBytes(), 128);

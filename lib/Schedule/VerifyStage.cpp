@@ -75,6 +75,10 @@ private:
     if (stage >= GpuStage::S7)
       if (auto alloc = dyn_cast<AllocOp>(op); alloc && !alloc.getOffset())
         return "expected a buffer with an offset";
+    if (stage >= GpuStage::S7)
+      if (auto channel = dyn_cast<ChannelOp>(op);
+          channel && !(channel.getOffset() && channel.getBarriers()))
+        return "expected a channel with places for slots and barriers";
     return "";
   }
 

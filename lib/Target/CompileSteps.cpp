@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileSteps.h"
-#include "KernelInfo.h"
+#include "ExtractKernelInfo.h"
 
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"

@@ -76,10 +76,14 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
       auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
       return attribute ? attribute.getInt() : 0;
     };
-    info.threads = 32 * number(tgpu::TileGPUDialect::warpsAttrName);
+    info.threads = countThreads(kernel);
+    info.tensorMaps = collectTensorMaps(kernel);
     info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
     for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
       info.stages = std::max(info.stages, alloc.getType().getSlots());
+    for (auto channel : kernel.getBody().getOps<tgpu::ChannelOp>())
+      info.stages =
+          std::max(info.stages, channel.getType().getBuffer().getSlots());
   }
 }
 

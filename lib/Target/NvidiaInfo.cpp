@@ -10,10 +10,11 @@ using namespace llvm;
 using namespace fa;
 
 static constexpr NvidiaInfo kArchitectures[] = {
-    {"sm_80", 80, 166912, "+ptx80"},
-    {"sm_86", 86, 101376, "+ptx80"},
-    {"sm_89", 89, 101376, "+ptx80"},
-    {"sm_90", 90, 232448, "+ptx80"},
+    {"sm_80", 80, 166912, "+ptx80", false},
+    {"sm_86", 86, 101376, "+ptx80", false},
+    {"sm_89", 89, 101376, "+ptx80", false},
+    {"sm_90", 90, 232448, "+ptx80", false},
+    {"sm_90a", 90, 232448, "+ptx80", true},
 };
 
 Expected<NvidiaInfo> fa::getNvidiaInfo(StringRef arch) {
@@ -30,7 +31,8 @@ Expected<NvidiaInfo> fa::getNvidiaInfo(StringRef arch) {
 const NvidiaInfo *fa::findNvidiaInfo(int64_t computeCapability) {
   const NvidiaInfo *best = nullptr;
   for (const NvidiaInfo &info : kArchitectures)
-    if (info.computeCapability <= computeCapability)
+    if (info.hasWarpgroups ? info.computeCapability == computeCapability
+                           : info.computeCapability <= computeCapability)
       best = &info;
   return best;
 }

@@ -447,7 +447,7 @@ static int fail(const Twine &what) {
 static Expected<Target> openTarget(StringRef name) {
   Target target;
   if (name == "cuda") {
-    auto card = CudaDevice::open(0);
+    auto card = toExpected(CudaDevice::open(0));
     if (!card)
       return card.takeError();
     target.card = *card;

@@ -6,6 +6,7 @@
 
 #include "Execute.h"
 
+#include "fa/Launch/TargetName.h"
 #include "fa/Runtime/CudaPlan.h"
 #include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Runtime/HostPlan.h"
@@ -22,19 +23,8 @@ using namespace fa::run;
 // Places
 //===----------------------------------------------------------------------===//
 
-/// The architecture to compile for on a card.
-static Expected<std::string> archOf(const CudaDevice &device) {
-  const NvidiaInfo *info = findNvidiaInfo(device.computeCapability());
-  if (!info)
-    return createStringError(device.name() + " has compute capability " +
-                             Twine(device.computeCapability() / 10) + "." +
-                             Twine(device.computeCapability() % 10) +
-                             ", expected 8.0 or more");
-  return info->name.str();
-}
-
 static Expected<Place> findCard(int card) {
-  auto device = CudaDevice::open(card);
+  auto device = toExpected(CudaDevice::open(card));
   if (!device)
     return device.takeError();
   auto arch = archOf(**device);
@@ -44,8 +34,6 @@ static Expected<Place> findCard(int card) {
 }
 
 Expected<Place> fa::run::findPlace(StringRef target) {
-  if (target == "cpu")
-    return Place{"cpu", 0, "host"};
   if (target.empty()) {
     auto card = findCard(0);
     if (card)
@@ -53,24 +41,21 @@ Expected<Place> fa::run::findPlace(StringRef target) {
     consumeError(card.takeError());
     return Place{"cpu", 0, "host"};
   }
-  int card = 0;
-  auto [kind, number] = target.split(':');
-  if (kind == "cuda" && (number.empty() || !number.getAsInteger(10, card)))
-    return findCard(card);
-  if (kind == "emulator") {
-    auto info = getNvidiaInfo(number);
+  if (target.consume_front("emulator:")) {
+    auto info = getNvidiaInfo(target);
     if (!info)
       return info.takeError();
     return Place{"emulator", 0, info->name.str()};
   }
-  return createStringError("'" + target +
-                           "' is not a target of this build, "
-                           "expected cpu, cuda, cuda:N or emulator:ARCH");
+  auto parsed = toExpected(parseTargetName(target));
+  if (!parsed)
+    return parsed.takeError();
+  return parsed->isCuda ? findCard(parsed->card) : Place{"cpu", 0, "host"};
 }
 
 std::string fa::run::listPlaces() {
   std::string text = "cpu   this machine's CPU\n";
-  auto device = CudaDevice::open(0);
+  auto device = toExpected(CudaDevice::open(0));
   if (device) {
     const CudaDevice &card = **device;
     auto arch = archOf(card);
@@ -178,7 +163,7 @@ static Expected<Execution> executeInEmulator(Artifact artifact,
 static Expected<Execution> executeOnCard(int card, Artifact artifact,
                                          ArrayRef<LaunchArgument> arguments,
                                          const Options &options) {
-  auto device = CudaDevice::open(card);
+  auto device = toExpected(CudaDevice::open(card));
   if (!device)
     return device.takeError();
   auto plan = CudaPlan::load(std::move(artifact), *device);

@@ -10,7 +10,7 @@
 #include "Options.h"
 
 #include "fa/Emulator/Counters.h"
-#include "fa/Runtime/LaunchArgument.h"
+#include "fa/Launch/LaunchArgument.h"
 #include "fa/Target/Artifact.h"
 
 namespace fa::run {

@@ -291,7 +291,7 @@ static Expected<HostTensor> readTensor(StringRef text, const ArgumentInfo &info,
 /// input has that dimension, its size.
 static SmallVector<int64_t, 4>
 inferSizes(size_t number, const KernelInfo &kernel, const Job &job) {
-  SmallVector<int64_t, 4> sizes(kernel.args[number].sizes);
+  SmallVector<int64_t, 4> sizes(ArrayRef<int64_t>(kernel.args[number].sizes));
   for (const SizeRule &rule : kernel.rules)
     if (rule.kind == SizeRule::Equal &&
         rule.argument == static_cast<int64_t>(number) &&
@@ -346,6 +346,10 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
     auto tensor = readTensor(text, info, options.seed + number);
     if (!tensor)
       return tensor.takeError();
+    if (tensor->rank() > int64_t(kMaxRank))
+      return createStringError("--in " + text + ": expected at most " +
+                               Twine(kMaxRank) + " dimensions, found " +
+                               Twine(tensor->rank()));
     job.tensors.push_back(*tensor);
     // A copy: the program may write to an inout argument.
     auto copy = HostTensor::create(ElementType::F64, tensor->sizes());

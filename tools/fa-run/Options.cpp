@@ -74,8 +74,9 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
-      cl::desc("what --emit compiles for: host, a CPU that LLVM knows, sm_80, "
-               "sm_86, sm_89 or sm_90"),
+      cl::desc(
+          "what --emit compiles for: host, a CPU that LLVM knows, sm_80, "
+          "sm_86, sm_89 or sm_90; several with commas between for a bundle"),
       cl::cat(category)};
   cl::opt<unsigned> threads{"threads", cl::init(0),
                             cl::desc("worker threads (0: all cores)"),
@@ -84,12 +85,13 @@ struct CommandLine {
                          cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::value_desc("form"),
-      cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin or report "
-               "instead of a run"),
+      cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin, report or "
+               "bundle instead of a run"),
       cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("F"),
-      cl::desc("where --emit writes (default: standard output)"),
+      cl::desc("where --emit writes (default: standard output; a "
+               "bundle's folder)"),
       cl::cat(category)};
   cl::opt<bool> check{"check", cl::desc("compare with the float64 reference"),
                       cl::cat(category)};

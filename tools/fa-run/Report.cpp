@@ -116,10 +116,11 @@ static json::Value number(double x) {
 }
 
 static json::Object jsonProblem(const AttentionProblem &p) {
-  json::Object object{
-      {"b", p.batch},     {"hq", p.numHeads},     {"hkv", p.numKvHeads},
-      {"sq", p.seqQ},     {"sk", p.seqKv},        {"d", p.headDim},
-      {"dv", p.headDimV}, {"type", name(p.type)}, {"spec", p.str()}};
+  json::Object object{{"b", p.batch},        {"hq", p.numHeads},
+                      {"hkv", p.numKvHeads}, {"sq", p.seqQ},
+                      {"sk", p.seqKv},       {"d", p.headDim},
+                      {"dv", p.headDimV},    {"type", StringRef(name(p.type))},
+                      {"spec", p.str()}};
   return object;
 }
 

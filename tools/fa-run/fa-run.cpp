@@ -7,6 +7,7 @@
 #include "Job.h"
 
 #include "fa/Numerics/Npy.h"
+#include "fa/Target/Bundle.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -42,7 +43,7 @@ static Expected<Emit> parseForm(StringRef form) {
     if (form == name)
       return value;
   return createStringError("--emit: expected tile, kernel, tgpu, llvm, asm, "
-                           "object, ptx, cubin or report, found '" +
+                           "object, ptx, cubin, report or bundle, found '" +
                            form + "'");
 }
 
@@ -69,7 +70,34 @@ static Expected<std::string> describe(Job &job, const Options &options) {
   return text;
 }
 
+/// Compiles for each architecture of the list and writes the files.
+static Error emitBundle(Job &job, const Options &options) {
+  if (options.output.empty() || options.output == "-")
+    return createStringError("--emit=bundle: expected -o DIR, found none");
+  SmallVector<StringRef> archs;
+  StringRef(options.compile.arch).split(archs, ',');
+  std::vector<Artifact> artifacts;
+  for (StringRef arch : archs) {
+    CompileOptions how = options.compile;
+    how.arch = arch;
+    mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
+    auto artifact = compile(*copy, job.entry, how);
+    if (!artifact)
+      return artifact.takeError();
+    artifacts.push_back(std::move(*artifact));
+  }
+  auto files = makeBundle(artifacts);
+  if (!files)
+    return files.takeError();
+  return writeBundle(options.output, *files);
+}
+
 static int emit(Job &job, const Options &options) {
+  if (options.emit == "bundle") {
+    if (Error error = emitBundle(job, options))
+      return fail(std::move(error), BadInput);
+    return Success;
+  }
   Expected<std::string> text = [&]() -> Expected<std::string> {
     if (options.emit == "report")
       return describe(job, options);

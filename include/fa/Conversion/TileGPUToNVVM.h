@@ -10,12 +10,18 @@
 // `tgpu.warps` * 32 threads and `tgpu.shared_bytes` of dynamic shared memory.
 // The words are those of every target: the three extents of the grid, then the
 // arguments in order, of a memref the pointer to its element 0, its sizes and
-// its strides in elements; of a scalar its bits, zero-extended.
+// its strides in elements; of a scalar its bits, zero-extended. A kernel with
+// roles has `tgpu.consumers` + 1 times as many threads, and one more parameter,
+//   .param .align 64 .b8 map[128]
+// for each of its tensor maps, in the order of collectTensorMaps.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FA_CONVERSION_TILEGPUTONVVM_H
 #define FA_CONVERSION_TILEGPUTONVVM_H
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Launch/KernelInfo.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -24,6 +30,14 @@ namespace fa {
 
 /// The dynamic shared memory of a block.
 inline constexpr llvm::StringLiteral sharedSymbol = "fa_shared";
+
+TensorMapInfo tensorMapOf(tgpu::FetchOp fetch);
+
+/// The different maps of a kernel at S7, in the order of its parameters.
+std::vector<TensorMapInfo> collectTensorMaps(tile::KernelOp kernel);
+
+/// Threads of a block of a kernel at S4 to S7.
+int32_t countThreads(tile::KernelOp kernel);
 
 /// Options of `fa-nvidia` and of its halves.
 struct NvidiaPipelineOptions

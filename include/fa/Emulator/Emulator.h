@@ -8,7 +8,7 @@
 #define FA_EMULATOR_EMULATOR_H
 
 #include "fa/Emulator/Counters.h"
-#include "fa/Runtime/LaunchArgument.h"
+#include "fa/Launch/LaunchArgument.h"
 #include "fa/Target/Artifact.h"
 
 #include <functional>

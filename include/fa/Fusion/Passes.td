@@ -163,6 +163,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
+    Option<"otherKvTile", "other-kv-tile", "int64_t", "0",
+           "keys in a tile of the decode and strided variants (0: kv-tile)">,
     Option<"wideQTile", "wide-q-tile", "int64_t", "1024",
            "the most queries in a tile when a head dimension exceeds 128">,
     Option<"tileBytes", "tile-bytes", "int64_t", "0",

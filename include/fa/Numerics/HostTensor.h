@@ -7,6 +7,7 @@
 #ifndef FA_NUMERICS_HOSTTENSOR_H
 #define FA_NUMERICS_HOSTTENSOR_H
 
+#include "fa/Launch/LaunchArgument.h"
 #include "fa/Numerics/ElementType.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -64,9 +65,6 @@ private:
 
 /// Row-major strides of `sizes`; the largest number where they overflow.
 llvm::SmallVector<int64_t, 4> contiguousStrides(llvm::ArrayRef<int64_t> sizes);
-
-/// "2x4x100x64".
-std::string formatSizes(llvm::ArrayRef<int64_t> sizes);
 
 } // namespace fa
 

@@ -7,13 +7,14 @@
 #ifndef FA_RUNTIME_CUDAPLAN_H
 #define FA_RUNTIME_CUDAPLAN_H
 
-#include "fa/Runtime/CudaDevice.h"
-#include "fa/Runtime/LaunchArgument.h"
-#include "fa/Target/Artifact.h"
-
-#include "llvm/ADT/StringMap.h"
+#include "fa/Launch/CudaModule.h"
+#include "fa/Runtime/CudaMemory.h"
+#include "fa/Runtime/SelectKernel.h"
 
 namespace fa {
+
+/// The architecture to compile for on a card; one that is too old is an error.
+llvm::Expected<std::string> archOf(const CudaDevice &device);
 
 /// An artifact loaded on a card. Launches from several threads at the same time
 /// are legal.
@@ -22,7 +23,6 @@ public:
   /// Loads the cubin, or has the driver assemble the PTX.
   static llvm::Expected<std::unique_ptr<CudaPlan>>
   load(Artifact artifact, std::shared_ptr<CudaDevice> device);
-  ~CudaPlan();
 
   const Artifact &artifact() const { return plan; }
 
@@ -35,6 +35,9 @@ public:
   /// nothing waited for: legal while a graph is captured.
   llvm::Error launch(llvm::ArrayRef<LaunchArgument> arguments,
                      void *stream = nullptr) const;
+
+  /// Waits for everything on `stream`.
+  llvm::Error synchronize(void *stream) const;
 
   /// Runs on tensors in host memory: copies them to the card and, of outputs,
   /// back. For checks and tests.
@@ -52,9 +55,7 @@ public:
 private:
   CudaPlan() = default;
   Artifact plan;
-  std::shared_ptr<CudaDevice> device;
-  void *module = nullptr;
-  llvm::StringMap<void *> functions;
+  std::unique_ptr<CudaModule> module;
 };
 
 } // namespace fa

@@ -8,7 +8,7 @@
 #define FA_RUNTIME_EMULATORPLAN_H
 
 #include "fa/Emulator/Emulator.h"
-#include "fa/Runtime/HostDevice.h"
+#include "fa/Launch/HostDevice.h"
 
 namespace fa {
 

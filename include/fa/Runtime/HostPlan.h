@@ -7,11 +7,8 @@
 #ifndef FA_RUNTIME_HOSTPLAN_H
 #define FA_RUNTIME_HOSTPLAN_H
 
-#include "fa/Runtime/HostDevice.h"
-#include "fa/Runtime/LaunchArgument.h"
-#include "fa/Target/Artifact.h"
-
-#include "llvm/Support/Error.h"
+#include "fa/Launch/HostLaunch.h"
+#include "fa/Runtime/SelectKernel.h"
 
 #include <memory>
 

@@ -27,6 +27,8 @@ struct ScheduleOptions {
   int64_t warps = 4;
   int64_t stages = 2;
   int64_t sharedLimit = 101376;
+  bool roles = false; ///< warpgroups that load, others that compute
+  bool overlap = true; ///< of roles: two dots at a time
 };
 
 /// S3 to S7.

@@ -9,6 +9,44 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TgpuOpenChannels : Pass<"tgpu-open-channels", "::fa::tile::KernelOp"> {
+  let summary = "a producer fetches what the consumers' dots read";
+  let description = [{
+    The rows of the kernel's tiles are dealt to consumers, 64 each: loads, stores
+    and numbers of rows begin at `tgpu.consumer_id` times 64. Loads that only
+    feed dots become fetches of a producer that walks the same loops, into
+    channels of `stages` slots; dots become dots of a warpgroup that read slots,
+    begun and waited for. A kernel that mixes its rows, whose loads are no boxes
+    of its arguments or whose dots are none of a warpgroup's stays as it is,
+    with a remark that says why.
+
+    After:
+    ```mlir
+    tgpu.roles consumers 2 producer {
+      scf.for ... iter_args(%n = %c0) {
+        tgpu.acquire %k, %n
+        tgpu.fetch %K[%b, %h, %j, %c0] dims [2, 3] to %k, %n
+        ...
+    } consumer {
+      scf.for ... iter_args(..., %n = %c0) {
+        tgpu.await %k, %n
+        %r = tgpu.dot_start slot %q, %id by slot %k, %n transpose_b
+        %s = tgpu.dot_wait %r pending 0
+        tgpu.release %k, %n
+        ...
+    }
+    ```
+    Requires: S3. Ensures: S3. Numerics: exact.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "2",
+           "slots of a channel, a power of two">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def TgpuAssignLayouts : Pass<"tgpu-assign-layouts", "::fa::tile::KernelOp"> {
   let summary = "every tile gets a layout";
   let description = [{
@@ -85,6 +123,53 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
     Option<"limit", "limit", "int64_t", "101376",
            "bytes of shared memory that a block may have">
   ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def TgpuDeferSums : Pass<"tgpu-defer-sums", "::fa::tile::KernelOp"> {
+  let summary = "the sums of a row are added over threads once, at the end";
+  let description = [{
+    Online softmaxes whose sums go nowhere but to the next one and, through
+    loops, to a `tile.online_finalize` keep a sum for each thread; the finalize
+    adds them. Such operations have the attribute `tgpu.thread_sums`. What a sum
+    starts from is shared out between the threads that hold the row.
+
+    Requires: S4. Ensures: S4. Numerics: reassociating.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
+  let summary = "the next scores are computed while the last output is";
+  let description = [{
+    In a consumer's loop with two dots, of which the second reads what is made
+    of the first: the first dot of an iteration and the second of the one before
+    are begun together, and the softmax of the first runs under the second. The
+    first iteration's scores stand before the loop, the last output behind it.
+
+    Before:
+    ```mlir
+    scf.for %i = ... iter_args(%o = ...) {
+      %s = wait(start(%q, %k[%n]))
+      %p, %o1 = softmax(%s, %o)
+      %o2 = wait(start(%p, %v[%n], %o1))
+      yield %o2
+    ```
+    After:
+    ```mlir
+    scf.for %i = ... iter_args(%o1 = ..., %p = ...) {
+      %rs = start(%q, %k[%n])
+      %ro = start(%p, %v[%n - 1], %o1)
+      %s = wait(%rs) pending 1
+      ... softmax ...
+      %o = wait(%ro) pending 0
+      yield %o * alpha, %p1
+    ```
+    Requires: S4. Ensures: S4. Numerics: exact.
+  }];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

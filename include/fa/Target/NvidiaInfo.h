@@ -19,6 +19,9 @@ struct NvidiaInfo {
   int64_t computeCapability; ///< 80
   int64_t sharedLimit;       ///< bytes of shared memory a block may ask for
   llvm::StringLiteral ptxVersion; ///< LLVM's feature, "+ptx80"
+  /// Dots of warpgroups, tensor memory accelerator, registers that roles
+  /// exchange. Code that uses them runs on this compute capability alone.
+  bool hasWarpgroups;
 };
 
 /// The facts of `arch`. One that is not known is an error that lists those that

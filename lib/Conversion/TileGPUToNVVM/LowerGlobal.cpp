@@ -6,6 +6,8 @@
 
 #include "SimtLowering.h"
 
+#include "fa/Schedule/ViewAlignment.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -142,6 +144,21 @@ LogicalResult SimtLowering::lowerLoad(tile::LoadOp op) {
   return success();
 }
 
+/// Whether two neighbours of 16 bits always are both inside, side by side in
+/// registers and at a multiple of 4 bytes.
+static bool storesPairs(tile::StoreOp op) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  auto view = cast<MemRefType>(op.getDest().getType());
+  APInt start;
+  int64_t unit = type.getRank() - 1;
+  return type.getElementTypeBitWidth() == 16 && unitDim(view) == unit &&
+         contiguousRegisters(layoutOf(type).base, unit) >= 2 &&
+         promisedAlignment(op.getDest()) % 4 == 0 &&
+         matchPattern(op.getIndices()[unit], m_ConstantInt(&start)) &&
+         start.getSExtValue() % 2 == 0 && !view.isDynamicDim(unit) &&
+         view.getDimSize(unit) % 2 == 0;
+}
+
 LogicalResult SimtLowering::lowerStore(tile::StoreOp op) {
   GlobalView view = openView(op.getDest());
   TileLayout layout = layoutOf(op.getValue());
@@ -149,8 +166,10 @@ LogicalResult SimtLowering::lowerStore(tile::StoreOp op) {
   auto certain = certainDims(view, op.getIndices(), type.getShape(), false);
   Value first = isFirstCopy(layout);
   uint32_t registerCopies = copyBits(layout.base, Axis::Register);
-  SmallVector<Value> elements(elementsOf(op.getValue()));
-  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+  bool inPairs = storesPairs(op);
+  SmallVector<Value> elements(inPairs ? packedOf(op.getValue())
+                                      : elementsOf(op.getValue()));
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += inPairs ? 2 : 1) {
     if (reg & registerCopies)
       continue;
     SmallVector<Value> coords;
@@ -160,7 +179,7 @@ LogicalResult SimtLowering::lowerStore(tile::StoreOp op) {
     Value inside = isInside(view, coords, certain);
     if (first)
       inside = inside ? Value(arith::AndIOp::create(b, inside, first)) : first;
-    storeIf(addressOf(view, coords), elements[reg], inside);
+    storeIf(addressOf(view, coords), elements[inPairs ? reg / 2 : reg], inside);
   }
   return success();
 }

@@ -26,24 +26,49 @@ Value SimtLowering::shuffleXor(Value value, uint32_t mask) {
                               i32(31), NVVM::ShflKind::bfly, UnitAttr());
 }
 
+Value SimtLowering::combineLanes(Value value, uint32_t lanes,
+                                 Combine combine) {
+  for (uint32_t bit = 1; bit < 32; bit *= 2)
+    if (lanes & bit)
+      value = combine(value, shuffleXor(value, bit));
+  return value;
+}
+
 FailureOr<SmallVector<Value>>
 SimtLowering::reduceAlong(Operation *op, ArrayRef<Value> elements,
                           const TileLayout &layout, unsigned dim,
-                          const TileLayout &result, Combine combine) {
+                          const TileLayout &result, Combine combine,
+                          bool overLanes) {
   auto plan = planReduction(layout.base, dim);
   if (!plan || plan->warps)
     return op->emitOpError("expects a reduction inside each warp on a GPU");
-  std::map<Coord, Value> sums;
+  SmallVector<int64_t> dims;
+  for (unsigned from = 0; from < layout.rank(); ++from)
+    if (from != dim)
+      dims.push_back(from);
+  if (!inSameThreads(layout, result, dims))
+    return op->emitOpError("expects its result in the threads that have its "
+                           "rows");
+  // Four chains of each, so that none waits for its last step.
+  constexpr size_t chains = 4;
+  std::map<Coord, SmallVector<Value>> parts;
   for (auto [reg, element] : llvm::enumerate(elements)) {
     Coord at = coordOf(layout, reg);
     at.erase(at.begin() + dim);
-    Value &sum = sums[at];
-    sum = sum ? combine(sum, element) : element;
+    parts[at].push_back(element);
+  }
+  std::map<Coord, Value> sums;
+  for (auto &[at, part] : parts) {
+    for (size_t n = chains; n < part.size(); ++n)
+      part[n % chains] = combine(part[n % chains], part[n]);
+    for (size_t n = std::min(chains, part.size()); n > 1; n -= n / 2)
+      for (size_t m = 0; m < n / 2; ++m)
+        part[m] = combine(part[m], part[n - 1 - m]);
+    sums[at] = part[0];
   }
   for (auto &[at, sum] : sums)
-    for (uint32_t bit = 1; bit < 32; bit *= 2)
-      if (plan->lanes & bit)
-        sum = combine(sum, shuffleXor(sum, bit));
+    if (overLanes)
+      sum = combineLanes(sum, plan->lanes, combine);
   SmallVector<Value> reduced;
   for (int64_t reg = 0; reg < result.numRegisters(); ++reg) {
     auto it = sums.find(coordOf(result, reg));
@@ -129,7 +154,17 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
     Value less = arith::SubFOp::create(b, x, y);
     return exp2(arith::MulFOp::create(b, less, log2e));
   };
-  // The factors of the rows, then p.
+  // The factors of the rows, p, and what it adds to the sums.
+  bool threadSums = op->hasAttr(TileGPUDialect::threadSumsAttrName);
+  LogicalResult summed = success();
+  auto yieldWithSums = [&](SmallVector<Value> results) {
+    ArrayRef<Value> p = ArrayRef(results).drop_front(max.size());
+    auto sums = reduceAlong(op, p, layout, 1, rows, plus, !threadSums);
+    summed = sums;
+    if (succeeded(sums))
+      results.append(*sums);
+    scf::YieldOp::create(b, results);
+  };
   auto careful = [&](OpBuilder &, Location) {
     SmallVector<Value> results;
     for (auto [old, now] : llvm::zip(oldMax, finiteMax))
@@ -138,7 +173,7 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
       Value s = scale ? Value(arith::MulFOp::create(b, score, scale)) : score;
       results.push_back(difference(s, finiteMax[rowOf(reg)]));
     }
-    scf::YieldOp::create(b, results);
+    yieldWithSums(results);
   };
   auto fast = [&](OpBuilder &, Location) {
     SmallVector<Value> results, negated;
@@ -151,18 +186,17 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
     for (auto [reg, score] : llvm::enumerate(scores))
       results.push_back(
           exp2(LLVM::FMAOp::create(b, f32, score, c, negated[rowOf(reg)])));
-    scf::YieldOp::create(b, results);
+    yieldWithSums(results);
   };
   Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), isHuge,
                                        NVVM::VoteSyncKind::any);
   auto branch = scf::IfOp::create(b, any, careful, fast);
+  if (failed(summed))
+    return failure();
   ValueRange results = branch.getResults();
   SmallVector<Value> alpha(results.take_front(max.size())),
-      p(results.drop_front(max.size())), sum;
-  auto tileSum = reduceAlong(op, p, layout, 1, rows, plus);
-  if (failed(tileSum))
-    return failure();
-  for (auto [row, added] : llvm::enumerate(*tileSum))
+      p(results.drop_front(max.size()).drop_back(max.size())), sum;
+  for (auto [row, added] : llvm::enumerate(results.take_back(max.size())))
     sum.push_back(LLVM::FMAOp::create(b, f32, oldSum[row], alpha[row], added));
   setElements(op.getP(), p);
   setElements(op.getAlpha(), alpha);
@@ -178,6 +212,16 @@ LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
+  if (op->hasAttr(TileGPUDialect::threadSumsAttrName)) {
+    auto plan = planReduction(layout.base, 1);
+    if (!plan || plan->warps || !inSameThreads(layout, rows, {0}) ||
+        plan->lanes != copyBits(rows.base, Axis::Lane))
+      return op.emitOpError("expects rows inside each warp on a GPU");
+    for (Value &total : sum)
+      total = combineLanes(total, plan->lanes, [&](Value x, Value y) {
+        return Value(arith::AddFOp::create(b, x, y));
+      });
+  }
   Value zero = constant(0);
   std::map<Coord, std::pair<Value, Value>> rowValues; // empty, 1 / sum
   SmallVector<Value> lse;

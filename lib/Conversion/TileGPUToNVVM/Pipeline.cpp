@@ -37,16 +37,19 @@ struct RefuseArchitecture final
 
 } // namespace
 
-/// Bytes of shared memory that a block may have.
-static int64_t sharedLimit(OpPassManager &pm,
-                           const fa::NvidiaPipelineOptions &options) {
-  if (options.sharedLimit)
-    return options.sharedLimit;
+/// The facts of the architecture; of one that is not known no more than that it
+/// is refused.
+static fa::NvidiaInfo findInfo(OpPassManager &pm,
+                               const fa::NvidiaPipelineOptions &options) {
   auto info = fa::getNvidiaInfo(options.arch);
-  if (info)
-    return info->sharedLimit;
-  pm.addPass(std::make_unique<RefuseArchitecture>(toString(info.takeError())));
-  return 0;
+  if (!info) {
+    pm.addPass(
+        std::make_unique<RefuseArchitecture>(toString(info.takeError())));
+    return {"", 0, 0, "", false};
+  }
+  if (options.sharedLimit)
+    info->sharedLimit = options.sharedLimit;
+  return *info;
 }
 
 void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
@@ -57,17 +60,24 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
   buildFusionPipeline(pm, fusion);
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
+  NvidiaInfo info = findInfo(pm, options);
   TileToKernelOptions tiles;
   tiles.qTile = options.qTile ? options.qTile : 64;
   tiles.qTile16bit = options.qTile ? options.qTile : 128;
-  tiles.kvTile = options.kvTile ? options.kvTile : 64;
+  int64_t kvTile = info.hasWarpgroups ? 128 : 64;
+  tiles.kvTile = options.kvTile ? options.kvTile : kvTile;
   tiles.dimMultiple = 16;
   tiles.alignment = 16;
   tiles.foldScale = true;
   // A tile that was asked for is not made smaller.
   tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
-  tiles.tileBytes =
-      options.qTile || options.kvTile ? 0 : sharedLimit(pm, options);
+  if (info.hasWarpgroups) {
+    // Two warpgroups of 64 rows; the other variants have no roles.
+    tiles.wideQTile = options.qTile ? options.qTile : 128;
+    tiles.stridedQTile = std::min<int64_t>(tiles.stridedQTile, 64);
+    tiles.otherKvTile = 64;
+  }
+  tiles.tileBytes = options.qTile || options.kvTile ? 0 : info.sharedLimit;
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -81,7 +91,9 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
     schedule.warps = options.warps;
   if (options.stages)
     schedule.stages = options.stages;
-  schedule.sharedLimit = sharedLimit(pm, options);
+  NvidiaInfo info = findInfo(pm, options);
+  schedule.sharedLimit = info.sharedLimit;
+  schedule.roles = info.hasWarpgroups;
   buildSchedulePipeline(pm, schedule);
 }
 

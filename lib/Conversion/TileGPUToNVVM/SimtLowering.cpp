@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fa;
@@ -57,23 +58,33 @@ void SimtLowering::createFunction() {
   Type pointer = LLVM::LLVMPointerType::get(context);
   auto words = LLVM::LLVMArrayType::get(b.getI64Type(),
                                         countWords(kernel.getArgumentTypes()));
+  size_t maps = collectTensorMaps(kernel).size();
   function = LLVM::LLVMFuncOp::create(
       b, kernel.getSymName(),
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), pointer));
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                  SmallVector<Type>(1 + maps, pointer)));
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
                     b.getUnitAttr());
-  int32_t threads = 32 * warps;
+  int32_t threads = countThreads(kernel);
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     b.getDenseI32ArrayAttr({threads}));
   // A denormal costs exp2 twice its instructions.
   function.setDenormalFpMathF32("preserve-sign,preserve-sign");
-  function.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(),
-                      TypeAttr::get(words));
-  function.setArgAttr(0, NVVM::NVVMDialect::getGridConstantAttrName(),
-                      b.getUnitAttr());
+  auto passByValue = [&](unsigned argument, Type type) {
+    function.setArgAttr(argument, LLVM::LLVMDialect::getByValAttrName(),
+                        TypeAttr::get(type));
+    function.setArgAttr(argument, NVVM::NVVMDialect::getGridConstantAttrName(),
+                        b.getUnitAttr());
+  };
+  passByValue(0, words);
+  for (unsigned map = 1; map <= maps; ++map) {
+    passByValue(map, LLVM::LLVMArrayType::get(b.getI64Type(), 16));
+    function.setArgAttr(map, LLVM::LLVMDialect::getAlignAttrName(),
+                        b.getI64IntegerAttr(64));
+  }
   Block *entry = function.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
-  thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  numberThreads(threads);
   entryEnd = thread.getDefiningOp();
   WordReader reader(b, entry->getArgument(0));
   SmallVector<Value> extents, ids;
@@ -102,6 +113,40 @@ void SimtLowering::createFunction() {
   });
 }
 
+int32_t fa::countThreads(tile::KernelOp kernel) {
+  auto number = [&](StringRef name) {
+    auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
+    return attribute ? attribute.getInt() : 0;
+  };
+  int64_t consumers = number(TileGPUDialect::consumersAttrName);
+  return 32 * number(TileGPUDialect::warpsAttrName) *
+         (consumers ? consumers + 1 : 1);
+}
+
+/// With roles, the registers of a block are what one block on a processor has:
+/// ptxas heeds the exchange of registers only if the function says so.
+void SimtLowering::numberThreads(int32_t threads) {
+  thread = threadInBlock = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  if (threads == 32 * warps)
+    return;
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    b.getI32IntegerAttr(1));
+  function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(),
+                    b.getI32IntegerAttr(std::min(65536 / threads / 8 * 8, 248)));
+  // The same for all threads of a warp, as branches between roles need it.
+  Value group =
+      arith::ShRUIOp::create(b, thread, i32(llvm::Log2_64(32 * warps)));
+  warpgroup = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), group, i32(0),
+                                   i32(31), NVVM::ShflKind::idx, UnitAttr());
+  thread = arith::AndIOp::create(b, thread, i32(32 * warps - 1));
+  kernel.walk([&](ConsumerIdOp id) {
+    Value number = arith::SubIOp::create(b, warpgroup, i32(1));
+    mapping.map(id.getResult(),
+                arith::IndexCastOp::create(b, b.getIndexType(), number)
+                    .getResult());
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
@@ -123,7 +168,8 @@ LogicalResult SimtLowering::lowerBlock(Block &block) {
 
 LogicalResult SimtLowering::lowerOp(Operation *op) {
   using namespace tile;
-  if (isa<ProgramIdOp, NumProgramsOp, tile::ReturnOp, scf::YieldOp>(op))
+  if (isa<ProgramIdOp, NumProgramsOp, ConsumerIdOp, ChannelOp, tile::ReturnOp,
+          scf::YieldOp>(op))
     return success(); // mapped at the start; yields belong to their parent
   auto always = [](auto) { return success(); };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -148,6 +194,13 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
       .Case([&](CopyOp op) { return always((lowerCopy(op), 0)); })
       .Case([&](ReadOp op) { return always((lowerRead(op), 0)); })
       .Case([&](WriteOp op) { return always((lowerWrite(op), 0)); })
+      .Case([&](RolesOp op) { return lowerRoles(op); })
+      .Case([&](AcquireOp op) { return always((lowerAcquire(op), 0)); })
+      .Case([&](FetchOp op) { return always((lowerFetch(op), 0)); })
+      .Case([&](AwaitOp op) { return always((lowerAwait(op), 0)); })
+      .Case([&](ReleaseOp op) { return always((lowerRelease(op), 0)); })
+      .Case([&](DotStartOp op) { return always((lowerDotStart(op), 0)); })
+      .Case([&](DotWaitOp op) { return always((lowerDotWait(op), 0)); })
       .Case([&](CommitOp) {
         NVVM::CpAsyncCommitGroupOp::create(b);
         return success();
@@ -396,6 +449,12 @@ LogicalResult SimtLowering::lowerBroadcast(tile::BroadcastOp op) {
     return success();
   }
   TileLayout source = layoutOf(op.getInput());
+  SmallVector<int64_t> dims;
+  for (unsigned dim = 0; dim < layout.rank(); ++dim)
+    dims.push_back(source.size(dim) == 1 ? -1 : int64_t(dim));
+  if (!inSameThreads(source, layout, dims))
+    return op.emitOpError("expects its rows and columns in the threads that "
+                          "have the result's");
   std::map<Coord, unsigned> table = registerTable(source);
   SmallVector<Value> from(elementsOf(op.getInput())), elements;
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
@@ -489,6 +548,21 @@ SimtLowering::registerTable(const TileLayout &layout) {
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
+
+bool SimtLowering::inSameThreads(const TileLayout &source,
+                                 const TileLayout &result,
+                                 ArrayRef<int64_t> dims) {
+  for (Axis axis : {Axis::Lane, Axis::Warp}) {
+    if (source.base.bits(axis) != result.base.bits(axis))
+      return false;
+    for (unsigned bit = 0; bit < result.base.bits(axis); ++bit)
+      for (auto [dim, from] : llvm::enumerate(dims))
+        if (from >= 0 && source.base.basis(axis, bit)[from] !=
+                             result.base.basis(axis, bit)[dim])
+          return false;
+  }
+  return true;
+}
 
 Value SimtLowering::threadLinear(ArrayRef<uint32_t> bases) {
   Value &known = linears[bases.vec()];

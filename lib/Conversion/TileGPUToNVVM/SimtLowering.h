@@ -21,7 +21,8 @@
 // few registers busy.
 //
 // Files: SimtLowering (the walk, elementwise operations, control flow),
-// LowerDot, LowerFmaDot, LowerSoftmax, LowerGlobal, LowerShared.
+// LowerDot, LowerFmaDot, LowerWarpgroupDot, LowerSoftmax, LowerGlobal,
+// LowerShared, LowerRoles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +60,7 @@ private:
 
   //===--- The walk (SimtLowering.cpp) ---===//
   void createFunction();
+  void numberThreads(int32_t threads);
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
@@ -93,6 +95,11 @@ private:
   }
 
   //===--- Threads (SimtLowering.cpp) ---===//
+  /// Whether every thread that holds an element of `result` holds that of
+  /// `source` with the same coordinates: dimension d of the result is dimension
+  /// `dims[d]` of the source; -1 is any.
+  static bool inSameThreads(const TileLayout &source, const TileLayout &result,
+                            mlir::ArrayRef<int64_t> dims);
   /// XOR of the bases of the bits that are set in the thread's number, i32.
   /// Built once at the function's entry.
   Value threadLinear(mlir::ArrayRef<uint32_t> bases);
@@ -123,12 +130,15 @@ private:
 
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   using Combine = llvm::function_ref<Value(Value, Value)>;
+  /// The values of the lanes that differ in the bits `lanes`, combined.
+  Value combineLanes(Value value, uint32_t lanes, Combine combine);
   /// For each register of `result`, the elements of `layout` in its row (or
-  /// column, what is left without `dim`), combined over the threads, too.
+  /// column, what is left without `dim`), combined; over the lanes, too, or for
+  /// each thread its own.
   mlir::FailureOr<mlir::SmallVector<Value>>
   reduceAlong(mlir::Operation *op, mlir::ArrayRef<Value> elements,
               const TileLayout &layout, unsigned dim, const TileLayout &result,
-              Combine combine);
+              Combine combine, bool overLanes = true);
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
@@ -183,6 +193,42 @@ private:
               int64_t bytes);
   mlir::SmallVector<Value> loadMatrices(Value address, const MatrixLoad &load);
 
+  //===--- Roles, channels (LowerRoles.cpp) ---===//
+  mlir::LogicalResult lowerRoles(tgpu::RolesOp op);
+  void initializeBarriers(int64_t consumers);
+  void lowerAcquire(tgpu::AcquireOp op);
+  void lowerFetch(tgpu::FetchOp op);
+  void lowerAwait(tgpu::AwaitOp op);
+  void lowerRelease(tgpu::ReleaseOp op);
+  /// Number of a step's slot, and how often the slot was used before, modulo 2;
+  /// i32.
+  Value slotOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  Value phaseOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  /// The address of a step's slot, i32.
+  Value channelSlot(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  /// Pointers to the channel's barriers: those of full slots come first.
+  Value barrierAddress(mlir::TypedValue<tgpu::ChannelType> channel,
+                       Value number);
+  Value fullBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  Value emptyBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  void waitForPhase(Value barrier, Value phase);
+  /// Byte `offset` of the block's shared memory, i32.
+  Value sharedBase(int64_t offset);
+
+  //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
+  void lowerDotStart(tgpu::DotStartOp op);
+  void lowerDotWait(tgpu::DotWaitOp op);
+  /// One wgmma of `shape`: onto `accumulators`, or from 0 if there are none;
+  /// `a` is a descriptor or four words, `right` a descriptor.
+  mlir::SmallVector<Value> multiply(mlir::ArrayRef<Value> accumulators,
+                                    size_t count, mlir::ValueRange a,
+                                    Value right, mlir::StringRef shape,
+                                    bool transposed);
+  mlir::SmallVector<Value> inlineAsm(mlir::TypeRange results,
+                                     mlir::ValueRange operands,
+                                     mlir::StringRef text,
+                                     mlir::StringRef constraints);
+
   //===--- Small helpers ---===//
   Value index(int64_t value);
   Value i32(int64_t value);
@@ -197,7 +243,8 @@ private:
   std::map<std::vector<uint32_t>, Value> linears;
   mlir::Operation *entryEnd = nullptr; ///< threadLinear builds before it
   int64_t warps;
-  Value thread; ///< i32
+  /// i32. Of a kernel with roles `thread` is counted in the warpgroup.
+  Value thread, threadInBlock, warpgroup;
   /// The other form of a tile that was asked for last.
   mlir::SmallVector<Value> scratchElements, scratchPacked;
 };

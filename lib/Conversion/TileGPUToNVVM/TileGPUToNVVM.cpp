@@ -33,9 +33,13 @@ struct ConvertTileGPUToNVVM final
       return;
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
+    // Swizzles of buffers repeat every 128 bytes, those of channels every 1024.
+    bool hasChannels = llvm::any_of(kernels, [](tile::KernelOp kernel) {
+      return !kernel.getBody().getOps<tgpu::ChannelOp>().empty();
+    });
     LLVM::GlobalOp::create(b, module.getLoc(), bytes, /*isConstant=*/false,
                            LLVM::Linkage::External, sharedSymbol,
-                           /*value=*/Attribute(), /*alignment=*/128,
+                           /*value=*/Attribute(), hasChannels ? 1024 : 128,
                            /*addrSpace=*/3);
     for (tile::KernelOp kernel : kernels) {
       if (!kernel->hasAttr(tgpu::TileGPUDialect::sharedBytesAttrName)) {

@@ -90,14 +90,14 @@ RunResult fa::test::runText(llvm::StringRef body, const RunSizes &sizes) {
         {&arguments[1], static_cast<void *>(result.out.data()), 128}}) {
     argument->isTensor = true;
     argument->data = data;
-    argument->sizes = {size};
-    argument->strides = {1};
+    argument->sizes.assign(std::array<int64_t, 1>{size});
+    argument->strides.assign(std::array<int64_t, 1>{1});
     words[next] = reinterpret_cast<intptr_t>(data);
     next += 3;
   }
   if (sizes.gaps) {
-    arguments[0].sizes = {8, 4};
-    arguments[0].strides = {8, 1};
+    arguments[0].sizes.assign(std::array<int64_t, 2>{8, 4});
+    arguments[0].strides.assign(std::array<int64_t, 2>{8, 1});
   }
   llvm::StdThreadPool pool(llvm::hardware_concurrency(sizes.hostThreads));
   auto inParallel = [&](int64_t count,

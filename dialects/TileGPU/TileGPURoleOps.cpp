@@ -1,0 +1,100 @@
+//===- TileGPURoleOps.cpp - verifiers of roles, channels, dots ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileGPU/TileGPU.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+LogicalResult RolesOp::verify() {
+  if (!isa<tile::KernelOp>((*this)->getParentOp()))
+    return emitOpError("expects to be in the body of a tile.kernel");
+  for (Region *region : {&getProducer(), &getConsumer()}) {
+    WalkResult walk = region->walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (isa<RankedTensorType, RunningType>(operand.getType()) &&
+            !region->isAncestor(operand.getParentRegion()) &&
+            !matchPattern(operand, m_Constant()))
+          return WalkResult(op->emitOpError(
+              "expects what crosses into a role to go through a channel"));
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ChannelOp::verify() {
+  if (!isa<tile::KernelOp>((*this)->getParentOp()))
+    return emitOpError("expects to be in the body of a tile.kernel");
+  int64_t slots = getType().getBuffer().getSlots();
+  if (!llvm::isPowerOf2_64(slots))
+    return emitOpError("expects slots in a power of two, found ") << slots;
+  if (getOffset() && (*getOffset() < 0 || *getOffset() % 1024))
+    return emitOpError("expects an offset that is a multiple of 1024, found ")
+           << *getOffset();
+  if (getBarriers() && (*getBarriers() < 0 || *getBarriers() % 8))
+    return emitOpError("expects barriers at a multiple of 8, found ")
+           << *getBarriers();
+  return success();
+}
+
+LogicalResult FetchOp::verify() {
+  auto source = cast<MemRefType>(getSource().getType());
+  BufferType buffer = getChannel().getType().getBuffer();
+  ArrayRef<int64_t> dims = getDims();
+  if (source.getRank() != int64_t(getIndices().size()) ||
+      source.getElementType() != buffer.getElementType())
+    return emitOpError("expects indices of the source's rank and the channel's "
+                       "element type, found ")
+           << source << ", " << getIndices().size() << " indices and "
+           << buffer;
+  if (dims.size() != buffer.getShape().size() || dims.size() != 2 ||
+      dims[0] < 0 || dims[0] >= dims[1] || dims[1] >= source.getRank())
+    return emitOpError("expects two dimensions of the source in order, found ")
+           << dims;
+  auto argument = dyn_cast<BlockArgument>(getSource());
+  if (!argument || !isa<tile::KernelOp>(argument.getOwner()->getParentOp()))
+    return emitOpError("expects an argument of the kernel as its source");
+  return success();
+}
+
+LogicalResult DotStartOp::verify() {
+  if (bool(getA()) == bool(getAChannel()))
+    return emitOpError("expects its left operand in registers or in a slot");
+  auto shapeOf = [](BufferType buffer) { return buffer.getShape(); };
+  ArrayRef<int64_t> a = getA() ? getA().getType().getShape()
+                               : shapeOf(getAChannel().getType().getBuffer());
+  ArrayRef<int64_t> b = shapeOf(getBChannel().getType().getBuffer());
+  RankedTensorType r = getType().getTile();
+  if (a.size() != 2 || b.size() != 2 || r.getRank() != 2)
+    return emitOpError("expects tiles of two dimensions");
+  bool transposed = getTransposeB();
+  int64_t depth = b[transposed ? 1 : 0], columns = b[transposed ? 0 : 1];
+  if (a[1] != depth || r.getDimSize(0) != a[0] || r.getDimSize(1) != columns)
+    return emitOpError("expects a result of ")
+           << a[0] << " x " << columns << " over a depth of " << a[1]
+           << ", found " << r << " and a right operand of " << b[0] << " x "
+           << b[1];
+  if (getAcc() && getAcc().getType() != r)
+    return emitOpError("expects an accumulator of the result's type, found ")
+           << getAcc().getType() << " and " << r;
+  return success();
+}
+
+LogicalResult DotWaitOp::verify() {
+  if (getResult().getType() != getRunning().getType().getTile())
+    return emitOpError("expects the running tile's type, found ")
+           << getResult().getType() << " of " << getRunning().getType();
+  if (getThrough().getTypes() != getPassed().getTypes())
+    return emitOpError("expects what passes through to keep its type");
+  return success();
+}

@@ -1,0 +1,150 @@
+//===- TileGPURoleOps.td - warp roles, channels, running dots -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILE_GPU_ROLE_OPS_TD
+#define TILE_GPU_ROLE_OPS_TD
+
+include "TileGPUOps.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+def TileGPU_RolesOp : TileGPU_Op<"roles", [NoTerminator, SingleBlock,
+    RecursiveMemoryEffects]> {
+  let summary = "who loads and who computes";
+  let description = [{
+    The threads of the block part: one warpgroup (128 threads) runs the
+    producer's region, by a single thread, each of `consumers` warpgroups runs
+    the consumer's. The regions see the scalars, constants and channels above and
+    share no other value: what crosses goes through a channel. It is the last operation
+    of a kernel before its terminator.
+
+    ```mlir
+    tgpu.roles consumers 2 producer {
+      tgpu.acquire %k, %n : ...
+      tgpu.fetch %K[%b, %h, %j, %c0] dims [2, 3] to %k, %n : ...
+    } consumer {
+      tgpu.await %k, %n : ...
+      ...
+      tgpu.release %k, %n : ...
+    }
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$consumers);
+  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
+  let assemblyFormat = [{
+    `consumers` $consumers `producer` $producer `consumer` $consumer attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_ConsumerIdOp : TileGPU_Op<"consumer_id", [Pure]> {
+  let summary = "the number of the consumer that computes this";
+  let description = [{
+    0 for a kernel that has no roles yet. The rows of a kernel's tiles are dealt
+    to the consumers in order.
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def TileGPU_ChannelOp : TileGPU_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "slots of shared memory that a producer fills";
+  let description = [{
+    Tiles pass through the slots in order: that of step n uses slot n modulo
+    the number of slots for the (n / slots)-th time. Each slot has two barriers,
+    on which the phase n / slots is waited for: `full`, completed by the bytes
+    of a fetch, and `empty`, completed by every warp of the consumers that read
+    it. `slots` is a power of two. Where the slots and the barriers lie, in
+    bytes, is known from S7 on. With `own`, a slot belongs to one consumer.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset,
+      OptionalAttr<I64Attr>:$barriers);
+  let results = (outs TileGPU_ChannelType:$result);
+  let assemblyFormat = [{
+    (`at` $offset^)? (`barriers` $barriers^)? attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+class TileGPU_ChannelSyncOp<string mnemonic> : TileGPU_SyncOp<mnemonic> {
+  let arguments = (ins TileGPU_ChannelType:$channel, Index:$step);
+  let assemblyFormat = "$channel `,` $step attr-dict `:` type($channel)";
+}
+
+def TileGPU_AcquireOp : TileGPU_ChannelSyncOp<"acquire"> {
+  let summary = "waits until the slot of a step has been released";
+}
+
+def TileGPU_FetchOp : TileGPU_SyncOp<"fetch"> {
+  let summary = "begins to fill the slot of a step from global memory";
+  let description = [{
+    By the tensor memory accelerator: dimensions `dims` of the source, a kernel
+    argument, are those of the tile, which begins at `indices`; outside the
+    source it reads 0. Rows and the base are multiples of 16 bytes.
+  }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
+      DenseI64ArrayAttr:$dims, TileGPU_ChannelType:$channel, Index:$step);
+  let assemblyFormat = [{
+    $source `[` $indices `]` `dims` $dims `to` $channel `,` $step attr-dict
+    `:` type($source) `,` type($channel)
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_AwaitOp : TileGPU_ChannelSyncOp<"await"> {
+  let summary = "waits until the slot of a step is full";
+}
+
+def TileGPU_ReleaseOp : TileGPU_ChannelSyncOp<"release"> {
+  let summary = "this consumer has read the slot of a step";
+}
+
+def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
+    [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "begins a dot of a warpgroup";
+  let description = [{
+    `result = a · b + acc` with `b` in the slot of a step, given as [.., n, k]
+    with `transpose_b`; `a` in a slot as well, or in registers. What runs must
+    not be read before `tgpu.dot_wait`. The dots of a warpgroup finish in the
+    order in which they began. One group for each (wgmma.mma_async, PTX ISA
+    9.7.15).
+
+    ```mlir
+    %s = tgpu.dot_start slot %q, %id by slot %k, %n transpose_b
+      : (!tgpu.channel<...>, !tgpu.channel<...>) -> !tgpu.running<tensor<64x128xf32>>
+    ```
+  }];
+  let arguments = (ins Optional<AnyStaticShapeTensor>:$a,
+      Optional<TileGPU_ChannelType>:$a_channel, Optional<Index>:$a_step,
+      TileGPU_ChannelType:$b_channel, Index:$b_step,
+      Optional<AnyStaticShapeTensor>:$acc, UnitAttr:$transpose_b);
+  let results = (outs TileGPU_RunningType:$result);
+  let assemblyFormat = [{
+    ($a^)? (`slot` $a_channel^ `,` $a_step)? `by` `slot` $b_channel `,` $b_step
+    (`transpose_b` $transpose_b^)? (`acc` $acc^)? attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_DotWaitOp : TileGPU_SyncOp<"dot_wait"> {
+  let summary = "waits until at most `pending` later dots run";
+  let description = [{
+    Gives the tile of a dot that was begun before those. The tiles `through`
+    pass unchanged: what is computed from the results comes after the wait.
+  }];
+  let arguments = (ins TileGPU_RunningType:$running,
+      Variadic<AnyStaticShapeTensor>:$through,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$pending);
+  let results = (outs AnyStaticShapeTensor:$result,
+      Variadic<AnyStaticShapeTensor>:$passed);
+  let assemblyFormat = [{
+    $running (`through` $through^)? `pending` $pending attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // TILE_GPU_ROLE_OPS_TD

@@ -1,0 +1,46 @@
+//===- HostDevice.h - the host CPU as a device ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LAUNCH_HOSTDEVICE_H
+#define FA_LAUNCH_HOSTDEVICE_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace fa {
+
+/// Threads that run the programs of a grid. Safe to use from several threads.
+class HostDevice {
+public:
+  /// Runs `body(worker)` once for each worker 0 .. n-1, in parallel, and
+  /// returns when all have returned. A host program gives its own pool so.
+  using Parallel =
+      std::function<void(unsigned n, const std::function<void(unsigned)> &)>;
+
+  /// `threads` workers, the calling thread among them; 0: one a core that this
+  /// process may use.
+  explicit HostDevice(unsigned threads = 0);
+  HostDevice(unsigned threads, Parallel parallel);
+  ~HostDevice();
+
+  unsigned numThreads() const;
+
+  /// Calls `program(index, scratch)` for every index below `count`, which are
+  /// handed out in order; `scratch` has `scratchBytes` of memory, aligned to 64
+  /// bytes, that no other running program has. Returns false if that memory
+  /// cannot be had; then nothing ran.
+  bool run(int64_t count, int64_t scratchBytes,
+           const std::function<void(int64_t index, void *scratch)> &program);
+
+private:
+  class Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace fa
+
+#endif // FA_LAUNCH_HOSTDEVICE_H

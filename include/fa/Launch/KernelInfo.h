@@ -1,0 +1,126 @@
+//===- KernelInfo.h - what a launch must know of a kernel -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The plan of a launch (stage S9) as plain data: the compiler extracts it from
+// a tile.kernel, a bundle carries it as JSON, and it is evaluated here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LAUNCH_KERNELINFO_H
+#define FA_LAUNCH_KERNELINFO_H
+
+#include "fa/Launch/ElementType.h"
+#include "fa/Launch/Text.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fa {
+
+/// A size or stride that the compiler does not know.
+inline constexpr int64_t kDynamic = INT64_MIN;
+
+/// What a launch keeps in place instead of allocating it.
+inline constexpr size_t kMaxRank = 8, kMaxArguments = 64;
+
+/// An integer expression over the sizes of the arguments, as a postfix program.
+struct SizeExpr {
+  enum Opcode { Const, Size, Add, Mul, FloorDiv, CeilDiv, Mod };
+  struct Step {
+    Opcode opcode;
+    int64_t a = 0; ///< Const: the value; Size: the argument
+    int64_t b = 0; ///< Size: the dimension
+    bool operator==(const Step &) const = default;
+  };
+  std::vector<Step> steps;
+
+  /// Operands that a program may hold at a time.
+  static constexpr size_t maxDepth = 32;
+
+  /// The value, or nothing if it overflows. A division by 0 gives 0: there is
+  /// no work in an empty dimension. The program must be sound (`checkKernel`).
+  std::optional<int64_t>
+  evaluate(const std::function<int64_t(int64_t argument, int64_t dim)> &sizeOf)
+      const;
+
+  bool operator==(const SizeExpr &) const = default;
+};
+
+enum class Access { In, Out, InOut };
+
+/// What a kernel expects of one argument.
+struct ArgumentInfo {
+  bool isMemRef = false;
+  ElementType type = ElementType::F32; ///< index is I64
+  std::vector<int64_t> sizes, strides;
+  /// Bytes of which the address and all steps but those of stride 1 are
+  /// multiples.
+  int64_t alignment = 1;
+  bool positive = false; ///< a scalar that must be above 0
+  Access access = Access::In;
+
+  bool operator==(const ArgumentInfo &) const = default;
+};
+
+/// What a kernel takes for granted of its arguments: `#tile.size_rule`.
+struct SizeRule {
+  enum Kind { Equal, Multiple, Divisible, Packed } kind;
+  int64_t argument, dim, other, otherDim, factor;
+
+  bool operator==(const SizeRule &) const = default;
+};
+
+/// What a tensor map (CUDA Driver API, cuTensorMapEncodeTiled) is made of:
+/// boxes of `rows` x `columns` of a memref argument, whose last dimension has
+/// the columns and dimension `rowDim` the rows; all others are one element
+/// wide. The rows of a box are 128 bytes, swizzled as a whole; what is outside
+/// of the argument is 0.
+struct TensorMapInfo {
+  int64_t argument = 0, rowDim = 0, rows = 0, columns = 0;
+
+  bool operator==(const TensorMapInfo &) const = default;
+};
+
+/// The most tensor maps of a kernel.
+inline constexpr size_t kMaxTensorMaps = 8;
+
+struct KernelInfo {
+  std::string symbol, entry;
+  std::vector<ArgumentInfo> args;
+  std::vector<SizeRule> rules;
+  std::vector<SizeExpr> grid;
+  int64_t scratchBytes = 0;  ///< for one running program
+  bool unfused = false;      ///< one program on whole tensors
+  std::vector<int64_t> tile; ///< queries, keys; empty if unknown
+  // On a GPU:
+  int64_t threads = 0;     ///< of a block
+  int64_t sharedBytes = 0; ///< dynamic, of a block
+  int64_t stages = 0;
+  std::vector<TensorMapInfo> tensorMaps; ///< parameters behind the words
+  /// What the assembler said; -1: not assembled.
+  int64_t registers = -1, stackBytes = -1, spillBytes = -1;
+
+  bool operator==(const KernelInfo &) const = default;
+};
+
+/// Checks what every evaluation of a plan takes for granted: ranks and numbers
+/// of arguments within the limits above, rules and grids that speak of sizes
+/// that there are, grid programs that leave one value.
+Failure checkKernel(const KernelInfo &kernel);
+
+/// Names in bundles and reports: "in", "out", "inout"; "equal", ...; "add", ...
+std::string_view name(Access access);
+std::string_view name(SizeRule::Kind kind);
+std::string_view name(SizeExpr::Opcode opcode);
+std::optional<Access> parseAccess(std::string_view name);
+std::optional<SizeRule::Kind> parseRuleKind(std::string_view name);
+/// Of an operation on two operands.
+std::optional<SizeExpr::Opcode> parseOpcode(std::string_view name);
+
+} // namespace fa
+
+#endif // FA_LAUNCH_KERNELINFO_H

@@ -1,0 +1,43 @@
+//===- Launch.h - what a launch on any target takes -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Nothing here allocates where it succeeds.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LAUNCH_LAUNCH_H
+#define FA_LAUNCH_LAUNCH_H
+
+#include "fa/Launch/LaunchArgument.h"
+
+namespace fa {
+
+/// The first of a plan's kernels, of which there is at least one, that takes
+/// these arguments. A failure says for which of them what was found and what
+/// was expected.
+Result<const KernelInfo *>
+selectKernel(std::span<const KernelInfo> kernels,
+             std::span<const LaunchArgument> arguments);
+
+/// The extents of the grid, 1 where it has fewer than three, and the number of
+/// programs.
+Result<int64_t> evaluateGrid(const KernelInfo &kernel,
+                             std::span<const LaunchArgument> arguments,
+                             int64_t (&extents)[3]);
+
+/// The most words that a kernel is given.
+inline constexpr size_t kMaxWords = 3 + kMaxArguments * (1 + 2 * kMaxRank);
+
+/// How many words a kernel is given: lib/Conversion/KernelAbi/KernelAbi.h.
+size_t countWords(const KernelInfo &kernel);
+
+/// Writes the words of the kernel ABI; `words` has room for `countWords`.
+void packWords(std::span<const LaunchArgument> arguments,
+               const int64_t (&extents)[3], std::span<int64_t> words);
+
+} // namespace fa
+
+#endif // FA_LAUNCH_LAUNCH_H

@@ -1,0 +1,32 @@
+//===- TensorMap.h - arguments as the tensor memory accelerator reads them ===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LAUNCH_TENSORMAP_H
+#define FA_LAUNCH_TENSORMAP_H
+
+#include "fa/Launch/CudaDriver.h"
+#include "fa/Launch/LaunchArgument.h"
+
+namespace fa {
+
+/// CUtensorMap.
+struct alignas(64) TensorMap {
+  uint64_t words[16];
+};
+
+/// Whether a tensor map can describe the argument: sizes below 2^32, steps that
+/// are not negative and below 2^40 bytes (CUDA Driver API,
+/// cuTensorMapEncodeTiled). That they are multiples of 16 bytes is asked by the
+/// argument's alignment.
+bool fitsTensorMap(const TensorMapInfo &info, const LaunchArgument &argument);
+
+/// Writes the map of an argument that fits. Calls nothing on the card.
+Failure encodeTensorMap(const CudaDriver &cuda, const TensorMapInfo &info,
+                        const LaunchArgument &argument, TensorMap &map);
+
+} // namespace fa
+
+#endif // FA_LAUNCH_TENSORMAP_H

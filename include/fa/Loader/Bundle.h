@@ -1,0 +1,61 @@
+//===- Bundle.h - compiled kernels, read from files -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LOADER_BUNDLE_H
+#define FA_LOADER_BUNDLE_H
+
+#include "fa/Launch/KernelInfo.h"
+
+namespace fa {
+
+/// Code for one architecture, and its plan.
+struct BundleTarget {
+  std::string target;              ///< "cuda" or "cpu"
+  std::string arch;                ///< "sm_80"
+  std::string form;                ///< "cubin", "ptx" or "object"
+  std::string file;                ///< where the code is
+  int64_t computeCapability = 0;   ///< 80; 0 of a CPU
+  bool archSpecific = false;       ///< runs on this compute capability alone
+  int64_t bytes = 0;               ///< of the code
+  std::string sum;                 ///< of the code: `checksum`
+  std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
+  std::string code;
+};
+
+struct Bundle {
+  std::string metadata; ///< the text of bundle.json
+  std::string entry;
+  std::vector<BundleTarget> targets;
+
+  /// The best code for a card of this compute capability, or null. Cubins run
+  /// within their major version, from their own minor version on; PTX on
+  /// everything that is not older; code of an architecture with its own
+  /// features (sm_90a) there alone (CUDA C++ Programming Guide, "Binary
+  /// Compatibility", "PTX Compatibility").
+  const BundleTarget *findCudaTarget(int64_t computeCapability) const;
+  /// The code for CPUs, or null.
+  const BundleTarget *findHostTarget() const;
+  /// "sm_80, sm_90".
+  std::string listArchs() const;
+};
+
+/// Gives the bytes of a bundle's file by name.
+using ReadBundleFile =
+    std::function<Result<std::string>(const std::string &name)>;
+
+/// Reads a bundle. Its files are not trusted to be complete or as they were
+/// written: what is wrong is a failure that names the file.
+Result<Bundle> readBundle(const ReadBundleFile &read);
+
+/// The metadata alone, without the code.
+Result<Bundle> parseBundleMetadata(std::string text);
+
+/// Reads files of `directory`.
+ReadBundleFile readFromDirectory(std::string directory);
+
+} // namespace fa
+
+#endif // FA_LOADER_BUNDLE_H

@@ -1,0 +1,24 @@
+//===- ViewAlignment.h - what addresses are multiples of --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_SCHEDULE_VIEWALIGNMENT_H
+#define FA_SCHEDULE_VIEWALIGNMENT_H
+
+#include "Tile/Tile.h"
+
+namespace fa {
+
+/// The dimension of `type` whose elements are neighbours, or -1.
+int64_t unitDim(mlir::MemRefType type);
+
+/// The alignment, in bytes, of rows of `view`: what the kernel promises of the
+/// argument that it is a part of, and what static strides leave of that. Other
+/// strides are multiples of the argument's.
+int64_t promisedAlignment(mlir::Value view);
+
+} // namespace fa
+
+#endif // FA_SCHEDULE_VIEWALIGNMENT_H

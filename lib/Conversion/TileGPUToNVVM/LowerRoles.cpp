@@ -1,0 +1,220 @@
+//===- LowerRoles.cpp - warp roles, channels, fetches ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimtLowering.h"
+
+#include "fa/Conversion/TileGPUToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+/// Registers of a thread when the producer's warpgroup has given away what it
+/// does not need: multiples of 8 (PTX ISA, setmaxnreg) that share 65536.
+static std::pair<uint32_t, uint32_t> registersOf(int64_t consumers) {
+  return consumers == 2 ? std::pair(24, 240) : std::pair(32, 160);
+}
+
+void SimtLowering::initializeBarriers(int64_t consumers) {
+  Value first =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, threadInBlock, i32(0));
+  scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
+    for (auto channel : kernel.getBody().getOps<ChannelOp>()) {
+      int64_t slots = channel.getType().getBuffer().getSlots();
+      // A fetch arrives once; of the consumers every warp does.
+      for (int64_t n = 0; n < 2 * slots; ++n)
+        NVVM::MBarrierInitOp::create(
+            b, barrierAddress(channel.getResult(), i32(n)),
+            i32(n < slots ? 1 : 4 * consumers), Value());
+    }
+    NVVM::FenceMbarrierInitOp::create(b);
+    scf::YieldOp::create(b);
+  });
+  NVVM::Barrier0Op::create(b);
+}
+
+LogicalResult SimtLowering::lowerRoles(RolesOp op) {
+  int64_t consumers = op.getConsumers();
+  initializeBarriers(consumers);
+  auto [few, many] = registersOf(consumers);
+  bool exchanges = consumers > 1;
+  Value isProducer =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warpgroup, i32(0));
+  LogicalResult result = success();
+  scf::IfOp::create(
+      b, isProducer,
+      [&](OpBuilder &, Location) {
+        if (exchanges)
+          NVVM::SetMaxRegisterOp::create(
+              b, few, NVVM::SetMaxRegisterAction::decrease);
+        Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                              threadInBlock, i32(32));
+        scf::IfOp::create(b, isFirst, [&](OpBuilder &, Location) {
+          Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+          scf::IfOp::create(b, elected, [&](OpBuilder &, Location) {
+            result = lowerBlock(op.getProducer().front());
+            scf::YieldOp::create(b);
+          });
+          scf::YieldOp::create(b);
+        });
+        scf::YieldOp::create(b);
+      },
+      [&](OpBuilder &, Location) {
+        if (exchanges)
+          NVVM::SetMaxRegisterOp::create(
+              b, many, NVVM::SetMaxRegisterAction::increase);
+        if (succeeded(result))
+          result = lowerBlock(op.getConsumer().front());
+        scf::YieldOp::create(b);
+      });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Channels
+//===----------------------------------------------------------------------===//
+
+Value SimtLowering::slotOf(TypedValue<ChannelType> channel, Value step) {
+  Value n = arith::TruncIOp::create(
+      b, b.getI32Type(),
+      arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(step)));
+  return arith::AndIOp::create(
+      b, n, i32(channel.getType().getBuffer().getSlots() - 1));
+}
+
+Value SimtLowering::phaseOf(TypedValue<ChannelType> channel, Value step) {
+  Value n = arith::TruncIOp::create(
+      b, b.getI32Type(),
+      arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(step)));
+  int64_t shift = llvm::Log2_64(channel.getType().getBuffer().getSlots());
+  return arith::AndIOp::create(b, arith::ShRUIOp::create(b, n, i32(shift)),
+                               i32(1));
+}
+
+Value SimtLowering::sharedBase(int64_t offset) {
+  Value start = LLVM::AddressOfOp::create(b, sharedPointer(), sharedSymbol);
+  return offsetBy(LLVM::PtrToIntOp::create(b, b.getI32Type(), start), offset);
+}
+
+Value SimtLowering::channelSlot(TypedValue<ChannelType> channel, Value step) {
+  auto op = channel.getDefiningOp<ChannelOp>();
+  Value bytes =
+      arith::MulIOp::create(b, slotOf(channel, step),
+                            i32(channel.getType().getBuffer().getSlotBytes()));
+  return arith::AddIOp::create(b, sharedBase(*op.getOffset()), bytes);
+}
+
+Value SimtLowering::barrierAddress(TypedValue<ChannelType> channel,
+                                   Value number) {
+  auto op = channel.getDefiningOp<ChannelOp>();
+  Value bytes = arith::MulIOp::create(b, number, i32(8));
+  Value at = arith::AddIOp::create(b, sharedBase(*op.getBarriers()), bytes);
+  return LLVM::IntToPtrOp::create(b, sharedPointer(), at);
+}
+
+Value SimtLowering::fullBarrier(TypedValue<ChannelType> channel, Value step) {
+  return barrierAddress(channel, slotOf(channel, step));
+}
+
+Value SimtLowering::emptyBarrier(TypedValue<ChannelType> channel, Value step) {
+  Value slot = slotOf(channel, step);
+  return barrierAddress(
+      channel, arith::AddIOp::create(
+                   b, slot, i32(channel.getType().getBuffer().getSlots())));
+}
+
+/// A loop around the instruction, which waits a while by itself (PTX ISA,
+/// mbarrier.try_wait). One asm keeps ptxas from seeing a loop of ours.
+void SimtLowering::waitForPhase(Value barrier, Value phase) {
+  inlineAsm(TypeRange(), {barrier, phase},
+            "{\n.reg .pred done;\nAGAIN:\n"
+            "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
+            "@done bra DONE;\nbra AGAIN;\nDONE:\n}",
+            "r,r");
+}
+
+void SimtLowering::lowerAcquire(AcquireOp op) {
+  // The phase before the first one counts as complete.
+  Value phase = phaseOf(op.getChannel(), op.getStep());
+  waitForPhase(emptyBarrier(op.getChannel(), op.getStep()),
+               arith::XOrIOp::create(b, phase, i32(1)));
+}
+
+void SimtLowering::lowerAwait(AwaitOp op) {
+  waitForPhase(fullBarrier(op.getChannel(), op.getStep()),
+               phaseOf(op.getChannel(), op.getStep()));
+}
+
+void SimtLowering::lowerRelease(ReleaseOp op) {
+  Value lane = arith::AndIOp::create(b, thread, i32(31));
+  inlineAsm(TypeRange(), {emptyBarrier(op.getChannel(), op.getStep()), lane},
+            "{\n.reg .pred first;\nsetp.eq.u32 first, $1, 0;\n"
+            "@first mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
+            "r,r");
+}
+
+void SimtLowering::lowerFetch(FetchOp op) {
+  BufferType buffer = op.getChannel().getType().getBuffer();
+  int64_t blocks = buffer.getLayout().getLayout().repeat;
+  int64_t columns = buffer.getShape()[1] / blocks;
+  Value full = fullBarrier(op.getChannel(), op.getStep());
+  NVVM::MBarrierArriveExpectTxOp::create(
+      b, Type(), full, i32(buffer.getSlotBytes()),
+      NVVM::MemScopeKindAttr::get(b.getContext(), NVVM::MemScopeKind::CTA),
+      b.getBoolAttr(false), Value());
+  Value slot = channelSlot(op.getChannel(), op.getStep());
+  Type cluster = LLVM::LLVMPointerType::get(b.getContext(), /*cluster=*/7);
+  auto maps = collectTensorMaps(kernel);
+  auto map = llvm::find(maps, tensorMapOf(op));
+  Value descriptor = function.getArgument(1 + (map - maps.begin()));
+  for (int64_t block = 0; block < blocks; ++block) {
+    // Innermost first.
+    SmallVector<Value> start;
+    for (auto [dim, at] : llvm::enumerate(op.getIndices())) {
+      Value coordinate =
+          arith::IndexCastOp::create(b, b.getI32Type(), mapped(at));
+      if (int64_t(dim) == op.getDims()[1])
+        coordinate =
+            arith::AddIOp::create(b, coordinate, i32(block * columns));
+      start.insert(start.begin(), coordinate);
+    }
+    Value bytes = offsetBy(slot, block * buffer.getSlotBytes() / blocks);
+    Value to = LLVM::AddrSpaceCastOp::create(
+        b, cluster, LLVM::IntToPtrOp::create(b, sharedPointer(), bytes));
+    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+        b, to, descriptor, start, full, ValueRange(), Value(), Value(),
+        NVVM::TMALoadMode::TILE, false, NVVM::CTAGroupKindAttr(), Value());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
+  BufferType buffer = fetch.getChannel().getType().getBuffer();
+  return {cast<BlockArgument>(fetch.getSource()).getArgNumber(),
+          fetch.getDims()[0], buffer.getShape()[0],
+          buffer.getShape()[1] / buffer.getLayout().getLayout().repeat};
+}
+
+std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
+  std::vector<TensorMapInfo> maps;
+  kernel.walk([&](FetchOp fetch) {
+    TensorMapInfo map = tensorMapOf(fetch);
+    if (!llvm::is_contained(maps, map))
+      maps.push_back(map);
+  });
+  return maps;
+}

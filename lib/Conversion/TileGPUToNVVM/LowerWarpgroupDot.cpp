@@ -1,0 +1,199 @@
+//===- LowerWarpgroupDot.cpp - dots of warpgroups -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// wgmma.mma_async (PTX ISA 9.7.15) by inline assembly: the nvvm dialect has no
+// form with a left operand in registers. Accumulators are tied from one
+// instruction to the next, so that they stay where they are; results pass
+// through the wait that makes them valid.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimtLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+SmallVector<Value> SimtLowering::inlineAsm(TypeRange results,
+                                           ValueRange operands, StringRef text,
+                                           StringRef constraints) {
+  Type type;
+  if (results.size() == 1)
+    type = results.front();
+  else if (!results.empty())
+    type = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                            SmallVector<Type>(results));
+  auto assembly = LLVM::InlineAsmOp::create(
+      b, type ? TypeRange(type) : TypeRange(), operands, text, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  if (results.size() < 2)
+    return SmallVector<Value>(assembly->getResults());
+  SmallVector<Value> values;
+  for (size_t n = 0; n < results.size(); ++n)
+    values.push_back(
+        LLVM::ExtractValueOp::create(b, assembly.getRes(), int64_t(n)));
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands in shared memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A tile in a slot as an operand: blocks of 128 bytes in each row, swizzled,
+/// one behind the other. The matrix descriptor counts in units of 16 bytes
+/// (PTX ISA 9.7.15.5.1, "Shared Memory Matrix Layout").
+struct SlotOperand {
+  Value descriptor; ///< of the first step along the depth
+  int64_t blockUnits;
+  bool alongDepth; ///< rows have neighbours along the depth ("K-major")
+
+  /// From the first step's descriptor to that of step `k`: 16 elements of the
+  /// depth are 32 bytes of a row, or 16 rows.
+  int64_t stepUnits(int64_t k) const {
+    return alongDepth ? k / 4 * blockUnits + k % 4 * 2 : k * 16 * 128 / 16;
+  }
+};
+
+} // namespace
+
+static SlotOperand openSlot(ImplicitLocOpBuilder &b, BufferType buffer,
+                            Value address, bool alongDepth) {
+  int64_t blockBytes = buffer.getShape()[0] * 128;
+  // Eight rows are 1024 bytes; blocks lie behind each other. 1 << 62 is the
+  // swizzle of 128 bytes.
+  int64_t leading = alongDepth ? 16 : blockBytes, stride = 1024;
+  uint64_t fixed =
+      (1ull << 62) | uint64_t(stride / 16) << 32 | uint64_t(leading / 16) << 16;
+  auto constant = [&](Type type, int64_t value) -> Value {
+    return arith::ConstantOp::create(b, IntegerAttr::get(type, value));
+  };
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  Value low = arith::AndIOp::create(b, address, constant(i32, 0x3ffff));
+  low = arith::ShRUIOp::create(b, low, constant(i32, 4));
+  Value wide = arith::ExtUIOp::create(b, i64, low);
+  return {arith::OrIOp::create(b, wide, constant(i64, int64_t(fixed))),
+          blockBytes / 16, alongDepth};
+}
+
+static Value descriptorOf(ImplicitLocOpBuilder &b, const SlotOperand &operand,
+                          int64_t step) {
+  int64_t units = operand.stepUnits(step);
+  if (!units)
+    return operand.descriptor;
+  return arith::AddIOp::create(
+      b, operand.descriptor,
+      arith::ConstantOp::create(b, b.getI64IntegerAttr(units)));
+}
+
+//===----------------------------------------------------------------------===//
+// Dots
+//===----------------------------------------------------------------------===//
+
+/// "{$first, .., $first+count-1}"
+static std::string registerList(size_t first, size_t count) {
+  std::string text = "{";
+  for (size_t n = first; n < first + count; ++n)
+    text += (n == first ? "$" : ", $") + std::to_string(n);
+  return text + "}";
+}
+
+/// `count` times `text`, each followed by a comma.
+static std::string repeated(StringRef text, size_t count) {
+  std::string all;
+  for (size_t n = 0; n < count; ++n)
+    all += text.str() + ",";
+  return all;
+}
+
+SmallVector<Value> SimtLowering::multiply(ArrayRef<Value> accumulators,
+                                          size_t count, ValueRange a, Value right,
+                                          StringRef shape, bool transposed) {
+  bool fromRegisters = a.size() > 1;
+  std::string text = "wgmma.mma_async.sync.aligned." + shape.str() + " " +
+                     registerList(0, count) + ", ";
+  text += fromRegisters ? registerList(count, 4) : "$" + std::to_string(count);
+  text += ", $" + std::to_string(count + a.size());
+  text += accumulators.empty() ? ", 0" : ", 1";
+  text += fromRegisters ? ", 1, 1" : ", 1, 1, 0";
+  text += transposed ? ", 1;" : ", 0;";
+  std::string constraints = repeated("=f", count);
+  constraints += fromRegisters ? repeated("r", 4) : "l,";
+  constraints += "l";
+  for (size_t n = 0; n < accumulators.size(); ++n)
+    constraints += "," + std::to_string(n);
+  SmallVector<Value> operands(a);
+  operands.push_back(right);
+  llvm::append_range(operands, accumulators);
+  SmallVector<Type> types(count, b.getF32Type());
+  return inlineAsm(types, operands, text, constraints);
+}
+
+void SimtLowering::lowerDotStart(DotStartOp op) {
+  RankedTensorType tile = op.getType().getTile();
+  BufferType right = op.getBChannel().getType().getBuffer();
+  size_t count = layoutOf(tile).numRegisters();
+  bool transposed = !op.getTransposeB();
+  SlotOperand slot =
+      openSlot(b, right, channelSlot(op.getBChannel(), op.getBStep()),
+               /*alongDepth=*/!transposed);
+  std::optional<SlotOperand> leftSlot;
+  SmallVector<Value> leftWords;
+  if (op.getAChannel())
+    leftSlot = openSlot(b, op.getAChannel().getType().getBuffer(),
+                        channelSlot(op.getAChannel(), op.getAStep()),
+                        /*alongDepth=*/true);
+  else
+    leftWords = SmallVector<Value>(packedOf(op.getA()));
+  SmallVector<Value> accumulators;
+  if (op.getAcc())
+    accumulators = SmallVector<Value>(elementsOf(op.getAcc()));
+  StringRef type = right.getElementType().isF16() ? "f16" : "bf16";
+  std::string shape = ("m64n" + Twine(tile.getDimSize(1)) + "k16.f32." + type +
+                       "." + type)
+                          .str();
+  NVVM::WgmmaFenceAlignedOp::create(b);
+  int64_t depth = right.getShape()[transposed ? 0 : 1];
+  for (int64_t k = 0; k < depth / 16; ++k) {
+    SmallVector<Value> a;
+    if (leftSlot)
+      a.push_back(descriptorOf(b, *leftSlot, k));
+    else
+      a.append(leftWords.begin() + 4 * k, leftWords.begin() + 4 * k + 4);
+    accumulators = multiply(accumulators, count, a, descriptorOf(b, slot, k),
+                            shape, transposed);
+  }
+  NVVM::WgmmaGroupSyncAlignedOp::create(b);
+  setElements(op.getResult(), accumulators);
+}
+
+void SimtLowering::lowerDotWait(DotWaitOp op) {
+  SmallVector<Value> values(tiles[op.getRunning()].elements);
+  SmallVector<size_t> counts = {values.size()};
+  for (Value through : op.getThrough()) {
+    ArrayRef<Value> elements = elementsOf(through);
+    counts.push_back(elements.size());
+    values.append(elements.begin(), elements.end());
+  }
+  std::string constraints = repeated("=f", values.size());
+  for (size_t n = 0; n < values.size(); ++n)
+    constraints += std::to_string(n) + ",";
+  constraints.pop_back();
+  SmallVector<Type> types(ValueRange(values).getTypes());
+  std::string text = "wgmma.wait_group.sync.aligned " +
+                     std::to_string(op.getPending()) + ";";
+  auto passed = inlineAsm(types, values, text, constraints);
+  ArrayRef<Value> rest(passed);
+  for (auto [result, count] : llvm::zip(op->getResults(), counts)) {
+    setElements(result, SmallVector<Value>(rest.take_front(count)));
+    rest = rest.drop_front(count);
+  }
+}

@@ -1,0 +1,157 @@
+//===- CudaModule.cpp - a plan's kernels on a card ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Launch/CudaModule.h"
+
+#include "fa/Launch/TensorMap.h"
+
+#include <limits>
+
+using namespace fa;
+
+/// Words of 64 bits in 4 KiB, what every driver takes as a kernel's parameters
+/// (CUDA C++ Programming Guide, "__global__ Function Parameters").
+static constexpr size_t kParameterWords = 512;
+
+/// The driver's log explains a failure.
+Failure CudaModule::loadImage(std::string_view arch, const void *image) {
+  const CudaDriver &cuda = card->cuda();
+  // CU_JIT_ERROR_LOG_BUFFER and its size, which travels as a pointer.
+  char log[4096] = {};
+  int options[] = {5, 6};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
+  int status = cuda.ModuleLoadDataEx(&module, image, 2, options, values);
+  return cuda.check(status, "cannot load the kernels for ", arch,
+                    log[0] ? ": " : "", log);
+}
+
+/// The words, and behind them the tensor maps, each aligned to its 64 bytes.
+static size_t countParameterWords(const KernelInfo &kernel) {
+  constexpr size_t map = sizeof(TensorMap) / 8, alignment = 8;
+  size_t words = countWords(kernel);
+  if (kernel.tensorMaps.empty())
+    return words;
+  return (words + alignment - 1) / alignment * alignment +
+         kernel.tensorMaps.size() * map;
+}
+
+Failure CudaModule::prepare(KernelInfo &kernel) {
+  const CudaDriver &cuda = card->cuda();
+  if (kernel.sharedBytes > card->sharedLimit())
+    return makeFailure("@", kernel.symbol, " needs ", kernel.sharedBytes,
+                       " bytes of shared memory, ", card->name(), " has ",
+                       card->sharedLimit(), "; a smaller --tile helps");
+  if (kernel.tensorMaps.size() > kMaxTensorMaps)
+    return makeFailure("@", kernel.symbol, " needs ", kernel.tensorMaps.size(),
+                       " tensor maps, a kernel may have ", kMaxTensorMaps);
+  if (size_t words = countParameterWords(kernel); words > kParameterWords)
+    return makeFailure("@", kernel.symbol, " needs ", words,
+                       " words of parameters, a kernel may have ",
+                       kParameterWords);
+  void *function = nullptr;
+  if (Failure failure = cuda.check(
+          cuda.ModuleGetFunction(&function, module, kernel.symbol.c_str()),
+          "cannot find @", kernel.symbol))
+    return failure;
+  if (Failure failure = cuda.check(
+          cuda.FuncSetAttribute(function, CudaDriver::functionMaxDynamicShared,
+                                static_cast<int>(kernel.sharedBytes)),
+          "@", kernel.symbol, ": cuFuncSetAttribute"))
+    return failure;
+  int value = 0;
+  if (!cuda.FuncGetAttribute(&value, CudaDriver::functionNumRegs, function))
+    kernel.registers = value;
+  if (!cuda.FuncGetAttribute(&value, CudaDriver::functionLocalBytes, function))
+    kernel.stackBytes = value;
+  functions.push_back(function);
+  return {};
+}
+
+Result<std::unique_ptr<CudaModule>>
+CudaModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
+                 const void *image, std::shared_ptr<CudaDevice> device) {
+  std::unique_ptr<CudaModule> result(new CudaModule);
+  result->infos = std::move(kernels);
+  result->card = std::move(device);
+  CudaDevice::Current current(*result->card);
+  if (Failure failure = current.failure())
+    return failure;
+  if (Failure failure = result->loadImage(arch, image))
+    return failure;
+  for (KernelInfo &kernel : result->infos)
+    if (Failure failure = result->prepare(kernel))
+      return failure;
+  return result;
+}
+
+CudaModule::~CudaModule() {
+  if (!module)
+    return;
+  CudaDevice::Current current(*card);
+  card->cuda().ModuleUnload(module);
+}
+
+Failure CudaModule::launch(const KernelInfo &kernel,
+                           std::span<const LaunchArgument> arguments,
+                           void *stream) const {
+  int64_t extents[3];
+  Result<int64_t> count = evaluateGrid(kernel, arguments, extents);
+  if (!count)
+    return count.takeFailure();
+  if (*count <= 0)
+    return {};
+  if (*count > std::numeric_limits<int32_t>::max())
+    return makeFailure("@", kernel.symbol,
+                       ": expected at most 2147483647 programs, found ",
+                       *count);
+  int64_t words[kParameterWords];
+  packWords(arguments, extents, words);
+  void *parameters[1 + kMaxTensorMaps] = {words};
+  TensorMap maps[kMaxTensorMaps];
+  CudaDevice::Current current(*card);
+  if (Failure failure = current.failure())
+    return failure;
+  // Encoding asks the current context what its device can do.
+  for (size_t n = 0; n < kernel.tensorMaps.size(); ++n) {
+    const TensorMapInfo &info = kernel.tensorMaps[n];
+    if (Failure failure = encodeTensorMap(card->cuda(), info,
+                                          arguments[info.argument], maps[n]))
+      return failure;
+    parameters[1 + n] = &maps[n];
+  }
+  const CudaDriver &cuda = card->cuda();
+  void *function = functions[&kernel - infos.data()];
+  return cuda.check(
+      cuda.LaunchKernel(function, static_cast<unsigned>(*count), 1, 1,
+                        static_cast<unsigned>(kernel.threads), 1, 1,
+                        static_cast<unsigned>(kernel.sharedBytes), stream,
+                        parameters, nullptr),
+      "cannot launch @", kernel.symbol);
+}
+
+Failure
+CudaModule::checkPointers(std::span<const LaunchArgument> arguments) const {
+  if (card->readsHostMemory())
+    return {};
+  CudaDevice::Current current(*card);
+  if (Failure failure = current.failure())
+    return failure;
+  for (size_t n = 0; n < arguments.size(); ++n) {
+    if (!arguments[n].isTensor || !arguments[n].data)
+      continue;
+    // The driver does not know memory that it did not allocate or register.
+    unsigned memoryType = 0;
+    if (card->cuda().PointerGetAttribute(
+            &memoryType, CudaDriver::pointerMemoryType,
+            reinterpret_cast<uintptr_t>(arguments[n].data)))
+      return makeFailure("argument ", n, ": expected memory that ",
+                         card->name(),
+                         " can reach, found a pointer that its "
+                         "driver does not know (host memory?)");
+  }
+  return {};
+}

@@ -1,0 +1,211 @@
+//===- KernelInfo.cpp - what a launch must know of a kernel ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Launch/KernelInfo.h"
+
+#include <array>
+
+using namespace fa;
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+/// x / y rounded down, and what remains then, which has the sign of y.
+static int64_t floorDiv(int64_t x, int64_t y) {
+  return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+static int64_t floorMod(int64_t x, int64_t y) {
+  int64_t rest = x % y;
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+static int64_t ceilDiv(int64_t x, int64_t y) {
+  return x / y + (x % y != 0 && (x < 0) == (y < 0));
+}
+
+static std::optional<int64_t> apply(SizeExpr::Opcode opcode, int64_t x,
+                                    int64_t y) {
+  int64_t result = 0;
+  if (opcode == SizeExpr::Add)
+    return __builtin_add_overflow(x, y, &result) ? std::nullopt
+                                                 : std::optional(result);
+  if (opcode == SizeExpr::Mul)
+    return __builtin_mul_overflow(x, y, &result) ? std::nullopt
+                                                 : std::optional(result);
+  if (y == 0)
+    return 0;
+  if (y == -1) // the one division that overflows
+    return opcode == SizeExpr::Mod ? std::optional<int64_t>(0)
+                                   : apply(SizeExpr::Mul, x, -1);
+  if (opcode == SizeExpr::FloorDiv)
+    return floorDiv(x, y);
+  return opcode == SizeExpr::CeilDiv ? ceilDiv(x, y) : floorMod(x, y);
+}
+
+std::optional<int64_t> SizeExpr::evaluate(
+    const std::function<int64_t(int64_t, int64_t)> &sizeOf) const {
+  std::array<int64_t, maxDepth> stack;
+  size_t depth = 0;
+  for (const Step &step : steps) {
+    if (step.opcode == Const) {
+      stack[depth++] = step.a;
+    } else if (step.opcode == Size) {
+      stack[depth++] = sizeOf(step.a, step.b);
+    } else {
+      --depth;
+      auto value = apply(step.opcode, stack[depth - 1], stack[depth]);
+      if (!value)
+        return std::nullopt;
+      stack[depth - 1] = *value;
+    }
+  }
+  return stack[0];
+}
+
+//===----------------------------------------------------------------------===//
+// Soundness
+//===----------------------------------------------------------------------===//
+
+static bool hasSize(const KernelInfo &kernel, int64_t argument, int64_t dim) {
+  return argument >= 0 && dim >= 0 && argument < std::ssize(kernel.args) &&
+         dim < std::ssize(kernel.args[argument].sizes);
+}
+
+static Failure failOf(const KernelInfo &kernel, const auto &...parts) {
+  return makeFailure("@", kernel.symbol, ": ", parts...);
+}
+
+static Failure checkExpr(const KernelInfo &kernel, const SizeExpr &expr) {
+  size_t depth = 0;
+  for (const SizeExpr::Step &step : expr.steps) {
+    if (step.opcode == SizeExpr::Size && !hasSize(kernel, step.a, step.b))
+      return failOf(kernel, "its grid speaks of dimension ", step.b,
+                    " of argument ", step.a, ", which there is not");
+    bool isOperand =
+        step.opcode == SizeExpr::Const || step.opcode == SizeExpr::Size;
+    if (!isOperand && depth < 2)
+      return failOf(kernel, "expected two operands for '", name(step.opcode),
+                    "' in its grid, found ", depth);
+    depth = isOperand ? depth + 1 : depth - 1;
+    if (depth > SizeExpr::maxDepth)
+      return failOf(kernel, "expected at most ", SizeExpr::maxDepth,
+                    " operands at a time in its grid, found more");
+  }
+  if (depth != 1)
+    return failOf(kernel,
+                  "expected one value for an extent of its grid, "
+                  "found ",
+                  depth);
+  return {};
+}
+
+static Failure checkRule(const KernelInfo &kernel, const SizeRule &rule) {
+  bool usesOther = rule.kind != SizeRule::Divisible;
+  if (!hasSize(kernel, rule.argument, rule.dim) ||
+      (usesOther && !hasSize(kernel, rule.other, rule.otherDim)))
+    return failOf(kernel, "its size rule '", name(rule.kind),
+                  "' speaks of a dimension that there is not");
+  if (rule.kind == SizeRule::Divisible && rule.factor < 1)
+    return failOf(kernel, "expected a divisor of at least 1, found ",
+                  rule.factor);
+  return {};
+}
+
+/// The limits of cuTensorMapEncodeTiled (CUDA Driver API).
+static Failure checkTensorMap(const KernelInfo &kernel,
+                              const TensorMapInfo &map) {
+  if (!hasSize(kernel, map.argument, map.rowDim))
+    return failOf(kernel, "its tensor map speaks of dimension ", map.rowDim,
+                  " of argument ", map.argument, ", which there is not");
+  const ArgumentInfo &info = kernel.args[map.argument];
+  if (info.sizes.size() < 2 || info.sizes.size() > 5 ||
+      byteSize(info.type) != 2)
+    return failOf(kernel,
+                  "expected a tensor map of rank 2 to 5 and 16-bit "
+                  "elements, found rank ",
+                  info.sizes.size(), " of ", name(info.type));
+  if (map.rows < 1 || map.rows > 256 || map.columns < 1 || map.columns > 256)
+    return failOf(kernel,
+                  "expected a tensor map with boxes of 1 to 256 rows "
+                  "and columns, found ",
+                  map.rows, "x", map.columns);
+  return {};
+}
+
+static Failure checkArgument(const KernelInfo &kernel, size_t number,
+                             const ArgumentInfo &info) {
+  if (info.sizes.size() != info.strides.size() || info.sizes.size() > kMaxRank)
+    return failOf(kernel, "argument ", number, ": expected a rank of at most ",
+                  kMaxRank, ", found ", info.sizes.size(), " sizes and ",
+                  info.strides.size(), " strides");
+  if (info.alignment < 1)
+    return failOf(kernel, "argument ", number,
+                  ": expected an alignment of at least 1, found ",
+                  info.alignment);
+  return {};
+}
+
+Failure fa::checkKernel(const KernelInfo &kernel) {
+  if (kernel.args.size() > kMaxArguments)
+    return failOf(kernel, "expected at most ", kMaxArguments,
+                  " arguments, found ", kernel.args.size());
+  for (size_t n = 0; n < kernel.args.size(); ++n)
+    if (Failure failure = checkArgument(kernel, n, kernel.args[n]))
+      return failure;
+  for (const SizeRule &rule : kernel.rules)
+    if (Failure failure = checkRule(kernel, rule))
+      return failure;
+  if (kernel.tensorMaps.size() > kMaxTensorMaps)
+    return failOf(kernel, "expected at most ", kMaxTensorMaps,
+                  " tensor maps, found ", kernel.tensorMaps.size());
+  for (const TensorMapInfo &map : kernel.tensorMaps)
+    if (Failure failure = checkTensorMap(kernel, map))
+      return failure;
+  if (kernel.grid.size() > 3)
+    return failOf(kernel, "expected a grid of at most 3 extents, found ",
+                  kernel.grid.size());
+  for (const SizeExpr &expr : kernel.grid)
+    if (Failure failure = checkExpr(kernel, expr))
+      return failure;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+// Each in the order of its enum.
+static constexpr std::string_view kAccesses[] = {"in", "out", "inout"};
+static constexpr std::string_view kRules[] = {"equal", "multiple", "divisible",
+                                              "packed"};
+static constexpr std::string_view kOpcodes[] = {
+    "const", "size", "add", "mul", "floordiv", "ceildiv", "mod"};
+
+template <typename Enum>
+static std::optional<Enum> find(std::span<const std::string_view> names,
+                                std::string_view name) {
+  for (size_t n = 0; n < names.size(); ++n)
+    if (names[n] == name)
+      return static_cast<Enum>(n);
+  return std::nullopt;
+}
+
+std::string_view fa::name(Access access) {
+  return kAccesses[static_cast<size_t>(access)];
+}
+std::string_view fa::name(SizeRule::Kind kind) { return kRules[kind]; }
+std::string_view fa::name(SizeExpr::Opcode opcode) { return kOpcodes[opcode]; }
+
+std::optional<Access> fa::parseAccess(std::string_view name) {
+  return find<Access>(kAccesses, name);
+}
+std::optional<SizeRule::Kind> fa::parseRuleKind(std::string_view name) {
+  return find<SizeRule::Kind>(kRules, name);
+}
+std::optional<SizeExpr::Opcode> fa::parseOpcode(std::string_view name) {
+  auto opcode = find<SizeExpr::Opcode>(kOpcodes, name);
+  return opcode && *opcode >= SizeExpr::Add ? opcode : std::nullopt;
+}

@@ -1,0 +1,52 @@
+//===- ThreadPool.h - threads that wait for work ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_LAUNCH_THREADPOOL_H
+#define FA_LIB_LAUNCH_THREADPOOL_H
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace fa {
+
+/// The number of cores that this process may use, at least 1.
+unsigned usableCores();
+
+/// Threads that help the calling ones. Safe to use from several threads.
+class ThreadPool {
+public:
+  explicit ThreadPool(unsigned helpers);
+  ~ThreadPool();
+
+  /// Calls `body(worker)` for each worker 0 .. count-1, some on this thread,
+  /// and returns when all have returned. Helpers that are busy with another
+  /// call come late, so workers must not wait for each other.
+  void run(unsigned count, const std::function<void(unsigned)> &body);
+
+private:
+  /// One call of `run`; all members are guarded by `mutex`.
+  struct Call {
+    const std::function<void(unsigned)> &body;
+    unsigned next, count, running;
+  };
+  void help();
+  /// Takes a worker of `call`; the caller holds the lock.
+  void runNext(Call &call, std::unique_lock<std::mutex> &lock);
+
+  std::mutex mutex;
+  std::condition_variable work, done;
+  std::deque<Call *> calls; ///< those with workers that nobody has taken
+  bool stopping = false;
+  std::vector<std::thread> threads;
+};
+
+} // namespace fa
+
+#endif // FA_LIB_LAUNCH_THREADPOOL_H

@@ -1,0 +1,72 @@
+//===- LoadedBundle.h - a bundle on its devices -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_LOADER_LOADEDBUNDLE_H
+#define FA_LIB_LOADER_LOADEDBUNDLE_H
+
+#include "fa/Launch/ContextOptions.h"
+#include "fa/Launch/CudaModule.h"
+#include "fa/Launch/HostLaunch.h"
+#include "fa/Launch/TargetName.h"
+#include "fa/Loader/Bundle.h"
+#include "fa/bundle.h"
+
+#include <mutex>
+
+namespace fa {
+
+/// faBundleOptions, checked.
+struct PrepareOptions {
+  TargetName target = {.isCuda = true};
+  std::string driver = kCudaDriver;
+  bool checkPointers = false;
+  faContextOptions host = {};
+  std::span<const faBundleFunction> functions;
+};
+
+/// Kernels where they run. Safe to use from several threads.
+class BundlePlan {
+public:
+  virtual ~BundlePlan() = default;
+  /// The kernel that takes the arguments, which can be launched on `stream`.
+  virtual Result<const KernelInfo *>
+  select(std::span<const LaunchArgument> arguments, void *stream) const = 0;
+  /// Launches what `select` gave.
+  virtual Failure launch(const KernelInfo &kernel,
+                         std::span<const LaunchArgument> arguments,
+                         void *stream) const = 0;
+};
+
+/// A bundle and the modules of it that are loaded. Safe to use from several
+/// threads.
+class LoadedBundle {
+public:
+  explicit LoadedBundle(Bundle bundle) : bundle(std::move(bundle)) {}
+  const std::string &metadata() const { return bundle.metadata; }
+
+  Result<std::unique_ptr<BundlePlan>> prepare(const PrepareOptions &options);
+
+private:
+  Result<std::unique_ptr<BundlePlan>>
+  prepareOnHost(const PrepareOptions &options) const;
+  Result<std::shared_ptr<const CudaModule>>
+  findModule(const PrepareOptions &options);
+
+  /// A module as long as a plan uses it.
+  struct CardModule {
+    std::string driver;
+    int card;
+    std::weak_ptr<const CudaModule> module;
+  };
+
+  const Bundle bundle;
+  std::mutex mutex; ///< of `modules`
+  std::vector<CardModule> modules;
+};
+
+} // namespace fa
+
+#endif // FA_LIB_LOADER_LOADEDBUNDLE_H

@@ -1,0 +1,183 @@
+//===- ParseBundle.cpp - bundle.json as a plan ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Json.h"
+
+#include "fa/Launch/BundleFormat.h"
+#include "fa/Loader/Bundle.h"
+
+#include <bit>
+#include <limits>
+
+using namespace fa;
+
+/// A name of an enum, by its own parser.
+template <typename T>
+static T parseName(const JsonCursor &json,
+                   std::optional<T> (*parse)(std::string_view)) {
+  auto value = parse(json.string());
+  if (!value)
+    json.fail("'", json.string(), "' is not known");
+  return value.value_or(T());
+}
+
+/// Sizes or strides; null is one that only a launch knows.
+static std::vector<int64_t> parseSizes(const JsonCursor &json) {
+  std::vector<int64_t> sizes;
+  sizes.reserve(json.size());
+  for (size_t d = 0; d < json.size(); ++d)
+    sizes.push_back(json[d].isNull() ? kDynamic : json[d].integer(0));
+  return sizes;
+}
+
+static ArgumentInfo parseArgument(const JsonCursor &json) {
+  ArgumentInfo info;
+  info.type = parseName(json["type"], parseElementType);
+  const std::string &kind = json["kind"].string();
+  info.isMemRef = kind == "tensor";
+  if (!info.isMemRef) {
+    if (kind != "scalar")
+      json["kind"].fail("expected tensor or scalar, found '", kind, "'");
+    info.positive = json["positive"].boolean();
+    return info;
+  }
+  info.sizes = parseSizes(json["sizes"]);
+  info.strides = parseSizes(json["strides"]);
+  info.alignment = json["alignment"].integer(1);
+  info.access = parseName(json["access"], parseAccess);
+  return info;
+}
+
+static SizeRule parseRule(const JsonCursor &json) {
+  return SizeRule{parseName(json["kind"], parseRuleKind),
+                  json["argument"].integer(),
+                  json["dim"].integer(),
+                  json["other"].integer(),
+                  json["other_dim"].integer(),
+                  json["factor"].integer()};
+}
+
+static TensorMapInfo parseTensorMap(const JsonCursor &json) {
+  return TensorMapInfo{json["argument"].integer(), json["row_dim"].integer(),
+                       json["rows"].integer(), json["columns"].integer()};
+}
+
+/// A postfix program: numbers, ["size", argument, dim] and names of operations.
+static SizeExpr parseExpr(const JsonCursor &json) {
+  SizeExpr expr;
+  for (size_t n = 0; n < json.size(); ++n) {
+    JsonCursor step = json[n];
+    if (step.isInteger()) {
+      expr.steps.push_back({SizeExpr::Const, step.integer()});
+    } else if (step.isArray()) {
+      if (step[size_t(0)].string() != name(SizeExpr::Size) || step.size() != 3)
+        step.fail("expected [\"size\", argument, dimension]");
+      expr.steps.push_back(
+          {SizeExpr::Size, step[1].integer(0), step[2].integer(0)});
+    } else {
+      expr.steps.push_back({parseName(step, parseOpcode)});
+    }
+  }
+  return expr;
+}
+
+/// A number of bytes or threads; the driver takes them as 31 bits.
+static int64_t parseAmount(const JsonCursor &json) {
+  int64_t amount = json.integer(0);
+  if (amount > std::numeric_limits<int32_t>::max())
+    json.fail("expected at most 2147483647, found ", amount);
+  return amount;
+}
+
+static KernelInfo parseKernel(const JsonCursor &json) {
+  KernelInfo kernel;
+  kernel.symbol = json["symbol"].string();
+  kernel.entry = json["entry"].string();
+  kernel.unfused = json["unfused"].boolean();
+  kernel.threads = parseAmount(json["threads"]);
+  kernel.sharedBytes = parseAmount(json["shared_bytes"]);
+  kernel.scratchBytes = json["scratch_bytes"].integer(0);
+  kernel.stages = json["stages"].integer(0);
+  kernel.registers = json["registers"].integer(-1);
+  kernel.stackBytes = json["stack_bytes"].integer(-1);
+  kernel.spillBytes = json["spill_bytes"].integer(-1);
+  kernel.tile = parseSizes(json["tile"]);
+  JsonCursor arguments = json["arguments"], rules = json["rules"],
+             grid = json["grid"], maps = json["tensor_maps"];
+  for (size_t n = 0; n < arguments.size(); ++n)
+    kernel.args.push_back(parseArgument(arguments[n]));
+  for (size_t n = 0; n < rules.size(); ++n)
+    kernel.rules.push_back(parseRule(rules[n]));
+  for (size_t n = 0; n < grid.size(); ++n)
+    kernel.grid.push_back(parseExpr(grid[n]));
+  for (size_t n = 0; n < maps.size(); ++n)
+    kernel.tensorMaps.push_back(parseTensorMap(maps[n]));
+  if (Failure failure = checkKernel(kernel))
+    json.fail(failure.message());
+  return kernel;
+}
+
+/// A name without a folder in it: a bundle does not reach out of its own.
+static std::string parseFileName(const JsonCursor &json) {
+  const std::string &file = json.string();
+  if (file.empty() || file[0] == '.' ||
+      file.find_first_of("/\\") != file.npos || file.find('\0') != file.npos)
+    json.fail("expected the name of a file in the bundle, found '", file, "'");
+  return file;
+}
+
+static BundleTarget parseTarget(const JsonCursor &json) {
+  BundleTarget target;
+  target.target = json["target"].string();
+  target.arch = json["arch"].string();
+  target.form = json["form"].string();
+  target.file = parseFileName(json["file"]);
+  target.computeCapability = json["compute_capability"].integer(0);
+  target.archSpecific = json["arch_specific"].boolean();
+  target.bytes = json["bytes"].integer(0);
+  target.sum = json["checksum"].string();
+  bool isCuda = target.target == "cuda" &&
+                (target.form == "cubin" || target.form == "ptx");
+  if (!isCuda && !(target.target == "cpu" && target.form == "object"))
+    json.fail("expected a cubin or ptx for cuda or an object for cpu, found '",
+              target.form, "' for '", target.target, "'");
+  JsonCursor kernels = json["kernels"];
+  for (size_t n = 0; n < kernels.size(); ++n) {
+    KernelInfo kernel = parseKernel(kernels[n]);
+    if (isCuda && kernel.threads < 1)
+      kernels[n].fail("expected at least 1 thread, found ", kernel.threads);
+    target.kernels.push_back(std::move(kernel));
+  }
+  if (target.kernels.empty())
+    kernels.fail("expected at least one kernel, found none");
+  return target;
+}
+
+Result<Bundle> fa::parseBundleMetadata(std::string text) {
+  auto value = parseJson(text);
+  if (!value)
+    return makeFailure(kBundleMetadata, ": ", value.takeFailure().message());
+  Failure failure;
+  JsonCursor json(*value, failure);
+  int64_t version = json["flashtile_bundle"].integer();
+  if (version != kBundleVersion)
+    json.fail("expected a bundle of version ", kBundleVersion,
+              ", found version ", version);
+  Bundle bundle;
+  bundle.entry = json["entry"].string();
+  if (json["select"].string() != kBundleSelection)
+    json["select"].fail("expected '", kBundleSelection, "', found '",
+                        json["select"].string(), "'");
+  JsonCursor targets = json["targets"];
+  for (size_t n = 0; n < targets.size(); ++n)
+    bundle.targets.push_back(parseTarget(targets[n]));
+  if (bundle.targets.empty())
+    targets.fail("expected at least one target, found none");
+  if (failure)
+    return failure;
+  bundle.metadata = std::move(text);
+  return bundle;
+}

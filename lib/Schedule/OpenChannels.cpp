@@ -1,0 +1,364 @@
+//===- OpenChannels.cpp - tgpu-open-channels ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartitionRows.h"
+#include "TensorBox.h"
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Layout/NamedLayouts.h"
+#include "fa/Schedule/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+using namespace fa::tgpu;
+
+namespace fa {
+#define GEN_PASS_DEF_TGPUOPENCHANNELS
+#include "fa/Schedule/Passes.h.inc"
+} // namespace fa
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+namespace {
+
+/// A load that becomes a fetch of the producer.
+struct Fetched {
+  LoadOp load;
+  TensorBox box;
+  TypedValue<ChannelType> channel;
+};
+
+/// A loop over tiles of keys: what it fetches, in order.
+struct FetchingLoop {
+  scf::ForOp loop;
+  SmallVector<Fetched> fetched;
+};
+
+class ChannelOpener {
+public:
+  ChannelOpener(KernelOp kernel, int64_t stages)
+      : kernel(kernel), consumers(consumersOf(kernel)), stages(stages),
+        b(kernel.getLoc(), kernel.getContext()) {}
+
+  /// Why there are no roles; empty: there are.
+  std::string run() {
+    if (!find())
+      return reason;
+    openChannels();
+    buildRoles();
+    buildProducer();
+    for (FetchingLoop &loop : loops)
+      consumeLoop(loop);
+    for (Fetched &left : lefts)
+      left.load.erase();
+    return "";
+  }
+
+private:
+  static int64_t consumersOf(KernelOp kernel) {
+    return kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName)
+        .getInt();
+  }
+
+  bool refuse(const Twine &why) {
+    reason = why.str();
+    return false;
+  }
+
+  //===--- What can be fetched ---===//
+
+  bool find() {
+    if (!llvm::isPowerOf2_64(stages))
+      return refuse("channels have slots in a power of two");
+    WalkResult walk = kernel.walk([&](Operation *op) {
+      if (isa<TransposeOp, ReduceOp>(op))
+        return WalkResult((refuse("'" + op->getName().getStringRef() +
+                                  "' may move a tile between threads"),
+                           failure()));
+      auto dot = dyn_cast<DotOp>(op);
+      return WalkResult(success(!dot || findOperands(dot)));
+    });
+    if (walk.wasInterrupted())
+      return false;
+    return !loops.empty() || refuse("no loop has a dot");
+  }
+
+  bool findOperands(DotOp dot) {
+    auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+    if (!loop || loop->getParentOp() != kernel)
+      return refuse("a dot is not in a loop of its own");
+    auto right = dot.getB().getDefiningOp<LoadOp>();
+    if (!right || right->getBlock() != dot->getBlock() || !right->hasOneUse())
+      return refuse("the right operand of a dot is not a load beside it");
+    if (!fits(dot))
+      return false;
+    auto found = fetch(right);
+    if (!found)
+      return false;
+    if (loops.empty() || loops.back().loop != loop)
+      loops.push_back({loop, {}});
+    loops.back().fetched.push_back(*found);
+    auto left = dot.getA().getDefiningOp<LoadOp>();
+    if (!left ||
+        llvm::any_of(lefts, [&](Fetched &known) { return known.load == left; }))
+      return true;
+    bool onlyLeft = llvm::all_of(left->getUses(), [](OpOperand &use) {
+      auto user = dyn_cast<DotOp>(use.getOwner());
+      return user && &use == &user.getAMutable();
+    });
+    if (!onlyLeft || left->getBlock() != &kernel.getBody().front())
+      return refuse("the left operand of a dot is used otherwise, too");
+    auto leftFound = fetch(left);
+    if (!leftFound)
+      return false;
+    lefts.push_back(*leftFound);
+    return true;
+  }
+
+  /// What wgmma and a swizzle of 128 bytes take.
+  bool fits(DotOp dot) {
+    RankedTensorType a = typeOf(dot.getA()), right = typeOf(dot.getB()),
+                     r = typeOf(dot.getResult());
+    Type element = a.getElementType();
+    if (!(element.isF16() || element.isBF16()) ||
+        right.getElementType() != element || !r.getElementType().isF32())
+      return refuse("a dot is not of f16 or bf16 with f32 results");
+    if (r.getDimSize(0) != 64 || r.getDimSize(1) % 8 || r.getDimSize(1) > 256 ||
+        a.getDimSize(1) % 16 || right.getDimSize(1) % 64 ||
+        right.getDimSize(0) % 8 || right.getDimSize(0) > 256)
+      return refuse("a dot's sizes are not those of a warpgroup");
+    return true;
+  }
+
+  std::optional<Fetched> fetch(LoadOp load) {
+    auto box = findTensorBox(load, reason);
+    if (!box)
+      return std::nullopt;
+    if (!llvm::isPowerOf2_64(typeOf(load).getDimSize(0))) {
+      refuse("a tile's rows are no power of two");
+      return std::nullopt;
+    }
+    if (typeOf(load).getDimSize(1) % 64) {
+      refuse("a tile's rows are not of whole 128 bytes");
+      return std::nullopt;
+    }
+    return Fetched{load, *box, {}};
+  }
+
+  //===--- Channels ---===//
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  TypedValue<ChannelType> open(RankedTensorType tile, int64_t slots) {
+    int64_t bytes = tile.getElementTypeBitWidth() / 8, line = 128 / bytes;
+    TileLayout layout = swizzledShared(tile.getDimSize(0), line, bytes);
+    layout.repeat = tile.getDimSize(1) / line;
+    auto buffer = BufferType::get(b.getContext(), slots, tile.getShape(),
+                                  tile.getElementType(),
+                                  LayoutAttr::get(b.getContext(), layout));
+    return ChannelOp::create(b, ChannelType::get(b.getContext(), buffer),
+                             IntegerAttr(), IntegerAttr())
+        .getResult();
+  }
+
+  /// Loops one after the other use the same channels.
+  void openChannels() {
+    b.setInsertionPointToStart(&kernel.getBody().front());
+    for (Fetched &left : lefts)
+      left.channel = open(typeOf(left.load), llvm::PowerOf2Ceil(consumers));
+    SmallVector<std::pair<size_t, TypedValue<ChannelType>>> known;
+    for (FetchingLoop &loop : loops)
+      for (auto [number, fetched] : llvm::enumerate(loop.fetched)) {
+        for (auto &[other, channel] : known)
+          if (other == number && channel.getType().getBuffer().getShape() ==
+                                     typeOf(fetched.load).getShape())
+            fetched.channel = channel;
+        if (!fetched.channel) {
+          fetched.channel = open(typeOf(fetched.load), stages);
+          known.push_back({number, fetched.channel});
+        }
+      }
+  }
+
+  //===--- Roles ---===//
+
+  /// Scalars stay above; what has to do with tiles is the consumer's.
+  void buildRoles() {
+    Block *body = &kernel.getBody().front();
+    Operation *terminator = body->getTerminator();
+    b.setInsertionPoint(terminator);
+    roles = RolesOp::create(b, consumers);
+    roles.getProducer().emplaceBlock();
+    Block *consumer = &roles.getConsumer().emplaceBlock();
+    for (Operation &op : llvm::make_early_inc_range(*body)) {
+      bool isScalar = op.getNumRegions() == 0 &&
+                      llvm::none_of(op.getOperands(), isTile) &&
+                      llvm::none_of(op.getResults(), isTile);
+      bool isAbove = llvm::all_of(op.getOperands(), [&](Value operand) {
+        return operand.getParentBlock() == body;
+      });
+      if (&op == roles || &op == terminator ||
+          (isScalar && isAbove && !isa<StoreOp>(op)))
+        continue;
+      op.moveBefore(consumer, consumer->end());
+    }
+  }
+
+  /// `value`, where the consumer's number is `id` and loops are at `mapping`.
+  Value cloneScalar(Value value, IRMapping &mapping) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return value;
+    bool changes = false;
+    for (Value operand : op->getOperands())
+      changes |= cloneScalar(operand, mapping) != operand;
+    bool isInside = op->getBlock() != &kernel.getBody().front();
+    if (!changes && !isInside)
+      return value;
+    return b.clone(*op, mapping)
+        ->getResult(cast<OpResult>(value).getResultNumber());
+  }
+
+  void fetch(Fetched &fetched, Value step, IRMapping &mapping) {
+    b.setLoc(fetched.load.getLoc());
+    AcquireOp::create(b, fetched.channel, step);
+    SmallVector<Value> start;
+    for (OpFoldResult at : fetched.box.start) {
+      auto value = dyn_cast<Value>(at);
+      start.push_back(value ? cloneScalar(value, mapping)
+                            : index(*getConstantIntValue(at)));
+    }
+    FetchOp::create(b, fetched.box.argument, start, fetched.box.dims,
+                    fetched.channel, step);
+  }
+
+  void buildProducer() {
+    b.setInsertionPointToStart(&roles.getProducer().front());
+    ConsumerIdOp id = *kernel.getBody().front().getOps<ConsumerIdOp>().begin();
+    for (Fetched &left : lefts)
+      for (int64_t consumer = 0; consumer < consumers; ++consumer) {
+        IRMapping mapping;
+        mapping.map(id.getResult(), index(consumer));
+        fetch(left, mapping.lookup(id.getResult()), mapping);
+      }
+    Value step = index(0);
+    for (FetchingLoop &loop : loops) {
+      b.setLoc(loop.loop.getLoc());
+      auto walk = scf::ForOp::create(b, loop.loop.getLowerBound(),
+                                     loop.loop.getUpperBound(),
+                                     loop.loop.getStep(), step);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(walk.getBody());
+      IRMapping mapping;
+      mapping.map(loop.loop.getInductionVar(), walk.getInductionVar());
+      for (Fetched &fetched : loop.fetched)
+        fetch(fetched, walk.getRegionIterArg(0), mapping);
+      Value next = arith::AddIOp::create(b, walk.getRegionIterArg(0), index(1));
+      scf::YieldOp::create(b, next);
+      step = walk.getResult(0);
+    }
+  }
+
+  //===--- Consumers ---===//
+
+  void consumeLoop(FetchingLoop &entry) {
+    IRRewriter rewriter(b.getContext());
+    rewriter.setInsertionPoint(entry.loop);
+    if (!consumedSteps)
+      consumedSteps =
+          arith::ConstantIndexOp::create(rewriter, entry.loop.getLoc(), 0);
+    auto next = [&](OpBuilder &builder, Location loc,
+                    ArrayRef<BlockArgument> args) -> SmallVector<Value> {
+      Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+      return {arith::AddIOp::create(builder, loc, args.front(), one)};
+    };
+    auto loop = cast<scf::ForOp>(*entry.loop.replaceWithAdditionalYields(
+        rewriter, consumedSteps, /*replaceInitOperandUsesInLoop=*/false, next));
+    consumedSteps = loop.getResults().back();
+    Value step = loop.getRegionIterArgs().back();
+    SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
+    for (auto [dot, fetched] : llvm::zip_equal(dots, entry.fetched))
+      runDot(dot, fetched, step);
+  }
+
+  void runDot(DotOp dot, Fetched &fetched, Value step) {
+    b.setInsertionPoint(dot);
+    b.setLoc(dot.getLoc());
+    AwaitOp::create(b, fetched.channel, step);
+    const Fetched *left = llvm::find_if(lefts, [&](const Fetched &known) {
+      return known.load == dot.getA().getDefiningOp();
+    });
+    Value a = dot.getA(), leftChannel, leftStep;
+    if (left != lefts.end()) {
+      a = {};
+      leftChannel = left->channel;
+      leftStep = *kernel.getBody().front().getOps<ConsumerIdOp>().begin();
+      if (awaited.insert(leftChannel).second) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(&roles.getConsumer().front());
+        AwaitOp::create(b, leftChannel, leftStep);
+      }
+    }
+    Value running = DotStartOp::create(
+        b, RunningType::get(b.getContext(), typeOf(dot)), a, leftChannel,
+        leftStep, fetched.channel, step, dot.getAcc(), dot.getTransposeB());
+    auto wait = DotWaitOp::create(b, typeOf(dot), TypeRange(), running,
+                                  ValueRange(), /*pending=*/0);
+    ReleaseOp::create(b, fetched.channel, step);
+    dot.getResult().replaceAllUsesWith(wait.getResult());
+    LoadOp load = fetched.load;
+    dot.erase();
+    load.erase();
+  }
+
+  KernelOp kernel;
+  int64_t consumers, stages;
+  ImplicitLocOpBuilder b;
+  std::string reason;
+  SmallVector<Fetched> lefts;
+  SmallVector<FetchingLoop> loops;
+  RolesOp roles;
+  Value consumedSteps;
+  llvm::SmallPtrSet<Value, 2> awaited;
+};
+
+struct TgpuOpenChannels final
+    : fa::impl::TgpuOpenChannelsBase<TgpuOpenChannels> {
+  using TgpuOpenChannelsBase::TgpuOpenChannelsBase;
+
+  void runOnOperation() override {
+    // A kernel that cannot have roles stays as it is.
+    OwningOpRef<KernelOp> trial = getOperation().clone();
+    std::string reason = partitionRows(*trial, /*rows=*/64);
+    if (reason.empty())
+      reason = ChannelOpener(*trial, stages).run();
+    if (!reason.empty()) {
+      getOperation().emitRemark("stays with one role: ") << reason;
+      return;
+    }
+    getOperation()->setAttrs((*trial)->getAttrs());
+    getOperation().getBody().takeBody(trial->getBody());
+  }
+};
+
+} // namespace

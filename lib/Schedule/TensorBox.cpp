@@ -1,0 +1,111 @@
+//===- TensorBox.cpp - a load as a box of a kernel's argument -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorBox.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+/// A dimension of a kernel's argument.
+using ArgumentDim = std::pair<int64_t, int64_t>;
+
+/// Whether the kernel's rules say that two dimensions have one size.
+static bool isSameSize(KernelOp kernel, ArgumentDim x, ArgumentDim y) {
+  SmallVector<ArgumentDim> known = {x};
+  for (size_t n = 0; n < known.size(); ++n) {
+    if (known[n] == y)
+      return true;
+    if (!kernel.getRules())
+      continue;
+    for (auto rule : kernel.getRules()->getAsRange<SizeRuleAttr>()) {
+      if (rule.getKind() != SizeRuleKind::Equal || rule.getFactor() != 1)
+        continue;
+      ArgumentDim one = {rule.getArgument(), rule.getDim()},
+                  other = {rule.getOther(), rule.getOtherDim()};
+      for (auto [from, to] : {std::pair(one, other), std::pair(other, one)})
+        if (from == known[n] && !llvm::is_contained(known, to))
+          known.push_back(to);
+    }
+  }
+  return false;
+}
+
+/// Whether `size` is that of dimension `dim` of the argument.
+static bool isSizeOf(OpFoldResult size, BlockArgument argument, int64_t dim) {
+  auto type = cast<MemRefType>(argument.getType());
+  if (std::optional<int64_t> number = getConstantIntValue(size))
+    return !type.isDynamicDim(dim) && *number == type.getDimSize(dim);
+  auto query = dyn_cast<Value>(size).getDefiningOp<memref::DimOp>();
+  auto of = query ? dyn_cast<BlockArgument>(query.getSource()) : BlockArgument();
+  auto at = query ? query.getConstantIndex() : std::nullopt;
+  return of && at &&
+         isSameSize(cast<KernelOp>(argument.getOwner()->getParentOp()),
+                    {of.getArgNumber(), *at}, {argument.getArgNumber(), dim});
+}
+
+/// 16 bytes are what a tensor map asks of the base and of every stride.
+static bool isAligned(BlockArgument argument, KernelOp kernel) {
+  auto type = cast<MemRefType>(argument.getType());
+  int64_t element = type.getElementTypeBitWidth() / 8;
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (int64_t stride : ArrayRef<int64_t>(strides).drop_back())
+    if (!ShapedType::isDynamic(stride) && stride * element % 16)
+      return false;
+  return strides.back() == 1 &&
+         kernel.getAlignment(argument.getArgNumber()) % 16 == 0;
+}
+
+std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
+  auto refuse = [&](const char *why) {
+    reason = why;
+    return std::nullopt;
+  };
+  Value view = load.getSource();
+  auto part = view.getDefiningOp<memref::SubViewOp>();
+  auto argument = dyn_cast<BlockArgument>(part ? part.getSource() : view);
+  auto kernel = load->getParentOfType<KernelOp>();
+  if (!argument || argument.getOwner() != &kernel.getBody().front())
+    return refuse("reads a view that is not a part of an argument");
+  if (!isAligned(argument, kernel))
+    return refuse("reads an argument whose rows need not begin at multiples "
+                  "of 16 bytes");
+  TensorBox box;
+  box.argument = argument;
+  if (cast<MemRefType>(argument.getType()).getRank() > 5)
+    return refuse("reads an argument of more than five dimensions");
+  auto type = cast<MemRefType>(argument.getType());
+  llvm::SmallBitVector dropped(type.getRank());
+  Builder b(load.getContext());
+  box.start.assign(type.getRank(), b.getIndexAttr(0));
+  if (part) {
+    if (!part.hasUnitStride())
+      return refuse("reads every so many rows of an argument");
+    dropped = part.getDroppedDims();
+    box.start = part.getMixedOffsets();
+  }
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (dropped.test(dim))
+      continue;
+    bool whole = !part || (isSizeOf(part.getMixedSizes()[dim], argument, dim) &&
+                           isConstantIntValue(box.start[dim], 0));
+    if (!whole && !load.getInBounds())
+      return refuse("reads a view that ends before its argument does");
+    if (!isConstantIntValue(box.start[dim], 0))
+      return refuse("reads a view that begins inside of its argument");
+    size_t n = box.dims.size();
+    if (n == load.getIndices().size())
+      return refuse("reads a view of another rank");
+    box.start[dim] = load.getIndices()[n];
+    box.dims.push_back(dim);
+  }
+  if (box.dims.size() != 2 || box.dims[1] != type.getRank() - 1)
+    return refuse("reads tiles that are not rows of an argument");
+  return box;
+}

@@ -1,0 +1,34 @@
+//===- TensorBox.h - a load as a box of a kernel's argument -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_SCHEDULE_TENSORBOX_H
+#define FA_LIB_SCHEDULE_TENSORBOX_H
+
+#include "Tile/Tile.h"
+
+#include <string>
+
+namespace fa {
+
+/// What a load reads, in coordinates of the argument that its view is a part
+/// of: a box of a tensor, as the tensor memory accelerator fetches it.
+struct TensorBox {
+  mlir::BlockArgument argument;
+  /// Where the box begins, one for each dimension of the argument.
+  llvm::SmallVector<mlir::OpFoldResult> start;
+  /// Which dimensions of the argument are those of the tile.
+  llvm::SmallVector<int64_t, 2> dims;
+};
+
+/// The box of a load of a tile of two dimensions. Rows and columns outside of
+/// the view are outside of the argument, too; bases and strides are multiples
+/// of 16 bytes, and the columns have no gaps. Otherwise null, and `reason` says
+/// what is in the way.
+std::optional<TensorBox> findTensorBox(tile::LoadOp load, std::string &reason);
+
+} // namespace fa
+
+#endif // FA_LIB_SCHEDULE_TENSORBOX_H

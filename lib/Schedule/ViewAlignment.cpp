@@ -1,0 +1,63 @@
+//===- ViewAlignment.cpp - what addresses are multiples of ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Schedule/ViewAlignment.h"
+
+#include "fa/Layout/NamedLayouts.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+int64_t fa::unitDim(MemRefType type) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (int64_t dim = type.getRank(); dim-- > 0;)
+    if (strides[dim] == 1)
+      return dim;
+  return -1;
+}
+
+/// Whether `op` makes a step out of the unit dimension that is not static, or
+/// begins in the middle of it.
+static bool stepsUnitDim(Operation *op) {
+  if (auto part = dyn_cast<memref::SubViewOp>(op)) {
+    int64_t unit = unitDim(part.getSourceType());
+    return unit >= 0 && getConstantIntValue(part.getMixedOffsets()[unit]) != 0;
+  }
+  auto expand = dyn_cast<memref::ExpandShapeOp>(op);
+  int64_t unit = expand ? unitDim(expand.getSrcType()) : -1;
+  if (unit < 0)
+    return false;
+  ArrayRef<int64_t> group = expand.getReassociationIndices()[unit];
+  return llvm::any_of(group.drop_front(), [&](int64_t dim) {
+    return expand.getResultType().isDynamicDim(dim);
+  });
+}
+
+int64_t fa::promisedAlignment(Value view) {
+  int64_t strides = 16;
+  int64_t element =
+      cast<MemRefType>(view.getType()).getElementTypeBitWidth() / 8;
+  while (Operation *op = view.getDefiningOp()) {
+    auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
+    if (!viewLike || stepsUnitDim(op))
+      return 1;
+    auto type = cast<MemRefType>(view.getType());
+    for (int64_t stride : type.getStridesAndOffset().first)
+      if (!ShapedType::isDynamic(stride) && stride != 1)
+        strides = std::min(strides, powerOfTwoPart(stride) * element);
+    view = viewLike.getViewSource();
+  }
+  auto argument = cast<BlockArgument>(view);
+  auto kernel = dyn_cast<KernelOp>(argument.getOwner()->getParentOp());
+  return kernel
+             ? std::min(strides, kernel.getAlignment(argument.getArgNumber()))
+             : 1;
+}

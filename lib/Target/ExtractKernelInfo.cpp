@@ -1,0 +1,131 @@
+//===- ExtractKernelInfo.cpp - a kernel as plain data ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExtractKernelInfo.h"
+
+using namespace mlir;
+using namespace fa;
+
+static std::optional<ElementType> elementTypeOf(Type type) {
+  if (type.isIndex())
+    return ElementType::I64;
+  // A boolean has a byte of its own in memory.
+  if (type.isInteger(8))
+    return ElementType::I1;
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  // MLIR's names of the two 8-bit formats are longer than ours.
+  if (isa<Float8E4M3FNType>(type))
+    return ElementType::F8E4M3;
+  if (isa<Float8E5M2Type>(type))
+    return ElementType::F8E5M2;
+  return parseElementType(text);
+}
+
+static int64_t sizeOrDynamic(int64_t size) {
+  return ShapedType::isDynamic(size) ? fa::kDynamic : size;
+}
+
+static Access accessOf(tile::Access access) {
+  switch (access) {
+  case tile::Access::In:
+    return Access::In;
+  case tile::Access::Out:
+    return Access::Out;
+  case tile::Access::InOut:
+    return Access::InOut;
+  }
+  llvm_unreachable("every access is handled");
+}
+
+static SizeExpr::Opcode opcodeOf(AffineExprKind kind) {
+  switch (kind) {
+  case AffineExprKind::Add:
+    return SizeExpr::Add;
+  case AffineExprKind::Mul:
+    return SizeExpr::Mul;
+  case AffineExprKind::FloorDiv:
+    return SizeExpr::FloorDiv;
+  case AffineExprKind::CeilDiv:
+    return SizeExpr::CeilDiv;
+  case AffineExprKind::Mod:
+    return SizeExpr::Mod;
+  default:
+    llvm_unreachable("not an operation of two operands");
+  }
+}
+
+static void appendExpr(AffineExpr expr, ArrayRef<int64_t> sizes,
+                       SizeExpr &result) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    result.steps.push_back({SizeExpr::Const, constant.getValue()});
+  } else if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    size_t at = 2 * symbol.getPosition();
+    result.steps.push_back({SizeExpr::Size, sizes[at], sizes[at + 1]});
+  } else {
+    auto binary = cast<AffineBinaryOpExpr>(expr);
+    appendExpr(binary.getLHS(), sizes, result);
+    appendExpr(binary.getRHS(), sizes, result);
+    result.steps.push_back({opcodeOf(expr.getKind())});
+  }
+}
+
+static SizeRule::Kind kindOf(tile::SizeRuleKind kind) {
+  switch (kind) {
+  case tile::SizeRuleKind::Equal:
+    return SizeRule::Equal;
+  case tile::SizeRuleKind::Multiple:
+    return SizeRule::Multiple;
+  case tile::SizeRuleKind::Divisible:
+    return SizeRule::Divisible;
+  case tile::SizeRuleKind::Packed:
+    return SizeRule::Packed;
+  }
+  llvm_unreachable("every kind is handled");
+}
+
+llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
+  KernelInfo info;
+  info.symbol = kernel.getSymName();
+  info.entry = kernel.getEntryName();
+  info.unfused = kernel.getUnfused();
+  for (auto [number, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    ArgumentInfo argument;
+    auto element = elementTypeOf(getElementTypeOrSelf(type));
+    if (!element)
+      return llvm::createStringError("argument " + llvm::Twine(number) +
+                                     " of kernel @" + info.symbol +
+                                     " has an element type that no buffer has");
+    argument.type = *element;
+    if (auto memref = dyn_cast<MemRefType>(type)) {
+      argument.isMemRef = true;
+      auto [strides, offset] = memref.getStridesAndOffset();
+      for (auto [size, stride] : llvm::zip(memref.getShape(), strides)) {
+        argument.sizes.push_back(sizeOrDynamic(size));
+        argument.strides.push_back(sizeOrDynamic(stride));
+      }
+      argument.access = accessOf(kernel.getAccess(number));
+      argument.alignment = kernel.getAlignment(number);
+    } else {
+      argument.positive =
+          kernel.getArgAttr(number, tile::KernelOp::positiveAttrName) !=
+          nullptr;
+    }
+    info.args.push_back(std::move(argument));
+  }
+  if (kernel.getRules())
+    for (auto rule : kernel.getRules()->getAsRange<tile::SizeRuleAttr>())
+      info.rules.push_back({kindOf(rule.getKind()), rule.getArgument(),
+                            rule.getDim(), rule.getOther(), rule.getOtherDim(),
+                            rule.getFactor()});
+  for (AffineExpr expr : kernel.getGrid().getResults())
+    appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());
+  if (auto shape = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.shape"))
+    info.tile.assign(shape.asArrayRef().begin(), shape.asArrayRef().end());
+  if (Failure failure = checkKernel(info))
+    return llvm::createStringError(failure.message());
+  return info;
+}

@@ -1,0 +1,73 @@
+//===- CudaModuleTest.cpp -------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeDriver.h"
+
+#include "fa/Launch/CudaModule.h"
+
+#include "gtest/gtest.h"
+
+using namespace fa;
+
+/// A kernel @k on `count` arguments of rank 8, with a grid of two extents of
+/// the first.
+static KernelInfo kernelOn(size_t count) {
+  KernelInfo kernel;
+  kernel.symbol = "k";
+  kernel.threads = 32;
+  ArgumentInfo info;
+  info.isMemRef = true;
+  info.sizes.assign(8, kDynamic);
+  info.strides.assign(8, kDynamic);
+  kernel.args.assign(count, info);
+  kernel.grid = {SizeExpr{{{SizeExpr::Size, 0, 0}}},
+                 SizeExpr{{{SizeExpr::Size, 0, 1}}}};
+  return kernel;
+}
+
+static Result<std::unique_ptr<CudaModule>> load(KernelInfo kernel,
+                                                const char *image) {
+  *fakeDriver() = FakeDriver();
+  auto device = CudaDevice::open(0, FA_FAKE_DRIVER);
+  EXPECT_TRUE(device);
+  return CudaModule::load({std::move(kernel)}, "sm_80", image, *device);
+}
+
+TEST(CudaModule, LimitsItsParameters) {
+  // 3 + 29 * 17 = 496 words fit in 4 KiB, 3 + 30 * 17 = 513 do not.
+  EXPECT_TRUE(load(kernelOn(29), ".version"));
+  auto module = load(kernelOn(30), ".version");
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.takeFailure().message(),
+            "@k needs 513 words of parameters, a kernel may have 512");
+}
+
+TEST(CudaModule, TheDriversLogSaysWhatIsWrong) {
+  auto module = load(kernelOn(1), "no code at all");
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.takeFailure().message(),
+            "cannot load the kernels for sm_80: no header of an image: "
+            "CUDA_ERROR_INVALID_IMAGE (200), device kernel image is invalid");
+}
+
+TEST(CudaModule, LimitsItsGrid) {
+  auto module = load(kernelOn(1), ".version");
+  ASSERT_TRUE(module);
+  auto launch = [&](int64_t x, int64_t y) {
+    std::vector<int64_t> sizes = {x, y, 1, 1, 1, 1, 1, 1}, strides(8, 0);
+    LaunchArgument arguments[] = {
+        LaunchArgument::tensor(nullptr, ElementType::F32, sizes, strides)};
+    Failure failure =
+        (*module)->launch((*module)->kernels()[0], arguments, nullptr);
+    return failure ? failure.message() : "";
+  };
+  EXPECT_EQ(launch(1 << 16, (1 << 15) - 1), "");
+  EXPECT_EQ(fakeDriver()->launch.grid, (1u << 31) - (1u << 16));
+  EXPECT_EQ(launch(1 << 16, 1 << 15), "@k: expected at most 2147483647 "
+                                      "programs, found 2147483648");
+  EXPECT_EQ(launch(INT64_MAX, 2),
+            "the grid of @k has more programs than 64 bits can count");
+}

@@ -1,0 +1,140 @@
+//===- KernelInfoTest.cpp -------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Launch/KernelInfo.h"
+#include "fa/Launch/LaunchArgument.h"
+#include "fa/Launch/TargetName.h"
+
+#include "gtest/gtest.h"
+
+using namespace fa;
+
+/// `x opcode y`.
+static std::optional<int64_t> apply(SizeExpr::Opcode opcode, int64_t x,
+                                    int64_t y) {
+  SizeExpr expr{{{SizeExpr::Const, x}, {SizeExpr::Const, y}, {opcode}}};
+  return expr.evaluate([](int64_t, int64_t) { return 0; });
+}
+
+/// The definitions of MLIR's affine expressions, with 0 for a division by 0.
+TEST(SizeExpr, Divides) {
+  EXPECT_EQ(apply(SizeExpr::FloorDiv, 7, 2), 3);
+  EXPECT_EQ(apply(SizeExpr::FloorDiv, -7, 2), -4);
+  EXPECT_EQ(apply(SizeExpr::FloorDiv, 7, -2), -4);
+  EXPECT_EQ(apply(SizeExpr::CeilDiv, 7, 2), 4);
+  EXPECT_EQ(apply(SizeExpr::CeilDiv, -7, 2), -3);
+  EXPECT_EQ(apply(SizeExpr::CeilDiv, 8, 2), 4);
+  EXPECT_EQ(apply(SizeExpr::Mod, -7, 3), 2);
+  EXPECT_EQ(apply(SizeExpr::Mod, 7, 3), 1);
+  for (auto opcode : {SizeExpr::FloorDiv, SizeExpr::CeilDiv, SizeExpr::Mod})
+    EXPECT_EQ(apply(opcode, 7, 0), 0);
+}
+
+TEST(SizeExpr, Overflows) {
+  EXPECT_EQ(apply(SizeExpr::Add, INT64_MAX, 1), std::nullopt);
+  EXPECT_EQ(apply(SizeExpr::Mul, INT64_MAX, 2), std::nullopt);
+  EXPECT_EQ(apply(SizeExpr::FloorDiv, INT64_MIN, -1), std::nullopt);
+  EXPECT_EQ(apply(SizeExpr::CeilDiv, INT64_MIN, -1), std::nullopt);
+  EXPECT_EQ(apply(SizeExpr::Mod, INT64_MIN, -1), 0);
+  EXPECT_EQ(apply(SizeExpr::FloorDiv, -INT64_MAX, -1), INT64_MAX);
+}
+
+/// A kernel @k on one matrix, with a grid of its rows.
+static KernelInfo matrixKernel() {
+  KernelInfo kernel;
+  kernel.symbol = "k";
+  ArgumentInfo matrix;
+  matrix.isMemRef = true;
+  matrix.sizes = matrix.strides = {kDynamic, kDynamic};
+  kernel.args = {matrix};
+  kernel.grid = {SizeExpr{{{SizeExpr::Size, 0, 0}}}};
+  return kernel;
+}
+
+static std::string problemOf(const KernelInfo &kernel) {
+  Failure failure = checkKernel(kernel);
+  return failure ? failure.message() : "";
+}
+
+TEST(KernelInfo, Checks) {
+  EXPECT_EQ(problemOf(matrixKernel()), "");
+  KernelInfo kernel = matrixKernel();
+  kernel.grid[0].steps[0].b = 2;
+  EXPECT_EQ(problemOf(kernel), "@k: its grid speaks of dimension 2 of argument "
+                               "0, which there is not");
+  kernel = matrixKernel();
+  kernel.grid[0].steps.push_back({SizeExpr::Add});
+  EXPECT_EQ(problemOf(kernel),
+            "@k: expected two operands for 'add' in its grid, found 1");
+  kernel.grid[0].steps.clear();
+  EXPECT_EQ(problemOf(kernel),
+            "@k: expected one value for an extent of its grid, found 0");
+  kernel.grid[0].steps.assign(SizeExpr::maxDepth + 1, {SizeExpr::Const, 1});
+  EXPECT_EQ(problemOf(kernel), "@k: expected at most 32 operands at a time in "
+                               "its grid, found more");
+  kernel = matrixKernel();
+  kernel.grid.resize(4, kernel.grid[0]);
+  EXPECT_EQ(problemOf(kernel),
+            "@k: expected a grid of at most 3 extents, found 4");
+  kernel = matrixKernel();
+  kernel.rules = {{SizeRule::Equal, 0, 0, 1, 0, 1}};
+  EXPECT_EQ(
+      problemOf(kernel),
+      "@k: its size rule 'equal' speaks of a dimension that there is not");
+  kernel.rules = {{SizeRule::Divisible, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(problemOf(kernel), "@k: expected a divisor of at least 1, found 0");
+  kernel = matrixKernel();
+  kernel.args[0].sizes.resize(9);
+  kernel.args[0].strides.resize(9);
+  EXPECT_EQ(problemOf(kernel), "@k: argument 0: expected a rank of at most 8, "
+                               "found 9 sizes and 9 strides");
+  kernel = matrixKernel();
+  kernel.tensorMaps = {{0, 0, 64, 64}};
+  EXPECT_EQ(problemOf(kernel), "@k: expected a tensor map of rank 2 to 5 and "
+                               "16-bit elements, found rank 2 of f32");
+  kernel.args[0].type = ElementType::F16;
+  EXPECT_EQ(problemOf(kernel), "");
+  kernel.tensorMaps[0].rows = 257;
+  EXPECT_EQ(problemOf(kernel), "@k: expected a tensor map with boxes of 1 to "
+                               "256 rows and columns, found 257x64");
+  kernel.tensorMaps[0].rowDim = 2;
+  EXPECT_EQ(problemOf(kernel), "@k: its tensor map speaks of dimension 2 of "
+                               "argument 0, which there is not");
+  kernel = matrixKernel();
+  kernel.args.resize(65, kernel.args[0]);
+  EXPECT_EQ(problemOf(kernel), "@k: expected at most 64 arguments, found 65");
+}
+
+TEST(KernelInfo, NamesAreReadAsTheyAreWritten) {
+  for (auto access : {Access::In, Access::Out, Access::InOut})
+    EXPECT_EQ(parseAccess(name(access)), access);
+  for (auto kind : {SizeRule::Equal, SizeRule::Multiple, SizeRule::Divisible,
+                    SizeRule::Packed})
+    EXPECT_EQ(parseRuleKind(name(kind)), kind);
+  for (auto opcode : {SizeExpr::Add, SizeExpr::Mul, SizeExpr::FloorDiv,
+                      SizeExpr::CeilDiv, SizeExpr::Mod})
+    EXPECT_EQ(parseOpcode(name(opcode)), opcode);
+  EXPECT_EQ(parseOpcode("size"), std::nullopt); // no operation on operands
+  EXPECT_EQ(parseAccess("none"), std::nullopt);
+}
+
+TEST(TargetName, Parses) {
+  EXPECT_FALSE(parseTargetName("cpu")->isCuda);
+  EXPECT_EQ(parseTargetName("cuda")->card, 0);
+  EXPECT_EQ(parseTargetName("cuda:12")->card, 12);
+  for (const char *wrong : {"", "cuda:", "cuda:1x", "cuda1", "CPU", "cpu:0"})
+    EXPECT_FALSE(parseTargetName(wrong)) << wrong;
+}
+
+TEST(LaunchArgument, ContiguousStrides) {
+  int64_t strides[3];
+  fillContiguousStrides(std::vector<int64_t>{2, 3, 4}, strides);
+  EXPECT_EQ(formatSizes(strides), "12x4x1");
+  fillContiguousStrides(std::vector<int64_t>{2, 0, 4}, strides);
+  EXPECT_EQ(formatSizes(strides), "4x4x1");
+  fillContiguousStrides(std::vector<int64_t>{2, INT64_MAX, 4}, strides);
+  EXPECT_EQ(strides[0], INT64_MAX);
+}

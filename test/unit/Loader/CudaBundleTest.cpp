@@ -1,0 +1,420 @@
+//===- CudaBundleTest.cpp - bundles on a driver that records --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeDriver.h"
+#include "TestBundle.h"
+
+#include "fa/bundle.h"
+
+#include "gtest/gtest.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+using namespace fa;
+using namespace fa::test;
+
+/// Allocations of the whole process.
+static std::atomic<size_t> numAllocations = 0;
+void *operator new(size_t bytes) {
+  ++numAllocations;
+  return std::malloc(bytes ? bytes : 1);
+}
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
+  return operator new(bytes);
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+
+namespace {
+
+/// A bundle that is open, memory that the driver knows, and arguments on it.
+class CudaBundle : public testing::Test {
+protected:
+  void SetUp() override {
+    *fakeDriver() = FakeDriver();
+    open(attentionBundle());
+    // The driver's own, as a host program would.
+    ASSERT_EQ(allocate(&memory, 1 << 20), 0);
+    arguments = {tensor(), tensor(), tensor(), {}, tensor()};
+    arguments[3].type = FA_F32;
+    arguments[3].f32 = 0.125f;
+  }
+
+  void open(const std::vector<BundleFile> &from) {
+    std::vector<faBundleFile> files;
+    files.reserve(from.size());
+    for (const BundleFile &file : from)
+      files.push_back(
+          {file.name.c_str(), file.bytes.data(), file.bytes.size()});
+    ASSERT_EQ(faBundleOpenEmbedded(files.data(), files.size(), &bundle),
+              FA_SUCCESS)
+        << faBundleGetLastErrorMessage();
+  }
+
+  void TearDown() override {
+    faBundlePlanDestroy(plan);
+    faBundleClose(bundle);
+    EXPECT_EQ(fakeDriver()->numModules, 0);
+    EXPECT_EQ(fakeDriver()->retained[0], 0);
+    EXPECT_EQ(fakeDriver()->retained[1], 0);
+    release(memory);
+  }
+
+  static int allocate(uint64_t *address, size_t bytes);
+  static void release(uint64_t address);
+
+  /// On the card, that many bytes behind the start.
+  void *addressOf(size_t offset) const {
+    // The driver's interface has addresses as integers.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return reinterpret_cast<void *>(memory + offset);
+  }
+
+  faArgument tensor() const {
+    faArgument result{};
+    result.isTensor = 1;
+    result.type = FA_F16;
+    result.data = addressOf(0);
+    result.rank = 4;
+    result.sizes = sizes;
+    return result;
+  }
+
+  static faBundleOptions options(const char *target = "cuda") {
+    faBundleOptions result{};
+    result.size = sizeof result;
+    result.target = target;
+    result.driver = FA_FAKE_DRIVER;
+    return result;
+  }
+
+  faStatus prepare(const faBundleOptions &how = options()) {
+    return faBundlePrepare(bundle, &how, &plan);
+  }
+  faStatus launch(void *stream = nullptr) {
+    return faBundlePlanLaunch(plan, stream, arguments.data(), arguments.size());
+  }
+
+  static void expectError(faStatus found, faStatus expected,
+                          const std::string &message) {
+    EXPECT_EQ(found, expected);
+    std::string text = faBundleGetLastErrorMessage();
+    EXPECT_NE(text.find(message), std::string::npos) << text;
+  }
+
+  int64_t sizes[4] = {2, 4, 256, 64};
+  uint64_t memory = 0;
+  faBundle bundle = nullptr;
+  faBundlePlan plan = nullptr;
+  std::vector<faArgument> arguments;
+};
+
+extern "C" int cuMemAlloc_v2(uint64_t *, size_t);
+extern "C" int cuMemFree_v2(uint64_t);
+int CudaBundle::allocate(uint64_t *address, size_t bytes) {
+  return cuMemAlloc_v2(address, bytes);
+}
+void CudaBundle::release(uint64_t address) { cuMemFree_v2(address); }
+
+/// The driver's calls since `from`, in order.
+std::string callsSince(size_t from) {
+  std::string text;
+  for (size_t n = from; n < fakeDriver()->numCalls; ++n)
+    text += std::string(text.empty() ? "" : " ") + fakeDriver()->calls[n];
+  return text;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// One launch is one kernel: its context pushed and popped, nothing else asked
+/// of the driver, nothing allocated.
+TEST_F(CudaBundle, LaunchDoesNothingElse) {
+  ASSERT_EQ(prepare(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  size_t before = fakeDriver()->numCalls, allocations = numAllocations;
+  EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_EQ(numAllocations, allocations);
+  EXPECT_EQ(callsSince(before),
+            "cuCtxPushCurrent_v2 cuLaunchKernel cuCtxPopCurrent_v2");
+  // A variant that only fits after others is found without allocations, too.
+  arguments[1].strides = arguments[2].strides = nullptr;
+  int64_t odd[4] = {4 * 256 * 72, 256 * 72, 72, 1};
+  arguments[0].strides = odd;
+  sizes[2] = 1;
+  allocations = numAllocations;
+  EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_EQ(numAllocations, allocations);
+  // The twin: a launch that fails writes a text.
+  sizes[3] = 32;
+  EXPECT_NE(launch(), FA_SUCCESS);
+  EXPECT_GT(numAllocations, allocations);
+}
+
+TEST_F(CudaBundle, LaunchesWhatThePlanSays) {
+  ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS);
+  auto read = test::read(attentionBundle());
+  const std::vector<KernelInfo> &kernels = read->targets[1].kernels;
+  fakeDriver()->numWords = 3 + 9;
+  int stream = 0;
+  ASSERT_EQ(launch(&stream), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  const auto &found = fakeDriver()->launch;
+  const KernelInfo *expected = nullptr;
+  for (const KernelInfo &kernel : kernels)
+    if (kernel.symbol == found.kernel)
+      expected = &kernel;
+  ASSERT_NE(expected, nullptr) << found.kernel;
+  EXPECT_EQ(expected->symbol, "attention");
+  EXPECT_EQ(found.block, expected->threads);
+  EXPECT_EQ(found.shared, expected->sharedBytes);
+  EXPECT_EQ(found.card, 1);
+  EXPECT_EQ(found.stream, &stream);
+  // 256 queries in tiles, 4 heads, batch 2.
+  EXPECT_EQ(found.grid, 256 / expected->tile[0] * 4 * 2);
+  EXPECT_EQ(found.words[0] * found.words[1] * found.words[2], found.grid);
+  EXPECT_EQ(static_cast<uint64_t>(found.words[3]), memory);
+  for (int d = 0; d < 4; ++d)
+    EXPECT_EQ(found.words[4 + d], sizes[d]);
+  EXPECT_EQ(found.words[8], 4 * 256 * 64);
+  EXPECT_EQ(found.words[11], 1);
+  // One query a head is another variant.
+  sizes[2] = 1;
+  ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_STREQ(found.kernel, "attention_decode");
+}
+
+/// sm_90a: the maps of q, k and v are made at each launch, by the driver's
+/// function for it, and travel behind the words.
+TEST_F(CudaBundle, EncodesTensorMaps) {
+  auto files = llvm::cantFail(makeBundle(compileFor({"sm_90a"})));
+  auto read = test::read(files);
+  const KernelInfo *kernel = nullptr;
+  for (const KernelInfo &each : read->targets[0].kernels)
+    if (each.symbol == "attention")
+      kernel = &each;
+  ASSERT_NE(kernel, nullptr);
+  size_t numMaps = kernel->tensorMaps.size();
+  ASSERT_GT(numMaps, 0u);
+  faBundleClose(bundle);
+  open(files);
+  fakeDriver()->sharedLimit = 232448;
+  ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS)
+      << faBundleGetLastErrorMessage();
+  fakeDriver()->numMaps = numMaps;
+  size_t before = fakeDriver()->numCalls, allocations = numAllocations;
+  ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_EQ(numAllocations, allocations);
+  std::string encodes;
+  for (size_t n = 0; n < numMaps; ++n)
+    encodes += "cuTensorMapEncodeTiled ";
+  EXPECT_EQ(callsSince(before), "cuCtxPushCurrent_v2 " + encodes +
+                                    "cuLaunchKernel cuCtxPopCurrent_v2");
+  EXPECT_STREQ(fakeDriver()->launch.kernel, "attention");
+  for (size_t n = 0; n < numMaps; ++n) {
+    const uint64_t *map = fakeDriver()->launch.maps[n];
+    const TensorMapInfo &info = kernel->tensorMaps[n];
+    EXPECT_EQ(map[0], memory);
+    EXPECT_EQ(map[1], 4u);
+    EXPECT_EQ(map[2], uint64_t(info.columns));
+  }
+}
+
+TEST_F(CudaBundle, AnEmptyGridLaunchesNothing) {
+  ASSERT_EQ(prepare(), FA_SUCCESS);
+  size_t before = fakeDriver()->numCalls;
+  sizes[0] = 0;
+  EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_EQ(callsSince(before), "");
+}
+
+/// What the host program has as current context is current after every call.
+TEST_F(CudaBundle, TheCallersContextStays) {
+  void *own = fakePushOwnContext();
+  ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS);
+  EXPECT_EQ(fakeCurrentContext(), own);
+  EXPECT_EQ(launch(), FA_SUCCESS);
+  EXPECT_EQ(fakeCurrentContext(), own);
+  faBundlePlanDestroy(plan);
+  plan = nullptr;
+  EXPECT_EQ(fakeCurrentContext(), own);
+}
+
+/// However many plans and threads: a module a card.
+TEST_F(CudaBundle, LoadsOnceACard) {
+  std::vector<faBundlePlan> plans(8);
+  std::vector<std::thread> threads;
+  threads.reserve(plans.size());
+  for (size_t n = 0; n < plans.size(); ++n)
+    threads.emplace_back([&, n] {
+      faBundleOptions how = options(n % 2 ? "cuda:1" : "cuda:0");
+      EXPECT_EQ(faBundlePrepare(bundle, &how, &plans[n]), FA_SUCCESS);
+      EXPECT_EQ(faBundlePlanLaunch(plans[n], nullptr, arguments.data(),
+                                   arguments.size()),
+                FA_SUCCESS);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(fakeDriver()->maxModules, 2);
+  for (faBundlePlan each : plans)
+    faBundlePlanDestroy(each);
+  EXPECT_EQ(fakeDriver()->numModules, 0);
+}
+
+/// A plan lives on when its bundle is closed.
+TEST_F(CudaBundle, PlansOutliveTheirBundle) {
+  ASSERT_EQ(prepare(), FA_SUCCESS);
+  faBundleClose(bundle);
+  bundle = nullptr;
+  EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+TEST_F(CudaBundle, ArgumentsThatDoNotFit) {
+  ASSERT_EQ(prepare(), FA_SUCCESS);
+  size_t before = fakeDriver()->numCalls;
+  auto expect = [&](const char *message) {
+    expectError(launch(), FA_ERROR_INVALID_ARGUMENT, message);
+  };
+  arguments[0].data = addressOf(1);
+  expect("argument 0: expected an address that is a multiple of 2 (elements "
+         "are f16), found 0x");
+  arguments[0] = tensor();
+  arguments[0].type = FA_F32;
+  expect("argument 0: expected elements of type f16, found f32");
+  arguments[0] = tensor();
+  arguments[0].data = nullptr;
+  expect("argument 0: expected a buffer of 2x4x256x64, found a null pointer");
+  arguments[0] = tensor();
+  arguments[0].rank = 9;
+  expect("argument 0: expected a rank of 0 to 8 with its sizes, found rank 9");
+  arguments[0] = tensor();
+  int64_t other[4] = {2, 3, 256, 64};
+  arguments[1].sizes = other;
+  expect("expected size 3 in dimension 1 as in dimension 1 of argument 1, "
+         "found 4");
+  arguments[1] = tensor();
+  arguments.pop_back();
+  expect("expected 5 arguments, found 4");
+  arguments.resize(100);
+  expect("expected at most 64 arguments, found 100");
+  EXPECT_EQ(callsSince(before), "");
+}
+
+/// Two variants count on 16 bytes; the last takes any element's address.
+TEST_F(CudaBundle, MisalignedBases) {
+  ASSERT_EQ(prepare(), FA_SUCCESS);
+  arguments[0].data = addressOf(2);
+  EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_STREQ(fakeDriver()->launch.kernel, "attention_strided");
+}
+
+TEST_F(CudaBundle, HostPointers) {
+  faBundleOptions how = options();
+  how.checkPointers = 1;
+  ASSERT_EQ(prepare(how), FA_SUCCESS);
+  EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  alignas(16) static char host[64];
+  arguments[2].data = host;
+  expectError(launch(), FA_ERROR_INVALID_ARGUMENT,
+              "argument 2: expected memory that Fake GPU 0 can reach, found a "
+              "pointer that its driver does not know");
+  faBundlePlanDestroy(plan);
+  // A card that reads all memory takes it.
+  fakeDriver()->readsHostMemory = 1;
+  ASSERT_EQ(prepare(how), FA_SUCCESS);
+  EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+}
+
+TEST_F(CudaBundle, NoDriver) {
+  faBundleOptions how = options();
+  how.driver = "/nonexistent/libcuda.so.1";
+  expectError(prepare(how), FA_ERROR_DEVICE,
+              "the NVIDIA driver is not there: /nonexistent/libcuda.so.1");
+  how.driver = FA_FAKE_OLD_DRIVER;
+  expectError(prepare(how), FA_ERROR_DEVICE, "the NVIDIA driver is too old: ");
+  expectError(prepare(how), FA_ERROR_DEVICE, "has no function cuLaunchKernel");
+  fakeDriver()->version = 10020;
+  expectError(prepare(), FA_ERROR_DEVICE,
+              "the NVIDIA driver is too old: expected one of CUDA 11.0 or "
+              "newer, found one of CUDA 10.2");
+}
+
+TEST_F(CudaBundle, NoCard) {
+  expectError(prepare(options("cuda:2")), FA_ERROR_DEVICE,
+              "no card 2: found 2");
+  expectError(prepare(options("cuda:-1")), FA_ERROR_DEVICE,
+              "no card -1: found 2");
+  expectError(prepare(options("cuda:x")), FA_ERROR_INVALID_ARGUMENT,
+              "'cuda:x' is not a target of this build, expected cpu, cuda or "
+              "cuda:N");
+  fakeDriver()->capability[0] = 75;
+  expectError(prepare(), FA_ERROR_DEVICE,
+              "attention: expected code for Fake GPU 0, which has compute "
+              "capability 7.5, found code for sm_80, sm_90");
+  expectError(prepare(options("cpu")), FA_ERROR_DEVICE,
+              "attention: expected code for cpu, found code for sm_80, sm_90");
+}
+
+/// The driver's own name and text come with what was tried.
+TEST_F(CudaBundle, TheDriverFails) {
+  auto failing = [&](const char *function, int status, faStatus expected,
+                     const char *message) {
+    fakeDriver()->failing = function;
+    fakeDriver()->failure = status;
+    expectError(plan ? launch() : prepare(), expected, message);
+    fakeDriver()->failing = nullptr;
+  };
+  failing("cuInit", 100, FA_ERROR_DEVICE,
+          "cuInit: CUDA_ERROR_NO_DEVICE (100), no CUDA-capable device is "
+          "detected");
+  failing("cuDevicePrimaryCtxRetain", 2, FA_ERROR_DEVICE,
+          "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2), out of "
+          "memory");
+  failing(
+      "cuModuleGetFunction", 500, FA_ERROR_DEVICE,
+      "cannot find @attention_decode: CUDA_ERROR_NOT_FOUND (500), named symbol "
+      "not found");
+  failing("cuModuleLoadDataEx", 1234, FA_ERROR_DEVICE,
+          "cannot load the kernels for sm_80: unknown error  (1234)");
+  ASSERT_EQ(prepare(), FA_SUCCESS);
+  failing("cuLaunchKernel", 719, FA_ERROR_DEVICE,
+          "cannot launch @attention: CUDA_ERROR_LAUNCH_FAILED (719), "
+          "unspecified launch failure");
+  failing("cuCtxPushCurrent_v2", 201, FA_ERROR_DEVICE,
+          "cuCtxPushCurrent: CUDA_ERROR_INVALID_CONTEXT (201), invalid device "
+          "context");
+  EXPECT_EQ(launch(), FA_SUCCESS); // the twin: a driver that does not fail
+}
+
+TEST_F(CudaBundle, TooMuchSharedMemory) {
+  fakeDriver()->sharedLimit = 1000;
+  expectError(prepare(), FA_ERROR_DEVICE,
+              "bytes of shared memory, Fake GPU 0 has 1000; a smaller --tile "
+              "helps");
+}
+
+TEST_F(CudaBundle, NullAndWrongSizes) {
+  faBundle none = nullptr;
+  expectError(faBundleOpen(nullptr, &none), FA_ERROR_INVALID_ARGUMENT,
+              "expected a folder and a place for the bundle, found null");
+  EXPECT_EQ(none, nullptr);
+  expectError(faBundleOpen("/nonexistent", &none), FA_ERROR_INVALID_ARGUMENT,
+              "cannot open '/nonexistent/bundle.json': No such file or "
+              "directory");
+  expectError(faBundlePrepare(nullptr, nullptr, &plan),
+              FA_ERROR_INVALID_ARGUMENT, "expected a bundle");
+  expectError(launch(), FA_ERROR_INVALID_ARGUMENT, "expected a plan");
+  faBundlePlanDestroy(nullptr);
+  faBundleClose(nullptr);
+}

@@ -1,0 +1,116 @@
+//===- CudaCApiTest.cpp - the C interface on a driver that records --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeDriver.h"
+
+#include "fa/fa.hpp"
+
+#include "gtest/gtest.h"
+
+#include <string>
+
+namespace {
+
+faContextOptions options(const char *target) {
+  faContextOptions result = fa::contextOptions(target);
+  result.driver = FA_FAKE_DRIVER;
+  result.ptxas = "none";
+  return result;
+}
+
+void expectError(faStatus found, faStatus expected, const char *message) {
+  EXPECT_EQ(found, expected);
+  std::string text = fa::lastError();
+  EXPECT_NE(text.find(message), std::string::npos) << text;
+}
+
+class CudaCApi : public testing::Test {
+protected:
+  void SetUp() override { *fakeDriver() = FakeDriver(); }
+  void TearDown() override {
+    EXPECT_EQ(fakeDriver()->numModules, 0);
+    EXPECT_EQ(fakeDriver()->retained[1], 0);
+  }
+
+  static std::vector<fa::Argument> arguments() {
+    alignas(16) static char memory[64];
+    auto t = fa::tensor(memory, FA_F16, {1, 2, 256, 64});
+    return {t, t, t, fa::scalar(0.125f), t};
+  }
+};
+
+} // namespace
+
+TEST_F(CudaCApi, CompilesForTheCardAndEnqueues) {
+  fakeDriver()->capability[1] = 89;
+  fa::Context context(options("cuda:1"));
+  ASSERT_TRUE(context) << fa::lastError();
+  fa::Plan plan(context, fa::attention(FA_F16, 64));
+  ASSERT_TRUE(plan) << fa::lastError();
+  std::string text = plan.describe();
+  for (const char *expected : {"\"target\":\"cuda\"", "\"arch\":\"sm_89\"",
+                               "\"registers\":123", "\"block\":128"})
+    EXPECT_NE(text.find(expected), std::string::npos) << text;
+  size_t before = fakeDriver()->numCalls;
+  int stream = 0;
+  EXPECT_EQ(plan.enqueue(&stream, arguments()), FA_SUCCESS) << fa::lastError();
+  ASSERT_EQ(fakeDriver()->numCalls, before + 3);
+  EXPECT_STREQ(fakeDriver()->calls[before + 1], "cuLaunchKernel");
+  EXPECT_STREQ(fakeDriver()->launch.kernel, "attention");
+  EXPECT_EQ(fakeDriver()->launch.stream, &stream);
+  EXPECT_EQ(fakeDriver()->launch.card, 1);
+}
+
+/// faPlanLaunch waits for the stream that it used.
+TEST_F(CudaCApi, LaunchWaits) {
+  fa::Context context(options("cuda"));
+  fa::Plan plan(context, fa::attention(FA_F16, 64));
+  ASSERT_TRUE(plan) << fa::lastError();
+  size_t before = fakeDriver()->numCalls;
+  EXPECT_EQ(plan.launch(arguments()), FA_SUCCESS) << fa::lastError();
+  ASSERT_EQ(fakeDriver()->numCalls, before + 6);
+  EXPECT_STREQ(fakeDriver()->calls[before + 1], "cuLaunchKernel");
+  EXPECT_STREQ(fakeDriver()->calls[before + 4], "cuStreamSynchronize");
+  auto wrong = arguments();
+  wrong.pop_back();
+  expectError(plan.launch(wrong), FA_ERROR_INVALID_ARGUMENT,
+              "expected 5 arguments, found 4");
+}
+
+TEST_F(CudaCApi, SaysWhatIsMissing) {
+  faContext context = nullptr;
+  auto create = [&](const faContextOptions &how) {
+    return faContextCreate(&how, &context);
+  };
+  expectError(create(options("gpu")), FA_ERROR_INVALID_ARGUMENT,
+              "'gpu' is not a target of this build, expected cpu, cuda or "
+              "cuda:N");
+  expectError(create(options("cuda:7")), FA_ERROR_DEVICE, "no card 7: found 2");
+  faContextOptions how = options("cuda");
+  how.driver = "/nonexistent/libcuda.so.1";
+  expectError(create(how), FA_ERROR_DEVICE, "the NVIDIA driver is not there");
+  fakeDriver()->capability[0] = 75;
+  expectError(create(options("cuda")), FA_ERROR_DEVICE,
+              "Fake GPU 0 has compute capability 7.5, expected 8.0 or more");
+  EXPECT_EQ(context, nullptr);
+}
+
+/// A program that was built before `target` was added has a plan of the CPU.
+TEST_F(CudaCApi, OlderCallersRunOnTheHost) {
+  faContextOptions how = options("cuda");
+  how.size = offsetof(faContextOptions, target);
+  faContext context = nullptr;
+  ASSERT_EQ(faContextCreate(&how, &context), FA_SUCCESS) << fa::lastError();
+  faAttentionDesc desc = fa::attention(FA_F32, 64);
+  faPlan plan = nullptr;
+  ASSERT_EQ(faPlanCreateFromAttention(context, &desc, &plan), FA_SUCCESS);
+  expectError(faPlanEnqueue(plan, nullptr, nullptr, 0),
+              FA_ERROR_INVALID_ARGUMENT,
+              "expected a plan of a card, found one of the CPU");
+  EXPECT_EQ(fakeDriver()->numCalls, 0u);
+  faPlanDestroy(plan);
+  faContextDestroy(context);
+}
