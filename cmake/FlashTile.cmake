@@ -28,7 +28,7 @@ endif()
 if(FA_LINK_LLVM STREQUAL "static")
   add_link_options(-Wl,--as-needed -static-libstdc++ -static-libgcc)
   llvm_map_components_to_libnames(archives Core Support Passes Target TargetParser
-    MC OrcJIT IRReader BitWriter FrontendOpenMP X86 NVPTX)
+    MC OrcJIT IRReader BitReader BitWriter FrontendOpenMP X86 NVPTX)
   foreach(target ${MLIR_EXPORTED_TARGETS})
     get_target_property(needs ${target} INTERFACE_LINK_LIBRARIES)
     if("LLVM" IN_LIST needs)

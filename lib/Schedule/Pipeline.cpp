@@ -33,8 +33,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   layouts.warps = options.warps;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
   pm.addNestedPass<tile::KernelOp>(createTgpuDeferSums());
-  if (options.roles)
-    pm.addNestedPass<tile::KernelOp>(createTgpuKeepRawMaxima());
+  pm.addNestedPass<tile::KernelOp>(createTgpuKeepRawMaxima());
   addStageEnd(pm, GpuStage::S4);
   pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared());
   addStageEnd(pm, GpuStage::S5);

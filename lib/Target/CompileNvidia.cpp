@@ -4,14 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CompileSteps.h"
+#include "NvidiaCompiler.h"
 #include "Ptxas.h"
 
-#include "Tile/Tile.h"
-#include "TileGPU/TileGPU.h"
-#include "fa/Conversion/TileGPUToNVVM.h"
-#include "fa/Schedule/Passes.h"
-#include "fa/Target/NvidiaInfo.h"
 #include "llvm/Support/TargetSelect.h"
 
 #include <mutex>
@@ -29,84 +24,21 @@ static void initializeNvidiaTarget() {
   });
 }
 
-namespace {
-
-/// A compilation under way.
-struct NvidiaCompiler {
-  ModuleOp module;
-  const CompileOptions &options;
-  NvidiaInfo info;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::TargetMachine> machine;
-
-  void fill(NvidiaPipelineOptions &pipeline) {
-    pipeline.arch = info.name.str();
-    pipeline.qTile = options.qTile;
-    pipeline.kvTile = options.kvTile;
-    pipeline.stages = options.stages;
-    pipeline.warps = options.warps;
-    pipeline.sharedLimit = info.sharedLimit;
-    pipeline.assumeNoEmptyRows = options.fusion.assumeNoEmptyRows;
-    pipeline.allowNoMax = options.fusion.allowNoMax;
-  }
-
-  llvm::Error toKernels() {
-    return lowerToKernels(module, [&](OpPassManager &pm) {
-      NvidiaPipelineOptions pipeline;
-      fill(pipeline);
-      buildNvidiaKernelPipeline(pm, pipeline);
-    });
-  }
-
-  llvm::Error run(void (*build)(OpPassManager &,
-                                const NvidiaPipelineOptions &)) {
-    return runPasses(module, "the passes to LLVM failed",
-                     [&](OpPassManager &pm) {
-                       NvidiaPipelineOptions pipeline;
-                       fill(pipeline);
-                       build(pm, pipeline);
-                     });
-  }
-
-  llvm::Expected<std::unique_ptr<llvm::Module>> toLLVM() {
-    llvm::TargetOptions target;
-    target.MCOptions.ABIName = "shortptr"; // 32-bit shared addresses
-    // A program's products are rounded where it says so: bias + scale * s with
-    // one rounding is another number. What shall be one operation is written
-    // so.
-    target.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-    auto created = createTargetMachine("nvptx64-nvidia-cuda", info.name,
-                                       info.ptxVersion, target);
-    if (!created)
-      return created.takeError();
-    machine = std::move(*created);
-    return translate(module, context, *machine, [](llvm::Module &) {});
-  }
-};
-
-} // namespace
-
-/// Takes from the kernels at S7 what a launch must know.
-static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
-  // Of alternatives the schedule keeps one.
-  llvm::erase_if(kernels, [&](const KernelInfo &info) {
-    return !module.lookupSymbol<tile::KernelOp>(info.symbol);
-  });
-  for (KernelInfo &info : kernels) {
-    auto kernel = module.lookupSymbol<tile::KernelOp>(info.symbol);
-    auto number = [&](StringRef name) {
-      auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
-      return attribute ? attribute.getInt() : 0;
-    };
-    info.threads = countThreads(kernel);
-    info.tensorMaps = collectTensorMaps(kernel);
-    info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
-    for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
-      info.stages = std::max(info.stages, alloc.getType().getSlots());
-    for (auto channel : kernel.getBody().getOps<tgpu::ChannelOp>())
-      info.stages =
-          std::max(info.stages, channel.getType().getBuffer().getSlots());
-  }
+/// S8 as optimised LLVM IR; `machine` becomes the generator of its code.
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+toLLVM(ModuleOp module, const NvidiaInfo &info, llvm::LLVMContext &context,
+       std::unique_ptr<llvm::TargetMachine> &machine) {
+  llvm::TargetOptions target;
+  target.MCOptions.ABIName = "shortptr"; // 32-bit shared addresses
+  // A program's products are rounded where it says so: bias + scale * s with
+  // one rounding is another number. What shall be one operation is written so.
+  target.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  auto created = createTargetMachine("nvptx64-nvidia-cuda", info.name,
+                                     info.ptxVersion, target);
+  if (!created)
+    return created.takeError();
+  machine = std::move(*created);
+  return translate(module, context, *machine, [](llvm::Module &) {});
 }
 
 llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
@@ -116,29 +48,21 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   auto info = getNvidiaInfo(options.arch);
   if (!info)
     return info.takeError();
-  NvidiaCompiler compiler{module, options, *info, {}, {}};
-  if (auto error = compiler.toKernels())
-    return error;
-  if (auto error = keepEntry(module, entry))
-    return error;
+  auto kernels = NvidiaCompiler(module, options, *info).run(entry);
+  if (!kernels)
+    return kernels.takeError();
   Artifact artifact;
   artifact.target = "cuda";
   artifact.arch = info->name.str();
-  auto kernels = extractKernels(module);
-  if (!kernels)
-    return kernels.takeError();
   artifact.kernels = std::move(*kernels);
-  if (auto error = compiler.run(buildNvidiaSchedulePipeline))
-    return error;
-  readPlan(module, artifact.kernels);
-  if (auto error = compiler.run(buildNvidiaLoweringPipeline))
-    return error;
   artifact.compileMs.passes = total.elapsed();
-  auto translated = compiler.toLLVM();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  auto translated = toLLVM(module, *info, context, machine);
   if (!translated)
     return translated.takeError();
-  auto ptx = generate(**translated, *compiler.machine,
-                      llvm::CodeGenFileType::AssemblyFile);
+  auto ptx =
+      generate(**translated, *machine, llvm::CodeGenFileType::AssemblyFile);
   if (!ptx)
     return ptx.takeError();
   artifact.ptx = std::move(*ptx);
@@ -158,7 +82,7 @@ fa::emitForNvidia(ModuleOp module, const CompileOptions &options, Emit form) {
   auto info = getNvidiaInfo(options.arch);
   if (!info)
     return info.takeError();
-  NvidiaCompiler compiler{module, options, *info, {}, {}};
+  NvidiaCompiler compiler(module, options, *info);
   if (form == Emit::Tile)
     return print(module);
   if (form == Emit::PTX || form == Emit::Cubin || form == Emit::Asm ||
@@ -181,13 +105,15 @@ fa::emitForNvidia(ModuleOp module, const CompileOptions &options, Emit form) {
     return print(module);
   if (auto error = keepEntry(module, ""))
     return error;
-  if (auto error = compiler.run(buildNvidiaSchedulePipeline))
+  if (auto error = compiler.toSchedule())
     return error;
   if (form == Emit::TileGPU)
     return print(module);
-  if (auto error = compiler.run(buildNvidiaLoweringPipeline))
+  if (auto error = compiler.toDialect())
     return error;
-  auto translated = compiler.toLLVM();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  auto translated = toLLVM(module, *info, context, machine);
   if (!translated)
     return translated.takeError();
   return print(**translated);
@@ -195,14 +121,30 @@ fa::emitForNvidia(ModuleOp module, const CompileOptions &options, Emit form) {
 
 bool fa::isNvidiaArch(StringRef arch) { return arch.starts_with("sm_"); }
 
+/// Faults are those of GPU programs.
+static llvm::Error checkNoFault(const CompileOptions &options) {
+  if (options.mutate.empty() || isNvidiaArch(options.arch))
+    return llvm::Error::success();
+  return llvm::createStringError("the fault '" + options.mutate +
+                                 "' is one of GPU programs: expected sm_80, "
+                                 "sm_86, sm_89 or sm_90, found '" +
+                                 options.arch + "'");
+}
+
 llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
                                      const CompileOptions &options) {
+  if (auto error = checkNoFault(options))
+    return error;
+  if (options.emulate)
+    return compileForEmulator(module, entry, options);
   return isNvidiaArch(options.arch) ? compileForNvidia(module, entry, options)
                                     : compileForHost(module, entry, options);
 }
 
 llvm::Expected<std::string> fa::emit(ModuleOp module,
                                      const CompileOptions &options, Emit form) {
+  if (auto error = checkNoFault(options))
+    return error;
   return isNvidiaArch(options.arch) ? emitForNvidia(module, options, form)
                                     : emitForHost(module, options, form);
 }

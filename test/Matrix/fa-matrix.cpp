@@ -4,11 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// fa-matrix [--mutate=FAULT] [--target=cuda] [--without=WORD] FILE
+// fa-matrix [--mutate=FAULT] [--target=TARGET] [--without=WORD]
+//           [--threads=N] [--part=K/N] FILE
 // fa-matrix ... --line=LINE
 // fa-matrix ... --random=COUNT [--seed=SEED]
 //
-// Runs on the host, or on the first card; lines with WORD are left out.
+// TARGET is cpu, cuda (the first card) or emulator:ARCH; lines with WORD are
+// left out; of N parts the K-th runs.
 // Each line of FILE is a SPEC of fa-run with alternatives, `sq={1|64|239}`,
 // which are all combined, and with words of its own:
 //   gaps      strides with gaps, NaN in between, which must stay
@@ -20,18 +22,21 @@
 //   repeat=N  N more launches, which must give the same bits
 // --random draws problems of all features instead. Every output is full of NaN
 // before the launch. A failure prints the line that gives it again. With a
-// fault planted in the kernel, failures are expected: that is how the harness
-// itself is tested.
+// fault planted in the kernel (those of Mutate.h and, of GPU programs, of
+// tgpu-mutate), failures are expected: that is how the harness itself is
+// tested.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Mutate.h"
 
 #include "fa/Conversion/TileToHost.h"
+#include "fa/Emulator/Passes.h"
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Runtime/AttentionArguments.h"
 #include "fa/Runtime/CudaPlan.h"
+#include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Target/Compile.h"
 #include "fa/Target/NvidiaInfo.h"
 
@@ -286,12 +291,18 @@ namespace {
 /// A loaded program.
 using Launch = std::function<Error(ArrayRef<LaunchArgument>)>;
 
+/// Where the problems run.
+struct Target {
+  std::shared_ptr<CudaDevice> card; ///< null: on this machine's CPU
+  std::string arch = "host";
+  bool isEmulator = false;
+};
+
 class Runner {
 public:
-  /// Runs on `card`, or on the host if that is null.
-  Runner(StringRef fault, std::shared_ptr<CudaDevice> card)
-      : fault(fault), device(std::make_shared<HostDevice>()),
-        card(std::move(card)) {
+  Runner(StringRef fault, Target target, unsigned threads)
+      : fault(fault), device(std::make_shared<HostDevice>(threads)),
+        target(std::move(target)) {
     mlir::DialectRegistry registry;
     registerDialects(registry);
     context.appendDialectRegistry(registry);
@@ -318,8 +329,12 @@ public:
         makeArguments(p, *inputs, out->inner, p.lse ? &lse->inner : nullptr);
     if (!arguments)
       return arguments.takeError();
-    if (Error error = (*plan)(*arguments))
+    if (Error error = (*plan)(*arguments)) {
+      // What the emulator finds is a failure of the program.
+      if (target.isEmulator)
+        return toString(std::move(error));
       return error;
+    }
     std::string first = bytesOf(out->inner);
     for (int64_t n = 0; n < c.repeat; ++n) {
       if (Error error = (*plan)(*arguments))
@@ -363,24 +378,36 @@ private:
     auto artifact = compile(p);
     if (!artifact)
       return artifact.takeError();
-    if (card) {
-      auto loaded = CudaPlan::load(std::move(*artifact), card);
-      if (!loaded)
-        return loaded.takeError();
-      launch = [plan = std::shared_ptr(std::move(*loaded))](
-                   ArrayRef<LaunchArgument> arguments) {
-        return plan->launchOnHostMemory(arguments);
-      };
-      return launch;
-    }
-    auto loaded = HostPlan::load(std::move(*artifact), device);
+    auto loaded = load(std::move(*artifact));
     if (!loaded)
       return loaded.takeError();
-    launch = [plan = std::shared_ptr(std::move(*loaded))](
-                 ArrayRef<LaunchArgument> arguments) {
+    return launch = *loaded;
+  }
+
+  Expected<Launch> load(Artifact artifact) {
+    using Arguments = ArrayRef<LaunchArgument>;
+    if (target.card) {
+      auto plan = CudaPlan::load(std::move(artifact), target.card);
+      if (!plan)
+        return plan.takeError();
+      return [plan = std::shared_ptr(std::move(*plan))](Arguments arguments) {
+        return plan->launchOnHostMemory(arguments);
+      };
+    }
+    if (target.isEmulator) {
+      auto plan = EmulatorPlan::load(std::move(artifact), device);
+      if (!plan)
+        return plan.takeError();
+      return [plan = std::shared_ptr(std::move(*plan))](Arguments arguments) {
+        return plan->launch(arguments).takeError();
+      };
+    }
+    auto plan = HostPlan::load(std::move(artifact), device);
+    if (!plan)
+      return plan.takeError();
+    return [plan = std::shared_ptr(std::move(*plan))](Arguments arguments) {
       return plan->launch(arguments);
     };
-    return launch;
   }
 
   Expected<Artifact> compile(AttentionProblem p) {
@@ -390,19 +417,23 @@ private:
     auto module = buildAttention(context, p);
     if (!module)
       return module.takeError();
-    if (!fault.empty() && fault != "wrong-alignment")
+    CompileOptions options;
+    auto isGpuFault = isScheduleFault(fault);
+    if (isGpuFault)
+      options.mutate = fault;
+    consumeError(isGpuFault.takeError());
+    if (!fault.empty() && fault != "wrong-alignment" && options.mutate.empty())
       if (Error error = mutateKernels(**module, fault))
         return error;
-    CompileOptions options;
-    if (card)
-      options.arch = findNvidiaInfo(card->computeCapability())->name.str();
+    options.arch = target.arch;
+    options.emulate = target.isEmulator;
     return fa::compile(**module, "attention", options);
   }
 
   std::string fault;
   std::shared_ptr<HostDevice> device;
   mlir::MLIRContext context;
-  std::shared_ptr<CudaDevice> card;
+  Target target;
   StringMap<Launch> plans;
 };
 
@@ -411,6 +442,28 @@ private:
 static int fail(const Twine &what) {
   errs() << "fa-matrix: error: " << what << "\n";
   return 2;
+}
+
+static Expected<Target> openTarget(StringRef name) {
+  Target target;
+  if (name == "cuda") {
+    auto card = toExpected(CudaDevice::open(0));
+    if (!card)
+      return card.takeError();
+    target.card = *card;
+    target.arch = findNvidiaInfo(target.card->computeCapability())->name.str();
+  } else if (name.consume_front("emulator:")) {
+    auto info = getNvidiaInfo(name);
+    if (!info)
+      return info.takeError();
+    target.arch = info->name.str();
+    target.isEmulator = true;
+  } else if (name != "cpu") {
+    return createStringError("--target: expected cpu, cuda or emulator:ARCH, "
+                             "found '" +
+                             name + "'");
+  }
+  return target;
 }
 
 static Error readLines(StringRef file, std::vector<std::string> &lines) {
@@ -430,7 +483,7 @@ int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   StringRef fault, file, single, target = "cpu", without;
   int64_t count = 0;
-  unsigned seed = 0;
+  unsigned seed = 0, threads = 0, part = 1, parts = 1;
   for (int n = 1; n < argc; ++n) {
     StringRef argument = argv[n];
     if (argument.consume_front("--mutate="))
@@ -447,6 +500,15 @@ int main(int argc, char **argv) {
     } else if (argument.consume_front("--seed=")) {
       if (argument.getAsInteger(10, seed))
         return fail("--seed: expected a number, found '" + argument + "'");
+    } else if (argument.consume_front("--part=")) {
+      auto [number, of] = argument.split('/');
+      if (number.getAsInteger(10, part) || of.getAsInteger(10, parts) ||
+          part < 1 || part > parts)
+        return fail("--part: expected K/N with 1 <= K <= N, found '" +
+                    argument + "'");
+    } else if (argument.consume_front("--threads=")) {
+      if (argument.getAsInteger(10, threads))
+        return fail("--threads: expected a number, found '" + argument + "'");
     } else {
       file = argument;
     }
@@ -461,20 +523,19 @@ int main(int argc, char **argv) {
   } else if (Error error = readLines(file, lines)) {
     return fail(toString(std::move(error)));
   }
-  std::shared_ptr<CudaDevice> card;
-  if (target == "cuda") {
-    auto opened = toExpected(CudaDevice::open(0));
-    if (!opened)
-      return fail(toString(opened.takeError()));
-    card = *opened;
-  } else if (target != "cpu") {
-    return fail("--target: expected cpu or cuda, found '" + target + "'");
-  }
+  auto opened = openTarget(target);
+  if (!opened)
+    return fail(toString(opened.takeError()));
   if (!without.empty())
     llvm::erase_if(lines, [&](StringRef line) {
       return is_contained(split(line, ' '), without);
     });
-  Runner runner(fault, card);
+  // Neighbours share a compilation: parts are runs of lines.
+  size_t first = lines.size() * (part - 1) / parts,
+         last = lines.size() * part / parts;
+  lines.erase(lines.begin() + last, lines.end());
+  lines.erase(lines.begin(), lines.begin() + first);
+  Runner runner(fault, *opened, threads);
   int64_t failed = 0;
   for (const std::string &line : lines) {
     auto c = parseCase(line);
@@ -486,8 +547,10 @@ int main(int argc, char **argv) {
     if (wrong->empty())
       continue;
     ++failed;
-    outs() << "FAIL " << line << "\n     " << *wrong
-           << "\n     fa-matrix --line=\"" << line << "\"\n";
+    outs() << "FAIL " << line << "\n     " << *wrong << "\n     fa-matrix "
+           << (target == "cpu" ? "" : "--target=")
+           << (target == "cpu" ? "" : target.str() + " ") << "--line=\"" << line
+           << "\"\n";
   }
   outs() << lines.size() - failed << " passed, " << failed << " failed\n";
   return failed || lines.empty() ? 1 : 0;

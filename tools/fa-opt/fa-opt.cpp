@@ -12,6 +12,7 @@
 #include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Conversion/TileToHost.h"
 #include "fa/Conversion/TileToLinalg.h"
+#include "fa/Emulator/Passes.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Schedule/Passes.h"
 
@@ -116,6 +117,7 @@ int main(int argc, char **argv) {
   registerTransformsPasses();
   mlir::registerConversionPasses();
   memref::registerMemRefPasses();
+  fa::registerEmulatorPasses();
   fa::registerFusionPasses();
   fa::registerConversionPasses();
   fa::registerSchedulePasses();

@@ -8,7 +8,9 @@
 
 #include "fa/Launch/TargetName.h"
 #include "fa/Runtime/CudaPlan.h"
+#include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Runtime/HostPlan.h"
+#include "fa/Target/NvidiaInfo.h"
 
 #include <algorithm>
 #include <chrono>
@@ -39,6 +41,12 @@ Expected<Place> fa::run::findPlace(StringRef target) {
     consumeError(card.takeError());
     return Place{"cpu", 0, "host"};
   }
+  if (target.consume_front("emulator:")) {
+    auto info = getNvidiaInfo(target);
+    if (!info)
+      return info.takeError();
+    return Place{"emulator", 0, info->name.str()};
+  }
   auto parsed = toExpected(parseTargetName(target));
   if (!parsed)
     return parsed.takeError();
@@ -57,6 +65,8 @@ std::string fa::run::listPlaces() {
   } else {
     text += "cuda  not available: " + toString(device.takeError()) + "\n";
   }
+  text += "emulator:sm_80, sm_86, sm_89, sm_90  a GPU program, checked, on "
+          "this machine's CPU\n";
   return text + "hip   not available: this build has no AMD target\n";
 }
 
@@ -107,8 +117,47 @@ static Expected<Execution> executeOnHost(Artifact artifact,
   });
   if (!timing)
     return timing.takeError();
-  return Execution{(*plan)->artifact(), **kernel,
-                   std::to_string(device->numThreads()) + " threads", *timing};
+  return Execution{(*plan)->artifact(),
+                   **kernel,
+                   std::to_string(device->numThreads()) + " threads",
+                   *timing,
+                   {}};
+}
+
+static Expected<Execution> executeInEmulator(Artifact artifact,
+                                             ArrayRef<LaunchArgument> arguments,
+                                             const Options &options) {
+  auto device = std::make_shared<HostDevice>(options.threads);
+  EmulatedProgram::Options how;
+  how.seed = options.seed;
+  how.count = options.counters;
+  auto plan = EmulatorPlan::load(std::move(artifact), device, how);
+  if (!plan)
+    return plan.takeError();
+  auto kernel = (*plan)->select(arguments);
+  if (!kernel)
+    return kernel.takeError();
+  EmulatorCounters counters;
+  auto timing = measure(options.bench, [&]() -> Expected<double> {
+    auto start = std::chrono::steady_clock::now();
+    auto counted = (*plan)->launch(arguments);
+    if (!counted)
+      return counted.takeError();
+    counters = *counted;
+    return std::chrono::duration<double, std::milli>(
+               std::chrono::steady_clock::now() - start)
+        .count();
+  });
+  if (!timing)
+    return timing.takeError();
+  Execution execution{(*plan)->artifact(),
+                      **kernel,
+                      std::to_string(device->numThreads()) + " threads",
+                      *timing,
+                      {}};
+  if (options.counters)
+    execution.counters = counters;
+  return execution;
 }
 
 static Expected<Execution> executeOnCard(int card, Artifact artifact,
@@ -141,15 +190,19 @@ static Expected<Execution> executeOnCard(int card, Artifact artifact,
     return timing.takeError();
   if (Error error = (*plan)->copyToHost(arguments, buffers))
     return error;
-  return Execution{(*plan)->artifact(), **kernel,
+  return Execution{(*plan)->artifact(),
+                   **kernel,
                    (*device)->name() + ", driver " +
                        std::to_string((*device)->driverVersion()),
-                   *timing};
+                   *timing,
+                   {}};
 }
 
 Expected<Execution> fa::run::execute(const Place &place, Artifact artifact,
                                      ArrayRef<LaunchArgument> arguments,
                                      const Options &options) {
+  if (place.target == "emulator")
+    return executeInEmulator(std::move(artifact), arguments, options);
   return place.target == "cuda"
              ? executeOnCard(place.card, std::move(artifact), arguments,
                              options)

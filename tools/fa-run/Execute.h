@@ -9,6 +9,7 @@
 
 #include "Options.h"
 
+#include "fa/Emulator/Counters.h"
 #include "fa/Launch/LaunchArgument.h"
 #include "fa/Target/Artifact.h"
 
@@ -25,16 +26,18 @@ struct Execution {
   KernelInfo kernel;  ///< the variant that ran
   std::string device; ///< "4 threads", or the card's name and driver
   Timing timing;
+  std::optional<EmulatorCounters> counters; ///< in the emulator, if asked for
 };
 
 /// Where a program can run: the architecture to compile for, and its name.
 struct Place {
-  std::string target; ///< cpu or cuda
+  std::string target; ///< cpu, cuda or emulator
   int card = 0;
   std::string arch;
 };
 
-/// The place that `target` names (cpu, cuda, cuda:N); "" is the best present.
+/// The place that `target` names (cpu, cuda, cuda:N,
+/// emulator:ARCH); "" is the best present.
 llvm::Expected<Place> findPlace(llvm::StringRef target);
 
 /// One line for each target: what is there, or why it is not.

@@ -68,8 +68,9 @@ struct CommandLine {
                            cl::cat(category)};
   cl::opt<std::string> target{
       "target",
-      cl::desc("where to run: cpu, cuda or cuda:N (default: the best "
-               "present)"),
+      cl::desc(
+          "where to run: cpu, cuda, cuda:N or emulator:ARCH (default: the best "
+          "present)"),
       cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
@@ -96,6 +97,10 @@ struct CommandLine {
                       cl::cat(category)};
   cl::opt<bool> bench{"bench", cl::desc("measure over several runs"),
                       cl::cat(category)};
+  cl::opt<bool> counters{
+      "counters",
+      cl::desc("in the emulator: count memory requests and matrix products"),
+      cl::cat(category)};
   cl::opt<bool> listTargets{"list-targets", cl::desc("say what can be run on"),
                             cl::cat(category)};
   cl::opt<std::string> json{"json", cl::ValueOptional, cl::value_desc("F"),
@@ -114,6 +119,10 @@ struct CommandLine {
       "ptxas", cl::value_desc("path|none"),
       cl::desc("NVIDIA's assembler (default: the one on PATH; none: the "
                "driver's)"),
+      cl::cat(category)};
+  cl::opt<std::string> mutate{
+      "fa-mutate", cl::value_desc("fault"),
+      cl::desc("plant a fault in a GPU program, to see it found"),
       cl::cat(category)};
   cl::opt<std::string> cache{"cache", cl::value_desc("DIR|off"),
                              cl::desc("compile cache (this version has none)"),
@@ -175,11 +184,13 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.output = line.output;
   options.check = line.check;
   options.bench = line.bench;
+  options.counters = line.counters;
   options.listTargets = line.listTargets;
   if (line.json.getNumOccurrences())
     options.json = line.json;
   options.compile.arch = line.arch;
   options.compile.ptxas = line.ptxas;
+  options.compile.mutate = line.mutate;
   options.compile.stages = line.stages;
   options.compile.warps = line.warps;
   if (line.stages != 0 && (line.stages < 2 || line.stages > 8))

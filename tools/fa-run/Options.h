@@ -28,7 +28,7 @@ struct Options {
   unsigned threads = 0;
   uint64_t seed = 0;
   std::string emit, output;
-  bool check = false, bench = false, listTargets = false;
+  bool check = false, bench = false, listTargets = false, counters = false;
   std::optional<std::string> json; ///< "" is standard output
   CompileOptions compile;
 };

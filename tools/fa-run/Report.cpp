@@ -37,12 +37,39 @@ static void printKernel(const Report &report, raw_ostream &out) {
     out << ", tile " << formatSizes(kernel.tile);
   if (kernel.threads)
     out << ", " << kernel.threads << " threads, " << kernel.stages
-        << " stages, " << kernel.sharedBytes << " bytes shared, "
-        << kernel.registers << " registers";
+        << " stages, " << kernel.sharedBytes << " bytes shared";
   else
     out << ", scratch " << kernel.scratchBytes / 1024 << " KiB a thread";
+  if (kernel.registers >= 0)
+    out << ", " << kernel.registers << " registers";
   out << ", one of " << report.execution.artifact.kernels.size()
       << " variants\n";
+}
+
+static void printCounters(const Report &report, raw_ostream &out) {
+  if (!report.execution.counters)
+    return;
+  const EmulatorCounters &c = *report.execution.counters;
+  out << "counters shared: " << c.sharedRequests << " requests, "
+      << c.bankConflicts << " bank conflicts; global: " << c.globalRequests
+      << " requests, " << c.globalSectors << " sectors; " << c.mma << " mma, "
+      << c.matrixLoads << " ldmatrix, " << c.asyncCopies << " cp.async, "
+      << c.shuffles << " shuffles, " << c.barriers << " barriers\n";
+}
+
+static json::Value jsonCounters(const Report &report) {
+  if (!report.execution.counters)
+    return nullptr;
+  const EmulatorCounters &c = *report.execution.counters;
+  return json::Object{{"shared_requests", c.sharedRequests},
+                      {"bank_conflicts", c.bankConflicts},
+                      {"global_requests", c.globalRequests},
+                      {"global_sectors", c.globalSectors},
+                      {"mma_m16n8k16", c.mma},
+                      {"ldmatrix", c.matrixLoads},
+                      {"cp_async", c.asyncCopies},
+                      {"shuffles", c.shuffles},
+                      {"barriers", c.barriers}};
 }
 
 void fa::run::printReport(const Report &report, raw_ostream &out) {
@@ -68,6 +95,7 @@ void fa::run::printReport(const Report &report, raw_ostream &out) {
     out << format(", %.1f GFLOP/s",
                   report.job.problem->flops() / t.median / 1e6);
   out << "\n";
+  printCounters(report, out);
   for (const OutputCheck &check : report.checks) {
     out << "check    " << check.name
         << format(": max error %.3g (unfused %.3g, bound %.3g), mean %.3g "
@@ -163,6 +191,7 @@ void fa::run::printJson(const Report &report, raw_ostream &out) {
        report.checks.empty() ? json::Value(nullptr) : json::Value(pass)},
       {"outputs", std::move(outputs)},
       {"kernels", json::Array{jsonKernel(report)}},
+      {"counters", jsonCounters(report)},
       {"tools",
        json::Object{{"llvm", llvmVersion()},
                     {"ptxas", assembler.empty() ? json::Value(nullptr)

@@ -140,6 +140,7 @@ static Expected<Artifact> compileFor(Place &place, Job &job,
                                      const Options &options) {
   CompileOptions how = options.compile;
   how.arch = place.arch;
+  how.emulate = place.target == "emulator";
   mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
   auto artifact = compile(*copy, job.entry, how);
   if (artifact || !options.target.empty() || place.target == "cpu")

@@ -147,10 +147,9 @@ def TgpuKeepRawMaxima : Pass<"tgpu-keep-raw-maxima", "::fa::tile::KernelOp"> {
   let summary = "maxima are those of the scores before the scale";
   let description = [{
     Online softmaxes of one scale whose maxima go nowhere but to the next one
-    and to a `tile.online_finalize` keep maxima of unscaled scores: s - m is 0
-    for the largest score, however large it is, and
-    p = exp2((s - m) scale log2 e) takes one subtraction and one product with no
-    other road for large numbers. Such operations have the attribute
+    and to a `tile.online_finalize` keep maxima of unscaled scores: m times the
+    factor of the scores is then what the largest of them becomes, and
+    p = exp2(s c - m c) takes one multiply-add for each score. Such operations have the attribute
     `tgpu.raw_maxima`; what the maxima begin with is divided by the scale, what
     ends them multiplied.
 

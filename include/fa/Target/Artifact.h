@@ -13,6 +13,7 @@
 #ifndef FA_TARGET_ARTIFACT_H
 #define FA_TARGET_ARTIFACT_H
 
+#include "fa/Emulator/Site.h"
 #include "fa/Launch/KernelInfo.h"
 
 namespace fa {
@@ -23,11 +24,13 @@ struct CompileTimes {
 };
 
 struct Artifact {
-  std::string target; ///< "cpu" or "cuda"
+  std::string target; ///< "cpu", "cuda" or "emulator"
   std::string arch;   ///< e.g. "znver4" or "sm_80"
   std::string features;
   std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
-  std::string object;              ///< a relocatable object file or a cubin
+  /// A relocatable object file, a cubin or, for the emulator, LLVM bitcode.
+  std::string object;
+  std::vector<EmulatorSite> sites; ///< for the emulator
   std::string ptx;                 ///< for the driver, where there is no cubin
   std::string assembler;           ///< version of ptxas; empty: none ran
   CompileTimes compileMs;

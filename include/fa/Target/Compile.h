@@ -25,6 +25,11 @@ struct CompileOptions {
   /// The assembler for NVIDIA: a path, "" for the first `ptxas` on PATH, "none"
   /// to leave PTX to the driver.
   std::string ptxas;
+  /// Compile what `arch` runs for the emulator on this machine.
+  bool emulate = false;
+  /// A fault to plant in a GPU program, to see it found (`tgpu-mutate`); "":
+  /// none.
+  std::string mutate;
   FusionOptions fusion;
 };
 
@@ -53,6 +58,15 @@ llvm::Expected<Artifact> compileForNvidia(mlir::ModuleOp module,
                                           const CompileOptions &options);
 llvm::Expected<std::string>
 emitForNvidia(mlir::ModuleOp module, const CompileOptions &options, Emit form);
+
+/// The same as code for the emulator.
+llvm::Expected<Artifact> compileForEmulator(mlir::ModuleOp module,
+                                            llvm::StringRef entry,
+                                            const CompileOptions &options);
+
+/// The last step of that alone: `module` is at S8; fills the code and its
+/// sites.
+llvm::Error lowerForEmulator(mlir::ModuleOp module, Artifact &artifact);
 
 /// Whether `arch` is spelt as an NVIDIA architecture ("sm_...").
 bool isNvidiaArch(llvm::StringRef arch);

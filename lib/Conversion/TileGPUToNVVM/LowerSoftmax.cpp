@@ -100,157 +100,91 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
   return success();
 }
 
-/// What one online softmax works on.
-struct SimtLowering::SoftmaxTile {
-  SmallVector<Value> scores, oldMax;
-  SmallVector<Value> max, finiteMax; ///< with this tile; 0 where it is −inf
-  SmallVector<unsigned> rowOf;       ///< of each score, its row's register
-  Value scale;                       ///< of the scores, or null
-  Value exponent; ///< log2 e times what is still to be scaled by
-  bool rawMaxima;
+/// p = exp2(s c − m c), one multiply-add and one exp2 for each score, where c
+/// is log2 e times the scale. The rounding of m c is a factor that all of a
+/// row's p share, and its sum, at most 2^16 while |m c| < 2^29. From there on
+/// two different scores are more than 8 apart in the exponent and p is 0 or 1:
+/// with the power of two in c for c, m c is exact, and p is 1 where s is m.
+/// Sentinels of −1e30 are such scores.
+struct SimtLowering::RowExponent {
+  Value factor, negated; ///< c, −m c
+  Value alpha;           ///< what came before is multiplied with it
 };
 
-/// exp2 of scaled differences: of the old maxima, then of the scores. The
-/// largest score's is 0, however large it is.
-SmallVector<Value> SimtLowering::exponentials(const SoftmaxTile &tile) {
-  SmallVector<Value> results;
-  auto add = [&](Value x, Value y) {
-    Value less = arith::SubFOp::create(b, x, y);
-    results.push_back(exp2(arith::MulFOp::create(b, less, tile.exponent)));
+SimtLowering::RowExponent SimtLowering::rowExponent(Value oldMax, Value max,
+                                                    Value c) {
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
-  for (auto [old, now] : llvm::zip(tile.oldMax, tile.finiteMax))
-    add(old, now);
-  for (auto [score, row] : llvm::zip(tile.scores, tile.rowOf))
-    add(tile.scale && !tile.rawMaxima
-            ? Value(arith::MulFOp::create(b, score, tile.scale))
-            : score,
-        tile.finiteMax[row]);
-  return results;
-}
-
-/// The same as exp2(s scale log2 e − m log2 e), one multiply-add each. The
-/// rounding of m log2 e is a factor that all of a row's p share.
-SmallVector<Value> SimtLowering::fusedExponentials(const SoftmaxTile &tile,
-                                                   ArrayRef<Value> scaledMax) {
-  SmallVector<Value> results, negated;
-  Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e)),
-        factor = log2e;
-  if (tile.scale)
-    factor = arith::MulFOp::create(b, tile.scale, log2e);
-  for (auto [old, now] : llvm::zip(tile.oldMax, scaledMax)) {
-    // The old maximum in the same rounding as when it was the new one.
-    Value before = arith::MulFOp::create(b, old, log2e);
-    results.push_back(exp2(arith::SubFOp::create(b, before, now)));
-    negated.push_back(arith::NegFOp::create(b, now));
-  }
-  for (auto [score, row] : llvm::zip(tile.scores, tile.rowOf))
-    results.push_back(exp2(
-        LLVM::FMAOp::create(b, b.getF32Type(), score, factor, negated[row])));
-  return results;
-}
-
-/// Multiply-adds, but where the rounding of m log2 e could leave exp2's range
-/// (sentinels of −1e30) a warp takes the differences first. `finish` appends to
-/// the results of either road.
-SmallVector<Value> SimtLowering::chooseExponentials(
-    const SoftmaxTile &tile,
-    function_ref<void(SmallVectorImpl<Value> &)> finish) {
-  Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e));
-  Value limit = arith::ConstantOp::create(b, b.getF32FloatAttr(1 << 20));
-  SmallVector<Value> scaledMax;
-  Value isHuge;
-  for (Value max : tile.finiteMax) {
-    scaledMax.push_back(arith::MulFOp::create(b, max, log2e));
-    Value size = LLVM::FAbsOp::create(b, b.getF32Type(), scaledMax.back());
-    Value huge =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size, limit);
-    isHuge = isHuge ? Value(arith::OrIOp::create(b, isHuge, huge)) : huge;
-  }
-  Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), isHuge,
-                                       NVVM::VoteSyncKind::any);
-  auto road = [&](bool fused) {
-    return [&, fused](OpBuilder &, Location) {
-      SmallVector<Value> results =
-          fused ? fusedExponentials(tile, scaledMax) : exponentials(tile);
-      finish(results);
-      scf::YieldOp::create(b, results);
-    };
-  };
-  return SmallVector<Value>(
-      scf::IfOp::create(b, any, road(false), road(true)).getResults());
+  Type f32 = b.getF32Type(), i32Type = b.getI32Type();
+  Value none = constant(-std::numeric_limits<float>::infinity());
+  Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
+  Value m = arith::SelectOp::create(b, empty, constant(0), max);
+  Value product = arith::MulFOp::create(b, m, c);
+  Value size = LLVM::FAbsOp::create(b, f32, product);
+  Value huge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size,
+                                     constant(1 << 29));
+  Value bits = arith::BitcastOp::create(b, i32Type, c);
+  Value power = arith::BitcastOp::create(
+      b, f32, arith::AndIOp::create(b, bits, i32(0x7f800000)));
+  Value factor = arith::SelectOp::create(b, huge, power, c);
+  Value exact = arith::MulFOp::create(b, m, power);
+  Value negated = arith::NegFOp::create(
+      b, arith::SelectOp::create(b, huge, exact, product));
+  // The old maximum in the same rounding as when it was the new one.
+  Value before =
+      arith::SubFOp::create(b, arith::MulFOp::create(b, oldMax, c), product);
+  Value hugeBefore = LLVM::FMAOp::create(b, f32, oldMax, factor, negated);
+  Value alpha = exp2(arith::SelectOp::create(b, huge, hugeBefore, before));
+  return {factor, negated, alpha};
 }
 
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
-  SoftmaxTile tile;
-  tile.scores = SmallVector<Value>(elementsOf(op.getScores()));
-  tile.oldMax = SmallVector<Value>(elementsOf(op.getMax()));
-  tile.scale = op.getScale() ? mapped(op.getScale()) : Value();
-  tile.rawMaxima = op->hasAttr(TileGPUDialect::rawMaximaAttrName);
-  SmallVector<Value> oldSum(elementsOf(op.getSum()));
-  auto constant = [&](float value) -> Value {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
-  };
+  SmallVector<Value> scores(elementsOf(op.getScores())),
+      oldMax(elementsOf(op.getMax())), oldSum(elementsOf(op.getSum()));
+  Type f32 = b.getF32Type();
   // Of a NaN and a number the number: the NaN reaches the sum through its p.
   auto greater = [&](Value x, Value y) -> Value {
-    return LLVM::MaxNumOp::create(b, b.getF32Type(), x, y);
+    return LLVM::MaxNumOp::create(b, f32, x, y);
   };
   auto plus = [&](Value x, Value y) -> Value {
     return arith::AddFOp::create(b, x, y);
   };
-  auto tileMax = reduceAlong(op, tile.scores, layout, 1, rows, greater);
+  Value c = arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e));
+  if (op.getScale()) {
+    Value scale = mapped(op.getScale());
+    if (op->hasAttr(TileGPUDialect::rawMaximaAttrName))
+      c = arith::MulFOp::create(b, scale, c);
+    else
+      for (Value &score : scores)
+        score = arith::MulFOp::create(b, score, scale);
+  }
+  auto tileMax = reduceAlong(op, scores, layout, 1, rows, greater);
   if (failed(tileMax))
     return failure();
-  tile.exponent = constant(kLog2e);
-  if (tile.scale && tile.rawMaxima)
-    tile.exponent = arith::MulFOp::create(b, tile.scale, tile.exponent);
-  Value none = constant(-std::numeric_limits<float>::infinity()),
-        zero = constant(0);
-  for (auto [old, found] : llvm::zip(tile.oldMax, *tileMax)) {
-    // The scale is above 0: the largest product is that of the largest score.
-    Value scaled = tile.scale && !tile.rawMaxima
-                       ? Value(arith::MulFOp::create(b, found, tile.scale))
-                       : found;
-    tile.max.push_back(greater(old, scaled));
-    Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
-                                        tile.max.back(), none);
-    tile.finiteMax.push_back(
-        arith::SelectOp::create(b, empty, zero, tile.max.back()));
+  SmallVector<Value> max, alpha, sum, p;
+  SmallVector<RowExponent> exponents;
+  for (auto [old, found] : llvm::zip(oldMax, *tileMax)) {
+    max.push_back(greater(old, found));
+    exponents.push_back(rowExponent(old, max.back(), c));
+    alpha.push_back(exponents.back().alpha);
   }
   std::map<Coord, unsigned> rowTable = registerTable(rows);
-  for (size_t reg = 0; reg < tile.scores.size(); ++reg)
-    tile.rowOf.push_back(rowTable.at(Coord{coordOf(layout, reg)[0]}));
-
-  // The factors of the rows, p, and what it adds to the sums.
-  size_t count = tile.max.size();
-  bool threadSums = op->hasAttr(TileGPUDialect::threadSumsAttrName);
-  LogicalResult summed = success();
-  auto addSums = [&](SmallVectorImpl<Value> &results) {
-    auto sums = reduceAlong(op, ArrayRef(results).drop_front(count), layout, 1,
-                            rows, plus, !threadSums);
-    summed = sums;
-    if (succeeded(sums))
-      results.append(*sums);
-  };
-  SmallVector<Value> results;
-  if (tile.rawMaxima) {
-    results = exponentials(tile);
-    addSums(results);
-  } else {
-    results = chooseExponentials(tile, addSums);
+  for (auto [reg, score] : llvm::enumerate(scores)) {
+    RowExponent &row = exponents[rowTable.at(Coord{coordOf(layout, reg)[0]})];
+    p.push_back(
+        exp2(LLVM::FMAOp::create(b, f32, score, row.factor, row.negated)));
   }
-  if (failed(summed))
+  bool threadSums = op->hasAttr(TileGPUDialect::threadSumsAttrName);
+  auto tileSum = reduceAlong(op, p, layout, 1, rows, plus, !threadSums);
+  if (failed(tileSum))
     return failure();
-  ArrayRef<Value> alpha = ArrayRef(results).take_front(count);
-  SmallVector<Value> sum;
-  for (auto [row, added] : llvm::enumerate(ArrayRef(results).take_back(count)))
-    sum.push_back(
-        LLVM::FMAOp::create(b, b.getF32Type(), oldSum[row], alpha[row], added));
-  setElements(
-      op.getP(),
-      SmallVector<Value>(ArrayRef(results).drop_front(count).drop_back(count)));
-  setElements(op.getAlpha(), SmallVector<Value>(alpha));
-  setElements(op.getMaxOut(), tile.max);
+  for (auto [row, added] : llvm::enumerate(*tileSum))
+    sum.push_back(LLVM::FMAOp::create(b, f32, oldSum[row], alpha[row], added));
+  setElements(op.getP(), p);
+  setElements(op.getAlpha(), alpha);
+  setElements(op.getMaxOut(), max);
   setElements(op.getSumOut(), sum);
   return success();
 }

@@ -99,7 +99,11 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
 void fa::buildNvidiaLoweringPipeline(OpPassManager &pm,
                                      const NvidiaPipelineOptions &options) {
   pm.addPass(createConvertTileGPUToNVVM());
-  pm.addPass(createCanonicalizerPass());
+  // Loops carry hundreds of registers: from the top, the canonicalizer looks at
+  // them again and again, with the same result.
+  GreedyRewriteConfig bottomUp;
+  bottomUp.setUseTopDownTraversal(false);
+  pm.addPass(createCanonicalizerPass(bottomUp));
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addPass(math::createMathExpandOpsPass());

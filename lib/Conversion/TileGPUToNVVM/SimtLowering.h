@@ -142,13 +142,9 @@ private:
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
-  struct SoftmaxTile;
-  mlir::SmallVector<Value> exponentials(const SoftmaxTile &tile);
-  mlir::SmallVector<Value> fusedExponentials(const SoftmaxTile &tile,
-                                             mlir::ArrayRef<Value> scaledMax);
-  mlir::SmallVector<Value> chooseExponentials(
-      const SoftmaxTile &tile,
-      llvm::function_ref<void(mlir::SmallVectorImpl<Value> &)> finish);
+  struct RowExponent;
+  /// Of a row whose maximum becomes `max`, from scores times `c` in base 2.
+  RowExponent rowExponent(Value oldMax, Value max, Value c);
   Value exp2(Value x);
   Value shuffleXor(Value value, uint32_t mask);
 

@@ -1,0 +1,44 @@
+//===- Counters.h - what a launch asked of the memory -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_EMULATOR_COUNTERS_H
+#define FA_EMULATOR_COUNTERS_H
+
+#include <cstdint>
+
+namespace fa {
+
+/// Sums over all blocks of a launch. A request is one instruction of one warp.
+struct EmulatorCounters {
+  int64_t sharedRequests = 0;
+  /// Passes through the 32 banks of 4 bytes beyond those that the bytes asked
+  /// for need.
+  int64_t bankConflicts = 0;
+  int64_t globalRequests = 0;
+  int64_t globalSectors = 0; ///< of 32 bytes
+  int64_t mma = 0;           ///< m16n8k16, of a warp
+  int64_t matrixLoads = 0;   ///< ldmatrix, of a warp
+  int64_t asyncCopies = 0;   ///< cp.async, of a thread
+  int64_t barriers = 0;      ///< of a block
+  int64_t shuffles = 0;      ///< shfl.sync, of a warp
+
+  EmulatorCounters &operator+=(const EmulatorCounters &other) {
+    sharedRequests += other.sharedRequests;
+    bankConflicts += other.bankConflicts;
+    globalRequests += other.globalRequests;
+    globalSectors += other.globalSectors;
+    mma += other.mma;
+    matrixLoads += other.matrixLoads;
+    asyncCopies += other.asyncCopies;
+    barriers += other.barriers;
+    shuffles += other.shuffles;
+    return *this;
+  }
+};
+
+} // namespace fa
+
+#endif // FA_EMULATOR_COUNTERS_H

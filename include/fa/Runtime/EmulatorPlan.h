@@ -1,0 +1,46 @@
+//===- EmulatorPlan.h - an artifact, loaded in the emulator -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_EMULATORPLAN_H
+#define FA_RUNTIME_EMULATORPLAN_H
+
+#include "fa/Emulator/Emulator.h"
+#include "fa/Launch/HostDevice.h"
+
+namespace fa {
+
+/// An artifact for a GPU, run and checked on the host. Launches from several
+/// threads at the same time are legal.
+class EmulatorPlan {
+public:
+  /// A kernel that needs more shared memory than the architecture has is an
+  /// error, as on a card.
+  static llvm::Expected<std::unique_ptr<EmulatorPlan>>
+  load(Artifact artifact, std::shared_ptr<HostDevice> device,
+       EmulatedProgram::Options options = {});
+
+  const Artifact &artifact() const { return plan; }
+
+  /// The kernel that a launch with these arguments runs.
+  llvm::Expected<const KernelInfo *>
+  select(llvm::ArrayRef<LaunchArgument> arguments) const;
+
+  /// Runs on tensors in host memory and returns when the outputs are written.
+  /// What the program may not do on the card is an error.
+  llvm::Expected<EmulatorCounters>
+  launch(llvm::ArrayRef<LaunchArgument> arguments) const;
+
+private:
+  EmulatorPlan() = default;
+  Artifact plan;
+  std::shared_ptr<HostDevice> device;
+  EmulatedProgram::Options options;
+  std::unique_ptr<EmulatedProgram> program;
+};
+
+} // namespace fa
+
+#endif // FA_RUNTIME_EMULATORPLAN_H

@@ -1,0 +1,37 @@
+//===- Barriers.cpp - where threads wait for each other
+//---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Block.h"
+#include "Functions.h"
+
+using namespace fa;
+using namespace fa::emu;
+
+/// PTX ISA, "Parallel Synchronization and Communication Instructions: bar,
+/// barrier": all threads of the block arrive before any goes on, and what they
+/// wrote is seen by all.
+static void barrier(Thread *thread, int32_t site) {
+  thread->block->meetBlock(*thread, site);
+}
+
+/// PTX ISA, "bar.warp.sync": orders memory among the lanes of the mask. The
+/// shadow knows an order of whole warps alone; lanes of a part stay unordered.
+static void passWarpBarrier(Warp &warp, const EmulatorSite &, uint32_t lanes) {
+  if ((lanes | warp.exited) == ~0u)
+    warp.clock.passWarpBarrier();
+}
+
+static void warpBarrier(Thread *thread, int32_t site) {
+  thread->block->meetWarp(*thread, site, thread->get<uint32_t>(0),
+                          passWarpBarrier);
+}
+
+llvm::ArrayRef<EmulatorFunction> fa::emu::barrierFunctions() {
+  static const EmulatorFunction functions[] = {
+      {"fa_emu_barrier", barrier}, {"fa_emu_warp_barrier", warpBarrier}};
+  return functions;
+}

@@ -1,0 +1,166 @@
+//===- Block.h - the threads of a block, and where they meet ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One system thread runs a block. Each GPU thread is a fiber, which runs until
+// it waits for others: for lanes of its warp at an operation that a warp does
+// together, or for the block at a barrier. Nothing here needs a lock.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_EMULATOR_BLOCK_H
+#define FA_LIB_EMULATOR_BLOCK_H
+
+#include "AsyncCopies.h"
+#include "Faults.h"
+#include "Fiber.h"
+#include "SharedMemory.h"
+#include "WarpTrace.h"
+
+#include "fa/Emulator/Counters.h"
+#include "fa/Emulator/Site.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/Twine.h"
+
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <memory>
+
+namespace fa::emu {
+
+class Block;
+class GlobalMemory;
+struct Thread;
+struct Warp;
+
+inline constexpr unsigned kWarpSize = 32;
+
+/// A kernel as `convert-nvvm-to-emulator` makes it.
+using KernelFunction = void (*)(const int64_t *words, Thread *thread);
+
+/// What all blocks of a launch share.
+struct Launch {
+  KernelFunction kernel = nullptr;
+  const int64_t *words = nullptr;
+  llvm::ArrayRef<EmulatorSite> sites;
+  GlobalMemory *global = nullptr;
+  unsigned threads = 0; ///< of a block, a multiple of 32
+  size_t sharedBytes = 0;
+  uint64_t seed = 0;
+  bool count = false;
+};
+
+/// What lanes of a warp do together, once the last of them has come: takes the
+/// operands of `lanes` from their slots and leaves the results there.
+using Collective = void (*)(Warp &warp, const EmulatorSite &site,
+                            uint32_t lanes);
+
+struct Thread {
+  /// Where emulated code leaves operands and finds results; the first member,
+  /// because the address of the thread is what emulated code has.
+  alignas(8) std::array<uint64_t, 16> slots;
+
+  Block *block = nullptr;
+  Warp *warp = nullptr;
+  unsigned index = 0, lane = 0;
+  bool exited = false;
+  int32_t waitsAt = -1; ///< a site
+  bool waitsForBlock = false;
+  AsyncCopies copies;
+  LaneTrace trace;
+  Fiber fiber;
+
+  /// The operand or result in slot `n`.
+  template <typename T> T get(unsigned n) const {
+    T value;
+    std::memcpy(&value, &slots[n], sizeof(T));
+    return value;
+  }
+  template <typename T> void set(unsigned n, T value) {
+    std::memcpy(&slots[n], &value, sizeof(T));
+  }
+};
+
+struct Warp {
+  /// Lanes that wait for each other.
+  struct Meeting {
+    int32_t site;
+    uint32_t mask, arrived;
+    Collective collective;
+  };
+
+  Block *block = nullptr;
+  unsigned index = 0;
+  Thread *lanes = nullptr;
+  uint32_t exited = 0;
+  WarpClock clock;
+  llvm::SmallVector<Meeting, 2> meetings;
+};
+
+class Block {
+public:
+  Block();
+  ~Block();
+
+  /// Runs block `index` of the launch to its end, or to where it cannot go on.
+  /// Returns false if there is no memory for stacks.
+  bool run(const Launch &launch, int64_t index);
+
+  const FaultLog &faults() const { return log; }
+  const EmulatorCounters &counts() const { return counters; }
+
+  //===--- For what threads do ---===//
+  const Launch &launched() const { return *launch; }
+  int64_t index() const { return blockIndex; }
+  unsigned numThreads() const { return launch->threads; }
+  Thread &thread(unsigned n) { return threads[n]; }
+  const EmulatorSite &site(int32_t n) const { return launch->sites[n]; }
+  SharedMemory &shared() { return memory; }
+  EmulatorCounters &counter() { return counters; }
+  bool hasFault(FaultKind kind) const { return log.has(kind); }
+  /// Barriers that have been completed.
+  uint32_t barriers() const { return barrierCount; }
+
+  void report(FaultKind kind, const Thread &thread, int32_t site,
+              const llvm::Twine &detail);
+  /// Waits until every lane of `mask` has come to `site`, then goes on with
+  /// what `collective` left in the slots.
+  void meetWarp(Thread &thread, int32_t site, uint32_t mask,
+                Collective collective);
+  /// Waits until every thread of the block has come to a barrier.
+  void meetBlock(Thread &thread, int32_t site);
+
+private:
+  static void runThread(void *thread);
+  bool prepare(const Launch &launch, int64_t index);
+  void exitThread(Thread &thread);
+  void yield(Thread &thread);
+  void completeIfAllCame(Warp &warp);
+  void complete(Warp &warp, Warp::Meeting meeting);
+  void completeBarrier();
+  void completeBarrierIfAllCame();
+  void reportDivergentBarrier();
+  void reportDeadlock();
+
+  const Launch *launch = nullptr;
+  int64_t blockIndex = 0;
+  unsigned created = 0;
+  std::unique_ptr<Thread[]> threads;
+  std::vector<Warp> warps;
+  SharedMemory memory;
+  EmulatorCounters counters;
+  FaultLog log;
+  std::deque<Thread *> ready;
+  unsigned atBarrier = 0, numExited = 0;
+  uint32_t barrierCount = 0;
+  Fiber scheduler;
+};
+
+} // namespace fa::emu
+
+#endif // FA_LIB_EMULATOR_BLOCK_H

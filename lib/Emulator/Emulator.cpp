@@ -1,0 +1,137 @@
+//===- Emulator.cpp - runs and checks a GPU program on the host -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Emulator/Emulator.h"
+
+#include "Block.h"
+#include "GlobalMemory.h"
+#include "HostCode.h"
+
+#include <limits>
+
+using namespace llvm;
+using namespace fa;
+using namespace fa::emu;
+
+namespace {
+
+/// Blocks that are not running: their stacks and shadows serve the next ones of
+/// the launch. They do not outlive it, because a process has a limited number
+/// of mappings.
+class BlockStore {
+public:
+  std::unique_ptr<Block> take() {
+    std::lock_guard lock(mutex);
+    if (idle.empty())
+      return std::make_unique<Block>();
+    auto block = std::move(idle.back());
+    idle.pop_back();
+    return block;
+  }
+
+  void giveBack(std::unique_ptr<Block> block) {
+    std::lock_guard lock(mutex);
+    idle.push_back(std::move(block));
+  }
+
+private:
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Block>> idle;
+};
+
+/// What the blocks of one launch gave.
+class Outcome {
+public:
+  /// Blocks behind one with a fault need not run; those before it must, so that
+  /// the report is the same each time.
+  bool matters(int64_t index) const { return index < firstWithFault; }
+
+  void add(int64_t index, const Block &block) {
+    std::lock_guard lock(mutex);
+    counters += block.counts();
+    if (block.faults().empty() || index >= firstWithFault)
+      return;
+    firstWithFault = index;
+    faults = block.faults().all();
+  }
+
+  void addNoMemory() { noMemory = true; }
+
+  Expected<EmulatorCounters> take() const {
+    if (noMemory)
+      return createStringError("cannot allocate the stacks of a block");
+    if (faults.empty())
+      return counters;
+    std::string text;
+    for (const Fault &fault : faults)
+      text += (text.empty() ? "" : "\n") + fault.text;
+    return createStringError(text);
+  }
+
+private:
+  std::mutex mutex;
+  EmulatorCounters counters;
+  std::atomic<int64_t> firstWithFault = std::numeric_limits<int64_t>::max();
+  std::atomic<bool> noMemory = false;
+  std::vector<Fault> faults;
+};
+
+} // namespace
+
+class EmulatedProgram::Impl {
+public:
+  std::unique_ptr<HostCode> code;
+  std::vector<EmulatorSite> sites;
+};
+
+EmulatedProgram::EmulatedProgram(std::unique_ptr<Impl> impl)
+    : impl(std::move(impl)) {}
+EmulatedProgram::~EmulatedProgram() = default;
+
+Expected<std::unique_ptr<EmulatedProgram>>
+EmulatedProgram::load(const Artifact &artifact) {
+  auto impl = std::make_unique<Impl>();
+  auto code = HostCode::load(artifact.object);
+  if (!code)
+    return code.takeError();
+  impl->code = std::move(*code);
+  impl->sites = artifact.sites;
+  return std::unique_ptr<EmulatedProgram>(new EmulatedProgram(std::move(impl)));
+}
+
+Expected<EmulatorCounters> EmulatedProgram::run(
+    const KernelInfo &kernel, ArrayRef<LaunchArgument> arguments,
+    ArrayRef<int64_t> words, int64_t blocks, const Options &options,
+    const ParallelFor &parallelFor) const {
+  auto function = impl->code->lookup(kernel.symbol);
+  if (!function)
+    return function.takeError();
+  auto global = GlobalMemory::create(kernel, arguments);
+  if (!global)
+    return global.takeError();
+  Launch launch;
+  launch.kernel = *function;
+  launch.words = words.data();
+  launch.sites = impl->sites;
+  launch.global = &*global;
+  launch.threads = kernel.threads;
+  launch.sharedBytes = kernel.sharedBytes;
+  launch.seed = options.seed;
+  launch.count = options.count;
+  Outcome outcome;
+  BlockStore store;
+  parallelFor(blocks, [&](int64_t index) {
+    if (!outcome.matters(index))
+      return;
+    auto block = store.take();
+    if (block->run(launch, index))
+      outcome.add(index, *block);
+    else
+      outcome.addNoMemory();
+    store.giveBack(std::move(block));
+  });
+  return outcome.take();
+}

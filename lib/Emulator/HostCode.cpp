@@ -1,0 +1,108 @@
+//===- HostCode.cpp - emulated kernels as native code ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostCode.h"
+
+#include "Functions.h"
+
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+
+using namespace llvm;
+using namespace fa::emu;
+
+HostCode::HostCode(std::string bitcode) : bitcode(std::move(bitcode)) {}
+HostCode::~HostCode() = default;
+
+/// What emulated code calls, by name.
+static orc::SymbolMap functionSymbols(orc::LLJIT &jit) {
+  orc::SymbolMap symbols;
+  for (ArrayRef<EmulatorFunction> family :
+       {barrierFunctions(), copyFunctions(), mathFunctions(), matrixFunctions(),
+        memoryFunctions(), shuffleFunctions()})
+    for (const EmulatorFunction &function : family)
+      symbols[jit.mangleAndIntern(function.name)] = {
+          orc::ExecutorAddr::fromPtr(function.address),
+          JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+  return symbols;
+}
+
+Expected<std::unique_ptr<HostCode>> HostCode::load(std::string bitcode) {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
+  std::unique_ptr<HostCode> code(new HostCode(std::move(bitcode)));
+  auto machine = orc::JITTargetMachineBuilder::detectHost();
+  if (!machine)
+    return machine.takeError();
+  // Kernels are long and run for milliseconds: compile fast.
+  machine->setCodeGenOptLevel(CodeGenOptLevel::Less);
+  auto jit = orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(std::move(*machine))
+                 .create();
+  if (!jit)
+    return jit.takeError();
+  code->jit = std::move(*jit);
+  auto &library = code->jit->getMainJITDylib();
+  if (Error error =
+          library.define(orc::absoluteSymbols(functionSymbols(*code->jit))))
+    return error;
+  // Besides, functions of the C library.
+  auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      code->jit->getDataLayout().getGlobalPrefix());
+  if (!process)
+    return process.takeError();
+  library.addGenerator(std::move(*process));
+  return code;
+}
+
+static void optimize(Module &module) {
+  PassBuilder builder;
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager cgscc;
+  ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(cgscc);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, cgscc, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O1)
+      .run(module, modules);
+}
+
+Error HostCode::compile(StringRef kernel) {
+  auto context = std::make_unique<LLVMContext>();
+  auto module = parseBitcodeFile(MemoryBufferRef(bitcode, "flashtile-emulated"),
+                                 *context);
+  if (!module)
+    return module.takeError();
+  for (Function &function : **module)
+    if (function.getName() != kernel && !function.isDeclaration())
+      function.deleteBody();
+  (*module)->setDataLayout(jit->getDataLayout());
+  (*module)->setTargetTriple(jit->getTargetTriple());
+  optimize(**module);
+  return jit->addIRModule(
+      orc::ThreadSafeModule(std::move(*module), std::move(context)));
+}
+
+Expected<KernelFunction> HostCode::lookup(StringRef kernel) {
+  std::lock_guard lock(mutex);
+  KernelFunction &function = functions[kernel];
+  if (function)
+    return function;
+  if (Error error = compile(kernel))
+    return error;
+  auto address = jit->lookup(kernel);
+  if (!address)
+    return address.takeError();
+  function = address->toPtr<KernelFunction>();
+  return function;
+}

@@ -1,0 +1,94 @@
+//===- Memory.cpp - loads and stores of one thread
+//--------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Block.h"
+#include "Functions.h"
+#include "GlobalMemory.h"
+
+using namespace fa;
+using namespace fa::emu;
+
+// PTX ISA, "Data Movement and Conversion Instructions: ld", "st": the address
+// must be a multiple of the bytes that are accessed.
+// Operands: the address; of a store, the value. Attributes: bytes, alignment.
+
+static void note(Thread &thread, int32_t site, uint64_t address, uint32_t bytes,
+                 bool isShared) {
+  if (thread.block->launched().count)
+    thread.trace.push_back({site, bytes, thread.lane, isShared, address});
+}
+
+static void loadShared(Thread *thread, int32_t site) {
+  const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
+  auto address = thread->get<uint32_t>(0);
+  note(*thread, site, address, bytes, /*isShared=*/true);
+  thread->block->shared().read(*thread, site, address, bytes, alignment,
+                               thread->slots.data());
+}
+
+static void storeShared(Thread *thread, int32_t site) {
+  const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
+  auto address = thread->get<uint32_t>(0);
+  note(*thread, site, address, bytes, /*isShared=*/true);
+  thread->block->shared().write(*thread, site, address, bytes, alignment,
+                                &thread->slots[1]);
+}
+
+static void loadGlobal(Thread *thread, int32_t site) {
+  const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
+  auto address = thread->get<uint64_t>(0);
+  note(*thread, site, address, bytes, /*isShared=*/false);
+  thread->block->launched().global->read(*thread, site, address, bytes,
+                                         alignment, thread->slots.data());
+}
+
+static void storeGlobal(Thread *thread, int32_t site) {
+  const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
+  auto address = thread->get<uint64_t>(0);
+  note(*thread, site, address, bytes, /*isShared=*/false);
+  thread->block->launched().global->write(*thread, site, address, bytes,
+                                          alignment, &thread->slots[1]);
+}
+
+/// PTX ISA, "Generic Addressing": shared memory is a window. Here it is at the
+/// numbers that no host pointer is.
+static bool isSharedWindow(const Thread &thread) {
+  return thread.get<uint64_t>(0) <=
+         kEmulatorSharedBase + thread.block->launched().sharedBytes;
+}
+
+static void loadGeneric(Thread *thread, int32_t site) {
+  isSharedWindow(*thread) ? loadShared(thread, site) : loadGlobal(thread, site);
+}
+
+static void storeGeneric(Thread *thread, int32_t site) {
+  isSharedWindow(*thread) ? storeShared(thread, site)
+                          : storeGlobal(thread, site);
+}
+
+// PTX ISA, "Special Registers": %tid, %ctaid.
+
+static void threadId(Thread *thread, int32_t) {
+  thread->set<uint32_t>(0, thread->index);
+}
+
+static void blockId(Thread *thread, int32_t) {
+  thread->set<uint32_t>(0, thread->block->index());
+}
+
+llvm::ArrayRef<EmulatorFunction> fa::emu::memoryFunctions() {
+  static const EmulatorFunction functions[] = {
+      {"fa_emu_load_shared", loadShared},
+      {"fa_emu_store_shared", storeShared},
+      {"fa_emu_load_global", loadGlobal},
+      {"fa_emu_store_global", storeGlobal},
+      {"fa_emu_load_generic", loadGeneric},
+      {"fa_emu_store_generic", storeGeneric},
+      {"fa_emu_thread_id", threadId},
+      {"fa_emu_block_id", blockId}};
+  return functions;
+}

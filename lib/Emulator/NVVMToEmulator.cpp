@@ -1,0 +1,292 @@
+//===- NVVMToEmulator.cpp - convert-nvvm-to-emulator ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SiteCalls.h"
+
+#include "fa/Emulator/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace fa {
+#define GEN_PASS_DEF_CONVERTNVVMTOEMULATOR
+#include "fa/Emulator/Passes.h.inc"
+} // namespace fa
+
+static constexpr llvm::StringLiteral kSites = "fa.sites";
+
+enum AddressSpace : unsigned { Generic = 0, Global = 1, Shared = 3 };
+
+static unsigned addressSpaceOf(Value pointer) {
+  return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
+}
+
+namespace {
+
+/// One kernel: f(words) on a card becomes f(words, thread).
+class KernelRewriter : fa::SiteCalls {
+public:
+  using SiteCalls::SiteCalls;
+
+  LogicalResult run() {
+    changeSignature();
+    SmallVector<Operation *> ops;
+    kernel.getBody().walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops) {
+      b.setLoc(op->getLoc());
+      b.setInsertionPoint(op);
+      if (failed(rewrite(op)))
+        return failure();
+    }
+    dropAddressSpaces();
+    return success();
+  }
+
+private:
+  void changeSignature();
+  LogicalResult rewrite(Operation *op);
+  LogicalResult rewriteAccess(Operation *op, Value address, Value stored,
+                              uint64_t alignment);
+  LogicalResult rewriteMma(NVVM::MmaOp op);
+  LogicalResult rewriteBarrier(NVVM::BarrierOp op);
+  LogicalResult rewriteAsm(LLVM::InlineAsmOp op);
+  LogicalResult rewriteIntrinsic(LLVM::CallIntrinsicOp op);
+  bool isArgument(Value address);
+  void dropAddressSpaces();
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+void KernelRewriter::changeSignature() {
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  for (StringRef name : {StringRef(NVVM::NVVMDialect::getKernelFuncAttrName()),
+                         StringRef(NVVM::NVVMDialect::getReqntidAttrName())})
+    kernel->removeAttr(name);
+  kernel.removeArgAttrsAttr();
+  kernel.setFunctionType(LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(b.getContext()), {pointer, pointer}));
+  kernel.getBody().front().addArgument(pointer, kernel.getLoc());
+  thread = kernel.getArgument(1);
+}
+
+/// Whether `address` points into the words of the kernel's arguments.
+bool KernelRewriter::isArgument(Value address) {
+  while (auto step = address.getDefiningOp<LLVM::GEPOp>())
+    address = step.getBase();
+  return address == kernel.getArgument(0);
+}
+
+LogicalResult KernelRewriter::rewriteAccess(Operation *op, Value address,
+                                            Value stored, uint64_t alignment) {
+  unsigned space = addressSpaceOf(address);
+  if (space == Generic && isArgument(address))
+    return success();
+  if (space != Generic && space != Global && space != Shared)
+    return op->emitOpError("is in address space ")
+           << space << ", the emulator has 0, 1 and 3";
+  Type type = stored ? stored.getType() : op->getResult(0).getType();
+  int64_t bytes = layout.getTypeSize(type).getFixedValue();
+  SmallVector<Value> operands = {address};
+  if (stored)
+    operands.push_back(stored);
+  StringRef name = space == Shared   ? "shared"
+                   : space == Global ? "global"
+                                     : "generic";
+  std::string function =
+      ("fa_emu_" + Twine(stored ? "store_" : "load_") + name).str();
+  return call(op, function, operands,
+              {bytes, alignment ? int64_t(alignment) : bytes});
+}
+
+/// The products are of f32: the host widens, with its own instructions.
+LogicalResult KernelRewriter::rewriteMma(NVVM::MmaOp op) {
+  auto shape = op.getShape();
+  bool isBf16 = op.getMultiplicandAPtxType() == NVVM::MMATypes::bf16;
+  bool isF16 = op.getMultiplicandAPtxType() == NVVM::MMATypes::f16;
+  auto fields = dyn_cast<LLVM::LLVMStructType>(op.getType());
+  if (shape.getM() != 16 || shape.getN() != 8 || shape.getK() != 16 ||
+      (!isBf16 && !isF16) || !fields || !fields.getBody().front().isF32())
+    return op.emitOpError("the emulator has m16n8k16 of f16 and bf16 with f32 "
+                          "accumulators only");
+  Type element = isF16 ? Type(b.getF16Type()) : Type(b.getBF16Type());
+  SmallVector<Value> operands;
+  for (Value word : llvm::concat<Value>(op.getOperandA(), op.getOperandB())) {
+    auto pair = VectorType::get({2}, element);
+    if (word.getType() != pair)
+      word = LLVM::BitcastOp::create(b, pair, word);
+    operands.push_back(
+        LLVM::FPExtOp::create(b, VectorType::get({2}, b.getF32Type()), word));
+  }
+  llvm::append_range(operands, op.getOperandC());
+  return call(op, "fa_emu_mma", operands,
+              {shape.getM(), shape.getN(), shape.getK()});
+}
+
+LogicalResult KernelRewriter::rewriteBarrier(NVVM::BarrierOp op) {
+  if (op->getNumOperands() || op->getNumResults())
+    return op.emitOpError(
+        "the emulator has barrier 0 of all threads, without a reduction");
+  return call(op, "fa_emu_barrier", {});
+}
+
+LogicalResult KernelRewriter::rewriteAsm(LLVM::InlineAsmOp op) {
+  if (op.getAsmString() != "mov.b64 $0, $1;" || op->getNumOperands() != 1)
+    return op.emitOpError("the emulator knows no assembly but mov.b64, found '")
+           << op.getAsmString() << "'";
+  op.getResult(0).replaceAllUsesWith(op->getOperand(0));
+  op.erase();
+  return success();
+}
+
+LogicalResult KernelRewriter::rewriteIntrinsic(LLVM::CallIntrinsicOp op) {
+  StringRef name = op.getIntrin();
+  StringRef function = llvm::StringSwitch<StringRef>(name)
+                           .Case("llvm.nvvm.ff2f16x2.rn", "fa_emu_pack_f16x2")
+                           .Case("llvm.nvvm.ff2bf16x2.rn", "fa_emu_pack_bf16x2")
+                           .Case("llvm.nvvm.lg2.approx.ftz.f", "fa_emu_log2")
+                           .Case("llvm.nvvm.ex2.approx.ftz.f", "fa_emu_exp2")
+                           .Default("");
+  if (!function.empty())
+    return callPure(op, function);
+  if (name.starts_with("llvm.nvvm"))
+    return op.emitOpError("the emulator does not know '") << name << "'";
+  return success();
+}
+
+/// The table of the operations that a GPU has and a CPU has not.
+LogicalResult KernelRewriter::rewrite(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](NVVM::ThreadIdXOp op) {
+        return call(op, "fa_emu_thread_id", {});
+      })
+      .Case(
+          [&](NVVM::BlockIdXOp op) { return call(op, "fa_emu_block_id", {}); })
+      .Case([&](NVVM::Barrier0Op op) { return call(op, "fa_emu_barrier", {}); })
+      .Case([&](NVVM::BarrierOp op) { return rewriteBarrier(op); })
+      .Case([&](NVVM::SyncWarpOp op) {
+        return call(op, "fa_emu_warp_barrier", op->getOperands());
+      })
+      .Case([&](NVVM::CpAsyncOp op) {
+        return call(op, "fa_emu_async_copy", op->getOperands(),
+                    {op.getSize(), bool(op.getCpSize())});
+      })
+      .Case([&](NVVM::CpAsyncCommitGroupOp op) {
+        return call(op, "fa_emu_async_commit", {});
+      })
+      .Case([&](NVVM::CpAsyncWaitGroupOp op) {
+        return call(op, "fa_emu_async_wait", {}, {op.getN()});
+      })
+      .Case([&](NVVM::ShflOp op) {
+        return call(op, "fa_emu_shuffle", op->getOperands(),
+                    {int64_t(op.getKind())});
+      })
+      .Case([&](NVVM::VoteSyncOp op) {
+        return call(op, "fa_emu_vote", op->getOperands(),
+                    {int64_t(op.getKind())});
+      })
+      .Case([&](NVVM::LdMatrixOp op) {
+        return call(op, "fa_emu_load_matrix", op->getOperands(),
+                    {op.getNum(), op.getLayout() == NVVM::MMALayout::col});
+      })
+      .Case([&](NVVM::MmaOp op) { return rewriteMma(op); })
+      .Case([&](LLVM::LoadOp op) {
+        return rewriteAccess(op, op.getAddr(), {},
+                             op.getAlignment().value_or(0));
+      })
+      .Case([&](LLVM::StoreOp op) {
+        return rewriteAccess(op, op.getAddr(), op.getValue(),
+                             op.getAlignment().value_or(0));
+      })
+      .Case([&](LLVM::AddressOfOp op) {
+        if (addressSpaceOf(op) != Shared)
+          return success();
+        Value base = LLVM::ConstantOp::create(
+            b, b.getI64Type(), b.getI64IntegerAttr(fa::kEmulatorSharedBase));
+        op.replaceAllUsesWith(
+            LLVM::IntToPtrOp::create(b, op.getType(), base).getResult());
+        op.erase();
+        return success();
+      })
+      .Case([&](LLVM::Exp2Op op) {
+        return op.getType().isF32() ? callPure(op, "fa_emu_exp2") : success();
+      })
+      .Case([&](LLVM::InlineAsmOp op) { return rewriteAsm(op); })
+      .Case([&](LLVM::CallIntrinsicOp op) { return rewriteIntrinsic(op); })
+      .Case<LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp, LLVM::MemcpyOp>(
+          [&](auto op) {
+            return op.emitOpError("the emulator does not know this operation");
+          })
+      .Default([&](Operation *op) -> LogicalResult {
+        if (isa<NVVM::NVVMDialect>(op->getDialect()))
+          return op->emitOpError("the emulator does not know this operation");
+        return success();
+      });
+}
+
+/// Pointers to shared memory become numbers that no host pointer is; the casts
+/// to and from i32 keep their meaning.
+void KernelRewriter::dropAddressSpaces() {
+  auto drop = [](Value value) {
+    auto pointer = dyn_cast<LLVM::LLVMPointerType>(value.getType());
+    if (pointer && pointer.getAddressSpace())
+      value.setType(LLVM::LLVMPointerType::get(pointer.getContext()));
+  };
+  kernel.getBody().walk([&](Block *block) {
+    llvm::for_each(block->getArguments(), drop);
+    for (Operation &op : *block)
+      llvm::for_each(op.getResults(), drop);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+std::vector<fa::EmulatorSite> fa::readEmulatorSites(ModuleOp module) {
+  std::vector<EmulatorSite> sites;
+  auto list = module->getAttrOfType<ArrayAttr>(kSites);
+  if (!list)
+    return sites;
+  for (ArrayAttr entry : list.getAsRange<ArrayAttr>()) {
+    EmulatorSite site;
+    site.op = cast<StringAttr>(entry[0]).str();
+    site.location = cast<StringAttr>(entry[1]).str();
+    for (auto [n, number] :
+         llvm::enumerate(cast<ArrayAttr>(entry[2]).getAsRange<IntegerAttr>()))
+      site.attributes[n] = number.getInt();
+    sites.push_back(std::move(site));
+  }
+  return sites;
+}
+
+namespace {
+
+struct ConvertNVVMToEmulator final
+    : fa::impl::ConvertNVVMToEmulatorBase<ConvertNVVMToEmulator> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<Attribute> sites;
+    for (auto function :
+         llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>()))
+      if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+        if (failed(KernelRewriter(function, sites).run()))
+          return signalPassFailure();
+    for (auto global :
+         llvm::make_early_inc_range(module.getOps<LLVM::GlobalOp>()))
+      if (global.getAddrSpace() == Shared)
+        global.erase();
+    module->setAttr(kSites, ArrayAttr::get(&getContext(), sites));
+  }
+};
+
+} // namespace

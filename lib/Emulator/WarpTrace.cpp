@@ -1,0 +1,109 @@
+//===- WarpTrace.cpp - the memory requests of warps -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpTrace.h"
+
+#include "Block.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <map>
+
+using namespace llvm;
+using namespace fa;
+using namespace fa::emu;
+
+using Request = SmallVector<LaneAccess, kWarpSize>;
+
+/// CUDA C++ Programming Guide, "Shared Memory": 32 banks, successive words of 4
+/// bytes in successive banks; a bank gives one word a pass. Requests of 8 and
+/// 16 bytes a lane are done by half and quarter warps.
+static int64_t bankConflicts(ArrayRef<LaneAccess> request) {
+  unsigned lanes = kWarpSize * 4 / std::max<uint32_t>(request[0].bytes, 4);
+  int64_t conflicts = 0;
+  for (unsigned first = 0; first < kWarpSize; first += lanes) {
+    SmallVector<uint64_t, 2> words[32];
+    size_t passes = 1;
+    for (const LaneAccess &access : request) {
+      if (access.lane / lanes != first / lanes)
+        continue;
+      for (uint64_t word = access.address / 4;
+           word * 4 < access.address + access.bytes; ++word) {
+        auto &bank = words[word % 32];
+        if (!is_contained(bank, word))
+          bank.push_back(word);
+        passes = std::max(passes, bank.size());
+      }
+    }
+    conflicts += int64_t(passes) - 1;
+  }
+  return conflicts;
+}
+
+static int64_t sectors(ArrayRef<LaneAccess> request) {
+  SmallVector<uint64_t, kWarpSize> touched;
+  for (const LaneAccess &access : request)
+    for (uint64_t sector = access.address / 32;
+         sector * 32 < access.address + access.bytes; ++sector)
+      touched.push_back(sector);
+  llvm::sort(touched);
+  return llvm::unique(touched) - touched.begin();
+}
+
+static void countRequest(EmulatorCounters &counters,
+                         ArrayRef<LaneAccess> request) {
+  if (request[0].isShared) {
+    ++counters.sharedRequests;
+    counters.bankConflicts += bankConflicts(request);
+  } else {
+    ++counters.globalRequests;
+    counters.globalSectors += sectors(request);
+  }
+}
+
+/// Whether all lanes did the same.
+static bool isUniform(const Warp &warp) {
+  const LaneTrace &first = warp.lanes[0].trace;
+  return all_of(seq(1u, kWarpSize), [&](unsigned lane) {
+    const LaneTrace &other = warp.lanes[lane].trace;
+    return std::equal(first.begin(), first.end(), other.begin(), other.end(),
+                      [](const LaneAccess &x, const LaneAccess &y) {
+                        return x.site == y.site && x.isShared == y.isShared;
+                      });
+  });
+}
+
+static void countUniform(Warp &warp) {
+  Request request;
+  for (size_t n = 0; n < warp.lanes[0].trace.size(); ++n) {
+    request.clear();
+    for (unsigned lane = 0; lane < kWarpSize; ++lane)
+      request.push_back(warp.lanes[lane].trace[n]);
+    countRequest(warp.block->counter(), request);
+  }
+}
+
+static void countDivergent(Warp &warp) {
+  std::map<std::tuple<int32_t, bool, unsigned>, Request> requests;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    std::map<std::pair<int32_t, bool>, unsigned> times;
+    for (const LaneAccess &access : warp.lanes[lane].trace) {
+      unsigned time = times[{access.site, access.isShared}]++;
+      requests[{access.site, access.isShared, time}].push_back(access);
+    }
+  }
+  for (auto &[key, request] : requests)
+    countRequest(warp.block->counter(), request);
+}
+
+void fa::emu::countRequests(Warp &warp) {
+  if (!warp.block->launched().count)
+    return;
+  isUniform(warp) ? countUniform(warp) : countDivergent(warp);
+  for (unsigned lane = 0; lane < kWarpSize; ++lane)
+    warp.lanes[lane].trace.clear();
+}

@@ -1,0 +1,70 @@
+//===- EmulatorPlan.cpp - an artifact, loaded in the emulator -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/EmulatorPlan.h"
+
+#include "fa/Launch/Launch.h"
+#include "fa/Runtime/SelectKernel.h"
+#include "fa/Runtime/ToError.h"
+#include "fa/Target/NvidiaInfo.h"
+
+#include <limits>
+
+using namespace llvm;
+using namespace fa;
+
+Expected<std::unique_ptr<EmulatorPlan>>
+EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
+                   EmulatedProgram::Options options) {
+  auto info = getNvidiaInfo(artifact.arch);
+  if (!info)
+    return info.takeError();
+  for (const KernelInfo &kernel : artifact.kernels)
+    if (kernel.sharedBytes > info->sharedLimit)
+      return createStringError(
+          "@" + kernel.symbol + " needs " + Twine(kernel.sharedBytes) +
+          " bytes of shared memory, " + info->name + " has " +
+          Twine(info->sharedLimit) + "; a smaller --tile helps");
+  std::unique_ptr<EmulatorPlan> loaded(new EmulatorPlan);
+  auto program = EmulatedProgram::load(artifact);
+  if (!program)
+    return program.takeError();
+  loaded->program = std::move(*program);
+  loaded->plan = std::move(artifact);
+  loaded->device = std::move(device);
+  loaded->options = options;
+  return loaded;
+}
+
+Expected<const KernelInfo *>
+EmulatorPlan::select(ArrayRef<LaunchArgument> arguments) const {
+  return selectKernel(plan, arguments);
+}
+
+Expected<EmulatorCounters>
+EmulatorPlan::launch(ArrayRef<LaunchArgument> arguments) const {
+  Expected<const KernelInfo *> kernel = select(arguments);
+  if (!kernel)
+    return kernel.takeError();
+  int64_t extents[3];
+  Expected<int64_t> count =
+      toExpected(evaluateGrid(**kernel, arguments, extents));
+  if (!count)
+    return count.takeError();
+  if (*count <= 0)
+    return EmulatorCounters();
+  if (*count > std::numeric_limits<int32_t>::max())
+    return createStringError("@" + (*kernel)->symbol +
+                             ": expected at most 2147483647 programs, found " +
+                             Twine(*count));
+  SmallVector<int64_t> words(countWords(**kernel));
+  packWords(arguments, extents, words);
+  auto inParallel = [&](int64_t blocks,
+                        const std::function<void(int64_t)> &body) {
+    device->run(blocks, 0, [&](int64_t index, void *) { body(index); });
+  };
+  return program->run(**kernel, arguments, words, *count, options, inParallel);
+}

@@ -1,0 +1,69 @@
+//===- CompileEmulator.cpp - a GPU program to code for the emulator -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvidiaCompiler.h"
+
+#include "fa/Emulator/Passes.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+
+using namespace mlir;
+using namespace fa;
+
+/// The module as LLVM IR for the host, not optimised: that is done for the
+/// kernels that run.
+static llvm::Expected<std::string> toBitcode(ModuleOp module) {
+  DiagnosticText text(module.getContext());
+  llvm::LLVMContext context;
+  auto translated = translateModuleToLLVMIR(module, context, "flashtile");
+  if (!translated)
+    return text.take("the translation to LLVM IR failed");
+  std::string bytes;
+  llvm::raw_string_ostream out(bytes);
+  llvm::WriteBitcodeToFile(*translated, out);
+  return bytes;
+}
+
+llvm::Error fa::lowerForEmulator(ModuleOp module, Artifact &artifact) {
+  if (auto error = runPasses(
+          module, "the emulator cannot run this program",
+          [](OpPassManager &pm) { pm.addPass(createConvertNVVMToEmulator()); }))
+    return error;
+  artifact.target = "emulator";
+  artifact.sites = readEmulatorSites(module);
+  auto bitcode = toBitcode(module);
+  if (!bitcode)
+    return bitcode.takeError();
+  artifact.object = std::move(*bitcode);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
+                                                StringRef entry,
+                                                const CompileOptions &options) {
+  Stopwatch total;
+  auto info = getNvidiaInfo(options.arch);
+  if (!info)
+    return info.takeError();
+  auto kernels = NvidiaCompiler(module, options, *info).run(entry);
+  if (!kernels)
+    return kernels.takeError();
+  for (const KernelInfo &kernel : *kernels)
+    if (!kernel.tensorMaps.empty())
+      return llvm::createStringError("the emulator does not know tensor maps, "
+                                     "which @" +
+                                     kernel.symbol + " has");
+  Artifact artifact;
+  artifact.arch = info->name.str();
+  artifact.kernels = std::move(*kernels);
+  artifact.compileMs.passes = total.elapsed();
+  if (auto error = lowerForEmulator(module, artifact))
+    return error;
+  artifact.compileMs.total = total.elapsed();
+  artifact.compileMs.llvm =
+      artifact.compileMs.total - artifact.compileMs.passes;
+  return artifact;
+}

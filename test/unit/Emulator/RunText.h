@@ -1,0 +1,44 @@
+//===- RunText.h - a GPU program as text, run in the emulator ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TEST_UNIT_EMULATOR_RUNTEXT_H
+#define FA_TEST_UNIT_EMULATOR_RUNTEXT_H
+
+#include "fa/Emulator/Counters.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <vector>
+
+namespace fa::test {
+
+/// Sizes of a run; the kernel's arguments are two tensors of floats.
+struct RunSizes {
+  unsigned threads = 32;
+  int64_t sharedBytes = 256, blocks = 1;
+  unsigned hostThreads = 1;
+  uint64_t seed = 0;
+  bool gaps = false; ///< the input is 8 rows of 4 floats, 8 apart
+};
+
+struct RunResult {
+  std::string faults; ///< "": none
+  EmulatorCounters counters;
+  std::vector<uint32_t> out; ///< bits of the output
+};
+
+/// Runs a kernel of S8 whose body is `body`. Known there: %tid, %bid (i32);
+/// %shared (ptr<3>), %in and %out (ptr<1>) of 64 and 128 floats, the first with
+/// element n = n; %own (ptr<3>), the word of the thread's number in shared
+/// memory, and %outOwn (ptr<1>) in the output; %other, the word of the lane
+/// whose number differs in bit 0, %across, in bit 5; %c0, %c1, %c16, %all (i32,
+/// -1).
+RunResult runText(llvm::StringRef body, const RunSizes &sizes = {});
+
+} // namespace fa::test
+
+#endif // FA_TEST_UNIT_EMULATOR_RUNTEXT_H
