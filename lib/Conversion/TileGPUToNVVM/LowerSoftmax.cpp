@@ -102,10 +102,11 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
 
 /// p = exp2(s c − m c), one multiply-add and one exp2 for each score, where c
 /// is log2 e times the scale. The rounding of m c is a factor that all of a
-/// row's p share, and its sum, at most 2^16 while |m c| < 2^29. From there on
-/// two different scores are more than 8 apart in the exponent and p is 0 or 1:
-/// with the power of two in c for c, m c is exact, and p is 1 where s is m.
-/// Sentinels of −1e30 are such scores.
+/// row's p and its sum share, at most 2^8 while |m c| < 2^28. From there on
+/// different scores are at least 16 apart in the exponent: p is 1 where s is m
+/// and close to 0 elsewhere. The next power of two does for c then, and m times
+/// it is exact. Sentinels of −1e30 are such scores; for the lowest finite one
+/// the power is the one below, so that the product is finite.
 struct SimtLowering::RowExponent {
   Value factor, negated; ///< c, −m c
   Value alpha;           ///< what came before is multiplied with it
@@ -123,10 +124,15 @@ SimtLowering::RowExponent SimtLowering::rowExponent(Value oldMax, Value max,
   Value product = arith::MulFOp::create(b, m, c);
   Value size = LLVM::FAbsOp::create(b, f32, product);
   Value huge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size,
-                                     constant(1 << 29));
+                                     constant(1 << 28));
   Value bits = arith::BitcastOp::create(b, i32Type, c);
-  Value power = arith::BitcastOp::create(
+  Value below = arith::BitcastOp::create(
       b, f32, arith::AndIOp::create(b, bits, i32(0x7f800000)));
+  Value above = arith::MulFOp::create(b, below, constant(2));
+  Value isLowest =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OGE,
+                            LLVM::FAbsOp::create(b, f32, m), constant(1e38f));
+  Value power = arith::SelectOp::create(b, isLowest, below, above);
   Value factor = arith::SelectOp::create(b, huge, power, c);
   Value exact = arith::MulFOp::create(b, m, power);
   Value negated = arith::NegFOp::create(
