@@ -102,47 +102,58 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
 
 /// p = exp2(s c − m c), one multiply-add and one exp2 for each score, where c
 /// is log2 e times the scale. The rounding of m c is a factor that all of a
-/// row's p and its sum share, at most 2^8 while |m c| < 2^28. From there on
-/// different scores are at least 16 apart in the exponent: p is 1 where s is m
-/// and close to 0 elsewhere. The next power of two does for c then, and m times
-/// it is exact. Sentinels of −1e30 are such scores; for the lowest finite one
-/// the power is the one below, so that the product is finite.
-struct SimtLowering::RowExponent {
-  Value factor, negated; ///< c, −m c
-  Value alpha;           ///< what came before is multiplied with it
+/// row's p and its sum share: at most 2^8 while |m c| < 2^28, 2^32 while it is
+/// below 2^30. From such a limit on, different scores are far apart in the
+/// exponent, by 16 or 64: p is 1 where s is m and next to 0 elsewhere. The
+/// power of two in c does for c then, and m times it is exact. Sentinels of
+/// −1e30 are such scores.
+struct SimtLowering::Exponent {
+  Value c, power; ///< c, and the power of two in it
+  Value limit;    ///< |m| from which on the power does
+  /// A maximum of −inf is this one: what a product with the power leaves
+  /// finite.
+  Value lowest;
 };
 
-SimtLowering::RowExponent SimtLowering::rowExponent(Value oldMax, Value max,
-                                                    Value c) {
+/// Of one row: factor · s + offset is the exponent of p; `alpha` rescales what
+/// came before.
+struct SimtLowering::ExponentRow {
+  Value factor, offset, alpha;
+};
+
+SimtLowering::Exponent SimtLowering::exponentOf(Value c) {
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
-  Type f32 = b.getF32Type(), i32Type = b.getI32Type();
-  Value none = constant(-std::numeric_limits<float>::infinity());
-  Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
-  Value m = arith::SelectOp::create(b, empty, constant(0), max);
-  Value product = arith::MulFOp::create(b, m, c);
-  Value size = LLVM::FAbsOp::create(b, f32, product);
-  Value huge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size,
-                                     constant(1 << 28));
-  Value bits = arith::BitcastOp::create(b, i32Type, c);
-  Value below = arith::BitcastOp::create(
+  // p of f16 must stay below 2^16.
+  bool hasHalves = false;
+  kernel.walk([&](arith::TruncFOp op) {
+    hasHalves |= getElementTypeOrSelf(op.getType()).isF16();
+  });
+  Type f32 = b.getF32Type();
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), c);
+  Value power = arith::BitcastOp::create(
       b, f32, arith::AndIOp::create(b, bits, i32(0x7f800000)));
-  Value above = arith::MulFOp::create(b, below, constant(2));
-  Value isLowest =
+  Value limit =
+      arith::DivFOp::create(b, constant(hasHalves ? 0x1p28f : 0x1p30f), c);
+  Value divisor = LLVM::MaxNumOp::create(b, f32, power, constant(1));
+  Value lowest = arith::DivFOp::create(
+      b, constant(std::numeric_limits<float>::lowest()), divisor);
+  return {c, power, limit, lowest};
+}
+
+SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
+                                                    Value oldMax, Value max) {
+  Type f32 = b.getF32Type();
+  Value m = LLVM::MaxNumOp::create(b, f32, max, exponent.lowest);
+  Value huge =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OGE,
-                            LLVM::FAbsOp::create(b, f32, m), constant(1e38f));
-  Value power = arith::SelectOp::create(b, isLowest, below, above);
-  Value factor = arith::SelectOp::create(b, huge, power, c);
-  Value exact = arith::MulFOp::create(b, m, power);
-  Value negated = arith::NegFOp::create(
-      b, arith::SelectOp::create(b, huge, exact, product));
+                            LLVM::FAbsOp::create(b, f32, m), exponent.limit);
+  Value factor = arith::SelectOp::create(b, huge, exponent.power, exponent.c);
+  Value offset = arith::NegFOp::create(b, arith::MulFOp::create(b, m, factor));
   // The old maximum in the same rounding as when it was the new one.
-  Value before =
-      arith::SubFOp::create(b, arith::MulFOp::create(b, oldMax, c), product);
-  Value hugeBefore = LLVM::FMAOp::create(b, f32, oldMax, factor, negated);
-  Value alpha = exp2(arith::SelectOp::create(b, huge, hugeBefore, before));
-  return {factor, negated, alpha};
+  Value before = arith::MulFOp::create(b, oldMax, factor);
+  return {factor, offset, exp2(arith::AddFOp::create(b, before, offset))};
 }
 
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
@@ -170,17 +181,18 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   if (failed(tileMax))
     return failure();
   SmallVector<Value> max, alpha, sum, p;
-  SmallVector<RowExponent> exponents;
+  Exponent exponent = exponentOf(c);
+  SmallVector<ExponentRow> exponents;
   for (auto [old, found] : llvm::zip(oldMax, *tileMax)) {
     max.push_back(greater(old, found));
-    exponents.push_back(rowExponent(old, max.back(), c));
+    exponents.push_back(rowExponent(exponent, old, max.back()));
     alpha.push_back(exponents.back().alpha);
   }
   std::map<Coord, unsigned> rowTable = registerTable(rows);
   for (auto [reg, score] : llvm::enumerate(scores)) {
-    RowExponent &row = exponents[rowTable.at(Coord{coordOf(layout, reg)[0]})];
+    ExponentRow &row = exponents[rowTable.at(Coord{coordOf(layout, reg)[0]})];
     p.push_back(
-        exp2(LLVM::FMAOp::create(b, f32, score, row.factor, row.negated)));
+        exp2(LLVM::FMAOp::create(b, f32, score, row.factor, row.offset)));
   }
   bool threadSums = op->hasAttr(TileGPUDialect::threadSumsAttrName);
   auto tileSum = reduceAlong(op, p, layout, 1, rows, plus, !threadSums);

@@ -142,9 +142,12 @@ private:
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
-  struct RowExponent;
-  /// Of a row whose maximum becomes `max`, from scores times `c` in base 2.
-  RowExponent rowExponent(Value oldMax, Value max, Value c);
+  struct Exponent;
+  struct ExponentRow;
+  /// How scores become p where they are multiplied with `c` in base 2: the same
+  /// for all rows, and for one whose maximum becomes `max`.
+  Exponent exponentOf(Value c);
+  ExponentRow rowExponent(const Exponent &exponent, Value oldMax, Value max);
   Value exp2(Value x);
   Value shuffleXor(Value value, uint32_t mask);
 
