@@ -108,8 +108,10 @@ static Error readReport(StringRef report, Artifact &artifact) {
   report.split(lines, '\n');
   for (StringRef line : lines) {
     // Spills are counted below, and for the user to know.
-    if (line.contains("warning") && !line.contains("spilled"))
-      return createStringError("ptxas: " + line.trim());
+    bool isSlow = line.contains("(C75"); // dots one by one, registers kept
+    if ((line.contains("warning") && !line.contains("spilled")) || isSlow)
+      return createStringError("ptxas: " + line.trim() +
+                               (isSlow ? "; a smaller --tile helps" : ""));
     if (line.contains("Compiling entry function '")) {
       StringRef name = line.split('\'').second.split('\'').first;
       auto it = find_if(artifact.kernels, [&](const KernelInfo &info) {

@@ -20,9 +20,9 @@
 // program says but fragment by fragment where the dot needs them; that keeps
 // few registers busy.
 //
-// Files: SimtLowering (the walk, elementwise operations, control flow),
-// LowerDot, LowerFmaDot, LowerWarpgroupDot, LowerSoftmax, LowerGlobal,
-// LowerShared, LowerRoles.
+// Files: SimtLowering (the function, the walk, control flow), SimtRegisters
+// (who holds what), LowerElementwise, LowerDot, LowerFmaDot, LowerWarpgroupDot,
+// LowerSoftmax, LowerGlobal, LowerShared, LowerRoles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,6 +65,13 @@ private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+
+  /// `values` with each tile as its elements.
+  mlir::SmallVector<Value> flatten(mlir::ValueRange values);
+  /// The inverse: takes what `tile` needs from `flat`.
+  void takeFrom(mlir::ValueRange &flat, Value tile);
+
+  //===--- Element by element (LowerElementwise.cpp) ---===//
   mlir::LogicalResult lowerConstant(mlir::Operation *op);
   mlir::LogicalResult lowerElementwise(mlir::Operation *op);
   mlir::LogicalResult lowerBroadcast(tile::BroadcastOp op);
@@ -74,12 +81,7 @@ private:
   Value cloneOnElements(mlir::Operation *op, mlir::ValueRange operands);
   void lowerIota(tile::IotaOp op);
 
-  /// `values` with each tile as its elements.
-  mlir::SmallVector<Value> flatten(mlir::ValueRange values);
-  /// The inverse: takes what `tile` needs from `flat`.
-  void takeFrom(mlir::ValueRange &flat, Value tile);
-
-  //===--- Registers (SimtLowering.cpp) ---===//
+  //===--- Registers (SimtRegisters.cpp) ---===//
   mlir::ArrayRef<Value> elementsOf(Value tile);
   mlir::ArrayRef<Value> packedOf(Value tile);
   void setElements(Value tile, mlir::SmallVector<Value> elements);
@@ -94,7 +96,7 @@ private:
     return layout.apply(reg, 0, 0);
   }
 
-  //===--- Threads (SimtLowering.cpp) ---===//
+  //===--- Threads (SimtRegisters.cpp) ---===//
   /// Whether every thread that holds an element of `result` holds that of
   /// `source` with the same coordinates: dimension d of the result is dimension
   /// `dims[d]` of the source; -1 is any.

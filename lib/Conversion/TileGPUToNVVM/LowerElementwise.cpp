@@ -1,0 +1,209 @@
+//===- LowerElementwise.cpp - operations element by element ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimtLowering.h"
+
+#include "fa/Conversion/TileGPUToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+LogicalResult SimtLowering::lowerConstant(Operation *op) {
+  auto splat =
+      dyn_cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
+  if (!splat)
+    return op->emitOpError("expects one value for all elements on a GPU");
+  Value scalar = arith::ConstantOp::create(
+      b, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+  Value tile = op->getResult(0);
+  setElements(tile, SmallVector<Value>(layoutOf(tile).numRegisters(), scalar));
+  return success();
+}
+
+/// `op` on one element each.
+Value SimtLowering::cloneOnElements(Operation *op, ValueRange operands) {
+  if (isa<math::ExpOp>(op) && operands[0].getType().isF32()) {
+    constexpr float log2e = 1.44269504f;
+    Value factor = arith::ConstantOp::create(b, b.getF32FloatAttr(log2e));
+    return exp2(arith::MulFOp::create(b, operands[0], factor));
+  }
+  if (isa<math::Exp2Op>(op) && operands[0].getType().isF32())
+    return exp2(operands[0]);
+  OperationState state(op->getLoc(), op->getName(), operands,
+                       {getElementTypeOrSelf(op->getResult(0))},
+                       op->getAttrs());
+  return b.create(state)->getResult(0);
+}
+
+LogicalResult SimtLowering::lowerElementwise(Operation *op) {
+  if (op->getNumResults() != 1)
+    return op->emitOpError("expects one result on tiles");
+  if (lowerToPairs(op) || lowerRescale(op))
+    return success();
+  SmallVector<Value> elements;
+  int64_t count = layoutOf(op->getResult(0)).numRegisters();
+  SmallVector<SmallVector<Value>> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(isTile(operand)
+                           ? SmallVector<Value>(elementsOf(operand))
+                           : SmallVector<Value>(count, mapped(operand)));
+  for (int64_t n = 0; n < count; ++n) {
+    SmallVector<Value> at;
+    for (ArrayRef<Value> operand : operands)
+      at.push_back(operand[n]);
+    elements.push_back(cloneOnElements(op, at));
+  }
+  setElements(op->getResult(0), elements);
+  return success();
+}
+
+/// f32 to pairs of 16 bits, in one instruction each.
+bool SimtLowering::lowerToPairs(Operation *op) {
+  auto truncate = dyn_cast<arith::TruncFOp>(op);
+  if (!truncate || !getElementTypeOrSelf(truncate.getIn()).isF32())
+    return false;
+  Type narrow = getElementTypeOrSelf(truncate.getType());
+  TileLayout layout = layoutOf(truncate.getResult());
+  if (contiguousRegisters(layout.base, layout.rank() - 1) < 2 ||
+      (!narrow.isF16() && !narrow.isBF16()))
+    return false;
+  StringRef name =
+      narrow.isF16() ? "llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn";
+  SmallVector<Value> elements(elementsOf(truncate.getIn())), packed;
+  Type pair = VectorType::get({2}, narrow);
+  for (size_t n = 0; n < elements.size(); n += 2) {
+    // The first operand becomes the upper half.
+    Value converted =
+        LLVM::CallIntrinsicOp::create(b, pair, b.getStringAttr(name),
+                                      ValueRange{elements[n + 1], elements[n]})
+            .getResult(0);
+    packed.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), converted));
+  }
+  setPacked(truncate.getResult(), packed);
+  return true;
+}
+
+/// What a tile is multiplied with in each row, if that is the factor by which
+/// an online softmax rescales what came before.
+static Value rescaleFactor(Value value) {
+  auto broadcast = value.getDefiningOp<tile::BroadcastOp>();
+  auto expand = broadcast
+                    ? broadcast.getInput().getDefiningOp<tile::ExpandDimsOp>()
+                    : tile::ExpandDimsOp();
+  auto softmax = expand
+                     ? expand.getInput().getDefiningOp<tile::OnlineSoftmaxOp>()
+                     : tile::OnlineSoftmaxOp();
+  return softmax && softmax.getAlpha() == expand.getInput() ? softmax.getAlpha()
+                                                            : Value();
+}
+
+/// Most tiles of keys leave every maximum of a warp's rows as it was: all
+/// factors are 1, and the accumulator stays as it is.
+bool SimtLowering::lowerRescale(Operation *op) {
+  // A branch costs the overlap of dots more than it saves where registers are
+  // plenty (measured on an H100: two consumers -3 %, three +7 %).
+  if (warpgroup && countThreads(kernel) < 512)
+    return false;
+  auto scale = dyn_cast<arith::MulFOp>(op);
+  Value alpha = scale ? rescaleFactor(scale.getRhs()) : Value();
+  if (!alpha)
+    return false;
+  Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1)), changed;
+  for (Value factor : SmallVector<Value>(elementsOf(alpha))) {
+    Value differs =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor, one);
+    changed =
+        changed ? Value(arith::OrIOp::create(b, changed, differs)) : differs;
+  }
+  Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), changed,
+                                       NVVM::VoteSyncKind::any);
+  SmallVector<Value> old(elementsOf(scale.getLhs())),
+      factors(elementsOf(scale.getRhs()));
+  auto branch = scf::IfOp::create(
+      b, any,
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> scaled;
+        for (auto [value, factor] : llvm::zip(old, factors))
+          scaled.push_back(arith::MulFOp::create(b, value, factor));
+        scf::YieldOp::create(b, scaled);
+      },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(b, old); });
+  setElements(scale.getResult(), SmallVector<Value>(branch.getResults()));
+  return true;
+}
+
+void SimtLowering::lowerIota(tile::IotaOp op) {
+  TileLayout layout = layoutOf(op.getResult());
+  Type element = op.getType().getElementType();
+  SmallVector<Value> elements;
+  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+    Value at = coordinate(layout, reg, op.getDim());
+    elements.push_back(isa<IndexType>(element)
+                           ? at
+                           : Value(arith::IndexCastOp::create(b, element, at)));
+  }
+  setElements(op.getResult(), elements);
+}
+
+LogicalResult SimtLowering::lowerBroadcast(tile::BroadcastOp op) {
+  TileLayout layout = layoutOf(op.getResult());
+  if (!isTile(op.getInput())) {
+    setElements(op.getResult(), SmallVector<Value>(layout.numRegisters(),
+                                                   mapped(op.getInput())));
+    return success();
+  }
+  TileLayout source = layoutOf(op.getInput());
+  SmallVector<int64_t> dims;
+  for (unsigned dim = 0; dim < layout.rank(); ++dim)
+    dims.push_back(source.size(dim) == 1 ? -1 : int64_t(dim));
+  if (!inSameThreads(source, layout, dims))
+    return op.emitOpError("expects its rows and columns in the threads that "
+                          "have the result's");
+  std::map<Coord, unsigned> table = registerTable(source);
+  SmallVector<Value> from(elementsOf(op.getInput())), elements;
+  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+    Coord at = coordOf(layout, reg);
+    for (unsigned dim = 0; dim < layout.rank(); ++dim)
+      if (source.size(dim) == 1)
+        at[dim] = 0;
+    auto it = table.find(at);
+    if (it == table.end())
+      return op.emitOpError("expects its rows and columns in the threads that "
+                            "have the result's");
+    elements.push_back(from[it->second]);
+  }
+  setElements(op.getResult(), elements);
+  return success();
+}
+
+LogicalResult SimtLowering::lowerConvert(ConvertOp op) {
+  TileLayout from = layoutOf(op.getInput()), to = layoutOf(op.getResult());
+  auto plan = planConversion(from.base, to.base);
+  if (!plan || plan->kind > ConversionPlan::Registers ||
+      from.repeat != to.repeat)
+    return op.emitOpError("expects a conversion inside each thread");
+  if (plan->kind == ConversionPlan::Identity) {
+    tiles[op.getResult()] = tiles[op.getInput()];
+    return success();
+  }
+  SmallVector<Value> source(elementsOf(op.getInput())), elements;
+  int64_t base = to.base.count(Axis::Register);
+  for (int64_t reg = 0; reg < to.numRegisters(); ++reg) {
+    Place place = plan->sourceOf(Place::registers(reg % base, 0, 0));
+    elements.push_back(source[reg / base * base + place[Axis::Register]]);
+  }
+  setElements(op.getResult(), elements);
+  return success();
+}

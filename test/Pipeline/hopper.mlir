@@ -1,0 +1,98 @@
+// The golden walk of one kernel for compute capability 9.0: what differs from
+// nvidia.mlir. Two warpgroups compute 64 of 128 rows each, one thread of a third
+// fetches.
+// RUN: fa-opt %s --pass-pipeline='builtin.module(fa-nvidia{arch=sm_90a})' --fa-print-stages -o %t.s8 2> %t.stages
+// RUN: FileCheck %s --check-prefix=S4 < %t.stages
+// RUN: FileCheck %s --check-prefix=S6 < %t.stages
+// RUN: FileCheck %s --check-prefix=S7 < %t.stages
+// RUN: FileCheck %s --check-prefix=S8 < %t.s8
+
+!rows = tensor<?x?x?x128xf16>
+!scores = tensor<?x?x?x?xf32>
+
+// One of the two alternatives is left.
+// S4: // S4 //
+// S4-NOT: tile.kernel @attention(
+// S4: tile.kernel @attention_roles(
+// S4-SAME: tgpu.consumers = 2
+// S4: %[[Q:.*]] = tgpu.channel : <2 x 64x128xf16
+// S4: %[[K:.*]] = tgpu.channel : <2 x 128x128xf16
+// S4: %[[V:.*]] = tgpu.channel : <2 x 128x128xf16
+// S4: %[[ID:.*]] = tgpu.consumer_id
+// S4: tgpu.roles consumers 2 producer {
+// S4: tgpu.acquire %[[Q]]
+// S4: tgpu.fetch %arg0[{{.*}}] dims [2, 3] to %[[Q]], %c0
+// S4: tgpu.fetch %arg0[{{.*}}] dims [2, 3] to %[[Q]], %c1
+// S4: scf.for
+// S4: tgpu.acquire %[[K]], %[[N:.*]] :
+// S4: tgpu.fetch %arg1[{{.*}}] dims [2, 3] to %[[K]], %[[N]] :
+// S4: tgpu.acquire %[[V]], %[[N]] :
+// S4: tgpu.fetch %arg2[{{.*}}] dims [2, 3] to %[[V]], %[[N]] :
+// S4: } consumer {
+// S4: tgpu.await %[[Q]], %[[ID]] :
+// S4: scf.for
+// S4: tgpu.await %[[K]], %[[N:.*]] :
+// S4: tgpu.dot_start slot %[[Q]], %[[ID]] by slot %[[K]], %[[N]] transpose_b
+// S4: tgpu.dot_wait {{.*}} pending 0 {{.*}} -> tensor<64x128xf32, #tgpu.layout<accumulator 64x128 warps 4>>
+// S4: tgpu.release %[[K]], %[[N]] :
+// S4: tile.online_softmax {{.*}} {tgpu.raw_maxima, tgpu.thread_sums}
+// S4: tgpu.await %[[V]], %[[N]] :
+// S4: tgpu.dot_start %{{.*}} by slot %[[V]], %[[N]] acc
+// S4: tgpu.release %[[V]], %[[N]] :
+// S4: tile.online_finalize {{.*}} {tgpu.thread_sums}
+
+// In the steady state two dots run, and the softmax under the second.
+// S6: // S6 //
+// S6: tile.kernel @attention_roles(
+// S6: consumer {
+// S6: scf.if
+// S6: scf.for
+// S6: tgpu.await
+// S6-NEXT: %[[S:.*]] = tgpu.dot_start slot
+// S6-NEXT: tgpu.await
+// S6-NEXT: %[[O:.*]] = tgpu.dot_start %
+// S6-NEXT: tgpu.dot_wait %[[S]] pending 1
+// S6-NEXT: tgpu.release
+// S6: tile.online_softmax
+// S6: tgpu.dot_wait %[[O]] through %{{.*}} pending 0
+// S6-NEXT: tgpu.release
+// S6: arith.truncf
+// S6: scf.yield
+
+// Slots begin at multiples of 1024 bytes, barriers lie behind them.
+// S7: // S7 //
+// S7: tile.kernel @attention_roles(
+// S7: tgpu.channel at 0 barriers 163840 : <2 x 64x128xf16
+// S7: tgpu.channel at 32768 barriers 163872 : <2 x 128x128xf16
+// S7: tgpu.channel at 98304 barriers 163904 : <2 x 128x128xf16
+
+// S8: llvm.mlir.global external @fa_shared() {addr_space = 3 : i32, alignment = 1024
+// S8: llvm.func @attention_roles(%{{.*}}: !llvm.ptr {llvm.byval = !llvm.array<{{[0-9]+}} x i64>, nvvm.grid_constant}, %{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant}
+// S8-SAME: nvvm.maxnreg = 168
+// S8-SAME: nvvm.minctasm = 1
+// S8-SAME: nvvm.reqntid = array<i32: 384>
+// S8-DAG: nvvm.mbarrier.init
+// S8-DAG: nvvm.fence.mbarrier.init
+// S8-DAG: nvvm.setmaxregister decrease 24
+// S8-DAG: nvvm.cp.async.bulk.tensor.shared.cluster.global
+// S8-DAG: nvvm.setmaxregister increase 240
+// S8-DAG: llvm.inline_asm has_side_effects "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+// S8-DAG: wgmma.wait_group.sync.aligned 1;
+
+func.func @attention(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %q, %c0 : !rows
+  %h = tensor.dim %q, %c1 : !rows
+  %m = tensor.dim %q, %c2 : !rows
+  %n = tensor.dim %k, %c2 : !rows
+  %s0 = tile.dot %q, %k transpose_b : !rows, !rows -> !scores
+  %sc = tile.broadcast %scale sizes %b, %h, %m, %n : f32 -> !scores
+  %s1 = arith.mulf %s0, %sc : !scores
+  %p = tile.softmax %s1 : !scores
+  %ph = arith.truncf %p : !scores to tensor<?x?x?x?xf16>
+  %ow = tile.dot %ph, %v : tensor<?x?x?x?xf16>, !rows -> tensor<?x?x?x128xf32>
+  %o = arith.truncf %ow : tensor<?x?x?x128xf32> to !rows
+  return %o : !rows
+}

@@ -1,0 +1,96 @@
+// Kernels that stay as they are, and why.
+// RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tgpu-open-channels)' | FileCheck %s
+// CHECK-NOT: tgpu.roles
+
+!kv = memref<?x64xf16, strided<[?, 1]>>
+!out = memref<?x64xf32, strided<[?, 1]>>
+
+// expected-remark @below {{stays with one role: tiles have 16 rows, where a multiple of 64 was expected}}
+tile.kernel @rows(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %q = tile.load %x[%c0, %c0] : !kv -> tensor<16x64xf16>
+  %z = arith.constant dense<0.0> : tensor<16x64xf32>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %z) -> tensor<16x64xf32> {
+    %k = tile.load %x[%i, %c0] : !kv -> tensor<64x64xf16>
+    %s = tile.dot %q, %k transpose_b acc %acc : tensor<16x64xf16>, tensor<64x64xf16> -> tensor<16x64xf32>
+    scf.yield %s : tensor<16x64xf32>
+  }
+  tile.store %r, %o[%c0, %c0] : tensor<16x64xf32>, !out
+  tile.return
+}
+// -----
+!kv = memref<?x64xf16, strided<[?, 1]>>
+!out = memref<?x64xf32, strided<[?, 1]>>
+// expected-remark @below {{stays with one role: reads an argument whose rows need not begin at multiples of 16 bytes}}
+tile.kernel @alignment(%x: !kv {tile.access = #tile.access<in>}, %o: !out {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %q = tile.load %x[%c0, %c0] : !kv -> tensor<64x64xf16>
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %z) -> tensor<64x64xf32> {
+    %k = tile.load %x[%i, %c0] : !kv -> tensor<64x64xf16>
+    %s = tile.dot %q, %k transpose_b acc %acc : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, !out
+  tile.return
+}
+// -----
+!kv = memref<?x64xf16, strided<[?, 1]>>
+!out = memref<?x64xf32, strided<[?, 1]>>
+// A view that ends early leaves what the map would read.
+// expected-remark @below {{stays with one role: reads a view that ends before its argument does}}
+tile.kernel @ends_early(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %q = tile.load %x[%c0, %c0] : !kv -> tensor<64x64xf16>
+  %view = memref.subview %x[0, 0] [%n, 64] [1, 1] : !kv to !kv
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %z) -> tensor<64x64xf32> {
+    %k = tile.load %view[%i, %c0] : !kv -> tensor<64x64xf16>
+    %s = tile.dot %q, %k transpose_b acc %acc : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, !out
+  tile.return
+}
+// -----
+!kv = memref<?x64xf32, strided<[?, 1]>>
+// expected-remark @below {{stays with one role: a dot is not of f16 or bf16 with f32 results}}
+tile.kernel @f32(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !kv {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %q = tile.load %x[%c0, %c0] : !kv -> tensor<64x64xf32>
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %z) -> tensor<64x64xf32> {
+    %k = tile.load %x[%i, %c0] : !kv -> tensor<64x64xf32>
+    %s = tile.dot %q, %k transpose_b acc %acc : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, !kv
+  tile.return
+}
+// -----
+!kv = memref<?x64xf16, strided<[?, 1]>>
+!out = memref<?x64xf32, strided<[?, 1]>>
+// expected-remark @below {{stays with one role: 'tile.transpose' makes other rows of rows}}
+tile.kernel @mixed(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %q = tile.load %x[%c0, %c0] : !kv -> tensor<64x64xf16>
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %z) -> tensor<64x64xf32> {
+    %k = tile.load %x[%i, %c0] : !kv -> tensor<64x64xf16>
+    %s = tile.dot %q, %k transpose_b acc %acc : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  %t = tile.transpose %r [1, 0] : tensor<64x64xf32> -> tensor<64x64xf32>
+  tile.store %t, %o[%c0, %c0] : tensor<64x64xf32>, !out
+  tile.return
+}

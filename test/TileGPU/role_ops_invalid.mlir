@@ -1,0 +1,68 @@
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+!buffer = !tgpu.channel<3 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @slots() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects slots in a power of two, found 3}}
+  %0 = tgpu.channel : !buffer
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @offset() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects an offset that is a multiple of 1024, found 128}}
+  %0 = tgpu.channel at 128 : !channel
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!memory = memref<?x?x64xf16, strided<[?, ?, 1]>>
+tile.kernel @indices(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects indices of the source's rank}}
+  tgpu.fetch %x[%c0, %c0] dims [1, 2] to %0, %c0 : !memory, !channel
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!memory = memref<?x?x64xf16, strided<[?, ?, 1]>>
+tile.kernel @dims(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects two dimensions of the source in order, found 2, 1}}
+  tgpu.fetch %x[%c0, %c0, %c0] dims [2, 1] to %0, %c0 : !memory, !channel
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!acc = tensor<64x32xf32, #tgpu.layout<accumulator 64x32 warps 4>>
+tile.kernel @sizes() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects a result of 64 x 64 over a depth of 64}}
+  %1 = tgpu.dot_start slot %0, %c0 by slot %0, %c0 : (!channel, index, !channel, index) -> !tgpu.running<!acc>
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @no_left() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects its left operand in registers or in a slot}}
+  %1 = tgpu.dot_start by slot %0, %c0 : (!channel, index) -> !tgpu.running<!acc>
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @crosses(%x: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : memref<?x64xf32, strided<[?, 1]>> -> !acc
+  tgpu.roles consumers 1 producer {
+  } consumer {
+    // expected-error @below {{expects what crosses into a role to go through a channel}}
+    tile.store %0, %x[%c0, %c0] : !acc, memref<?x64xf32, strided<[?, 1]>>
+  }
+  tile.return
+}
