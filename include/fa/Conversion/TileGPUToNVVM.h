@@ -42,9 +42,9 @@ int32_t countThreads(tile::KernelOp kernel);
 /// Options of `fa-nvidia` and of its halves.
 struct NvidiaPipelineOptions
     : public mlir::PassPipelineOptions<NvidiaPipelineOptions> {
-  Option<std::string> arch{*this, "arch",
-                           llvm::cl::desc("sm_80, sm_86, sm_89, sm_90 or sm_90a"),
-                           llvm::cl::init("sm_80")};
+  Option<std::string> arch{
+      *this, "arch", llvm::cl::desc("sm_80, sm_86, sm_89, sm_90 or sm_90a"),
+      llvm::cl::init("sm_80")};
   Option<int64_t> qTile{*this, "q-tile",
                         llvm::cl::desc("queries in a tile (0: chosen)"),
                         llvm::cl::init(0)};
