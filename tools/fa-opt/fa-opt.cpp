@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Explain.h"
+#include "PrintLayouts.h"
 
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"
@@ -42,6 +43,10 @@ static llvm::cl::opt<bool> explainOption(
 static llvm::cl::opt<bool> printStagesOption(
     "fa-print-stages",
     llvm::cl::desc("Print the program to stderr after each stage"));
+static llvm::cl::opt<std::string> printLayoutOption(
+    "fa-print-layout", llvm::cl::ValueOptional,
+    llvm::cl::desc("Show each layout of tiles and buffers once, to stderr as "
+                   "text or as pictures in a folder (=svg:DIR)"));
 
 namespace {
 
@@ -89,12 +94,26 @@ static LogicalResult run(StringRef input, StringRef output,
   if (explainOption) {
     result = explainBuffer(std::move(buffer), registry, out->os());
   } else {
+    std::unique_ptr<PassInstrumentation> layouts;
+    if (printLayoutOption.getNumOccurrences()) {
+      auto created = fa::opt::createLayoutPrinter(printLayoutOption);
+      if (!created) {
+        llvm::errs() << "fa-opt: error: " << toString(created.takeError())
+                     << '\n';
+        return failure();
+      }
+      layouts = std::move(*created);
+    }
     MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
     MlirOptMainConfig asGiven = config;
     config.setPassPipelineSetupFn([&](PassManager &pm) {
       if (printStagesOption) {
         pm.getContext()->disableMultithreading();
         pm.addInstrumentation(std::make_unique<StagePrinter>());
+      }
+      if (layouts) {
+        pm.getContext()->disableMultithreading();
+        pm.addInstrumentation(std::move(layouts));
       }
       return asGiven.setupPassPipeline(pm);
     });
