@@ -51,7 +51,8 @@ void fa::registerDialects(DialectRegistry &registry) {
 
 llvm::Error fa::runPasses(ModuleOp module, StringRef failure,
                           llvm::function_ref<void(OpPassManager &)> build) {
-  DiagnosticText text(module.getContext());
+  // A kernel that keeps one role does not explain why another step failed.
+  DiagnosticText text(module.getContext(), /*remarks=*/false);
   PassManager pm(module.getContext());
   build(pm);
   if (failed(pm.run(module)))

@@ -35,8 +35,12 @@ private:
 /// Collects errors and, as their explanation, remarks and notes.
 class DiagnosticText {
 public:
-  explicit DiagnosticText(mlir::MLIRContext *context)
-      : handler(context, [this](mlir::Diagnostic &diagnostic) {
+  /// Without `remarks` only what failed is kept.
+  explicit DiagnosticText(mlir::MLIRContext *context, bool remarks = true)
+      : handler(context, [this, remarks](mlir::Diagnostic &diagnostic) {
+          if (!remarks &&
+              diagnostic.getSeverity() == mlir::DiagnosticSeverity::Remark)
+            return mlir::success();
           llvm::raw_string_ostream out(text);
           if (!text.empty())
             out << "\n";

@@ -50,20 +50,6 @@ private:
 
 } // namespace
 
-static Error writeFile(StringRef path, StringRef text) {
-  std::error_code error;
-  raw_fd_ostream out(path, error);
-  if (!error) {
-    out << text;
-    out.close();
-    error = out.error();
-    out.clear_error();
-  }
-  if (error)
-    return createStringError(error, "cannot write '" + path + "'");
-  return Error::success();
-}
-
 static Expected<std::string> readFile(StringRef path) {
   auto buffer = MemoryBuffer::getFile(path);
   if (!buffer)
@@ -145,7 +131,10 @@ Error fa::assemble(Artifact &artifact, StringRef ptxas) {
   std::string source = directory->file("kernels.ptx"),
               cubin = directory->file("kernels.cubin"),
               messages = directory->file("messages");
-  if (Error error = writeFile(source, artifact.ptx))
+  if (Error error = writeToOutput(source, [&](raw_ostream &out) {
+        out << artifact.ptx;
+        return Error::success();
+      }))
     return error;
   auto version = runPtxas(program, {"--version"}, messages);
   if (!version)
