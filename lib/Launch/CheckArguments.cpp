@@ -204,8 +204,9 @@ bool fa::fitsVariant(const KernelInfo &kernel,
                      std::string *why) {
   for (const TensorMapInfo &map : kernel.tensorMaps)
     if (!fitsTensorMap(map, arguments[map.argument]))
-      return refuse(why, map.argument,
-                    "expected sizes below 2^32 and steps from 0 to 2^40 bytes");
+      return refuse(
+          why, map.argument,
+          "expected sizes below 2^32 and steps above 0 and below 2^40 bytes");
   for (size_t n = 0; n < kernel.args.size(); ++n) {
     const ArgumentInfo &info = kernel.args[n];
     if (info.isMemRef && !isAligned(n, info, arguments[n], why))

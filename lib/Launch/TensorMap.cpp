@@ -17,7 +17,7 @@ bool fa::fitsTensorMap(const TensorMapInfo &info,
     int64_t size = argument.sizes[d], stride = argument.strides[d];
     if (size > int64_t(UINT32_MAX))
       return false;
-    if (size > 1 && (stride < 0 || stride >= (int64_t(1) << 40) / bytes))
+    if (size > 1 && (stride <= 0 || stride >= (int64_t(1) << 40) / bytes))
       return false;
   }
   return true;

@@ -65,8 +65,11 @@ public:
   }
 
 private:
-  /// As many as every dot has tiles of 16 rows for.
+  /// As many as every dot has tiles of 16 rows for; those of a warpgroup where
+  /// each computes for itself.
   static int64_t countWarps(KernelOp kernel, int64_t most) {
+    if (kernel->hasAttr(TileGPUDialect::consumersAttrName))
+      return 4;
     int64_t warps = most;
     kernel.walk([&](DotOp dot) {
       warps =

@@ -86,8 +86,14 @@ private:
   //===--- What can be fetched ---===//
 
   bool find() {
+    // Two and three warpgroups of consumers have 240 and 160 registers a thread
+    // (setmaxnreg); four would wait for more than there are.
+    if (consumers > 3)
+      return refuse("its rows are those of " + Twine(consumers) +
+                    " warpgroups, where a block has registers for three");
     if (!llvm::isPowerOf2_64(stages))
-      return refuse("channels have slots in a power of two");
+      return refuse("channels have slots in a power of two, not " +
+                    Twine(stages));
     WalkResult walk = kernel.walk([&](Operation *op) {
       if (isa<TransposeOp, ReduceOp>(op))
         return WalkResult((refuse("'" + op->getName().getStringRef() +
@@ -98,7 +104,20 @@ private:
     });
     if (walk.wasInterrupted())
       return false;
-    return !loops.empty() || refuse("no loop has a dot");
+    return loops.empty() ? refuse("no loop has a dot") : fetchAlike();
+  }
+
+  /// One step counts the tiles of all loops: a channel that a loop leaves out
+  /// would be behind.
+  bool fetchAlike() {
+    for (FetchingLoop &entry : loops) {
+      bool alike = entry.fetched.size() == loops[0].fetched.size();
+      for (auto [one, other] : llvm::zip(entry.fetched, loops[0].fetched))
+        alike &= one.load.getType() == other.load.getType();
+      if (!alike)
+        return refuse("loops fetch different tiles");
+    }
+    return true;
   }
 
   bool findOperands(DotOp dot) {
@@ -186,18 +205,11 @@ private:
     b.setInsertionPointToStart(&kernel.getBody().front());
     for (Fetched &left : lefts)
       left.channel = open(typeOf(left.load), llvm::PowerOf2Ceil(consumers));
-    SmallVector<std::pair<size_t, TypedValue<ChannelType>>> known;
-    for (FetchingLoop &loop : loops)
-      for (auto [number, fetched] : llvm::enumerate(loop.fetched)) {
-        for (auto &[other, channel] : known)
-          if (other == number && channel.getType().getBuffer().getShape() ==
-                                     typeOf(fetched.load).getShape())
-            fetched.channel = channel;
-        if (!fetched.channel) {
-          fetched.channel = open(typeOf(fetched.load), stages);
-          known.push_back({number, fetched.channel});
-        }
-      }
+    for (Fetched &first : loops[0].fetched)
+      first.channel = open(typeOf(first.load), stages);
+    for (FetchingLoop &entry : loops)
+      for (auto [fetched, first] : llvm::zip(entry.fetched, loops[0].fetched))
+        fetched.channel = first.channel;
   }
 
   //===--- Roles ---===//

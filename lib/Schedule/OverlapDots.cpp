@@ -134,7 +134,10 @@ private:
         afterWait.insert(&op);
       (isLate ? late : early).push_back(&op);
     }
-    // Nothing that is carried otherwise may wait for the output.
+    // P is made before the output is there, and nothing that is carried
+    // otherwise may wait for it.
+    if (afterWait.contains(rounding.getIn().getDefiningOp()))
+      return false;
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     for (auto [n, value] : llvm::enumerate(yield.getOperands()))
       if (n != carried && afterWait.contains(value.getDefiningOp()))

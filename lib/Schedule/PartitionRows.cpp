@@ -133,7 +133,10 @@ private:
     for (Value value : rowTiles) {
       int64_t found = tileType(value).getDimSize(0);
       rows = rows ? rows : found;
-      if (found != rows)
+      auto constant = value.getDefiningOp<arith::ConstantOp>();
+      if (constant && !isa<SplatElementsAttr>(constant.getValue()))
+        reason = "a constant has different elements";
+      else if (found != rows)
         reason = "tiles have " + std::to_string(rows) + " and " +
                  std::to_string(found) + " rows";
     }

@@ -11,6 +11,8 @@
 #include "fa/Emulator/Passes.h"
 #include "fa/Schedule/Passes.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 using namespace fa;
 
@@ -85,9 +87,11 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
     info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
     for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
       info.stages = std::max(info.stages, alloc.getType().getSlots());
-    for (auto channel : kernel.getBody().getOps<tgpu::ChannelOp>())
-      info.stages =
-          std::max(info.stages, channel.getType().getBuffer().getSlots());
+    kernel.walk([&](tgpu::FetchOp fetch) {
+      // Of Q each consumer has one.
+      if (isa<scf::ForOp>(fetch->getParentOp()))
+        info.stages = fetch.getChannel().getType().getBuffer().getSlots();
+    });
   }
 }
 

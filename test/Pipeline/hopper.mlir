@@ -45,19 +45,24 @@
 // S6: // S6 //
 // S6: tile.kernel @attention_roles(
 // S6: consumer {
+// S6: tgpu.await %[[Q:[0-9]+]], %[[ID:[0-9]+]]
 // S6: scf.if
-// S6: scf.for
-// S6: tgpu.await
-// S6-NEXT: %[[S:.*]] = tgpu.dot_start slot
-// S6-NEXT: tgpu.await
-// S6-NEXT: %[[O:.*]] = tgpu.dot_start %
+// S6: tgpu.await %[[K:[0-9]+]], %c0
+// S6: scf.for {{.*}} %[[N:arg[0-9]+]] = %{{[0-9]+}}, %[[P:arg[0-9]+]] = %{{[0-9]+}}) ->
+// S6: %[[BEFORE:.*]] = arith.subi %[[N]], %c1
+// S6-NEXT: tgpu.await %[[K]], %[[N]] :
+// S6-NEXT: %[[S:.*]] = tgpu.dot_start slot %[[Q]], %[[ID]] by slot %[[K]], %[[N]] transpose_b
+// S6-NEXT: tgpu.await %[[V:[0-9]+]], %[[BEFORE]] :
+// S6-NEXT: %[[O:.*]] = tgpu.dot_start %[[P]] by slot %[[V]], %[[BEFORE]] acc
 // S6-NEXT: tgpu.dot_wait %[[S]] pending 1
-// S6-NEXT: tgpu.release
+// S6-NEXT: tgpu.release %[[K]], %[[N]] :
 // S6: tile.online_softmax
-// S6: tgpu.dot_wait %[[O]] through %{{.*}} pending 0
-// S6-NEXT: tgpu.release
-// S6: arith.truncf
+// S6: %{{.*}}, %[[THROUGH:.*]] = tgpu.dot_wait %[[O]] through %{{.*}} pending 0
+// S6-NEXT: tgpu.release %[[V]], %[[BEFORE]] :
+// S6: arith.truncf %[[THROUGH]]
 // S6: scf.yield
+// S6: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
+// S6-NEXT: tgpu.await %[[V]], %[[LAST]] :
 
 // Slots begin at multiples of 1024 bytes, barriers lie behind them.
 // S7: // S7 //
@@ -74,7 +79,16 @@
 // S8-DAG: nvvm.mbarrier.init
 // S8-DAG: nvvm.fence.mbarrier.init
 // S8-DAG: nvvm.setmaxregister decrease 24
-// S8-DAG: nvvm.cp.async.bulk.tensor.shared.cluster.global
+// Descriptors: a swizzle of 128 bytes (1 << 62), eight rows in 1024 bytes (64 <<
+// 32); along the depth a leading step that is not used, across it blocks of 64
+// columns 128 rows of 128 bytes apart (1024 << 16).
+// S8-DAG: llvm.mlir.constant(4611686293305360384 : i64)
+// S8-DAG: llvm.mlir.constant(4611686293372403712 : i64)
+// Columns come first in a box, the second block's begin at 64.
+// S8-DAG: %[[FIRST:.*]] = llvm.mlir.constant(0 : i32)
+// S8-DAG: %[[SECOND:.*]] = llvm.mlir.constant(64 : i32)
+// S8-DAG: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg1, %[[FULL:.*]], box[%[[FIRST]], %[[ROW:.*]], %[[HEAD:.*]], %[[BATCH:.*]]]
+// S8-DAG: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg1, %[[FULL]], box[%[[SECOND]], %[[ROW]], %[[HEAD]], %[[BATCH]]]
 // S8-DAG: nvvm.setmaxregister increase 240
 // S8-DAG: llvm.inline_asm has_side_effects "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
 // S8-DAG: wgmma.wait_group.sync.aligned 1;

@@ -94,3 +94,47 @@ tile.kernel @mixed(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 
   tile.store %t, %o[%c0, %c0] : tensor<64x64xf32>, !out
   tile.return
 }
+// -----
+!kv = memref<?x64xf16, strided<[?, 1]>>
+!out = memref<?x64xf32, strided<[?, 1]>>
+// expected-remark @below {{stays with one role: its rows are those of 4 warpgroups, where a block has registers for three}}
+tile.kernel @four(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %q = tile.load %x[%c0, %c0] : !kv -> tensor<256x64xf16>
+  %z = arith.constant dense<0.0> : tensor<256x64xf32>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %z) -> tensor<256x64xf32> {
+    %k = tile.load %x[%i, %c0] : !kv -> tensor<64x64xf16>
+    %s = tile.dot %q, %k transpose_b acc %acc : tensor<256x64xf16>, tensor<64x64xf16> -> tensor<256x64xf32>
+    scf.yield %s : tensor<256x64xf32>
+  }
+  tile.store %r, %o[%c0, %c0] : tensor<256x64xf32>, !out
+  tile.return
+}
+// -----
+!kv = memref<?x64xf16, strided<[?, 1]>>
+!out = memref<?x64xf32, strided<[?, 1]>>
+// One step counts for all channels.
+// expected-remark @below {{stays with one role: loops fetch different tiles}}
+tile.kernel @loops(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %q = tile.load %x[%c0, %c0] : !kv -> tensor<64x64xf16>
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %z) -> tensor<64x64xf32> {
+    %k = tile.load %x[%i, %c0] : !kv -> tensor<64x64xf16>
+    %s = tile.dot %q, %k transpose_b acc %acc : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  %r2 = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %r) -> tensor<64x64xf32> {
+    %k = tile.load %x[%i, %c0] : !kv -> tensor<64x64xf16>
+    %k2 = tile.load %x[%i, %c0] : !kv -> tensor<64x64xf16>
+    %s1 = tile.dot %q, %k2 acc %acc : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %s = tile.dot %q, %k transpose_b acc %s1 : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  tile.store %r2, %o[%c0, %c0] : tensor<64x64xf32>, !out
+  tile.return
+}
