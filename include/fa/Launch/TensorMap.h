@@ -17,9 +17,9 @@ struct alignas(64) TensorMap {
   uint64_t words[16];
 };
 
-/// Whether a tensor map can describe the argument: sizes below 2^32, steps above
-/// 0 and below 2^40 bytes (CUDA Driver API, cuTensorMapEncodeTiled). That they are multiples of 16 bytes is asked by the
-/// argument's alignment.
+/// Whether a tensor map can describe the argument: sizes below 2^32, steps
+/// above 0 and below 2^40 bytes (CUDA Driver API, cuTensorMapEncodeTiled). That
+/// they are multiples of 16 bytes is asked by the argument's alignment.
 bool fitsTensorMap(const TensorMapInfo &info, const LaunchArgument &argument);
 
 /// Writes the map of an argument that fits. Calls nothing on the card.
