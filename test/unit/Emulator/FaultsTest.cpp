@@ -245,7 +245,7 @@ TEST(Faults, MatrixOfHalfAWarp) {
 }
 
 TEST(Faults, UnknownOperation) {
-  std::string faults = runText("nvvm.fence.mbarrier.init").faults;
+  std::string faults = runText("nvvm.cluster.arrive").faults;
   EXPECT_NE(faults.find("the emulator does not know this operation"),
             std::string::npos)
       << faults;
