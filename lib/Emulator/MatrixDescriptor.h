@@ -19,11 +19,9 @@ public:
         stride((bits >> 32 & 0x3fff) << 4), base(bits >> 49 & 7),
         mode(bits >> 62) {}
 
-  /// Whether the emulator knows the layout: with neighbours along the depth
-  /// any swizzle, across it any but none.
-  bool isKnown(bool alongDepth) const {
-    return base == 0 && (alongDepth || mode != 0);
-  }
+  /// Whether the emulator knows the layout: a pattern of swizzles that begins
+  /// at a multiple of its size.
+  bool isKnown() const { return base == 0; }
 
   /// The address of 16 bytes: of row `row` those from byte `byte` of the
   /// depth on, where neighbours are along the depth ("K-major"). Eight rows
@@ -35,9 +33,11 @@ public:
 
   /// The address of 16 bytes: of row `k` of the depth those from byte `byte` of
   /// the columns on ("MN-major"). Blocks of columns are `leading` apart, eight
-  /// rows `stride`.
+  /// rows `stride`; without a swizzle it is the other way round.
   uint32_t acrossDepth(unsigned k, unsigned byte) const {
-    return swizzled(start + byte / width() * leading + k / 8 * stride +
+    uint32_t columns = mode == 0 ? stride : leading;
+    uint32_t rows = mode == 0 ? leading : stride;
+    return swizzled(start + byte / width() * columns + k / 8 * rows +
                     k % 8 * width() + byte % width());
   }
 

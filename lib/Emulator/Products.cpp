@@ -234,11 +234,9 @@ void Products::end(Warp &warp, const Product &product) {
   Accumulators &result = *product.result;
   --result.running;
   MatrixDescriptor left(product.a), right(product.b);
-  if (!right.isKnown(!product.isTransposed) ||
-      (!product.fromRegisters && !left.isKnown(true))) {
+  if (!right.isKnown() || (!product.fromRegisters && !left.isKnown())) {
     warp.block->report(FaultKind::IllegalDescriptor, first, product.site,
-                       "expected a base offset of 0 and, across the depth, a "
-                       "swizzle");
+                       "expected a base offset of 0");
     return;
   }
   OperandReader reader{first, product.site, *product.seen, product.isHalf};

@@ -8,6 +8,7 @@
 
 #include "fa/Emulator/Site.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
@@ -60,39 +61,62 @@ void KernelRewriter::watchReads() {
     }
 }
 
-/// Values that branches pass from one to the other can be one register, which
-/// LLVM takes for free after the last product that names it: writing any of
-/// them writes it.
-void KernelRewriter::watchWrites() {
+/// Whether the operation only puts halves of a word together, or takes them
+/// apart: no instruction, once registers are chosen.
+static bool isMove(Operation *op) {
+  return isa_and_present<LLVM::BitcastOp, LLVM::InsertElementOp,
+                         LLVM::ExtractElementOp>(op);
+}
+
+/// Values that can be one register: what branches pass, and what moves make of
+/// it. A register is taken for free after the last product that names it, so
+/// that writing any of them may write what a running product reads.
+static llvm::EquivalenceClasses<void *> findRegisters(LLVM::LLVMFuncOp kernel) {
   llvm::EquivalenceClasses<void *> registers;
-  auto key = [](Value value) { return value.getAsOpaquePointer(); };
-  SmallVector<SimtWgmmaOp> products;
+  auto unite = [&](Value from, Value to) {
+    // Constants are copied.
+    if (from.getType().isIntOrIndexOrFloat() || isa<VectorType>(from.getType()))
+      if (!matchPattern(from, m_Constant()) &&
+          !from.getDefiningOp<LLVM::PoisonOp>())
+        registers.unionSets(from.getAsOpaquePointer(), to.getAsOpaquePointer());
+  };
+  forEachPassed(kernel, unite);
+  kernel.walk([&](Operation *op) {
+    if (isMove(op))
+      for (Value operand : op->getOperands())
+        unite(operand, op->getResult(0));
+  });
   kernel.walk([&](SimtWgmmaOp op) {
-    if (!op.isFromRegisters())
-      return;
-    products.push_back(op);
-    for (Value word : op.getA())
-      registers.unionSets(key(op.getA().front()), key(word));
+    if (op.isFromRegisters())
+      for (Value word : op.getA())
+        unite(word, op.getA().front());
   });
-  if (products.empty())
-    return;
-  forEachPassed(kernel, [&](Value from, BlockArgument to) {
-    if (from.getType().isInteger(32))
-      registers.unionSets(key(from), key(to));
-  });
+  return registers;
+}
+
+void KernelRewriter::watchWrites() {
+  auto registers = findRegisters(kernel);
+  auto leaderOf = [&](Value value) -> void * {
+    auto member = registers.findLeader(value.getAsOpaquePointer());
+    return member == registers.member_end() ? nullptr : *member;
+  };
   llvm::DenseMap<void *, int64_t> numbers;
-  for (SimtWgmmaOp op : products) {
-    void *leader = registers.getLeaderValue(key(op.getA().front()));
-    leftRegisters[op] =
-        numbers.try_emplace(leader, int64_t(numbers.size())).first->second;
-  }
+  kernel.walk([&](SimtWgmmaOp op) {
+    if (op.isFromRegisters())
+      leftRegisters[op] =
+          numbers
+              .try_emplace(leaderOf(op.getA().front()), int64_t(numbers.size()))
+              .first->second;
+  });
+  if (numbers.empty())
+    return;
   SmallVector<std::pair<Operation *, int64_t>> writes;
   kernel.walk([&](Operation *op) {
-    for (Value result : op->getResults())
-      if (registers.contains(key(result)))
-        if (auto it = numbers.find(registers.getLeaderValue(key(result)));
-            it != numbers.end())
-          writes.push_back({op, it->second});
+    if (op->getNumResults() != 1 || isMove(op))
+      return;
+    auto it = numbers.find(leaderOf(op->getResult(0)));
+    if (it != numbers.end())
+      writes.push_back({op, it->second});
   });
   for (auto [op, number] : writes) {
     b.setLoc(op->getLoc());
