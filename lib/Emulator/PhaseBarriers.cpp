@@ -176,6 +176,11 @@ void PhaseBarriers::endCopy(Thread &thread, int32_t site, PhaseBarrier &barrier,
   if (barrier.copies)
     --barrier.copies;
   barrier.bytes -= bytes;
+  if (!barrier.pending && barrier.bytes < 0)
+    block.report(FaultKind::WrongBytes, thread, site,
+                 "phase " + Twine(barrier.phase) + " of the " +
+                     describe(barrier.number) + " has had " +
+                     Twine(-barrier.bytes) + " bytes more than it expected");
   completeIfAllCame(thread, site, barrier);
 }
 
