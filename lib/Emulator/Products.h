@@ -21,10 +21,6 @@
 #include <memory>
 #include <vector>
 
-namespace fa {
-struct EmulatorSite;
-}
-
 namespace fa::emu {
 
 class Block;
