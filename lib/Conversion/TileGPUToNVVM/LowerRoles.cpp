@@ -136,34 +136,21 @@ Value SimtLowering::emptyBarrier(TypedValue<ChannelType> channel, Value step) {
                    b, slot, i32(channel.getType().getBuffer().getSlots())));
 }
 
-/// A loop around the instruction, which waits a while by itself (PTX ISA,
-/// mbarrier.try_wait). One asm keeps ptxas from seeing a loop of ours.
-void SimtLowering::waitForPhase(Value barrier, Value phase) {
-  inlineAsm(TypeRange(), {barrier, phase},
-            "{\n.reg .pred done;\nAGAIN:\n"
-            "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
-            "@done bra DONE;\nbra AGAIN;\nDONE:\n}",
-            "r,r");
-}
-
 void SimtLowering::lowerAcquire(AcquireOp op) {
   // The phase before the first one counts as complete.
   Value phase = phaseOf(op.getChannel(), op.getStep());
-  waitForPhase(emptyBarrier(op.getChannel(), op.getStep()),
-               arith::XOrIOp::create(b, phase, i32(1)));
+  SimtWaitPhaseOp::create(b, emptyBarrier(op.getChannel(), op.getStep()),
+                          arith::XOrIOp::create(b, phase, i32(1)));
 }
 
 void SimtLowering::lowerAwait(AwaitOp op) {
-  waitForPhase(fullBarrier(op.getChannel(), op.getStep()),
-               phaseOf(op.getChannel(), op.getStep()));
+  SimtWaitPhaseOp::create(b, fullBarrier(op.getChannel(), op.getStep()),
+                          phaseOf(op.getChannel(), op.getStep()));
 }
 
 void SimtLowering::lowerRelease(ReleaseOp op) {
   Value lane = arith::AndIOp::create(b, thread, i32(31));
-  inlineAsm(TypeRange(), {emptyBarrier(op.getChannel(), op.getStep()), lane},
-            "{\n.reg .pred first;\nsetp.eq.u32 first, $1, 0;\n"
-            "@first mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
-            "r,r");
+  SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane);
 }
 
 void SimtLowering::lowerFetch(FetchOp op) {
