@@ -22,7 +22,7 @@ bool SimtLowering::isPersistent() const {
 LogicalResult SimtLowering::lowerBody() {
   Block &body = kernel.getBody().front();
   if (!isPersistent()) {
-    mapInOrder(NVVM::BlockIdXOp::create(b, b.getI32Type()));
+    mapPrograms(NVVM::BlockIdXOp::create(b, b.getI32Type()));
     return lowerBlock(body);
   }
   for (RolesOp roles : body.getOps<RolesOp>())
@@ -30,12 +30,12 @@ LogicalResult SimtLowering::lowerBody() {
   return kernel.emitOpError("expects roles where it is persistent");
 }
 
-/// In every turn each of the n blocks runs one program: block b the b-th, in
-/// every second turn the b-th from the end. Where the work shrinks from one
-/// program to the next, all blocks have as much.
+/// In turn t each of the n blocks runs one program: block b the (t / 2 * n +
+/// b)-th, of the last ones in every second turn. Where the work grows or
+/// shrinks along an axis, the two of a pair are as much as those of any other.
 struct SimtLowering::Turns {
-  Value blocks, forth, back; ///< n, b, n - 1 - b; i32, as all numbers here
-  Value count;               ///< of those that this block takes part in
+  Value programs, blocks, block; ///< how many, n, b; i32, as all numbers here
+  Value count;                   ///< of the turns that this block takes part in
 };
 
 LogicalResult SimtLowering::lowerRole(Block &region) {
@@ -51,12 +51,7 @@ LogicalResult SimtLowering::lowerRole(Block &region) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value turn = loop.getInductionVar();
-  Value start = arith::MulIOp::create(b, turn, turns.blocks);
-  Value number = arith::AddIOp::create(b, start, positionIn(turns, turn));
-  if (kernel->hasAttr(tile::KernelOp::longestFirstAttrName))
-    mapInGroups(number, turns.blocks);
-  else
-    mapInOrder(number);
+  mapPrograms(programIn(turns, turn));
   mapping.map(
       region.getArgument(0),
       arith::IndexCastUIOp::create(b, b.getIndexType(), turn).getResult());
@@ -76,26 +71,28 @@ LogicalResult SimtLowering::lowerRole(Block &region) {
 //===----------------------------------------------------------------------===//
 
 SimtLowering::Turns SimtLowering::takeTurns() {
-  Value programs = i32Of(extents[0]);
-  for (Value extent : {extents[1], extents[2]})
-    programs = arith::MulIOp::create(b, programs, i32Of(extent));
   Turns turns;
+  turns.programs = i32Of(extents[0]);
+  for (Value extent : {extents[1], extents[2]})
+    turns.programs = arith::MulIOp::create(b, turns.programs, i32Of(extent));
   turns.blocks = NVVM::GridDimXOp::create(b, b.getI32Type());
-  turns.forth = NVVM::BlockIdXOp::create(b, b.getI32Type());
-  Value last = arith::SubIOp::create(b, turns.blocks, i32(1));
-  turns.back = arith::SubIOp::create(b, last, turns.forth);
-  Value whole = arith::DivUIOp::create(b, programs, turns.blocks);
-  Value rest = arith::RemUIOp::create(b, programs, turns.blocks);
-  Value takesOne = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                         positionIn(turns, whole), rest);
+  turns.block = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  auto [whole, rest] = divide(turns.programs, turns.blocks);
+  Value takesOne =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, turns.block, rest);
   Value one = arith::ExtUIOp::create(b, b.getI32Type(), takesOne);
   turns.count = arith::AddIOp::create(b, whole, one);
   return turns;
 }
 
-Value SimtLowering::positionIn(const Turns &turns, Value turn) {
+Value SimtLowering::programIn(const Turns &turns, Value turn) {
+  Value pairs = arith::ShRUIOp::create(b, turn, i32(1));
+  Value forth = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, pairs, turns.blocks), turns.block);
+  Value last = arith::SubIOp::create(b, turns.programs, i32(1));
+  Value back = arith::SubIOp::create(b, last, forth);
   Value isOdd = arith::TruncIOp::create(b, b.getI1Type(), turn);
-  return arith::SelectOp::create(b, isOdd, turns.back, turns.forth);
+  return arith::SelectOp::create(b, isOdd, back, forth);
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,18 +103,6 @@ Value SimtLowering::i32Of(Value value) {
   return arith::IndexCastUIOp::create(b, b.getI32Type(), value);
 }
 
-void SimtLowering::mapPrograms(ArrayRef<Value> ids) {
-  SmallVector<Value> indices;
-  for (Value id : ids)
-    indices.push_back(arith::IndexCastUIOp::create(b, b.getIndexType(), id));
-  kernel.walk([&](Operation *op) {
-    if (auto id = dyn_cast<tile::ProgramIdOp>(op))
-      mapping.map(id.getResult(), indices[id.getAxis()]);
-    if (auto num = dyn_cast<tile::NumProgramsOp>(op))
-      mapping.map(num.getResult(), extents[num.getAxis()]);
-  });
-}
-
 std::pair<Value, Value> SimtLowering::divide(Value x, Value y) {
   Value quotient = arith::DivUIOp::create(b, x, y);
   Value product = arith::MulIOp::create(b, quotient, y);
@@ -125,26 +110,16 @@ std::pair<Value, Value> SimtLowering::divide(Value x, Value y) {
 }
 
 /// 31 bits number all programs; a division of 64 takes a hundred instructions.
-void SimtLowering::mapInOrder(Value number) {
+void SimtLowering::mapPrograms(Value number) {
   auto [outer, id0] = divide(number, i32Of(extents[0]));
   auto [id2, id1] = divide(outer, i32Of(extents[1]));
-  mapPrograms({id0, id1, id2});
-}
-
-/// Along axis 0 the work shrinks. All that axes 1 and 2 number take their
-/// longest programs first, but in groups of as many as four turns have programs
-/// for: what a group reads (K and V of so many heads) stays in the L2 cache.
-void SimtLowering::mapInGroups(Value number, Value blocks) {
-  Value rows = i32Of(extents[0]), inner = i32Of(extents[1]);
-  Value heads = arith::MulIOp::create(b, inner, i32Of(extents[2]));
-  Value most =
-      arith::DivUIOp::create(b, arith::MulIOp::create(b, blocks, i32(4)), rows);
-  most = arith::MaxUIOp::create(b, most, i32(1));
-  auto [group, within] = divide(number, arith::MulIOp::create(b, most, rows));
-  Value first = arith::MulIOp::create(b, group, most);
-  Value size =
-      arith::MinUIOp::create(b, most, arith::SubIOp::create(b, heads, first));
-  auto [id0, at] = divide(within, size);
-  auto [id2, id1] = divide(arith::AddIOp::create(b, first, at), inner);
-  mapPrograms({id0, id1, id2});
+  SmallVector<Value> ids;
+  for (Value id : {id0, id1, id2})
+    ids.push_back(arith::IndexCastUIOp::create(b, b.getIndexType(), id));
+  kernel.walk([&](Operation *op) {
+    if (auto id = dyn_cast<tile::ProgramIdOp>(op))
+      mapping.map(id.getResult(), ids[id.getAxis()]);
+    if (auto num = dyn_cast<tile::NumProgramsOp>(op))
+      mapping.map(num.getResult(), extents[num.getAxis()]);
+  });
 }

@@ -78,16 +78,13 @@ private:
   mlir::LogicalResult lowerRole(mlir::Block &region);
   struct Turns;
   Turns takeTurns();
-  /// Which of the programs of a turn is this block's.
-  Value positionIn(const Turns &turns, Value turn);
+  /// The number of the program that this block runs in a turn.
+  Value programIn(const Turns &turns, Value turn);
   Value i32Of(Value value);
   /// Quotient and remainder.
   std::pair<Value, Value> divide(Value x, Value y);
-  /// Maps a program's numbers on the three axes.
-  void mapPrograms(mlir::ArrayRef<Value> ids);
-  /// Those of the `number`-th program.
-  void mapInOrder(Value number);
-  void mapInGroups(Value number, Value blocks);
+  /// Maps what the `number`-th program is on each axis, and of how many.
+  void mapPrograms(Value number);
 
   //===--- Element by element (LowerElementwise.cpp) ---===//
   mlir::LogicalResult lowerConstant(mlir::Operation *op);
