@@ -20,6 +20,9 @@ using namespace fa::emu;
 // of the register's.
 static constexpr uint32_t kMark = 0xff800000;
 
+/// The products whose marks are known; fewer than numbers of products.
+static constexpr size_t kRemembered = 1024;
+
 static uint32_t markOf(uint32_t product) {
   return kMark | (product % 0x7fff + 1) << 7;
 }
@@ -34,10 +37,13 @@ std::shared_ptr<Products::Accumulators> Products::find(uint32_t value) const {
 }
 
 void Products::checkRead(Thread &thread, int32_t site, uint32_t value) const {
-  auto of = find(value);
-  if (!of)
+  if (!isMark(value))
     return;
   Block &block = *thread.block;
+  auto of = find(value);
+  if (!of)
+    return block.report(FaultKind::MissingWait, thread, site,
+                        "reads an accumulator to which a later product adds");
   block.report(FaultKind::MissingWait, thread, site,
                "reads an accumulator of the product at " +
                    block.site(of->site).location +
@@ -92,8 +98,7 @@ Products::openAccumulators(Warp &warp, int32_t site, unsigned columns,
   auto known = find(warp.lanes[0].get<uint32_t>(firstSlot));
   auto result = known;
   if (!known)
-    result = std::make_shared<Accumulators>(
-        Accumulators{columns, std::vector<float>(kRows * columns), 0, 0, site});
+    result = makeAccumulators(site, columns);
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     for (unsigned reg = 0; reg < columns / 2; ++reg) {
       Thread &thread = warp.lanes[lane];
@@ -154,6 +159,7 @@ void Products::begin(Warp &warp, int32_t site) {
   product.result->newest = mark;
   ++product.result->running;
   marks[mark] = product.result;
+  order.push_back(mark);
   running.push_back(std::move(product));
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     for (int32_t reg = 0; reg < columns / 2; ++reg)
@@ -204,11 +210,13 @@ void Products::wait(Warp &warp, int32_t site, uint32_t pending,
     for (unsigned n = 0; n < count; ++n) {
       Thread &thread = warp.lanes[lane];
       auto value = thread.get<uint32_t>(n);
-      auto of = find(value);
-      if (!of)
+      if (!isMark(value))
         continue;
+      auto of = find(value);
       unsigned reg = value & 0x7f;
-      if (of->running)
+      if (!of)
+        checkRead(thread, site, value);
+      else if (of->running)
         warp.block->report(
             FaultKind::MissingWait, thread, site,
             "the product at " + warp.block->site(of->site).location +
@@ -218,7 +226,9 @@ void Products::wait(Warp &warp, int32_t site, uint32_t pending,
         thread.set(n, of->values[placeOf(lane, reg, of->columns)]);
     }
   needsFence = true;
-  // Values that were not asked for here may be at the next wait.
-  while (marks.size() > 64)
-    marks.erase(marks.begin());
+  // Values that were not asked for here may be at one of the next waits.
+  while (order.size() > kRemembered) {
+    marks.erase(order.front());
+    order.pop_front();
+  }
 }

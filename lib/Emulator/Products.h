@@ -77,6 +77,7 @@ private:
 
   std::deque<Product> running;
   std::map<uint32_t, std::shared_ptr<Accumulators>> marks;
+  std::deque<uint32_t> order; ///< of marks, the oldest first
   uint32_t committed = 0, numBegun = 0;
   int32_t newestSite = -1;
   bool needsFence = true;
