@@ -35,6 +35,7 @@ static HostPipelineOptions *fill(HostPipelineOptions *options,
   options->allowNoMax = from.fusion.allowNoMax;
   options->vectorBits = host.vectorBits;
   options->vectorRegisters = host.vectorRegisters;
+  options->pairDots = host.pairDots;
   return options;
 }
 

@@ -48,7 +48,9 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
     Option<"vectorBits", "vector-bits", "int64_t", "512",
            "width of a vector register in bits">,
     Option<"vectorRegisters", "vector-registers", "int64_t", "32",
-           "how many vector registers there are">
+           "how many vector registers there are">,
+    Option<"pairDots", "pair-dots", "bool", "false",
+           "bf16 by AVX512_BF16's products of pairs">
   ];
 }
 

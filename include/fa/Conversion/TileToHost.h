@@ -37,6 +37,10 @@ struct HostPipelineOptions
   Option<int64_t> vectorRegisters{*this, "vector-registers",
                                   llvm::cl::desc("number of vector registers"),
                                   llvm::cl::init(32)};
+  Option<bool> pairDots{
+      *this, "pair-dots",
+      llvm::cl::desc("bf16 by AVX512_BF16's products of pairs"),
+      llvm::cl::init(false)};
   Option<bool> assumeNoEmptyRows{
       *this, "assume-no-empty-rows",
       llvm::cl::desc("every row keeps a key: finite sentinels are masks"),

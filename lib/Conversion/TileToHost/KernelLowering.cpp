@@ -89,7 +89,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
         }
         if (!isLazy(op))
           return op->emitOpError("has no lowering on tiles for the host");
-        if (!buffers.count(op->getResult(0)) && isReadManyTimes(op)) {
+        if (!buffers.count(op->getResult(0)) &&
+            !pairBuffers.count(op->getResult(0)) && isReadManyTimes(op)) {
           Buffer buffer = materialize(op->getResult(0), Form::Lanes);
           buffers[op->getResult(0)] = buffer;
         }
@@ -228,10 +229,17 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
 
 KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
                                                 Form form) {
-  Type element = computeType(type.getElementType());
+  Type element = form == Form::NaturalPairs
+                     ? type.getElementType()
+                     : computeType(type.getElementType());
   SmallVector<int64_t> sizes(type.getShape());
-  if (form == Form::Lanes && sizes.size() == 2)
+  bool lanesFirst = form == Form::Lanes || form == Form::LanePairs;
+  if (lanesFirst && sizes.size() == 2)
     std::swap(sizes[0], sizes[1]);
+  if (form == Form::LanePairs || form == Form::RowPairs) {
+    sizes[0] = llvm::divideCeil(sizes[0], 2);
+    element = b.getI32Type();
+  }
   if (!sizes.empty())
     sizes.back() = paddedRows(sizes.back());
   auto memref = MemRefType::get(sizes, element);

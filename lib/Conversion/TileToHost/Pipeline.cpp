@@ -43,6 +43,7 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   ConvertTileToHostOptions shape;
   shape.vectorBits = options.vectorBits;
   shape.vectorRegisters = options.vectorRegisters;
+  shape.pairDots = options.pairDots;
   pm.addPass(createConvertTileToLinalg());
   pm.addPass(createConvertTileToHost(shape));
   pm.addPass(createBufferizeUnfused());
@@ -57,7 +58,9 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(createConvertVectorToLLVMPass());
+  ConvertVectorToLLVMPassOptions vectors;
+  vectors.x86Vector = options.pairDots;
+  pm.addPass(createConvertVectorToLLVMPass(vectors));
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -36,6 +37,7 @@ struct ConvertTileToHost final
     bool many = vectorRegisters >= 32;
     shape.maxVectors = many ? 4 : 2;
     shape.accumulators = many ? 16 : 8;
+    shape.pairDots = pairDots;
     SmallVector<fa::tile::KernelOp> kernels(
         getOperation().getOps<fa::tile::KernelOp>());
     for (fa::tile::KernelOp kernel : kernels) {
