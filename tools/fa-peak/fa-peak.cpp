@@ -77,7 +77,7 @@ public:
     // Arithmetic needs few bytes; reads, more than the caches hold.
     bool reads = work.unit == "GB/s";
     size_t bytes = reads ? size_t(96) << 20 : 4096;
-    int64_t trips = reads ? bytes / int64_t(work.perTrip) : 1000000;
+    int64_t trips = reads ? bytes / int64_t(work.perTrip) : 8000000;
     std::vector<std::vector<char>> data(threads, std::vector<char>(bytes, 1));
     std::vector<std::vector<char>> results(threads, std::vector<char>(4096));
     std::vector<double> rates;

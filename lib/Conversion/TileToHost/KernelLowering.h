@@ -22,7 +22,7 @@
 //    so that scores go through their modification and mask in registers.
 //
 // Files: KernelLowering (the walk, loops, scratch), Evaluate (lazy values),
-// LowerDot, LowerPairDot, LowerSoftmax, LowerMemory, TransposeTiles,
+// LowerDot, LowerPairDot, Prefetch, LowerSoftmax, LowerMemory, TransposeTiles,
 // VectorMath, KernelAbi.
 //
 //===----------------------------------------------------------------------===//
@@ -137,6 +137,10 @@ private:
   mlir::SmallVector<Value> emitStep(tile::DotOp dot, mlir::ArrayRef<Value> rows,
                                     Value col, Value k,
                                     mlir::ArrayRef<Value> sums);
+
+  /// Asks for the rows that are read after `dot`, those that belong to the
+  /// block at `col`. See Prefetch.cpp.
+  void prefetchBeside(tile::DotOp dot, Value col, int64_t columns);
 
   //===--- Dots of bf16 pairs (LowerPairDot.cpp) ---===//
   bool isPairDot(tile::DotOp dot);

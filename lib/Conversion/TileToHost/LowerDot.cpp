@@ -103,6 +103,7 @@ SmallVector<Value> KernelLowering::emitDotColumns(tile::DotOp dot, Value row,
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
+    prefetchBeside(dot, loop.getInductionVar(), columns);
     SmallVector<Value> next =
         emitDotBlock(dot, row, loop.getInductionVar(), vectors, columns,
                      loop.getRegionIterArgs(), sink);
