@@ -22,6 +22,16 @@
 
 namespace fa {
 
+/// How many registers a block of a dot fills.
+struct DotBlock {
+  int64_t vectors;      ///< across the queries
+  int64_t accumulators; ///< vectors times columns
+};
+
+/// The block for a vector unit of so many registers: beside its accumulators it
+/// needs one register for each of its vectors and one for a broadcast.
+DotBlock chooseDotBlock(int64_t vectorRegisters);
+
 /// Options of `fa-cpu` and of its two halves.
 struct HostPipelineOptions
     : public mlir::PassPipelineOptions<HostPipelineOptions> {

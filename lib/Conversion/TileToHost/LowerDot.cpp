@@ -64,7 +64,7 @@ SmallVector<Value> KernelLowering::emitDotBlock(tile::DotOp dot, Value row,
   int64_t depth = typeOf(dot.getA()).getDimSize(1);
   bool pairs = isPairDot(dot);
   if (pairs)
-    depth /= 2;
+    depth = llvm::divideCeil(depth, 2);
   auto step = [&](Value k, ArrayRef<Value> sums) {
     return pairs ? emitPairStep(dot, rows, col, k, sums)
                  : emitStep(dot, rows, col, k, sums);

@@ -62,13 +62,18 @@ bool KernelLowering::isPairDot(tile::DotOp dot) {
     return type.getElementType().isBF16() && type.getRank() == 2;
   };
   if (!shape.pairDots || !isBf16(dot.getA()) || !isBf16(dot.getB()) ||
-      dot.getA() == dot.getB() ||
-      cast<RankedTensorType>(dot.getA().getType()).getDimSize(1) % 2)
+      dot.getA() == dot.getB())
     return false;
   auto isWholeRows = [&](Value value) {
     auto load = value.getDefiningOp<tile::LoadOp>();
     return load && hasWholeRows(load) && hasOneRole(value, dot);
   };
+  // A last step without a partner needs a zero beside it in both operands. Rows
+  // that are copied get one, unless they end with a whole vector.
+  int64_t depth = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
+  if (depth % 2 && (!dot.getTransposeB() || !isWholeRows(dot.getA()) ||
+                    (depth + 1) % (2 * lanes()) == 0))
+    return false;
   return isWholeRows(dot.getB()) &&
          (isWholeRows(dot.getA()) || isNarrowedForOneDot(dot.getA()));
 }
@@ -87,7 +92,8 @@ bool KernelLowering::isPairOperand(Value value) {
 void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
   Value value = load.getResult();
   bool keys = dot.getB() == value && dot.getTransposeB();
-  if (keys && load.getInBounds() && isReadOnly(load))
+  bool even = cast<RankedTensorType>(load.getType()).getDimSize(1) % 2 == 0;
+  if (keys && even && load.getInBounds() && isReadOnly(load))
     return; // read where it lies
   Form form = keys                  ? Form::NaturalPairs
               : dot.getA() == value ? Form::LanePairs

@@ -16,8 +16,13 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+
+fa::DotBlock fa::chooseDotBlock(int64_t vectorRegisters) {
+  return vectorRegisters >= 32 ? DotBlock{4, 16} : DotBlock{3, 12};
+}
 
 void fa::buildHostKernelPipeline(OpPassManager &pm,
                                  const HostPipelineOptions &options) {
@@ -28,10 +33,18 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions tiles;
+  // Whole blocks of registers. P of 64 x 64 stays in the first cache; fewer
+  // keys than that lose to the rescaling of O, more to the edge of a causal
+  // mask.
+  int64_t block =
+      options.vectorBits / 32 * chooseDotBlock(options.vectorRegisters).vectors;
+  tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
+  tiles.kvTile = 64;
+  tiles.decodeKvTile = 128;
   if (options.qTile)
     tiles.qTile = tiles.qTile16bit = options.qTile;
   if (options.kvTile)
-    tiles.kvTile = options.kvTile;
+    tiles.kvTile = tiles.decodeKvTile = options.kvTile;
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

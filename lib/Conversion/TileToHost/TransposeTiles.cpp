@@ -145,11 +145,14 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
   auto type = cast<RankedTensorType>(load.getType());
   int64_t perLane = buffer.form == Form::LanePairs ? 2 : 1;
   Type element = cast<MemRefType>(buffer.memref.getType()).getElementType();
+  int64_t columns = llvm::divideCeil(type.getDimSize(1), perLane);
+  int64_t missing = columns * perLane - type.getDimSize(1);
   auto body = [&](Value row, Value column, int64_t count) {
     Value from = arith::MulIOp::create(b, column, constantIndex(perLane));
     SmallVector<Value> square;
     for (int64_t r = 0; r < lanes(); ++r) {
-      Value x = loadRow(load, addIndex(row, r), from, count * perLane,
+      Value x = loadRow(load, addIndex(row, r), from,
+                        count * perLane - (count < lanes() ? missing : 0),
                         lanes() * perLane, rows);
       if (perLane == 2)
         x = vector::BitCastOp::create(b, vectorType(element), x);
@@ -162,7 +165,7 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
       vector::StoreOp::create(b, square[c], buffer.memref,
                               ValueRange{addIndex(column, c), row});
   };
-  forSquares(type.getDimSize(0), type.getDimSize(1) / perLane, body);
+  forSquares(type.getDimSize(0), columns, body);
 }
 
 void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,
