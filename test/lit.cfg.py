@@ -1,6 +1,7 @@
 # lit's configuration. Everything runs from one suite; the unit tests are a
 # folder of it. A tool that is missing is an error, never a skip.
 import os
+import platform
 import shutil
 
 import lit.formats
@@ -35,3 +36,5 @@ if os.path.basename(config.binary_dir) == "build":
     config.available_features.add("release")
 if lit_config.params.get("full"):
     config.available_features.add("full")
+if platform.machine() in ("x86_64", "AMD64"):
+    config.available_features.add("x86")

@@ -207,9 +207,12 @@ private:
   //===--- Rows in memory and lanes (TransposeTiles.cpp) ---===//
   /// Whether every row of a tile at column `column` of `view` is a whole row of
   /// floats that are neighbours in memory.
-  static bool hasWholeRows(Value view, mlir::RankedTensorType tile,
-                           Value column, bool inBounds);
-  static bool hasWholeRows(tile::LoadOp load);
+  bool hasWholeRows(Value view, mlir::RankedTensorType tile, Value column,
+                    bool inBounds);
+  bool hasWholeRows(tile::LoadOp load);
+  /// Where the last vector of rows of `columns` elements begins, which do not
+  /// fill whole vectors, and how many of its elements count.
+  std::pair<int64_t, int64_t> lastVector(int64_t columns);
   /// `count` elements of row `row` of the tile, from `column` on, zeros up to
   /// `width`; with `rows`, of which there are some, zeros if it is none of
   /// them.

@@ -187,9 +187,10 @@ void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value row = loop.getInductionVar();
-  for (int64_t column = 0; column < columns; column += lanes()) {
-    Value x = loadRow(load, row, constantIndex(column),
-                      std::min(lanes(), columns - column), lanes());
+  for (int64_t next = 0; next < columns; next += lanes()) {
+    auto [column, count] = next + lanes() > columns ? lastVector(columns)
+                                                    : std::pair(next, lanes());
+    Value x = loadRow(load, row, constantIndex(column), count, lanes());
     if (element != type.getElementType())
       x = arith::ExtFOp::create(b, vectorType(element), x);
     vector::StoreOp::create(b, x, buffer.memref,

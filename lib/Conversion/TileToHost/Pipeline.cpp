@@ -9,6 +9,7 @@
 #include "fa/Fusion/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -68,6 +69,13 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass());
   pm.addNestedPass<func::FuncOp>(createApproximateHostMath());
+  if (!options.pairDots) {
+    // Without an instruction that rounds to bf16 LLVM calls a function that no
+    // library of the process has to offer.
+    arith::ArithExpandOpsPassOptions expand;
+    expand.includeBf16 = true;
+    pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
+  }
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

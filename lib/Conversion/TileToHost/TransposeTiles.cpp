@@ -92,14 +92,29 @@ void KernelLowering::forSquares(
     b.setInsertionPointToStart(overColumns.getBody());
     body(row, overColumns.getInductionVar(), lanes());
   }
-  if (columns > main)
-    body(row, constantIndex(main), columns - main);
+  if (columns > main) {
+    auto [column, count] = lastVector(columns);
+    body(row, constantIndex(column), count);
+  }
+}
+
+/// With masks for elements of 16 bits (which the hosts with pair dots have) the
+/// elements that are left; else whole vectors that overlap, if a row is as
+/// long: LLVM takes masked vectors of bf16 apart and calls a function that may
+/// not exist to put them together.
+std::pair<int64_t, int64_t> KernelLowering::lastVector(int64_t columns) {
+  if (columns >= lanes() && !shape.pairDots)
+    return {columns - lanes(), lanes()};
+  int64_t main = columns / lanes() * lanes();
+  return {main, columns - main};
 }
 
 bool KernelLowering::hasWholeRows(Value view, RankedTensorType tile,
                                   Value column, bool inBounds) {
   auto type = cast<MemRefType>(view.getType());
-  if (tile.getRank() != 2 || !isa<FloatType>(tile.getElementType()))
+  if (tile.getRank() != 2 || !isa<FloatType>(tile.getElementType()) ||
+      (tile.getElementTypeBitWidth() < 32 && !shape.pairDots &&
+       tile.getDimSize(1) < lanes()))
     return false;
   auto [strides, offset] = type.getStridesAndOffset();
   return strides[1] == 1 &&
