@@ -51,6 +51,9 @@ struct HostPipelineOptions
       *this, "pair-dots",
       llvm::cl::desc("bf16 by AVX512_BF16's products of pairs"),
       llvm::cl::init(false)};
+  Option<bool> unfused{*this, "unfused",
+                       llvm::cl::desc("there may be programs on whole tensors"),
+                       llvm::cl::init(true)};
   Option<bool> assumeNoEmptyRows{
       *this, "assume-no-empty-rows",
       llvm::cl::desc("every row keeps a key: finite sentinels are masks"),

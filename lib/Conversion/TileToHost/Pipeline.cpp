@@ -60,10 +60,12 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   shape.pairDots = options.pairDots;
   pm.addPass(createConvertTileToLinalg());
   pm.addPass(createConvertTileToHost(shape));
-  pm.addPass(createBufferizeUnfused());
-  bufferization::buildBufferDeallocationPipeline(
-      pm, bufferization::BufferDeallocationPipelineOptions());
-  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  if (options.unfused) {
+    pm.addPass(createBufferizeUnfused());
+    bufferization::buildBufferDeallocationPipeline(
+        pm, bufferization::BufferDeallocationPipelineOptions());
+    pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  }
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
