@@ -36,7 +36,8 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   TileToKernelOptions tiles;
   // Whole blocks of registers. P of 64 x 64 stays in the first cache; fewer
   // keys than that lose to the rescaling of O, more to the edge of a causal
-  // mask.
+  // mask. Decode reads f32 where it lies; what has 16 bits goes through
+  // scratch, which a quarter of the keys leave in the first cache.
   int64_t block =
       options.vectorBits / 32 * chooseDotBlock(options.vectorRegisters).vectors;
   tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
@@ -44,8 +45,10 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   tiles.decodeKvTile = 128;
   if (options.qTile)
     tiles.qTile = tiles.qTile16bit = options.qTile;
-  if (options.kvTile)
-    tiles.kvTile = tiles.decodeKvTile = options.kvTile;
+  if (options.kvTile) {
+    tiles.kvTile = options.kvTile;
+    tiles.decodeKvTile = 0;
+  }
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
