@@ -98,12 +98,23 @@ private:
 
 } // namespace
 
+/// Argument `n`, a number of at least 1, or `otherwise` if it is not given.
+static unsigned number(ArrayRef<char *> arguments, size_t n,
+                       unsigned otherwise) {
+  unsigned value = 0;
+  if (n >= arguments.size())
+    return otherwise;
+  if (StringRef(arguments[n]).getAsInteger(10, value) || value == 0)
+    check(createStringError("expected a number of threads and one of rounds, "
+                            "found '" +
+                            Twine(arguments[n]) + "'"));
+  return value;
+}
+
 int main(int argc, char **argv) {
-  auto number = [&](int n, unsigned otherwise) {
-    return argc > n ? std::max(1, std::atoi(argv[n])) : otherwise;
-  };
-  unsigned threads = number(1, HostDevice(0).numThreads());
-  unsigned rounds = number(2, 5);
+  ArrayRef arguments(argv, argc);
+  unsigned threads = number(arguments, 1, HostDevice(0).numThreads());
+  unsigned rounds = number(arguments, 2, 5);
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
   HostInfo host = check(getHostInfo("host"));
