@@ -21,7 +21,7 @@
 //  - pending: a dot whose only user is an online softmax is computed by that,
 //    so that scores go through their modification and mask in registers.
 //
-// Files: KernelLowering (the walk, loops, scratch), Evaluate (lazy values),
+// Files: KernelLowering (the walk, loops), Scratch, Evaluate (lazy values),
 // LowerDot, LowerPairDot, Prefetch, LowerSoftmax, LowerMemory, TransposeTiles,
 // VectorMath, KernelAbi.
 //
@@ -91,7 +91,7 @@ private:
   bool isReadManyTimes(mlir::Operation *op);
   bool isPending(tile::DotOp dot);
 
-  //===--- Scratch (KernelLowering.cpp) ---===//
+  //===--- Scratch (Scratch.cpp) ---===//
   Buffer allocate(mlir::RankedTensorType type, Form form);
   /// The buffer that `result` of the current op shall be written to: that of
   /// the loop-carried value it becomes if nobody reads the old value later.
