@@ -1,11 +1,13 @@
 """Host kernels beside PyTorch's, in turns in one process on the same threads.
 
-    ./dev bench cpu [--threads N] [--rounds N] [--save FILE]
+    ./dev bench cpu [--threads N] [--rounds N] [--cpu-time] [--save FILE]
 
 Prints GFLOP/s (GB/s of K and V for decode) of both as medians, their ratio, and
 ours as a part of what the machine did just before the row, by build/bin/fa-peak:
 multiply-adds in registers (for bf16, where there are any, AVX512_BF16's products
 of pairs), or bytes read in order for decode.
+--cpu-time counts the seconds that the process computed instead of those that
+passed: for one thread on a machine that others use.
 """
 import argparse
 import ctypes
@@ -97,23 +99,23 @@ class Runner:
         return run, out
 
 
-def measure(functions, rounds):
+def measure(functions, rounds, clock):
     """Medians of seconds, the functions in turns."""
     times = [[] for _ in functions]
     for f in functions:
         f()
     for _ in range(rounds):
         for f, t in zip(functions, times):
-            start = time.perf_counter()
+            start = clock()
             f()
-            t.append(time.perf_counter() - start)
+            t.append(clock() - start)
     return [statistics.median(t) for t in times]
 
 
-def peaks(threads):
+def peaks(threads, cpu_time):
     """What the machine can do now, by name."""
     program = os.path.join(ROOT, "build", "bin", "fa-peak")
-    return json.loads(subprocess.run([program, str(threads), "3"], check=True, capture_output=True).stdout)
+    return json.loads(subprocess.run([program, str(threads), "3"] + ["cpu-time"] * cpu_time, check=True, capture_output=True).stdout)
 
 
 def peak_of(dtype, decode, machine):
@@ -144,8 +146,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--save")
     options = parser.parse_args()
+    if options.cpu_time and options.threads != 1:
+        parser.error("--cpu-time: expected --threads 1")
     torch.set_num_threads(options.threads)
     runner = Runner(options.threads)
     cpu = cpu_info("model name")
@@ -160,9 +165,9 @@ def main():
         k, v = (torch.randn(b, hkv, sk, d, dtype=dtype) for _ in range(2))
         ours, out = runner.prepare(q, k, v, causal)
         theirs = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=hq != hkv)
-        measured.append(peaks(options.threads))
+        measured.append(peaks(options.threads, options.cpu_time))
         with torch.no_grad():
-            times = measure((ours, theirs), options.rounds)
+            times = measure((ours, theirs), options.rounds, time.process_time if options.cpu_time else time.perf_counter)
             difference = float((out.float() - theirs().float()).abs().max())
         assert difference < 0.05, f"results differ by {difference}"
         if sq == 1:
@@ -178,7 +183,8 @@ def main():
     geomean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     machine = ", ".join(f"{name} {statistics.median(m[name] for m in measured):.0f} {'GB/s' if name == 'read' else 'GFLOP/s'}"
                         for name in ("fma_f32", "dot_bf16", "read") if name in measured[0])
-    lines += ["", f"Geomean {geomean:.2f}, lowest {min(ratios):.2f}; medians of {options.rounds}, in turns, {options.threads} threads.",
+    lines += ["", f"Geomean {geomean:.2f}, lowest {min(ratios):.2f}; medians of {options.rounds}, in turns, {options.threads} threads"
+              f"{', seconds of the process' if options.cpu_time else ''}.",
               f"Peaks, medians of those before each row: {machine}. Load average at the end {os.getloadavg()[0]:.1f}.",
               f"{datetime.date.today()}, {cpu} ({info['arch']}; {' '.join(has)}), LLVM {info['llvm']}, PyTorch {torch.__version__} "
               f"({torch.backends.cpu.get_cpu_capability()}), Linux {platform.machine()}."]

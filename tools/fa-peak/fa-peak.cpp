@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: fa-peak [threads] [rounds]
+// usage: fa-peak [threads] [rounds] [cpu-time]
 //
-// Prints, as JSON, the median rate of all threads together:
+// Prints, as JSON, the median rate of all threads together, of the seconds that
+// passed or, with cpu-time, of those that the threads computed:
 //  - fma_f32: multiply-adds in registers, GFLOP/s;
 //  - dot_bf16: AVX512_BF16's products of pairs, GFLOP/s, where there are any;
 //  - read: bytes read in order from memory that no cache holds, GB/s.
@@ -22,7 +23,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/TargetSelect.h"
 
-#include <chrono>
+#include <ctime>
 #include <thread>
 
 using namespace llvm;
@@ -30,18 +31,24 @@ using namespace fa;
 
 static ExitOnError check("fa-peak: error: ");
 
-/// Runs `work` on each of `threads` at once and gives the seconds that the last
-/// of them took.
-static double timeTogether(unsigned threads,
+/// Seconds on a clock that runs or, with `cpuTime`, of the process.
+static double now(bool cpuTime) {
+  timespec time;
+  clock_gettime(cpuTime ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+/// Runs `work` on each of `threads` at once and gives the seconds until the
+/// last of them ended, or those of one of them on average.
+static double timeTogether(unsigned threads, bool cpuTime,
                            const std::function<void(unsigned)> &work) {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start = Clock::now();
+  double start = now(cpuTime);
   std::vector<std::thread> running;
   for (unsigned n = 0; n < threads; ++n)
     running.emplace_back(work, n);
   for (std::thread &thread : running)
     thread.join();
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return (now(cpuTime) - start) / (cpuTime ? threads : 1);
 }
 
 static double median(std::vector<double> values) {
@@ -72,7 +79,8 @@ public:
   }
 
   /// Rates in units of 1e9 a second.
-  double measure(const LoopWork &work, unsigned threads, unsigned rounds) {
+  double measure(const LoopWork &work, unsigned threads, unsigned rounds,
+                 bool cpuTime) {
     auto loop = check(jit->lookup(work.name)).toPtr<PeakLoop>();
     // Arithmetic needs few bytes; reads, more than the caches hold.
     bool reads = work.unit == "GB/s";
@@ -82,7 +90,7 @@ public:
     std::vector<std::vector<char>> results(threads, std::vector<char>(4096));
     std::vector<double> rates;
     for (unsigned round = 0; round < rounds; ++round) {
-      double seconds = timeTogether(threads, [&](unsigned n) {
+      double seconds = timeTogether(threads, cpuTime, [&](unsigned n) {
         loop(data[n].data(), results[n].data(), trips);
       });
       rates.push_back(work.perTrip * double(trips) * threads / seconds / 1e9);
@@ -115,13 +123,18 @@ int main(int argc, char **argv) {
   ArrayRef arguments(argv, argc);
   unsigned threads = number(arguments, 1, HostDevice(0).numThreads());
   unsigned rounds = number(arguments, 2, 5);
+  bool cpuTime = argc > 3;
+  if (cpuTime && StringRef(argv[3]) != "cpu-time")
+    check(createStringError("expected 'cpu-time' after threads and rounds, "
+                            "found '" +
+                            Twine(argv[3]) + "'"));
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
   HostInfo host = check(getHostInfo("host"));
   Machine machine(host);
   json::Object report{{"threads", threads}, {"cpu", host.cpu}};
   for (const LoopWork &work : machine.works)
-    report[work.name] = machine.measure(work, threads, rounds);
+    report[work.name] = machine.measure(work, threads, rounds, cpuTime);
   outs() << json::Value(std::move(report)) << "\n";
   return 0;
 }
