@@ -44,6 +44,7 @@ static double timeTogether(unsigned threads, bool cpuTime,
                            const std::function<void(unsigned)> &work) {
   double start = now(cpuTime);
   std::vector<std::thread> running;
+  running.reserve(threads);
   for (unsigned n = 0; n < threads; ++n)
     running.emplace_back(work, n);
   for (std::thread &thread : running)
