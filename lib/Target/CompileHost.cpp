@@ -65,8 +65,8 @@ static void readScratch(ModuleOp module, std::vector<KernelInfo> &kernels) {
 /// calls as they come. O2 takes five times as long and gives the same inner
 /// loops.
 static constexpr llvm::StringLiteral kOptimizations =
-    "function(sroa,early-cse,instcombine,simplifycfg,loop-simplify,lcssa,"
-    "loop-mssa(loop-rotate,licm),gvn,simplifycfg)";
+    "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),gvn,simplifycfg)";
 
 namespace {
 
