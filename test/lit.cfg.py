@@ -1,6 +1,7 @@
 # lit's configuration. Everything runs from one suite; the unit tests are a
 # folder of it. A tool that is missing is an error, never a skip.
 import os
+import platform
 import shutil
 
 import lit.formats
@@ -16,7 +17,7 @@ tools = os.path.join(config.binary_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [tools, config.llvm_tools_dir, os.environ["PATH"]]
 )
-for tool in ("fa-opt", "fa-run", "fa-reduce", "fa-lsp-server", "fa-matrix", "FileCheck", "ptxas", "not", "split-file", "python3"):
+for tool in ("fa-opt", "fa-run", "fa-reduce", "fa-lsp-server", "fa-matrix", "FileCheck", "ptxas", "not", "mlir-translate", "opt", "llc", "split-file", "python3"):
     if not shutil.which(tool, path=config.environment["PATH"]):
         lit_config.fatal("the tests need " + tool)
 
@@ -35,3 +36,7 @@ if os.path.basename(config.binary_dir) == "build":
     config.available_features.add("release")
 if lit_config.params.get("full"):
     config.available_features.add("full")
+if platform.machine() in ("x86_64", "AMD64"):
+    config.available_features.add("x86")
+if os.path.exists("/proc/cpuinfo") and " avx2 " in open("/proc/cpuinfo").read():
+    config.available_features.add("avx2")
