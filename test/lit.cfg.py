@@ -27,6 +27,9 @@ config.substitutions += [
     ("%source", config.source_dir),
     ("%unit", os.path.join(config.binary_dir, "test", "unit")),
 ]
+# What fa-run keeps, it keeps here.
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+
 if config.sanitize:
     # LLVM's allocators poison memory in our instrumented code and do not take
     # it back in the packaged libraries, which are not instrumented.
