@@ -6,37 +6,41 @@
 
 #include "fa/fa.h"
 
-#include "fa/Frontend/BuildAttention.h"
 #include "fa/Launch/ContextOptions.h"
 #include "fa/Launch/ConvertArgument.h"
+#include "fa/Launch/SizedStruct.h"
 #include "fa/Launch/TargetName.h"
-#include "fa/Runtime/CudaPlan.h"
-#include "fa/Runtime/HostPlan.h"
-#include "fa/Target/Compile.h"
-
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
-#include "llvm/Support/JSON.h"
+#include "fa/Runtime/DescribePlan.h"
+#include "fa/Runtime/PlanStore.h"
+#include "fa/Runtime/ReadProgram.h"
 
 using namespace llvm;
 using namespace fa;
 
-/// A place to run: one of the two devices, and how to compile for it.
+/// A place to run and the plans that were made for it.
 struct faContextImpl {
-  std::shared_ptr<HostDevice> host;
-  std::shared_ptr<CudaDevice> card;
-  CompileOptions compile;
+  decltype(faContextOptions::log) logTo = nullptr;
+  void *user = nullptr;
+  unsigned threads = 0; ///< of the host's device
+  std::unique_ptr<PlanStore> plans;
+
+  void log(faLogLevel level, const std::string &message) const {
+    if (logTo)
+      logTo(user, level, message.c_str());
+  }
 };
 
 struct faPlanImpl {
-  std::unique_ptr<HostPlan> host;
-  std::unique_ptr<CudaPlan> card;
+  std::shared_ptr<const LoadedPlan> plan;
   std::string description;
+  unsigned threads;
 };
 
 static thread_local std::string lastError;
 
 const char *faGetLastErrorMessage(void) noexcept { return lastError.c_str(); }
+
+const char *faGetVersion(void) noexcept { return FA_VERSION; }
 
 static faStatus fail(faStatus status, const Twine &message) {
   lastError = message.str();
@@ -51,13 +55,21 @@ static faStatus fail(faStatus status, Error error) {
   return fail(status, toString(std::move(error)));
 }
 
+/// Of an error from preparing a plan.
+static faStatus failPrepare(Error error) {
+  faStatus status = error.isA<CancelledError>() ? FA_ERROR_CANCELLED
+                    : error.isA<LoadError>()    ? FA_ERROR_DEVICE
+                                                : FA_ERROR_COMPILE;
+  return fail(status, std::move(error));
+}
+
 //===----------------------------------------------------------------------===//
 // Contexts
 //===----------------------------------------------------------------------===//
 
-/// Makes `context` one of a card.
+/// Opens a card and says how to compile for it.
 static Error openCard(const TargetName &target, const faContextOptions &options,
-                      faContextImpl &context) {
+                      PlanStore::Options &store) {
   auto card = CudaDevice::open(target.card,
                                options.driver ? options.driver : kCudaDriver);
   if (!card)
@@ -65,10 +77,23 @@ static Error openCard(const TargetName &target, const faContextOptions &options,
   auto arch = archOf(**card);
   if (!arch)
     return arch.takeError();
-  context.card = *card;
-  context.compile.arch = *arch;
-  context.compile.ptxas = options.ptxas ? options.ptxas : "";
+  store.card = *card;
+  store.compile.arch = *arch;
+  store.compile.ptxas = options.ptxas ? options.ptxas : "";
   return Error::success();
+}
+
+static CacheOptions readCacheOptions(const faContextOptions &options,
+                                     const faContextImpl &context) {
+  CacheOptions cache;
+  cache.directory = options.cacheDirectory ? options.cacheDirectory : "";
+  cache.mode = static_cast<CacheMode>(options.cacheMode);
+  if (options.cacheMaxBytes)
+    cache.maxBytes = options.cacheMaxBytes;
+  cache.report = [&context](const std::string &message) {
+    context.log(FA_LOG_WARNING, message);
+  };
+  return cache;
 }
 
 faStatus faContextCreate(const faContextOptions *options,
@@ -85,12 +110,23 @@ faStatus faContextCreate(const faContextOptions *options,
   if (!target)
     return fail(FA_ERROR_INVALID_ARGUMENT, target.takeFailure());
   auto result = std::make_unique<faContextImpl>();
+  result->logTo = given->log;
+  result->user = given->user;
+  PlanStore::Options store;
   if (target->isCuda) {
-    if (Error error = openCard(*target, *given, *result))
+    if (Error error = openCard(*target, *given, store))
       return fail(FA_ERROR_DEVICE, std::move(error));
   } else {
-    result->host = createHostDevice(*given);
+    store.host = createHostDevice(*given);
+    result->threads = store.host->numThreads();
   }
+  store.cache = readCacheOptions(*given, *result);
+  if (given->progress)
+    store.compile.progress = [progress = given->progress,
+                              user = given->user](StringRef phase) {
+      return progress(user, phase.str().c_str()) == 0;
+    };
+  result->plans = std::make_unique<PlanStore>(std::move(store));
   *context = result.release();
   return FA_SUCCESS;
 }
@@ -98,155 +134,153 @@ faStatus faContextCreate(const faContextOptions *options,
 void faContextDestroy(faContext context) noexcept { delete context; }
 
 //===----------------------------------------------------------------------===//
-// Plans
+// Programs
 //===----------------------------------------------------------------------===//
 
-static json::Object describeKernel(const KernelInfo &kernel) {
-  json::Object object{{"name", kernel.symbol},
-                      {"entry", kernel.entry},
-                      {"tile", formatSizes(kernel.tile)},
-                      {"scratch_bytes", kernel.scratchBytes}};
-  if (kernel.threads) {
-    object["block"] = kernel.threads;
-    object["shared_bytes"] = kernel.sharedBytes;
-    object["registers"] = kernel.registers;
-  }
-  return object;
-}
+/// The size that each description had in the first version.
+static constexpr size_t kFirstAttentionDescSize =
+                            offsetof(faAttentionDesc, hasPrefix),
+                        kFirstModuleDescSize =
+                            offsetof(faModuleDesc, allowBytecode);
 
-static std::string describe(const Artifact &artifact) {
-  json::Array kernels;
-  for (const KernelInfo &kernel : artifact.kernels)
-    kernels.push_back(describeKernel(kernel));
-  return formatv("{0}", json::Value(json::Object{
-                            {"target", artifact.target},
-                            {"arch", artifact.arch},
-                            {"kernels", std::move(kernels)},
-                            {"object_bytes", int64_t(artifact.object.size())},
-                            {"compile_ms", artifact.compileMs.total},
-                            {"llvm", llvmVersion()}}))
-      .str();
-}
-
-static Error load(faContext context, Artifact artifact, faPlanImpl &plan) {
-  if (context->card) {
-    auto loaded = CudaPlan::load(std::move(artifact), context->card);
-    if (!loaded)
-      return loaded.takeError();
-    plan.card = std::move(*loaded);
-    return Error::success();
-  }
-  auto loaded = HostPlan::load(std::move(artifact), context->host);
-  if (!loaded)
-    return loaded.takeError();
-  plan.host = std::move(*loaded);
-  return Error::success();
-}
-
-static faStatus createPlan(faContext context, mlir::ModuleOp module,
-                           StringRef entry, faPlan *plan) {
-  auto artifact = compile(module, entry, context->compile);
-  if (!artifact)
-    return fail(FA_ERROR_COMPILE, artifact.takeError());
-  auto result = std::make_unique<faPlanImpl>();
-  if (Error error = load(context, std::move(*artifact), *result))
-    return fail(FA_ERROR_DEVICE, std::move(error));
-  result->description = describe(result->card ? result->card->artifact()
-                                              : result->host->artifact());
-  *plan = result.release();
+static faStatus readProgram(const faAttentionDesc &given, Program &program) {
+  auto desc = readSized("faAttentionDesc", given, kFirstAttentionDescSize);
+  if (!desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
+  auto problem = readProblem(*desc);
+  if (!problem)
+    return fail(FA_ERROR_INVALID_ARGUMENT, problem.takeError());
+  auto built = buildProgram(*problem);
+  if (!built)
+    return fail(FA_ERROR_COMPILE, built.takeError());
+  program = std::move(*built);
   return FA_SUCCESS;
 }
 
-/// Compilations share nothing, so that they can run at the same time.
-static std::unique_ptr<mlir::MLIRContext> createMLIRContext() {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  auto context = std::make_unique<mlir::MLIRContext>(
-      registry, mlir::MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
-  return context;
+static faStatus readProgram(const faModuleDesc &given, Program &program) {
+  auto desc = readSized("faModuleDesc", given, kFirstModuleDescSize);
+  if (!desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
+  if (!desc->text && desc->length)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faModuleDesc: expected text, found null");
+  auto parsed = parseProgram(*desc);
+  if (!parsed)
+    return fail(FA_ERROR_COMPILE, parsed.takeError());
+  program = std::move(*parsed);
+  return FA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+static void logSlowKernels(const faContextImpl &context,
+                           const LoadedPlan &plan) {
+  for (const KernelInfo &kernel : plan.artifact().kernels)
+    if (kernel.unfused)
+      context.log(FA_LOG_NOTE, "@" + kernel.entry +
+                                   " is not fused: one program on whole "
+                                   "tensors, slow (fa-opt --explain says why)");
 }
 
 template <typename Desc>
-static faStatus checkCreate(StringRef function, faContext context,
-                            const Desc *desc, faPlan *plan) {
+static faStatus createPlan(StringRef function, faContext context,
+                           const Desc *desc, faPlan *plan) {
   if (plan)
     *plan = nullptr;
   if (!context || !desc || !plan)
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 function + ": expected a context, a description and a place "
                            "for the plan, found null");
-  if (desc->size != sizeof(Desc))
-    return fail(FA_ERROR_INVALID_ARGUMENT,
-                function + ": expected a description of size " +
-                    Twine(sizeof(Desc)) + ", found " + Twine(desc->size));
+  Program program;
+  if (faStatus status = readProgram(*desc, program))
+    return status;
+  auto loaded = context->plans->prepare(*program.module, program.entry);
+  if (!loaded)
+    return failPrepare(loaded.takeError());
+  logSlowKernels(*context, **loaded);
+  std::string description = describePlan(**loaded);
+  *plan = new faPlanImpl{std::move(*loaded), std::move(description),
+                         context->threads};
   return FA_SUCCESS;
 }
 
 faStatus faPlanCreateFromAttention(faContext context,
                                    const faAttentionDesc *desc,
                                    faPlan *plan) noexcept {
-  if (faStatus status =
-          checkCreate("faPlanCreateFromAttention", context, desc, plan))
-    return status;
-  auto type = elementTypeOf(desc->type);
-  if (!type || byteSize(*type) > 4 || *type == ElementType::I32)
-    return fail(FA_ERROR_INVALID_ARGUMENT,
-                "faAttentionDesc: expected type FA_F32, FA_F16 or FA_BF16, "
-                "found " +
-                    Twine(static_cast<int>(desc->type)));
-  if (desc->causal < FA_CAUSAL_NONE || desc->causal > FA_CAUSAL_TOP_LEFT)
-    return fail(FA_ERROR_INVALID_ARGUMENT,
-                "faAttentionDesc: expected causal between 0 and 2, found " +
-                    Twine(static_cast<int>(desc->causal)));
-  AttentionProblem problem;
-  problem.type = *type;
-  problem.headDim = desc->headDim;
-  problem.headDimV = desc->headDimV ? desc->headDimV : desc->headDim;
-  problem.causal = static_cast<CausalKind>(desc->causal);
-  if (desc->hasWindow) {
-    problem.windowLeft = desc->windowLeft;
-    problem.windowRight = desc->windowRight;
-  }
-  problem.softcap = desc->softcap;
-  problem.alibi = desc->hasAlibi;
-  problem.lengths = desc->hasLengths;
-  problem.lse = desc->hasLse;
-  problem.bias = desc->bias ? desc->bias : "";
-  auto mlirContext = createMLIRContext();
-  auto module = buildAttention(*mlirContext, problem);
-  if (!module)
-    return fail(FA_ERROR_INVALID_ARGUMENT, module.takeError());
-  return createPlan(context, **module, "attention", plan);
+  return createPlan("faPlanCreateFromAttention", context, desc, plan);
 }
 
 faStatus faPlanCreateFromModule(faContext context, const faModuleDesc *desc,
                                 faPlan *plan) noexcept {
-  if (faStatus status =
-          checkCreate("faPlanCreateFromModule", context, desc, plan))
-    return status;
-  if (!desc->text && desc->length)
-    return fail(FA_ERROR_INVALID_ARGUMENT,
-                "faModuleDesc: expected text, found null");
-  auto mlirContext = createMLIRContext();
-  std::string problems;
-  raw_string_ostream out(problems);
-  mlir::ScopedDiagnosticHandler handler(
-      mlirContext.get(), [&](mlir::Diagnostic &diagnostic) {
-        out << diagnostic.getLocation() << ": " << diagnostic << "\n";
-        return mlir::success();
-      });
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      StringRef(desc->text, desc->length), mlirContext.get(), "module");
-  if (!module)
-    return fail(FA_ERROR_COMPILE, StringRef(problems).rtrim());
-  return createPlan(context, *module, desc->entry ? desc->entry : "", plan);
+  return createPlan("faPlanCreateFromModule", context, desc, plan);
 }
 
 void faPlanDestroy(faPlan plan) noexcept { delete plan; }
 
+template <typename Desc>
+static faStatus checkSupported(StringRef function, const char *arch,
+                               const Desc *desc) {
+  if (!arch || !desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                function + ": expected an architecture and a description, "
+                           "found null");
+  Program program;
+  if (faStatus status = readProgram(*desc, program))
+    return status;
+  CompileOptions options;
+  options.arch = arch;
+  auto lowered = emit(*program.module, options,
+                      isNvidiaArch(arch) ? Emit::TileGPU : Emit::Kernel);
+  return lowered ? FA_SUCCESS : fail(FA_ERROR_COMPILE, lowered.takeError());
+}
+
+faStatus faAttentionIsSupported(const char *arch,
+                                const faAttentionDesc *desc) noexcept {
+  return checkSupported("faAttentionIsSupported", arch, desc);
+}
+
+faStatus faModuleIsSupported(const char *arch,
+                             const faModuleDesc *desc) noexcept {
+  return checkSupported("faModuleIsSupported", arch, desc);
+}
+
+//===----------------------------------------------------------------------===//
+// What a plan is
+//===----------------------------------------------------------------------===//
+
 const char *faPlanDescribe(faPlan plan) noexcept {
   return plan ? plan->description.c_str() : "";
+}
+
+template <typename Info>
+static faStatus giveInfo(StringRef name, const Info &value, Info *to) {
+  if (Failure failure = writeSized(name, value, to, sizeof(size_t)))
+    return fail(FA_ERROR_INVALID_ARGUMENT, failure);
+  return FA_SUCCESS;
+}
+
+faStatus faPlanGetInfo(faPlan plan, faPlanInfo *info) noexcept {
+  if (!plan || !info)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanGetInfo: expected a plan and a place for its "
+                "description, found null");
+  return giveInfo("faPlanInfo", planInfo(*plan->plan, plan->threads), info);
+}
+
+faStatus faPlanGetKernelInfo(faPlan plan, uint32_t index,
+                             faKernelInfo *info) noexcept {
+  if (!plan || !info)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanGetKernelInfo: expected a plan and a place for a "
+                "kernel's description, found null");
+  const auto &kernels = plan->plan->artifact().kernels;
+  if (index >= kernels.size())
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanGetKernelInfo: expected a kernel below " +
+                    Twine(kernels.size()) + ", found " + Twine(index));
+  return giveInfo("faKernelInfo", kernelInfo(kernels[index]), info);
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,8 +294,7 @@ launchWith(faPlan plan, const faArgument *arguments, size_t count,
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
-  auto kernel = plan->card ? plan->card->select(converted.get())
-                           : plan->host->select(converted.get());
+  auto kernel = plan->plan->select(converted.get());
   if (!kernel)
     return fail(FA_ERROR_INVALID_ARGUMENT, kernel.takeError());
   if (Error error = launch(converted.get()))
@@ -276,11 +309,11 @@ faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                 "faPlanLaunch: expected a plan and arguments, found null");
   return launchWith(plan, arguments, count,
                     [&](ArrayRef<LaunchArgument> converted) -> Error {
-                      if (plan->host)
-                        return plan->host->launch(converted);
-                      if (Error error = plan->card->launch(converted))
+                      if (plan->plan->host)
+                        return plan->plan->host->launch(converted);
+                      if (Error error = plan->plan->card->launch(converted))
                         return error;
-                      return plan->card->synchronize(nullptr);
+                      return plan->plan->card->synchronize(nullptr);
                     });
 }
 
@@ -289,12 +322,12 @@ faStatus faPlanEnqueue(faPlan plan, void *stream, const faArgument *arguments,
   if (!plan || (!arguments && count))
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanEnqueue: expected a plan and arguments, found null");
-  if (!plan->card)
+  if (!plan->plan->card)
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanEnqueue: expected a plan of a card, found one of the "
                 "CPU, which faPlanLaunch runs");
   return launchWith(plan, arguments, count,
                     [&](ArrayRef<LaunchArgument> converted) {
-                      return plan->card->launch(converted, stream);
+                      return plan->plan->card->launch(converted, stream);
                     });
 }

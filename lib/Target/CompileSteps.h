@@ -61,6 +61,9 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
+/// Tells the caller that `phase` begins; a CancelledError if it wants no more.
+llvm::Error beginPhase(const CompileOptions &options, llvm::StringRef phase);
+
 /// Runs what `build` adds to a pass manager; `failure` is the error's end.
 llvm::Error runPasses(mlir::ModuleOp module, llvm::StringRef failure,
                       llvm::function_ref<void(mlir::OpPassManager &)> build);

@@ -6,6 +6,8 @@
 
 #include "Ptxas.h"
 
+#include "CompileSteps.h"
+
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -13,6 +15,9 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <csignal>
+#include <thread>
 
 using namespace llvm;
 using namespace fa;
@@ -57,18 +62,77 @@ static Expected<std::string> readFile(StringRef path) {
   return (*buffer)->getBuffer().str();
 }
 
+/// Into a folder of our own; unlike writeToOutput without signal handlers in
+/// the host program's process.
+static Error writeFile(StringRef path, StringRef text) {
+  std::error_code error;
+  raw_fd_ostream out(path, error);
+  if (!error) {
+    out << text;
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  if (error)
+    return createStringError(error,
+                             "cannot write '" + path + "': " + error.message());
+  return Error::success();
+}
+
+/// Waits for `process`; what LLVM has for that sets the host program's alarm
+/// clock, and cannot be cancelled.
+static Error waitFor(sys::ProcessInfo process, const CompileOptions &options,
+                     int &rc) {
+  using namespace std::chrono;
+  auto begin = steady_clock::now(), asked = begin;
+  while (true) {
+    std::string problem;
+    sys::ProcessInfo found =
+        sys::Wait(process, /*SecondsToWait=*/0, &problem, nullptr,
+                  /*Polling=*/true);
+    if (found.Pid != 0) {
+      rc = found.ReturnCode;
+      return rc < 0 ? createStringError(problem) : Error::success();
+    }
+    auto now = steady_clock::now();
+    Error error = Error::success();
+    if (now - asked >= milliseconds(20)) {
+      asked = now;
+      error = now - begin > minutes(5)
+                  ? createStringError("no end within 5 minutes")
+                  : beginPhase(options, "assembly");
+    }
+    if (error) {
+      ::kill(process.Pid, SIGKILL);
+      sys::Wait(process, std::nullopt, &problem);
+      return error;
+    }
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
 /// Runs the assembler; its messages are the result, or the error's text.
-static Expected<std::string>
-runPtxas(StringRef program, ArrayRef<StringRef> arguments, StringRef messages) {
+static Expected<std::string> runPtxas(StringRef program,
+                                      ArrayRef<StringRef> arguments,
+                                      StringRef messages,
+                                      const CompileOptions &options) {
   SmallVector<StringRef> all = {program};
   append_range(all, arguments);
   std::optional<StringRef> redirects[] = {StringRef(), messages, messages};
   std::string problem;
-  int rc =
-      sys::ExecuteAndWait(program, all, std::nullopt, redirects,
-                          /*SecondsToWait=*/300, /*MemoryLimit=*/0, &problem);
-  if (rc < 0)
+  int rc = 0;
+  bool failed = false;
+  sys::ProcessInfo process =
+      sys::ExecuteNoWait(program, all, std::nullopt, redirects,
+                         /*MemoryLimit=*/0, &problem, &failed);
+  if (failed)
     return createStringError("cannot run '" + program + "': " + problem);
+  if (Error error = waitFor(process, options, rc)) {
+    if (error.isA<CancelledError>())
+      return error;
+    return createStringError("cannot run '" + program +
+                             "': " + toString(std::move(error)));
+  }
   auto text = readFile(messages);
   if (text && rc != 0)
     return createStringError("'" + program + "' failed:\n" + *text);
@@ -117,8 +181,10 @@ static Error readReport(StringRef report, Artifact &artifact) {
   return Error::success();
 }
 
-Error fa::assemble(Artifact &artifact, StringRef ptxas) {
-  std::string program = ptxas.str();
+Error fa::assemble(Artifact &artifact, const CompileOptions &options) {
+  if (Error error = beginPhase(options, "assembly"))
+    return error;
+  std::string program = options.ptxas;
   if (program.empty()) {
     auto found = sys::findProgramByName("ptxas");
     if (!found)
@@ -131,18 +197,15 @@ Error fa::assemble(Artifact &artifact, StringRef ptxas) {
   std::string source = directory->file("kernels.ptx"),
               cubin = directory->file("kernels.cubin"),
               messages = directory->file("messages");
-  if (Error error = writeToOutput(source, [&](raw_ostream &out) {
-        out << artifact.ptx;
-        return Error::success();
-      }))
+  if (Error error = writeFile(source, artifact.ptx))
     return error;
-  auto version = runPtxas(program, {"--version"}, messages);
+  auto version = runPtxas(program, {"--version"}, messages, options);
   if (!version)
     return version.takeError();
   auto report = runPtxas(
       program,
       {"-arch", artifact.arch, "-v", "--warn-on-spills", "-o", cubin, source},
-      messages);
+      messages, options);
   if (!report)
     return report.takeError();
   StringRef release = StringRef(*version).split("release ").second;
