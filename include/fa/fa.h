@@ -155,6 +155,12 @@ typedef struct faAttentionDesc {
   int64_t prefix;
   int32_t hasDocuments; /* a query sees keys first <= j < last of its own */
   int32_t hasSink;      /* one more score a head, without a value */
+  /* Code of the caller's for one element, or null: operations in MLIR's textual
+   * form. `scoreMod` defines %score : f32 from %s : f32, the score after
+   * everything above but masks, and %b, %h, %i, %j : index, batch, query head,
+   * query and key; `maskMod` defines %keep : i1 from these four, and a key is
+   * seen that it and all other masks let pass. */
+  const char *scoreMod, *maskMod;
 } faAttentionDesc;
 
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],

@@ -150,7 +150,8 @@ static faStatus readProgram(const faAttentionDesc &given, Program &program) {
   auto problem = readProblem(*desc);
   if (!problem)
     return fail(FA_ERROR_INVALID_ARGUMENT, problem.takeError());
-  auto built = buildProgram(*problem);
+  auto built = buildProgram(*problem, desc->scoreMod ? desc->scoreMod : "",
+                            desc->maskMod ? desc->maskMod : "");
   if (!built)
     return fail(FA_ERROR_COMPILE, built.takeError());
   program = std::move(*built);

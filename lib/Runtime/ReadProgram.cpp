@@ -7,6 +7,7 @@
 #include "fa/Runtime/ReadProgram.h"
 
 #include "fa/Frontend/BuildAttention.h"
+#include "fa/Frontend/ModifyAttention.h"
 #include "fa/Launch/ConvertArgument.h"
 #include "fa/Target/Compile.h"
 
@@ -65,12 +66,16 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
   return problem;
 }
 
-Expected<Program> fa::buildProgram(const AttentionProblem &problem) {
+Expected<Program> fa::buildProgram(const AttentionProblem &problem,
+                                   StringRef scoreMod, StringRef maskMod) {
   Program program{createContext(), {}, "attention"};
   auto module = buildAttention(*program.context, problem);
   if (!module)
     return module.takeError();
   program.module = std::move(*module);
+  if (!scoreMod.empty() || !maskMod.empty())
+    if (Error error = modifyAttention(*program.module, scoreMod, maskMod))
+      return error;
   return program;
 }
 

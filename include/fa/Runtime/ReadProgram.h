@@ -26,8 +26,10 @@ struct Program {
 /// What a description says. A member that is out of its range is an error.
 llvm::Expected<AttentionProblem> readProblem(const faAttentionDesc &desc);
 
-/// The problem as a program at S0.
-llvm::Expected<Program> buildProgram(const AttentionProblem &problem);
+/// The problem as a program at S0 or, with code of the caller's, at S1.
+llvm::Expected<Program> buildProgram(const AttentionProblem &problem,
+                                     llvm::StringRef scoreMod,
+                                     llvm::StringRef maskMod);
 
 /// Parses a module; an error has the parser's messages.
 llvm::Expected<Program> parseProgram(const faModuleDesc &desc);

@@ -217,6 +217,44 @@ TEST(HostProgram, StructsBySize) {
   EXPECT_EQ(faAttentionIsSupported("host", &older), FA_SUCCESS);
 }
 
+/// A score and a mask of the caller's are what the built-in ones would be.
+TEST(HostProgram, CodeOfTheCallers) {
+  fa::Context context(2);
+  std::vector<float> x(2 * 20 * 16);
+  for (size_t n = 0; n < x.size(); ++n)
+    x[n] = static_cast<float>(n % 17) / 17;
+  auto run = [&](const faAttentionDesc &desc) {
+    fa::Plan plan(context, desc);
+    EXPECT_TRUE(plan) << fa::lastError();
+    std::vector<float> out(x.size(), -1);
+    auto t = fa::tensor(x.data(), {1, 2, 20, 16});
+    EXPECT_EQ(plan.launch({t, t, t, fa::scalar(0.5f),
+                           fa::tensor(out.data(), {1, 2, 20, 16})}),
+              FA_SUCCESS);
+    return out;
+  };
+  faAttentionDesc builtIn = smallProblem(), own = builtIn;
+  builtIn.causal = FA_CAUSAL_BOTTOM_RIGHT;
+  builtIn.softcap = 2;
+  builtIn.hasWindow = own.hasWindow = 1;
+  builtIn.windowLeft = own.windowLeft = 7;
+  own.maskMod = "%keep = arith.cmpi sle, %j, %i : index";
+  own.scoreMod = "%cap = arith.constant 2.0 : f32\n"
+                 "%0 = arith.divf %s, %cap : f32\n"
+                 "%1 = math.tanh %0 : f32\n"
+                 "%score = arith.mulf %1, %cap : f32";
+  std::vector<float> expected = run(builtIn), found = run(own);
+  for (size_t n = 0; n < expected.size(); ++n)
+    ASSERT_NEAR(found[n], expected[n], 1e-6);
+  own.scoreMod = nullptr; // the twin
+  EXPECT_NE(run(own), expected);
+  own.maskMod = "%keep = arith.cmpi sle, %j, %nobody : index";
+  EXPECT_EQ(faAttentionIsSupported("host", &own), FA_ERROR_COMPILE);
+  EXPECT_NE(std::strstr(fa::lastError(), "define %keep : i1"), nullptr);
+  EXPECT_NE(std::strstr(fa::lastError(), "mask\":1"), nullptr)
+      << fa::lastError();
+}
+
 TEST(HostProgram, BytecodeWhenAllowed) {
   faModuleDesc desc{};
   desc.size = sizeof desc;
