@@ -131,7 +131,7 @@ def _from_buffer(view):
     if first is None and view.nbytes:
         raise TypeError("expected a buffer that can be written, found a read-only one")
     strides = [s // view.itemsize for s in view.strides]
-    return Tensor((view, first), type, view.shape, strides, ctypes.addressof(first) if first else 0)
+    return Tensor((view, first), type, view.shape, strides, 0 if first is None else ctypes.addressof(first))
 
 
 def tensor(array):
