@@ -9,7 +9,7 @@ import lit.formats
 config.name = "FlashTile"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["CMakeLists.txt", "unit", "Inputs"]
+config.excludes = ["CMakeLists.txt", "unit", "Inputs", "corpus", "upstream"]
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.binary_dir, "test", "lit")
 

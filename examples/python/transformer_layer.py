@@ -55,8 +55,8 @@ def main():
         found, expected = ours(x), theirs(x)
     difference = (found - reference).abs().max().item()
     print(f"largest difference {difference:.2e}, of PyTorch's own attention {(expected - reference).abs().max():.2e}")
-    # As much as PyTorch's own layer differs from float64, within a factor.
-    return difference > 4 * (expected - reference).abs().max().item()
+    # The rule of docs/numerics.md, with PyTorch's own layer as the unfused one.
+    return difference > 2 * (expected - reference).abs().max().item() + 1e-6
 
 
 if __name__ == "__main__":

@@ -166,7 +166,11 @@ Expected<HostTensor> fa::readNpy(StringRef path,
                                       /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fileError(path, buffer.getError().message());
-  StringRef file = (*buffer)->getBuffer();
+  return parseNpy(path, (*buffer)->getBuffer(), voidType);
+}
+
+Expected<HostTensor> fa::parseNpy(StringRef path, StringRef file,
+                                  std::optional<ElementType> voidType) {
   Header header;
   if (auto problem = parseHeader(file, header))
     return fileError(path, "not a .npy file that can be read: " + *problem);
