@@ -16,7 +16,9 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
 #include <csignal>
+#include <sys/wait.h>
 #include <thread>
 
 using namespace llvm;
@@ -79,21 +81,27 @@ static Error writeFile(StringRef path, StringRef text) {
   return Error::success();
 }
 
-/// Waits for `process`; what LLVM has for that sets the host program's alarm
-/// clock, and cannot be cancelled.
-static Error waitFor(sys::ProcessInfo process, const CompileOptions &options,
-                     int &rc) {
+/// What a process ended with: its exit status, or an error if it has none.
+static Expected<int> readStatus(int status) {
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status);
+  return createStringError("it was ended by signal " + Twine(WTERMSIG(status)));
+}
+
+/// Waits for `process`, whose exit status is the result. LLVM's own function
+/// sets the host program's alarm clock, and cannot be cancelled.
+static Expected<int> waitFor(const sys::ProcessInfo &process,
+                             const CompileOptions &options) {
   using namespace std::chrono;
   auto begin = steady_clock::now(), asked = begin;
   while (true) {
-    std::string problem;
-    sys::ProcessInfo found =
-        sys::Wait(process, /*SecondsToWait=*/0, &problem, nullptr,
-                  /*Polling=*/true);
-    if (found.Pid != 0) {
-      rc = found.ReturnCode;
-      return rc < 0 ? createStringError(problem) : Error::success();
-    }
+    int status;
+    pid_t found = ::waitpid(process.Pid, &status, WNOHANG);
+    if (found == process.Pid)
+      return readStatus(status);
+    if (found < 0 && errno != EINTR)
+      return createStringError(std::error_code(errno, std::generic_category()),
+                               "its end cannot be waited for");
     auto now = steady_clock::now();
     Error error = Error::success();
     if (now - asked >= milliseconds(20)) {
@@ -104,7 +112,7 @@ static Error waitFor(sys::ProcessInfo process, const CompileOptions &options,
     }
     if (error) {
       ::kill(process.Pid, SIGKILL);
-      sys::Wait(process, std::nullopt, &problem);
+      ::waitpid(process.Pid, &status, 0);
       return error;
     }
     std::this_thread::sleep_for(milliseconds(1));
@@ -120,21 +128,22 @@ static Expected<std::string> runPtxas(StringRef program,
   append_range(all, arguments);
   std::optional<StringRef> redirects[] = {StringRef(), messages, messages};
   std::string problem;
-  int rc = 0;
   bool failed = false;
   sys::ProcessInfo process =
       sys::ExecuteNoWait(program, all, std::nullopt, redirects,
                          /*MemoryLimit=*/0, &problem, &failed);
   if (failed)
     return createStringError("cannot run '" + program + "': " + problem);
-  if (Error error = waitFor(process, options, rc)) {
+  auto rc = waitFor(process, options);
+  if (!rc) {
+    Error error = rc.takeError();
     if (error.isA<CancelledError>())
       return error;
     return createStringError("cannot run '" + program +
                              "': " + toString(std::move(error)));
   }
   auto text = readFile(messages);
-  if (text && rc != 0)
+  if (text && *rc != 0)
     return createStringError("'" + program + "' failed:\n" + *text);
   return text;
 }
