@@ -110,7 +110,8 @@ typedef struct faContextOptions {
   /* Called as a compilation comes to a phase ("fusion", "lowering",
    * "optimization", "assembly", "load"), on the thread that asked for the plan;
    * while an assembler runs, every 20 ms. Not 0 cancels: the call returns
-   * FA_ERROR_CANCELLED. null: runs through. */
+   * FA_ERROR_CANCELLED. A thread that waits for another one's compilation of
+   * the same program is not asked. null: runs through. */
   int32_t (*progress)(void *user, const char *phase);
   /* Scratch memory of the CPU's workers, aligned to `alignment` (at most 4096);
    * null where there is none. Kept until the context is destroyed. Both or

@@ -177,8 +177,10 @@ void DiskCache::write(const CacheKey &key, const Artifact &artifact) {
 //===----------------------------------------------------------------------===//
 
 /// One process compiles, others wait: a lock of the kernel's on one of 256
-/// small files, chosen by the key, which stay. A process that compiles another
-/// key of the same file waits for nothing but time.
+/// small files, chosen by the key, which stay. Another key of the same file
+/// makes a process wait in vain. The lock is the process's: a thread that lets
+/// go of the file lets go for the others, too, which costs a second compilation
+/// somewhere and nothing else.
 class DiskCache::Lock {
 public:
   explicit Lock(const std::string &path) {

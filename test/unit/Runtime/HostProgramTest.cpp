@@ -146,16 +146,12 @@ TEST(HostProgram, DescribesThePlan) {
   Host host;
   fa::Context context(host.options());
   fa::Plan plan(context, smallProblem());
-  faPlanInfo info{};
-  info.size = sizeof info;
-  ASSERT_EQ(faPlanGetInfo(plan.get(), &info), FA_SUCCESS);
+  faPlanInfo info = plan.info();
   EXPECT_STREQ(info.target, "cpu");
   EXPECT_EQ(info.numKernels, 3u);
   EXPECT_EQ(info.cache, FA_CACHE_OFF);
   EXPECT_GE(info.compileMs, info.passesMs + info.llvmMs - 1);
-  faKernelInfo kernel{};
-  kernel.size = sizeof kernel;
-  ASSERT_EQ(faPlanGetKernelInfo(plan.get(), 1, &kernel), FA_SUCCESS);
+  faKernelInfo kernel = plan.kernel(1);
   EXPECT_STREQ(kernel.name, "attention");
   EXPECT_GT(kernel.tileQ, 0);
   EXPECT_GE(info.workspaceSize, 2 * static_cast<size_t>(kernel.scratchBytes));
@@ -187,10 +183,8 @@ TEST(HostProgram, CallersMemory) {
                              fa::tensor(out.data(), {1, 4, 100, 16})}),
                 FA_SUCCESS);
     EXPECT_EQ(host.blocks, 2);
-    faPlanInfo info{};
-    info.size = sizeof info;
-    ASSERT_EQ(faPlanGetInfo(plan.get(), &info), FA_SUCCESS);
-    EXPECT_LE(host.allocated, static_cast<int64_t>(info.workspaceSize) + 8192);
+    EXPECT_LE(host.allocated,
+              static_cast<int64_t>(plan.info().workspaceSize) + 8192);
   }
   EXPECT_EQ(host.blocks, 0);
   EXPECT_EQ(host.allocated, 0);
