@@ -57,9 +57,9 @@ static int visit(dl_phdr_info *info, size_t, void *data) {
   for (const ElfW(Phdr) &segment : segments) {
     if (segment.p_type != PT_NOTE || !search.id.empty())
       continue;
+    ElfW(Addr) address = info->dlpi_addr + segment.p_vaddr;
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    auto *bytes =
-        reinterpret_cast<const uint8_t *>(info->dlpi_addr + segment.p_vaddr);
+    auto *bytes = reinterpret_cast<const uint8_t *>(address);
     search.id = findNote(ArrayRef(bytes, segment.p_filesz));
   }
   return 1;

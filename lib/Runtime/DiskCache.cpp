@@ -95,6 +95,9 @@ void DiskCache::reportOnce(const Twine &message) {
 // Files
 //===----------------------------------------------------------------------===//
 
+/// Of what may fail without a consequence.
+static void ignore(std::error_code) {}
+
 /// The bytes of a file of this user. They are read, not mapped: a file that
 /// shrinks meanwhile would take a mapping's reader with it.
 static Expected<std::unique_ptr<MemoryBuffer>> readOwnFile(StringRef path,
@@ -104,16 +107,16 @@ static Expected<std::unique_ptr<MemoryBuffer>> readOwnFile(StringRef path,
   auto file = sys::fs::openNativeFileForRead(path);
   if (!file)
     return file.takeError();
-  scope_exit close([&] { (void)sys::fs::closeFile(*file); });
+  scope_exit close([&] { ignore(sys::fs::closeFile(*file)); });
   sys::fs::file_status status;
   if (std::error_code error = sys::fs::status(*file, status))
     return errorCodeToError(error);
   if (std::string why = distrust(status); !why.empty())
     return createStringError(why);
-  // What was used last goes last; that this fails does not matter.
+  // What was used last goes last.
   if (touch)
-    (void)sys::fs::setLastAccessAndModificationTime(
-        *file, std::chrono::system_clock::now());
+    ignore(sys::fs::setLastAccessAndModificationTime(
+        *file, std::chrono::system_clock::now()));
   return errorOrToExpected(
       MemoryBuffer::getOpenFile(*file, path, status.getSize(),
                                 /*RequiresNullTerminator=*/false,
@@ -154,7 +157,7 @@ Error DiskCache::writeFile(StringRef name, StringRef bytes) {
   if (!error)
     error = sys::fs::rename(temporary, pathOf(name));
   if (error)
-    (void)sys::fs::remove(temporary);
+    ignore(sys::fs::remove(temporary));
   return errorCodeToError(error);
 }
 

@@ -80,7 +80,8 @@ Expected<Program> fa::buildProgram(const AttentionProblem &problem,
 }
 
 Expected<Program> fa::parseProgram(const faModuleDesc &desc) {
-  StringRef text(desc.text, desc.length);
+  // A copy: MLIR's lexer reads on until it finds a 0.
+  std::string text(desc.text ? desc.text : "", desc.length);
   MemoryBufferRef buffer(text, "module");
   if (!desc.allowBytecode && mlir::isBytecode(buffer))
     return createStringError("expected MLIR's textual form, found bytecode, "

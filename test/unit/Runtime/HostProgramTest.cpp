@@ -249,6 +249,20 @@ TEST(HostProgram, CodeOfTheCallers) {
       << fa::lastError();
 }
 
+/// What is behind a text that does not end with 0 is not part of it.
+TEST(HostProgram, TextEndsWhereItSays) {
+  faModuleDesc desc{};
+  desc.size = sizeof desc;
+  desc.text = "module @name {\n"
+              "func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+              "  return %x : tensor<4xf32>\n}}";
+  desc.length = std::strlen(desc.text);
+  EXPECT_EQ(faModuleIsSupported("host", &desc), FA_SUCCESS) << fa::lastError();
+  desc.length = std::strlen("module @na");
+  EXPECT_EQ(faModuleIsSupported("host", &desc), FA_ERROR_COMPILE);
+  EXPECT_NE(std::strstr(fa::lastError(), "module\":1"), nullptr);
+}
+
 TEST(HostProgram, BytecodeWhenAllowed) {
   faModuleDesc desc{};
   desc.size = sizeof desc;
