@@ -3,7 +3,7 @@ the cache, beside PyTorch's call, in one process on one thread.
 
     ./dev bench host
 
-Prints a table of medians. The problem is one head of four queries and keys; a
+Prints tables of medians and least times. The problem is one head of four queries and keys; a
 kernel computes a whole tile for it, which the launch of an empty batch does not.
 """
 import argparse
@@ -31,21 +31,27 @@ from flashtile._tensor import scalar, tensor
 SIZE = (1, 1, 4, 64)
 
 
-def microseconds(call, rounds=2001):
+def measure(call, rounds, unit):
+    """Median and least of the calls but the first tenth."""
     times = []
     for _ in range(rounds):
         begin = time.perf_counter()
         call()
-        times.append((time.perf_counter() - begin) * 1e6)
-    return statistics.median(times[rounds // 10 :])
+        times.append((time.perf_counter() - begin) / unit)
+    times = times[rounds // 10 :]
+    return statistics.median(times), min(times)
+
+
+def microseconds(call, rounds=5001):
+    return measure(call, rounds, 1e-6)
 
 
 def milliseconds(call, rounds=9):
-    return microseconds(call, rounds) / 1e3
+    return measure(call, rounds, 1e-3)
 
 
 def launches():
-    """Rows of a launch's cost in microseconds."""
+    """Rows of a launch's cost, in microseconds."""
     x = np.random.default_rng(0).standard_normal(SIZE).astype(np.float32)
     out = np.empty_like(x)
     t = torch.from_numpy(x)
@@ -96,13 +102,13 @@ def main():
     torch.set_num_threads(1)
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     print(f"FlashTile {flashtile.__version__}, PyTorch {torch.__version__}, NumPy {np.__version__}\n")
-    print("| one launch, CPU, one thread | microseconds |\n| --- | --- |")
-    for name, value in launches():
-        print(f"| {name} | {value:.1f} |")
-    print("\n| once | milliseconds |\n| --- | --- |")
+    print("| one launch, CPU, one thread | microseconds: median | least |\n| --- | --- | --- |")
+    for name, (median, least) in launches():
+        print(f"| {name} | {median:.1f} | {least:.1f} |")
+    print("\n| once | milliseconds: median | least |\n| --- | --- | --- |")
     for rows in (compilations(), processes()):
-        for name, value in rows:
-            print(f"| {name} | {value:.1f} |")
+        for name, (median, least) in rows:
+            print(f"| {name} | {median:.1f} | {least:.1f} |")
 
 
 main()

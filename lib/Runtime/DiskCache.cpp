@@ -229,8 +229,8 @@ DiskCache::get(const CacheKey &key,
   if (lock.error)
     reportOnce("cannot write into '" + options.directory +
                "': " + lock.error.message());
-  else if (auto artifact =
-               read(key, /*isLast=*/true)) // of the process that had the lock
+  else if (auto artifact = read(key, /*isLast=*/true))
+    // Of the process that had the lock.
     return CachedArtifact{std::move(*artifact), CacheOutcome::Hit};
   auto result = compiled(CacheOutcome::Miss);
   if (result && !lock.error)

@@ -17,24 +17,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <malloc.h>
 #include <unistd.h>
 
 /// Bytes that are in memory (proc(5), /proc/pid/statm).
 static long residentBytes() {
   long total = 0, resident = 0;
-  std::FILE *file = std::fopen("/proc/self/statm", "r");
-  if (!file || std::fscanf(file, "%ld %ld", &total, &resident) != 2)
+  std::ifstream file("/proc/self/statm");
+  if (!(file >> total >> resident))
     std::abort();
-  std::fclose(file);
   return resident * sysconf(_SC_PAGESIZE);
 }
 
 int main(int argc, char **argv) {
   if (argc < 3)
     return 2;
-  long cycles = std::atol(argv[2]), begin = 0;
-  size_t lost = argc > 3 ? std::atol(argv[3]) : 0;
+  long cycles = std::strtol(argv[2], nullptr, 10), begin = 0;
+  size_t lost = argc > 3 ? std::strtol(argv[3], nullptr, 10) : 0;
   faContextOptions options = fa::contextOptions("cpu");
   options.threads = 1;
   options.cacheDirectory = argv[1];
