@@ -85,6 +85,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     int64_t getAlignment(unsigned index);
     static constexpr ::llvm::StringLiteral alignmentAttrName = "tile.alignment";
     static constexpr ::llvm::StringLiteral positiveAttrName = "tile.positive";
+    /// Of a kernel whose programs have less and less to do along axis 0.
+    static constexpr ::llvm::StringLiteral longestFirstAttrName =
+        "tile.longest_first";
     /// The symbol of a kernel that does the same with other tiles. A target
     /// keeps one of the two.
     static constexpr ::llvm::StringLiteral alternativeAttrName =

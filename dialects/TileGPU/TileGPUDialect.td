@@ -29,12 +29,15 @@ def TileGPU_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
-  let dependentDialects = ["::fa::tile::TileDialect"];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::LLVM::LLVMDialect"];
   let extraClassDeclaration = [{
     /// Attribute of a kernel at S4 and below: how many warps run a program.
     static constexpr ::llvm::StringLiteral warpsAttrName = "tgpu.warps";
     /// Attribute of a kernel whose rows are dealt to so many warpgroups, each
     /// with tiles of its own.
+    static constexpr ::llvm::StringLiteral persistentAttrName =
+        "tgpu.persistent";
     static constexpr ::llvm::StringLiteral consumersAttrName =
         "tgpu.consumers";
     /// Attribute of an online softmax and of what ends it: the sums of a row

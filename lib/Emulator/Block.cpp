@@ -9,25 +9,12 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <map>
-
 using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
 
 Block::Block() = default;
 Block::~Block() = default;
-
-void Block::report(FaultKind kind, const Thread &thread, int32_t site,
-                   const Twine &detail) {
-  if (log.has(kind))
-    return;
-  const EmulatorSite &at = this->site(site);
-  log.add(kind, (at.location + ": " + name(kind) + ": " + at.op +
-                 " in thread " + Twine(thread.index) + " of block " +
-                 Twine(blockIndex) + ": " + detail)
-                    .str());
-}
 
 //===----------------------------------------------------------------------===//
 // Running
@@ -52,6 +39,10 @@ bool Block::prepare(const Launch &next, int64_t index) {
   atBarrier = numExited = 0;
   barrierCount = 0;
   memory.reset(launch->sharedBytes);
+  phaseBarriers.clear();
+  bulk.clear();
+  registers = {};
+  named = {};
   if (created != launch->threads) {
     created = 0;
     threads = std::make_unique<Thread[]>(launch->threads);
@@ -72,13 +63,12 @@ bool Block::prepare(const Launch &next, int64_t index) {
     thread.warp = &warps[n / kWarpSize];
     thread.exited = false;
     thread.waitsAt = -1;
-    thread.waitsForBlock = false;
     thread.copies.clear();
     thread.trace.clear();
   }
   for (auto [n, warp] : enumerate(warps)) {
     warp.block = this;
-    warp.index = n;
+    warp.index = warp.clock.index = n;
     warp.lanes = &threads[n * kWarpSize];
   }
   // No program may count on an order of the warps.
@@ -96,11 +86,15 @@ bool Block::run(const Launch &next, int64_t index) {
   scheduler.switchTo(first->fiber);
   if (numExited != created)
     reportDeadlock();
+  checkEnd();
   return true;
 }
 
 /// Goes on with the next thread that can, or, if there is none, ends the block.
 void Block::yield(Thread &thread) {
+  // Bytes arrive when nobody can go on without them.
+  while (ready.empty() && bulk.endOne()) {
+  }
   if (ready.empty()) {
     thread.fiber.switchTo(scheduler);
     return;
@@ -167,6 +161,7 @@ void Block::meetWarp(Thread &thread, int32_t site, uint32_t mask,
   }
   it->arrived |= bit;
   thread.waitsAt = site;
+  thread.waitsFor = WaitsFor::Lanes;
   if ((it->mask & ~(it->arrived | warp.exited)) == 0) {
     Warp::Meeting meeting = *it;
     warp.meetings.erase(it);
@@ -179,40 +174,22 @@ void Block::meetWarp(Thread &thread, int32_t site, uint32_t mask,
 // Barriers
 //===----------------------------------------------------------------------===//
 
-/// PTX ISA, "bar, barrier": with .aligned, all threads in the warp must execute
-/// the same barrier instruction.
-void Block::reportDivergentBarrier() {
-  for (Warp &warp : warps)
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      Thread &thread = warp.lanes[lane];
-      if (thread.exited)
-        continue;
-      if (warp.exited)
-        report(FaultKind::DivergentBarrier, thread, thread.waitsAt,
-               "of its warp, lanes 0x" + utohexstr(warp.exited) +
-                   " have exited");
-      if (thread.waitsAt != warp.lanes[0].waitsAt && !warp.lanes[0].exited)
-        report(FaultKind::DivergentBarrier, thread, thread.waitsAt,
-               "thread " + Twine(warp.lanes[0].index) +
-                   " of its warp came to the barrier at " +
-                   site(warp.lanes[0].waitsAt).location);
-    }
-}
-
 void Block::completeBarrier() {
   reportDivergentBarrier();
   ++barrierCount;
   ++counters.barriers;
   atBarrier = 0;
+  Horizon known;
+  for (Warp &warp : warps)
+    known.join(warp.clock.release());
   for (Warp &warp : warps) {
     countRequests(warp);
-    warp.clock.passBarrier();
+    warp.clock.acquire(known);
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
       Thread &thread = warp.lanes[lane];
       if (thread.exited)
         continue;
       thread.waitsAt = -1;
-      thread.waitsForBlock = false;
       ready.push_back(&thread);
     }
   }
@@ -225,44 +202,15 @@ void Block::completeBarrierIfAllCame() {
 
 void Block::meetBlock(Thread &thread, int32_t site) {
   thread.waitsAt = site;
-  thread.waitsForBlock = true;
+  thread.waitsFor = WaitsFor::Block;
   ++atBarrier;
   completeBarrierIfAllCame();
   yield(thread);
 }
 
-/// "0-31, 64"
-static std::string formatRanges(ArrayRef<unsigned> numbers) {
-  std::string text;
-  for (size_t n = 0; n < numbers.size();) {
-    size_t end = n + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
-      ++end;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[n]);
-    if (end > n + 1)
-      text += "-" + std::to_string(numbers[end - 1]);
-    n = end;
-  }
-  return text;
-}
-
-void Block::reportDeadlock() {
-  std::map<int32_t, SmallVector<unsigned>> waiting;
-  SmallVector<unsigned> gone;
-  for (unsigned n = 0; n < created; ++n) {
-    if (threads[n].exited)
-      gone.push_back(n);
-    else
-      waiting[threads[n].waitsAt].push_back(n);
-  }
-  std::string text;
-  for (auto &[at, numbers] : waiting)
-    text += (text.empty() ? "" : "; ") + ("threads " + formatRanges(numbers)) +
-            " wait at " + site(at).op + " (" + site(at).location + ")" +
-            (threads[numbers[0]].waitsForBlock ? " for the whole block"
-                                               : " for lanes of their warps");
-  if (!gone.empty())
-    text += "; threads " + formatRanges(gone) + " have exited";
-  auto &[at, numbers] = *waiting.begin();
-  report(FaultKind::Deadlock, threads[numbers.front()], at, text);
+void Block::sleep(Thread &thread, int32_t site, WaitsFor what) {
+  thread.waitsAt = site;
+  thread.waitsFor = what;
+  yield(thread);
+  thread.waitsAt = -1;
 }

@@ -191,6 +191,8 @@ void KernelBuilder::buildCoordinates() {
     Value count = NumProgramsOp::create(b, 0);
     Value last = arith::SubIOp::create(b, count, index(1));
     id = arith::SubIOp::create(b, last, id);
+    b.getInsertionBlock()->getParentOp()->setAttr(
+        KernelOp::longestFirstAttrName, b.getUnitAttr());
   }
   tileStart = arith::MulIOp::create(b, id, index(shape.rows));
   if (shape.packHeads) {

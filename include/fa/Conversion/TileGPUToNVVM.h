@@ -57,6 +57,11 @@ struct NvidiaPipelineOptions
   Option<int64_t> warps{*this, "warps",
                         llvm::cl::desc("warps of a program (0: chosen)"),
                         llvm::cl::init(0)};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("who computes what, where the architecture has "
+                     "warpgroups: persistent, roles or plain (\"\": chosen)"),
+      llvm::cl::init("")};
   Option<int64_t> sharedLimit{*this, "shared-limit",
                               llvm::cl::desc("bytes of shared memory a block "
                                              "may have (0: those of arch)"),
@@ -79,7 +84,7 @@ void buildNvidiaKernelPipeline(mlir::OpPassManager &pm,
 void buildNvidiaSchedulePipeline(mlir::OpPassManager &pm,
                                  const NvidiaPipelineOptions &options);
 
-/// S7 to the LLVM dialect.
+/// S7 to S8: the LLVM dialect, and tgpu.simt until convert-tgpu-simt-to-nvvm.
 void buildNvidiaLoweringPipeline(mlir::OpPassManager &pm,
                                  const NvidiaPipelineOptions &options);
 

@@ -29,6 +29,7 @@ struct ScheduleOptions {
   int64_t sharedLimit = 101376;
   bool roles = false;  ///< warpgroups that load, others that compute
   bool overlap = true; ///< of roles: two dots at a time
+  bool persistent = true; ///< of roles: a block runs several programs
 };
 
 /// S3 to S7.

@@ -49,6 +49,8 @@ static fa::NvidiaInfo findInfo(OpPassManager &pm,
   }
   if (options.sharedLimit)
     info->sharedLimit = options.sharedLimit;
+  if (options.schedule == "plain")
+    info->hasWarpgroups = false;
   return *info;
 }
 
@@ -93,6 +95,7 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
   NvidiaInfo info = findInfo(pm, options);
   schedule.sharedLimit = info.sharedLimit;
   schedule.roles = info.hasWarpgroups;
+  schedule.persistent = options.schedule != "roles";
   buildSchedulePipeline(pm, schedule);
 }
 
@@ -129,5 +132,6 @@ void fa::registerNvidiaPipelines() {
         buildNvidiaKernelPipeline(pm, options);
         buildNvidiaSchedulePipeline(pm, options);
         buildNvidiaLoweringPipeline(pm, options);
+        pm.addPass(createConvertTileGPUSimtToNVVM());
       });
 }

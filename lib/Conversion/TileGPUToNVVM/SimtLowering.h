@@ -21,7 +21,7 @@
 // few registers busy.
 //
 // Files: SimtLowering (the function, the walk, control flow), SimtRegisters
-// (who holds what), LowerElementwise, LowerDot, LowerFmaDot, LowerWarpgroupDot,
+// (who holds what), LowerPrograms, LowerElementwise, LowerDot, LowerFmaDot, LowerWarpgroupDot,
 // LowerSoftmax, LowerGlobal, LowerShared, LowerRoles.
 //
 //===----------------------------------------------------------------------===//
@@ -71,6 +71,24 @@ private:
   /// The inverse: takes what `tile` needs from `flat`.
   void takeFrom(mlir::ValueRange &flat, Value tile);
 
+  //===--- Programs (LowerPrograms.cpp) ---===//
+  bool isPersistent() const;
+  mlir::LogicalResult lowerBody();
+  /// The region of a role, for one program or for all that are the block's.
+  mlir::LogicalResult lowerRole(mlir::Block &region);
+  struct Turns;
+  Turns takeTurns();
+  /// Which of the programs of a turn is this block's.
+  Value positionIn(const Turns &turns, Value turn);
+  Value i32Of(Value value);
+  /// Quotient and remainder.
+  std::pair<Value, Value> divide(Value x, Value y);
+  /// Maps a program's numbers on the three axes.
+  void mapPrograms(mlir::ArrayRef<Value> ids);
+  /// Those of the `number`-th program.
+  void mapInOrder(Value number);
+  void mapInGroups(Value number, Value blocks);
+
   //===--- Element by element (LowerElementwise.cpp) ---===//
   mlir::LogicalResult lowerConstant(mlir::Operation *op);
   mlir::LogicalResult lowerElementwise(mlir::Operation *op);
@@ -78,6 +96,7 @@ private:
   mlir::LogicalResult lowerConvert(tgpu::ConvertOp op);
   bool lowerToPairs(mlir::Operation *op);
   bool lowerRescale(mlir::Operation *op);
+  bool lowerColumnLimit(mlir::Operation *op);
   Value cloneOnElements(mlir::Operation *op, mlir::ValueRange operands);
   void lowerIota(tile::IotaOp op);
 
@@ -107,6 +126,8 @@ private:
   Value threadLinear(mlir::ArrayRef<uint32_t> bases);
   /// The thread's part of the coordinate along `dim`, as index.
   Value threadCoord(const TileLayout &layout, unsigned dim);
+  /// The bits of a coordinate that differ between threads.
+  static int32_t threadBits(const TileLayout &layout, unsigned dim);
   /// The whole coordinate of register `reg`, as index.
   Value coordinate(const TileLayout &layout, unsigned reg, unsigned dim);
   /// i1: of the threads that hold copies, this is the first; null if there are
@@ -212,6 +233,8 @@ private:
   /// i32.
   Value slotOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   Value phaseOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  std::pair<Value, Value>
+  divideStep(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   /// The address of a step's slot, i32.
   Value channelSlot(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   /// Pointers to the channel's barriers: those of full slots come first.
@@ -219,23 +242,12 @@ private:
                        Value number);
   Value fullBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   Value emptyBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
-  void waitForPhase(Value barrier, Value phase);
   /// Byte `offset` of the block's shared memory, i32.
   Value sharedBase(int64_t offset);
 
   //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
   void lowerDotStart(tgpu::DotStartOp op);
   void lowerDotWait(tgpu::DotWaitOp op);
-  /// One wgmma of `shape`: onto `accumulators`, or from 0 if there are none;
-  /// `a` is a descriptor or four words, `right` a descriptor.
-  mlir::SmallVector<Value> multiply(mlir::ArrayRef<Value> accumulators,
-                                    size_t count, mlir::ValueRange a,
-                                    Value right, mlir::StringRef shape,
-                                    bool transposed);
-  mlir::SmallVector<Value> inlineAsm(mlir::TypeRange results,
-                                     mlir::ValueRange operands,
-                                     mlir::StringRef text,
-                                     mlir::StringRef constraints);
 
   //===--- Small helpers ---===//
   Value index(int64_t value);
@@ -251,6 +263,7 @@ private:
   std::map<std::vector<uint32_t>, Value> linears;
   mlir::Operation *entryEnd = nullptr; ///< threadLinear builds before it
   int64_t warps;
+  mlir::SmallVector<Value> extents; ///< programs on each axis, index
   /// i32. Of a kernel with roles `thread` is counted in the warpgroup.
   Value thread, threadInBlock, warpgroup;
   /// The other form of a tile that was asked for last.

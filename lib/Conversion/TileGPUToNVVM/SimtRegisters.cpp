@@ -123,15 +123,19 @@ Value SimtLowering::threadCoord(const TileLayout &layout, unsigned dim) {
   return arith::IndexCastUIOp::create(b, b.getIndexType(), threadLinear(bases));
 }
 
-Value SimtLowering::coordinate(const TileLayout &layout, unsigned reg,
-                               unsigned dim) {
-  int32_t own = coordOf(layout, reg)[dim];
-  uint32_t threads = 0;
+int32_t SimtLowering::threadBits(const TileLayout &layout, unsigned dim) {
+  int32_t threads = 0;
   for (Axis axis : {Axis::Lane, Axis::Warp})
     for (unsigned bit = 0; bit < layout.base.bits(axis); ++bit)
       threads |= layout.base.basis(axis, bit)[dim];
+  return threads;
+}
+
+Value SimtLowering::coordinate(const TileLayout &layout, unsigned reg,
+                               unsigned dim) {
+  int32_t own = coordOf(layout, reg)[dim];
   Value at = threadCoord(layout, dim);
-  if (own & threads)
+  if (own & threadBits(layout, dim))
     return arith::XOrIOp::create(b, at, index(own));
   return own ? Value(arith::AddIOp::create(b, at, index(own))) : at;
 }
