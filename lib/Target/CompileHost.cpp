@@ -124,6 +124,8 @@ llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
   if (!host)
     return host.takeError();
   HostCompiler compiler{module, options, *host, {}, {}};
+  if (auto error = beginPhase(options, "fusion"))
+    return error;
   if (auto error = compiler.toKernels())
     return error;
   if (auto error = keepEntry(module, entry))
@@ -136,10 +138,14 @@ llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
   if (!kernels)
     return kernels.takeError();
   artifact.kernels = std::move(*kernels);
+  if (auto error = beginPhase(options, "lowering"))
+    return error;
   if (auto error = compiler.toLLVMDialect())
     return error;
   readScratch(module, artifact.kernels);
   artifact.compileMs.passes = total.elapsed();
+  if (auto error = beginPhase(options, "optimization"))
+    return error;
   auto translated = compiler.toLLVM();
   if (!translated)
     return translated.takeError();

@@ -49,6 +49,22 @@ void fa::registerDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
+char CancelledError::ID = 0;
+
+void CancelledError::log(llvm::raw_ostream &out) const {
+  out << "the compilation was cancelled";
+}
+
+std::error_code CancelledError::convertToErrorCode() const {
+  return std::make_error_code(std::errc::operation_canceled);
+}
+
+llvm::Error fa::beginPhase(const CompileOptions &options, StringRef phase) {
+  if (!options.progress || options.progress(phase))
+    return llvm::Error::success();
+  return llvm::make_error<CancelledError>();
+}
+
 llvm::Error fa::runPasses(ModuleOp module, StringRef failure,
                           llvm::function_ref<void(OpPassManager &)> build,
                           bool verifyEach) {

@@ -61,6 +61,9 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
+/// Tells the caller that `phase` begins; a CancelledError if it wants no more.
+llvm::Error beginPhase(const CompileOptions &options, llvm::StringRef phase);
+
 /// Runs what `build` adds to a pass manager; `failure` is the error's end. The
 /// module is verified after each pass or, if `verifyEach` is false, after the
 /// last.
