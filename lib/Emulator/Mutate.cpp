@@ -110,9 +110,9 @@ static int64_t shiftMask(Operation *kernel) {
   int64_t changed = 0;
   kernel->walk([&](arith::CmpIOp compare) {
     if (!isa<TensorType>(compare.getType()) ||
-        compare.getPredicate() != arith::CmpIPredicate::sle)
+        compare.getPredicate() != arith::CmpIPredicate::slt)
       return;
-    compare.setPredicate(arith::CmpIPredicate::slt);
+    compare.setPredicate(arith::CmpIPredicate::sle);
     ++changed;
   });
   return changed;
