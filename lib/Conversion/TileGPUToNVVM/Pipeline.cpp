@@ -109,6 +109,8 @@ void fa::buildNvidiaLoweringPipeline(OpPassManager &pm,
   pm.addPass(createCanonicalizerPass(bottomUp));
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
+  // What has an approximation takes it; what else there is becomes what has one.
+  pm.addPass(createApproximateGpuMath());
   pm.addPass(math::createMathExpandOpsPass());
   pm.addPass(createApproximateGpuMath());
   pm.addPass(createSCFToControlFlowPass());
