@@ -33,6 +33,9 @@ def TileGPU_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Attribute of a kernel at S4 and below: how many warps run a program.
     static constexpr ::llvm::StringLiteral warpsAttrName = "tgpu.warps";
+    /// Attribute of a kernel at S4 and below whose warps do not have 32 threads:
+    /// how many they have.
+    static constexpr ::llvm::StringLiteral lanesAttrName = "tgpu.lanes";
     /// Attribute of a kernel whose rows are dealt to so many warpgroups, each
     /// with tiles of its own.
     static constexpr ::llvm::StringLiteral consumersAttrName =

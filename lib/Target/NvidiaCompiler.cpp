@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace fa;
 
-void NvidiaCompiler::fill(NvidiaPipelineOptions &pipeline) const {
+void NvidiaCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.arch = info.name.str();
   pipeline.qTile = options.qTile;
   pipeline.kvTile = options.kvTile;
@@ -29,7 +29,7 @@ void NvidiaCompiler::fill(NvidiaPipelineOptions &pipeline) const {
 
 llvm::Error NvidiaCompiler::runPipeline(Build build) {
   return runPasses(module, "the passes to LLVM failed", [&](OpPassManager &pm) {
-    NvidiaPipelineOptions pipeline;
+    GpuPipelineOptions pipeline;
     fill(pipeline);
     build(pm, pipeline);
   });
@@ -37,7 +37,7 @@ llvm::Error NvidiaCompiler::runPipeline(Build build) {
 
 llvm::Error NvidiaCompiler::toKernels() {
   return lowerToKernels(module, [&](OpPassManager &pm) {
-    NvidiaPipelineOptions pipeline;
+    GpuPipelineOptions pipeline;
     fill(pipeline);
     buildNvidiaKernelPipeline(pm, pipeline);
   });

@@ -31,11 +31,11 @@ public:
   llvm::Expected<std::vector<KernelInfo>> run(llvm::StringRef entry);
 
 private:
-  using Build = void (*)(mlir::OpPassManager &, const NvidiaPipelineOptions &);
+  using Build = void (*)(mlir::OpPassManager &, const GpuPipelineOptions &);
   llvm::Error runPipeline(Build build);
   /// Plants the fault of `options.mutate`, if this is its stage.
   llvm::Error mutate(bool atSchedule);
-  void fill(NvidiaPipelineOptions &pipeline) const;
+  void fill(GpuPipelineOptions &pipeline) const;
 
   mlir::ModuleOp module;
   const CompileOptions &options;

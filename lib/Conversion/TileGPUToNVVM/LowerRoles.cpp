@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "NvidiaLowering.h"
 
 #include "fa/Conversion/TileGPUToNVVM.h"
 
@@ -26,7 +26,7 @@ static std::pair<uint32_t, uint32_t> registersOf(int64_t consumers) {
   return consumers == 2 ? std::pair(24, 240) : std::pair(32, 160);
 }
 
-void SimtLowering::initializeBarriers(int64_t consumers) {
+void NvidiaLowering::initializeBarriers(int64_t consumers) {
   Value first =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, threadInBlock, i32(0));
   scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
@@ -44,7 +44,7 @@ void SimtLowering::initializeBarriers(int64_t consumers) {
   NVVM::Barrier0Op::create(b);
 }
 
-LogicalResult SimtLowering::lowerRoles(RolesOp op) {
+LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
   int64_t consumers = op.getConsumers();
   initializeBarriers(consumers);
   auto [few, many] = registersOf(consumers);
@@ -85,7 +85,7 @@ LogicalResult SimtLowering::lowerRoles(RolesOp op) {
 // Channels
 //===----------------------------------------------------------------------===//
 
-Value SimtLowering::slotOf(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::slotOf(TypedValue<ChannelType> channel, Value step) {
   Value n = arith::TruncIOp::create(
       b, b.getI32Type(),
       arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(step)));
@@ -93,7 +93,7 @@ Value SimtLowering::slotOf(TypedValue<ChannelType> channel, Value step) {
       b, n, i32(channel.getType().getBuffer().getSlots() - 1));
 }
 
-Value SimtLowering::phaseOf(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::phaseOf(TypedValue<ChannelType> channel, Value step) {
   Value n = arith::TruncIOp::create(
       b, b.getI32Type(),
       arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(step)));
@@ -102,12 +102,7 @@ Value SimtLowering::phaseOf(TypedValue<ChannelType> channel, Value step) {
                                i32(1));
 }
 
-Value SimtLowering::sharedBase(int64_t offset) {
-  Value start = LLVM::AddressOfOp::create(b, sharedPointer(), sharedSymbol);
-  return offsetBy(LLVM::PtrToIntOp::create(b, b.getI32Type(), start), offset);
-}
-
-Value SimtLowering::channelSlot(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::channelSlot(TypedValue<ChannelType> channel, Value step) {
   auto op = channel.getDefiningOp<ChannelOp>();
   Value bytes =
       arith::MulIOp::create(b, slotOf(channel, step),
@@ -115,19 +110,20 @@ Value SimtLowering::channelSlot(TypedValue<ChannelType> channel, Value step) {
   return arith::AddIOp::create(b, sharedBase(*op.getOffset()), bytes);
 }
 
-Value SimtLowering::barrierAddress(TypedValue<ChannelType> channel,
-                                   Value number) {
+Value NvidiaLowering::barrierAddress(TypedValue<ChannelType> channel,
+                                     Value number) {
   auto op = channel.getDefiningOp<ChannelOp>();
   Value bytes = arith::MulIOp::create(b, number, i32(8));
   Value at = arith::AddIOp::create(b, sharedBase(*op.getBarriers()), bytes);
   return LLVM::IntToPtrOp::create(b, sharedPointer(), at);
 }
 
-Value SimtLowering::fullBarrier(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::fullBarrier(TypedValue<ChannelType> channel, Value step) {
   return barrierAddress(channel, slotOf(channel, step));
 }
 
-Value SimtLowering::emptyBarrier(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::emptyBarrier(TypedValue<ChannelType> channel,
+                                   Value step) {
   Value slot = slotOf(channel, step);
   return barrierAddress(
       channel, arith::AddIOp::create(
@@ -136,7 +132,7 @@ Value SimtLowering::emptyBarrier(TypedValue<ChannelType> channel, Value step) {
 
 /// A loop around the instruction, which waits a while by itself (PTX ISA,
 /// mbarrier.try_wait). One asm keeps ptxas from seeing a loop of ours.
-void SimtLowering::waitForPhase(Value barrier, Value phase) {
+void NvidiaLowering::waitForPhase(Value barrier, Value phase) {
   inlineAsm(TypeRange(), {barrier, phase},
             "{\n.reg .pred done;\nAGAIN:\n"
             "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
@@ -144,19 +140,19 @@ void SimtLowering::waitForPhase(Value barrier, Value phase) {
             "r,r");
 }
 
-void SimtLowering::lowerAcquire(AcquireOp op) {
+void NvidiaLowering::lowerAcquire(AcquireOp op) {
   // The phase before the first one counts as complete.
   Value phase = phaseOf(op.getChannel(), op.getStep());
   waitForPhase(emptyBarrier(op.getChannel(), op.getStep()),
                arith::XOrIOp::create(b, phase, i32(1)));
 }
 
-void SimtLowering::lowerAwait(AwaitOp op) {
+void NvidiaLowering::lowerAwait(AwaitOp op) {
   waitForPhase(fullBarrier(op.getChannel(), op.getStep()),
                phaseOf(op.getChannel(), op.getStep()));
 }
 
-void SimtLowering::lowerRelease(ReleaseOp op) {
+void NvidiaLowering::lowerRelease(ReleaseOp op) {
   Value lane = arith::AndIOp::create(b, thread, i32(31));
   inlineAsm(TypeRange(), {emptyBarrier(op.getChannel(), op.getStep()), lane},
             "{\n.reg .pred first;\nsetp.eq.u32 first, $1, 0;\n"
@@ -164,7 +160,7 @@ void SimtLowering::lowerRelease(ReleaseOp op) {
             "r,r");
 }
 
-void SimtLowering::lowerFetch(FetchOp op) {
+void NvidiaLowering::lowerFetch(FetchOp op) {
   BufferType buffer = op.getChannel().getType().getBuffer();
   int64_t blocks = buffer.getLayout().getLayout().repeat;
   int64_t columns = buffer.getShape()[1] / blocks;

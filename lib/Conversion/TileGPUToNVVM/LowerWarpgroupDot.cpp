@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "NvidiaLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -20,9 +20,10 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-SmallVector<Value> SimtLowering::inlineAsm(TypeRange results,
-                                           ValueRange operands, StringRef text,
-                                           StringRef constraints) {
+SmallVector<Value> NvidiaLowering::inlineAsm(TypeRange results,
+                                             ValueRange operands,
+                                             StringRef text,
+                                             StringRef constraints) {
   Type type;
   if (results.size() == 1)
     type = results.front();
@@ -114,10 +115,10 @@ static std::string repeated(StringRef text, size_t count) {
   return all;
 }
 
-SmallVector<Value> SimtLowering::multiply(ArrayRef<Value> accumulators,
-                                          size_t count, ValueRange a,
-                                          Value right, StringRef shape,
-                                          bool transposed) {
+SmallVector<Value> NvidiaLowering::multiply(ArrayRef<Value> accumulators,
+                                            size_t count, ValueRange a,
+                                            Value right, StringRef shape,
+                                            bool transposed) {
   bool fromRegisters = a.size() > 1;
   std::string text = "wgmma.mma_async.sync.aligned." + shape.str() + " " +
                      registerList(0, count) + ", ";
@@ -138,7 +139,7 @@ SmallVector<Value> SimtLowering::multiply(ArrayRef<Value> accumulators,
   return inlineAsm(types, operands, text, constraints);
 }
 
-void SimtLowering::lowerDotStart(DotStartOp op) {
+void NvidiaLowering::lowerDotStart(DotStartOp op) {
   RankedTensorType tile = op.getType().getTile();
   BufferType right = op.getBChannel().getType().getBuffer();
   size_t count = layoutOf(tile).numRegisters();
@@ -176,7 +177,7 @@ void SimtLowering::lowerDotStart(DotStartOp op) {
   setElements(op.getResult(), accumulators);
 }
 
-void SimtLowering::lowerDotWait(DotWaitOp op) {
+void NvidiaLowering::lowerDotWait(DotWaitOp op) {
   SmallVector<Value> values(tiles[op.getRunning()].elements);
   SmallVector<size_t> counts = {values.size()};
   for (Value through : op.getThrough()) {

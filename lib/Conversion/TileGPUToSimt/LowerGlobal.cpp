@@ -61,14 +61,6 @@ Value SimtLowering::stepFrom(Value address, Type element, Value step) {
                              ArrayRef<LLVM::GEPArg>{bits});
 }
 
-Value SimtLowering::opaque(Value address) {
-  auto moved = LLVM::InlineAsmOp::create(
-      b, address.getType(), address, "mov.b64 $0, $1;", "=l,l",
-      /*has_side_effects=*/false, /*is_align_stack=*/false,
-      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  return moved.getRes();
-}
-
 SmallVector<bool> SimtLowering::certainDims(const GlobalView &view,
                                             ValueRange indices,
                                             ArrayRef<int64_t> tile,

@@ -1,0 +1,62 @@
+//===- Pipeline.cpp - S8 to the LLVM dialect ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/Passes.h"
+#include "fa/Conversion/TileGPUToSimt.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace {
+
+/// What a pipeline for an architecture that is not known consists of.
+struct RefuseArchitecture final
+    : PassWrapper<RefuseArchitecture, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseArchitecture)
+  explicit RefuseArchitecture(std::string reason) : reason(std::move(reason)) {}
+
+  void runOnOperation() override {
+    getOperation().emitError(reason);
+    signalPassFailure();
+  }
+
+  std::string reason;
+};
+
+} // namespace
+
+void fa::refuseArchitecture(OpPassManager &pm, std::string reason) {
+  pm.addPass(std::make_unique<RefuseArchitecture>(std::move(reason)));
+}
+
+void fa::buildSimtLoweringPipeline(OpPassManager &pm) {
+  // Loops carry hundreds of registers: from the top, the canonicalizer looks at
+  // them again and again, with the same result.
+  GreedyRewriteConfig bottomUp;
+  bottomUp.setUseTopDownTraversal(false);
+  pm.addPass(createCanonicalizerPass(bottomUp));
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(math::createMathExpandOpsPass());
+  pm.addPass(createApproximateGpuMath());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
