@@ -50,8 +50,8 @@ namespace {
 
 class SharedAllocator {
 public:
-  SharedAllocator(KernelOp kernel, int64_t registers)
-      : kernel(kernel), registers(registers),
+  SharedAllocator(KernelOp kernel, int64_t registers, bool copies)
+      : kernel(kernel), registers(registers), copies(copies),
         b(kernel.getLoc(), kernel.getContext()) {}
 
   LogicalResult run() {
@@ -76,13 +76,13 @@ private:
                                  "between threads, found ")
              << typeOf(convert);
     auto load = convert.getInput().getDefiningOp<LoadOp>();
-    if (load)
+    if (copies && load)
       copyLoad(load, convert);
     else
       throughBuffer(convert);
     convert->erase();
     if (load && load->use_empty()) {
-      copies.erase(load);
+      copied.erase(load);
       load->erase();
     }
     return success();
@@ -101,6 +101,26 @@ private:
       TileLayout turned = swizzledShared(columns, rows, bytes);
       layout = {turned.base.permuted({1, 0}), 1};
     }
+    return allocate(type, layout);
+  }
+
+  /// A buffer that is read in the layout `reader`: its lines are what a lane
+  /// reads at once.
+  Value allocateFor(RankedTensorType type, const TileLayout &reader) {
+    int64_t width = powerOfTwoPart(type.getDimSize(1));
+    int64_t sizes[] = {type.getDimSize(0), width};
+    int64_t bytes = type.getElementTypeBitWidth() / 8;
+    unsigned unit = contiguousRegisters(reader.base, 0) > 1 ? 0 : 1;
+    int64_t line = bytes * contiguousRegisters(reader.base, unit);
+    TileLayout layout =
+        cyclicShared(sizes[1 - unit], sizes[unit], bytes, line >= 16 ? 16 : 8);
+    if (unit == 0)
+      layout.base = layout.base.permuted({1, 0});
+    layout.repeat = type.getDimSize(1) / width;
+    return allocate(type, layout);
+  }
+
+  Value allocate(RankedTensorType type, const TileLayout &layout) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&kernel.getBody().front());
     return AllocOp::create(
@@ -131,7 +151,7 @@ private:
   }
 
   void copyLoad(LoadOp load, ConvertOp convert) {
-    Value &buffer = copies[load];
+    Value &buffer = copied[load];
     if (!buffer) {
       int64_t unit = unitDim(cast<MemRefType>(load.getSource().getType()));
       buffer = bufferFor(load, unit);
@@ -182,7 +202,9 @@ private:
   }
 
   void throughBuffer(ConvertOp convert) {
-    Value buffer = allocate(typeOf(convert.getInput()), /*unit=*/1);
+    RankedTensorType type = typeOf(convert.getInput());
+    Value buffer = copies ? allocate(type, /*unit=*/1)
+                          : allocateFor(type, layoutOf(convert.getResult()));
     b.setLoc(convert.getLoc());
     b.setInsertionPoint(convert);
     WriteOp::create(b, convert.getInput(), buffer, index(0));
@@ -208,8 +230,9 @@ private:
 
   KernelOp kernel;
   int64_t registers;
+  bool copies; ///< loads become asynchronous copies
   ImplicitLocOpBuilder b;
-  llvm::DenseMap<Operation *, Value> copies; ///< buffers of loads
+  llvm::DenseMap<Operation *, Value> copied; ///< buffers of loads
   /// The buffer of the load `number` of loops that `depth` loops contain.
   struct LoopBuffer {
     int64_t depth, number, unit;
@@ -226,7 +249,7 @@ struct TgpuAllocateShared final
   using TgpuAllocateSharedBase::TgpuAllocateSharedBase;
 
   void runOnOperation() override {
-    if (failed(SharedAllocator(getOperation(), registers).run()))
+    if (failed(SharedAllocator(getOperation(), registers, copies).run()))
       signalPassFailure();
   }
 };

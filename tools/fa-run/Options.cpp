@@ -85,8 +85,8 @@ struct CommandLine {
                          cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::value_desc("form"),
-      cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin, report or "
-               "bundle instead of a run"),
+      cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin, hsaco, "
+               "report or bundle instead of a run"),
       cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("F"),
@@ -152,7 +152,8 @@ static Error parseTile(StringRef text, CompileOptions &compile) {
 
 Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   forgetRegisteredOptions();
-  CommandLine line;
+  // LLVM keeps pointers to options, and lld, in process, walks them.
+  static CommandLine line;
   cl::HideUnrelatedOptions(line.category);
   std::string problems;
   raw_string_ostream errors(problems);

@@ -8,6 +8,7 @@
 #define FA_CONVERSION_TILEGPUTOSIMT_H
 
 #include "TileGPU/TileGPU.h"
+#include "fa/Fusion/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -52,6 +53,12 @@ struct GpuPipelineOptions
       llvm::cl::desc("exp(x) divided by its sum is a softmax as well"),
       llvm::cl::init(false)};
 };
+
+/// S0 to S3: fusion, online softmax, kernels with tiles as `options` and
+/// `tiles` say.
+void buildGpuKernelPipeline(mlir::OpPassManager &pm,
+                            const GpuPipelineOptions &options,
+                            TileToKernelOptions tiles);
 
 /// What one thread does, as it is in arith, math, scf, memref and the dialect
 /// of a target, to the LLVM dialect and that.

@@ -6,12 +6,10 @@
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileGPUToNVVM.h"
-#include "fa/Fusion/Passes.h"
 #include "fa/Schedule/Passes.h"
 #include "fa/Target/NvidiaInfo.h"
 
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -32,33 +30,16 @@ static fa::NvidiaInfo findInfo(OpPassManager &pm,
 
 void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
                                    const GpuPipelineOptions &options) {
-  FusionOptions fusion;
-  fusion.assumeNoEmptyRows = options.assumeNoEmptyRows;
-  fusion.allowNoMax = options.allowNoMax;
-  buildFusionPipeline(pm, fusion);
-  pm.addPass(createTileOnlineSoftmax());
-  addStageEnd(pm, Stage::S2);
   NvidiaInfo info = findInfo(pm, options);
   TileToKernelOptions tiles;
-  tiles.qTile = options.qTile ? options.qTile : 64;
-  tiles.qTile16bit = options.qTile ? options.qTile : 128;
-  tiles.kvTile = options.kvTile ? options.kvTile : 64;
-  tiles.dimMultiple = 16;
-  tiles.alignment = 16;
-  tiles.foldScale = true;
-  // A tile that was asked for is not made smaller.
-  tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
   if (info.hasWarpgroups) {
     // Two or three warpgroups of 64 rows.
     tiles.rolesQTile = options.qTile ? options.qTile : 128;
     tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
   }
-  tiles.tileBytes = options.qTile || options.kvTile ? 0 : info.sharedLimit;
-  pm.addPass(createTileToKernel(tiles));
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  addStageEnd(pm, Stage::S3);
+  tiles.tileBytes = info.sharedLimit;
+  buildGpuKernelPipeline(pm, options, tiles);
 }
 
 void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,

@@ -6,6 +6,7 @@
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileGPUToSimt.h"
+#include "fa/Fusion/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,6 +36,31 @@ struct RefuseArchitecture final
 
 void fa::refuseArchitecture(OpPassManager &pm, std::string reason) {
   pm.addPass(std::make_unique<RefuseArchitecture>(std::move(reason)));
+}
+
+void fa::buildGpuKernelPipeline(OpPassManager &pm,
+                                const GpuPipelineOptions &options,
+                                TileToKernelOptions tiles) {
+  FusionOptions fusion;
+  fusion.assumeNoEmptyRows = options.assumeNoEmptyRows;
+  fusion.allowNoMax = options.allowNoMax;
+  buildFusionPipeline(pm, fusion);
+  pm.addPass(createTileOnlineSoftmax());
+  addStageEnd(pm, Stage::S2);
+  tiles.qTile = options.qTile ? options.qTile : 64;
+  tiles.qTile16bit = options.qTile ? options.qTile : 128;
+  tiles.kvTile = options.kvTile ? options.kvTile : 64;
+  tiles.dimMultiple = 16;
+  tiles.alignment = 16;
+  tiles.foldScale = true;
+  // A tile that was asked for is not made smaller.
+  tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
+  if (options.qTile || options.kvTile)
+    tiles.tileBytes = 0;
+  pm.addPass(createTileToKernel(tiles));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  addStageEnd(pm, Stage::S3);
 }
 
 void fa::buildSimtLoweringPipeline(OpPassManager &pm) {

@@ -77,7 +77,10 @@ protected:
   virtual bool lowerToPairs(mlir::Operation *) { return false; }
   /// Whether a rescale of what came before is worth a branch around it.
   virtual bool skipsRescale() { return true; }
+  /// Tiles from global, from and to shared memory: element by element.
+  virtual mlir::LogicalResult lowerLoad(tile::LoadOp op);
   virtual void lowerRead(tgpu::ReadOp op);
+  virtual void lowerWrite(tgpu::WriteOp op);
 
   /// What a thread holds of a tile: elements, pairs of them, or both.
   struct Registers {
@@ -181,12 +184,10 @@ protected:
                                       bool inBounds);
   Value loadOrZero(Value address, mlir::Type type, Value condition);
   void storeIf(Value address, Value value, Value condition);
-  mlir::LogicalResult lowerLoad(tile::LoadOp op);
   mlir::LogicalResult lowerStore(tile::StoreOp op);
   mlir::LogicalResult lowerGather(tile::GatherOp op);
 
   //===--- Shared memory (LowerShared.cpp) ---===//
-  void lowerWrite(tgpu::WriteOp op);
   /// Byte `offset` of the block's shared memory, i32.
   Value sharedBase(int64_t offset);
   /// The address of a slot's first byte, i32.
