@@ -10,6 +10,7 @@
 #include "Tile/Tile.h"
 #include "fa/Layout/LinearLayout.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 

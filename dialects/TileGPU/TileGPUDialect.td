@@ -29,7 +29,8 @@ def TileGPU_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
-  let dependentDialects = ["::fa::tile::TileDialect"];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::LLVM::LLVMDialect"];
   let extraClassDeclaration = [{
     /// Attribute of a kernel at S4 and below: how many warps run a program.
     static constexpr ::llvm::StringLiteral warpsAttrName = "tgpu.warps";

@@ -52,6 +52,10 @@ bool Block::prepare(const Launch &next, int64_t index) {
   atBarrier = numExited = 0;
   barrierCount = 0;
   memory.reset(launch->sharedBytes);
+  phaseBarriers.clear();
+  bulk.clear();
+  registers = {};
+  named = {};
   if (created != launch->threads) {
     created = 0;
     threads = std::make_unique<Thread[]>(launch->threads);
@@ -72,13 +76,12 @@ bool Block::prepare(const Launch &next, int64_t index) {
     thread.warp = &warps[n / kWarpSize];
     thread.exited = false;
     thread.waitsAt = -1;
-    thread.waitsForBlock = false;
     thread.copies.clear();
     thread.trace.clear();
   }
   for (auto [n, warp] : enumerate(warps)) {
     warp.block = this;
-    warp.index = n;
+    warp.index = warp.clock.index = n;
     warp.lanes = &threads[n * kWarpSize];
   }
   // No program may count on an order of the warps.
@@ -96,11 +99,15 @@ bool Block::run(const Launch &next, int64_t index) {
   scheduler.switchTo(first->fiber);
   if (numExited != created)
     reportDeadlock();
+  checkEnd();
   return true;
 }
 
 /// Goes on with the next thread that can, or, if there is none, ends the block.
 void Block::yield(Thread &thread) {
+  // Bytes arrive when nobody can go on without them.
+  while (ready.empty() && bulk.endOne()) {
+  }
   if (ready.empty()) {
     thread.fiber.switchTo(scheduler);
     return;
@@ -167,12 +174,23 @@ void Block::meetWarp(Thread &thread, int32_t site, uint32_t mask,
   }
   it->arrived |= bit;
   thread.waitsAt = site;
+  thread.waitsFor = WaitsFor::Lanes;
   if ((it->mask & ~(it->arrived | warp.exited)) == 0) {
     Warp::Meeting meeting = *it;
     warp.meetings.erase(it);
     complete(warp, meeting);
   }
   yield(thread);
+}
+
+/// .aligned: all threads of the warp must execute the same instruction.
+bool Block::requireAllLanes(Warp &warp, uint32_t lanes) {
+  if (lanes == ~0u)
+    return true;
+  const Thread &first = warp.lanes[countr_zero(lanes)];
+  report(FaultKind::DivergentWarp, first, first.waitsAt,
+         "expected all lanes of the warp, found 0x" + utohexstr(lanes));
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,15 +222,17 @@ void Block::completeBarrier() {
   ++barrierCount;
   ++counters.barriers;
   atBarrier = 0;
+  Horizon known;
+  for (Warp &warp : warps)
+    known.join(warp.clock.release());
   for (Warp &warp : warps) {
     countRequests(warp);
-    warp.clock.passBarrier();
+    warp.clock.acquire(known);
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
       Thread &thread = warp.lanes[lane];
       if (thread.exited)
         continue;
       thread.waitsAt = -1;
-      thread.waitsForBlock = false;
       ready.push_back(&thread);
     }
   }
@@ -225,11 +245,22 @@ void Block::completeBarrierIfAllCame() {
 
 void Block::meetBlock(Thread &thread, int32_t site) {
   thread.waitsAt = site;
-  thread.waitsForBlock = true;
+  thread.waitsFor = WaitsFor::Block;
   ++atBarrier;
   completeBarrierIfAllCame();
   yield(thread);
 }
+
+void Block::sleep(Thread &thread, int32_t site, WaitsFor what) {
+  thread.waitsAt = site;
+  thread.waitsFor = what;
+  yield(thread);
+  thread.waitsAt = -1;
+}
+
+//===----------------------------------------------------------------------===//
+// Ends
+//===----------------------------------------------------------------------===//
 
 /// "0-31, 64"
 static std::string formatRanges(ArrayRef<unsigned> numbers) {
@@ -246,6 +277,24 @@ static std::string formatRanges(ArrayRef<unsigned> numbers) {
   return text;
 }
 
+static std::string describeWait(const Block &block, const Thread &thread) {
+  switch (thread.waitsFor) {
+  case WaitsFor::Lanes:
+    return "for lanes of their warps";
+  case WaitsFor::Block:
+    return "for the whole block";
+  case WaitsFor::NamedBarrier:
+    return "for the others of the barrier";
+  case WaitsFor::Phase:
+    return "for " + block.describePhase(thread);
+  case WaitsFor::Registers:
+    return ("for registers, of which " + Twine(block.registers.left) +
+            " are left")
+        .str();
+  }
+  llvm_unreachable("every wait is for something");
+}
+
 void Block::reportDeadlock() {
   std::map<int32_t, SmallVector<unsigned>> waiting;
   SmallVector<unsigned> gone;
@@ -258,11 +307,35 @@ void Block::reportDeadlock() {
   std::string text;
   for (auto &[at, numbers] : waiting)
     text += (text.empty() ? "" : "; ") + ("threads " + formatRanges(numbers)) +
-            " wait at " + site(at).op + " (" + site(at).location + ")" +
-            (threads[numbers[0]].waitsForBlock ? " for the whole block"
-                                               : " for lanes of their warps");
+            " wait at " + site(at).op + " (" + site(at).location + ") " +
+            describeWait(*this, threads[numbers[0]]);
   if (!gone.empty())
     text += "; threads " + formatRanges(gone) + " have exited";
   auto &[at, numbers] = *waiting.begin();
   report(FaultKind::Deadlock, threads[numbers.front()], at, text);
+}
+
+/// What is under way when a block ends goes to memory that is another block's.
+/// A warpgroup has exchanged registers as a whole (setmaxnreg.sync.aligned).
+void Block::checkEnd() {
+  if (numExited == created)
+    bulk.checkEnd();
+  for (Warp &warp : warps) {
+    Thread &thread = warp.lanes[0];
+    if (numExited == created)
+      warp.products.checkEnd(thread);
+    const Warp &first = warps[warp.index / 4 * 4];
+    if (warp.registerExchanges != first.registerExchanges)
+      report(FaultKind::IllegalRegisters, thread,
+             std::max(warp.registerSite, first.registerSite),
+             "warp " + Twine(first.index) + " of its warpgroup executed " +
+                 Twine(first.registerExchanges) + " of them, warp " +
+                 Twine(warp.index) + " " + Twine(warp.registerExchanges));
+    if (warp.products.begun() != first.products.begun())
+      report(FaultKind::DivergentWarp, thread,
+             std::max(warp.products.lastSite(), first.products.lastSite()),
+             "warp " + Twine(first.index) + " of its warpgroup began " +
+                 Twine(first.products.begun()) + " products, warp " +
+                 Twine(warp.index) + " " + Twine(warp.products.begun()));
+  }
 }

@@ -14,8 +14,12 @@
 #define FA_LIB_EMULATOR_BLOCK_H
 
 #include "AsyncCopies.h"
+#include "BulkCopies.h"
+#include "Clock.h"
 #include "Faults.h"
 #include "Fiber.h"
+#include "PhaseBarriers.h"
+#include "Products.h"
 #include "SharedMemory.h"
 #include "WarpTrace.h"
 
@@ -51,6 +55,7 @@ struct Launch {
   GlobalMemory *global = nullptr;
   unsigned threads = 0; ///< of a block, a multiple of 32
   size_t sharedBytes = 0;
+  llvm::ArrayRef<BoxMap> maps; ///< tensor maps, by parameter
   uint64_t seed = 0;
   bool count = false;
 };
@@ -60,17 +65,20 @@ struct Launch {
 using Collective = void (*)(Warp &warp, const EmulatorSite &site,
                             uint32_t lanes);
 
+/// What a thread that does not run waits for.
+enum class WaitsFor { Lanes, Block, NamedBarrier, Phase, Registers };
+
 struct Thread {
   /// Where emulated code leaves operands and finds results; the first member,
   /// because the address of the thread is what emulated code has.
-  alignas(8) std::array<uint64_t, 16> slots;
+  alignas(8) std::array<uint64_t, kEmulatorSlots> slots;
 
   Block *block = nullptr;
   Warp *warp = nullptr;
   unsigned index = 0, lane = 0;
   bool exited = false;
   int32_t waitsAt = -1; ///< a site
-  bool waitsForBlock = false;
+  WaitsFor waitsFor = WaitsFor::Lanes;
   AsyncCopies copies;
   LaneTrace trace;
   Fiber fiber;
@@ -99,6 +107,10 @@ struct Warp {
   Thread *lanes = nullptr;
   uint32_t exited = 0;
   WarpClock clock;
+  Products products;
+  uint32_t registers = 0;         ///< of a thread; 0: not exchanged yet
+  uint32_t registerExchanges = 0; ///< setmaxnreg that it has executed
+  int32_t registerSite = -1;      ///< of the last of them
   llvm::SmallVector<Meeting, 2> meetings;
 };
 
@@ -121,8 +133,19 @@ public:
   Thread &thread(unsigned n) { return threads[n]; }
   const EmulatorSite &site(int32_t n) const { return launch->sites[n]; }
   SharedMemory &shared() { return memory; }
+  PhaseBarriers &phases() { return phaseBarriers; }
+  BulkCopies &bulkCopies() { return bulk; }
+  std::string describePhase(const Thread &thread) const {
+    return phaseBarriers.describeWait(thread);
+  }
+  llvm::MutableArrayRef<Warp> allWarps() { return warps; }
+  std::string describeBarrier(uint16_t number) const {
+    return phaseBarriers.describe(number);
+  }
   EmulatorCounters &counter() { return counters; }
   bool hasFault(FaultKind kind) const { return log.has(kind); }
+  /// Whether all threads have exited.
+  bool hasEnded() const { return numExited == created; }
   /// Barriers that have been completed.
   uint32_t barriers() const { return barrierCount; }
 
@@ -134,6 +157,26 @@ public:
                 Collective collective);
   /// Waits until every thread of the block has come to a barrier.
   void meetBlock(Thread &thread, int32_t site);
+  /// Waits until `wake` is called for the thread.
+  void sleep(Thread &thread, int32_t site, WaitsFor what);
+  void wake(Thread &thread) { ready.push_back(&thread); }
+  /// Registers that no warp has (setmaxnreg), and who waits for some.
+  struct RegisterPool {
+    int64_t left = 0;
+    llvm::SmallVector<Thread *> waiting;
+  } registers;
+
+  /// bar.sync with a number of threads.
+  struct NamedBarrier {
+    uint32_t expected = 0, arrived = 0;
+    Horizon known; ///< to those who arrived
+    llvm::SmallVector<Thread *> waiting;
+  };
+  std::array<NamedBarrier, 16> named;
+
+  /// Reports an operation of a warp that not all of its lanes execute
+  /// (.aligned).
+  bool requireAllLanes(Warp &warp, uint32_t lanes);
 
 private:
   static void runThread(void *thread);
@@ -146,6 +189,7 @@ private:
   void completeBarrierIfAllCame();
   void reportDivergentBarrier();
   void reportDeadlock();
+  void checkEnd();
 
   const Launch *launch = nullptr;
   int64_t blockIndex = 0;
@@ -153,6 +197,8 @@ private:
   std::unique_ptr<Thread[]> threads;
   std::vector<Warp> warps;
   SharedMemory memory;
+  PhaseBarriers phaseBarriers{*this};
+  BulkCopies bulk{*this};
   EmulatorCounters counters;
   FaultLog log;
   std::deque<Thread *> ready;

@@ -8,17 +8,10 @@
 #include "Block.h"
 #include "Functions.h"
 #include "GlobalMemory.h"
+#include "Mix.h"
 
 using namespace fa;
 using namespace fa::emu;
-
-/// A number that depends on all of the arguments.
-static uint64_t mix(uint64_t seed, uint64_t a, uint64_t b) {
-  uint64_t x = seed + a * 0x9e3779b97f4a7c15 + b * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
 
 /// PTX ISA, "Data Movement and Conversion Instructions: cp.async": copies
 /// cp-size bytes, the last of which are zeros where src-size is smaller; both

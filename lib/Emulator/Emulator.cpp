@@ -102,6 +102,19 @@ EmulatedProgram::load(const Artifact &artifact) {
   return std::unique_ptr<EmulatedProgram>(new EmulatedProgram(std::move(impl)));
 }
 
+/// What the driver would encode for a card.
+static std::vector<BoxMap> openMaps(const KernelInfo &kernel,
+                                    ArrayRef<LaunchArgument> arguments) {
+  std::vector<BoxMap> maps;
+  for (const TensorMapInfo &info : kernel.tensorMaps) {
+    const LaunchArgument &argument = arguments[info.argument];
+    maps.push_back({shapeOf(info, argument),
+                    static_cast<const char *>(argument.data),
+                    uint32_t(byteSize(argument.type))});
+  }
+  return maps;
+}
+
 Expected<EmulatorCounters> EmulatedProgram::run(
     const KernelInfo &kernel, ArrayRef<LaunchArgument> arguments,
     ArrayRef<int64_t> words, int64_t blocks, const Options &options,
@@ -119,6 +132,8 @@ Expected<EmulatorCounters> EmulatedProgram::run(
   launch.global = &*global;
   launch.threads = kernel.threads;
   launch.sharedBytes = kernel.sharedBytes;
+  auto maps = openMaps(kernel, arguments);
+  launch.maps = maps;
   launch.seed = options.seed;
   launch.count = options.count;
   Outcome outcome;

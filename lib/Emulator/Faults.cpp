@@ -30,6 +30,20 @@ llvm::StringRef fa::emu::name(FaultKind kind) {
     return "illegal shuffle";
   case FaultKind::Deadlock:
     return "deadlock";
+  case FaultKind::MissingFence:
+    return "missing fence";
+  case FaultKind::IllegalBarrier:
+    return "illegal mbarrier";
+  case FaultKind::OverArrival:
+    return "over-arrival";
+  case FaultKind::WrongBytes:
+    return "wrong transaction bytes";
+  case FaultKind::RegisterInFlight:
+    return "register in flight";
+  case FaultKind::IllegalRegisters:
+    return "illegal setmaxnreg";
+  case FaultKind::IllegalDescriptor:
+    return "illegal descriptor";
   }
   llvm_unreachable("every kind has a name");
 }

@@ -25,6 +25,13 @@ enum class FaultKind {
   DivergentWarp,
   IllegalShuffle,
   Deadlock,
+  MissingFence,
+  IllegalBarrier,
+  OverArrival,
+  WrongBytes,
+  RegisterInFlight,
+  IllegalRegisters,
+  IllegalDescriptor,
 };
 
 /// "out of bounds", ...

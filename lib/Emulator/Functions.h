@@ -36,10 +36,14 @@ struct EmulatorFunction {
 };
 
 llvm::ArrayRef<EmulatorFunction> barrierFunctions();
+llvm::ArrayRef<EmulatorFunction> bulkCopyFunctions();
 llvm::ArrayRef<EmulatorFunction> copyFunctions();
 llvm::ArrayRef<EmulatorFunction> mathFunctions();
 llvm::ArrayRef<EmulatorFunction> matrixFunctions();
 llvm::ArrayRef<EmulatorFunction> memoryFunctions();
+llvm::ArrayRef<EmulatorFunction> phaseFunctions();
+llvm::ArrayRef<EmulatorFunction> productFunctions();
+llvm::ArrayRef<EmulatorFunction> roleFunctions();
 llvm::ArrayRef<EmulatorFunction> shuffleFunctions();
 
 } // namespace fa::emu

@@ -25,8 +25,9 @@ HostCode::~HostCode() = default;
 static orc::SymbolMap functionSymbols(orc::LLJIT &jit) {
   orc::SymbolMap symbols;
   for (ArrayRef<EmulatorFunction> family :
-       {barrierFunctions(), copyFunctions(), mathFunctions(), matrixFunctions(),
-        memoryFunctions(), shuffleFunctions()})
+       {barrierFunctions(), bulkCopyFunctions(), copyFunctions(),
+        mathFunctions(), matrixFunctions(), memoryFunctions(), phaseFunctions(),
+        productFunctions(), roleFunctions(), shuffleFunctions()})
     for (const EmulatorFunction &function : family)
       symbols[jit.mangleAndIntern(function.name)] = {
           orc::ExecutorAddr::fromPtr(function.address),

@@ -17,17 +17,6 @@ using namespace fa::emu;
 
 static constexpr uint32_t kAllLanes = ~0u;
 
-/// .aligned: all threads of the warp must execute the same instruction.
-static bool checkAll(Warp &warp, uint32_t lanes) {
-  if (lanes == kAllLanes)
-    return true;
-  const Thread &first = warp.lanes[countr_zero(lanes)];
-  warp.block->report(FaultKind::DivergentWarp, first, first.waitsAt,
-                     "expected all lanes of the warp, found 0x" +
-                         utohexstr(lanes));
-  return false;
-}
-
 //===----------------------------------------------------------------------===//
 // mma.sync
 //===----------------------------------------------------------------------===//
@@ -38,7 +27,7 @@ static bool checkAll(Warp &warp, uint32_t lanes) {
 /// D at row g + 8 (i / 2), column 2 t + i % 2.
 /// Operands: four pairs of A, two of B, as f32; four elements of C.
 static void multiply(Warp &warp, const EmulatorSite &, uint32_t lanes) {
-  if (!checkAll(warp, lanes))
+  if (!warp.block->requireAllLanes(warp, lanes))
     return;
   ++warp.block->counter().mma;
   float a[16][16], b[16][8], c[16][8];
@@ -92,7 +81,7 @@ static unsigned conflictsOf(ArrayRef<uint32_t> rows) {
 /// elements 2 c and 2 c + 1; with .trans, those of its column r.
 /// Operands: the address. Attributes: matrices, transposed.
 static void loadMatrices(Warp &warp, const EmulatorSite &site, uint32_t lanes) {
-  if (!checkAll(warp, lanes))
+  if (!warp.block->requireAllLanes(warp, lanes))
     return;
   Block &block = *warp.block;
   ++block.counter().matrixLoads;

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Mutations.h"
+
 #include "fa/Emulator/Passes.h"
 
 #include "Tile/Tile.h"
@@ -14,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
+using namespace fa;
 
 namespace fa {
 #define GEN_PASS_DEF_TGPUMUTATE
@@ -21,23 +24,6 @@ namespace fa {
 } // namespace fa
 
 using namespace fa::tgpu;
-
-/// The operations of one kind, inside loops or anywhere.
-template <typename Op>
-static SmallVector<Op> collect(Operation *kernel, bool inLoops = false) {
-  SmallVector<Op> found;
-  kernel->walk([&](Op op) {
-    if (!inLoops || op->template getParentOfType<scf::ForOp>())
-      found.push_back(op);
-  });
-  return found;
-}
-
-template <typename Op> static int64_t erase(ArrayRef<Op> ops) {
-  for (Op op : ops)
-    op->erase();
-  return ops.size();
-}
 
 //===----------------------------------------------------------------------===//
 // Faults of the schedule (S7). Each gives how many places it changed.
@@ -236,14 +222,6 @@ static int64_t exitEarly(Operation *kernel) {
 // The table
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct Mutation {
-  llvm::StringLiteral name;
-  bool atSchedule;
-  int64_t (*plant)(Operation *kernel);
-};
-} // namespace
-
 static constexpr Mutation kMutations[] = {
     {"drop-wait", true, dropWait},
     {"drop-commit", true, dropCommit},
@@ -261,21 +239,29 @@ static constexpr Mutation kMutations[] = {
     {"exit-early", false, exitEarly},
 };
 
-static const Mutation *find(StringRef fault) {
-  const auto *it = llvm::find_if(
-      kMutations, [&](const Mutation &m) { return m.name == fault; });
-  return it == std::end(kMutations) ? nullptr : it;
+/// All of them, those of roles last.
+static SmallVector<Mutation> allMutations() {
+  SmallVector<Mutation> all(std::begin(kMutations), std::end(kMutations));
+  llvm::append_range(all, roleMutations());
+  return all;
+}
+
+static std::optional<Mutation> find(StringRef fault) {
+  for (const Mutation &mutation : allMutations())
+    if (mutation.name == fault)
+      return mutation;
+  return std::nullopt;
 }
 
 static std::string unknown(StringRef fault) {
   std::string names;
-  for (const Mutation &mutation : kMutations)
+  for (const Mutation &mutation : allMutations())
     names += (names.empty() ? "" : ", ") + mutation.name.str();
   return "expected a fault of " + names + ", found '" + fault.str() + "'";
 }
 
 llvm::Expected<bool> fa::isScheduleFault(StringRef fault) {
-  if (const Mutation *mutation = find(fault))
+  if (std::optional<Mutation> mutation = find(fault))
     return mutation->atSchedule;
   return llvm::createStringError(unknown(fault));
 }
@@ -286,7 +272,7 @@ struct TgpuMutate final : fa::impl::TgpuMutateBase<TgpuMutate> {
   using TgpuMutateBase::TgpuMutateBase;
 
   void runOnOperation() override {
-    const Mutation *mutation = find(fault);
+    std::optional<Mutation> mutation = find(fault);
     if (!mutation) {
       getOperation().emitError(unknown(fault));
       return signalPassFailure();

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SiteCalls.h"
+#include "KernelRewriter.h"
 
 #include "fa/Emulator/Passes.h"
 
@@ -13,6 +13,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace fa;
 
 namespace fa {
 #define GEN_PASS_DEF_CONVERTNVVMTOEMULATOR
@@ -27,55 +28,50 @@ static unsigned addressSpaceOf(Value pointer) {
   return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
 }
 
-namespace {
-
-/// One kernel: f(words) on a card becomes f(words, thread).
-class KernelRewriter : fa::SiteCalls {
-public:
-  using SiteCalls::SiteCalls;
-
-  LogicalResult run() {
-    changeSignature();
-    SmallVector<Operation *> ops;
-    kernel.getBody().walk([&](Operation *op) { ops.push_back(op); });
-    for (Operation *op : ops) {
-      b.setLoc(op->getLoc());
-      b.setInsertionPoint(op);
-      if (failed(rewrite(op)))
-        return failure();
-    }
-    dropAddressSpaces();
-    return success();
-  }
-
-private:
-  void changeSignature();
-  LogicalResult rewrite(Operation *op);
-  LogicalResult rewriteAccess(Operation *op, Value address, Value stored,
-                              uint64_t alignment);
-  LogicalResult rewriteMma(NVVM::MmaOp op);
-  LogicalResult rewriteBarrier(NVVM::BarrierOp op);
-  LogicalResult rewriteAsm(LLVM::InlineAsmOp op);
-  LogicalResult rewriteIntrinsic(LLVM::CallIntrinsicOp op);
-  bool isArgument(Value address);
-  void dropAddressSpaces();
-};
-
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
 
+LogicalResult KernelRewriter::run() {
+  changeSignature();
+  SmallVector<Operation *> ops;
+  kernel.getBody().walk([&](Operation *op) { ops.push_back(op); });
+  watchRegisters();
+  for (Operation *op : ops) {
+    b.setLoc(op->getLoc());
+    b.setInsertionPoint(op);
+    if (failed(rewrite(op)))
+      return failure();
+  }
+  dropAddressSpaces();
+  return success();
+}
+
+/// Of the parameters the words stay; a tensor map is its number.
 void KernelRewriter::changeSignature() {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  if (auto most = kernel->getAttrOfType<IntegerAttr>(
+          NVVM::NVVMDialect::getMaxnregAttrName()))
+    maxRegisters = most.getInt();
   for (StringRef name : {StringRef(NVVM::NVVMDialect::getKernelFuncAttrName()),
-                         StringRef(NVVM::NVVMDialect::getReqntidAttrName())})
+                         StringRef(NVVM::NVVMDialect::getReqntidAttrName()),
+                         StringRef(NVVM::NVVMDialect::getMinctasmAttrName()),
+                         StringRef(NVVM::NVVMDialect::getMaxnregAttrName())})
     kernel->removeAttr(name);
   kernel.removeArgAttrsAttr();
+  Block &entry = kernel.getBody().front();
+  b.setInsertionPointToStart(&entry);
+  while (entry.getNumArguments() > 1) {
+    unsigned last = entry.getNumArguments() - 1;
+    Value number = LLVM::ConstantOp::create(b, b.getI64Type(),
+                                            b.getI64IntegerAttr(last - 1));
+    entry.getArgument(last).replaceAllUsesWith(
+        LLVM::IntToPtrOp::create(b, pointer, number));
+    entry.eraseArgument(last);
+  }
   kernel.setFunctionType(LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(b.getContext()), {pointer, pointer}));
-  kernel.getBody().front().addArgument(pointer, kernel.getLoc());
+  entry.addArgument(pointer, kernel.getLoc());
   thread = kernel.getArgument(1);
 }
 
@@ -133,9 +129,12 @@ LogicalResult KernelRewriter::rewriteMma(NVVM::MmaOp op) {
 }
 
 LogicalResult KernelRewriter::rewriteBarrier(NVVM::BarrierOp op) {
+  if (op.getBarrierId() && op.getNumberOfThreads() && !op->getNumResults())
+    return call(op, "fa_emu_sync_named", op->getOperands());
   if (op->getNumOperands() || op->getNumResults())
-    return op.emitOpError(
-        "the emulator has barrier 0 of all threads, without a reduction");
+    return op.emitOpError("the emulator has barrier 0 of all threads, and "
+                          "numbered ones of a number of threads, without a "
+                          "reduction");
   return call(op, "fa_emu_barrier", {});
 }
 
@@ -165,6 +164,8 @@ LogicalResult KernelRewriter::rewriteIntrinsic(LLVM::CallIntrinsicOp op) {
 
 /// The table of the operations that a GPU has and a CPU has not.
 LogicalResult KernelRewriter::rewrite(Operation *op) {
+  if (std::optional<LogicalResult> done = rewriteForRoles(op))
+    return *done;
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](NVVM::ThreadIdXOp op) {
         return call(op, "fa_emu_thread_id", {});
@@ -252,7 +253,7 @@ void KernelRewriter::dropAddressSpaces() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-std::vector<fa::EmulatorSite> fa::readEmulatorSites(ModuleOp module) {
+std::vector<EmulatorSite> fa::readEmulatorSites(ModuleOp module) {
   std::vector<EmulatorSite> sites;
   auto list = module->getAttrOfType<ArrayAttr>(kSites);
   if (!list)

@@ -21,49 +21,81 @@ using namespace fa::emu;
 static constexpr uint16_t kNobody = 0;
 /// Several lanes of warp w are kLanes + w; times are the warp's.
 static constexpr uint16_t kLanes = 1025;
-/// Threads of several warps; times count the block's barriers.
+/// Lanes of several warps; the time is the number of a list of times.
 static constexpr uint16_t kWarps = 2048;
+/// A copy that completes a phase of mbarrier n is kCopies + n; the time is the
+/// phase.
+static constexpr uint16_t kCopies = 4096;
 
 static uint16_t numberOf(const Thread &thread) { return thread.index + 1; }
 
-static unsigned warpOf(uint16_t who) {
+static bool isCopy(uint16_t who) { return who >= kCopies; }
+
+/// The party whose time it is.
+static unsigned partyOf(uint16_t who) {
+  if (isCopy(who))
+    return kFirstBarrierParty + who - kCopies;
   return who >= kLanes ? who - kLanes : (who - 1) / kWarpSize;
 }
 
-static uint32_t timeOf(const Warp &warp, uint16_t who) {
-  return who == kWarps ? warp.block->barriers() : warp.clock.now;
-}
-
-/// Whether what `who` did at `time` comes before what `self`, of `warp`, does
-/// now.
-static bool isOrdered(uint16_t who, uint32_t time, const Warp &warp,
-                      uint16_t self) {
-  if (who == kNobody || (who == self && who < kLanes))
+/// Whether what `who` did at `time` comes before what `self` does.
+bool SharedMemory::isOrdered(uint16_t who, uint32_t time,
+                             const Accessor &self) const {
+  if (who == kNobody || (who == self.who && who < kLanes))
     return true;
-  if (who == kWarps)
-    return time < warp.block->barriers();
-  if (warpOf(who) == warp.index)
-    return time < warp.clock.now;
-  return time <
-         warp.block->thread(warpOf(who) * kWarpSize).warp->clock.lastBarrier;
+  if (who != kWarps)
+    return time < self.seen.all[partyOf(who)];
+  for (unsigned warp = 0; warp < kFirstBarrierParty; ++warp)
+    if (uint32_t last = readTimes[time][warp]; last >= self.seen.all[warp])
+      if (last)
+        return false;
+  return true;
 }
 
-static std::string describe(uint16_t who) {
+static std::string describe(const Block &block, uint16_t who) {
+  if (isCopy(who))
+    return "a copy for the " + block.describeBarrier(who - kCopies);
   if (who == kWarps)
     return "threads of several warps";
   if (who >= kLanes)
-    return "warp " + std::to_string(warpOf(who));
+    return "warp " + std::to_string(who - kLanes);
   return "thread " + std::to_string(who - 1);
 }
 
-void SharedMemory::noteRead(Cell &cell, const Warp &warp, uint16_t reader) {
-  if (cell.reader != reader &&
-      !isOrdered(cell.reader, cell.readTime, warp, reader))
-    reader = cell.reader != kWarps && warpOf(cell.reader) == warp.index
-                 ? kLanes + warp.index
-                 : kWarps;
+/// The number of the list of times of `cell`'s readers and of `self`.
+uint32_t SharedMemory::addReader(const Cell &cell, const Accessor &self) {
+  const WarpClock &clock = self.thread.warp->clock;
+  ReadersKey key = {cell.reader, cell.readTime, clock.index, clock.now};
+  // Neighbours have the same readers, most often.
+  if (lastReaders.first == key)
+    return lastReaders.second;
+  auto [known, isNew] = knownReadTimes.try_emplace(key, readTimes.size());
+  if (isNew) {
+    VectorClock times;
+    if (cell.reader == kWarps)
+      times = readTimes[cell.readTime];
+    else
+      times.raise(partyOf(cell.reader), cell.readTime);
+    times.raise(clock.index, clock.now);
+    readTimes.push_back(std::move(times));
+  }
+  lastReaders = *known;
+  return known->second;
+}
+
+void SharedMemory::noteRead(Cell &cell, const Accessor &self) {
+  const WarpClock &clock = self.thread.warp->clock;
+  uint16_t reader = self.who;
+  uint32_t time = clock.now;
+  if (cell.reader != reader && !isOrdered(cell.reader, cell.readTime, self)) {
+    bool sameWarp =
+        cell.reader != kWarps && partyOf(cell.reader) == clock.index;
+    reader = sameWarp ? kLanes + clock.index : kWarps;
+    if (!sameWarp)
+      time = addReader(cell, self);
+  }
   cell.reader = reader;
-  cell.readTime = timeOf(warp, reader);
+  cell.readTime = time;
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,41 +103,55 @@ void SharedMemory::noteRead(Cell &cell, const Warp &warp, uint16_t reader) {
 //===----------------------------------------------------------------------===//
 
 /// Says which copy has not arrived, and why it was not waited for.
-void SharedMemory::reportPending(Thread &thread, int32_t site,
-                                 uint32_t offset) {
-  Block &block = *thread.block;
+void SharedMemory::reportPending(const Accessor &self, uint32_t offset) {
+  Block &block = *self.thread.block;
   if (block.hasFault(FaultKind::MissingWait))
     return;
   const Cell &cell = cells[offset];
-  Thread &copier = block.thread(cell.writer - 1);
-  auto copy = find_if(copier.copies.underWay, [&](const AsyncCopy &copy) {
-    return offset - copy.offset < copy.bytes;
-  });
-  bool isCommitted = copy != copier.copies.underWay.end() &&
-                     copy->group < copier.copies.committed;
-  block.report(
-      FaultKind::MissingWait, thread, site,
-      "byte " + Twine(offset) + " of shared memory: the copy that thread " +
-          Twine(copier.index) + " began at " + block.site(cell.site).location +
-          " is under way" +
-          (isCommitted ? "; no cp.async.wait_group has waited for its group"
-                       : "; it is in no group, a cp.async.commit_group is "
-                         "missing"));
+  std::string who, why;
+  if (isCopy(cell.writer)) {
+    who = "a copy";
+    why = ("; phase " + Twine(cell.writeTime) + " of the " +
+           block.describeBarrier(cell.writer - kCopies) + " was not waited for")
+              .str();
+  } else {
+    Thread &copier = block.thread(cell.writer - 1);
+    who = "the copy that thread " + std::to_string(copier.index) + " began";
+    auto copy = find_if(copier.copies.underWay, [&](const AsyncCopy &copy) {
+      return offset - copy.offset < copy.bytes;
+    });
+    bool isCommitted = copy != copier.copies.underWay.end() &&
+                       copy->group < copier.copies.committed;
+    why = isCommitted ? "; no cp.async.wait_group has waited for its group"
+                      : "; it is in no group, a cp.async.commit_group is "
+                        "missing";
+  }
+  block.report(FaultKind::MissingWait, self.thread, self.site,
+               "byte " + Twine(offset) + " of shared memory: " + who + " at " +
+                   block.site(cell.site).location + " is under way" + why);
 }
 
-void SharedMemory::reportRace(Thread &thread, int32_t site, uint32_t offset,
+void SharedMemory::reportRace(const Accessor &self, uint32_t offset,
                               const char *what, uint16_t who) {
-  Block &block = *thread.block;
-  if (block.hasFault(FaultKind::Race))
-    return;
+  Block &block = *self.thread.block;
   const Cell &cell = cells[offset];
+  bool isWrite = who == cell.writer && StringRef(what) != "read";
+  // A copy that was not waited for, and has arrived by chance.
+  FaultKind kind =
+      isWrite && isCopy(who) ? FaultKind::MissingWait : FaultKind::Race;
+  if (block.hasFault(kind))
+    return;
   std::string how = what;
-  if (who == cell.writer && who != kNobody && how != "read")
+  if (isWrite)
     how += std::string(cell.isCopied ? " asynchronously" : "") + " (" +
            block.site(cell.site).location + ")";
-  block.report(FaultKind::Race, thread, site,
+  std::string between = kind == FaultKind::Race
+                            ? ", no barrier lies between"
+                            : ", phase " + std::to_string(cell.writeTime) +
+                                  " of which was not waited for";
+  block.report(kind, self.thread, self.site,
                "byte " + Twine(offset) + " of shared memory was " + how +
-                   " by " + describe(who) + ", no barrier lies between");
+                   " by " + describe(block, who) + between);
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,6 +161,9 @@ void SharedMemory::reportRace(Thread &thread, int32_t site, uint32_t offset,
 void SharedMemory::reset(size_t size) {
   bytes.assign(size, char(0xff));
   cells.assign(size, Cell());
+  readTimes.clear();
+  knownReadTimes.clear();
+  lastReaders = {};
 }
 
 bool SharedMemory::locate(Thread &thread, int32_t site, uint32_t address,
@@ -137,21 +186,38 @@ bool SharedMemory::locate(Thread &thread, int32_t site, uint32_t address,
   return true;
 }
 
-void SharedMemory::checkCell(Thread &thread, int32_t site, uint32_t offset,
-                             uint16_t reader) {
-  Cell &cell = cells[offset];
-  if (cell.isPending)
-    reportPending(thread, site, offset);
-  else if (!cell.isWritten)
-    thread.block->report(FaultKind::UninitialisedRead, thread, site,
-                         "byte " + Twine(offset) +
-                             " of shared memory was never written");
-  else if (!isOrdered(cell.writer, cell.writeTime, *thread.warp, reader))
-    reportRace(thread, site, offset, "written", cell.writer);
+/// PTX ISA, "Async proxy": what was written in the generic proxy is seen in the
+/// asynchronous one after a fence.proxy.async.
+void SharedMemory::checkProxy(const Accessor &self, uint32_t offset) {
+  const Cell &cell = cells[offset];
+  if (!self.isAsync || cell.writer == kNobody || isCopy(cell.writer) ||
+      cell.writeTime < self.seen.async[partyOf(cell.writer)])
+    return;
+  Block &block = *self.thread.block;
+  block.report(FaultKind::MissingFence, self.thread, self.site,
+               "byte " + Twine(offset) +
+                   " of shared memory was written in the generic proxy (" +
+                   block.site(cell.site).location + ") by " +
+                   describe(block, cell.writer) +
+                   ", no fence.proxy.async lies between");
 }
 
-void SharedMemory::checkRead(Thread &thread, int32_t site, uint32_t offset,
-                             uint32_t size, uint16_t reader) {
+void SharedMemory::checkCell(const Accessor &self, uint32_t offset) {
+  Cell &cell = cells[offset];
+  if (cell.isPending)
+    reportPending(self, offset);
+  else if (!cell.isWritten)
+    self.thread.block->report(
+        FaultKind::UninitialisedRead, self.thread, self.site,
+        "byte " + Twine(offset) + " of shared memory was never written");
+  else if (!isOrdered(cell.writer, cell.writeTime, self))
+    reportRace(self, offset, "written", cell.writer);
+  else
+    checkProxy(self, offset);
+}
+
+void SharedMemory::checkRead(const Accessor &self, uint32_t offset,
+                             uint32_t size) {
   // The bytes of an element have one history, most often: what was found for
   // one holds for the next.
   Cell before, after;
@@ -162,8 +228,8 @@ void SharedMemory::checkRead(Thread &thread, int32_t site, uint32_t offset,
       continue;
     }
     before = after = cell;
-    checkCell(thread, site, n, reader);
-    noteRead(after, *thread.warp, reader);
+    checkCell(self, n);
+    noteRead(after, self);
     cell = after;
   }
 }
@@ -175,7 +241,8 @@ void SharedMemory::read(Thread &thread, int32_t site, uint32_t address,
     std::memset(to, 0xff, size);
     return;
   }
-  checkRead(thread, site, offset, size, numberOf(thread));
+  checkRead({thread, site, numberOf(thread), thread.warp->clock.seen, false},
+            offset, size);
   std::memcpy(to, &bytes[offset], size);
 }
 
@@ -186,26 +253,41 @@ void SharedMemory::readForWarp(Thread &thread, int32_t site, uint32_t address,
     std::memset(to, 0xff, size);
     return;
   }
-  checkRead(thread, site, offset, size, kLanes + thread.warp->index);
+  uint16_t who = kLanes + thread.warp->index;
+  checkRead({thread, site, who, thread.warp->clock.seen, false}, offset, size);
   std::memcpy(to, &bytes[offset], size);
+}
+
+void SharedMemory::readForProduct(Thread &thread, int32_t site,
+                                  uint32_t address, const Horizon &seen,
+                                  void *to) {
+  uint32_t offset;
+  if (!locate(thread, site, address, 16, 16, offset)) {
+    std::memset(to, 0xff, 16);
+    return;
+  }
+  uint16_t who = kLanes + thread.warp->index;
+  checkRead({thread, site, who, seen, true}, offset, 16);
+  std::memcpy(to, &bytes[offset], 16);
 }
 
 /// `value` is what is written; null: it is not known yet. Threads that write
 /// the same do not harm each other.
-bool SharedMemory::checkWrite(Thread &thread, int32_t site, uint32_t offset,
+bool SharedMemory::checkWrite(const Accessor &self, uint32_t offset,
                               const char *value) {
   Cell &cell = cells[offset];
-  const Warp &warp = *thread.warp;
-  uint16_t self = numberOf(thread);
   if (cell.isPending) {
-    reportPending(thread, site, offset);
+    reportPending(self, offset);
     return false;
   }
-  if (!isOrdered(cell.writer, cell.writeTime, warp, self) &&
-      !(value && *value == bytes[offset]))
-    reportRace(thread, site, offset, "written", cell.writer);
-  if (!isOrdered(cell.reader, cell.readTime, warp, self))
-    reportRace(thread, site, offset, "read", cell.reader);
+  if (!isOrdered(cell.writer, cell.writeTime, self)) {
+    if (!value || *value != bytes[offset])
+      reportRace(self, offset, "written", cell.writer);
+  } else {
+    checkProxy(self, offset);
+  }
+  if (!isOrdered(cell.reader, cell.readTime, self))
+    reportRace(self, offset, "read", cell.reader);
   return true;
 }
 
@@ -214,11 +296,12 @@ void SharedMemory::write(Thread &thread, int32_t site, uint32_t address,
   uint32_t offset;
   if (!locate(thread, site, address, size, alignment, offset))
     return;
+  Accessor self{thread, site, numberOf(thread), thread.warp->clock.seen, false};
   auto *values = static_cast<const char *>(from);
   for (uint32_t n = 0; n < size; ++n) {
-    checkWrite(thread, site, offset + n, &values[n]);
+    checkWrite(self, offset + n, &values[n]);
     Cell &cell = cells[offset + n];
-    cell.writer = numberOf(thread);
+    cell.writer = self.who;
     cell.writeTime = thread.warp->clock.now;
     cell.isWritten = true;
     cell.isPending = cell.isCopied = false;
@@ -227,11 +310,13 @@ void SharedMemory::write(Thread &thread, int32_t site, uint32_t address,
   std::memcpy(&bytes[offset], from, size);
 }
 
-bool SharedMemory::beginCopy(Thread &thread, int32_t site, uint32_t address,
-                             uint32_t size) {
-  uint32_t offset;
-  if (!locate(thread, site, address, size, size, offset))
-    return false;
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+/// Marks the bytes as on their way, by `writer` at `time`.
+bool SharedMemory::beginWrite(const Accessor &self, uint32_t offset,
+                              uint32_t size, uint16_t writer, uint32_t time) {
   Cell before, after;
   for (uint32_t n = offset; n < offset + size; ++n) {
     Cell &cell = cells[n];
@@ -240,15 +325,25 @@ bool SharedMemory::beginCopy(Thread &thread, int32_t site, uint32_t address,
       continue;
     }
     before = cell;
-    if (!checkWrite(thread, site, n, nullptr))
+    if (!checkWrite(self, n, nullptr))
       return false;
-    cell.writer = numberOf(thread);
+    cell.writer = writer;
+    cell.writeTime = time;
     cell.isPending = true;
     cell.isWritten = false;
-    cell.site = site;
+    cell.site = self.site;
     after = cell;
   }
   return true;
+}
+
+bool SharedMemory::beginCopy(Thread &thread, int32_t site, uint32_t address,
+                             uint32_t size) {
+  uint32_t offset;
+  if (!locate(thread, site, address, size, size, offset))
+    return false;
+  Accessor self{thread, site, numberOf(thread), thread.warp->clock.seen, false};
+  return beginWrite(self, offset, size, self.who, thread.warp->clock.now);
 }
 
 void SharedMemory::endCopy(Thread &thread, const AsyncCopy &copy) {
@@ -258,6 +353,31 @@ void SharedMemory::endCopy(Thread &thread, const AsyncCopy &copy) {
   for (uint32_t n = copy.offset; n < copy.offset + copy.bytes; ++n) {
     Cell &cell = cells[n];
     cell.writeTime = thread.warp->clock.now;
+    cell.isWritten = cell.isCopied = true;
+    cell.isPending = false;
+  }
+}
+
+bool SharedMemory::beginBulk(Thread &thread, const BulkWrite &write) {
+  uint32_t offset;
+  if (!locate(thread, write.site, write.address, write.bytes, 128, offset))
+    return false;
+  uint16_t who = kCopies + write.barrier;
+  return beginWrite({thread, write.site, who, thread.warp->clock.seen, true},
+                    offset, write.bytes, who, write.phase);
+}
+
+void SharedMemory::putBulk(uint32_t address, const void *from) {
+  uint32_t offset = address - kEmulatorSharedBase;
+  // A swizzle stays inside of 1024 bytes, which a box need not.
+  if (offset < bytes.size() && bytes.size() - offset >= 16)
+    std::memcpy(&bytes[offset], from, 16);
+}
+
+void SharedMemory::endBulk(const BulkWrite &write) {
+  uint32_t offset = write.address - kEmulatorSharedBase;
+  for (uint32_t n = offset; n < offset + write.bytes; ++n) {
+    Cell &cell = cells[n];
     cell.isWritten = cell.isCopied = true;
     cell.isPending = false;
   }

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The shadow says of every byte whether it was written, by whom and when, and
-// who read it. Two accesses of different threads are in order if a barrier of
-// the block lies between them or, in one warp, a bar.warp.sync; nothing else
+// who read it. Two accesses of different threads are in order if a barrier lies
+// between them (bar, mbarrier or, in one warp, bar.warp.sync); nothing else
 // orders memory (PTX ISA, "Memory Consistency Model"): neither shuffles nor
 // ldmatrix nor mma.
 //
@@ -16,10 +16,13 @@
 #define FA_LIB_EMULATOR_SHAREDMEMORY_H
 
 #include "AsyncCopies.h"
+#include "Clock.h"
 #include "Faults.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <tuple>
 #include <vector>
 
 namespace fa::emu {
@@ -27,16 +30,6 @@ namespace fa::emu {
 class Block;
 struct Thread;
 struct Warp;
-
-/// Time in a warp: it passes at every barrier.
-struct WarpClock {
-  uint32_t now = 1;
-  /// When the warp passed the last barrier of the block.
-  uint32_t lastBarrier = 0;
-
-  void passWarpBarrier() { ++now; }
-  void passBarrier() { lastBarrier = ++now; }
-};
 
 class SharedMemory {
 public:
@@ -62,6 +55,23 @@ public:
   /// after a barrier.
   void endCopy(Thread &thread, const AsyncCopy &copy);
 
+  /// What the tensor memory accelerator writes, and what completes it: `phase`
+  /// of the mbarrier with this number. The bytes are nobody's until the end.
+  struct BulkWrite {
+    uint32_t address, bytes;
+    uint16_t barrier;
+    uint32_t phase;
+    int32_t site;
+  };
+  bool beginBulk(Thread &thread, const BulkWrite &write);
+  /// 16 of its bytes arrive.
+  void putBulk(uint32_t address, const void *from);
+  void endBulk(const BulkWrite &write);
+  /// A read of 16 bytes by a product of a warpgroup, in the asynchronous proxy,
+  /// that began when `seen` was known.
+  void readForProduct(Thread &thread, int32_t site, uint32_t address,
+                      const Horizon &seen, void *to);
+
 private:
   /// Who and when, of one byte. Numbers are those of threads, and beyond those
   /// of groups: `several`.
@@ -73,21 +83,39 @@ private:
     bool operator==(const Cell &) const = default;
   };
 
+  /// Who accesses, and what comes before that.
+  struct Accessor {
+    Thread &thread;
+    int32_t site;
+    uint16_t who;
+    const Horizon &seen;
+    bool isAsync; ///< of the asynchronous proxy
+  };
+
   bool locate(Thread &thread, int32_t site, uint32_t address, uint32_t bytes,
               uint32_t alignment, uint32_t &offset);
-  void checkRead(Thread &thread, int32_t site, uint32_t offset, uint32_t bytes,
-                 uint16_t reader);
-  void checkCell(Thread &thread, int32_t site, uint32_t offset,
-                 uint16_t reader);
-  void noteRead(Cell &cell, const Warp &warp, uint16_t reader);
-  void reportPending(Thread &thread, int32_t site, uint32_t offset);
-  void reportRace(Thread &thread, int32_t site, uint32_t offset,
-                  const char *what, uint16_t who);
-  bool checkWrite(Thread &thread, int32_t site, uint32_t offset,
-                  const char *value);
+  bool isOrdered(uint16_t who, uint32_t time, const Accessor &self) const;
+  void checkRead(const Accessor &self, uint32_t offset, uint32_t bytes);
+  void checkCell(const Accessor &self, uint32_t offset);
+  void checkProxy(const Accessor &self, uint32_t offset);
+  void noteRead(Cell &cell, const Accessor &self);
+  void reportPending(const Accessor &self, uint32_t offset);
+  void reportRace(const Accessor &self, uint32_t offset, const char *what,
+                  uint16_t who);
+  bool checkWrite(const Accessor &self, uint32_t offset, const char *value);
+  bool beginWrite(const Accessor &self, uint32_t offset, uint32_t bytes,
+                  uint16_t writer, uint32_t time);
+
+  /// Readers of a byte and one more: reader, time, warp, its time.
+  using ReadersKey = std::tuple<uint16_t, uint32_t, unsigned, uint32_t>;
+  uint32_t addReader(const Cell &cell, const Accessor &self);
 
   std::vector<char> bytes;
   std::vector<Cell> cells;
+  /// When each warp read last, of bytes that several warps read.
+  std::vector<VectorClock> readTimes;
+  std::map<ReadersKey, uint32_t> knownReadTimes;
+  std::pair<ReadersKey, uint32_t> lastReaders;
 };
 
 } // namespace fa::emu

@@ -89,17 +89,26 @@ Value SiteCalls::addSite(Operation *op, ArrayRef<int64_t> attributes) {
   return LLVM::ConstantOp::create(b, b.getI32Type(), number);
 }
 
-LogicalResult SiteCalls::call(Operation *op, StringRef function,
-                              ValueRange operands,
-                              ArrayRef<int64_t> attributes) {
+void SiteCalls::insertCall(Operation *op, StringRef function,
+                           ValueRange operands, ArrayRef<int64_t> attributes) {
   storeOperands(operands);
   Value site = addSite(op, attributes);
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
                                   {thread.getType(), b.getI32Type()});
   LLVM::CallOp::create(b, declare(function, type), ValueRange{thread, site});
-  if (op->getNumResults())
+}
+
+LogicalResult SiteCalls::call(Operation *op, StringRef function,
+                              ValueRange operands,
+                              ArrayRef<int64_t> attributes) {
+  insertCall(op, function, operands, attributes);
+  if (op->getNumResults() == 1)
     op->getResult(0).replaceAllUsesWith(loadResult(op->getResult(0).getType()));
+  else
+    for (auto [n, result] : llvm::enumerate(op->getResults()))
+      result.replaceAllUsesWith(
+          LLVM::LoadOp::create(b, result.getType(), slot(int64_t(n))));
   op->erase();
   return success();
 }

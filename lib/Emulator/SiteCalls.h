@@ -30,6 +30,10 @@ protected:
   mlir::LogicalResult call(mlir::Operation *op, llvm::StringRef function,
                            mlir::ValueRange operands,
                            llvm::ArrayRef<int64_t> attributes = {});
+  /// The call alone, at the insertion point, as one for `op`.
+  void insertCall(mlir::Operation *op, llvm::StringRef function,
+                  mlir::ValueRange operands,
+                  llvm::ArrayRef<int64_t> attributes = {});
   /// Replaces `op` by a function of its operands alone.
   mlir::LogicalResult callPure(mlir::Operation *op, llvm::StringRef function);
 

@@ -51,11 +51,6 @@ llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
   auto kernels = GpuCompiler(module, options, *target).run(entry);
   if (!kernels)
     return kernels.takeError();
-  for (const KernelInfo &kernel : *kernels)
-    if (!kernel.tensorMaps.empty())
-      return llvm::createStringError("the emulator does not know tensor maps, "
-                                     "which @" +
-                                     kernel.symbol + " has");
   Artifact artifact;
   artifact.arch = target->arch;
   artifact.kernels = std::move(*kernels);

@@ -7,6 +7,7 @@
 #include "GpuCompiler.h"
 #include "Ptxas.h"
 
+#include "fa/Conversion/Passes.h"
 #include "fa/Target/NvidiaInfo.h"
 
 #include "llvm/Support/TargetSelect.h"
@@ -40,6 +41,11 @@ toLLVM(ModuleOp module, const NvidiaInfo &info, llvm::LLVMContext &context,
   if (!created)
     return created.takeError();
   machine = std::move(*created);
+  if (auto error =
+          runPasses(module, "the passes to LLVM failed", [](OpPassManager &pm) {
+            pm.addPass(createConvertTileGPUSimtToNVVM());
+          }))
+    return error;
   return translate(module, context, *machine, [](llvm::Module &) {});
 }
 

@@ -54,22 +54,34 @@ static void printCounters(const Report &report, raw_ostream &out) {
       << c.bankConflicts << " bank conflicts; global: " << c.globalRequests
       << " requests, " << c.globalSectors << " sectors; " << c.mma << " mma, "
       << c.matrixLoads << " ldmatrix, " << c.asyncCopies << " cp.async, "
-      << c.shuffles << " shuffles, " << c.barriers << " barriers\n";
+      << c.shuffles << " shuffles, " << c.barriers << " barriers";
+  if (c.boxes)
+    out << "; " << c.boxes << " boxes of " << c.boxBytes << " bytes";
+  for (auto [n, count] : enumerate(c.products))
+    if (count)
+      out << ", " << count << " wgmma m64n" << 8 * n << "k16";
+  out << "\n";
 }
 
 static json::Value jsonCounters(const Report &report) {
   if (!report.execution.counters)
     return nullptr;
   const EmulatorCounters &c = *report.execution.counters;
-  return json::Object{{"shared_requests", c.sharedRequests},
-                      {"bank_conflicts", c.bankConflicts},
-                      {"global_requests", c.globalRequests},
-                      {"global_sectors", c.globalSectors},
-                      {"mma_m16n8k16", c.mma},
-                      {"ldmatrix", c.matrixLoads},
-                      {"cp_async", c.asyncCopies},
-                      {"shuffles", c.shuffles},
-                      {"barriers", c.barriers}};
+  json::Object all{{"shared_requests", c.sharedRequests},
+                   {"bank_conflicts", c.bankConflicts},
+                   {"global_requests", c.globalRequests},
+                   {"global_sectors", c.globalSectors},
+                   {"mma_m16n8k16", c.mma},
+                   {"ldmatrix", c.matrixLoads},
+                   {"cp_async", c.asyncCopies},
+                   {"shuffles", c.shuffles},
+                   {"barriers", c.barriers},
+                   {"tma_boxes", c.boxes},
+                   {"tma_bytes", c.boxBytes}};
+  for (auto [n, count] : enumerate(c.products))
+    if (count)
+      all["wgmma_m64n" + std::to_string(8 * n) + "k16"] = count;
+  return all;
 }
 
 void fa::run::printReport(const Report &report, raw_ostream &out) {

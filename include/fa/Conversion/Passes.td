@@ -86,7 +86,8 @@ def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {
     %d = nvvm.mma.sync A[%a0, %a1, %a2, %a3] B[%k#0, %k#1] C[%c0, %c1, %c2, %c3] ...
     ```
 
-    Requires: S7. Ensures: S8, no operation of tile and tgpu.
+    Requires: S7. Ensures: S8, of tile and tgpu no operation but those of
+    tgpu.simt.
     Numerics: reassociating (the order in which mma.sync sums), approximating
     (ex2.approx.ftz: 2 ulp; lg2.approx.ftz).
   }];
@@ -127,6 +128,28 @@ def ConvertTileGPUToROCDL : Pass<"convert-tgpu-to-rocdl", "::mlir::ModuleOp"> {
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::ROCDL::ROCDLDialect", "::mlir::scf::SCFDialect"
   ];
+}
+
+def ConvertTileGPUSimtToNVVM
+    : Pass<"convert-tgpu-simt-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "tgpu.simt operations to inline assembly";
+  let description = [{
+    The last step before LLVM IR. What has no name in the nvvm dialect is said
+    with shapes and types up to here, so that the emulator and planted faults
+    read it.
+
+    Before:
+    ```mlir
+    tgpu.simt.wait_phase %full, %parity : !llvm.ptr<3>
+    ```
+    After:
+    ```mlir
+    llvm.inline_asm has_side_effects "... mbarrier.try_wait.parity ...", "r,r"
+      %full, %parity : (!llvm.ptr<3>, i32) -> ()
+    ```
+    Requires: S8. Ensures: no operation of tgpu. Numerics: exact.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def ApproximateGpuMath : Pass<"approximate-gpu-math", "::mlir::ModuleOp"> {

@@ -41,7 +41,7 @@ void buildNvidiaKernelPipeline(mlir::OpPassManager &pm,
 void buildNvidiaSchedulePipeline(mlir::OpPassManager &pm,
                                  const GpuPipelineOptions &options);
 
-/// S7 to the LLVM dialect.
+/// S7 to S8: the LLVM dialect, and tgpu.simt until convert-tgpu-simt-to-nvvm.
 void buildNvidiaLoweringPipeline(mlir::OpPassManager &pm,
                                  const GpuPipelineOptions &options);
 

@@ -7,6 +7,8 @@
 #ifndef FA_EMULATOR_COUNTERS_H
 #define FA_EMULATOR_COUNTERS_H
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace fa {
@@ -24,6 +26,10 @@ struct EmulatorCounters {
   int64_t asyncCopies = 0;   ///< cp.async, of a thread
   int64_t barriers = 0;      ///< of a block
   int64_t shuffles = 0;      ///< shfl.sync, of a warp
+  /// wgmma.mma_async of a warpgroup, by its columns / 8.
+  std::array<int64_t, 33> products = {};
+  int64_t boxes = 0;    ///< cp.async.bulk.tensor
+  int64_t boxBytes = 0; ///< that they bring
 
   EmulatorCounters &operator+=(const EmulatorCounters &other) {
     sharedRequests += other.sharedRequests;
@@ -35,6 +41,10 @@ struct EmulatorCounters {
     asyncCopies += other.asyncCopies;
     barriers += other.barriers;
     shuffles += other.shuffles;
+    for (size_t n = 0; n < products.size(); ++n)
+      products[n] += other.products[n];
+    boxes += other.boxes;
+    boxBytes += other.boxBytes;
     return *this;
   }
 };

@@ -22,6 +22,10 @@ struct EmulatorSite {
   std::array<int32_t, 4> attributes = {};
 };
 
+/// Operands and results of one call, 8 bytes each. A product of a warpgroup has
+/// 128 accumulators, a wait passes those of two.
+inline constexpr unsigned kEmulatorSlots = 272;
+
 /// Where shared memory begins in the 32-bit addresses of emulated code: not at
 /// 0, so that what was computed from nothing is out of bounds. As on cards, a
 /// multiple of 1024.

@@ -22,6 +22,16 @@ struct alignas(64) TensorMap {
 /// they are multiples of 16 bytes is asked by the argument's alignment.
 bool fitsTensorMap(const TensorMapInfo &info, const LaunchArgument &argument);
 
+/// What the map of an argument that fits says, innermost dimension first.
+struct TensorMapShape {
+  static constexpr size_t maxRank = 5;
+  size_t rank;
+  uint64_t sizes[maxRank], strides[maxRank]; ///< strides in bytes
+  uint32_t box[maxRank];
+};
+TensorMapShape shapeOf(const TensorMapInfo &info,
+                       const LaunchArgument &argument);
+
 /// Writes the map of an argument that fits. Calls nothing on the card.
 Failure encodeTensorMap(const CudaDriver &cuda, const TensorMapInfo &info,
                         const LaunchArgument &argument, TensorMap &map);

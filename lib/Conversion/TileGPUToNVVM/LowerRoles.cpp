@@ -130,34 +130,21 @@ Value NvidiaLowering::emptyBarrier(TypedValue<ChannelType> channel,
                    b, slot, i32(channel.getType().getBuffer().getSlots())));
 }
 
-/// A loop around the instruction, which waits a while by itself (PTX ISA,
-/// mbarrier.try_wait). One asm keeps ptxas from seeing a loop of ours.
-void NvidiaLowering::waitForPhase(Value barrier, Value phase) {
-  inlineAsm(TypeRange(), {barrier, phase},
-            "{\n.reg .pred done;\nAGAIN:\n"
-            "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
-            "@done bra DONE;\nbra AGAIN;\nDONE:\n}",
-            "r,r");
-}
-
 void NvidiaLowering::lowerAcquire(AcquireOp op) {
   // The phase before the first one counts as complete.
   Value phase = phaseOf(op.getChannel(), op.getStep());
-  waitForPhase(emptyBarrier(op.getChannel(), op.getStep()),
-               arith::XOrIOp::create(b, phase, i32(1)));
+  SimtWaitPhaseOp::create(b, emptyBarrier(op.getChannel(), op.getStep()),
+                          arith::XOrIOp::create(b, phase, i32(1)));
 }
 
 void NvidiaLowering::lowerAwait(AwaitOp op) {
-  waitForPhase(fullBarrier(op.getChannel(), op.getStep()),
-               phaseOf(op.getChannel(), op.getStep()));
+  SimtWaitPhaseOp::create(b, fullBarrier(op.getChannel(), op.getStep()),
+                          phaseOf(op.getChannel(), op.getStep()));
 }
 
 void NvidiaLowering::lowerRelease(ReleaseOp op) {
   Value lane = arith::AndIOp::create(b, thread, i32(31));
-  inlineAsm(TypeRange(), {emptyBarrier(op.getChannel(), op.getStep()), lane},
-            "{\n.reg .pred first;\nsetp.eq.u32 first, $1, 0;\n"
-            "@first mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
-            "r,r");
+  SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane);
 }
 
 void NvidiaLowering::lowerFetch(FetchOp op) {

@@ -4,10 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// wgmma.mma_async (PTX ISA 9.7.15) by inline assembly: the nvvm dialect has no
-// form with a left operand in registers. Accumulators are tied from one
-// instruction to the next, so that they stay where they are; results pass
-// through the wait that makes them valid.
+// wgmma.mma_async (PTX ISA 9.7.15): one product after the other onto the same
+// accumulators; results pass through the wait that makes them valid.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,29 +17,6 @@
 using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
-
-SmallVector<Value> NvidiaLowering::inlineAsm(TypeRange results,
-                                             ValueRange operands,
-                                             StringRef text,
-                                             StringRef constraints) {
-  Type type;
-  if (results.size() == 1)
-    type = results.front();
-  else if (!results.empty())
-    type = LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                            SmallVector<Type>(results));
-  auto assembly = LLVM::InlineAsmOp::create(
-      b, type ? TypeRange(type) : TypeRange(), operands, text, constraints,
-      /*has_side_effects=*/true, /*is_align_stack=*/false,
-      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  if (results.size() < 2)
-    return SmallVector<Value>(assembly->getResults());
-  SmallVector<Value> values;
-  for (size_t n = 0; n < results.size(); ++n)
-    values.push_back(
-        LLVM::ExtractValueOp::create(b, assembly.getRes(), int64_t(n)));
-  return values;
-}
 
 //===----------------------------------------------------------------------===//
 // Operands in shared memory
@@ -99,46 +74,6 @@ static Value descriptorOf(ImplicitLocOpBuilder &b, const SlotOperand &operand,
 // Dots
 //===----------------------------------------------------------------------===//
 
-/// "{$first, .., $first+count-1}"
-static std::string registerList(size_t first, size_t count) {
-  std::string text = "{";
-  for (size_t n = first; n < first + count; ++n)
-    text += (n == first ? "$" : ", $") + std::to_string(n);
-  return text + "}";
-}
-
-/// `count` times `text`, each followed by a comma.
-static std::string repeated(StringRef text, size_t count) {
-  std::string all;
-  for (size_t n = 0; n < count; ++n)
-    all += text.str() + ",";
-  return all;
-}
-
-SmallVector<Value> NvidiaLowering::multiply(ArrayRef<Value> accumulators,
-                                            size_t count, ValueRange a,
-                                            Value right, StringRef shape,
-                                            bool transposed) {
-  bool fromRegisters = a.size() > 1;
-  std::string text = "wgmma.mma_async.sync.aligned." + shape.str() + " " +
-                     registerList(0, count) + ", ";
-  text += fromRegisters ? registerList(count, 4) : "$" + std::to_string(count);
-  text += ", $" + std::to_string(count + a.size());
-  text += accumulators.empty() ? ", 0" : ", 1";
-  text += fromRegisters ? ", 1, 1" : ", 1, 1, 0";
-  text += transposed ? ", 1;" : ", 0;";
-  std::string constraints = repeated("=f", count);
-  constraints += fromRegisters ? repeated("r", 4) : "l,";
-  constraints += "l";
-  for (size_t n = 0; n < accumulators.size(); ++n)
-    constraints += "," + std::to_string(n);
-  SmallVector<Value> operands(a);
-  operands.push_back(right);
-  llvm::append_range(operands, accumulators);
-  SmallVector<Type> types(count, b.getF32Type());
-  return inlineAsm(types, operands, text, constraints);
-}
-
 void NvidiaLowering::lowerDotStart(DotStartOp op) {
   RankedTensorType tile = op.getType().getTile();
   BufferType right = op.getBChannel().getType().getBuffer();
@@ -158,10 +93,7 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
   SmallVector<Value> accumulators;
   if (op.getAcc())
     accumulators = SmallVector<Value>(elementsOf(op.getAcc()));
-  StringRef type = right.getElementType().isF16() ? "f16" : "bf16";
-  std::string shape =
-      ("m64n" + Twine(tile.getDimSize(1)) + "k16.f32." + type + "." + type)
-          .str();
+  SmallVector<Type> types(count, b.getF32Type());
   NVVM::WgmmaFenceAlignedOp::create(b);
   int64_t depth = right.getShape()[transposed ? 0 : 1];
   for (int64_t k = 0; k < depth / 16; ++k) {
@@ -170,8 +102,10 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
       a.push_back(descriptorOf(b, *leftSlot, k));
     else
       a.append(leftWords.begin() + 4 * k, leftWords.begin() + 4 * k + 4);
-    accumulators = multiply(accumulators, count, a, descriptorOf(b, slot, k),
-                            shape, transposed);
+    auto product =
+        SimtWgmmaOp::create(b, types, right.getElementType(), a,
+                            descriptorOf(b, slot, k), accumulators, transposed);
+    accumulators = SmallVector<Value>(product.getResults());
   }
   NVVM::WgmmaGroupSyncAlignedOp::create(b);
   setElements(op.getResult(), accumulators);
@@ -185,14 +119,8 @@ void NvidiaLowering::lowerDotWait(DotWaitOp op) {
     counts.push_back(elements.size());
     values.append(elements.begin(), elements.end());
   }
-  std::string constraints = repeated("=f", values.size());
-  for (size_t n = 0; n < values.size(); ++n)
-    constraints += std::to_string(n) + ",";
-  constraints.pop_back();
-  SmallVector<Type> types(ValueRange(values).getTypes());
-  std::string text =
-      "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";";
-  auto passed = inlineAsm(types, values, text, constraints);
+  auto wait = SimtWgmmaWaitOp::create(b, op.getPending(), values);
+  SmallVector<Value> passed(wait.getPassed());
   ArrayRef<Value> rest(passed);
   for (auto [result, count] : llvm::zip(op->getResults(), counts)) {
     setElements(result, SmallVector<Value>(rest.take_front(count)));

@@ -84,21 +84,10 @@ private:
                        Value number);
   Value fullBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   Value emptyBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
-  void waitForPhase(Value barrier, Value phase);
 
   //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
   void lowerDotStart(tgpu::DotStartOp op);
   void lowerDotWait(tgpu::DotWaitOp op);
-  /// One wgmma of `shape`: onto `accumulators`, or from 0 if there are none;
-  /// `a` is a descriptor or four words, `right` a descriptor.
-  mlir::SmallVector<Value> multiply(mlir::ArrayRef<Value> accumulators,
-                                    size_t count, mlir::ValueRange a,
-                                    Value right, mlir::StringRef shape,
-                                    bool transposed);
-  mlir::SmallVector<Value> inlineAsm(mlir::TypeRange results,
-                                     mlir::ValueRange operands,
-                                     mlir::StringRef text,
-                                     mlir::StringRef constraints);
 
   Value threadInBlock, warpgroup; ///< i32
 };

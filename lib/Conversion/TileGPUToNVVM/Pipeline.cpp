@@ -68,5 +68,6 @@ void fa::registerNvidiaPipelines() {
         buildNvidiaKernelPipeline(pm, options);
         buildNvidiaSchedulePipeline(pm, options);
         buildNvidiaLoweringPipeline(pm, options);
+        pm.addPass(createConvertTileGPUSimtToNVVM());
       });
 }

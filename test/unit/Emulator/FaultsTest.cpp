@@ -4,34 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RunText.h"
+#include "ExpectFaults.h"
 
 #include <gtest/gtest.h>
 
 using namespace fa::test;
 
 namespace {
-
-/// There is a fault of kind `kind`, and the report has `detail`.
-void expectAmong(llvm::StringRef body, llvm::StringRef kind,
-                 llvm::StringRef detail = "", const RunSizes &sizes = {}) {
-  std::string faults = runText(body, sizes).faults;
-  EXPECT_NE(faults.find((": " + kind + ": ").str()), std::string::npos)
-      << "expected " << kind.str() << ", found '" << faults << "'";
-  EXPECT_NE(faults.find(detail.str()), std::string::npos) << faults;
-}
-
-/// There is no other fault.
-void expectFault(llvm::StringRef body, llvm::StringRef kind,
-                 llvm::StringRef detail = "", const RunSizes &sizes = {}) {
-  expectAmong(body, kind, detail, sizes);
-  std::string faults = runText(body, sizes).faults;
-  EXPECT_EQ(faults.find('\n'), std::string::npos) << faults;
-}
-
-void expectNone(llvm::StringRef body, const RunSizes &sizes = {}) {
-  EXPECT_EQ(runText(body, sizes).faults, "");
-}
 
 constexpr RunSizes twoWarps = {.threads = 64};
 
@@ -211,8 +190,8 @@ TEST(Faults, DivergentBarrier) {
 TEST(Faults, Deadlock) {
   expectFault(
       split("nvvm.barrier0", "nvvm.bar.warp.sync %all : i32"), "deadlock",
-      "threads 0-15 wait at nvvm.barrier0 (-:27:1) for the whole block; "
-      "threads 16-31 wait at nvvm.bar.warp.sync (-:30:1) for lanes of "
+      "threads 0-15 wait at nvvm.barrier0 (-:28:1) for the whole block; "
+      "threads 16-31 wait at nvvm.bar.warp.sync (-:31:1) for lanes of "
       "their warps");
 }
 
@@ -245,7 +224,7 @@ TEST(Faults, MatrixOfHalfAWarp) {
 }
 
 TEST(Faults, UnknownOperation) {
-  std::string faults = runText("nvvm.fence.mbarrier.init").faults;
+  std::string faults = runText("nvvm.cluster.arrive").faults;
   EXPECT_NE(faults.find("the emulator does not know this operation"),
             std::string::npos)
       << faults;

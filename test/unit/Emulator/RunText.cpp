@@ -19,7 +19,7 @@ using namespace fa::test;
 
 static constexpr llvm::StringLiteral kBefore = R"(
 llvm.mlir.global external @fa_shared() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
-llvm.func @kernel(%words: !llvm.ptr {llvm.byval = !llvm.array<9 x i64>}) attributes {nvvm.kernel} {
+llvm.func @kernel(%words: !llvm.ptr {llvm.byval = !llvm.array<9 x i64>}, %map: !llvm.ptr) attributes {nvvm.kernel ATTRIBUTES} {
   %c0 = llvm.mlir.constant(0 : i32) : i32
   %c1 = llvm.mlir.constant(1 : i32) : i32
   %c16 = llvm.mlir.constant(16 : i32) : i32
@@ -28,6 +28,7 @@ llvm.func @kernel(%words: !llvm.ptr {llvm.byval = !llvm.array<9 x i64>}) attribu
   %tid = nvvm.read.ptx.sreg.tid.x : i32
   %bid = nvvm.read.ptx.sreg.ctaid.x : i32
   %shared = llvm.mlir.addressof @fa_shared : !llvm.ptr<3>
+  %base = llvm.ptrtoint %shared : !llvm.ptr<3> to i32
   %inWord = llvm.getelementptr %words[3] : (!llvm.ptr) -> !llvm.ptr, i64
   %inBits = llvm.load %inWord : !llvm.ptr -> i64
   %in = llvm.inttoptr %inBits : i64 to !llvm.ptr<1>
@@ -43,12 +44,18 @@ llvm.func @kernel(%words: !llvm.ptr {llvm.byval = !llvm.array<9 x i64>}) attribu
 )";
 
 /// A program that does not compile gives its error as a fault.
-static llvm::Expected<Artifact> compileText(llvm::StringRef body) {
+static llvm::Expected<Artifact> compileText(llvm::StringRef body,
+                                            int64_t maxRegisters) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
   std::string text = (kBefore + body + "\n  llvm.return\n}\n").str();
+  constexpr llvm::StringLiteral attributes = "ATTRIBUTES";
+  text.replace(text.find(attributes), attributes.size(),
+               maxRegisters ? ", nvvm.maxnreg = " +
+                                  std::to_string(maxRegisters) + " : i32"
+                            : "");
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return llvm::createStringError("the program does not parse");
@@ -67,12 +74,14 @@ static KernelInfo makeKernel(const RunSizes &sizes) {
   for (ArgumentInfo &argument : kernel.args)
     argument.isMemRef = true;
   kernel.args[1].access = Access::Out;
+  if (sizes.boxRows)
+    kernel.tensorMaps = {{0, 0, sizes.boxRows, 32}};
   return kernel;
 }
 
 RunResult fa::test::runText(llvm::StringRef body, const RunSizes &sizes) {
   RunResult result;
-  auto artifact = compileText(body);
+  auto artifact = compileText(body, sizes.maxRegisters);
   if (!artifact)
     return {toString(artifact.takeError()), {}, {}};
   auto program = EmulatedProgram::load(*artifact);
@@ -98,6 +107,10 @@ RunResult fa::test::runText(llvm::StringRef body, const RunSizes &sizes) {
   if (sizes.gaps) {
     arguments[0].sizes.assign(std::array<int64_t, 2>{8, 4});
     arguments[0].strides.assign(std::array<int64_t, 2>{8, 1});
+  }
+  if (sizes.boxRows) {
+    arguments[0].sizes.assign(std::array<int64_t, 2>{2, 32});
+    arguments[0].strides.assign(std::array<int64_t, 2>{32, 1});
   }
   llvm::StdThreadPool pool(llvm::hardware_concurrency(sizes.hostThreads));
   auto inParallel = [&](int64_t count,

@@ -23,6 +23,9 @@ struct RunSizes {
   unsigned hostThreads = 1;
   uint64_t seed = 0;
   bool gaps = false; ///< the input is 8 rows of 4 floats, 8 apart
+  /// The input is 2 rows of 32 floats, and %map one of boxes of so many rows.
+  int64_t boxRows = 0;
+  int64_t maxRegisters = 0; ///< of a thread; 0: the kernel does not say
 };
 
 struct RunResult {
@@ -35,8 +38,8 @@ struct RunResult {
 /// %shared (ptr<3>), %in and %out (ptr<1>) of 64 and 128 floats, the first with
 /// element n = n; %own (ptr<3>), the word of the thread's number in shared
 /// memory, and %outOwn (ptr<1>) in the output; %other, the word of the lane
-/// whose number differs in bit 0, %across, in bit 5; %c0, %c1, %c16, %all (i32,
-/// -1).
+/// whose number differs in bit 0, %across, in bit 5; %base (i32), the address
+/// of %shared; %map, a tensor map; %c0, %c1, %c16, %c32, %all (i32, -1).
 RunResult runText(llvm::StringRef body, const RunSizes &sizes = {});
 
 } // namespace fa::test

@@ -1,0 +1,144 @@
+//===- SimtToNVVM.cpp - convert-tgpu-simt-to-nvvm -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// wgmma.mma_async by inline assembly: the nvvm dialect has no form with a left
+// operand in registers. Accumulators are tied from one instruction to the next,
+// so that they stay where they are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/Passes.h"
+
+#include "TileGPU/TileGPU.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+namespace fa {
+#define GEN_PASS_DEF_CONVERTTILEGPUSIMTTONVVM
+#include "fa/Conversion/Passes.h.inc"
+} // namespace fa
+
+/// Replaces `op` by one inline assembly with these operands.
+static void replaceByAsm(Operation *op, ValueRange operands, StringRef text,
+                         StringRef constraints) {
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  TypeRange results = op->getResultTypes();
+  Type type;
+  if (results.size() == 1)
+    type = results.front();
+  else if (!results.empty())
+    type = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                            SmallVector<Type>(results));
+  auto assembly = LLVM::InlineAsmOp::create(
+      b, type ? TypeRange(type) : TypeRange(), operands, text, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  if (results.size() == 1)
+    op->getResult(0).replaceAllUsesWith(assembly.getRes());
+  else
+    for (auto [n, result] : llvm::enumerate(op->getResults()))
+      result.replaceAllUsesWith(
+          LLVM::ExtractValueOp::create(b, assembly.getRes(), int64_t(n)));
+  op->erase();
+}
+
+/// "{$first, .., $first+count-1}"
+static std::string registerList(size_t first, size_t count) {
+  std::string text = "{";
+  for (size_t n = first; n < first + count; ++n)
+    text += (n == first ? "$" : ", $") + std::to_string(n);
+  return text + "}";
+}
+
+/// `count` times `text`, each followed by a comma.
+static std::string repeated(StringRef text, size_t count) {
+  std::string all;
+  for (size_t n = 0; n < count; ++n)
+    all += text.str() + ",";
+  return all;
+}
+
+//===----------------------------------------------------------------------===//
+// Products of a warpgroup
+//===----------------------------------------------------------------------===//
+
+static std::string shapeOf(SimtWgmmaOp op) {
+  StringRef type = op.getElement().isF16() ? "f16" : "bf16";
+  return ("m64n" + Twine(op.getN()) + "k" + Twine(op.getK()) + ".f32." + type +
+          "." + type)
+      .str();
+}
+
+static void convert(SimtWgmmaOp op) {
+  size_t count = op.getNumResults(), a = op.getA().size();
+  bool isTransposed = op.getTransposeB();
+  std::string text = "wgmma.mma_async.sync.aligned." + shapeOf(op) + " " +
+                     registerList(0, count) + ", ";
+  text += op.isFromRegisters() ? registerList(count, a)
+                               : "$" + std::to_string(count);
+  text += ", $" + std::to_string(count + a);
+  text += op.getAcc().empty() ? ", 0" : ", 1";
+  text += op.isFromRegisters() ? ", 1, 1" : ", 1, 1, 0";
+  text += isTransposed ? ", 1;" : ", 0;";
+  std::string constraints = repeated("=f", count);
+  constraints += op.isFromRegisters() ? repeated("r", a) : "l,";
+  constraints += "l";
+  for (size_t n = 0; n < op.getAcc().size(); ++n)
+    constraints += "," + std::to_string(n);
+  replaceByAsm(op, op->getOperands(), text, constraints);
+}
+
+static void convert(SimtWgmmaWaitOp op) {
+  size_t count = op.getValues().size();
+  std::string constraints = repeated("=f", count);
+  for (size_t n = 0; n < count; ++n)
+    constraints += std::to_string(n) + ",";
+  constraints.pop_back();
+  std::string text =
+      "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";";
+  replaceByAsm(op, op.getValues(), text, constraints);
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+/// A loop around the instruction, which waits a while by itself. One asm keeps
+/// ptxas from seeing a loop of ours.
+static void convert(SimtWaitPhaseOp op) {
+  replaceByAsm(op, op->getOperands(),
+               "{\n.reg .pred done;\nAGAIN:\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n"
+               "@done bra DONE;\nbra AGAIN;\nDONE:\n}",
+               "r,r");
+}
+
+static void convert(SimtArriveOp op) {
+  replaceByAsm(op, op->getOperands(),
+               "{\n.reg .pred first;\nsetp.eq.u32 first, $1, 0;\n"
+               "@first mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
+               "r,r");
+}
+
+namespace {
+
+struct ConvertTileGPUSimtToNVVM final
+    : fa::impl::ConvertTileGPUSimtToNVVMBase<ConvertTileGPUSimtToNVVM> {
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case<SimtWgmmaOp, SimtWgmmaWaitOp, SimtWaitPhaseOp, SimtArriveOp>(
+              [](auto op) { convert(op); });
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,153 @@
+//===- BulkCopies.cpp - boxes of tensors on their way ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BulkCopies.h"
+
+#include "Block.h"
+#include "Functions.h"
+#include "Mix.h"
+
+using namespace llvm;
+using namespace fa;
+using namespace fa::emu;
+
+uint32_t BoxMap::boxBytes() const {
+  uint32_t bytes = elementBytes;
+  for (size_t d = 0; d < shape.rank; ++d)
+    bytes *= shape.box[d];
+  return bytes;
+}
+
+void BulkCopies::clear() {
+  underWay.clear();
+  begun = unfinished = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// What arrives
+//===----------------------------------------------------------------------===//
+
+/// PTX ISA, "Swizzling Modes", 128B: of an address, bits 4 to 6 are exchanged
+/// with those of the row of 128 bytes.
+static uint32_t swizzle128(uint32_t address) {
+  return address ^ (address >> 7 & 7) << 4;
+}
+
+/// Elements of line `line` of the box, those outside of the tensor 0 (CUDA
+/// Driver API, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE).
+static void readLine(const BoxMap &map, const BulkCopies::Coordinates &start,
+                     uint32_t line, std::vector<char> &bytes) {
+  const TensorMapShape &shape = map.shape;
+  std::fill(bytes.begin(), bytes.end(), 0);
+  const char *from = map.data;
+  for (size_t d = 1; d < shape.rank; ++d) {
+    int64_t at = int64_t(start[d]) + line % shape.box[d];
+    line /= shape.box[d];
+    if (at < 0 || at >= int64_t(shape.sizes[d]))
+      return;
+    from += at * shape.strides[d];
+  }
+  int64_t first = std::max<int64_t>(0, -int64_t(start[0]));
+  int64_t last =
+      std::min<int64_t>(shape.box[0], int64_t(shape.sizes[0]) - start[0]);
+  if (first < last)
+    std::memcpy(&bytes[first * map.elementBytes],
+                from + (start[0] + first) * map.elementBytes,
+                (last - first) * map.elementBytes);
+}
+
+void BulkCopies::end(const Copy &copy) {
+  const BoxMap &map = block.launched().maps[copy.map];
+  uint32_t lineBytes = map.shape.box[0] * map.elementBytes;
+  std::vector<char> line(lineBytes);
+  for (uint32_t n = 0; n < copy.write.bytes / lineBytes; ++n) {
+    readLine(map, copy.start, n, line);
+    for (uint32_t at = 0; at + 16 <= lineBytes; at += 16)
+      block.shared().putBulk(
+          swizzle128(copy.write.address + n * lineBytes + at), &line[at]);
+  }
+  block.shared().endBulk(copy.write);
+  block.phases().endCopy(*copy.thread, copy.write.site,
+                         block.phases()[copy.write.barrier], copy.write.bytes);
+}
+
+bool BulkCopies::endOne() {
+  if (underWay.empty())
+    return false;
+  size_t n =
+      mix(block.launched().seed, begun, underWay.size()) % underWay.size();
+  Copy copy = underWay[n];
+  underWay.erase(underWay.begin() + n);
+  // The threads have ended: nobody waits for it.
+  if (block.hasEnded()) {
+    ++unfinished;
+    last = copy;
+  }
+  end(copy);
+  return true;
+}
+
+void BulkCopies::checkEnd() {
+  if (unfinished)
+    block.report(FaultKind::MissingWait, *last.thread, last.write.site,
+                 "the block ended while " + Twine(unfinished) +
+                     " copies were under way; phase " +
+                     Twine(last.write.phase) + " of the " +
+                     block.describeBarrier(last.write.barrier) +
+                     " was not waited for");
+}
+
+//===----------------------------------------------------------------------===//
+// What begins
+//===----------------------------------------------------------------------===//
+
+void BulkCopies::begin(Thread &thread, int32_t site, uint32_t map, uint32_t to,
+                       uint32_t barrier, const Coordinates &start) {
+  if (map >= block.launched().maps.size()) {
+    block.report(FaultKind::OutOfBounds, thread, site,
+                 "expected a tensor map of the kernel's parameters");
+    return;
+  }
+  uint32_t bytes = block.launched().maps[map].boxBytes();
+  ++block.counter().boxes;
+  block.counter().boxBytes += bytes;
+  PhaseBarrier *completes = block.phases().openCopy(thread, site, barrier);
+  if (!completes)
+    return;
+  Copy copy = {{to, bytes, completes->number, completes->phase, site},
+               map,
+               start,
+               &thread};
+  if (!block.shared().beginBulk(thread, copy.write)) {
+    block.phases().endCopy(thread, site, *completes, bytes);
+    return;
+  }
+  if (mix(block.launched().seed, ++begun, to) % 4 == 0)
+    end(copy);
+  else
+    underWay.push_back(copy);
+}
+
+/// PTX ISA 9.7.9.25.5.2, "cp.async.bulk.tensor", .tile from .global to
+/// .shared::cluster, completed by .mbarrier::complete_tx::bytes: one box, from
+/// the tensor map, the coordinates innermost first. The destination is a
+/// multiple of 128 bytes.
+/// Operands: destination, map, coordinates, barrier. Attributes: how many
+/// coordinates.
+static void copyBox(Thread *thread, int32_t site) {
+  uint32_t rank = thread->block->site(site).attributes[0];
+  BulkCopies::Coordinates start = {};
+  for (uint32_t d = 0; d < rank && d < start.size(); ++d)
+    start[d] = thread->get<int32_t>(2 + d);
+  thread->block->bulkCopies().begin(*thread, site, thread->get<uint32_t>(1),
+                                    thread->get<uint32_t>(0),
+                                    thread->get<uint32_t>(2 + rank), start);
+}
+
+ArrayRef<EmulatorFunction> fa::emu::bulkCopyFunctions() {
+  static const EmulatorFunction functions[] = {{"fa_emu_copy_box", copyBox}};
+  return functions;
+}

@@ -1,0 +1,66 @@
+//===- BulkCopies.h - boxes of tensors on their way -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_EMULATOR_BULKCOPIES_H
+#define FA_LIB_EMULATOR_BULKCOPIES_H
+
+#include "SharedMemory.h"
+
+#include "fa/Launch/TensorMap.h"
+
+#include <array>
+
+namespace fa::emu {
+
+class Block;
+struct Thread;
+
+/// A tensor map in plain words: what the driver would make 128 opaque bytes of.
+/// Rows are swizzled in 128 bytes.
+struct BoxMap {
+  TensorMapShape shape;
+  const char *data;
+  uint32_t elementBytes;
+
+  uint32_t boxBytes() const;
+};
+
+/// cp.async.bulk.tensor: what the tensor memory accelerator is asked for. Its
+/// bytes arrive when no thread can go on without them, or at once, as the seed
+/// says; in any order.
+class BulkCopies {
+public:
+  using Coordinates = std::array<int32_t, TensorMapShape::maxRank>;
+
+  explicit BulkCopies(Block &block) : block(block) {}
+
+  void clear();
+  void begin(Thread &thread, int32_t site, uint32_t map, uint32_t to,
+             uint32_t barrier, const Coordinates &start);
+  /// Lets one copy end; false if none is under way.
+  bool endOne();
+  /// Reports copies that the block has not waited for.
+  void checkEnd();
+
+private:
+  struct Copy {
+    SharedMemory::BulkWrite write;
+    uint32_t map;
+    Coordinates start;
+    Thread *thread;
+  };
+
+  void end(const Copy &copy);
+
+  Block &block;
+  std::vector<Copy> underWay;
+  uint64_t begun = 0, unfinished = 0;
+  Copy last = {};
+};
+
+} // namespace fa::emu
+
+#endif // FA_LIB_EMULATOR_BULKCOPIES_H

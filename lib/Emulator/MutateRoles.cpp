@@ -1,0 +1,204 @@
+//===- MutateRoles.cpp - faults of kernels with warp roles ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Mutations.h"
+
+#include "TileGPU/TileGPU.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+//===----------------------------------------------------------------------===//
+// Faults of the schedule (S7)
+//===----------------------------------------------------------------------===//
+
+static int64_t dropAwait(Operation *kernel) {
+  return erase<AwaitOp>(collect<AwaitOp>(kernel));
+}
+
+static int64_t dropRelease(Operation *kernel) {
+  return erase<ReleaseOp>(collect<ReleaseOp>(kernel));
+}
+
+/// `step` + `uses` times the slots of the channel: the same slot, in another
+/// phase.
+static Value otherPhase(Operation *op, TypedValue<ChannelType> channel,
+                        Value step, int64_t uses) {
+  OpBuilder b(op);
+  int64_t slots = channel.getType().getBuffer().getSlots();
+  Value distance =
+      arith::ConstantIndexOp::create(b, op->getLoc(), uses * slots);
+  return arith::AddIOp::create(b, op->getLoc(), step, distance);
+}
+
+/// Consumers take the phase before for the one that they wait for.
+static int64_t stalePhase(Operation *kernel) {
+  auto waits = collect<AwaitOp>(kernel);
+  for (AwaitOp wait : waits)
+    wait.getStepMutable().assign(
+        otherPhase(wait, wait.getChannel(), wait.getStep(), -1));
+  return waits.size();
+}
+
+/// The producer waits for a phase that cannot come.
+static int64_t latePhase(Operation *kernel) {
+  auto waits = collect<AcquireOp>(kernel);
+  for (AcquireOp wait : waits)
+    wait.getStepMutable().assign(
+        otherPhase(wait, wait.getChannel(), wait.getStep(), 1));
+  return waits.size();
+}
+
+/// Slots are given back while the dots that read them run.
+static int64_t releaseEarly(Operation *kernel) {
+  int64_t changed = 0;
+  for (ReleaseOp release : collect<ReleaseOp>(kernel))
+    if (auto wait = dyn_cast_if_present<DotWaitOp>(release->getPrevNode())) {
+      release->moveBefore(wait);
+      ++changed;
+    }
+  return changed;
+}
+
+/// Waits let one dot more run.
+static int64_t waitForFewer(Operation *kernel) {
+  auto waits = collect<DotWaitOp>(kernel);
+  for (DotWaitOp wait : waits)
+    wait.setPending(wait.getPending() + 1);
+  return waits.size();
+}
+
+/// What is computed from the values that pass through a wait comes before it:
+/// P is rounded into the registers that the running dot reads.
+static int64_t roundEarly(Operation *kernel) {
+  int64_t changed = 0;
+  for (DotWaitOp wait : collect<DotWaitOp>(kernel))
+    for (auto [through, passed] :
+         llvm::zip(wait.getThrough(), wait.getPassed())) {
+      for (Operation *user : llvm::make_early_inc_range(passed.getUsers()))
+        if (isa<arith::TruncFOp>(user) &&
+            user->getBlock() == wait->getBlock()) {
+          user->moveBefore(wait);
+          ++changed;
+        }
+      passed.replaceAllUsesWith(through);
+    }
+  return changed;
+}
+
+/// Boxes begin one row too far.
+static int64_t shiftBox(Operation *kernel) {
+  auto fetches = collect<FetchOp>(kernel);
+  for (FetchOp fetch : fetches) {
+    OpBuilder b(fetch);
+    OpOperand &row = fetch.getIndicesMutable()[fetch.getDims()[0]];
+    Value one = arith::ConstantIndexOp::create(b, fetch.getLoc(), 1);
+    row.assign(arith::AddIOp::create(b, fetch.getLoc(), row.get(), one));
+  }
+  return fetches.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Faults of what one thread does (S8)
+//===----------------------------------------------------------------------===//
+
+static Value constant(OpBuilder &b, Location loc, Type type, int64_t value) {
+  return LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, value));
+}
+
+template <typename Op> static int64_t drop(Operation *kernel) {
+  return erase<Op>(collect<Op>(kernel));
+}
+
+/// All lanes arrive, not the first alone.
+static int64_t overArrive(Operation *kernel) {
+  auto arrivals = collect<SimtArriveOp>(kernel);
+  for (SimtArriveOp arrive : arrivals) {
+    OpBuilder b(arrive);
+    arrive.getLaneMutable().assign(
+        constant(b, arrive.getLoc(), b.getI32Type(), 0));
+  }
+  return arrivals.size();
+}
+
+/// Half of the bytes of a slot are expected.
+static int64_t wrongBytes(Operation *kernel) {
+  auto arrivals = collect<NVVM::MBarrierArriveExpectTxOp>(kernel);
+  for (NVVM::MBarrierArriveExpectTxOp arrive : arrivals) {
+    OpBuilder b(arrive);
+    Value half =
+        LLVM::LShrOp::create(b, arrive.getLoc(), arrive.getTxcount(),
+                             constant(b, arrive.getLoc(), b.getI32Type(), 1));
+    arrive.getTxcountMutable().assign(half);
+  }
+  return arrivals.size();
+}
+
+/// Two of the four warps of each warpgroup exchange registers.
+static int64_t partExchange(Operation *kernel) {
+  auto exchanges = collect<NVVM::SetMaxRegisterOp>(kernel);
+  for (NVVM::SetMaxRegisterOp exchange : exchanges) {
+    Location loc = exchange.getLoc();
+    Block *before = exchange->getBlock();
+    Block *with = before->splitBlock(exchange->getIterator());
+    Block *after = with->splitBlock(std::next(exchange->getIterator()));
+    OpBuilder b = OpBuilder::atBlockEnd(before);
+    Value thread = NVVM::ThreadIdXOp::create(b, loc, b.getI32Type());
+    Value bit = LLVM::AndOp::create(b, loc, thread,
+                                    constant(b, loc, b.getI32Type(), 64));
+    Value isFirst = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, bit,
+                                         constant(b, loc, b.getI32Type(), 0));
+    LLVM::CondBrOp::create(b, loc, isFirst, with, after);
+    b.setInsertionPointToEnd(with);
+    LLVM::BrOp::create(b, loc, after);
+  }
+  return exchanges.size();
+}
+
+/// Matrix descriptors say that the slots are not swizzled.
+static int64_t plainDescriptor(Operation *kernel) {
+  constexpr int64_t swizzle128 = 1ll << 62;
+  int64_t changed = 0;
+  for (auto op : collect<LLVM::ConstantOp>(kernel)) {
+    auto number = dyn_cast<IntegerAttr>(op.getValue());
+    if (!number || !op.getType().isInteger(64) ||
+        !(number.getInt() & swizzle128) || number.getInt() < 0)
+      continue;
+    op.setValueAttr(
+        IntegerAttr::get(op.getType(), number.getInt() & ~swizzle128));
+    ++changed;
+  }
+  return changed;
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+ArrayRef<Mutation> fa::roleMutations() {
+  static constexpr Mutation mutations[] = {
+      {"drop-await", true, dropAwait},
+      {"drop-release", true, dropRelease},
+      {"stale-phase", true, stalePhase},
+      {"late-phase", true, latePhase},
+      {"release-early", true, releaseEarly},
+      {"wait-for-fewer", true, waitForFewer},
+      {"round-early", true, roundEarly},
+      {"shift-box", true, shiftBox},
+      {"drop-init-fence", false, drop<NVVM::FenceMbarrierInitOp>},
+      {"drop-product-fence", false, drop<NVVM::WgmmaFenceAlignedOp>},
+      {"drop-product-commit", false, drop<NVVM::WgmmaGroupSyncAlignedOp>},
+      {"over-arrive", false, overArrive},
+      {"wrong-bytes", false, wrongBytes},
+      {"part-exchange", false, partExchange},
+      {"plain-descriptor", false, plainDescriptor},
+  };
+  return mutations;
+}

@@ -1,0 +1,33 @@
+// What has no name upstream is said with types at S8 and as assembly below.
+// RUN: fa-opt %s --convert-tgpu-simt-to-nvvm | FileCheck %s
+// RUN: fa-opt %s | fa-opt | FileCheck %s --check-prefix=S8
+
+// CHECK-NOT: tgpu.
+// S8-LABEL: @shared
+// CHECK-LABEL: @shared
+llvm.func @shared(%a: i64, %b: i64) {
+  // S8: %{{.*}}:4 = tgpu.simt.wgmma f16 a(%{{.*}}) b(%{{.*}}) : (i64, i64) ->
+  // CHECK: llvm.inline_asm has_side_effects "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $4, $5, 0, 1, 1, 0, 0;", "=f,=f,=f,=f,l,l"
+  %s:4 = tgpu.simt.wgmma f16 a(%a) b(%b) : (i64, i64) -> (f32, f32, f32, f32)
+  // S8: tgpu.simt.wgmma_wait 1 through
+  // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 1;", "=f,=f,0,1" %{{.*}}, %{{.*}} : (f32, f32) -> !llvm.struct<(f32, f32)>
+  %w:2 = tgpu.simt.wgmma_wait 1 through %s#0, %s#1 : (f32, f32) -> (f32, f32)
+  llvm.return
+}
+
+// CHECK-LABEL: @registers
+llvm.func @registers(%w: i32, %b: i64, %c: f32) {
+  // CHECK: "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$4, $5, $6, $7}, $8, 1, 1, 1, 1;", "=f,=f,=f,=f,r,r,r,r,l,0,1,2,3"
+  // S8: transpose_b acc(
+  %s:4 = tgpu.simt.wgmma bf16 a(%w, %w, %w, %w) b(%b) transpose_b acc(%c, %c, %c, %c) : (i32, i32, i32, i32, i64, f32, f32, f32, f32) -> (f32, f32, f32, f32)
+  llvm.return
+}
+
+// CHECK-LABEL: @barriers
+llvm.func @barriers(%at: !llvm.ptr<3>, %n: i32) {
+  // CHECK: llvm.inline_asm has_side_effects "{{.*}}mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;{{.*}}", "r,r" %{{.*}}, %{{.*}} : (!llvm.ptr<3>, i32) -> ()
+  tgpu.simt.wait_phase %at, %n : !llvm.ptr<3>
+  // CHECK: llvm.inline_asm has_side_effects "{{.*}}@first mbarrier.arrive.shared::cta.b64 _, [$0];{{.*}}", "r,r"
+  tgpu.simt.arrive %at, %n : !llvm.ptr<3>
+  llvm.return
+}
