@@ -52,7 +52,7 @@ void SiteCalls::storeOperands(ValueRange operands) {
     int64_t bytes = isa<LLVM::LLVMPointerType>(operand.getType())
                         ? kSlotBytes
                         : layout.getTypeSize(operand.getType()).getFixedValue();
-    LLVM::StoreOp::create(b, operand, slot(next));
+    LLVM::StoreOp::create(b, operand, slot(next), /*alignment=*/kSlotBytes);
     next += llvm::divideCeil(bytes, kSlotBytes);
   }
 }
@@ -69,7 +69,7 @@ Value SiteCalls::loadResult(Type type) {
     return result;
   }
   if (!type.isInteger(1))
-    return LLVM::LoadOp::create(b, type, slot(0));
+    return LLVM::LoadOp::create(b, type, slot(0), /*alignment=*/kSlotBytes);
   Value word = LLVM::LoadOp::create(b, b.getI32Type(), slot(0));
   return LLVM::TruncOp::create(b, type, word);
 }

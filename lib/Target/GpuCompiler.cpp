@@ -12,8 +12,7 @@
 #include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Emulator/Passes.h"
 #include "fa/Schedule/Passes.h"
-#include "fa/Target/AmdInfo.h"
-#include "fa/Target/NvidiaInfo.h"
+#include "fa/Target/GpuInfo.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -21,20 +20,14 @@ using namespace mlir;
 using namespace fa;
 
 llvm::Expected<GpuTarget> fa::getGpuTarget(StringRef arch) {
-  if (isAmdArch(arch)) {
-    auto info = getAmdInfo(arch);
-    if (!info)
-      return info.takeError();
-    return GpuTarget{info->name.str(), info->sharedLimit,
-                     buildAmdKernelPipeline, buildAmdSchedulePipeline,
-                     buildAmdLoweringPipeline};
-  }
-  auto info = getNvidiaInfo(arch);
+  auto info = getGpuInfo(arch);
   if (!info)
     return info.takeError();
-  return GpuTarget{info->name.str(), info->sharedLimit,
-                   buildNvidiaKernelPipeline, buildNvidiaSchedulePipeline,
-                   buildNvidiaLoweringPipeline};
+  if (isAmdArch(arch))
+    return GpuTarget{info->name, info->sharedLimit, buildAmdKernelPipeline,
+                     buildAmdSchedulePipeline, buildAmdLoweringPipeline};
+  return GpuTarget{info->name, info->sharedLimit, buildNvidiaKernelPipeline,
+                   buildNvidiaSchedulePipeline, buildNvidiaLoweringPipeline};
 }
 
 void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {

@@ -10,7 +10,7 @@
 #include "fa/Runtime/CudaPlan.h"
 #include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Runtime/HostPlan.h"
-#include "fa/Target/NvidiaInfo.h"
+#include "fa/Target/GpuInfo.h"
 
 #include <algorithm>
 #include <chrono>
@@ -42,10 +42,10 @@ Expected<Place> fa::run::findPlace(StringRef target) {
     return Place{"cpu", 0, "host"};
   }
   if (target.consume_front("emulator:")) {
-    auto info = getNvidiaInfo(target);
+    auto info = getGpuInfo(target);
     if (!info)
       return info.takeError();
-    return Place{"emulator", 0, info->name.str()};
+    return Place{"emulator", 0, info->name};
   }
   auto parsed = toExpected(parseTargetName(target));
   if (!parsed)
