@@ -148,7 +148,9 @@ LogicalResult KernelRewriter::rewriteBarrier(NVVM::BarrierOp op) {
 }
 
 LogicalResult KernelRewriter::rewriteAsm(LLVM::InlineAsmOp op) {
-  if (op.getAsmString() != "mov.b64 $0, $1;" || op->getNumOperands() != 1)
+  bool isMove =
+      op.getAsmString() == "mov.b64 $0, $1;" || op.getAsmString().empty();
+  if (!isMove || op->getNumOperands() != 1 || op->getNumResults() != 1)
     return op.emitOpError("the emulator knows no assembly but mov.b64, found '")
            << op.getAsmString() << "'";
   op.getResult(0).replaceAllUsesWith(op->getOperand(0));

@@ -92,8 +92,8 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
 
-  /// A buffer for tiles of `type`, without gaps along dimension `unit`.
-  Value allocate(RankedTensorType type, int64_t unit) {
+  /// Of a buffer for tiles of `type`, without gaps along dimension `unit`.
+  static TileLayout sharedLayout(RankedTensorType type, int64_t unit) {
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
     int64_t bytes = type.getElementTypeBitWidth() / 8;
     TileLayout layout = swizzledShared(rows, columns, bytes);
@@ -101,12 +101,12 @@ private:
       TileLayout turned = swizzledShared(columns, rows, bytes);
       layout = {turned.base.permuted({1, 0}), 1};
     }
-    return allocate(type, layout);
+    return layout;
   }
 
-  /// A buffer that is read in the layout `reader`: its lines are what a lane
+  /// Of a buffer that is read in the layout `reader`: its lines are what a lane
   /// reads at once.
-  Value allocateFor(RankedTensorType type, const TileLayout &reader) {
+  static TileLayout layoutFor(RankedTensorType type, const TileLayout &reader) {
     int64_t width = powerOfTwoPart(type.getDimSize(1));
     int64_t sizes[] = {type.getDimSize(0), width};
     int64_t bytes = type.getElementTypeBitWidth() / 8;
@@ -117,7 +117,7 @@ private:
     if (unit == 0)
       layout.base = layout.base.permuted({1, 0});
     layout.repeat = type.getDimSize(1) / width;
-    return allocate(type, layout);
+    return layout;
   }
 
   Value allocate(RankedTensorType type, const TileLayout &layout) {
@@ -133,20 +133,20 @@ private:
 
   /// A buffer for a load's tile. Loops one after the other share theirs: a loop
   /// ends with a barrier.
-  Value bufferFor(LoadOp load, int64_t unit) {
+  Value bufferFor(LoadOp load, const TileLayout &layout) {
     auto loop = load->getParentOfType<scf::ForOp>();
     if (!loop)
-      return allocate(typeOf(load), unit);
+      return allocate(typeOf(load), layout);
     int64_t depth = 0;
     for (auto outer = loop; outer; outer = outer->getParentOfType<scf::ForOp>())
       ++depth;
     int64_t number = loadsInLoop[loop]++;
     for (const LoopBuffer &known : loopBuffers)
       if (known.depth == depth && known.number == number &&
-          known.unit == unit && known.type == typeOf(load))
+          known.layout == layout && known.type == typeOf(load))
         return known.buffer;
-    Value buffer = allocate(typeOf(load), unit);
-    loopBuffers.push_back({depth, number, unit, typeOf(load), buffer});
+    Value buffer = allocate(typeOf(load), layout);
+    loopBuffers.push_back({depth, number, layout, typeOf(load), buffer});
     return buffer;
   }
 
@@ -154,7 +154,7 @@ private:
     Value &buffer = copied[load];
     if (!buffer) {
       int64_t unit = unitDim(cast<MemRefType>(load.getSource().getType()));
-      buffer = bufferFor(load, unit);
+      buffer = bufferFor(load, sharedLayout(typeOf(load), unit));
       b.setInsertionPoint(load);
       b.setLoc(load.getLoc());
       CopyOp::create(b, load.getSource(), load.getIndices(), buffer, index(0),
@@ -203,8 +203,10 @@ private:
 
   void throughBuffer(ConvertOp convert) {
     RankedTensorType type = typeOf(convert.getInput());
-    Value buffer = copies ? allocate(type, /*unit=*/1)
-                          : allocateFor(type, layoutOf(convert.getResult()));
+    auto load = convert.getInput().getDefiningOp<LoadOp>();
+    TileLayout layout = copies ? sharedLayout(type, /*unit=*/1)
+                               : layoutFor(type, layoutOf(convert.getResult()));
+    Value buffer = load ? bufferFor(load, layout) : allocate(type, layout);
     b.setLoc(convert.getLoc());
     b.setInsertionPoint(convert);
     WriteOp::create(b, convert.getInput(), buffer, index(0));
@@ -235,11 +237,12 @@ private:
   llvm::DenseMap<Operation *, Value> copied; ///< buffers of loads
   /// The buffer of the load `number` of loops that `depth` loops contain.
   struct LoopBuffer {
-    int64_t depth, number, unit;
+    int64_t depth, number;
+    TileLayout layout;
     Type type;
     Value buffer;
   };
-  SmallVector<LoopBuffer> loopBuffers;
+  std::vector<LoopBuffer> loopBuffers;
   llvm::DenseMap<Operation *, int64_t> loadsInLoop;
   llvm::SmallPtrSet<Operation *, 4> protectedLoops;
 };

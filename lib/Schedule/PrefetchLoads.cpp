@@ -29,19 +29,32 @@ namespace {
 /// One loop; Passes.td shows what becomes of it.
 class LoopPrefetcher {
 public:
-  LoopPrefetcher(scf::ForOp loop, int64_t limit)
-      : loop(loop), limit(limit), slice(loop), b(loop.getLoc(), loop) {}
-
-  /// Does nothing if a load depends on what the loop computes.
-  void run() {
+  /// Collects what can be loaded ahead: what does not depend on what the loop
+  /// computes.
+  explicit LoopPrefetcher(scf::ForOp loop)
+      : loop(loop), slice(loop), b(loop.getLoc(), loop) {
     for (WriteOp write : loop.getBody()->getOps<WriteOp>())
       if (auto load = write.getValue().getDefiningOp<LoadOp>();
           load && load->hasOneUse() && load->getBlock() == loop.getBody() &&
-          slice.add(load))
+          slice.add(load)) {
         writes.push_back(write);
+        buffers.insert(write.getBuffer());
+      }
+  }
+
+  /// Bytes of one slot of each buffer.
+  int64_t slotBytes() const {
+    int64_t bytes = 0;
+    for (Value buffer : buffers)
+      bytes += cast<BufferType>(buffer.getType()).getSlotBytes();
+    return bytes;
+  }
+
+  void run(int64_t numSlots) {
     if (writes.empty())
       return;
-    chooseSlots();
+    slots = numSlots;
+    growBuffers();
     buildFirst();
     addSlot();
     buildNext();
@@ -55,17 +68,11 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
 
-  void chooseSlots() {
-    int64_t bytes = 0;
-    for (WriteOp write : writes)
-      bytes += 2 * write.getBuffer().getType().getSlotBytes();
-    slots = bytes <= limit ? 2 : 1;
-    for (WriteOp write : writes) {
-      BufferType type = write.getBuffer().getType();
-      buffers.insert(write.getBuffer());
-      write.getBuffer().setType(
-          BufferType::get(type.getContext(), slots, type.getShape(),
-                          type.getElementType(), type.getLayout()));
+  void growBuffers() {
+    for (Value buffer : buffers) {
+      auto type = cast<BufferType>(buffer.getType());
+      buffer.setType(BufferType::get(type.getContext(), slots, type.getShape(),
+                                     type.getElementType(), type.getLayout()));
     }
   }
 
@@ -175,7 +182,7 @@ private:
   }
 
   scf::ForOp loop;
-  int64_t limit, slots = 1;
+  int64_t slots = 1;
   LoopSlice slice;
   ImplicitLocOpBuilder b;
   SmallVector<WriteOp> writes;
@@ -190,8 +197,12 @@ struct TgpuPrefetchLoads final
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    // Loops share buffers: all have two slots, or none has.
+    int64_t bytes = 0;
     for (scf::ForOp loop : loops)
-      LoopPrefetcher(loop, limit).run();
+      bytes = std::max(bytes, LoopPrefetcher(loop).slotBytes());
+    for (scf::ForOp loop : loops)
+      LoopPrefetcher(loop).run(2 * bytes <= limit ? 2 : 1);
   }
 };
 

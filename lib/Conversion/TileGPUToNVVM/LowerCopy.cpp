@@ -50,24 +50,7 @@ void NvidiaLowering::lowerCopy(CopyOp op) {
   Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
   int64_t copyBytes = element * sizes[0] * sizes[1];
 
-  // Where the last copy read, and its coordinates in the tile: the next is a
-  // step away. An address of its own for each would fill the registers.
-  Value source;
-  Coord last;
-  auto sourceOf = [&](ValueRange coords, const Coord &at) {
-    if (!source) {
-      source = opaque(addressOf(view, coords));
-    } else {
-      Value step = index(0);
-      for (auto [dim, stride] : llvm::enumerate(view.strides))
-        if (int64_t distance = at[dim] - last[dim])
-          step = arith::AddIOp::create(
-              b, step, arith::MulIOp::create(b, stride, index(distance)));
-      source = stepFrom(source, type.getElementType(), step);
-    }
-    last = at;
-    return source;
-  };
+  AddressWalk walk;
   auto copyOne = [&](int64_t copy, int64_t reg) {
     Value destination =
         swizzledAddress(offsetBy(slot, copy * copyBytes), bases, offsets[reg]);
@@ -80,7 +63,7 @@ void NvidiaLowering::lowerCopy(CopyOp op) {
     }
     Coord inTile = threads.base.apply(Place::registers(reg, 0, 0));
     inTile[1] += copy * sizes[1];
-    Value from = sourceOf(coords, inTile);
+    Value from = stepTo(walk, view, coords, inTile);
     if (op.getBytes() < 4) {
       Value value = loadOrZero(from, type.getElementType(),
                                isInside(view, coords, certain));

@@ -35,6 +35,7 @@ private:
   Value log2(Value x) override;
   Value shuffleXor(Value value, uint32_t mask) override;
   Value anyLane(Value condition) override;
+  Value opaque(Value address) override;
   bool lowerToPairs(mlir::Operation *op) override;
   bool skipsRescale() override;
   /// By ldmatrix, where that can be.
@@ -42,9 +43,6 @@ private:
 
   //===--- Shared memory (LowerCopy.cpp) ---===//
   void lowerCopy(tgpu::CopyOp op);
-  /// The same address, of which LLVM does not know what it is made of: nothing
-  /// that is added to it moves out of a loop.
-  Value opaque(Value address);
   /// Whether the only dot that uses `read` can do the reading.
   static bool isReadByDot(tgpu::ReadOp read);
   mlir::SmallVector<Value> loadMatrices(Value address, const MatrixLoad &load);

@@ -132,3 +132,13 @@ Value AmdLowering::anyLane(Value condition) {
   Value none = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, lanes, none);
 }
+
+/// A side effect keeps what does not depend on a loop inside of it, too.
+Value AmdLowering::opaque(Value address) {
+  bool isScalar = address.getType().isInteger(32);
+  auto moved = LLVM::InlineAsmOp::create(
+      b, address.getType(), address, "", isScalar ? "=s,0" : "=v,0",
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return moved.getRes();
+}

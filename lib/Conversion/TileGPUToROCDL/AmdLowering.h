@@ -33,6 +33,10 @@ private:
   Value log2(Value x) override;
   Value shuffleXor(Value value, uint32_t mask) override;
   Value anyLane(Value condition) override;
+  Value opaque(Value address) override;
+  /// A product for each element costs less than what the branch moves around
+  /// it.
+  bool skipsRescale() override { return false; }
   void barrier();
   /// A word of the lane whose number differs in the bits `mask`.
   Value exchange(Value word, uint32_t mask);
@@ -54,9 +58,9 @@ private:
   void lowerWrite(tgpu::WriteOp op) override;
   /// Elements of a tile that one load from `view` at `indices` brings.
   static int64_t loadWidth(tile::LoadOp op);
-  /// One vector: `count` elements at `coords`, 0 where they are outside.
-  Value loadVector(const GlobalView &view, mlir::ValueRange coords,
-                   mlir::ArrayRef<bool> certain, int64_t count);
+  /// One vector: `count` elements at `address`, 0 if they are not `inside`.
+  Value loadVector(const GlobalView &view, Value address, Value inside,
+                   int64_t count);
   /// Keeps vectors of `count` neighbours each as the registers of `tile`.
   void setVectors(Value tile, mlir::ArrayRef<Value> vectors);
 

@@ -61,22 +61,18 @@ int64_t AmdLowering::loadWidth(tile::LoadOp op) {
   return std::max<int64_t>(width, 1);
 }
 
-Value AmdLowering::loadVector(const GlobalView &view, ValueRange coords,
-                              ArrayRef<bool> certain, int64_t count) {
+Value AmdLowering::loadVector(const GlobalView &view, Value address,
+                              Value inside, int64_t count) {
   Type element = view.type.getElementType();
   int64_t bits = element.getIntOrFloatBitWidth();
   // Pairs of 16 bits travel as words.
   Type type = bits == 16 && count > 1 ? vectorOf(count / 2, b.getI32Type())
                                       : vectorOf(count, element);
-  Value inside = isInside(view, coords, certain);
-  SmallVector<Value> at(coords);
-  // Element 0 stands in for what is outside: no branch for each load.
+  // The view's first element stands in for what is outside: no branch.
   if (inside)
-    for (auto [coord, sure] : llvm::zip(at, certain))
-      if (!sure)
-        coord = arith::SelectOp::create(b, inside, coord, index(0));
-  Value loaded = LLVM::LoadOp::create(b, type, addressOf(view, at),
-                                      /*alignment=*/count * bits / 8);
+    address = arith::SelectOp::create(b, inside, address, view.base);
+  Value loaded =
+      LLVM::LoadOp::create(b, type, address, /*alignment=*/count * bits / 8);
   if (!inside)
     return loaded;
   Value zero =
@@ -92,12 +88,15 @@ LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
   int64_t width = loadWidth(op);
   auto loadAll = [&] {
     SmallVector<Value> vectors;
+    AddressWalk walk;
     for (int64_t reg = 0; reg < layout.numRegisters(); reg += width) {
       SmallVector<Value> coords;
       for (auto [dim, start] : llvm::enumerate(op.getIndices()))
         coords.push_back(arith::AddIOp::create(b, mapped(start),
                                                coordinate(layout, reg, dim)));
-      vectors.push_back(loadVector(view, coords, certain, width));
+      Value address = stepTo(walk, view, coords, coordOf(layout, reg));
+      vectors.push_back(
+          loadVector(view, address, isInside(view, coords, certain), width));
     }
     return vectors;
   };
@@ -198,7 +197,7 @@ void AmdLowering::lowerRead(ReadOp op) {
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
       access.bytes);
   access.runs = findRuns(access.offsets, access.threads, access.bytes);
-  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  Value slot = opaque(slotAddress(op.getBuffer(), mapped(op.getSlot())));
   SmallVector<Value> elements(access.layout.numRegisters());
   SmallVector<Value> words(access.layout.numRegisters() / 2);
   bool inWords =
@@ -242,7 +241,7 @@ void AmdLowering::lowerWrite(WriteOp op) {
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
       access.bytes);
   access.runs = findRuns(access.offsets, access.threads, access.bytes);
-  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  Value slot = opaque(slotAddress(op.getBuffer(), mapped(op.getSlot())));
   SmallVector<Value> elements(elementsOf(op.getValue()));
   // Threads that hold copies write the same value to the same place.
   for (int64_t copy = 0; copy < access.layout.repeat; ++copy)

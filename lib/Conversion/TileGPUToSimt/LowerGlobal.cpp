@@ -61,6 +61,22 @@ Value SimtLowering::stepFrom(Value address, Type element, Value step) {
                              ArrayRef<LLVM::GEPArg>{bits});
 }
 
+Value SimtLowering::stepTo(AddressWalk &walk, const GlobalView &view,
+                           ValueRange coords, const Coord &inTile) {
+  if (!walk.address) {
+    walk.address = opaque(addressOf(view, coords));
+  } else {
+    Value step = index(0);
+    for (auto [dim, stride] : llvm::enumerate(view.strides))
+      if (int64_t distance = inTile[dim] - walk.last[dim])
+        step = arith::AddIOp::create(
+            b, step, arith::MulIOp::create(b, stride, index(distance)));
+    walk.address = stepFrom(walk.address, view.type.getElementType(), step);
+  }
+  walk.last = inTile;
+  return walk.address;
+}
+
 SmallVector<bool> SimtLowering::certainDims(const GlobalView &view,
                                             ValueRange indices,
                                             ArrayRef<int64_t> tile,

@@ -72,6 +72,9 @@ protected:
   virtual Value shuffleXor(Value value, uint32_t mask) = 0;
   /// Whether `condition` holds in any lane of the warp.
   virtual Value anyLane(Value condition) = 0;
+  /// The same address, of which LLVM does not know what it is made of: nothing
+  /// that is added to it moves out of a loop.
+  virtual Value opaque(Value address) = 0;
   /// f32 to a tile of 16 bits in instructions of its own; false: there are
   /// none.
   virtual bool lowerToPairs(mlir::Operation *) { return false; }
@@ -174,6 +177,16 @@ protected:
   Value stepFrom(Value address, mlir::Type element, Value step);
   /// The address of an element, all coordinates as index.
   Value addressOf(const GlobalView &view, mlir::ValueRange coords);
+  /// A walk over the elements that one thread accesses, from address to
+  /// address: one of its own for each would fill the registers.
+  struct AddressWalk {
+    Value address;
+    Coord last; ///< its coordinates in the tile
+  };
+  /// The address of the element at `coords`, in the tile at `inTile` but for
+  /// the thread's part, which is the same for all.
+  Value stepTo(AddressWalk &walk, const GlobalView &view,
+               mlir::ValueRange coords, const Coord &inTile);
   /// i1: the coordinates are inside the view; null if that is certain.
   Value isInside(const GlobalView &view, mlir::ValueRange coords,
                  mlir::ArrayRef<bool> certain);
