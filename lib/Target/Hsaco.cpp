@@ -31,7 +31,7 @@ class PrivateDirectory {
 public:
   ~PrivateDirectory() {
     if (!path.empty())
-      sys::fs::remove_directories(path);
+      (void)sys::fs::remove_directories(path);
   }
 
   Error create() {

@@ -32,7 +32,6 @@ AmdLowering::DotOperand AmdLowering::openOperand(Value operand,
   TileLayout layout = layoutOf(operand);
   bool isF32 = getElementTypeOrSelf(operand).isF32();
   SmallVector<Value> values(isF32 ? elementsOf(operand) : packedOf(operand));
-  SmallVector<std::pair<int32_t, unsigned>> order; // by depth, then register
   DotOperand result;
   int64_t step = isF32 ? 1 : 2;
   for (auto [n, value] : llvm::enumerate(values)) {
