@@ -39,6 +39,8 @@ def TileGPU_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral lanesAttrName = "tgpu.lanes";
     /// Attribute of a kernel whose rows are dealt to so many warpgroups, each
     /// with tiles of its own.
+    static constexpr ::llvm::StringLiteral persistentAttrName =
+        "tgpu.persistent";
     static constexpr ::llvm::StringLiteral consumersAttrName =
         "tgpu.consumers";
     /// Attribute of an online softmax and of what ends it: the sums of a row

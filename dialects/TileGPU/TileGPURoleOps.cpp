@@ -16,7 +16,11 @@ using namespace fa::tgpu;
 LogicalResult RolesOp::verify() {
   if (!isa<tile::KernelOp>((*this)->getParentOp()))
     return emitOpError("expects to be in the body of a tile.kernel");
+  Type index = IndexType::get(getContext());
   for (Region *region : {&getProducer(), &getConsumer()}) {
+    if (region->getArgumentTypes() != TypeRange{index, index})
+      return emitOpError("expects regions of two index arguments, the programs "
+                         "and the steps before");
     WalkResult walk = region->walk([&](Operation *op) {
       for (Value operand : op->getOperands())
         if (isa<RankedTensorType, RunningType>(operand.getType()) &&
@@ -35,9 +39,6 @@ LogicalResult RolesOp::verify() {
 LogicalResult ChannelOp::verify() {
   if (!isa<tile::KernelOp>((*this)->getParentOp()))
     return emitOpError("expects to be in the body of a tile.kernel");
-  int64_t slots = getType().getBuffer().getSlots();
-  if (!llvm::isPowerOf2_64(slots))
-    return emitOpError("expects slots in a power of two, found ") << slots;
   if (getOffset() && (*getOffset() < 0 || *getOffset() % 1024))
     return emitOpError("expects an offset that is a multiple of 1024, found ")
            << *getOffset();

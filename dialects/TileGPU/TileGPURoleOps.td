@@ -10,7 +10,7 @@
 include "TileGPUOps.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 
-def TileGPU_RolesOp : TileGPU_Op<"roles", [NoTerminator, SingleBlock,
+def TileGPU_RolesOp : TileGPU_Op<"roles", [SingleBlock,
     RecursiveMemoryEffects]> {
   let summary = "who loads and who computes";
   let description = [{
@@ -20,14 +20,22 @@ def TileGPU_RolesOp : TileGPU_Op<"roles", [NoTerminator, SingleBlock,
     share no other value: what crosses goes through a channel. It is the last operation
     of a kernel before its terminator.
 
+    A block may run several programs one after the other (`tgpu.persistent`): the
+    regions' arguments are how many it has run before, and how many steps have
+    passed through the channels then; `tgpu.passed` says how many have after.
+
     ```mlir
     tgpu.roles consumers 2 producer {
+    ^bb0(%programs: index, %steps: index):
       tgpu.acquire %k, %n : ...
       tgpu.fetch %K[%b, %h, %j, %c0] dims [2, 3] to %k, %n : ...
+      tgpu.passed %after
     } consumer {
+    ^bb0(%programs: index, %steps: index):
       tgpu.await %k, %n : ...
       ...
       tgpu.release %k, %n : ...
+      tgpu.passed %after
     }
     ```
   }];
@@ -37,6 +45,13 @@ def TileGPU_RolesOp : TileGPU_Op<"roles", [NoTerminator, SingleBlock,
     `consumers` $consumers `producer` $producer `consumer` $consumer attr-dict
   }];
   let hasVerifier = 1;
+}
+
+def TileGPU_PassedOp : TileGPU_Op<"passed",
+    [Pure, Terminator, HasParent<"RolesOp">]> {
+  let summary = "how many steps have passed through the channels";
+  let arguments = (ins Index:$steps);
+  let assemblyFormat = "$steps attr-dict";
 }
 
 def TileGPU_ConsumerIdOp : TileGPU_Op<"consumer_id", [Pure]> {
@@ -56,14 +71,14 @@ def TileGPU_ChannelOp : TileGPU_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
     the number of slots for the (n / slots)-th time. Each slot has two barriers,
     on which the phase n / slots is waited for: `full`, completed by the bytes
     of a fetch, and `empty`, completed by every warp of the consumers that read
-    it. `slots` is a power of two. Where the slots and the barriers lie, in
-    bytes, is known from S7 on. With `own`, a slot belongs to one consumer.
+    it. Where the slots and the barriers lie, in
+    bytes, is known from S7 on. With `own`, the slots of `slots` steps belong to one consumer each.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset,
-      OptionalAttr<I64Attr>:$barriers);
+      OptionalAttr<I64Attr>:$barriers, UnitAttr:$own);
   let results = (outs TileGPU_ChannelType:$result);
   let assemblyFormat = [{
-    (`at` $offset^)? (`barriers` $barriers^)? attr-dict `:` type($result)
+    (`own` $own^)? (`at` $offset^)? (`barriers` $barriers^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -9,25 +9,12 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
-#include <map>
-
 using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
 
 Block::Block() = default;
 Block::~Block() = default;
-
-void Block::report(FaultKind kind, const Thread &thread, int32_t site,
-                   const Twine &detail) {
-  if (log.has(kind))
-    return;
-  const EmulatorSite &at = this->site(site);
-  log.add(kind, (at.location + ": " + name(kind) + ": " + at.op +
-                 " in thread " + Twine(thread.index) + " of block " +
-                 Twine(blockIndex) + ": " + detail)
-                    .str());
-}
 
 //===----------------------------------------------------------------------===//
 // Running
@@ -183,39 +170,9 @@ void Block::meetWarp(Thread &thread, int32_t site, uint32_t mask,
   yield(thread);
 }
 
-/// .aligned: all threads of the warp must execute the same instruction.
-bool Block::requireAllLanes(Warp &warp, uint32_t lanes) {
-  if (lanes == ~0u)
-    return true;
-  const Thread &first = warp.lanes[countr_zero(lanes)];
-  report(FaultKind::DivergentWarp, first, first.waitsAt,
-         "expected all lanes of the warp, found 0x" + utohexstr(lanes));
-  return false;
-}
-
 //===----------------------------------------------------------------------===//
 // Barriers
 //===----------------------------------------------------------------------===//
-
-/// PTX ISA, "bar, barrier": with .aligned, all threads in the warp must execute
-/// the same barrier instruction.
-void Block::reportDivergentBarrier() {
-  for (Warp &warp : warps)
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      Thread &thread = warp.lanes[lane];
-      if (thread.exited)
-        continue;
-      if (warp.exited)
-        report(FaultKind::DivergentBarrier, thread, thread.waitsAt,
-               "of its warp, lanes 0x" + utohexstr(warp.exited) +
-                   " have exited");
-      if (thread.waitsAt != warp.lanes[0].waitsAt && !warp.lanes[0].exited)
-        report(FaultKind::DivergentBarrier, thread, thread.waitsAt,
-               "thread " + Twine(warp.lanes[0].index) +
-                   " of its warp came to the barrier at " +
-                   site(warp.lanes[0].waitsAt).location);
-    }
-}
 
 void Block::completeBarrier() {
   reportDivergentBarrier();
@@ -260,86 +217,4 @@ void Block::sleep(Thread &thread, int32_t site, WaitsFor what) {
   thread.waitsFor = what;
   yield(thread);
   thread.waitsAt = -1;
-}
-
-//===----------------------------------------------------------------------===//
-// Ends
-//===----------------------------------------------------------------------===//
-
-/// "0-31, 64"
-static std::string formatRanges(ArrayRef<unsigned> numbers) {
-  std::string text;
-  for (size_t n = 0; n < numbers.size();) {
-    size_t end = n + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1)
-      ++end;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[n]);
-    if (end > n + 1)
-      text += "-" + std::to_string(numbers[end - 1]);
-    n = end;
-  }
-  return text;
-}
-
-static std::string describeWait(const Block &block, const Thread &thread) {
-  switch (thread.waitsFor) {
-  case WaitsFor::Lanes:
-    return "for lanes of their warps";
-  case WaitsFor::Block:
-    return "for the whole block";
-  case WaitsFor::NamedBarrier:
-    return "for the others of the barrier";
-  case WaitsFor::Phase:
-    return "for " + block.describePhase(thread);
-  case WaitsFor::Registers:
-    return ("for registers, of which " + Twine(block.registers.left) +
-            " are left")
-        .str();
-  }
-  llvm_unreachable("every wait is for something");
-}
-
-void Block::reportDeadlock() {
-  std::map<int32_t, SmallVector<unsigned>> waiting;
-  SmallVector<unsigned> gone;
-  for (unsigned n = 0; n < created; ++n) {
-    if (threads[n].exited)
-      gone.push_back(n);
-    else
-      waiting[threads[n].waitsAt].push_back(n);
-  }
-  std::string text;
-  for (auto &[at, numbers] : waiting)
-    text += (text.empty() ? "" : "; ") + ("threads " + formatRanges(numbers)) +
-            " wait at " + site(at).op + " (" + site(at).location + ") " +
-            describeWait(*this, threads[numbers[0]]);
-  if (!gone.empty())
-    text += "; threads " + formatRanges(gone) + " have exited";
-  auto &[at, numbers] = *waiting.begin();
-  report(FaultKind::Deadlock, threads[numbers.front()], at, text);
-}
-
-/// What is under way when a block ends goes to memory that is another block's.
-/// A warpgroup has exchanged registers as a whole (setmaxnreg.sync.aligned).
-void Block::checkEnd() {
-  if (numExited == created)
-    bulk.checkEnd();
-  for (Warp &warp : warps) {
-    Thread &thread = warp.lanes[0];
-    if (numExited == created)
-      warp.products.checkEnd(thread);
-    const Warp &first = warps[warp.index / 4 * 4];
-    if (warp.registerExchanges != first.registerExchanges)
-      report(FaultKind::IllegalRegisters, thread,
-             std::max(warp.registerSite, first.registerSite),
-             "warp " + Twine(first.index) + " of its warpgroup executed " +
-                 Twine(first.registerExchanges) + " of them, warp " +
-                 Twine(warp.index) + " " + Twine(warp.registerExchanges));
-    if (warp.products.begun() != first.products.begun())
-      report(FaultKind::DivergentWarp, thread,
-             std::max(warp.products.lastSite(), first.products.lastSite()),
-             "warp " + Twine(first.index) + " of its warpgroup began " +
-                 Twine(first.products.begun()) + " products, warp " +
-                 Twine(warp.index) + " " + Twine(warp.products.begun()));
-  }
 }

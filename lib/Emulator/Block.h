@@ -56,6 +56,7 @@ struct Launch {
   llvm::ArrayRef<EmulatorSite> sites;
   GlobalMemory *global = nullptr;
   unsigned threads = 0; ///< of a block, a multiple of 32
+  uint32_t blocks = 0;
   size_t sharedBytes = 0;
   llvm::ArrayRef<BoxMap> maps; ///< tensor maps, by parameter
   uint64_t seed = 0;
@@ -146,7 +147,6 @@ public:
   std::string describePhase(const Thread &thread) const {
     return phaseBarriers.describeWait(thread);
   }
-  llvm::MutableArrayRef<Warp> allWarps() { return warps; }
   std::string describeBarrier(uint16_t number) const {
     return phaseBarriers.describe(number);
   }

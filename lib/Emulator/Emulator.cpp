@@ -131,6 +131,7 @@ Expected<EmulatorCounters> EmulatedProgram::run(
   launch.sites = impl->sites;
   launch.global = &*global;
   launch.threads = kernel.threads;
+  launch.blocks = blocks;
   launch.sharedBytes = kernel.sharedBytes;
   auto maps = openMaps(kernel, arguments);
   launch.maps = maps;

@@ -70,7 +70,7 @@ static void storeGeneric(Thread *thread, int32_t site) {
                           : storeGlobal(thread, site);
 }
 
-// PTX ISA, "Special Registers": %tid, %ctaid.
+// PTX ISA, "Special Registers": %tid, %ctaid, %nctaid.
 
 static void threadId(Thread *thread, int32_t) {
   thread->set<uint32_t>(0, thread->index);
@@ -78,6 +78,10 @@ static void threadId(Thread *thread, int32_t) {
 
 static void blockId(Thread *thread, int32_t) {
   thread->set<uint32_t>(0, thread->block->index());
+}
+
+static void numBlocks(Thread *thread, int32_t) {
+  thread->set<uint32_t>(0, thread->block->launched().blocks);
 }
 
 llvm::ArrayRef<EmulatorFunction> fa::emu::memoryFunctions() {
@@ -89,6 +93,7 @@ llvm::ArrayRef<EmulatorFunction> fa::emu::memoryFunctions() {
       {"fa_emu_load_generic", loadGeneric},
       {"fa_emu_store_generic", storeGeneric},
       {"fa_emu_thread_id", threadId},
-      {"fa_emu_block_id", blockId}};
+      {"fa_emu_block_id", blockId},
+      {"fa_emu_num_blocks", numBlocks}};
   return functions;
 }

@@ -185,6 +185,9 @@ LogicalResult KernelRewriter::rewrite(Operation *op) {
       })
       .Case(
           [&](NVVM::BlockIdXOp op) { return call(op, "fa_emu_block_id", {}); })
+      .Case([&](NVVM::GridDimXOp op) {
+        return call(op, "fa_emu_num_blocks", {});
+      })
       .Case([&](NVVM::Barrier0Op op) { return call(op, "fa_emu_barrier", {}); })
       .Case([&](NVVM::BarrierOp op) { return rewriteBarrier(op); })
       .Case([&](NVVM::SyncWarpOp op) {

@@ -47,39 +47,47 @@ void PhaseBarriers::init(Thread &thread, int32_t site, uint32_t address,
   uint64_t value = uint64_t(arrivals) << 32;
   block.shared().write(thread, site, address, kBytes, kBytes, &value);
   uint32_t offset = address - kEmulatorSharedBase;
-  auto it = llvm::find_if(
-      barriers, [&](const PhaseBarrier &b) { return b.offset == offset; });
-  if (it == barriers.end()) {
-    barriers.push_back({uint16_t(barriers.size()), offset, arrivals, arrivals});
-    it = std::prev(barriers.end());
-  } else if (!it->waiting.empty()) {
-    block.report(FaultKind::IllegalBarrier, thread, site,
-                 "thread " + Twine(it->waiting.front()->index) +
-                     " waits at the " + describe(it->number));
+  if (PhaseBarrier *before = at(offset)) {
+    if (!before->waiting.empty())
+      block.report(FaultKind::IllegalBarrier, thread, site,
+                   "thread " + Twine(before->waiting.front()->index) +
+                       " waits at the " + describe(before->number));
+    before->isOver = true;
   }
-  it->arrivals = it->pending = arrivals;
-  it->initWarp = thread.warp->index;
-  it->initTime = thread.warp->clock.now;
+  PhaseBarrier barrier;
+  barrier.number = barriers.size();
+  barrier.offset = offset;
+  barrier.arrivals = barrier.pending = arrivals;
+  barrier.initWarp = thread.warp->index;
+  barrier.initTime = thread.warp->clock.now;
+  barriers.push_back(std::move(barrier));
+}
+
+PhaseBarrier *PhaseBarriers::at(uint32_t offset) {
+  auto it = llvm::find_if(barriers, [&](const PhaseBarrier &barrier) {
+    return barrier.offset == offset && !barrier.isOver;
+  });
+  return it == barriers.end() ? nullptr : &*it;
 }
 
 PhaseBarrier *PhaseBarriers::find(Thread &thread, int32_t site,
                                   uint32_t address) {
   uint32_t offset = address - kEmulatorSharedBase;
-  auto it = llvm::find_if(
-      barriers, [&](const PhaseBarrier &b) { return b.offset == offset; });
-  if (it == barriers.end()) {
+  PhaseBarrier *barrier = at(offset);
+  if (!barrier) {
     block.report(FaultKind::IllegalBarrier, thread, site,
                  "there is no mbarrier at byte " + Twine(int32_t(offset)) +
                      " of shared memory");
     return nullptr;
   }
   unsigned self = thread.warp->index;
-  if (it->initWarp != self &&
-      it->initTime >= thread.warp->clock.seen.all[it->initWarp])
+  if (barrier->initWarp != self &&
+      barrier->initTime >= thread.warp->clock.seen.all[barrier->initWarp])
     block.report(FaultKind::Race, thread, site,
-                 "the " + describe(it->number) + " was initialised by warp " +
-                     Twine(it->initWarp) + ", no barrier lies between");
-  return &*it;
+                 "the " + describe(barrier->number) +
+                     " was initialised by warp " + Twine(barrier->initWarp) +
+                     ", no barrier lies between");
+  return barrier;
 }
 
 /// PTX ISA 9.7.13.15.11, mbarrier.expect_tx.

@@ -27,21 +27,21 @@ class Block;
 struct Thread;
 
 struct PhaseBarrier {
-  uint16_t number;     ///< among those of the block
-  uint32_t offset;     ///< in shared memory
-  uint32_t arrivals;   ///< of a phase
-  uint32_t pending;    ///< arrivals that this phase still waits for
-  int64_t bytes = 0;   ///< that it still waits for
-  uint32_t phase = 0;  ///< that has begun and is not complete
-  uint32_t copies = 0; ///< under way for this phase
+  uint16_t number = 0;   ///< among those of the block
+  uint32_t offset = 0;   ///< in shared memory
+  bool isOver = false;   ///< another one has begun there
+  uint32_t arrivals = 0; ///< of a phase
+  uint32_t pending = 0;  ///< arrivals that this phase still waits for
+  int64_t bytes = 0;     ///< that it still waits for
+  uint32_t phase = 0;    ///< that has begun and is not complete
+  uint32_t copies = 0;   ///< under way for this phase
   /// The last phase that somebody saw complete, plus 1.
   uint32_t observed = 0;
-  Horizon arrived = {}; ///< what those who arrived in this phase knew
-  Horizon completed =
-      {}; ///< what is known to who sees that phases are complete
+  Horizon arrived;   ///< what those who arrived in this phase knew
+  Horizon completed; ///< what is known to who sees that phases are complete
   uint16_t initWarp = 0;
   uint32_t initTime = 0;
-  llvm::SmallVector<Thread *> waiting = {};
+  llvm::SmallVector<Thread *> waiting;
 
   bool isComplete(uint32_t parity) const { return (phase & 1) != parity; }
 };
@@ -70,6 +70,7 @@ public:
   std::string describeWait(const Thread &thread) const;
 
 private:
+  PhaseBarrier *at(uint32_t offset);
   PhaseBarrier *find(Thread &thread, int32_t site, uint32_t address);
   void completeIfAllCame(Thread &thread, int32_t site, PhaseBarrier &barrier);
 

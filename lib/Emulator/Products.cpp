@@ -7,17 +7,10 @@
 #include "Products.h"
 
 #include "Block.h"
-#include "Functions.h"
-#include "MatrixDescriptor.h"
 
 using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
-
-/// Elements of 16 bits in the depth of one product.
-static constexpr unsigned kDepth = 16;
-static constexpr unsigned kRows = 16; ///< of a warp
-static constexpr unsigned kMaxColumns = 256;
 
 //===----------------------------------------------------------------------===//
 // Marks
@@ -26,6 +19,9 @@ static constexpr unsigned kMaxColumns = 256;
 // A signalling NaN: sign, exponent, a zero, 15 bits of the product's number, 7
 // of the register's.
 static constexpr uint32_t kMark = 0xff800000;
+
+/// The products whose marks are known; fewer than numbers of products.
+static constexpr size_t kRemembered = 1024;
 
 static uint32_t markOf(uint32_t product) {
   return kMark | (product % 0x7fff + 1) << 7;
@@ -41,10 +37,13 @@ std::shared_ptr<Products::Accumulators> Products::find(uint32_t value) const {
 }
 
 void Products::checkRead(Thread &thread, int32_t site, uint32_t value) const {
-  auto of = find(value);
-  if (!of)
+  if (!isMark(value))
     return;
   Block &block = *thread.block;
+  auto of = find(value);
+  if (!of)
+    return block.report(FaultKind::MissingWait, thread, site,
+                        "reads an accumulator to which a later product adds");
   block.report(FaultKind::MissingWait, thread, site,
                "reads an accumulator of the product at " +
                    block.site(of->site).location +
@@ -82,6 +81,15 @@ static unsigned placeOf(unsigned lane, unsigned reg, unsigned columns) {
   return row * columns + reg / 4 * 8 + lane % 4 * 2 + reg % 2;
 }
 
+std::shared_ptr<Products::Accumulators>
+Products::makeAccumulators(int32_t site, unsigned columns) {
+  auto made = std::make_shared<Accumulators>();
+  made->columns = columns;
+  made->values.resize(size_t(kRows) * columns);
+  made->site = site;
+  return made;
+}
+
 /// Those that the marks in the slots speak of, or new ones with the slots'
 /// values.
 std::shared_ptr<Products::Accumulators>
@@ -90,8 +98,7 @@ Products::openAccumulators(Warp &warp, int32_t site, unsigned columns,
   auto known = find(warp.lanes[0].get<uint32_t>(firstSlot));
   auto result = known;
   if (!known)
-    result = std::make_shared<Accumulators>(
-        Accumulators{columns, std::vector<float>(kRows * columns), 0, 0, site});
+    result = makeAccumulators(site, columns);
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     for (unsigned reg = 0; reg < columns / 2; ++reg) {
       Thread &thread = warp.lanes[lane];
@@ -106,6 +113,29 @@ Products::openAccumulators(Warp &warp, int32_t site, unsigned columns,
   return result;
 }
 
+/// Takes the factors from the slots.
+Products::Product Products::openProduct(Warp &warp, int32_t site) const {
+  const auto &[columns, flags, registers, unused] =
+      warp.block->site(site).attributes;
+  Product product;
+  product.site = site;
+  product.group = committed;
+  product.fromRegisters = flags & 1;
+  product.isHalf = flags & 2;
+  product.isTransposed = flags & 4;
+  product.registers = registers;
+  product.seen = std::make_shared<const Horizon>(warp.clock.seen);
+  const Thread &first = warp.lanes[0];
+  product.b = first.get<uint64_t>(product.fromRegisters ? 4 : 1);
+  if (!product.fromRegisters)
+    product.a = first.get<uint64_t>(0);
+  else
+    for (unsigned lane = 0; lane < kWarpSize; ++lane)
+      for (unsigned n = 0; n < 4; ++n)
+        product.words[lane][n] = warp.lanes[lane].get<uint32_t>(n);
+  return product;
+}
+
 /// PTX ISA 9.7.15.5.2, "wgmma.mma_async". Operands: a (a descriptor or four
 /// words), b, the accumulators. Attributes: columns; whether a is in registers,
 /// factors are f16, b is transposed, there are accumulators, as bits; the
@@ -113,35 +143,14 @@ Products::openAccumulators(Warp &warp, int32_t site, unsigned columns,
 void Products::begin(Warp &warp, int32_t site) {
   Block &block = *warp.block;
   const auto &[columns, flags, registers, unused] = block.site(site).attributes;
-  Thread &first = warp.lanes[0];
-  Product product = {site,
-                     committed,
-                     0,
-                     0,
-                     {},
-                     bool(flags & 1),
-                     bool(flags & 2),
-                     bool(flags & 4),
-                     registers,
-                     nullptr,
-                     nullptr};
-  unsigned slot = product.fromRegisters ? 4 : 1;
-  if (product.fromRegisters)
-    for (unsigned lane = 0; lane < kWarpSize; ++lane)
-      for (unsigned n = 0; n < 4; ++n)
-        product.words[lane][n] = warp.lanes[lane].get<uint32_t>(n);
-  else
-    product.a = first.get<uint64_t>(0);
-  product.b = first.get<uint64_t>(slot);
-  product.seen = std::make_shared<const Horizon>(warp.clock.seen);
+  Product product = openProduct(warp, site);
   if (flags & 8)
-    product.result = openAccumulators(warp, site, columns, slot + 1);
+    product.result =
+        openAccumulators(warp, site, columns, product.fromRegisters ? 5 : 2);
   else
-    product.result = std::make_shared<Accumulators>(
-        Accumulators{unsigned(columns),
-                     std::vector<float>(size_t(kRows) * columns), 0, 0, site});
+    product.result = makeAccumulators(site, columns);
   if (needsFence)
-    block.report(FaultKind::MissingFence, first, site,
+    block.report(FaultKind::MissingFence, warp.lanes[0], site,
                  "no wgmma.fence lies between the last access to its registers "
                  "and this product");
   uint32_t mark = markOf(numBegun++);
@@ -150,6 +159,7 @@ void Products::begin(Warp &warp, int32_t site) {
   product.result->newest = mark;
   ++product.result->running;
   marks[mark] = product.result;
+  order.push_back(mark);
   running.push_back(std::move(product));
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     for (int32_t reg = 0; reg < columns / 2; ++reg)
@@ -162,73 +172,6 @@ void Products::begin(Warp &warp, int32_t site) {
 // What ends
 //===----------------------------------------------------------------------===//
 
-/// The 16 bits of an f16 or bf16 as f32.
-static float widen(uint16_t bits, bool isHalf) {
-  if (!isHalf)
-    return std::bit_cast<float>(uint32_t(bits) << 16);
-  uint32_t sign = uint32_t(bits & 0x8000) << 16, rest = bits & 0x7fff;
-  // Exponents are biased by 15 in one, by 127 in the other; denormals are
-  // exact.
-  float size = std::bit_cast<float>(rest << 13) * 0x1p112f;
-  uint32_t word = rest >= 0x7c00 ? 0x7f800000 | (rest & 0x3ff) << 13
-                                 : std::bit_cast<uint32_t>(size);
-  return std::bit_cast<float>(word | sign);
-}
-
-namespace {
-/// Reads operands as they are now, if what wrote them came before `seen`.
-struct OperandReader {
-  Thread &thread;
-  int32_t site;
-  const Horizon &seen;
-  bool isHalf;
-
-  /// The eight elements at `address`.
-  void read(uint32_t address, float *to, unsigned step) const {
-    uint16_t elements[8];
-    thread.block->shared().readForProduct(thread, site, address, seen,
-                                          elements);
-    for (unsigned n = 0; n < 8; ++n)
-      to[size_t(n) * step] = widen(elements[n], isHalf);
-  }
-};
-} // namespace
-
-using Left = float[kRows][kDepth];
-using Right = float[kDepth][kMaxColumns];
-
-/// The fragment of a in registers is that of mma.m16n8k16 (Matrix.cpp).
-static void spread(const std::array<std::array<uint32_t, 4>, 32> &words,
-                   bool isHalf, Left &a) {
-  for (unsigned lane = 0; lane < kWarpSize; ++lane)
-    for (unsigned n = 0; n < 4; ++n) {
-      float *to = &a[lane / 4 + 8 * (n % 2)][2 * (lane % 4) + 8 * (n / 2)];
-      to[0] = widen(words[lane][n], isHalf);
-      to[1] = widen(words[lane][n] >> 16, isHalf);
-    }
-}
-
-static void readLeft(const OperandReader &reader, const MatrixDescriptor &from,
-                     Left &a) {
-  unsigned first = reader.thread.warp->index % 4 * kRows;
-  for (unsigned row = 0; row < kRows; ++row)
-    for (unsigned k = 0; k < kDepth; k += 8)
-      reader.read(from.alongDepth(first + row, 2 * k), &a[row][k], 1);
-}
-
-static void readRight(const OperandReader &reader, const MatrixDescriptor &from,
-                      bool isTransposed, unsigned columns, Right &b) {
-  if (isTransposed) {
-    for (unsigned k = 0; k < kDepth; ++k)
-      for (unsigned n = 0; n < columns; n += 8)
-        reader.read(from.acrossDepth(k, 2 * n), &b[k][n], 1);
-    return;
-  }
-  for (unsigned n = 0; n < columns; ++n)
-    for (unsigned k = 0; k < kDepth; k += 8)
-      reader.read(from.alongDepth(n, 2 * k), &b[k][n], kMaxColumns);
-}
-
 void Products::end(Warp &warp, const Product &product) {
   Thread &first = warp.lanes[0];
   Accumulators &result = *product.result;
@@ -240,13 +183,13 @@ void Products::end(Warp &warp, const Product &product) {
     return;
   }
   OperandReader reader{first, product.site, *product.seen, product.isHalf};
-  Left a;
-  Right b;
+  LeftFactor a;
+  RightFactor b;
   if (product.fromRegisters)
-    spread(product.words, product.isHalf, a);
+    reader.spread(product.words, a);
   else
-    readLeft(reader, left, a);
-  readRight(reader, right, product.isTransposed, result.columns, b);
+    reader.readLeft(left, a);
+  reader.readRight(right, product.isTransposed, result.columns, b);
   for (unsigned row = 0; row < kRows; ++row) {
     float *sums = &result.values[size_t(row) * result.columns];
     for (unsigned k = 0; k < kDepth; ++k)
@@ -267,11 +210,13 @@ void Products::wait(Warp &warp, int32_t site, uint32_t pending,
     for (unsigned n = 0; n < count; ++n) {
       Thread &thread = warp.lanes[lane];
       auto value = thread.get<uint32_t>(n);
-      auto of = find(value);
-      if (!of)
+      if (!isMark(value))
         continue;
+      auto of = find(value);
       unsigned reg = value & 0x7f;
-      if (of->running)
+      if (!of)
+        checkRead(thread, site, value);
+      else if (of->running)
         warp.block->report(
             FaultKind::MissingWait, thread, site,
             "the product at " + warp.block->site(of->site).location +
@@ -281,75 +226,9 @@ void Products::wait(Warp &warp, int32_t site, uint32_t pending,
         thread.set(n, of->values[placeOf(lane, reg, of->columns)]);
     }
   needsFence = true;
-  // Values that were not asked for here may be at the next wait.
-  while (marks.size() > 64)
-    marks.erase(marks.begin());
-}
-
-//===----------------------------------------------------------------------===//
-// What emulated code calls
-//===----------------------------------------------------------------------===//
-
-static constexpr uint32_t kAllLanes = ~0u;
-
-static void beginAll(Warp &warp, const EmulatorSite &, uint32_t lanes) {
-  if (warp.block->requireAllLanes(warp, lanes))
-    warp.products.begin(warp, warp.lanes[0].waitsAt);
-}
-
-static void product(Thread *thread, int32_t site) {
-  thread->block->meetWarp(*thread, site, kAllLanes, beginAll);
-}
-
-/// PTX ISA 9.7.15.7.1, "wgmma.fence": what was done to registers comes first.
-static void fenceAll(Warp &warp, const EmulatorSite &, uint32_t lanes) {
-  if (warp.block->requireAllLanes(warp, lanes))
-    warp.products.fence();
-}
-
-static void fence(Thread *thread, int32_t site) {
-  thread->block->meetWarp(*thread, site, kAllLanes, fenceAll);
-}
-
-/// PTX ISA 9.7.15.7.2, "wgmma.commit_group".
-static void commitAll(Warp &warp, const EmulatorSite &, uint32_t lanes) {
-  if (warp.block->requireAllLanes(warp, lanes))
-    warp.products.commit();
-}
-
-static void commit(Thread *thread, int32_t site) {
-  thread->block->meetWarp(*thread, site, kAllLanes, commitAll);
-}
-
-/// Operands: values. Attributes: pending groups, how many values.
-static void waitAll(Warp &warp, const EmulatorSite &site, uint32_t lanes) {
-  if (warp.block->requireAllLanes(warp, lanes))
-    warp.products.wait(warp, warp.lanes[0].waitsAt, site.attributes[0],
-                       site.attributes[1]);
-}
-
-static void wait(Thread *thread, int32_t site) {
-  thread->block->meetWarp(*thread, site, kAllLanes, waitAll);
-}
-
-/// Operands: a value that may be a mark.
-static void readRegister(Thread *thread, int32_t site) {
-  thread->warp->products.checkRead(*thread, site, thread->get<uint32_t>(0));
-}
-
-/// Attributes: the number of the registers.
-static void writeRegister(Thread *thread, int32_t site) {
-  thread->warp->products.checkWrite(*thread, site,
-                                    thread->block->site(site).attributes[0]);
-}
-
-ArrayRef<EmulatorFunction> fa::emu::productFunctions() {
-  static const EmulatorFunction functions[] = {
-      {"fa_emu_product", product},
-      {"fa_emu_product_fence", fence},
-      {"fa_emu_product_commit", commit},
-      {"fa_emu_product_wait", wait},
-      {"fa_emu_read_register", readRegister},
-      {"fa_emu_write_register", writeRegister}};
-  return functions;
+  // Values that were not asked for here may be at one of the next waits.
+  while (order.size() > kRemembered) {
+    marks.erase(order.front());
+    order.pop_front();
+  }
 }

@@ -14,17 +14,12 @@
 #ifndef FA_LIB_EMULATOR_PRODUCTS_H
 #define FA_LIB_EMULATOR_PRODUCTS_H
 
-#include "Clock.h"
+#include "ProductOperands.h"
 
-#include <array>
 #include <deque>
 #include <map>
 #include <memory>
 #include <vector>
-
-namespace fa {
-struct EmulatorSite;
-}
 
 namespace fa::emu {
 
@@ -53,24 +48,27 @@ public:
 private:
   /// 16 rows of the accumulators of a chain of products.
   struct Accumulators {
-    unsigned columns;
+    unsigned columns = 0;
     std::vector<float> values;
-    uint32_t newest;      ///< the mark that is valid
+    uint32_t newest = 0;  ///< the mark that is valid
     unsigned running = 0; ///< products that have not ended
-    int32_t site;
+    int32_t site = -1;    ///< of the first
   };
 
   struct Product {
-    int32_t site;
-    uint32_t group;
-    uint64_t a, b;                                 ///< descriptors
-    std::array<std::array<uint32_t, 4>, 32> words; ///< of a in registers
-    bool fromRegisters, isHalf, isTransposed;
-    int32_t registers; ///< the number of those in which a is
+    int32_t site = -1;
+    uint32_t group = 0;
+    uint64_t a = 0, b = 0; ///< descriptors
+    Fragment words = {};   ///< of a in registers
+    bool fromRegisters = false, isHalf = false, isTransposed = false;
+    int32_t registers = -1; ///< the number of those in which a is
     std::shared_ptr<Accumulators> result;
     std::shared_ptr<const Horizon> seen; ///< when it began
   };
 
+  Product openProduct(Warp &warp, int32_t site) const;
+  static std::shared_ptr<Accumulators> makeAccumulators(int32_t site,
+                                                        unsigned columns);
   std::shared_ptr<Accumulators> openAccumulators(Warp &warp, int32_t site,
                                                  unsigned columns,
                                                  unsigned firstSlot);
@@ -79,6 +77,7 @@ private:
 
   std::deque<Product> running;
   std::map<uint32_t, std::shared_ptr<Accumulators>> marks;
+  std::deque<uint32_t> order; ///< of marks, the oldest first
   uint32_t committed = 0, numBegun = 0;
   int32_t newestSite = -1;
   bool needsFence = true;

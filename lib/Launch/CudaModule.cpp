@@ -125,8 +125,11 @@ Failure CudaModule::launch(const KernelInfo &kernel,
   }
   const CudaDriver &cuda = card->cuda();
   void *function = functions[&kernel - infos.data()];
+  int64_t blocks = *count;
+  if (kernel.persistent)
+    blocks = std::min<int64_t>(blocks, card->numProcessors());
   return cuda.check(
-      cuda.LaunchKernel(function, static_cast<unsigned>(*count), 1, 1,
+      cuda.LaunchKernel(function, static_cast<unsigned>(blocks), 1, 1,
                         static_cast<unsigned>(kernel.threads), 1, 1,
                         static_cast<unsigned>(kernel.sharedBytes), stream,
                         parameters, nullptr),

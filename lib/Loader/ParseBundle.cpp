@@ -101,6 +101,7 @@ static KernelInfo parseKernel(const JsonCursor &json) {
   kernel.sharedBytes = parseAmount(json["shared_bytes"]);
   kernel.scratchBytes = json["scratch_bytes"].integer(0);
   kernel.stages = json["stages"].integer(0);
+  kernel.persistent = json["persistent"].boolean();
   kernel.registers = json["registers"].integer(-1);
   kernel.stackBytes = json["stack_bytes"].integer(-1);
   kernel.spillBytes = json["spill_bytes"].integer(-1);

@@ -16,6 +16,10 @@
 using namespace llvm;
 using namespace fa;
 
+/// Multiprocessors of the card that is emulated: few, so that a block of a
+/// persistent kernel runs several programs.
+static constexpr int64_t kProcessors = 3;
+
 Expected<std::unique_ptr<EmulatorPlan>>
 EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
                    EmulatedProgram::Options options) {
@@ -66,5 +70,7 @@ EmulatorPlan::launch(ArrayRef<LaunchArgument> arguments) const {
                         const std::function<void(int64_t)> &body) {
     device->run(blocks, 0, [&](int64_t index, void *) { body(index); });
   };
-  return program->run(**kernel, arguments, words, *count, options, inParallel);
+  int64_t blocks =
+      (*kernel)->persistent ? std::min(*count, kProcessors) : *count;
+  return program->run(**kernel, arguments, words, blocks, options, inParallel);
 }

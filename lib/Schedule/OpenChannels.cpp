@@ -65,8 +65,7 @@ public:
     if (!boundsAreAbove())
       return "the bounds of a loop are computed from tiles";
     buildProducer();
-    for (FetchingLoop &loop : loops)
-      consumeLoop(loop);
+    consume();
     for (Fetched &left : lefts)
       left.load.erase();
     return "";
@@ -91,9 +90,6 @@ private:
     if (consumers > 3)
       return refuse("its rows are those of " + Twine(consumers) +
                     " warpgroups, where a block has registers for three");
-    if (!llvm::isPowerOf2_64(stages))
-      return refuse("channels have slots in a power of two, not " +
-                    Twine(stages));
     WalkResult walk = kernel.walk([&](Operation *op) {
       if (isa<TransposeOp, ReduceOp>(op))
         return WalkResult((refuse("'" + op->getName().getStringRef() +
@@ -188,7 +184,8 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
 
-  TypedValue<ChannelType> open(RankedTensorType tile, int64_t slots) {
+  TypedValue<ChannelType> open(RankedTensorType tile, int64_t slots,
+                               bool own = false) {
     int64_t bytes = tile.getElementTypeBitWidth() / 8, line = 128 / bytes;
     TileLayout layout = swizzledShared(tile.getDimSize(0), line, bytes);
     layout.repeat = tile.getDimSize(1) / line;
@@ -196,15 +193,25 @@ private:
                                   tile.getElementType(),
                                   LayoutAttr::get(b.getContext(), layout));
     return ChannelOp::create(b, ChannelType::get(b.getContext(), buffer),
-                             IntegerAttr(), IntegerAttr())
+                             IntegerAttr(), IntegerAttr(), own)
         .getResult();
+  }
+
+  /// A slot for each consumer.
+  int64_t ownSlots() const { return consumers; }
+
+  /// The step of the slot that consumer `id` owns, in a region of `roles`.
+  Value ownStep(Block &region, Value id) {
+    Value before =
+        arith::MulIOp::create(b, region.getArgument(0), index(ownSlots()));
+    return arith::AddIOp::create(b, before, id);
   }
 
   /// Loops one after the other use the same channels.
   void openChannels() {
     b.setInsertionPointToStart(&kernel.getBody().front());
     for (Fetched &left : lefts)
-      left.channel = open(typeOf(left.load), llvm::PowerOf2Ceil(consumers));
+      left.channel = open(typeOf(left.load), ownSlots(), /*own=*/true);
     for (Fetched &first : loops[0].fetched)
       first.channel = open(typeOf(first.load), stages);
     for (FetchingLoop &entry : loops)
@@ -220,8 +227,10 @@ private:
     Operation *terminator = body->getTerminator();
     b.setInsertionPoint(terminator);
     roles = RolesOp::create(b, consumers);
-    roles.getProducer().emplaceBlock();
-    Block *consumer = &roles.getConsumer().emplaceBlock();
+    for (Region *region : {&roles.getProducer(), &roles.getConsumer()})
+      region->emplaceBlock().addArguments({b.getIndexType(), b.getIndexType()},
+                                          {b.getLoc(), b.getLoc()});
+    Block *consumer = &roles.getConsumer().front();
     for (Operation &op : llvm::make_early_inc_range(*body))
       if (&op != roles && &op != terminator && !isScalar(op, consumer))
         op.moveBefore(consumer, consumer->end());
@@ -285,15 +294,15 @@ private:
   }
 
   void buildProducer() {
-    b.setInsertionPointToStart(&roles.getProducer().front());
-    ConsumerIdOp id = *kernel.getBody().front().getOps<ConsumerIdOp>().begin();
+    Block &region = roles.getProducer().front();
+    b.setInsertionPointToStart(&region);
     for (Fetched &left : lefts)
       for (int64_t consumer = 0; consumer < consumers; ++consumer) {
         IRMapping mapping;
-        mapping.map(id.getResult(), index(consumer));
-        fetch(left, mapping.lookup(id.getResult()), mapping);
+        mapping.map(consumerId(), index(consumer));
+        fetch(left, ownStep(region, mapping.lookup(consumerId())), mapping);
       }
-    Value step = index(0);
+    Value step = region.getArgument(1);
     for (FetchingLoop &loop : loops) {
       b.setLoc(loop.loop.getLoc());
       auto walk = scf::ForOp::create(b, loop.loop.getLowerBound(),
@@ -309,31 +318,50 @@ private:
       scf::YieldOp::create(b, next);
       step = walk.getResult(0);
     }
+    PassedOp::create(b, step);
   }
 
   //===--- Consumers ---===//
 
-  void consumeLoop(FetchingLoop &entry) {
+  Value consumerId() {
+    return *kernel.getBody().front().getOps<ConsumerIdOp>().begin();
+  }
+
+  void consume() {
+    Block &region = roles.getConsumer().front();
+    b.setInsertionPointToStart(&region);
+    Value own = lefts.empty() ? Value() : ownStep(region, consumerId());
+    for (Fetched &left : lefts)
+      AwaitOp::create(b, left.channel, own);
+    Value steps = region.getArgument(1);
+    for (FetchingLoop &loop : loops)
+      steps = consumeLoop(loop, steps, own);
+    b.setInsertionPointAfterValue(steps);
+    for (Fetched &left : lefts)
+      ReleaseOp::create(b, left.channel, own);
+    b.setInsertionPointToEnd(&region);
+    PassedOp::create(b, steps);
+  }
+
+  /// Gives the steps that have passed after the loop.
+  Value consumeLoop(FetchingLoop &entry, Value before, Value own) {
     IRRewriter rewriter(b.getContext());
     rewriter.setInsertionPoint(entry.loop);
-    if (!consumedSteps)
-      consumedSteps =
-          arith::ConstantIndexOp::create(rewriter, entry.loop.getLoc(), 0);
     auto next = [&](OpBuilder &builder, Location loc,
                     ArrayRef<BlockArgument> args) -> SmallVector<Value> {
       Value one = arith::ConstantIndexOp::create(builder, loc, 1);
       return {arith::AddIOp::create(builder, loc, args.front(), one)};
     };
     auto loop = cast<scf::ForOp>(*entry.loop.replaceWithAdditionalYields(
-        rewriter, consumedSteps, /*replaceInitOperandUsesInLoop=*/false, next));
-    consumedSteps = loop.getResults().back();
+        rewriter, before, /*replaceInitOperandUsesInLoop=*/false, next));
     Value step = loop.getRegionIterArgs().back();
     SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
     for (auto [dot, fetched] : llvm::zip_equal(dots, entry.fetched))
-      runDot(dot, fetched, step);
+      runDot(dot, fetched, step, own);
+    return loop.getResults().back();
   }
 
-  void runDot(DotOp dot, Fetched &fetched, Value step) {
+  void runDot(DotOp dot, Fetched &fetched, Value step, Value own) {
     b.setInsertionPoint(dot);
     b.setLoc(dot.getLoc());
     AwaitOp::create(b, fetched.channel, step);
@@ -344,12 +372,7 @@ private:
     if (left != lefts.end()) {
       a = {};
       leftChannel = left->channel;
-      leftStep = *kernel.getBody().front().getOps<ConsumerIdOp>().begin();
-      if (awaited.insert(leftChannel).second) {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(&roles.getConsumer().front());
-        AwaitOp::create(b, leftChannel, leftStep);
-      }
+      leftStep = own;
     }
     Value running = DotStartOp::create(
         b, RunningType::get(b.getContext(), typeOf(dot)), a, leftChannel,
@@ -370,8 +393,6 @@ private:
   SmallVector<Fetched> lefts;
   SmallVector<FetchingLoop> loops;
   RolesOp roles;
-  Value consumedSteps;
-  llvm::SmallPtrSet<Value, 2> awaited;
 };
 
 struct TgpuOpenChannels final
@@ -400,6 +421,9 @@ struct TgpuOpenChannels final
       return false;
     }
     kernel->setAttrs((*trial)->getAttrs());
+    if (persistent)
+      kernel->setAttr(TileGPUDialect::persistentAttrName,
+                      UnitAttr::get(kernel.getContext()));
     kernel.getBody().takeBody(trial->getBody());
     return true;
   }

@@ -32,48 +32,13 @@ struct LoopDot {
   ReleaseOp release;
 };
 
-/// One loop over tiles of keys, S = Q K, P = f(S), O = O' + P V, where O' is
-/// O times a factor of P's rows. It becomes
-///
-///   if (begin < end):
-///     S = Q K(begin); P = f(S)
-///     for n from begin + step:
-///       begin S = Q K(n)
-///       begin O = O + P V(n - step)
-///       wait for S; P' = f(S)           while V's dot runs
-///       wait for O; O = O' ; P = P'
-///     O = O + P V(last)
-///
-/// P is rounded to V's type after the wait for O: the registers of the old one
-/// are read until then.
-class LoopOverlapper {
+/// A loop over tiles of keys, S = Q K, P = f(S), O = O' + P V, where O' is O
+/// times a factor of P's rows, taken apart.
+class TileLoop {
 public:
-  explicit LoopOverlapper(scf::ForOp loop)
-      : loop(loop), b(loop.getLoc(), loop) {}
+  explicit TileLoop(scf::ForOp loop) : loop(loop) {}
 
-  /// Does nothing where the loop is another one.
-  void run() {
-    if (!match())
-      return;
-    Value any =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                              loop.getLowerBound(), loop.getUpperBound());
-    auto branch =
-        scf::IfOp::create(b, loop.getResultTypes(), any, /*withElse=*/true);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, loop.getInitArgs());
-      b.setInsertionPointToStart(branch.thenBlock());
-      buildLoop();
-    }
-    loop->replaceAllUsesWith(branch);
-    loop->erase();
-  }
-
-private:
-  //===--- Matching ---===//
-
+  /// Whether the loop is such a one.
   bool match() {
     SmallVector<DotStartOp> starts(loop.getBody()->getOps<DotStartOp>());
     if (starts.size() != 2)
@@ -83,6 +48,31 @@ private:
            matchOutput() && classify();
   }
 
+  /// Whether this loop goes on with nothing else than what `before` leaves.
+  bool follows(const TileLoop &before) const {
+    scf::ForOp first = before.loop;
+    bool onlyThis = llvm::all_of(first->getUsers(), [&](Operation *user) {
+      return user == loop.getOperation();
+    });
+    return loop->getBlock() == first->getBlock() && onlyThis &&
+           loop.getInitArgs() == ValueRange(first.getResults()) &&
+           carried == before.carried &&
+           scores.start.getBChannel() ==
+               DotStartOp(before.scores.start).getBChannel() &&
+           output.start.getBChannel() ==
+               DotStartOp(before.output.start).getBChannel() &&
+           rounding.getType() == arith::TruncFOp(before.rounding).getType();
+  }
+
+  mutable scf::ForOp loop;
+  mutable LoopDot scores, output;
+  BlockArgument step; ///< counts tiles; the last that is carried
+  size_t carried = 0; ///< which carried value is the output
+  mutable arith::TruncFOp rounding;
+  /// What is computed before the wait for the output, and after.
+  SmallVector<Operation *> early, late;
+
+private:
   bool matchDot(DotStartOp start, LoopDot &dot) {
     dot.start = start;
     if (!start->hasOneUse() || start.getBStep() != step)
@@ -144,11 +134,76 @@ private:
         return false;
     return llvm::all_of(late, isMemoryEffectFree);
   }
+};
 
-  //===--- Building ---===//
+/// Loops one after the other, each of which goes on with what the one before
+/// leaves. They become one pipeline:
+///
+///   if (any loop has a tile):
+///     S = Q K(first); P = f(S)                of the first loop that has one
+///     in each loop, for the tiles n after that one:
+///       begin S = Q K(n)
+///       begin O = O + P V(the one before n)
+///       wait for S; P' = f(S)                 while V's dot runs
+///       wait for O; O = O' ; P = P'
+///     O = O + P V(last)
+///
+/// P is rounded to V's type after the wait for O: the registers of the old one
+/// are read until then.
+class DotOverlapper {
+public:
+  explicit DotOverlapper(ArrayRef<TileLoop> loops)
+      : loops(loops), b(loops.back().loop.getLoc(), loops.back().loop) {}
 
+  void run() {
+    for (const TileLoop &tiles : loops)
+      hasTiles.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                               tiles.loop.getLowerBound(),
+                                               tiles.loop.getUpperBound()));
+    Value any = hasTiles[0];
+    for (Value more : ArrayRef(hasTiles).drop_front())
+      any = arith::OrIOp::create(b, any, more);
+    scf::ForOp last = loops.back().loop;
+    auto branch =
+        scf::IfOp::create(b, last.getResultTypes(), any, /*withElse=*/true);
+    SmallVector<ReleaseOp> releases = releasesOfLeft();
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.elseBlock());
+      releaseAll(releases);
+      scf::YieldOp::create(b, loops[0].loop.getInitArgs());
+      b.setInsertionPointToStart(branch.thenBlock());
+      buildPipeline(releases);
+    }
+    last->replaceAllUsesWith(branch);
+    for (ReleaseOp release : releases)
+      release.erase();
+    for (const TileLoop &tiles : llvm::reverse(loops))
+      tiles.loop->erase();
+  }
+
+private:
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
+  }
+
+  /// Those behind the loops: what the scores' dots read is free before the last
+  /// dot of the output.
+  SmallVector<ReleaseOp> releasesOfLeft() {
+    SmallVector<ReleaseOp> releases;
+    Value left = loops.back().scores.start.getAChannel();
+    if (left)
+      for (Operation *user : left.getUsers())
+        if (auto release = dyn_cast<ReleaseOp>(user);
+            release && release->getBlock() == loops.back().loop->getBlock() &&
+            loops.back().loop->isBeforeInBlock(release))
+          releases.push_back(release);
+    return releases;
+  }
+
+  void releaseAll(ArrayRef<ReleaseOp> releases) {
+    for (ReleaseOp release : releases)
+      b.clone(*release);
   }
 
   template <typename Op> void sync(Op op, Value at) {
@@ -161,20 +216,20 @@ private:
       b.clone(*op, mapping);
   }
 
-  Value startScores(Value at) {
-    sync(scores.await, at);
+  Value startScores(const TileLoop &tiles, Value at) {
+    sync(tiles.scores.await, at);
     IRMapping mapping;
-    mapping.map(step, at);
-    return b.clone(*scores.start, mapping)->getResult(0);
+    mapping.map(tiles.step, at);
+    return b.clone(*tiles.scores.start, mapping)->getResult(0);
   }
 
-  Value startOutput(Value p, Value acc, Value at) {
-    sync(output.await, at);
+  Value startOutput(const TileLoop &tiles, Value p, Value acc, Value at) {
+    sync(tiles.output.await, at);
     IRMapping mapping;
-    mapping.map(step, at);
-    mapping.map(output.start.getA(), p);
-    mapping.map(output.start.getAcc(), acc);
-    return b.clone(*output.start, mapping)->getResult(0);
+    mapping.map(tiles.step, at);
+    mapping.map(tiles.output.start.getA(), p);
+    mapping.map(tiles.output.start.getAcc(), acc);
+    return b.clone(*tiles.output.start, mapping)->getResult(0);
   }
 
   DotWaitOp wait(Value running, ValueRange through, int64_t pending) {
@@ -184,90 +239,124 @@ private:
   }
 
   /// The carried values behind iteration `mapping`: of the output, what the
-  /// next dot adds to.
-  SmallVector<Value> carriedBehind(IRMapping &mapping) {
+  /// next dot adds to; and P.
+  SmallVector<Value> carriedBehind(const TileLoop &tiles, IRMapping &mapping) {
     SmallVector<Value> values;
     for (auto [n, value] :
-         llvm::enumerate(loop.getBody()->getTerminator()->getOperands()))
+         llvm::enumerate(tiles.loop.getBody()->getTerminator()->getOperands()))
       values.push_back(mapping.lookupOrDefault(
-          n == carried ? output.start.getAcc() : value));
+          n == tiles.carried ? tiles.output.start.getAcc() : value));
+    values.push_back(mapping.lookup(tiles.rounding.getResult()));
     return values;
   }
 
   /// Maps what iteration `i` begins with.
-  IRMapping enter(Value i, ValueRange values) {
+  IRMapping enter(const TileLoop &tiles, Value i, ValueRange values) {
     IRMapping mapping;
-    mapping.map(loop.getInductionVar(), i);
-    mapping.map(loop.getRegionIterArgs(), values);
+    mapping.map(tiles.loop.getInductionVar(), i);
+    mapping.map(tiles.loop.getRegionIterArgs(), values);
     return mapping;
   }
 
-  void buildLoop() {
-    SmallVector<Value> first(loop.getInitArgs());
-    IRMapping mapping = enter(loop.getLowerBound(), first);
-    Value running = startScores(first.back());
-    mapping.map(scores.wait.getResult(), wait(running, {}, 0).getResult());
-    sync(scores.release, first.back());
-    cloneAll(early, mapping);
-    cloneAll(late, mapping);
-    SmallVector<Value> init = carriedBehind(mapping);
-    init.push_back(mapping.lookup(rounding.getResult()));
-    Value second =
-        arith::AddIOp::create(b, loop.getLowerBound(), loop.getStep());
-    auto steady = scf::ForOp::create(b, second, loop.getUpperBound(),
-                                     loop.getStep(), init);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(steady.getBody());
-      buildIteration(steady);
+  void buildPipeline(ArrayRef<ReleaseOp> releases) {
+    SmallVector<Value> values = buildFirst(loops, hasTiles);
+    Value begun; // whether a loop before has had a tile
+    for (auto [tiles, has] : llvm::zip(loops, hasTiles)) {
+      values = buildSteady(tiles, begun, values);
+      begun = begun ? Value(arith::OrIOp::create(b, begun, has)) : has;
     }
-    SmallVector<Value> results(steady.getResults());
-    Value p = results.pop_back_val();
-    Value last = arith::SubIOp::create(b, results.back(), index(1));
-    results[carried] =
-        wait(startOutput(p, results[carried], last), {}, 0).getResult();
-    sync(output.release, last);
-    scf::YieldOp::create(b, results);
+    releaseAll(releases);
+    const TileLoop &tiles = loops.back();
+    Value p = values.pop_back_val();
+    Value last = arith::SubIOp::create(b, values.back(), index(1));
+    Value running = startOutput(tiles, p, values[tiles.carried], last);
+    values[tiles.carried] = wait(running, {}, 0).getResult();
+    sync(tiles.output.release, last);
+    scf::YieldOp::create(b, values);
   }
 
-  void buildIteration(scf::ForOp steady) {
+  /// The first tile, of the first of `rest` that has one.
+  SmallVector<Value> buildFirst(ArrayRef<TileLoop> rest, ArrayRef<Value> has) {
+    if (rest.size() == 1)
+      return buildFirstOf(rest[0]);
+    SmallVector<Type> types(rest[0].loop.getResultTypes());
+    types.push_back(rest[0].rounding.getType());
+    auto branch = scf::IfOp::create(b, types, has[0], /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, buildFirstOf(rest[0]));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, buildFirst(rest.drop_front(), has.drop_front()));
+    return SmallVector<Value>(branch.getResults());
+  }
+
+  SmallVector<Value> buildFirstOf(const TileLoop &tiles) {
+    ValueRange init = loops[0].loop.getInitArgs();
+    IRMapping mapping = enter(tiles, tiles.loop.getLowerBound(), init);
+    Value running = startScores(tiles, init.back());
+    mapping.map(tiles.scores.wait.getResult(),
+                wait(running, {}, 0).getResult());
+    sync(tiles.scores.release, init.back());
+    cloneAll(tiles.early, mapping);
+    cloneAll(tiles.late, mapping);
+    return carriedBehind(tiles, mapping);
+  }
+
+  /// The tiles that are not the first of all.
+  SmallVector<Value> buildSteady(const TileLoop &tiles, Value begun,
+                                 ValueRange values) {
+    Value begin = tiles.loop.getLowerBound();
+    Value second = arith::AddIOp::create(b, begin, tiles.loop.getStep());
+    if (begun)
+      second = arith::SelectOp::create(b, begun, begin, second);
+    auto steady = scf::ForOp::create(b, second, tiles.loop.getUpperBound(),
+                                     tiles.loop.getStep(), values);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(steady.getBody());
+    buildIteration(tiles, steady);
+    return SmallVector<Value>(steady.getResults());
+  }
+
+  void buildIteration(const TileLoop &tiles, scf::ForOp steady) {
     SmallVector<Value> args(steady.getRegionIterArgs());
     Value p = args.pop_back_val(), now = args.back();
     Value before = arith::SubIOp::create(b, now, index(1));
-    IRMapping mapping = enter(steady.getInductionVar(), args);
-    Value s = startScores(now);
-    Value o = startOutput(p, args[carried], before);
-    mapping.map(scores.wait.getResult(), wait(s, {}, 1).getResult());
-    sync(scores.release, now);
-    cloneAll(early, mapping);
-    Value unrounded = mapping.lookup(rounding.getIn());
+    IRMapping mapping = enter(tiles, steady.getInductionVar(), args);
+    Value s = startScores(tiles, now);
+    Value o = startOutput(tiles, p, args[tiles.carried], before);
+    mapping.map(tiles.scores.wait.getResult(), wait(s, {}, 1).getResult());
+    sync(tiles.scores.release, now);
+    cloneAll(tiles.early, mapping);
+    Value unrounded = mapping.lookup(tiles.rounding.getIn());
     DotWaitOp finished = wait(o, unrounded, 0);
-    sync(output.release, before);
-    mapping.map(loop.getRegionIterArg(carried), finished.getResult());
-    mapping.map(rounding.getIn(), finished.getPassed().front());
-    cloneAll(late, mapping);
-    SmallVector<Value> next = carriedBehind(mapping);
-    next.push_back(mapping.lookup(rounding.getResult()));
-    scf::YieldOp::create(b, next);
+    sync(tiles.output.release, before);
+    mapping.map(tiles.loop.getRegionIterArg(tiles.carried),
+                finished.getResult());
+    mapping.map(tiles.rounding.getIn(), finished.getPassed().front());
+    cloneAll(tiles.late, mapping);
+    scf::YieldOp::create(b, carriedBehind(tiles, mapping));
   }
 
-  scf::ForOp loop;
+  ArrayRef<TileLoop> loops;
   ImplicitLocOpBuilder b;
-  LoopDot scores, output;
-  BlockArgument step; ///< counts tiles; the last that is carried
-  size_t carried = 0; ///< which carried value is the output
-  arith::TruncFOp rounding;
-  SmallVector<Operation *> early, late;
+  SmallVector<Value> hasTiles;
 };
 
 struct TgpuOverlapDots final : fa::impl::TgpuOverlapDotsBase<TgpuOverlapDots> {
   using TgpuOverlapDotsBase::TgpuOverlapDotsBase;
 
   void runOnOperation() override {
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    for (scf::ForOp loop : loops)
-      LoopOverlapper(loop).run();
+    SmallVector<SmallVector<TileLoop>> chains;
+    getOperation().walk([&](scf::ForOp loop) {
+      TileLoop tiles(loop);
+      if (!tiles.match())
+        return;
+      if (chains.empty() || !tiles.follows(chains.back().back()))
+        chains.emplace_back();
+      chains.back().push_back(tiles);
+    });
+    for (ArrayRef<TileLoop> chain : chains)
+      DotOverlapper(chain).run();
   }
 };
 

@@ -25,10 +25,13 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   if (options.roles) {
     TgpuOpenChannelsOptions channels;
     channels.stages = options.stages;
+    channels.persistent = options.persistent;
     pm.addPass(createTgpuOpenChannels(channels));
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }
+  pm.addNestedPass<tile::KernelOp>(createTgpuNarrowMasks());
+  pm.addPass(createCSEPass());
   TgpuAssignLayoutsOptions layouts;
   layouts.warps = options.warps;
   layouts.mfma = options.mfma;

@@ -97,6 +97,7 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"shared_bytes", kernel.sharedBytes},
       {"scratch_bytes", kernel.scratchBytes},
       {"stages", kernel.stages},
+      {"persistent", kernel.persistent},
       {"registers", kernel.registers},
       {"stack_bytes", kernel.stackBytes},
       {"spill_bytes", kernel.spillBytes},

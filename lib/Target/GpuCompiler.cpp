@@ -36,6 +36,7 @@ void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.kvTile = options.kvTile;
   pipeline.stages = options.stages;
   pipeline.warps = options.warps;
+  pipeline.schedule = options.schedule;
   pipeline.sharedLimit = target.sharedLimit;
   pipeline.assumeNoEmptyRows = options.fusion.assumeNoEmptyRows;
   pipeline.allowNoMax = options.fusion.allowNoMax;
@@ -97,6 +98,7 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
       return attribute ? attribute.getInt() : 0;
     };
     info.threads = countThreads(kernel);
+    info.persistent = kernel->hasAttr(tgpu::TileGPUDialect::persistentAttrName);
     info.tensorMaps = collectTensorMaps(kernel);
     info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
     for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())

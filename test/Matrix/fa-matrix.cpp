@@ -45,6 +45,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/xxhash.h"
 
 #include <cmath>
 #include <limits>
@@ -373,19 +374,22 @@ private:
     p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
     p.scale = 1;
     p.layoutBshd = false;
-    Launch &launch = plans[p.str()];
+    std::string program = p.str();
+    Launch &launch = plans[program];
     if (launch)
       return launch;
     auto artifact = compile(p);
     if (!artifact)
       return artifact.takeError();
-    auto loaded = load(std::move(*artifact));
+    // What a GPU leaves open differs from program to program, not from run to
+    // run.
+    auto loaded = load(std::move(*artifact), xxh3_64bits(program));
     if (!loaded)
       return loaded.takeError();
     return launch = *loaded;
   }
 
-  Expected<Launch> load(Artifact artifact) {
+  Expected<Launch> load(Artifact artifact, uint64_t seed) {
     using Arguments = ArrayRef<LaunchArgument>;
     if (target.card) {
       auto plan = CudaPlan::load(std::move(artifact), target.card);
@@ -396,7 +400,8 @@ private:
       };
     }
     if (target.isEmulator) {
-      auto plan = EmulatorPlan::load(std::move(artifact), device);
+      auto plan =
+          EmulatorPlan::load(std::move(artifact), device, {.seed = seed});
       if (!plan)
         return plan.takeError();
       return [plan = std::shared_ptr(std::move(*plan))](Arguments arguments) {

@@ -15,39 +15,51 @@
 // S4-NOT: tile.kernel @attention(
 // S4: tile.kernel @attention_roles(
 // S4-SAME: tgpu.consumers = 2
-// S4: %[[Q:.*]] = tgpu.channel : <2 x 64x128xf16
+// S4-SAME: tgpu.persistent
+// S4: %[[Q:.*]] = tgpu.channel own : <2 x 64x128xf16
 // S4: %[[K:.*]] = tgpu.channel : <2 x 128x128xf16
 // S4: %[[V:.*]] = tgpu.channel : <2 x 128x128xf16
 // S4: %[[ID:.*]] = tgpu.consumer_id
 // S4: tgpu.roles consumers 2 producer {
-// S4: tgpu.acquire %[[Q]]
-// S4: tgpu.fetch %arg0[{{.*}}] dims [2, 3] to %[[Q]], %c0
-// S4: tgpu.fetch %arg0[{{.*}}] dims [2, 3] to %[[Q]], %c1
-// S4: scf.for
+// S4-NEXT: ^bb0(%[[PROGRAMS:.*]]: index, %[[STEPS:.*]]: index):
+// S4-NEXT: %[[FIRST:.*]] = arith.muli %[[PROGRAMS]], %c2
+// S4-NEXT: tgpu.acquire %[[Q]], %[[FIRST]] :
+// S4-NEXT: tgpu.fetch %arg0[{{.*}}] dims [2, 3] to %[[Q]], %[[FIRST]] :
+// S4-NEXT: %[[SECOND:.*]] = arith.addi %[[FIRST]], %c1
+// S4: tgpu.fetch %arg0[{{.*}}] dims [2, 3] to %[[Q]], %[[SECOND]] :
+// S4: scf.for {{.*}} iter_args(%{{.*}} = %[[STEPS]])
 // S4: tgpu.acquire %[[K]], %[[N:.*]] :
 // S4: tgpu.fetch %arg1[{{.*}}] dims [2, 3] to %[[K]], %[[N]] :
 // S4: tgpu.acquire %[[V]], %[[N]] :
 // S4: tgpu.fetch %arg2[{{.*}}] dims [2, 3] to %[[V]], %[[N]] :
+// S4: tgpu.passed %{{[0-9]+}}
 // S4: } consumer {
-// S4: tgpu.await %[[Q]], %[[ID]] :
+// S4-NEXT: ^bb0(%[[PROGRAMS:.*]]: index, %{{.*}}: index):
+// S4-NEXT: %[[FIRST:.*]] = arith.muli %[[PROGRAMS]], %c2
+// S4-NEXT: %[[OWN:.*]] = arith.addi %[[FIRST]], %[[ID]]
+// S4-NEXT: tgpu.await %[[Q]], %[[OWN]] :
 // S4: scf.for
 // S4: tgpu.await %[[K]], %[[N:.*]] :
-// S4: tgpu.dot_start slot %[[Q]], %[[ID]] by slot %[[K]], %[[N]] transpose_b
+// S4: tgpu.dot_start slot %[[Q]], %[[OWN]] by slot %[[K]], %[[N]] transpose_b
 // S4: tgpu.dot_wait {{.*}} pending 0 {{.*}} -> tensor<64x128xf32, #tgpu.layout<accumulator 64x128 warps 4>>
 // S4: tgpu.release %[[K]], %[[N]] :
 // S4: tile.online_softmax {{.*}} {tgpu.raw_maxima, tgpu.thread_sums}
 // S4: tgpu.await %[[V]], %[[N]] :
 // S4: tgpu.dot_start %{{.*}} by slot %[[V]], %[[N]] acc
 // S4: tgpu.release %[[V]], %[[N]] :
+// S4: tgpu.release %[[Q]], %[[OWN]] :
 // S4: tile.online_finalize {{.*}} {tgpu.thread_sums}
 
-// In the steady state two dots run, and the softmax under the second.
+// In the steady state two dots run, and the softmax under the second. The first
+// tile is that of the first loop that has one; the pipeline goes on from one loop
+// to the next, and Q's slot is free before the last dot.
 // S6: // S6 //
 // S6: tile.kernel @attention_roles(
 // S6: consumer {
 // S6: tgpu.await %[[Q:[0-9]+]], %[[ID:[0-9]+]]
 // S6: scf.if
-// S6: tgpu.await %[[K:[0-9]+]], %c0
+// S6: scf.if
+// S6: tgpu.await %[[K:[0-9]+]], %[[STEPS:arg[0-9]+]]
 // S6: scf.for {{.*}} %[[N:arg[0-9]+]] = %{{[0-9]+}}, %[[P:arg[0-9]+]] = %{{[0-9]+}}) ->
 // S6: %[[BEFORE:.*]] = arith.subi %[[N]], %c1
 // S6-NEXT: tgpu.await %[[K]], %[[N]] :
@@ -61,6 +73,10 @@
 // S6-NEXT: tgpu.release %[[V]], %[[BEFORE]] :
 // S6: arith.truncf %[[THROUGH]]
 // S6: scf.yield
+// S6: scf.for
+// S6: tgpu.dot_wait %{{[0-9]+}} pending 1
+// S6: scf.yield
+// S6: tgpu.release %[[Q]], %[[ID]] :
 // S6: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
 // S6-NEXT: tgpu.await %[[V]], %[[LAST]] :
 
@@ -78,7 +94,7 @@
 // S8-SAME: nvvm.reqntid = array<i32: 384>
 // S8-DAG: nvvm.mbarrier.init
 // S8-DAG: nvvm.fence.mbarrier.init
-// S8-DAG: nvvm.setmaxregister decrease 24
+// S8-DAG: nvvm.setmaxregister decrease 40
 // Descriptors: a swizzle of 128 bytes (1 << 62), eight rows in 1024 bytes (64 <<
 // 32); along the depth a leading step that is not used, across it blocks of 64
 // columns 128 rows of 128 bytes apart (1024 << 16).
@@ -89,7 +105,7 @@
 // S8-DAG: %[[SECOND:.*]] = llvm.mlir.constant(64 : i32)
 // S8-DAG: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg1, %[[FULL:.*]], box[%[[FIRST]], %[[ROW:.*]], %[[HEAD:.*]], %[[BATCH:.*]]]
 // S8-DAG: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg1, %[[FULL]], box[%[[SECOND]], %[[ROW]], %[[HEAD]], %[[BATCH]]]
-// S8-DAG: nvvm.setmaxregister increase 240
+// S8-DAG: nvvm.setmaxregister increase 232
 // S8-DAG: llvm.inline_asm has_side_effects "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
 // S8-DAG: wgmma.wait_group.sync.aligned 1;
 

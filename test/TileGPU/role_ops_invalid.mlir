@@ -1,9 +1,13 @@
 // RUN: fa-opt %s --split-input-file --verify-diagnostics
 
-!buffer = !tgpu.channel<3 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
-tile.kernel @slots() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  // expected-error @below {{expects slots in a power of two, found 3}}
-  %0 = tgpu.channel : !buffer
+tile.kernel @arguments() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{expects regions of two index arguments, the programs and the steps before}}
+  tgpu.roles consumers 1 producer {
+    tgpu.passed %c0
+  } consumer {
+    tgpu.passed %c0
+  }
   tile.return
 }
 // -----
@@ -60,9 +64,13 @@ tile.kernel @crosses(%x: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.
   %c0 = arith.constant 0 : index
   %0 = tile.load %x[%c0, %c0] : memref<?x64xf32, strided<[?, 1]>> -> !acc
   tgpu.roles consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    tgpu.passed %steps
   } consumer {
+  ^bb0(%programs: index, %steps: index):
     // expected-error @below {{expects what crosses into a role to go through a channel}}
     tile.store %0, %x[%c0, %c0] : !acc, memref<?x64xf32, strided<[?, 1]>>
+    tgpu.passed %steps
   }
   tile.return
 }

@@ -115,6 +115,11 @@ struct CommandLine {
   cl::opt<int64_t> warps{"warps", cl::init(0),
                          cl::desc("warps of a block on a GPU (0: chosen)"),
                          cl::cat(category)};
+  cl::opt<std::string> schedule{
+      "schedule", cl::value_desc("persistent|roles|plain"),
+      cl::desc("blocks of warp roles for many programs or for one each, or "
+               "none (default: chosen)"),
+      cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas", cl::value_desc("path|none"),
       cl::desc("NVIDIA's assembler (default: the one on PATH; none: the "
@@ -194,12 +199,17 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.compile.mutate = line.mutate;
   options.compile.stages = line.stages;
   options.compile.warps = line.warps;
+  options.compile.schedule = line.schedule;
   if (line.stages != 0 && (line.stages < 2 || line.stages > 8))
     return createStringError("--stages: expected 2 to 8, found " +
                              Twine(line.stages));
   if (!is_contained({0, 1, 2, 4, 8}, int64_t(line.warps)))
     return createStringError("--warps: expected 1, 2, 4 or 8, found " +
                              Twine(line.warps));
+  if (!is_contained({"", "persistent", "roles", "plain"}, line.schedule))
+    return createStringError("--schedule: expected persistent, roles or plain, "
+                             "found '" +
+                             line.schedule + "'");
   if (!line.tile.empty())
     if (Error error = parseTile(line.tile, options.compile))
       return error;

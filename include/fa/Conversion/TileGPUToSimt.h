@@ -40,6 +40,11 @@ struct GpuPipelineOptions
   Option<int64_t> warps{*this, "warps",
                         llvm::cl::desc("warps of a program (0: chosen)"),
                         llvm::cl::init(0)};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("who computes what, where the architecture has "
+                     "warpgroups: persistent, roles or plain (\"\": chosen)"),
+      llvm::cl::init("")};
   Option<int64_t> sharedLimit{*this, "shared-limit",
                               llvm::cl::desc("bytes of shared memory a block "
                                              "may have (0: those of arch)"),

@@ -13,8 +13,8 @@ def ConvertNVVMToEmulator
     : Pass<"convert-nvvm-to-emulator", "::mlir::ModuleOp"> {
   let summary = "GPU operations become calls of the emulator";
   let description = [{
-    Every operation of a kernel that a CPU does not have – of the nvvm dialect,
-    and each access to global and shared memory – becomes a call
+    Every operation of a kernel that a CPU does not have – of the nvvm dialect
+    and of tgpu.simt, and each access to global and shared memory – becomes a call
     `fa_emu_...(thread, site)`. Operands and results travel in slots of 8 bytes
     at the address `thread`. `site` is the number of an entry in the module's
     attribute `fa.sites`: the operation's name, where it stands in the user's

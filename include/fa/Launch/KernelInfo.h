@@ -100,6 +100,7 @@ struct KernelInfo {
   int64_t threads = 0;     ///< of a block
   int64_t sharedBytes = 0; ///< dynamic, of a block
   int64_t stages = 0;
+  bool persistent = false; ///< a block runs programs until there are no more
   std::vector<TensorMapInfo> tensorMaps; ///< parameters behind the words
   /// What the assembler said; -1: not assembled.
   int64_t registers = -1, stackBytes = -1, spillBytes = -1;

@@ -41,7 +41,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "2",
-           "slots of a channel, a power of two">
+           "slots of a channel">,
+    Option<"persistent", "persistent", "bool", "false",
+           "a block runs one program after the other">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
@@ -131,6 +133,31 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def TgpuNarrowMasks : Pass<"tgpu-narrow-masks", "::fa::tile::KernelOp"> {
+  let summary = "a mask compares columns with one limit of each row, in 32 bits";
+  let description = [{
+    A comparison of sums of row numbers, column numbers and scalars says which
+    columns of a row are below a limit, or are not. The limits of a row that are joined by
+    `and` become one, computed once for the row; a tile is small, so that a
+    limit far outside of it may as well be just outside.
+
+    Before:
+    ```mlir
+    %a = arith.cmpi slt, %column, %left : tensor<64x128xindex>
+    %b = arith.cmpi sle, %columnOfAll, %rowOfAll : tensor<64x128xindex>
+    %m = arith.andi %a, %b : tensor<64x128xi1>
+    ```
+    After:
+    ```mlir
+    %limit = arith.minsi %ofA, %ofB : tensor<64xi32>
+    %m = arith.cmpi slt, %column, %limits : tensor<64x128xi32>
+    ```
+    Requires: S3. Ensures: S3. Numerics: exact.
+  }];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::arith::ArithDialect"];
 }
 
 def TgpuDeferSums : Pass<"tgpu-defer-sums", "::fa::tile::KernelOp"> {

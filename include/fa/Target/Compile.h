@@ -23,6 +23,10 @@ struct CompileOptions {
   int64_t kvTile = 0; ///< keys in a tile; 0: chosen
   int64_t stages = 0; ///< tiles of keys under way on a GPU; 0: chosen
   int64_t warps = 0;  ///< of a block on a GPU; 0: chosen
+  /// Where the architecture has warpgroups: "persistent", blocks of roles that
+  /// run one program after the other; "roles", a block for each program;
+  /// "plain", no roles; "": chosen.
+  std::string schedule;
   /// The assembler for NVIDIA: a path, "" for the first `ptxas` on PATH, "none"
   /// to leave PTX to the driver.
   std::string ptxas;

@@ -23,7 +23,7 @@ using namespace fa::tgpu;
 /// Registers of a thread when the producer's warpgroup has given away what it
 /// does not need: multiples of 8 (PTX ISA, setmaxnreg) that share 65536.
 static std::pair<uint32_t, uint32_t> registersOf(int64_t consumers) {
-  return consumers == 2 ? std::pair(24, 240) : std::pair(32, 160);
+  return consumers == 2 ? std::pair(40, 232) : std::pair(32, 160);
 }
 
 void NvidiaLowering::initializeBarriers(int64_t consumers) {
@@ -32,11 +32,12 @@ void NvidiaLowering::initializeBarriers(int64_t consumers) {
   scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
     for (auto channel : kernel.getBody().getOps<ChannelOp>()) {
       int64_t slots = channel.getType().getBuffer().getSlots();
+      int64_t readers = channel.getOwn() ? 1 : consumers;
       // A fetch arrives once; of the consumers every warp does.
       for (int64_t n = 0; n < 2 * slots; ++n)
         NVVM::MBarrierInitOp::create(
             b, barrierAddress(channel.getResult(), i32(n)),
-            i32(n < slots ? 1 : 4 * consumers), Value());
+            i32(n < slots ? 1 : 4 * readers), Value());
     }
     NVVM::FenceMbarrierInitOp::create(b);
     scf::YieldOp::create(b);
@@ -63,7 +64,7 @@ LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
         scf::IfOp::create(b, isFirst, [&](OpBuilder &, Location) {
           Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
           scf::IfOp::create(b, elected, [&](OpBuilder &, Location) {
-            result = lowerBlock(op.getProducer().front());
+            result = lowerRole(op.getProducer().front());
             scf::YieldOp::create(b);
           });
           scf::YieldOp::create(b);
@@ -75,7 +76,7 @@ LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
           NVVM::SetMaxRegisterOp::create(b, many,
                                          NVVM::SetMaxRegisterAction::increase);
         if (succeeded(result))
-          result = lowerBlock(op.getConsumer().front());
+          result = lowerRole(op.getConsumer().front());
         scf::YieldOp::create(b);
       });
   return result;
@@ -86,20 +87,21 @@ LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
 //===----------------------------------------------------------------------===//
 
 Value NvidiaLowering::slotOf(TypedValue<ChannelType> channel, Value step) {
-  Value n = arith::TruncIOp::create(
-      b, b.getI32Type(),
-      arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(step)));
-  return arith::AndIOp::create(
-      b, n, i32(channel.getType().getBuffer().getSlots() - 1));
+  return divideStep(channel, step).second;
 }
 
 Value NvidiaLowering::phaseOf(TypedValue<ChannelType> channel, Value step) {
-  Value n = arith::TruncIOp::create(
-      b, b.getI32Type(),
-      arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(step)));
-  int64_t shift = llvm::Log2_64(channel.getType().getBuffer().getSlots());
-  return arith::AndIOp::create(b, arith::ShRUIOp::create(b, n, i32(shift)),
-                               i32(1));
+  return arith::AndIOp::create(b, divideStep(channel, step).first, i32(1));
+}
+
+/// How often the slots have been used before a step, and the step's slot. 32
+/// bits count more steps than a kernel takes in a day.
+std::pair<Value, Value>
+NvidiaLowering::divideStep(TypedValue<ChannelType> channel, Value step) {
+  Value n = i32Of(mapped(step));
+  Value slots = i32(channel.getType().getBuffer().getSlots());
+  return {arith::DivUIOp::create(b, n, slots),
+          arith::RemUIOp::create(b, n, slots)};
 }
 
 Value NvidiaLowering::channelSlot(TypedValue<ChannelType> channel, Value step) {

@@ -9,8 +9,8 @@
 // program says but fragment by fragment where the dot needs them; that keeps
 // few registers busy.
 //
-// Files: NvidiaLowering (the function, exchanges), LowerCopy, LowerDot,
-// LowerFmaDot, LowerWarpgroupDot, LowerRoles.
+// Files: NvidiaLowering (the function, exchanges), LowerPrograms, LowerCopy,
+// LowerDot, LowerFmaDot, LowerWarpgroupDot, LowerRoles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +40,16 @@ private:
   bool skipsRescale() override;
   /// By ldmatrix, where that can be.
   void lowerRead(tgpu::ReadOp op) override;
+
+  //===--- Programs (LowerPrograms.cpp) ---===//
+  bool isPersistent() const;
+  mlir::LogicalResult lowerBody() override;
+  /// The region of a role, for one program or for all that are the block's.
+  mlir::LogicalResult lowerRole(mlir::Block &region);
+  struct Turns;
+  Turns takeTurns();
+  /// The number of the program that this block runs in a turn.
+  Value programIn(const Turns &turns, Value turn);
 
   //===--- Shared memory (LowerCopy.cpp) ---===//
   void lowerCopy(tgpu::CopyOp op);
@@ -75,6 +85,8 @@ private:
   /// i32.
   Value slotOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   Value phaseOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  std::pair<Value, Value>
+  divideStep(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   /// The address of a step's slot, i32.
   Value channelSlot(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   /// Pointers to the channel's barriers: those of full slots come first.

@@ -25,6 +25,8 @@ static fa::NvidiaInfo findInfo(OpPassManager &pm,
   }
   if (options.sharedLimit)
     info->sharedLimit = options.sharedLimit;
+  if (options.schedule == "plain")
+    info->hasWarpgroups = false;
   return *info;
 }
 
@@ -52,6 +54,7 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
   NvidiaInfo info = findInfo(pm, options);
   schedule.sharedLimit = info.sharedLimit;
   schedule.roles = info.hasWarpgroups;
+  schedule.persistent = options.schedule != "roles";
   buildSchedulePipeline(pm, schedule);
 }
 

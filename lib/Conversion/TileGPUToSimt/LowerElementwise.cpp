@@ -47,7 +47,7 @@ Value SimtLowering::cloneOnElements(Operation *op, ValueRange operands) {
 LogicalResult SimtLowering::lowerElementwise(Operation *op) {
   if (op->getNumResults() != 1)
     return op->emitOpError("expects one result on tiles");
-  if (lowerToPairs(op) || lowerRescale(op))
+  if (lowerToPairs(op) || lowerRescale(op) || lowerColumnLimit(op))
     return success();
   SmallVector<Value> elements;
   int64_t count = layoutOf(op->getResult(0)).numRegisters();
@@ -64,6 +64,31 @@ LogicalResult SimtLowering::lowerElementwise(Operation *op) {
   }
   setElements(op->getResult(0), elements);
   return success();
+}
+
+/// The numbers of columns or rows below limits: c + t < x, with c of the
+/// register and t of the thread, is c < x - t, where c is part of the
+/// instruction.
+bool SimtLowering::lowerColumnLimit(Operation *op) {
+  auto compare = dyn_cast<arith::CmpIOp>(op);
+  auto iota =
+      compare ? compare.getLhs().getDefiningOp<tile::IotaOp>() : tile::IotaOp();
+  if (!iota || !iota.getType().getElementType().isInteger(32))
+    return false;
+  TileLayout layout = layoutOf(iota.getResult());
+  unsigned dim = iota.getDim();
+  Value thread = i32Of(threadCoord(layout, dim));
+  SmallVector<Value> limits(elementsOf(compare.getRhs())), elements;
+  for (auto [reg, limit] : llvm::enumerate(limits)) {
+    int32_t own = coordOf(layout, reg)[dim];
+    if (own & threadBits(layout, dim))
+      return false;
+    elements.push_back(
+        arith::CmpIOp::create(b, compare.getPredicate(), i32(own),
+                              arith::SubIOp::create(b, limit, thread)));
+  }
+  setElements(compare.getResult(), elements);
+  return true;
 }
 
 /// What a tile is multiplied with in each row, if that is the factor by which

@@ -31,7 +31,7 @@ LogicalResult SimtLowering::run() {
     return kernel.emitOpError("expects a body of one block on a GPU, found ")
            << kernel.getBody().getBlocks().size();
   createFunction();
-  if (failed(lowerBlock(kernel.getBody().front()))) {
+  if (failed(lowerBody())) {
     function.erase();
     return failure();
   }
@@ -50,30 +50,31 @@ void SimtLowering::createFunction() {
   numberThreads();
   entryEnd = thread.getDefiningOp();
   WordReader reader(b, function.getArgument(0));
-  SmallVector<Value> extents, ids;
   for (unsigned axis = 0; axis < 3; ++axis)
     extents.push_back(reader.nextExtent());
   for (auto [argument, type] :
        llvm::zip(kernel.getArguments(), kernel.getArgumentTypes()))
     mapping.map(argument, reader.nextArgument(type));
-  // 31 bits number all programs; a division of 64 takes a hundred instructions.
-  Value rest = blockNumber();
-  auto asIndex = [&](Value value) -> Value {
-    return arith::IndexCastUIOp::create(b, b.getIndexType(), value);
-  };
-  for (unsigned axis = 0; axis < 2; ++axis) {
-    Value extent =
-        arith::IndexCastUIOp::create(b, b.getI32Type(), extents[axis]);
-    ids.push_back(asIndex(arith::RemUIOp::create(b, rest, extent)));
-    rest = arith::DivUIOp::create(b, rest, extent);
-  }
-  ids.push_back(asIndex(rest));
+}
+
+/// 31 bits number all programs; a division of 64 takes a hundred instructions.
+void SimtLowering::mapPrograms(Value number) {
+  auto [outer, id0] = divide(number, i32Of(extents[0]));
+  auto [id2, id1] = divide(outer, i32Of(extents[1]));
+  SmallVector<Value> ids;
+  for (Value id : {id0, id1, id2})
+    ids.push_back(arith::IndexCastUIOp::create(b, b.getIndexType(), id));
   kernel.walk([&](Operation *op) {
     if (auto id = dyn_cast<tile::ProgramIdOp>(op))
       mapping.map(id.getResult(), ids[id.getAxis()]);
     if (auto num = dyn_cast<tile::NumProgramsOp>(op))
       mapping.map(num.getResult(), extents[num.getAxis()]);
   });
+}
+
+LogicalResult SimtLowering::lowerBody() {
+  mapPrograms(blockNumber());
+  return lowerBlock(kernel.getBody().front());
 }
 
 int64_t fa::lanesOf(tile::KernelOp kernel) {
@@ -113,8 +114,8 @@ LogicalResult SimtLowering::lowerBlock(Block &block) {
 
 LogicalResult SimtLowering::lowerOp(Operation *op) {
   using namespace tile;
-  if (isa<ProgramIdOp, NumProgramsOp, ConsumerIdOp, ChannelOp, tile::ReturnOp,
-          scf::YieldOp>(op))
+  if (isa<ProgramIdOp, NumProgramsOp, ConsumerIdOp, ChannelOp, PassedOp,
+          tile::ReturnOp, scf::YieldOp>(op))
     return success(); // mapped at the start; yields belong to their parent
   auto always = [](auto) { return success(); };
   if (isa<CopyOp, CommitOp, WaitOp, BarrierOp, RolesOp, AcquireOp, FetchOp,

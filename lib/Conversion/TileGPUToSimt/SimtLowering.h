@@ -61,6 +61,8 @@ protected:
   virtual void numberThreads() = 0;
   /// The block's number in a linear grid, i32.
   virtual Value blockNumber() = 0;
+  /// The kernel's body: a block runs the program that has its number.
+  virtual mlir::LogicalResult lowerBody();
   virtual mlir::LogicalResult lowerDot(tile::DotOp dot) = 0;
   /// An operation of tgpu that not every GPU has in the same way; an error if
   /// this one has it in none.
@@ -93,6 +95,8 @@ protected:
 
   //===--- The walk (SimtLowering.cpp) ---===//
   void createFunction();
+  /// Maps what the `number`-th program is on each axis, and of how many; i32.
+  void mapPrograms(Value number);
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
@@ -109,6 +113,7 @@ protected:
   mlir::LogicalResult lowerBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult lowerConvert(tgpu::ConvertOp op);
   bool lowerRescale(mlir::Operation *op);
+  bool lowerColumnLimit(mlir::Operation *op);
   Value cloneOnElements(mlir::Operation *op, mlir::ValueRange operands);
   void lowerIota(tile::IotaOp op);
 
@@ -138,6 +143,8 @@ protected:
   Value threadLinear(mlir::ArrayRef<uint32_t> bases);
   /// The thread's part of the coordinate along `dim`, as index.
   Value threadCoord(const TileLayout &layout, unsigned dim);
+  /// The bits of a coordinate that differ between threads.
+  static int32_t threadBits(const TileLayout &layout, unsigned dim);
   /// The whole coordinate of register `reg`, as index.
   Value coordinate(const TileLayout &layout, unsigned reg, unsigned dim);
   /// i1: of the threads that hold copies, this is the first; null if there are
@@ -218,6 +225,10 @@ protected:
   //===--- Small helpers ---===//
   Value index(int64_t value);
   Value i32(int64_t value);
+  /// An index as i32.
+  Value i32Of(Value value);
+  /// Quotient and remainder, without signs.
+  std::pair<Value, Value> divide(Value x, Value y);
   mlir::Type sharedPointer();
 
   tile::KernelOp kernel;
@@ -229,6 +240,7 @@ protected:
   std::map<std::vector<uint32_t>, Value> linears;
   mlir::Operation *entryEnd = nullptr; ///< threadLinear builds before it
   int64_t warps;
+  mlir::SmallVector<Value> extents; ///< programs on each axis, index
   std::string sharedName; ///< of the variable that is the shared memory
   Value thread; ///< i32; of a kernel with roles counted in the warpgroup
   /// The other form of a tile that was asked for last.

@@ -123,15 +123,19 @@ Value SimtLowering::threadCoord(const TileLayout &layout, unsigned dim) {
   return arith::IndexCastUIOp::create(b, b.getIndexType(), threadLinear(bases));
 }
 
-Value SimtLowering::coordinate(const TileLayout &layout, unsigned reg,
-                               unsigned dim) {
-  int32_t own = coordOf(layout, reg)[dim];
-  uint32_t threads = 0;
+int32_t SimtLowering::threadBits(const TileLayout &layout, unsigned dim) {
+  int32_t threads = 0;
   for (Axis axis : {Axis::Lane, Axis::Warp})
     for (unsigned bit = 0; bit < layout.base.bits(axis); ++bit)
       threads |= layout.base.basis(axis, bit)[dim];
+  return threads;
+}
+
+Value SimtLowering::coordinate(const TileLayout &layout, unsigned reg,
+                               unsigned dim) {
+  int32_t own = coordOf(layout, reg)[dim];
   Value at = threadCoord(layout, dim);
-  if (own & threads)
+  if (own & threadBits(layout, dim))
     return arith::XOrIOp::create(b, at, index(own));
   return own ? Value(arith::AddIOp::create(b, at, index(own))) : at;
 }
@@ -156,6 +160,16 @@ Value SimtLowering::index(int64_t value) {
 
 Value SimtLowering::i32(int64_t value) {
   return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value)));
+}
+
+Value SimtLowering::i32Of(Value value) {
+  return arith::IndexCastUIOp::create(b, b.getI32Type(), value);
+}
+
+std::pair<Value, Value> SimtLowering::divide(Value x, Value y) {
+  Value quotient = arith::DivUIOp::create(b, x, y);
+  Value product = arith::MulIOp::create(b, quotient, y);
+  return {quotient, arith::SubIOp::create(b, x, product)};
 }
 
 Type SimtLowering::sharedPointer() {

@@ -77,6 +77,36 @@ TEST(Phases, ArrivalBeforeTheWriteIsARace) {
   expectAmong(body, "race", "", twoWarps);
 }
 
+TEST(Phases, OrderAllReaders) {
+  // Warps 1 and 2 read what warp 0 writes then.
+  auto body = [](int count, llvm::StringRef arrives) {
+    return barrier(count, "") +
+           ("llvm.store %tid, %own : i32, !llvm.ptr<3>\nnvvm.barrier0\n"
+            "%lane = llvm.urem %tid, %c32 : i32\n"
+            "%word = llvm.getelementptr %shared[%lane] : (!llvm.ptr<3>, i32) "
+            "-> !llvm.ptr<3>, i32\n"
+            "%writes = llvm.icmp \"ult\" %tid, %c32 : i32\n"
+            "llvm.cond_br %writes, ^writer, ^reader\n^reader:\n"
+            "%v = llvm.load %word : !llvm.ptr<3> -> i32\n"
+            "nvvm.bar.warp.sync %all : i32\n"
+            "%last = llvm.add %c32, %c32 : i32\n" +
+            arrives +
+            "\nllvm.cond_br %do, ^arrive, ^end\n^arrive:\n"
+            "tgpu.simt.arrive %bar, %lane : !llvm.ptr<3>\nllvm.br ^end\n"
+            "^writer:\n" +
+            waitFirst +
+            "\nllvm.store %c0, %own : i32, !llvm.ptr<3>\n"
+            "llvm.br ^end\n^end:\n")
+               .str();
+  };
+  RunSizes sizes = {.threads = 96, .sharedBytes = 520};
+  expectNone(body(2, "%do = llvm.icmp \"uge\" %tid, %c32 : i32"), sizes);
+  for (const char *one : {"ult", "uge"})
+    expectAmong(body(1, "%do = llvm.icmp \"" + std::string(one) +
+                            "\" %tid, %last : i32"),
+                "race", "was read by threads of several warps", sizes);
+}
+
 TEST(Phases, DeadlockNamesThePhase) {
   expectFault(passOn(arrive, waitFirst, 2), "deadlock",
               "for phase 0 of the mbarrier at byte 512 of shared memory, which "
@@ -94,6 +124,22 @@ TEST(Phases, ThereIsABarrier) {
               "illegal mbarrier", "there is no mbarrier at byte 0");
   expectAmong("nvvm.mbarrier.init %shared, %c0 : !llvm.ptr<3>, i32",
               "illegal mbarrier", "expected a count from 1 to 1048575");
+}
+
+TEST(Phases, BeginAnewUnderNobody) {
+  std::string again = "llvm.cond_br %first, ^again, ^end\n^again:\n"
+                      "nvvm.mbarrier.init %bar, %n : !llvm.ptr<3>, i32\n"
+                      "llvm.br ^end\n^end:\n";
+  expectNone(barrier(1, "") + again, twoWarps);
+  std::string waits = "%low = llvm.icmp \"ult\" %tid, %c32 : i32\n"
+                      "llvm.cond_br %low, ^late, ^wait\n^wait:\n" +
+                      std::string(waitFirst) +
+                      "\nllvm.br ^end\n^late:\n"
+                      "nvvm.bar.warp.sync %all : i32\n";
+  RunSizes sizes = twoWarps;
+  sizes.seed = 1; // the second warp begins
+  expectAmong(barrier(1, "") + waits + again, "illegal mbarrier",
+              "waits at the mbarrier at byte 512", sizes);
 }
 
 TEST(Phases, NamedBarriersOrderTheirThreads) {

@@ -98,6 +98,22 @@ TEST(Products, ReadTheirOperandsWhenTheyEnd) {
               "race", "tgpu.simt.wgmma in thread 0", warpgroup);
 }
 
+TEST(Products, AddToTheNewestAccumulators) {
+  const char *second =
+      "%e:4 = tgpu.simt.wgmma f16 a(%a) b(%b) acc(%d#0, %d#1, %d#2, %d#3) : "
+      "(i64, i64, f32, f32, f32, f32) -> (f32, f32, f32, f32)\n"
+      "nvvm.wgmma.commit.group.sync.aligned\n";
+  // What the first gave is overwritten in its registers.
+  expectAmong(ones({.between = second}), "missing wait",
+              "an accumulator to which a later product adds", warpgroup);
+  std::string body = ones({.between = second});
+  body.replace(body.find("through %d#0, %d#1, %d#2, %d#3"), 30,
+               "through %e#0, %e#1, %e#2, %e#3");
+  RunResult result = runText(body, warpgroup);
+  EXPECT_EQ(result.faults, "");
+  EXPECT_EQ(std::bit_cast<float>(result.out[127]), 32.0f);
+}
+
 TEST(Products, OfAllLanes) {
   std::string body = ones({});
   size_t at = body.find("%d:4");

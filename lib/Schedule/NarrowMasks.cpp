@@ -1,0 +1,216 @@
+//===- NarrowMasks.cpp - tgpu-narrow-masks --------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Schedule/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+namespace fa {
+#define GEN_PASS_DEF_TGPUNARROWMASKS
+#include "fa/Schedule/Passes.h.inc"
+} // namespace fa
+
+namespace {
+
+/// row * i + column * j + constant + scalars, where i and j number the tile's
+/// rows and columns.
+struct LinearTile {
+  int64_t row = 0, column = 0, constant = 0;
+  SmallVector<std::pair<Value, int64_t>> scalars; ///< each with its sign
+};
+
+/// Adds `sign` times the tile `value`. False: it is no sum of such terms.
+bool addTerms(Value value, int64_t sign, LinearTile &sum) {
+  Operation *op = value.getDefiningOp();
+  SplatElementsAttr splat;
+  if (matchPattern(value, m_Constant(&splat))) {
+    sum.constant += sign * splat.getSplatValue<APInt>().getSExtValue();
+    return true;
+  }
+  if (auto iota = dyn_cast_or_null<IotaOp>(op)) {
+    (iota.getDim() == 0 ? sum.row : sum.column) += sign;
+    return true;
+  }
+  if (auto broadcast = dyn_cast_or_null<BroadcastOp>(op)) {
+    sum.scalars.push_back({broadcast.getInput(), sign});
+    return broadcast.getInput().getType().isIndex();
+  }
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
+    return false;
+  return addTerms(op->getOperand(0), sign, sum) &&
+         addTerms(op->getOperand(1), isa<arith::AddIOp>(op) ? sign : -sign,
+                  sum);
+}
+
+/// The columns j < start + slope * i, or those that are not.
+struct Limit {
+  bool isUpper;
+  int64_t slope;
+  LinearTile start; ///< scalars and the constant
+};
+
+/// What -x is compared with 0 by, where x is by `predicate`.
+arith::CmpIPredicate mirrored(arith::CmpIPredicate predicate) {
+  using enum arith::CmpIPredicate;
+  switch (predicate) {
+  case slt:
+    return sgt;
+  case sle:
+    return sge;
+  case sgt:
+    return slt;
+  case sge:
+    return sle;
+  default:
+    return predicate;
+  }
+}
+
+std::optional<Limit> limitOf(arith::CmpIOp compare) {
+  using enum arith::CmpIPredicate;
+  auto type = dyn_cast<RankedTensorType>(compare.getLhs().getType());
+  arith::CmpIPredicate predicate = compare.getPredicate();
+  LinearTile sum; // lhs - rhs, which is compared with 0
+  if (!type || type.getRank() != 2 || !type.getElementType().isIndex() ||
+      !llvm::is_contained({slt, sle, sgt, sge}, predicate) ||
+      !addTerms(compare.getLhs(), 1, sum) ||
+      !addTerms(compare.getRhs(), -1, sum) || std::abs(sum.column) != 1 ||
+      std::abs(sum.row) > 1)
+    return std::nullopt;
+  // j + rest < 0 is j < -rest.
+  if (sum.column < 0)
+    predicate = mirrored(predicate);
+  Limit limit;
+  limit.slope = -sum.column * sum.row;
+  limit.start.constant = -sum.column * sum.constant;
+  for (auto [scalar, sign] : sum.scalars)
+    limit.start.scalars.push_back({scalar, -sum.column * sign});
+  limit.isUpper = predicate == slt || predicate == sle;
+  // j <= x is j < x + 1, j > x is not j < x + 1.
+  if (predicate == sle || predicate == sgt)
+    ++limit.start.constant;
+  return limit;
+}
+
+/// Rewrites the comparisons that a mask is the conjunction of.
+class MaskNarrower {
+public:
+  explicit MaskNarrower(Value mask)
+      : mask(mask), type(cast<RankedTensorType>(mask.getType())),
+        b(mask.getLoc(), mask.getContext()) {
+    b.setInsertionPointAfterValue(mask);
+  }
+
+  void run() {
+    if (!collect(mask))
+      return;
+    SmallVector<Value> parts(others);
+    if (upper)
+      parts.push_back(compare(arith::CmpIPredicate::slt, upper));
+    if (lower)
+      parts.push_back(compare(arith::CmpIPredicate::sge, lower));
+    Value narrow = parts.front();
+    for (Value part : ArrayRef(parts).drop_front())
+      narrow = arith::AndIOp::create(b, narrow, part);
+    mask.replaceAllUsesWith(narrow);
+  }
+
+private:
+  /// Whether there is a comparison to rewrite.
+  bool collect(Value value) {
+    if (auto both = value.getDefiningOp<arith::AndIOp>()) {
+      bool left = collect(both.getLhs()), right = collect(both.getRhs());
+      return left || right;
+    }
+    auto compare = value.getDefiningOp<arith::CmpIOp>();
+    auto limit = compare ? limitOf(compare) : std::nullopt;
+    if (!limit) {
+      others.push_back(value);
+      return false;
+    }
+    Value rows = rowsOf(*limit);
+    Value &side = limit->isUpper ? upper : lower;
+    if (!side)
+      side = rows;
+    else if (limit->isUpper)
+      side = arith::MinSIOp::create(b, side, rows);
+    else
+      side = arith::MaxSIOp::create(b, side, rows);
+    return true;
+  }
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  RankedTensorType words(ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, b.getI32Type());
+  }
+
+  /// The limit of each row. Between -rows and columns + rows a limit decides,
+  /// beyond it is the same for all columns: 32 bits are enough.
+  Value rowsOf(const Limit &limit) {
+    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    Value start = index(limit.start.constant);
+    for (auto [scalar, sign] : limit.start.scalars)
+      start = sign > 0 ? Value(arith::AddIOp::create(b, start, scalar))
+                       : Value(arith::SubIOp::create(b, start, scalar));
+    start = arith::MaxSIOp::create(b, start, index(-rows));
+    start = arith::MinSIOp::create(b, start, index(columns + rows));
+    start = arith::IndexCastOp::create(b, b.getI32Type(), start);
+    Value result = BroadcastOp::create(b, words(rows), start, ValueRange{});
+    if (limit.slope == 0)
+      return result;
+    Value row = IotaOp::create(b, words(rows), 0, ValueRange{});
+    if (limit.slope > 0)
+      return arith::AddIOp::create(b, result, row);
+    return arith::SubIOp::create(b, result, row);
+  }
+
+  Value compare(arith::CmpIPredicate predicate, Value rows) {
+    Value column = IotaOp::create(b, words(type.getShape()), 1, ValueRange{});
+    Value limit = ExpandDimsOp::create(b, words({type.getDimSize(0), 1}), rows,
+                                       /*dim=*/1);
+    limit = BroadcastOp::create(b, words(type.getShape()), limit, ValueRange{});
+    return arith::CmpIOp::create(b, predicate, column, limit);
+  }
+
+  Value mask;
+  RankedTensorType type;
+  ImplicitLocOpBuilder b;
+  Value upper, lower; ///< of each row: the least upper limit, ...
+  SmallVector<Value> others;
+};
+
+/// Whether `op` makes a mask that is not part of a conjunction alone.
+bool isWholeMask(Operation *op) {
+  if (!isa<arith::AndIOp, arith::CmpIOp>(op) || op->use_empty())
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.getRank() == 2 && type.getElementType().isInteger(1) &&
+         !llvm::all_of(op->getUsers(), llvm::IsaPred<arith::AndIOp>);
+}
+
+struct TgpuNarrowMasks final : fa::impl::TgpuNarrowMasksBase<TgpuNarrowMasks> {
+  void runOnOperation() override {
+    SmallVector<Value> masks;
+    getOperation().walk([&](Operation *op) {
+      if (isWholeMask(op))
+        masks.push_back(op->getResult(0));
+    });
+    for (Value mask : masks)
+      MaskNarrower(mask).run();
+  }
+};
+
+} // namespace
