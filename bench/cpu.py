@@ -1,8 +1,13 @@
 """Host kernels beside PyTorch's, in turns in one process on the same threads.
 
-    ./dev bench cpu [--threads N] [--rounds N] [--save FILE]
+    ./dev bench cpu [--threads N] [--rounds N] [--cpu-time] [--save FILE]
 
-Prints GFLOP/s (GB/s of K and V for decode) of both as medians, and the ratio.
+Prints GFLOP/s (GB/s of K and V for decode) of both as medians, their ratio, and
+ours as a part of what the machine did just before the row, by build/bin/fa-peak:
+multiply-adds in registers (for bf16, where there are any, AVX512_BF16's products
+of pairs), or bytes read in order for decode.
+--cpu-time counts the seconds that the process computed instead of those that
+passed: for one thread on a machine that others use.
 """
 import argparse
 import ctypes
@@ -12,12 +17,14 @@ import math
 import os
 import platform
 import statistics
+import subprocess
 import time
 
 import torch
 import torch.nn.functional as F
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FEATURES = ("avx2", "fma", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "asimd", "sve")
 TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
 
 
@@ -92,47 +99,75 @@ class Runner:
         return run, out
 
 
-def measure(functions, rounds):
+def measure(functions, rounds, clock):
     """Medians of seconds, the functions in turns."""
     times = [[] for _ in functions]
     for f in functions:
         f()
     for _ in range(rounds):
         for f, t in zip(functions, times):
-            start = time.perf_counter()
+            start = clock()
             f()
-            t.append(time.perf_counter() - start)
+            t.append(clock() - start)
     return [statistics.median(t) for t in times]
 
 
+def peaks(threads, cpu_time):
+    """What the machine can do now, by name."""
+    program = os.path.join(ROOT, "build", "bin", "fa-peak")
+    return json.loads(subprocess.run([program, str(threads), "3"] + ["cpu-time"] * cpu_time, check=True, capture_output=True).stdout)
+
+
+def peak_of(dtype, decode, machine):
+    if decode:
+        return machine["read"]
+    return machine.get("dot_bf16", machine["fma_f32"]) if dtype == torch.bfloat16 else machine["fma_f32"]
+
+
+def cpu_info(key):
+    return next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith(key)), "")
+
+
 def rows():
+    """(type, (b, hq, hkv, sq, sk, d), causal): the standing rows, then heads that share keys and lengths and head
+    dimensions that fill no tile."""
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         for b, h, s, d in ((2, 8, 1024, 64), (1, 8, 4096, 64), (1, 8, 2048, 128), (1, 32, 512, 128), (4, 12, 512, 64)):
             for causal in (False, True):
                 yield dtype, (b, h, h, s, s, d), causal
         yield dtype, (8, 32, 8, 1, 4096, 128), False
+        yield dtype, (8, 64, 8, 1, 4096, 128), False
+        yield dtype, (1, 8, 2, 2048, 2048, 128), False
+        yield dtype, (1, 8, 8, 2039, 2039, 128), False
+        yield dtype, (1, 8, 8, 2048, 2048, 80), False
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--save")
     options = parser.parse_args()
+    if options.cpu_time and options.threads != 1:
+        parser.error("--cpu-time: expected --threads 1")
     torch.set_num_threads(options.threads)
     runner = Runner(options.threads)
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), "")
+    cpu = cpu_info("model name")
+    has = [name for name in FEATURES if name in (cpu_info("flags") or cpu_info("Features")).split()]
     info = None
-    lines = ["| type | problem | ours | PyTorch | unit | ratio |", "| --- | --- | --- | --- | --- | --- |"]
-    ratios = []
+    lines = ["| type | problem | ours | PyTorch | unit | ratio | of peak |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]
+    ratios, measured = [], []
     print("\n".join(lines))
     for dtype, (b, hq, hkv, sq, sk, d), causal in rows():
         q = torch.randn(b, hq, sq, d, dtype=dtype)
         k, v = (torch.randn(b, hkv, sk, d, dtype=dtype) for _ in range(2))
         ours, out = runner.prepare(q, k, v, causal)
         theirs = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=hq != hkv)
+        measured.append(peaks(options.threads, options.cpu_time))
         with torch.no_grad():
-            times = measure((ours, theirs), options.rounds)
+            times = measure((ours, theirs), options.rounds, time.process_time if options.cpu_time else time.perf_counter)
             difference = float((out.float() - theirs().float()).abs().max())
         assert difference < 0.05, f"results differ by {difference}"
         if sq == 1:
@@ -142,14 +177,18 @@ def main():
         ratio = times[1] / times[0]
         ratios.append(ratio)
         name = f"B{b} H{hq}" + (f"/{hkv}" if hq != hkv else "") + f" S{sk} D{d} " + ("decode" if sq == 1 else "causal" if causal else "full")
-        lines.append(f"| {str(dtype)[6:]} | {name} | {work / times[0]:.1f} | {work / times[1]:.1f} | {unit} | {ratio:.2f} |")
+        lines.append(f"| {str(dtype)[6:]} | {name} | {work / times[0]:.1f} | {work / times[1]:.1f} | {unit} | {ratio:.2f} | {work / times[0] / peak_of(dtype, sq == 1, measured[-1]):.2f} |")
         print(lines[-1], flush=True)
         info = info or json.loads(runner.lib.faPlanDescribe(runner.plan(dtype, d, causal)))
     geomean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    lines += ["", f"Geomean {geomean:.2f}, lowest {min(ratios):.2f}; medians of {options.rounds}, in turns, {options.threads} threads.",
-              f"{datetime.date.today()}, {cpu} ({info['arch']}), LLVM {info['llvm']}, PyTorch {torch.__version__} "
+    machine = ", ".join(f"{name} {statistics.median(m[name] for m in measured):.0f} {'GB/s' if name == 'read' else 'GFLOP/s'}"
+                        for name in ("fma_f32", "dot_bf16", "read") if name in measured[0])
+    lines += ["", f"Geomean {geomean:.2f}, lowest {min(ratios):.2f}; medians of {options.rounds}, in turns, {options.threads} threads"
+              f"{', seconds of the process' if options.cpu_time else ''}.",
+              f"Peaks, medians of those before each row: {machine}. Load average at the end {os.getloadavg()[0]:.1f}.",
+              f"{datetime.date.today()}, {cpu} ({info['arch']}; {' '.join(has)}), LLVM {info['llvm']}, PyTorch {torch.__version__} "
               f"({torch.backends.cpu.get_cpu_capability()}), Linux {platform.machine()}."]
-    print("\n".join(lines[-3:]))
+    print("\n".join(lines[-4:]))
     if options.save:
         with open(options.save, "w") as f:
             f.write("# Host kernels beside PyTorch's\n" + "\n".join(lines) + "\n")

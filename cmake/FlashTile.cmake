@@ -8,6 +8,8 @@ target_compile_options(fa_options INTERFACE
 # so a wrong cast is found here or not at all. (With one price: llvm::Statistic
 # has another layout under assertions than in the packages, so passes have none.)
 target_compile_options(fa_options INTERFACE -UNDEBUG)
+# The cache of compiled programs tells builds apart by it.
+target_link_options(fa_options INTERFACE -Wl,--build-id=sha1)
 if(NOT LLVM_ENABLE_RTTI)
   target_compile_options(fa_options INTERFACE -fno-rtti)
 endif()
@@ -101,6 +103,7 @@ endmacro()
 # carries only what it calls.
 function(fa_add_plain_library name)
   add_library(${name} STATIC ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY FA_LIBRARIES ${name})
   target_compile_options(${name} PRIVATE -ffunction-sections -fdata-sections)
   target_link_libraries(${name} PRIVATE fa_options)
 endfunction()
@@ -109,6 +112,7 @@ endfunction()
 function(fa_add_library name)
   fa_parse_arguments(${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  set_property(GLOBAL APPEND PROPERTY FA_LIBRARIES ${name})
   fa_finish_target(${name} llvm)
 endfunction()
 
@@ -116,6 +120,7 @@ endfunction()
 function(fa_add_mlir_library name)
   fa_parse_arguments(${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  set_property(GLOBAL APPEND PROPERTY FA_LIBRARIES ${name})
   fa_finish_target(${name} mlir)
 endfunction()
 

@@ -1,6 +1,8 @@
 # lit's configuration. Everything runs from one suite; the unit tests are a
 # folder of it. A tool that is missing is an error, never a skip.
+import glob
 import os
+import platform
 import shutil
 
 import lit.formats
@@ -8,7 +10,7 @@ import lit.formats
 config.name = "FlashTile"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["CMakeLists.txt", "unit", "Inputs"]
+config.excludes = ["CMakeLists.txt", "unit", "Inputs", "corpus", "upstream"]
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.binary_dir, "test", "lit")
 
@@ -16,7 +18,7 @@ tools = os.path.join(config.binary_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [tools, config.llvm_tools_dir, os.environ["PATH"]]
 )
-for tool in ("fa-opt", "fa-run", "fa-reduce", "fa-lsp-server", "fa-matrix", "FileCheck", "ptxas", "not", "split-file", "python3"):
+for tool in ("fa-opt", "fa-run", "fa-reduce", "fa-lsp-server", "fa-matrix", "FileCheck", "ptxas", "not", "mlir-translate", "opt", "llc", "split-file", "python3"):
     if not shutil.which(tool, path=config.environment["PATH"]):
         lit_config.fatal("the tests need " + tool)
 
@@ -27,6 +29,20 @@ config.substitutions += [
     ("%source", config.source_dir),
     ("%unit", os.path.join(config.binary_dir, "test", "unit")),
 ]
+# What fa-run keeps, it keeps here.
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+
+# The Python package on the library that was built here, run by the Python that
+# `./dev test` sets up; what needs a package that this one lacks says so.
+python = os.path.join(config.source_dir, ".cache", "python", "bin", "python")
+config.environment["FLASHTILE_LIBRARY"] = os.path.join(config.binary_dir, "lib", "libflashtile.so")
+config.environment["PYTHONPATH"] = os.path.join(config.source_dir, "python")
+config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+config.substitutions.append(("%python", python))
+for package in ("numpy", "torch"):
+    if glob.glob(os.path.join(config.source_dir, ".cache/python/lib/python3*/site-packages", package)):
+        config.available_features.add(package)
+
 if config.sanitize:
     # LLVM's allocators poison memory in our instrumented code and do not take
     # it back in the packaged libraries, which are not instrumented.
@@ -35,3 +51,7 @@ if os.path.basename(config.binary_dir) == "build":
     config.available_features.add("release")
 if lit_config.params.get("full"):
     config.available_features.add("full")
+if platform.machine() in ("x86_64", "AMD64"):
+    config.available_features.add("x86")
+if os.path.exists("/proc/cpuinfo") and " avx2 " in open("/proc/cpuinfo").read():
+    config.available_features.add("avx2")

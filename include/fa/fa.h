@@ -9,9 +9,14 @@
 |*
 |* Every function that can fail gives a status; faGetLastErrorMessage says what
 |* was found and what was expected. Nothing is thrown. Structs begin with their
-|* size, which the caller sets to sizeof: members that are added later are then
-|* known not to be there. Contexts and plans may be used from several threads at
-|* the same time; destroying one while it is used is the caller's fault.
+|* size, which the caller sets to sizeof: members that are added later, always
+at
+|* the end, are then known not to be there, and a member that is 0 asks for
+|* nothing. Contexts and plans may be used from several threads at the same
+time;
+|* destroying one while it is used is the caller's fault. Sizes are in bytes and
+|* strides in elements unless it says otherwise. Strings and structs that are
+|* given are not used any more after the call.
 |*
 \*===----------------------------------------------------------------------===*/
 
@@ -38,8 +43,12 @@ typedef enum faStatus {
   FA_SUCCESS = 0,
   FA_ERROR_INVALID_ARGUMENT = 1, /* what was given is not what is expected */
   FA_ERROR_COMPILE = 2,          /* the program is not valid or not supported */
-  FA_ERROR_DEVICE = 3            /* loading or running failed */
+  FA_ERROR_DEVICE = 3,           /* loading or running failed */
+  FA_ERROR_CANCELLED = 4         /* the caller's progress function said so */
 } faStatus;
+
+/* The version of the library, e.g. "0.1.0"; never freed. */
+FA_API const char *faGetVersion(void) FA_NOEXCEPT;
 
 /* What went wrong in the last call of this thread that failed; "" if none did.
  * Valid until this thread's next call. */
@@ -60,6 +69,18 @@ typedef enum faType {
 
 typedef struct faContextImpl *faContext;
 
+typedef enum faLogLevel {
+  FA_LOG_NOTE = 0,   /* works, but slower than it could */
+  FA_LOG_WARNING = 1 /* something is wrong, and was got around */
+} faLogLevel;
+
+typedef enum faCacheMode {
+  FA_CACHE_READ_WRITE = 0,
+  FA_CACHE_READ_ONLY = 1,              /* uses what is there, writes nothing */
+  FA_CACHE_ONLY = 2,                   /* what is not there is an error */
+  FA_CACHE_MODE_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
+} faCacheMode;
+
 typedef struct faContextOptions {
   size_t size;      /* sizeof(faContextOptions) */
   uint32_t threads; /* workers, the calling thread among them; 0: all cores */
@@ -77,6 +98,27 @@ typedef struct faContextOptions {
   /* cuda: the assembler ptxas: a path, null for the first on PATH (where there
    * is none, the driver assembles), "none" for the driver. */
   const char *ptxas;
+  /* Where compiled programs are kept for other processes (docs/cache.md): a
+   * folder, which is created; null: nowhere. */
+  const char *cacheDirectory;
+  faCacheMode cacheMode;
+  uint64_t cacheMaxBytes; /* 0: 1 GiB */
+  /* Is told what the caller should know though nothing failed; null: nobody.
+   * Called by any thread that is in a function of this library, at the same
+   * time by several. `message` is valid during the call. */
+  void (*log)(void *user, faLogLevel level, const char *message);
+  /* Called as a compilation comes to a phase ("fusion", "lowering",
+   * "optimization", "assembly", "load"), on the thread that asked for the plan;
+   * while an assembler runs, every 20 ms. Not 0 cancels: the call returns
+   * FA_ERROR_CANCELLED. A thread that waits for another one's compilation of
+   * the same program is not asked. null: runs through. */
+  int32_t (*progress)(void *user, const char *phase);
+  /* Scratch memory of the CPU's workers, aligned to `alignment` (at most 4096);
+   * null where there is none. Kept until the context is destroyed. Both or
+   * neither are given; null: malloc. */
+  void *(*allocate)(void *user, size_t size, size_t alignment);
+  void (*deallocate)(void *user, void *memory, size_t size);
+  void *user; /* given to the four above */
 } faContextOptions;
 
 /* `options` may be null. For a card, opens the driver and retains the card's
@@ -109,13 +151,27 @@ typedef struct faAttentionDesc {
   int64_t windowLeft, windowRight; /* -1: no bound */
   double softcap;                  /* 0: none */
   int32_t hasAlibi, hasLengths, hasLse;
-  const char *bias; /* one of b h q k or 1 for each dimension, or null */
+  const char *bias;  /* one of b h q k or 1 for each dimension, or null */
+  int32_t hasPrefix; /* keys j < prefix are seen by all queries */
+  int64_t prefix;
+  int32_t hasDocuments; /* a query sees keys first <= j < last of its own */
+  int32_t hasSink;      /* one more score a head, without a value */
+  /* Code of the caller's for one element, or null: operations in MLIR's textual
+   * form. `scoreMod` defines %score : f32 from %s : f32, the score after
+   * everything above but masks, and %b, %h, %i, %j : index, batch, query head,
+   * query and key; `maskMod` defines %keep : i1 from these four, and a key is
+   * seen that it and all other masks let pass. */
+  const char *scoreMod, *maskMod;
 } faAttentionDesc;
 
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],
  * v [b, hkv, sk, dv], then as asked for bias (of `type`), slopes (f32 [hq]),
- * lengths (i32 [b]), then the scale (f32), the output [b, hq, sq, dv], and if
- * asked for the log-sum-exp (f32 [b, hq, sq]). */
+ * lengths (i32 [b]), of documents first and last (i32 [b, sq] both), sinks (f32
+ * [hq]), then the scale (f32), the output [b, hq, sq, dv], and if asked for the
+ * log-sum-exp (f32 [b, hq, sq]).
+ * FA_ERROR_COMPILE is a problem that is not supported. The same problem is
+ * compiled and loaded once a context, however many threads ask; where the
+ * compilation fails, each fails by itself. The caller destroys the plan. */
 FA_API faStatus faPlanCreateFromAttention(faContext context,
                                           const faAttentionDesc *desc,
                                           faPlan *plan) FA_NOEXCEPT;
@@ -127,17 +183,70 @@ typedef struct faModuleDesc {
   const char *text;  /* not necessarily ending with 0 */
   size_t length;     /* bytes of text */
   const char *entry; /* name of the program; null: the only one */
+  /* Not 0: `text` may be MLIR bytecode, which is for files that the caller
+   * trusts: upstream's reader of it was not written for others. */
+  int32_t allowBytecode;
 } faModuleDesc;
 
 FA_API faStatus faPlanCreateFromModule(faContext context,
                                        const faModuleDesc *desc,
                                        faPlan *plan) FA_NOEXCEPT;
 
+/* Null is fine. The code is unloaded with the last plan that has it. */
 FA_API void faPlanDestroy(faPlan plan) FA_NOEXCEPT;
+
+/* Whether a plan could be made, by the compiler's passes up to where code is
+ * generated, and no further: FA_SUCCESS, or FA_ERROR_COMPILE with the reasons
+ * as the message. `arch`: "host", or what a card has ("sm_90a"); no card is
+ * needed. */
+FA_API faStatus faAttentionIsSupported(const char *arch,
+                                       const faAttentionDesc *desc) FA_NOEXCEPT;
+FA_API faStatus faModuleIsSupported(const char *arch,
+                                    const faModuleDesc *desc) FA_NOEXCEPT;
+
+/*===--- What a plan is ---------------------------------------------------===*/
 
 /* The plan as JSON: target, architecture, kernels with tiles and scratch,
  * milliseconds of compilation. Owned by the plan. */
 FA_API const char *faPlanDescribe(faPlan plan) FA_NOEXCEPT;
+
+typedef enum faCacheOutcome {
+  FA_CACHE_OFF = 0,
+  FA_CACHE_MISS = 1, /* compiled, and kept */
+  FA_CACHE_HIT = 2
+} faCacheOutcome;
+
+typedef struct faPlanInfo {
+  size_t size;        /* sizeof(faPlanInfo), set by the caller */
+  const char *target; /* "cpu" or "cuda"; this and others owned by the plan */
+  const char *arch;   /* "znver5", "sm_90a" */
+  const char *llvm;   /* version */
+  const char *assembler; /* version; "": none ran */
+  uint32_t numKernels;
+  faCacheOutcome cache;
+  /* Milliseconds; of a plan from the cache, `compileMs` is the time of finding
+   * it and the others are 0. */
+  double compileMs, passesMs, llvmMs, assemblerMs;
+  size_t codeSize;
+  /* Scratch that a launch at work on all threads takes; 0 on a card. */
+  size_t workspaceSize;
+} faPlanInfo;
+
+FA_API faStatus faPlanGetInfo(faPlan plan, faPlanInfo *info) FA_NOEXCEPT;
+
+typedef struct faKernelInfo {
+  size_t size;           /* sizeof(faKernelInfo), set by the caller */
+  const char *name;      /* owned by the plan */
+  int32_t unfused;       /* one program on whole tensors: slow */
+  int64_t tileQ, tileKv; /* 0: unknown */
+  int64_t scratchBytes;  /* CPU: of one running program */
+  /* On a card; registers, stack and spills are of one thread, -1: not known. */
+  int64_t threads, sharedBytes, stages, registers, stackBytes, spillBytes;
+} faKernelInfo;
+
+/* Of kernel `index` < numKernels; a launch takes the first that fits. */
+FA_API faStatus faPlanGetKernelInfo(faPlan plan, uint32_t index,
+                                    faKernelInfo *info) FA_NOEXCEPT;
 
 /*===--- Launch -----------------------------------------------------------===*/
 

@@ -54,6 +54,12 @@ inline faContextOptions contextOptions(const char *target) {
   return options;
 }
 
+/// Whether `arch` ("host", "sm_90a") could run the problem; if not, lastError()
+/// says why.
+inline bool isSupported(const char *arch, const faAttentionDesc &desc) {
+  return faAttentionIsSupported(arch, &desc) == FA_SUCCESS;
+}
+
 /// Owns a faContext.
 class Context {
 public:
@@ -153,6 +159,20 @@ public:
   explicit operator bool() const { return handle != nullptr; }
   faPlan get() const { return handle; }
   const char *describe() const { return faPlanDescribe(handle); }
+  /// What was compiled; all 0 of an object that is false.
+  faPlanInfo info() const {
+    faPlanInfo result{};
+    result.size = sizeof result;
+    faPlanGetInfo(handle, &result);
+    return result;
+  }
+  /// Of kernel `index` below info().numKernels.
+  faKernelInfo kernel(uint32_t index) const {
+    faKernelInfo result{};
+    result.size = sizeof result;
+    faPlanGetKernelInfo(handle, index, &result);
+    return result;
+  }
 
   faStatus launch(std::span<const Argument> arguments) const {
     std::vector<faArgument> values = get(arguments);

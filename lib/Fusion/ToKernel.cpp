@@ -192,6 +192,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     KernelShape decode = shape;
     decode.rows = decodeQTile;
     decode.packHeads = true;
+    if (decodeKvTile)
+      decode.columns = bytes <= 2 ? decodeKvTile / 4 : decodeKvTile;
     KernelShape strided = shape;
     strided.unitStride = false;
     strided.alignment = 1;

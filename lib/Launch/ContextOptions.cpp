@@ -6,7 +6,7 @@
 
 #include "fa/Launch/ContextOptions.h"
 
-#include <cstring>
+#include "fa/Launch/SizedStruct.h"
 
 using namespace fa;
 
@@ -16,16 +16,37 @@ fa::readContextOptions(const faContextOptions *options) {
   result.size = sizeof result;
   if (!options)
     return result;
-  if (options->size != sizeof result &&
-      options->size != kFirstContextOptionsSize)
-    return makeFailure("faContextOptions: expected size ", sizeof result,
-                       ", found ", options->size);
-  std::memcpy(&result, options, options->size);
+  auto given =
+      readSized("faContextOptions", *options, kFirstContextOptionsSize);
+  if (!given)
+    return given;
+  result = *given;
+  if (result.cacheMode < FA_CACHE_READ_WRITE ||
+      result.cacheMode > FA_CACHE_ONLY)
+    return makeFailure("faContextOptions: expected cacheMode between 0 and 2, "
+                       "found ",
+                       static_cast<int>(result.cacheMode));
+  if (!result.allocate != !result.deallocate)
+    return makeFailure("faContextOptions: expected both of allocate and "
+                       "deallocate or neither, found one");
   if (result.threads > 4096)
     return makeFailure("faContextOptions: expected at most 4096 threads, "
                        "found ",
                        result.threads);
   return result;
+}
+
+/// The caller's memory as the device wants it.
+static HostDevice::Allocator wrapAllocator(const faContextOptions &options) {
+  if (!options.allocate)
+    return {};
+  void *user = options.user;
+  return {[=, allocate = options.allocate](size_t bytes, size_t alignment) {
+            return allocate(user, bytes, alignment);
+          },
+          [=, deallocate = options.deallocate](void *memory, size_t bytes) {
+            deallocate(user, memory, bytes);
+          }};
 }
 
 /// The caller's pool as the device wants it.
@@ -47,5 +68,6 @@ static HostDevice::Parallel wrapPool(const faContextOptions &options) {
 
 std::shared_ptr<HostDevice>
 fa::createHostDevice(const faContextOptions &options) {
-  return std::make_shared<HostDevice>(options.threads, wrapPool(options));
+  return std::make_shared<HostDevice>(options.threads, wrapPool(options),
+                                      wrapAllocator(options));
 }

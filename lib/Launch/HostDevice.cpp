@@ -21,16 +21,22 @@ struct Scratch {
   void *memory = nullptr;
   int64_t bytes = 0;
 
-  bool reserve(int64_t wanted) {
+  bool reserve(int64_t wanted, const HostDevice::Allocator &allocator) {
     if (wanted <= bytes)
       return true;
-    std::free(memory);
+    release(allocator);
     constexpr int64_t page = 4096;
     bytes = (wanted + page - 1) / page * page;
-    memory = std::aligned_alloc(page, bytes);
+    memory = allocator.allocate(bytes, page);
     if (!memory)
       bytes = 0;
     return memory;
+  }
+
+  void release(const HostDevice::Allocator &allocator) {
+    if (memory)
+      allocator.deallocate(memory, bytes);
+    memory = nullptr;
   }
 };
 
@@ -38,15 +44,21 @@ struct Scratch {
 
 class HostDevice::Impl {
 public:
-  Impl(unsigned threads, Parallel parallel)
-      : threads(threads), parallel(std::move(parallel)) {
+  Impl(unsigned threads, Parallel parallel, Allocator given)
+      : threads(threads), parallel(std::move(parallel)),
+        allocator(std::move(given)) {
+    if (!allocator.allocate)
+      allocator = {[](size_t bytes, size_t alignment) {
+                     return std::aligned_alloc(alignment, bytes);
+                   },
+                   [](void *memory, size_t) { std::free(memory); }};
     if (!this->parallel && threads > 1)
       pool = std::make_unique<ThreadPool>(threads - 1);
   }
 
   ~Impl() {
     for (Scratch &scratch : idle)
-      std::free(scratch.memory);
+      scratch.release(allocator);
   }
 
   /// Takes scratch for `count` programs out of the store, so that launches at
@@ -60,7 +72,7 @@ public:
         scratch = idle.back();
         idle.pop_back();
       }
-      complete &= scratch.reserve(std::max<int64_t>(bytes, 64));
+      complete &= scratch.reserve(std::max<int64_t>(bytes, 64), allocator);
     }
     if (complete)
       return taken;
@@ -86,6 +98,7 @@ public:
 
 private:
   Parallel parallel;
+  Allocator allocator;
   std::unique_ptr<ThreadPool> pool;
   std::mutex mutex;
   std::vector<Scratch> idle;
@@ -93,10 +106,12 @@ private:
 
 HostDevice::HostDevice(unsigned threads) : HostDevice(threads, nullptr) {}
 
-HostDevice::HostDevice(unsigned threads, Parallel parallel) {
+HostDevice::HostDevice(unsigned threads, Parallel parallel,
+                       Allocator allocator) {
   if (threads == 0)
     threads = usableCores();
-  impl = std::make_unique<Impl>(threads, std::move(parallel));
+  impl = std::make_unique<Impl>(threads, std::move(parallel),
+                                std::move(allocator));
 }
 
 HostDevice::~HostDevice() = default;

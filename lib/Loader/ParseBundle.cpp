@@ -134,6 +134,8 @@ static BundleTarget parseTarget(const JsonCursor &json) {
   BundleTarget target;
   target.target = json["target"].string();
   target.arch = json["arch"].string();
+  target.features = json["features"].string();
+  target.assembler = json["assembler"].string();
   target.form = json["form"].string();
   target.file = parseFileName(json["file"]);
   target.computeCapability = json["compute_capability"].integer(0);

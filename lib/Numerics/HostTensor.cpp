@@ -38,6 +38,8 @@ Expected<HostTensor> HostTensor::create(ElementType type,
   result.elementType = type;
   result.shape.assign(sizes.begin(), sizes.end());
   result.steps = contiguousStrides(sizes);
+  if (is_contained(sizes, 0))
+    bytes = 0;
   // calloc: of a large tensor, only what is touched takes memory.
   constexpr size_t alignment = 64;
   size_t space = bytes + alignment;

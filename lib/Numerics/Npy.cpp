@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -46,11 +47,13 @@ public:
       StringRef key;
       if (!takeString(key) || !take(":"))
         return found("a quoted key and ':'");
+      if (!seen.insert(key).second)
+        return "the key '" + key.str() + "' is there twice";
       if (auto problem = parseValue(key, header))
         return problem;
       take(",");
     }
-    if (!hasDescr || !hasOrder || !hasShape)
+    if (seen.size() != 3)
       return "expected the keys 'descr', 'fortran_order' and 'shape'";
     return std::nullopt;
   }
@@ -63,13 +66,11 @@ private:
         return found("a type string such as '<f4' (structured types are not "
                      "supported)");
       header.descr = text.str();
-      hasDescr = true;
     } else if (key == "fortran_order") {
       bool yes = take("True");
       if (!yes && !take("False"))
         return found("True or False");
       header.fortranOrder = yes;
-      hasOrder = true;
     } else if (key == "shape") {
       if (!take("("))
         return found("'('");
@@ -83,7 +84,6 @@ private:
         header.shape.push_back(size);
         take(",");
       }
-      hasShape = true;
     } else {
       return "unknown key '" + key.str() + "'";
     }
@@ -111,7 +111,7 @@ private:
   }
 
   StringRef rest;
-  bool hasDescr = false, hasOrder = false, hasShape = false;
+  StringSet<> seen; ///< keys
 };
 
 } // namespace
@@ -166,7 +166,11 @@ Expected<HostTensor> fa::readNpy(StringRef path,
                                       /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fileError(path, buffer.getError().message());
-  StringRef file = (*buffer)->getBuffer();
+  return parseNpy(path, (*buffer)->getBuffer(), voidType);
+}
+
+Expected<HostTensor> fa::parseNpy(StringRef path, StringRef file,
+                                  std::optional<ElementType> voidType) {
   Header header;
   if (auto problem = parseHeader(file, header))
     return fileError(path, "not a .npy file that can be read: " + *problem);

@@ -125,7 +125,7 @@ static std::string codeName(const Artifact &artifact) {
   return entry + "." + artifact.arch + "." + formOf(artifact).str();
 }
 
-static const std::string &codeOf(const Artifact &artifact) {
+const std::string &fa::codeOf(const Artifact &artifact) {
   return formOf(artifact) == "ptx" ? artifact.ptx : artifact.object;
 }
 
@@ -171,6 +171,24 @@ static Error checkArtifacts(ArrayRef<Artifact> artifacts) {
   return Error::success();
 }
 
+static std::string printMetadata(StringRef entry, json::Array targets) {
+  json::Object metadata{{"flashtile_bundle", kBundleVersion},
+                        {"entry", entry},
+                        {"select", kBundleSelection},
+                        {"llvm", llvmVersion()},
+                        {"targets", std::move(targets)}};
+  return formatv("{0:2}\n", json::Value(std::move(metadata))).str();
+}
+
+Expected<std::string> fa::makeBundleMetadata(const Artifact &artifact) {
+  assert(!artifact.kernels.empty() && "a bundle has kernels");
+  auto target = jsonTarget(artifact, {codeName(artifact), codeOf(artifact)});
+  if (!target)
+    return target.takeError();
+  return printMetadata(artifact.kernels.back().entry,
+                       json::Array{std::move(*target)});
+}
+
 Expected<std::vector<BundleFile>> fa::makeBundle(ArrayRef<Artifact> artifacts) {
   assert(!artifacts.empty() && "a bundle has code");
   if (Error error = checkArtifacts(artifacts))
@@ -188,13 +206,7 @@ Expected<std::vector<BundleFile>> fa::makeBundle(ArrayRef<Artifact> artifacts) {
       return target.takeError();
     targets.push_back(std::move(*target));
   }
-  json::Object metadata{{"flashtile_bundle", kBundleVersion},
-                        {"entry", entry},
-                        {"select", kBundleSelection},
-                        {"llvm", llvmVersion()},
-                        {"targets", std::move(targets)}};
-  files.push_back({kBundleMetadata,
-                   formatv("{0:2}\n", json::Value(std::move(metadata))).str()});
+  files.push_back({kBundleMetadata, printMetadata(entry, std::move(targets))});
   objects.push_back({entry + ".h", bundleHeader(artifacts, files)});
   append_range(objects, files);
   return objects;

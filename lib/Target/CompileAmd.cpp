@@ -71,6 +71,8 @@ llvm::Expected<Artifact> fa::compileForAmd(ModuleOp module, StringRef entry,
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
+  if (auto error = beginPhase(options, "fusion"))
+    return error;
   auto kernels = GpuCompiler(module, options, *target).run(entry);
   if (!kernels)
     return kernels.takeError();
@@ -79,6 +81,8 @@ llvm::Expected<Artifact> fa::compileForAmd(ModuleOp module, StringRef entry,
   artifact.arch = target->arch;
   artifact.kernels = std::move(*kernels);
   artifact.compileMs.passes = total.elapsed();
+  if (auto error = beginPhase(options, "optimization"))
+    return error;
   AmdModule code;
   if (auto error = code.create(module, *target))
     return error;
@@ -86,6 +90,8 @@ llvm::Expected<Artifact> fa::compileForAmd(ModuleOp module, StringRef entry,
   if (!object)
     return object.takeError();
   artifact.compileMs.llvm = total.elapsed() - artifact.compileMs.passes;
+  if (auto error = beginPhase(options, "assembly"))
+    return error;
   Stopwatch linking;
   auto linked = linkHsaco(*object);
   if (!linked)

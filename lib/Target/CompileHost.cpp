@@ -35,6 +35,7 @@ static HostPipelineOptions *fill(HostPipelineOptions *options,
   options->allowNoMax = from.fusion.allowNoMax;
   options->vectorBits = host.vectorBits;
   options->vectorRegisters = host.vectorRegisters;
+  options->pairDots = host.pairDots;
   return options;
 }
 
@@ -60,6 +61,13 @@ static void readScratch(ModuleOp module, std::vector<KernelInfo> &kernels) {
         kernel.scratchBytes = bytes.getInt();
 }
 
+/// What kernels need of opt: their loops are blocked, unrolled and free of
+/// calls as they come. O2 takes five times as long and gives the same inner
+/// loops.
+static constexpr llvm::StringLiteral kOptimizations =
+    "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),gvn,simplifycfg)";
+
 namespace {
 
 /// A compilation under way.
@@ -78,11 +86,17 @@ struct HostCompiler {
   }
 
   llvm::Error toLLVMDialect() {
+    bool hasUnfused =
+        llvm::any_of(module.getOps<tile::KernelOp>(),
+                     [](tile::KernelOp kernel) { return kernel.getUnfused(); });
     return runPasses(
-        module, "the passes to LLVM failed", [&](OpPassManager &pm) {
+        module, "the passes to LLVM failed",
+        [&](OpPassManager &pm) {
           HostPipelineOptions pipeline;
-          buildHostLoweringPipeline(pm, *fill(&pipeline, options, host));
-        });
+          fill(&pipeline, options, host)->unfused = hasUnfused;
+          buildHostLoweringPipeline(pm, pipeline);
+        },
+        /*verifyEach=*/false);
   }
 
   llvm::Expected<std::unique_ptr<llvm::Module>> toLLVM() {
@@ -91,9 +105,12 @@ struct HostCompiler {
     if (!created)
       return created.takeError();
     machine = std::move(*created);
-    return translate(module, context, *machine, [&](llvm::Module &translated) {
-      addTargetAttributes(translated, host);
-    });
+    return translate(
+        module, context, *machine,
+        [&](llvm::Module &translated) {
+          addTargetAttributes(translated, host);
+        },
+        kOptimizations);
   }
 };
 
@@ -107,6 +124,8 @@ llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
   if (!host)
     return host.takeError();
   HostCompiler compiler{module, options, *host, {}, {}};
+  if (auto error = beginPhase(options, "fusion"))
+    return error;
   if (auto error = compiler.toKernels())
     return error;
   if (auto error = keepEntry(module, entry))
@@ -119,10 +138,14 @@ llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
   if (!kernels)
     return kernels.takeError();
   artifact.kernels = std::move(*kernels);
+  if (auto error = beginPhase(options, "lowering"))
+    return error;
   if (auto error = compiler.toLLVMDialect())
     return error;
   readScratch(module, artifact.kernels);
   artifact.compileMs.passes = total.elapsed();
+  if (auto error = beginPhase(options, "optimization"))
+    return error;
   auto translated = compiler.toLLVM();
   if (!translated)
     return translated.takeError();

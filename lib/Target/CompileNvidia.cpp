@@ -59,6 +59,8 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
+  if (auto error = beginPhase(options, "fusion"))
+    return error;
   auto kernels = GpuCompiler(module, options, *target).run(entry);
   if (!kernels)
     return kernels.takeError();
@@ -67,6 +69,8 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   artifact.arch = info->name.str();
   artifact.kernels = std::move(*kernels);
   artifact.compileMs.passes = total.elapsed();
+  if (auto error = beginPhase(options, "optimization"))
+    return error;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::TargetMachine> machine;
   auto translated = toLLVM(module, *info, context, machine);
@@ -80,7 +84,7 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   artifact.compileMs.llvm = total.elapsed() - artifact.compileMs.passes;
   Stopwatch assembling;
   if (options.ptxas != "none")
-    if (auto error = assemble(artifact, options.ptxas))
+    if (auto error = assemble(artifact, options))
       return error;
   artifact.compileMs.assembler = assembling.elapsed();
   artifact.compileMs.total = total.elapsed();

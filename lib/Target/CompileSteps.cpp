@@ -52,13 +52,31 @@ void fa::registerDialects(DialectRegistry &registry) {
   registerROCDLDialectTranslation(registry);
 }
 
+char CancelledError::ID = 0;
+
+void CancelledError::log(llvm::raw_ostream &out) const {
+  out << "the compilation was cancelled";
+}
+
+std::error_code CancelledError::convertToErrorCode() const {
+  return std::make_error_code(std::errc::operation_canceled);
+}
+
+llvm::Error fa::beginPhase(const CompileOptions &options, StringRef phase) {
+  if (!options.progress || options.progress(phase))
+    return llvm::Error::success();
+  return llvm::make_error<CancelledError>();
+}
+
 llvm::Error fa::runPasses(ModuleOp module, StringRef failure,
-                          llvm::function_ref<void(OpPassManager &)> build) {
+                          llvm::function_ref<void(OpPassManager &)> build,
+                          bool verifyEach) {
   // A kernel that keeps one role does not explain why another step failed.
   DiagnosticText text(module.getContext(), /*remarks=*/false);
   PassManager pm(module.getContext());
+  pm.enableVerifier(verifyEach);
   build(pm);
-  if (failed(pm.run(module)))
+  if (failed(pm.run(module)) || (!verifyEach && failed(verify(module))))
     return text.take(failure);
   return llvm::Error::success();
 }
@@ -129,7 +147,8 @@ fa::createTargetMachine(StringRef tripleName, StringRef cpu, StringRef features,
       llvm::CodeGenOptLevel::Aggressive));
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                            StringRef pipeline) {
   llvm::PipelineTuningOptions tuning;
   // The loops are blocked and unrolled already.
   tuning.LoopVectorization = false;
@@ -145,14 +164,16 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, cgscc, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2)
-      .run(module, modules);
+  llvm::ModulePassManager passes;
+  if (auto error = builder.parsePassPipeline(passes, pipeline))
+    return error;
+  passes.run(module, modules);
+  return llvm::Error::success();
 }
 
-llvm::Expected<std::unique_ptr<llvm::Module>>
-fa::translate(ModuleOp module, llvm::LLVMContext &context,
-              llvm::TargetMachine &machine,
-              llvm::function_ref<void(llvm::Module &)> prepare) {
+llvm::Expected<std::unique_ptr<llvm::Module>> fa::translate(
+    ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine,
+    llvm::function_ref<void(llvm::Module &)> prepare, StringRef pipeline) {
   DiagnosticText text(module.getContext());
   auto translated = translateModuleToLLVMIR(module, context, "flashtile");
   if (!translated)
@@ -160,7 +181,8 @@ fa::translate(ModuleOp module, llvm::LLVMContext &context,
   translated->setTargetTriple(machine.getTargetTriple());
   translated->setDataLayout(machine.createDataLayout());
   prepare(*translated);
-  optimize(*translated, machine);
+  if (auto error = optimize(*translated, machine, pipeline))
+    return error;
   return translated;
 }
 

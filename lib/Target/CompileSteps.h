@@ -61,9 +61,15 @@ private:
   mlir::ScopedDiagnosticHandler handler;
 };
 
-/// Runs what `build` adds to a pass manager; `failure` is the error's end.
+/// Tells the caller that `phase` begins; a CancelledError if it wants no more.
+llvm::Error beginPhase(const CompileOptions &options, llvm::StringRef phase);
+
+/// Runs what `build` adds to a pass manager; `failure` is the error's end. The
+/// module is verified after each pass or, if `verifyEach` is false, after the
+/// last.
 llvm::Error runPasses(mlir::ModuleOp module, llvm::StringRef failure,
-                      llvm::function_ref<void(mlir::OpPassManager &)> build);
+                      llvm::function_ref<void(mlir::OpPassManager &)> build,
+                      bool verifyEach = true);
 
 /// Verifies the module and runs S0 to S3, unless it is at S3 already.
 llvm::Error
@@ -83,11 +89,13 @@ createTargetMachine(llvm::StringRef triple, llvm::StringRef cpu,
                     llvm::StringRef features,
                     const llvm::TargetOptions &options);
 
-/// The module as optimised LLVM IR. `prepare` changes it before that.
+/// The module as LLVM IR, optimised by the passes that `pipeline` names (as for
+/// opt). `prepare` changes it before that.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translate(mlir::ModuleOp module, llvm::LLVMContext &context,
           llvm::TargetMachine &machine,
-          llvm::function_ref<void(llvm::Module &)> prepare);
+          llvm::function_ref<void(llvm::Module &)> prepare,
+          llvm::StringRef pipeline = "default<O2>");
 
 /// Assembly or an object file.
 llvm::Expected<std::string> generate(llvm::Module &module,

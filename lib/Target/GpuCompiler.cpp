@@ -120,6 +120,8 @@ GpuCompiler::run(llvm::StringRef entry) {
   auto kernels = extractKernels(module);
   if (!kernels)
     return kernels.takeError();
+  if (auto error = beginPhase(options, "lowering"))
+    return error;
   if (auto error = toSchedule())
     return error;
   readPlan(module, *kernels);

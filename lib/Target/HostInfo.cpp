@@ -68,6 +68,8 @@ Expected<HostInfo> fa::getHostInfo(StringRef arch) {
         subtarget->checkFeatures(("+" + facts.feature).str())) {
       info.vectorBits = facts.bits;
       info.vectorRegisters = facts.registers;
+      info.pairDots = facts.bits == 512 && triple.isX86() &&
+                      subtarget->checkFeatures("+avx512bf16");
       return info;
     }
   return createStringError("the CPU '" + info.cpu +

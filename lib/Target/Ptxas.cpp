@@ -6,6 +6,8 @@
 
 #include "Ptxas.h"
 
+#include "CompileSteps.h"
+
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -13,6 +15,11 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cerrno>
+#include <csignal>
+#include <sys/wait.h>
+#include <thread>
 
 using namespace llvm;
 using namespace fa;
@@ -57,20 +64,86 @@ static Expected<std::string> readFile(StringRef path) {
   return (*buffer)->getBuffer().str();
 }
 
+/// Into a folder of our own; unlike writeToOutput without signal handlers in
+/// the host program's process.
+static Error writeFile(StringRef path, StringRef text) {
+  std::error_code error;
+  raw_fd_ostream out(path, error);
+  if (!error) {
+    out << text;
+    out.close();
+    error = out.error();
+    out.clear_error();
+  }
+  if (error)
+    return createStringError(error,
+                             "cannot write '" + path + "': " + error.message());
+  return Error::success();
+}
+
+/// What a process ended with: its exit status, or an error if it has none.
+static Expected<int> readStatus(int status) {
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status);
+  return createStringError("it was ended by signal " + Twine(WTERMSIG(status)));
+}
+
+/// Waits for `process`, whose exit status is the result. LLVM's own function
+/// sets the host program's alarm clock, and cannot be cancelled.
+static Expected<int> waitFor(const sys::ProcessInfo &process,
+                             const CompileOptions &options) {
+  using namespace std::chrono;
+  auto begin = steady_clock::now(), asked = begin;
+  while (true) {
+    int status;
+    pid_t found = ::waitpid(process.Pid, &status, WNOHANG);
+    if (found == process.Pid)
+      return readStatus(status);
+    if (found < 0 && errno != EINTR)
+      return createStringError(std::error_code(errno, std::generic_category()),
+                               "its end cannot be waited for");
+    auto now = steady_clock::now();
+    Error error = Error::success();
+    if (now - asked >= milliseconds(20)) {
+      asked = now;
+      error = now - begin > minutes(5)
+                  ? createStringError("no end within 5 minutes")
+                  : beginPhase(options, "assembly");
+    }
+    if (error) {
+      ::kill(process.Pid, SIGKILL);
+      ::waitpid(process.Pid, &status, 0);
+      return error;
+    }
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
 /// Runs the assembler; its messages are the result, or the error's text.
-static Expected<std::string>
-runPtxas(StringRef program, ArrayRef<StringRef> arguments, StringRef messages) {
+static Expected<std::string> runPtxas(StringRef program,
+                                      ArrayRef<StringRef> arguments,
+                                      StringRef messages,
+                                      const CompileOptions &options) {
   SmallVector<StringRef> all = {program};
   append_range(all, arguments);
   std::optional<StringRef> redirects[] = {StringRef(), messages, messages};
   std::string problem;
-  int rc =
-      sys::ExecuteAndWait(program, all, std::nullopt, redirects,
-                          /*SecondsToWait=*/300, /*MemoryLimit=*/0, &problem);
-  if (rc < 0)
+  bool failed = false;
+  sys::ProcessInfo process =
+      sys::ExecuteNoWait(program, all, std::nullopt, redirects,
+                         /*MemoryLimit=*/0, &problem, &failed);
+  if (failed)
     return createStringError("cannot run '" + program + "': " + problem);
+  auto rc = waitFor(process, options);
+  if (!rc) {
+    Error error = rc.takeError();
+    if (error.isA<CancelledError>())
+      return error;
+    return createStringError("cannot run '" + program +
+                             "': " + toString(std::move(error)));
+  }
   auto text = readFile(messages);
-  if (text && rc != 0)
+  if (text && *rc != 0)
     return createStringError("'" + program + "' failed:\n" + *text);
   return text;
 }
@@ -117,8 +190,10 @@ static Error readReport(StringRef report, Artifact &artifact) {
   return Error::success();
 }
 
-Error fa::assemble(Artifact &artifact, StringRef ptxas) {
-  std::string program = ptxas.str();
+Error fa::assemble(Artifact &artifact, const CompileOptions &options) {
+  if (Error error = beginPhase(options, "assembly"))
+    return error;
+  std::string program = options.ptxas;
   if (program.empty()) {
     auto found = sys::findProgramByName("ptxas");
     if (!found)
@@ -131,18 +206,15 @@ Error fa::assemble(Artifact &artifact, StringRef ptxas) {
   std::string source = directory->file("kernels.ptx"),
               cubin = directory->file("kernels.cubin"),
               messages = directory->file("messages");
-  if (Error error = writeToOutput(source, [&](raw_ostream &out) {
-        out << artifact.ptx;
-        return Error::success();
-      }))
+  if (Error error = writeFile(source, artifact.ptx))
     return error;
-  auto version = runPtxas(program, {"--version"}, messages);
+  auto version = runPtxas(program, {"--version"}, messages, options);
   if (!version)
     return version.takeError();
   auto report = runPtxas(
       program,
       {"-arch", artifact.arch, "-v", "--warn-on-spills", "-o", cubin, source},
-      messages);
+      messages, options);
   if (!report)
     return report.takeError();
   StringRef release = StringRef(*version).split("release ").second;

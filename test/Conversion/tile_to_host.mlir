@@ -13,7 +13,7 @@
 // CHECK-NOT: tile.
 
 // AVX2-LABEL: func.func @dot
-// AVX2: iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
+// AVX2: iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
 tile.kernel @dot(%q: memref<?x64xf32> {tile.access = #tile.access<in>},
                  %k: memref<?x64xf32> {tile.access = #tile.access<in>},
                  %s: memref<?x?xf32> {tile.access = #tile.access<out>})

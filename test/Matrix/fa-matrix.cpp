@@ -9,10 +9,11 @@
 // fa-matrix ... --line=LINE
 // fa-matrix ... --random=COUNT [--seed=SEED]
 //
-// TARGET is cpu, cuda (the first card) or emulator:ARCH; lines with WORD are
-// left out; of N parts the K-th runs.
-// Each line of FILE is a SPEC of fa-run with alternatives, `sq={1|64|239}`,
-// which are all combined, and with words of its own:
+// TARGET is cpu, cpu:NAME (code for a CPU that LLVM knows, of which this
+// machine has all features), cuda (the first card) or emulator:ARCH; lines with
+// WORD are left out; of N parts the K-th runs. Each line of FILE is a SPEC of
+// fa-run with alternatives, `sq={1|64|239}`, which are all combined, and with
+// words of its own:
 //   gaps      strides with gaps, NaN in between, which must stay
 //   shifted   bases that are only aligned to an element
 //   poison    NaN and infinities in K and V beyond the lengths
@@ -464,10 +465,13 @@ static Expected<Target> openTarget(StringRef name) {
       return info.takeError();
     target.arch = info->name;
     target.isEmulator = true;
+  } else if (name.consume_front("cpu:")) {
+    target.arch = name.str();
   } else if (name != "cpu") {
-    return createStringError("--target: expected cpu, cuda or emulator:ARCH, "
-                             "found '" +
-                             name + "'");
+    return createStringError(
+        "--target: expected cpu, cpu:NAME, cuda or emulator:ARCH, "
+        "found '" +
+        name + "'");
   }
   return target;
 }

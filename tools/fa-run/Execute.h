@@ -11,6 +11,7 @@
 
 #include "fa/Emulator/Counters.h"
 #include "fa/Launch/LaunchArgument.h"
+#include "fa/Runtime/DiskCache.h"
 #include "fa/Target/Artifact.h"
 
 namespace fa::run {
@@ -27,6 +28,7 @@ struct Execution {
   std::string device; ///< "4 threads", or the card's name and driver
   Timing timing;
   std::optional<EmulatorCounters> counters; ///< in the emulator, if asked for
+  CacheOutcome cache = CacheOutcome::Off;
 };
 
 /// Where a program can run: the architecture to compile for, and its name.

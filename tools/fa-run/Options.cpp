@@ -7,6 +7,7 @@
 #include "Options.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -86,7 +87,7 @@ struct CommandLine {
   cl::opt<std::string> emit{
       "emit", cl::value_desc("form"),
       cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin, hsaco, "
-               "report or bundle instead of a run"),
+               "report, cache-key or bundle instead of a run"),
       cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("F"),
@@ -129,9 +130,11 @@ struct CommandLine {
       "fa-mutate", cl::value_desc("fault"),
       cl::desc("plant a fault in a GPU program, to see it found"),
       cl::cat(category)};
-  cl::opt<std::string> cache{"cache", cl::value_desc("DIR|off"),
-                             cl::desc("compile cache (this version has none)"),
-                             cl::cat(category)};
+  cl::opt<std::string> cache{
+      "cache", cl::value_desc("DIR|off"),
+      cl::desc("where compiled programs are kept (default: flashtile in "
+               "$XDG_CACHE_HOME or ~/.cache)"),
+      cl::cat(category)};
 };
 
 } // namespace
@@ -153,6 +156,19 @@ static Error parseTile(StringRef text, CompileOptions &compile) {
                              "1 <= N <= 4096, found '" +
                              text + "'");
   return Error::success();
+}
+
+/// The folder that --cache names; "" is none.
+static std::string findCache(StringRef given) {
+  if (given == "off")
+    return "";
+  if (!given.empty())
+    return given.str();
+  SmallString<128> path;
+  if (!sys::path::cache_directory(path))
+    return "";
+  sys::path::append(path, "flashtile");
+  return path.str().str();
 }
 
 Expected<Options> fa::run::parseOptions(int argc, char **argv) {
@@ -194,6 +210,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.listTargets = line.listTargets;
   if (line.json.getNumOccurrences())
     options.json = line.json;
+  options.cache = findCache(line.cache);
   options.compile.arch = line.arch;
   options.compile.ptxas = line.ptxas;
   options.compile.mutate = line.mutate;

@@ -31,6 +31,7 @@ struct Options {
   bool check = false, bench = false, listTargets = false, counters = false;
   std::optional<std::string> json; ///< "" is standard output
   CompileOptions compile;
+  std::string cache; ///< folder; "": no cache
 };
 
 /// Parses the command line; what is wrong with it is an error.

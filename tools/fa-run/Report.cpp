@@ -85,6 +85,20 @@ static json::Value jsonCounters(const Report &report) {
   return all;
 }
 
+static void printCompilation(const Execution &execution, raw_ostream &out) {
+  const CompileTimes &times = execution.artifact.compileMs;
+  if (execution.cache == CacheOutcome::Hit) {
+    out << format("compile  none: found in the cache in %.1f ms\n",
+                  times.total);
+    return;
+  }
+  out << format("compile  %.0f ms (passes %.0f, LLVM %.0f", times.total,
+                times.passes, times.llvm);
+  if (!execution.artifact.assembler.empty())
+    out << format(", ptxas %.0f", times.assembler);
+  out << ")\n";
+}
+
 void fa::run::printReport(const Report &report, raw_ostream &out) {
   const Artifact &artifact = report.execution.artifact;
   out << "program  " << report.job.program << "\n";
@@ -94,12 +108,7 @@ void fa::run::printReport(const Report &report, raw_ostream &out) {
     out << ", ptxas " << artifact.assembler;
   out << "\n";
   printKernel(report, out);
-  out << format("compile  %.0f ms (passes %.0f, LLVM %.0f",
-                artifact.compileMs.total, artifact.compileMs.passes,
-                artifact.compileMs.llvm);
-  if (!artifact.assembler.empty())
-    out << format(", ptxas %.0f", artifact.compileMs.assembler);
-  out << ")\n";
+  printCompilation(report.execution, out);
   const Timing &t = report.execution.timing;
   out << format("time     %.3f ms", t.median);
   if (t.runs > 1)
@@ -155,6 +164,21 @@ static json::Object jsonKernel(const Report &report) {
       {"spill_bytes", known(kernel.spillBytes)}};
 }
 
+/// What did not run was not measured.
+static json::Object jsonCompilation(const Execution &execution) {
+  const CompileTimes &times = execution.artifact.compileMs;
+  auto measured = [&](double ms, bool ran = true) {
+    return ran && execution.cache != CacheOutcome::Hit ? json::Value(ms)
+                                                       : json::Value(nullptr);
+  };
+  return json::Object{
+      {"total", times.total},
+      {"passes", measured(times.passes)},
+      {"llvm", measured(times.llvm)},
+      {"assembler",
+       measured(times.assembler, !execution.artifact.assembler.empty())}};
+}
+
 void fa::run::printJson(const Report &report, raw_ostream &out) {
   const Timing &t = report.execution.timing;
   bool isAttention = report.job.problem.has_value() && t.median > 0;
@@ -190,16 +214,8 @@ void fa::run::printJson(const Report &report, raw_ostream &out) {
       {"gbps", perSecond(p.kvBytes(), 1e6)},
       {"peak_share", nullptr},
       {"launch_us", nullptr},
-      {"compile_ms",
-       json::Object{
-           {"total", report.execution.artifact.compileMs.total},
-           {"passes", report.execution.artifact.compileMs.passes},
-           {"llvm", report.execution.artifact.compileMs.llvm},
-           {"assembler",
-            assembler.empty()
-                ? json::Value(nullptr)
-                : json::Value(report.execution.artifact.compileMs.assembler)}}},
-      {"cache", "off"},
+      {"compile_ms", jsonCompilation(report.execution)},
+      {"cache", name(report.execution.cache)},
       {"pass",
        report.checks.empty() ? json::Value(nullptr) : json::Value(pass)},
       {"outputs", std::move(outputs)},

@@ -7,6 +7,7 @@
 #include "Job.h"
 
 #include "fa/Numerics/Npy.h"
+#include "fa/Runtime/CompileCached.h"
 #include "fa/Target/Bundle.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -44,7 +45,7 @@ static Expected<Emit> parseForm(StringRef form) {
       return value;
   return createStringError(
       "--emit: expected tile, kernel, tgpu, llvm, asm, "
-      "object, ptx, cubin, hsaco, report or bundle, found '" +
+      "object, ptx, cubin, hsaco, report, cache-key or bundle, found '" +
       form + "'");
 }
 
@@ -69,6 +70,13 @@ static Expected<std::string> describe(Job &job, const Options &options) {
     out << " bytes, " << kernel.args.size() << " arguments\n";
   }
   return text;
+}
+
+static Expected<std::string> printCacheKey(Job &job, const Options &options) {
+  auto key = makeCacheKey(*job.module, job.entry, options.compile);
+  if (!key)
+    return key.takeError();
+  return key->hash() + "\n" + key->text;
 }
 
 /// Compiles for each architecture of the list and writes the files.
@@ -102,6 +110,8 @@ static int emit(Job &job, const Options &options) {
   Expected<std::string> text = [&]() -> Expected<std::string> {
     if (options.emit == "report")
       return describe(job, options);
+    if (options.emit == "cache-key")
+      return printCacheKey(job, options);
     auto form = parseForm(options.emit);
     if (!form)
       return form.takeError();
@@ -137,20 +147,26 @@ static Error writeOutputs(const Job &job, const Options &options) {
 
 /// Compiles for `place`. What a card cannot run is left to the host, with a
 /// note, if the place was not asked for by name.
-static Expected<Artifact> compileFor(Place &place, Job &job,
-                                     const Options &options) {
+static Expected<CachedArtifact> compileFor(Place &place, Job &job,
+                                           const Options &options) {
+  CacheOptions caching;
+  caching.directory = options.cache;
+  caching.report = [](const std::string &message) {
+    errs() << "fa-run: note: " << message << "\n";
+  };
+  DiskCache cache(std::move(caching));
   CompileOptions how = options.compile;
   how.arch = place.arch;
   how.emulate = place.target == "emulator";
   mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
-  auto artifact = compile(*copy, job.entry, how);
+  auto artifact = compileCached(cache, *copy, job.entry, how);
   if (artifact || !options.target.empty() || place.target == "cpu")
     return artifact;
   errs() << "fa-run: note: runs on the CPU: " << toString(artifact.takeError())
          << "\n";
   place = Place{"cpu", 0, "host"};
   how.arch = place.arch;
-  return compile(*job.module, job.entry, how);
+  return compileCached(cache, *job.module, job.entry, how);
 }
 
 static int runJob(Job &job, const Options &options) {
@@ -170,20 +186,21 @@ static int runJob(Job &job, const Options &options) {
   auto place = findPlace(options.target);
   if (!place)
     return fail(place.takeError(), DeviceFailed);
-  auto artifact = compileFor(*place, job, options);
-  if (!artifact)
-    return fail(artifact.takeError(), BadInput);
+  auto compiled = compileFor(*place, job, options);
+  if (!compiled)
+    return fail(compiled.takeError(), BadInput);
+  Artifact &artifact = compiled->artifact;
   if (!job.problem)
     if (Error error =
-            prepareFileArguments(job, options, artifact->kernels.back()))
+            prepareFileArguments(job, options, artifact.kernels.back()))
       return fail(std::move(error), BadInput);
   // Arguments that do not fit are the caller's; what comes after, the device's.
-  if (auto kernel = selectKernel(*artifact, job.arguments); !kernel)
+  if (auto kernel = selectKernel(artifact, job.arguments); !kernel)
     return fail(kernel.takeError(), BadInput);
-  auto execution =
-      execute(*place, std::move(*artifact), job.arguments, options);
+  auto execution = execute(*place, std::move(artifact), job.arguments, options);
   if (!execution)
     return fail(execution.takeError(), DeviceFailed);
+  execution->cache = compiled->outcome;
   Report report{options, job, *execution, {}};
   if (options.check) {
     auto checks = job.problem ? checkAttention(job) : checkFile(job);

@@ -34,21 +34,32 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
       ...
     ```
 
+    With `pair-dots`, dots of bf16 whose operands are whole rows in memory, or P
+    of an online softmax, add the products of pairs:
+    ```mlir
+    %p = vector.load %k_view[%n, %k] : memref<?x64xbf16>, vector<2xbf16>
+    ...
+    %f = x86vector.avx512.dot %acc, %b, %a : vector<32xbf16> -> vector<16xf32>
+    ```
+
     Requires: S3. Ensures: no operation of the tile dialect.
     Numerics: reassociating (sums of dots and rows are split by lanes and
-    columns), approximating (exp2 by a polynomial, 2e-7).
+    columns), approximating (exp2 by a polynomial, 2e-7); `pair-dots` flushes
+    denormals in dots.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::vector::VectorDialect", "::mlir::x86vector::X86VectorDialect"
   ];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "512",
            "width of a vector register in bits">,
     Option<"vectorRegisters", "vector-registers", "int64_t", "32",
-           "how many vector registers there are">
+           "how many vector registers there are">,
+    Option<"pairDots", "pair-dots", "bool", "false",
+           "bf16 by AVX512_BF16's products of pairs">
   ];
 }
 

@@ -22,6 +22,16 @@
 
 namespace fa {
 
+/// How many registers a block of a dot fills.
+struct DotBlock {
+  int64_t vectors;      ///< across the queries
+  int64_t accumulators; ///< vectors times columns
+};
+
+/// The block for a vector unit of so many registers: beside its accumulators it
+/// needs one register for each of its vectors and one for a broadcast.
+DotBlock chooseDotBlock(int64_t vectorRegisters);
+
 /// Options of `fa-cpu` and of its two halves.
 struct HostPipelineOptions
     : public mlir::PassPipelineOptions<HostPipelineOptions> {
@@ -37,6 +47,13 @@ struct HostPipelineOptions
   Option<int64_t> vectorRegisters{*this, "vector-registers",
                                   llvm::cl::desc("number of vector registers"),
                                   llvm::cl::init(32)};
+  Option<bool> pairDots{
+      *this, "pair-dots",
+      llvm::cl::desc("bf16 by AVX512_BF16's products of pairs"),
+      llvm::cl::init(false)};
+  Option<bool> unfused{*this, "unfused",
+                       llvm::cl::desc("there may be programs on whole tensors"),
+                       llvm::cl::init(true)};
   Option<bool> assumeNoEmptyRows{
       *this, "assume-no-empty-rows",
       llvm::cl::desc("every row keeps a key: finite sentinels are masks"),

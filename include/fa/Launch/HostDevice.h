@@ -21,10 +21,17 @@ public:
   using Parallel =
       std::function<void(unsigned n, const std::function<void(unsigned)> &)>;
 
+  /// Memory of programs at work; empty functions: the C library's. `allocate`
+  /// gives null where there is none.
+  struct Allocator {
+    std::function<void *(size_t bytes, size_t alignment)> allocate;
+    std::function<void(void *memory, size_t bytes)> deallocate;
+  };
+
   /// `threads` workers, the calling thread among them; 0: one a core that this
   /// process may use.
   explicit HostDevice(unsigned threads = 0);
-  HostDevice(unsigned threads, Parallel parallel);
+  HostDevice(unsigned threads, Parallel parallel, Allocator allocator = {});
   ~HostDevice();
 
   unsigned numThreads() const;

@@ -15,6 +15,8 @@ namespace fa {
 struct BundleTarget {
   std::string target;              ///< "cuda" or "cpu"
   std::string arch;                ///< "sm_80"
+  std::string features;            ///< of a CPU, as LLVM spells them
+  std::string assembler;           ///< version of ptxas; empty: none ran
   std::string form;                ///< "cubin", "ptx" or "object"
   std::string file;                ///< where the code is
   int64_t computeCapability = 0;   ///< 80; 0 of a CPU

@@ -19,6 +19,10 @@ namespace fa {
 llvm::Expected<HostTensor> readNpy(llvm::StringRef path,
                                    std::optional<ElementType> voidType = {});
 
+/// The same of the file's bytes; `path` is for messages.
+llvm::Expected<HostTensor> parseNpy(llvm::StringRef path, llvm::StringRef file,
+                                    std::optional<ElementType> voidType = {});
+
 /// Writes a .npy file of format version 1 in C order; bf16 and f8 as void. The
 /// file appears under its name only when it is complete.
 llvm::Error writeNpy(llvm::StringRef path, const HostTensor &tensor);

@@ -27,6 +27,13 @@ struct BundleFile {
 llvm::Expected<std::vector<BundleFile>>
 makeBundle(llvm::ArrayRef<Artifact> artifacts);
 
+/// The metadata alone, of one artifact.
+llvm::Expected<std::string> makeBundleMetadata(const Artifact &artifact);
+
+/// The code of an artifact that a bundle carries: its object or cubin or, where
+/// there is none, its PTX.
+const std::string &codeOf(const Artifact &artifact);
+
 /// Writes `files` into `directory`, which is created if it is not there. The
 /// metadata come last: a bundle that has them is complete.
 llvm::Error writeBundle(llvm::StringRef directory,

@@ -13,6 +13,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
+#include <functional>
+
 namespace fa {
 
 struct CompileOptions {
@@ -36,6 +38,18 @@ struct CompileOptions {
   /// none.
   std::string mutate;
   FusionOptions fusion;
+  /// Called as a phase begins ("fusion", "lowering", "optimization",
+  /// "assembly") and now and then while the assembler runs; false cancels the
+  /// compilation, whose error is then a CancelledError. Empty: runs through.
+  std::function<bool(llvm::StringRef phase)> progress;
+};
+
+/// A compilation that its caller did not want any more.
+class CancelledError : public llvm::ErrorInfo<CancelledError> {
+public:
+  static char ID;
+  void log(llvm::raw_ostream &out) const override;
+  std::error_code convertToErrorCode() const override;
 };
 
 /// Forms in which a program can be looked at on its way.

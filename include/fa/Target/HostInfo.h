@@ -19,6 +19,9 @@ struct HostInfo {
   std::string triple, cpu, features;
   int64_t vectorBits = 128;
   int64_t vectorRegisters = 16;
+  /// Whether an instruction adds the products of pairs of bf16 to f32
+  /// (AVX512_BF16's vdpbf16ps).
+  bool pairDots = false;
 };
 
 /// The facts of `arch`: "host" (this machine) or the name of a CPU of this

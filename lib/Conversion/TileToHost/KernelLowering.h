@@ -17,11 +17,13 @@
 //    is needed, at one coordinate at a time (`evaluate`);
 //  - buffered: dots, reductions, loads and what a loop carries have memory of
 //    the kernel's scratch;
+//    products of bf16 pairs take their operands in pairs (LowerPairDot.cpp);
 //  - pending: a dot whose only user is an online softmax is computed by that,
 //    so that scores go through their modification and mask in registers.
 //
-// Files: KernelLowering (the walk, loops, scratch), Evaluate (lazy values),
-// LowerDot, LowerSoftmax, LowerMemory, VectorMath, KernelAbi.
+// Files: KernelLowering (the walk, loops), Scratch, Evaluate (lazy values),
+// LowerDot, LowerPairDot, Prefetch, LowerSoftmax, LowerMemory, TransposeTiles,
+// VectorMath, KernelAbi.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +32,7 @@
 
 #include "Tile/Tile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -43,6 +46,7 @@ struct VectorShape {
   int64_t lanes = 16;        ///< f32 elements in one register
   int64_t accumulators = 16; ///< registers that a block of a dot may fill
   int64_t maxVectors = 4;    ///< registers across the queries in one block
+  bool pairDots = false;     ///< HostInfo::pairDots
 };
 
 /// A coordinate of one dimension: a single index, or `lanes` consecutive ones.
@@ -64,13 +68,19 @@ public:
 private:
   /// Which dimension of a buffered tile is contiguous.
   enum class Form {
-    Lanes,  ///< dimension 0, padded to whole vectors: [n][m] for M x N
-    Natural ///< the last one, as in memory: [m][n]
+    Lanes,   ///< dimension 0, padded to whole vectors: [n][m] for M x N
+    Natural, ///< the last one, as in memory: [m][n]
+    // Of bf16 in pairs of 32 bits:
+    LanePairs,   ///< neighbours along dimension 1, [n/2][m]
+    RowPairs,    ///< neighbours along dimension 0, [m/2][n]
+    NaturalPairs ///< neighbours along dimension 1, as in memory: [m][n] of bf16
   };
   struct Buffer {
     Value memref;
     Form form;
   };
+  /// The part [first, second) of a dimension.
+  using Interval = std::pair<Value, Value>;
 
   //===--- The walk (KernelLowering.cpp) ---===//
   mlir::LogicalResult lowerBlock(mlir::Block &block);
@@ -81,7 +91,7 @@ private:
   bool isReadManyTimes(mlir::Operation *op);
   bool isPending(tile::DotOp dot);
 
-  //===--- Scratch (KernelLowering.cpp) ---===//
+  //===--- Scratch (Scratch.cpp) ---===//
   Buffer allocate(mlir::RankedTensorType type, Form form);
   /// The buffer that `result` of the current op shall be written to: that of
   /// the loop-carried value it becomes if nobody reads the old value later.
@@ -122,6 +132,31 @@ private:
   /// A scalar of the right operand of `dot` at (k, n), in f32.
   Value readRightOperand(tile::DotOp dot, Value k, Value n);
 
+  /// One step of a block at columns `col`, ...: `sums` plus the products at
+  /// `k` of the rows `rows`.
+  mlir::SmallVector<Value> emitStep(tile::DotOp dot, mlir::ArrayRef<Value> rows,
+                                    Value col, Value k,
+                                    mlir::ArrayRef<Value> sums);
+
+  /// Asks for the rows that are read after `dot`, those that belong to the
+  /// block at `col`. See Prefetch.cpp.
+  void prefetchBeside(tile::DotOp dot, Value col, int64_t columns);
+
+  //===--- Dots of bf16 pairs (LowerPairDot.cpp) ---===//
+  bool isPairDot(tile::DotOp dot);
+  /// Whether a pair dot is what reads `value`.
+  bool isPairOperand(Value value);
+  /// Brings what `load` gives to where `dot`, a pair dot, reads it.
+  void loadPairOperand(tile::LoadOp load, tile::DotOp dot);
+  void loadRowPairs(tile::LoadOp load, Buffer buffer, Interval rows);
+  Value readRightPair(tile::DotOp dot, Value pair, Value n);
+  /// As emitStep, at 2 * pair and 2 * pair + 1.
+  mlir::SmallVector<Value> emitPairStep(tile::DotOp dot,
+                                        mlir::ArrayRef<Value> rows, Value col,
+                                        Value pair, mlir::ArrayRef<Value> sums);
+  /// Two vectors of f32 as one of bf16 pairs.
+  Value packPair(Value even, Value odd);
+
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
@@ -131,10 +166,12 @@ private:
   mlir::SmallVector<Value> emitScores(tile::OnlineSoftmaxOp op, tile::DotOp dot,
                                       Buffer buffer, Value row,
                                       mlir::ArrayRef<Value> max);
-  /// Replaces the scores in `buffer` by exp(score - max), rounded to `narrow`
-  /// if given, and returns their sum, which starts at `sum`.
-  mlir::SmallVector<Value> emitExponentials(Buffer buffer, int64_t columns,
-                                            Value row,
+  /// exp(score - max) of one vector of `scores`.
+  Value emitExponential(Buffer scores, Value row, Value col, Value negatedMax);
+  /// Writes exp(score - max) to `p`, which may be `scores`, in pairs or rounded
+  /// to `narrow` if given, and returns their sum, which starts at `sum`.
+  mlir::SmallVector<Value> emitExponentials(Buffer scores, Buffer p,
+                                            int64_t columns, Value row,
                                             mlir::ArrayRef<Value> negatedMax,
                                             mlir::ArrayRef<Value> sum,
                                             mlir::Type narrow);
@@ -145,26 +182,53 @@ private:
   /// The element of the view that `load` reads at `coords` of its tile.
   Value readInPlace(tile::LoadOp load, mlir::ArrayRef<TileCoord> coords);
   bool canReadInPlace(tile::LoadOp load);
+  /// Whether nothing in the kernel writes to what `load` reads.
+  bool isReadOnly(tile::LoadOp load);
   void copyElements(tile::LoadOp load, Buffer buffer,
-                    mlir::ArrayRef<std::pair<Value, Value>> inside);
-  void copyWholeRows(tile::LoadOp load, Buffer buffer,
-                     std::pair<Value, Value> rows);
+                    mlir::ArrayRef<Interval> inside);
+  void copyWholeRows(tile::LoadOp load, Buffer buffer, Interval rows);
   void zeroUnlessInside(Buffer buffer, mlir::RankedTensorType type,
-                        mlir::ArrayRef<std::pair<Value, Value>> inside);
+                        mlir::ArrayRef<Interval> inside);
+  void fillZero(Buffer buffer);
   mlir::LogicalResult lowerStore(tile::StoreOp store);
   mlir::LogicalResult lowerGather(tile::GatherOp gather);
   /// For each dimension of a tile at `indices` of `view`, the part [low, high)
   /// that lies inside the view.
-  mlir::SmallVector<std::pair<Value, Value>>
-  insideRanges(Value view, mlir::ValueRange indices,
-               mlir::ArrayRef<int64_t> extents);
+  mlir::SmallVector<Interval> insideRanges(Value view, mlir::ValueRange indices,
+                                           mlir::ArrayRef<int64_t> extents);
   /// Calls `body` with the coordinates of each element of the ranges, the last
   /// dimension innermost.
-  void forElements(mlir::ArrayRef<std::pair<Value, Value>> ranges,
+  void forElements(mlir::ArrayRef<Interval> ranges,
                    llvm::function_ref<void(mlir::ArrayRef<TileCoord>)> body);
   mlir::SmallVector<Value> bufferIndices(Buffer buffer,
                                          mlir::ArrayRef<TileCoord> coords);
   Value loadScalar(Value memref, mlir::ValueRange indices);
+
+  //===--- Rows in memory and lanes (TransposeTiles.cpp) ---===//
+  /// Whether every row of a tile at column `column` of `view` is a whole row of
+  /// floats that are neighbours in memory.
+  bool hasWholeRows(Value view, mlir::RankedTensorType tile, Value column,
+                    bool inBounds);
+  bool hasWholeRows(tile::LoadOp load);
+  /// Where the last vector of rows of `columns` elements begins, which do not
+  /// fill whole vectors, and how many of its elements count.
+  std::pair<int64_t, int64_t> lastVector(int64_t columns);
+  /// `count` elements of row `row` of the tile, from `column` on, zeros up to
+  /// `width`; with `rows`, of which there are some, zeros if it is none of
+  /// them.
+  Value loadRow(tile::LoadOp load, Value row, Value column, int64_t count,
+                int64_t width, std::optional<Interval> rows = std::nullopt);
+  void loadSquares(tile::LoadOp load, Buffer buffer,
+                   std::optional<Interval> rows);
+  /// Into Form::Lanes or Form::LanePairs.
+  void loadTransposed(tile::LoadOp load, Buffer buffer, Interval rows);
+  void storeTransposed(tile::StoreOp store, Interval rows);
+  void storeRow(tile::StoreOp store, Value x, Value row, Value column,
+                int64_t count, Interval rows);
+  /// Calls `body(row, column, count)` for squares of lanes x lanes, of which
+  /// `count` columns exist.
+  void forSquares(int64_t rows, int64_t columns,
+                  llvm::function_ref<void(Value, Value, int64_t)> body);
 
   //===--- Small helpers ---===//
   int64_t lanes() const { return shape.lanes; }
@@ -188,6 +252,8 @@ private:
   mlir::func::FuncOp function;
   mlir::IRMapping mapping; ///< scalars and memrefs of the kernel -> function
   llvm::DenseMap<Value, Buffer> buffers;
+  /// Operands of pair dots.
+  llvm::DenseMap<Value, Buffer> pairBuffers;
   /// Buffers of the values that the enclosing loops carry, by region argument.
   llvm::DenseMap<Value, Buffer> carriedBuffers;
   /// While a pending dot's block is emitted: its accumulator at the coordinate
@@ -213,6 +279,13 @@ mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
 
 /// exp2 of an f32 vector, 0 at and below -126, NaN for NaN. See VectorMath.cpp.
 mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+
+/// Transposes a square: as many vectors as each has lanes, a power of two.
+void emitTranspose(mlir::ImplicitLocOpBuilder &b,
+                   mlir::MutableArrayRef<mlir::Value> rows);
+
+/// The conversion of p to V's type, if that is all that happens to p.
+mlir::arith::TruncFOp getOnlyNarrowing(tile::OnlineSoftmaxOp op);
 
 /// `x > y ? x : y`, one instruction everywhere; a NaN in x gives y.
 mlir::Value emitMax(mlir::ImplicitLocOpBuilder &b, mlir::Value x,

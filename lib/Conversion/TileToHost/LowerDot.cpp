@@ -30,12 +30,27 @@ Value KernelLowering::readRightOperand(tile::DotOp dot, Value k, Value n) {
   return evaluate(dot.getB(), coords);
 }
 
+SmallVector<Value> KernelLowering::emitStep(tile::DotOp dot,
+                                            ArrayRef<Value> rows, Value col,
+                                            Value k, ArrayRef<Value> sums) {
+  Buffer left = buffers.lookup(dot.getA());
+  SmallVector<Value> a, next;
+  for (Value row : rows)
+    a.push_back(readBuffer(left, {{row, true}, {k}}));
+  for (size_t n = 0; n < sums.size() / rows.size(); ++n) {
+    Value x = toVector(readRightOperand(dot, k, addIndex(col, n)));
+    for (size_t v = 0; v < rows.size(); ++v)
+      next.push_back(
+          vector::FMAOp::create(b, x, a[v], sums[n * rows.size() + v]));
+  }
+  return next;
+}
+
 SmallVector<Value> KernelLowering::emitDotBlock(tile::DotOp dot, Value row,
                                                 Value col, int64_t vectors,
                                                 int64_t columns,
                                                 ValueRange carried,
                                                 BlockSink sink) {
-  Buffer left = buffers.lookup(dot.getA());
   SmallVector<Value> rows;
   for (int64_t v = 0; v < vectors; ++v)
     rows.push_back(addIndex(row, v * lanes()));
@@ -46,20 +61,14 @@ SmallVector<Value> KernelLowering::emitDotBlock(tile::DotOp dot, Value row,
                         ? evaluateVector(dot.getAcc(),
                                          {{rows[v], true}, {addIndex(col, n)}})
                         : constantVector(0.0));
-  auto step = [&](Value k, ArrayRef<Value> sums) {
-    SmallVector<Value> next;
-    SmallVector<Value> a;
-    for (int64_t v = 0; v < vectors; ++v)
-      a.push_back(readBuffer(left, {{rows[v], true}, {k}}));
-    for (int64_t n = 0; n < columns; ++n) {
-      Value x = toVector(readRightOperand(dot, k, addIndex(col, n)));
-      for (int64_t v = 0; v < vectors; ++v)
-        next.push_back(
-            vector::FMAOp::create(b, x, a[v], sums[n * vectors + v]));
-    }
-    return next;
-  };
   int64_t depth = typeOf(dot.getA()).getDimSize(1);
+  bool pairs = isPairDot(dot);
+  if (pairs)
+    depth = llvm::divideCeil(depth, 2);
+  auto step = [&](Value k, ArrayRef<Value> sums) {
+    return pairs ? emitPairStep(dot, rows, col, k, sums)
+                 : emitStep(dot, rows, col, k, sums);
+  };
   int64_t main = depth / kUnroll * kUnroll;
   if (main) {
     auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(main),
@@ -94,6 +103,7 @@ SmallVector<Value> KernelLowering::emitDotColumns(tile::DotOp dot, Value row,
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
+    prefetchBeside(dot, loop.getInductionVar(), columns);
     SmallVector<Value> next =
         emitDotBlock(dot, row, loop.getInductionVar(), vectors, columns,
                      loop.getRegionIterArgs(), sink);
@@ -116,6 +126,8 @@ static bool isElementRead(Value value) {
 
 /// Brings the operands to where a block reads them many times.
 void KernelLowering::prepareDot(tile::DotOp dot) {
+  if (isPairDot(dot))
+    return; // its operands were brought where they were computed
   Buffer left = materialize(dot.getA(), Form::Lanes);
   buffers[dot.getA()] = left;
   if (buffers.count(dot.getB()) || isElementRead(dot.getB()))

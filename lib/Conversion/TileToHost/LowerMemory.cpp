@@ -14,8 +14,6 @@
 using namespace mlir;
 using namespace fa;
 
-using Interval = std::pair<Value, Value>;
-
 //===----------------------------------------------------------------------===//
 // Where a loaded tile lives
 //===----------------------------------------------------------------------===//
@@ -33,8 +31,8 @@ static bool isOnlyBroadcast(Value value) {
   });
 }
 
-/// Whether nothing in the kernel writes to what `view` is a part of.
-static bool isReadOnly(tile::KernelOp kernel, Value view) {
+bool KernelLowering::isReadOnly(tile::LoadOp load) {
+  Value view = load.getSource();
   while (auto op = view.getDefiningOp<ViewLikeOpInterface>())
     view = op.getViewSource();
   auto argument = dyn_cast<BlockArgument>(view);
@@ -46,8 +44,7 @@ static bool isReadOnly(tile::KernelOp kernel, Value view) {
 bool KernelLowering::canReadInPlace(tile::LoadOp load) {
   auto type = cast<RankedTensorType>(load.getType());
   return load.getInBounds() && type.getElementType().isF32() &&
-         isReadOnly(kernel, load.getSource()) &&
-         isOnlyBroadcast(load.getResult());
+         isReadOnly(load) && isOnlyBroadcast(load.getResult());
 }
 
 LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
@@ -56,7 +53,15 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
     return load.emitOpError("has a lowering for the host for tiles of rank 1 "
                             "and 2, found ")
            << type;
-  if (load.getResult().use_empty() || canReadInPlace(load))
+  bool others = false;
+  for (Operation *user : load.getResult().getUsers()) {
+    auto dot = dyn_cast<tile::DotOp>(user);
+    bool pairs = dot && isPairDot(dot);
+    if (pairs && !pairBuffers.count(load.getResult()))
+      loadPairOperand(load, dot);
+    others |= !pairs;
+  }
+  if (!others || canReadInPlace(load))
     return success();
   bool natural = type.getRank() == 2 && isOnlyBroadcast(load.getResult());
   buffers[load.getResult()] =
@@ -84,9 +89,9 @@ Value KernelLowering::readInPlace(tile::LoadOp load,
 // Ranges of a tile that lie inside a view
 //===----------------------------------------------------------------------===//
 
-SmallVector<Interval> KernelLowering::insideRanges(Value view,
-                                                   ValueRange indices,
-                                                   ArrayRef<int64_t> extents) {
+SmallVector<KernelLowering::Interval>
+KernelLowering::insideRanges(Value view, ValueRange indices,
+                             ArrayRef<int64_t> extents) {
   SmallVector<Interval> ranges;
   Value zero = constantIndex(0);
   for (auto [dim, index] : llvm::enumerate(indices)) {
@@ -144,6 +149,11 @@ void KernelLowering::zeroUnlessInside(Buffer buffer, RankedTensorType type,
   auto branch = scf::IfOp::create(b, partial, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
+  fillZero(buffer);
+}
+
+void KernelLowering::fillZero(Buffer buffer) {
+  OpBuilder::InsertionGuard guard(b);
   auto memref = cast<MemRefType>(buffer.memref.getType());
   Value zero = arith::ConstantOp::create(
       b, b.getZeroAttr(vectorType(memref.getElementType())));
@@ -170,57 +180,44 @@ void KernelLowering::copyElements(tile::LoadOp load, Buffer buffer,
 /// Rows of whole width whose elements are neighbours, a vector at a time.
 void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
                                    Interval rows) {
-  Value source = mapped(load.getSource());
   auto type = cast<RankedTensorType>(load.getType());
+  Type element = cast<MemRefType>(buffer.memref.getType()).getElementType();
   int64_t columns = type.getDimSize(1);
-  int64_t main = columns / lanes() * lanes();
   auto loop = scf::ForOp::create(b, rows.first, rows.second, constantIndex(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value row = loop.getInductionVar();
-  Value from = arith::AddIOp::create(b, mapped(load.getIndices()[0]), row);
-  Value start = mapped(load.getIndices()[1]);
-  for (int64_t col = 0; col < main; col += lanes()) {
-    Value x =
-        vector::LoadOp::create(b, vectorType(type.getElementType()), source,
-                               ValueRange{from, addIndex(start, col)});
-    Type compute = computeType(type.getElementType());
-    if (compute != type.getElementType())
-      x = arith::ExtFOp::create(b, vectorType(compute), x);
+  for (int64_t next = 0; next < columns; next += lanes()) {
+    auto [column, count] = next + lanes() > columns ? lastVector(columns)
+                                                    : std::pair(next, lanes());
+    Value x = loadRow(load, row, constantIndex(column), count, lanes());
+    if (element != type.getElementType())
+      x = arith::ExtFOp::create(b, vectorType(element), x);
     vector::StoreOp::create(b, x, buffer.memref,
-                            ValueRange{row, constantIndex(col)});
+                            ValueRange{row, constantIndex(column)});
   }
-  for (int64_t col = main; col < columns; ++col)
-    memref::StoreOp::create(
-        b, loadScalar(source, ValueRange{from, addIndex(start, col)}),
-        buffer.memref, ValueRange{row, constantIndex(col)});
-}
-
-/// Whether every row of the tile is a whole row of a view of unit stride.
-static bool hasWholeRows(tile::LoadOp load) {
-  auto view = cast<MemRefType>(load.getSource().getType());
-  auto type = cast<RankedTensorType>(load.getType());
-  if (type.getRank() != 2)
-    return false;
-  auto [strides, offset] = view.getStridesAndOffset();
-  return strides[1] == 1 &&
-         (load.getInBounds() || (view.getDimSize(1) == type.getDimSize(1) &&
-                                 isConstantIntValue(load.getIndices()[1], 0)));
 }
 
 KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {
   auto type = cast<RankedTensorType>(load.getType());
   Buffer buffer = allocate(type, form);
   SmallVector<Interval> inside;
-  if (load.getInBounds()) {
+  if (load.getInBounds())
     for (int64_t extent : type.getShape())
       inside.push_back({constantIndex(0), constantIndex(extent)});
-  } else {
+  else
     inside = insideRanges(mapped(load.getSource()), load.getIndices(),
                           type.getShape());
-    zeroUnlessInside(buffer, type, inside);
+  bool wholeRows = hasWholeRows(load);
+  if (form == Form::LanePairs || (form == Form::Lanes && wholeRows)) {
+    loadTransposed(load, buffer, inside[0]);
+    return buffer;
   }
-  if (form == Form::Natural && hasWholeRows(load))
+  if (!load.getInBounds())
+    zeroUnlessInside(buffer, type, inside);
+  if (form == Form::RowPairs)
+    loadRowPairs(load, buffer, inside[0]);
+  else if (wholeRows)
     copyWholeRows(load, buffer, inside[0]);
   else
     copyElements(load, buffer, inside);
@@ -236,6 +233,11 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp store) {
   Value dest = mapped(store.getDest());
   SmallVector<Interval> inside =
       insideRanges(dest, store.getIndices(), type.getShape());
+  if (hasWholeRows(store.getDest(), type, store.getIndices().back(),
+                   /*inBounds=*/false)) {
+    storeTransposed(store, inside[0]);
+    return success();
+  }
   forElements(inside, [&](ArrayRef<TileCoord> coords) {
     Value x = evaluate(store.getValue(), coords);
     if (x.getType() != type.getElementType())

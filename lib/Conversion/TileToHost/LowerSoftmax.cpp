@@ -112,35 +112,44 @@ SmallVector<Value> KernelLowering::emitScores(tile::OnlineSoftmaxOp op,
   return SmallVector<Value>(loop.getResults());
 }
 
-SmallVector<Value> KernelLowering::emitExponentials(Buffer buffer,
+Value KernelLowering::emitExponential(Buffer scores, Value row, Value col,
+                                      Value negatedMax) {
+  Value score = readBuffer(scores, {{row, true}, {col}});
+  return emitExp2(
+      b, vector::FMAOp::create(b, score, constantVector(kLog2e), negatedMax));
+}
+
+SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
                                                     int64_t columns, Value row,
                                                     ArrayRef<Value> negatedMax,
                                                     ArrayRef<Value> sum,
                                                     Type narrow) {
-  auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(columns),
+  bool pairs = p.form == Form::LanePairs;
+  auto loop = scf::ForOp::create(b, constantIndex(0),
+                                 constantIndex(pairs ? columns / 2 : columns),
                                  constantIndex(1), sum);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next;
-  Value col = loop.getInductionVar();
+  Value at = loop.getInductionVar();
+  Value col =
+      pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
   for (auto [v, negated] : llvm::enumerate(negatedMax)) {
-    Value at = addIndex(row, v * lanes());
-    Value score = readBuffer(buffer, {{at, true}, {col}});
-    Value p = emitExp2(
-        b, vector::FMAOp::create(b, score, constantVector(kLog2e), negated));
-    next.push_back(arith::AddFOp::create(b, loop.getRegionIterArg(v), p));
-    vector::StoreOp::create(b, narrow ? emitRound(b, p, narrow) : p,
-                            buffer.memref, ValueRange{col, at});
+    Value lanesAt = addIndex(row, v * lanes());
+    Value x = emitExponential(scores, lanesAt, col, negated);
+    Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
+    if (pairs) {
+      Value odd = emitExponential(scores, lanesAt, addIndex(col, 1), negated);
+      total = arith::AddFOp::create(b, total, odd);
+      x = packPair(x, odd);
+    } else if (narrow) {
+      x = emitRound(b, x, narrow);
+    }
+    next.push_back(total);
+    vector::StoreOp::create(b, x, p.memref, ValueRange{at, lanesAt});
   }
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults());
-}
-
-/// The conversion of p to V's type, if that is all that happens to p.
-static arith::TruncFOp onlyNarrowing(tile::OnlineSoftmaxOp op) {
-  if (!op.getP().hasOneUse())
-    return {};
-  return dyn_cast<arith::TruncFOp>(*op.getP().getUsers().begin());
 }
 
 LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
@@ -153,11 +162,14 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
     dot = {};
   if (dot)
     prepareDot(dot);
-  arith::TruncFOp truncation = onlyNarrowing(op);
+  arith::TruncFOp truncation = getOnlyNarrowing(op);
   Type narrow =
       truncation ? getElementTypeOrSelf(truncation.getType()) : Type();
 
-  Buffer p = allocate(type, Form::Lanes);
+  Buffer scores = allocate(type, Form::Lanes), p = scores;
+  bool pairs = truncation && isPairOperand(truncation.getOut());
+  if (pairs)
+    p = allocate(type, Form::LanePairs);
   Buffer alpha = bufferForResult(op.getAlpha());
   Buffer maxOut = bufferForResult(op.getMaxOut());
   Buffer sumOut = bufferForResult(op.getSumOut());
@@ -169,7 +181,7 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
       oldMax.push_back(evaluateVector(op.getMax(), {{rows[v], true}}));
       oldSum.push_back(evaluateVector(op.getSum(), {{rows[v], true}}));
     }
-    SmallVector<Value> max = emitScores(op, dot, p, row, oldMax);
+    SmallVector<Value> max = emitScores(op, dot, scores, row, oldMax);
     SmallVector<Value> negated, scaledSum;
     for (int64_t v = 0; v < vectors; ++v) {
       Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max[v],
@@ -186,13 +198,16 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
       vector::StoreOp::create(b, factor, alpha.memref, rows[v]);
       vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
     }
-    SmallVector<Value> sum = emitExponentials(p, type.getDimSize(1), row,
-                                              negated, scaledSum, narrow);
+    SmallVector<Value> sum = emitExponentials(scores, p, type.getDimSize(1),
+                                              row, negated, scaledSum, narrow);
     for (int64_t v = 0; v < vectors; ++v)
       vector::StoreOp::create(b, sum[v], sumOut.memref, rows[v]);
   });
-  buffers[op.getP()] = p;
-  if (truncation)
+  if (pairs)
+    pairBuffers[truncation.getResult()] = p;
+  else
+    buffers[op.getP()] = p;
+  if (truncation && !pairs)
     buffers[truncation.getResult()] = p;
   buffers[op.getAlpha()] = alpha;
   buffers[op.getMaxOut()] = maxOut;

@@ -9,6 +9,7 @@
 #include "fa/Fusion/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -16,8 +17,13 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+
+fa::DotBlock fa::chooseDotBlock(int64_t vectorRegisters) {
+  return vectorRegisters >= 32 ? DotBlock{4, 16} : DotBlock{3, 12};
+}
 
 void fa::buildHostKernelPipeline(OpPassManager &pm,
                                  const HostPipelineOptions &options) {
@@ -28,10 +34,21 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions tiles;
+  // Whole blocks of registers. P of 64 x 64 stays in the first cache; fewer
+  // keys than that lose to the rescaling of O, more to the edge of a causal
+  // mask. Decode reads f32 where it lies; what has 16 bits goes through
+  // scratch, which a quarter of the keys leave in the first cache.
+  int64_t block =
+      options.vectorBits / 32 * chooseDotBlock(options.vectorRegisters).vectors;
+  tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
+  tiles.kvTile = 64;
+  tiles.decodeKvTile = 128;
   if (options.qTile)
     tiles.qTile = tiles.qTile16bit = options.qTile;
-  if (options.kvTile)
+  if (options.kvTile) {
     tiles.kvTile = options.kvTile;
+    tiles.decodeKvTile = 0;
+  }
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -43,21 +60,33 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   ConvertTileToHostOptions shape;
   shape.vectorBits = options.vectorBits;
   shape.vectorRegisters = options.vectorRegisters;
+  shape.pairDots = options.pairDots;
   pm.addPass(createConvertTileToLinalg());
   pm.addPass(createConvertTileToHost(shape));
-  pm.addPass(createBufferizeUnfused());
-  bufferization::buildBufferDeallocationPipeline(
-      pm, bufferization::BufferDeallocationPipelineOptions());
-  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  if (options.unfused) {
+    pm.addPass(createBufferizeUnfused());
+    bufferization::buildBufferDeallocationPipeline(
+        pm, bufferization::BufferDeallocationPipelineOptions());
+    pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  }
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass());
   pm.addNestedPass<func::FuncOp>(createApproximateHostMath());
+  if (!options.pairDots) {
+    // Without an instruction that rounds to bf16 LLVM calls a function that no
+    // library of the process has to offer.
+    arith::ArithExpandOpsPassOptions expand;
+    expand.includeBf16 = true;
+    pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
+  }
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(createConvertVectorToLLVMPass());
+  ConvertVectorToLLVMPassOptions vectors;
+  vectors.x86Vector = options.pairDots;
+  pm.addPass(createConvertVectorToLLVMPass(vectors));
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());

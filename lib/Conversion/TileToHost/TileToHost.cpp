@@ -7,12 +7,14 @@
 #include "KernelLowering.h"
 
 #include "fa/Conversion/Passes.h"
+#include "fa/Conversion/TileToHost.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -31,11 +33,10 @@ struct ConvertTileToHost final
   void runOnOperation() override {
     fa::VectorShape shape;
     shape.lanes = vectorBits / 32;
-    // A block needs its accumulators, one vector of the left operand for each
-    // of its width and one broadcast.
-    bool many = vectorRegisters >= 32;
-    shape.maxVectors = many ? 4 : 2;
-    shape.accumulators = many ? 16 : 8;
+    fa::DotBlock block = fa::chooseDotBlock(vectorRegisters);
+    shape.maxVectors = block.vectors;
+    shape.accumulators = block.accumulators;
+    shape.pairDots = pairDots;
     SmallVector<fa::tile::KernelOp> kernels(
         getOperation().getOps<fa::tile::KernelOp>());
     for (fa::tile::KernelOp kernel : kernels) {

@@ -104,6 +104,9 @@ TEST_F(Npy, BadFiles) {
       {"{'descr': '|V2', 'fortran_order': False, 'shape': (1,)}", "12",
        "element type '|V2'"},
       {"{'color': 'red'}", "", "unknown key 'color'"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (0,), "
+       "'shape': (400000000000,)}",
+       "", "the key 'shape' is there twice"},
   };
   for (auto [header, data, message] : cases) {
     write(header, data);
@@ -111,6 +114,16 @@ TEST_F(Npy, BadFiles) {
     EXPECT_NE(found.find(message.str()), std::string::npos) << found;
     EXPECT_NE(found.find("x.npy"), std::string::npos) << found;
   }
+}
+
+/// A tensor without elements takes no memory, however large it is otherwise.
+TEST_F(Npy, NoElements) {
+  write("{'descr': '<f4', 'fortran_order': False, "
+        "'shape': (4000000000, 0, 400000000)}",
+        "");
+  auto tensor = readNpy(path());
+  ASSERT_TRUE(static_cast<bool>(tensor)) << toString(tensor.takeError());
+  EXPECT_EQ(tensor->numElements(), 0);
 }
 
 TEST_F(Npy, BadPrefixes) {

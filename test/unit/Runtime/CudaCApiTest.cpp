@@ -10,6 +10,7 @@
 
 #include "gtest/gtest.h"
 
+#include <csignal>
 #include <string>
 
 namespace {
@@ -78,6 +79,43 @@ TEST_F(CudaCApi, LaunchWaits) {
   wrong.pop_back();
   expectError(plan.launch(wrong), FA_ERROR_INVALID_ARGUMENT,
               "expected 5 arguments, found 4");
+}
+
+/// The assembler runs as a process: no handler and no alarm of the host
+/// program's is touched, and it ends when it is cancelled.
+TEST_F(CudaCApi, TheAssemblerIsAGuest) {
+  auto handlers = [] {
+    std::vector<void (*)(int)> found;
+    for (int number : {SIGINT, SIGTERM, SIGSEGV, SIGPIPE, SIGALRM, SIGCHLD}) {
+      struct sigaction action{};
+      sigaction(number, nullptr, &action);
+      found.push_back(action.sa_handler);
+    }
+    return found;
+  };
+  auto before = handlers();
+  faContextOptions how = options("cuda");
+  how.ptxas = nullptr; // the one on PATH
+  {
+    fa::Context context(how);
+    fa::Plan plan(context, fa::attention(FA_F16, 64));
+    ASSERT_TRUE(plan) << fa::lastError();
+    faPlanInfo info{};
+    info.size = sizeof info;
+    ASSERT_EQ(faPlanGetInfo(plan.get(), &info), FA_SUCCESS);
+    EXPECT_STRNE(info.assembler, "");
+    EXPECT_GT(info.assemblerMs, 0);
+  }
+  EXPECT_EQ(handlers(), before);
+  // The second time that it is asked, the assembler is under way.
+  static int asked;
+  asked = 0;
+  how.progress = [](void *, const char *phase) -> int32_t {
+    return std::string(phase) == "assembly" && asked++ == 1;
+  };
+  fa::Context context(how);
+  EXPECT_FALSE(fa::Plan(context, fa::attention(FA_F16, 64)));
+  EXPECT_STREQ(fa::lastError(), "the compilation was cancelled");
 }
 
 TEST_F(CudaCApi, SaysWhatIsMissing) {

@@ -1,0 +1,25 @@
+//===- DescribePlan.h - what a plan is, for the C interface -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_DESCRIBEPLAN_H
+#define FA_RUNTIME_DESCRIBEPLAN_H
+
+#include "fa/Runtime/PlanStore.h"
+#include "fa/fa.h"
+
+namespace fa {
+
+/// The plan as JSON.
+std::string describePlan(const LoadedPlan &plan);
+
+/// The same as structs, whose strings the plan owns; the sizes are set.
+/// `threads` are the workers of a launch on the host.
+faPlanInfo planInfo(const LoadedPlan &plan, unsigned threads);
+faKernelInfo kernelInfo(const KernelInfo &kernel);
+
+} // namespace fa
+
+#endif // FA_RUNTIME_DESCRIBEPLAN_H

@@ -1,0 +1,77 @@
+//===- PlanStore.h - plans, each made once ----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_PLANSTORE_H
+#define FA_RUNTIME_PLANSTORE_H
+
+#include "fa/Runtime/CompileCached.h"
+#include "fa/Runtime/CudaPlan.h"
+#include "fa/Runtime/HostPlan.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace fa {
+
+/// A compiled program where it runs: on the host or on a card.
+struct LoadedPlan {
+  std::unique_ptr<HostPlan> host;
+  std::unique_ptr<CudaPlan> card;
+  CacheOutcome cache = CacheOutcome::Off;
+
+  const Artifact &artifact() const {
+    return card ? card->artifact() : host->artifact();
+  }
+  llvm::Expected<const KernelInfo *>
+  select(llvm::ArrayRef<LaunchArgument> arguments) const {
+    return card ? card->select(arguments) : host->select(arguments);
+  }
+};
+
+/// A program could be compiled and not loaded.
+class LoadError : public llvm::ErrorInfo<LoadError, llvm::StringError> {
+public:
+  static char ID;
+  explicit LoadError(llvm::Error cause)
+      : ErrorInfo(llvm::toString(std::move(cause)),
+                  llvm::inconvertibleErrorCode()) {}
+};
+
+/// Compiles and loads programs, each once however many threads ask for it, as
+/// long as somebody has its plan. Safe to use from several threads.
+class PlanStore {
+public:
+  struct Options {
+    std::shared_ptr<HostDevice> host; ///< or
+    std::shared_ptr<CudaDevice> card;
+    CompileOptions compile;
+    CacheOptions cache;
+  };
+  explicit PlanStore(Options options);
+
+  /// The plan of `entry` of `module`, which may be transformed. A LoadError,
+  /// a CancelledError, or what the compiler said.
+  llvm::Expected<std::shared_ptr<const LoadedPlan>>
+  prepare(mlir::ModuleOp module, llvm::StringRef entry);
+
+private:
+  using Plan = std::shared_ptr<const LoadedPlan>;
+  /// A program; its mutex is held by the thread that makes its plan.
+  struct Slot {
+    std::mutex mutex;
+    std::weak_ptr<const LoadedPlan> plan;
+  };
+  std::shared_ptr<Slot> findSlot(llvm::StringRef key);
+  llvm::Expected<Plan> make(mlir::ModuleOp module, llvm::StringRef entry);
+
+  Options options;
+  DiskCache cache;
+  std::mutex mutex; ///< of `slots`
+  llvm::StringMap<std::shared_ptr<Slot>> slots;
+};
+
+} // namespace fa
+
+#endif // FA_RUNTIME_PLANSTORE_H

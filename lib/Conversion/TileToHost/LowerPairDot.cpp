@@ -1,0 +1,190 @@
+//===- LowerPairDot.cpp - products of bf16 by instructions on pairs -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// AVX512_BF16's vdpbf16ps adds, to each lane of f32, the products of a pair of
+// bf16: two steps of the contraction at once, each product exact and each sum
+// rounded (Intel SDM volume 2, "VDPBF16PS"; denormals are flushed). Both
+// operands then hold pairs of neighbours along the contraction in 32 bits:
+//  - the left one, lanes along its rows: [k/2][m] (Q, once a tile; P, as the
+//    softmax writes it);
+//  - the right one, transposed: as it lies in memory (K);
+//  - the right one, as it is: rows 2k and 2k+1 side by side, [k/2][n] (V).
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
+
+using namespace mlir;
+using namespace fa;
+
+//===----------------------------------------------------------------------===//
+// Which dots
+//===----------------------------------------------------------------------===//
+
+arith::TruncFOp fa::getOnlyNarrowing(tile::OnlineSoftmaxOp op) {
+  if (!op.getP().hasOneUse())
+    return {};
+  return dyn_cast<arith::TruncFOp>(*op.getP().getUsers().begin());
+}
+
+/// Whether the softmax that computes `p` can write it in pairs: nobody else
+/// reads it.
+static bool isNarrowedForOneDot(Value p) {
+  auto narrowed = p.getDefiningOp<arith::TruncFOp>();
+  if (!narrowed || !p.hasOneUse())
+    return false;
+  auto softmax = narrowed.getIn().getDefiningOp<tile::OnlineSoftmaxOp>();
+  return softmax && softmax.getP() == narrowed.getIn() &&
+         getOnlyNarrowing(softmax) == narrowed;
+}
+
+/// Whether every dot that reads `value` reads it as `dot` does.
+static bool hasOneRole(Value value, tile::DotOp dot) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    auto other = dyn_cast<tile::DotOp>(use.getOwner());
+    return !other || ((other.getA() == value) == (dot.getA() == value) &&
+                      (other.getB() == value) == (dot.getB() == value) &&
+                      other.getTransposeB() == dot.getTransposeB());
+  });
+}
+
+bool KernelLowering::isPairDot(tile::DotOp dot) {
+  auto isBf16 = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return type.getElementType().isBF16() && type.getRank() == 2;
+  };
+  if (!shape.pairDots || !isBf16(dot.getA()) || !isBf16(dot.getB()) ||
+      dot.getA() == dot.getB())
+    return false;
+  auto isWholeRows = [&](Value value) {
+    auto load = value.getDefiningOp<tile::LoadOp>();
+    return load && hasWholeRows(load) && hasOneRole(value, dot);
+  };
+  // A last step without a partner needs a zero beside it in both operands. Rows
+  // that are copied get one, unless they end with a whole vector.
+  int64_t depth = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
+  if (depth % 2 && (!dot.getTransposeB() || !isWholeRows(dot.getA()) ||
+                    (depth + 1) % (2 * lanes()) == 0))
+    return false;
+  return isWholeRows(dot.getB()) &&
+         (isWholeRows(dot.getA()) || isNarrowedForOneDot(dot.getA()));
+}
+
+bool KernelLowering::isPairOperand(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    auto dot = dyn_cast<tile::DotOp>(user);
+    return dot && isPairDot(dot);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
+  Value value = load.getResult();
+  bool keys = dot.getB() == value && dot.getTransposeB();
+  bool even = cast<RankedTensorType>(load.getType()).getDimSize(1) % 2 == 0;
+  if (keys && even && load.getInBounds() && isReadOnly(load))
+    return; // read where it lies
+  Form form = keys                  ? Form::NaturalPairs
+              : dot.getA() == value ? Form::LanePairs
+                                    : Form::RowPairs;
+  pairBuffers[value] = loadTile(load, form);
+}
+
+/// Rows 2r and 2r + 1 of the tile side by side, where one of them is of `rows`.
+void KernelLowering::loadRowPairs(tile::LoadOp load, Buffer buffer,
+                                  Interval rows) {
+  int64_t columns = cast<RankedTensorType>(load.getType()).getDimSize(1);
+  Value two = constantIndex(2);
+  auto overPairs = scf::ForOp::create(
+      b, arith::DivUIOp::create(b, rows.first, two),
+      arith::DivUIOp::create(b, addIndex(rows.second, 1), two),
+      constantIndex(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(overPairs.getBody());
+  Value pair = overPairs.getInductionVar();
+  Value row = arith::MulIOp::create(b, pair, two);
+  auto clamp = load.getInBounds() ? std::nullopt : std::optional(rows);
+  for (int64_t column = 0; column < columns; column += lanes()) {
+    int64_t count = std::min(lanes(), columns - column);
+    auto read = [&](Value row) {
+      return loadRow(load, row, constantIndex(column), count, lanes(), clamp);
+    };
+    Value both =
+        vector::InterleaveOp::create(b, read(row), read(addIndex(row, 1)));
+    vector::StoreOp::create(
+        b,
+        Value(vector::BitCastOp::create(b, vectorType(b.getI32Type()), both)),
+        buffer.memref, ValueRange{pair, constantIndex(column)});
+  }
+}
+
+Value KernelLowering::packPair(Value even, Value odd) {
+  auto narrow = vectorType(b.getBF16Type());
+  Value pairs = vector::InterleaveOp::create(
+      b, Value(arith::TruncFOp::create(b, narrow, even)),
+      Value(arith::TruncFOp::create(b, narrow, odd)));
+  return vector::BitCastOp::create(b, vectorType(b.getI32Type()), pairs);
+}
+
+//===----------------------------------------------------------------------===//
+// One step
+//===----------------------------------------------------------------------===//
+
+/// 32 bits of the right operand of `dot`: its elements (2 * pair, n) and
+/// (2 * pair + 1, n).
+Value KernelLowering::readRightPair(tile::DotOp dot, Value pair, Value n) {
+  auto it = pairBuffers.find(dot.getB());
+  if (it != pairBuffers.end() && it->second.form == Form::RowPairs)
+    return memref::LoadOp::create(b, it->second.memref, ValueRange{pair, n});
+  Value k = arith::MulIOp::create(b, pair, constantIndex(2));
+  Value memory;
+  SmallVector<Value> at = {n, k};
+  if (it != pairBuffers.end()) {
+    memory = it->second.memref;
+  } else {
+    auto load = dot.getB().getDefiningOp<tile::LoadOp>();
+    memory = mapped(load.getSource());
+    for (auto [index, base] : llvm::zip(at, load.getIndices()))
+      index = arith::AddIOp::create(b, mapped(base), index);
+  }
+  Value two = vector::LoadOp::create(b, VectorType::get({2}, b.getBF16Type()),
+                                     memory, at);
+  Value bits =
+      vector::BitCastOp::create(b, VectorType::get({1}, b.getI32Type()), two);
+  return vector::ExtractOp::create(b, bits, ArrayRef<int64_t>{0});
+}
+
+SmallVector<Value> KernelLowering::emitPairStep(tile::DotOp dot,
+                                                ArrayRef<Value> rows, Value col,
+                                                Value pair,
+                                                ArrayRef<Value> sums) {
+  auto pairs = VectorType::get({2 * lanes()}, b.getBF16Type());
+  Buffer left = pairBuffers.lookup(dot.getA());
+  SmallVector<Value> a, next;
+  for (Value row : rows) {
+    Value bits = vector::LoadOp::create(b, vectorType(b.getI32Type()),
+                                        left.memref, ValueRange{pair, row});
+    a.push_back(vector::BitCastOp::create(b, pairs, bits));
+  }
+  for (size_t n = 0; n < sums.size() / rows.size(); ++n) {
+    Value bits = toVector(readRightPair(dot, pair, addIndex(col, n)));
+    Value x = vector::BitCastOp::create(b, pairs, bits);
+    for (size_t v = 0; v < rows.size(); ++v) {
+      Value sum = sums[n * rows.size() + v];
+      next.push_back(
+          x86vector::DotBF16Op::create(b, sum.getType(), sum, x, a[v]));
+    }
+  }
+  return next;
+}

@@ -1,0 +1,80 @@
+//===- Prefetch.cpp - the next tile's rows, asked for early ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where a program has few rows (decode), a step of the loop over keys does less
+// arithmetic than its K and V take to arrive. Each dot of the loop then asks,
+// block by block, for the rows of the tile that is loaded next: the one that
+// follows the dot in the body or, after the last, the first of the next step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace fa;
+
+/// Bytes that come at once; a smaller line only makes one request do for two.
+static constexpr int64_t kLineBytes = 64;
+/// Of memref.prefetch: into the second cache. A tile fills the first.
+static constexpr int32_t kLocality = 2;
+
+/// A load of whole rows at the steps of `loop`.
+static bool walksRows(tile::LoadOp load, scf::ForOp loop) {
+  Value source = load.getSource();
+  auto type = cast<MemRefType>(source.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  return type.getRank() == 2 && strides[1] == 1 &&
+         load.getIndices()[0] == loop.getInductionVar() &&
+         isConstantIntValue(load.getIndices()[1], 0) &&
+         loop.isDefinedOutsideOfLoop(source);
+}
+
+/// The first of `ops` that loads the rows of a step of `loop`.
+template <typename Range>
+static tile::LoadOp findRowLoad(Range &&ops, scf::ForOp loop) {
+  for (Operation &op : ops)
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && walksRows(load, loop))
+      return load;
+  return {};
+}
+
+void KernelLowering::prefetchBeside(tile::DotOp dot, Value col,
+                                    int64_t columns) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  if (!loop ||
+      cast<RankedTensorType>(dot.getA().getType()).getDimSize(0) > lanes())
+    return;
+  Value at = mapped(loop.getInductionVar());
+  Block &body = *loop.getBody();
+  tile::LoadOp load = findRowLoad(
+      llvm::make_range(std::next(dot->getIterator()), body.end()), loop);
+  if (!load) {
+    load = findRowLoad(body, loop);
+    at = arith::AddIOp::create(b, at, mapped(loop.getStep()));
+  }
+  if (!load)
+    return;
+  auto tile = cast<RankedTensorType>(load.getType());
+  int64_t total = cast<RankedTensorType>(dot.getType()).getDimSize(1);
+  int64_t rows = llvm::divideCeil(tile.getDimSize(0) * columns, total);
+  int64_t perLine = kLineBytes * 8 / tile.getElementTypeBitWidth();
+  Value block = arith::DivUIOp::create(b, col, constantIndex(columns));
+  Value first = arith::AddIOp::create(
+      b, at, arith::MulIOp::create(b, block, constantIndex(rows)));
+  auto overRows = scf::ForOp::create(b, constantIndex(0), constantIndex(rows),
+                                     constantIndex(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(overRows.getBody());
+  Value row = arith::AddIOp::create(b, first, overRows.getInductionVar());
+  for (int64_t column = 0; column < tile.getDimSize(1); column += perLine)
+    memref::PrefetchOp::create(b, mapped(load.getSource()),
+                               ValueRange{row, constantIndex(column)},
+                               /*isWrite=*/false, kLocality,
+                               /*isDataCache=*/true);
+}

@@ -1,0 +1,124 @@
+//===- Scratch.cpp - memory of tile values that are kept ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fa;
+
+KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
+                                                Form form) {
+  Type element = form == Form::NaturalPairs
+                     ? type.getElementType()
+                     : computeType(type.getElementType());
+  SmallVector<int64_t> sizes(type.getShape());
+  bool lanesFirst = form == Form::Lanes || form == Form::LanePairs;
+  if (lanesFirst && sizes.size() == 2)
+    std::swap(sizes[0], sizes[1]);
+  if (form == Form::LanePairs || form == Form::RowPairs) {
+    sizes[0] = llvm::divideCeil(sizes[0], 2);
+    element = b.getI32Type();
+  }
+  if (!sizes.empty())
+    sizes.back() = paddedRows(sizes.back());
+  auto memref = MemRefType::get(sizes, element);
+  int64_t width = isa<IndexType>(element)
+                      ? 8
+                      : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  Value view = memref::ViewOp::create(b, memref, scratch,
+                                      constantIndex(scratchTop), ValueRange{});
+  // One line more than needed: buffers of a power of two bytes would otherwise
+  // begin at the same set of the first cache.
+  scratchTop += llvm::alignTo(memref.getNumElements() * width, 64) + 64;
+  scratchBytes = std::max(scratchBytes, scratchTop);
+  return {view, form};
+}
+
+/// Whether `value`, directly or through lazy operations, is read after `op`.
+bool KernelLowering::isReadAfter(Value value, Operation *op) {
+  for (Operation *user : value.getUsers()) {
+    Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+    if (!here || isa<scf::YieldOp>(here))
+      return true;
+    if (op->isBeforeInBlock(here))
+      return true;
+    if (here == user && isLazy(user) && !buffers.count(user->getResult(0)) &&
+        isReadAfter(user->getResult(0), op))
+      return true;
+  }
+  return false;
+}
+
+/// Whether `value` depends on `carried` through lazy operations.
+static bool dependsOn(Value value, Value carried) {
+  if (value == carried)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<tile::DotOp, tile::OnlineSoftmaxOp, scf::ForOp>(op))
+    return false;
+  return llvm::any_of(op->getOperands(),
+                      [&](Value v) { return dependsOn(v, carried); });
+}
+
+KernelLowering::Buffer KernelLowering::bufferForResult(Value result) {
+  Operation *op = result.getDefiningOp();
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  auto type = cast<RankedTensorType>(result.getType());
+  if (loop) {
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    for (auto [arg, value] :
+         llvm::zip(loop.getRegionIterArgs(), yield.getOperands())) {
+      if (value != result || isReadAfter(arg, op))
+        continue;
+      // A dot reads its accumulator element by element, its operands not.
+      if (auto dot = dyn_cast<tile::DotOp>(op);
+          dot && (dependsOn(dot.getA(), arg) || dependsOn(dot.getB(), arg)))
+        continue;
+      return carriedBuffers.lookup(arg);
+    }
+  }
+  return allocate(type, Form::Lanes);
+}
+
+void KernelLowering::copyInto(Value value, Buffer buffer) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() == 1) {
+    forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value at = addIndex(row, v * lanes());
+        vector::StoreOp::create(b, evaluateVector(value, {{at, true}}),
+                                buffer.memref, at);
+      }
+    });
+    return;
+  }
+  auto columns = scf::ForOp::create(
+      b, constantIndex(0), constantIndex(type.getDimSize(1)), constantIndex(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(columns.getBody());
+  Value col = columns.getInductionVar();
+  forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value at = addIndex(row, v * lanes());
+      vector::StoreOp::create(b, evaluateVector(value, {{at, true}, {col}}),
+                              buffer.memref, ValueRange{col, at});
+    }
+  });
+}
+
+KernelLowering::Buffer KernelLowering::materialize(Value value, Form form) {
+  if (auto it = buffers.find(value);
+      it != buffers.end() && it->second.form == form)
+    return it->second;
+  if (auto load = value.getDefiningOp<tile::LoadOp>())
+    return loadTile(load, form);
+  Buffer buffer = allocate(cast<RankedTensorType>(value.getType()), form);
+  copyInto(value, buffer);
+  return buffer;
+}

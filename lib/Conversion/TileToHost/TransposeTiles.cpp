@@ -1,0 +1,241 @@
+//===- TransposeTiles.cpp - rows in memory <-> lanes along rows -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Memory holds a tile row by row, the kernel holds it with its lanes along the
+// rows. Squares of lanes x lanes elements go from one to the other in
+// registers: as many loads or stores as there are rows, each of neighbours in
+// memory, with log2(lanes) exchanges of halves between them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fa;
+
+/// Step `stride` of Eklundh's transposition: of the squares of side 2 * stride
+/// on the diagonal, the two quarters beside the diagonal change places.
+static void exchangeQuarters(ImplicitLocOpBuilder &b,
+                             MutableArrayRef<Value> rows, int64_t stride) {
+  int64_t lanes = rows.size();
+  SmallVector<int64_t> upper, lower;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    bool right = lane & stride;
+    upper.push_back(right ? lanes + lane - stride : lane);
+    lower.push_back(right ? lanes + lane : lane + stride);
+  }
+  for (int64_t row = 0; row < lanes; ++row) {
+    if (row & stride)
+      continue;
+    Value x = rows[row], y = rows[row + stride];
+    rows[row] = vector::ShuffleOp::create(b, x, y, upper);
+    rows[row + stride] = vector::ShuffleOp::create(b, x, y, lower);
+  }
+}
+
+void fa::emitTranspose(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
+  for (size_t stride = 1; stride < rows.size(); stride *= 2)
+    exchangeQuarters(b, rows, stride);
+}
+
+/// A vector with ones in the first `count` of its lanes.
+static Value firstLanes(ImplicitLocOpBuilder &b, int64_t lanes, int64_t count) {
+  SmallVector<bool> mask(lanes, false);
+  std::fill_n(mask.begin(), count, true);
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), mask));
+}
+
+/// `count` elements of `memory` at `indices`, zeros up to `lanes`.
+static Value loadFirst(ImplicitLocOpBuilder &b, Value memory,
+                       ValueRange indices, int64_t lanes, int64_t count) {
+  auto type = VectorType::get(
+      {lanes}, cast<MemRefType>(memory.getType()).getElementType());
+  if (count >= lanes)
+    return vector::LoadOp::create(b, type, memory, indices);
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(b, type, memory, indices,
+                                      firstLanes(b, lanes, count), zero);
+}
+
+static void storeFirst(ImplicitLocOpBuilder &b, Value value, Value memory,
+                       ValueRange indices, int64_t count) {
+  int64_t lanes = cast<VectorType>(value.getType()).getDimSize(0);
+  if (count >= lanes)
+    vector::StoreOp::create(b, value, memory, indices);
+  else
+    vector::MaskedStoreOp::create(b, memory, indices,
+                                  firstLanes(b, lanes, count), value);
+}
+
+void KernelLowering::forSquares(
+    int64_t rows, int64_t columns,
+    llvm::function_ref<void(Value, Value, int64_t)> body) {
+  OpBuilder::InsertionGuard guard(b);
+  auto overRows =
+      scf::ForOp::create(b, constantIndex(0), constantIndex(paddedRows(rows)),
+                         constantIndex(lanes()));
+  b.setInsertionPointToStart(overRows.getBody());
+  Value row = overRows.getInductionVar();
+  int64_t main = columns / lanes() * lanes();
+  {
+    auto overColumns = scf::ForOp::create(
+        b, constantIndex(0), constantIndex(main), constantIndex(lanes()));
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(overColumns.getBody());
+    body(row, overColumns.getInductionVar(), lanes());
+  }
+  if (columns > main) {
+    auto [column, count] = lastVector(columns);
+    body(row, constantIndex(column), count);
+  }
+}
+
+/// With masks for elements of 16 bits (which the hosts with pair dots have) the
+/// elements that are left; else whole vectors that overlap, if a row is as
+/// long: LLVM takes masked vectors of bf16 apart and calls a function that may
+/// not exist to put them together.
+std::pair<int64_t, int64_t> KernelLowering::lastVector(int64_t columns) {
+  if (columns >= lanes() && !shape.pairDots)
+    return {columns - lanes(), lanes()};
+  int64_t main = columns / lanes() * lanes();
+  return {main, columns - main};
+}
+
+bool KernelLowering::hasWholeRows(Value view, RankedTensorType tile,
+                                  Value column, bool inBounds) {
+  auto type = cast<MemRefType>(view.getType());
+  if (tile.getRank() != 2 || !isa<FloatType>(tile.getElementType()) ||
+      (tile.getElementTypeBitWidth() < 32 && !shape.pairDots &&
+       tile.getDimSize(1) < lanes()))
+    return false;
+  auto [strides, offset] = type.getStridesAndOffset();
+  return strides[1] == 1 &&
+         (inBounds || (type.getDimSize(1) == tile.getDimSize(1) &&
+                       isConstantIntValue(column, 0)));
+}
+
+bool KernelLowering::hasWholeRows(tile::LoadOp load) {
+  return hasWholeRows(load.getSource(), cast<RankedTensorType>(load.getType()),
+                      load.getIndices().back(), load.getInBounds());
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+Value KernelLowering::loadRow(tile::LoadOp load, Value row, Value column,
+                              int64_t count, int64_t width,
+                              std::optional<Interval> rows) {
+  Value inside = row;
+  if (rows) {
+    Value last = arith::SubIOp::create(b, rows->second, constantIndex(1));
+    inside = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, row, last),
+                                    rows->first);
+  }
+  auto at = llvm::map_to_vector(
+      llvm::zip(load.getIndices(), ArrayRef<Value>{inside, column}),
+      [&](auto pair) -> Value {
+        auto [base, offset] = pair;
+        return arith::AddIOp::create(b, mapped(base), offset);
+      });
+  Value x = loadFirst(b, mapped(load.getSource()), at, width, count);
+  if (!rows)
+    return x;
+  Value same = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, inside);
+  Value zero = arith::ConstantOp::create(
+      b, b.getZeroAttr(cast<VectorType>(x.getType())));
+  return arith::SelectOp::create(b, same, x, zero);
+}
+
+void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
+                                 std::optional<Interval> rows) {
+  auto type = cast<RankedTensorType>(load.getType());
+  int64_t perLane = buffer.form == Form::LanePairs ? 2 : 1;
+  Type element = cast<MemRefType>(buffer.memref.getType()).getElementType();
+  int64_t columns = llvm::divideCeil(type.getDimSize(1), perLane);
+  int64_t missing = columns * perLane - type.getDimSize(1);
+  auto body = [&](Value row, Value column, int64_t count) {
+    Value from = arith::MulIOp::create(b, column, constantIndex(perLane));
+    SmallVector<Value> square;
+    for (int64_t r = 0; r < lanes(); ++r) {
+      Value x = loadRow(load, addIndex(row, r), from,
+                        count * perLane - (count < lanes() ? missing : 0),
+                        lanes() * perLane, rows);
+      if (perLane == 2)
+        x = vector::BitCastOp::create(b, vectorType(element), x);
+      else if (element != type.getElementType())
+        x = arith::ExtFOp::create(b, vectorType(element), x);
+      square.push_back(x);
+    }
+    emitTranspose(b, square);
+    for (int64_t c = 0; c < count; ++c)
+      vector::StoreOp::create(b, square[c], buffer.memref,
+                              ValueRange{addIndex(column, c), row});
+  };
+  forSquares(type.getDimSize(0), columns, body);
+}
+
+void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,
+                                    Interval rows) {
+  auto type = cast<RankedTensorType>(load.getType());
+  if (load.getInBounds())
+    return loadSquares(load, buffer,
+                       type.getDimSize(0) % lanes() ? std::optional(rows)
+                                                    : std::nullopt);
+  Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.first,
+                                    rows.second);
+  auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  loadSquares(load, buffer, rows);
+  b.setInsertionPointToStart(branch.elseBlock());
+  fillZero(buffer);
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+/// Stores the first `count` elements of `x` if `row` is one of `rows`.
+void KernelLowering::storeRow(tile::StoreOp store, Value x, Value row,
+                              Value column, int64_t count, Interval rows) {
+  using arith::CmpIPredicate;
+  Value low = arith::CmpIOp::create(b, CmpIPredicate::sge, row, rows.first);
+  Value high = arith::CmpIOp::create(b, CmpIPredicate::slt, row, rows.second);
+  auto branch = scf::IfOp::create(b, arith::AndIOp::create(b, low, high),
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Type element = getElementTypeOrSelf(store.getValue().getType());
+  if (getElementTypeOrSelf(x) != element)
+    x = arith::TruncFOp::create(b, vectorType(element), x);
+  Value base = mapped(store.getIndices()[0]);
+  Value start = mapped(store.getIndices()[1]);
+  storeFirst(b, x, mapped(store.getDest()),
+             ValueRange{arith::AddIOp::create(b, base, row),
+                        arith::AddIOp::create(b, start, column)},
+             count);
+}
+
+void KernelLowering::storeTransposed(tile::StoreOp store, Interval rows) {
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  auto body = [&](Value row, Value column, int64_t count) {
+    SmallVector<Value> square;
+    for (int64_t c = 0; c < count; ++c)
+      square.push_back(evaluateVector(store.getValue(),
+                                      {{row, true}, {addIndex(column, c)}}));
+    square.resize(lanes(), square.front()); // these are not stored
+    emitTranspose(b, square);
+    for (int64_t r = 0; r < lanes(); ++r)
+      storeRow(store, square[r], addIndex(row, r), column, count, rows);
+  };
+  forSquares(type.getDimSize(0), type.getDimSize(1), body);
+}

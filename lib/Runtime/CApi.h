@@ -1,0 +1,41 @@
+//===- CApi.h - what the parts of the C interface share ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_RUNTIME_CAPI_H
+#define FA_LIB_RUNTIME_CAPI_H
+
+#include "fa/Runtime/PlanStore.h"
+#include "fa/fa.h"
+
+/// A place to run and the plans that were made for it.
+struct faContextImpl {
+  decltype(faContextOptions::log) logTo = nullptr;
+  void *user = nullptr;
+  unsigned threads = 0; ///< of the host's device
+  std::unique_ptr<fa::PlanStore> plans;
+
+  void log(faLogLevel level, const std::string &message) const {
+    if (logTo)
+      logTo(user, level, message.c_str());
+  }
+};
+
+struct faPlanImpl {
+  std::shared_ptr<const fa::LoadedPlan> plan;
+  std::string description;
+  unsigned threads;
+};
+
+namespace fa {
+
+/// Keeps the message for this thread's faGetLastErrorMessage; gives `status`.
+faStatus fail(faStatus status, const llvm::Twine &message);
+faStatus fail(faStatus status, const Failure &failure);
+faStatus fail(faStatus status, llvm::Error error);
+
+} // namespace fa
+
+#endif // FA_LIB_RUNTIME_CAPI_H

@@ -1,0 +1,173 @@
+//===- CApiPlans.cpp - FlashTile's C interface: plans ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CApi.h"
+
+#include "fa/Launch/SizedStruct.h"
+#include "fa/Runtime/DescribePlan.h"
+#include "fa/Runtime/ReadProgram.h"
+
+using namespace llvm;
+using namespace fa;
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// The size that each description had in the first version.
+static constexpr size_t kFirstAttentionDescSize =
+                            offsetof(faAttentionDesc, hasPrefix),
+                        kFirstModuleDescSize =
+                            offsetof(faModuleDesc, allowBytecode);
+
+static faStatus readProgram(const faAttentionDesc &given, Program &program) {
+  auto desc = readSized("faAttentionDesc", given, kFirstAttentionDescSize);
+  if (!desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
+  auto problem = readProblem(*desc);
+  if (!problem)
+    return fail(FA_ERROR_INVALID_ARGUMENT, problem.takeError());
+  auto built = buildProgram(*problem, desc->scoreMod ? desc->scoreMod : "",
+                            desc->maskMod ? desc->maskMod : "");
+  if (!built)
+    return fail(FA_ERROR_COMPILE, built.takeError());
+  program = std::move(*built);
+  return FA_SUCCESS;
+}
+
+static faStatus readProgram(const faModuleDesc &given, Program &program) {
+  auto desc = readSized("faModuleDesc", given, kFirstModuleDescSize);
+  if (!desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
+  if (!desc->text && desc->length)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faModuleDesc: expected text, found null");
+  auto parsed = parseProgram(*desc);
+  if (!parsed)
+    return fail(FA_ERROR_COMPILE, parsed.takeError());
+  program = std::move(*parsed);
+  return FA_SUCCESS;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+/// Of an error from preparing a plan.
+static faStatus failPrepare(Error error) {
+  faStatus status = error.isA<CancelledError>() ? FA_ERROR_CANCELLED
+                    : error.isA<LoadError>()    ? FA_ERROR_DEVICE
+                                                : FA_ERROR_COMPILE;
+  return fail(status, std::move(error));
+}
+
+static void logSlowKernels(const faContextImpl &context,
+                           const LoadedPlan &plan) {
+  for (const KernelInfo &kernel : plan.artifact().kernels)
+    if (kernel.unfused)
+      context.log(FA_LOG_NOTE, "@" + kernel.entry +
+                                   " is not fused: one program on whole "
+                                   "tensors, slow (fa-opt --explain says why)");
+}
+
+template <typename Desc>
+static faStatus createPlan(StringRef function, faContext context,
+                           const Desc *desc, faPlan *plan) {
+  if (plan)
+    *plan = nullptr;
+  if (!context || !desc || !plan)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                function + ": expected a context, a description and a place "
+                           "for the plan, found null");
+  Program program;
+  if (faStatus status = readProgram(*desc, program))
+    return status;
+  auto loaded = context->plans->prepare(*program.module, program.entry);
+  if (!loaded)
+    return failPrepare(loaded.takeError());
+  logSlowKernels(*context, **loaded);
+  std::string description = describePlan(**loaded);
+  *plan = new faPlanImpl{std::move(*loaded), std::move(description),
+                         context->threads};
+  return FA_SUCCESS;
+}
+
+faStatus faPlanCreateFromAttention(faContext context,
+                                   const faAttentionDesc *desc,
+                                   faPlan *plan) noexcept {
+  return createPlan("faPlanCreateFromAttention", context, desc, plan);
+}
+
+faStatus faPlanCreateFromModule(faContext context, const faModuleDesc *desc,
+                                faPlan *plan) noexcept {
+  return createPlan("faPlanCreateFromModule", context, desc, plan);
+}
+
+void faPlanDestroy(faPlan plan) noexcept { delete plan; }
+
+template <typename Desc>
+static faStatus checkSupported(StringRef function, const char *arch,
+                               const Desc *desc) {
+  if (!arch || !desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                function + ": expected an architecture and a description, "
+                           "found null");
+  Program program;
+  if (faStatus status = readProgram(*desc, program))
+    return status;
+  CompileOptions options;
+  options.arch = arch;
+  auto lowered = emit(*program.module, options,
+                      isNvidiaArch(arch) ? Emit::TileGPU : Emit::Kernel);
+  return lowered ? FA_SUCCESS : fail(FA_ERROR_COMPILE, lowered.takeError());
+}
+
+faStatus faAttentionIsSupported(const char *arch,
+                                const faAttentionDesc *desc) noexcept {
+  return checkSupported("faAttentionIsSupported", arch, desc);
+}
+
+faStatus faModuleIsSupported(const char *arch,
+                             const faModuleDesc *desc) noexcept {
+  return checkSupported("faModuleIsSupported", arch, desc);
+}
+
+//===----------------------------------------------------------------------===//
+// What a plan is
+//===----------------------------------------------------------------------===//
+
+const char *faPlanDescribe(faPlan plan) noexcept {
+  return plan ? plan->description.c_str() : "";
+}
+
+template <typename Info>
+static faStatus giveInfo(StringRef name, const Info &value, Info *to) {
+  if (Failure failure = writeSized(name, value, to, sizeof(size_t)))
+    return fail(FA_ERROR_INVALID_ARGUMENT, failure);
+  return FA_SUCCESS;
+}
+
+faStatus faPlanGetInfo(faPlan plan, faPlanInfo *info) noexcept {
+  if (!plan || !info)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanGetInfo: expected a plan and a place for its "
+                "description, found null");
+  return giveInfo("faPlanInfo", planInfo(*plan->plan, plan->threads), info);
+}
+
+faStatus faPlanGetKernelInfo(faPlan plan, uint32_t index,
+                             faKernelInfo *info) noexcept {
+  if (!plan || !info)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanGetKernelInfo: expected a plan and a place for a "
+                "kernel's description, found null");
+  const auto &kernels = plan->plan->artifact().kernels;
+  if (index >= kernels.size())
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanGetKernelInfo: expected a kernel below " +
+                    Twine(kernels.size()) + ", found " + Twine(index));
+  return giveInfo("faKernelInfo", kernelInfo(kernels[index]), info);
+}

@@ -1,0 +1,85 @@
+//===- DescribePlan.cpp - what a plan is, for the C interface -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/DescribePlan.h"
+
+#include "fa/Target/Bundle.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+using namespace fa;
+
+static json::Object describeKernel(const KernelInfo &kernel) {
+  json::Object object{{"name", kernel.symbol},
+                      {"entry", kernel.entry},
+                      {"tile", formatSizes(kernel.tile)},
+                      {"unfused", kernel.unfused},
+                      {"scratch_bytes", kernel.scratchBytes}};
+  if (kernel.threads) {
+    object["block"] = kernel.threads;
+    object["shared_bytes"] = kernel.sharedBytes;
+    object["registers"] = kernel.registers;
+  }
+  return object;
+}
+
+std::string fa::describePlan(const LoadedPlan &plan) {
+  const Artifact &artifact = plan.artifact();
+  json::Array kernels;
+  for (const KernelInfo &kernel : artifact.kernels)
+    kernels.push_back(describeKernel(kernel));
+  json::Object object{{"target", artifact.target},
+                      {"arch", artifact.arch},
+                      {"kernels", std::move(kernels)},
+                      {"object_bytes", int64_t(artifact.object.size())},
+                      {"compile_ms", artifact.compileMs.total},
+                      {"cache", name(plan.cache)},
+                      {"llvm", llvmVersion()}};
+  return formatv("{0}", json::Value(std::move(object))).str();
+}
+
+faPlanInfo fa::planInfo(const LoadedPlan &plan, unsigned threads) {
+  const Artifact &artifact = plan.artifact();
+  faPlanInfo info{};
+  info.size = sizeof info;
+  info.target = artifact.target.c_str();
+  info.arch = artifact.arch.c_str();
+  info.llvm = llvmVersion().data(); // a literal
+  info.assembler = artifact.assembler.c_str();
+  info.numKernels = static_cast<uint32_t>(artifact.kernels.size());
+  info.cache = static_cast<faCacheOutcome>(plan.cache);
+  info.compileMs = artifact.compileMs.total;
+  info.passesMs = artifact.compileMs.passes;
+  info.llvmMs = artifact.compileMs.llvm;
+  info.assemblerMs = artifact.compileMs.assembler;
+  info.codeSize = codeOf(artifact).size();
+  for (const KernelInfo &kernel : artifact.kernels)
+    if (plan.host)
+      info.workspaceSize = std::max<size_t>(
+          info.workspaceSize, size_t(kernel.scratchBytes) * threads);
+  return info;
+}
+
+faKernelInfo fa::kernelInfo(const KernelInfo &kernel) {
+  faKernelInfo info{};
+  info.size = sizeof info;
+  info.name = kernel.symbol.c_str();
+  info.unfused = kernel.unfused;
+  if (kernel.tile.size() == 2) {
+    info.tileQ = kernel.tile[0];
+    info.tileKv = kernel.tile[1];
+  }
+  info.scratchBytes = kernel.scratchBytes;
+  info.threads = kernel.threads;
+  info.sharedBytes = kernel.sharedBytes;
+  info.stages = kernel.stages;
+  info.registers = kernel.registers;
+  info.stackBytes = kernel.stackBytes;
+  info.spillBytes = kernel.spillBytes;
+  return info;
+}

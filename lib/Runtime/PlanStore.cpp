@@ -1,0 +1,76 @@
+//===- PlanStore.cpp - plans, each made once ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/PlanStore.h"
+
+using namespace llvm;
+using namespace fa;
+
+char LoadError::ID = 0;
+
+PlanStore::PlanStore(Options given)
+    : options(std::move(given)), cache(options.cache) {}
+
+static Error load(Artifact artifact, const PlanStore::Options &options,
+                  LoadedPlan &plan) {
+  if (options.card) {
+    auto loaded = CudaPlan::load(std::move(artifact), options.card);
+    if (!loaded)
+      return loaded.takeError();
+    plan.card = std::move(*loaded);
+    return Error::success();
+  }
+  auto loaded = HostPlan::load(std::move(artifact), options.host);
+  if (!loaded)
+    return loaded.takeError();
+  plan.host = std::move(*loaded);
+  return Error::success();
+}
+
+Expected<PlanStore::Plan> PlanStore::make(mlir::ModuleOp module,
+                                          StringRef entry) {
+  auto compiled = compileCached(cache, module, entry, options.compile);
+  if (!compiled)
+    return compiled.takeError();
+  if (options.compile.progress && !options.compile.progress("load"))
+    return make_error<CancelledError>();
+  auto plan = std::make_shared<LoadedPlan>();
+  plan->cache = compiled->outcome;
+  if (Error error = load(std::move(compiled->artifact), options, *plan))
+    return make_error<LoadError>(std::move(error));
+  return plan;
+}
+
+std::shared_ptr<PlanStore::Slot> PlanStore::findSlot(StringRef key) {
+  std::lock_guard lock(mutex);
+  if (auto it = slots.find(key); it != slots.end())
+    return it->second;
+  // Programs that nobody has or waits for any more make room.
+  SmallVector<StringRef> unused;
+  for (auto &entry : slots)
+    if (entry.second.use_count() == 1 && entry.second->plan.expired())
+      unused.push_back(entry.first());
+  for (StringRef name : unused)
+    slots.erase(name);
+  return slots[key] = std::make_shared<Slot>();
+}
+
+Expected<PlanStore::Plan> PlanStore::prepare(mlir::ModuleOp module,
+                                             StringRef entry) {
+  auto key = makeCacheKey(module, entry, options.compile);
+  if (!key) { // and what is wrong with the options, the compilation says
+    consumeError(key.takeError());
+    return make(module, entry);
+  }
+  std::shared_ptr<Slot> slot = findSlot(key->hash());
+  std::lock_guard lock(slot->mutex);
+  if (Plan plan = slot->plan.lock())
+    return plan;
+  auto plan = make(module, entry);
+  if (plan)
+    slot->plan = *plan;
+  return plan;
+}

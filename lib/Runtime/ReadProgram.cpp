@@ -1,0 +1,102 @@
+//===- ReadProgram.cpp - the C interface's programs as modules ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/ReadProgram.h"
+
+#include "fa/Frontend/BuildAttention.h"
+#include "fa/Frontend/ModifyAttention.h"
+#include "fa/Launch/ConvertArgument.h"
+#include "fa/Target/Compile.h"
+
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBufferRef.h"
+
+using namespace llvm;
+using namespace fa;
+
+static std::unique_ptr<mlir::MLIRContext> createContext() {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  auto context = std::make_unique<mlir::MLIRContext>(
+      registry, mlir::MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
+  auto type = elementTypeOf(desc.type);
+  if (!type || byteSize(*type) > 4 || *type == ElementType::I32)
+    return createStringError(
+        "faAttentionDesc: expected type FA_F32, FA_F16 or FA_BF16, found " +
+        Twine(static_cast<int>(desc.type)));
+  if (desc.causal < FA_CAUSAL_NONE || desc.causal > FA_CAUSAL_TOP_LEFT)
+    return createStringError(
+        "faAttentionDesc: expected causal between 0 and 2, found " +
+        Twine(static_cast<int>(desc.causal)));
+  AttentionProblem problem;
+  problem.type = *type;
+  problem.headDim = desc.headDim;
+  problem.headDimV = desc.headDimV ? desc.headDimV : desc.headDim;
+  problem.causal = static_cast<CausalKind>(desc.causal);
+  if (desc.hasWindow) {
+    problem.windowLeft = desc.windowLeft;
+    problem.windowRight = desc.windowRight;
+  }
+  if (desc.hasPrefix) {
+    if (desc.prefix < 0)
+      return createStringError(
+          "faAttentionDesc: expected a prefix of at least 0, found " +
+          Twine(desc.prefix));
+    problem.prefix = desc.prefix;
+  }
+  problem.softcap = desc.softcap;
+  problem.alibi = desc.hasAlibi;
+  problem.lengths = desc.hasLengths;
+  problem.documents = desc.hasDocuments;
+  problem.sink = desc.hasSink;
+  problem.lse = desc.hasLse;
+  problem.bias = desc.bias ? desc.bias : "";
+  if (Error error = problem.verify())
+    return error;
+  return problem;
+}
+
+Expected<Program> fa::buildProgram(const AttentionProblem &problem,
+                                   StringRef scoreMod, StringRef maskMod) {
+  Program program{createContext(), {}, "attention"};
+  auto module = buildAttention(*program.context, problem);
+  if (!module)
+    return module.takeError();
+  program.module = std::move(*module);
+  if (!scoreMod.empty() || !maskMod.empty())
+    if (Error error = modifyAttention(*program.module, scoreMod, maskMod))
+      return error;
+  return program;
+}
+
+Expected<Program> fa::parseProgram(const faModuleDesc &desc) {
+  // A copy: MLIR's lexer reads on until it finds a 0.
+  std::string text(desc.text ? desc.text : "", desc.length);
+  MemoryBufferRef buffer(text, "module");
+  if (!desc.allowBytecode && mlir::isBytecode(buffer))
+    return createStringError("expected MLIR's textual form, found bytecode, "
+                             "which faModuleDesc.allowBytecode allows");
+  Program program{createContext(), {}, desc.entry ? desc.entry : ""};
+  std::string problems;
+  raw_string_ostream out(problems);
+  mlir::ScopedDiagnosticHandler handler(
+      program.context.get(), [&](mlir::Diagnostic &diagnostic) {
+        out << diagnostic.getLocation() << ": " << diagnostic << "\n";
+        return mlir::success();
+      });
+  program.module = mlir::parseSourceString<mlir::ModuleOp>(
+      text, program.context.get(), "module");
+  if (!program.module)
+    return createStringError(StringRef(problems).rtrim());
+  return program;
+}

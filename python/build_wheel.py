@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Packs the package and its library into a wheel (PyPA's binary distribution
+format), with nothing but Python itself.
+
+    build_wheel.py LIBRARY VERSION FOLDER
+
+The tag is what the library needs: manylinux_2_X for the newest version of a
+symbol of glibc's in it (PEP 600).
+"""
+
+import base64
+import glob
+import hashlib
+import os
+import re
+import sys
+import zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def platform_tag(library):
+    """manylinux_2_X_MACHINE, from the names of the symbols' versions and the
+    machine of the ELF header (gABI, e_machine)."""
+    versions = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library)]
+    if not versions:
+        sys.exit("build_wheel.py: error: expected a library that needs glibc, found none of its versions")
+    machines = {62: "x86_64", 183: "aarch64"}
+    machine = int.from_bytes(library[18:20], "little")
+    if machine not in machines:
+        sys.exit(f"build_wheel.py: error: expected an ELF machine of {machines}, found {machine}")
+    return f"manylinux_2_{max(versions)}_{machines[machine]}"
+
+
+def members(library, version, tag):
+    """Name and bytes of each file but the list of them."""
+    for path in sorted(glob.glob(os.path.join(HERE, "flashtile", "*.py"))):
+        yield "flashtile/" + os.path.basename(path), open(path, "rb").read()
+    yield "flashtile/libflashtile.so.0", library
+    info = f"flashtile-{version}.dist-info"
+    yield f"{info}/METADATA", (
+        f"Metadata-Version: 2.1\nName: flashtile\nVersion: {version}\n"
+        "Summary: A compiler for attention kernels\n"
+        "License: Apache-2.0 WITH LLVM-exception\nRequires-Python: >=3.9\n"
+    ).encode()
+    yield f"{info}/LICENSE", open(os.path.join(HERE, "..", "LICENSE"), "rb").read()
+    yield f"{info}/WHEEL", (
+        f"Wheel-Version: 1.0\nGenerator: build_wheel.py\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    ).encode()
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    path, version, folder = sys.argv[1:]
+    library = open(path, "rb").read()
+    tag = "py3-none-" + platform_tag(library)
+    for old in glob.glob(os.path.join(folder, "flashtile-*.whl")):
+        os.remove(old)
+    wheel = os.path.join(folder, f"flashtile-{version}-{tag}.whl")
+    record = ""
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, data in members(library, version, tag):
+            out.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record += f"{name},sha256={digest},{len(data)}\n"
+        name = f"flashtile-{version}.dist-info/RECORD"
+        out.writestr(zipfile.ZipInfo(name), record + name + ",,\n")
+    print(f"{os.path.basename(wheel)}: {os.path.getsize(wheel)} bytes, its library {len(library)}")
+
+
+main()

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""FlashTile for Python: attention, compiled when it is first called.
+
+    import flashtile
+    out = flashtile.attention(q, k, v, causal=True)
+
+on NumPy arrays, and on tensors of any framework that speaks DLPack (PyTorch,
+JAX, CuPy), in their own memory. Nothing of this package is compiled: it calls
+libflashtile's C interface (include/fa/fa.h) by ctypes. docs/python.md is the
+manual.
+"""
+
+from ._attention import attention
+from ._plan import Context, Plan, is_supported
+from ._library import Error, version
+
+__all__ = ["attention", "Context", "Plan", "is_supported", "Error", "version"]
+__version__ = version()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Contexts and plans: what include/fa/fa.h has, owned by Python objects."""
+
+import ctypes
+import json
+import logging
+import os
+from ctypes import byref, c_void_p
+
+from . import _library as fa
+from ._library import check, library
+from ._tensor import Tensor, scalar, tensor
+
+_logger = logging.getLogger("flashtile")
+
+
+def _default_cache():
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "flashtile")
+
+
+@fa.LogFunction
+def _log(user, level, message):
+    _logger.log(logging.WARNING if level else logging.INFO, message.decode(errors="replace"))
+
+
+class Context:
+    """A place to run: "cpu", "cuda" or "cuda:N".
+
+    threads: of the CPU, 0 for all cores. cache: the folder of compiled
+    programs, None for none. progress: called with the name of each phase of a
+    compilation; what is true cancels it.
+    """
+
+    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None):
+        self.target, self._handle = target, None
+        self._progress = fa.ProgressFunction(
+            (lambda user, phase: int(bool(progress(phase.decode())))) if progress else 0
+        )
+        options = fa.ContextOptions(
+            threads=threads,
+            target=target.encode(),
+            ptxas=ptxas.encode() if ptxas else None,
+            cacheDirectory=os.fsencode(cache) if cache else None,
+            log=_log,
+            progress=self._progress,
+        )
+        handle = c_void_p()
+        check(library.faContextCreate(byref(options), byref(handle)))
+        self._handle = handle
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            library.faContextDestroy(self._handle)
+
+    def attention(self, desc):
+        """The plan of an AttentionDesc."""
+        return Plan(self, library.faPlanCreateFromAttention, desc)
+
+    def module(self, text, entry=None):
+        """The plan of a module in MLIR's textual form."""
+        return Plan(self, library.faPlanCreateFromModule, _module_desc(text, entry))
+
+
+def _module_desc(text, entry):
+    data = text.encode()
+    return fa.ModuleDesc(text=data, length=len(data), entry=entry.encode() if entry else None)
+
+
+class Plan:
+    """A compiled program; called with its arguments, it runs."""
+
+    def __init__(self, context, create, desc):
+        self._context, self._handle = context, None
+        handle = c_void_p()
+        check(create(context._handle, byref(desc), byref(handle)))
+        self._handle = handle
+
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            library.faPlanDestroy(self._handle)
+
+    def describe(self):
+        """Kernels, tiles, times of the compilation, as a dictionary."""
+        return json.loads(library.faPlanDescribe(self._handle))
+
+    def __call__(self, *arguments, stream=None):
+        """Arrays and numbers, outputs last. Returns when the outputs are
+        written or, with a `stream` of a card, when it is enqueued there."""
+        owners = [a if isinstance(a, (int, float)) else tensor(a) for a in arguments]
+        values = [o.argument() if isinstance(o, Tensor) else scalar(o) for o in owners]
+        for owner in owners:
+            if isinstance(owner, Tensor) and owner.target != "cpu" and stream is None:
+                stream = 0
+        array = (fa.Argument * len(values))(*values)
+        if stream is None:
+            check(library.faPlanLaunch(self._handle, array, len(values)))
+        else:
+            check(library.faPlanEnqueue(self._handle, stream, array, len(values)))
+
+
+def is_supported(program, arch="host"):
+    """None if `program`, a module's text or an AttentionDesc, can be compiled
+    for `arch` ("host", "sm_90a"); else the reasons, as text."""
+    if isinstance(program, fa.AttentionDesc):
+        status = library.faAttentionIsSupported(arch.encode(), byref(program))
+    else:
+        status = library.faModuleIsSupported(arch.encode(), byref(_module_desc(program, None)))
+    return library.faGetLastErrorMessage().decode() if status else None

@@ -1,0 +1,184 @@
+//===- fa.hpp - FlashTile's C++ interface -----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thin layer over fa.h, which documents what everything means:
+//
+//   fa::Context context;
+//   faAttentionDesc desc = fa::attention(FA_F32, /*headDim=*/64);
+//   desc.causal = FA_CAUSAL_BOTTOM_RIGHT;
+//   fa::Plan plan(context, desc);
+//   if (!plan)
+//     return report(fa::lastError());
+//   plan.launch({fa::tensor(q, {b, h, s, 64}), fa::tensor(k, {b, h, s, 64}),
+//                fa::tensor(v, {b, h, s, 64}), fa::scalar(0.125f),
+//                fa::tensor(out, {b, h, s, 64})});
+//
+// Nothing is thrown: objects convert to false where their creation failed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_FA_HPP
+#define FA_FA_HPP
+
+#include "fa/fa.h"
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fa {
+
+/// What went wrong in this thread's last call that failed.
+inline const char *lastError() { return faGetLastErrorMessage(); }
+
+/// A description with everything off but the type and the head dim.
+inline faAttentionDesc attention(faType type, int64_t headDim) {
+  faAttentionDesc desc{};
+  desc.size = sizeof desc;
+  desc.type = type;
+  desc.headDim = headDim;
+  desc.windowLeft = desc.windowRight = -1;
+  return desc;
+}
+
+/// Options with everything off but the place to run: "cpu", "cuda", "cuda:N".
+inline faContextOptions contextOptions(const char *target) {
+  faContextOptions options{};
+  options.size = sizeof options;
+  options.target = target;
+  return options;
+}
+
+/// Owns a faContext.
+class Context {
+public:
+  /// `threads` workers; 0: all cores.
+  explicit Context(uint32_t threads = 0) {
+    faContextOptions options = contextOptions(nullptr);
+    options.threads = threads;
+    faContextCreate(&options, &handle);
+  }
+  explicit Context(const faContextOptions &options) {
+    faContextCreate(&options, &handle);
+  }
+  Context(Context &&other) noexcept
+      : handle(std::exchange(other.handle, nullptr)) {}
+  Context &operator=(Context &&other) noexcept {
+    std::swap(handle, other.handle);
+    return *this;
+  }
+  ~Context() { faContextDestroy(handle); }
+
+  explicit operator bool() const { return handle != nullptr; }
+  faContext get() const { return handle; }
+
+private:
+  faContext handle = nullptr;
+};
+
+/// One argument of a launch, with its own sizes and strides.
+struct Argument {
+  faArgument value{};
+  std::vector<int64_t> sizes, strides;
+
+  faArgument get() const {
+    faArgument result = value;
+    result.rank = static_cast<int32_t>(sizes.size());
+    result.sizes = sizes.data();
+    result.strides = strides.empty() ? nullptr : strides.data();
+    return result;
+  }
+};
+
+/// A tensor of any element type; row-major unless strides are given.
+inline Argument tensor(void *data, faType type, std::vector<int64_t> sizes,
+                       std::vector<int64_t> strides = {}) {
+  Argument result;
+  result.value.isTensor = 1;
+  result.value.type = type;
+  result.value.data = data;
+  result.sizes = std::move(sizes);
+  result.strides = std::move(strides);
+  return result;
+}
+inline Argument tensor(const float *data, std::vector<int64_t> sizes,
+                       std::vector<int64_t> strides = {}) {
+  return tensor(const_cast<float *>(data), FA_F32, std::move(sizes),
+                std::move(strides));
+}
+inline Argument tensor(const int32_t *data, std::vector<int64_t> sizes) {
+  return tensor(const_cast<int32_t *>(data), FA_I32, std::move(sizes));
+}
+inline Argument scalar(float value) {
+  Argument result;
+  result.value.type = FA_F32;
+  result.value.f32 = value;
+  return result;
+}
+inline Argument scalar(int64_t value) {
+  Argument result;
+  result.value.type = FA_I64;
+  result.value.i64 = value;
+  return result;
+}
+
+/// Owns a faPlan.
+class Plan {
+public:
+  Plan(const Context &context, const faAttentionDesc &desc) {
+    faPlanCreateFromAttention(context.get(), &desc, &handle);
+  }
+  /// A module in MLIR's textual form.
+  Plan(const Context &context, std::string_view text,
+       const char *entry = nullptr) {
+    faModuleDesc desc{};
+    desc.size = sizeof desc;
+    desc.text = text.data();
+    desc.length = text.size();
+    desc.entry = entry;
+    faPlanCreateFromModule(context.get(), &desc, &handle);
+  }
+  Plan(Plan &&other) noexcept : handle(std::exchange(other.handle, nullptr)) {}
+  Plan &operator=(Plan &&other) noexcept {
+    std::swap(handle, other.handle);
+    return *this;
+  }
+  ~Plan() { faPlanDestroy(handle); }
+
+  explicit operator bool() const { return handle != nullptr; }
+  faPlan get() const { return handle; }
+  const char *describe() const { return faPlanDescribe(handle); }
+
+  faStatus launch(std::span<const Argument> arguments) const {
+    std::vector<faArgument> values = get(arguments);
+    return faPlanLaunch(handle, values.data(), values.size());
+  }
+  faStatus launch(std::initializer_list<Argument> arguments) const {
+    return launch(std::span(arguments.begin(), arguments.size()));
+  }
+
+  /// On a card: enqueues on `stream` (a CUstream) and returns.
+  faStatus enqueue(void *stream, std::span<const Argument> arguments) const {
+    std::vector<faArgument> values = get(arguments);
+    return faPlanEnqueue(handle, stream, values.data(), values.size());
+  }
+
+private:
+  static std::vector<faArgument> get(std::span<const Argument> arguments) {
+    std::vector<faArgument> values;
+    for (const Argument &argument : arguments)
+      values.push_back(argument.get());
+    return values;
+  }
+
+  faPlan handle = nullptr;
+};
+
+} // namespace fa
+
+#endif // FA_FA_HPP

@@ -1,0 +1,80 @@
+// RUN: fa-opt %s --convert-tile-to-host=pair-dots=true --canonicalize --cse | FileCheck %s
+// RUN: fa-opt %s --convert-tile-to-host --canonicalize --cse | FileCheck %s --check-prefix=WIDE
+
+// Products of bf16 pairs. Queries: rows of 32 elements become squares of 16 x 16
+// pairs, transposed in registers by four times 16 shuffles. Keys: read where
+// they lie, 32 bits at a time. Scores leave as they came: squares, transposed,
+// each row stored if it exists.
+// CHECK-LABEL: func.func @scores
+// CHECK: %[[Q:.*]] = memref.view %{{.*}} to memref<32x64xi32>
+// CHECK: vector.load %{{.*}} : memref<?x64xbf16>, vector<32xbf16>
+// CHECK: vector.bitcast %{{.*}} : vector<32xbf16> to vector<16xi32>
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-16: vector.store %{{.*}}, %[[Q]]
+// CHECK-NOT: vector.shuffle
+// CHECK: scf.for
+// CHECK: vector.load %[[Q]]
+// CHECK: %[[PAIR:.*]] = vector.load %{{.*}} : memref<?x64xbf16>, vector<2xbf16>
+// CHECK: %[[BITS:.*]] = vector.bitcast %[[PAIR]] : vector<2xbf16> to vector<1xi32>
+// CHECK: vector.extract %[[BITS]][0]
+// CHECK-COUNT-4: x86vector.avx512.dot
+// CHECK-NOT: vector.fma
+// CHECK-COUNT-64: vector.shuffle
+// CHECK: scf.if
+// CHECK-NEXT: vector.store %{{.*}} : memref<?x128xf32>, vector<16xf32>
+
+// Without the instruction: f32.
+// WIDE-LABEL: func.func @scores
+// WIDE-NOT: x86vector
+// WIDE: arith.extf %{{.*}} : vector<16xbf16> to vector<16xf32>
+// WIDE: vector.fma
+// WIDE-NOT: x86vector
+tile.kernel @scores(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                    %k: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                    %s: memref<?x128xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %q[%c0, %c0] : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %k[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<128x64xbf16>
+  %r = tile.dot %a, %b transpose_b : tensor<64x64xbf16>, tensor<128x64xbf16> -> tensor<64x128xf32>
+  tile.store %r, %s[%c0, %c0] : tensor<64x128xf32>, memref<?x128xf32>
+  tile.return
+}
+
+// The right operand as it is: two rows of it side by side.
+// CHECK-LABEL: func.func @output
+// CHECK: %[[V:.*]] = memref.view %{{.*}} to memref<32x64xi32>
+// CHECK: %[[EVEN:.*]] = vector.load %{{.*}} : memref<?x64xbf16>, vector<16xbf16>
+// CHECK: %[[ODD:.*]] = vector.load %{{.*}} : memref<?x64xbf16>, vector<16xbf16>
+// CHECK: vector.interleave %[[EVEN]], %[[ODD]]
+// CHECK: vector.store %{{.*}}, %[[V]]
+// CHECK: memref.load %[[V]]
+// CHECK: x86vector.avx512.dot
+tile.kernel @output(%p: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                    %v: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                    %o: memref<?x64xbf16> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %p[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %v[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %r = tile.dot %a, %b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %n = arith.truncf %r : tensor<64x64xf32> to tensor<64x64xbf16>
+  tile.store %n, %o[%c0, %c0] : tensor<64x64xbf16>, memref<?x64xbf16>
+  tile.return
+}
+
+// A contraction over an odd number that is not copied has no pair for the last.
+// CHECK-LABEL: func.func @odd
+// CHECK-NOT: x86vector
+// CHECK: vector.fma
+tile.kernel @odd(%p: memref<?x33xbf16> {tile.access = #tile.access<in>},
+                 %v: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                 %o: memref<?x64xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %p[%c0, %c0] in_bounds : memref<?x33xbf16> -> tensor<64x33xbf16>
+  %b = tile.load %v[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<33x64xbf16>
+  %r = tile.dot %a, %b : tensor<64x33xbf16>, tensor<33x64xbf16> -> tensor<64x64xf32>
+  tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x64xf32>
+  tile.return
+}

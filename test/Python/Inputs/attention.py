@@ -1,0 +1,146 @@
+"""flashtile.attention gives the bits that fa-run gives, whose own are checked
+against float64 in the same run."""
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+import flashtile
+
+folder = sys.argv[1]
+os.makedirs(folder, exist_ok=True)
+rng = np.random.default_rng(1)
+B, HQ, HKV, SQ, SK, D, DV = 2, 4, 2, 30, 45, 32, 16
+
+
+def normal(*shape, type=np.float32):
+    return rng.standard_normal(shape, dtype=np.float32).astype(type)
+
+
+def path(name):
+    return os.path.join(folder, name + ".npy")
+
+
+def run(spec, lse=False, **arrays):
+    """Output and log-sum-exp of fa-run."""
+    command = ["fa-run", "--attention", spec, "--check", "--json", "--out", path("out")]
+    for name, array in arrays.items():
+        np.save(path(name), array)
+        command += ["--" + name, path(name)]
+    command += ["--lse", path("lse")] if lse else []
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, (spec, done.stdout, done.stderr)
+    assert json.loads(done.stdout)["pass"]
+    return np.load(path("out")), np.load(path("lse")) if lse else None
+
+
+def same(found, expected):
+    assert found.dtype == expected.dtype and found.shape == expected.shape
+    assert np.array_equal(found, expected), abs(found.astype(np.float64) - expected).max()
+
+
+def inputs(type):
+    return normal(B, HQ, SQ, D, type=type), normal(B, HKV, SK, D, type=type), normal(B, HKV, SK, DV, type=type)
+
+
+for type in (np.float32, np.float16):
+    q, k, v = inputs(type)
+    files = dict(q=q, k=k, v=v)
+    same(flashtile.attention(q, k, v), run("", **files)[0])
+    out, lse = flashtile.attention(q, k, v, causal=True, window=(9, None), return_lse=True)
+    expected = run("causal window=9,-1 lse", lse=True, **files)
+    same(out, expected[0])
+    same(lse, expected[1])
+    bias = normal(1, HQ, SQ, SK, type=type)
+    same(
+        flashtile.attention(q, k, v, causal="top-left", softcap=5, bias=bias, scale=0.3),
+        run("causal=top-left softcap=5 bias=1hqk scale=0.3", bias=bias, **files)[0],
+    )
+    slopes, lengths = abs(normal(HQ)), np.array([45, 7], np.int32)
+    same(
+        flashtile.attention(q, k, v, alibi_slopes=slopes, lengths=lengths),
+        run("alibi lengths", slopes=slopes, lengths=lengths, **files)[0],
+    )
+    sink = normal(HQ)
+    same(flashtile.attention(q, k, v, sink=sink, prefix=5, causal=True), run("causal prefix=5 sink", sink=sink, **files)[0])
+
+# Any strides: heads behind queries, every second key, a transposed array.
+q, k, v = inputs(np.float32)
+expected = flashtile.attention(q, k, v)
+swapped = [np.ascontiguousarray(x.transpose(0, 2, 1, 3)) for x in (q, k, v)]
+same(flashtile.attention(*swapped, layout="bshd"), expected.transpose(0, 2, 1, 3))
+wide = np.repeat(k, 2, axis=2)
+same(flashtile.attention(q, wide[:, :, ::2], v), expected)
+turned = np.ascontiguousarray(k.transpose(0, 1, 3, 2)).transpose(0, 1, 3, 2)
+assert not np.any(abs(flashtile.attention(q, turned, v) - expected) > 4e-6)
+
+# Nothing is copied: the output is where it was asked for.
+out = np.full_like(expected, np.nan)
+assert flashtile.attention(q, k, v, out=out) is out
+same(out, expected)
+
+
+# DLPack alone, as a framework has it.
+class OnlyDLPack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **how):
+        return self.array.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+out = np.full_like(expected, np.nan)
+flashtile.attention(*map(OnlyDLPack, (q, k, v)), out=OnlyDLPack(out))
+same(out, expected)
+
+# A score and a mask of one's own; without one of them it is something else.
+mask = "%keep = arith.cmpi sle, %j, %i : index"
+score = """
+  %half = arith.constant 0.5 : f32
+  %score = arith.mulf %s, %half : f32
+"""
+own = flashtile.attention(q, k, v, scale=0.5, mask_mod=mask, score_mod=score)
+assert not np.any(abs(own - flashtile.attention(q, k, v, scale=0.25, causal="top-left")) > 4e-6)
+assert np.any(abs(own - flashtile.attention(q, k, v, scale=0.5, causal="top-left")) > 1e-3)
+
+
+# What is wrong is said.
+def refused(message, *arrays, error=flashtile.Error, **options):
+    try:
+        flashtile.attention(*(arrays or (q, k, v)), **options)
+    except error as found:
+        assert message in str(found), found
+    else:
+        raise AssertionError("expected an error: " + message)
+
+
+refused("expected elements of float32", q.astype(np.complex64), k, v, error=TypeError)
+refused("expected a bias of four dimensions", bias=normal(SQ, SK), error=ValueError)
+refused("expected causal", causal="left", error=ValueError)
+refused("argument 1: expected size 32 in dimension 3, found 16", q, v, v)
+refused("expected operations that define %keep", mask_mod="%keep = nonsense")
+refused("softcap", softcap=-1)
+text = "func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {\n return %x : tensor<?x4xf32>\n}"
+assert flashtile.is_supported(text, "sm_80") is not None
+phases = []
+context = flashtile.Context(threads=1, cache=None, progress=lambda phase: phases.append(phase) or phase == "load")
+try:
+    context.module(open(os.path.join(sys.argv[2], "kernels/rms_norm.mlir")).read())
+except flashtile.Error as found:
+    assert str(found) == "the compilation was cancelled" and phases[-1] == "load", (found, phases)
+else:
+    raise AssertionError("expected that it was cancelled")
+
+# A kernel of one's own.
+plan = flashtile.Context(threads=2).module(open(os.path.join(sys.argv[2], "kernels/rms_norm.mlir")).read())
+x, w, y = normal(50, 64), normal(64), np.full((50, 64), np.nan, np.float32)
+plan(x, w, 1e-5, y)
+wide = x.astype(np.float64)
+assert abs(wide / np.sqrt((wide**2).mean(1, keepdims=True) + 1e-5) * w - y).max() < 4e-6
+assert plan.describe()["kernels"][0]["name"] == "rms_norm"
+print("right")
