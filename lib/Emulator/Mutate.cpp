@@ -106,18 +106,13 @@ static int64_t dropCopy(Operation *kernel) {
   return erase<CopyOp>(first);
 }
 
-/// Limits of keys are off by one, whether they are as the program has them or
-/// narrowed: column <= row, or column < row + 1.
 static int64_t shiftMask(Operation *kernel) {
-  using enum arith::CmpIPredicate;
   int64_t changed = 0;
   kernel->walk([&](arith::CmpIOp compare) {
-    auto type = dyn_cast<TensorType>(compare.getLhs().getType());
-    bool isNarrow = type && type.getElementType().isInteger(32);
-    arith::CmpIPredicate limit = isNarrow ? slt : sle;
-    if (!type || compare.getPredicate() != limit)
+    if (!isa<TensorType>(compare.getType()) ||
+        compare.getPredicate() != arith::CmpIPredicate::slt)
       return;
-    compare.setPredicate(isNarrow ? sle : slt);
+    compare.setPredicate(arith::CmpIPredicate::sle);
     ++changed;
   });
   return changed;
