@@ -9,7 +9,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace fa;
@@ -163,8 +165,8 @@ private:
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
     Value start = index(limit.start.constant);
     for (auto [scalar, sign] : limit.start.scalars)
-      start = sign > 0 ? Value(arith::AddIOp::create(b, start, scalar))
-                       : Value(arith::SubIOp::create(b, start, scalar));
+      start = sign > 0 ? b.createOrFold<arith::AddIOp>(start, scalar)
+                       : b.createOrFold<arith::SubIOp>(start, scalar);
     start = arith::MaxSIOp::create(b, start, index(-rows));
     start = arith::MinSIOp::create(b, start, index(columns + rows));
     start = arith::IndexCastOp::create(b, b.getI32Type(), start);
@@ -210,6 +212,12 @@ struct TgpuNarrowMasks final : fa::impl::TgpuNarrowMasksBase<TgpuNarrowMasks> {
     });
     for (Value mask : masks)
       MaskNarrower(mask).run();
+    // What was compared before.
+    getOperation().walk<WalkOrder::PostOrder, ReverseIterator>(
+        [](Operation *op) {
+          if (isOpTriviallyDead(op))
+            op->erase();
+        });
   }
 };
 

@@ -60,7 +60,7 @@
 // S6: scf.if
 // S6: scf.if
 // S6: tgpu.await %[[K:[0-9]+]], %[[STEPS:arg[0-9]+]]
-// S6: scf.for {{.*}} %[[N:arg[0-9]+]] = %{{[0-9]+}}, %[[P:arg[0-9]+]] = %{{[0-9]+}}) ->
+// S6: scf.for {{.*}} %[[N:arg[0-9]+]] = %{{[0-9]+}}#3, %[[P:arg[0-9]+]] = %{{[0-9]+}}#4) ->
 // S6: %[[BEFORE:.*]] = arith.subi %[[N]], %c1
 // S6-NEXT: tgpu.await %[[K]], %[[N]] :
 // S6-NEXT: %[[S:.*]] = tgpu.dot_start slot %[[Q]], %[[ID]] by slot %[[K]], %[[N]] transpose_b
@@ -83,7 +83,7 @@
 // Slots begin at multiples of 1024 bytes, barriers lie behind them.
 // S7: // S7 //
 // S7: tile.kernel @attention_roles(
-// S7: tgpu.channel at 0 barriers 163840 : <2 x 64x128xf16
+// S7: tgpu.channel own at 0 barriers 163840 : <2 x 64x128xf16
 // S7: tgpu.channel at 32768 barriers 163872 : <2 x 128x128xf16
 // S7: tgpu.channel at 98304 barriers 163904 : <2 x 128x128xf16
 

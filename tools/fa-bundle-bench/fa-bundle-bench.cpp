@@ -23,6 +23,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <optional>
 #include <random>
 #include <string>
@@ -37,16 +38,68 @@ namespace {
   std::exit(2);
 }
 
-/// bf16 of a normal distribution: the bits of f32, cut.
+/// bf16 of a normal distribution: the bits of f32, cut. A million values, again
+/// and again: more would take the host longer than the card takes for all else.
 std::vector<uint16_t> randomTensor(size_t count, unsigned seed) {
+  constexpr size_t period = 1000003; // a prime: rows and heads differ
   std::mt19937 engine(seed);
   std::normal_distribution<float> normal;
   std::vector<uint16_t> values(count);
-  for (uint16_t &value : values)
-    value =
-        static_cast<uint16_t>(std::bit_cast<uint32_t>(normal(engine)) >> 16);
+  for (size_t n = 0; n < count; ++n)
+    values[n] = n < period ? static_cast<uint16_t>(
+                                 std::bit_cast<uint32_t>(normal(engine)) >> 16)
+                           : values[n - period];
   return values;
 }
+
+/// What of the driver captures launches into a graph (CUDA Driver API, "Stream
+/// Management" and "Graph Management"); a launch needs none of it.
+class Capture {
+public:
+  explicit Capture(const CudaDriver &cuda) : cuda(cuda) {
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    auto find = [&](auto &function, const char *name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
+          library ? dlsym(library, name) : nullptr);
+      if (!function)
+        die(std::string("the driver has no ") + name);
+    };
+    find(streamCreate, "cuStreamCreate");
+    find(begin, "cuStreamBeginCapture_v2");
+    find(end, "cuStreamEndCapture");
+    find(instantiate, "cuGraphInstantiateWithFlags");
+    find(launch, "cuGraphLaunch");
+    check(streamCreate(&stream, /*CU_STREAM_NON_BLOCKING=*/1),
+          "cuStreamCreate");
+  }
+
+  /// Captures what `enqueue` puts on the stream, and runs it twice.
+  template <typename Enqueue> void replay(Enqueue enqueue) {
+    check(begin(stream, /*CU_STREAM_CAPTURE_MODE_GLOBAL=*/0),
+          "cuStreamBeginCapture");
+    enqueue(stream);
+    void *graph = nullptr, *executable = nullptr;
+    check(end(stream, &graph), "cuStreamEndCapture");
+    check(instantiate(&executable, graph, 0), "cuGraphInstantiate");
+    check(launch(executable, stream), "cuGraphLaunch");
+    check(launch(executable, stream), "cuGraphLaunch");
+    check(cuda.StreamSynchronize(stream), "cuStreamSynchronize");
+  }
+
+private:
+  void check(int status, const char *what) {
+    if (Failure failure = cuda.check(status, what))
+      die(failure.message());
+  }
+
+  const CudaDriver &cuda;
+  int (*streamCreate)(void **, unsigned);
+  int (*begin)(void *, int);
+  int (*end)(void *, void **);
+  int (*instantiate)(void **, void *, unsigned long long);
+  int (*launch)(void *, void *);
+  void *stream = nullptr;
+};
 
 class Bench {
 public:
@@ -96,6 +149,27 @@ public:
     }
   }
 
+  /// Each plan once more, captured into a graph: its output must be the same,
+  /// bit by bit.
+  void checkCapture() {
+    Capture capture(cuda());
+    for (Entry &entry : plans) {
+      std::vector<uint16_t> output(count(3));
+      check(cuda().MemcpyHtoD(memory[3], output.data(), 2 * output.size()),
+            "cuMemcpyHtoD");
+      check(cuda().CtxSynchronize(), "cuCtxSynchronize");
+      capture.replay([&](void *stream) { enqueue(entry.plan, stream); });
+      check(cuda().MemcpyDtoH(output.data(), memory[3], 2 * output.size()),
+            "cuMemcpyDtoH");
+      bool same = output == entry.output;
+      std::printf("%-32s in a graph: %s\n", entry.path,
+                  same ? "the same bits" : "OTHER BITS");
+      allSame &= same;
+    }
+  }
+
+  bool hasSameBits() const { return allSame; }
+
   void print() {
     for (Entry &entry : plans) {
       std::sort(entry.times.begin(), entry.times.end());
@@ -129,7 +203,7 @@ private:
     return product;
   }
 
-  float launch(faBundlePlan plan) {
+  void enqueue(faBundlePlan plan, void *stream) {
     faArgument arguments[5] = {};
     for (size_t n = 0; n < 5; ++n) {
       if (n == 3) {
@@ -144,9 +218,13 @@ private:
       arguments[n].rank = 4;
       arguments[n].sizes = shapes[tensor].data();
     }
-    check(cuda().EventRecord(events[0], nullptr), "cuEventRecord");
-    if (faBundlePlanLaunch(plan, nullptr, arguments, 5))
+    if (faBundlePlanLaunch(plan, stream, arguments, 5))
       die(faBundleGetLastErrorMessage());
+  }
+
+  float launch(faBundlePlan plan) {
+    check(cuda().EventRecord(events[0], nullptr), "cuEventRecord");
+    enqueue(plan, nullptr);
     check(cuda().EventRecord(events[1], nullptr), "cuEventRecord");
     check(cuda().EventSynchronize(events[1]), "cuEventSynchronize");
     float time = 0;
@@ -174,6 +252,7 @@ private:
   CudaDriver::Pointer memory[4] = {};
   void *events[2] = {};
   std::vector<Entry> plans;
+  bool allSame = true;
 };
 
 } // namespace
@@ -193,5 +272,6 @@ int main(int argc, char **argv) {
     bench.add(argv[n]);
   bench.run(/*rounds=*/8, /*launches=*/12);
   bench.print();
-  return 0;
+  bench.checkCapture();
+  return bench.hasSameBits() ? 0 : 1;
 }
