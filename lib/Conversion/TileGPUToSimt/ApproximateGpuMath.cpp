@@ -25,7 +25,10 @@ struct ApproximateGpuMath final
     : fa::impl::ApproximateGpuMathBase<ApproximateGpuMath> {
   void runOnOperation() override {
     SmallVector<Operation *> scalars;
+    llvm::DenseSet<Operation *> exact; // divisions of the program
     getOperation().walk([&](Operation *op) {
+      if (isa<arith::DivFOp>(op))
+        exact.insert(op);
       // What the machine has an instruction for stays.
       if (isa<math::MathDialect>(op->getDialect()) &&
           !isa<math::FmaOp, math::AbsFOp, math::SqrtOp, math::Exp2Op>(op))
@@ -36,7 +39,12 @@ struct ApproximateGpuMath final
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
     if (failed(applyOpPatternsGreedily(scalars, std::move(patterns), config)))
-      signalPassFailure();
+      return signalPassFailure();
+    // Two units in the last place are what the polynomials around them are worth.
+    getOperation().walk([&](arith::DivFOp division) {
+      if (!exact.contains(division))
+        division.setFastmath(arith::FastMathFlags::afn);
+    });
   }
 };
 
