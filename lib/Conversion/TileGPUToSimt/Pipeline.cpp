@@ -71,7 +71,8 @@ void fa::buildSimtLoweringPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass(bottomUp));
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
-  // What has an approximation takes it; what else there is becomes what has one.
+  // What has an approximation takes it; what else there is becomes what has
+  // one.
   pm.addPass(createApproximateGpuMath());
   pm.addPass(math::createMathExpandOpsPass());
   pm.addPass(createApproximateGpuMath());
