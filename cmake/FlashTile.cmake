@@ -30,7 +30,8 @@ endif()
 if(FA_LINK_LLVM STREQUAL "static")
   add_link_options(-Wl,--as-needed -static-libstdc++ -static-libgcc)
   llvm_map_components_to_libnames(archives Core Support Passes Target TargetParser
-    MC OrcJIT IRReader BitReader BitWriter FrontendOpenMP X86 NVPTX)
+    MC OrcJIT IRReader BitReader BitWriter FrontendOpenMP X86 NVPTX AMDGPU
+    BinaryFormat DebugInfoDWARF LTO Object Option)
   foreach(target ${MLIR_EXPORTED_TARGETS})
     get_target_property(needs ${target} INTERFACE_LINK_LIBRARIES)
     if("LLVM" IN_LIST needs)
@@ -40,6 +41,17 @@ if(FA_LINK_LLVM STREQUAL "static")
     endif()
   endforeach()
 endif()
+
+# lld links AMD's code objects. Its targets name LLVM's archives as what they
+# need; the files alone take LLVM as the rest has it.
+set(FA_LLD_LIBS
+  ${LLVM_LIBRARY_DIR}/liblldELF.a ${LLVM_LIBRARY_DIR}/liblldCommon.a)
+foreach(file ${FA_LLD_LIBS})
+  if(NOT EXISTS ${file})
+    message(FATAL_ERROR "expected lld's libraries (liblld-22-dev), found no ${file}")
+  endif()
+endforeach()
+list(APPEND FA_LLD_LIBS z zstd)
 
 # Components are named as LLVM names them (MLIRIR, LLVMSupport). Linked shared,
 # each of them is part of one of two libraries.

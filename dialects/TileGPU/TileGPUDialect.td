@@ -34,6 +34,9 @@ def TileGPU_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Attribute of a kernel at S4 and below: how many warps run a program.
     static constexpr ::llvm::StringLiteral warpsAttrName = "tgpu.warps";
+    /// Attribute of a kernel at S4 and below whose warps do not have 32 threads:
+    /// how many they have.
+    static constexpr ::llvm::StringLiteral lanesAttrName = "tgpu.lanes";
     /// Attribute of a kernel whose rows are dealt to so many warpgroups, each
     /// with tiles of its own.
     static constexpr ::llvm::StringLiteral persistentAttrName =
@@ -77,8 +80,12 @@ def TileGPU_LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
     #tgpu.layout<operand_b 64x128 transposed warps 4>
     #tgpu.layout<fma_operand_a 64x64 warps 4>
     #tgpu.layout<fma_operand_b 64x64 transposed warps 4>
+    #tgpu.layout<mfma 128x64 side 32 vector 4 warps 4>
+    #tgpu.layout<mfma_operand_b 64x128 transposed side 32 vector 8 warps 4>
     #tgpu.layout<swizzled 64x64 bytes 2>
+    #tgpu.layout<swizzled 64x64 bytes 2 line 8>
     #tgpu.layout<blocked 64x64 vector 8 warps 4>
+    #tgpu.layout<blocked 64x64 vector 4 height 4 warps 4 lanes 64>
     #tgpu.layout<64 register = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]]>
     #tgpu.layout<16x8 register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] repeat 3>
     ```

@@ -60,7 +60,8 @@ namespace {
 struct Named {
   StringRef name;
   bool transposed = false;
-  int64_t bytes = 0, vector = 0, warps = 0;
+  int64_t bytes = 0, line = 0, side = 0, vector = 0, height = 0, warps = 0,
+          lanes = 0;
 
   TileLayout make(int64_t rows, int64_t columns) const {
     if (name == "accumulator")
@@ -71,9 +72,15 @@ struct Named {
       return fmaOperandA(rows, columns, warps);
     if (name == "fma_operand_b")
       return fmaOperandB(rows, columns, transposed, warps);
+    if (name == "mfma")
+      return mfmaRows(rows, columns, side, vector, warps);
+    if (name == "mfma_operand_b")
+      return mfmaOperandB(rows, columns, transposed, side, vector, warps);
     if (name == "swizzled")
-      return swizzledShared(rows, columns, bytes);
-    return blocked(rows, columns, vector, warps);
+      return line ? cyclicShared(rows, columns, bytes, line)
+                  : swizzledShared(rows, columns, bytes);
+    return blocked(rows, columns, vector, warps, lanes ? lanes : 32,
+                   height ? height : 1);
   }
 
   /// Whether `make` can be called.
@@ -83,7 +90,8 @@ struct Named {
     if (!isPower(rows) || columns < 1)
       return false;
     if (name == "swizzled")
-      return isPower(bytes) && bytes <= 8;
+      return isPower(bytes) && bytes <= 8 &&
+             (line == 0 || line == 8 || line == 16);
     if (!isPower(warps) || warps > 32)
       return false;
     if (name == "accumulator" || name == "fma_operand_a")
@@ -92,28 +100,61 @@ struct Named {
       return transposed ? rows >= 8 : width >= 8;
     if (name == "operand_b")
       return transposed ? rows >= 8 && width >= 16 : rows >= 16 && width >= 8;
-    return isPower(vector);
+    if (name == "mfma" || name == "mfma_operand_b") {
+      bool inColumns = name == "mfma" || transposed;
+      return (side == 16 || side == 32) && isPower(vector) &&
+             (inColumns ? width : rows) >= vector * 64 / side &&
+             (inColumns ? rows : width) >= side &&
+             (name != "mfma" || rows >= side * warps);
+    }
+    return isPower(vector) && (lanes == 0 || lanes == 32 || lanes == 64) &&
+           (height == 0 || isPower(height));
   }
 };
 
 } // namespace
 
+/// In the order of the text.
+static constexpr std::pair<StringLiteral, int64_t Named::*> kNumbers[] = {
+    {"bytes", &Named::bytes},   {"line", &Named::line},
+    {"side", &Named::side},     {"vector", &Named::vector},
+    {"height", &Named::height}, {"warps", &Named::warps},
+    {"lanes", &Named::lanes}};
+
 /// The constructor that makes `layout`, if there is one.
 static std::optional<Named> findName(const TileLayout &layout) {
   if (layout.rank() != 2)
     return std::nullopt;
-  SmallVector<Named, 8> candidates;
+  SmallVector<Named, 32> candidates;
   int64_t warps = layout.base.count(Axis::Warp);
-  candidates.push_back({"accumulator", false, 0, 0, warps});
-  candidates.push_back({"operand_b", false, 0, 0, warps});
-  candidates.push_back({"operand_b", true, 0, 0, warps});
-  candidates.push_back({"fma_operand_a", false, 0, 0, warps});
-  candidates.push_back({"fma_operand_b", false, 0, 0, warps});
-  candidates.push_back({"fma_operand_b", true, 0, 0, warps});
+  candidates.push_back({.name = "accumulator", .warps = warps});
+  candidates.push_back({.name = "operand_b", .warps = warps});
+  candidates.push_back(
+      {.name = "operand_b", .transposed = true, .warps = warps});
+  candidates.push_back({.name = "fma_operand_a", .warps = warps});
+  candidates.push_back({.name = "fma_operand_b", .warps = warps});
+  candidates.push_back(
+      {.name = "fma_operand_b", .transposed = true, .warps = warps});
   for (int64_t n : {1, 2, 4, 8}) {
-    candidates.push_back({"swizzled", false, n, 0, 0});
-    candidates.push_back({"blocked", false, 0, n, warps});
+    for (int64_t line : {0, 8, 16})
+      candidates.push_back({.name = "swizzled", .bytes = n, .line = line});
+    for (int64_t height : {0, 2, 4})
+      for (int64_t lanes : {0, 64})
+        candidates.push_back({.name = "blocked",
+                              .vector = n,
+                              .height = height,
+                              .warps = warps,
+                              .lanes = lanes});
   }
+  for (int64_t side : {16, 32})
+    for (int64_t n : {4, 8}) {
+      Named rows{.name = "mfma", .side = side, .vector = n, .warps = warps};
+      candidates.push_back(rows);
+      rows.name = "mfma_operand_b";
+      candidates.push_back(rows);
+      rows.transposed = true;
+      candidates.push_back(rows);
+    }
   int64_t rows = layout.size(0), columns = layout.size(1);
   for (const Named &named : candidates)
     if (named.isLegal(rows, columns) && named.make(rows, columns) == layout)
@@ -134,12 +175,9 @@ void LayoutAttr::print(AsmPrinter &printer) const {
     printSizes(printer, layout);
     if (named->transposed)
       printer << " transposed";
-    if (named->bytes)
-      printer << " bytes " << named->bytes;
-    if (named->vector)
-      printer << " vector " << named->vector;
-    if (named->warps)
-      printer << " warps " << named->warps;
+    for (auto [keyword, number] : kNumbers)
+      if (named.value().*number)
+        printer << ' ' << keyword << ' ' << named.value().*number;
   } else {
     printSizes(printer, layout);
     printer << ' ';
@@ -228,16 +266,14 @@ static Attribute parseBySizes(AsmParser &parser) {
 }
 
 static Attribute parseByName(AsmParser &parser, StringRef name, SMLoc start) {
-  Named named{name};
+  Named named{.name = name};
   SmallVector<int64_t> sizes;
   if (parseSizes(parser, sizes))
     return {};
   named.transposed = succeeded(parser.parseOptionalKeyword("transposed"));
-  for (auto [keyword, number] :
-       {std::pair("bytes", &named.bytes), std::pair("vector", &named.vector),
-        std::pair("warps", &named.warps)})
+  for (auto [keyword, number] : kNumbers)
     if (succeeded(parser.parseOptionalKeyword(keyword)) &&
-        parser.parseInteger(*number))
+        parser.parseInteger(named.*number))
       return {};
   if (sizes.size() != 2 || !named.isLegal(sizes[0], sizes[1])) {
     parser.emitError(start, "there is no such layout '") << name << "'";
@@ -254,7 +290,7 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   Attribute result;
   if (succeeded(parser.parseOptionalKeyword(
           &name, {"accumulator", "operand_b", "fma_operand_a", "fma_operand_b",
-                  "swizzled", "blocked"})))
+                  "mfma", "mfma_operand_b", "swizzled", "blocked"})))
     result = parseByName(parser, name, start);
   else
     result = parseBySizes(parser);

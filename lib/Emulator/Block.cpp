@@ -181,10 +181,13 @@ void Block::completeBarrier() {
   atBarrier = 0;
   Horizon known;
   for (Warp &warp : warps)
-    known.join(warp.clock.release());
+    known.join(ordersReleased ? warp.released : warp.clock.release());
   for (Warp &warp : warps) {
     countRequests(warp);
-    warp.clock.acquire(known);
+    if (ordersReleased)
+      warp.heard.join(known);
+    else
+      warp.clock.acquire(known);
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
       Thread &thread = warp.lanes[lane];
       if (thread.exited)
@@ -200,7 +203,8 @@ void Block::completeBarrierIfAllCame() {
     completeBarrier();
 }
 
-void Block::meetBlock(Thread &thread, int32_t site) {
+void Block::meetBlock(Thread &thread, int32_t site, bool released) {
+  ordersReleased = released;
   thread.waitsAt = site;
   thread.waitsFor = WaitsFor::Block;
   ++atBarrier;

@@ -43,6 +43,8 @@ struct Thread;
 struct Warp;
 
 inline constexpr unsigned kWarpSize = 32;
+/// Lanes of an AMD wave: two warps.
+inline constexpr unsigned kWaveSize = 64;
 
 /// A kernel as `convert-nvvm-to-emulator` makes it.
 using KernelFunction = void (*)(const int64_t *words, Thread *thread);
@@ -65,6 +67,10 @@ struct Launch {
 /// operands of `lanes` from their slots and leaves the results there.
 using Collective = void (*)(Warp &warp, const EmulatorSite &site,
                             uint32_t lanes);
+
+/// The same of a wave, all of whose `lanes` have come.
+using WaveCollective = void (*)(Block &block, Thread *lanes,
+                                const EmulatorSite &site);
 
 /// What a thread that does not run waits for.
 enum class WaitsFor { Lanes, Block, NamedBarrier, Phase, Registers };
@@ -108,6 +114,8 @@ struct Warp {
   Thread *lanes = nullptr;
   uint32_t exited = 0;
   WarpClock clock;
+  /// Of AMD: what fences have released, and what barriers have told of others.
+  Horizon released, heard;
   Products products;
   uint32_t registers = 0;         ///< of a thread; 0: not exchanged yet
   uint32_t registerExchanges = 0; ///< setmaxnreg that it has executed
@@ -155,8 +163,13 @@ public:
   /// what `collective` left in the slots.
   void meetWarp(Thread &thread, int32_t site, uint32_t mask,
                 Collective collective);
-  /// Waits until every thread of the block has come to a barrier.
-  void meetBlock(Thread &thread, int32_t site);
+  /// Waits until all lanes of the wave have come to `site`, then goes on with
+  /// what `collective` left in the slots.
+  void meetWave(Thread &thread, int32_t site, WaveCollective collective);
+  /// Waits until every thread of the block has come to a barrier. It tells each
+  /// warp what the others did or, if it `ordersReleased`, what they released
+  /// before, which counts from the next acquire on.
+  void meetBlock(Thread &thread, int32_t site, bool ordersReleased = false);
   /// Waits until `wake` is called for the thread.
   void sleep(Thread &thread, int32_t site, WaitsFor what);
   void wake(Thread &thread) { ready.push_back(&thread); }
@@ -203,6 +216,7 @@ private:
   FaultLog log;
   std::deque<Thread *> ready;
   unsigned atBarrier = 0, numExited = 0;
+  bool ordersReleased = false; ///< the barrier that is waited at
   uint32_t barrierCount = 0;
   Fiber scheduler;
 };

@@ -45,6 +45,7 @@ llvm::ArrayRef<EmulatorFunction> phaseFunctions();
 llvm::ArrayRef<EmulatorFunction> productFunctions();
 llvm::ArrayRef<EmulatorFunction> roleFunctions();
 llvm::ArrayRef<EmulatorFunction> shuffleFunctions();
+llvm::ArrayRef<EmulatorFunction> waveFunctions();
 
 } // namespace fa::emu
 

@@ -27,7 +27,8 @@ static orc::SymbolMap functionSymbols(orc::LLJIT &jit) {
   for (ArrayRef<EmulatorFunction> family :
        {barrierFunctions(), bulkCopyFunctions(), copyFunctions(),
         mathFunctions(), matrixFunctions(), memoryFunctions(), phaseFunctions(),
-        productFunctions(), roleFunctions(), shuffleFunctions()})
+        productFunctions(), roleFunctions(), shuffleFunctions(),
+        waveFunctions()})
     for (const EmulatorFunction &function : family)
       symbols[jit.mangleAndIntern(function.name)] = {
           orc::ExecutorAddr::fromPtr(function.address),

@@ -53,6 +53,11 @@ private:
   void watchReads();
   void watchWrites();
 
+  //===--- Waves of AMD (WavesToEmulator.cpp) ---===//
+  /// Nothing if `op` is none of the rocdl dialect and no fence.
+  std::optional<mlir::LogicalResult> rewriteForWaves(mlir::Operation *op);
+  mlir::LogicalResult rewriteMfma(mlir::Operation *op);
+
   int64_t maxRegisters = 0; ///< of a thread; 0: not said
   /// Numbers of the registers that hold left operands of products.
   llvm::DenseMap<mlir::Operation *, int64_t> leftRegisters;

@@ -243,6 +243,7 @@ static constexpr Mutation kMutations[] = {
 static SmallVector<Mutation> allMutations() {
   SmallVector<Mutation> all(std::begin(kMutations), std::end(kMutations));
   llvm::append_range(all, roleMutations());
+  llvm::append_range(all, waveMutations());
   return all;
 }
 

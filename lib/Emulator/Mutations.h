@@ -21,6 +21,8 @@ struct Mutation {
 
 /// Those of kernels with warp roles.
 llvm::ArrayRef<Mutation> roleMutations();
+/// Those of AMD's programs (MutateWaves.cpp).
+llvm::ArrayRef<Mutation> waveMutations();
 
 /// The operations of one kind, inside loops or anywhere.
 template <typename Op>

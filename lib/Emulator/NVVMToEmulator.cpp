@@ -9,6 +9,7 @@
 #include "fa/Emulator/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -22,7 +23,12 @@ namespace fa {
 
 static constexpr llvm::StringLiteral kSites = "fa.sites";
 
-enum AddressSpace : unsigned { Generic = 0, Global = 1, Shared = 3 };
+enum AddressSpace : unsigned {
+  Generic = 0,
+  Global = 1,
+  Shared = 3,
+  Constant = 4
+};
 
 static unsigned addressSpaceOf(Value pointer) {
   return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
@@ -56,7 +62,10 @@ void KernelRewriter::changeSignature() {
   for (StringRef name : {StringRef(NVVM::NVVMDialect::getKernelFuncAttrName()),
                          StringRef(NVVM::NVVMDialect::getReqntidAttrName()),
                          StringRef(NVVM::NVVMDialect::getMinctasmAttrName()),
-                         StringRef(NVVM::NVVMDialect::getMaxnregAttrName())})
+                         StringRef(NVVM::NVVMDialect::getMaxnregAttrName()),
+                         ROCDL::ROCDLDialect::getKernelFuncAttrName(),
+                         StringRef("rocdl.reqd_work_group_size"),
+                         StringRef("rocdl.flat_work_group_size")})
     kernel->removeAttr(name);
   kernel.removeArgAttrsAttr();
   Block &entry = kernel.getBody().front();
@@ -85,7 +94,7 @@ bool KernelRewriter::isArgument(Value address) {
 LogicalResult KernelRewriter::rewriteAccess(Operation *op, Value address,
                                             Value stored, uint64_t alignment) {
   unsigned space = addressSpaceOf(address);
-  if (space == Generic && isArgument(address))
+  if ((space == Generic || space == Constant) && isArgument(address))
     return success();
   if (space != Generic && space != Global && space != Shared)
     return op->emitOpError("is in address space ")
@@ -139,7 +148,9 @@ LogicalResult KernelRewriter::rewriteBarrier(NVVM::BarrierOp op) {
 }
 
 LogicalResult KernelRewriter::rewriteAsm(LLVM::InlineAsmOp op) {
-  if (op.getAsmString() != "mov.b64 $0, $1;" || op->getNumOperands() != 1)
+  bool isMove =
+      op.getAsmString() == "mov.b64 $0, $1;" || op.getAsmString().empty();
+  if (!isMove || op->getNumOperands() != 1 || op->getNumResults() != 1)
     return op.emitOpError("the emulator knows no assembly but mov.b64, found '")
            << op.getAsmString() << "'";
   op.getResult(0).replaceAllUsesWith(op->getOperand(0));
@@ -165,6 +176,8 @@ LogicalResult KernelRewriter::rewriteIntrinsic(LLVM::CallIntrinsicOp op) {
 /// The table of the operations that a GPU has and a CPU has not.
 LogicalResult KernelRewriter::rewrite(Operation *op) {
   if (std::optional<LogicalResult> done = rewriteForRoles(op))
+    return *done;
+  if (std::optional<LogicalResult> done = rewriteForWaves(op))
     return *done;
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](NVVM::ThreadIdXOp op) {
@@ -282,7 +295,8 @@ struct ConvertNVVMToEmulator final
     SmallVector<Attribute> sites;
     for (auto function :
          llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>()))
-      if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+      if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) ||
+          function->hasAttr(ROCDL::ROCDLDialect::getKernelFuncAttrName()))
         if (failed(KernelRewriter(function, sites).run()))
           return signalPassFailure();
     for (auto global :

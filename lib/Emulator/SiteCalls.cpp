@@ -43,6 +43,11 @@ Value SiteCalls::slot(int64_t number) {
       ArrayRef<LLVM::GEPArg>{int32_t(number * kSlotBytes)});
 }
 
+/// Slots are where no long vector would begin by itself; 0: as the type has it.
+static unsigned alignmentOf(Type type) {
+  return isa<VectorType>(type) ? kSlotBytes : 0;
+}
+
 /// Each operand begins in a slot of its own.
 void SiteCalls::storeOperands(ValueRange operands) {
   int64_t next = 0;
@@ -52,7 +57,8 @@ void SiteCalls::storeOperands(ValueRange operands) {
     int64_t bytes = isa<LLVM::LLVMPointerType>(operand.getType())
                         ? kSlotBytes
                         : layout.getTypeSize(operand.getType()).getFixedValue();
-    LLVM::StoreOp::create(b, operand, slot(next));
+    LLVM::StoreOp::create(b, operand, slot(next),
+                          alignmentOf(operand.getType()));
     next += llvm::divideCeil(bytes, kSlotBytes);
   }
 }
@@ -69,7 +75,7 @@ Value SiteCalls::loadResult(Type type) {
     return result;
   }
   if (!type.isInteger(1))
-    return LLVM::LoadOp::create(b, type, slot(0));
+    return LLVM::LoadOp::create(b, type, slot(0), alignmentOf(type));
   Value word = LLVM::LoadOp::create(b, b.getI32Type(), slot(0));
   return LLVM::TruncOp::create(b, type, word);
 }

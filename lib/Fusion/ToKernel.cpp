@@ -166,9 +166,10 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       // 16-bit P goes on in registers, f32 P through memory.
       auto isTooLarge = [&] {
         int64_t p = bytes == 4 ? shape.rows * shape.columns : 0;
-        return bytes *
-                   (shape.rows * dim + 2 * shape.columns * (dim + dimV) + p) >
-               tileBytes;
+        int64_t right = shape.columns * (dim + dimV);
+        int64_t elements =
+            leftInRegisters ? right : shape.rows * dim + 2 * right + p;
+        return bytes * elements > tileBytes;
       };
       while (tileBytes && shape.columns > 16 && isTooLarge())
         shape.columns /= 2;

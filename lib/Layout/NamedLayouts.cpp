@@ -6,6 +6,7 @@
 
 #include "fa/Layout/NamedLayouts.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -73,34 +74,91 @@ TileLayout fa::fmaOperandB(int64_t rows, int64_t columns, bool transposed,
   return {layout, columns / width};
 }
 
-TileLayout fa::swizzledShared(int64_t rows, int64_t columns, int64_t bytes) {
-  int64_t width = powerOfTwoPart(columns);
-  int64_t line = std::min<int64_t>(16 / bytes, width);
-  unsigned lineBits = Log2_64(line);
-  // Lines that lie in the 128 bytes of all banks, and rows that share them.
-  unsigned chunkBits = std::min(Log2_64(width) - lineBits, 3u);
-  unsigned rowsTogether = 3 - chunkBits;
+/// Adds the bits of a warp of 64 to `layout`, whose dimension `across` is dealt
+/// to lanes and whose dimension `along` has the `vector` of each.
+static void addMfmaLanes(LinearLayout &layout, unsigned across, unsigned along,
+                         int64_t side, int64_t vector) {
+  int64_t together = vector * 64 / side;
+  assert(layout.size(across) >= side && layout.size(along) >= together);
+  layout.addSteps(Axis::Register, along, 1, Log2_64(vector));
+  layout.addSteps(Axis::Register, along, together,
+                  stepsBetween(together, layout.size(along)));
+  layout.addSteps(Axis::Lane, across, 1, Log2_64(side));
+  layout.addSteps(Axis::Lane, along, vector, Log2_64(64 / side));
+}
+
+TileLayout fa::mfmaRows(int64_t rows, int64_t columns, int64_t side,
+                        int64_t vector, int64_t warps) {
+  int64_t width = powerOfTwoPart(columns), height = rows / warps;
   LinearLayout layout({rows, width});
-  layout.addSteps(Axis::Offset, 1, 1, Log2_64(width));
-  for (unsigned bit = 0; bit < Log2_64(rows); ++bit) {
-    // The offset of a row is at line (0 ^ row), so the line at (row, 0) is
-    // where the column is the XOR.
-    Coord basis = {1 << bit, 0};
-    if (bit >= rowsTogether && bit - rowsTogether < chunkBits)
-      basis[1] = 1 << (lineBits + bit - rowsTogether);
-    layout.add(Axis::Offset, {basis});
-  }
+  addMfmaLanes(layout, /*across=*/0, /*along=*/1, side, vector);
+  layout.addSteps(Axis::Register, 0, side, stepsBetween(side, height));
+  layout.addSteps(Axis::Warp, 0, height, stepsBetween(height, rows));
   return {layout, columns / width};
 }
 
+TileLayout fa::mfmaOperandB(int64_t rows, int64_t columns, bool transposed,
+                            int64_t side, int64_t vector, int64_t warps) {
+  int64_t width = powerOfTwoPart(columns);
+  unsigned depth = transposed ? 1 : 0, across = 1 - depth;
+  LinearLayout layout({rows, width});
+  addMfmaLanes(layout, across, depth, side, vector);
+  layout.addSteps(Axis::Register, across, side,
+                  stepsBetween(side, layout.size(across)));
+  layout.addCopies(Axis::Warp, Log2_64(warps));
+  return {layout, columns / width};
+}
+
+/// Offsets of a tile in rows one behind the other; `line(bit)` is what row bit
+/// `bit` adds to the column, by XOR.
+static TileLayout sharedRows(int64_t rows, int64_t columns,
+                             llvm::function_ref<int32_t(unsigned bit)> line) {
+  int64_t width = powerOfTwoPart(columns);
+  LinearLayout layout({rows, width});
+  layout.addSteps(Axis::Offset, 1, 1, Log2_64(width));
+  // The offset of a row is at line (0 ^ row), so the line at (row, 0) is where
+  // the column is the XOR.
+  for (unsigned bit = 0; bit < Log2_64(rows); ++bit)
+    layout.add(Axis::Offset, {Coord{1 << bit, line(bit)}});
+  return {layout, columns / width};
+}
+
+TileLayout fa::swizzledShared(int64_t rows, int64_t columns, int64_t bytes) {
+  int64_t width = powerOfTwoPart(columns);
+  unsigned lineBits = Log2_64(std::min<int64_t>(16 / bytes, width));
+  // Lines that lie in the 128 bytes of all banks, and rows that share them.
+  unsigned chunkBits = std::min(Log2_64(width) - lineBits, 3u);
+  unsigned rowsTogether = 3 - chunkBits;
+  return sharedRows(rows, columns, [=](unsigned bit) -> int32_t {
+    bool meets = bit >= rowsTogether && bit - rowsTogether < chunkBits;
+    return meets ? 1 << (lineBits + bit - rowsTogether) : 0;
+  });
+}
+
+TileLayout fa::cyclicShared(int64_t rows, int64_t columns, int64_t bytes,
+                            int64_t line) {
+  int64_t width = powerOfTwoPart(columns);
+  unsigned lineBits = Log2_64(std::min(line / bytes, width));
+  unsigned allBits = Log2_64(128 / line);
+  unsigned chunkBits = std::min(Log2_64(width) - lineBits, allBits);
+  unsigned rowsTogether = allBits - chunkBits;
+  return sharedRows(rows, columns, [=](unsigned bit) -> int32_t {
+    if (bit < rowsTogether || !chunkBits)
+      return 0;
+    return 1 << (lineBits + (bit - rowsTogether) % chunkBits);
+  });
+}
+
 TileLayout fa::blocked(int64_t rows, int64_t columns, int64_t vector,
-                       int64_t warps) {
+                       int64_t warps, int64_t lanes, int64_t height) {
   int64_t width = powerOfTwoPart(columns);
   vector = std::min(vector, width);
+  height = std::min(height, rows);
   LinearLayout layout({rows, width});
   layout.addSteps(Axis::Register, 1, 1, Log2_64(vector));
+  layout.addSteps(Axis::Register, 0, 1, Log2_64(height));
   // Each axis takes what is left of the columns, then of the rows.
-  int64_t column = vector, row = 1;
+  int64_t column = vector, row = height;
   auto take = [&](Axis axis, unsigned bits) {
     for (; bits; --bits) {
       if (column < width) {
@@ -114,7 +172,7 @@ TileLayout fa::blocked(int64_t rows, int64_t columns, int64_t vector,
       }
     }
   };
-  take(Axis::Lane, 5);
+  take(Axis::Lane, Log2_64(lanes));
   take(Axis::Warp, Log2_64(warps));
   take(Axis::Register, stepsBetween(column, width) + stepsBetween(row, rows));
   return {layout, columns / width};

@@ -148,11 +148,29 @@ std::optional<MatrixLoad> fa::planMatrixLoad(const LinearLayout &registers,
   return load;
 }
 
-unsigned fa::countBankConflicts(ArrayRef<uint32_t> laneOffsets,
-                                unsigned width) {
+static BankPhase firstLanes(unsigned bits, unsigned banks) {
+  BankPhase phase;
+  phase.banks = banks;
+  for (unsigned bit = 0; bit < bits; ++bit)
+    phase.lanes.push_back(1u << bit);
+  return phase;
+}
+
+BankPhase BankPhase::warp32(unsigned width) {
+  return firstLanes(width == 16 ? 3 : width == 8 ? 4 : 5, 32);
+}
+
+BankPhase BankPhase::wave64(unsigned width, bool isRead, unsigned banks) {
+  unsigned together = banks * 4 / std::max(width, 4u);
+  BankPhase phase = firstLanes(Log2_32(together), banks);
+  if (isRead && width == 16 && banks == 32)
+    phase.lanes.back() = 20;
+  return phase;
+}
+
+unsigned fa::countBankConflicts(ArrayRef<uint32_t> laneOffsets, unsigned width,
+                                const BankPhase &phase) {
   assert(isPowerOf2_32(width) && width <= 16);
-  // The lanes of one access: as many as read 128 bytes together.
-  unsigned together = width == 16 ? 3 : width == 8 ? 4 : 5;
   // Offsets that differ by a sum of lane bits which is 0 in the banks but not
   // in the word meet in a bank: as many as that sum has words.
   SmallVector<uint32_t> words, banks;
@@ -163,9 +181,13 @@ unsigned fa::countBankConflicts(ArrayRef<uint32_t> laneOffsets,
       basis.push_back(vector);
   };
   unsigned unit = std::max(width, 4u);
-  for (uint32_t offset : laneOffsets.take_front(together)) {
+  for (uint32_t lane : phase.lanes) {
+    uint32_t offset = 0;
+    for (auto [bit, step] : enumerate(laneOffsets))
+      if (lane >> bit & 1)
+        offset ^= step;
     rankWith(words, offset / unit);
-    rankWith(banks, offset % 128 / unit);
+    rankWith(banks, offset % (4 * phase.banks) / unit);
   }
   return (1u << (words.size() - banks.size())) - 1;
 }

@@ -46,14 +46,18 @@ static Expected<std::string> identifyAssembler(StringRef ptxas) {
   return (real + " " + Twine(status.getSize()) + " " + Twine(time)).str();
 }
 
-/// What the code is for: a card's architecture and its assembler, or a CPU with
-/// its features.
+/// What the code is for: a card's architecture and its assembler, if that is
+/// not part of the build, or a CPU with its features.
 static Error printTarget(StringRef arch, StringRef ptxas, raw_ostream &out) {
   if (isNvidiaArch(arch)) {
     auto assembler = identifyAssembler(ptxas);
     if (!assembler)
       return assembler.takeError();
     out << "cuda " << arch << "\nassembler " << *assembler << "\n";
+    return Error::success();
+  }
+  if (isAmdArch(arch)) {
+    out << "hip " << arch << "\n";
     return Error::success();
   }
   InitializeNativeTarget();

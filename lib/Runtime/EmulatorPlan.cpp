@@ -9,7 +9,7 @@
 #include "fa/Launch/Launch.h"
 #include "fa/Runtime/SelectKernel.h"
 #include "fa/Runtime/ToError.h"
-#include "fa/Target/NvidiaInfo.h"
+#include "fa/Target/GpuInfo.h"
 
 #include <limits>
 
@@ -23,7 +23,7 @@ static constexpr int64_t kProcessors = 3;
 Expected<std::unique_ptr<EmulatorPlan>>
 EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
                    EmulatedProgram::Options options) {
-  auto info = getNvidiaInfo(artifact.arch);
+  auto info = getGpuInfo(artifact.arch);
   if (!info)
     return info.takeError();
   for (const KernelInfo &kernel : artifact.kernels)

@@ -50,8 +50,8 @@ namespace {
 
 class SharedAllocator {
 public:
-  SharedAllocator(KernelOp kernel, int64_t registers)
-      : kernel(kernel), registers(registers),
+  SharedAllocator(KernelOp kernel, int64_t registers, bool copies)
+      : kernel(kernel), registers(registers), copies(copies),
         b(kernel.getLoc(), kernel.getContext()) {}
 
   LogicalResult run() {
@@ -76,13 +76,13 @@ private:
                                  "between threads, found ")
              << typeOf(convert);
     auto load = convert.getInput().getDefiningOp<LoadOp>();
-    if (load)
+    if (copies && load)
       copyLoad(load, convert);
     else
       throughBuffer(convert);
     convert->erase();
     if (load && load->use_empty()) {
-      copies.erase(load);
+      copied.erase(load);
       load->erase();
     }
     return success();
@@ -92,8 +92,8 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
 
-  /// A buffer for tiles of `type`, without gaps along dimension `unit`.
-  Value allocate(RankedTensorType type, int64_t unit) {
+  /// Of a buffer for tiles of `type`, without gaps along dimension `unit`.
+  static TileLayout sharedLayout(RankedTensorType type, int64_t unit) {
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
     int64_t bytes = type.getElementTypeBitWidth() / 8;
     TileLayout layout = swizzledShared(rows, columns, bytes);
@@ -101,6 +101,26 @@ private:
       TileLayout turned = swizzledShared(columns, rows, bytes);
       layout = {turned.base.permuted({1, 0}), 1};
     }
+    return layout;
+  }
+
+  /// Of a buffer that is read in the layout `reader`: its lines are what a lane
+  /// reads at once.
+  static TileLayout layoutFor(RankedTensorType type, const TileLayout &reader) {
+    int64_t width = powerOfTwoPart(type.getDimSize(1));
+    int64_t sizes[] = {type.getDimSize(0), width};
+    int64_t bytes = type.getElementTypeBitWidth() / 8;
+    unsigned unit = contiguousRegisters(reader.base, 0) > 1 ? 0 : 1;
+    int64_t line = bytes * contiguousRegisters(reader.base, unit);
+    TileLayout layout =
+        cyclicShared(sizes[1 - unit], sizes[unit], bytes, line >= 16 ? 16 : 8);
+    if (unit == 0)
+      layout.base = layout.base.permuted({1, 0});
+    layout.repeat = type.getDimSize(1) / width;
+    return layout;
+  }
+
+  Value allocate(RankedTensorType type, const TileLayout &layout) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&kernel.getBody().front());
     return AllocOp::create(
@@ -113,28 +133,28 @@ private:
 
   /// A buffer for a load's tile. Loops one after the other share theirs: a loop
   /// ends with a barrier.
-  Value bufferFor(LoadOp load, int64_t unit) {
+  Value bufferFor(LoadOp load, const TileLayout &layout) {
     auto loop = load->getParentOfType<scf::ForOp>();
     if (!loop)
-      return allocate(typeOf(load), unit);
+      return allocate(typeOf(load), layout);
     int64_t depth = 0;
     for (auto outer = loop; outer; outer = outer->getParentOfType<scf::ForOp>())
       ++depth;
     int64_t number = loadsInLoop[loop]++;
     for (const LoopBuffer &known : loopBuffers)
       if (known.depth == depth && known.number == number &&
-          known.unit == unit && known.type == typeOf(load))
+          known.layout == layout && known.type == typeOf(load))
         return known.buffer;
-    Value buffer = allocate(typeOf(load), unit);
-    loopBuffers.push_back({depth, number, unit, typeOf(load), buffer});
+    Value buffer = allocate(typeOf(load), layout);
+    loopBuffers.push_back({depth, number, layout, typeOf(load), buffer});
     return buffer;
   }
 
   void copyLoad(LoadOp load, ConvertOp convert) {
-    Value &buffer = copies[load];
+    Value &buffer = copied[load];
     if (!buffer) {
       int64_t unit = unitDim(cast<MemRefType>(load.getSource().getType()));
-      buffer = bufferFor(load, unit);
+      buffer = bufferFor(load, sharedLayout(typeOf(load), unit));
       b.setInsertionPoint(load);
       b.setLoc(load.getLoc());
       CopyOp::create(b, load.getSource(), load.getIndices(), buffer, index(0),
@@ -182,7 +202,11 @@ private:
   }
 
   void throughBuffer(ConvertOp convert) {
-    Value buffer = allocate(typeOf(convert.getInput()), /*unit=*/1);
+    RankedTensorType type = typeOf(convert.getInput());
+    auto load = convert.getInput().getDefiningOp<LoadOp>();
+    TileLayout layout = copies ? sharedLayout(type, /*unit=*/1)
+                               : layoutFor(type, layoutOf(convert.getResult()));
+    Value buffer = load ? bufferFor(load, layout) : allocate(type, layout);
     b.setLoc(convert.getLoc());
     b.setInsertionPoint(convert);
     WriteOp::create(b, convert.getInput(), buffer, index(0));
@@ -208,15 +232,17 @@ private:
 
   KernelOp kernel;
   int64_t registers;
+  bool copies; ///< loads become asynchronous copies
   ImplicitLocOpBuilder b;
-  llvm::DenseMap<Operation *, Value> copies; ///< buffers of loads
+  llvm::DenseMap<Operation *, Value> copied; ///< buffers of loads
   /// The buffer of the load `number` of loops that `depth` loops contain.
   struct LoopBuffer {
-    int64_t depth, number, unit;
+    int64_t depth, number;
+    TileLayout layout;
     Type type;
     Value buffer;
   };
-  SmallVector<LoopBuffer> loopBuffers;
+  std::vector<LoopBuffer> loopBuffers;
   llvm::DenseMap<Operation *, int64_t> loadsInLoop;
   llvm::SmallPtrSet<Operation *, 4> protectedLoops;
 };
@@ -226,7 +252,7 @@ struct TgpuAllocateShared final
   using TgpuAllocateSharedBase::TgpuAllocateSharedBase;
 
   void runOnOperation() override {
-    if (failed(SharedAllocator(getOperation(), registers).run()))
+    if (failed(SharedAllocator(getOperation(), registers, copies).run()))
       signalPassFailure();
   }
 };

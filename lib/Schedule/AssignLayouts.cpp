@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileGPU/TileGPU.h"
+#include "fa/Layout/MatrixUnit.h"
 #include "fa/Layout/NamedLayouts.h"
 #include "fa/Layout/Plans.h"
 #include "fa/Schedule/Passes.h"
@@ -14,6 +15,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace fa;
@@ -51,12 +54,15 @@ namespace {
 
 class LayoutAssigner {
 public:
-  LayoutAssigner(KernelOp kernel, int64_t maxWarps)
-      : kernel(kernel), warps(countWarps(kernel, maxWarps)) {}
+  LayoutAssigner(KernelOp kernel, MatrixUnit unit, int64_t maxWarps)
+      : kernel(kernel), unit(unit), warps(countWarps(maxWarps)) {}
 
   LogicalResult run() {
-    kernel->setAttr(TileGPUDialect::warpsAttrName,
-                    Builder(kernel.getContext()).getI64IntegerAttr(warps));
+    Builder b(kernel.getContext());
+    kernel->setAttr(TileGPUDialect::warpsAttrName, b.getI64IntegerAttr(warps));
+    if (unit.lanes() != 32)
+      kernel->setAttr(TileGPUDialect::lanesAttrName,
+                      b.getI64IntegerAttr(unit.lanes()));
     if (failed(chooseAll()))
       return failure();
     setTypes();
@@ -65,15 +71,15 @@ public:
   }
 
 private:
-  /// As many as every dot has tiles of 16 rows for; those of a warpgroup where
+  /// As many as every dot has tiles of rows for; those of a warpgroup where
   /// each computes for itself.
-  static int64_t countWarps(KernelOp kernel, int64_t most) {
+  int64_t countWarps(int64_t most) {
     if (kernel->hasAttr(TileGPUDialect::consumersAttrName))
       return 4;
     int64_t warps = most;
     kernel.walk([&](DotOp dot) {
-      warps =
-          std::min(warps, std::max<int64_t>(typeOf(dot).getDimSize(0) / 16, 1));
+      warps = std::min(
+          warps, std::max<int64_t>(typeOf(dot).getDimSize(0) / unit.side, 1));
     });
     return llvm::bit_floor(uint64_t(warps));
   }
@@ -126,12 +132,35 @@ private:
       return turnedLayout(turned);
     if (!llvm::isPowerOf2_64(sizes[0]))
       return std::nullopt;
-    if (feedsOnlyDots(value)) {
-      int64_t bits = typeOf(value).getElementTypeBitWidth();
-      return blocked(sizes[0], sizes[1], std::max<int64_t>(128 / bits, 1),
-                     warps);
-    }
+    if (feedsOnlyDots(value))
+      return loadLayout(value);
     return tileLayout(sizes[0], sizes[1]);
+  }
+
+  /// That of a tile on its way to a dot.
+  TileLayout loadLayout(Value value) const {
+    RankedTensorType type = typeOf(value);
+    int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+    unsigned bits = type.getElementTypeBitWidth();
+    int64_t vector = std::max<int64_t>(128 / bits, 1);
+    if (unit.kind == MatrixUnit::Mma)
+      return blocked(rows, columns, vector, warps);
+    // Each lane reads its rows of the left operand itself.
+    if (llvm::all_of(value.getUsers(), [&](Operation *user) {
+          return cast<DotOp>(user).getA() == value &&
+                 cast<DotOp>(user).getB() != value;
+        }))
+      return unit.left(rows, columns, bits, /*fromMemory=*/true, warps);
+    // Of a right operand with rows along the depth a thread has neighbours in
+    // both directions: it reads along rows and writes along the depth.
+    bool turns = llvm::any_of(value.getUsers(), [](Operation *user) {
+      return !cast<DotOp>(user).getTransposeB();
+    });
+    int64_t height = turns ? 4 : 1;
+    int64_t ofThread = std::max<int64_t>(
+        rows * powerOfTwoPart(columns) / (64 * warps * height), 1);
+    return blocked(rows, columns, std::min(vector, ofThread), warps, 64,
+                   height);
   }
 
   /// What a reduction leaves stays where it is, and so does what is made of it.
@@ -157,9 +186,9 @@ private:
 
   /// That of a dot's result, where the tile is large enough for one.
   TileLayout tileLayout(int64_t rows, int64_t columns) const {
-    return rows >= 16 * warps && columns % 8 == 0
-               ? mmaAccumulator(rows, columns, warps)
-               : blocked(rows, columns, 1, warps);
+    return rows >= unit.side * warps && columns % unit.columnStep() == 0
+               ? unit.accumulator(rows, columns, warps)
+               : blocked(rows, columns, 1, warps, unit.lanes());
   }
 
   /// A vector over what `tile` has besides dimension `dim`.
@@ -195,15 +224,16 @@ private:
   std::optional<TileLayout> rowsLayout(int64_t rows) const {
     if (!llvm::isPowerOf2_64(rows))
       return std::nullopt;
-    if (rows < 16 * warps)
-      return TileLayout{blocked(rows, 1, 1, warps).base.dropDim(1), 1};
-    return without(mmaAccumulator(rows, 8, warps), 1);
+    if (rows < unit.side * warps)
+      return TileLayout{
+          blocked(rows, 1, 1, warps, unit.lanes()).base.dropDim(1), 1};
+    return without(unit.accumulator(rows, unit.columnStep(), warps), 1);
   }
 
   std::optional<TileLayout> columnsLayout(int64_t columns) const {
-    if (columns % 8)
+    if (columns % unit.columnStep())
       return std::nullopt;
-    return without(mmaAccumulator(16 * warps, columns, warps), 0);
+    return without(unit.accumulator(unit.side * warps, columns, warps), 0);
   }
 
   /// Whether a vector's elements belong to columns: it is expanded above.
@@ -288,12 +318,13 @@ private:
   TileLayout dotOperandLayout(DotOp dot, unsigned number) const {
     RankedTensorType type = typeOf(dot->getOperand(number));
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-    if (type.getElementType().isF32() && number < 2)
-      return number == 1
-                 ? fmaOperandB(rows, columns, dot.getTransposeB(), warps)
-                 : fmaOperandA(rows, columns, warps);
-    return number == 1 ? mmaOperandB(rows, columns, dot.getTransposeB(), warps)
-                       : mmaAccumulator(rows, columns, warps);
+    unsigned bits = type.getElementTypeBitWidth();
+    bool fromMemory = feedsOnlyDots(dot.getA());
+    if (number == 0)
+      return unit.left(rows, columns, bits, fromMemory, warps);
+    return number == 1 ? unit.right(rows, columns, dot.getTransposeB(), bits,
+                                    fromMemory, warps)
+                       : unit.accumulator(rows, columns, warps);
   }
 
   static Value convert(Operation *before, Value value,
@@ -313,13 +344,15 @@ private:
   }
 
   KernelOp kernel;
+  MatrixUnit unit;
   int64_t warps;
   llvm::MapVector<Value, TileLayout> layouts;
 };
 
-/// The shapes that the units of the target compute.
-LogicalResult verifyDots(KernelOp kernel) {
-  WalkResult walk = kernel.walk([](DotOp dot) {
+/// The shapes that `unit` computes.
+LogicalResult verifyDots(KernelOp kernel, const MatrixUnit &unit) {
+  int64_t step = unit.columnStep();
+  WalkResult walk = kernel.walk([&](DotOp dot) {
     RankedTensorType a = typeOf(dot.getA()), b = typeOf(dot.getB()),
                      r = typeOf(dot.getResult());
     Type element = a.getElementType();
@@ -327,18 +360,29 @@ LogicalResult verifyDots(KernelOp kernel) {
     bool fits = r.getRank() == 2 && r.getDimSize(0) >= 16 &&
                 llvm::isPowerOf2_64(r.getDimSize(0)) &&
                 llvm::isPowerOf2_64(b.getDimSize(0)) &&
-                a.getDimSize(1) % 16 == 0 && r.getDimSize(1) % 8 == 0;
+                a.getDimSize(1) % 16 == 0 && r.getDimSize(1) % step == 0;
     if (known && a.getElementType() == b.getElementType() &&
         r.getElementType().isF32() && fits)
       return WalkResult::advance();
     dot.emitOpError(
         "expects f16, bf16 or f32 tiles with f32 results on a GPU, "
         "rows in powers of two from 16, depth in steps of 16, columns "
-        "in steps of 8; found ")
-        << a << " and " << b << " to " << r;
+        "in steps of ")
+        << step << "; found " << a << " and " << b << " to " << r;
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
+}
+
+/// Rows of the smallest dot, and what the columns of all are multiples of.
+MatrixUnit chooseUnit(KernelOp kernel, bool mfma) {
+  int64_t rows = std::numeric_limits<int32_t>::max(), columns = 0;
+  kernel.walk([&](DotOp dot) {
+    rows = std::min(rows, typeOf(dot).getDimSize(0));
+    columns |= typeOf(dot).getDimSize(1);
+  });
+  return MatrixUnit::choose(mfma ? MatrixUnit::Mfma : MatrixUnit::Mma, rows,
+                            columns ? columns : 32);
 }
 
 struct TgpuAssignLayouts final
@@ -351,8 +395,9 @@ struct TgpuAssignLayouts final
       kernel.emitError("a kernel on whole tensors runs on the host alone");
       return signalPassFailure();
     }
-    if (failed(verifyDots(kernel)) ||
-        failed(LayoutAssigner(kernel, warps).run()))
+    MatrixUnit unit = chooseUnit(kernel, mfma);
+    if (failed(verifyDots(kernel, unit)) ||
+        failed(LayoutAssigner(kernel, unit, warps).run()))
       signalPassFailure();
   }
 };

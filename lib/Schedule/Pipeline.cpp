@@ -34,18 +34,27 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   TgpuAssignLayoutsOptions layouts;
   layouts.warps = options.warps;
+  layouts.mfma = options.mfma;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
   pm.addNestedPass<tile::KernelOp>(createTgpuDeferSums());
   pm.addNestedPass<tile::KernelOp>(createTgpuKeepRawMaxima());
   addStageEnd(pm, GpuStage::S4);
-  pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared());
+  TgpuAllocateSharedOptions shared;
+  shared.copies = !options.mfma;
+  pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared(shared));
   addStageEnd(pm, GpuStage::S5);
   if (options.roles && options.overlap)
     pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
-  TgpuPipelineCopiesOptions copies;
-  copies.stages = options.stages;
-  copies.limit = options.sharedLimit;
-  pm.addNestedPass<tile::KernelOp>(createTgpuPipelineCopies(copies));
+  if (options.mfma) {
+    TgpuPrefetchLoadsOptions loads;
+    loads.limit = options.slotLimit;
+    pm.addNestedPass<tile::KernelOp>(createTgpuPrefetchLoads(loads));
+  } else {
+    TgpuPipelineCopiesOptions copies;
+    copies.stages = options.stages;
+    copies.limit = options.sharedLimit;
+    pm.addNestedPass<tile::KernelOp>(createTgpuPipelineCopies(copies));
+  }
   pm.addPass(createCSEPass());
   addStageEnd(pm, GpuStage::S6);
   TgpuPlaceBuffersOptions buffers;

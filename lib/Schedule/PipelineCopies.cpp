@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoopSlice.h"
+
 #include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
 
@@ -43,14 +45,15 @@ namespace {
 class LoopPipeliner {
 public:
   LoopPipeliner(scf::ForOp loop, int64_t stages, int64_t limit)
-      : loop(loop), stages(stages), limit(limit), b(loop.getLoc(), loop) {}
+      : loop(loop), stages(stages), limit(limit), slice(loop),
+        b(loop.getLoc(), loop) {}
 
   /// Does nothing if a copy depends on what the loop computes, or if there is
   /// no room for more slots.
   void run() {
     for (CopyOp copy : loop.getBody()->getOps<CopyOp>()) {
       copies.push_back(copy);
-      if (!collectSlice(copy))
+      if (!slice.add(copy))
         return;
     }
     if (copies.empty())
@@ -73,25 +76,6 @@ public:
   }
 
 private:
-  bool isInLoop(Value value) {
-    return loop.getRegion().isAncestor(value.getParentRegion());
-  }
-
-  /// What a copy's operands are computed from in the loop: pure operations of
-  /// the induction variable.
-  bool collectSlice(Operation *op) {
-    for (Value operand : op->getOperands()) {
-      if (!isInLoop(operand) || operand == loop.getInductionVar())
-        continue;
-      Operation *definition = operand.getDefiningOp();
-      if (!definition || !isPure(definition) ||
-          definition->getBlock() != loop.getBody() || !collectSlice(definition))
-        return false;
-      slice.insert(definition);
-    }
-    return true;
-  }
-
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
@@ -129,9 +113,7 @@ private:
       b.setInsertionPointToStart(branch.thenBlock());
       IRMapping mapping;
       mapping.map(loop.getInductionVar(), iteration);
-      for (Operation &op : *loop.getBody())
-        if (slice.contains(&op))
-          b.clone(op, mapping);
+      slice.clone(b, mapping);
       for (CopyOp copy : copies) {
         auto cloned = cast<CopyOp>(b.clone(*copy, mapping));
         cloned.getSlotMutable().assign(slot);
@@ -217,9 +199,9 @@ private:
 
   scf::ForOp loop;
   int64_t stages, limit;
+  LoopSlice slice;
   ImplicitLocOpBuilder b;
   SmallVector<CopyOp> copies;
-  SetVector<Operation *> slice;
   SetVector<Value> buffers;
   Value slot;
 };

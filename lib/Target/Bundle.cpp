@@ -163,6 +163,11 @@ static Error checkArtifacts(ArrayRef<Artifact> artifacts) {
           "a bundle: expected each architecture once and one CPU at most, "
           "found another " +
           artifact.arch);
+  for (const Artifact &artifact : artifacts)
+    if (artifact.target == "hip")
+      return createStringError("bundles have code for CPUs and NVIDIA cards; "
+                               "expected no " +
+                               artifact.arch);
   return Error::success();
 }
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaCompiler.h"
+#include "GpuCompiler.h"
 
 #include "fa/Emulator/Passes.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -45,14 +45,14 @@ llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
                                                 StringRef entry,
                                                 const CompileOptions &options) {
   Stopwatch total;
-  auto info = getNvidiaInfo(options.arch);
-  if (!info)
-    return info.takeError();
-  auto kernels = NvidiaCompiler(module, options, *info).run(entry);
+  auto target = getGpuTarget(options.arch);
+  if (!target)
+    return target.takeError();
+  auto kernels = GpuCompiler(module, options, *target).run(entry);
   if (!kernels)
     return kernels.takeError();
   Artifact artifact;
-  artifact.arch = info->name.str();
+  artifact.arch = target->arch;
   artifact.kernels = std::move(*kernels);
   artifact.compileMs.passes = total.elapsed();
   if (auto error = lowerForEmulator(module, artifact))

@@ -4,10 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaCompiler.h"
+#include "GpuCompiler.h"
 #include "Ptxas.h"
 
 #include "fa/Conversion/Passes.h"
+#include "fa/Target/NvidiaInfo.h"
 
 #include "llvm/Support/TargetSelect.h"
 
@@ -55,9 +56,12 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   auto info = getNvidiaInfo(options.arch);
   if (!info)
     return info.takeError();
+  auto target = getGpuTarget(options.arch);
+  if (!target)
+    return target.takeError();
   if (auto error = beginPhase(options, "fusion"))
     return error;
-  auto kernels = NvidiaCompiler(module, options, *info).run(entry);
+  auto kernels = GpuCompiler(module, options, *target).run(entry);
   if (!kernels)
     return kernels.takeError();
   Artifact artifact;
@@ -93,9 +97,6 @@ fa::emitForNvidia(ModuleOp module, const CompileOptions &options, Emit form) {
   auto info = getNvidiaInfo(options.arch);
   if (!info)
     return info.takeError();
-  NvidiaCompiler compiler(module, options, *info);
-  if (form == Emit::Tile)
-    return print(module);
   if (form == Emit::PTX || form == Emit::Cubin || form == Emit::Asm ||
       form == Emit::Object) {
     bool wantsText = form == Emit::PTX || form == Emit::Asm;
@@ -110,52 +111,16 @@ fa::emitForNvidia(ModuleOp module, const CompileOptions &options, Emit form) {
           "expected an assembler for a cubin, found no ptxas on PATH");
     return wantsText ? artifact->ptx : artifact->object;
   }
-  if (auto error = compiler.toKernels())
-    return error;
-  if (form == Emit::Kernel)
-    return print(module);
-  if (auto error = keepEntry(module, ""))
-    return error;
-  if (auto error = compiler.toSchedule())
-    return error;
-  if (form == Emit::TileGPU)
-    return print(module);
-  if (auto error = compiler.toDialect())
-    return error;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::TargetMachine> machine;
-  auto translated = toLLVM(module, *info, context, machine);
-  if (!translated)
-    return translated.takeError();
-  return print(**translated);
-}
-
-bool fa::isNvidiaArch(StringRef arch) { return arch.starts_with("sm_"); }
-
-/// Faults are those of GPU programs.
-static llvm::Error checkNoFault(const CompileOptions &options) {
-  if (options.mutate.empty() || isNvidiaArch(options.arch))
-    return llvm::Error::success();
-  return llvm::createStringError("the fault '" + options.mutate +
-                                 "' is one of GPU programs: expected sm_80, "
-                                 "sm_86, sm_89 or sm_90, found '" +
-                                 options.arch + "'");
-}
-
-llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
-                                     const CompileOptions &options) {
-  if (auto error = checkNoFault(options))
-    return error;
-  if (options.emulate)
-    return compileForEmulator(module, entry, options);
-  return isNvidiaArch(options.arch) ? compileForNvidia(module, entry, options)
-                                    : compileForHost(module, entry, options);
-}
-
-llvm::Expected<std::string> fa::emit(ModuleOp module,
-                                     const CompileOptions &options, Emit form) {
-  if (auto error = checkNoFault(options))
-    return error;
-  return isNvidiaArch(options.arch) ? emitForNvidia(module, options, form)
-                                    : emitForHost(module, options, form);
+  auto target = getGpuTarget(options.arch);
+  if (!target)
+    return target.takeError();
+  auto toText = [&]() -> llvm::Expected<std::string> {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::TargetMachine> machine;
+    auto translated = toLLVM(module, *info, context, machine);
+    if (!translated)
+      return translated.takeError();
+    return print(**translated);
+  };
+  return GpuCompiler(module, options, *target).emit(form, toText);
 }

@@ -39,6 +39,7 @@
 #include "fa/Runtime/CudaPlan.h"
 #include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Target/Compile.h"
+#include "fa/Target/GpuInfo.h"
 #include "fa/Target/NvidiaInfo.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -459,10 +460,10 @@ static Expected<Target> openTarget(StringRef name) {
     target.card = *card;
     target.arch = findNvidiaInfo(target.card->computeCapability())->name.str();
   } else if (name.consume_front("emulator:")) {
-    auto info = getNvidiaInfo(name);
+    auto info = getGpuInfo(name);
     if (!info)
       return info.takeError();
-    target.arch = info->name.str();
+    target.arch = info->name;
     target.isEmulator = true;
   } else if (name.consume_front("cpu:")) {
     target.arch = name.str();

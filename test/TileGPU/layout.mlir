@@ -10,7 +10,15 @@ func.func @named(
     // CHECK-SAME: #tgpu.layout<blocked 64x64 vector 8 warps 4>
     %c: tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 8 warps 4>>,
     // CHECK-SAME: !tgpu.buffer<2 x 64x80xf16, #tgpu.layout<swizzled 64x80 bytes 2>>
-    %d: !tgpu.buffer<2 x 64x80xf16, #tgpu.layout<swizzled 64x80 bytes 2>>) {
+    %d: !tgpu.buffer<2 x 64x80xf16, #tgpu.layout<swizzled 64x80 bytes 2>>,
+    // CHECK-SAME: #tgpu.layout<mfma 128x64 side 32 vector 4 warps 4>
+    %e: tensor<128x64xf32, #tgpu.layout<mfma 128x64 side 32 vector 4 warps 4>>,
+    // CHECK-SAME: #tgpu.layout<mfma_operand_b 64x96 transposed side 16 vector 8 warps 2>
+    %f: tensor<64x96xf16, #tgpu.layout<mfma_operand_b 64x96 transposed side 16 vector 8 warps 2>>,
+    // CHECK-SAME: #tgpu.layout<blocked 64x64 vector 4 height 4 warps 4 lanes 64>
+    %g: tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 4 height 4 warps 4 lanes 64>>,
+    // CHECK-SAME: !tgpu.buffer<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 line 8>>
+    %h: !tgpu.buffer<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 line 8>>) {
   return
 }
 

@@ -11,6 +11,7 @@
 #include "TileGPU/TileGPU.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileGPUToNVVM.h"
+#include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Conversion/TileToHost.h"
 #include "fa/Conversion/TileToLinalg.h"
 #include "fa/Emulator/Passes.h"
@@ -142,6 +143,7 @@ int main(int argc, char **argv) {
   fa::registerSchedulePasses();
   fa::registerHostPipelines();
   fa::registerNvidiaPipelines();
+  fa::registerAmdPipelines();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "FlashTile's optimiser driver\n", registry);
   // Exit code 2: bad input; what was found has been said.

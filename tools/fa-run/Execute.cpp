@@ -10,7 +10,7 @@
 #include "fa/Runtime/CudaPlan.h"
 #include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Runtime/HostPlan.h"
-#include "fa/Target/NvidiaInfo.h"
+#include "fa/Target/GpuInfo.h"
 
 #include <algorithm>
 #include <chrono>
@@ -42,10 +42,10 @@ Expected<Place> fa::run::findPlace(StringRef target) {
     return Place{"cpu", 0, "host"};
   }
   if (target.consume_front("emulator:")) {
-    auto info = getNvidiaInfo(target);
+    auto info = getGpuInfo(target);
     if (!info)
       return info.takeError();
-    return Place{"emulator", 0, info->name.str()};
+    return Place{"emulator", 0, info->name};
   }
   auto parsed = toExpected(parseTargetName(target));
   if (!parsed)
@@ -65,9 +65,11 @@ std::string fa::run::listPlaces() {
   } else {
     text += "cuda  not available: " + toString(device.takeError()) + "\n";
   }
-  text += "emulator:sm_80, sm_86, sm_89, sm_90, sm_90a  a GPU program, "
-          "checked, on this machine's CPU\n";
-  return text + "hip   not available: this build has no AMD target\n";
+  text +=
+      "emulator:sm_80, sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942, gfx950  "
+      "a GPU program, checked, on this machine's CPU\n";
+  return text + "hip   not available: this build makes code for AMD and has no "
+                "runtime\n";
 }
 
 //===----------------------------------------------------------------------===//

@@ -86,8 +86,8 @@ struct CommandLine {
                          cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::value_desc("form"),
-      cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin, report, "
-               "cache-key or bundle instead of a run"),
+      cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin, hsaco, "
+               "report, cache-key or bundle instead of a run"),
       cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("F"),
@@ -173,7 +173,8 @@ static std::string findCache(StringRef given) {
 
 Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   forgetRegisteredOptions();
-  CommandLine line;
+  // LLVM keeps pointers to options, and lld, in process, walks them.
+  static CommandLine line;
   cl::HideUnrelatedOptions(line.category);
   std::string problems;
   raw_string_ostream errors(problems);

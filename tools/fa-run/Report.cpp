@@ -72,6 +72,7 @@ static json::Value jsonCounters(const Report &report) {
                    {"global_requests", c.globalRequests},
                    {"global_sectors", c.globalSectors},
                    {"mma_m16n8k16", c.mma},
+                   {"mfma", c.mfma},
                    {"ldmatrix", c.matrixLoads},
                    {"cp_async", c.asyncCopies},
                    {"shuffles", c.shuffles},

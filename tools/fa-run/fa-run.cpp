@@ -39,13 +39,13 @@ static Expected<Emit> parseForm(StringRef form) {
   std::pair<StringLiteral, Emit> forms[] = {
       {"tile", Emit::Tile}, {"kernel", Emit::Kernel}, {"tgpu", Emit::TileGPU},
       {"ptx", Emit::PTX},   {"cubin", Emit::Cubin},   {"llvm", Emit::LLVM},
-      {"asm", Emit::Asm},   {"object", Emit::Object}};
+      {"asm", Emit::Asm},   {"object", Emit::Object}, {"hsaco", Emit::Hsaco}};
   for (auto [name, value] : forms)
     if (form == name)
       return value;
   return createStringError(
       "--emit: expected tile, kernel, tgpu, llvm, asm, "
-      "object, ptx, cubin, report, cache-key or bundle, found '" +
+      "object, ptx, cubin, hsaco, report, cache-key or bundle, found '" +
       form + "'");
 }
 

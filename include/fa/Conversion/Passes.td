@@ -84,7 +84,7 @@ def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {
     Every `tile.kernel` becomes an `llvm.func` of the NVIDIA kernel ABI
     (include/fa/Conversion/TileGPUToNVVM.h) for one thread: tiles are scalars in
     registers, dots are mma.sync on fragments that ldmatrix brings, copies are
-    cp.async; see lib/Conversion/TileGPUToNVVM/SimtLowering.h.
+    cp.async; see lib/Conversion/TileGPUToSimt/SimtLowering.h.
 
     Before:
     ```mlir
@@ -106,6 +106,38 @@ def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def ConvertTileGPUToROCDL : Pass<"convert-tgpu-to-rocdl", "::mlir::ModuleOp"> {
+  let summary = "tile.kernel to what one lane of a wave of 64 does";
+  let description = [{
+    Every `tile.kernel` becomes an `llvm.func` of the AMD kernel ABI
+    (include/fa/Conversion/TileGPUToROCDL.h) for one lane: tiles are scalars and
+    pairs of 16 bits in registers, dots are mfma on the transposed tiles, a
+    barrier is s.barrier between fences of the workgroup's LDS.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b
+       : tensor<128x64xf16, #a>, tensor<64x64xf16, #b> -> tensor<128x64xf32, #acc>
+    ```
+    After (one of 16):
+    ```mlir
+    %d = rocdl.mfma.f32.32x32x8f16 %k, %q, %c, %0, %0, %0 : ...
+    ```
+
+    Requires: S7. Ensures: S8, no operation of tile and tgpu.
+    Numerics: reassociating (the order in which mfma sums), approximating
+    (v_exp_f32, v_log_f32: 1 ulp, denormals are 0).
+  }];
+  let options = [
+    Option<"arch", "arch", "std::string", "\"gfx942\"", "gfx90a, gfx942, gfx950">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::ROCDL::ROCDLDialect", "::mlir::scf::SCFDialect"
   ];
 }
 

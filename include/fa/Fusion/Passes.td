@@ -181,6 +181,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"tileBytes", "tile-bytes", "int64_t", "0",
            "bytes that a tile of Q and two each of K and V may take; fewer keys "
            "in a tile make them fit (0: any)">,
+    Option<"leftInRegisters", "left-in-registers", "bool", "false",
+           "left operands take no shared memory, and the others one slot">,
     Option<"stridedQTile", "strided-q-tile", "int64_t", "1024",
            "the most queries in a tile of the strided variant">,
     Option<"alignment", "alignment", "int64_t", "1",

@@ -7,7 +7,8 @@
 // Constructors of layouts. Register fragments are those of the PTX ISA,
 // "Matrix Fragments for mma.m16n8k16 with floating point type" (section
 // 9.7.14.5.8 of version 8.5); lane bits 0 and 1 are its threadID_in_group, bits
-// 2 to 4 its groupID.
+// 2 to 4 its groupID. Those of mfma are in the "AMD Instinct MI300 ISA"
+// reference, section 7, "Matrix Arithmetic Instructions".
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,16 +42,44 @@ TileLayout fmaOperandA(int64_t rows, int64_t depth, int64_t warps);
 TileLayout fmaOperandB(int64_t rows, int64_t columns, bool transposed,
                        int64_t warps);
 
+/// A tile whose rows are dealt to the lanes of v_mfma_f32_SxSxK, S = `side` 16
+/// or 32: lane l has row l % S and, of every `vector` * 64 / S columns, the
+/// `vector` that begin at `vector` * (l / S). `warps` one below the other, 64
+/// lanes each; rows >= side * warps, columns a multiple of `vector` * 64 / S.
+///
+/// With `vector` 4 it is the accumulator of a dot that is computed transposed:
+/// mfma's matrix A is the dot's right operand, B its left one, and element
+/// D[i][j], which is in lane j + S * (i / 4 % (64 / S)), is at row j, column i.
+/// It also is the left operand of such a dot: mfma sums over its K in any
+/// order, so that K index (l / S, e) may stand for any depth as long as both
+/// operands agree. That is why an accumulator of scores is the operand of the
+/// next dot for every K, those of gfx950 included.
+TileLayout mfmaRows(int64_t rows, int64_t columns, int64_t side, int64_t vector,
+                    int64_t warps);
+
+/// The right operand [depth, columns] of it, or [columns, depth] if
+/// `transposed`: every warp holds all of it, lane l column l % S.
+TileLayout mfmaOperandB(int64_t rows, int64_t columns, bool transposed,
+                        int64_t side, int64_t vector, int64_t warps);
+
 /// A tile [rows, columns] in shared memory, elements of `bytes` each, offsets
 /// in elements. Lines of 16 bytes are XORed with the row, so that eight lines
 /// below each other are in different banks. The last dimension is the one
 /// without gaps; of a repeated layout each copy is a block of its own.
 TileLayout swizzledShared(int64_t rows, int64_t columns, int64_t bytes);
 
-/// Lanes side by side along the last dimension, each with `vector` elements,
-/// then along rows, then warps, then more registers: for global memory.
-TileLayout blocked(int64_t rows, int64_t columns, int64_t vector,
-                   int64_t warps);
+/// The same with lines of `line` bytes, 8 or 16, XORed with all bits of the
+/// row, as often as they are more than the lines of 128 bytes have: lanes that
+/// read neighbouring rows and lanes that write rows 2, 4 or 8 apart both find
+/// different banks.
+TileLayout cyclicShared(int64_t rows, int64_t columns, int64_t bytes,
+                        int64_t line);
+
+/// Lanes side by side along the last dimension, each with `vector` elements of
+/// `height` rows, then along rows, then warps, then more registers: for global
+/// memory.
+TileLayout blocked(int64_t rows, int64_t columns, int64_t vector, int64_t warps,
+                   int64_t lanes = 32, int64_t height = 1);
 
 } // namespace fa
 

@@ -71,12 +71,30 @@ struct MatrixLoad {
 std::optional<MatrixLoad> planMatrixLoad(const LinearLayout &registers,
                                          const LinearLayout &shared);
 
+/// Which lanes the banks of shared memory serve together: the XORs of these
+/// numbers of lanes, and those from there on.
+struct BankPhase {
+  llvm::SmallVector<uint32_t, 5> lanes;
+  unsigned banks = 32; ///< of 4 bytes
+
+  /// NVIDIA (CUDA C++ Programming Guide, "Shared Memory"): as many lanes as
+  /// read 128 bytes together.
+  static BankPhase warp32(unsigned width);
+  /// AMD (ROCm documentation, Composable Kernel, "Understanding AMD GPU LDS
+  /// and Bank Conflicts"): as many lanes as `banks` have bytes; of 16-byte
+  /// reads from 32 banks lanes 0 to 3 and 20 to 23.
+  static BankPhase wave64(unsigned width, bool isRead, unsigned banks);
+};
+
 /// How many times more than at best the banks of shared memory are read when
 /// each lane bit l adds `laneOffsets[l]` bytes (by XOR) and every lane reads
-/// `width` bytes: 0 is no conflict. 32 banks of 4 bytes; 16-byte accesses are
-/// served for 8 lanes at a time, 8-byte ones for 16.
+/// `width` bytes: 0 is no conflict.
 unsigned countBankConflicts(llvm::ArrayRef<uint32_t> laneOffsets,
-                            unsigned width);
+                            unsigned width, const BankPhase &phase);
+inline unsigned countBankConflicts(llvm::ArrayRef<uint32_t> laneOffsets,
+                                   unsigned width) {
+  return countBankConflicts(laneOffsets, width, BankPhase::warp32(width));
+}
 
 } // namespace fa
 

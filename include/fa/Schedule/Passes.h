@@ -27,9 +27,12 @@ struct ScheduleOptions {
   int64_t warps = 4;
   int64_t stages = 2;
   int64_t sharedLimit = 101376;
-  bool roles = false;  ///< warpgroups that load, others that compute
-  bool overlap = true; ///< of roles: two dots at a time
+  bool roles = false;     ///< warpgroups that load, others that compute
+  bool overlap = true;    ///< of roles: two dots at a time
   bool persistent = true; ///< of roles: a block runs several programs
+  /// Waves of 64 lanes, dots by mfma, tiles through registers to shared memory.
+  bool mfma = false;
+  int64_t slotLimit = 0; ///< of mfma: bytes for two slots of a loop's buffers
 };
 
 /// S3 to S7.

@@ -72,7 +72,9 @@ def TgpuAssignLayouts : Pass<"tgpu-assign-layouts", "::fa::tile::KernelOp"> {
     Requires: S3. Ensures: S4. Numerics: exact.
   }];
   let options = [
-    Option<"warps", "warps", "int64_t", "4", "the most warps of a program">
+    Option<"warps", "warps", "int64_t", "4", "the most warps of a program">,
+    Option<"mfma", "mfma", "bool", "false",
+           "warps have 64 lanes, mfma computes the dots">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
 }
@@ -103,7 +105,9 @@ def TgpuAllocateShared : Pass<"tgpu-allocate-shared", "::fa::tile::KernelOp"> {
   let options = [
     Option<"registers", "registers", "int64_t", "160",
            "32-bit registers for tiles beyond which a dot reads its left "
-           "operand anew in each iteration">
+           "operand anew in each iteration">,
+    Option<"copies", "copies", "bool", "true",
+           "loads become copies; otherwise they are written to their buffers">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect"];
@@ -214,6 +218,50 @@ def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
     ```
     Requires: S4. Ensures: S4. Numerics: exact.
   }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def TgpuPrefetchLoads : Pass<"tgpu-prefetch-loads", "::fa::tile::KernelOp"> {
+  let summary = "loops load the next iteration's tiles to registers";
+  let description = [{
+    What `tgpu-pipeline-copies` does, for a GPU whose way from global to shared
+    memory is through registers. In a loop that loads tiles which depend on
+    nothing that it computes, and writes them to buffers, the loads of iteration
+    n + 1 stand at the start of iteration n and the writes at its end: with two
+    slots of a buffer one barrier remains in each iteration, with one slot two.
+    Two are taken where all buffers of the loop then fit into `limit` bytes.
+
+    Before:
+    ```mlir
+    scf.for %j = ... {
+      %k = tile.load %K[%j, %c0]
+      tgpu.write %k, %buffer[%c0]
+      tgpu.barrier
+      ... tgpu.read %buffer[%c0] ...
+      tgpu.barrier
+    }
+    ```
+    After:
+    ```mlir
+    %first = tile.load %K[%begin, %c0]
+    tgpu.barrier
+    tgpu.write %first, %buffer[%c0]
+    scf.for %j = ... iter_args(..., %slot = %c0) {
+      tgpu.barrier
+      %next = tile.load %K[%j + 1, %c0]
+      ... tgpu.read %buffer[%slot] ...
+      tgpu.write %next, %buffer[1 - %slot]
+    }
+    tgpu.barrier
+    ```
+    Requires: S5. Ensures: S6. Numerics: exact.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "32768",
+           "bytes of shared memory for two slots of a loop's buffers">
+  ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

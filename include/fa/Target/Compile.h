@@ -18,7 +18,8 @@
 namespace fa {
 
 struct CompileOptions {
-  /// "host", a CPU that LLVM knows, or an NVIDIA architecture (sm_80, ...).
+  /// "host", a CPU that LLVM knows, or an architecture of NVIDIA (sm_80, ...)
+  /// or AMD (gfx942, ...).
   std::string arch = "host";
   int64_t qTile = 0;  ///< queries in a tile; 0: chosen
   int64_t kvTile = 0; ///< keys in a tile; 0: chosen
@@ -52,7 +53,7 @@ public:
 };
 
 /// Forms in which a program can be looked at on its way.
-enum class Emit { Tile, Kernel, TileGPU, LLVM, Asm, Object, PTX, Cubin };
+enum class Emit { Tile, Kernel, TileGPU, LLVM, Asm, Object, PTX, Cubin, Hsaco };
 
 /// Registers every dialect that a program or its compilation uses, and the
 /// translations to LLVM IR.
@@ -77,6 +78,13 @@ llvm::Expected<Artifact> compileForNvidia(mlir::ModuleOp module,
 llvm::Expected<std::string>
 emitForNvidia(mlir::ModuleOp module, const CompileOptions &options, Emit form);
 
+/// The same for an AMD architecture. The artifact has a code object.
+llvm::Expected<Artifact> compileForAmd(mlir::ModuleOp module,
+                                       llvm::StringRef entry,
+                                       const CompileOptions &options);
+llvm::Expected<std::string>
+emitForAmd(mlir::ModuleOp module, const CompileOptions &options, Emit form);
+
 /// The same as code for the emulator.
 llvm::Expected<Artifact> compileForEmulator(mlir::ModuleOp module,
                                             llvm::StringRef entry,
@@ -88,6 +96,9 @@ llvm::Error lowerForEmulator(mlir::ModuleOp module, Artifact &artifact);
 
 /// Whether `arch` is spelt as an NVIDIA architecture ("sm_...").
 bool isNvidiaArch(llvm::StringRef arch);
+
+/// Whether `arch` is spelt as an AMD architecture ("gfx...").
+bool isAmdArch(llvm::StringRef arch);
 
 /// Compiles for what `options.arch` names.
 llvm::Expected<Artifact> compile(mlir::ModuleOp module, llvm::StringRef entry,

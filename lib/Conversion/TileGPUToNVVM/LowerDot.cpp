@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "NvidiaLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -15,7 +15,7 @@ using namespace fa::tgpu;
 
 /// An operand of 16-bit elements: packed words by the coordinates of their
 /// first element, all there or read as they are asked for.
-struct SimtLowering::Fragments {
+struct NvidiaLowering::Fragments {
   std::map<Coord, Value> words;
   unsigned pairDim = 1; ///< the dimension that a word's two elements step
   // If read from shared memory:
@@ -25,7 +25,7 @@ struct SimtLowering::Fragments {
   Value slot;
 };
 
-SimtLowering::Fragments SimtLowering::fragmentsOf(Value operand) {
+NvidiaLowering::Fragments NvidiaLowering::fragmentsOf(Value operand) {
   Fragments result;
   result.layout = layoutOf(operand);
   auto read = operand.getDefiningOp<ReadOp>();
@@ -43,8 +43,8 @@ SimtLowering::Fragments SimtLowering::fragmentsOf(Value operand) {
 }
 
 /// Reads the matrices that hold (row, column), all that one instruction brings.
-Value SimtLowering::fragment(Fragments &fragments, int32_t row,
-                             int32_t column) {
+Value NvidiaLowering::fragment(Fragments &fragments, int32_t row,
+                               int32_t column) {
   Coord wanted = {row, column};
   if (auto it = fragments.words.find(wanted); it != fragments.words.end())
     return it->second;
@@ -81,7 +81,7 @@ Value SimtLowering::fragment(Fragments &fragments, int32_t row,
   return fragments.words.at(wanted);
 }
 
-LogicalResult SimtLowering::lowerDot(tile::DotOp dot) {
+LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
   auto aType = cast<RankedTensorType>(dot.getA().getType());
   if (aType.getElementType().isF32())
     return lowerFmaDot(dot);

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "NvidiaLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
@@ -23,7 +23,7 @@ using namespace fa::tgpu;
 static constexpr int64_t kBlock = 16;
 
 /// An operand in shared memory.
-struct SimtLowering::SharedOperand {
+struct NvidiaLowering::SharedOperand {
   TileLayout layout;
   unsigned depthDim;
   Value slot;
@@ -33,8 +33,8 @@ struct SimtLowering::SharedOperand {
   std::map<Coord, Value> known;        ///< what this block has read
 };
 
-FailureOr<SimtLowering::SharedOperand>
-SimtLowering::openOperand(tile::DotOp dot, Value operand, unsigned depthDim) {
+FailureOr<NvidiaLowering::SharedOperand>
+NvidiaLowering::openOperand(tile::DotOp dot, Value operand, unsigned depthDim) {
   auto read = operand.getDefiningOp<ReadOp>();
   if (!read || !isReadByDot(read))
     return dot.emitOpError("expects operands of f32 in shared memory");
@@ -52,7 +52,8 @@ SimtLowering::openOperand(tile::DotOp dot, Value operand, unsigned depthDim) {
   return result;
 }
 
-Value SimtLowering::readElement(SharedOperand &operand, Coord at, Value depth) {
+Value NvidiaLowering::readElement(SharedOperand &operand, Coord at,
+                                  Value depth) {
   if (auto it = operand.known.find(at); it != operand.known.end())
     return it->second;
   const LinearLayout &base = operand.layout.base;
@@ -110,7 +111,7 @@ Value SimtLowering::readElement(SharedOperand &operand, Coord at, Value depth) {
   return operand.known.at(at);
 }
 
-LogicalResult SimtLowering::lowerFmaDot(tile::DotOp dot) {
+LogicalResult NvidiaLowering::lowerFmaDot(tile::DotOp dot) {
   unsigned depthOfB = dot.getTransposeB() ? 1 : 0;
   auto left = openOperand(dot, dot.getA(), 1);
   auto right = openOperand(dot, dot.getB(), depthOfB);

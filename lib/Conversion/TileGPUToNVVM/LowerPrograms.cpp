@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "NvidiaLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -13,19 +13,16 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-bool SimtLowering::isPersistent() const {
+bool NvidiaLowering::isPersistent() const {
   return kernel->hasAttr(TileGPUDialect::persistentAttrName);
 }
 
 /// The scalars of a persistent kernel belong to each of its programs: they are
 /// lowered with the roles.
-LogicalResult SimtLowering::lowerBody() {
-  Block &body = kernel.getBody().front();
-  if (!isPersistent()) {
-    mapPrograms(NVVM::BlockIdXOp::create(b, b.getI32Type()));
-    return lowerBlock(body);
-  }
-  for (RolesOp roles : body.getOps<RolesOp>())
+LogicalResult NvidiaLowering::lowerBody() {
+  if (!isPersistent())
+    return SimtLowering::lowerBody();
+  for (RolesOp roles : kernel.getBody().getOps<RolesOp>())
     return lowerRoles(roles);
   return kernel.emitOpError("expects roles where it is persistent");
 }
@@ -33,12 +30,12 @@ LogicalResult SimtLowering::lowerBody() {
 /// In turn t each of the n blocks runs one program: block b the (t / 2 * n +
 /// b)-th, of the last ones in every second turn. Where the work grows or
 /// shrinks along an axis, the two of a pair are as much as those of any other.
-struct SimtLowering::Turns {
+struct NvidiaLowering::Turns {
   Value programs, blocks, block; ///< how many, n, b; i32, as all numbers here
   Value count;                   ///< of the turns that this block takes part in
 };
 
-LogicalResult SimtLowering::lowerRole(Block &region) {
+LogicalResult NvidiaLowering::lowerRole(Block &region) {
   // What was made for the other role is not there for this one.
   views.clear();
   if (!isPersistent()) {
@@ -70,13 +67,13 @@ LogicalResult SimtLowering::lowerRole(Block &region) {
 // Turns of a persistent kernel
 //===----------------------------------------------------------------------===//
 
-SimtLowering::Turns SimtLowering::takeTurns() {
+NvidiaLowering::Turns NvidiaLowering::takeTurns() {
   Turns turns;
   turns.programs = i32Of(extents[0]);
   for (Value extent : {extents[1], extents[2]})
     turns.programs = arith::MulIOp::create(b, turns.programs, i32Of(extent));
   turns.blocks = NVVM::GridDimXOp::create(b, b.getI32Type());
-  turns.block = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  turns.block = blockNumber();
   auto [whole, rest] = divide(turns.programs, turns.blocks);
   Value takesOne =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, turns.block, rest);
@@ -85,7 +82,7 @@ SimtLowering::Turns SimtLowering::takeTurns() {
   return turns;
 }
 
-Value SimtLowering::programIn(const Turns &turns, Value turn) {
+Value NvidiaLowering::programIn(const Turns &turns, Value turn) {
   Value pairs = arith::ShRUIOp::create(b, turn, i32(1));
   Value forth = arith::AddIOp::create(
       b, arith::MulIOp::create(b, pairs, turns.blocks), turns.block);
@@ -93,33 +90,4 @@ Value SimtLowering::programIn(const Turns &turns, Value turn) {
   Value back = arith::SubIOp::create(b, last, forth);
   Value isOdd = arith::TruncIOp::create(b, b.getI1Type(), turn);
   return arith::SelectOp::create(b, isOdd, back, forth);
-}
-
-//===----------------------------------------------------------------------===//
-// Numbers of programs
-//===----------------------------------------------------------------------===//
-
-Value SimtLowering::i32Of(Value value) {
-  return arith::IndexCastUIOp::create(b, b.getI32Type(), value);
-}
-
-std::pair<Value, Value> SimtLowering::divide(Value x, Value y) {
-  Value quotient = arith::DivUIOp::create(b, x, y);
-  Value product = arith::MulIOp::create(b, quotient, y);
-  return {quotient, arith::SubIOp::create(b, x, product)};
-}
-
-/// 31 bits number all programs; a division of 64 takes a hundred instructions.
-void SimtLowering::mapPrograms(Value number) {
-  auto [outer, id0] = divide(number, i32Of(extents[0]));
-  auto [id2, id1] = divide(outer, i32Of(extents[1]));
-  SmallVector<Value> ids;
-  for (Value id : {id0, id1, id2})
-    ids.push_back(arith::IndexCastUIOp::create(b, b.getIndexType(), id));
-  kernel.walk([&](Operation *op) {
-    if (auto id = dyn_cast<tile::ProgramIdOp>(op))
-      mapping.map(id.getResult(), ids[id.getAxis()]);
-    if (auto num = dyn_cast<tile::NumProgramsOp>(op))
-      mapping.map(num.getResult(), extents[num.getAxis()]);
-  });
 }

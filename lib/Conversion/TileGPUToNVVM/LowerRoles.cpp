@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "NvidiaLowering.h"
 
 #include "fa/Conversion/TileGPUToNVVM.h"
 
@@ -26,7 +26,7 @@ static std::pair<uint32_t, uint32_t> registersOf(int64_t consumers) {
   return consumers == 2 ? std::pair(40, 232) : std::pair(32, 160);
 }
 
-void SimtLowering::initializeBarriers(int64_t consumers) {
+void NvidiaLowering::initializeBarriers(int64_t consumers) {
   Value first =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, threadInBlock, i32(0));
   scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
@@ -45,7 +45,7 @@ void SimtLowering::initializeBarriers(int64_t consumers) {
   NVVM::Barrier0Op::create(b);
 }
 
-LogicalResult SimtLowering::lowerRoles(RolesOp op) {
+LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
   int64_t consumers = op.getConsumers();
   initializeBarriers(consumers);
   auto [few, many] = registersOf(consumers);
@@ -86,30 +86,25 @@ LogicalResult SimtLowering::lowerRoles(RolesOp op) {
 // Channels
 //===----------------------------------------------------------------------===//
 
-Value SimtLowering::slotOf(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::slotOf(TypedValue<ChannelType> channel, Value step) {
   return divideStep(channel, step).second;
 }
 
-Value SimtLowering::phaseOf(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::phaseOf(TypedValue<ChannelType> channel, Value step) {
   return arith::AndIOp::create(b, divideStep(channel, step).first, i32(1));
 }
 
 /// How often the slots have been used before a step, and the step's slot. 32
 /// bits count more steps than a kernel takes in a day.
 std::pair<Value, Value>
-SimtLowering::divideStep(TypedValue<ChannelType> channel, Value step) {
+NvidiaLowering::divideStep(TypedValue<ChannelType> channel, Value step) {
   Value n = i32Of(mapped(step));
   Value slots = i32(channel.getType().getBuffer().getSlots());
   return {arith::DivUIOp::create(b, n, slots),
           arith::RemUIOp::create(b, n, slots)};
 }
 
-Value SimtLowering::sharedBase(int64_t offset) {
-  Value start = LLVM::AddressOfOp::create(b, sharedPointer(), sharedSymbol);
-  return offsetBy(LLVM::PtrToIntOp::create(b, b.getI32Type(), start), offset);
-}
-
-Value SimtLowering::channelSlot(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::channelSlot(TypedValue<ChannelType> channel, Value step) {
   auto op = channel.getDefiningOp<ChannelOp>();
   Value bytes =
       arith::MulIOp::create(b, slotOf(channel, step),
@@ -117,43 +112,44 @@ Value SimtLowering::channelSlot(TypedValue<ChannelType> channel, Value step) {
   return arith::AddIOp::create(b, sharedBase(*op.getOffset()), bytes);
 }
 
-Value SimtLowering::barrierAddress(TypedValue<ChannelType> channel,
-                                   Value number) {
+Value NvidiaLowering::barrierAddress(TypedValue<ChannelType> channel,
+                                     Value number) {
   auto op = channel.getDefiningOp<ChannelOp>();
   Value bytes = arith::MulIOp::create(b, number, i32(8));
   Value at = arith::AddIOp::create(b, sharedBase(*op.getBarriers()), bytes);
   return LLVM::IntToPtrOp::create(b, sharedPointer(), at);
 }
 
-Value SimtLowering::fullBarrier(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::fullBarrier(TypedValue<ChannelType> channel, Value step) {
   return barrierAddress(channel, slotOf(channel, step));
 }
 
-Value SimtLowering::emptyBarrier(TypedValue<ChannelType> channel, Value step) {
+Value NvidiaLowering::emptyBarrier(TypedValue<ChannelType> channel,
+                                   Value step) {
   Value slot = slotOf(channel, step);
   return barrierAddress(
       channel, arith::AddIOp::create(
                    b, slot, i32(channel.getType().getBuffer().getSlots())));
 }
 
-void SimtLowering::lowerAcquire(AcquireOp op) {
+void NvidiaLowering::lowerAcquire(AcquireOp op) {
   // The phase before the first one counts as complete.
   Value phase = phaseOf(op.getChannel(), op.getStep());
   SimtWaitPhaseOp::create(b, emptyBarrier(op.getChannel(), op.getStep()),
                           arith::XOrIOp::create(b, phase, i32(1)));
 }
 
-void SimtLowering::lowerAwait(AwaitOp op) {
+void NvidiaLowering::lowerAwait(AwaitOp op) {
   SimtWaitPhaseOp::create(b, fullBarrier(op.getChannel(), op.getStep()),
                           phaseOf(op.getChannel(), op.getStep()));
 }
 
-void SimtLowering::lowerRelease(ReleaseOp op) {
+void NvidiaLowering::lowerRelease(ReleaseOp op) {
   Value lane = arith::AndIOp::create(b, thread, i32(31));
   SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane);
 }
 
-void SimtLowering::lowerFetch(FetchOp op) {
+void NvidiaLowering::lowerFetch(FetchOp op) {
   BufferType buffer = op.getChannel().getType().getBuffer();
   int64_t blocks = buffer.getLayout().getLayout().repeat;
   int64_t columns = buffer.getShape()[1] / blocks;

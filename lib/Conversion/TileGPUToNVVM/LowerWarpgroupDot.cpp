@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "NvidiaLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -74,7 +74,7 @@ static Value descriptorOf(ImplicitLocOpBuilder &b, const SlotOperand &operand,
 // Dots
 //===----------------------------------------------------------------------===//
 
-void SimtLowering::lowerDotStart(DotStartOp op) {
+void NvidiaLowering::lowerDotStart(DotStartOp op) {
   RankedTensorType tile = op.getType().getTile();
   BufferType right = op.getBChannel().getType().getBuffer();
   size_t count = layoutOf(tile).numRegisters();
@@ -111,7 +111,7 @@ void SimtLowering::lowerDotStart(DotStartOp op) {
   setElements(op.getResult(), accumulators);
 }
 
-void SimtLowering::lowerDotWait(DotWaitOp op) {
+void NvidiaLowering::lowerDotWait(DotWaitOp op) {
   SmallVector<Value> values(tiles[op.getRunning()].elements);
   SmallVector<size_t> counts = {values.size()};
   for (Value through : op.getThrough()) {

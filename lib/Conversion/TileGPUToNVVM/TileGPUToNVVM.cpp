@@ -6,7 +6,7 @@
 
 #include "fa/Conversion/TileGPUToNVVM.h"
 
-#include "SimtLowering.h"
+#include "NvidiaLowering.h"
 #include "fa/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,7 +47,7 @@ struct ConvertTileGPUToNVVM final
             << tgpu::TileGPUDialect::sharedBytesAttrName << "'";
         return signalPassFailure();
       }
-      if (failed(SimtLowering(kernel).run()))
+      if (failed(NvidiaLowering(kernel).run()))
         return signalPassFailure();
       kernel.erase();
     }

@@ -81,3 +81,51 @@ TEST(NamedLayouts, SharedIsABijection) {
           EXPECT_EQ(layout.apply(Place::offset(n)), (Coord{0, int32_t(n)}));
       }
 }
+
+/// The formulas of the MI300 ISA, "Matrix Fused-Multiply-Add": lane l has
+/// D[8 (r / 4) + 4 (l / 32) + r % 4][l % 32] of 32x32x8 and
+/// D[4 (l / 16) + r][l % 16] of 16x16x16 in register r; row i of D is a column
+/// here, column j a row.
+TEST(NamedLayouts, MfmaRowsAreTheTransposedAccumulator) {
+  TileLayout wide = mfmaRows(32, 32, 32, 4, 1);
+  TileLayout narrow = mfmaRows(16, 16, 16, 4, 1);
+  for (int32_t lane = 0; lane < 64; ++lane) {
+    for (int32_t r = 0; r < 16; ++r)
+      EXPECT_EQ(wide.apply(r, lane, 0),
+                (Coord{lane % 32, 8 * (r / 4) + 4 * (lane / 32) + r % 4}));
+    for (int32_t r = 0; r < 4; ++r)
+      EXPECT_EQ(narrow.apply(r, lane, 0),
+                (Coord{lane % 16, 4 * (lane / 16) + r}));
+  }
+}
+
+/// Lane l has A[l % S][4 (l / S) + e] and B[4 (l / S) + e][l % S] for e < 4;
+/// the left operand is B transposed.
+TEST(NamedLayouts, MfmaOperandsAreThoseOfTheIsa) {
+  for (int64_t side : {16, 32}) {
+    int64_t depth = 4 * 64 / side;
+    TileLayout left = mfmaRows(side, depth, side, 4, 1);
+    TileLayout right = mfmaOperandB(depth, side, false, side, 4, 1);
+    TileLayout turned = mfmaOperandB(side, depth, true, side, 4, 1);
+    for (int32_t lane = 0; lane < 64; ++lane)
+      for (int32_t e = 0; e < 4; ++e) {
+        int32_t across = lane % side, k = 4 * (lane / side) + e;
+        EXPECT_EQ(left.apply(e, lane, 0), (Coord{across, k}));
+        EXPECT_EQ(right.apply(e, lane, 0), (Coord{k, across}));
+        EXPECT_EQ(turned.apply(e, lane, 0), (Coord{across, k}));
+      }
+  }
+}
+
+TEST(NamedLayouts, MfmaCoversItsTiles) {
+  for (int64_t side : {16, 32})
+    for (int64_t vector : {4, 8})
+      for (int64_t warps : {1, 2, 4}) {
+        TileLayout rows = mfmaRows(side * warps, 96, side, vector, warps);
+        EXPECT_TRUE(rows.base.isSurjective() && rows.base.isInjective());
+        EXPECT_EQ(rows.numRegisters(), side * 96 / 64);
+        TileLayout right = mfmaOperandB(64, 96, false, side, vector, warps);
+        EXPECT_TRUE(right.base.isSurjective());
+        EXPECT_EQ(right.numRegisters(), 64 * 96 / 64);
+      }
+}

@@ -231,3 +231,45 @@ TEST(Plans, SwizzledMatrixLoadsHaveNoConflicts) {
     offset *= 2;
   EXPECT_EQ(countBankConflicts(bytes, 16), 7u);
 }
+
+/// Bytes that each bit of the lane steps in `shared`, for one register.
+static llvm::SmallVector<uint32_t> laneSteps(const TileLayout &shared,
+                                             const TileLayout &registers,
+                                             int64_t bytes) {
+  auto map = shared.base.composeInverse(registers.base);
+  llvm::SmallVector<uint32_t> steps;
+  for (const Place &place : (*map)[static_cast<int>(Axis::Lane)])
+    steps.push_back(bytes * place[Axis::Offset]);
+  return steps;
+}
+
+/// K and the transposed V of attention in 16 bits, with 32 banks.
+TEST(Plans, MfmaOperandsHaveNoBankConflicts) {
+  auto conflicts = [](const TileLayout &shared, const TileLayout &registers,
+                      unsigned width, bool isRead) {
+    return countBankConflicts(laneSteps(shared, registers, 2), width,
+                              BankPhase::wave64(width, isRead, 32));
+  };
+  for (int64_t dim : {64, 128}) {
+    TileLayout k = cyclicShared(64, dim, 2, 16);
+    TileLayout v = cyclicShared(dim, 64, 2, 8);
+    v.base = v.base.permuted({1, 0});
+    for (int64_t side : {16, 32}) {
+      EXPECT_EQ(conflicts(k, mfmaOperandB(64, dim, true, side, 8, 4), 16, true),
+                0u);
+      EXPECT_EQ(conflicts(v, mfmaOperandB(64, dim, false, side, 4, 4), 8, true),
+                0u);
+    }
+    EXPECT_EQ(conflicts(k, blocked(64, dim, 8, 4, 64), 16, false), 0u);
+    int64_t vector = dim / 16;
+    EXPECT_EQ(conflicts(v, blocked(64, dim, vector, 4, 64, 4), 8, false), 0u);
+  }
+}
+
+/// The twin: without a swizzle lanes meet.
+TEST(Plans, RowsOfPlainMemoryMeetInABank) {
+  LinearLayout plain({64, 64});
+  plain.addSteps(Axis::Offset, 1, 1, 6).addSteps(Axis::Offset, 0, 1, 6);
+  auto steps = laneSteps({plain, 1}, mfmaOperandB(64, 64, true, 32, 8, 4), 2);
+  EXPECT_EQ(countBankConflicts(steps, 16, BankPhase::wave64(16, true, 32)), 7u);
+}

@@ -40,7 +40,8 @@ struct ApproximateGpuMath final
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
     if (failed(applyOpPatternsGreedily(scalars, std::move(patterns), config)))
       return signalPassFailure();
-    // Two units in the last place are what the polynomials around them are worth.
+    // Two units in the last place are what the polynomials around them are
+    // worth.
     getOperation().walk([&](arith::DivFOp division) {
       if (!exact.contains(division))
         division.setFastmath(arith::FastMathFlags::afn);

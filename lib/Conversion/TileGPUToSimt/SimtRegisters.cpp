@@ -162,6 +162,16 @@ Value SimtLowering::i32(int64_t value) {
   return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value)));
 }
 
+Value SimtLowering::i32Of(Value value) {
+  return arith::IndexCastUIOp::create(b, b.getI32Type(), value);
+}
+
+std::pair<Value, Value> SimtLowering::divide(Value x, Value y) {
+  Value quotient = arith::DivUIOp::create(b, x, y);
+  Value product = arith::MulIOp::create(b, quotient, y);
+  return {quotient, arith::SubIOp::create(b, x, product)};
+}
+
 Type SimtLowering::sharedPointer() {
   return LLVM::LLVMPointerType::get(b.getContext(), /*addressSpace=*/3);
 }

@@ -6,10 +6,7 @@
 
 #include "SimtLowering.h"
 
-#include "fa/Conversion/TileGPUToNVVM.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -94,32 +91,6 @@ bool SimtLowering::lowerColumnLimit(Operation *op) {
   return true;
 }
 
-/// f32 to pairs of 16 bits, in one instruction each.
-bool SimtLowering::lowerToPairs(Operation *op) {
-  auto truncate = dyn_cast<arith::TruncFOp>(op);
-  if (!truncate || !getElementTypeOrSelf(truncate.getIn()).isF32())
-    return false;
-  Type narrow = getElementTypeOrSelf(truncate.getType());
-  TileLayout layout = layoutOf(truncate.getResult());
-  if (contiguousRegisters(layout.base, layout.rank() - 1) < 2 ||
-      (!narrow.isF16() && !narrow.isBF16()))
-    return false;
-  StringRef name =
-      narrow.isF16() ? "llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn";
-  SmallVector<Value> elements(elementsOf(truncate.getIn())), packed;
-  Type pair = VectorType::get({2}, narrow);
-  for (size_t n = 0; n < elements.size(); n += 2) {
-    // The first operand becomes the upper half.
-    Value converted =
-        LLVM::CallIntrinsicOp::create(b, pair, b.getStringAttr(name),
-                                      ValueRange{elements[n + 1], elements[n]})
-            .getResult(0);
-    packed.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), converted));
-  }
-  setPacked(truncate.getResult(), packed);
-  return true;
-}
-
 /// What a tile is multiplied with in each row, if that is the factor by which
 /// an online softmax rescales what came before.
 static Value rescaleFactor(Value value) {
@@ -137,9 +108,7 @@ static Value rescaleFactor(Value value) {
 /// Most tiles of keys leave every maximum of a warp's rows as it was: all
 /// factors are 1, and the accumulator stays as it is.
 bool SimtLowering::lowerRescale(Operation *op) {
-  // A branch costs the overlap of dots more than it saves where registers are
-  // plenty (measured on an H100: two consumers -3 %, three +7 %).
-  if (warpgroup && countThreads(kernel) < 512)
+  if (!skipsRescale())
     return false;
   auto scale = dyn_cast<arith::MulFOp>(op);
   Value alpha = scale ? rescaleFactor(scale.getRhs()) : Value();
@@ -152,8 +121,7 @@ bool SimtLowering::lowerRescale(Operation *op) {
     changed =
         changed ? Value(arith::OrIOp::create(b, changed, differs)) : differs;
   }
-  Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), changed,
-                                       NVVM::VoteSyncKind::any);
+  Value any = anyLane(changed);
   SmallVector<Value> old(elementsOf(scale.getLhs())),
       factors(elementsOf(scale.getRhs()));
   auto branch = scf::IfOp::create(

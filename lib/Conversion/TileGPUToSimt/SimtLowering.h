@@ -16,18 +16,17 @@
 // what mma.sync, ldmatrix and the conversions of pairs work on; either form is
 // made from the other when it is asked for.
 //
-// Operands of dots that are read from shared memory are not read where the
-// program says but fragment by fragment where the dot needs them; that keeps
-// few registers busy.
+// Here is what GPUs have in common. A target derives from the class and says
+// how a function looks, what computes dots, how lanes exchange values and what
+// moves tiles between memories: NvidiaLowering, AmdLowering.
 //
 // Files: SimtLowering (the function, the walk, control flow), SimtRegisters
-// (who holds what), LowerPrograms, LowerElementwise, LowerDot, LowerFmaDot, LowerWarpgroupDot,
-// LowerSoftmax, LowerGlobal, LowerShared, LowerRoles.
+// (who holds what), LowerElementwise, LowerSoftmax, LowerGlobal, LowerShared.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_CONVERSION_TILEGPUTONVVM_SIMTLOWERING_H
-#define FA_LIB_CONVERSION_TILEGPUTONVVM_SIMTLOWERING_H
+#ifndef FA_LIB_CONVERSION_TILEGPUTOSIMT_SIMTLOWERING_H
+#define FA_LIB_CONVERSION_TILEGPUTOSIMT_SIMTLOWERING_H
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Layout/Plans.h"
@@ -38,6 +37,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include <map>
+#include <string>
 
 namespace fa {
 
@@ -46,12 +46,47 @@ public:
   using Value = mlir::Value;
 
   explicit SimtLowering(tile::KernelOp kernel);
+  virtual ~SimtLowering() = default;
 
   /// Builds the function before the kernel, which is left in place. Emits an
   /// error at the operation that has no lowering.
   mlir::LogicalResult run();
 
-private:
+protected:
+  //===--- What a target decides ---===//
+  /// Creates `function` with its first parameter, the pointer to the words of
+  /// the arguments, and with an entry block.
+  virtual void declareFunction() = 0;
+  /// Sets `thread` and what else numbers threads, at the start of the entry.
+  virtual void numberThreads() = 0;
+  /// The block's number in a linear grid, i32.
+  virtual Value blockNumber() = 0;
+  /// The kernel's body: a block runs the program that has its number.
+  virtual mlir::LogicalResult lowerBody();
+  virtual mlir::LogicalResult lowerDot(tile::DotOp dot) = 0;
+  /// An operation of tgpu that not every GPU has in the same way; an error if
+  /// this one has it in none.
+  virtual mlir::LogicalResult lowerTargetOp(mlir::Operation *op);
+  /// Two to the power of `x`, and its inverse: approximations, denormals are 0.
+  virtual Value exp2(Value x) = 0;
+  virtual Value log2(Value x) = 0;
+  /// The value that the lane has whose number differs in the bits `mask`.
+  virtual Value shuffleXor(Value value, uint32_t mask) = 0;
+  /// Whether `condition` holds in any lane of the warp.
+  virtual Value anyLane(Value condition) = 0;
+  /// The same address, of which LLVM does not know what it is made of: nothing
+  /// that is added to it moves out of a loop.
+  virtual Value opaque(Value address) = 0;
+  /// f32 to a tile of 16 bits in instructions of its own; false: there are
+  /// none.
+  virtual bool lowerToPairs(mlir::Operation *) { return false; }
+  /// Whether a rescale of what came before is worth a branch around it.
+  virtual bool skipsRescale() { return true; }
+  /// Tiles from global, from and to shared memory: element by element.
+  virtual mlir::LogicalResult lowerLoad(tile::LoadOp op);
+  virtual void lowerRead(tgpu::ReadOp op);
+  virtual void lowerWrite(tgpu::WriteOp op);
+
   /// What a thread holds of a tile: elements, pairs of them, or both.
   struct Registers {
     mlir::SmallVector<Value> elements;
@@ -60,7 +95,8 @@ private:
 
   //===--- The walk (SimtLowering.cpp) ---===//
   void createFunction();
-  void numberThreads(int32_t threads);
+  /// Maps what the `number`-th program is on each axis, and of how many; i32.
+  void mapPrograms(Value number);
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
@@ -71,27 +107,11 @@ private:
   /// The inverse: takes what `tile` needs from `flat`.
   void takeFrom(mlir::ValueRange &flat, Value tile);
 
-  //===--- Programs (LowerPrograms.cpp) ---===//
-  bool isPersistent() const;
-  mlir::LogicalResult lowerBody();
-  /// The region of a role, for one program or for all that are the block's.
-  mlir::LogicalResult lowerRole(mlir::Block &region);
-  struct Turns;
-  Turns takeTurns();
-  /// The number of the program that this block runs in a turn.
-  Value programIn(const Turns &turns, Value turn);
-  Value i32Of(Value value);
-  /// Quotient and remainder.
-  std::pair<Value, Value> divide(Value x, Value y);
-  /// Maps what the `number`-th program is on each axis, and of how many.
-  void mapPrograms(Value number);
-
   //===--- Element by element (LowerElementwise.cpp) ---===//
   mlir::LogicalResult lowerConstant(mlir::Operation *op);
   mlir::LogicalResult lowerElementwise(mlir::Operation *op);
   mlir::LogicalResult lowerBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult lowerConvert(tgpu::ConvertOp op);
-  bool lowerToPairs(mlir::Operation *op);
   bool lowerRescale(mlir::Operation *op);
   bool lowerColumnLimit(mlir::Operation *op);
   Value cloneOnElements(mlir::Operation *op, mlir::ValueRange operands);
@@ -131,23 +151,6 @@ private:
   /// no copies.
   Value isFirstCopy(const TileLayout &layout);
 
-  //===--- Dots (LowerDot.cpp) ---===//
-  mlir::LogicalResult lowerDot(tile::DotOp dot);
-  struct Fragments;
-  Fragments fragmentsOf(Value operand);
-  /// The packed word that holds (row, column) and its neighbour in registers
-  /// or, if it has not been read yet, by a matrix load.
-  Value fragment(Fragments &fragments, int32_t row, int32_t column);
-
-  //===--- Dots of f32 (LowerFmaDot.cpp) ---===//
-  mlir::LogicalResult lowerFmaDot(tile::DotOp dot);
-  struct SharedOperand;
-  mlir::FailureOr<SharedOperand> openOperand(tile::DotOp dot, Value operand,
-                                             unsigned depthDim);
-  /// Element (row, column) of the operand in the block of the depth that begins
-  /// at `depth`; neighbours are read with it.
-  Value readElement(SharedOperand &operand, Coord at, Value depth);
-
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   using Combine = llvm::function_ref<Value(Value, Value)>;
   /// The values of the lanes that differ in the bits `lanes`, combined.
@@ -168,8 +171,6 @@ private:
   /// for all rows, and for one whose maximum becomes `max`.
   Exponent exponentOf(Value c);
   ExponentRow rowExponent(const Exponent &exponent, Value oldMax, Value max);
-  Value exp2(Value x);
-  Value shuffleXor(Value value, uint32_t mask);
 
   //===--- Global memory (LowerGlobal.cpp) ---===//
   /// A view in global memory, taken apart.
@@ -181,11 +182,18 @@ private:
   GlobalView openView(Value view);
   /// `address` + `step` elements.
   Value stepFrom(Value address, mlir::Type element, Value step);
-  /// The same address, of which LLVM does not know what it is made of: nothing
-  /// that is added to it moves out of a loop.
-  Value opaque(Value address);
   /// The address of an element, all coordinates as index.
   Value addressOf(const GlobalView &view, mlir::ValueRange coords);
+  /// A walk over the elements that one thread accesses, from address to
+  /// address: one of its own for each would fill the registers.
+  struct AddressWalk {
+    Value address;
+    Coord last; ///< its coordinates in the tile
+  };
+  /// The address of the element at `coords`, in the tile at `inTile` but for
+  /// the thread's part, which is the same for all.
+  Value stepTo(AddressWalk &walk, const GlobalView &view,
+               mlir::ValueRange coords, const Coord &inTile);
   /// i1: the coordinates are inside the view; null if that is certain.
   Value isInside(const GlobalView &view, mlir::ValueRange coords,
                  mlir::ArrayRef<bool> certain);
@@ -196,16 +204,12 @@ private:
                                       bool inBounds);
   Value loadOrZero(Value address, mlir::Type type, Value condition);
   void storeIf(Value address, Value value, Value condition);
-  mlir::LogicalResult lowerLoad(tile::LoadOp op);
   mlir::LogicalResult lowerStore(tile::StoreOp op);
   mlir::LogicalResult lowerGather(tile::GatherOp op);
 
   //===--- Shared memory (LowerShared.cpp) ---===//
-  void lowerCopy(tgpu::CopyOp op);
-  void lowerRead(tgpu::ReadOp op);
-  void lowerWrite(tgpu::WriteOp op);
-  /// Whether the only dot that uses `read` can do the reading.
-  static bool isReadByDot(tgpu::ReadOp read);
+  /// Byte `offset` of the block's shared memory, i32.
+  Value sharedBase(int64_t offset);
   /// The address of a slot's first byte, i32.
   Value slotAddress(mlir::TypedValue<tgpu::BufferType> buffer, Value slot);
   /// Pointer to `address` + (thread's part XOR `offset`) bytes.
@@ -217,38 +221,14 @@ private:
   static std::pair<mlir::SmallVector<uint32_t>, mlir::SmallVector<uint32_t>>
   byteOffsets(const LinearLayout &registers, const LinearLayout &shared,
               int64_t bytes);
-  mlir::SmallVector<Value> loadMatrices(Value address, const MatrixLoad &load);
-
-  //===--- Roles, channels (LowerRoles.cpp) ---===//
-  mlir::LogicalResult lowerRoles(tgpu::RolesOp op);
-  void initializeBarriers(int64_t consumers);
-  void lowerAcquire(tgpu::AcquireOp op);
-  void lowerFetch(tgpu::FetchOp op);
-  void lowerAwait(tgpu::AwaitOp op);
-  void lowerRelease(tgpu::ReleaseOp op);
-  /// Number of a step's slot, and how often the slot was used before, modulo 2;
-  /// i32.
-  Value slotOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
-  Value phaseOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
-  std::pair<Value, Value>
-  divideStep(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
-  /// The address of a step's slot, i32.
-  Value channelSlot(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
-  /// Pointers to the channel's barriers: those of full slots come first.
-  Value barrierAddress(mlir::TypedValue<tgpu::ChannelType> channel,
-                       Value number);
-  Value fullBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
-  Value emptyBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
-  /// Byte `offset` of the block's shared memory, i32.
-  Value sharedBase(int64_t offset);
-
-  //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
-  void lowerDotStart(tgpu::DotStartOp op);
-  void lowerDotWait(tgpu::DotWaitOp op);
 
   //===--- Small helpers ---===//
   Value index(int64_t value);
   Value i32(int64_t value);
+  /// An index as i32.
+  Value i32Of(Value value);
+  /// Quotient and remainder, without signs.
+  std::pair<Value, Value> divide(Value x, Value y);
   mlir::Type sharedPointer();
 
   tile::KernelOp kernel;
@@ -261,12 +241,12 @@ private:
   mlir::Operation *entryEnd = nullptr; ///< threadLinear builds before it
   int64_t warps;
   mlir::SmallVector<Value> extents; ///< programs on each axis, index
-  /// i32. Of a kernel with roles `thread` is counted in the warpgroup.
-  Value thread, threadInBlock, warpgroup;
+  std::string sharedName; ///< of the variable that is the shared memory
+  Value thread; ///< i32; of a kernel with roles counted in the warpgroup
   /// The other form of a tile that was asked for last.
   mlir::SmallVector<Value> scratchElements, scratchPacked;
 };
 
 } // namespace fa
 
-#endif // FA_LIB_CONVERSION_TILEGPUTONVVM_SIMTLOWERING_H
+#endif // FA_LIB_CONVERSION_TILEGPUTOSIMT_SIMTLOWERING_H

@@ -61,12 +61,20 @@ Value SimtLowering::stepFrom(Value address, Type element, Value step) {
                              ArrayRef<LLVM::GEPArg>{bits});
 }
 
-Value SimtLowering::opaque(Value address) {
-  auto moved = LLVM::InlineAsmOp::create(
-      b, address.getType(), address, "mov.b64 $0, $1;", "=l,l",
-      /*has_side_effects=*/false, /*is_align_stack=*/false,
-      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  return moved.getRes();
+Value SimtLowering::stepTo(AddressWalk &walk, const GlobalView &view,
+                           ValueRange coords, const Coord &inTile) {
+  if (!walk.address) {
+    walk.address = opaque(addressOf(view, coords));
+  } else {
+    Value step = index(0);
+    for (auto [dim, stride] : llvm::enumerate(view.strides))
+      if (int64_t distance = inTile[dim] - walk.last[dim])
+        step = arith::AddIOp::create(
+            b, step, arith::MulIOp::create(b, stride, index(distance)));
+    walk.address = stepFrom(walk.address, view.type.getElementType(), step);
+  }
+  walk.last = inTile;
+  return walk.address;
 }
 
 SmallVector<bool> SimtLowering::certainDims(const GlobalView &view,

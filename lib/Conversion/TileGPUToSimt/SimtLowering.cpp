@@ -1,5 +1,4 @@
-//===- SimtLowering.cpp - the function, the walk, control flow
-//-------------===//
+//===- SimtLowering.cpp - the function, the walk, control flow ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,12 +7,10 @@
 #include "SimtLowering.h"
 
 #include "../KernelAbi/KernelAbi.h"
-#include "fa/Conversion/TileGPUToNVVM.h"
+#include "fa/Conversion/TileGPUToSimt.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fa;
@@ -46,47 +43,44 @@ LogicalResult SimtLowering::run() {
 // The function
 //===----------------------------------------------------------------------===//
 
-/// One parameter, the words of the arguments by value; a linear grid.
 void SimtLowering::createFunction() {
-  MLIRContext *context = b.getContext();
   b.setInsertionPoint(kernel);
-  Type pointer = LLVM::LLVMPointerType::get(context);
-  auto words = LLVM::LLVMArrayType::get(b.getI64Type(),
-                                        countWords(kernel.getArgumentTypes()));
-  size_t maps = collectTensorMaps(kernel).size();
-  function = LLVM::LLVMFuncOp::create(
-      b, kernel.getSymName(),
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                  SmallVector<Type>(1 + maps, pointer)));
-  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(),
-                    b.getUnitAttr());
-  int32_t threads = countThreads(kernel);
-  function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
-                    b.getDenseI32ArrayAttr({threads}));
-  // A denormal costs exp2 twice its instructions.
-  function.setDenormalFpMathF32("preserve-sign,preserve-sign");
-  auto passByValue = [&](unsigned argument, Type type) {
-    function.setArgAttr(argument, LLVM::LLVMDialect::getByValAttrName(),
-                        TypeAttr::get(type));
-    function.setArgAttr(argument, NVVM::NVVMDialect::getGridConstantAttrName(),
-                        b.getUnitAttr());
-  };
-  passByValue(0, words);
-  for (unsigned map = 1; map <= maps; ++map) {
-    passByValue(map, LLVM::LLVMArrayType::get(b.getI64Type(), 16));
-    function.setArgAttr(map, LLVM::LLVMDialect::getAlignAttrName(),
-                        b.getI64IntegerAttr(64));
-  }
-  Block *entry = function.addEntryBlock(b);
-  b.setInsertionPointToStart(entry);
-  numberThreads(threads);
+  declareFunction();
+  b.setInsertionPointToStart(&function.front());
+  numberThreads();
   entryEnd = thread.getDefiningOp();
-  WordReader reader(b, entry->getArgument(0));
+  WordReader reader(b, function.getArgument(0));
   for (unsigned axis = 0; axis < 3; ++axis)
     extents.push_back(reader.nextExtent());
   for (auto [argument, type] :
        llvm::zip(kernel.getArguments(), kernel.getArgumentTypes()))
     mapping.map(argument, reader.nextArgument(type));
+}
+
+/// 31 bits number all programs; a division of 64 takes a hundred instructions.
+void SimtLowering::mapPrograms(Value number) {
+  auto [outer, id0] = divide(number, i32Of(extents[0]));
+  auto [id2, id1] = divide(outer, i32Of(extents[1]));
+  SmallVector<Value> ids;
+  for (Value id : {id0, id1, id2})
+    ids.push_back(arith::IndexCastUIOp::create(b, b.getIndexType(), id));
+  kernel.walk([&](Operation *op) {
+    if (auto id = dyn_cast<tile::ProgramIdOp>(op))
+      mapping.map(id.getResult(), ids[id.getAxis()]);
+    if (auto num = dyn_cast<tile::NumProgramsOp>(op))
+      mapping.map(num.getResult(), extents[num.getAxis()]);
+  });
+}
+
+LogicalResult SimtLowering::lowerBody() {
+  mapPrograms(blockNumber());
+  return lowerBlock(kernel.getBody().front());
+}
+
+int64_t fa::lanesOf(tile::KernelOp kernel) {
+  auto lanes =
+      kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::lanesAttrName);
+  return lanes ? lanes.getInt() : 32;
 }
 
 int32_t fa::countThreads(tile::KernelOp kernel) {
@@ -95,33 +89,8 @@ int32_t fa::countThreads(tile::KernelOp kernel) {
     return attribute ? attribute.getInt() : 0;
   };
   int64_t consumers = number(TileGPUDialect::consumersAttrName);
-  return 32 * number(TileGPUDialect::warpsAttrName) *
+  return lanesOf(kernel) * number(TileGPUDialect::warpsAttrName) *
          (consumers ? consumers + 1 : 1);
-}
-
-/// With roles, the registers of a block are what one block on a processor has:
-/// ptxas heeds the exchange of registers only if the function says so.
-void SimtLowering::numberThreads(int32_t threads) {
-  thread = threadInBlock = NVVM::ThreadIdXOp::create(b, b.getI32Type());
-  if (threads == 32 * warps)
-    return;
-  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                    b.getI32IntegerAttr(1));
-  function->setAttr(
-      NVVM::NVVMDialect::getMaxnregAttrName(),
-      b.getI32IntegerAttr(std::min(65536 / threads / 8 * 8, 248)));
-  // The same for all threads of a warp, as branches between roles need it.
-  Value group =
-      arith::ShRUIOp::create(b, thread, i32(llvm::Log2_64(32 * warps)));
-  warpgroup = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), group, i32(0),
-                                   i32(31), NVVM::ShflKind::idx, UnitAttr());
-  thread = arith::AndIOp::create(b, thread, i32(32 * warps - 1));
-  kernel.walk([&](ConsumerIdOp id) {
-    Value number = arith::SubIOp::create(b, warpgroup, i32(1));
-    mapping.map(
-        id.getResult(),
-        arith::IndexCastOp::create(b, b.getIndexType(), number).getResult());
-  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,6 +118,9 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
           tile::ReturnOp, scf::YieldOp>(op))
     return success(); // mapped at the start; yields belong to their parent
   auto always = [](auto) { return success(); };
+  if (isa<CopyOp, CommitOp, WaitOp, BarrierOp, RolesOp, AcquireOp, FetchOp,
+          AwaitOp, ReleaseOp, DotStartOp, DotWaitOp>(op))
+    return lowerTargetOp(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp op) { return lowerFor(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
@@ -168,28 +140,8 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
       })
       .Case([&](IotaOp op) { return always((lowerIota(op), 0)); })
       .Case([&](AllocOp) { return success(); })
-      .Case([&](CopyOp op) { return always((lowerCopy(op), 0)); })
       .Case([&](ReadOp op) { return always((lowerRead(op), 0)); })
       .Case([&](WriteOp op) { return always((lowerWrite(op), 0)); })
-      .Case([&](RolesOp op) { return lowerRoles(op); })
-      .Case([&](AcquireOp op) { return always((lowerAcquire(op), 0)); })
-      .Case([&](FetchOp op) { return always((lowerFetch(op), 0)); })
-      .Case([&](AwaitOp op) { return always((lowerAwait(op), 0)); })
-      .Case([&](ReleaseOp op) { return always((lowerRelease(op), 0)); })
-      .Case([&](DotStartOp op) { return always((lowerDotStart(op), 0)); })
-      .Case([&](DotWaitOp op) { return always((lowerDotWait(op), 0)); })
-      .Case([&](CommitOp) {
-        NVVM::CpAsyncCommitGroupOp::create(b);
-        return success();
-      })
-      .Case([&](WaitOp op) {
-        NVVM::CpAsyncWaitGroupOp::create(b, op.getPending());
-        return success();
-      })
-      .Case([&](BarrierOp) {
-        NVVM::Barrier0Op::create(b);
-        return success();
-      })
       .Default([&](Operation *op) -> LogicalResult {
         if (isScalarOp(op)) {
           b.clone(*op, mapping);
@@ -201,6 +153,10 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
           return lowerElementwise(op);
         return op->emitOpError("has no lowering on tiles for a GPU");
       });
+}
+
+LogicalResult SimtLowering::lowerTargetOp(Operation *op) {
+  return op->emitOpError("has no lowering for this GPU");
 }
 
 //===----------------------------------------------------------------------===//

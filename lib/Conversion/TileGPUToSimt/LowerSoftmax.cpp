@@ -7,7 +7,6 @@
 #include "SimtLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <limits>
@@ -18,16 +17,8 @@ using namespace fa::tgpu;
 
 static constexpr float kLog2e = 1.44269504f, kLn2 = 0.693147181f;
 
-/// ex2.approx.ftz: 2 ulp, and what attention is made of.
-Value SimtLowering::exp2(Value x) { return LLVM::Exp2Op::create(b, x); }
-
-Value SimtLowering::shuffleXor(Value value, uint32_t mask) {
-  return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, i32(mask),
-                              i32(31), NVVM::ShflKind::bfly, UnitAttr());
-}
-
 Value SimtLowering::combineLanes(Value value, uint32_t lanes, Combine combine) {
-  for (uint32_t bit = 1; bit < 32; bit *= 2)
+  for (uint32_t bit = 1; bit && bit <= lanes; bit *= 2)
     if (lanes & bit)
       value = combine(value, shuffleXor(value, bit));
   return value;
@@ -232,12 +223,8 @@ LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
         arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total, zero);
     rowValues[coordOf(rows, row)] = {
         empty, arith::DivFOp::create(b, constant(1), total)};
-    Value log2 = LLVM::CallIntrinsicOp::create(
-                     b, b.getF32Type(),
-                     b.getStringAttr("llvm.nvvm.lg2.approx.ftz.f"), total)
-                     .getResult(0);
-    lse.push_back(
-        LLVM::FMAOp::create(b, b.getF32Type(), log2, constant(kLn2), max[row]));
+    lse.push_back(LLVM::FMAOp::create(b, b.getF32Type(), log2(total),
+                                      constant(kLn2), max[row]));
   }
   SmallVector<Value> output;
   for (auto [reg, value] : llvm::enumerate(acc)) {

@@ -1,12 +1,11 @@
-//===- LowerShared.cpp - tiles from and to shared memory ------------------===//
+//===- LowerCopy.cpp - cp.async and ldmatrix ------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "NvidiaLowering.h"
 
-#include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Layout/NamedLayouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -16,67 +15,12 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-//===----------------------------------------------------------------------===//
-// Addresses
-//===----------------------------------------------------------------------===//
-
-Value SimtLowering::offsetBy(Value address, int64_t bytes) {
-  return bytes ? Value(arith::AddIOp::create(b, address, i32(bytes))) : address;
-}
-
-Value SimtLowering::slotAddress(TypedValue<BufferType> buffer, Value slot) {
-  auto alloc = buffer.getDefiningOp<AllocOp>();
-  Value start = LLVM::AddressOfOp::create(b, sharedPointer(), sharedSymbol);
-  Value base = LLVM::PtrToIntOp::create(b, b.getI32Type(), start);
-  base = offsetBy(base, *alloc.getOffset());
-  if (buffer.getType().getSlots() == 1)
-    return base;
-  Value number = arith::IndexCastUIOp::create(b, b.getI32Type(), slot);
-  Value bytes =
-      arith::MulIOp::create(b, number, i32(buffer.getType().getSlotBytes()));
-  return arith::AddIOp::create(b, base, bytes);
-}
-
-/// Slots begin at multiples of 128 bytes and swizzles XOR inside of those, so
-/// that the XOR of a register can come last: one address for all registers.
-Value SimtLowering::swizzledAddress(Value address,
-                                    ArrayRef<uint32_t> threadBases,
-                                    uint32_t offset) {
-  uint32_t reached = 0;
-  for (uint32_t basis : threadBases)
-    reached |= basis;
-  uint32_t meets = offset & reached;
-  assert(meets < 128 && "a swizzle stays inside of the banks' 128 bytes");
-  Value at = arith::AddIOp::create(b, address, threadLinear(threadBases));
-  if (meets)
-    at = arith::XOrIOp::create(b, at, i32(meets));
-  at = LLVM::IntToPtrOp::create(b, sharedPointer(), at);
-  if (offset == meets)
-    return at;
-  return LLVM::GEPOp::create(b, at.getType(), b.getI8Type(), at,
-                             ArrayRef<LLVM::GEPArg>{int32_t(offset - meets)});
-}
-
-std::pair<SmallVector<uint32_t>, SmallVector<uint32_t>>
-SimtLowering::byteOffsets(const LinearLayout &registers,
-                          const LinearLayout &shared, int64_t bytes) {
-  auto map = shared.composeInverse(registers);
-  assert(map && "a buffer holds every element");
-  auto of = [&](Axis axis) -> ArrayRef<Place> {
-    return (*map)[static_cast<int>(axis)];
-  };
-  SmallVector<uint32_t> threads, offsets;
-  for (Axis axis : {Axis::Lane, Axis::Warp})
-    for (const Place &place : of(axis))
-      threads.push_back(bytes * place[Axis::Offset]);
-  for (int64_t reg = 0; reg < registers.count(Axis::Register); ++reg) {
-    uint32_t offset = 0;
-    for (auto [bit, place] : llvm::enumerate(of(Axis::Register)))
-      if (reg >> bit & 1)
-        offset ^= place[Axis::Offset];
-    offsets.push_back(bytes * offset);
-  }
-  return {threads, offsets};
+Value NvidiaLowering::opaque(Value address) {
+  auto moved = LLVM::InlineAsmOp::create(
+      b, address.getType(), address, "mov.b64 $0, $1;", "=l,l",
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return moved.getRes();
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,7 +32,7 @@ static unsigned unitDimOf(const LinearLayout &layout) {
   return layout.basis(Axis::Offset, 0)[0] ? 0 : 1;
 }
 
-void SimtLowering::lowerCopy(CopyOp op) {
+void NvidiaLowering::lowerCopy(CopyOp op) {
   GlobalView view = openView(op.getSource());
   BufferType type = op.getBuffer().getType();
   TileLayout shared = type.getLayout().getLayout();
@@ -106,24 +50,7 @@ void SimtLowering::lowerCopy(CopyOp op) {
   Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
   int64_t copyBytes = element * sizes[0] * sizes[1];
 
-  // Where the last copy read, and its coordinates in the tile: the next is a
-  // step away. An address of its own for each would fill the registers.
-  Value source;
-  Coord last;
-  auto sourceOf = [&](ValueRange coords, const Coord &at) {
-    if (!source) {
-      source = opaque(addressOf(view, coords));
-    } else {
-      Value step = index(0);
-      for (auto [dim, stride] : llvm::enumerate(view.strides))
-        if (int64_t distance = at[dim] - last[dim])
-          step = arith::AddIOp::create(
-              b, step, arith::MulIOp::create(b, stride, index(distance)));
-      source = stepFrom(source, type.getElementType(), step);
-    }
-    last = at;
-    return source;
-  };
+  AddressWalk walk;
   auto copyOne = [&](int64_t copy, int64_t reg) {
     Value destination =
         swizzledAddress(offsetBy(slot, copy * copyBytes), bases, offsets[reg]);
@@ -136,7 +63,7 @@ void SimtLowering::lowerCopy(CopyOp op) {
     }
     Coord inTile = threads.base.apply(Place::registers(reg, 0, 0));
     inTile[1] += copy * sizes[1];
-    Value from = sourceOf(coords, inTile);
+    Value from = stepTo(walk, view, coords, inTile);
     if (op.getBytes() < 4) {
       Value value = loadOrZero(from, type.getElementType(),
                                isInside(view, coords, certain));
@@ -178,10 +105,10 @@ void SimtLowering::lowerCopy(CopyOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reads and writes
+// Reads of matrices
 //===----------------------------------------------------------------------===//
 
-bool SimtLowering::isReadByDot(ReadOp read) {
+bool NvidiaLowering::isReadByDot(ReadOp read) {
   if (!read->hasOneUse())
     return false;
   auto dot = dyn_cast<tile::DotOp>(*read->getUsers().begin());
@@ -200,8 +127,8 @@ bool SimtLowering::isReadByDot(ReadOp read) {
   return true;
 }
 
-SmallVector<Value> SimtLowering::loadMatrices(Value address,
-                                              const MatrixLoad &load) {
+SmallVector<Value> NvidiaLowering::loadMatrices(Value address,
+                                                const MatrixLoad &load) {
   MLIRContext *context = b.getContext();
   Type word = b.getI32Type(), result = word;
   if (load.matrices > 1)
@@ -220,7 +147,7 @@ SmallVector<Value> SimtLowering::loadMatrices(Value address,
   return words;
 }
 
-void SimtLowering::lowerRead(ReadOp op) {
+void NvidiaLowering::lowerRead(ReadOp op) {
   if (isReadByDot(op))
     return;
   BufferType type = op.getBuffer().getType();
@@ -232,16 +159,8 @@ void SimtLowering::lowerRead(ReadOp op) {
   Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
   auto load =
       bytes == 2 ? planMatrixLoad(layout.base, shared.base) : std::nullopt;
-  if (!load) {
-    auto [bases, offsets] = byteOffsets(layout.base, shared.base, bytes);
-    SmallVector<Value> elements;
-    for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
-      Value at = swizzledAddress(offsetBy(slot, reg / count * copyBytes), bases,
-                                 offsets[reg % count]);
-      elements.push_back(LLVM::LoadOp::create(b, type.getElementType(), at));
-    }
-    return setElements(op.getResult(), elements);
-  }
+  if (!load)
+    return SimtLowering::lowerRead(op);
   SmallVector<uint32_t> bases;
   for (uint32_t step : load->laneOffsets)
     bases.push_back(2 * step);
@@ -266,22 +185,4 @@ void SimtLowering::lowerRead(ReadOp op) {
       }
     }
   setPacked(op.getResult(), packed);
-}
-
-void SimtLowering::lowerWrite(WriteOp op) {
-  BufferType type = op.getBuffer().getType();
-  TileLayout layout = layoutOf(op.getValue()),
-             shared = type.getLayout().getLayout();
-  int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
-  int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
-  int64_t count = layout.base.count(Axis::Register);
-  auto [bases, offsets] = byteOffsets(layout.base, shared.base, bytes);
-  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
-  // Threads that hold copies write the same value to the same place.
-  for (auto [reg, value] :
-       llvm::enumerate(SmallVector<Value>(elementsOf(op.getValue())))) {
-    Value at = swizzledAddress(offsetBy(slot, reg / count * copyBytes), bases,
-                               offsets[reg % count]);
-    LLVM::StoreOp::create(b, value, at);
-  }
 }

@@ -1,62 +1,76 @@
-//===- NvidiaCompiler.cpp - a program to NVIDIA's LLVM dialect ------------===//
+//===- GpuCompiler.cpp - a program to a GPU's LLVM dialect ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaCompiler.h"
+#include "GpuCompiler.h"
 
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"
+#include "fa/Conversion/TileGPUToNVVM.h"
+#include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Emulator/Passes.h"
 #include "fa/Schedule/Passes.h"
+#include "fa/Target/GpuInfo.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fa;
 
-void NvidiaCompiler::fill(NvidiaPipelineOptions &pipeline) const {
-  pipeline.arch = info.name.str();
+llvm::Expected<GpuTarget> fa::getGpuTarget(StringRef arch) {
+  auto info = getGpuInfo(arch);
+  if (!info)
+    return info.takeError();
+  if (isAmdArch(arch))
+    return GpuTarget{info->name, info->sharedLimit, buildAmdKernelPipeline,
+                     buildAmdSchedulePipeline, buildAmdLoweringPipeline};
+  return GpuTarget{info->name, info->sharedLimit, buildNvidiaKernelPipeline,
+                   buildNvidiaSchedulePipeline, buildNvidiaLoweringPipeline};
+}
+
+void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
+  pipeline.arch = target.arch;
   pipeline.qTile = options.qTile;
   pipeline.kvTile = options.kvTile;
   pipeline.stages = options.stages;
   pipeline.warps = options.warps;
   pipeline.schedule = options.schedule;
-  pipeline.sharedLimit = info.sharedLimit;
+  pipeline.sharedLimit = target.sharedLimit;
   pipeline.assumeNoEmptyRows = options.fusion.assumeNoEmptyRows;
   pipeline.allowNoMax = options.fusion.allowNoMax;
 }
 
-llvm::Error NvidiaCompiler::runPipeline(Build build) {
+llvm::Error GpuCompiler::runPipeline(GpuTarget::Build build) {
   return runPasses(module, "the passes to LLVM failed", [&](OpPassManager &pm) {
-    NvidiaPipelineOptions pipeline;
+    GpuPipelineOptions pipeline;
     fill(pipeline);
     build(pm, pipeline);
   });
 }
 
-llvm::Error NvidiaCompiler::toKernels() {
+llvm::Error GpuCompiler::toKernels() {
   return lowerToKernels(module, [&](OpPassManager &pm) {
-    NvidiaPipelineOptions pipeline;
+    GpuPipelineOptions pipeline;
     fill(pipeline);
-    buildNvidiaKernelPipeline(pm, pipeline);
+    target.kernels(pm, pipeline);
   });
 }
 
-llvm::Error NvidiaCompiler::toSchedule() {
-  if (auto error = runPipeline(buildNvidiaSchedulePipeline))
+llvm::Error GpuCompiler::toSchedule() {
+  if (auto error = runPipeline(target.schedule))
     return error;
   return mutate(/*atSchedule=*/true);
 }
 
-llvm::Error NvidiaCompiler::toDialect() {
-  if (auto error = runPipeline(buildNvidiaLoweringPipeline))
+llvm::Error GpuCompiler::toDialect() {
+  if (auto error = runPipeline(target.lowering))
     return error;
   return mutate(/*atSchedule=*/false);
 }
 
-llvm::Error NvidiaCompiler::mutate(bool atSchedule) {
+llvm::Error GpuCompiler::mutate(bool atSchedule) {
   if (options.mutate.empty())
     return llvm::Error::success();
   auto stage = isScheduleFault(options.mutate);
@@ -84,8 +98,7 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
       return attribute ? attribute.getInt() : 0;
     };
     info.threads = countThreads(kernel);
-    info.persistent =
-        kernel->hasAttr(tgpu::TileGPUDialect::persistentAttrName);
+    info.persistent = kernel->hasAttr(tgpu::TileGPUDialect::persistentAttrName);
     info.tensorMaps = collectTensorMaps(kernel);
     info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
     for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
@@ -99,7 +112,7 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
 }
 
 llvm::Expected<std::vector<KernelInfo>>
-NvidiaCompiler::run(llvm::StringRef entry) {
+GpuCompiler::run(llvm::StringRef entry) {
   if (auto error = toKernels())
     return error;
   if (auto error = keepEntry(module, entry))
@@ -115,4 +128,24 @@ NvidiaCompiler::run(llvm::StringRef entry) {
   if (auto error = toDialect())
     return error;
   return kernels;
+}
+
+llvm::Expected<std::string>
+GpuCompiler::emit(Emit form,
+                  llvm::function_ref<llvm::Expected<std::string>()> toLLVM) {
+  if (form == Emit::Tile)
+    return print(module);
+  if (auto error = toKernels())
+    return error;
+  if (form == Emit::Kernel)
+    return print(module);
+  if (auto error = keepEntry(module, ""))
+    return error;
+  if (auto error = toSchedule())
+    return error;
+  if (form == Emit::TileGPU)
+    return print(module);
+  if (auto error = toDialect())
+    return error;
+  return toLLVM();
 }

@@ -1,0 +1,77 @@
+//===- TileGPUToSimt.h - what lowering for any GPU takes --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_CONVERSION_TILEGPUTOSIMT_H
+#define FA_CONVERSION_TILEGPUTOSIMT_H
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Fusion/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace fa {
+
+/// Threads of a warp of a kernel at S4 to S7.
+int64_t lanesOf(tile::KernelOp kernel);
+
+/// Threads of a block of a kernel at S4 to S7.
+int32_t countThreads(tile::KernelOp kernel);
+
+/// Options of `fa-nvidia`, of `fa-amd` and of their parts.
+struct GpuPipelineOptions
+    : public mlir::PassPipelineOptions<GpuPipelineOptions> {
+  Option<std::string> arch{*this, "arch",
+                           llvm::cl::desc("sm_80, ..., gfx942, ... (empty: the "
+                                          "pipeline's first)"),
+                           llvm::cl::init("")};
+  Option<int64_t> qTile{*this, "q-tile",
+                        llvm::cl::desc("queries in a tile (0: chosen)"),
+                        llvm::cl::init(0)};
+  Option<int64_t> kvTile{*this, "kv-tile",
+                         llvm::cl::desc("keys in a tile (0: chosen)"),
+                         llvm::cl::init(0)};
+  Option<int64_t> stages{*this, "stages",
+                         llvm::cl::desc("slots of a buffer (0: chosen)"),
+                         llvm::cl::init(0)};
+  Option<int64_t> warps{*this, "warps",
+                        llvm::cl::desc("warps of a program (0: chosen)"),
+                        llvm::cl::init(0)};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("who computes what, where the architecture has "
+                     "warpgroups: persistent, roles or plain (\"\": chosen)"),
+      llvm::cl::init("")};
+  Option<int64_t> sharedLimit{*this, "shared-limit",
+                              llvm::cl::desc("bytes of shared memory a block "
+                                             "may have (0: those of arch)"),
+                              llvm::cl::init(0)};
+  Option<bool> assumeNoEmptyRows{
+      *this, "assume-no-empty-rows",
+      llvm::cl::desc("every row keeps a key: finite sentinels are masks"),
+      llvm::cl::init(false)};
+  Option<bool> allowNoMax{
+      *this, "allow-no-max",
+      llvm::cl::desc("exp(x) divided by its sum is a softmax as well"),
+      llvm::cl::init(false)};
+};
+
+/// S0 to S3: fusion, online softmax, kernels with tiles as `options` and
+/// `tiles` say.
+void buildGpuKernelPipeline(mlir::OpPassManager &pm,
+                            const GpuPipelineOptions &options,
+                            TileToKernelOptions tiles);
+
+/// What one thread does, as it is in arith, math, scf, memref and the dialect
+/// of a target, to the LLVM dialect and that.
+void buildSimtLoweringPipeline(mlir::OpPassManager &pm);
+
+/// Makes the pipeline one that fails with `reason`.
+void refuseArchitecture(mlir::OpPassManager &pm, std::string reason);
+
+} // namespace fa
+
+#endif // FA_CONVERSION_TILEGPUTOSIMT_H

@@ -1,0 +1,49 @@
+//===- MatrixUnit.h - the layouts that a target's dots ask for --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LAYOUT_MATRIXUNIT_H
+#define FA_LAYOUT_MATRIXUNIT_H
+
+#include "fa/Layout/LinearLayout.h"
+
+namespace fa {
+
+/// What computes dots: warps of 32 lanes by mma.sync (f32 by multiply-adds), or
+/// waves of 64 by mfma, all types alike.
+struct MatrixUnit {
+  enum Kind { Mma, Mfma } kind = Mma;
+  /// Rows of one instruction's accumulator: 16, of mfma also 32.
+  int64_t side = 16;
+
+  /// That of a kernel whose smallest dot has `rows` and whose dots all have
+  /// multiples of `columns` columns.
+  static MatrixUnit choose(Kind kind, int64_t rows, int64_t columns);
+
+  int64_t lanes() const { return kind == Mfma ? 64 : 32; }
+  /// Of what the columns of a result are multiples.
+  int64_t columnStep() const { return kind == Mfma ? side : 8; }
+
+  /// The result of a dot, and what is computed from it. Also the left operand,
+  /// where that was computed.
+  TileLayout accumulator(int64_t rows, int64_t columns, int64_t warps) const;
+
+  /// The left operand [rows, depth] of elements of `bits`; `fromMemory` if it
+  /// is read for its dots alone.
+  TileLayout left(int64_t rows, int64_t depth, unsigned bits, bool fromMemory,
+                  int64_t warps) const;
+
+  /// The right operand [depth, columns], or [columns, depth] if `transposed`,
+  /// of a dot whose left operand is `fromMemory` or not.
+  TileLayout right(int64_t rows, int64_t columns, bool transposed,
+                   unsigned bits, bool fromMemory, int64_t warps) const;
+
+private:
+  int64_t vector(int64_t depth, unsigned bits, bool fromMemory) const;
+};
+
+} // namespace fa
+
+#endif // FA_LAYOUT_MATRIXUNIT_H

@@ -1,0 +1,107 @@
+//===- NvidiaLowering.h - what one thread does on an NVIDIA card -*- C++
+//-*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operands of dots that are read from shared memory are not read where the
+// program says but fragment by fragment where the dot needs them; that keeps
+// few registers busy.
+//
+// Files: NvidiaLowering (the function, exchanges), LowerPrograms, LowerCopy,
+// LowerDot, LowerFmaDot, LowerWarpgroupDot, LowerRoles.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TILEGPUTONVVM_NVIDIALOWERING_H
+#define FA_LIB_CONVERSION_TILEGPUTONVVM_NVIDIALOWERING_H
+
+#include "../TileGPUToSimt/SimtLowering.h"
+
+namespace fa {
+
+class NvidiaLowering final : public SimtLowering {
+public:
+  explicit NvidiaLowering(tile::KernelOp kernel);
+
+private:
+  //===--- The function, exchanges (NvidiaLowering.cpp) ---===//
+  void declareFunction() override;
+  void numberThreads() override;
+  Value blockNumber() override;
+  mlir::LogicalResult lowerTargetOp(mlir::Operation *op) override;
+  Value exp2(Value x) override;
+  Value log2(Value x) override;
+  Value shuffleXor(Value value, uint32_t mask) override;
+  Value anyLane(Value condition) override;
+  Value opaque(Value address) override;
+  bool lowerToPairs(mlir::Operation *op) override;
+  bool skipsRescale() override;
+  /// By ldmatrix, where that can be.
+  void lowerRead(tgpu::ReadOp op) override;
+
+  //===--- Programs (LowerPrograms.cpp) ---===//
+  bool isPersistent() const;
+  mlir::LogicalResult lowerBody() override;
+  /// The region of a role, for one program or for all that are the block's.
+  mlir::LogicalResult lowerRole(mlir::Block &region);
+  struct Turns;
+  Turns takeTurns();
+  /// The number of the program that this block runs in a turn.
+  Value programIn(const Turns &turns, Value turn);
+
+  //===--- Shared memory (LowerCopy.cpp) ---===//
+  void lowerCopy(tgpu::CopyOp op);
+  /// Whether the only dot that uses `read` can do the reading.
+  static bool isReadByDot(tgpu::ReadOp read);
+  mlir::SmallVector<Value> loadMatrices(Value address, const MatrixLoad &load);
+
+  //===--- Dots (LowerDot.cpp) ---===//
+  mlir::LogicalResult lowerDot(tile::DotOp dot) override;
+  struct Fragments;
+  Fragments fragmentsOf(Value operand);
+  /// The packed word that holds (row, column) and its neighbour in registers
+  /// or, if it has not been read yet, by a matrix load.
+  Value fragment(Fragments &fragments, int32_t row, int32_t column);
+
+  //===--- Dots of f32 (LowerFmaDot.cpp) ---===//
+  mlir::LogicalResult lowerFmaDot(tile::DotOp dot);
+  struct SharedOperand;
+  mlir::FailureOr<SharedOperand> openOperand(tile::DotOp dot, Value operand,
+                                             unsigned depthDim);
+  /// Element (row, column) of the operand in the block of the depth that begins
+  /// at `depth`; neighbours are read with it.
+  Value readElement(SharedOperand &operand, Coord at, Value depth);
+
+  //===--- Roles, channels (LowerRoles.cpp) ---===//
+  mlir::LogicalResult lowerRoles(tgpu::RolesOp op);
+  void initializeBarriers(int64_t consumers);
+  void lowerAcquire(tgpu::AcquireOp op);
+  void lowerFetch(tgpu::FetchOp op);
+  void lowerAwait(tgpu::AwaitOp op);
+  void lowerRelease(tgpu::ReleaseOp op);
+  /// Number of a step's slot, and how often the slot was used before, modulo 2;
+  /// i32.
+  Value slotOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  Value phaseOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  std::pair<Value, Value>
+  divideStep(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  /// The address of a step's slot, i32.
+  Value channelSlot(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  /// Pointers to the channel's barriers: those of full slots come first.
+  Value barrierAddress(mlir::TypedValue<tgpu::ChannelType> channel,
+                       Value number);
+  Value fullBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  Value emptyBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+
+  //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
+  void lowerDotStart(tgpu::DotStartOp op);
+  void lowerDotWait(tgpu::DotWaitOp op);
+
+  Value threadInBlock, warpgroup; ///< i32
+};
+
+} // namespace fa
+
+#endif // FA_LIB_CONVERSION_TILEGPUTONVVM_NVIDIALOWERING_H

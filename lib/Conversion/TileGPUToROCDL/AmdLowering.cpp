@@ -1,0 +1,144 @@
+//===- AmdLowering.cpp - the function, exchanges, barriers ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AmdLowering.h"
+
+#include "../KernelAbi/KernelAbi.h"
+#include "fa/Conversion/TileGPUToROCDL.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+AmdLowering::AmdLowering(tile::KernelOp kernel, const AmdInfo &info,
+                         StringRef sharedName)
+    : SimtLowering(kernel), info(info) {
+  this->sharedName = sharedName.str();
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+void AmdLowering::declareFunction() {
+  MLIRContext *context = b.getContext();
+  // The argument segment is constant memory (LLVM, "User Guide for AMDGPU
+  // Backend", "Address Spaces").
+  Type pointer = LLVM::LLVMPointerType::get(context, /*addressSpace=*/4);
+  auto words = LLVM::LLVMArrayType::get(b.getI64Type(),
+                                        countWords(kernel.getArgumentTypes()));
+  function = LLVM::LLVMFuncOp::create(
+      b, kernel.getSymName(),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer}));
+  function.setArgAttr(0, LLVM::LLVMDialect::getByRefAttrName(),
+                      TypeAttr::get(words));
+  function.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
+                      b.getI64IntegerAttr(8));
+  int32_t threads = countThreads(kernel);
+  ROCDL::ROCDLDialect *dialect =
+      context->getLoadedDialect<ROCDL::ROCDLDialect>();
+  dialect->getKernelAttrHelper().setAttr(function, b.getUnitAttr());
+  dialect->getReqdWorkGroupSizeAttrHelper().setAttr(
+      function, b.getDenseI32ArrayAttr({threads, 1, 1}));
+  std::string range = std::to_string(threads) + "," + std::to_string(threads);
+  dialect->getFlatWorkGroupSizeAttrHelper().setAttr(function,
+                                                    b.getStringAttr(range));
+  // A denormal costs exp2 a multiplication more.
+  function.setDenormalFpMathF32("preserve-sign,preserve-sign");
+  function.addEntryBlock(b);
+}
+
+void AmdLowering::numberThreads() {
+  thread = ROCDL::ThreadIdXOp::create(b, b.getI32Type());
+}
+
+Value AmdLowering::blockNumber() {
+  return ROCDL::BlockIdXOp::create(b, b.getI32Type());
+}
+
+LogicalResult AmdLowering::lowerTargetOp(Operation *op) {
+  if (!isa<BarrierOp>(op))
+    return SimtLowering::lowerTargetOp(op);
+  barrier();
+  return success();
+}
+
+/// s_barrier waits for waves, not for their memory (CDNA3 ISA, 4.4): the writes
+/// to LDS before it are complete when the first fence has waited for lgkmcnt,
+/// and no read moves above the second. Loads from global memory stay under way.
+void AmdLowering::barrier() {
+  Attribute tag =
+      LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local");
+  auto fence = [&](LLVM::AtomicOrdering ordering) {
+    auto op = LLVM::FenceOp::create(b, ordering, "workgroup");
+    op->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(), tag);
+  };
+  fence(LLVM::AtomicOrdering::release);
+  ROCDL::SBarrierOp::create(b);
+  fence(LLVM::AtomicOrdering::acquire);
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+Value AmdLowering::exp2(Value x) {
+  return ROCDL::ROCDLExp2::create(b, x.getType(), x);
+}
+
+/// v_log_f32 is to base 2.
+Value AmdLowering::log2(Value x) {
+  return ROCDL::ROCDLLog::create(b, x.getType(), x);
+}
+
+Value AmdLowering::exchange(Value word, uint32_t mask) {
+  Value lane = arith::AndIOp::create(b, thread, i32(63));
+  if (!info.hasPermlaneSwap || (mask != 16 && mask != 32)) {
+    Value from = arith::XOrIOp::create(b, lane, i32(mask));
+    return ROCDL::DsBpermuteOp::create(
+        b, b.getI32Type(), arith::MulIOp::create(b, from, i32(4)), word);
+  }
+  // Odd rows of the first operand become even rows of the second and the other
+  // way round (CDNA4 ISA, V_PERMLANE32_SWAP_B32): of two copies of a word the
+  // first then has even rows everywhere, the second odd ones.
+  Type pair = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), {b.getI32Type(), b.getI32Type()});
+  Value rows = mask == 32
+                   ? Value(ROCDL::Permlane32SwapOp::create(b, pair, word, word,
+                                                           false, false))
+                   : Value(ROCDL::Permlane16SwapOp::create(b, pair, word, word,
+                                                           false, false));
+  Value isOdd =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                            arith::AndIOp::create(b, lane, i32(mask)), i32(0));
+  return arith::SelectOp::create(b, isOdd,
+                                 LLVM::ExtractValueOp::create(b, rows, 0),
+                                 LLVM::ExtractValueOp::create(b, rows, 1));
+}
+
+Value AmdLowering::shuffleXor(Value value, uint32_t mask) {
+  Value word = arith::BitcastOp::create(b, b.getI32Type(), value);
+  return arith::BitcastOp::create(b, value.getType(), exchange(word, mask));
+}
+
+Value AmdLowering::anyLane(Value condition) {
+  Value lanes = ROCDL::BallotOp::create(b, b.getI64Type(), condition);
+  Value none = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, lanes, none);
+}
+
+/// A side effect keeps what does not depend on a loop inside of it, too.
+Value AmdLowering::opaque(Value address) {
+  bool isScalar = address.getType().isInteger(32);
+  auto moved = LLVM::InlineAsmOp::create(
+      b, address.getType(), address, "", isScalar ? "=s,0" : "=v,0",
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return moved.getRes();
+}

@@ -1,0 +1,72 @@
+//===- AmdLowering.h - what one lane does on an AMD card --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Files: AmdLowering (the function, exchanges, barriers), LowerDot (mfma),
+// LowerMemory (vectors from and to both memories).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TILEGPUTOROCDL_AMDLOWERING_H
+#define FA_LIB_CONVERSION_TILEGPUTOROCDL_AMDLOWERING_H
+
+#include "../TileGPUToSimt/SimtLowering.h"
+#include "fa/Target/AmdInfo.h"
+
+namespace fa {
+
+class AmdLowering final : public SimtLowering {
+public:
+  /// `sharedName` is the variable that is the kernel's LDS.
+  AmdLowering(tile::KernelOp kernel, const AmdInfo &info,
+              llvm::StringRef sharedName);
+
+private:
+  //===--- The function, exchanges (AmdLowering.cpp) ---===//
+  void declareFunction() override;
+  void numberThreads() override;
+  Value blockNumber() override;
+  mlir::LogicalResult lowerTargetOp(mlir::Operation *op) override;
+  Value exp2(Value x) override;
+  Value log2(Value x) override;
+  Value shuffleXor(Value value, uint32_t mask) override;
+  Value anyLane(Value condition) override;
+  Value opaque(Value address) override;
+  /// A product for each element costs less than what the branch moves around
+  /// it.
+  bool skipsRescale() override { return false; }
+  void barrier();
+  /// A word of the lane whose number differs in the bits `mask`.
+  Value exchange(Value word, uint32_t mask);
+
+  //===--- Dots (LowerDot.cpp) ---===//
+  mlir::LogicalResult lowerDot(tile::DotOp dot) override;
+  struct DotOperand;
+  DotOperand openOperand(Value operand, unsigned depthDim);
+  /// The elements of step `step` of the depth at (or across from) `across`, as
+  /// mfma takes them.
+  Value fragment(const DotOperand &operand, int32_t across, int64_t step,
+                 int64_t count, mlir::Type element);
+  Value multiply(Value a, Value b, Value c, int64_t side, int64_t count,
+                 mlir::Type element);
+
+  //===--- Memory (LowerMemory.cpp) ---===//
+  mlir::LogicalResult lowerLoad(tile::LoadOp op) override;
+  void lowerRead(tgpu::ReadOp op) override;
+  void lowerWrite(tgpu::WriteOp op) override;
+  /// Elements of a tile that one load from `view` at `indices` brings.
+  static int64_t loadWidth(tile::LoadOp op);
+  /// One vector: `count` elements at `address`, 0 if they are not `inside`.
+  Value loadVector(const GlobalView &view, Value address, Value inside,
+                   int64_t count);
+  /// Keeps vectors of `count` neighbours each as the registers of `tile`.
+  void setVectors(Value tile, mlir::ArrayRef<Value> vectors);
+
+  AmdInfo info;
+};
+
+} // namespace fa
+
+#endif // FA_LIB_CONVERSION_TILEGPUTOROCDL_AMDLOWERING_H

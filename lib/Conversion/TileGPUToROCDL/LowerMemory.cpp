@@ -1,0 +1,265 @@
+//===- LowerMemory.cpp - vectors from and to both memories ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AmdLowering.h"
+
+#include "fa/Schedule/ViewAlignment.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+static Type vectorOf(int64_t count, Type element) {
+  return count == 1 ? element : Type(VectorType::get({count}, element));
+}
+
+void AmdLowering::setVectors(Value tile, ArrayRef<Value> vectors) {
+  SmallVector<Value> values;
+  Type element = getElementTypeOrSelf(tile);
+  for (Value vector : vectors) {
+    auto type = dyn_cast<VectorType>(vector.getType());
+    if (!type) {
+      values.push_back(vector);
+      continue;
+    }
+    for (int64_t n = 0; n < type.getDimSize(0); ++n)
+      values.push_back(LLVM::ExtractElementOp::create(b, vector, i32(n)));
+  }
+  // Words that are not elements are pairs of those.
+  if (values.front().getType() == element)
+    setElements(tile, values);
+  else
+    setPacked(tile, values);
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+/// As many neighbours as registers hold, as rows are aligned for, and as are
+/// inside or outside together.
+int64_t AmdLowering::loadWidth(tile::LoadOp op) {
+  auto view = cast<MemRefType>(op.getSource().getType());
+  int64_t unit = unitDim(view);
+  int64_t bytes = op.getType().getElementTypeBitWidth() / 8;
+  APInt start;
+  if (unit < 0 || !bytes || view.isDynamicDim(unit) ||
+      !matchPattern(op.getIndices()[unit], m_ConstantInt(&start)))
+    return 1;
+  int64_t width = std::min(
+      contiguousRegisters(layoutOf(op.getResult()).base, unit),
+      std::min<int64_t>(promisedAlignment(op.getSource()), 16) / bytes);
+  while (width > 1 &&
+         (start.getSExtValue() % width || view.getDimSize(unit) % width))
+    width /= 2;
+  return std::max<int64_t>(width, 1);
+}
+
+Value AmdLowering::loadVector(const GlobalView &view, Value address,
+                              Value inside, int64_t count) {
+  Type element = view.type.getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth();
+  // Pairs of 16 bits travel as words.
+  Type type = bits == 16 && count > 1 ? vectorOf(count / 2, b.getI32Type())
+                                      : vectorOf(count, element);
+  // The view's first element stands in for what is outside: no branch.
+  if (inside)
+    address = arith::SelectOp::create(b, inside, address, view.base);
+  Value loaded =
+      LLVM::LoadOp::create(b, type, address, /*alignment=*/count * bits / 8);
+  if (!inside)
+    return loaded;
+  Value zero =
+      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(type)));
+  return arith::SelectOp::create(b, inside, loaded, zero);
+}
+
+LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
+  GlobalView view = openView(op.getSource());
+  TileLayout layout = layoutOf(op.getResult());
+  auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),
+                             op.getInBounds());
+  int64_t width = loadWidth(op);
+  auto loadAll = [&] {
+    SmallVector<Value> vectors;
+    AddressWalk walk;
+    for (int64_t reg = 0; reg < layout.numRegisters(); reg += width) {
+      SmallVector<Value> coords;
+      for (auto [dim, start] : llvm::enumerate(op.getIndices()))
+        coords.push_back(arith::AddIOp::create(b, mapped(start),
+                                               coordinate(layout, reg, dim)));
+      Value address = stepTo(walk, view, coords, coordOf(layout, reg));
+      vectors.push_back(
+          loadVector(view, address, isInside(view, coords, certain), width));
+    }
+    return vectors;
+  };
+  // An empty view has no element 0.
+  Value any;
+  for (auto [size, sure] : llvm::zip(view.sizes, certain)) {
+    if (sure || matchPattern(size, m_Constant()))
+      continue;
+    Value some =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, size, index(0));
+    any = any ? Value(arith::AndIOp::create(b, any, some)) : some;
+  }
+  if (!any) {
+    setVectors(op.getResult(), loadAll());
+    return success();
+  }
+  SmallVector<Value> loaded;
+  auto branch = scf::IfOp::create(
+      b, any,
+      [&](OpBuilder &, Location) {
+        loaded = loadAll();
+        scf::YieldOp::create(b, loaded);
+      },
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> zeros;
+        for (Value vector : loaded)
+          zeros.push_back(arith::ConstantOp::create(
+              b, cast<TypedAttr>(b.getZeroAttr(vector.getType()))));
+        scf::YieldOp::create(b, zeros);
+      });
+  setVectors(op.getResult(), SmallVector<Value>(branch.getResults()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+/// Registers that are neighbours in shared memory, up to 16 bytes, each run at
+/// a multiple of its size in every thread: each register once, in order.
+static SmallVector<SmallVector<unsigned>>
+findRuns(ArrayRef<uint32_t> offsets, ArrayRef<uint32_t> threadBases,
+         uint32_t bytes) {
+  uint32_t reached = 0;
+  for (uint32_t step : threadBases)
+    reached |= step;
+  llvm::DenseMap<uint32_t, unsigned> at;
+  for (auto [reg, offset] : llvm::enumerate(offsets))
+    at.try_emplace(offset, reg);
+  uint32_t run = 16;
+  auto isRun = [&](uint32_t offset) {
+    for (uint32_t step = bytes; step < run; step *= 2)
+      if (reached & step)
+        return false;
+    uint32_t first = offset & ~(run - 1);
+    for (uint32_t next = first; next < first + run; next += bytes)
+      if (!at.contains(next))
+        return false;
+    return true;
+  };
+  while (run > bytes && !llvm::all_of(offsets, isRun))
+    run /= 2;
+  SmallVector<SmallVector<unsigned>> runs;
+  for (auto [reg, offset] : llvm::enumerate(offsets)) {
+    if (offset % run || at.lookup(offset) != reg)
+      continue;
+    auto &members = runs.emplace_back();
+    for (uint32_t next = offset; next < offset + run; next += bytes)
+      members.push_back(at.lookup(next));
+  }
+  return runs;
+}
+
+namespace {
+
+/// A tile's way from or to a buffer.
+struct SharedAccess {
+  TileLayout layout;
+  Type element;
+  int64_t bytes, copyBytes, count;
+  SmallVector<uint32_t> threads, offsets;
+  SmallVector<SmallVector<unsigned>> runs;
+
+  SharedAccess(BufferType type, const TileLayout &layout)
+      : layout(layout), element(type.getElementType()),
+        bytes(element.getIntOrFloatBitWidth() / 8),
+        count(layout.base.count(Axis::Register)) {
+    const LinearLayout &shared = type.getLayout().getLayout().base;
+    copyBytes = bytes * shared.size(0) * shared.size(1);
+  }
+};
+
+} // namespace
+
+void AmdLowering::lowerRead(ReadOp op) {
+  SharedAccess access(op.getBuffer().getType(), layoutOf(op.getResult()));
+  std::tie(access.threads, access.offsets) = byteOffsets(
+      access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
+      access.bytes);
+  access.runs = findRuns(access.offsets, access.threads, access.bytes);
+  Value slot = opaque(slotAddress(op.getBuffer(), mapped(op.getSlot())));
+  SmallVector<Value> elements(access.layout.numRegisters());
+  SmallVector<Value> words(access.layout.numRegisters() / 2);
+  bool inWords =
+      access.bytes == 2 && llvm::all_of(access.runs, [](auto &run) {
+        for (size_t n = 0; n < run.size(); n += 2)
+          if (run.size() == 1 || run[n] % 2 || run[n + 1] != run[n] + 1)
+            return false;
+        return true;
+      });
+  for (int64_t copy = 0; copy < access.layout.repeat; ++copy)
+    for (ArrayRef<unsigned> run : access.runs) {
+      Value address =
+          swizzledAddress(offsetBy(slot, copy * access.copyBytes),
+                          access.threads, access.offsets[run.front()]);
+      int64_t size = run.size(), first = copy * access.count;
+      Type type = inWords ? vectorOf(size / 2, b.getI32Type())
+                          : vectorOf(size, access.element);
+      Value loaded = LLVM::LoadOp::create(b, type, address,
+                                          /*alignment=*/size * access.bytes);
+      for (int64_t n = 0; n < size; n += inWords ? 2 : 1) {
+        Value part = isa<VectorType>(type)
+                         ? Value(LLVM::ExtractElementOp::create(
+                               b, loaded, i32(inWords ? n / 2 : n)))
+                         : loaded;
+        (inWords ? words[(first + run[n]) / 2] : elements[first + run[n]]) =
+            part;
+      }
+    }
+  if (inWords)
+    return setPacked(op.getResult(), words);
+  // Registers that hold copies.
+  for (auto [reg, value] : llvm::enumerate(elements))
+    if (!value)
+      value = elements[reg & ~copyBits(access.layout.base, Axis::Register)];
+  setElements(op.getResult(), elements);
+}
+
+void AmdLowering::lowerWrite(WriteOp op) {
+  SharedAccess access(op.getBuffer().getType(), layoutOf(op.getValue()));
+  std::tie(access.threads, access.offsets) = byteOffsets(
+      access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
+      access.bytes);
+  access.runs = findRuns(access.offsets, access.threads, access.bytes);
+  Value slot = opaque(slotAddress(op.getBuffer(), mapped(op.getSlot())));
+  SmallVector<Value> elements(elementsOf(op.getValue()));
+  // Threads that hold copies write the same value to the same place.
+  for (int64_t copy = 0; copy < access.layout.repeat; ++copy)
+    for (ArrayRef<unsigned> run : access.runs) {
+      Value address =
+          swizzledAddress(offsetBy(slot, copy * access.copyBytes),
+                          access.threads, access.offsets[run.front()]);
+      int64_t size = run.size(), first = copy * access.count;
+      Value value = elements[first + run.front()];
+      if (size > 1) {
+        Value vector =
+            LLVM::PoisonOp::create(b, vectorOf(size, access.element));
+        for (auto [n, reg] : llvm::enumerate(run))
+          vector = LLVM::InsertElementOp::create(b, vector,
+                                                 elements[first + reg], i32(n));
+        value = vector;
+      }
+      LLVM::StoreOp::create(b, value, address,
+                            /*alignment=*/size * access.bytes);
+    }
+}

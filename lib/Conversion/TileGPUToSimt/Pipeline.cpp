@@ -1,0 +1,91 @@
+//===- Pipeline.cpp - S8 to the LLVM dialect ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Conversion/Passes.h"
+#include "fa/Conversion/TileGPUToSimt.h"
+#include "fa/Fusion/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace {
+
+/// What a pipeline for an architecture that is not known consists of.
+struct RefuseArchitecture final
+    : PassWrapper<RefuseArchitecture, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseArchitecture)
+  explicit RefuseArchitecture(std::string reason) : reason(std::move(reason)) {}
+
+  void runOnOperation() override {
+    getOperation().emitError(reason);
+    signalPassFailure();
+  }
+
+  std::string reason;
+};
+
+} // namespace
+
+void fa::refuseArchitecture(OpPassManager &pm, std::string reason) {
+  pm.addPass(std::make_unique<RefuseArchitecture>(std::move(reason)));
+}
+
+void fa::buildGpuKernelPipeline(OpPassManager &pm,
+                                const GpuPipelineOptions &options,
+                                TileToKernelOptions tiles) {
+  FusionOptions fusion;
+  fusion.assumeNoEmptyRows = options.assumeNoEmptyRows;
+  fusion.allowNoMax = options.allowNoMax;
+  buildFusionPipeline(pm, fusion);
+  pm.addPass(createTileOnlineSoftmax());
+  addStageEnd(pm, Stage::S2);
+  tiles.qTile = options.qTile ? options.qTile : 64;
+  tiles.qTile16bit = options.qTile ? options.qTile : 128;
+  tiles.kvTile = options.kvTile ? options.kvTile : 64;
+  tiles.dimMultiple = 16;
+  tiles.alignment = 16;
+  tiles.foldScale = true;
+  // A tile that was asked for is not made smaller.
+  tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
+  if (options.qTile || options.kvTile)
+    tiles.tileBytes = 0;
+  pm.addPass(createTileToKernel(tiles));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  addStageEnd(pm, Stage::S3);
+}
+
+void fa::buildSimtLoweringPipeline(OpPassManager &pm) {
+  // Loops carry hundreds of registers: from the top, the canonicalizer looks at
+  // them again and again, with the same result.
+  GreedyRewriteConfig bottomUp;
+  bottomUp.setUseTopDownTraversal(false);
+  pm.addPass(createCanonicalizerPass(bottomUp));
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  // What has an approximation takes it; what else there is becomes what has
+  // one.
+  pm.addPass(createApproximateGpuMath());
+  pm.addPass(math::createMathExpandOpsPass());
+  pm.addPass(createApproximateGpuMath());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}

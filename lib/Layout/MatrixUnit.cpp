@@ -1,0 +1,53 @@
+//===- MatrixUnit.cpp - the layouts that a target's dots ask for ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Layout/MatrixUnit.h"
+
+#include "fa/Layout/NamedLayouts.h"
+
+#include <algorithm>
+
+using namespace fa;
+
+MatrixUnit MatrixUnit::choose(Kind kind, int64_t rows, int64_t columns) {
+  bool isWide = kind == Mfma && rows >= 32 && powerOfTwoPart(columns) >= 32;
+  return {kind, isWide ? 32 : 16};
+}
+
+/// Neighbours along the depth that a lane of mfma has. Computed operands are
+/// where an accumulator is; of others, 16 bytes are one read.
+int64_t MatrixUnit::vector(int64_t depth, unsigned bits,
+                           bool fromMemory) const {
+  if (!fromMemory)
+    return 4;
+  int64_t ofLane = powerOfTwoPart(depth) * side / 64;
+  return std::min<int64_t>(ofLane, 128 / bits);
+}
+
+TileLayout MatrixUnit::accumulator(int64_t rows, int64_t columns,
+                                   int64_t warps) const {
+  return kind == Mfma ? mfmaRows(rows, columns, side, 4, warps)
+                      : mmaAccumulator(rows, columns, warps);
+}
+
+TileLayout MatrixUnit::left(int64_t rows, int64_t depth, unsigned bits,
+                            bool fromMemory, int64_t warps) const {
+  if (kind == Mfma)
+    return mfmaRows(rows, depth, side, vector(depth, bits, fromMemory), warps);
+  return bits == 32 ? fmaOperandA(rows, depth, warps)
+                    : mmaAccumulator(rows, depth, warps);
+}
+
+TileLayout MatrixUnit::right(int64_t rows, int64_t columns, bool transposed,
+                             unsigned bits, bool fromMemory,
+                             int64_t warps) const {
+  if (kind == Mfma)
+    return mfmaOperandB(rows, columns, transposed, side,
+                        vector(transposed ? columns : rows, bits, fromMemory),
+                        warps);
+  return bits == 32 ? fmaOperandB(rows, columns, transposed, warps)
+                    : mmaOperandB(rows, columns, transposed, warps);
+}

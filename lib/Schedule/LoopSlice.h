@@ -1,0 +1,36 @@
+//===- LoopSlice.h - what an iteration's loads are computed from *- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_SCHEDULE_LOOPSLICE_H
+#define FA_LIB_SCHEDULE_LOOPSLICE_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace fa {
+
+/// Pure operations of a loop's body that depend on its induction variable
+/// alone: they can be computed for another iteration as well.
+class LoopSlice {
+public:
+  explicit LoopSlice(mlir::scf::ForOp loop) : loop(loop) {}
+
+  /// Adds what the operands of `op` are computed from. False: they depend on
+  /// what the loop carries or on memory.
+  bool add(mlir::Operation *op);
+
+  /// A copy of the operations, in their order.
+  void clone(mlir::OpBuilder &b, mlir::IRMapping &mapping) const;
+
+private:
+  mlir::scf::ForOp loop;
+  llvm::SetVector<mlir::Operation *> operations;
+};
+
+} // namespace fa
+
+#endif // FA_LIB_SCHEDULE_LOOPSLICE_H

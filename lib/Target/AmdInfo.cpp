@@ -1,0 +1,27 @@
+//===- AmdInfo.cpp - facts about AMD architectures ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/AmdInfo.h"
+
+using namespace llvm;
+using namespace fa;
+
+static constexpr AmdInfo kArchitectures[] = {
+    {"gfx90a", 65536, 32, 4, 64, 32, false},
+    {"gfx942", 65536, 32, 4, 32, 16, false},
+    {"gfx950", 163840, 64, 8, 32, 16, true},
+};
+
+Expected<AmdInfo> fa::getAmdInfo(StringRef arch) {
+  std::string known;
+  for (const AmdInfo &info : kArchitectures) {
+    if (info.name == arch)
+      return info;
+    known += (known.empty() ? "" : ", ") + info.name.str();
+  }
+  return createStringError("unknown architecture '" + arch + "', expected " +
+                           known);
+}

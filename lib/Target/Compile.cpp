@@ -1,0 +1,48 @@
+//===- Compile.cpp - for whatever is named --------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Target/Compile.h"
+
+using namespace mlir;
+using namespace fa;
+
+bool fa::isNvidiaArch(StringRef arch) { return arch.starts_with("sm_"); }
+
+bool fa::isAmdArch(StringRef arch) { return arch.starts_with("gfx"); }
+
+/// Faults are those of GPU programs.
+static llvm::Error checkNoFault(const CompileOptions &options) {
+  if (options.mutate.empty() || isNvidiaArch(options.arch) ||
+      isAmdArch(options.arch))
+    return llvm::Error::success();
+  return llvm::createStringError("the fault '" + options.mutate +
+                                 "' is one of GPU programs: expected sm_80, "
+                                 "sm_86, sm_89, sm_90, gfx90a, gfx942 or "
+                                 "gfx950, found '" +
+                                 options.arch + "'");
+}
+
+llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
+                                     const CompileOptions &options) {
+  if (auto error = checkNoFault(options))
+    return error;
+  if (options.emulate)
+    return compileForEmulator(module, entry, options);
+  if (isAmdArch(options.arch))
+    return compileForAmd(module, entry, options);
+  return isNvidiaArch(options.arch) ? compileForNvidia(module, entry, options)
+                                    : compileForHost(module, entry, options);
+}
+
+llvm::Expected<std::string> fa::emit(ModuleOp module,
+                                     const CompileOptions &options, Emit form) {
+  if (auto error = checkNoFault(options))
+    return error;
+  if (isAmdArch(options.arch))
+    return emitForAmd(module, options, form);
+  return isNvidiaArch(options.arch) ? emitForNvidia(module, options, form)
+                                    : emitForHost(module, options, form);
+}

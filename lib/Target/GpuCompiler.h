@@ -1,0 +1,62 @@
+//===- GpuCompiler.h - a program to a GPU's LLVM dialect --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_TARGET_GPUCOMPILER_H
+#define FA_LIB_TARGET_GPUCOMPILER_H
+
+#include "CompileSteps.h"
+
+#include "fa/Conversion/TileGPUToSimt.h"
+
+namespace fa {
+
+/// What differs from GPU to GPU on the way to S8.
+struct GpuTarget {
+  using Build = void (*)(mlir::OpPassManager &, const GpuPipelineOptions &);
+
+  std::string arch;
+  int64_t sharedLimit = 0; ///< bytes of shared memory a block may have
+  Build kernels = nullptr, schedule = nullptr, lowering = nullptr;
+};
+
+/// The target that `arch` names, NVIDIA's or AMD's.
+llvm::Expected<GpuTarget> getGpuTarget(llvm::StringRef arch);
+
+/// A compilation under way, S0 to S8: what cards and the emulator share.
+class GpuCompiler {
+public:
+  GpuCompiler(mlir::ModuleOp module, const CompileOptions &options,
+              GpuTarget target)
+      : module(module), options(options), target(std::move(target)) {}
+
+  llvm::Error toKernels();
+  /// S3 to S7, with the fault of `options.mutate` if that is its stage.
+  llvm::Error toSchedule();
+  /// S7 to S8, likewise.
+  llvm::Error toDialect();
+  /// S0 to S8 of the kernels of `entry` (empty: all), which are left in the
+  /// module; gives what launches must know of them.
+  llvm::Expected<std::vector<KernelInfo>> run(llvm::StringRef entry);
+
+  /// Compiles as far as `form`, one of those up to LLVM IR, to which `toLLVM`
+  /// brings what is at S8.
+  llvm::Expected<std::string>
+  emit(Emit form, llvm::function_ref<llvm::Expected<std::string>()> toLLVM);
+
+private:
+  llvm::Error runPipeline(GpuTarget::Build build);
+  /// Plants the fault of `options.mutate`, if this is its stage.
+  llvm::Error mutate(bool atSchedule);
+  void fill(GpuPipelineOptions &pipeline) const;
+
+  mlir::ModuleOp module;
+  const CompileOptions &options;
+  GpuTarget target;
+};
+
+} // namespace fa
+
+#endif // FA_LIB_TARGET_GPUCOMPILER_H
