@@ -21,14 +21,21 @@ namespace fa {
 
 namespace {
 
+/// Two units in the last place are what the polynomials around a division are
+/// worth.
+struct ApproximateDivisions final : RewriterBase::Listener {
+  void notifyOperationInserted(Operation *op,
+                               OpBuilder::InsertPoint previous) override {
+    if (auto division = dyn_cast<arith::DivFOp>(op))
+      division.setFastmath(arith::FastMathFlags::afn);
+  }
+};
+
 struct ApproximateGpuMath final
     : fa::impl::ApproximateGpuMathBase<ApproximateGpuMath> {
   void runOnOperation() override {
     SmallVector<Operation *> scalars;
-    llvm::DenseSet<Operation *> exact; // divisions of the program
     getOperation().walk([&](Operation *op) {
-      if (isa<arith::DivFOp>(op))
-        exact.insert(op);
       // What the machine has an instruction for stays.
       if (isa<math::MathDialect>(op->getDialect()) &&
           !isa<math::FmaOp, math::AbsFOp, math::SqrtOp, math::Exp2Op>(op))
@@ -36,16 +43,12 @@ struct ApproximateGpuMath final
     });
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns);
+    ApproximateDivisions listener;
     GreedyRewriteConfig config;
+    config.setListener(&listener);
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
     if (failed(applyOpPatternsGreedily(scalars, std::move(patterns), config)))
-      return signalPassFailure();
-    // Two units in the last place are what the polynomials around them are
-    // worth.
-    getOperation().walk([&](arith::DivFOp division) {
-      if (!exact.contains(division))
-        division.setFastmath(arith::FastMathFlags::afn);
-    });
+      signalPassFailure();
   }
 };
 

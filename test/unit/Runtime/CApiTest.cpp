@@ -186,6 +186,6 @@ TEST(CApi, DescribesThePlan) {
   fa::Plan plan(context, fa::attention(FA_F16, 64));
   std::string text = plan.describe();
   for (const char *expected :
-       {"\"target\":\"cpu\"", "attention_decode", "x64\"}", "\"compile_ms\":"})
+       {"\"target\":\"cpu\"", "attention_decode", "x64\"", "\"compile_ms\":"})
     EXPECT_NE(text.find(expected), std::string::npos) << text;
 }
