@@ -188,16 +188,22 @@ private:
   }
 
   /// Those behind the loops: what the scores' dots read is free before the last
-  /// dot of the output.
+  /// dot of the output, unless a later dot reads it as well.
   SmallVector<ReleaseOp> releasesOfLeft() {
     SmallVector<ReleaseOp> releases;
+    scf::ForOp last = loops.back().loop;
     Value left = loops.back().scores.start.getAChannel();
-    if (left)
-      for (Operation *user : left.getUsers())
-        if (auto release = dyn_cast<ReleaseOp>(user);
-            release && release->getBlock() == loops.back().loop->getBlock() &&
-            loops.back().loop->isBeforeInBlock(release))
-          releases.push_back(release);
+    if (!left)
+      return releases;
+    for (Operation *user : left.getUsers()) {
+      Operation *top = last->getBlock()->findAncestorOpInBlock(*user);
+      if (!top || !last->isBeforeInBlock(top))
+        continue;
+      if (isa<DotStartOp>(user))
+        return {};
+      if (auto release = dyn_cast<ReleaseOp>(user))
+        releases.push_back(release);
+    }
     return releases;
   }
 

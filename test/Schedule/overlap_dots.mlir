@@ -1,0 +1,141 @@
+// Loops one after the other are one pipeline if nothing stands between them.
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s
+
+!own = !tgpu.channel<1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!tiles = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!scores = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+!rounded = tensor<64x64xf16, #tgpu.layout<accumulator 64x64 warps 4>>
+
+// The second loop begins with the first of its tiles if the one before had none.
+// CHECK-LABEL: tile.kernel @chain
+// CHECK: } consumer {
+// CHECK: %[[HAS:.*]] = arith.cmpi slt, %c0, %arg0
+// CHECK: %[[HAS2:.*]] = arith.cmpi slt, %c0, %arg0
+// CHECK: %[[ANY:.*]] = arith.ori %[[HAS]], %[[HAS2]]
+// CHECK: scf.if %[[ANY]]
+// CHECK: scf.if %[[HAS]]
+// CHECK: pending 0
+// CHECK: else
+// CHECK: pending 0
+// CHECK: scf.for
+// CHECK: pending 1
+// CHECK: pending 0
+// CHECK: %[[SECOND:.*]] = arith.addi %c0, %c64
+// CHECK: %[[BEGIN:.*]] = arith.select %[[HAS]], %c0, %[[SECOND]]
+// CHECK: scf.for %{{.*}} = %[[BEGIN]] to
+// CHECK: pending 1
+// CHECK: pending 0
+// CHECK: tgpu.release %0,
+// CHECK: tgpu.dot_start
+// CHECK: pending 0
+// CHECK: } else {
+// CHECK: tgpu.release %0,
+// CHECK: scf.yield
+// CHECK-NOT: tgpu.dot_start
+// CHECK: tgpu.passed
+tile.kernel @chain(%end: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : !scores
+  %q = tgpu.channel own : !own
+  %k = tgpu.channel : !tiles
+  %v = tgpu.channel : !tiles
+  tgpu.roles consumers 1 producer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.await %q, %n : !own
+    %a:2 = scf.for %i = %c0 to %end step %c64 iter_args(%o = %zero, %t = %steps) -> (!scores, index) {
+      tgpu.await %k, %t : !tiles
+      %begun = tgpu.dot_start slot %q, %n by slot %k, %t transpose_b : (!own, index, !tiles, index) -> !tgpu.running<!scores>
+      %s = tgpu.dot_wait %begun pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %k, %t : !tiles
+      %p = arith.truncf %s : !scores to !rounded
+      tgpu.await %v, %t : !tiles
+      %running = tgpu.dot_start %p by slot %v, %t acc %o : (!rounded, !tiles, index, !scores) -> !tgpu.running<!scores>
+      %sum = tgpu.dot_wait %running pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %v, %t : !tiles
+      %next = arith.addi %t, %c1 : index
+      scf.yield %sum, %next : !scores, index
+    }
+    %b:2 = scf.for %i = %c0 to %end step %c64 iter_args(%o = %a#0, %t = %a#1) -> (!scores, index) {
+      tgpu.await %k, %t : !tiles
+      %begun = tgpu.dot_start slot %q, %n by slot %k, %t transpose_b : (!own, index, !tiles, index) -> !tgpu.running<!scores>
+      %s = tgpu.dot_wait %begun pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %k, %t : !tiles
+      %p = arith.truncf %s : !scores to !rounded
+      tgpu.await %v, %t : !tiles
+      %running = tgpu.dot_start %p by slot %v, %t acc %o : (!rounded, !tiles, index, !scores) -> !tgpu.running<!scores>
+      %sum = tgpu.dot_wait %running pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %v, %t : !tiles
+      %next = arith.addi %t, %c1 : index
+      scf.yield %sum, %next : !scores, index
+    }
+    tgpu.release %q, %n : !own
+    tgpu.passed %b#1
+  }
+  tile.return
+}
+
+// Two pipelines: the first may not release what the second reads.
+// CHECK-LABEL: tile.kernel @apart
+// CHECK: } consumer {
+// CHECK: scf.if
+// CHECK-NOT: tgpu.release %0,
+// CHECK: %[[START:.*]] = arith.addf
+// CHECK: scf.if
+// CHECK: pending 1
+// CHECK: tgpu.release %0,
+// CHECK: tgpu.dot_start
+// CHECK: } else {
+// CHECK: tgpu.release %0,
+// CHECK: scf.yield %[[START]]
+// CHECK: tgpu.passed
+tile.kernel @apart(%end: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : !scores
+  %q = tgpu.channel own : !own
+  %k = tgpu.channel : !tiles
+  %v = tgpu.channel : !tiles
+  tgpu.roles consumers 1 producer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.await %q, %n : !own
+    %a:2 = scf.for %i = %c0 to %end step %c64 iter_args(%o = %zero, %t = %steps) -> (!scores, index) {
+      tgpu.await %k, %t : !tiles
+      %begun = tgpu.dot_start slot %q, %n by slot %k, %t transpose_b : (!own, index, !tiles, index) -> !tgpu.running<!scores>
+      %s = tgpu.dot_wait %begun pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %k, %t : !tiles
+      %p = arith.truncf %s : !scores to !rounded
+      tgpu.await %v, %t : !tiles
+      %running = tgpu.dot_start %p by slot %v, %t acc %o : (!rounded, !tiles, index, !scores) -> !tgpu.running<!scores>
+      %sum = tgpu.dot_wait %running pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %v, %t : !tiles
+      %next = arith.addi %t, %c1 : index
+      scf.yield %sum, %next : !scores, index
+    }
+    %start = arith.addf %a#0, %a#0 : !scores
+    %b:2 = scf.for %i = %c0 to %end step %c64 iter_args(%o = %start, %t = %a#1) -> (!scores, index) {
+      tgpu.await %k, %t : !tiles
+      %begun = tgpu.dot_start slot %q, %n by slot %k, %t transpose_b : (!own, index, !tiles, index) -> !tgpu.running<!scores>
+      %s = tgpu.dot_wait %begun pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %k, %t : !tiles
+      %p = arith.truncf %s : !scores to !rounded
+      tgpu.await %v, %t : !tiles
+      %running = tgpu.dot_start %p by slot %v, %t acc %o : (!rounded, !tiles, index, !scores) -> !tgpu.running<!scores>
+      %sum = tgpu.dot_wait %running pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %v, %t : !tiles
+      %next = arith.addi %t, %c1 : index
+      scf.yield %sum, %next : !scores, index
+    }
+    tgpu.release %q, %n : !own
+    tgpu.passed %b#1
+  }
+  tile.return
+}
