@@ -8,8 +8,6 @@
 
 #include "fa/Launch/TensorMap.h"
 
-#include <limits>
-
 using namespace fa;
 
 /// Words of 64 bits in 4 KiB, what every driver takes as a kernel's parameters
@@ -104,10 +102,9 @@ Failure CudaModule::launch(const KernelInfo &kernel,
     return count.takeFailure();
   if (*count <= 0)
     return {};
-  if (*count > std::numeric_limits<int32_t>::max())
-    return makeFailure("@", kernel.symbol,
-                       ": expected at most 2147483647 programs, found ",
-                       *count);
+  Result<int64_t> blocks = countBlocks(kernel, *count, card->numProcessors());
+  if (!blocks)
+    return blocks.takeFailure();
   int64_t words[kParameterWords];
   packWords(arguments, extents, words);
   void *parameters[1 + kMaxTensorMaps] = {words};
@@ -125,11 +122,8 @@ Failure CudaModule::launch(const KernelInfo &kernel,
   }
   const CudaDriver &cuda = card->cuda();
   void *function = functions[&kernel - infos.data()];
-  int64_t blocks = *count;
-  if (kernel.persistent)
-    blocks = std::min<int64_t>(blocks, card->numProcessors());
   return cuda.check(
-      cuda.LaunchKernel(function, static_cast<unsigned>(blocks), 1, 1,
+      cuda.LaunchKernel(function, static_cast<unsigned>(*blocks), 1, 1,
                         static_cast<unsigned>(kernel.threads), 1, 1,
                         static_cast<unsigned>(kernel.sharedBytes), stream,
                         parameters, nullptr),

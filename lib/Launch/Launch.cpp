@@ -8,6 +8,7 @@
 
 #include "fa/Launch/CheckArguments.h"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -88,6 +89,15 @@ Result<int64_t> fa::evaluateGrid(const KernelInfo &kernel,
     extents[d] = *extent;
   }
   return count;
+}
+
+Result<int64_t> fa::countBlocks(const KernelInfo &kernel, int64_t programs,
+                                int64_t processors) {
+  if (programs > std::numeric_limits<int32_t>::max())
+    return makeFailure("@", kernel.symbol, ": expected at most ",
+                       std::numeric_limits<int32_t>::max(), " programs, found ",
+                       programs);
+  return kernel.persistent ? std::min(programs, processors) : programs;
 }
 
 size_t fa::countWords(const KernelInfo &kernel) {

@@ -11,8 +11,6 @@
 #include "fa/Runtime/ToError.h"
 #include "fa/Target/GpuInfo.h"
 
-#include <limits>
-
 using namespace llvm;
 using namespace fa;
 
@@ -60,17 +58,15 @@ EmulatorPlan::launch(ArrayRef<LaunchArgument> arguments) const {
     return count.takeError();
   if (*count <= 0)
     return EmulatorCounters();
-  if (*count > std::numeric_limits<int32_t>::max())
-    return createStringError("@" + (*kernel)->symbol +
-                             ": expected at most 2147483647 programs, found " +
-                             Twine(*count));
+  Expected<int64_t> blocks =
+      toExpected(countBlocks(**kernel, *count, kProcessors));
+  if (!blocks)
+    return blocks.takeError();
   SmallVector<int64_t> words(countWords(**kernel));
   packWords(arguments, extents, words);
   auto inParallel = [&](int64_t blocks,
                         const std::function<void(int64_t)> &body) {
     device->run(blocks, 0, [&](int64_t index, void *) { body(index); });
   };
-  int64_t blocks =
-      (*kernel)->persistent ? std::min(*count, kProcessors) : *count;
-  return program->run(**kernel, arguments, words, blocks, options, inParallel);
+  return program->run(**kernel, arguments, words, *blocks, options, inParallel);
 }

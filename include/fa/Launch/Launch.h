@@ -28,6 +28,12 @@ Result<int64_t> evaluateGrid(const KernelInfo &kernel,
                              std::span<const LaunchArgument> arguments,
                              int64_t (&extents)[3]);
 
+/// The blocks of a GPU that run `programs` programs: one for each or, where the
+/// kernel is persistent, at most one for each of `processors` multiprocessors.
+/// A failure: more programs than 31 bits number.
+Result<int64_t> countBlocks(const KernelInfo &kernel, int64_t programs,
+                            int64_t processors);
+
 /// The most words that a kernel is given.
 inline constexpr size_t kMaxWords = 3 + kMaxArguments * (1 + 2 * kMaxRank);
 

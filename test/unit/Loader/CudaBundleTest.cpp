@@ -227,6 +227,39 @@ TEST_F(CudaBundle, EncodesTensorMaps) {
   }
 }
 
+/// Persistent blocks are as many as the card has multiprocessors, or as there
+/// are programs; of another kernel there is one for each program.
+TEST_F(CudaBundle, PersistentBlocksFillTheCard) {
+  const auto &found = fakeDriver()->launch;
+  fakeDriver()->numWords = 3;
+  auto programs = [&] {
+    return found.words[0] * found.words[1] * found.words[2];
+  };
+  const unsigned processors = 108; // of a fake card
+  sizes[2] = 8192;
+  ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS);
+  ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_STREQ(found.kernel, "attention");
+  EXPECT_GT(found.grid, processors);
+  EXPECT_EQ(found.grid, programs());
+
+  faBundlePlanDestroy(plan);
+  plan = nullptr;
+  faBundleClose(bundle);
+  open(llvm::cantFail(makeBundle(compileFor({"sm_90a"}))));
+  fakeDriver()->sharedLimit = 232448;
+  ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS)
+      << faBundleGetLastErrorMessage();
+  ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_STREQ(found.kernel, "attention_roles");
+  EXPECT_GT(programs(), processors);
+  EXPECT_EQ(found.grid, processors);
+  sizes[2] = 256;
+  ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_LT(programs(), processors);
+  EXPECT_EQ(found.grid, programs());
+}
+
 TEST_F(CudaBundle, AnEmptyGridLaunchesNothing) {
   ASSERT_EQ(prepare(), FA_SUCCESS);
   size_t before = fakeDriver()->numCalls;
