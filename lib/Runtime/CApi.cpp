@@ -52,6 +52,18 @@ static Error openCard(const TargetName &target, const faContextOptions &options,
   return Error::success();
 }
 
+/// A profiler's library that cannot be used is no reason to fail.
+static std::shared_ptr<const Ranges> openRanges(const faContextOptions &options,
+                                                const faContextImpl &context) {
+  if (!options.ranges)
+    return nullptr;
+  auto ranges = Ranges::open(options.ranges);
+  if (ranges)
+    return std::move(*ranges);
+  context.log(FA_LOG_WARNING, ranges.takeFailure().message());
+  return nullptr;
+}
+
 static CacheOptions readCacheOptions(const faContextOptions &options,
                                      const faContextImpl &context) {
   CacheOptions cache;
@@ -81,6 +93,7 @@ faStatus faContextCreate(const faContextOptions *options,
   auto result = std::make_unique<faContextImpl>();
   result->logTo = given->log;
   result->user = given->user;
+  result->ranges = openRanges(*given, *result);
   PlanStore::Options store;
   if (target->isCuda) {
     if (Error error = openCard(*target, *given, store))
@@ -110,6 +123,7 @@ void faContextDestroy(faContext context) noexcept { delete context; }
 static faStatus
 launchWith(faPlan plan, const faArgument *arguments, size_t count,
            function_ref<Error(ArrayRef<LaunchArgument>)> launch) {
+  Ranges::Range range(plan->ranges.get(), plan->rangeName.c_str());
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);

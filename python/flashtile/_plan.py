@@ -29,10 +29,11 @@ class Context:
 
     threads: of the CPU, 0 for all cores. cache: the folder of compiled
     programs, None for none. progress: called with the name of each phase of a
-    compilation; what is true cancels it.
+    compilation; what is true cancels it. ranges: the library of a profiler that
+    shows them; that of Nsight Systems, which the environment names, is found.
     """
 
-    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None):
+    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None, ranges=None):
         self.target, self._handle = target, None
         self._progress = fa.ProgressFunction(
             (lambda user, phase: int(bool(progress(phase.decode())))) if progress else 0
@@ -44,6 +45,7 @@ class Context:
             cacheDirectory=os.fsencode(cache) if cache else None,
             log=_log,
             progress=self._progress,
+            ranges=os.fsencode(ranges or os.environ.get("NVTX_INJECTION64_PATH") or "") or None,
         )
         handle = c_void_p()
         check(library.faContextCreate(byref(options), byref(handle)))
