@@ -298,8 +298,9 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   StringRef name;
   Attribute result;
   if (succeeded(parser.parseOptionalKeyword(
-          &name, {"accumulator", "operand_b", "fma_operand_a", "fma_operand_b",
-                  "mfma", "mfma_operand_b", "swizzled", "blocked"})))
+          &name, {"accumulator", "operand_b", "operand_a32", "operand_b32",
+                  "fma_operand_a", "fma_operand_b", "mfma", "mfma_operand_b",
+                  "swizzled", "blocked"})))
     result = parseByName(parser, name, start);
   else
     result = parseBySizes(parser);
