@@ -476,8 +476,8 @@ TEST_F(CudaBundle, TheDriverFails) {
           "memory");
   failing(
       "cuModuleGetFunction", 500, FA_ERROR_DEVICE,
-      "cannot find @attention_decode: CUDA_ERROR_NOT_FOUND (500), named symbol "
-      "not found");
+      "cannot find @attention_decode_split: CUDA_ERROR_NOT_FOUND (500), named "
+      "symbol not found");
   failing("cuModuleLoadDataEx", 1234, FA_ERROR_DEVICE,
           "cannot load the kernels for sm_80: unknown error  (1234)");
   ASSERT_EQ(prepare(), FA_SUCCESS);
