@@ -163,6 +163,7 @@ protected:
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
+  void lowerOnlineMerge(tile::OnlineMergeOp op);
   struct Exponent;
   struct ExponentRow;
   /// How scores become p where they are multiplied with `c` in base 2: the same
