@@ -78,6 +78,19 @@ def ApproximateHostMath : Pass<"approximate-host-math", "::mlir::func::FuncOp"> 
                            "::mlir::vector::VectorDialect"];
 }
 
+def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "what a host function still has besides vectors, to llvm";
+  let description = [{
+    Upstream's conversions of arith, cf, func, index, math, memref and ub to the
+    LLVM dialect as one: each of theirs walks the whole module, and a kernel's
+    module is long.
+
+    Requires: what convert-vector-to-llvm leaves. Ensures: the LLVM dialect and
+    casts that cancel out. Numerics: exact.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "tile.kernel to what one thread does";
   let description = [{
