@@ -16,8 +16,9 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
     (include/fa/Conversion/TileToHost.h) with the attribute
     `fa.scratch_bytes`: how much memory one running program needs.
 
-    Tiles are held transposed, vector lanes run across queries; see
-    lib/Conversion/TileToHost/KernelLowering.h.
+    Tiles are held transposed, vector lanes run across queries; in kernels of few
+    rows (decode) they lie as in memory and lanes run along rows. See
+    lib/Conversion/TileToHost/KernelLowering.h and RowForm.cpp.
 
     Before:
     ```mlir
