@@ -208,7 +208,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     decode.rows = decodeQTile;
     decode.pack = KernelShape::Heads;
     if (decodeKvTile)
-      decode.columns = bytes <= 2 ? decodeKvTile / 4 : decodeKvTile;
+      decode.columns = decodeKvTile;
     KernelShape packed = shape;
     packed.rows = packedQTile;
     packed.columns = kvTile;
