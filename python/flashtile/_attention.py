@@ -9,6 +9,7 @@ from ._plan import Context, Launch
 from ._tensor import NAMES, Tensor, address, current_stream, empty_like, facts, row_major, tensor
 
 _CAUSAL = {False: 0, None: 0, True: 1, "bottom-right": 1, "top-left": 2}
+_PRECISION = {"ieee": 0, "tf32": 1}
 
 # Launches of calls that were seen, by what the call is known by: nothing but the
 # addresses of a call's arrays is looked at again. Emptied when it is full, which
@@ -44,12 +45,15 @@ def _four_dims(name, found, layout):
 
 def _describe(options):
     """The members of an AttentionDesc that no array decides."""
-    causal, window, prefix, softcap, _, score_mod, mask_mod, layout, return_lse = options
+    causal, window, prefix, softcap, _, score_mod, mask_mod, precision, layout, return_lse = options
     if causal not in _CAUSAL:
         raise ValueError(f"expected causal False, True, 'bottom-right' or 'top-left', found {causal!r}")
+    if precision not in _PRECISION:
+        raise ValueError(f"expected the precision 'ieee' or 'tf32', found {precision!r}")
     if layout not in ("bhsd", "bshd"):
         raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {layout!r}")
     members = {"causal": _CAUSAL[causal], "softcap": float(softcap or 0), "hasLse": int(return_lse)}
+    members["precision"] = _PRECISION[precision]
     if window is not None:
         left, right = (-1 if bound is None else int(bound) for bound in window)
         members.update(hasWindow=1, windowLeft=left, windowRight=right)
@@ -111,6 +115,7 @@ def attention(
     sink=None,
     score_mod=None,
     mask_mod=None,
+    precision="ieee",
     layout="bhsd",
     return_lse=False,
     out=None,
@@ -130,6 +135,7 @@ def attention(
     alibi_slopes: float32 [hq]. lengths: int32 [b], valid keys. sink: float32
     [hq]. key_ranges: (first, last), int32 [b, sq] both: of documents.
     score_mod, mask_mod: tile IR of one element; docs/python.md.
+    precision: "ieee", or "tf32": dots of float32 may round their operands.
 
     Returns the output [b, hq, sq, dv], `out` if it is given, else a new array
     of q's package; with return_lse also the log-sum-exp, float32 [b, hq, sq].
@@ -152,7 +158,7 @@ def attention(
         given += ("out",)
         arrays.append(out)
     window = None if window is None else tuple(window)
-    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, layout, return_lse
+    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, layout, return_lse
     known = tuple(facts(array) for array in arrays)
     key = None if None in known else (options, given, known)
     launch = _launches.get(key)
