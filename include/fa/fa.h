@@ -10,10 +10,9 @@
 |* Every function that can fail gives a status; faGetLastErrorMessage says what
 |* was found and what was expected. Nothing is thrown. Structs begin with their
 |* size, which the caller sets to sizeof: members that are added later, always
-at
-|* the end, are then known not to be there, and a member that is 0 asks for
-|* nothing. Contexts and plans may be used from several threads at the same
-time;
+|* at the end, are then known not to be there, and a member that is 0 asks for
+|* nothing. (faArgument, of which there are arrays, has none and stays as it
+|* is.) Contexts and plans may be used from several threads at the same time;
 |* destroying one while it is used is the caller's fault. Sizes are in bytes and
 |* strides in elements unless it says otherwise. Strings and structs that are
 |* given are not used any more after the call.
@@ -119,6 +118,11 @@ typedef struct faContextOptions {
   void *(*allocate)(void *user, size_t size, size_t alignment);
   void (*deallocate)(void *user, void *memory, size_t size);
   void *user; /* given to the four above */
+  /* A profiler's library that is to show a range for each preparing and each
+   * launch: one that NVTX injects (under Nsight Systems what the environment
+   * calls NVTX_INJECTION64_PATH), or roctx (librocprofiler-sdk-roctx.so,
+   * libroctx64.so). null: none. One that cannot be used is a warning. */
+  const char *ranges;
 } faContextOptions;
 
 /* `options` may be null. For a card, opens the driver and retains the card's
@@ -138,6 +142,14 @@ typedef enum faCausal {
   FA_CAUSAL_TOP_LEFT = 2,          /* query i sees keys j <= i */
   FA_CAUSAL_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
 } faCausal;
+
+typedef enum faPrecision {
+  FA_PRECISION_IEEE = 0,
+  /* Dots of F32 may round their operands to tf32, 10 bits behind the point:
+   * NVIDIA's cards do, which is several times faster; others need not. */
+  FA_PRECISION_TF32 = 1,
+  FA_PRECISION_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
+} faPrecision;
 
 /* What of an attention matters for its code. Batch, heads, lengths, strides and
  * the scale are given at each launch. Zero-initialise, then set the size. */
@@ -162,6 +174,7 @@ typedef struct faAttentionDesc {
    * query and key; `maskMod` defines %keep : i1 from these four, and a key is
    * seen that it and all other masks let pass. */
   const char *scoreMod, *maskMod;
+  faPrecision precision;
 } faAttentionDesc;
 
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],

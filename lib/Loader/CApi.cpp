@@ -10,6 +10,7 @@
 
 #include "fa/Launch/ConvertArgument.h"
 #include "fa/Launch/LaunchOptions.h"
+#include "fa/Launch/SizedStruct.h"
 
 using namespace fa;
 
@@ -97,30 +98,34 @@ const char *faBundleDescribe(faBundle bundle) noexcept {
 // Plans
 //===----------------------------------------------------------------------===//
 
+/// The size that the options had in the first version.
+static constexpr size_t kFirstOptionsSize =
+    offsetof(faBundleOptions, numFunctions) + sizeof(size_t);
+
 /// The options as lib/Loader takes them.
 static Result<PrepareOptions> readOptions(const faBundleOptions *options) {
   PrepareOptions result;
   if (!options)
     return result;
-  if (options->size != sizeof(faBundleOptions))
-    return makeFailure("faBundleOptions: expected size ",
-                       sizeof(faBundleOptions), ", found ", options->size);
-  if (!options->functions && options->numFunctions)
+  auto given = readSized("faBundleOptions", *options, kFirstOptionsSize);
+  if (!given)
+    return given.takeFailure();
+  if (!given->functions && given->numFunctions)
     return makeFailure("faBundleOptions: expected functions, found null");
-  if (options->target) {
-    auto target = parseTargetName(options->target);
+  if (given->target) {
+    auto target = parseTargetName(given->target);
     if (!target)
       return makeFailure("faBundleOptions: ", target.takeFailure().message());
     result.target = *target;
   }
-  auto host = readContextOptions(options->host);
+  auto host = readContextOptions(given->host);
   if (!host)
     return host.takeFailure();
   result.host = *host;
-  if (options->driver)
-    result.driver = options->driver;
-  result.checkPointers = options->checkPointers;
-  result.functions = std::span(options->functions, options->numFunctions);
+  if (given->driver)
+    result.driver = given->driver;
+  result.checkPointers = given->checkPointers;
+  result.functions = std::span(given->functions, given->numFunctions);
   return result;
 }
 

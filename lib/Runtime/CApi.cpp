@@ -53,6 +53,18 @@ static Error openCard(const TargetName &target, const faContextOptions &options,
   return Error::success();
 }
 
+/// A profiler's library that cannot be used is no reason to fail.
+static std::shared_ptr<const Ranges> openRanges(const faContextOptions &options,
+                                                const faContextImpl &context) {
+  if (!options.ranges)
+    return nullptr;
+  auto ranges = Ranges::open(options.ranges);
+  if (ranges)
+    return std::move(*ranges);
+  context.log(FA_LOG_WARNING, ranges.takeFailure().message());
+  return nullptr;
+}
+
 static CacheOptions readCacheOptions(const faContextOptions &options,
                                      const faContextImpl &context) {
   CacheOptions cache;
@@ -82,6 +94,7 @@ faStatus faContextCreate(const faContextOptions *options,
   auto result = std::make_unique<faContextImpl>();
   result->logTo = given->log;
   result->user = given->user;
+  result->ranges = openRanges(*given, *result);
   PlanStore::Options store;
   if (target->isCuda) {
     if (Error error = openCard(*target, *given, store))
@@ -112,6 +125,7 @@ static faStatus
 launchWith(faPlan plan, const faArgument *arguments, size_t count,
            const Workspace &workspace,
            function_ref<Error(ArrayRef<LaunchArgument>)> launch) {
+  Ranges::Range range(plan->ranges.get(), plan->rangeName.c_str());
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);

@@ -24,7 +24,6 @@ static std::unique_ptr<mlir::MLIRContext> createContext() {
   registerDialects(registry);
   auto context = std::make_unique<mlir::MLIRContext>(
       registry, mlir::MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
   return context;
 }
 
@@ -38,6 +37,10 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
     return createStringError(
         "faAttentionDesc: expected causal between 0 and 2, found " +
         Twine(static_cast<int>(desc.causal)));
+  if (desc.precision < FA_PRECISION_IEEE || desc.precision > FA_PRECISION_TF32)
+    return createStringError(
+        "faAttentionDesc: expected precision 0 or 1, found " +
+        Twine(static_cast<int>(desc.precision)));
   AttentionProblem problem;
   problem.type = *type;
   problem.headDim = desc.headDim;
@@ -59,6 +62,7 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
   problem.lengths = desc.hasLengths;
   problem.documents = desc.hasDocuments;
   problem.sink = desc.hasSink;
+  problem.tf32 = desc.precision == FA_PRECISION_TF32;
   problem.lse = desc.hasLse;
   problem.bias = desc.bias ? desc.bias : "";
   if (Error error = problem.verify())

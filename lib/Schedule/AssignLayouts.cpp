@@ -66,6 +66,11 @@ public:
     if (failed(chooseAll()))
       return failure();
     setTypes();
+    // Conversions will come between loads and dots.
+    kernel.walk([&](DotOp dot) {
+      if (feedsOnlyDots(dot.getA()))
+        readForDots.insert(dot);
+    });
     kernel.walk([&](Operation *op) { fixOperands(op); });
     return success();
   }
@@ -154,7 +159,8 @@ private:
           return cast<DotOp>(user).getA() == value &&
                  cast<DotOp>(user).getB() != value;
         }))
-      return unit.left(rows, columns, bits, /*fromMemory=*/true, warps);
+      return unit.left(rows, columns, {.bits = bits, .fromMemory = true},
+                       warps);
     // Of a right operand with rows along the depth a thread has neighbours in
     // both directions: it reads along rows and writes along the depth.
     bool turns = llvm::any_of(value.getUsers(), [](Operation *user) {
@@ -322,12 +328,11 @@ private:
   TileLayout dotOperandLayout(DotOp dot, unsigned number) const {
     RankedTensorType type = typeOf(dot->getOperand(number));
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-    unsigned bits = type.getElementTypeBitWidth();
-    bool fromMemory = feedsOnlyDots(dot.getA());
+    DotForm form = {type.getElementTypeBitWidth(), dot.isTf32(),
+                    dot.getTransposeB(), readForDots.contains(dot)};
     if (number == 0)
-      return unit.left(rows, columns, bits, fromMemory, warps);
-    return number == 1 ? unit.right(rows, columns, dot.getTransposeB(), bits,
-                                    fromMemory, warps)
+      return unit.left(rows, columns, form, warps);
+    return number == 1 ? unit.right(rows, columns, form, warps)
                        : unit.accumulator(rows, columns, warps);
   }
 
@@ -351,6 +356,8 @@ private:
   MatrixUnit unit;
   int64_t warps;
   llvm::MapVector<Value, TileLayout> layouts;
+  llvm::SmallPtrSet<Operation *, 8>
+      readForDots; ///< dots with such left operands
 };
 
 /// The shapes that `unit` computes.

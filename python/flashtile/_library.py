@@ -58,6 +58,7 @@ class ContextOptions(_Sized):
         ("allocate", c_void_p),
         ("deallocate", c_void_p),
         ("user", c_void_p),
+        ("ranges", c_char_p),
     ]
 
 
@@ -82,6 +83,7 @@ class AttentionDesc(_Sized):
         ("hasSink", c_int32),
         ("scoreMod", c_char_p),
         ("maskMod", c_char_p),
+        ("precision", c_int),
     ]
 
 

@@ -241,8 +241,8 @@ int main(int argc, char **argv) {
   }
   mlir::DialectRegistry registry;
   registerDialects(registry);
-  mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
+  mlir::MLIRContext context(registry,
+                            mlir::MLIRContext::Threading::DISABLED);
   auto job = options->attention ? prepareAttention(context, *options)
                                 : loadFile(context, *options);
   if (!job)

@@ -175,8 +175,7 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
     Option<"decodeKvTile", "decode-kv-tile", "int64_t", "0",
-           "keys in a tile of the decode variant, a quarter as many when "
-           "elements have 16 bits (0: as in the others)">,
+           "keys in a tile of the decode variant (0: as in the others)">,
     Option<"packedQTile", "packed-q-tile", "int64_t", "0",
            "rows in a tile of the variant whose rows are the queries of all "
            "heads that share a KV head, and the most queries that it is taken "

@@ -147,6 +147,18 @@ SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
   return {factor, offset, exp2(arith::AddFOp::create(b, before, offset))};
 }
 
+/// `old` where p would be at most 2^7 with it: where the rounding of m c adds
+/// 2^8, the largest f16 is above that. Not where a difference is NaN: the
+/// first maximum replaces −inf.
+Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised) {
+  Value slack = arith::ConstantOp::create(b, b.getF32FloatAttr(7));
+  Value rise = arith::MulFOp::create(b, arith::SubFOp::create(b, raised, old),
+                                     exponent.c);
+  Value isSmall =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, rise, slack);
+  return arith::SelectOp::create(b, isSmall, old, raised);
+}
+
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   SmallVector<Value> scores(elementsOf(op.getScores())),
@@ -175,7 +187,10 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   Exponent exponent = exponentOf(c);
   SmallVector<ExponentRow> exponents;
   for (auto [old, found] : llvm::zip(oldMax, *tileMax)) {
-    max.push_back(greater(old, found));
+    Value raised = greater(old, found);
+    max.push_back(op->hasAttr(TileGPUDialect::heldMaximaAttrName)
+                      ? holdMax(exponent, old, raised)
+                      : raised);
     exponents.push_back(rowExponent(exponent, old, max.back()));
     alpha.push_back(exponents.back().alpha);
   }

@@ -65,6 +65,31 @@ TEST_F(CudaCApi, CompilesForTheCardAndEnqueues) {
   EXPECT_EQ(fakeDriver()->launch.card, 1);
 }
 
+/// Plans of two cards, in turns on one thread: each goes to its own, whatever
+/// was used last, and each card has its own code.
+TEST_F(CudaCApi, TwoCardsInTurns) {
+  fakeDriver()->capability[1] = 89;
+  fa::Context contexts[] = {fa::Context(options("cuda:0")),
+                            fa::Context(options("cuda:1"))};
+  ASSERT_TRUE(contexts[0] && contexts[1]) << fa::lastError();
+  fa::Plan plans[] = {fa::Plan(contexts[0], fa::attention(FA_F16, 64)),
+                      fa::Plan(contexts[1], fa::attention(FA_F16, 64))};
+  ASSERT_TRUE(plans[0] && plans[1]) << fa::lastError();
+  EXPECT_NE(std::string(plans[0].describe()).find("\"arch\":\"sm_80\""),
+            std::string::npos);
+  EXPECT_NE(std::string(plans[1].describe()).find("\"arch\":\"sm_89\""),
+            std::string::npos);
+  int streams[2];
+  void *own = fakePushOwnContext();
+  for (int card : {0, 1, 1, 0, 1}) {
+    EXPECT_EQ(plans[card].enqueue(&streams[card], arguments()), FA_SUCCESS)
+        << fa::lastError();
+    EXPECT_EQ(fakeDriver()->launch.card, card);
+    EXPECT_EQ(fakeDriver()->launch.stream, &streams[card]);
+    EXPECT_EQ(fakeCurrentContext(), own);
+  }
+}
+
 /// faPlanLaunch waits for the stream that it used.
 TEST_F(CudaCApi, LaunchWaits) {
   fa::Context context(options("cuda"));
