@@ -6,6 +6,7 @@
 
 #include "KernelSignature.h"
 #include "ElementReads.h"
+#include "WorkspaceSignature.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -69,33 +70,6 @@ bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
   return true;
 }
 
-unsigned fa::firstOfWorkspace(const AttentionFunction &source) {
-  func::FuncOp function = source.function;
-  return function.getNumArguments() + function.getNumResults();
-}
-
-/// Row-major, with splits, batches, heads and queries of any number.
-static SmallVector<Type> workspaceTypes(const AttentionFunction &source) {
-  OnlineAttentionOp attention = source.attention;
-  auto acc = cast<RankedTensorType>(attention.getAccOut().getType());
-  Builder b(attention.getContext());
-  auto typeOf = [&](ArrayRef<int64_t> inner) -> Type {
-    SmallVector<int64_t> sizes(4, ShapedType::kDynamic), strides;
-    sizes.append(inner.begin(), inner.end());
-    int64_t stride = 1;
-    for (int64_t size : llvm::reverse(sizes)) {
-      strides.insert(strides.begin(), stride);
-      stride = ShapedType::isDynamic(size) || ShapedType::isDynamic(stride)
-                   ? ShapedType::kDynamic
-                   : stride * size;
-    }
-    return MemRefType::get(
-        sizes, b.getF32Type(),
-        StridedLayoutAttr::get(b.getContext(), /*offset=*/0, strides));
-  };
-  return {typeOf({acc.getDimSize(3)}), typeOf({})};
-}
-
 /// Tensors become memrefs of unknown strides, but for what the variant
 /// promises.
 static SmallVector<Type> argumentTypes(const AttentionFunction &source,
@@ -140,36 +114,6 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// Affine expressions of argument sizes.
-class SizeNames {
-public:
-  explicit SizeNames(MLIRContext *context) : context(context) {}
-
-  /// The size of a dimension of an argument.
-  AffineExpr symbol(int64_t argument, int64_t dim) {
-    for (size_t n = 0; n < names.size(); n += 2)
-      if (names[n] == argument && names[n + 1] == dim)
-        return getAffineSymbolExpr(n / 2, context);
-    names.append({argument, dim});
-    return getAffineSymbolExpr(names.size() / 2 - 1, context);
-  }
-
-  AffineExpr size(const ArgumentView &view, unsigned argument, unsigned dim) {
-    return view.size(dim, context,
-                     [&](int64_t of) { return symbol(argument, of); });
-  }
-
-  /// Of the names so far.
-  AffineMap map(ArrayRef<AffineExpr> results) const {
-    return AffineMap::get(0, names.size() / 2, results, context);
-  }
-
-  SmallVector<int64_t> names; ///< argument and dimension of each symbol
-
-private:
-  MLIRContext *context;
-};
 
 /// What a kernel takes for granted of its arguments' sizes.
 class SizeRules {
@@ -260,51 +204,6 @@ static AffineMap getGrid(const AttentionFunction &source,
     tiles = tiles * countColumnTiles(source, shape);
   AffineExpr batches = sizeOfQ(0);
   return names.map({tiles, heads, batches});
-}
-
-int64_t fa::countColumnTiles(const AttentionFunction &source,
-                             const KernelShape &shape) {
-  OnlineAttentionOp attention = source.attention;
-  auto acc = cast<RankedTensorType>(attention.getAccOut().getType());
-  return llvm::divideCeil(acc.getDimSize(3), shape.columns);
-}
-
-/// The sizes of a tensor in workspace behind the number of splits.
-static AffineMap workspaceSizes(const AttentionFunction &source, Type type,
-                                SizeNames &names) {
-  SmallVector<AffineExpr> sizes;
-  for (unsigned dim = 0; dim < 3; ++dim)
-    sizes.push_back(names.size(source.q, source.q.number, dim));
-  for (int64_t size : cast<MemRefType>(type).getShape().drop_front(4))
-    sizes.push_back(getAffineConstantExpr(size, type.getContext()));
-  return names.map(sizes);
-}
-
-/// The number of keys that are split. Names all sizes that workspace has.
-static AffineMap getSplitKeys(const AttentionFunction &source,
-                              SizeNames &names) {
-  for (unsigned dim = 0; dim < 3; ++dim)
-    names.size(source.q, source.q.number, dim);
-  AffineExpr keys = names.size(source.k, source.k.number, 2);
-  return names.map({keys});
-}
-
-/// What a launch must know to take workspace and to choose splits.
-static void setSplitAttributes(KernelOp kernel, const AttentionFunction &source,
-                               const KernelShape &shape, SizeNames &names) {
-  Builder b(kernel.getContext());
-  ArrayRef<Type> types = kernel.getArgumentTypes();
-  for (unsigned n = firstOfWorkspace(source); n < types.size(); ++n)
-    kernel.setArgAttr(
-        n, KernelOp::workspaceAttrName,
-        AffineMapAttr::get(workspaceSizes(source, types[n], names)));
-  if (shape.part != KernelShape::Split)
-    return;
-  kernel->setAttr(KernelOp::splitKeysAttrName,
-                  AffineMapAttr::get(getSplitKeys(source, names)));
-  if (shape.splits)
-    kernel->setAttr(KernelOp::splitsAttrName,
-                    b.getI64IntegerAttr(shape.splits));
 }
 
 /// A captured tensor that is read at b, h, i or j has that size there.
@@ -408,7 +307,7 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   SizeNames names(b.getContext());
   getGrid(source, shape, names);
   if (shape.part != KernelShape::Whole)
-    getSplitKeys(source, names);
+    nameWorkspaceSizes(source, names);
   AffineMap grid = getGrid(source, shape, names);
   auto kernel = KernelOp::create(
       b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelSignature.h"
 #include "ProgramBuilder.h"
+#include "WorkspaceSignature.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

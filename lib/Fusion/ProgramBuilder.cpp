@@ -7,6 +7,7 @@
 #include "ProgramBuilder.h"
 #include "ElementReads.h"
 #include "KernelSignature.h"
+#include "WorkspaceSignature.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

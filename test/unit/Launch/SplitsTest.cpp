@@ -58,7 +58,7 @@ std::vector<KernelInfo> makePlan() {
 }
 
 LaunchArgument keys(int64_t batches, int64_t count) {
-  static char memory[1];
+  alignas(16) static char memory[1];
   int64_t sizes[] = {batches, count}, strides[] = {count, 1};
   return LaunchArgument::tensor(memory, ElementType::F32, sizes, strides);
 }
@@ -152,4 +152,26 @@ TEST(Splits, RefusesPlansThatAreNone) {
       refused([](Plan &plan) { plan[0].workspace[0].sizes[0] = size(1, 0); }),
       "@split: expected the size of one of 1 given arguments, found "
       "argument 1");
+}
+
+/// A variant that a rule of its own does not like is left out, not refused.
+TEST(Splits, VariantsForFewQueriesWithoutGaps) {
+  KernelInfo whole = makePlan().back(), few = whole, packed = whole;
+  few.symbol = "few";
+  few.rules = {{SizeRule::AtMost, 0, 0, 0, 0, 64}};
+  packed.symbol = "packed";
+  packed.rules = {{SizeRule::Packed, 0, 0, 0, 1, 1}};
+  std::vector<KernelInfo> plan = {few, packed, whole};
+  ASSERT_FALSE(checkPlan(plan));
+  auto chosen = [&](int64_t rows, int64_t stride) {
+    alignas(16) static char memory[1];
+    int64_t sizes[] = {rows, 16}, strides[] = {stride, 1};
+    LaunchArgument arguments[] = {
+        LaunchArgument::tensor(memory, ElementType::F32, sizes, strides)};
+    auto kernel = selectKernel(plan, arguments);
+    return kernel ? (*kernel)->symbol : kernel.takeFailure().message();
+  };
+  EXPECT_EQ(chosen(64, 20), "few");
+  EXPECT_EQ(chosen(65, 16), "packed");
+  EXPECT_EQ(chosen(65, 20), "whole");
 }
