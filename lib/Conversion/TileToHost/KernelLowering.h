@@ -150,6 +150,8 @@ private:
   void loadPairOperand(tile::LoadOp load, tile::DotOp dot);
   void loadRowPairs(tile::LoadOp load, Buffer buffer, Interval rows);
   Value readRightPair(tile::DotOp dot, Value pair, Value n);
+  /// The two bf16 of `memory` from `at` on as one i32.
+  Value loadPair(Value memory, mlir::ValueRange at);
   /// As emitStep, at 2 * pair and 2 * pair + 1.
   mlir::SmallVector<Value> emitPairStep(tile::DotOp dot,
                                         mlir::ArrayRef<Value> rows, Value col,

@@ -144,6 +144,14 @@ Value KernelLowering::packPair(Value even, Value odd) {
 // One step
 //===----------------------------------------------------------------------===//
 
+Value KernelLowering::loadPair(Value memory, ValueRange at) {
+  Value two = vector::LoadOp::create(b, VectorType::get({2}, b.getBF16Type()),
+                                     memory, at);
+  Value bits =
+      vector::BitCastOp::create(b, VectorType::get({1}, b.getI32Type()), two);
+  return vector::ExtractOp::create(b, bits, ArrayRef<int64_t>{0});
+}
+
 /// 32 bits of the right operand of `dot`: its elements (2 * pair, n) and
 /// (2 * pair + 1, n).
 Value KernelLowering::readRightPair(tile::DotOp dot, Value pair, Value n) {
@@ -161,11 +169,7 @@ Value KernelLowering::readRightPair(tile::DotOp dot, Value pair, Value n) {
     for (auto [index, base] : llvm::zip(at, load.getIndices()))
       index = arith::AddIOp::create(b, mapped(base), index);
   }
-  Value two = vector::LoadOp::create(b, VectorType::get({2}, b.getBF16Type()),
-                                     memory, at);
-  Value bits =
-      vector::BitCastOp::create(b, VectorType::get({1}, b.getI32Type()), two);
-  return vector::ExtractOp::create(b, bits, ArrayRef<int64_t>{0});
+  return loadPair(memory, at);
 }
 
 SmallVector<Value> KernelLowering::emitPairStep(tile::DotOp dot,

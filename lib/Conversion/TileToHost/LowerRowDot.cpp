@@ -87,13 +87,8 @@ Value KernelLowering::readLeftElement(tile::DotOp dot, Value row, Value k) {
   if (!isPairDot(dot))
     return toVector(readBuffer(buffers.lookup(dot.getA()), {{row}, {k}}));
   Value column = arith::MulIOp::create(b, k, constantIndex(2));
-  Value two = vector::LoadOp::create(b, VectorType::get({2}, b.getBF16Type()),
-                                     pairBuffers.lookup(dot.getA()).memref,
-                                     ValueRange{row, column});
-  Value bits =
-      vector::BitCastOp::create(b, VectorType::get({1}, b.getI32Type()), two);
   Value all =
-      toVector(vector::ExtractOp::create(b, bits, ArrayRef<int64_t>{0}));
+      toVector(loadPair(pairBuffers.lookup(dot.getA()).memref, {row, column}));
   return vector::BitCastOp::create(
       b, VectorType::get({2 * lanes()}, b.getBF16Type()), all);
 }
