@@ -53,6 +53,7 @@ struct VectorShape {
 struct TileCoord {
   mlir::Value index;
   bool lanes = false;
+  bool operator==(const TileCoord &) const = default;
 };
 
 class KernelLowering {
@@ -108,6 +109,9 @@ private:
   Value evaluateVector(Value value, mlir::ArrayRef<TileCoord> coords);
   Value evaluateElementwise(mlir::Operation *op,
                             mlir::ArrayRef<TileCoord> coords);
+  /// The same, without a look at what was evaluated.
+  Value evaluateNewElementwise(mlir::Operation *op,
+                               mlir::ArrayRef<TileCoord> coords);
   Value readBuffer(Buffer buffer, mlir::ArrayRef<TileCoord> coords);
   Value toVector(Value scalarOrVector);
   bool isLazy(mlir::Operation *op);
@@ -259,6 +263,14 @@ private:
   /// While a pending dot's block is emitted: its accumulator at the coordinate
   /// that is being evaluated.
   llvm::DenseMap<Value, Value> dotElement;
+  /// What the elements that are being evaluated have asked for, at which
+  /// coordinates: a value may be read more than once.
+  struct Evaluated {
+    mlir::SmallVector<TileCoord> coords;
+    Value value;
+  };
+  llvm::DenseMap<mlir::Operation *, mlir::SmallVector<Evaluated, 1>> evaluated;
+  unsigned evaluationDepth = 0;
   Value scratch;
   int64_t scratchTop = 0;
   int64_t scratchBytes = 0;
