@@ -170,13 +170,19 @@ private:
   mlir::SmallVector<Value> emitScores(tile::OnlineSoftmaxOp op, tile::DotOp dot,
                                       Buffer buffer, Value row,
                                       mlir::ArrayRef<Value> max);
+  /// Of one vector of rows: exp(score - max) is exp2(score * factor + offset).
+  struct RowExponent {
+    Value factor, offset;
+  };
+  RowExponent exponentOf(Value max, mlir::Type narrow);
   /// exp(score - max) of one vector of `scores`.
-  Value emitExponential(Buffer scores, Value row, Value col, Value negatedMax);
+  Value emitExponential(Buffer scores, Value row, Value col,
+                        const RowExponent &exponent);
   /// Writes exp(score - max) to `p`, which may be `scores`, in pairs or rounded
   /// to `narrow` if given, and returns their sum, which starts at `sum`.
   mlir::SmallVector<Value> emitExponentials(Buffer scores, Buffer p,
                                             int64_t columns, Value row,
-                                            mlir::ArrayRef<Value> negatedMax,
+                                            mlir::ArrayRef<RowExponent> rows,
                                             mlir::ArrayRef<Value> sum,
                                             mlir::Type narrow);
 

@@ -8,7 +8,12 @@
 // multiply-add. m * c is rounded once and used for the tile's exponentials and
 // for the rescaling of what came before, so that its error cancels between
 // numerator and denominator. A maximum of -inf (no key seen yet) is replaced by
-// 0 there: all of the row's exponentials are then exp2(-inf) = 0.
+// the lowest number there: all of the row's exponentials are exp2(-inf) = 0.
+//
+// The error is a factor of at most 2^32 while |m c| < 2^30. From there on
+// different scores are 64 and more apart: p is 1 where s is m and next to 0
+// elsewhere, whatever c is, and c = 1 makes m * c exact. Sentinels of -1e30 and
+// -FLT_MAX are such scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,16 +117,30 @@ SmallVector<Value> KernelLowering::emitScores(tile::OnlineSoftmaxOp op,
   return SmallVector<Value>(loop.getResults());
 }
 
+KernelLowering::RowExponent KernelLowering::exponentOf(Value max, Type narrow) {
+  // p of f16 must stay below 2^16.
+  double limit = (narrow && narrow.isF16() ? 0x1p28 : 0x1p30) / kLog2e;
+  Value m =
+      emitMax(b, max, constantVector(std::numeric_limits<float>::lowest()));
+  Value size = emitMax(b, m, arith::NegFOp::create(b, m));
+  Value huge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size,
+                                     constantVector(limit));
+  Value factor = arith::SelectOp::create(b, huge, constantVector(1.0),
+                                         constantVector(kLog2e));
+  Value scaled = arith::MulFOp::create(b, m, factor);
+  return {factor, arith::NegFOp::create(b, scaled)};
+}
+
 Value KernelLowering::emitExponential(Buffer scores, Value row, Value col,
-                                      Value negatedMax) {
+                                      const RowExponent &exponent) {
   Value score = readBuffer(scores, {{row, true}, {col}});
   return emitExp2(
-      b, vector::FMAOp::create(b, score, constantVector(kLog2e), negatedMax));
+      b, vector::FMAOp::create(b, score, exponent.factor, exponent.offset));
 }
 
 SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
                                                     int64_t columns, Value row,
-                                                    ArrayRef<Value> negatedMax,
+                                                    ArrayRef<RowExponent> rows,
                                                     ArrayRef<Value> sum,
                                                     Type narrow) {
   bool pairs = p.form == Form::LanePairs;
@@ -134,12 +153,12 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
   Value at = loop.getInductionVar();
   Value col =
       pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
-  for (auto [v, negated] : llvm::enumerate(negatedMax)) {
+  for (auto [v, exponent] : llvm::enumerate(rows)) {
     Value lanesAt = addIndex(row, v * lanes());
-    Value x = emitExponential(scores, lanesAt, col, negated);
+    Value x = emitExponential(scores, lanesAt, col, exponent);
     Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
     if (pairs) {
-      Value odd = emitExponential(scores, lanesAt, addIndex(col, 1), negated);
+      Value odd = emitExponential(scores, lanesAt, addIndex(col, 1), exponent);
       total = arith::AddFOp::create(b, total, odd);
       x = packPair(x, odd);
     } else if (narrow) {
@@ -173,7 +192,6 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   Buffer alpha = bufferForResult(op.getAlpha());
   Buffer maxOut = bufferForResult(op.getMaxOut());
   Buffer sumOut = bufferForResult(op.getSumOut());
-  double infinity = std::numeric_limits<double>::infinity();
   forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
     SmallVector<Value> rows, oldMax, oldSum;
     for (int64_t v = 0; v < vectors; ++v) {
@@ -182,24 +200,20 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
       oldSum.push_back(evaluateVector(op.getSum(), {{rows[v], true}}));
     }
     SmallVector<Value> max = emitScores(op, dot, scores, row, oldMax);
-    SmallVector<Value> negated, scaledSum;
+    SmallVector<RowExponent> exponents;
+    SmallVector<Value> scaledSum;
     for (int64_t v = 0; v < vectors; ++v) {
-      Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max[v],
-                                         constantVector(-infinity));
-      Value finite =
-          arith::SelectOp::create(b, none, constantVector(0.0), max[v]);
-      Value c = constantVector(kLog2e);
-      Value scaled = arith::MulFOp::create(b, finite, c);
-      negated.push_back(arith::NegFOp::create(b, scaled));
+      exponents.push_back(exponentOf(max[v], narrow));
+      auto [factor, offset] = exponents.back();
       // The old maximum in the same rounding as when it was the new one.
-      Value old = arith::MulFOp::create(b, oldMax[v], c);
-      Value factor = emitExp2(b, arith::SubFOp::create(b, old, scaled));
-      scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], factor));
-      vector::StoreOp::create(b, factor, alpha.memref, rows[v]);
+      Value old = arith::MulFOp::create(b, oldMax[v], factor);
+      Value rescale = emitExp2(b, arith::AddFOp::create(b, old, offset));
+      scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], rescale));
+      vector::StoreOp::create(b, rescale, alpha.memref, rows[v]);
       vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
     }
-    SmallVector<Value> sum = emitExponentials(scores, p, type.getDimSize(1),
-                                              row, negated, scaledSum, narrow);
+    SmallVector<Value> sum = emitExponentials(
+        scores, p, type.getDimSize(1), row, exponents, scaledSum, narrow);
     for (int64_t v = 0; v < vectors; ++v)
       vector::StoreOp::create(b, sum[v], sumOut.memref, rows[v]);
   });
