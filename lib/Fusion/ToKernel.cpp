@@ -145,7 +145,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
   }
 
   static LogicalResult convertUnfused(func::FuncOp function, StringRef reason) {
-    function.emitRemark("runs unfused, on whole tensors: ") << reason;
+    emitRemark(function.getLoc())
+        << "runs unfused, on whole tensors: " << reason;
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");
     if (failed(buildUnfusedKernel(function, name)))

@@ -52,7 +52,9 @@ struct TileVerifyStage final : fa::impl::TileVerifyStageBase<TileVerifyStage> {
     getOperation().walk([&](Operation *op) {
       if (std::string problem = check(op); !problem.empty()) {
         good = false;
-        op->emitError("not at ")
+        // The operation itself, with its regions, may be a whole kernel.
+        emitError(op->getLoc())
+            << "'" << op->getName() << "' op not at "
             << names[static_cast<int>(stage.getValue())] << ": " << problem;
       }
     });

@@ -221,7 +221,8 @@ struct TgpuAssignLayouts final
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     if (kernel.getUnfused()) {
-      kernel.emitError("a kernel on whole tensors runs on the host alone");
+      emitError(kernel.getLoc(),
+                "a kernel on whole tensors runs on the host alone");
       return signalPassFailure();
     }
     MatrixUnit unit = chooseUnit(kernel, mfma);
