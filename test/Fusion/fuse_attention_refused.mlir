@@ -102,22 +102,6 @@ func.func @wide_probabilities(%q: !h, %k: !h, %v: !h) -> !t {
 
 !t = tensor<2x4x16x16xf32>
 
-// CHECK-LABEL: func.func @transposed_scores
-// CHECK: tile.softmax
-func.func @transposed_scores(%q: !t, %k: !t, %v: !t) -> !t {
-  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
-  %t = tile.transpose %s [0, 1, 3, 2] : !t -> !t
-  %u = arith.addf %s, %t : !t
-  // expected-remark @+1 {{attention is not fused: 'tile.dot' between the dot and the softmax is not elementwise}}
-  %p = tile.softmax %u : !t
-  %o = tile.dot %p, %v : !t, !t -> !t
-  return %o : !t
-}
-
-// -----
-
-!t = tensor<2x4x16x16xf32>
-
 // CHECK-LABEL: func.func @other_block
 // CHECK: tile.softmax
 func.func @other_block(%c: i1, %q: !t, %k: !t, %v: !t) -> !t {
@@ -149,4 +133,20 @@ func.func @v_from_lse(%q: !t, %k: !t) -> (!t, !r) {
   %v = tile.broadcast %e : tensor<2x4x16x1xf32> -> !t
   %o = tile.dot %p, %v : !t, !t -> !t
   return %o, %l : !t, !r
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// CHECK-LABEL: func.func @transposed_scores
+// CHECK: tile.softmax
+func.func @transposed_scores(%q: !t, %k: !t, %v: !t) -> !t {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  %t = tile.transpose %s [0, 1, 3, 2] : !t -> !t
+  %u = arith.addf %s, %t : !t
+  // expected-remark @+1 {{attention is not fused: 'tile.dot' between the dot and the softmax is not elementwise}}
+  %p = tile.softmax %u : !t
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o : !t
 }

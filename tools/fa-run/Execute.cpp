@@ -65,8 +65,9 @@ std::string fa::run::listPlaces() {
   } else {
     text += "cuda  not available: " + toString(device.takeError()) + "\n";
   }
-  text += "emulator:" + listGpuArchs() +
-          "  a GPU program, checked, on this machine's CPU\n";
+  text +=
+      "emulator:sm_80, sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942, gfx950  "
+      "a GPU program, checked, on this machine's CPU\n";
   return text + "hip   not available: this build makes code for AMD and has no "
                 "runtime\n";
 }

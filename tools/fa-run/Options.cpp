@@ -75,9 +75,9 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
-      cl::desc(
-          "what --emit compiles for: host, a CPU that LLVM knows, or a GPU "
-          "of --list-targets; several with commas between for a bundle"),
+      cl::desc("what --emit compiles for: host, a CPU that LLVM knows, sm_80, "
+               "sm_86, sm_89, sm_90 or sm_90a; several with commas between for "
+               "a bundle"),
       cl::cat(category)};
   cl::opt<unsigned> threads{"threads", cl::init(0),
                             cl::desc("worker threads (0: all cores)"),
