@@ -215,7 +215,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     decode.rows = decodeQTile;
     decode.packHeads = true;
     if (decodeKvTile)
-      decode.columns = bytes <= 2 ? decodeKvTile / 4 : decodeKvTile;
+      decode.columns = decodeKvTile;
     KernelShape strided = shape;
     strided.unitStride = false;
     strided.alignment = 1;

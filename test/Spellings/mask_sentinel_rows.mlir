@@ -4,6 +4,7 @@
 // RUN: fa-run %s --entry=f16 --in 2x2x20x64 --in 2x2x70x64 --in 2x2x70x64 --check --target=cpu | FileCheck %s
 // RUN: fa-run %s --entry=f32 --in 2x2x20x64 --in 2x2x70x64 --in 2x2x70x64 --check --target=emulator:sm_80 | FileCheck %s
 // RUN: fa-run %s --entry=f16 --in 2x2x20x64 --in 2x2x70x64 --in 2x2x70x64 --check --target=emulator:gfx942 | FileCheck %s
+// RUN: fa-run %s --entry=decode --in 2x2x1x64 --in 2x2x70x64 --in 2x2x70x64 --check --target=cpu | FileCheck %s
 // CHECK: PASS
 
 !q = tensor<2x2x20x64xf32>
@@ -49,4 +50,21 @@ func.func @f16(%q: !qh, %k: !kh, %v: !kh) -> !qh {
   %o = tile.dot %pt, %v : !sh, !kh -> !q
   %ot = arith.truncf %o : !q to !qh
   return %ot : !qh
+}
+
+!q1 = tensor<2x2x1x64xf32>
+!s1 = tensor<2x2x1x70xf32>
+!i1x = tensor<2x2x1x70xindex>
+
+// One row, and no key is before the first.
+func.func @decode(%q: !q1, %k: !k, %v: !k) -> !q1 {
+  %s = tile.dot %q, %k transpose_b : !q1, !k -> !s1
+  %j = tile.iota dim 3 : !i1x
+  %zero = arith.constant dense<0> : !i1x
+  %before = arith.cmpi slt, %j, %zero : !i1x
+  %lowest = arith.constant dense<0xFF7FFFFF> : !s1
+  %x = arith.select %before, %s, %lowest : tensor<2x2x1x70xi1>, !s1
+  %p = tile.softmax %x : !s1
+  %o = tile.dot %p, %v : !s1, !k -> !q1
+  return %o : !q1
 }

@@ -167,8 +167,7 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
     Option<"decodeKvTile", "decode-kv-tile", "int64_t", "0",
-           "keys in a tile of the decode variant, a quarter as many when "
-           "elements have 16 bits (0: as in the others)">,
+           "keys in a tile of the decode variant (0: as in the others)">,
     Option<"rolesQTile", "roles-q-tile", "int64_t", "0",
            "queries in a tile of a kernel for warp roles (0: there is none)">,
     Option<"narrowRolesQTile", "narrow-roles-q-tile", "int64_t", "128",

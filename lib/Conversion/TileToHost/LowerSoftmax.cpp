@@ -38,7 +38,8 @@ static constexpr double kLog2e = 1.4426950408889634;
 /// A dot is left to the online softmax that is the only reader of its scores,
 /// through elementwise operations with one reader each.
 bool KernelLowering::isPending(tile::DotOp dot) {
-  if (dot.getType().getRank() != 2 || !dot.getType().getElementType().isF32())
+  if (alongRows || dot.getType().getRank() != 2 ||
+      !dot.getType().getElementType().isF32())
     return false;
   Value value = dot.getResult();
   while (value.hasOneUse()) {
@@ -131,9 +132,9 @@ KernelLowering::RowExponent KernelLowering::exponentOf(Value max, Type narrow) {
   return {factor, arith::NegFOp::create(b, scaled)};
 }
 
-Value KernelLowering::emitExponential(Buffer scores, Value row, Value col,
+Value KernelLowering::emitExponential(Buffer scores, ArrayRef<TileCoord> coords,
                                       const RowExponent &exponent) {
-  Value score = readBuffer(scores, {{row, true}, {col}});
+  Value score = readBuffer(scores, coords);
   return emitExp2(
       b, vector::FMAOp::create(b, score, exponent.factor, exponent.offset));
 }
@@ -155,10 +156,11 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
       pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
   for (auto [v, exponent] : llvm::enumerate(rows)) {
     Value lanesAt = addIndex(row, v * lanes());
-    Value x = emitExponential(scores, lanesAt, col, exponent);
+    Value x = emitExponential(scores, {{lanesAt, true}, {col}}, exponent);
     Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
     if (pairs) {
-      Value odd = emitExponential(scores, lanesAt, addIndex(col, 1), exponent);
+      Value odd = emitExponential(scores, {{lanesAt, true}, {addIndex(col, 1)}},
+                                  exponent);
       total = arith::AddFOp::create(b, total, odd);
       x = packPair(x, odd);
     } else if (narrow) {
@@ -171,11 +173,19 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
   return SmallVector<Value>(loop.getResults());
 }
 
+Value KernelLowering::emitRescale(Value oldMax, const RowExponent &exponent) {
+  // The old maximum in the same rounding as when it was the new one.
+  Value old = arith::MulFOp::create(b, oldMax, exponent.factor);
+  return emitExp2(b, arith::AddFOp::create(b, old, exponent.offset));
+}
+
 LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   auto type = cast<RankedTensorType>(op.getScores().getType());
   if (type.getRank() != 2)
     return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
            << type;
+  if (alongRows)
+    return lowerRowSoftmax(op);
   tile::DotOp dot = findPendingDot(op.getScores());
   if (dot && (buffers.count(dot.getResult()) || !isPending(dot)))
     dot = {};
@@ -204,10 +214,7 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
     SmallVector<Value> scaledSum;
     for (int64_t v = 0; v < vectors; ++v) {
       exponents.push_back(exponentOf(max[v], narrow));
-      auto [factor, offset] = exponents.back();
-      // The old maximum in the same rounding as when it was the new one.
-      Value old = arith::MulFOp::create(b, oldMax[v], factor);
-      Value rescale = emitExp2(b, arith::AddFOp::create(b, old, offset));
+      Value rescale = emitRescale(oldMax[v], exponents.back());
       scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], rescale));
       vector::StoreOp::create(b, rescale, alpha.memref, rows[v]);
       vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
@@ -238,6 +245,8 @@ LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   if (type.getRank() != 2)
     return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
            << type;
+  if (alongRows)
+    return lowerRowFinalize(op);
   Buffer output = allocate(type, Form::Lanes);
   Buffer lse =
       allocate(cast<RankedTensorType>(op.getLse().getType()), Form::Lanes);

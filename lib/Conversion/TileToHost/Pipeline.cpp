@@ -36,13 +36,13 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   TileToKernelOptions tiles;
   // Whole blocks of registers. P of 64 x 64 stays in the first cache; fewer
   // keys than that lose to the rescaling of O, more to the edge of a causal
-  // mask. Decode reads f32 where it lies; what has 16 bits goes through
-  // scratch, which a quarter of the keys leave in the first cache.
+  // mask. In decode the first cache holds a step's K and the V that is asked
+  // for meanwhile.
   int64_t block =
       options.vectorBits / 32 * chooseDotBlock(options.vectorRegisters).vectors;
   tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
   tiles.kvTile = 64;
-  tiles.decodeKvTile = 128;
+  tiles.decodeKvTile = 32;
   if (options.qTile)
     tiles.qTile = tiles.qTile16bit = options.qTile;
   if (options.kvTile) {
