@@ -139,6 +139,14 @@ typedef enum faCausal {
   FA_CAUSAL_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
 } faCausal;
 
+typedef enum faPrecision {
+  FA_PRECISION_IEEE = 0,
+  /* Dots of F32 may round their operands to tf32, 10 bits behind the point:
+   * NVIDIA's cards do, which is several times faster; others need not. */
+  FA_PRECISION_TF32 = 1,
+  FA_PRECISION_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
+} faPrecision;
+
 /* What of an attention matters for its code. Batch, heads, lengths, strides and
  * the scale are given at each launch. Zero-initialise, then set the size. */
 typedef struct faAttentionDesc {
@@ -162,6 +170,7 @@ typedef struct faAttentionDesc {
    * query and key; `maskMod` defines %keep : i1 from these four, and a key is
    * seen that it and all other masks let pass. */
   const char *scoreMod, *maskMod;
+  faPrecision precision;
 } faAttentionDesc;
 
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],

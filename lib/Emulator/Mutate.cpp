@@ -165,6 +165,20 @@ static int64_t dropSwizzle(Operation *kernel) {
   return changed;
 }
 
+/// f32 is multiplied as if it were tf32.
+static int64_t dropRounding(Operation *kernel) {
+  auto roundings = collect<NVVM::ConvertFloatToTF32Op>(kernel);
+  for (NVVM::ConvertFloatToTF32Op rounding : roundings) {
+    OpBuilder b(rounding);
+    rounding.replaceAllUsesWith(LLVM::BitcastOp::create(b, rounding.getLoc(),
+                                                        b.getI32Type(),
+                                                        rounding.getSrc())
+                                    .getResult());
+    rounding.erase();
+  }
+  return roundings.size();
+}
+
 /// Half of the lanes are left out of the mask.
 static int64_t halveShuffleMask(Operation *kernel) {
   auto shuffles = collect<NVVM::ShflOp>(kernel);
@@ -233,6 +247,7 @@ static constexpr Mutation kMutations[] = {
     {"shift-mask", true, shiftMask},
     {"store-past-end", false, storePastEnd},
     {"drop-swizzle", false, dropSwizzle},
+    {"drop-rounding", false, dropRounding},
     {"halve-shuffle-mask", false, halveShuffleMask},
     {"wrong-shuffle-lane", false, wrongShuffleLane},
     {"misalign-copy", false, misalignCopy},

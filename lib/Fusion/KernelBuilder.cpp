@@ -65,6 +65,8 @@ private:
                                    bool complete, ValueRange state);
   SmallVector<Value> buildLoop(Value begin, Value end, bool partial,
                                ValueRange state);
+  /// Of a dot whose operands have elements of this type.
+  DotPrecision precisionFor(Type element);
   Value buildScores(Value kTile, Value key, bool partial);
   SmallVector<RegionValue> regionArguments(Value key);
   void buildEpilogue(ValueRange state);
@@ -334,11 +336,15 @@ SmallVector<RegionValue> KernelBuilder::regionArguments(Value key) {
   return arguments;
 }
 
+DotPrecision KernelBuilder::precisionFor(Type element) {
+  return element.isF32() ? attention.getPrecision() : DotPrecision::Ieee;
+}
+
 /// Scores of one tile: the dot, scaled, modified and, if `partial`, masked.
 Value KernelBuilder::buildScores(Value kTile, Value key, bool partial) {
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
-  Value scores = DotOp::create(b, type, q, kTile, Value(),
-                               /*transpose_b=*/true);
+  Value scores = DotOp::create(b, type, q, kTile, Value(), /*transpose_b=*/true,
+                               precisionFor(typeOf(kTile).getElementType()));
   if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
   SmallVector<RegionValue> arguments = regionArguments(key);
@@ -400,7 +406,8 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
   else if (!element.isF32())
     p = arith::TruncFOp::create(b, tile({shape.rows, shape.columns}, element),
                                 p);
-  acc = DotOp::create(b, accType, p, vTile, acc, /*transpose_b=*/false);
+  acc = DotOp::create(b, accType, p, vTile, acc, /*transpose_b=*/false,
+                      precisionFor(typeOf(vTile).getElementType()));
   scf::YieldOp::create(
       b, ValueRange{acc, softmax.getMaxOut(), softmax.getSumOut()});
   return SmallVector<Value>(loop.getResults());

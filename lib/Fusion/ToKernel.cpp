@@ -185,9 +185,12 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     bool isWide = std::max(dim, dimV) > 128;
     int64_t bytes = element.getWidth() / 8;
     auto fitted = [&](KernelShape shape) {
-      // 16-bit P goes on in registers, f32 P through memory.
+      // P of matrix units goes on in registers, that of multiply-adds through
+      // memory.
+      bool isIeee = bytes == 4 &&
+                    match.attention.getPrecision() == tile::DotPrecision::Ieee;
       auto isTooLarge = [&] {
-        int64_t p = bytes == 4 ? shape.rows * shape.columns : 0;
+        int64_t p = isIeee ? shape.rows * shape.columns : 0;
         int64_t right = shape.columns * (dim + dimV);
         int64_t elements =
             leftInRegisters ? right : shape.rows * dim + 2 * right + p;

@@ -36,6 +36,12 @@ static void addProducts(MutableArrayRef<double> sums, const double *a,
   }
 }
 
+static Tensor toTf32(Tensor tensor) {
+  for (double &x : tensor.floats)
+    x = roundToTf32(static_cast<float>(x));
+  return tensor;
+}
+
 /// Whether batches and depths fit together.
 static bool fits(const Tensor &a, const Tensor &b, bool transposed) {
   size_t rank = a.sizes.size();
@@ -62,7 +68,11 @@ static SmallVector<int64_t> batchesOf(ArrayRef<int64_t> sizes,
 
 llvm::Expected<Tensor> interp::dot(const Tensor &a, const Tensor &b,
                                    bool transposed, const Tensor *acc,
-                                   Precision precision) {
+                                   Precision precision,
+                                   tile::DotPrecision factors) {
+  using enum tile::DotPrecision;
+  if (factors == Tf32 && precision == Precision::Declared)
+    return dot(toTf32(a), toTf32(b), transposed, acc, precision, Ieee);
   if (!fits(a, b, transposed))
     return llvm::createStringError(
         "expected operands with one depth and batches that divide, found " +

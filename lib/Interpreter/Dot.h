@@ -9,15 +9,18 @@
 
 #include "Value.h"
 
+#include "Tile/Tile.h"
 #include "fa/Interpreter/Interpreter.h"
 
 namespace fa::interp {
 
 /// a · b + acc as tile.dot defines it: a [.., m, k], b [.., k, n] or, if
 /// `transposed`, [.., n, k]; batches of b divide those of a. Sums are double,
-/// for the declared precision f32. Sizes that do not fit are errors.
+/// for the declared precision f32, where factors are rounded as `factors` says.
+/// Sizes that do not fit are errors.
 llvm::Expected<Tensor> dot(const Tensor &a, const Tensor &b, bool transposed,
-                           const Tensor *acc, Precision precision);
+                           const Tensor *acc, Precision precision,
+                           tile::DotPrecision factors);
 
 } // namespace fa::interp
 

@@ -40,7 +40,7 @@ llvm::Expected<Tensor> Evaluator::evaluateRegion(tile::AttentionOp op,
 llvm::Expected<Tensor> Evaluator::scoresOf(tile::AttentionOp op) {
   Type type = op.getScale().getType();
   auto product = dot(get(op.getQ()), get(op.getK()), /*transposed=*/true,
-                     nullptr, precision);
+                     nullptr, precision, op.getPrecision());
   if (!product)
     return located(op, product.takeError());
   Tensor scores = rounded(std::move(*product), type);
@@ -86,8 +86,8 @@ llvm::Error Evaluator::attend(tile::AttentionOp op, const Tensor &scores) {
   *p = rounded(std::move(*p), type);
   if (!op.getWideP())
     *p = rounded(std::move(*p), op.getV().getType());
-  auto output =
-      dot(*p, get(op.getV()), /*transposed=*/false, nullptr, precision);
+  auto output = dot(*p, get(op.getV()), /*transposed=*/false, nullptr,
+                    precision, op.getPrecision());
   if (!output)
     return output.takeError();
   values[op.getOutput()] =

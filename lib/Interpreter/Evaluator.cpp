@@ -154,7 +154,8 @@ llvm::Expected<Tensor> Evaluator::compute(Operation *op) {
           })
           .Case([&](tile::DotOp op) {
             return dot(get(op.getA()), get(op.getB()), op.getTransposeB(),
-                       op.getAcc() ? &get(op.getAcc()) : nullptr, precision);
+                       op.getAcc() ? &get(op.getAcc()) : nullptr, precision,
+                       op.getPrecision());
           })
           .Case([&](tile::SoftmaxOp op) {
             return softmax(get(op.getInput()), op.getNormalizedDim(),

@@ -53,6 +53,8 @@ public:
     if (failed(chooseAll()))
       return failure();
     setTypes();
+    // Conversions will come between loads and dots.
+    kernel.walk([&](DotOp dot) { chooser.noteLeft(dot); });
     kernel.walk([&](Operation *op) { fixOperands(op); });
     return success();
   }

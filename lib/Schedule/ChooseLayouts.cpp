@@ -131,7 +131,7 @@ TileLayout LayoutChooser::loadLayout(Value value) const {
         return cast<DotOp>(user).getA() == value &&
                cast<DotOp>(user).getB() != value;
       }))
-    return unit.left(rows, columns, bits, /*fromMemory=*/true, warps);
+    return unit.left(rows, columns, {.bits = bits, .fromMemory = true}, warps);
   // Of a right operand with rows along the depth a thread has neighbours in
   // both directions: it reads along rows and writes along the depth.
   bool turns = llvm::any_of(value.getUsers(), [](Operation *user) {
@@ -207,14 +207,18 @@ std::optional<TileLayout> LayoutChooser::columnsLayout(int64_t columns) const {
   return without(unit.accumulator(unit.side * warps, columns, warps), 0);
 }
 
+void LayoutChooser::noteLeft(DotOp dot) {
+  if (feedsOnlyDots(dot.getA()))
+    readForDots.insert(dot);
+}
+
 TileLayout LayoutChooser::dotOperandLayout(DotOp dot, unsigned number) const {
   RankedTensorType type = typeOf(dot->getOperand(number));
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-  unsigned bits = type.getElementTypeBitWidth();
-  bool fromMemory = feedsOnlyDots(dot.getA());
+  DotForm form = {type.getElementTypeBitWidth(), dot.isTf32(),
+                  dot.getTransposeB(), readForDots.contains(dot)};
   if (number == 0)
-    return unit.left(rows, columns, bits, fromMemory, warps);
-  return number == 1 ? unit.right(rows, columns, dot.getTransposeB(), bits,
-                                  fromMemory, warps)
+    return unit.left(rows, columns, form, warps);
+  return number == 1 ? unit.right(rows, columns, form, warps)
                      : unit.accumulator(rows, columns, warps);
 }

@@ -28,8 +28,12 @@ public:
   /// That of a vector of rows: an accumulator's, without its columns.
   std::optional<TileLayout> rowsLayout(int64_t rows) const;
 
-  /// That of operand `number` of `dot`: 0 and 1 are its factors, 2 its
-  /// accumulator.
+  /// Remembers whether only dots read the load that `dot` has on its left, if
+  /// that is one: conversions will come between.
+  void noteLeft(tile::DotOp dot);
+
+  /// That of operand `number` of `dot`, which has been noted: 0 and 1 are its
+  /// factors, 2 its accumulator.
   TileLayout dotOperandLayout(tile::DotOp dot, unsigned number) const;
 
   /// The layout of a tile that transposed has the layout `result`.
@@ -46,6 +50,7 @@ private:
 
   MatrixUnit unit;
   int64_t warps;
+  llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
   /// What was found: many ways may lead to a value.
   llvm::DenseMap<mlir::Value, std::optional<TileLayout>> tiles, vectors;
 };

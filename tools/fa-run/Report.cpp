@@ -57,6 +57,8 @@ static void printCounters(const Report &report, raw_ostream &out) {
       << c.shuffles << " shuffles, " << c.barriers << " barriers";
   if (c.boxes)
     out << "; " << c.boxes << " boxes of " << c.boxBytes << " bytes";
+  if (c.mmaTf32)
+    out << "; " << c.mmaTf32 << " mma m16n8k8";
   for (auto [n, count] : enumerate(c.products))
     if (count)
       out << ", " << count << " wgmma m64n" << 8 * n << "k16";
@@ -72,6 +74,7 @@ static json::Value jsonCounters(const Report &report) {
                    {"global_requests", c.globalRequests},
                    {"global_sectors", c.globalSectors},
                    {"mma_m16n8k16", c.mma},
+                   {"mma_m16n8k8", c.mmaTf32},
                    {"mfma", c.mfma},
                    {"ldmatrix", c.matrixLoads},
                    {"cp_async", c.asyncCopies},
