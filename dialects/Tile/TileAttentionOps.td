@@ -151,6 +151,39 @@ def Tile_OnlineFinalizeOp : Tile_Op<"online_finalize", [Pure,
   let hasVerifier = 1;
 }
 
+def Tile_OnlineMergeOp : Tile_Op<"online_merge", [Pure,
+    AllTypesMatch<["acc", "output", "acc_out"]>,
+    AllTypesMatch<["max", "sum", "lse", "max_out", "sum_out"]>]> {
+  let summary = "continues the state of online softmax by other keys' attention";
+  let description = [{
+    Takes what `tile.online_finalize` gave for other keys into the state:
+
+    ```
+    max_out_i = max(max_i, lse_i)
+    alpha_i   = exp(max_i − max_out_i)    0 where max_i = −inf
+    beta_i    = exp(lse_i − max_out_i)    0 where lse_i = −inf
+    sum_out_i = alpha_i · sum_i + beta_i
+    acc_out_i = alpha_i · acc_i + beta_i · output_i
+    ```
+    for a finished attention is a state with the maximum `lse` and the sum 1.
+    A NaN in `lse` or `output` reaches the row. All f32.
+
+    ```mlir
+    %a1, %m1, %l1 = tile.online_merge %a, %m, %l with %o, %lse
+      : tensor<16x16xf32>, tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$acc, AnyRankedTensor:$max,
+      AnyRankedTensor:$sum, AnyRankedTensor:$output, AnyRankedTensor:$lse);
+  let results = (outs AnyRankedTensor:$acc_out, AnyRankedTensor:$max_out,
+      AnyRankedTensor:$sum_out);
+  let assemblyFormat = [{
+    $acc `,` $max `,` $sum `with` $output `,` $lse attr-dict
+    `:` type($acc) `,` type($max)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
     ParentOneOf<["AttentionOp", "OnlineAttentionOp"]>]> {
   let summary = "the result of a score or mask region";

@@ -10,10 +10,9 @@
 |* Every function that can fail gives a status; faGetLastErrorMessage says what
 |* was found and what was expected. Nothing is thrown. Structs begin with their
 |* size, which the caller sets to sizeof: members that are added later, always
-at
-|* the end, are then known not to be there, and a member that is 0 asks for
-|* nothing. Contexts and plans may be used from several threads at the same
-time;
+|* at the end, are then known not to be there, and a member that is 0 asks for
+|* nothing. (faArgument, of which there are arrays, has none and stays as it
+|* is.) Contexts and plans may be used from several threads at the same time;
 |* destroying one while it is used is the caller's fault. Sizes are in bytes and
 |* strides in elements unless it says otherwise. Strings and structs that are
 |* given are not used any more after the call.
@@ -119,6 +118,11 @@ typedef struct faContextOptions {
   void *(*allocate)(void *user, size_t size, size_t alignment);
   void (*deallocate)(void *user, void *memory, size_t size);
   void *user; /* given to the four above */
+  /* A profiler's library that is to show a range for each preparing and each
+   * launch: one that NVTX injects (under Nsight Systems what the environment
+   * calls NVTX_INJECTION64_PATH), or roctx (librocprofiler-sdk-roctx.so,
+   * libroctx64.so). null: none. One that cannot be used is a warning. */
+  const char *ranges;
 } faContextOptions;
 
 /* `options` may be null. For a card, opens the driver and retains the card's
@@ -277,13 +281,46 @@ typedef struct faArgument {
 FA_API faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                              size_t count) FA_NOEXCEPT;
 
-/* Of a card's plan: enqueues one kernel on `stream`, a CUstream of the card's
- * primary context (null: the default stream), and returns. Nothing is
- * allocated, opened or waited for: legal while a graph is captured. What the
- * caller has as current context stays so. */
+/* Of a card's plan: enqueues a kernel that needs no workspace on `stream`, a
+ * CUstream of the card's primary context (null: the default stream), and
+ * returns. Nothing is allocated, opened or waited for: legal while a graph is
+ * captured. What the caller has as current context stays so. */
 FA_API faStatus faPlanEnqueue(faPlan plan, void *stream,
                               const faArgument *arguments,
                               size_t count) FA_NOEXCEPT;
+
+/* What a launch with certain arguments runs. Where queries are few and keys are
+ * many, a plan for a card can split the keys over more programs: a launch that
+ * is given workspace then runs a kernel on the splits and one that merges their
+ * results, always in the same order. */
+typedef struct faLaunchInfo {
+  size_t size;          /* sizeof(faLaunchInfo), set by the caller */
+  size_t workspaceSize; /* of a card's memory; 0: it wants none */
+  int64_t splits;       /* of the keys; 1: none */
+  uint32_t numKernels;  /* that run one after the other */
+} faLaunchInfo;
+
+/* Of a launch with as much workspace as it wants. The number of splits depends
+ * on sizes, variant and card alone. Tensors' addresses are looked at: a variant
+ * may ask for alignment. */
+FA_API faStatus faPlanGetLaunchInfo(faPlan plan, const faArgument *arguments,
+                                    size_t count,
+                                    faLaunchInfo *info) FA_NOEXCEPT;
+
+typedef struct faLaunchOptions {
+  size_t size;     /* sizeof(faLaunchOptions) */
+  void *stream;    /* as of faPlanEnqueue */
+  void *workspace; /* of the card's memory, at a multiple of 16 bytes; null:
+                    * runs without splits */
+  size_t workspaceSize; /* bytes; at least what faPlanGetLaunchInfo says */
+} faLaunchOptions;
+
+/* faPlanEnqueue with workspace, which the launch uses until it is done:
+ * launches at the same time need one each. What is in it does not matter. Too
+ * little of it is FA_ERROR_INVALID_ARGUMENT and nothing was launched. */
+FA_API faStatus faPlanEnqueueWith(faPlan plan, const faLaunchOptions *options,
+                                  const faArgument *arguments,
+                                  size_t count) FA_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -25,6 +25,7 @@
 
 #include "fa/fa.h"
 
+#include <array>
 #include <initializer_list>
 #include <span>
 #include <string_view>
@@ -175,8 +176,8 @@ public:
   }
 
   faStatus launch(std::span<const Argument> arguments) const {
-    std::vector<faArgument> values = get(arguments);
-    return faPlanLaunch(handle, values.data(), values.size());
+    Values values(arguments);
+    return faPlanLaunch(handle, values.data(), arguments.size());
   }
   faStatus launch(std::initializer_list<Argument> arguments) const {
     return launch(std::span(arguments.begin(), arguments.size()));
@@ -184,17 +185,47 @@ public:
 
   /// On a card: enqueues on `stream` (a CUstream) and returns.
   faStatus enqueue(void *stream, std::span<const Argument> arguments) const {
+    Values values(arguments);
+    return faPlanEnqueue(handle, stream, values.data(), arguments.size());
+  }
+
+  /// With workspace: as much as `launchInfo` says.
+  faStatus enqueue(void *stream, void *workspace, size_t workspaceSize,
+                   std::span<const Argument> arguments) const {
     std::vector<faArgument> values = get(arguments);
-    return faPlanEnqueue(handle, stream, values.data(), values.size());
+    faLaunchOptions options{};
+    options.size = sizeof options;
+    options.stream = stream;
+    options.workspace = workspace;
+    options.workspaceSize = workspaceSize;
+    return faPlanEnqueueWith(handle, &options, values.data(), values.size());
+  }
+
+  /// What a launch with these arguments runs; its size is 0 where it fails.
+  faLaunchInfo launchInfo(std::span<const Argument> arguments) const {
+    std::vector<faArgument> values = get(arguments);
+    faLaunchInfo info{};
+    info.size = sizeof info;
+    if (faPlanGetLaunchInfo(handle, values.data(), values.size(), &info))
+      info.size = 0;
+    return info;
   }
 
 private:
-  static std::vector<faArgument> get(std::span<const Argument> arguments) {
-    std::vector<faArgument> values;
-    for (const Argument &argument : arguments)
-      values.push_back(argument.get());
-    return values;
-  }
+  /// The arguments as the C interface takes them, in place where they are few.
+  class Values {
+  public:
+    explicit Values(std::span<const Argument> arguments)
+        : many(arguments.size() > few.size() ? arguments.size() : 0) {
+      for (faArgument *to = data(); const Argument &argument : arguments)
+        *to++ = argument.get();
+    }
+    faArgument *data() { return many.empty() ? few.data() : many.data(); }
+
+  private:
+    std::array<faArgument, 16> few{};
+    std::vector<faArgument> many;
+  };
 
   faPlan handle = nullptr;
 };

@@ -36,6 +36,8 @@ static const char *findFunctions(void *library, CudaDriver &driver) {
   find(driver.ModuleGetFunction, "cuModuleGetFunction");
   find(driver.FuncSetAttribute, "cuFuncSetAttribute");
   find(driver.FuncGetAttribute, "cuFuncGetAttribute");
+  find(driver.OccupancyMaxActiveBlocksPerMultiprocessor,
+       "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   find(driver.LaunchKernel, "cuLaunchKernel");
   find(driver.PointerGetAttribute, "cuPointerGetAttribute");
   find(driver.MemAlloc, "cuMemAlloc_v2");

@@ -65,6 +65,11 @@ Failure CudaModule::prepare(KernelInfo &kernel) {
     kernel.registers = value;
   if (!cuda.FuncGetAttribute(&value, CudaDriver::functionLocalBytes, function))
     kernel.stackBytes = value;
+  if (!cuda.OccupancyMaxActiveBlocksPerMultiprocessor(
+          &value, function, static_cast<int>(kernel.threads),
+          static_cast<size_t>(kernel.sharedBytes)) &&
+      value > 0)
+    kernel.residentBlocks = value;
   functions.push_back(function);
   return {};
 }
@@ -93,26 +98,41 @@ CudaModule::~CudaModule() {
   card->cuda().ModuleUnload(module);
 }
 
-Failure CudaModule::launch(const KernelInfo &kernel,
+Failure CudaModule::launch(const LaunchChoice &choice,
                            std::span<const LaunchArgument> arguments,
-                           void *stream) const {
-  int64_t extents[3];
-  Result<int64_t> count = evaluateGrid(kernel, arguments, extents);
-  if (!count)
-    return count.takeFailure();
-  if (*count <= 0)
-    return {};
-  Result<int64_t> blocks = countBlocks(kernel, *count, card->numProcessors());
-  if (!blocks)
-    return blocks.takeFailure();
+                           const Workspace &workspace, void *stream) const {
+  KernelArguments all(choice, arguments, workspace);
+  std::optional<CudaDevice::Current> current;
+  for (const KernelInfo &kernel : choice.kernels) {
+    Grid grid;
+    Result<int64_t> count = evaluateGrid(kernel, all.get(), grid.extents);
+    if (!count)
+      return count.takeFailure();
+    if (*count <= 0)
+      continue;
+    Result<int64_t> blocks = countBlocks(kernel, *count, card->numProcessors());
+    if (!blocks)
+      return blocks.takeFailure();
+    grid.blocks = *blocks;
+    if (!current)
+      current.emplace(*card);
+    if (Failure failure = current->failure())
+      return failure;
+    if (Failure failure = enqueue(kernel, all.get(), grid, stream))
+      return failure;
+  }
+  return {};
+}
+
+/// In the card's context: encoding a tensor map asks the current one what its
+/// device can do.
+Failure CudaModule::enqueue(const KernelInfo &kernel,
+                            std::span<const LaunchArgument> arguments,
+                            const Grid &grid, void *stream) const {
   int64_t words[kParameterWords];
-  packWords(arguments, extents, words);
+  packWords(arguments, grid.extents, words);
   void *parameters[1 + kMaxTensorMaps] = {words};
   TensorMap maps[kMaxTensorMaps];
-  CudaDevice::Current current(*card);
-  if (Failure failure = current.failure())
-    return failure;
-  // Encoding asks the current context what its device can do.
   for (size_t n = 0; n < kernel.tensorMaps.size(); ++n) {
     const TensorMapInfo &info = kernel.tensorMaps[n];
     if (Failure failure = encodeTensorMap(card->cuda(), info,
@@ -123,7 +143,7 @@ Failure CudaModule::launch(const KernelInfo &kernel,
   const CudaDriver &cuda = card->cuda();
   void *function = functions[&kernel - infos.data()];
   return cuda.check(
-      cuda.LaunchKernel(function, static_cast<unsigned>(*blocks), 1, 1,
+      cuda.LaunchKernel(function, static_cast<unsigned>(grid.blocks), 1, 1,
                         static_cast<unsigned>(kernel.threads), 1, 1,
                         static_cast<unsigned>(kernel.sharedBytes), stream,
                         parameters, nullptr),

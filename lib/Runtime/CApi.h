@@ -7,6 +7,7 @@
 #ifndef FA_LIB_RUNTIME_CAPI_H
 #define FA_LIB_RUNTIME_CAPI_H
 
+#include "fa/Launch/Ranges.h"
 #include "fa/Runtime/PlanStore.h"
 #include "fa/fa.h"
 
@@ -16,6 +17,7 @@ struct faContextImpl {
   void *user = nullptr;
   unsigned threads = 0; ///< of the host's device
   std::unique_ptr<fa::PlanStore> plans;
+  std::shared_ptr<const fa::Ranges> ranges; ///< null: none
 
   void log(faLogLevel level, const std::string &message) const {
     if (logTo)
@@ -27,6 +29,8 @@ struct faPlanImpl {
   std::shared_ptr<const fa::LoadedPlan> plan;
   std::string description;
   unsigned threads;
+  std::shared_ptr<const fa::Ranges> ranges; ///< of the context
+  std::string rangeName;                    ///< of a launch
 };
 
 namespace fa {

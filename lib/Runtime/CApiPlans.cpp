@@ -64,13 +64,21 @@ static faStatus failPrepare(Error error) {
   return fail(status, std::move(error));
 }
 
-static void logSlowKernels(const faContextImpl &context,
+/// Says which programs run slowly, and why. That is found out anew: a plan from
+/// the cache was not compiled here.
+template <typename Desc>
+static void logSlowKernels(const faContextImpl &context, const Desc &desc,
                            const LoadedPlan &plan) {
-  for (const KernelInfo &kernel : plan.artifact().kernels)
-    if (kernel.unfused)
+  for (const KernelInfo &kernel : plan.artifact().kernels) {
+    if (!kernel.unfused || !context.logTo)
+      continue;
+    Program program;
+    if (readProgram(desc, program) == FA_SUCCESS)
       context.log(FA_LOG_NOTE, "@" + kernel.entry +
-                                   " is not fused: one program on whole "
-                                   "tensors, slow (fa-opt --explain says why)");
+                                   " runs unfused, one program on whole "
+                                   "tensors, slow: " +
+                                   explainUnfused(*program.module));
+  }
 }
 
 template <typename Desc>
@@ -82,16 +90,19 @@ static faStatus createPlan(StringRef function, faContext context,
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 function + ": expected a context, a description and a place "
                            "for the plan, found null");
+  Ranges::Range range(context->ranges.get(), "flashtile: prepare");
   Program program;
   if (faStatus status = readProgram(*desc, program))
     return status;
   auto loaded = context->plans->prepare(*program.module, program.entry);
   if (!loaded)
     return failPrepare(loaded.takeError());
-  logSlowKernels(*context, **loaded);
+  logSlowKernels(*context, *desc, **loaded);
   std::string description = describePlan(**loaded);
+  std::string launch =
+      "flashtile: @" + (*loaded)->artifact().kernels.back().entry;
   *plan = new faPlanImpl{std::move(*loaded), std::move(description),
-                         context->threads};
+                         context->threads, context->ranges, std::move(launch)};
   return FA_SUCCESS;
 }
 
@@ -120,8 +131,9 @@ static faStatus checkSupported(StringRef function, const char *arch,
     return status;
   CompileOptions options;
   options.arch = arch;
-  auto lowered = emit(*program.module, options,
-                      isNvidiaArch(arch) ? Emit::TileGPU : Emit::Kernel);
+  bool isGpu = isNvidiaArch(arch) || isAmdArch(arch);
+  auto lowered =
+      emit(*program.module, options, isGpu ? Emit::TileGPU : Emit::Kernel);
   return lowered ? FA_SUCCESS : fail(FA_ERROR_COMPILE, lowered.takeError());
 }
 

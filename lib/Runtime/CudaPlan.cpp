@@ -38,16 +38,17 @@ CudaPlan::load(Artifact artifact, std::shared_ptr<CudaDevice> device) {
   return loaded;
 }
 
-Expected<const KernelInfo *>
-CudaPlan::select(ArrayRef<LaunchArgument> arguments) const {
-  return toExpected(fa::selectKernel(module->kernels(), arguments));
+Expected<LaunchChoice> CudaPlan::choose(ArrayRef<LaunchArgument> arguments,
+                                        const Workspace &workspace) const {
+  return toExpected(module->choose(arguments, workspace));
 }
 
-Error CudaPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream) const {
-  Expected<const KernelInfo *> kernel = select(arguments);
-  if (!kernel)
-    return kernel.takeError();
-  return toError(module->launch(**kernel, arguments, stream));
+Error CudaPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream,
+                       const Workspace &workspace) const {
+  Expected<LaunchChoice> choice = choose(arguments, workspace);
+  if (!choice)
+    return choice.takeError();
+  return toError(module->launch(*choice, arguments, workspace, stream));
 }
 
 Error CudaPlan::synchronize(void *stream) const {
@@ -73,9 +74,9 @@ Expected<SmallVector<LaunchArgument>>
 CudaPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
                        std::vector<CudaBuffer> &buffers) const {
   // What does not fit the kernel may not have the extent that it says.
-  auto kernel = select(arguments);
-  if (!kernel)
-    return kernel.takeError();
+  auto choice = choose(arguments);
+  if (!choice)
+    return choice.takeError();
   SmallVector<LaunchArgument> copies(arguments);
   for (LaunchArgument &argument : copies) {
     if (!argument.isTensor)
@@ -106,12 +107,32 @@ Error CudaPlan::copyToHost(ArrayRef<LaunchArgument> arguments,
   return Error::success();
 }
 
+Expected<CudaWorkspace>
+CudaWorkspace::create(const CudaPlan &plan,
+                      ArrayRef<LaunchArgument> arguments) {
+  auto choice = plan.choose(arguments, Workspace::any());
+  if (!choice)
+    return choice.takeError();
+  CudaWorkspace result;
+  if (choice->workspaceBytes == 0)
+    return result;
+  auto buffer = CudaBuffer::create(plan.device(), choice->workspaceBytes);
+  if (!buffer)
+    return buffer.takeError();
+  result.bytes = choice->workspaceBytes;
+  result.buffer.emplace(std::move(*buffer));
+  return result;
+}
+
 Error CudaPlan::launchOnHostMemory(ArrayRef<LaunchArgument> arguments) const {
   std::vector<CudaBuffer> buffers;
   auto copies = copyToDevice(arguments, buffers);
   if (!copies)
     return copies.takeError();
-  if (Error error = launch(*copies))
+  auto workspace = CudaWorkspace::create(*this, *copies);
+  if (!workspace)
+    return workspace.takeError();
+  if (Error error = launch(*copies, nullptr, workspace->get()))
     return error;
   if (Failure failure = module->device().synchronize())
     return toError(failure);

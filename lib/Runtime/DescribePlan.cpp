@@ -6,8 +6,11 @@
 
 #include "fa/Runtime/DescribePlan.h"
 
+#include "fa/Fusion/Passes.h"
 #include "fa/Target/Bundle.h"
 
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -23,7 +26,10 @@ static json::Object describeKernel(const KernelInfo &kernel) {
   if (kernel.threads) {
     object["block"] = kernel.threads;
     object["shared_bytes"] = kernel.sharedBytes;
+    object["stages"] = kernel.stages;
     object["registers"] = kernel.registers;
+    object["stack_bytes"] = kernel.stackBytes;
+    object["spill_bytes"] = kernel.spillBytes;
   }
   return object;
 }
@@ -38,6 +44,10 @@ std::string fa::describePlan(const LoadedPlan &plan) {
                       {"kernels", std::move(kernels)},
                       {"object_bytes", int64_t(artifact.object.size())},
                       {"compile_ms", artifact.compileMs.total},
+                      {"passes_ms", artifact.compileMs.passes},
+                      {"llvm_ms", artifact.compileMs.llvm},
+                      {"assembler_ms", artifact.compileMs.assembler},
+                      {"assembler", artifact.assembler},
                       {"cache", name(plan.cache)},
                       {"llvm", llvmVersion()}};
   return formatv("{0}", json::Value(std::move(object))).str();
@@ -82,4 +92,20 @@ faKernelInfo fa::kernelInfo(const KernelInfo &kernel) {
   info.stackBytes = kernel.stackBytes;
   info.spillBytes = kernel.spillBytes;
   return info;
+}
+
+std::string fa::explainUnfused(mlir::ModuleOp module) {
+  std::string reasons;
+  raw_string_ostream out(reasons);
+  mlir::ScopedDiagnosticHandler handler(
+      module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+        out << (reasons.empty() ? "" : "\n") << diagnostic.getLocation() << ": "
+            << diagnostic;
+        return mlir::success();
+      });
+  mlir::PassManager pm(module.getContext());
+  buildFusionPipeline(pm, FusionOptions());
+  if (failed(pm.run(module)) || reasons.empty())
+    return "no attention was found";
+  return reasons;
 }

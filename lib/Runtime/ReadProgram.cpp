@@ -24,7 +24,6 @@ static std::unique_ptr<mlir::MLIRContext> createContext() {
   registerDialects(registry);
   auto context = std::make_unique<mlir::MLIRContext>(
       registry, mlir::MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
   return context;
 }
 

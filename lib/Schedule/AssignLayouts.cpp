@@ -60,8 +60,8 @@ public:
   }
 
 private:
-  /// As many as every dot has tiles of rows for; those of a warpgroup where
-  /// each computes for itself.
+  /// As many as every dot and merge has tiles of rows for; those of a warpgroup
+  /// where each computes for itself.
   int64_t countWarps(int64_t most) {
     if (kernel->hasAttr(TileGPUDialect::consumersAttrName))
       return 4;
@@ -69,6 +69,10 @@ private:
     kernel.walk([&](DotOp dot) {
       warps = std::min(
           warps, std::max<int64_t>(typeOf(dot).getDimSize(0) / unit.side, 1));
+    });
+    kernel.walk([&](OnlineMergeOp merge) {
+      int64_t rows = typeOf(merge.getAcc()).getDimSize(0);
+      warps = std::min(warps, std::max<int64_t>(rows / unit.side, 1));
     });
     return llvm::bit_floor(uint64_t(warps));
   }
@@ -150,7 +154,7 @@ private:
       return layoutOf(op->getResult(0));
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return LayoutChooser::turned(layoutOf(transpose.getResult()), transpose);
-    if (isa<OnlineSoftmaxOp, OnlineFinalizeOp>(op))
+    if (isa<OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp>(op))
       return type.getRank() == 1
                  ? chooser.rowsLayout(type.getDimSize(0))
                  : chooser.tileLayout(type.getDimSize(0), type.getDimSize(1));
@@ -205,12 +209,17 @@ LogicalResult verifyDots(KernelOp kernel, const MatrixUnit &unit) {
   return failure(walk.wasInterrupted());
 }
 
-/// Rows of the smallest dot, and what the columns of all are multiples of.
+/// Rows of the smallest dot or merge, and what the columns of all are multiples
+/// of.
 MatrixUnit chooseUnit(KernelOp kernel, bool mfma) {
   int64_t rows = std::numeric_limits<int32_t>::max(), columns = 0;
   kernel.walk([&](DotOp dot) {
     rows = std::min(rows, typeOf(dot).getDimSize(0));
     columns |= typeOf(dot).getDimSize(1);
+  });
+  kernel.walk([&](OnlineMergeOp merge) {
+    rows = std::min(rows, typeOf(merge.getAcc()).getDimSize(0));
+    columns |= typeOf(merge.getAcc()).getDimSize(1);
   });
   return MatrixUnit::choose(mfma ? MatrixUnit::Mfma : MatrixUnit::Mma, rows,
                             columns ? columns : 32);

@@ -6,12 +6,14 @@
 
 #include "Hsaco.h"
 
+#include "OptionsAside.h"
+#include "OutputPipe.h"
+#include "PrivateDirectory.h"
+
 #include "lld/Common/Driver.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/Parallel.h"
 
 #include <mutex>
 
@@ -26,32 +28,6 @@ using namespace fa;
 
 namespace {
 
-/// A directory that goes with what is in it.
-class PrivateDirectory {
-public:
-  ~PrivateDirectory() {
-    if (!path.empty())
-      (void)sys::fs::remove_directories(path);
-  }
-
-  Error create() {
-    if (std::error_code error =
-            sys::fs::createUniqueDirectory("flashtile-link", path))
-      return createStringError(error,
-                               "cannot create a directory for the linker");
-    return Error::success();
-  }
-
-  std::string file(StringRef name) const {
-    SmallString<128> at(path);
-    sys::path::append(at, name);
-    return std::string(at);
-  }
-
-private:
-  SmallString<128> path;
-};
-
 /// The process's one linker.
 class Linker {
 public:
@@ -60,20 +36,29 @@ public:
     return linker;
   }
 
-  Error run(const std::string &from, const std::string &to) {
+  /// The shared object of the file `from`.
+  Expected<std::string> run(const std::string &from) {
     std::lock_guard lock(mutex);
     if (isBroken)
       return createStringError("lld failed before and cannot run again");
-    std::string text;
+    OutputPipe linked;
+    if (Error error = linked.open())
+      return error;
+    std::string to = linked.name(), text;
     raw_string_ostream out(text);
-    const char *arguments[] = {"ld.lld", "-shared",  "--no-undefined",
-                               "-o",     to.c_str(), from.c_str()};
+    const char *arguments[] = {"ld.lld",         "-shared", "--threads=1",
+                               "--no-undefined", "-o",      to.c_str(),
+                               from.c_str()};
+    // What lld sets for the process is set back.
+    OptionsAside aside;
+    auto strategy = parallel::strategy;
     lld::Result result =
         lld::lldMain(arguments, out, out, {{lld::Gnu, &lld::elf::link}});
+    parallel::strategy = strategy;
     isBroken = !result.canRunAgain;
     if (result.retCode)
       return createStringError("lld: " + text);
-    return Error::success();
+    return linked.take();
   }
 
 private:
@@ -84,24 +69,12 @@ private:
 } // namespace
 
 Expected<std::string> fa::linkHsaco(StringRef object) {
-  PrivateDirectory directory;
-  if (Error error = directory.create())
+  auto directory = PrivateDirectory::create();
+  if (!directory)
+    return directory.takeError();
+  if (Error error = directory->write("kernel.o", object))
     return error;
-  std::string from = directory.file("kernel.o"), to = directory.file("hsaco");
-  std::error_code problem;
-  {
-    raw_fd_ostream out(from, problem);
-    if (!problem)
-      out << object;
-  }
-  if (problem)
-    return createStringError(problem, "cannot write " + from);
-  if (Error error = Linker::get().run(from, to))
-    return error;
-  auto linked = MemoryBuffer::getFile(to);
-  if (!linked)
-    return createStringError(linked.getError(), "cannot read " + to);
-  return (*linked)->getBuffer().str();
+  return Linker::get().run(directory->file("kernel.o"));
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,8 +15,9 @@
 namespace fa {
 
 /// Links one relocatable object of the AMDGPU back end to a code object that a
-/// runtime loads. lld has one context in a process and works on files: callers
-/// wait for each other, and a private directory holds the files.
+/// runtime loads. lld has one context in a process: callers wait for each other.
+/// What the host program shares with it - LLVM's options, signal handlers - is
+/// as it was.
 llvm::Expected<std::string> linkHsaco(llvm::StringRef object);
 
 /// Fills what the notes of the code object say of `kernels` (LLVM, "User Guide

@@ -7,12 +7,9 @@
 #include "Ptxas.h"
 
 #include "CompileSteps.h"
+#include "PrivateDirectory.h"
 
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,63 +20,6 @@
 
 using namespace llvm;
 using namespace fa;
-
-namespace {
-
-/// A directory of our own that goes when it is done with.
-class PrivateDirectory {
-public:
-  static Expected<PrivateDirectory> create() {
-    SmallString<128> path;
-    if (std::error_code error =
-            sys::fs::createUniqueDirectory("flashtile", path))
-      return createStringError(error, "cannot create a temporary directory");
-    return PrivateDirectory(path);
-  }
-  PrivateDirectory(PrivateDirectory &&other) : path(std::move(other.path)) {
-    other.path.clear();
-  }
-  ~PrivateDirectory() {
-    if (!path.empty())
-      if (sys::fs::remove_directories(path))
-        return; // a folder that stays is all that can happen
-  }
-  std::string file(StringRef name) const {
-    SmallString<128> full(path);
-    sys::path::append(full, name);
-    return full.str().str();
-  }
-
-private:
-  explicit PrivateDirectory(StringRef path) : path(path) {}
-  std::string path;
-};
-
-} // namespace
-
-static Expected<std::string> readFile(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path);
-  if (!buffer)
-    return createStringError(buffer.getError(), "cannot read '" + path + "'");
-  return (*buffer)->getBuffer().str();
-}
-
-/// Into a folder of our own; unlike writeToOutput without signal handlers in
-/// the host program's process.
-static Error writeFile(StringRef path, StringRef text) {
-  std::error_code error;
-  raw_fd_ostream out(path, error);
-  if (!error) {
-    out << text;
-    out.close();
-    error = out.error();
-    out.clear_error();
-  }
-  if (error)
-    return createStringError(error,
-                             "cannot write '" + path + "': " + error.message());
-  return Error::success();
-}
 
 /// What a process ended with: its exit status, or an error if it has none.
 static Expected<int> readStatus(int status) {
@@ -122,11 +62,13 @@ static Expected<int> waitFor(const sys::ProcessInfo &process,
 /// Runs the assembler; its messages are the result, or the error's text.
 static Expected<std::string> runPtxas(StringRef program,
                                       ArrayRef<StringRef> arguments,
-                                      StringRef messages,
+                                      const PrivateDirectory &directory,
                                       const CompileOptions &options) {
+  std::string messages = directory.file("messages");
   SmallVector<StringRef> all = {program};
   append_range(all, arguments);
-  std::optional<StringRef> redirects[] = {StringRef(), messages, messages};
+  std::optional<StringRef> redirects[] = {StringRef(), StringRef(messages),
+                                          StringRef(messages)};
   std::string problem;
   bool failed = false;
   sys::ProcessInfo process =
@@ -142,7 +84,7 @@ static Expected<std::string> runPtxas(StringRef program,
     return createStringError("cannot run '" + program +
                              "': " + toString(std::move(error)));
   }
-  auto text = readFile(messages);
+  auto text = directory.read("messages");
   if (text && *rc != 0)
     return createStringError("'" + program + "' failed:\n" + *text);
   return text;
@@ -204,22 +146,21 @@ Error fa::assemble(Artifact &artifact, const CompileOptions &options) {
   if (!directory)
     return directory.takeError();
   std::string source = directory->file("kernels.ptx"),
-              cubin = directory->file("kernels.cubin"),
-              messages = directory->file("messages");
-  if (Error error = writeFile(source, artifact.ptx))
+              cubin = directory->file("kernels.cubin");
+  if (Error error = directory->write("kernels.ptx", artifact.ptx))
     return error;
-  auto version = runPtxas(program, {"--version"}, messages, options);
+  auto version = runPtxas(program, {"--version"}, *directory, options);
   if (!version)
     return version.takeError();
   auto report = runPtxas(
       program,
       {"-arch", artifact.arch, "-v", "--warn-on-spills", "-o", cubin, source},
-      messages, options);
+      *directory, options);
   if (!report)
     return report.takeError();
   StringRef release = StringRef(*version).split("release ").second;
   artifact.assembler = release.take_until([](char c) { return c == '\n'; });
-  auto object = readFile(cubin);
+  auto object = directory->read("kernels.cubin");
   if (!object)
     return object.takeError();
   artifact.object = std::move(*object);

@@ -5,11 +5,17 @@ import functools
 import math
 
 from . import _library as fa
-from ._plan import Context
-from ._tensor import NAMES, current_stream, empty_like, tensor
+from ._plan import Context, Launch
+from ._tensor import NAMES, Tensor, address, current_stream, empty_like, facts, row_major, tensor
 
 _CAUSAL = {False: 0, None: 0, True: 1, "bottom-right": 1, "top-left": 2}
 _PRECISION = {"ieee": 0, "tf32": 1}
+
+# Launches of calls that were seen, by what the call is known by: nothing but the
+# addresses of a call's arrays is looked at again. Emptied when it is full, which
+# a length that grows with each call brings about.
+_launches = {}
+_MOST_LAUNCHES = 1024
 
 
 @functools.lru_cache(maxsize=None)
@@ -31,11 +37,65 @@ def _bias_pattern(bias, b, hq, sq, sk):
     return "".join("1" if size == 1 and full != 1 else letter for letter, size, full in sizes)
 
 
-def _four_dims(name, array, layout):
-    found = tensor(array)
+def _four_dims(name, found, layout):
     if len(found.shape) != 4:
         raise ValueError(f"expected {name} of four dimensions, found the shape {found.shape}")
     return found.permuted(0, 2, 1, 3) if layout == "bshd" else found
+
+
+def _describe(options):
+    """The members of an AttentionDesc that no array decides."""
+    causal, window, prefix, softcap, _, score_mod, mask_mod, precision, layout, return_lse = options
+    if causal not in _CAUSAL:
+        raise ValueError(f"expected causal False, True, 'bottom-right' or 'top-left', found {causal!r}")
+    if precision not in _PRECISION:
+        raise ValueError(f"expected the precision 'ieee' or 'tf32', found {precision!r}")
+    if layout not in ("bhsd", "bshd"):
+        raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {layout!r}")
+    members = {"causal": _CAUSAL[causal], "softcap": float(softcap or 0), "hasLse": int(return_lse)}
+    members["precision"] = _PRECISION[precision]
+    if window is not None:
+        left, right = (-1 if bound is None else int(bound) for bound in window)
+        members.update(hasWindow=1, windowLeft=left, windowRight=right)
+    if prefix is not None:
+        members.update(hasPrefix=1, prefix=int(prefix))
+    for member, text in (("scoreMod", score_mod), ("maskMod", mask_mod)):
+        if text is not None:
+            members[member] = text.encode()
+    return members
+
+
+def _prepare(options, tensors, given):
+    """The launch of a call. `tensors` are its arrays as `Tensor`, `given` says
+    which of the optional ones there are; what is not among them is new and
+    row-major."""
+    members, layout, return_lse = _describe(options), options[-2], options[-1]
+    scale, rest = options[4], iter(tensors[3:])
+    q, k, v = (_four_dims(n, t, layout) for n, t in zip("qkv", tensors))
+    (b, hq, sq, d), sk, dv = q.shape, k.shape[2], v.shape[3]
+    members.update(type=q.type, headDim=d, headDimV=dv)
+    arguments, bias, out = [q, k, v], None, None
+    for member in given:
+        array = next(rest)
+        if member == "out":
+            out = array
+            continue
+        if member == "bias":
+            members["bias"] = _bias_pattern(array, b, hq, sq, sk).encode()
+        elif member:
+            members[member] = 1
+        arguments.append(array)
+    shape = (b, sq, hq, dv) if layout == "bshd" else (b, hq, sq, dv)
+    if out is None:
+        out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
+    elif not out.writable:
+        raise ValueError("expected an out that can be written, found a read-only one")
+    numbers = [float(1 / math.sqrt(d) if scale is None else scale)]
+    outputs = [_four_dims("out", out, layout)]
+    if return_lse:
+        outputs.append(Tensor(None, fa.F32, (b, hq, sq), row_major((b, hq, sq)), 0, q.target))
+    plan = _plan(q.target, tuple(members.items()))
+    return Launch(plan, arguments + numbers + outputs, shape)
 
 
 def attention(
@@ -81,48 +141,45 @@ def attention(
     of q's package; with return_lse also the log-sum-exp, float32 [b, hq, sq].
     On a card it is enqueued on `stream`, or on the package's current one.
     """
-    if causal not in _CAUSAL:
-        raise ValueError(f"expected causal False, True, 'bottom-right' or 'top-left', found {causal!r}")
-    if precision not in _PRECISION:
-        raise ValueError(f"expected the precision 'ieee' or 'tf32', found {precision!r}")
-    if layout not in ("bhsd", "bshd"):
-        raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {layout!r}")
-    tq, tk, tv = (_four_dims(n, a, layout) for n, a in (("q", q), ("k", k), ("v", v)))
-    (b, hq, sq, d), sk, dv = tq.shape, tk.shape[2], tv.shape[3]
-    members = {"type": tq.type, "headDim": d, "headDimV": dv, "causal": _CAUSAL[causal]}
-    members["precision"] = _PRECISION[precision]
-    members["softcap"] = float(softcap or 0)
-    if window is not None:
-        left, right = (-1 if bound is None else int(bound) for bound in window)
-        members.update(hasWindow=1, windowLeft=left, windowRight=right)
-    if prefix is not None:
-        members.update(hasPrefix=1, prefix=int(prefix))
-    arguments = [tq, tk, tv]
-    if bias is not None:
-        bias = tensor(bias)
-        members["bias"] = _bias_pattern(bias, b, hq, sq, sk).encode()
-        arguments.append(bias)
-    for member, array in (("hasAlibi", alibi_slopes), ("hasLengths", lengths)):
-        if array is not None:
-            members[member] = 1
-            arguments.append(tensor(array))
-    if key_ranges is not None:
-        members["hasDocuments"] = 1
-        arguments.extend(tensor(array) for array in key_ranges)
-    if sink is not None:
-        members["hasSink"] = 1
-        arguments.append(tensor(sink))
-    for member, text in (("scoreMod", score_mod), ("maskMod", mask_mod)):
-        if text is not None:
-            members[member] = text.encode()
-    members["hasLse"] = int(return_lse)
+    arrays, given = [q, k, v], ()
+    if bias is not None or alibi_slopes is not None or lengths is not None or key_ranges is not None or sink is not None:
+        first, last = key_ranges or (None, None)
+        optional = {
+            "bias": bias,
+            "hasAlibi": alibi_slopes,
+            "hasLengths": lengths,
+            "hasDocuments": first,
+            "": last,
+            "hasSink": sink,
+        }
+        given = tuple(member for member, array in optional.items() if array is not None)
+        arrays += [optional[member] for member in given]
+    if out is not None:
+        given += ("out",)
+        arrays.append(out)
+    window = None if window is None else tuple(window)
+    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, layout, return_lse
+    known = tuple(facts(array) for array in arrays)
+    key = None if None in known else (options, given, known)
+    launch = _launches.get(key)
+    if launch:
+        addresses = [address(array) for array in arrays]
+    else:
+        arrays = [tensor(array) for array in arrays]
+        launch = _prepare(options, arrays, given)
+        addresses = [array.data for array in arrays]
+        if key:
+            if len(_launches) >= _MOST_LAUNCHES:
+                _launches.clear()
+            _launches[key] = launch
     if out is None:
-        out = empty_like(q, (b, hq, sq, dv) if layout == "bhsd" else (b, sq, hq, dv), None)
-    arguments += [float(1 / math.sqrt(d) if scale is None else scale), _four_dims("out", out, layout)]
+        out = empty_like(q, launch.shape, None)
+        addresses.append(address(out))
     if return_lse:
-        lse = empty_like(q, (b, hq, sq), NAMES[fa.F32])
-        arguments.append(tensor(lse))
-    if tq.target != "cpu" and stream is None:
+        b, x, y, _ = launch.shape
+        lse = empty_like(q, (b, y, x) if layout == "bshd" else (b, x, y), NAMES[fa.F32])
+        addresses.append(address(lse))
+    if launch.target != "cpu" and stream is None:
         stream = current_stream(q)
-    _plan(tq.target, tuple(members.items()))(*arguments, stream=stream)
+    launch(addresses, stream)
     return (out, lse) if return_lse else out

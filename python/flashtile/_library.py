@@ -58,6 +58,7 @@ class ContextOptions(_Sized):
         ("allocate", c_void_p),
         ("deallocate", c_void_p),
         ("user", c_void_p),
+        ("ranges", c_char_p),
     ]
 
 

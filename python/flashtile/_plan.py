@@ -29,10 +29,11 @@ class Context:
 
     threads: of the CPU, 0 for all cores. cache: the folder of compiled
     programs, None for none. progress: called with the name of each phase of a
-    compilation; what is true cancels it.
+    compilation; what is true cancels it. ranges: the library of a profiler that
+    shows them; that of Nsight Systems, which the environment names, is found.
     """
 
-    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None):
+    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None, ranges=None):
         self.target, self._handle = target, None
         self._progress = fa.ProgressFunction(
             (lambda user, phase: int(bool(progress(phase.decode())))) if progress else 0
@@ -44,6 +45,7 @@ class Context:
             cacheDirectory=os.fsencode(cache) if cache else None,
             log=_log,
             progress=self._progress,
+            ranges=os.fsencode(ranges or os.environ.get("NVTX_INJECTION64_PATH") or "") or None,
         )
         handle = c_void_p()
         check(library.faContextCreate(byref(options), byref(handle)))
@@ -87,16 +89,41 @@ class Plan:
     def __call__(self, *arguments, stream=None):
         """Arrays and numbers, outputs last. Returns when the outputs are
         written or, with a `stream` of a card, when it is enqueued there."""
-        owners = [a if isinstance(a, (int, float)) else tensor(a) for a in arguments]
-        values = [o.argument() if isinstance(o, Tensor) else scalar(o) for o in owners]
-        for owner in owners:
-            if isinstance(owner, Tensor) and owner.target != "cpu" and stream is None:
-                stream = 0
-        array = (fa.Argument * len(values))(*values)
+        described = [a if isinstance(a, (int, float)) else tensor(a) for a in arguments]
+        launch = Launch(self, described)
+        if launch.target != "cpu" and stream is None:
+            stream = 0
+        launch([a.data for a in described if isinstance(a, Tensor)], stream)
+
+
+class Launch:
+    """A plan's arguments but for the addresses of its tensors.
+
+    arguments: as `Tensor` and numbers, in order. target: where it runs. shape:
+    of the result, for who makes a new one.
+    """
+
+    def __init__(self, plan, arguments, shape=None):
+        self._plan, self.shape = plan, shape
+        values = [a.argument() if isinstance(a, Tensor) else scalar(a) for a in arguments]
+        self._arguments = (fa.Argument * len(values))(*values)
+        self._tensors = [n for n, a in enumerate(arguments) if isinstance(a, Tensor)]
+        targets = {arguments[n].target for n in self._tensors}
+        if len(targets) > 1:
+            raise ValueError(f"expected all arrays in one place, found them in {', '.join(sorted(targets))}")
+        self.target = targets.pop() if targets else "cpu"
+
+    def __call__(self, addresses, stream=None):
+        """`addresses` of the tensors, in order. Returns when the outputs are
+        written or, with a `stream` of a card, when it is enqueued there."""
+        # A copy: other threads may launch the same. Sizes stay where they are.
+        arguments = type(self._arguments).from_buffer_copy(self._arguments)
+        for n, data in zip(self._tensors, addresses):
+            arguments[n].data = data
         if stream is None:
-            check(library.faPlanLaunch(self._handle, array, len(values)))
+            check(library.faPlanLaunch(self._plan._handle, arguments, len(arguments)))
         else:
-            check(library.faPlanEnqueue(self._handle, stream, array, len(values)))
+            check(library.faPlanEnqueue(self._plan._handle, stream, arguments, len(arguments)))
 
 
 def is_supported(program, arch="host"):

@@ -44,9 +44,9 @@ class Tensor:
     `owner` keeps what the address points to.
     """
 
-    def __init__(self, owner, type, shape, strides, data, target="cpu"):
+    def __init__(self, owner, type, shape, strides, data, target="cpu", writable=True):
         self.owner, self.type, self.data, self.target = owner, type, data, target
-        self.shape, self.strides = tuple(shape), tuple(strides)
+        self.shape, self.strides, self.writable = tuple(shape), tuple(strides), writable
 
     def permuted(self, *order):
         """The same elements with other dimensions first."""
@@ -57,6 +57,7 @@ class Tensor:
             [self.strides[d] for d in order],
             self.data,
             self.target,
+            self.writable,
         )
 
     def argument(self):
@@ -78,7 +79,8 @@ def scalar(value):
     return fa.Argument(type=fa.F32, f32=value)
 
 
-def _row_major(shape):
+def row_major(shape):
+    """The strides of a new array of this shape, in elements."""
     strides = [1] * len(shape)
     for d in range(len(shape) - 2, -1, -1):
         strides[d] = strides[d + 1] * max(shape[d + 1], 1)
@@ -95,12 +97,13 @@ def _from_array_interface(array):
     shape, size = description["shape"], array.itemsize
     strides = description.get("strides")
     if strides is None:
-        strides = _row_major(shape)
+        strides = row_major(shape)
     elif any(s % size for s in strides):
         raise TypeError(f"expected strides that are multiples of {size} bytes, found {strides}")
     else:
         strides = [s // size for s in strides]
-    return Tensor(array, type, shape, strides, description["data"][0])
+    data, read_only = description["data"]
+    return Tensor(array, type, shape, strides, data, writable=not read_only)
 
 
 def _from_dlpack(array):
@@ -117,7 +120,7 @@ def _from_dlpack(array):
             f"expected elements of {', '.join(NAMES)}, found DLPack type code {tensor.code} of {tensor.bits} bits"
         )
     shape = tensor.shape[: tensor.ndim]
-    strides = tensor.strides[: tensor.ndim] if tensor.strides else _row_major(shape)
+    strides = tensor.strides[: tensor.ndim] if tensor.strides else row_major(shape)
     data = (tensor.data or 0) + tensor.byte_offset
     # A capsule that nobody has taken frees its tensor with itself.
     return Tensor(capsule, type, shape, strides, data, f"cuda:{number}" if on_card else "cpu")
@@ -145,6 +148,44 @@ def tensor(array):
     if isinstance(array, memoryview):
         return _from_buffer(array)
     raise TypeError(f"expected an array, a tensor with DLPack or a memoryview, found {type(array).__name__}")
+
+
+# Of the two packages that are met most, what decides a launch is known without
+# describing an array: classes by name, for neither package is imported here.
+
+
+def _numpy_address(array):
+    try:  # a third of the time, for what is contiguous and can be written
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError, BufferError):
+        return array.__array_interface__["data"][0]
+
+
+_ACCESS = {
+    "numpy.ndarray": (lambda a: (a.shape, a.strides, a.dtype, a.flags.writeable), _numpy_address),
+    "torch.Tensor": (
+        lambda t: (t.shape, t.stride(), t.dtype, t.device, t.requires_grad),
+        lambda t: t.data_ptr(),
+    ),
+}
+
+
+def _access(array):
+    kind = type(array)
+    return _ACCESS.get(kind) or _ACCESS.setdefault(
+        kind, _ACCESS.get(f"{kind.__module__}.{kind.__qualname__}", (lambda a: None, lambda a: tensor(a).data))
+    )
+
+
+def facts(array):
+    """All of `array` but its address that a launch depends on, to look it up;
+    None where `tensor` alone can tell."""
+    return _access(array)[0](array)
+
+
+def address(array):
+    """Where element 0 of `array` is."""
+    return _access(array)[1](array)
 
 
 def empty_like(array, shape, type):

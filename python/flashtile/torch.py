@@ -15,16 +15,21 @@ import torch
 from ._attention import attention as _attention
 
 
+def _plain(tensor):
+    """Without the graph of its derivative, which a kernel does not see."""
+    return tensor.detach() if tensor is not None and tensor.requires_grad else tensor
+
+
 def _run(q, k, v, scale, causal, window_left, window_right, softcap, bias, score_mod, mask_mod, return_lse):
     return _attention(
-        q.detach(),
-        k.detach(),
-        v.detach(),
+        _plain(q),
+        _plain(k),
+        _plain(v),
         scale=scale,
         causal=causal or False,
         window=None if window_left < 0 and window_right < 0 else (window_left, window_right),
         softcap=softcap,
-        bias=None if bias is None else bias.detach(),
+        bias=_plain(bias),
         score_mod=score_mod,
         mask_mod=mask_mod,
         return_lse=return_lse,

@@ -212,6 +212,13 @@ int cuFuncGetAttribute(int *value, int attribute, void *) {
   return Success;
 }
 
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int,
+                                                size_t) {
+  ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  *blocks = driver.residentBlocks;
+  return Success;
+}
+
 #ifndef FAKE_DRIVER_WITHOUT_LAUNCH
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z,
                    unsigned block, unsigned, unsigned, unsigned shared,
@@ -223,6 +230,8 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z,
   if (!x || !y || !z || !block)
     return InvalidValue;
   auto &launch = driver.launch;
+  ++driver.numLaunches;
+  driver.lastLaunch = launch;
   std::memcpy(launch.kernel, kernel->name, sizeof launch.kernel);
   launch.grid = x * y * z;
   launch.block = block;

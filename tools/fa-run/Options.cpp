@@ -76,8 +76,8 @@ struct CommandLine {
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
       cl::desc("what --emit compiles for: host, a CPU that LLVM knows, sm_80, "
-               "sm_86, sm_89, sm_90 or sm_90a; several with commas between for "
-               "a bundle"),
+               "sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942 or gfx950; several "
+               "with commas between for a bundle"),
       cl::cat(category)};
   cl::opt<unsigned> threads{"threads", cl::init(0),
                             cl::desc("worker threads (0: all cores)"),
@@ -116,6 +116,10 @@ struct CommandLine {
   cl::opt<int64_t> warps{"warps", cl::init(0),
                          cl::desc("warps of a block on a GPU (0: chosen)"),
                          cl::cat(category)};
+  cl::opt<int64_t> splits{
+      "splits", cl::init(0),
+      cl::desc("splits of the keys on a GPU where queries are few (0: chosen)"),
+      cl::cat(category)};
   cl::opt<std::string> schedule{
       "schedule", cl::value_desc("persistent|roles|plain"),
       cl::desc("blocks of warp roles for many programs or for one each, or "
@@ -216,7 +220,11 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.compile.mutate = line.mutate;
   options.compile.stages = line.stages;
   options.compile.warps = line.warps;
+  options.compile.splits = line.splits;
   options.compile.schedule = line.schedule;
+  if (line.splits < 0 || line.splits > kMaxSplits)
+    return createStringError("--splits: expected 0 to " + Twine(kMaxSplits) +
+                             ", found " + Twine(line.splits));
   if (line.stages != 0 && (line.stages < 2 || line.stages > 8))
     return createStringError("--stages: expected 2 to 8, found " +
                              Twine(line.stages));

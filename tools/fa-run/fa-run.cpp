@@ -67,7 +67,14 @@ static Expected<std::string> describe(Job &job, const Options &options) {
           << kernel.spillBytes;
     else
       out << " scratch " << kernel.scratchBytes;
-    out << " bytes, " << kernel.args.size() << " arguments\n";
+    out << " bytes, " << kernel.numGiven() << " arguments";
+    if (kernel.follows)
+      out << ", after the one above";
+    else if (!kernel.workspace.empty())
+      out << ", keys in "
+          << (kernel.splits ? std::to_string(kernel.splits) : "chosen")
+          << " splits";
+    out << "\n";
   }
   return text;
 }
@@ -234,8 +241,8 @@ int main(int argc, char **argv) {
   }
   mlir::DialectRegistry registry;
   registerDialects(registry);
-  mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
+  mlir::MLIRContext context(registry,
+                            mlir::MLIRContext::Threading::DISABLED);
   auto job = options->attention ? prepareAttention(context, *options)
                                 : loadFile(context, *options);
   if (!job)

@@ -40,6 +40,8 @@ struct CudaDriver {
   Status (*ModuleGetFunction)(void **, void *, const char *);
   Status (*FuncSetAttribute)(void *, int, int);
   Status (*FuncGetAttribute)(int *, int, void *);
+  Status (*OccupancyMaxActiveBlocksPerMultiprocessor)(int *, void *, int,
+                                                      size_t);
   Status (*LaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned,
                          unsigned, unsigned, unsigned, void *, void **,
                          void **);

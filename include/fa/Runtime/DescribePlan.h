@@ -20,6 +20,10 @@ std::string describePlan(const LoadedPlan &plan);
 faPlanInfo planInfo(const LoadedPlan &plan, unsigned threads);
 faKernelInfo kernelInfo(const KernelInfo &kernel);
 
+/// Why attention in a program is not fused, a line for each of the remarks that
+/// the passes up to S1 make; the module is transformed.
+std::string explainUnfused(mlir::ModuleOp module);
+
 } // namespace fa
 
 #endif // FA_RUNTIME_DESCRIBEPLAN_H

@@ -37,7 +37,6 @@ private:
   Value anyLane(Value condition) override;
   Value opaque(Value address) override;
   bool lowerToPairs(mlir::Operation *op) override;
-  bool skipsRescale() override;
   /// By ldmatrix, where that can be.
   void lowerRead(tgpu::ReadOp op) override;
 

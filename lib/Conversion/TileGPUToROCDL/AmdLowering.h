@@ -34,9 +34,6 @@ private:
   Value shuffleXor(Value value, uint32_t mask) override;
   Value anyLane(Value condition) override;
   Value opaque(Value address) override;
-  /// A product for each element costs less than what the branch moves around
-  /// it.
-  bool skipsRescale() override { return false; }
   void barrier();
   /// A word of the lane whose number differs in the bits `mask`.
   Value exchange(Value word, uint32_t mask);

@@ -79,6 +79,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
           [&](DotOp dot) { return isPending(dot) ? success() : lowerDot(dot); })
       .Case([&](OnlineSoftmaxOp op) { return lowerOnlineSoftmax(op); })
       .Case([&](OnlineFinalizeOp op) { return lowerOnlineFinalize(op); })
+      .Case([&](OnlineMergeOp op) { return lowerOnlineMerge(op); })
       .Case([&](ReduceOp op) { return lowerReduce(op); })
       .Case([&](StoreOp op) { return lowerStore(op); })
       .Case([&](GatherOp op) { return lowerGather(op); })

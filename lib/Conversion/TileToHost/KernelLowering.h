@@ -223,6 +223,7 @@ private:
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
+  mlir::LogicalResult lowerOnlineMerge(tile::OnlineMergeOp op);
   tile::DotOp findPendingDot(Value scores);
   /// Writes the scores of `vectors` registers of rows to `buffer` and returns
   /// the running maximum, which starts at `max`.

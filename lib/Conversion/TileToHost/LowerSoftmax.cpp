@@ -283,3 +283,58 @@ LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   buffers[op.getLse()] = lse;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// OnlineMergeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
+  auto type = cast<RankedTensorType>(op.getAcc().getType());
+  auto rowType = cast<RankedTensorType>(op.getMax().getType());
+  if (type.getRank() != 2)
+    return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
+           << type;
+  Buffer acc = allocate(type, Form::Lanes);
+  Buffer maxOut = allocate(rowType, Form::Lanes);
+  Buffer sumOut = allocate(rowType, Form::Lanes);
+  Value none = constantVector(-std::numeric_limits<double>::infinity());
+  forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value at = addIndex(row, v * lanes());
+      Value oldMax = evaluateVector(op.getMax(), {{at, true}});
+      Value lse = evaluateVector(op.getLse(), {{at, true}});
+      Value max = emitMax(b, lse, oldMax);
+      Value empty =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
+      Value finite =
+          arith::SelectOp::create(b, empty, constantVector(0.0), max);
+      auto factorOf = [&](Value maximum) {
+        Value distance = arith::SubFOp::create(b, maximum, finite);
+        return emitExp2(
+            b, arith::MulFOp::create(b, distance, constantVector(kLog2e)));
+      };
+      Value alpha = factorOf(oldMax), beta = factorOf(lse);
+      Value sum = evaluateVector(op.getSum(), {{at, true}});
+      vector::StoreOp::create(b, max, maxOut.memref, at);
+      vector::StoreOp::create(b,
+                              Value(vector::FMAOp::create(b, sum, alpha, beta)),
+                              sumOut.memref, at);
+      auto loop = scf::ForOp::create(b, constantIndex(0),
+                                     constantIndex(type.getDimSize(1)),
+                                     constantIndex(1));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value col = loop.getInductionVar();
+      Value before = arith::MulFOp::create(
+          b, evaluateVector(op.getAcc(), {{at, true}, {col}}), alpha);
+      Value output = evaluateVector(op.getOutput(), {{at, true}, {col}});
+      vector::StoreOp::create(
+          b, Value(vector::FMAOp::create(b, output, beta, before)), acc.memref,
+          ValueRange{col, at});
+    }
+  });
+  buffers[op.getAccOut()] = acc;
+  buffers[op.getMaxOut()] = maxOut;
+  buffers[op.getSumOut()] = sumOut;
+  return success();
+}

@@ -69,6 +69,8 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
         pm, bufferization::BufferDeallocationPipelineOptions());
     pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   }
+  // The lowering repeats constants and addresses: fewer operations to look at.
+  pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
@@ -81,23 +83,15 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
     expand.includeBf16 = true;
     pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
   }
+  pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   ConvertVectorToLLVMPassOptions vectors;
   vectors.x86Vector = options.pairDots;
   pm.addPass(createConvertVectorToLLVMPass(vectors));
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertIndexToLLVMPass());
-  pm.addPass(createConvertFuncToLLVMPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertHostToLLVM());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
 }
 
 void fa::registerHostPipelines() {

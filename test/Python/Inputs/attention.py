@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -98,6 +99,32 @@ out = np.full_like(expected, np.nan)
 flashtile.attention(*map(OnlyDLPack, (q, k, v)), out=OnlyDLPack(out))
 same(out, expected)
 
+# A call that is like an earlier one prepares nothing; what is not, does.
+prepared, prepare = [], flashtile._attention._prepare
+flashtile._attention._prepare = lambda *how: prepared.append(how) or prepare(*how)
+halves, wider = [0.5 * x for x in (q, k, v)], normal(B, HKV, SK, DV)
+same(flashtile.attention(*halves), run("", **dict(zip("qkv", halves)))[0])
+same(flashtile.attention(q, k, v, out=np.empty_like(expected)), expected)
+assert not prepared, prepared
+flashtile.attention(q, k[:, :, 1:], v[:, :, 1:])
+flashtile.attention(q, k, v, scale=0.5)
+flashtile.attention(q[:0], k[:0], v[:0])
+assert len(prepared) == 3, prepared
+flashtile._attention._launches.clear()
+flashtile.attention(q, k, wider)
+assert len(prepared) == 4, prepared
+
+
+def inverted(n):
+    mine = [(n + 1) * q, k, -(n + 1) * v]
+    return all(np.array_equal(flashtile.attention(*mine), alone[n]) for _ in range(200))
+
+
+alone = [flashtile.attention((n + 1) * q, k, -(n + 1) * v) for n in range(4)]
+with ThreadPoolExecutor(4) as pool:
+    assert all(pool.map(inverted, range(4)))
+flashtile._attention._prepare = prepare
+
 # A score and a mask of one's own; without one of them it is something else.
 mask = "%keep = arith.cmpi sle, %j, %i : index"
 score = """
@@ -107,6 +134,10 @@ score = """
 own = flashtile.attention(q, k, v, scale=0.5, mask_mod=mask, score_mod=score)
 assert not np.any(abs(own - flashtile.attention(q, k, v, scale=0.25, causal="top-left")) > 4e-6)
 assert np.any(abs(own - flashtile.attention(q, k, v, scale=0.5, causal="top-left")) > 1e-3)
+
+
+# tf32 is leave to round, which the host does not take.
+same(flashtile.attention(q, k, v, precision="tf32"), flashtile.attention(q, k, v))
 
 
 # What is wrong is said.
@@ -125,6 +156,13 @@ refused("expected causal", causal="left", error=ValueError)
 refused("argument 1: expected size 32 in dimension 3, found 16", q, v, v)
 refused("expected operations that define %keep", mask_mod="%keep = nonsense")
 refused("softcap", softcap=-1)
+refused("expected the precision 'ieee' or 'tf32', found 'half'", precision="half", error=ValueError)
+half = (x.astype(np.float16) for x in (q, k, v))
+refused("expected type=f32 for precision=tf32, found type=f16", *half, precision="tf32")
+fixed = np.empty_like(expected)
+flashtile.attention(q, k, v, out=fixed)
+fixed.flags.writeable = False
+refused("expected an out that can be written", out=fixed, error=ValueError)
 text = "func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {\n return %x : tensor<?x4xf32>\n}"
 assert flashtile.is_supported(text, "sm_80") is not None
 phases = []

@@ -114,11 +114,24 @@ TEST(HostProgram, SaysWhatIsSlow) {
   fa::Plan plan(context, text);
   ASSERT_TRUE(plan) << fa::lastError();
   ASSERT_EQ(host.messages.size(), 1u);
-  EXPECT_NE(host.messages[0].find("@f is not fused"), std::string::npos);
+  EXPECT_EQ(host.messages[0], "@f runs unfused, one program on whole tensors, "
+                              "slow: no attention was found");
   faKernelInfo kernel{};
   kernel.size = sizeof kernel;
   EXPECT_EQ(faPlanGetKernelInfo(plan.get(), 0, &kernel), FA_SUCCESS);
   EXPECT_EQ(kernel.unfused, 1);
+  // The reason, where there is attention.
+  text = "!t = tensor<1x2x16x16xf32>\n"
+         "func.func @g(%q: !t, %k: !t, %v: !t) -> !t {\n"
+         "  %s = tile.dot %q, %k transpose_b : !t, !t -> !t\n"
+         "  %p = tile.softmax %s dim 2 : !t\n"
+         "  %o = tile.dot %p, %v : !t, !t -> !t\n"
+         "  return %o : !t\n}\n";
+  EXPECT_TRUE(fa::Plan(context, text)) << fa::lastError();
+  ASSERT_EQ(host.messages.size(), 2u);
+  EXPECT_NE(host.messages[1].find("the softmax is not over the last dimension"),
+            std::string::npos)
+      << host.messages[1];
 }
 
 TEST(HostProgram, DescribesThePlan) {

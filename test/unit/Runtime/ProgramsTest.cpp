@@ -17,6 +17,8 @@ TEST(Programs, IsSupportedSaysWhy) {
   EXPECT_EQ(faAttentionIsSupported("host", &desc), FA_SUCCESS);
   EXPECT_EQ(faAttentionIsSupported("sm_80", &desc), FA_SUCCESS)
       << fa::lastError();
+  EXPECT_EQ(faAttentionIsSupported("gfx942", &desc), FA_SUCCESS)
+      << fa::lastError();
   EXPECT_EQ(faAttentionIsSupported("sm_999", &desc), FA_ERROR_COMPILE);
   EXPECT_NE(std::strstr(fa::lastError(), "expected sm_80"), nullptr);
   desc.headDim = 0;
@@ -29,7 +31,8 @@ TEST(Programs, IsSupportedSaysWhy) {
                 "  return %y : tensor<?x4xf32>\n}\n";
   module.length = std::strlen(module.text);
   EXPECT_EQ(faModuleIsSupported("host", &module), FA_SUCCESS);
-  EXPECT_EQ(faModuleIsSupported("sm_80", &module), FA_ERROR_COMPILE);
+  for (const char *card : {"sm_80", "gfx942"})
+    EXPECT_EQ(faModuleIsSupported(card, &module), FA_ERROR_COMPILE) << card;
   EXPECT_STRNE(fa::lastError(), "");
 }
 
