@@ -1,5 +1,4 @@
-//===- Barriers.cpp - where threads wait for each other
-//---------------------===//
+//===- Barriers.cpp - where threads wait for each other -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,5 +1,4 @@
-//===- Copies.cpp - asynchronous copies to shared memory
-//--------------------===//
+//===- Copies.cpp - asynchronous copies to shared memory ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,5 +1,4 @@
-//===- Math.cpp - functions of one thread's numbers
-//-------------------------===//
+//===- Math.cpp - functions of one thread's numbers -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,5 +1,4 @@
-//===- Matrix.cpp - what a warp does with matrices
-//--------------------------===//
+//===- Matrix.cpp - what a warp does with matrices ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

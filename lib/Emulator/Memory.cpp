@@ -1,5 +1,4 @@
-//===- Memory.cpp - loads and stores of one thread
-//--------------------------===//
+//===- Memory.cpp - loads and stores of one thread ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

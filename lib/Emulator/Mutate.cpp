@@ -306,7 +306,7 @@ struct TgpuMutate final : fa::impl::TgpuMutateBase<TgpuMutate> {
   void runOnOperation() override {
     std::optional<Mutation> mutation = find(fault);
     if (!mutation) {
-      getOperation().emitError(unknown(fault));
+      emitError(getOperation().getLoc(), unknown(fault));
       return signalPassFailure();
     }
     int64_t changed = 0;
@@ -314,8 +314,8 @@ struct TgpuMutate final : fa::impl::TgpuMutateBase<TgpuMutate> {
       changed += mutation->plant(&kernel);
     if (changed)
       return;
-    getOperation().emitError("found no place for '")
-        << fault << "', expected a program at "
+    emitError(getOperation().getLoc())
+        << "found no place for '" << fault << "', expected a program at "
         << (mutation->atSchedule ? "S7" : "S8") << " that has one";
     signalPassFailure();
   }

@@ -1,5 +1,4 @@
-//===- Shuffles.cpp - values from lane to lane
-//------------------------------===//
+//===- Shuffles.cpp - values from lane to lane ----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -5,12 +5,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionChain.h"
+#include "ChainParts.h"
+#include "FindSource.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fa;
@@ -18,75 +17,6 @@ using namespace fa::tile;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-Value fa::getUniform(Value value) {
-  if (!isa<TensorType>(value.getType()))
-    return value;
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    return getUniform(broadcast.getInput());
-  if (auto expand = value.getDefiningOp<ExpandDimsOp>())
-    return getUniform(expand.getInput());
-  if (auto splat = value.getDefiningOp<tensor::SplatOp>())
-    return splat.getInput();
-  DenseElementsAttr constant;
-  if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat())
-    return {};
-  OpBuilder b(value.getDefiningOp());
-  b.setInsertionPointAfterValue(value);
-  return arith::ConstantOp::create(b, value.getLoc(),
-                                   constant.getSplatValue<TypedAttr>());
-}
-
-/// The number that is everywhere in `value`, if it is known.
-static std::optional<APFloat> getNumber(Value value) {
-  DenseElementsAttr splat;
-  if (matchPattern(value, m_Constant(&splat)) && splat.isSplat() &&
-      isa<FloatType>(splat.getElementType()))
-    return splat.getSplatValue<APFloat>();
-  if (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    return getNumber(broadcast.getInput());
-  if (auto expand = value.getDefiningOp<ExpandDimsOp>())
-    return getNumber(expand.getInput());
-  if (auto wider = value.getDefiningOp<arith::ExtFOp>())
-    return getNumber(wider.getIn());
-  FloatAttr number;
-  if (matchPattern(value, m_Constant(&number)))
-    return number.getValue();
-  return std::nullopt;
-}
-
-/// Whether a select of `value` takes an element out: −inf, or a number that is
-/// meant so.
-static bool isMaskValue(Value value, bool takeSentinels, bool &sentinel) {
-  std::optional<APFloat> number = getNumber(value);
-  if (!number || !number->isNegative())
-    return false;
-  if (number->isInfinity()) {
-    sentinel = false;
-    return true;
-  }
-  bool narrow = &number->getSemantics() == &APFloat::IEEEhalf();
-  bool low = narrow ? number->isLargest() : number->convertToDouble() <= -1e30;
-  sentinel = true;
-  return low && takeSentinels;
-}
-
-/// Whether `op` only looks at its first operand in another shape.
-static bool isView(Operation *op) {
-  return isa_and_nonnull<TransposeOp, ExpandDimsOp, BroadcastOp,
-                         tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
-}
-
-/// The view operation `op` of another operand.
-static Value cloneView(Operation *op, Value operand) {
-  OpBuilder b(op);
-  IRMapping mapping;
-  mapping.map(op->getOperand(0), operand);
-  Operation *view = b.clone(*op, mapping);
-  view->getResult(0).setType(
-      typeOf(view->getResult(0)).clone(getElementTypeOrSelf(operand)));
-  return view->getResult(0);
 }
 
 /// `value` with its last two dimensions swapped.
@@ -107,75 +37,16 @@ static Value swapLast(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Factors
-//===----------------------------------------------------------------------===//
-
-/// The f32 scalar of a factor; `inverse`: of a divisor.
-static Value asFactor(Operation *at, Value uniform, bool inverse) {
-  ImplicitLocOpBuilder b(at->getLoc(), at);
-  if (!uniform.getType().isF32())
-    uniform = uniform.getType().getIntOrFloatBitWidth() < 32
-                  ? b.createOrFold<arith::ExtFOp>(b.getF32Type(), uniform)
-                  : b.createOrFold<arith::TruncFOp>(b.getF32Type(), uniform);
-  if (!inverse)
-    return uniform;
-  return b.createOrFold<arith::DivFOp>(
-      arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f)), uniform);
-}
-
-/// Takes multiplications by something uniform off `value`, the latest first.
-static Value peelFactors(Value value, SmallVectorImpl<Value> &factors) {
-  Operation *op = value.getDefiningOp();
-  if (auto multiply = dyn_cast_or_null<arith::MulFOp>(op)) {
-    for (auto [x, y] : {std::pair(multiply.getLhs(), multiply.getRhs()),
-                        std::pair(multiply.getRhs(), multiply.getLhs())})
-      if (Value uniform = getUniform(y)) {
-        factors.push_back(asFactor(op, uniform, /*inverse=*/false));
-        return peelFactors(x, factors);
-      }
-  } else if (auto divide = dyn_cast_or_null<arith::DivFOp>(op)) {
-    if (Value uniform = getUniform(divide.getRhs())) {
-      factors.push_back(asFactor(op, uniform, /*inverse=*/true));
-      return peelFactors(divide.getLhs(), factors);
-    }
-  } else if (auto narrower = dyn_cast_or_null<arith::TruncFOp>(op)) {
-    // Widened, multiplied and narrowed again.
-    SmallVector<Value> inner;
-    Value source = peelFactors(narrower.getIn(), inner);
-    auto wider = source.getDefiningOp<arith::ExtFOp>();
-    if (!inner.empty() && wider &&
-        wider.getIn().getType() == narrower.getType()) {
-      factors.append(inner);
-      return peelFactors(wider.getIn(), factors);
-    }
-  } else if (isView(op) && isa<TensorType>(op->getOperand(0).getType())) {
-    SmallVector<Value> inner;
-    Value source = peelFactors(op->getOperand(0), inner);
-    if (!inner.empty()) {
-      factors.append(inner);
-      return cloneView(op, source);
-    }
-  }
-  return value;
-}
-
-//===----------------------------------------------------------------------===//
 // Operands
 //===----------------------------------------------------------------------===//
 
 /// Follows elementwise operations from the softmax back to the one dot that the
 /// scores come from.
 static DotOp findScoreDot(Value value) {
-  if (auto dot = value.getDefiningOp<DotOp>())
-    return dot;
-  Operation *op = value.getDefiningOp();
-  if (!op || !OpTrait::hasElementwiseMappableTraits(op))
-    return {};
-  for (Value operand : op->getOperands())
-    if (isa<TensorType>(operand.getType()))
-      if (DotOp dot = findScoreDot(operand))
-        return dot;
-  return {};
+  Value source = findSource(
+      value, [](Value v) { return isa_and_nonnull<DotOp>(v.getDefiningOp()); },
+      [](Operation *op) { return OpTrait::hasElementwiseMappableTraits(op); });
+  return source ? source.getDefiningOp<DotOp>() : DotOp();
 }
 
 /// K or V without the repetition of its heads for each query head of a group:
@@ -239,6 +110,8 @@ static std::string findOutputDot(AttentionChain &chain) {
   if (!chain.outputDot || chain.outputDot.getA() != p ||
       chain.outputDot.getAcc())
     return "the probabilities are not the left operand of a tile.dot";
+  if (chain.outputDot->getBlock() != chain.softmax->getBlock())
+    return "the dot with V is in another block than the softmax";
   chain.v = peelRepetition(chain.outputDot.getB());
   if (auto wider = chain.v.getDefiningOp<arith::ExtFOp>()) {
     chain.wideP = true;
@@ -253,7 +126,8 @@ static std::string findOutputDot(AttentionChain &chain) {
   chain.result = chain.outputDot;
   if (chain.outputDot.getResult().hasOneUse())
     if (auto truncation = dyn_cast<arith::TruncFOp>(
-            *chain.outputDot.getResult().getUsers().begin()))
+            *chain.outputDot.getResult().getUsers().begin());
+        truncation && truncation->getBlock() == chain.outputDot->getBlock())
       chain.result = truncation;
   return "";
 }
@@ -321,89 +195,8 @@ static std::string findHeads(AttentionChain &chain) {
 }
 
 //===----------------------------------------------------------------------===//
-// Masks, scale, sink
+// The chain
 //===----------------------------------------------------------------------===//
-
-/// An addend of 0 where a condition holds and a mask value elsewhere: the
-/// select, behind views that are applied to `condition` as well.
-static Value getAddedMask(Value value, bool takeSentinels, bool &negated,
-                          bool &sentinel) {
-  Operation *op = value.getDefiningOp();
-  if (isView(op) && isa<TensorType>(op->getOperand(0).getType())) {
-    Value inner =
-        getAddedMask(op->getOperand(0), takeSentinels, negated, sentinel);
-    return inner ? cloneView(op, inner) : Value();
-  }
-  if (isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(op))
-    return getAddedMask(op->getOperand(0), takeSentinels, negated, sentinel);
-  auto select = dyn_cast_or_null<arith::SelectOp>(op);
-  if (!select || !isa<TensorType>(select.getCondition().getType()))
-    return {};
-  auto isZero = [](Value x) {
-    std::optional<APFloat> number = getNumber(x);
-    return number && number->isZero();
-  };
-  negated = isZero(select.getFalseValue());
-  if (!negated && !isZero(select.getTrueValue()))
-    return {};
-  Value other = negated ? select.getTrueValue() : select.getFalseValue();
-  return isMaskValue(other, takeSentinels, sentinel) ? select.getCondition()
-                                                     : Value();
-}
-
-/// Takes masks off the end of the score computation.
-static void peelMasks(AttentionChain &chain, bool takeSentinels) {
-  while (true) {
-    bool sentinel = false, negated = false;
-    if (auto select = chain.modified.getDefiningOp<arith::SelectOp>()) {
-      if (!isa<TensorType>(select.getCondition().getType()))
-        return;
-      negated = !isMaskValue(select.getFalseValue(), takeSentinels, sentinel);
-      if (negated &&
-          !isMaskValue(select.getTrueValue(), takeSentinels, sentinel))
-        return;
-      chain.masks.push_back({select.getCondition(), negated, sentinel});
-      chain.modified = negated ? select.getFalseValue() : select.getTrueValue();
-      continue;
-    }
-    auto add = chain.modified.getDefiningOp<arith::AddFOp>();
-    if (!add)
-      return;
-    bool found = false;
-    for (auto [x, y] : {std::pair(add.getLhs(), add.getRhs()),
-                        std::pair(add.getRhs(), add.getLhs())})
-      if (Value condition = getAddedMask(y, takeSentinels, negated, sentinel)) {
-        chain.masks.push_back({condition, negated, sentinel});
-        chain.modified = x;
-        found = true;
-        break;
-      }
-    if (!found)
-      return;
-  }
-}
-
-/// Uniform multipliers of the dot's result become part of the scale.
-static void peelScale(AttentionChain &chain) {
-  chain.scores = chain.scoreDot.getResult();
-  while (chain.scores.hasOneUse()) {
-    Operation *user = *chain.scores.getUsers().begin();
-    Value other;
-    bool inverse = false;
-    if (auto multiply = dyn_cast<arith::MulFOp>(user)) {
-      other = multiply.getLhs() == chain.scores ? multiply.getRhs()
-                                                : multiply.getLhs();
-    } else if (auto divide = dyn_cast<arith::DivFOp>(user)) {
-      inverse = true;
-      other = divide.getLhs() == chain.scores ? divide.getRhs() : Value();
-    }
-    Value uniform = other ? getUniform(other) : Value();
-    if (!uniform)
-      return;
-    chain.factors.push_back(asFactor(user, uniform, inverse));
-    chain.scores = user->getResult(0);
-  }
-}
 
 /// Finds the sink as one number for each head. Gives the reason if it is more.
 static std::string findSink(AttentionChain &chain) {
@@ -465,6 +258,9 @@ std::string AttentionChain::match(SoftmaxOp softmax, bool takeSentinels,
     if (chain.lse.getSink() != softmax.getSink())
       return "the softmax and the log-sum-exp have different sinks";
   }
+  auto isLse = [&](Value v) { return v == chain.lse.getResult(); };
+  if (chain.lse && findSource(chain.v, isLse))
+    return "V is computed from the log-sum-exp";
   peelMasks(chain, takeSentinels);
   peelScale(chain);
   return "";

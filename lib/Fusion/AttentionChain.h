@@ -52,9 +52,6 @@ struct AttentionChain {
                            AttentionChain &chain);
 };
 
-/// The scalar that is everywhere in `value`, or null.
-mlir::Value getUniform(mlir::Value value);
-
 } // namespace fa
 
 #endif // FA_LIB_FUSION_ATTENTIONCHAIN_H

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementRegion.h"
+#include "FindSource.h"
 
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,13 +42,8 @@ Value ElementBuilder::constantIndex(int64_t value) {
 
 /// Whether `value` is computed from the scores.
 bool ElementBuilder::readsScores(Value value) {
-  if (!scores)
-    return false;
-  if (value == scores)
-    return true;
-  Operation *op = value.getDefiningOp();
-  return op && llvm::any_of(op->getOperands(),
-                            [&](Value v) { return readsScores(v); });
+  auto isScores = [&](Value v) { return v == scores; };
+  return scores && findSource(value, isScores);
 }
 
 Value ElementBuilder::build(Value tensor, ArrayRef<Value> at) {
@@ -55,9 +51,9 @@ Value ElementBuilder::build(Value tensor, ArrayRef<Value> at) {
     return captures.get(tensor, block);
   if (tensor == scores && llvm::equal(at, coordinates))
     return score;
-  size_t where = llvm::hash_combine_range(at.begin(), at.end());
-  if (Value element = known.lookup({tensor, where}))
-    return element;
+  for (const Element &element : known[tensor])
+    if (llvm::equal(element.at, at))
+      return element.value;
   Operation *op = tensor.getDefiningOp();
   Value element = op ? buildOp(op, at) : Value();
   if (!element && blocker)
@@ -69,7 +65,7 @@ Value ElementBuilder::build(Value tensor, ArrayRef<Value> at) {
     }
     element = tensor::ExtractOp::create(b, captures.get(tensor, block), at);
   }
-  known[{tensor, where}] = element;
+  known[tensor].push_back({llvm::to_vector(at), element});
   return element;
 }
 

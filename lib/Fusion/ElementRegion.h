@@ -50,7 +50,12 @@ private:
   mlir::Value scores, score;
   llvm::SmallVector<mlir::Value> coordinates;
   llvm::DenseMap<int64_t, mlir::Value> indices;
-  llvm::DenseMap<std::pair<mlir::Value, size_t>, mlir::Value> known;
+  /// The element of a tensor at some coordinates.
+  struct Element {
+    llvm::SmallVector<mlir::Value> at;
+    mlir::Value value;
+  };
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Element, 1>> known;
 };
 
 } // namespace fa

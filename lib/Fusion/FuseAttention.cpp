@@ -11,6 +11,7 @@
 #include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Fusion/Stage.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -349,7 +350,10 @@ struct TileFuseAttention final
           fromCanonical(b, chain, attention.getLse(), type));
       chain.lse.erase();
     }
+    // What reads the log-sum-exp may be before what was the second dot.
+    Block *block = chain.result->getBlock();
     chain.result->erase();
+    sortTopologically(block);
   }
 
   static void refuse(SoftmaxOp softmax, const Twine &reason) {

@@ -6,25 +6,50 @@
 
 #include "fa/Fusion/MaskAnalysis.h"
 #include "ElementReads.h"
+#include "FindSource.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fa;
 
-AffineForm AffineForm::plus(const AffineForm &other, int64_t factor) const {
+/// sum += factor * x. False where that is not below 2^62 in size: what a row
+/// and a bound add is then below 2^63.
+static bool addTo(int64_t &sum, int64_t x, int64_t factor) {
+  constexpr int64_t limit = int64_t(1) << 62;
+  int64_t product;
+  return !llvm::MulOverflow(x, factor, product) &&
+         !llvm::AddOverflow(sum, product, sum) && sum < limit && sum > -limit;
+}
+
+/// terms += factor * other; a value has one term.
+static bool addTo(SmallVectorImpl<AffineForm::Term> &terms,
+                  ArrayRef<AffineForm::Term> other, int64_t factor) {
+  return llvm::all_of(other, [&](const AffineForm::Term &term) {
+    auto *known = llvm::find_if(terms, [&](const AffineForm::Term &each) {
+      return each.first == term.first;
+    });
+    if (known == terms.end()) {
+      terms.push_back({term.first, 0});
+      known = &terms.back();
+    }
+    return addTo(known->second, term.second, factor);
+  });
+}
+
+std::optional<AffineForm> AffineForm::plus(const AffineForm &other,
+                                           int64_t factor) const {
   AffineForm sum = *this;
-  sum.query += factor * other.query;
-  sum.key += factor * other.key;
-  sum.constant += factor * other.constant;
-  for (auto [value, coefficient] : other.terms)
-    sum.terms.push_back({value, factor * coefficient});
-  for (auto [value, coefficient] : other.rowTerms)
-    sum.rowTerms.push_back({value, factor * coefficient});
-  return sum;
+  if (addTo(sum.query, other.query, factor) &&
+      addTo(sum.key, other.key, factor) &&
+      addTo(sum.constant, other.constant, factor) &&
+      addTo(sum.terms, other.terms, factor) &&
+      addTo(sum.rowTerms, other.rowTerms, factor))
+    return sum;
+  return std::nullopt;
 }
 
 bool KeyInterval::hasLowerBound() const {
@@ -50,10 +75,6 @@ bool MaskRule::growsWithQuery() const {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// Analysis
-//===----------------------------------------------------------------------===//
-
 namespace {
 
 /// Positions of a mask region's arguments.
@@ -68,6 +89,16 @@ public:
 
   /// The intervals of `condition`, or of its negation. None: it never holds.
   Intervals analyze(Value condition, bool negated) {
+    auto known = intervals[negated].find(condition);
+    if (known != intervals[negated].end())
+      return known->second;
+    Intervals found = analyzeNew(condition, negated);
+    intervals[negated][condition] = found;
+    return found;
+  }
+
+private:
+  Intervals analyzeNew(Value condition, bool negated) {
     Operation *op = condition.getDefiningOp();
     if (matchPattern(condition, negated ? m_Zero() : m_One()))
       return {KeyInterval()};
@@ -85,7 +116,6 @@ public:
     return unknown();
   }
 
-private:
   static KeyInterval where(ArrayRef<KeyBound> bounds) {
     KeyInterval interval;
     interval.bounds.assign(bounds.begin(), bounds.end());
@@ -132,25 +162,29 @@ private:
     return {common};
   }
 
-  bool dependsOn(Value value, ArrayRef<Value> on) {
-    if (llvm::is_contained(on, value))
-      return true;
-    Operation *op = value.getDefiningOp();
-    return op && llvm::any_of(op->getOperands(),
-                              [&](Value v) { return dependsOn(v, on); });
+  static bool dependsOn(Value value, ArrayRef<Value> on) {
+    auto isThere = [&](Value v) { return llvm::is_contained(on, v); };
+    return findSource(value, isThere) != Value();
   }
 
   /// Bounds are computed once before the loops, by plain loads.
-  bool canBeReadEarly(Value value) {
-    Operation *op = value.getDefiningOp();
-    auto extract = dyn_cast_if_present<tensor::ExtractOp>(op);
-    if (extract && !readsInBounds(extract))
-      return false;
-    return !op || llvm::all_of(op->getOperands(),
-                               [&](Value v) { return canBeReadEarly(v); });
+  static bool canBeReadEarly(Value value) {
+    return !findSource(value, [](Value v) {
+      auto extract = v.getDefiningOp<tensor::ExtractOp>();
+      return extract && !readsInBounds(extract);
+    });
   }
 
   std::optional<AffineForm> getForm(Value value) {
+    auto known = forms.find(value);
+    if (known != forms.end())
+      return known->second;
+    std::optional<AffineForm> found = getNewForm(value);
+    forms[value] = found;
+    return found;
+  }
+
+  std::optional<AffineForm> getNewForm(Value value) {
     Value query = block.getArgument(Query), key = block.getArgument(Key);
     AffineForm form;
     if (value == query) {
@@ -162,8 +196,9 @@ private:
       return form;
     }
     if (APInt constant; matchPattern(value, m_ConstantInt(&constant))) {
-      form.constant = constant.getSExtValue();
-      return form;
+      AffineForm one;
+      one.constant = 1;
+      return form.plus(one, constant.getSExtValue());
     }
     if (dependsOn(value, varying) || !canBeReadEarly(value))
       return std::nullopt;
@@ -216,42 +251,47 @@ private:
     auto difference = getSum(compare.getLhs(), compare.getRhs(), -1);
     if (!difference || (difference->key != 1 && difference->key != -1))
       return unknown();
+    // In range, as the difference is.
+    AffineForm opposite = *AffineForm().plus(*difference, -1);
     using arith::CmpIPredicate;
     CmpIPredicate predicate = compare.getPredicate();
     if (negated)
       predicate = arith::invertPredicate(predicate);
     switch (predicate) {
     case CmpIPredicate::sle:
-      return {where({atMostZero(*difference, 0)})};
+      return {where({atMostZero(*difference, opposite, 0)})};
     case CmpIPredicate::slt:
-      return {where({atMostZero(*difference, 1)})};
+      return {where({atMostZero(*difference, opposite, 1)})};
     case CmpIPredicate::sge:
-      return {where({atLeastZero(*difference, 0)})};
+      return {where({atMostZero(opposite, *difference, 0)})};
     case CmpIPredicate::sgt:
-      return {where({atLeastZero(*difference, 1)})};
+      return {where({atMostZero(opposite, *difference, 1)})};
     case CmpIPredicate::eq:
-      return {where({atMostZero(*difference, 0), atLeastZero(*difference, 0)})};
+      return {where({atMostZero(*difference, opposite, 0),
+                     atMostZero(opposite, *difference, 0)})};
     case CmpIPredicate::ne:
-      return {where({atMostZero(*difference, 1)}),
-              where({atLeastZero(*difference, 1)})};
+      return {where({atMostZero(*difference, opposite, 1)}),
+              where({atMostZero(opposite, *difference, 1)})};
     default: // unsigned comparisons wrap at 0
       return unknown();
     }
   }
 
-  /// form + margin <= 0, solved for j.
-  static KeyBound atMostZero(AffineForm form, int64_t margin) {
-    form.constant += margin;
+  /// form + margin <= 0, solved for j; `opposite` is -form.
+  static KeyBound atMostZero(const AffineForm &form, const AffineForm &opposite,
+                             int64_t margin) {
     bool upper = form.key == 1;
-    form.key = 0;
-    return {upper, upper ? AffineForm().plus(form, -1) : form};
-  }
-  static KeyBound atLeastZero(const AffineForm &form, int64_t margin) {
-    return atMostZero(AffineForm().plus(form, -1), margin);
+    KeyBound bound{upper, upper ? opposite : form};
+    bound.form.key = 0;
+    bound.form.constant += upper ? -margin : margin;
+    return bound;
   }
 
   Block &block;
   ArrayRef<Value> varying;
+  /// What was found: a value may be read more than once.
+  llvm::DenseMap<Value, Intervals> intervals[2]; ///< [negated]
+  llvm::DenseMap<Value, std::optional<AffineForm>> forms;
 };
 
 } // namespace
@@ -273,125 +313,4 @@ MaskRule fa::analyzeMask(Region &mask, ArrayRef<Value> varying) {
     rule.intervals.emplace_back();
   }
   return rule;
-}
-
-//===----------------------------------------------------------------------===//
-// Ranges of a block of rows
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-class RangeBuilder {
-public:
-  using Materialize = llvm::function_ref<Value(Value, Value)>;
-
-  RangeBuilder(ImplicitLocOpBuilder &b, Value firstRow, Value lastRow,
-               Value length, Materialize materialize)
-      : b(b), firstRow(firstRow), lastRow(lastRow), length(length),
-        materialize(materialize) {}
-
-  KeyRange build(const KeyInterval &interval) {
-    KeyRange keys{index(0), length, index(0), length};
-    for (const KeyBound &bound : interval.bounds) {
-      auto [low, high] = extremes(bound.form);
-      if (bound.upper) {
-        low = arith::AddIOp::create(b, low, index(1));
-        high = arith::AddIOp::create(b, high, index(1));
-        keys.end = arith::MinSIOp::create(b, keys.end, high);
-        keys.fullEnd = arith::MinSIOp::create(b, keys.fullEnd, low);
-      } else {
-        keys.begin = arith::MaxSIOp::create(b, keys.begin, low);
-        keys.fullBegin = arith::MaxSIOp::create(b, keys.fullBegin, high);
-      }
-    }
-    if (!interval.complete)
-      keys.fullEnd = keys.fullBegin;
-    return keys;
-  }
-
-private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-
-  /// The form's value at `row`.
-  Value evaluate(const AffineForm &form, Value row) {
-    Value sum = index(form.constant);
-    auto add = [&](Value value, int64_t coefficient) {
-      if (!isa<IndexType>(value.getType()))
-        value = arith::IndexCastOp::create(b, b.getIndexType(), value);
-      if (coefficient != 1)
-        value = arith::MulIOp::create(b, value, index(coefficient));
-      sum = arith::AddIOp::create(b, sum, value);
-    };
-    if (form.query)
-      add(row, form.query);
-    for (auto [value, coefficient] : form.terms)
-      add(materialize(value, Value()), coefficient);
-    for (auto [value, coefficient] : form.rowTerms)
-      add(materialize(value, row), coefficient);
-    return sum;
-  }
-
-  /// The smallest and the largest value over the rows.
-  std::pair<Value, Value> extremes(const AffineForm &form) {
-    Value first = evaluate(form, firstRow);
-    if (form.isUniform())
-      return {first, first};
-    if (!form.rowTerms.empty())
-      return loopOverRows(form, first);
-    Value last = evaluate(form, lastRow);
-    return {arith::MinSIOp::create(b, first, last),
-            arith::MaxSIOp::create(b, first, last)};
-  }
-
-  std::pair<Value, Value> loopOverRows(const AffineForm &form, Value first) {
-    // What is the same for all rows is computed before the loop.
-    for (auto [value, coefficient] : form.terms)
-      materialize(value, Value());
-    Value second = arith::AddIOp::create(b, firstRow, index(1));
-    Value end = arith::AddIOp::create(b, lastRow, index(1));
-    auto loop =
-        scf::ForOp::create(b, second, end, index(1), ValueRange{first, first});
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value here = evaluate(form, loop.getInductionVar());
-    auto args = loop.getRegionIterArgs();
-    scf::YieldOp::create(
-        b, ValueRange{arith::MinSIOp::create(b, args[0], here).getResult(),
-                      arith::MaxSIOp::create(b, args[1], here).getResult()});
-    return {loop.getResult(0), loop.getResult(1)};
-  }
-
-  ImplicitLocOpBuilder &b;
-  Value firstRow, lastRow, length;
-  Materialize materialize;
-};
-
-} // namespace
-
-/// Exchanges two ranges unless the first begins first.
-static void order(ImplicitLocOpBuilder &b, KeyRange &x, KeyRange &y) {
-  Value ordered =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, x.begin, y.begin);
-  for (Value KeyRange::*member : {&KeyRange::begin, &KeyRange::end,
-                                  &KeyRange::fullBegin, &KeyRange::fullEnd}) {
-    Value one = x.*member, other = y.*member;
-    x.*member = arith::SelectOp::create(b, ordered, one, other);
-    y.*member = arith::SelectOp::create(b, ordered, other, one);
-  }
-}
-
-SmallVector<KeyRange>
-fa::buildKeyRanges(ImplicitLocOpBuilder &b, const MaskRule &rule,
-                   Value firstRow, Value lastRow, Value length,
-                   llvm::function_ref<Value(Value, Value)> materialize) {
-  RangeBuilder builder(b, firstRow, lastRow, length, materialize);
-  SmallVector<KeyRange> ranges;
-  for (const KeyInterval &interval : rule.intervals)
-    ranges.push_back(builder.build(interval));
-  for (size_t last = ranges.size(); last > 1; --last)
-    for (size_t n = 1; n < last; ++n)
-      order(b, ranges[n - 1], ranges[n]);
-  return ranges;
 }

@@ -6,6 +6,7 @@
 
 #include "ProgramBuilder.h"
 #include "ElementReads.h"
+#include "FindSource.h"
 #include "KernelSignature.h"
 #include "WorkspaceSignature.h"
 
@@ -33,7 +34,9 @@ bool fa::hasFoldableScale(OnlineAttentionOp attention) {
          (known || isa<BlockArgument>(scale));
 }
 
-bool fa::isKernelScalar(Value value) {
+/// Whether the operation that makes `value` can be done in the kernel, if its
+/// operands are there.
+static bool isMadeInKernel(Value value) {
   if (isa<BlockArgument>(value))
     return !isa<TensorType>(value.getType());
   Operation *op = value.getDefiningOp();
@@ -43,8 +46,14 @@ bool fa::isKernelScalar(Value value) {
   if (auto extract = dyn_cast<tensor::ExtractOp>(op))
     return readsFixedElement(extract) && !extract.getType().isInteger(1) &&
            isa<BlockArgument>(extract.getTensor());
-  return isPure(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), isKernelScalar);
+  return isPure(op) && op->getNumRegions() == 0;
+}
+
+bool fa::isKernelScalar(Value value) {
+  auto isElsewhere = [](Value v) { return !isMadeInKernel(v); };
+  return !findSource(value, isElsewhere, [](Operation *op) {
+    return !isa<tensor::DimOp, tensor::ExtractOp>(op);
+  });
 }
 
 Value ProgramBuilder::index(int64_t value) {

@@ -46,6 +46,9 @@ static std::string matchOperands(AttentionFunction &match) {
       return std::string(name) + " is computed in the function, where a view "
                                  "of an argument is expected";
     *view = *found;
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.isDynamicDim(3))
+      return std::string(name) + " has a dynamic head dim";
   }
   if (!isKernelScalar(op.getScale()))
     return "the scale is computed from tensors in the function";
@@ -106,6 +109,12 @@ static std::string matchResults(AttentionFunction &match) {
 static AttentionFunction matchFunction(func::FuncOp function,
                                        std::string &reason) {
   AttentionFunction match{function, {}, {}, {}, {}, {}, {}, {}};
+  if (!function.getBody().hasOneBlock()) {
+    reason = "its body has " +
+             std::to_string(function.getBody().getBlocks().size()) +
+             " blocks, where one is expected";
+    return match;
+  }
   auto attentions =
       llvm::to_vector(function.getBody().getOps<tile::OnlineAttentionOp>());
   if (attentions.size() != 1) {
@@ -136,13 +145,26 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
   }
 
   static LogicalResult convertUnfused(func::FuncOp function, StringRef reason) {
-    function.emitRemark("runs unfused, on whole tensors: ") << reason;
+    emitRemark(function.getLoc())
+        << "runs unfused, on whole tensors: " << reason;
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");
     if (failed(buildUnfusedKernel(function, name)))
       return failure();
     function.erase();
     return success();
+  }
+
+  /// `name`, with a number behind it if something else has that name.
+  std::string unusedName(StringRef name) {
+    ModuleOp module = getOperation();
+    unsigned number = 0;
+    auto isUsed = [&](StringRef each) { return module.lookupSymbol(each); };
+    return isUsed(name)
+               ? SymbolTable::generateSymbolName<32>(name, isUsed, number)
+                     .str()
+                     .str()
+               : name.str();
   }
 
   /// As tiles have it.
@@ -239,7 +261,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
         if (splits != 1 && variant.pack != KernelShape::OneHead)
           buildSplit(b, match, variant, name, suffix);
         tile::KernelOp kernel =
-            buildKernel(b, match, variant, name + suffix, name);
+            buildKernel(b, match, variant, unusedName(name + suffix), name);
         if (StringRef(suffix) == "_roles")
           kernel->setAttr(tile::KernelOp::alternativeAttrName,
                           FlatSymbolRefAttr::get(&getContext(), name));

@@ -97,10 +97,11 @@ static void writeResult(ImplicitLocOpBuilder &b, Value value, Value memory) {
 LogicalResult fa::buildUnfusedKernel(func::FuncOp function, StringRef name) {
   for (Type type : function.getResultTypes())
     if (!isa<RankedTensorType>(type))
-      return function.emitError("expected results that are tensors, found ")
-             << type;
+      return emitError(function.getLoc())
+             << "expected results that are tensors, found " << type;
   if (!function.getBody().hasOneBlock())
-    return function.emitError("expected a body of one block, found ")
+    return emitError(function.getLoc())
+           << "expected a body of one block, found "
            << function.getBody().getBlocks().size();
   FailureOr<SmallVector<Attribute>> rules = collectSizeRules(function);
   if (failed(rules))

@@ -4,9 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FindSource.h"
+
 #include "Tile/Tile.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Fusion/Stage.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Support/DebugStringHelper.h"
 
@@ -19,24 +22,24 @@ namespace fa {
 #include "fa/Fusion/Passes.h.inc"
 } // namespace fa
 
-/// Whether a dot is behind (`forward` false) or after `value`, through
-/// elementwise operations.
-static bool reachesDot(Value value, bool forward) {
-  auto isOnTheWay = [](Operation *op) {
-    return OpTrait::hasElementwiseMappableTraits(op);
+/// Whether a dot is behind `value`, through elementwise operations.
+static bool comesFromDot(Value value) {
+  auto isDot = [](Value v) {
+    return isa_and_nonnull<DotOp>(v.getDefiningOp());
   };
-  if (!forward) {
-    Operation *op = value.getDefiningOp();
-    if (!op || isa<DotOp>(op))
-      return op;
-    return isOnTheWay(op) && llvm::any_of(op->getOperands(), [](Value operand) {
-             return reachesDot(operand, false);
-           });
-  }
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return isa<DotOp>(user) ||
-           (isOnTheWay(user) && reachesDot(user->getResult(0), true));
-  });
+  return findSource(value, isDot, [](Operation *op) {
+           return OpTrait::hasElementwiseMappableTraits(op);
+         }) != Value();
+}
+
+/// Whether a dot is after `value`, through elementwise operations.
+static bool reachesDot(Value value) {
+  llvm::SetVector<Operation *> users;
+  getForwardSlice(value, &users, ForwardSliceOptions([](Operation *op) {
+                    return isa<DotOp>(op) ||
+                           OpTrait::hasElementwiseMappableTraits(op);
+                  }));
+  return llvm::any_of(users, llvm::IsaPred<DotOp>);
 }
 
 namespace {
@@ -49,7 +52,9 @@ struct TileVerifyStage final : fa::impl::TileVerifyStageBase<TileVerifyStage> {
     getOperation().walk([&](Operation *op) {
       if (std::string problem = check(op); !problem.empty()) {
         good = false;
-        op->emitError("not at ")
+        // The operation itself, with its regions, may be a whole kernel.
+        emitError(op->getLoc())
+            << "'" << op->getName() << "' op not at "
             << names[static_cast<int>(stage.getValue())] << ": " << problem;
       }
     });
@@ -75,8 +80,7 @@ private:
       return checkKernelOp(op);
     auto softmax = dyn_cast<SoftmaxOp>(op);
     if (stage == Stage::S1 && softmax && !softmax->hasAttr(notFusedAttr) &&
-        reachesDot(softmax.getInput(), false) &&
-        reachesDot(softmax.getResult(), true))
+        comesFromDot(softmax.getInput()) && reachesDot(softmax.getResult()))
       return "expected this softmax between two dots to be fused, or to say "
              "why it is not";
     return "";

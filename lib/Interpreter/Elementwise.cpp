@@ -1,17 +1,16 @@
-//===- Elementwise.cpp - arith and math on doubles and integers -----------===//
+//===- Elementwise.cpp - arith and math, element by element ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Value.h"
+#include "Integers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <cmath>
-#include <functional>
 #include <limits>
 
 using namespace mlir;
@@ -19,7 +18,6 @@ using namespace fa::interp;
 
 using Unary = double (*)(double);
 using Binary = double (*)(double, double);
-using IntBinary = int64_t (*)(int64_t, int64_t);
 
 static const llvm::StringMap<Unary> &unaryFloats() {
   static const llvm::StringMap<Unary> table = {
@@ -65,55 +63,6 @@ static const llvm::StringMap<Binary> &binaryFloats() {
       {"math.powf", [](double x, double y) { return std::pow(x, y); }},
   };
   return table;
-}
-
-static const llvm::StringMap<IntBinary> &binaryInts() {
-  static const llvm::StringMap<IntBinary> table = {
-      {"arith.addi", [](int64_t x, int64_t y) { return x + y; }},
-      {"arith.subi", [](int64_t x, int64_t y) { return x - y; }},
-      {"arith.muli", [](int64_t x, int64_t y) { return x * y; }},
-      {"arith.divsi",
-       [](int64_t x, int64_t y) { return y ? x / y : int64_t(0); }},
-      {"arith.divui",
-       [](int64_t x, int64_t y) { return y ? x / y : int64_t(0); }},
-      {"arith.remsi",
-       [](int64_t x, int64_t y) { return y ? x % y : int64_t(0); }},
-      {"arith.remui",
-       [](int64_t x, int64_t y) { return y ? x % y : int64_t(0); }},
-      {"arith.andi", [](int64_t x, int64_t y) { return x & y; }},
-      {"arith.ori", [](int64_t x, int64_t y) { return x | y; }},
-      {"arith.xori", [](int64_t x, int64_t y) { return x ^ y; }},
-      {"arith.maxsi", [](int64_t x, int64_t y) { return std::max(x, y); }},
-      {"arith.minsi", [](int64_t x, int64_t y) { return std::min(x, y); }},
-  };
-  return table;
-}
-
-static int64_t compare(arith::CmpIPredicate predicate, int64_t x, int64_t y) {
-  using enum arith::CmpIPredicate;
-  switch (predicate) {
-  case eq:
-    return x == y;
-  case ne:
-    return x != y;
-  case slt:
-    return x < y;
-  case sle:
-    return x <= y;
-  case sgt:
-    return x > y;
-  case sge:
-    return x >= y;
-  case ult:
-    return uint64_t(x) < uint64_t(y);
-  case ule:
-    return uint64_t(x) <= uint64_t(y);
-  case ugt:
-    return uint64_t(x) > uint64_t(y);
-  case uge:
-    return uint64_t(x) >= uint64_t(y);
-  }
-  llvm_unreachable("every predicate is handled");
 }
 
 /// The predicate's bits say for which of equal, greater, less, unordered it
@@ -210,30 +159,14 @@ fa::interp::evaluateElementwise(Operation *op,
   const Tensor &x = *operands[0];
   if (Unary f = unaryFloats().lookup(name))
     return makeFloats(x.sizes, [&](int64_t n) { return f(x.floats[n]); });
-  if (name == "arith.sitofp" || name == "arith.uitofp")
-    return makeFloats(
-        x.sizes, [&](int64_t n) { return static_cast<double>(x.ints[n]); });
-  if (name == "arith.fptosi")
-    return makeInts(
-        x.sizes, [&](int64_t n) { return static_cast<int64_t>(x.floats[n]); });
-  if (name == "arith.index_cast" || name == "arith.extsi" ||
-      name == "arith.extui" || name == "arith.trunci")
-    return x;
-  if (name == "math.absi")
-    return makeInts(x.sizes, [&](int64_t n) { return std::abs(x.ints[n]); });
+  if (std::optional<Tensor> integers = evaluateIntegers(op, operands))
+    return integers;
   if (operands.size() < 2)
     return std::nullopt;
   const Tensor &y = *operands[1];
   if (Binary f = binaryFloats().lookup(name))
     return makeFloats(x.sizes,
                       [&](int64_t n) { return f(x.floats[n], y.floats[n]); });
-  if (IntBinary f = binaryInts().lookup(name))
-    return makeInts(x.sizes,
-                    [&](int64_t n) { return f(x.ints[n], y.ints[n]); });
-  if (auto cmp = dyn_cast<arith::CmpIOp>(op))
-    return makeInts(x.sizes, [&](int64_t n) {
-      return compare(cmp.getPredicate(), x.ints[n], y.ints[n]);
-    });
   if (auto cmp = dyn_cast<arith::CmpFOp>(op))
     return makeInts(x.sizes, [&](int64_t n) {
       return compare(cmp.getPredicate(), x.floats[n], y.floats[n]);

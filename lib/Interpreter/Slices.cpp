@@ -92,7 +92,9 @@ static bool isSliceable(func::FuncOp function, int64_t numDims) {
     return !isa<TensorType>(type) || hasLeadingDims(type, numDims);
   };
   return llvm::all_of(function.getArgumentTypes(), isSliced) &&
-         llvm::all_of(function.getResultTypes(), llvm::IsaPred<TensorType>) &&
+         llvm::all_of(
+             function.getResultTypes(),
+             [&](Type type) { return hasLeadingDims(type, numDims); }) &&
          llvm::all_of(function.getBody().front().without_terminator(),
                       [&](Operation &op) {
                         return isa<arith::ConstantOp>(op) ||

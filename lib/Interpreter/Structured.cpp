@@ -7,6 +7,7 @@
 #include "Structured.h"
 
 #include "fa/Numerics/HostTensor.h"
+#include "mlir/Support/DebugStringHelper.h"
 
 using namespace mlir;
 using namespace fa;
@@ -35,9 +36,7 @@ public:
 
 private:
   llvm::Error fail(const llvm::Twine &what) {
-    std::string where;
-    llvm::raw_string_ostream(where) << op->getLoc();
-    return llvm::createStringError(where + ": " + what);
+    return llvm::createStringError(debugString(op->getLoc()) + ": " + what);
   }
 
   llvm::Error findSizes() {
@@ -47,17 +46,29 @@ private:
       AffineMap map = op.getMatchingIndexingMap(&operand);
       const Tensor &tensor = scope.get(operand.get());
       for (auto [d, expr] : llvm::enumerate(map.getResults()))
-        if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-          int64_t &size = sizes[dim.getPosition()];
-          if (size >= 0 && size != tensor.sizes[d])
-            return fail("operands of different sizes: " + llvm::Twine(size) +
-                        " and " + llvm::Twine(tensor.sizes[d]));
-          size = tensor.sizes[d];
-        }
+        if (llvm::Error error = findSize(expr, tensor.sizes[d]))
+          return error;
     }
     return llvm::is_contained(sizes, -1)
                ? fail("a loop whose size no operand gives")
                : llvm::Error::success();
+  }
+
+  /// Takes note of a dimension of `found` elements that is read at `expr`.
+  llvm::Error findSize(AffineExpr expr, int64_t found) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      int64_t &size = sizes[dim.getPosition()];
+      if (size >= 0 && size != found)
+        return fail("operands of different sizes: " + llvm::Twine(size) +
+                    " and " + llvm::Twine(found));
+      size = found;
+      return llvm::Error::success();
+    }
+    auto number = dyn_cast<AffineConstantExpr>(expr);
+    if (number && number.getValue() >= 0 && number.getValue() < found)
+      return llvm::Error::success();
+    return fail("expected a loop or a number below " + llvm::Twine(found) +
+                " as an index, found " + debugString(expr));
   }
 
   /// Moves `point` to the next one along the loops of `type`; false at the end.

@@ -15,7 +15,8 @@
 
 namespace fa::interp {
 
-/// A row-major tensor; a scalar has rank 0. Integers are exact in `ints`.
+/// A row-major tensor; a scalar has rank 0. Integers are exact in `ints`:
+/// sign-extended, but booleans, which are 0 or 1.
 struct Tensor {
   llvm::SmallVector<int64_t, 4> sizes;
   bool isFloat = true;
@@ -28,7 +29,7 @@ struct Tensor {
 };
 
 /// Evaluates an elementwise operation of arith or math on operands of equal
-/// sizes. Null if the operation is not known.
+/// sizes. Integers wrap at their width. Null if the operation is not known.
 std::optional<Tensor>
 evaluateElementwise(mlir::Operation *op,
                     llvm::ArrayRef<const Tensor *> operands);

@@ -67,9 +67,16 @@ Error AttentionProblem::verify() const {
                              std::to_string(softcap));
   if (!std::isfinite(effectiveScale()))
     return createStringError("expected a finite scale");
-  if (windowLeft < -1 || windowRight < -1)
-    return createStringError("expected window bounds of at least -1, found " +
-                             Twine(windowLeft) + "," + Twine(windowRight));
+  // Bounds are added to positions.
+  constexpr int64_t limit = int64_t(1) << 62;
+  for (int64_t bound : {windowLeft, windowRight})
+    if (bound < -1 || bound > limit)
+      return createStringError("expected window bounds from -1 to " +
+                               Twine(limit) + ", found " + Twine(windowLeft) +
+                               "," + Twine(windowRight));
+  if (prefix && (*prefix < 0 || *prefix > limit))
+    return createStringError("expected a prefix from 0 to " + Twine(limit) +
+                             " keys, found " + Twine(*prefix));
   if (!bias.empty()) {
     bool fits = bias.size() == 4;
     for (size_t d = 0; fits && d < 4; ++d)

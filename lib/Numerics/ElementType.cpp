@@ -1,5 +1,4 @@
-//===- ElementType.cpp - elements in memory
-//-----------------------------------===//
+//===- ElementType.cpp - elements in memory -------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

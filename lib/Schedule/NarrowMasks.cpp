@@ -12,6 +12,7 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace fa;
@@ -29,14 +30,23 @@ namespace {
 struct LinearTile {
   int64_t row = 0, column = 0, constant = 0;
   SmallVector<std::pair<Value, int64_t>> scalars; ///< each with its sign
+  unsigned numTerms = 0;
 };
 
-/// Adds `sign` times the tile `value`. False: it is no sum of such terms.
+/// Adds `sign` times the tile `value`. False: it is no sum of few such terms,
+/// or its constant is so large that 1 more could wrap.
 bool addTerms(Value value, int64_t sign, LinearTile &sum) {
+  constexpr unsigned mostTerms = 64;
+  if (++sum.numTerms > mostTerms)
+    return false;
   Operation *op = value.getDefiningOp();
   SplatElementsAttr splat;
   if (matchPattern(value, m_Constant(&splat))) {
-    sum.constant += sign * splat.getSplatValue<APInt>().getSExtValue();
+    constexpr int64_t limit = int64_t(1) << 56; // mostTerms of them: 2^62
+    int64_t number = splat.getSplatValue<APInt>().getSExtValue();
+    if (number <= -limit || number >= limit)
+      return false;
+    sum.constant += sign * number;
     return true;
   }
   if (auto iota = dyn_cast_or_null<IotaOp>(op)) {
@@ -128,8 +138,10 @@ public:
   }
 
 private:
-  /// Whether there is a comparison to rewrite.
+  /// Whether there is a comparison to rewrite that was not met before.
   bool collect(Value value) {
+    if (!seen.insert(value).second)
+      return false;
     if (auto both = value.getDefiningOp<arith::AndIOp>()) {
       bool left = collect(both.getLhs()), right = collect(both.getRhs());
       return left || right;
@@ -192,6 +204,7 @@ private:
   ImplicitLocOpBuilder b;
   Value upper, lower; ///< of each row: the least upper limit, ...
   SmallVector<Value> others;
+  llvm::DenseSet<Value> seen;
 };
 
 /// Whether `op` makes a mask that is not part of a conjunction alone.

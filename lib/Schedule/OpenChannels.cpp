@@ -417,7 +417,7 @@ struct TgpuOpenChannels final
     if (reason.empty())
       reason = ChannelOpener(*trial, stages).run();
     if (!reason.empty()) {
-      kernel.emitRemark("stays with one role: ") << reason;
+      emitRemark(kernel.getLoc()) << "stays with one role: " << reason;
       return false;
     }
     kernel->setAttrs((*trial)->getAttrs());

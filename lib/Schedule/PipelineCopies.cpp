@@ -212,8 +212,8 @@ struct TgpuPipelineCopies final
 
   void runOnOperation() override {
     if (stages < 2) {
-      getOperation().emitError("expected at least 2 stages, found ")
-          << stages.getValue();
+      emitError(getOperation().getLoc())
+          << "expected at least 2 stages, found " << stages.getValue();
       return signalPassFailure();
     }
     SmallVector<scf::ForOp> loops;

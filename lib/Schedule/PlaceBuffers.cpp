@@ -78,8 +78,9 @@ struct TgpuPlaceBuffers final
                             b.getI64IntegerAttr(bytes));
     if (bytes <= limit)
       return;
-    getOperation().emitError("needs ")
-        << bytes << " bytes of shared memory, where a block may have "
+    emitError(getOperation().getLoc())
+        << "needs " << bytes
+        << " bytes of shared memory, where a block may have "
         << limit.getValue() << "; a smaller --tile or --stages helps";
     signalPassFailure();
   }

@@ -42,7 +42,9 @@ struct TgpuVerifyStage final : fa::impl::TgpuVerifyStageBase<TgpuVerifyStage> {
         if (problem.empty())
           return;
         good = false;
-        op->emitError("not at ")
+        // The operation itself, with its regions, may be a whole kernel.
+        emitError(op->getLoc())
+            << "'" << op->getName() << "' op not at "
             << names[static_cast<int>(stage.getValue())] << ": " << problem;
       });
     if (!good)

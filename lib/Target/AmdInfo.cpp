@@ -15,13 +15,17 @@ static constexpr AmdInfo kArchitectures[] = {
     {"gfx950", 163840, 64, 8, 32, 16, true},
 };
 
-Expected<AmdInfo> fa::getAmdInfo(StringRef arch) {
+std::string fa::listAmdArchs() {
   std::string known;
-  for (const AmdInfo &info : kArchitectures) {
+  for (const AmdInfo &info : kArchitectures)
+    known += (known.empty() ? "" : ", ") + info.name.str();
+  return known;
+}
+
+Expected<AmdInfo> fa::getAmdInfo(StringRef arch) {
+  for (const AmdInfo &info : kArchitectures)
     if (info.name == arch)
       return info;
-    known += (known.empty() ? "" : ", ") + info.name.str();
-  }
   return createStringError("unknown architecture '" + arch + "', expected " +
-                           known);
+                           listAmdArchs());
 }

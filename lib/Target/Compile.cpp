@@ -6,6 +6,10 @@
 
 #include "fa/Target/Compile.h"
 
+#include "fa/Target/AmdInfo.h"
+#include "fa/Target/GpuInfo.h"
+#include "fa/Target/NvidiaInfo.h"
+
 using namespace mlir;
 using namespace fa;
 
@@ -18,11 +22,40 @@ static llvm::Error checkNoFault(const CompileOptions &options) {
   if (options.mutate.empty() || isNvidiaArch(options.arch) ||
       isAmdArch(options.arch))
     return llvm::Error::success();
-  return llvm::createStringError("the fault '" + options.mutate +
-                                 "' is one of GPU programs: expected sm_80, "
-                                 "sm_86, sm_89, sm_90, gfx90a, gfx942 or "
-                                 "gfx950, found '" +
-                                 options.arch + "'");
+  return llvm::createStringError(
+      "the fault '" + options.mutate + "' is one of GPU programs: expected " +
+      listGpuArchs() + ", found '" + options.arch + "'");
+}
+
+/// Some forms are those of one kind of target.
+static llvm::Error checkForm(StringRef arch, Emit form) {
+  bool fits = true;
+  std::string expected;
+  switch (form) {
+  case Emit::TileGPU:
+    fits = isNvidiaArch(arch) || isAmdArch(arch);
+    expected = listGpuArchs();
+    break;
+  case Emit::PTX:
+  case Emit::Cubin:
+    fits = isNvidiaArch(arch);
+    expected = listNvidiaArchs();
+    break;
+  case Emit::Hsaco:
+    fits = isAmdArch(arch);
+    expected = listAmdArchs();
+    break;
+  case Emit::Tile:
+  case Emit::Kernel:
+  case Emit::LLVM:
+  case Emit::Asm:
+  case Emit::Object:
+    break;
+  }
+  if (fits)
+    return llvm::Error::success();
+  return llvm::createStringError("this form is that of " + expected +
+                                 ": found '" + arch + "'");
 }
 
 llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
@@ -40,6 +73,8 @@ llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
 llvm::Expected<std::string> fa::emit(ModuleOp module,
                                      const CompileOptions &options, Emit form) {
   if (auto error = checkNoFault(options))
+    return error;
+  if (auto error = checkForm(options.arch, form))
     return error;
   if (isAmdArch(options.arch))
     return emitForAmd(module, options, form);

@@ -109,9 +109,6 @@ fa::emitForAmd(ModuleOp module, const CompileOptions &options, Emit form) {
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
-  if (form == Emit::PTX || form == Emit::Cubin)
-    return llvm::createStringError("expected asm, object or hsaco for " +
-                                   target->arch + ", found ptx or cubin");
   auto toCode = [&]() -> llvm::Expected<std::string> {
     AmdModule code;
     if (auto error = code.create(module, *target))

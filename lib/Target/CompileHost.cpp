@@ -174,10 +174,6 @@ fa::emitForHost(ModuleOp module, const CompileOptions &options, Emit form) {
     return error;
   if (form == Emit::Kernel)
     return print(module);
-  if (form == Emit::TileGPU || form == Emit::PTX || form == Emit::Cubin)
-    return llvm::createStringError(
-        "this form is that of a GPU: expected --arch=sm_80, sm_86, sm_89 or "
-        "sm_90, found the host");
   if (auto error = keepEntry(module, ""))
     return error;
   if (auto error = compiler.toLLVMDialect())

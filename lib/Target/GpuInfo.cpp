@@ -22,3 +22,7 @@ Expected<GpuInfo> fa::getGpuInfo(StringRef arch) {
   return arch.starts_with("gfx") ? common(getAmdInfo(arch))
                                  : common(getNvidiaInfo(arch));
 }
+
+std::string fa::listGpuArchs() {
+  return listNvidiaArchs() + ", " + listAmdArchs();
+}

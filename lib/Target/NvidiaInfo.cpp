@@ -17,15 +17,19 @@ static constexpr NvidiaInfo kArchitectures[] = {
     {"sm_90a", 90, 232448, "+ptx80", true},
 };
 
-Expected<NvidiaInfo> fa::getNvidiaInfo(StringRef arch) {
+std::string fa::listNvidiaArchs() {
   std::string known;
-  for (const NvidiaInfo &info : kArchitectures) {
+  for (const NvidiaInfo &info : kArchitectures)
+    known += (known.empty() ? "" : ", ") + info.name.str();
+  return known;
+}
+
+Expected<NvidiaInfo> fa::getNvidiaInfo(StringRef arch) {
+  for (const NvidiaInfo &info : kArchitectures)
     if (info.name == arch)
       return info;
-    known += (known.empty() ? "" : ", ") + info.name.str();
-  }
   return createStringError("unknown architecture '" + arch + "', expected " +
-                           known);
+                           listNvidiaArchs());
 }
 
 const NvidiaInfo *fa::findNvidiaInfo(int64_t computeCapability) {

@@ -62,6 +62,24 @@ func.func @everything(%q: !rows, %k: !rows, %v: !rows, %bias: tensor<1x?x?x?xf16
 
 // -----
 
+!t = tensor<2x4x16x16xf32>
+!r = tensor<2x4x16xf32>
+
+// What reads the log-sum-exp may come before the second dot.
+// CHECK-LABEL: func.func @lse_read_early
+// CHECK: %{{.*}}, %[[LSE:.*]] = tile.attention
+// CHECK: math.exp %[[LSE]]
+func.func @lse_read_early(%q: !t, %k: !t, %v: !t) -> (!t, !r) {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  %p = tile.softmax %s : !t
+  %l = tile.log_sum_exp %s : !t -> !r
+  %e = math.exp %l : !r
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o, %e : !t, !r
+}
+
+// -----
+
 !rows = tensor<2x4x100x32xf32>
 !scores = tensor<2x4x100x100xf32>
 

@@ -102,6 +102,43 @@ func.func @wide_probabilities(%q: !h, %k: !h, %v: !h) -> !t {
 
 !t = tensor<2x4x16x16xf32>
 
+// CHECK-LABEL: func.func @other_block
+// CHECK: tile.softmax
+func.func @other_block(%c: i1, %q: !t, %k: !t, %v: !t) -> !t {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: the dot with V is in another block than the softmax}}
+  %p = tile.softmax %s : !t
+  %r = scf.if %c -> !t {
+    %o = tile.dot %p, %v : !t, !t -> !t
+    scf.yield %o : !t
+  } else {
+    scf.yield %q : !t
+  }
+  return %r : !t
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+!r = tensor<2x4x16xf32>
+
+// CHECK-LABEL: func.func @v_from_lse
+// CHECK: tile.softmax
+func.func @v_from_lse(%q: !t, %k: !t) -> (!t, !r) {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: V is computed from the log-sum-exp}}
+  %p = tile.softmax %s : !t
+  %l = tile.log_sum_exp %s : !t -> !r
+  %e = tile.expand_dims %l dim 3 : !r -> tensor<2x4x16x1xf32>
+  %v = tile.broadcast %e : tensor<2x4x16x1xf32> -> !t
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o, %l : !t, !r
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
 // CHECK-LABEL: func.func @transposed_scores
 // CHECK: tile.softmax
 func.func @transposed_scores(%q: !t, %k: !t, %v: !t) -> !t {

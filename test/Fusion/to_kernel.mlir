@@ -84,3 +84,23 @@ func.func @strided_mask(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   }
   return %o : !rows
 }
+
+// -----
+
+!rows = tensor<?x?x?x64xf32>
+
+// Kernels take the names that are free.
+// CHECK: tile.kernel @f_decode_0(
+// CHECK-SAME: entry = "f"
+// CHECK: tile.kernel @f(
+// CHECK: tile.kernel @f_decode_decode(
+// CHECK: tile.kernel @f_decode(
+// CHECK-SAME: entry = "f_decode"
+func.func @f(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {}
+  return %o : !rows
+}
+func.func @f_decode(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {}
+  return %o : !rows
+}

@@ -14,13 +14,13 @@
 // RUN: fa-opt %t/refused.mlir --pass-pipeline='builtin.module(func.func(tile-fuse-attention),tile-verify-stage{stage=S1})' -o /dev/null
 // RUN: not fa-opt %t/graph.mlir --tile-verify-stage=stage=S9 2>&1 | FileCheck %s --check-prefix=NAME
 
-// UNFUSED: graph.mlir:5:8: error: not at stage S1 (attention): expected this softmax between two dots to be fused, or to say why it is not
-// OFFLINE: error: not at stage S2 (online): expected online attention, found 'tile.attention'
-// EARLY: error: not at stage S0 (graph): 'tile.online_attention' belongs to S2
-// WHOLE: error: not at stage S3 (kernel): expected kernels, found 'tile.online_attention'
-// KERNEL: error: not at stage S2 (online): 'tile.kernel' belongs to S3
-// MEMORY: error: not at stage S3 (kernel): expected tiles of static sizes, found tensor<?xf32>
-// MEMORY: error: not at stage S3 (kernel): expected memory to be touched by loads, stores and gathers
+// UNFUSED: graph.mlir:5:8: error: '{{[a-z_.]+}}' op not at stage S1 (attention): expected this softmax between two dots to be fused, or to say why it is not
+// OFFLINE: error: '{{[a-z_.]+}}' op not at stage S2 (online): expected online attention, found 'tile.attention'
+// EARLY: error: '{{[a-z_.]+}}' op not at stage S0 (graph): 'tile.online_attention' belongs to S2
+// WHOLE: error: '{{[a-z_.]+}}' op not at stage S3 (kernel): expected kernels, found 'tile.online_attention'
+// KERNEL: error: '{{[a-z_.]+}}' op not at stage S2 (online): 'tile.kernel' belongs to S3
+// MEMORY: error: '{{[a-z_.]+}}' op not at stage S3 (kernel): expected tiles of static sizes, found tensor<?xf32>
+// MEMORY: error: '{{[a-z_.]+}}' op not at stage S3 (kernel): expected memory to be touched by loads, stores and gathers
 // NAME: S9
 
 //--- graph.mlir

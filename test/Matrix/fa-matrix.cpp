@@ -23,7 +23,8 @@
 //   repeat=N  N more launches, which must give the same bits
 //   splits=N  of the keys, on a GPU where queries are few
 // --random draws problems of all features instead. Every output is full of NaN
-// before the launch. A failure prints the line that gives it again. With a
+// before the launch. Each problem prints a line as it ends, and a failure the
+// call that gives it again; the last line counts them. With a
 // fault planted in the kernel (those of Mutate.h and, of GPU programs, of
 // tgpu-mutate), failures are expected: that is how the harness itself is
 // tested.
@@ -558,13 +559,15 @@ int main(int argc, char **argv) {
     auto wrong = runner.run(*c);
     if (!wrong)
       return fail(line + ": " + toString(wrong.takeError()));
-    if (wrong->empty())
-      continue;
-    ++failed;
-    outs() << "FAIL " << line << "\n     " << *wrong << "\n     fa-matrix "
-           << (target == "cpu" ? "" : "--target=")
-           << (target == "cpu" ? "" : target.str() + " ") << "--line=\"" << line
-           << "\"\n";
+    if (wrong->empty()) {
+      outs() << "PASS " << line << "\n";
+    } else {
+      ++failed;
+      outs() << "FAIL " << line << "\n     " << *wrong << "\n     fa-matrix "
+             << (target == "cpu" ? "" : "--target=" + target.str() + " ")
+             << "--line=\"" << line << "\"\n";
+    }
+    outs().flush(); // who waits sees how far it is
   }
   outs() << lines.size() - failed << " passed, " << failed << " failed\n";
   return failed || lines.empty() ? 1 : 0;

@@ -78,3 +78,59 @@ tile.kernel @others(%o: !out {tile.access = #tile.access<out>}) attributes {grid
   tile.store %m, %o[%c0, %c0] : !mask, !out
   tile.return
 }
+
+// A limit that 1 more would wrap is left as it is, and so is a sum of too many terms: 2^40 ways lead to %i.
+// CHECK-LABEL: tile.kernel @left
+// CHECK: arith.cmpi sle, %{{.*}}, %{{.*}} : tensor<64x128xindex>
+// CHECK: arith.cmpi sle, %{{.*}}, %{{.*}} : tensor<64x128xindex>
+tile.kernel @left(%o: !out {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %j = tile.iota dim 1 : !tile
+  %i0 = tile.iota dim 0 : !tile
+  %most = arith.constant dense<9223372036854775807> : !tile
+  %a = arith.cmpi sle, %j, %most : !tile
+  tile.store %a, %o[%c0, %c0] : !mask, !out
+  %i1 = arith.addi %i0, %i0 : !tile
+  %i2 = arith.addi %i1, %i1 : !tile
+  %i3 = arith.addi %i2, %i2 : !tile
+  %i4 = arith.addi %i3, %i3 : !tile
+  %i5 = arith.addi %i4, %i4 : !tile
+  %i6 = arith.addi %i5, %i5 : !tile
+  %i7 = arith.addi %i6, %i6 : !tile
+  %i8 = arith.addi %i7, %i7 : !tile
+  %i9 = arith.addi %i8, %i8 : !tile
+  %i10 = arith.addi %i9, %i9 : !tile
+  %i11 = arith.addi %i10, %i10 : !tile
+  %i12 = arith.addi %i11, %i11 : !tile
+  %i13 = arith.addi %i12, %i12 : !tile
+  %i14 = arith.addi %i13, %i13 : !tile
+  %i15 = arith.addi %i14, %i14 : !tile
+  %i16 = arith.addi %i15, %i15 : !tile
+  %i17 = arith.addi %i16, %i16 : !tile
+  %i18 = arith.addi %i17, %i17 : !tile
+  %i19 = arith.addi %i18, %i18 : !tile
+  %i20 = arith.addi %i19, %i19 : !tile
+  %i21 = arith.addi %i20, %i20 : !tile
+  %i22 = arith.addi %i21, %i21 : !tile
+  %i23 = arith.addi %i22, %i22 : !tile
+  %i24 = arith.addi %i23, %i23 : !tile
+  %i25 = arith.addi %i24, %i24 : !tile
+  %i26 = arith.addi %i25, %i25 : !tile
+  %i27 = arith.addi %i26, %i26 : !tile
+  %i28 = arith.addi %i27, %i27 : !tile
+  %i29 = arith.addi %i28, %i28 : !tile
+  %i30 = arith.addi %i29, %i29 : !tile
+  %i31 = arith.addi %i30, %i30 : !tile
+  %i32 = arith.addi %i31, %i31 : !tile
+  %i33 = arith.addi %i32, %i32 : !tile
+  %i34 = arith.addi %i33, %i33 : !tile
+  %i35 = arith.addi %i34, %i34 : !tile
+  %i36 = arith.addi %i35, %i35 : !tile
+  %i37 = arith.addi %i36, %i36 : !tile
+  %i38 = arith.addi %i37, %i37 : !tile
+  %i39 = arith.addi %i38, %i38 : !tile
+  %i40 = arith.addi %i39, %i39 : !tile
+  %b = arith.cmpi sle, %j, %i40 : !tile
+  tile.store %b, %o[%c0, %c0] : !mask, !out
+  tile.return
+}

@@ -92,9 +92,9 @@ private:
     if (!tensor)
       return tensor.takeError();
     if (tensor->rank() != 4)
-      return createStringError(path + ": expected " + what +
-                               " of rank 4, found " +
-                               formatSizes(tensor->sizes()));
+      return createStringError(
+          path + ": expected " + what + " of rank 4, found rank " +
+          Twine(tensor->rank()) + " (" + formatSizes(tensor->sizes()) + ")");
     result = p.layoutBshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
     if (spec.given.contains("type") && result.type() != p.type)
       return createStringError(path + ": expected elements of type " +
@@ -262,18 +262,43 @@ static bool parseSizes(StringRef text, SmallVectorImpl<int64_t> &sizes) {
   return true;
 }
 
+static bool isInteger(ElementType type) {
+  return is_contained({ElementType::I1, ElementType::I32, ElementType::I64},
+                      type);
+}
+
+/// Whether `text` is an integer that the argument's type holds.
+static bool parseInteger(StringRef text, const ArgumentInfo &info,
+                         int64_t &result) {
+  unsigned bits = info.type == ElementType::I1    ? 1
+                  : info.type == ElementType::I32 ? 32
+                                                  : 64;
+  return !text.getAsInteger(10, result) &&
+         (bits == 1 ? result == 0 || result == 1 : isIntN(bits, result));
+}
+
 static Expected<LaunchArgument> readScalar(StringRef text,
                                            const ArgumentInfo &info) {
-  double number;
-  if (text.getAsDouble(number))
-    return createStringError("--in: expected a number for a scalar argument, "
-                             "found '" +
-                             text + "'");
-  if (info.type == ElementType::F32)
-    return LaunchArgument::f32(static_cast<float>(number));
-  LaunchArgument argument = LaunchArgument::index(static_cast<int64_t>(number));
+  bool isFloat = !isInteger(info.type);
+  double number = 0;
+  int64_t integer = 0;
+  if (isFloat ? text.getAsDouble(number) : !parseInteger(text, info, integer))
+    return createStringError("--in: expected " +
+                             Twine(isFloat ? "a number" : "an integer") +
+                             " for a scalar argument of type " +
+                             name(info.type) + ", found '" + text + "'");
+  LaunchArgument argument = LaunchArgument::index(integer);
   argument.type = info.type;
+  if (isFloat)
+    storeElement(&argument.bits, info.type, number);
   return argument;
+}
+
+/// What `argument` is to the reference.
+static double valueOf(const LaunchArgument &argument) {
+  return isInteger(argument.type)
+             ? static_cast<double>(static_cast<int64_t>(argument.bits))
+             : loadElement(&argument.bits, argument.type);
 }
 
 static Expected<HostTensor> readTensor(StringRef text, const ArgumentInfo &info,
@@ -338,9 +363,7 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
       if (!scalar)
         return scalar.takeError();
       job.arguments.push_back(*scalar);
-      double number = 0;
-      text.getAsDouble(number);
-      job.referenceArguments.push_back(number);
+      job.referenceArguments.push_back(valueOf(*scalar));
       continue;
     }
     auto tensor = readTensor(text, info, options.seed + number);

@@ -34,8 +34,9 @@ struct AffineForm {
   int64_t constant = 0;
   llvm::SmallVector<Term, 2> terms, rowTerms;
 
-  /// This + `factor` * `other`.
-  AffineForm plus(const AffineForm &other, int64_t factor) const;
+  /// This + `factor` * `other`; nothing if a coefficient or the constant would
+  /// not be below 2^62 in size.
+  std::optional<AffineForm> plus(const AffineForm &other, int64_t factor) const;
   /// Whether the form has one value for all rows.
   bool isUniform() const { return query == 0 && rowTerms.empty(); }
   bool operator==(const AffineForm &) const = default;

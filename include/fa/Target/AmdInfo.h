@@ -10,6 +10,8 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <string>
+
 namespace fa {
 
 /// An architecture, from the "AMD Instinct MI200", "MI300" and "CDNA4" ISA
@@ -30,6 +32,9 @@ struct AmdInfo {
 /// The facts of `arch`. One that is not known is an error that lists those that
 /// are.
 llvm::Expected<AmdInfo> getAmdInfo(llvm::StringRef arch);
+
+/// The names of all, with commas between.
+std::string listAmdArchs();
 
 } // namespace fa
 

@@ -23,6 +23,9 @@ struct GpuInfo {
 /// that lists those of the vendor that its name is spelt like.
 llvm::Expected<GpuInfo> getGpuInfo(llvm::StringRef arch);
 
+/// The names of all, with commas between.
+std::string listGpuArchs();
+
 } // namespace fa
 
 #endif // FA_TARGET_GPUINFO_H

@@ -10,6 +10,8 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <string>
+
 namespace fa {
 
 /// An architecture, from the CUDA C++ Programming Guide, "Technical
@@ -30,6 +32,9 @@ llvm::Expected<NvidiaInfo> getNvidiaInfo(llvm::StringRef arch);
 
 /// The best architecture that a card of this compute capability runs, or null.
 const NvidiaInfo *findNvidiaInfo(int64_t computeCapability);
+
+/// The names of all, with commas between.
+std::string listNvidiaArchs();
 
 } // namespace fa
 

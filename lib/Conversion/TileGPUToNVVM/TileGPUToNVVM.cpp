@@ -43,7 +43,8 @@ struct ConvertTileGPUToNVVM final
                            /*addrSpace=*/3);
     for (tile::KernelOp kernel : kernels) {
       if (!kernel->hasAttr(tgpu::TileGPUDialect::sharedBytesAttrName)) {
-        kernel.emitOpError("expected a kernel at stage S7, found one without '")
+        emitError(kernel.getLoc())
+            << "expected a kernel at stage S7, found one without '"
             << tgpu::TileGPUDialect::sharedBytesAttrName << "'";
         return signalPassFailure();
       }

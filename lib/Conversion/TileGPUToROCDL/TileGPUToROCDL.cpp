@@ -52,7 +52,8 @@ struct ConvertTileGPUToROCDL final
       auto bytes = kernel->getAttrOfType<IntegerAttr>(
           tgpu::TileGPUDialect::sharedBytesAttrName);
       if (!bytes) {
-        kernel.emitOpError("expected a kernel at stage S7, found one without '")
+        emitError(kernel.getLoc())
+            << "expected a kernel at stage S7, found one without '"
             << tgpu::TileGPUDialect::sharedBytesAttrName << "'";
         return signalPassFailure();
       }

@@ -25,7 +25,7 @@ struct RefuseArchitecture final
   explicit RefuseArchitecture(std::string reason) : reason(std::move(reason)) {}
 
   void runOnOperation() override {
-    getOperation().emitError(reason);
+    emitError(getOperation().getLoc(), reason);
     signalPassFailure();
   }
 

@@ -111,6 +111,20 @@ Value KernelLowering::evaluate(Value value, ArrayRef<TileCoord> coords) {
 
 Value KernelLowering::evaluateElementwise(Operation *op,
                                           ArrayRef<TileCoord> coords) {
+  for (const Evaluated &known : evaluated[op])
+    if (ArrayRef(known.coords) == coords)
+      return known.value;
+  ++evaluationDepth;
+  Value value = evaluateNewElementwise(op, coords);
+  evaluated[op].push_back({llvm::to_vector(coords), value});
+  // The next evaluation may be elsewhere.
+  if (--evaluationDepth == 0)
+    evaluated.clear();
+  return value;
+}
+
+Value KernelLowering::evaluateNewElementwise(Operation *op,
+                                             ArrayRef<TileCoord> coords) {
   SmallVector<Value> operands;
   bool anyVector = false;
   for (Value operand : op->getOperands()) {

@@ -57,6 +57,7 @@ struct VectorShape {
 struct TileCoord {
   mlir::Value index;
   bool lanes = false;
+  bool operator==(const TileCoord &) const = default;
 };
 
 class KernelLowering {
@@ -112,6 +113,9 @@ private:
   Value evaluateVector(Value value, mlir::ArrayRef<TileCoord> coords);
   Value evaluateElementwise(mlir::Operation *op,
                             mlir::ArrayRef<TileCoord> coords);
+  /// The same, without a look at what was evaluated.
+  Value evaluateNewElementwise(mlir::Operation *op,
+                               mlir::ArrayRef<TileCoord> coords);
   Value readBuffer(Buffer buffer, mlir::ArrayRef<TileCoord> coords);
   Value toVector(Value scalarOrVector);
   bool isLazy(mlir::Operation *op);
@@ -228,17 +232,21 @@ private:
   mlir::SmallVector<Value> emitScores(tile::OnlineSoftmaxOp op, tile::DotOp dot,
                                       Buffer buffer, Value row,
                                       mlir::ArrayRef<Value> max);
-  /// The factor of what came before and the product of the new maximum with
-  /// -log2 e.
-  std::pair<Value, Value> emitRescale(Value oldMax, Value max);
+  /// Of one vector of rows: exp(score - max) is exp2(score * factor + offset).
+  struct RowExponent {
+    Value factor, offset;
+  };
+  RowExponent exponentOf(Value max, mlir::Type narrow);
+  /// The factor of what came before.
+  Value emitRescale(Value oldMax, const RowExponent &exponent);
   /// exp(score - max) of the vector of `scores` at `coords`.
   Value emitExponential(Buffer scores, mlir::ArrayRef<TileCoord> coords,
-                        Value negatedMax);
+                        const RowExponent &exponent);
   /// Writes exp(score - max) to `p`, which may be `scores`, in pairs or rounded
   /// to `narrow` if given, and returns their sum, which starts at `sum`.
   mlir::SmallVector<Value> emitExponentials(Buffer scores, Buffer p,
                                             int64_t columns, Value row,
-                                            mlir::ArrayRef<Value> negatedMax,
+                                            mlir::ArrayRef<RowExponent> rows,
                                             mlir::ArrayRef<Value> sum,
                                             mlir::Type narrow);
 
@@ -327,6 +335,14 @@ private:
   /// While a pending dot's block is emitted: its accumulator at the coordinate
   /// that is being evaluated.
   llvm::DenseMap<Value, Value> dotElement;
+  /// What the elements that are being evaluated have asked for, at which
+  /// coordinates: a value may be read more than once.
+  struct Evaluated {
+    mlir::SmallVector<TileCoord> coords;
+    Value value;
+  };
+  llvm::DenseMap<mlir::Operation *, mlir::SmallVector<Evaluated, 1>> evaluated;
+  unsigned evaluationDepth = 0;
   bool alongRows = false;
   Value liveRows; ///< along rows: how many rows are kept, null if all
   Value scratch;

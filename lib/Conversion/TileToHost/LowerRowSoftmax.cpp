@@ -61,15 +61,16 @@ void KernelLowering::emitRowScores(tile::OnlineSoftmaxOp op, Buffer scores,
 }
 
 void KernelLowering::emitRowExponentials(Buffer scores, Buffer p,
-                                         RankedTensorType type, Buffer negated,
+                                         RankedTensorType type, Buffer maxima,
                                          Buffer sums, Type narrow) {
   forLiveRows(type.getDimSize(0), 1, [&](Value row) {
-    Value negatedMax =
-        toVector(memref::LoadOp::create(b, negated.memref, ValueRange{row}));
+    RowExponent exponent = exponentOf(
+        toVector(memref::LoadOp::create(b, maxima.memref, ValueRange{row})),
+        narrow);
     SmallVector<Value> sum = forVectors(
         type.getDimSize(1), constantVector(0.0),
         [&](Value col, ValueRange carried) -> SmallVector<Value> {
-          Value x = emitExponential(scores, {{row}, {col, true}}, negatedMax);
+          Value x = emitExponential(scores, {{row}, {col, true}}, exponent);
           Value total = arith::AddFOp::create(b, carried[0], x);
           if (p.form == Form::NaturalPairs)
             x = arith::TruncFOp::create(b, vectorType(narrow), x);
@@ -97,7 +98,7 @@ LogicalResult KernelLowering::lowerRowSoftmax(tile::OnlineSoftmaxOp op) {
   if (pairs)
     p = allocate(cast<RankedTensorType>(truncation.getType()),
                  Form::NaturalPairs);
-  Buffer maxima = allocate(rowType, Form::Natural), negated = maxima;
+  Buffer maxima = allocate(rowType, Form::Natural);
   Buffer sums = allocate(rowType, Form::Natural);
   Buffer alpha = bufferForResult(op.getAlpha());
   Buffer maxOut = bufferForResult(op.getMaxOut());
@@ -113,12 +114,12 @@ LogicalResult KernelLowering::lowerRowSoftmax(tile::OnlineSoftmaxOp op) {
   forRows([&](Value at) {
     Value oldMax = evaluateVector(op.getMax(), {{at, true}});
     Value max = emitMax(b, readBuffer(maxima, {{at, true}}), oldMax);
-    auto [factor, negatedMax] = emitRescale(oldMax, max);
-    vector::StoreOp::create(b, factor, alpha.memref, at);
+    vector::StoreOp::create(b, emitRescale(oldMax, exponentOf(max, narrow)),
+                            alpha.memref, at);
     vector::StoreOp::create(b, max, maxOut.memref, at);
-    vector::StoreOp::create(b, negatedMax, negated.memref, at);
+    vector::StoreOp::create(b, max, maxima.memref, at);
   });
-  emitRowExponentials(scores, p, type, negated, sums, narrow);
+  emitRowExponentials(scores, p, type, maxima, sums, narrow);
   forRows([&](Value at) {
     Value oldSum = evaluateVector(op.getSum(), {{at, true}});
     Value factor = readBuffer(alpha, {{at, true}});

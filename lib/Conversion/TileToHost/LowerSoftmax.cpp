@@ -8,7 +8,12 @@
 // multiply-add. m * c is rounded once and used for the tile's exponentials and
 // for the rescaling of what came before, so that its error cancels between
 // numerator and denominator. A maximum of -inf (no key seen yet) is replaced by
-// 0 there: all of the row's exponentials are then exp2(-inf) = 0.
+// the lowest number there: all of the row's exponentials are exp2(-inf) = 0.
+//
+// The error is a factor of at most 2^32 while |m c| < 2^30. From there on
+// different scores are 64 and more apart: p is 1 where s is m and next to 0
+// elsewhere, whatever c is, and c = 1 makes m * c exact. Sentinels of -1e30 and
+// -FLT_MAX are such scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,16 +118,30 @@ SmallVector<Value> KernelLowering::emitScores(tile::OnlineSoftmaxOp op,
   return SmallVector<Value>(loop.getResults());
 }
 
+KernelLowering::RowExponent KernelLowering::exponentOf(Value max, Type narrow) {
+  // p of f16 must stay below 2^16.
+  double limit = (narrow && narrow.isF16() ? 0x1p28 : 0x1p30) / kLog2e;
+  Value m =
+      emitMax(b, max, constantVector(std::numeric_limits<float>::lowest()));
+  Value size = emitMax(b, m, arith::NegFOp::create(b, m));
+  Value huge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size,
+                                     constantVector(limit));
+  Value factor = arith::SelectOp::create(b, huge, constantVector(1.0),
+                                         constantVector(kLog2e));
+  Value scaled = arith::MulFOp::create(b, m, factor);
+  return {factor, arith::NegFOp::create(b, scaled)};
+}
+
 Value KernelLowering::emitExponential(Buffer scores, ArrayRef<TileCoord> coords,
-                                      Value negatedMax) {
+                                      const RowExponent &exponent) {
   Value score = readBuffer(scores, coords);
   return emitExp2(
-      b, vector::FMAOp::create(b, score, constantVector(kLog2e), negatedMax));
+      b, vector::FMAOp::create(b, score, exponent.factor, exponent.offset));
 }
 
 SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
                                                     int64_t columns, Value row,
-                                                    ArrayRef<Value> negatedMax,
+                                                    ArrayRef<RowExponent> rows,
                                                     ArrayRef<Value> sum,
                                                     Type narrow) {
   bool pairs = p.form == Form::LanePairs;
@@ -135,13 +154,13 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
   Value at = loop.getInductionVar();
   Value col =
       pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
-  for (auto [v, negated] : llvm::enumerate(negatedMax)) {
+  for (auto [v, exponent] : llvm::enumerate(rows)) {
     Value lanesAt = addIndex(row, v * lanes());
-    Value x = emitExponential(scores, {{lanesAt, true}, {col}}, negated);
+    Value x = emitExponential(scores, {{lanesAt, true}, {col}}, exponent);
     Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
     if (pairs) {
       Value odd = emitExponential(scores, {{lanesAt, true}, {addIndex(col, 1)}},
-                                  negated);
+                                  exponent);
       total = arith::AddFOp::create(b, total, odd);
       x = packPair(x, odd);
     } else if (narrow) {
@@ -154,17 +173,10 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
   return SmallVector<Value>(loop.getResults());
 }
 
-std::pair<Value, Value> KernelLowering::emitRescale(Value oldMax, Value max) {
-  Value none = arith::CmpFOp::create(
-      b, arith::CmpFPredicate::OEQ, max,
-      constantVector(-std::numeric_limits<double>::infinity()));
-  Value finite = arith::SelectOp::create(b, none, constantVector(0.0), max);
-  Value c = constantVector(kLog2e);
-  Value scaled = arith::MulFOp::create(b, finite, c);
+Value KernelLowering::emitRescale(Value oldMax, const RowExponent &exponent) {
   // The old maximum in the same rounding as when it was the new one.
-  Value old = arith::MulFOp::create(b, oldMax, c);
-  return {emitExp2(b, arith::SubFOp::create(b, old, scaled)),
-          arith::NegFOp::create(b, scaled)};
+  Value old = arith::MulFOp::create(b, oldMax, exponent.factor);
+  return emitExp2(b, arith::AddFOp::create(b, old, exponent.offset));
 }
 
 LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
@@ -198,16 +210,17 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
       oldSum.push_back(evaluateVector(op.getSum(), {{rows[v], true}}));
     }
     SmallVector<Value> max = emitScores(op, dot, scores, row, oldMax);
-    SmallVector<Value> negated, scaledSum;
+    SmallVector<RowExponent> exponents;
+    SmallVector<Value> scaledSum;
     for (int64_t v = 0; v < vectors; ++v) {
-      auto [factor, negatedMax] = emitRescale(oldMax[v], max[v]);
-      negated.push_back(negatedMax);
-      scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], factor));
-      vector::StoreOp::create(b, factor, alpha.memref, rows[v]);
+      exponents.push_back(exponentOf(max[v], narrow));
+      Value rescale = emitRescale(oldMax[v], exponents.back());
+      scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], rescale));
+      vector::StoreOp::create(b, rescale, alpha.memref, rows[v]);
       vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
     }
-    SmallVector<Value> sum = emitExponentials(scores, p, type.getDimSize(1),
-                                              row, negated, scaledSum, narrow);
+    SmallVector<Value> sum = emitExponentials(
+        scores, p, type.getDimSize(1), row, exponents, scaledSum, narrow);
     for (int64_t v = 0; v < vectors; ++v)
       vector::StoreOp::create(b, sum[v], sumOut.memref, rows[v]);
   });

@@ -107,6 +107,53 @@ static HostTensor runText(StringRef text, const HostTensor &x) {
       .front();
 }
 
+/// Integers wrap at their width, and have the sign that the operation gives
+/// them.
+TEST(Interpreter, IntegersHaveTheirWidth) {
+  std::pair<StringRef, double> cases[] = {
+      {"%r = arith.muli %big, %big : i32", 1}, // (2^31 - 1)^2 mod 2^32
+      {"%r = arith.addi %big, %one : i32", -0x1p31},
+      {"%r = arith.divui %minus, %two : i32", 0x1p31 - 1},
+      {"%r = arith.remui %minus, %ten : i32", 5},
+      {"%c = arith.cmpi ult, %one, %minus : i32\n"
+       "%r = arith.extui %c : i1 to i32",
+       1},
+      {"%c = arith.cmpi slt, %minus, %one : i32\n"
+       "%r = arith.extsi %c : i1 to i32",
+       -1},
+      {"%c = arith.trunci %big : i32 to i8\n"
+       "%r = arith.extui %c : i8 to i32",
+       255},
+      {"%c = arith.trunci %big : i32 to i8\n"
+       "%r = arith.extsi %c : i8 to i32",
+       -1},
+      {"%r = arith.shrui %minus, %ten : i32", 0x1p22 - 1},
+      {"%r = arith.shrsi %minus, %ten : i32", -1},
+      {"%r = arith.divsi %least, %minus : i32", -0x1p31},
+  };
+  HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {1}));
+  for (auto [ops, expected] : cases) {
+    SCOPED_TRACE(ops.str());
+    HostTensor result =
+        runText(("func.func @f(%x: tensor<1xf32>) -> tensor<1xf32> {\n"
+                 "  %one = arith.constant 1 : i32\n"
+                 "  %two = arith.constant 2 : i32\n"
+                 "  %ten = arith.constant 10 : i32\n"
+                 "  %minus = arith.constant -1 : i32\n"
+                 "  %big = arith.constant 2147483647 : i32\n"
+                 "  %least = arith.constant -2147483648 : i32\n" +
+                 ops +
+                 "\n"
+                 "  %s = arith.sitofp %r : i32 to f32\n"
+                 "  %y = tile.broadcast %s : f32 -> tensor<1xf32>\n"
+                 "  return %y : tensor<1xf32>\n"
+                 "}\n")
+                    .str(),
+                x);
+    EXPECT_EQ(result.at({0}), expected);
+  }
+}
+
 /// Programs that could be taken for ones that treat heads alike.
 TEST(Interpreter, LooksAcrossHeads) {
   HostTensor x =
@@ -153,6 +200,73 @@ TEST(Interpreter, LooksAcrossHeads) {
       x);
   EXPECT_EQ(reduced.sizes(), ArrayRef<int64_t>({2, 4}));
   EXPECT_EQ(reduced.at({1, 3}), 15 + 19 + 23);
+}
+
+/// What gives a number for each slice and a tensor that has none is evaluated
+/// as a whole.
+TEST(Interpreter, ResultsWithoutSlices) {
+  auto context = makeContext();
+  auto module = parseSourceString<ModuleOp>(
+      "func.func @f(%x: tensor<?x?x?xf32>)\n"
+      "    -> (tensor<?x?x?xf32>, tensor<3xf32>) {\n"
+      "  %c = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>\n"
+      "  return %x, %c : tensor<?x?x?xf32>, tensor<3xf32>\n"
+      "}\n",
+      context.get());
+  HostTensor x =
+      llvm::cantFail(HostTensor::create(ElementType::F32, {2, 3, 4}));
+  auto results =
+      llvm::cantFail(interpret(*module, "f", {x}, Precision::Float64));
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[1].sizes(), ArrayRef<int64_t>({3}));
+  EXPECT_EQ(results[1].at({2}), 3);
+}
+
+/// Sizes that do not fit are errors, not reads of other memory.
+TEST(Interpreter, SizesAreChecked) {
+  struct {
+    StringRef types, ops, error;
+  } cases[] = {
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%r = arith.addf %x, %y : tensor<?x?xf32>",
+       "expected operands of equal sizes, found 1x3 and 1x5"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%r = tile.dot %x, %y : tensor<?x?xf32>, tensor<?x?xf32> -> "
+       "tensor<?x?xf32>",
+       "expected operands with one depth and batches that divide, found 2x3 "
+       "and 2x5"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x4xf32>", "",
+       "@f: argument 1: expected tensor<?x4xf32>, found a tensor of 2x5"},
+      {"%x: tensor<?x?xf32>, %y: f32", "",
+       "@f: argument 1: expected f32, found a tensor of 2x5"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%r = tensor.cast %y : tensor<?x?xf32> to tensor<?x4xf32>",
+       "expected tensor<?x4xf32>, found sizes 2x5"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%c = arith.constant 2 : index\n"
+       "%r = tensor.extract %x[%c, %c] : tensor<?x?xf32>",
+       "expected an index from 0 to 1 in dimension 0, found 2"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%c = arith.constant 2 : index\n"
+       "%r = tile.broadcast %y sizes %c, %c : tensor<?x?xf32> -> "
+       "tensor<?x?xf32>",
+       "expected 1 or 2 as size of dimension 1, found 5"},
+  };
+  auto context = makeContext();
+  HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {2, 3}));
+  HostTensor y = llvm::cantFail(HostTensor::create(ElementType::F32, {2, 5}));
+  for (auto [types, ops, expected] : cases) {
+    SCOPED_TRACE(ops.str());
+    auto module = parseSourceString<ModuleOp>(
+        ("func.func @f(" + types + ") -> tensor<?x?xf32> {\n" + ops +
+         "\nreturn %x : tensor<?x?xf32>\n}\n")
+            .str(),
+        context.get());
+    ASSERT_TRUE(module);
+    auto result = interpret(*module, "f", {x, y}, Precision::Float64);
+    std::string found = result ? "no error" : toString(result.takeError());
+    EXPECT_NE(found.find(expected.str()), std::string::npos) << found;
+  }
 }
 
 TEST(Interpreter, Errors) {

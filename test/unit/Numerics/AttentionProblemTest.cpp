@@ -58,6 +58,11 @@ TEST(AttentionProblem, Errors) {
       {"type=i32", "'type': expected f32, f16, bf16, f8e4m3 or f8e5m2"},
       {"softcap=nan", "'softcap': expected a finite number"},
       {"window=3", "'window': expected two integers L,R"},
+      {"window=9223372036854775807,-1",
+       "expected window bounds from -1 to 4611686018427387904, found "
+       "9223372036854775807,-1"},
+      {"prefix=-1", "expected a prefix from 0 to 4611686018427387904 keys, "
+                    "found -1"},
       {"sq=-1", "expected sq of at least 0, found -1"},
       {"hq=5 hkv=2", "expected hq to be a multiple of hkv"},
       {"hkv=0", "expected hkv of at least 1, found 0"},

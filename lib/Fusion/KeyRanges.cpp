@@ -1,0 +1,130 @@
+//===- KeyRanges.cpp - the keys that a block of rows can see --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Fusion/MaskAnalysis.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fa;
+
+namespace {
+
+class RangeBuilder {
+public:
+  using Materialize = llvm::function_ref<Value(Value, Value)>;
+
+  RangeBuilder(ImplicitLocOpBuilder &b, Value firstRow, Value lastRow,
+               Value length, Materialize materialize)
+      : b(b), firstRow(firstRow), lastRow(lastRow), length(length),
+        materialize(materialize) {}
+
+  KeyRange build(const KeyInterval &interval) {
+    KeyRange keys{index(0), length, index(0), length};
+    for (const KeyBound &bound : interval.bounds) {
+      auto [low, high] = extremes(bound.form);
+      if (bound.upper) {
+        low = arith::AddIOp::create(b, low, index(1));
+        high = arith::AddIOp::create(b, high, index(1));
+        keys.end = arith::MinSIOp::create(b, keys.end, high);
+        keys.fullEnd = arith::MinSIOp::create(b, keys.fullEnd, low);
+      } else {
+        keys.begin = arith::MaxSIOp::create(b, keys.begin, low);
+        keys.fullBegin = arith::MaxSIOp::create(b, keys.fullBegin, high);
+      }
+    }
+    if (!interval.complete)
+      keys.fullEnd = keys.fullBegin;
+    return keys;
+  }
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  /// The form's value at `row`.
+  Value evaluate(const AffineForm &form, Value row) {
+    Value sum = index(form.constant);
+    auto add = [&](Value value, int64_t coefficient) {
+      if (!isa<IndexType>(value.getType()))
+        value = arith::IndexCastOp::create(b, b.getIndexType(), value);
+      if (coefficient != 1)
+        value = arith::MulIOp::create(b, value, index(coefficient));
+      sum = arith::AddIOp::create(b, sum, value);
+    };
+    if (form.query)
+      add(row, form.query);
+    for (auto [value, coefficient] : form.terms)
+      add(materialize(value, Value()), coefficient);
+    for (auto [value, coefficient] : form.rowTerms)
+      add(materialize(value, row), coefficient);
+    return sum;
+  }
+
+  /// The smallest and the largest value over the rows.
+  std::pair<Value, Value> extremes(const AffineForm &form) {
+    Value first = evaluate(form, firstRow);
+    if (form.isUniform())
+      return {first, first};
+    if (!form.rowTerms.empty())
+      return loopOverRows(form, first);
+    Value last = evaluate(form, lastRow);
+    return {arith::MinSIOp::create(b, first, last),
+            arith::MaxSIOp::create(b, first, last)};
+  }
+
+  std::pair<Value, Value> loopOverRows(const AffineForm &form, Value first) {
+    // What is the same for all rows is computed before the loop.
+    for (auto [value, coefficient] : form.terms)
+      materialize(value, Value());
+    Value second = arith::AddIOp::create(b, firstRow, index(1));
+    Value end = arith::AddIOp::create(b, lastRow, index(1));
+    auto loop =
+        scf::ForOp::create(b, second, end, index(1), ValueRange{first, first});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value here = evaluate(form, loop.getInductionVar());
+    auto args = loop.getRegionIterArgs();
+    scf::YieldOp::create(
+        b, ValueRange{arith::MinSIOp::create(b, args[0], here).getResult(),
+                      arith::MaxSIOp::create(b, args[1], here).getResult()});
+    return {loop.getResult(0), loop.getResult(1)};
+  }
+
+  ImplicitLocOpBuilder &b;
+  Value firstRow, lastRow, length;
+  Materialize materialize;
+};
+
+} // namespace
+
+/// Exchanges two ranges unless the first begins first.
+static void order(ImplicitLocOpBuilder &b, KeyRange &x, KeyRange &y) {
+  Value ordered =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, x.begin, y.begin);
+  for (Value KeyRange::*member : {&KeyRange::begin, &KeyRange::end,
+                                  &KeyRange::fullBegin, &KeyRange::fullEnd}) {
+    Value one = x.*member, other = y.*member;
+    x.*member = arith::SelectOp::create(b, ordered, one, other);
+    y.*member = arith::SelectOp::create(b, ordered, other, one);
+  }
+}
+
+SmallVector<KeyRange>
+fa::buildKeyRanges(ImplicitLocOpBuilder &b, const MaskRule &rule,
+                   Value firstRow, Value lastRow, Value length,
+                   llvm::function_ref<Value(Value, Value)> materialize) {
+  RangeBuilder builder(b, firstRow, lastRow, length, materialize);
+  SmallVector<KeyRange> ranges;
+  for (const KeyInterval &interval : rule.intervals)
+    ranges.push_back(builder.build(interval));
+  for (size_t last = ranges.size(); last > 1; --last)
+    for (size_t n = 1; n < last; ++n)
+      order(b, ranges[n - 1], ranges[n]);
+  return ranges;
+}

@@ -1,0 +1,111 @@
+//===- EvaluateAttention.cpp - tile.attention by its definition -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Dot.h"
+#include "Evaluator.h"
+#include "Lines.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::interp;
+
+/// What a region of `op` gives for all elements of its scores.
+llvm::Expected<Tensor> Evaluator::evaluateRegion(tile::AttentionOp op,
+                                                 Region &region,
+                                                 ArrayRef<int64_t> sizes,
+                                                 const Tensor *scores) {
+  Block &block = region.front();
+  unsigned next = 0;
+  if (scores)
+    values[block.getArgument(next++)] = *scores;
+  for (int64_t dim = 0; dim < 4; ++dim)
+    values[block.getArgument(next++)] = iota(sizes, dim);
+  for (Value capture : op.getCaptures()) {
+    Tensor copy = get(capture);
+    values[block.getArgument(next++)] = std::move(copy);
+  }
+  for (Operation &inner : block.without_terminator())
+    if (llvm::Error error = evaluate(&inner))
+      return error;
+  const Tensor &result = get(block.getTerminator()->getOperand(0));
+  return result.sizes.empty() ? spread(result, sizes) : result;
+}
+
+/// The scores, scaled, modified and masked.
+llvm::Expected<Tensor> Evaluator::scoresOf(tile::AttentionOp op) {
+  Type type = op.getScale().getType();
+  auto product = dot(get(op.getQ()), get(op.getK()), /*transposed=*/true,
+                     nullptr, precision, op.getPrecision());
+  if (!product)
+    return located(op, product.takeError());
+  Tensor scores = rounded(std::move(*product), type);
+  double scale = get(op.getScale()).floats[0];
+  for (double &s : scores.floats)
+    s *= scale;
+  scores = rounded(std::move(scores), type);
+  Sizes sizes = scores.sizes;
+  if (!op.getScore().empty()) {
+    auto modified = evaluateRegion(op, op.getScore(), sizes, &scores);
+    if (!modified)
+      return modified;
+    scores = std::move(*modified);
+  }
+  if (op.getMask().empty())
+    return scores;
+  auto mask = evaluateRegion(op, op.getMask(), sizes, nullptr);
+  if (!mask)
+    return mask;
+  for (auto [s, seen] : llvm::zip(scores.floats, mask->ints))
+    if (!seen)
+      s = -std::numeric_limits<double>::infinity();
+  return scores;
+}
+
+/// The results from the scores.
+llvm::Error Evaluator::attend(tile::AttentionOp op, const Tensor &scores) {
+  Type type = op.getScale().getType();
+  std::optional<Tensor> sinks;
+  if (op.getSink()) {
+    const Tensor &sink = get(op.getSink()); // [hq]
+    if (sink.sizes[0] != scores.sizes[1])
+      return llvm::createStringError(
+          "expected sinks of " + llvm::Twine(scores.sizes[1]) +
+          " heads, found " + llvm::Twine(sink.sizes[0]));
+    sinks = remap(sink, ArrayRef(scores.sizes).drop_back(),
+                  [](ArrayRef<int64_t> at) { return at[1]; });
+  }
+  const Tensor *rows = sinks ? &*sinks : nullptr;
+  auto p = softmax(scores, 3, rows, precision);
+  if (!p)
+    return p.takeError();
+  *p = rounded(std::move(*p), type);
+  if (!op.getWideP())
+    *p = rounded(std::move(*p), op.getV().getType());
+  auto output = dot(*p, get(op.getV()), /*transposed=*/false, nullptr,
+                    precision, op.getPrecision());
+  if (!output)
+    return output.takeError();
+  values[op.getOutput()] =
+      rounded(std::move(*output), op.getOutput().getType());
+  if (!op.getLse())
+    return llvm::Error::success();
+  auto lse = logSumExp(scores, rows, precision);
+  if (!lse)
+    return lse.takeError();
+  values[op.getLse()] = rounded(std::move(*lse), op.getLse().getType());
+  return llvm::Error::success();
+}
+
+llvm::Error Evaluator::evaluateAttention(tile::AttentionOp op) {
+  auto scores = scoresOf(op);
+  if (!scores)
+    return scores.takeError();
+  if (llvm::Error error = attend(op, *scores))
+    return located(op, std::move(error));
+  return llvm::Error::success();
+}

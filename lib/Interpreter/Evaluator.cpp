@@ -1,0 +1,253 @@
+//===- Evaluator.cpp - one function, op by op -----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evaluator.h"
+#include "Dot.h"
+#include "Lines.h"
+#include "Structured.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Support/DebugStringHelper.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::interp;
+
+llvm::Error interp::located(Operation *op, llvm::Error error) {
+  return llvm::createStringError(debugString(op->getLoc()) + ": " +
+                                 toString(std::move(error)));
+}
+
+bool interp::isFloat(Type type) {
+  return isa<FloatType>(getElementTypeOrSelf(type));
+}
+
+bool interp::hasType(ArrayRef<int64_t> sizes, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return sizes.empty();
+  return sizes.size() == size_t(tensor.getRank()) &&
+         llvm::all_of(llvm::zip(sizes, tensor.getShape()), [](auto pair) {
+           auto [size, declared] = pair;
+           return ShapedType::isDynamic(declared) || size == declared;
+         });
+}
+
+static ElementType elementTypeOf(Type type) {
+  if (type.isF16())
+    return ElementType::F16;
+  if (type.isBF16())
+    return ElementType::BF16;
+  return type.isF32() ? ElementType::F32 : ElementType::F64;
+}
+
+Tensor Evaluator::rounded(Tensor tensor, Type type) {
+  if (precision == Precision::Float64 || !tensor.isFloat)
+    return tensor;
+  ElementType element = elementTypeOf(getElementTypeOrSelf(type));
+  for (double &x : tensor.floats)
+    x = roundTo(element, x);
+  return tensor;
+}
+
+static llvm::Error notEvaluated(Operation *op) {
+  return llvm::createStringError("'" + op->getName().getStringRef() +
+                                 "' is not evaluated by the reference");
+}
+
+llvm::Error Evaluator::evaluate(Operation *op) {
+  if (auto attention = dyn_cast<tile::AttentionOp>(op))
+    return evaluateAttention(attention);
+  if (op->getNumResults() != 1)
+    return located(op, notEvaluated(op));
+  if (auto linalg = dyn_cast<linalg::LinalgOp>(op))
+    return evaluateLoops(linalg);
+  llvm::Expected<Tensor> result = compute(op);
+  if (!result)
+    return located(op, result.takeError());
+  values[op->getResult(0)] =
+      rounded(std::move(*result), op->getResult(0).getType());
+  return llvm::Error::success();
+}
+
+static llvm::Expected<Tensor> constant(arith::ConstantOp op) {
+  auto fill = [](Tensor &result, int64_t n, Attribute element) {
+    if (auto number = dyn_cast<FloatAttr>(element))
+      result.floats[n] = number.getValueAsDouble();
+    else
+      result.ints[n] = element == BoolAttr::get(element.getContext(), true)
+                           ? 1
+                           : cast<IntegerAttr>(element).getInt();
+  };
+  Attribute value = op.getValue();
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (!dense && !isa<FloatAttr, IntegerAttr>(value))
+    return notEvaluated(op);
+  if (!dense) {
+    Tensor result(ArrayRef<int64_t>{}, isa<FloatAttr>(value));
+    fill(result, 0, value);
+    return result;
+  }
+  Tensor result(dense.getType().getShape(), isFloat(dense.getType()));
+  int64_t n = 0;
+  for (Attribute element : dense.getValues<Attribute>())
+    fill(result, n++, element);
+  return result;
+}
+
+Sizes Evaluator::sizesOf(RankedTensorType type, OperandRange given) {
+  Sizes sizes;
+  auto next = given.begin();
+  for (int64_t size : type.getShape())
+    sizes.push_back(ShapedType::isDynamic(size) ? getIndex(*next++) : size);
+  return sizes;
+}
+
+llvm::Expected<Tensor> Evaluator::compute(Operation *op) {
+  using Result = llvm::Expected<Tensor>;
+  auto sinkOf = [&](auto op) {
+    return op.getSink() ? &get(op.getSink()) : nullptr;
+  };
+  Result result =
+      llvm::TypeSwitch<Operation *, Result>(op)
+          .Case([&](arith::ConstantOp op) { return constant(op); })
+          .Case([&](tensor::DimOp op) { return dim(op); })
+          .Case([&](tensor::ExtractOp op) { return extract(op); })
+          .Case([&](tensor::SplatOp op) {
+            return spread(get(op.getInput()),
+                          sizesOf(op.getType(), op.getDynamicSizes()));
+          })
+          .Case(
+              [&](tensor::CastOp op) -> Result { return get(op.getSource()); })
+          .Case([&](tensor::EmptyOp op) -> Result { // nothing reads it
+            return Tensor(sizesOf(op.getType(), op.getDynamicSizes()),
+                          isFloat(op.getType()));
+          })
+          .Case([&](tensor::ExpandShapeOp op) {
+            return reshape(get(op.getSrc()),
+                           sizesOf(op.getResultType(), op.getOutputShape()));
+          })
+          .Case([&](tensor::CollapseShapeOp op) { return collapse(op); })
+          .Case([&](linalg::SoftmaxOp op) {
+            return softmax(get(op.getInput()), op.getDimension(), nullptr,
+                           precision);
+          })
+          .Case([&](tile::BroadcastOp op) {
+            return broadcast(get(op.getInput()),
+                             sizesOf(op.getType(), op.getSizes()));
+          })
+          .Case([&](tile::IotaOp op) {
+            return iota(sizesOf(op.getType(), op.getSizes()), op.getDim());
+          })
+          .Case([&](tile::ExpandDimsOp op) {
+            Tensor result = get(op.getInput());
+            result.sizes.insert(result.sizes.begin() + op.getDim(), 1);
+            return result;
+          })
+          .Case([&](tile::TransposeOp op) {
+            return transpose(get(op.getInput()), op.getPermutation());
+          })
+          .Case([&](tile::DotOp op) {
+            return dot(get(op.getA()), get(op.getB()), op.getTransposeB(),
+                       op.getAcc() ? &get(op.getAcc()) : nullptr, precision,
+                       op.getPrecision());
+          })
+          .Case([&](tile::SoftmaxOp op) {
+            return softmax(get(op.getInput()), op.getNormalizedDim(),
+                           sinkOf(op), precision);
+          })
+          .Case([&](tile::LogSumExpOp op) {
+            return logSumExp(get(op.getInput()), sinkOf(op), precision);
+          })
+          .Case([&](tile::ReduceOp op) -> Result {
+            if (!isFloat(op.getType()))
+              return notEvaluated(op);
+            return reduce(get(op.getInput()), op.getDim(), op.getKind());
+          })
+          .Default([&](Operation *op) { return computeElementwise(op); });
+  // In the body of a loop nest a scalar is a tensor of all iterations.
+  Type type = op->getResult(0).getType();
+  if (result && isa<RankedTensorType>(type) && !hasType(result->sizes, type))
+    return llvm::createStringError("expected " + debugString(type) +
+                                   ", found sizes " +
+                                   formatSizes(result->sizes));
+  return result;
+}
+
+llvm::Expected<Tensor> Evaluator::dim(tensor::DimOp op) {
+  const Sizes &sizes = get(op.getSource()).sizes;
+  int64_t at = getIndex(op.getIndex());
+  if (at < 0 || at >= static_cast<int64_t>(sizes.size()))
+    return llvm::createStringError("expected a dimension below " +
+                                   llvm::Twine(sizes.size()) + ", found " +
+                                   llvm::Twine(at));
+  Tensor result(ArrayRef<int64_t>{}, /*isFloat=*/false);
+  result.ints[0] = sizes[at];
+  return result;
+}
+
+llvm::Expected<Tensor> Evaluator::extract(tensor::ExtractOp op) {
+  SmallVector<const Tensor *> indices;
+  for (Value index : op.getIndices())
+    indices.push_back(&get(index));
+  return gather(get(op.getTensor()), indices);
+}
+
+llvm::Expected<Tensor> Evaluator::collapse(tensor::CollapseShapeOp op) {
+  const Tensor &source = get(op.getSrc());
+  Sizes sizes;
+  for (const ReassociationIndices &group : op.getReassociationIndices()) {
+    int64_t size = 1;
+    for (int64_t d : group)
+      size *= source.sizes[d];
+    sizes.push_back(size);
+  }
+  return reshape(source, sizes);
+}
+
+llvm::Expected<Tensor> Evaluator::computeElementwise(Operation *op) {
+  if (!OpTrait::hasElementwiseMappableTraits(op) || !op->getNumOperands())
+    return notEvaluated(op);
+  SmallVector<const Tensor *> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(&get(operand));
+  // In the body of a loop nest a scalar meets a tensor of all iterations.
+  ArrayRef<int64_t> sizes;
+  for (const Tensor *operand : operands)
+    if (!operand->sizes.empty())
+      sizes = operand->sizes;
+  SmallVector<Tensor> spreads;
+  spreads.reserve(operands.size());
+  for (const Tensor *&operand : operands) {
+    if (ArrayRef<int64_t>(operand->sizes) == sizes)
+      continue;
+    if (!operand->sizes.empty())
+      return llvm::createStringError(
+          "expected operands of equal sizes, found " +
+          formatSizes(operand->sizes) + " and " + formatSizes(sizes));
+    spreads.push_back(spread(*operand, sizes));
+    operand = &spreads.back();
+  }
+  std::optional<Tensor> result = evaluateElementwise(op, operands);
+  if (!result)
+    return notEvaluated(op);
+  return std::move(*result);
+}
+
+llvm::Error Evaluator::evaluateLoops(linalg::LinalgOp op) {
+  auto read = [&](Value value) -> const Tensor & { return get(value); };
+  auto write = [&](Value value, Tensor tensor) {
+    values[value] = std::move(tensor);
+  };
+  auto step = [&](Operation *inner) { return evaluate(inner); };
+  llvm::Expected<Tensor> result = evaluateStructured(op, {read, write, step});
+  if (!result)
+    return result.takeError();
+  values[op->getResult(0)] = std::move(*result);
+  return llvm::Error::success();
+}

@@ -1,0 +1,80 @@
+//===- Evaluator.h - one function, op by op ---------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_INTERPRETER_EVALUATOR_H
+#define FA_LIB_INTERPRETER_EVALUATOR_H
+
+#include "Shapes.h"
+
+#include "Tile/Tile.h"
+#include "fa/Interpreter/Interpreter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace fa::interp {
+
+/// Evaluates one call of a function.
+class Evaluator {
+public:
+  explicit Evaluator(Precision precision) : precision(precision) {}
+
+  /// What `function` returns for `arguments`, which fit, as f64 tensors.
+  llvm::Expected<std::vector<HostTensor>>
+  run(mlir::func::FuncOp function, llvm::ArrayRef<InterpreterValue> arguments);
+
+private:
+  const Tensor &get(mlir::Value value) { return values.find(value)->second; }
+  int64_t getIndex(mlir::Value value) { return get(value).ints[0]; }
+
+  void import(mlir::BlockArgument argument, const InterpreterValue &value);
+  void releaseOperands(mlir::Operation *op);
+
+  /// Evaluates one operation; errors have its location.
+  llvm::Error evaluate(mlir::Operation *op);
+  llvm::Expected<Tensor> compute(mlir::Operation *op);
+  llvm::Expected<Tensor> computeElementwise(mlir::Operation *op);
+  llvm::Expected<Tensor> extract(mlir::tensor::ExtractOp op);
+  llvm::Expected<Tensor> collapse(mlir::tensor::CollapseShapeOp op);
+  llvm::Expected<Tensor> dim(mlir::tensor::DimOp op);
+  llvm::Error evaluateLoops(mlir::linalg::LinalgOp op);
+
+  /// tile.attention, as its definition says.
+  llvm::Error evaluateAttention(tile::AttentionOp op);
+  llvm::Expected<Tensor> scoresOf(tile::AttentionOp op);
+  llvm::Error attend(tile::AttentionOp op, const Tensor &scores);
+  llvm::Expected<Tensor> evaluateRegion(tile::AttentionOp op,
+                                        mlir::Region &region,
+                                        llvm::ArrayRef<int64_t> sizes,
+                                        const Tensor *scores);
+
+  /// The sizes of `type`, of which `given` are the dynamic ones.
+  Sizes sizesOf(mlir::RankedTensorType type, mlir::OperandRange given);
+  /// `tensor`, rounded to the elements of `type`.
+  Tensor rounded(Tensor tensor, mlir::Type type);
+
+  Precision precision;
+  llvm::DenseMap<mlir::Value, Tensor> values;
+};
+
+/// An error unless `arguments` are as many as those of `function`, and of their
+/// types.
+llvm::Error checkArguments(mlir::func::FuncOp function,
+                           llvm::ArrayRef<InterpreterValue> arguments);
+
+/// Whether `type`, or that of its elements, is a float's.
+bool isFloat(mlir::Type type);
+
+/// Whether a value of `sizes` is one of `type`.
+bool hasType(llvm::ArrayRef<int64_t> sizes, mlir::Type type);
+
+/// `error` at the location of `op`.
+llvm::Error located(mlir::Operation *op, llvm::Error error);
+
+} // namespace fa::interp
+
+#endif // FA_LIB_INTERPRETER_EVALUATOR_H

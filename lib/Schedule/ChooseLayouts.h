@@ -1,0 +1,60 @@
+//===- ChooseLayouts.h - the layout that a tile should have -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_SCHEDULE_CHOOSELAYOUTS_H
+#define FA_LIB_SCHEDULE_CHOOSELAYOUTS_H
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Layout/MatrixUnit.h"
+
+namespace fa {
+
+/// Chooses layouts for the tiles of a kernel whose dots `unit` computes, with
+/// `warps` warps.
+class LayoutChooser {
+public:
+  LayoutChooser(MatrixUnit unit, int64_t warps) : unit(unit), warps(warps) {}
+
+  /// That of `value`, where it is made; nothing if its sizes have none. Each
+  /// value has one, whatever becomes of its type in the meantime.
+  std::optional<TileLayout> find(mlir::Value value);
+
+  /// That of a dot's result, where the tile is large enough for one.
+  TileLayout tileLayout(int64_t rows, int64_t columns) const;
+
+  /// That of a vector of rows: an accumulator's, without its columns.
+  std::optional<TileLayout> rowsLayout(int64_t rows) const;
+
+  /// Remembers whether only dots read the load that `dot` has on its left, if
+  /// that is one: conversions will come between.
+  void noteLeft(tile::DotOp dot);
+
+  /// That of operand `number` of `dot`, which has been noted: 0 and 1 are its
+  /// factors, 2 its accumulator.
+  TileLayout dotOperandLayout(tile::DotOp dot, unsigned number) const;
+
+  /// The layout of a tile that transposed has the layout `result`.
+  static TileLayout turned(const TileLayout &result,
+                           tile::TransposeOp transpose);
+
+private:
+  std::optional<TileLayout> findNew(mlir::Value value);
+  std::optional<TileLayout> vectorLayout(mlir::Value value);
+  std::optional<TileLayout> findVectorLayout(mlir::Value value);
+  std::optional<TileLayout> turnedLayout(mlir::Value result);
+  std::optional<TileLayout> columnsLayout(int64_t columns) const;
+  TileLayout loadLayout(mlir::Value value) const;
+
+  MatrixUnit unit;
+  int64_t warps;
+  llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
+  /// What was found: many ways may lead to a value.
+  llvm::DenseMap<mlir::Value, std::optional<TileLayout>> tiles, vectors;
+};
+
+} // namespace fa
+
+#endif // FA_LIB_SCHEDULE_CHOOSELAYOUTS_H
