@@ -74,6 +74,11 @@ std::optional<LogicalResult> KernelRewriter::rewriteForWaves(Operation *op) {
     return std::nullopt;
   if (shapeOf(op).side)
     return rewriteMfma(op);
+  // What the back end may reorder does not show.
+  if (isa<ROCDL::SchedBarrier, ROCDL::SchedGroupBarrier>(op)) {
+    op->erase();
+    return success();
+  }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](ROCDL::ThreadIdXOp op) {
         return call(op, "fa_emu_thread_id", {});

@@ -52,6 +52,13 @@ private:
   Value multiply(Value a, Value b, Value c, int64_t side, int64_t count,
                  mlir::Type element);
 
+  //===--- The back end's order (InstructionOrder.cpp) ---===//
+  /// Nothing before this moves behind it and nothing behind it in front.
+  void keepOrder();
+  /// Behind a dot: its reads of `operand` from LDS come one by one between its
+  /// `products` mfma, and the dot stays where it is.
+  void spreadReads(Value operand, int64_t products);
+
   //===--- Memory (LowerMemory.cpp) ---===//
   mlir::LogicalResult lowerLoad(tile::LoadOp op) override;
   void lowerRead(tgpu::ReadOp op) override;
@@ -65,6 +72,8 @@ private:
   void setVectors(Value tile, mlir::ArrayRef<Value> vectors);
 
   AmdInfo info;
+  /// How many reads of 16 bytes brought a tile, if all were such.
+  llvm::DenseMap<Value, int64_t> wideReads;
 };
 
 } // namespace fa

@@ -197,6 +197,8 @@ void AmdLowering::lowerRead(ReadOp op) {
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
       access.bytes);
   access.runs = findRuns(access.offsets, access.threads, access.bytes);
+  if (access.runs.front().size() * access.bytes == 16)
+    wideReads[op.getResult()] = access.layout.repeat * access.runs.size();
   Value slot = opaque(slotAddress(op.getBuffer(), mapped(op.getSlot())));
   SmallVector<Value> elements(access.layout.numRegisters());
   SmallVector<Value> words(access.layout.numRegisters() / 2);
@@ -236,6 +238,9 @@ void AmdLowering::lowerRead(ReadOp op) {
 }
 
 void AmdLowering::lowerWrite(WriteOp op) {
+  // What is written comes from a load that was asked for long before: it is
+  // waited for here, not where its first use could go.
+  keepOrder();
   SharedAccess access(op.getBuffer().getType(), layoutOf(op.getValue()));
   std::tie(access.threads, access.offsets) = byteOffsets(
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,

@@ -24,7 +24,7 @@ static fa::AmdInfo findInfo(OpPassManager &pm,
   auto info = fa::getAmdInfo(archOf(options));
   if (!info) {
     fa::refuseArchitecture(pm, toString(info.takeError()));
-    return {"", 0, 32, 4, 0, 0, false};
+    return {"", 0, 32, 4, 0, 0, false, 1};
   }
   if (options.sharedLimit)
     info->sharedLimit = options.sharedLimit;
