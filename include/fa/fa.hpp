@@ -46,7 +46,7 @@ inline faAttentionDesc attention(faType type, int64_t headDim) {
   return desc;
 }
 
-/// Options with everything off but the place to run: "cpu", "cuda", "cuda:N".
+/// Options with everything off but the place to run: "cpu", "cuda:N", "hip".
 inline faContextOptions contextOptions(const char *target) {
   faContextOptions options{};
   options.size = sizeof options;
@@ -182,7 +182,7 @@ public:
     return launch(std::span(arguments.begin(), arguments.size()));
   }
 
-  /// On a card: enqueues on `stream` (a CUstream) and returns.
+  /// On a card: enqueues on `stream` (a CUstream or hipStream_t) and returns.
   faStatus enqueue(void *stream, std::span<const Argument> arguments) const {
     std::vector<faArgument> values = get(arguments);
     return faPlanEnqueue(handle, stream, values.data(), values.size());

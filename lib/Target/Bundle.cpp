@@ -114,6 +114,8 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
 static StringRef formOf(const Artifact &artifact) {
   if (artifact.target == "cpu")
     return "object";
+  if (artifact.target == "hip")
+    return "hsaco";
   return artifact.object.empty() ? "ptx" : "cubin";
 }
 
@@ -163,11 +165,6 @@ static Error checkArtifacts(ArrayRef<Artifact> artifacts) {
           "a bundle: expected each architecture once and one CPU at most, "
           "found another " +
           artifact.arch);
-  for (const Artifact &artifact : artifacts)
-    if (artifact.target == "hip")
-      return createStringError("bundles have code for CPUs and NVIDIA cards; "
-                               "expected no " +
-                               artifact.arch);
   return Error::success();
 }
 

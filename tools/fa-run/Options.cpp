@@ -69,15 +69,14 @@ struct CommandLine {
                            cl::cat(category)};
   cl::opt<std::string> target{
       "target",
-      cl::desc(
-          "where to run: cpu, cuda, cuda:N or emulator:ARCH (default: the best "
-          "present)"),
+      cl::desc("where to run: cpu, cuda, cuda:N, hip, hip:N or emulator:ARCH "
+               "(default: the best present)"),
       cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
       cl::desc("what --emit compiles for: host, a CPU that LLVM knows, sm_80, "
-               "sm_86, sm_89, sm_90 or sm_90a; several with commas between for "
-               "a bundle"),
+               "sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942 or gfx950; several "
+               "with commas between for a bundle"),
       cl::cat(category)};
   cl::opt<unsigned> threads{"threads", cl::init(0),
                             cl::desc("worker threads (0: all cores)"),

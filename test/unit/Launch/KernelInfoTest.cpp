@@ -122,10 +122,13 @@ TEST(KernelInfo, NamesAreReadAsTheyAreWritten) {
 }
 
 TEST(TargetName, Parses) {
-  EXPECT_FALSE(parseTargetName("cpu")->isCuda);
+  EXPECT_FALSE(parseTargetName("cpu")->driver);
   EXPECT_EQ(parseTargetName("cuda")->card, 0);
   EXPECT_EQ(parseTargetName("cuda:12")->card, 12);
-  for (const char *wrong : {"", "cuda:", "cuda:1x", "cuda1", "CPU", "cpu:0"})
+  EXPECT_EQ(parseTargetName("hip:3")->card, 3);
+  EXPECT_EQ(parseTargetName("hip")->driver, DriverKind::Hip);
+  for (const char *wrong :
+       {"", "cuda:", "cuda:1x", "cuda1", "CPU", "cpu:0", "hip:", "hipcuda"})
     EXPECT_FALSE(parseTargetName(wrong)) << wrong;
 }
 

@@ -1,11 +1,12 @@
-//===- CudaPlan.cpp - an artifact, loaded on a card -----------------------===//
+//===- GpuPlan.cpp - an artifact, loaded on a card ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Runtime/CudaPlan.h"
+#include "fa/Runtime/GpuPlan.h"
 
+#include "fa/Target/AmdInfo.h"
 #include "fa/Target/NvidiaInfo.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,7 +14,14 @@
 using namespace llvm;
 using namespace fa;
 
-Expected<std::string> fa::archOf(const CudaDevice &device) {
+Expected<std::string> fa::archOf(const GpuDevice &device) {
+  if (device.isHip()) {
+    auto info = getAmdInfo(device.gcnArch());
+    if (!info)
+      return createStringError(device.name() + ": " +
+                               toString(info.takeError()));
+    return info->name.str();
+  }
   const NvidiaInfo *info = findNvidiaInfo(device.computeCapability());
   if (!info)
     return createStringError(device.name() + " has compute capability " +
@@ -23,15 +31,15 @@ Expected<std::string> fa::archOf(const CudaDevice &device) {
   return info->name.str();
 }
 
-Expected<std::unique_ptr<CudaPlan>>
-CudaPlan::load(Artifact artifact, std::shared_ptr<CudaDevice> device) {
+Expected<std::unique_ptr<GpuPlan>>
+GpuPlan::load(Artifact artifact, std::shared_ptr<GpuDevice> device) {
   const std::string &image =
       artifact.object.empty() ? artifact.ptx : artifact.object;
-  auto module = CudaModule::load(artifact.kernels, artifact.arch, image.c_str(),
-                                 std::move(device));
+  auto module = GpuModule::load(artifact.kernels, artifact.arch, image.c_str(),
+                                std::move(device));
   if (!module)
     return toError(module.takeFailure());
-  std::unique_ptr<CudaPlan> loaded(new CudaPlan);
+  std::unique_ptr<GpuPlan> loaded(new GpuPlan);
   loaded->module = std::move(*module);
   loaded->plan = std::move(artifact);
   loaded->plan.kernels = loaded->module->kernels();
@@ -39,18 +47,18 @@ CudaPlan::load(Artifact artifact, std::shared_ptr<CudaDevice> device) {
 }
 
 Expected<const KernelInfo *>
-CudaPlan::select(ArrayRef<LaunchArgument> arguments) const {
+GpuPlan::select(ArrayRef<LaunchArgument> arguments) const {
   return toExpected(fa::selectKernel(module->kernels(), arguments));
 }
 
-Error CudaPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream) const {
+Error GpuPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream) const {
   Expected<const KernelInfo *> kernel = select(arguments);
   if (!kernel)
     return kernel.takeError();
   return toError(module->launch(**kernel, arguments, stream));
 }
 
-Error CudaPlan::synchronize(void *stream) const {
+Error GpuPlan::synchronize(void *stream) const {
   return toError(module->device().synchronize(stream));
 }
 
@@ -70,8 +78,8 @@ static size_t extentOf(const LaunchArgument &argument) {
 }
 
 Expected<SmallVector<LaunchArgument>>
-CudaPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
-                       std::vector<CudaBuffer> &buffers) const {
+GpuPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
+                      std::vector<GpuBuffer> &buffers) const {
   // What does not fit the kernel may not have the extent that it says.
   auto kernel = select(arguments);
   if (!kernel)
@@ -80,7 +88,7 @@ CudaPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
   for (LaunchArgument &argument : copies) {
     if (!argument.isTensor)
       continue;
-    auto buffer = CudaBuffer::create(module->device(), extentOf(argument));
+    auto buffer = GpuBuffer::create(module->device(), extentOf(argument));
     if (!buffer)
       return buffer.takeError();
     if (extentOf(argument))
@@ -92,13 +100,13 @@ CudaPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
   return copies;
 }
 
-Error CudaPlan::copyToHost(ArrayRef<LaunchArgument> arguments,
-                           const std::vector<CudaBuffer> &buffers) const {
+Error GpuPlan::copyToHost(ArrayRef<LaunchArgument> arguments,
+                          const std::vector<GpuBuffer> &buffers) const {
   size_t next = 0;
   for (auto [argument, info] : zip(arguments, plan.kernels.back().args)) {
     if (!argument.isTensor)
       continue;
-    const CudaBuffer &buffer = buffers[next++];
+    const GpuBuffer &buffer = buffers[next++];
     if (info.access != Access::In && extentOf(argument))
       if (Error error = buffer.copyToHost(argument.data))
         return error;
@@ -106,8 +114,8 @@ Error CudaPlan::copyToHost(ArrayRef<LaunchArgument> arguments,
   return Error::success();
 }
 
-Error CudaPlan::launchOnHostMemory(ArrayRef<LaunchArgument> arguments) const {
-  std::vector<CudaBuffer> buffers;
+Error GpuPlan::launchOnHostMemory(ArrayRef<LaunchArgument> arguments) const {
+  std::vector<GpuBuffer> buffers;
   auto copies = copyToDevice(arguments, buffers);
   if (!copies)
     return copies.takeError();

@@ -1,10 +1,10 @@
-//===- CudaModule.cpp - a plan's kernels on a card ------------------------===//
+//===- GpuModule.cpp - a plan's kernels on a card -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Launch/CudaModule.h"
+#include "fa/Launch/GpuModule.h"
 
 #include "fa/Launch/TensorMap.h"
 
@@ -15,16 +15,17 @@ using namespace fa;
 static constexpr size_t kParameterWords = 512;
 
 /// The driver's log explains a failure.
-Failure CudaModule::loadImage(std::string_view arch, const void *image) {
-  const CudaDriver &cuda = card->cuda();
-  // CU_JIT_ERROR_LOG_BUFFER and its size, which travels as a pointer.
+Failure GpuModule::loadImage(std::string_view arch, const void *image) {
+  const GpuDriver &driver = card->driver();
+  // CU_JIT_ERROR_LOG_BUFFER and its size, which travels as a pointer; HIP has
+  // the same numbers and writes nothing.
   char log[4096] = {};
   int options[] = {5, 6};
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
-  int status = cuda.ModuleLoadDataEx(&module, image, 2, options, values);
-  return cuda.check(status, "cannot load the kernels for ", arch,
-                    log[0] ? ": " : "", log);
+  int status = driver.ModuleLoadDataEx(&module, image, 2, options, values);
+  return driver.check(status, "cannot load the kernels for ", arch,
+                      log[0] ? ": " : "", log);
 }
 
 /// The words, and behind them the tensor maps, each aligned to its 64 bytes.
@@ -37,8 +38,20 @@ static size_t countParameterWords(const KernelInfo &kernel) {
          kernel.tensorMaps.size() * map;
 }
 
-Failure CudaModule::prepare(KernelInfo &kernel) {
-  const CudaDriver &cuda = card->cuda();
+/// Only CUDA's kernels get their shared memory from the launch: a code object
+/// says how much LDS its kernels have.
+Failure GpuModule::allowShared(void *function, const KernelInfo &kernel) const {
+  const GpuDriver &driver = card->driver();
+  if (card->isHip())
+    return {};
+  return driver.check(
+      driver.FuncSetAttribute(function, GpuDriver::functionMaxDynamicShared,
+                              static_cast<int>(kernel.sharedBytes)),
+      "@", kernel.symbol, ": cuFuncSetAttribute");
+}
+
+Failure GpuModule::prepare(KernelInfo &kernel) {
+  const GpuDriver &driver = card->driver();
   if (kernel.sharedBytes > card->sharedLimit())
     return makeFailure("@", kernel.symbol, " needs ", kernel.sharedBytes,
                        " bytes of shared memory, ", card->name(), " has ",
@@ -51,31 +64,28 @@ Failure CudaModule::prepare(KernelInfo &kernel) {
                        " words of parameters, a kernel may have ",
                        kParameterWords);
   void *function = nullptr;
-  if (Failure failure = cuda.check(
-          cuda.ModuleGetFunction(&function, module, kernel.symbol.c_str()),
+  if (Failure failure = driver.check(
+          driver.ModuleGetFunction(&function, module, kernel.symbol.c_str()),
           "cannot find @", kernel.symbol))
     return failure;
-  if (Failure failure = cuda.check(
-          cuda.FuncSetAttribute(function, CudaDriver::functionMaxDynamicShared,
-                                static_cast<int>(kernel.sharedBytes)),
-          "@", kernel.symbol, ": cuFuncSetAttribute"))
+  if (Failure failure = allowShared(function, kernel))
     return failure;
   int value = 0;
-  if (!cuda.FuncGetAttribute(&value, CudaDriver::functionNumRegs, function))
+  if (!driver.FuncGetAttribute(&value, GpuDriver::functionNumRegs, function))
     kernel.registers = value;
-  if (!cuda.FuncGetAttribute(&value, CudaDriver::functionLocalBytes, function))
+  if (!driver.FuncGetAttribute(&value, GpuDriver::functionLocalBytes, function))
     kernel.stackBytes = value;
   functions.push_back(function);
   return {};
 }
 
-Result<std::unique_ptr<CudaModule>>
-CudaModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
-                 const void *image, std::shared_ptr<CudaDevice> device) {
-  std::unique_ptr<CudaModule> result(new CudaModule);
+Result<std::unique_ptr<GpuModule>>
+GpuModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
+                const void *image, std::shared_ptr<GpuDevice> device) {
+  std::unique_ptr<GpuModule> result(new GpuModule);
   result->infos = std::move(kernels);
   result->card = std::move(device);
-  CudaDevice::Current current(*result->card);
+  GpuDevice::Current current(*result->card);
   if (Failure failure = current.failure())
     return failure;
   if (Failure failure = result->loadImage(arch, image))
@@ -86,16 +96,16 @@ CudaModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
   return result;
 }
 
-CudaModule::~CudaModule() {
+GpuModule::~GpuModule() {
   if (!module)
     return;
-  CudaDevice::Current current(*card);
-  card->cuda().ModuleUnload(module);
+  GpuDevice::Current current(*card);
+  card->driver().ModuleUnload(module);
 }
 
-Failure CudaModule::launch(const KernelInfo &kernel,
-                           std::span<const LaunchArgument> arguments,
-                           void *stream) const {
+Failure GpuModule::launch(const KernelInfo &kernel,
+                          std::span<const LaunchArgument> arguments,
+                          void *stream) const {
   int64_t extents[3];
   Result<int64_t> count = evaluateGrid(kernel, arguments, extents);
   if (!count)
@@ -105,36 +115,42 @@ Failure CudaModule::launch(const KernelInfo &kernel,
   Result<int64_t> blocks = countBlocks(kernel, *count, card->numProcessors());
   if (!blocks)
     return blocks.takeFailure();
+  int64_t most = card->driver().info().maxGridThreads;
+  if (*blocks > most / kernel.threads)
+    return makeFailure("@", kernel.symbol, ": expected at most ", most,
+                       " threads in a grid, found ", *blocks, " blocks of ",
+                       kernel.threads);
   int64_t words[kParameterWords];
   packWords(arguments, extents, words);
   void *parameters[1 + kMaxTensorMaps] = {words};
   TensorMap maps[kMaxTensorMaps];
-  CudaDevice::Current current(*card);
+  GpuDevice::Current current(*card);
   if (Failure failure = current.failure())
     return failure;
   // Encoding asks the current context what its device can do.
   for (size_t n = 0; n < kernel.tensorMaps.size(); ++n) {
     const TensorMapInfo &info = kernel.tensorMaps[n];
-    if (Failure failure = encodeTensorMap(card->cuda(), info,
+    if (Failure failure = encodeTensorMap(card->driver(), info,
                                           arguments[info.argument], maps[n]))
       return failure;
     parameters[1 + n] = &maps[n];
   }
-  const CudaDriver &cuda = card->cuda();
+  const GpuDriver &driver = card->driver();
   void *function = functions[&kernel - infos.data()];
-  return cuda.check(
-      cuda.LaunchKernel(function, static_cast<unsigned>(*blocks), 1, 1,
-                        static_cast<unsigned>(kernel.threads), 1, 1,
-                        static_cast<unsigned>(kernel.sharedBytes), stream,
-                        parameters, nullptr),
+  return driver.check(
+      driver.LaunchKernel(
+          function, static_cast<unsigned>(*blocks), 1, 1,
+          static_cast<unsigned>(kernel.threads), 1, 1,
+          card->isHip() ? 0 : static_cast<unsigned>(kernel.sharedBytes), stream,
+          parameters, nullptr),
       "cannot launch @", kernel.symbol);
 }
 
 Failure
-CudaModule::checkPointers(std::span<const LaunchArgument> arguments) const {
+GpuModule::checkPointers(std::span<const LaunchArgument> arguments) const {
   if (card->readsHostMemory())
     return {};
-  CudaDevice::Current current(*card);
+  GpuDevice::Current current(*card);
   if (Failure failure = current.failure())
     return failure;
   for (size_t n = 0; n < arguments.size(); ++n) {
@@ -142,8 +158,8 @@ CudaModule::checkPointers(std::span<const LaunchArgument> arguments) const {
       continue;
     // The driver does not know memory that it did not allocate or register.
     unsigned memoryType = 0;
-    if (card->cuda().PointerGetAttribute(
-            &memoryType, CudaDriver::pointerMemoryType,
+    if (card->driver().PointerGetAttribute(
+            &memoryType, GpuDriver::pointerMemoryType,
             reinterpret_cast<uintptr_t>(arguments[n].data)))
       return makeFailure("argument ", n, ": expected memory that ",
                          card->name(),
