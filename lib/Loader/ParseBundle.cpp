@@ -160,6 +160,9 @@ static BundleTarget parseTarget(const JsonCursor &json) {
     KernelInfo kernel = parseKernel(kernels[n]);
     if (target.target != "cpu" && kernel.threads < 1)
       kernels[n].fail("expected at least 1 thread, found ", kernel.threads);
+    // Only such bundles have always had the member.
+    if (target.target == "hip")
+      kernel.rowStepLimit = kernels[n]["row_step_limit"].integer(0);
     target.kernels.push_back(std::move(kernel));
   }
   if (target.kernels.empty())

@@ -98,6 +98,7 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"scratch_bytes", kernel.scratchBytes},
       {"stages", kernel.stages},
       {"persistent", kernel.persistent},
+      {"row_step_limit", kernel.rowStepLimit},
       {"registers", kernel.registers},
       {"stack_bytes", kernel.stackBytes},
       {"spill_bytes", kernel.spillBytes},

@@ -147,11 +147,19 @@ Value AmdLowering::anyLane(Value condition) {
 }
 
 /// A side effect keeps what does not depend on a loop inside of it, too.
-Value AmdLowering::opaque(Value address) {
-  bool isScalar = address.getType().isInteger(32);
+static Value hide(ImplicitLocOpBuilder &b, Value value, StringRef registers) {
   auto moved = LLVM::InlineAsmOp::create(
-      b, address.getType(), address, "", isScalar ? "=s,0" : "=v,0",
+      b, value.getType(), value, "", registers,
       /*has_side_effects=*/true, /*is_align_stack=*/false,
       LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
   return moved.getRes();
+}
+
+Value AmdLowering::opaque(Value address) {
+  bool isScalar = address.getType().isInteger(32);
+  return hide(b, address, isScalar ? "=s,0" : "=v,0");
+}
+
+Value AmdLowering::opaqueInLanes(Value number) {
+  return hide(b, number, "=v,0");
 }

@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-static Type vectorOf(int64_t count, Type element) {
-  return count == 1 ? element : Type(VectorType::get({count}, element));
-}
-
 void AmdLowering::setVectors(Value tile, ArrayRef<Value> vectors) {
   SmallVector<Value> values;
   Type element = getElementTypeOrSelf(tile);
@@ -65,9 +61,7 @@ Value AmdLowering::loadVector(const GlobalView &view, Value address,
                               Value inside, int64_t count) {
   Type element = view.type.getElementType();
   int64_t bits = element.getIntOrFloatBitWidth();
-  // Pairs of 16 bits travel as words.
-  Type type = bits == 16 && count > 1 ? vectorOf(count / 2, b.getI32Type())
-                                      : vectorOf(count, element);
+  Type type = loadedType(count, element);
   // The view's first element stands in for what is outside: no branch.
   if (inside)
     address = arith::SelectOp::create(b, inside, address, view.base);
@@ -86,6 +80,11 @@ LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
   auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),
                              op.getInBounds());
   int64_t width = loadWidth(op);
+  if (hasCloseRows(op.getSource()) && certain[1] &&
+      width * view.type.getElementTypeBitWidth() % 32 == 0) {
+    lowerBufferLoad(op, view, width);
+    return success();
+  }
   auto loadAll = [&] {
     SmallVector<Value> vectors;
     AddressWalk walk;

@@ -53,6 +53,7 @@ void fa::buildAmdSchedulePipeline(OpPassManager &pm,
   schedule.slotLimit = options.stages > 1 ? info.sharedLimit
                        : options.stages   ? 0
                                           : info.sharedLimit / 2;
+  pm.addPass(createTgpuLimitRowSteps());
   buildSchedulePipeline(pm, schedule);
 }
 

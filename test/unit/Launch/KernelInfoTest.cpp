@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Launch/KernelInfo.h"
+#include "fa/Launch/CheckArguments.h"
 #include "fa/Launch/LaunchArgument.h"
 #include "fa/Launch/TargetName.h"
 
@@ -106,6 +107,37 @@ TEST(KernelInfo, Checks) {
   kernel = matrixKernel();
   kernel.args.resize(65, kernel.args[0]);
   EXPECT_EQ(problemOf(kernel), "@k: expected at most 64 arguments, found 65");
+}
+
+/// A kernel that limits steps from row to row takes rows behind each other, and
+/// any step that is never taken.
+TEST(KernelInfo, LimitsRowSteps) {
+  KernelInfo kernel;
+  kernel.rowStepLimit = 4096;
+  ArgumentInfo info;
+  info.isMemRef = true;
+  info.type = ElementType::F16;
+  info.sizes = {kDynamic, 64};
+  info.strides = {kDynamic, 1};
+  info.alignment = 16;
+  kernel.args = {info};
+  auto why = [&](int64_t rows, int64_t stride) {
+    std::vector<int64_t> sizes = {rows, 64}, strides = {stride, 1};
+    LaunchArgument arguments[] = {
+        LaunchArgument::tensor(nullptr, ElementType::F16, sizes, strides)};
+    std::string text;
+    EXPECT_EQ(fitsVariant(kernel, arguments, &text), text.empty());
+    return text;
+  };
+  EXPECT_EQ(why(2, 64), "");
+  EXPECT_EQ(why(2, 2040), "");
+  EXPECT_EQ(why(1, 0), "");
+  EXPECT_EQ(why(2, 2048), "argument 0: expected steps of 128 to 4095 bytes "
+                          "from row to row, found 2048 elements");
+  for (int64_t stride : {int64_t(0), int64_t(56), int64_t(-64), INT64_MAX - 7})
+    EXPECT_NE(why(2, stride), "") << stride;
+  kernel.rowStepLimit = 0; // the twin
+  EXPECT_EQ(why(2, 0), "");
 }
 
 TEST(KernelInfo, NamesAreReadAsTheyAreWritten) {
