@@ -94,9 +94,7 @@ TEST_F(HipBundle, LimitsItsGrid) {
       "16777216 blocks of 256");
 }
 
-TEST_F(HipBundle, HostPointers) {
-  expectHostPointerRefused("Fake Instinct 0");
-}
+TEST_F(HipBundle, HostPointers) { expectHostPointerRefused("Fake Instinct 0"); }
 
 TEST_F(HipBundle, NoDriverOrCard) {
   faBundleOptions how = options();
