@@ -135,7 +135,7 @@ LogicalResult OnlineAttentionOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// OnlineSoftmaxOp, OnlineFinalizeOp
+// OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp
 //===----------------------------------------------------------------------===//
 
 /// Checks that `rows` holds one f32 for each row of `tile` [.., m, n].
@@ -155,5 +155,9 @@ LogicalResult OnlineSoftmaxOp::verify() {
 }
 
 LogicalResult OnlineFinalizeOp::verify() {
+  return verifyRowState(*this, typeOf(getAcc()), typeOf(getMax()));
+}
+
+LogicalResult OnlineMergeOp::verify() {
   return verifyRowState(*this, typeOf(getAcc()), typeOf(getMax()));
 }

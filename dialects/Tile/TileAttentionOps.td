@@ -23,7 +23,8 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     o[b,h,i,:] = Σ_j P_j · v[b,h/g,j,:]   P = p rounded to V's type
     lse[b,h,i] = ln Σ_j exp(s_j)          over the same j
     ```
-    With `wide_p`, P is not rounded: P·V is of f32 numbers.
+    With `wide_p`, P is not rounded: P·V is of f32 numbers. `precision` is that
+    of both dots, where they multiply f32 numbers.
     A `sink`, f32 of `[hq]`, is one more score of each row that adds to the sums
     alone. A row without any such j gives o = 0 and lse = −inf (the sink, if
     there is one). `score` may be empty
@@ -50,13 +51,15 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
       AnyRankedTensor:$v, F32:$scale, Optional<AnyRankedTensor>:$sink,
-      Variadic<AnyType>:$captures, UnitAttr:$wide_p);
+      Variadic<AnyType>:$captures, UnitAttr:$wide_p,
+      DefaultValuedAttr<Tile_DotPrecisionAttr,
+                        "::fa::tile::DotPrecision::Ieee">:$precision);
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
     $q `,` $k `,` $v `scale` $scale (`sink` $sink^ `:` type($sink))?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
-    attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($output) (`lse` type($lse)^)? `score` $score `mask` $mask
+    (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($output) (`lse` type($lse)^)? `score` $score `mask` $mask
   }];
   let hasVerifier = 1;
 }
@@ -77,13 +80,16 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
       AnyRankedTensor:$v, F32:$scale, AnyRankedTensor:$acc,
       AnyRankedTensor:$max, AnyRankedTensor:$sum, Variadic<AnyType>:$captures,
-      UnitAttr:$wide_p);
+      UnitAttr:$wide_p,
+      DefaultValuedAttr<Tile_DotPrecisionAttr,
+                        "::fa::tile::DotPrecision::Ieee">:$precision);
   let results = (outs AnyRankedTensor:$acc_out, AnyRankedTensor:$max_out,
       AnyRankedTensor:$sum_out);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
     $q `,` $k `,` $v `scale` $scale `state` `(` $acc `,` $max `,` $sum `)`
-    (`captures` `(` $captures^ `:` type($captures) `)`)? attr-dict
+    (`captures` `(` $captures^ `:` type($captures) `)`)?
+    (`precision` $precision^)? attr-dict
     `:` type($q) `,` type($k) `,` type($v) `->` custom<StateTypes>(type($acc), type($max), type($sum),
                             type($acc_out), type($max_out), type($sum_out))
     `score` $score `mask` $mask
@@ -142,6 +148,39 @@ def Tile_OnlineFinalizeOp : Tile_Op<"online_finalize", [Pure,
   let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let assemblyFormat =
       "$acc `,` $max `,` $sum attr-dict `:` type($acc) `,` type($max)";
+  let hasVerifier = 1;
+}
+
+def Tile_OnlineMergeOp : Tile_Op<"online_merge", [Pure,
+    AllTypesMatch<["acc", "output", "acc_out"]>,
+    AllTypesMatch<["max", "sum", "lse", "max_out", "sum_out"]>]> {
+  let summary = "continues the state of online softmax by other keys' attention";
+  let description = [{
+    Takes what `tile.online_finalize` gave for other keys into the state:
+
+    ```
+    max_out_i = max(max_i, lse_i)
+    alpha_i   = exp(max_i − max_out_i)    0 where max_i = −inf
+    beta_i    = exp(lse_i − max_out_i)    0 where lse_i = −inf
+    sum_out_i = alpha_i · sum_i + beta_i
+    acc_out_i = alpha_i · acc_i + beta_i · output_i
+    ```
+    for a finished attention is a state with the maximum `lse` and the sum 1.
+    A NaN in `lse` or `output` reaches the row. All f32.
+
+    ```mlir
+    %a1, %m1, %l1 = tile.online_merge %a, %m, %l with %o, %lse
+      : tensor<16x16xf32>, tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$acc, AnyRankedTensor:$max,
+      AnyRankedTensor:$sum, AnyRankedTensor:$output, AnyRankedTensor:$lse);
+  let results = (outs AnyRankedTensor:$acc_out, AnyRankedTensor:$max_out,
+      AnyRankedTensor:$sum_out);
+  let assemblyFormat = [{
+    $acc `,` $max `,` $sum `with` $output `,` $lse attr-dict
+    `:` type($acc) `,` type($max)
+  }];
   let hasVerifier = 1;
 }
 

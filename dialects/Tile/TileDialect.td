@@ -48,6 +48,24 @@ def Tile_ReduceKindAttr : EnumAttr<Tile_Dialect, Tile_ReduceKind, "reduce_kind">
   let assemblyFormat = "$value";
 }
 
+def Tile_DotIeee : I32EnumCase<"Ieee", 0, "ieee">;
+def Tile_DotTf32 : I32EnumCase<"Tf32", 1, "tf32">;
+def Tile_DotPrecision
+    : I32Enum<"DotPrecision", "what a dot may do to f32 operands",
+              [Tile_DotIeee, Tile_DotTf32]> {
+  let cppNamespace = "::fa::tile";
+}
+def Tile_DotPrecisionAttr
+    : EnumAttr<Tile_Dialect, Tile_DotPrecision, "dot_precision"> {
+  let description = [{
+    What a dot may do to operands of f32 before it multiplies them: `ieee`
+    nothing, `tf32` round them to 10 bits behind the point, as matrix units
+    that have no f32 ask for. It is leave, not an order: a target that
+    multiplies f32 as it is does so.
+  }];
+  let assemblyFormat = "$value";
+}
+
 def Tile_AccessIn : I32EnumCase<"In", 0, "in">;
 def Tile_AccessOut : I32EnumCase<"Out", 1, "out">;
 def Tile_AccessInOut : I32EnumCase<"InOut", 2, "inout">;

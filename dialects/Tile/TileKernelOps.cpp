@@ -112,6 +112,46 @@ static LogicalResult verifySizeRules(KernelOp kernel) {
   return success();
 }
 
+/// A map from the symbols of the grid to `results` sizes.
+static LogicalResult verifySizeMap(KernelOp kernel, StringRef name,
+                                   Attribute attribute, size_t results) {
+  auto map = dyn_cast<AffineMapAttr>(attribute);
+  size_t symbols = kernel.getGridSizes().size() / 2;
+  if (map && map.getValue().getNumDims() == 0 &&
+      map.getValue().getNumSymbols() == symbols &&
+      map.getValue().getNumResults() == results)
+    return success();
+  return kernel.emitOpError("expects a map from the ")
+         << symbols << " symbols of 'grid' to " << results << " sizes in '"
+         << name << "', found " << attribute;
+}
+
+/// Tensors in workspace are the last arguments.
+static LogicalResult verifyWorkspace(KernelOp kernel) {
+  bool behind = false;
+  for (auto [n, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+    Attribute sizes = kernel.getArgAttr(n, KernelOp::workspaceAttrName);
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!sizes && behind)
+      return kernel.emitOpError("expects arguments in workspace behind all "
+                                "others, argument ")
+             << n << " is none";
+    if (!sizes)
+      continue;
+    behind = true;
+    if (!memref || memref.getRank() == 0)
+      return kernel.emitOpError("expects workspace to be a memref of splits, "
+                                "argument ")
+             << n << " is " << type;
+    if (failed(verifySizeMap(kernel, KernelOp::workspaceAttrName, sizes,
+                             memref.getRank() - 1)))
+      return failure();
+  }
+  Attribute keys = kernel->getAttr(KernelOp::splitKeysAttrName);
+  return keys ? verifySizeMap(kernel, KernelOp::splitKeysAttrName, keys, 1)
+              : success();
+}
+
 int64_t KernelOp::getAlignment(unsigned index) {
   auto bytes = getArgAttrOfType<IntegerAttr>(index, alignmentAttrName);
   return bytes ? bytes.getInt() : 1;
@@ -127,7 +167,9 @@ LogicalResult KernelOp::verify() {
       return failure();
   if (failed(verifySizeRules(*this)))
     return failure();
-  return verifyGrid(*this);
+  if (failed(verifyGrid(*this)))
+    return failure();
+  return verifyWorkspace(*this);
 }
 
 //===----------------------------------------------------------------------===//

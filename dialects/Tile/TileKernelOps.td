@@ -40,6 +40,14 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     kernel computes. `unfused` marks what could not be made a kernel of tiles:
     one program that computes on whole tensors, right and slow.
 
+    A kernel with the attribute `tile.follows = @first` runs behind `@first`, with
+    the same arguments: a launch never takes it by itself. What the two hand over
+    is in workspace, the last arguments, which a launch makes: row-major tensors
+    with the attribute `tile.workspace`, a map from the symbols of `grid` to the
+    sizes behind dimension 0. That one is the number of splits of the keys: the
+    launch chooses it from the kernel's programs and from `tile.split_keys`, such
+    a map to the number of keys, unless `tile.splits` says it.
+
     ```mlir
     tile.kernel @copy(%x: memref<?xf32, strided<[?]>> {tile.access = #tile.access<in>},
                       %y: memref<?xf32, strided<[?]>> {tile.access = #tile.access<out>})
@@ -89,6 +97,13 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     /// keeps one of the two.
     static constexpr ::llvm::StringLiteral alternativeAttrName =
         "tile.alternative";
+    // Of several kernels that a launch runs one after the other:
+    static constexpr ::llvm::StringLiteral workspaceAttrName =
+        "tile.workspace";
+    static constexpr ::llvm::StringLiteral followsAttrName = "tile.follows";
+    static constexpr ::llvm::StringLiteral splitKeysAttrName =
+        "tile.split_keys";
+    static constexpr ::llvm::StringLiteral splitsAttrName = "tile.splits";
   }];
 }
 

@@ -42,6 +42,9 @@ LogicalResult DotOp::verify() {
     return emitOpError("accumulates in the result's element type, which must "
                        "not be narrower than the operands': found ")
            << r.getElementType() << " for " << a.getElementType();
+  if (isTf32() && !(a.getElementType().isF32() && b.getElementType().isF32()))
+    return emitOpError("expects operands of f32 for precision tf32, found ")
+           << a << " and " << b;
 
   bool transposed = getTransposeB();
   int64_t kOfB = b.getDimSize(transposed ? rank - 1 : rank - 2);
@@ -65,6 +68,10 @@ LogicalResult DotOp::verify() {
              << "found " << b.getDimSize(d) << " and " << a.getDimSize(d);
   }
   return success();
+}
+
+bool DotOp::isIeeeF32() {
+  return !isTf32() && getElementTypeOrSelf(getA().getType()).isF32();
 }
 
 /// Whether the last two dimensions change places, and nothing else does.

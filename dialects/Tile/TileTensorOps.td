@@ -18,6 +18,10 @@ def Tile_DotOp : Tile_Op<"dot", [Pure]> {
     `transpose_b`, `b` is given as `[.., n, k]`. Products are accumulated in
     the element type of the result (f32 for 16-bit operands).
 
+    With `precision tf32` operands of f32 may be rounded to tf32 before they
+    are multiplied; the interpreter does, as NVIDIA's kernels do, the other
+    targets do not.
+
     Leading dimensions are batches. One of `b` may divide the corresponding one
     of `a`: index `i` of `a` then uses index `i / (size_a / size_b)` of `b`,
     which is how grouped-query attention shares a KV head among query heads.
@@ -33,14 +37,23 @@ def Tile_DotOp : Tile_Op<"dot", [Pure]> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b,
-      Optional<AnyRankedTensor>:$acc, UnitAttr:$transpose_b);
+      Optional<AnyRankedTensor>:$acc, UnitAttr:$transpose_b,
+      DefaultValuedAttr<Tile_DotPrecisionAttr,
+                        "::fa::tile::DotPrecision::Ieee">:$precision);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $a `,` $b (`transpose_b` $transpose_b^)? (`acc` $acc^)? attr-dict
+    $a `,` $b (`transpose_b` $transpose_b^)? (`acc` $acc^)?
+    (`precision` $precision^)? attr-dict
     `:` type($a) `,` type($b) custom<AccType>(ref($acc), type($acc), type($result))
   }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;
+  let extraClassDeclaration = [{
+    /// Whether f32 numbers are multiplied as they are.
+    bool isIeeeF32();
+    /// Whether f32 numbers may be rounded to tf32 first.
+    bool isTf32() { return getPrecision() == DotPrecision::Tf32; }
+  }];
 }
 
 def Tile_SoftmaxOp : Tile_Op<"softmax", [Pure,

@@ -51,6 +51,12 @@ def TileGPU_Dialect : Dialect {
     /// those of the scores before the scale.
     static constexpr ::llvm::StringLiteral rawMaximaAttrName =
         "tgpu.raw_maxima";
+    /// Attribute of an online softmax: a row's maximum stays what it was while
+    /// no score is more than 2^7 times above it; p is at most 2^7.
+    static constexpr ::llvm::StringLiteral heldMaximaAttrName =
+        "tgpu.held_maxima";
+    /// Attribute of a product with factors of rows that are mostly 1.
+    static constexpr ::llvm::StringLiteral rescaleAttrName = "tgpu.rescale";
     /// Attribute of a loop at S6 for whose tiles there is one slot only.
     static constexpr ::llvm::StringLiteral unpipelinedAttrName =
         "tgpu.unpipelined";
@@ -78,6 +84,8 @@ def TileGPU_LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
     ```mlir
     #tgpu.layout<accumulator 64x64 warps 4>
     #tgpu.layout<operand_b 64x128 transposed warps 4>
+    #tgpu.layout<operand_a32 64x64 warps 4>
+    #tgpu.layout<operand_b32 64x128 warps 4>
     #tgpu.layout<fma_operand_a 64x64 warps 4>
     #tgpu.layout<fma_operand_b 64x64 transposed warps 4>
     #tgpu.layout<mfma 128x64 side 32 vector 4 warps 4>

@@ -68,6 +68,10 @@ struct Named {
       return mmaAccumulator(rows, columns, warps);
     if (name == "operand_b")
       return mmaOperandB(rows, columns, transposed, warps);
+    if (name == "operand_a32")
+      return mmaOperandA32(rows, columns, warps);
+    if (name == "operand_b32")
+      return mmaOperandB32(rows, columns, warps);
     if (name == "fma_operand_a")
       return fmaOperandA(rows, columns, warps);
     if (name == "fma_operand_b")
@@ -94,8 +98,11 @@ struct Named {
              (line == 0 || line == 8 || line == 16);
     if (!isPower(warps) || warps > 32)
       return false;
-    if (name == "accumulator" || name == "fma_operand_a")
+    if (name == "accumulator" || name == "operand_a32" ||
+        name == "fma_operand_a")
       return rows >= 16 * warps && width >= 8;
+    if (name == "operand_b32")
+      return rows >= 8 && width >= 8;
     if (name == "fma_operand_b")
       return transposed ? rows >= 8 : width >= 8;
     if (name == "operand_b")
@@ -131,6 +138,8 @@ static std::optional<Named> findName(const TileLayout &layout) {
   candidates.push_back({.name = "operand_b", .warps = warps});
   candidates.push_back(
       {.name = "operand_b", .transposed = true, .warps = warps});
+  candidates.push_back({.name = "operand_a32", .warps = warps});
+  candidates.push_back({.name = "operand_b32", .warps = warps});
   candidates.push_back({.name = "fma_operand_a", .warps = warps});
   candidates.push_back({.name = "fma_operand_b", .warps = warps});
   candidates.push_back(
@@ -289,8 +298,9 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   StringRef name;
   Attribute result;
   if (succeeded(parser.parseOptionalKeyword(
-          &name, {"accumulator", "operand_b", "fma_operand_a", "fma_operand_b",
-                  "mfma", "mfma_operand_b", "swizzled", "blocked"})))
+          &name, {"accumulator", "operand_b", "operand_a32", "operand_b32",
+                  "fma_operand_a", "fma_operand_b", "mfma", "mfma_operand_b",
+                  "swizzled", "blocked"})))
     result = parseByName(parser, name, start);
   else
     result = parseBySizes(parser);

@@ -112,8 +112,23 @@ def TileGPU_AwaitOp : TileGPU_ChannelSyncOp<"await"> {
   let summary = "waits until the slot of a step is full";
 }
 
-def TileGPU_ReleaseOp : TileGPU_ChannelSyncOp<"release"> {
+def TileGPU_ReleaseOp : TileGPU_SyncOp<"release"> {
   let summary = "this consumer has read the slot of a step";
+  let description = [{
+    With `after`, not before the first row of that vector is there: what waits
+    behind the release waits for it as well. ptxas keeps the order of barriers
+    and of waits for dots, and begins a wait as early as it may.
+  }];
+  let arguments = (ins TileGPU_ChannelType:$channel, Index:$step,
+      Optional<AnyStaticShapeTensor>:$after);
+  let assemblyFormat = [{
+    $channel `,` $step (`after` $after^)? attr-dict `:` type($channel)
+    (`,` type($after)^)?
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$channel,
+                                 "::mlir::Value":$step), [{
+    build($_builder, $_state, channel, step, ::mlir::Value());
+  }]>];
 }
 
 def TileGPU_DotStartOp : TileGPU_Op<"dot_start",

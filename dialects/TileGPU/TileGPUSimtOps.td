@@ -96,14 +96,17 @@ def TileGPU_SimtArriveOp : TileGPU_SimtOp<"arrive"> {
   let description = [{
     Once for the warp: the thread whose `lane` is 0 arrives, the others do
     nothing (mbarrier.arrive, PTX ISA 9.7.13.15.13). A branch would do, and costs
-    ptxas the convergence of the warp.
+    ptxas the convergence of the warp. Not before `after` is there.
 
     ```mlir
     tgpu.simt.arrive %barrier, %lane : !llvm.ptr<3>
     ```
   }];
-  let arguments = (ins LLVM_PointerInAddressSpace<3>:$barrier, I32:$lane);
-  let assemblyFormat = "$barrier `,` $lane attr-dict `:` type($barrier)";
+  let arguments = (ins LLVM_PointerInAddressSpace<3>:$barrier, I32:$lane,
+                       Optional<F32>:$after);
+  let assemblyFormat = [{
+    $barrier `,` $lane (`after` $after^)? attr-dict `:` type($barrier)
+  }];
 }
 
 #endif // TILE_GPU_SIMT_OPS_TD

@@ -97,17 +97,28 @@ FA_API faStatus faBundlePrepare(faBundle bundle, const faBundleOptions *options,
  * plan is under way, on the card or in another thread. */
 FA_API void faBundlePlanDestroy(faBundlePlan plan) FA_NOEXCEPT;
 
-/* Checks the arguments against the plan, picks the variant and enqueues one
- * kernel on `stream`, a CUstream of the card's primary context or a hipStream_t
- * (null: the default stream). Tensors are in the card's memory. Nothing is
- * allocated, opened or waited for, so that it is legal while a graph is
- * captured; a grid without programs launches nothing. cpu: `stream` is null;
- * runs, and returns when the outputs are written. Arguments that do not fit are
- * FA_ERROR_INVALID_ARGUMENT and nothing was launched. May be called from
- * several threads. */
+/* Checks the arguments against the plan, picks the variant that needs no
+ * workspace and enqueues it on `stream`, a CUstream of the card's primary
+ * context or a hipStream_t (null: the default stream). Tensors are in the
+ * card's memory. Nothing is allocated, opened or waited for, so that it is
+ * legal while a graph is captured; a grid without programs launches nothing.
+ * cpu: `stream` is null; runs, and returns when the outputs are written.
+ * Arguments that do not fit are FA_ERROR_INVALID_ARGUMENT and nothing was
+ * launched. May be called from several threads. */
 FA_API faStatus faBundlePlanLaunch(faBundlePlan plan, void *stream,
                                    const faArgument *arguments,
                                    size_t count) FA_NOEXCEPT;
+
+/* faPlanGetLaunchInfo and faPlanEnqueueWith of fa.h for bundles. cpu: no launch
+ * wants workspace. May be called from several threads. */
+FA_API faStatus faBundlePlanGetLaunchInfo(faBundlePlan plan,
+                                          const faArgument *arguments,
+                                          size_t count,
+                                          faLaunchInfo *info) FA_NOEXCEPT;
+FA_API faStatus faBundlePlanLaunchWith(faBundlePlan plan,
+                                       const faLaunchOptions *options,
+                                       const faArgument *arguments,
+                                       size_t count) FA_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -141,6 +141,14 @@ typedef enum faCausal {
   FA_CAUSAL_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
 } faCausal;
 
+typedef enum faPrecision {
+  FA_PRECISION_IEEE = 0,
+  /* Dots of F32 may round their operands to tf32, 10 bits behind the point:
+   * NVIDIA's cards do, which is several times faster; others need not. */
+  FA_PRECISION_TF32 = 1,
+  FA_PRECISION_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
+} faPrecision;
+
 /* What of an attention matters for its code. Batch, heads, lengths, strides and
  * the scale are given at each launch. Zero-initialise, then set the size. */
 typedef struct faAttentionDesc {
@@ -164,6 +172,7 @@ typedef struct faAttentionDesc {
    * query and key; `maskMod` defines %keep : i1 from these four, and a key is
    * seen that it and all other masks let pass. */
   const char *scoreMod, *maskMod;
+  faPrecision precision;
 } faAttentionDesc;
 
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],
@@ -270,13 +279,47 @@ typedef struct faArgument {
 FA_API faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                              size_t count) FA_NOEXCEPT;
 
-/* Of a card's plan: enqueues one kernel on `stream`, a CUstream of the card's
- * primary context or a hipStream_t (null: the default stream), and returns.
- * Nothing is allocated, opened or waited for: legal while a graph is captured.
- * What the caller has as current context or device stays so. */
+/* Of a card's plan: enqueues a kernel that needs no workspace on `stream`, a
+ * CUstream of the card's primary context or a hipStream_t (null: the default
+ * stream), and returns. Nothing is allocated, opened or waited for: legal while
+ * a graph is captured. What the caller has as current context or device stays
+ * so. */
 FA_API faStatus faPlanEnqueue(faPlan plan, void *stream,
                               const faArgument *arguments,
                               size_t count) FA_NOEXCEPT;
+
+/* What a launch with certain arguments runs. Where queries are few and keys are
+ * many, a plan for a card can split the keys over more programs: a launch that
+ * is given workspace then runs a kernel on the splits and one that merges their
+ * results, always in the same order. */
+typedef struct faLaunchInfo {
+  size_t size;          /* sizeof(faLaunchInfo), set by the caller */
+  size_t workspaceSize; /* of a card's memory; 0: it wants none */
+  int64_t splits;       /* of the keys; 1: none */
+  uint32_t numKernels;  /* that run one after the other */
+} faLaunchInfo;
+
+/* Of a launch with as much workspace as it wants. The number of splits depends
+ * on sizes, variant and card alone. Tensors' addresses are looked at: a variant
+ * may ask for alignment. */
+FA_API faStatus faPlanGetLaunchInfo(faPlan plan, const faArgument *arguments,
+                                    size_t count,
+                                    faLaunchInfo *info) FA_NOEXCEPT;
+
+typedef struct faLaunchOptions {
+  size_t size;     /* sizeof(faLaunchOptions) */
+  void *stream;    /* as of faPlanEnqueue */
+  void *workspace; /* of the card's memory, at a multiple of 16 bytes; null:
+                    * runs without splits */
+  size_t workspaceSize; /* bytes; at least what faPlanGetLaunchInfo says */
+} faLaunchOptions;
+
+/* faPlanEnqueue with workspace, which the launch uses until it is done:
+ * launches at the same time need one each. What is in it does not matter. Too
+ * little of it is FA_ERROR_INVALID_ARGUMENT and nothing was launched. */
+FA_API faStatus faPlanEnqueueWith(faPlan plan, const faLaunchOptions *options,
+                                  const faArgument *arguments,
+                                  size_t count) FA_NOEXCEPT;
 
 #ifdef __cplusplus
 }

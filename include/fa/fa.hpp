@@ -188,6 +188,28 @@ public:
     return faPlanEnqueue(handle, stream, values.data(), values.size());
   }
 
+  /// With workspace: as much as `launchInfo` says.
+  faStatus enqueue(void *stream, void *workspace, size_t workspaceSize,
+                   std::span<const Argument> arguments) const {
+    std::vector<faArgument> values = get(arguments);
+    faLaunchOptions options{};
+    options.size = sizeof options;
+    options.stream = stream;
+    options.workspace = workspace;
+    options.workspaceSize = workspaceSize;
+    return faPlanEnqueueWith(handle, &options, values.data(), values.size());
+  }
+
+  /// What a launch with these arguments runs; its size is 0 where it fails.
+  faLaunchInfo launchInfo(std::span<const Argument> arguments) const {
+    std::vector<faArgument> values = get(arguments);
+    faLaunchInfo info{};
+    info.size = sizeof info;
+    if (faPlanGetLaunchInfo(handle, values.data(), values.size(), &info))
+      info.size = 0;
+    return info;
+  }
+
 private:
   static std::vector<faArgument> get(std::span<const Argument> arguments) {
     std::vector<faArgument> values;

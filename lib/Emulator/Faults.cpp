@@ -44,6 +44,8 @@ llvm::StringRef fa::emu::name(FaultKind kind) {
     return "illegal setmaxnreg";
   case FaultKind::IllegalDescriptor:
     return "illegal descriptor";
+  case FaultKind::IllegalOperand:
+    return "illegal operand";
   }
   llvm_unreachable("every kind has a name");
 }

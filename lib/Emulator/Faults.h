@@ -32,6 +32,7 @@ enum class FaultKind {
   RegisterInFlight,
   IllegalRegisters,
   IllegalDescriptor,
+  IllegalOperand,
 };
 
 /// "out of bounds", ...

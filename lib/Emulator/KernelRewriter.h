@@ -36,6 +36,7 @@ private:
   mlir::LogicalResult rewriteAccess(mlir::Operation *op, Value address,
                                     Value stored, uint64_t alignment);
   mlir::LogicalResult rewriteMma(mlir::NVVM::MmaOp op);
+  mlir::LogicalResult rewriteToTf32(mlir::NVVM::ConvertFloatToTF32Op op);
   mlir::LogicalResult rewriteBarrier(mlir::NVVM::BarrierOp op);
   mlir::LogicalResult rewriteAsm(mlir::LLVM::InlineAsmOp op);
   mlir::LogicalResult rewriteIntrinsic(mlir::LLVM::CallIntrinsicOp op);

@@ -9,6 +9,7 @@
 
 #include "fa/Numerics/ElementType.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -43,10 +44,20 @@ static uint32_t packBf16(float high, float low) {
   return encode(high, ElementType::BF16) << 16 | encode(low, ElementType::BF16);
 }
 
+/// PTX ISA, "cvt": .rna.tf32 rounds to nearest, ties away from zero, to the 10
+/// bits behind the point that mma.sync multiplies. NaN is 0x7FFFFFFF.
+static uint32_t encodeTf32(float x) {
+  if (std::isnan(x))
+    return 0x7fffffff;
+  auto bits = std::bit_cast<uint32_t>(x);
+  return std::isinf(x) ? bits : (bits + 0x1000) & 0xffffe000;
+}
+
 llvm::ArrayRef<EmulatorFunction> fa::emu::mathFunctions() {
   static const EmulatorFunction functions[] = {
       {"fa_emu_exp2", reinterpret_cast<void *>(exp2Flushed)},
       {"fa_emu_log2", reinterpret_cast<void *>(log2Flushed)},
+      {"fa_emu_round_tf32", reinterpret_cast<void *>(encodeTf32)},
       {"fa_emu_pack_f16x2", reinterpret_cast<void *>(packF16)},
       {"fa_emu_pack_bf16x2", reinterpret_cast<void *>(packBf16)}};
   return functions;

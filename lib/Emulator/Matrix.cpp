@@ -11,6 +11,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <cmath>
+
 using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
@@ -56,6 +58,50 @@ static void multiply(Warp &warp, const EmulatorSite &, uint32_t lanes) {
 
 static void mma(Thread *thread, int32_t site) {
   thread->block->meetWarp(*thread, site, kAllLanes, multiply);
+}
+
+/// The tf32 in slot `n`. How 32 bits hold one is the machine's own affair (PTX
+/// ISA, "Alternate Floating-Point Data Formats"): only cvt makes one.
+static float takeTf32(const Thread &thread, unsigned n) {
+  float value = thread.get<float>(n);
+  if (thread.get<uint32_t>(n) & 0x1fff && !std::isnan(value))
+    thread.block->report(FaultKind::IllegalOperand, thread, thread.waitsAt,
+                         "operand " + Twine(n) +
+                             " is no tf32 number: no cvt.rna.tf32 gave it");
+  return value;
+}
+
+/// Matrix Fragments for mma.m16n8k8 (PTX ISA), tf32: element i of A is at row g
+/// + 8 (i % 2), column t + 4 (i / 2); element i of B at column g, row t + 4 i;
+/// C and D as above.
+/// Operands: four elements of A, two of B, four of C.
+static void multiplyTf32(Warp &warp, const EmulatorSite &, uint32_t lanes) {
+  if (!warp.block->requireAllLanes(warp, lanes))
+    return;
+  ++warp.block->counter().mmaTf32;
+  float a[16][8], b[8][8], c[16][8];
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    const Thread &thread = warp.lanes[lane];
+    unsigned g = lane / 4, t = lane % 4;
+    for (unsigned i = 0; i < 4; ++i) {
+      a[g + 8 * (i % 2)][t + 4 * (i / 2)] = takeTf32(thread, i);
+      c[g + 8 * (i / 2)][2 * t + i % 2] = thread.get<float>(6 + i);
+    }
+    for (unsigned i = 0; i < 2; ++i)
+      b[t + 4 * i][g] = takeTf32(thread, 4 + i);
+  }
+  for (auto [aRow, cRow] : zip(a, c))
+    for (unsigned k = 0; k < 8; ++k)
+      for (unsigned n = 0; n < 8; ++n)
+        cRow[n] += aRow[k] * b[k][n];
+  for (unsigned lane = 0; lane < kWarpSize; ++lane)
+    for (unsigned i = 0; i < 4; ++i)
+      warp.lanes[lane].set(i,
+                           c[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2]);
+}
+
+static void mmaTf32(Thread *thread, int32_t site) {
+  thread->block->meetWarp(*thread, site, kAllLanes, multiplyTf32);
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,6 +160,8 @@ static void loadMatrix(Thread *thread, int32_t site) {
 
 ArrayRef<EmulatorFunction> fa::emu::matrixFunctions() {
   static const EmulatorFunction functions[] = {
-      {"fa_emu_mma", mma}, {"fa_emu_load_matrix", loadMatrix}};
+      {"fa_emu_mma", mma},
+      {"fa_emu_mma_tf32", mmaTf32},
+      {"fa_emu_load_matrix", loadMatrix}};
   return functions;
 }

@@ -118,6 +118,21 @@ static int64_t shiftMask(Operation *kernel) {
   return changed;
 }
 
+/// One split of the keys is left out where they are merged one by one.
+static int64_t skipSplit(Operation *kernel) {
+  int64_t changed = 0;
+  for (scf::ForOp loop : collect<scf::ForOp>(kernel)) {
+    if (collect<tile::OnlineMergeOp>(loop).size() != 1)
+      continue;
+    OpBuilder b(loop);
+    Value one = arith::ConstantIndexOp::create(b, loop.getLoc(), 1);
+    loop.getLowerBoundMutable().assign(
+        arith::AddIOp::create(b, loop.getLoc(), loop.getLowerBound(), one));
+    ++changed;
+  }
+  return changed;
+}
+
 //===----------------------------------------------------------------------===//
 // Faults of what one thread does (S8)
 //===----------------------------------------------------------------------===//
@@ -163,6 +178,20 @@ static int64_t dropSwizzle(Operation *kernel) {
     }
   }
   return changed;
+}
+
+/// f32 is multiplied as if it were tf32.
+static int64_t dropRounding(Operation *kernel) {
+  auto roundings = collect<NVVM::ConvertFloatToTF32Op>(kernel);
+  for (NVVM::ConvertFloatToTF32Op rounding : roundings) {
+    OpBuilder b(rounding);
+    rounding.replaceAllUsesWith(LLVM::BitcastOp::create(b, rounding.getLoc(),
+                                                        b.getI32Type(),
+                                                        rounding.getSrc())
+                                    .getResult());
+    rounding.erase();
+  }
+  return roundings.size();
 }
 
 /// Half of the lanes are left out of the mask.
@@ -231,8 +260,10 @@ static constexpr Mutation kMutations[] = {
     {"swap-slot", true, swapSlot},
     {"drop-copy", true, dropCopy},
     {"shift-mask", true, shiftMask},
+    {"skip-split", true, skipSplit},
     {"store-past-end", false, storePastEnd},
     {"drop-swizzle", false, dropSwizzle},
+    {"drop-rounding", false, dropRounding},
     {"halve-shuffle-mask", false, halveShuffleMask},
     {"wrong-shuffle-lane", false, wrongShuffleLane},
     {"misalign-copy", false, misalignCopy},

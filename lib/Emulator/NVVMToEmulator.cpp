@@ -117,13 +117,20 @@ LogicalResult KernelRewriter::rewriteAccess(Operation *op, Value address,
 /// The products are of f32: the host widens, with its own instructions.
 LogicalResult KernelRewriter::rewriteMma(NVVM::MmaOp op) {
   auto shape = op.getShape();
+  if (op.getMultiplicandAPtxType() == NVVM::MMATypes::tf32 &&
+      shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 8)
+    return call(op, "fa_emu_mma_tf32",
+                llvm::to_vector(llvm::concat<Value>(
+                    op.getOperandA(), op.getOperandB(), op.getOperandC())),
+                {shape.getM(), shape.getN(), shape.getK()});
   bool isBf16 = op.getMultiplicandAPtxType() == NVVM::MMATypes::bf16;
   bool isF16 = op.getMultiplicandAPtxType() == NVVM::MMATypes::f16;
   auto fields = dyn_cast<LLVM::LLVMStructType>(op.getType());
   if (shape.getM() != 16 || shape.getN() != 8 || shape.getK() != 16 ||
       (!isBf16 && !isF16) || !fields || !fields.getBody().front().isF32())
-    return op.emitOpError("the emulator has m16n8k16 of f16 and bf16 with f32 "
-                          "accumulators only");
+    return op.emitOpError(
+        "the emulator has m16n8k16 of f16 and bf16 and m16n8k8 "
+        "of tf32, with f32 accumulators, only");
   Type element = isF16 ? Type(b.getF16Type()) : Type(b.getBF16Type());
   SmallVector<Value> operands;
   for (Value word : llvm::concat<Value>(op.getOperandA(), op.getOperandB())) {
@@ -136,6 +143,13 @@ LogicalResult KernelRewriter::rewriteMma(NVVM::MmaOp op) {
   llvm::append_range(operands, op.getOperandC());
   return call(op, "fa_emu_mma", operands,
               {shape.getM(), shape.getN(), shape.getK()});
+}
+
+LogicalResult KernelRewriter::rewriteToTf32(NVVM::ConvertFloatToTF32Op op) {
+  if (op.getRnd() != NVVM::FPRoundingMode::RNA || op.getRelu() ||
+      op.getSat() != NVVM::SaturationMode::NONE)
+    return op.emitOpError("the emulator rounds to tf32 by .rna alone");
+  return callPure(op, "fa_emu_round_tf32");
 }
 
 LogicalResult KernelRewriter::rewriteBarrier(NVVM::BarrierOp op) {
@@ -217,6 +231,7 @@ LogicalResult KernelRewriter::rewrite(Operation *op) {
                     {op.getNum(), op.getLayout() == NVVM::MMALayout::col});
       })
       .Case([&](NVVM::MmaOp op) { return rewriteMma(op); })
+      .Case([&](NVVM::ConvertFloatToTF32Op op) { return rewriteToTf32(op); })
       .Case([&](LLVM::LoadOp op) {
         return rewriteAccess(op, op.getAddr(), {},
                              op.getAlignment().value_or(0));

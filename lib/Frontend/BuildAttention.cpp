@@ -30,8 +30,9 @@ public:
     b.setInsertionPointToEnd(module->getBody());
     createFunction(name);
     measure();
-    Value scores = tile::DotOp::create(b, scoreType(b.getF32Type()), q, k,
-                                       Value(), /*transpose_b=*/true);
+    Value scores =
+        tile::DotOp::create(b, scoreType(b.getF32Type()), q, k, Value(),
+                            /*transpose_b=*/true, precision());
     scores = arith::MulFOp::create(b, scores, everywhere(scale));
     scores = mask(addBias(addAlibi(softcap(scores))));
     finish(scores);
@@ -49,6 +50,9 @@ private:
     default:
       return b.getF32Type();
     }
+  }
+  tile::DotPrecision precision() {
+    return p.tf32 ? tile::DotPrecision::Tf32 : tile::DotPrecision::Ieee;
   }
   RankedTensorType rowsType(int64_t dim, Type element) {
     int64_t any = ShapedType::kDynamic;
@@ -259,7 +263,7 @@ private:
           arith::TruncFOp::create(b, scoreType(element), probabilities);
     Value out = tile::DotOp::create(b, rowsType(p.headDimV, b.getF32Type()),
                                     probabilities, v, Value(),
-                                    /*transpose_b=*/false);
+                                    /*transpose_b=*/false, precision());
     if (!element.isF32())
       out = arith::TruncFOp::create(b, rowsType(p.headDimV, element), out);
     SmallVector<Value> results = {out};
@@ -282,7 +286,6 @@ fa::buildAttention(MLIRContext &context, const AttentionProblem &problem,
   if (llvm::Error error = problem.verify())
     return error;
   std::pair<bool, StringLiteral> unsupported[] = {
-      {problem.tf32, "precision=tf32"},
       {problem.type == ElementType::F8E4M3, "type=f8e4m3"},
       {problem.type == ElementType::F8E5M2, "type=f8e5m2"}};
   for (auto [present, what] : unsupported)

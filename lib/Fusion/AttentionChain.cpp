@@ -281,6 +281,22 @@ static void findOperands(AttentionChain &chain) {
     chain.k = swapLast(chain.k);
 }
 
+/// Finds the precision of both dots. One of narrow numbers has none: their
+/// products are exact. Gives the reason if they differ.
+static std::string findPrecision(AttentionChain &chain) {
+  bool wideScores = typeOf(chain.q).getElementType().isF32();
+  bool wideOutput = chain.wideP || typeOf(chain.v).getElementType().isF32();
+  DotPrecision ofScores = chain.scoreDot.getPrecision(),
+               ofOutput = chain.outputDot.getPrecision();
+  if (wideScores && wideOutput && ofScores != ofOutput)
+    return "its dots are of different precision, " +
+           stringifyDotPrecision(ofScores).str() + " and " +
+           stringifyDotPrecision(ofOutput).str();
+  if (wideScores || wideOutput)
+    chain.precision = wideScores ? ofScores : ofOutput;
+  return "";
+}
+
 /// Finds which leading dimensions are heads and which are batches. Gives the
 /// reason if K and V are not shared as heads of a group are.
 static std::string findHeads(AttentionChain &chain) {
@@ -433,6 +449,8 @@ std::string AttentionChain::match(SoftmaxOp softmax, bool takeSentinels,
   findOperands(chain);
   if (typeOf(chain.q).getElementType() != typeOf(chain.k).getElementType())
     return "Q and K have different element types";
+  if (std::string reason = findPrecision(chain); !reason.empty())
+    return reason;
   if (std::string reason = findHeads(chain); !reason.empty())
     return reason;
   if (std::string reason = findSink(chain); !reason.empty())

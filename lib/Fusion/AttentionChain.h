@@ -32,7 +32,9 @@ struct AttentionChain {
   mlir::Value sink;                       ///< [hq], or null
   mlir::Value modified; ///< what the score region yields, as a tensor
   mlir::SmallVector<Mask> masks;
-  bool wideP = false;                ///< P is f32, V was widened
+  bool wideP = false; ///< P is f32, V was widened
+  /// Of the dots, where they multiply f32 numbers.
+  tile::DotPrecision precision = tile::DotPrecision::Ieee;
   mlir::Operation *result = nullptr; ///< the dot, or the conversion of its
                                      ///< result
 

@@ -332,7 +332,8 @@ struct TileFuseAttention final
     sizes.push_back(typeOf(v).getDimSize(3));
     auto attention = AttentionOp::create(
         b, RankedTensorType::get(sizes, element), lse, q, k, v, scale,
-        chain.sink, regions.captures.values.getArrayRef(), chain.wideP);
+        chain.sink, regions.captures.values.getArrayRef(), chain.wideP,
+        chain.precision);
     regions.moveInto(attention);
     return attention;
   }

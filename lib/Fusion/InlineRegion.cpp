@@ -58,6 +58,8 @@ private:
       return indexTile(x.value, 0);
     case RegionValue::Column:
       return indexTile(x.value, 1);
+    case RegionValue::Vector:
+      return broadcast(expand(x.value, 1));
     case RegionValue::Tile:
       return x.value;
     case RegionValue::Memory:
@@ -114,9 +116,13 @@ private:
       return llvm::count_if(
           indices, [&](const RegionValue &v) { return v.kind == kind; });
     };
+    if (count(RegionValue::Vector) && !count(RegionValue::Column) &&
+        !count(RegionValue::Tile))
+      return {RegionValue::Tile,
+              broadcast(expand(gatherRows(source, extract.getIndices()), 1))};
     // A gather reads nothing where an index is outside.
-    if (!readsInBounds(extract) || count(RegionValue::Row) > 1 ||
-        count(RegionValue::Column) > 1)
+    if (count(RegionValue::Vector) || !readsInBounds(extract) ||
+        count(RegionValue::Row) > 1 || count(RegionValue::Column) > 1)
       return {RegionValue::Tile, gather(source, extract.getIndices())};
     if (!count(RegionValue::Row) && !count(RegionValue::Column)) {
       SmallVector<Value> at;
@@ -133,6 +139,25 @@ private:
       tiles.push_back(asTile(index));
     Type element = cast<MemRefType>(source.getType()).getElementType();
     return tile::GatherOp::create(b, tileType(element), source, tiles);
+  }
+
+  /// One element of `source` for each row.
+  Value gatherRows(Value source, OperandRange indices) {
+    auto type = RankedTensorType::get({rows}, b.getIndexType());
+    SmallVector<Value> vectors;
+    for (Value index : indices) {
+      RegionValue x = values.lookup(index);
+      Value vector = x.value;
+      if (x.kind != RegionValue::Vector)
+        vector = tile::BroadcastOp::create(b, type, vector, ValueRange{});
+      if (x.kind == RegionValue::Row)
+        vector = arith::AddIOp::create(
+            b, vector, tile::IotaOp::create(b, type, 0, ValueRange{}));
+      vectors.push_back(vector);
+    }
+    Type element = cast<MemRefType>(source.getType()).getElementType();
+    return tile::GatherOp::create(b, RankedTensorType::get({rows}, element),
+                                  source, vectors);
   }
 
   /// The part of `source` along the dimensions indexed by row or column.

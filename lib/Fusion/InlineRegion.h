@@ -18,6 +18,7 @@ struct RegionValue {
     Uniform, ///< one scalar for the whole tile: `value`
     Row,     ///< `value` + the row's number
     Column,  ///< `value` + the column's number
+    Vector,  ///< the element of `value`, a vector, of the row's number
     Tile,    ///< a tile of its own: `value`
     Memory   ///< a captured tensor: `value` is a memref
   };

@@ -7,7 +7,7 @@
 #include "KernelBuilder.h"
 #include "ElementReads.h"
 #include "InlineRegion.h"
-#include "KernelSignature.h"
+#include "ProgramBuilder.h"
 
 #include "fa/Fusion/MaskAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,75 +27,41 @@ using namespace fa::tile;
 
 namespace {
 
-class KernelBuilder {
+class KernelBuilder : ProgramBuilder {
 public:
-  KernelBuilder(OpBuilder &builder, AttentionFunction source,
-                const KernelShape &shape)
-      : source(source), attention(source.attention), shape(shape),
-        b(source.attention.getLoc(), builder) {}
-
+  using ProgramBuilder::ProgramBuilder;
   KernelOp build(StringRef name, StringRef entry);
 
 private:
-  //===--- Scalars ---===//
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
-  BlockArgument argument(Value functionArgument) {
-    return kernel.getArgument(
-        cast<BlockArgument>(functionArgument).getArgNumber());
-  }
-  Value getScalar(Value value);
-  void mapCaptures();
-
   //===--- Prologue ---===//
+  void mapCaptures();
   void buildCoordinates();
   void buildLength();
-  Value view(Value memref, ArrayRef<OpFoldResult> offsets,
-             ArrayRef<OpFoldResult> sizes, ArrayRef<int64_t> keptShape);
-  Value queryView(Value memref);
   Value keyView(Value memref);
   Value materialize(Value maskValue, Value row);
-  SmallVector<Value> initialState();
 
   //===--- Loops ---===//
   SmallVector<Value> buildLoops();
+  void takeSplit(SmallVectorImpl<KeyRange> &ranges);
   SmallVector<Value> buildInterval(const KeyRange &keys, bool hasLowerEdge,
                                    bool complete, ValueRange state);
   SmallVector<Value> buildLoop(Value begin, Value end, bool partial,
                                ValueRange state);
+  /// Of a dot whose operands have elements of this type.
+  DotPrecision precisionFor(Type element);
   Value buildScores(Value kTile, Value key, bool partial);
   SmallVector<RegionValue> regionArguments(Value key);
   void buildEpilogue(ValueRange state);
-  Value applyEpilogue(ArrayRef<Operation *> epilogue, Value value);
 
-  /// The head dimension of a view, as tiles have it.
-  int64_t tileDim(Value view) {
-    return llvm::alignTo(cast<MemRefType>(view.getType()).getDimSize(1),
-                         shape.dimMultiple);
-  }
-  RankedTensorType tile(ArrayRef<int64_t> sizes, Type element) {
-    return RankedTensorType::get(sizes, element);
-  }
-  Value broadcast(Value value, RankedTensorType type) {
-    return BroadcastOp::create(b, type, value, ValueRange{});
-  }
-
-  AttentionFunction source;
-  OnlineAttentionOp attention;
-  KernelShape shape;
-  ImplicitLocOpBuilder b;
-  KernelOp kernel;
-  IRMapping scalars;                 ///< scalars of the function
   IRMapping maskScalars;             ///< uniform values of the mask region
-  Value qMemory, kMemory, vMemory;   ///< [b, h, s, d]
   SmallVector<RegionValue> captures; ///< as the regions see them
   Value scale;
-  Value batch, head, kvHead, group; ///< head is the first of a packed tile
-  Value firstRow, lastRow;          ///< queries of this tile
-  Value tileStart;                  ///< row of the view where the tile begins
-  Value numQueries, numKeys, length;
-  Value q, k, v; ///< a tile of rows; views of one head
+  Value firstRow, lastRow; ///< queries of this tile
+  PackedRows packed;       ///< of each row, if queries are packed
+  Value length;            ///< of the keys that there are
+  Value split, numSplits;  ///< of a kernel on part of the keys
+  Value keysEnd;           ///< where this program's keys end
+  Value q, k, v;           ///< a tile of rows; views of one head
   MaskRule rule;
 };
 
@@ -106,57 +72,8 @@ static RankedTensorType typeOf(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Scalars
+// Prologue
 //===----------------------------------------------------------------------===//
-
-bool fa::hasFoldableScale(OnlineAttentionOp attention) {
-  Value scale = attention.getScale();
-  APFloat constant(0.0f);
-  bool known = matchPattern(scale, m_ConstantFloat(&constant)) &&
-               constant.isFiniteNonZero() && !constant.isNegative();
-  return attention.getScore().empty() && scale.getType().isF32() &&
-         (known || isa<BlockArgument>(scale));
-}
-
-bool fa::isKernelScalar(Value value) {
-  if (isa<BlockArgument>(value))
-    return !isa<TensorType>(value.getType());
-  Operation *op = value.getDefiningOp();
-  if (auto dim = dyn_cast<tensor::DimOp>(op))
-    return isKernelScalar(dim.getIndex()) &&
-           succeeded(ArgumentView::ofOperand(dim.getSource()));
-  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
-    return readsFixedElement(extract) && !extract.getType().isInteger(1) &&
-           isa<BlockArgument>(extract.getTensor());
-  return isPure(op) && op->getNumRegions() == 0 &&
-         llvm::all_of(op->getOperands(), isKernelScalar);
-}
-
-/// A scalar of the function, computed again in the kernel.
-Value KernelBuilder::getScalar(Value value) {
-  if (Value known = scalars.lookupOrNull(value))
-    return known;
-  Value scalar;
-  Operation *op = value.getDefiningOp();
-  if (!op) {
-    scalar = argument(value);
-  } else if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    ArgumentView view = *ArgumentView::ofOperand(dim.getSource());
-    Value memory = view.build(b, kernel.getArgument(view.number));
-    scalar = memref::DimOp::create(b, memory, getScalar(dim.getIndex()));
-  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    SmallVector<Value> at = llvm::map_to_vector(
-        extract.getIndices(), [&](Value index) { return getScalar(index); });
-    scalar = memref::LoadOp::create(b, argument(extract.getTensor()), at);
-  } else {
-    for (Value operand : op->getOperands())
-      getScalar(operand);
-    b.clone(*op, scalars);
-    return scalars.lookup(value);
-  }
-  scalars.map(value, scalar);
-  return scalar;
-}
 
 void KernelBuilder::mapCaptures() {
   scale = getScalar(attention.getScale());
@@ -172,35 +89,31 @@ void KernelBuilder::mapCaptures() {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Prologue
-//===----------------------------------------------------------------------===//
-
-/// Which batch, head and rows this program computes.
+/// Which batch, head, rows and split this program computes.
 void KernelBuilder::buildCoordinates() {
   Value id = ProgramIdOp::create(b, 0);
-  Value axis1 = ProgramIdOp::create(b, 1);
-  batch = ProgramIdOp::create(b, 2);
-  numQueries = memref::DimOp::create(b, qMemory, 2);
-  numKeys = memref::DimOp::create(b, kMemory, 2);
-  Value numHeads = memref::DimOp::create(b, qMemory, 1);
-  Value numKvHeads = memref::DimOp::create(b, kMemory, 1);
-  group = arith::DivUIOp::create(b, numHeads, numKvHeads);
+  if (shape.part == KernelShape::Split) {
+    numSplits = countSplits();
+    split = arith::RemUIOp::create(b, id, numSplits);
+    id = arith::DivUIOp::create(b, id, numSplits);
+  }
   // Later queries of a causal mask see more keys: the longest work first.
-  if (rule.growsWithQuery() && !shape.packHeads) {
+  if (rule.growsWithQuery() && shape.pack == KernelShape::OneHead && !split) {
     Value count = NumProgramsOp::create(b, 0);
     Value last = arith::SubIOp::create(b, count, index(1));
     id = arith::SubIOp::create(b, last, id);
   }
-  tileStart = arith::MulIOp::create(b, id, index(shape.rows));
-  if (shape.packHeads) {
-    kvHead = axis1;
-    head = arith::MulIOp::create(b, kvHead, group);
+  findRows(id);
+  if (shape.pack == KernelShape::Heads) {
     firstRow = lastRow = index(0);
     return;
   }
-  head = axis1;
-  kvHead = arith::DivUIOp::create(b, head, group);
+  if (shape.pack == KernelShape::Queries) {
+    packed = findPacked();
+    firstRow = index(0);
+    lastRow = arith::SubIOp::create(b, numQueries, index(1));
+    return;
+  }
   firstRow = tileStart;
   Value end = arith::AddIOp::create(b, tileStart, index(shape.rows));
   end = arith::MinSIOp::create(b, end, numQueries);
@@ -269,35 +182,6 @@ void KernelBuilder::buildLength() {
     length = arith::MaxSIOp::create(b, length, index(0));
 }
 
-Value KernelBuilder::view(Value memref, ArrayRef<OpFoldResult> offsets,
-                          ArrayRef<OpFoldResult> sizes,
-                          ArrayRef<int64_t> keptShape) {
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      keptShape, type, offsets, sizes, strides);
-  return memref::SubViewOp::create(b, viewType, memref, offsets, sizes,
-                                   strides);
-}
-
-/// Rows of this program in q, the output or the log-sum-exp: [rows, dim] or
-/// [rows].
-Value KernelBuilder::queryView(Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  SmallVector<OpFoldResult> offsets = {batch, head, zero};
-  SmallVector<OpFoldResult> sizes = {one, one, numQueries};
-  if (shape.packHeads)
-    sizes = {one, group, one};
-  SmallVector<int64_t> kept = {ShapedType::kDynamic};
-  if (type.getRank() == 4) {
-    offsets.push_back(zero);
-    sizes.push_back(b.getIndexAttr(type.getDimSize(3)));
-    kept.push_back(type.getDimSize(3));
-  }
-  return view(memref, offsets, sizes, kept);
-}
-
 Value KernelBuilder::keyView(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
@@ -316,20 +200,27 @@ SmallVector<RegionValue> KernelBuilder::regionArguments(Value key) {
                                         {RegionValue::Uniform, head},
                                         {RegionValue::Row, tileStart},
                                         {RegionValue::Column, key}};
-  if (shape.packHeads) {
+  if (shape.pack == KernelShape::Heads) {
     arguments[1] = {RegionValue::Row,
                     arith::AddIOp::create(b, head, tileStart)};
     arguments[2] = {RegionValue::Uniform, index(0)};
+  } else if (shape.pack == KernelShape::Queries) {
+    arguments[1] = {RegionValue::Vector, packed.heads};
+    arguments[2] = {RegionValue::Vector, packed.queries};
   }
   arguments.append(captures.begin(), captures.end());
   return arguments;
 }
 
+DotPrecision KernelBuilder::precisionFor(Type element) {
+  return element.isF32() ? attention.getPrecision() : DotPrecision::Ieee;
+}
+
 /// Scores of one tile: the dot, scaled, modified and, if `partial`, masked.
 Value KernelBuilder::buildScores(Value kTile, Value key, bool partial) {
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
-  Value scores = DotOp::create(b, type, q, kTile, Value(),
-                               /*transpose_b=*/true);
+  Value scores = DotOp::create(b, type, q, kTile, Value(), /*transpose_b=*/true,
+                               precisionFor(typeOf(kTile).getElementType()));
   if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
   SmallVector<RegionValue> arguments = regionArguments(key);
@@ -343,7 +234,7 @@ Value KernelBuilder::buildScores(Value kTile, Value key, bool partial) {
     return scores;
   auto indices = tile({shape.rows, shape.columns}, b.getIndexType());
   Value column = IotaOp::create(b, indices, 1, ValueRange{});
-  Value left = arith::SubIOp::create(b, length, key);
+  Value left = arith::SubIOp::create(b, keysEnd, key);
   Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
                                      broadcast(left, indices));
   if (!attention.getMask().empty()) {
@@ -359,6 +250,9 @@ Value KernelBuilder::buildScores(Value kTile, Value key, bool partial) {
 
 SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
                                             bool partial, ValueRange state) {
+  auto headDim = [&](Value view) {
+    return tileDim(cast<MemRefType>(view.getType()).getDimSize(1));
+  };
   auto loop = scf::ForOp::create(b, begin, end, index(shape.columns), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -367,9 +261,9 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
   auto load = [&](Value view) -> Value {
     auto type = cast<MemRefType>(view.getType());
     return LoadOp::create(
-        b, tile({shape.columns, tileDim(view)}, type.getElementType()), view,
+        b, tile({shape.columns, headDim(view)}, type.getElementType()), view,
         ValueRange{key, index(0)},
-        /*in_bounds=*/!partial && tileDim(view) == type.getDimSize(1));
+        /*in_bounds=*/!partial && headDim(view) == type.getDimSize(1));
   };
   Value scores = buildScores(load(k), key, partial);
   auto rows = cast<RankedTensorType>(args[1].getType());
@@ -391,7 +285,8 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
   else if (!element.isF32())
     p = arith::TruncFOp::create(b, tile({shape.rows, shape.columns}, element),
                                 p);
-  acc = DotOp::create(b, accType, p, vTile, acc, /*transpose_b=*/false);
+  acc = DotOp::create(b, accType, p, vTile, acc, /*transpose_b=*/false,
+                      precisionFor(typeOf(vTile).getElementType()));
   scf::YieldOp::create(
       b, ValueRange{acc, softmax.getMaxOut(), softmax.getSumOut()});
   return SmallVector<Value>(loop.getResults());
@@ -434,6 +329,32 @@ SmallVector<Value> KernelBuilder::buildInterval(const KeyRange &keys,
   return buildLoop(fullEnd, keys.end, /*partial=*/true, state);
 }
 
+/// Narrows the ranges, which are sorted, to the share of this split: as many
+/// tiles of keys as any other, counted from the first key that some row sees.
+void KernelBuilder::takeSplit(SmallVectorImpl<KeyRange> &ranges) {
+  Value begin = ranges.front().begin, end = ranges.front().end;
+  for (const KeyRange &keys : llvm::drop_begin(ranges))
+    end = arith::MaxSIOp::create(b, end, keys.end);
+  Value seen = arith::SubIOp::create(b, end, begin);
+  seen = arith::MaxSIOp::create(b, seen, index(0));
+  // Tiles, rounded up so that all splits but the last ones have as many.
+  Value spread = arith::MulIOp::create(b, numSplits, index(shape.columns));
+  Value share = arith::SubIOp::create(b, spread, index(1));
+  share =
+      arith::DivUIOp::create(b, arith::AddIOp::create(b, seen, share), spread);
+  share = arith::MulIOp::create(b, share, index(shape.columns));
+  Value first =
+      arith::AddIOp::create(b, begin, arith::MulIOp::create(b, split, share));
+  keysEnd = arith::AddIOp::create(b, first, share);
+  keysEnd = arith::MinSIOp::create(b, keysEnd, length);
+  for (KeyRange &keys : ranges) {
+    for (Value KeyRange::*low : {&KeyRange::begin, &KeyRange::fullBegin})
+      keys.*low = arith::MaxSIOp::create(b, keys.*low, first);
+    for (Value KeyRange::*high : {&KeyRange::end, &KeyRange::fullEnd})
+      keys.*high = arith::MinSIOp::create(b, keys.*high, keysEnd);
+  }
+}
+
 /// The intervals of the mask, in ascending order. Several share their code: a
 /// loop takes one after the other, each beginning where the tiles of those
 /// before it ended.
@@ -441,7 +362,12 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   SmallVector<KeyRange> ranges = buildKeyRanges(
       b, rule, firstRow, lastRow, length,
       [&](Value value, Value row) { return materialize(value, row); });
-  SmallVector<Value> state = initialState();
+  keysEnd = length;
+  if (split)
+    takeSplit(ranges);
+  // The sink counts once: where the splits are merged.
+  int64_t columns = tileDim(cast<MemRefType>(v.getType()).getDimSize(1));
+  SmallVector<Value> state = initialState(columns, /*withSink=*/!split);
   bool hasLowerEdge = llvm::any_of(
       rule.intervals, [](const KeyInterval &i) { return i.hasLowerBound(); });
   bool complete = llvm::any_of(rule.intervals,
@@ -475,96 +401,42 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   return SmallVector<Value>(loop.getResults().drop_back());
 }
 
-/// Nothing seen yet, or the sink.
-SmallVector<Value> KernelBuilder::initialState() {
-  auto splat = [&](ArrayRef<int64_t> sizes, float value) -> Value {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(tile(sizes, b.getF32Type()),
-                                  b.getF32FloatAttr(value)));
-  };
-  int64_t dimV = tileDim(v);
-  Value acc = splat({shape.rows, dimV}, 0.0f);
-  if (!source.sink)
-    return {acc, splat({shape.rows}, -std::numeric_limits<float>::infinity()),
-            splat({shape.rows}, 0.0f)};
-  Value memory = source.sink->build(b, kernel.getArgument(source.sink->number));
-  auto rows = tile({shape.rows}, b.getF32Type());
-  Value max;
-  if (shape.packHeads) {
-    Value heads = view(memory, {head}, {group}, {ShapedType::kDynamic});
-    max = LoadOp::create(b, rows, heads, ValueRange{tileStart},
-                         /*in_bounds=*/false);
-  } else {
-    Value sink = memref::LoadOp::create(b, memory, head);
-    max = broadcast(sink, rows);
-  }
-  return {acc, max, splat({shape.rows}, 1.0f)};
-}
-
 void KernelBuilder::buildEpilogue(ValueRange state) {
   auto finalize = OnlineFinalizeOp::create(
       b, TypeRange{state[0].getType(), state[1].getType()}, state[0], state[1],
       state[2]);
-  unsigned firstResult = source.function.getNumArguments();
-  for (const AttentionFunction::Result &result : source.results) {
-    Value memory = kernel.getArgument(firstResult + result.view.number);
-    Value dest = queryView(result.view.build(b, memory));
-    Value value =
-        applyEpilogue(result.epilogue,
-                      result.isLse ? finalize.getLse() : finalize.getOutput());
-    SmallVector<Value> at = {tileStart};
-    if (!result.isLse)
-      at.push_back(index(0));
-    StoreOp::create(b, value, dest, at);
+  SmallVector<Value> row = {tileStart}, element = {tileStart, index(0)};
+  if (split) {
+    StoreOp::create(b, finalize.getOutput(), partialView(0, split), element);
+    StoreOp::create(b, finalize.getLse(), partialView(1, split), row);
+  } else {
+    for (const AttentionFunction::Result &result : source.results) {
+      Value dest = queryView(resultMemory(result));
+      Value value =
+          applyEpilogue(result.epilogue, result.isLse ? finalize.getLse()
+                                                      : finalize.getOutput());
+      StoreOp::create(b, value, dest, result.isLse ? row : element);
+    }
   }
   tile::ReturnOp::create(b);
 }
 
-/// What the function does to a result before it returns it, on a tile.
-Value KernelBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
-                                   Value value) {
-  for (Operation *op : epilogue) {
-    Type element = getElementTypeOrSelf(op->getResult(0).getType());
-    RankedTensorType type = tile(typeOf(value).getShape(), element);
-    SmallVector<Value> operands;
-    for (Value operand : op->getOperands()) {
-      auto wide = tile(type.getShape(), getElementTypeOrSelf(operand));
-      auto uniform = operand.getDefiningOp<BroadcastOp>();
-      auto constant = operand.getDefiningOp<arith::ConstantOp>();
-      if (constant) {
-        auto splat = cast<SplatElementsAttr>(constant.getValue());
-        operands.push_back(
-            arith::ConstantOp::create(b, splat.resizeSplat(wide)));
-      } else if (uniform && !isa<TensorType>(uniform.getInput().getType())) {
-        operands.push_back(broadcast(getScalar(uniform.getInput()), wide));
-      } else {
-        operands.push_back(value);
-      }
-    }
-    OperationState state(op->getLoc(), op->getName(), operands, {type},
-                         op->getAttrs());
-    value = b.create(state)->getResult(0);
-  }
-  return value;
-}
-
 KernelOp KernelBuilder::build(StringRef name, StringRef entry) {
   SmallVector<Value> varying;
-  if (shape.packHeads && !attention.getMask().empty())
+  if (shape.pack != KernelShape::OneHead && !attention.getMask().empty())
     varying.push_back(attention.getMask().getArgument(1));
   rule = analyzeMask(attention.getMask(), varying);
-  kernel = createKernel(b, source, shape, name, entry);
-  qMemory = source.q.build(b, kernel.getArgument(source.q.number));
-  kMemory = source.k.build(b, kernel.getArgument(source.k.number));
-  vMemory = source.v.build(b, kernel.getArgument(source.v.number));
+  beginKernel(name, entry);
   mapCaptures();
   buildCoordinates();
   buildLength();
   Value queries = queryView(qMemory);
   auto queryType = cast<MemRefType>(queries.getType());
-  q = LoadOp::create(
-      b, tile({shape.rows, tileDim(queries)}, queryType.getElementType()),
-      queries, ValueRange{tileStart, index(0)}, /*in_bounds=*/false);
+  q = LoadOp::create(b,
+                     tile({shape.rows, tileDim(queryType.getDimSize(1))},
+                          queryType.getElementType()),
+                     queries, ValueRange{tileStart, index(0)},
+                     /*in_bounds=*/false);
   k = keyView(kMemory);
   v = keyView(vMemory);
   buildEpilogue(buildLoops());

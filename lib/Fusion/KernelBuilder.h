@@ -35,6 +35,11 @@ struct AttentionFunction {
 
 /// What distinguishes the variants of a kernel.
 struct KernelShape {
+  /// What a kernel does. `Split` sees part of the keys and leaves its outputs
+  /// and log-sum-exps in workspace, `Merge` makes results of them.
+  enum Part { Whole, Split, Merge } part = Whole;
+  /// Of Split: how many there are; 0: a launch chooses.
+  int64_t splits = 0;
   int64_t rows = 64;      ///< queries in a tile
   int64_t columns = 128;  ///< keys in a tile
   bool unitStride = true; ///< elements of a row are neighbours
@@ -45,8 +50,12 @@ struct KernelShape {
   /// A scale that is the same for all scores is above 0: the softmax applies it
   /// with its own factor, at no cost.
   bool positiveScale = false;
-  /// One query a head; rows are the query heads that share a KV head.
-  bool packHeads = false;
+  /// What the rows of a tile are besides the queries of one head. `Heads`: of
+  /// one query, the query heads that share a KV head. `Queries`: of
+  /// `maxQueries` at most, the queries of all these heads, head by head, where
+  /// nothing lies between them.
+  enum Pack { OneHead, Heads, Queries } pack = OneHead;
+  int64_t maxQueries = 0;
 };
 
 /// Whether the scale of `attention` can be promised to be above 0 and applied
@@ -58,11 +67,18 @@ bool hasFoldableScale(tile::OnlineAttentionOp attention);
 /// scalar arguments, sizes of arguments and fixed elements of them.
 bool isKernelScalar(mlir::Value value);
 
-/// Builds kernel `name` of `entry` at `b`. Every scalar that it needs must be a
-/// kernel scalar.
+/// Builds kernel `name` of `entry` at `b`, which attends to all keys or to a
+/// split of them. Every scalar that it needs must be a kernel scalar.
 tile::KernelOp buildKernel(mlir::OpBuilder &b, AttentionFunction source,
                            const KernelShape &shape, mlir::StringRef name,
                            mlir::StringRef entry);
+
+/// Builds the kernel that merges what `first`, a kernel on splits of the keys
+/// with the shape `of`, leaves in workspace, always in the same order. Its
+/// tiles are small: a program has little to do but to wait for memory.
+tile::KernelOp buildMergeKernel(mlir::OpBuilder &b, AttentionFunction source,
+                                const KernelShape &of, mlir::StringRef name,
+                                tile::KernelOp first);
 
 } // namespace fa
 

@@ -40,8 +40,23 @@ queriesOf(const AttentionFunction &source) {
   return rows;
 }
 
+/// Whether heads and queries are dimensions of the argument, so that a rule can
+/// say that nothing lies between them.
+static bool joinsQueries(const ArgumentView &view) {
+  auto isOwn = [](const ViewDim &dim) {
+    return dim.parts.size() == 1 && dim.divisor == 1 &&
+           dim.unitDim == dim.parts[0];
+  };
+  return isOwn(view.dims[1]) && isOwn(view.dims[2]);
+}
+
 bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
-  if (shape.packHeads)
+  if (shape.pack == KernelShape::Queries)
+    return shape.maxQueries > 0 && joinsQueries(source.q) &&
+           llvm::all_of(source.results, [](const auto &result) {
+             return joinsQueries(result.view);
+           });
+  if (shape.pack == KernelShape::Heads)
     return llvm::all_of(queriesOf(source), [](auto &entry) {
       const ViewDim &dim = entry.second->dims[2];
       return dim.isUnit() ||
@@ -52,6 +67,33 @@ bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
       return entry.second->dims[3].unitDim >= 0;
     });
   return true;
+}
+
+unsigned fa::firstOfWorkspace(const AttentionFunction &source) {
+  func::FuncOp function = source.function;
+  return function.getNumArguments() + function.getNumResults();
+}
+
+/// Row-major, with splits, batches, heads and queries of any number.
+static SmallVector<Type> workspaceTypes(const AttentionFunction &source) {
+  OnlineAttentionOp attention = source.attention;
+  auto acc = cast<RankedTensorType>(attention.getAccOut().getType());
+  Builder b(attention.getContext());
+  auto typeOf = [&](ArrayRef<int64_t> inner) -> Type {
+    SmallVector<int64_t> sizes(4, ShapedType::kDynamic), strides;
+    sizes.append(inner.begin(), inner.end());
+    int64_t stride = 1;
+    for (int64_t size : llvm::reverse(sizes)) {
+      strides.insert(strides.begin(), stride);
+      stride = ShapedType::isDynamic(size) || ShapedType::isDynamic(stride)
+                   ? ShapedType::kDynamic
+                   : stride * size;
+    }
+    return MemRefType::get(
+        sizes, b.getF32Type(),
+        StridedLayoutAttr::get(b.getContext(), /*offset=*/0, strides));
+  };
+  return {typeOf({acc.getDimSize(3)}), typeOf({})};
 }
 
 /// Tensors become memrefs of unknown strides, but for what the variant
@@ -72,7 +114,7 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
   if (shape.unitStride)
     for (auto [n, view] : rowsOf(source))
       strides[n][view->dims[3].unitDim] = 1;
-  if (shape.packHeads)
+  if (shape.pack == KernelShape::Heads)
     for (auto [n, view] : queriesOf(source))
       if (!view->dims[2].isUnit())
         sizes[n][view->dims[2].parts[0]] = 1;
@@ -88,6 +130,8 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
                            StridedLayoutAttr::get(type.getContext(),
                                                   /*offset=*/0, strides[n]));
   }
+  if (shape.part != KernelShape::Whole)
+    llvm::append_range(types, workspaceTypes(source));
   return types;
 }
 
@@ -102,15 +146,23 @@ class SizeNames {
 public:
   explicit SizeNames(MLIRContext *context) : context(context) {}
 
+  /// The size of a dimension of an argument.
+  AffineExpr symbol(int64_t argument, int64_t dim) {
+    for (size_t n = 0; n < names.size(); n += 2)
+      if (names[n] == argument && names[n + 1] == dim)
+        return getAffineSymbolExpr(n / 2, context);
+    names.append({argument, dim});
+    return getAffineSymbolExpr(names.size() / 2 - 1, context);
+  }
+
   AffineExpr size(const ArgumentView &view, unsigned argument, unsigned dim) {
-    return view.size(dim, context, [&](int64_t of) {
-      int64_t pair[] = {argument, of};
-      for (size_t n = 0; n < names.size(); n += 2)
-        if (names[n] == pair[0] && names[n + 1] == pair[1])
-          return getAffineSymbolExpr(n / 2, context);
-      names.append({pair[0], pair[1]});
-      return getAffineSymbolExpr(names.size() / 2 - 1, context);
-    });
+    return view.size(dim, context,
+                     [&](int64_t of) { return symbol(argument, of); });
+  }
+
+  /// Of the names so far.
+  AffineMap map(ArrayRef<AffineExpr> results) const {
+    return AffineMap::get(0, names.size() / 2, results, context);
   }
 
   SmallVector<int64_t> names; ///< argument and dimension of each symbol
@@ -160,6 +212,12 @@ public:
       add(SizeRuleKind::Divisible, argument, dim, argument, dim, factor);
   }
 
+  /// Rows of one head lie behind those of the one before.
+  void addJoinedQueries(const ArgumentView &view, unsigned argument) {
+    add(SizeRuleKind::Packed, argument, view.dims[1].unitDim, argument,
+        view.dims[2].unitDim);
+  }
+
 private:
   /// Part by part; a product that is divided has one part.
   void addEqual(const ViewDim &x, int64_t argument, const ViewDim &y,
@@ -178,24 +236,75 @@ private:
 } // namespace
 
 /// Tiles of queries, query heads, batches; or tiles of the heads of a group, KV
-/// heads, batches.
+/// heads, batches. Each tile has programs for its splits, or for parts of its
+/// columns where they are merged.
 static AffineMap getGrid(const AttentionFunction &source,
                          const KernelShape &shape, SizeNames &names) {
   const ArgumentView &q = source.q, &k = source.k;
   auto sizeOfQ = [&](unsigned dim) { return names.size(q, q.number, dim); };
   AffineExpr tiles, heads;
-  if (shape.packHeads) {
+  if (shape.pack != KernelShape::OneHead) {
     AffineExpr all = sizeOfQ(1);
     heads = names.size(k, k.number, 1);
-    tiles = all.floorDiv(heads).ceilDiv(shape.rows);
+    AffineExpr rows = all.floorDiv(heads);
+    if (shape.pack == KernelShape::Queries)
+      rows = rows * sizeOfQ(2);
+    tiles = rows.ceilDiv(shape.rows);
   } else {
     tiles = sizeOfQ(2).ceilDiv(shape.rows);
     heads = sizeOfQ(1);
   }
+  if (shape.part == KernelShape::Split)
+    tiles = tiles * names.symbol(firstOfWorkspace(source), 0);
+  if (shape.part == KernelShape::Merge)
+    tiles = tiles * countColumnTiles(source, shape);
   AffineExpr batches = sizeOfQ(0);
-  func::FuncOp function = source.function;
-  return AffineMap::get(0, names.names.size() / 2, {tiles, heads, batches},
-                        function.getContext());
+  return names.map({tiles, heads, batches});
+}
+
+int64_t fa::countColumnTiles(const AttentionFunction &source,
+                             const KernelShape &shape) {
+  OnlineAttentionOp attention = source.attention;
+  auto acc = cast<RankedTensorType>(attention.getAccOut().getType());
+  return llvm::divideCeil(acc.getDimSize(3), shape.columns);
+}
+
+/// The sizes of a tensor in workspace behind the number of splits.
+static AffineMap workspaceSizes(const AttentionFunction &source, Type type,
+                                SizeNames &names) {
+  SmallVector<AffineExpr> sizes;
+  for (unsigned dim = 0; dim < 3; ++dim)
+    sizes.push_back(names.size(source.q, source.q.number, dim));
+  for (int64_t size : cast<MemRefType>(type).getShape().drop_front(4))
+    sizes.push_back(getAffineConstantExpr(size, type.getContext()));
+  return names.map(sizes);
+}
+
+/// The number of keys that are split. Names all sizes that workspace has.
+static AffineMap getSplitKeys(const AttentionFunction &source,
+                              SizeNames &names) {
+  for (unsigned dim = 0; dim < 3; ++dim)
+    names.size(source.q, source.q.number, dim);
+  AffineExpr keys = names.size(source.k, source.k.number, 2);
+  return names.map({keys});
+}
+
+/// What a launch must know to take workspace and to choose splits.
+static void setSplitAttributes(KernelOp kernel, const AttentionFunction &source,
+                               const KernelShape &shape, SizeNames &names) {
+  Builder b(kernel.getContext());
+  ArrayRef<Type> types = kernel.getArgumentTypes();
+  for (unsigned n = firstOfWorkspace(source); n < types.size(); ++n)
+    kernel.setArgAttr(
+        n, KernelOp::workspaceAttrName,
+        AffineMapAttr::get(workspaceSizes(source, types[n], names)));
+  if (shape.part != KernelShape::Split)
+    return;
+  kernel->setAttr(KernelOp::splitKeysAttrName,
+                  AffineMapAttr::get(getSplitKeys(source, names)));
+  if (shape.splits)
+    kernel->setAttr(KernelOp::splitsAttrName,
+                    b.getI64IntegerAttr(shape.splits));
 }
 
 /// A captured tensor that is read at b, h, i or j has that size there.
@@ -225,7 +334,8 @@ static void addCaptureRules(const AttentionFunction &source, Region &region,
   });
 }
 
-static SizeRules getRules(const AttentionFunction &source) {
+static SizeRules getRules(const AttentionFunction &source,
+                          const KernelShape &shape) {
   func::FuncOp function = source.function;
   SizeRules rules(function.getContext());
   const ArgumentView &q = source.q, &k = source.k, &v = source.v;
@@ -245,7 +355,11 @@ static SizeRules getRules(const AttentionFunction &source) {
     for (unsigned dim = 0; dim < 3; ++dim)
       rules.addEqual(result.view, number, dim, q, q.number, dim);
     rules.addLayout(result.view, number);
+    if (shape.pack == KernelShape::Queries)
+      rules.addJoinedQueries(result.view, number);
   }
+  if (shape.pack == KernelShape::Queries)
+    rules.addJoinedQueries(q, q.number);
   tile::OnlineAttentionOp attention = source.attention;
   addCaptureRules(source, attention.getScore(), rules);
   addCaptureRules(source, attention.getMask(), rules);
@@ -268,7 +382,11 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   func::FuncOp function = source.function;
   for (auto [n, type] : llvm::enumerate(types)) {
     NamedAttrList list;
-    Access access = n < function.getNumArguments() ? Access::In : Access::Out;
+    bool isWorkspace = n >= firstOfWorkspace(source);
+    Access access = n < function.getNumArguments() ||
+                            (isWorkspace && shape.part == KernelShape::Merge)
+                        ? Access::In
+                        : Access::Out;
     if (isa<MemRefType>(type))
       list.append(KernelOp::accessAttrName,
                   AccessAttr::get(b.getContext(), access));
@@ -277,7 +395,7 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
                               : std::pair(SmallVector<int64_t>(), int64_t(0));
     bool isRow = llvm::is_contained(
                      {source.q.number, source.k.number, source.v.number}, n) ||
-                 (access == Access::Out && strides.back() == 1);
+                 (access == Access::Out && !isWorkspace && strides.back() == 1);
     if (shape.alignment > 1 && isRow)
       list.append(KernelOp::alignmentAttrName,
                   b.getI64IntegerAttr(shape.alignment));
@@ -286,16 +404,27 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
       list.append(KernelOp::positiveAttrName, b.getUnitAttr());
     attributes.push_back(list.getDictionary(b.getContext()));
   }
+  // A map has as many symbols as there are names: all are named first.
   SizeNames names(b.getContext());
+  getGrid(source, shape, names);
+  if (shape.part != KernelShape::Whole)
+    getSplitKeys(source, names);
   AffineMap grid = getGrid(source, shape, names);
   auto kernel = KernelOp::create(
       b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),
       AffineMapAttr::get(grid), b.getDenseI64ArrayAttr(names.names),
-      b.getArrayAttr(getRules(source).rules), b.getStringAttr(entry),
+      b.getArrayAttr(getRules(source, shape).rules), b.getStringAttr(entry),
       /*reference=*/FlatSymbolRefAttr(), /*unfused=*/UnitAttr(),
       b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
   kernel->setAttr("tile.shape",
                   b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
+  if (shape.pack == KernelShape::Queries)
+    kernel->setAttr(
+        "tile.at_most",
+        b.getDenseI64ArrayAttr(
+            {source.q.number, source.q.dims[2].unitDim, shape.maxQueries}));
+  if (shape.part != KernelShape::Whole)
+    setSplitAttributes(kernel, source, shape, names);
   Block *block = &kernel.getBody().emplaceBlock();
   for (Type type : types)
     block->addArgument(type, kernel.getLoc());

@@ -17,6 +17,15 @@ namespace fa {
 /// must be a size or a stride of an argument.
 bool hasVariant(const AttentionFunction &source, const KernelShape &shape);
 
+/// The number of the first argument in workspace, behind those of the function
+/// and its results: outputs, f32 [splits, b, hq, sq, dv], and log-sum-exps, f32
+/// [splits, b, hq, sq], which splits of the keys leave to be merged.
+unsigned firstOfWorkspace(const AttentionFunction &source);
+
+/// How many tiles of `shape.columns` the columns of an output are.
+int64_t countColumnTiles(const AttentionFunction &source,
+                         const KernelShape &shape);
+
 /// Creates kernel `name` without a body: its argument types, its grid, and what
 /// it takes for granted of its arguments' sizes. Leaves `b` at the start of its
 /// entry block.

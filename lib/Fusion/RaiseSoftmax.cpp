@@ -345,7 +345,7 @@ private:
     if (narrower)
       p = arith::TruncFOp::create(b, narrower.getType(), p);
     Value result = DotOp::create(b, dot.getType(), p, dot.getB(), Value(),
-                                 dot.getTransposeB());
+                                 dot.getTransposeB(), dot.getPrecision());
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   }

@@ -151,6 +151,18 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                          dimMultiple);
   }
 
+  /// The kernel on splits of the keys and the one that merges them, which
+  /// stand before the kernel of the same shape that needs no workspace.
+  void buildSplit(OpBuilder &b, const AttentionFunction &match,
+                  KernelShape shape, StringRef name, StringRef suffix) {
+    shape.part = KernelShape::Split;
+    shape.splits = splits;
+    std::string prefix = (name + suffix).str();
+    tile::KernelOp first =
+        buildKernel(b, match, shape, prefix + "_split", name);
+    buildMergeKernel(b, match, shape, prefix + "_merge", first);
+  }
+
   LogicalResult convert(func::FuncOp function) {
     std::string reason;
     AttentionFunction match = matchFunction(function, reason);
@@ -163,9 +175,12 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     bool isWide = std::max(dim, dimV) > 128;
     int64_t bytes = element.getWidth() / 8;
     auto fitted = [&](KernelShape shape) {
-      // 16-bit P goes on in registers, f32 P through memory.
+      // P of matrix units goes on in registers, that of multiply-adds through
+      // memory.
+      bool isIeee = bytes == 4 &&
+                    match.attention.getPrecision() == tile::DotPrecision::Ieee;
       auto isTooLarge = [&] {
-        int64_t p = bytes == 4 ? shape.rows * shape.columns : 0;
+        int64_t p = isIeee ? shape.rows * shape.columns : 0;
         int64_t right = shape.columns * (dim + dimV);
         int64_t elements =
             leftInRegisters ? right : shape.rows * dim + 2 * right + p;
@@ -191,9 +206,15 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     OpBuilder b(function);
     KernelShape decode = shape;
     decode.rows = decodeQTile;
-    decode.packHeads = true;
+    decode.pack = KernelShape::Heads;
     if (decodeKvTile)
-      decode.columns = bytes <= 2 ? decodeKvTile / 4 : decodeKvTile;
+      decode.columns = decodeKvTile;
+    KernelShape packed = shape;
+    packed.rows = packedQTile;
+    packed.columns = kvTile;
+    packed.pack = KernelShape::Queries;
+    packed.maxQueries = packedQTile;
+    packed = fitted(packed);
     KernelShape strided = shape;
     strided.unitStride = false;
     strided.alignment = 1;
@@ -210,10 +231,13 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles = fitted(roles);
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
+          std::tuple(packed, "_packed", variants && packedQTile),
           std::tuple(roles, "_roles", rolesQTile && bytes == 2),
           std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
       if (wanted && hasVariant(match, variant)) {
+        if (splits != 1 && variant.pack != KernelShape::OneHead)
+          buildSplit(b, match, variant, name, suffix);
         tile::KernelOp kernel =
             buildKernel(b, match, variant, name + suffix, name);
         if (StringRef(suffix) == "_roles")

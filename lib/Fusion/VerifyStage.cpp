@@ -64,7 +64,8 @@ private:
 
   /// What is wrong with `op` at the stage; empty: nothing.
   std::string check(Operation *op) const {
-    if (stage < Stage::S2 && isa<OnlineAttentionOp, OnlineFinalizeOp>(op))
+    if (stage < Stage::S2 &&
+        isa<OnlineAttentionOp, OnlineFinalizeOp, OnlineMergeOp>(op))
       return "'" + op->getName().getStringRef().str() + "' belongs to S2";
     if (stage < Stage::S3 && isa<KernelOp>(op))
       return "'tile.kernel' belongs to S3";

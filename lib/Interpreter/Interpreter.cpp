@@ -353,13 +353,22 @@ private:
     }
   }
 
+  static Tensor toTf32(Tensor tensor) {
+    for (double &x : tensor.floats)
+      x = roundToTf32(static_cast<float>(x));
+    return tensor;
+  }
+
   Tensor dot(tile::DotOp op) {
     return dot(get(op.getA()), get(op.getB()), op.getTransposeB(),
-               op.getAcc() ? &get(op.getAcc()) : nullptr);
+               op.getAcc() ? &get(op.getAcc()) : nullptr, op.getPrecision());
   }
 
   Tensor dot(const Tensor &a, const Tensor &b, bool transposed,
-             const Tensor *acc) {
+             const Tensor *acc, tile::DotPrecision dotPrecision) {
+    using enum tile::DotPrecision;
+    if (dotPrecision == Tf32 && precision == Precision::Declared)
+      return dot(toTf32(a), toTf32(b), transposed, acc, Ieee);
     size_t rank = a.sizes.size();
     int64_t rows = a.sizes[rank - 2], depth = a.sizes[rank - 1];
     int64_t columns = b.sizes[transposed ? rank - 2 : rank - 1];
@@ -586,8 +595,9 @@ private:
 
   /// As the definition of tile.attention says.
   llvm::Error evaluateAttention(tile::AttentionOp op) {
-    Tensor scores = rounded(dot(get(op.getQ()), get(op.getK()), true, nullptr),
-                            op.getScale().getType());
+    Tensor scores = rounded(
+        dot(get(op.getQ()), get(op.getK()), true, nullptr, op.getPrecision()),
+        op.getScale().getType());
     double scale = get(op.getScale()).floats[0];
     for (double &s : scores.floats)
       s *= scale;
@@ -617,8 +627,9 @@ private:
     Tensor p = rounded(*softmax(scores, 3, rows), op.getScale().getType());
     if (!op.getWideP())
       p = rounded(std::move(p), op.getV().getType());
-    values[op.getOutput()] = rounded(dot(p, get(op.getV()), false, nullptr),
-                                     op.getOutput().getType());
+    values[op.getOutput()] =
+        rounded(dot(p, get(op.getV()), false, nullptr, op.getPrecision()),
+                op.getOutput().getType());
     if (op.getLse())
       values[op.getLse()] =
           rounded(logSumExp(scores, rows), op.getLse().getType());

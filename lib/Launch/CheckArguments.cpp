@@ -92,12 +92,18 @@ static Failure checkTensor(size_t number, const ArgumentInfo &info,
   return checkMemory(number, info, argument);
 }
 
+static bool isPacked(const SizeRule &rule, const LaunchArgument &argument,
+                     const LaunchArgument &second) {
+  int64_t other = second.sizes[rule.otherDim], packed;
+  return argument.sizes[rule.dim] <= 1 || other == 0 ||
+         (!__builtin_mul_overflow(other, second.strides[rule.otherDim],
+                                  &packed) &&
+          argument.strides[rule.dim] == packed);
+}
+
 static Failure checkPacked(const SizeRule &rule, const LaunchArgument &argument,
                            const LaunchArgument &second) {
-  int64_t other = second.sizes[rule.otherDim], packed;
-  if (argument.sizes[rule.dim] <= 1 || other == 0 ||
-      (!__builtin_mul_overflow(other, second.strides[rule.otherDim], &packed) &&
-       argument.strides[rule.dim] == packed))
+  if (isPacked(rule, argument, second))
     return {};
   return argumentError(rule.argument, "expected dimensions ", rule.dim, " and ",
                        rule.otherDim, " without a gap between them: sizes ",
@@ -113,6 +119,12 @@ static Failure checkRule(const SizeRule &rule,
     if (size % rule.factor == 0)
       return {};
     return argumentError(rule.argument, "expected a multiple of ", rule.factor,
+                         " in dimension ", rule.dim, ", found ", size);
+  }
+  if (rule.kind == SizeRule::AtMost) {
+    if (size <= rule.factor)
+      return {};
+    return argumentError(rule.argument, "expected at most ", rule.factor,
                          " in dimension ", rule.dim, ", found ", size);
   }
   const LaunchArgument &second = arguments[rule.other];
@@ -132,8 +144,8 @@ static Failure checkRule(const SizeRule &rule,
 
 Failure fa::checkArguments(const KernelInfo &kernel,
                            std::span<const LaunchArgument> arguments) {
-  if (arguments.size() != kernel.args.size())
-    return makeFailure("expected ", kernel.args.size(), " arguments, found ",
+  if (arguments.size() != kernel.numGiven())
+    return makeFailure("expected ", kernel.numGiven(), " arguments, found ",
                        arguments.size());
   for (size_t n = 0; n < arguments.size(); ++n) {
     const ArgumentInfo &info = kernel.args[n];
@@ -218,15 +230,34 @@ static bool hasShape(size_t number, const ArgumentInfo &info,
   return true;
 }
 
+/// Whether the variant's rules hold that others may do without.
+static bool hasLayout(const KernelInfo &kernel,
+                      std::span<const LaunchArgument> arguments,
+                      std::string *why) {
+  for (const SizeRule &rule : kernel.rules) {
+    const LaunchArgument &argument = arguments[rule.argument];
+    if (rule.kind == SizeRule::AtMost && argument.sizes[rule.dim] > rule.factor)
+      return refuse(why, rule.argument, "expected at most ", rule.factor,
+                    " in dimension ", rule.dim);
+    if (rule.kind == SizeRule::Packed &&
+        !isPacked(rule, argument, arguments[rule.other]))
+      return refuse(why, rule.argument, "expected no gap between dimensions ",
+                    rule.dim, " and ", rule.otherDim);
+  }
+  return true;
+}
+
 bool fa::fitsVariant(const KernelInfo &kernel,
                      std::span<const LaunchArgument> arguments,
                      std::string *why) {
+  if (!hasLayout(kernel, arguments, why))
+    return false;
   for (const TensorMapInfo &map : kernel.tensorMaps)
     if (!fitsTensorMap(map, arguments[map.argument]))
       return refuse(
           why, map.argument,
           "expected sizes below 2^32 and steps above 0 and below 2^40 bytes");
-  for (size_t n = 0; n < kernel.args.size(); ++n) {
+  for (size_t n = 0; n < kernel.numGiven(); ++n) {
     const ArgumentInfo &info = kernel.args[n];
     if (info.isMemRef && !(isAligned(n, info, arguments[n], why) &&
                            hasCloseRows(n, kernel, arguments[n], why)))

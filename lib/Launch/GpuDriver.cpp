@@ -88,6 +88,9 @@ static const char *findFunctions(void *library, GpuDriver &driver) {
   find(driver.ModuleUnload, "cuModuleUnload", "hipModuleUnload");
   find(driver.ModuleGetFunction, "cuModuleGetFunction", "hipModuleGetFunction");
   find(driver.FuncGetAttribute, "cuFuncGetAttribute", "hipFuncGetAttribute");
+  find(driver.OccupancyMaxActiveBlocksPerMultiprocessor,
+       "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+       "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
   find(driver.LaunchKernel, "cuLaunchKernel", "hipModuleLaunchKernel");
   find(driver.PointerGetAttribute, "cuPointerGetAttribute",
        "hipPointerGetAttribute");

@@ -38,8 +38,10 @@ static size_t countParameterWords(const KernelInfo &kernel) {
          kernel.tensorMaps.size() * map;
 }
 
-/// Only CUDA's kernels get their shared memory from the launch: a code object
-/// says how much LDS its kernels have.
+unsigned GpuModule::askedShared(const KernelInfo &kernel) const {
+  return card->isHip() ? 0 : static_cast<unsigned>(kernel.sharedBytes);
+}
+
 Failure GpuModule::allowShared(void *function, const KernelInfo &kernel) const {
   const GpuDriver &driver = card->driver();
   if (card->isHip())
@@ -75,6 +77,11 @@ Failure GpuModule::prepare(KernelInfo &kernel) {
     kernel.registers = value;
   if (!driver.FuncGetAttribute(&value, GpuDriver::functionLocalBytes, function))
     kernel.stackBytes = value;
+  if (!driver.OccupancyMaxActiveBlocksPerMultiprocessor(
+          &value, function, static_cast<int>(kernel.threads),
+          askedShared(kernel)) &&
+      value > 0)
+    kernel.residentBlocks = value;
   functions.push_back(function);
   return {};
 }
@@ -103,31 +110,46 @@ GpuModule::~GpuModule() {
   card->driver().ModuleUnload(module);
 }
 
-Failure GpuModule::launch(const KernelInfo &kernel,
+Failure GpuModule::launch(const LaunchChoice &choice,
                           std::span<const LaunchArgument> arguments,
-                          void *stream) const {
-  int64_t extents[3];
-  Result<int64_t> count = evaluateGrid(kernel, arguments, extents);
-  if (!count)
-    return count.takeFailure();
-  if (*count <= 0)
-    return {};
-  Result<int64_t> blocks = countBlocks(kernel, *count, card->numProcessors());
-  if (!blocks)
-    return blocks.takeFailure();
-  int64_t most = card->driver().info().maxGridThreads;
-  if (*blocks > most / kernel.threads)
-    return makeFailure("@", kernel.symbol, ": expected at most ", most,
-                       " threads in a grid, found ", *blocks, " blocks of ",
-                       kernel.threads);
+                          const Workspace &workspace, void *stream) const {
+  KernelArguments all(choice, arguments, workspace);
+  std::optional<GpuDevice::Current> current;
+  for (const KernelInfo &kernel : choice.kernels) {
+    Grid grid;
+    Result<int64_t> count = evaluateGrid(kernel, all.get(), grid.extents);
+    if (!count)
+      return count.takeFailure();
+    if (*count <= 0)
+      continue;
+    Result<int64_t> blocks = countBlocks(kernel, *count, card->numProcessors());
+    if (!blocks)
+      return blocks.takeFailure();
+    grid.blocks = *blocks;
+    int64_t most = card->driver().info().maxGridThreads;
+    if (grid.blocks > most / kernel.threads)
+      return makeFailure("@", kernel.symbol, ": expected at most ", most,
+                         " threads in a grid, found ", grid.blocks,
+                         " blocks of ", kernel.threads);
+    if (!current)
+      current.emplace(*card);
+    if (Failure failure = current->failure())
+      return failure;
+    if (Failure failure = enqueue(kernel, all.get(), grid, stream))
+      return failure;
+  }
+  return {};
+}
+
+/// In the card's context: encoding a tensor map asks the current one what its
+/// device can do.
+Failure GpuModule::enqueue(const KernelInfo &kernel,
+                           std::span<const LaunchArgument> arguments,
+                           const Grid &grid, void *stream) const {
   int64_t words[kParameterWords];
-  packWords(arguments, extents, words);
+  packWords(arguments, grid.extents, words);
   void *parameters[1 + kMaxTensorMaps] = {words};
   TensorMap maps[kMaxTensorMaps];
-  GpuDevice::Current current(*card);
-  if (Failure failure = current.failure())
-    return failure;
-  // Encoding asks the current context what its device can do.
   for (size_t n = 0; n < kernel.tensorMaps.size(); ++n) {
     const TensorMapInfo &info = kernel.tensorMaps[n];
     if (Failure failure = encodeTensorMap(card->driver(), info,
@@ -138,11 +160,9 @@ Failure GpuModule::launch(const KernelInfo &kernel,
   const GpuDriver &driver = card->driver();
   void *function = functions[&kernel - infos.data()];
   return driver.check(
-      driver.LaunchKernel(
-          function, static_cast<unsigned>(*blocks), 1, 1,
-          static_cast<unsigned>(kernel.threads), 1, 1,
-          card->isHip() ? 0 : static_cast<unsigned>(kernel.sharedBytes), stream,
-          parameters, nullptr),
+      driver.LaunchKernel(function, static_cast<unsigned>(grid.blocks), 1, 1,
+                          static_cast<unsigned>(kernel.threads), 1, 1,
+                          askedShared(kernel), stream, parameters, nullptr),
       "cannot launch @", kernel.symbol);
 }
 

@@ -102,8 +102,19 @@ static Failure checkExpr(const KernelInfo &kernel, const SizeExpr &expr) {
   return {};
 }
 
+/// An expression over the sizes of what the caller gives.
+static Failure checkGiven(const KernelInfo &kernel, const SizeExpr &expr) {
+  for (const SizeExpr::Step &step : expr.steps)
+    if (step.opcode == SizeExpr::Size &&
+        step.a >= static_cast<int64_t>(kernel.numGiven()))
+      return failOf(kernel, "expected the size of one of ", kernel.numGiven(),
+                    " given arguments, found argument ", step.a);
+  return checkExpr(kernel, expr);
+}
+
 static Failure checkRule(const KernelInfo &kernel, const SizeRule &rule) {
-  bool usesOther = rule.kind != SizeRule::Divisible;
+  bool usesOther =
+      rule.kind != SizeRule::Divisible && rule.kind != SizeRule::AtMost;
   if (!hasSize(kernel, rule.argument, rule.dim) ||
       (usesOther && !hasSize(kernel, rule.other, rule.otherDim)))
     return failOf(kernel, "its size rule '", name(rule.kind),
@@ -112,6 +123,28 @@ static Failure checkRule(const KernelInfo &kernel, const SizeRule &rule) {
     return failOf(kernel, "expected a divisor of at least 1, found ",
                   rule.factor);
   return {};
+}
+
+/// Workspace is made of what the caller gives.
+static Failure checkWorkspace(const KernelInfo &kernel) {
+  if (kernel.workspace.size() > kernel.args.size())
+    return failOf(kernel, "expected at most ", kernel.args.size(),
+                  " arguments in workspace, found ", kernel.workspace.size());
+  for (size_t n = 0; n < kernel.workspace.size(); ++n) {
+    const ArgumentInfo &info = kernel.args[kernel.numGiven() + n];
+    const std::vector<SizeExpr> &sizes = kernel.workspace[n].sizes;
+    if (!info.isMemRef || info.sizes.size() != sizes.size() + 1)
+      return failOf(kernel, "expected ", info.sizes.size(),
+                    " sizes of workspace, found ", sizes.size() + 1);
+    for (const SizeExpr &expr : sizes)
+      if (Failure failure = checkGiven(kernel, expr))
+        return failure;
+  }
+  if (kernel.splits < 0 || kernel.splits > kMaxSplits)
+    return failOf(kernel, "expected at most ", kMaxSplits, " splits, found ",
+                  kernel.splits);
+  return kernel.splitKeys.steps.empty() ? Failure()
+                                        : checkGiven(kernel, kernel.splitKeys);
 }
 
 /// The limits of cuTensorMapEncodeTiled (CUDA Driver API).
@@ -170,6 +203,28 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
   for (const SizeExpr &expr : kernel.grid)
     if (Failure failure = checkExpr(kernel, expr))
       return failure;
+  return checkWorkspace(kernel);
+}
+
+Failure fa::checkPlan(std::span<const KernelInfo> kernels) {
+  for (size_t n = 0; n < kernels.size(); ++n) {
+    if (Failure failure = checkKernel(kernels[n]))
+      return failure;
+    bool splitsKeys = !kernels[n].splitKeys.steps.empty();
+    if (!kernels[n].follows) {
+      if (splitsKeys == kernels[n].workspace.empty())
+        return failOf(kernels[n], "expected workspace where keys are split, "
+                                  "and only there");
+      continue;
+    }
+    if (n == 0 || kernels[n].workspace != kernels[n - 1].workspace ||
+        kernels[n].args.size() != kernels[n - 1].args.size())
+      return failOf(kernels[n], "expected to follow a kernel with the same "
+                                "arguments and workspace");
+  }
+  if (kernels.empty() || !kernels.back().workspace.empty())
+    return makeFailure("expected a plan whose last kernel takes every launch, "
+                       "without workspace");
   return {};
 }
 
@@ -180,7 +235,7 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
 // Each in the order of its enum.
 static constexpr std::string_view kAccesses[] = {"in", "out", "inout"};
 static constexpr std::string_view kRules[] = {"equal", "multiple", "divisible",
-                                              "packed"};
+                                              "packed", "at_most"};
 static constexpr std::string_view kOpcodes[] = {
     "const", "size", "add", "mul", "floordiv", "ceildiv", "mod"};
 

@@ -6,7 +6,7 @@
 
 #include "fa/Launch/Launch.h"
 
-#include "fa/Launch/CheckArguments.h"
+#include "fa/Launch/Splits.h"
 
 #include <algorithm>
 #include <bit>
@@ -61,15 +61,10 @@ Result<const KernelInfo *>
 fa::selectKernel(std::span<const KernelInfo> kernels,
                  std::span<const LaunchArgument> arguments) {
   assert(!kernels.empty() && "a plan has kernels");
-  // The last variant is the most general: its reason is the one to give.
-  if (Failure failure = checkArguments(kernels.back(), arguments))
-    return failure;
-  for (const KernelInfo &kernel : kernels)
-    if (fitsVariant(kernel, arguments))
-      return &kernel;
-  std::string why;
-  fitsVariant(kernels.back(), arguments, &why);
-  return Failure(why);
+  auto choice = chooseLaunch(kernels, arguments, /*processors=*/1, Workspace());
+  if (!choice)
+    return choice.takeFailure();
+  return &choice->kernels.front();
 }
 
 Result<int64_t> fa::evaluateGrid(const KernelInfo &kernel,

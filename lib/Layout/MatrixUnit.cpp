@@ -19,12 +19,11 @@ MatrixUnit MatrixUnit::choose(Kind kind, int64_t rows, int64_t columns) {
 
 /// Neighbours along the depth that a lane of mfma has. Computed operands are
 /// where an accumulator is; of others, 16 bytes are one read.
-int64_t MatrixUnit::vector(int64_t depth, unsigned bits,
-                           bool fromMemory) const {
-  if (!fromMemory)
+int64_t MatrixUnit::vector(int64_t depth, const DotForm &form) const {
+  if (!form.fromMemory)
     return 4;
   int64_t ofLane = powerOfTwoPart(depth) * side / 64;
-  return std::min<int64_t>(ofLane, 128 / bits);
+  return std::min<int64_t>(ofLane, 128 / form.bits);
 }
 
 TileLayout MatrixUnit::accumulator(int64_t rows, int64_t columns,
@@ -33,21 +32,34 @@ TileLayout MatrixUnit::accumulator(int64_t rows, int64_t columns,
                       : mmaAccumulator(rows, columns, warps);
 }
 
-TileLayout MatrixUnit::left(int64_t rows, int64_t depth, unsigned bits,
-                            bool fromMemory, int64_t warps) const {
-  if (kind == Mfma)
-    return mfmaRows(rows, depth, side, vector(depth, bits, fromMemory), warps);
-  return bits == 32 ? fmaOperandA(rows, depth, warps)
-                    : mmaAccumulator(rows, depth, warps);
+/// Multiply-adds take f32 as it is.
+static bool byMultiplyAdds(const DotForm &form) {
+  return form.bits == 32 && !form.tf32;
 }
 
-TileLayout MatrixUnit::right(int64_t rows, int64_t columns, bool transposed,
-                             unsigned bits, bool fromMemory,
+/// Whether ldmatrix brings both operands of 32 bits.
+static bool byMatrixLoads32(const DotForm &form) {
+  return form.bits == 32 && form.transposed && form.fromMemory;
+}
+
+TileLayout MatrixUnit::left(int64_t rows, int64_t depth, const DotForm &form,
+                            int64_t warps) const {
+  if (kind == Mfma)
+    return mfmaRows(rows, depth, side, vector(depth, form), warps);
+  if (byMultiplyAdds(form))
+    return fmaOperandA(rows, depth, warps);
+  return byMatrixLoads32(form) ? mmaOperandA32(rows, depth, warps)
+                               : mmaAccumulator(rows, depth, warps);
+}
+
+TileLayout MatrixUnit::right(int64_t rows, int64_t columns, const DotForm &form,
                              int64_t warps) const {
+  bool transposed = form.transposed;
   if (kind == Mfma)
     return mfmaOperandB(rows, columns, transposed, side,
-                        vector(transposed ? columns : rows, bits, fromMemory),
-                        warps);
-  return bits == 32 ? fmaOperandB(rows, columns, transposed, warps)
-                    : mmaOperandB(rows, columns, transposed, warps);
+                        vector(transposed ? columns : rows, form), warps);
+  if (byMultiplyAdds(form))
+    return fmaOperandB(rows, columns, transposed, warps);
+  return byMatrixLoads32(form) ? mmaOperandB32(rows, columns, warps)
+                               : mmaOperandB(rows, columns, transposed, warps);
 }

@@ -50,6 +50,29 @@ TileLayout fa::mmaOperandB(int64_t rows, int64_t columns, bool transposed,
   return {layout, columns / width};
 }
 
+TileLayout fa::mmaOperandA32(int64_t rows, int64_t depth, int64_t warps) {
+  int64_t width = powerOfTwoPart(depth), height = rows / warps;
+  assert(rows >= 16 * warps && width >= 8);
+  LinearLayout layout({rows, width});
+  layout.addSteps(Axis::Register, 0, 8, 1);
+  layout.addSteps(Axis::Register, 1, 4, stepsBetween(4, width));
+  layout.addSteps(Axis::Register, 0, 16, stepsBetween(16, height));
+  layout.addSteps(Axis::Lane, 1, 1, 2).addSteps(Axis::Lane, 0, 1, 3);
+  layout.addSteps(Axis::Warp, 0, height, stepsBetween(height, rows));
+  return {layout, depth / width};
+}
+
+TileLayout fa::mmaOperandB32(int64_t columns, int64_t depth, int64_t warps) {
+  int64_t width = powerOfTwoPart(depth);
+  assert(columns >= 8 && width >= 8);
+  LinearLayout layout({columns, width});
+  layout.addSteps(Axis::Register, 1, 4, stepsBetween(4, width));
+  layout.addSteps(Axis::Register, 0, 8, stepsBetween(8, columns));
+  layout.addSteps(Axis::Lane, 1, 1, 2).addSteps(Axis::Lane, 0, 1, 3);
+  layout.addCopies(Axis::Warp, Log2_64(warps));
+  return {layout, depth / width};
+}
+
 TileLayout fa::fmaOperandA(int64_t rows, int64_t depth, int64_t warps) {
   int64_t width = powerOfTwoPart(depth), height = rows / warps;
   LinearLayout layout({rows, width});

@@ -101,34 +101,39 @@ uint32_t fa::copyBits(const LinearLayout &layout, Axis axis) {
 //===----------------------------------------------------------------------===//
 
 std::optional<MatrixLoad> fa::planMatrixLoad(const LinearLayout &registers,
-                                             const LinearLayout &shared) {
+                                             const LinearLayout &shared,
+                                             unsigned bits) {
+  assert(bits == 16 || bits == 32);
+  // Two elements of 16 bits are one register.
+  unsigned ofWord = bits == 16 ? 1 : 0;
   auto map = shared.composeInverse(registers);
   if (!map || registers.bits(Axis::Lane) != 5 ||
-      registers.bits(Axis::Register) < 1)
+      registers.bits(Axis::Register) < ofWord)
     return std::nullopt;
   auto offset = [&](Axis axis, unsigned bit) {
     return (*map)[static_cast<int>(axis)][bit][Axis::Offset];
   };
   // A matrix's 64 elements: which bits walk along a row, which from row to row.
-  uint32_t pair = offset(Axis::Register, 0);
-  SmallVector<uint32_t, 5> lanes;
+  SmallVector<uint32_t, 6> walk; // the bits of a word's halves, then of lanes
+  for (unsigned bit = 0; bit < ofWord; ++bit)
+    walk.push_back(offset(Axis::Register, bit));
   for (unsigned bit = 0; bit < 5; ++bit)
-    lanes.push_back(offset(Axis::Lane, bit));
+    walk.push_back(offset(Axis::Lane, bit));
   MatrixLoad load;
-  SmallVector<uint32_t, 3> along, rows;
-  load.transposed = pair != 1;
-  if (load.transposed) {
-    rows = {pair, lanes[0], lanes[1]};
-    along = {lanes[2], lanes[3], lanes[4]};
-  } else {
-    along = {pair, lanes[0], lanes[1]};
-    rows = {lanes[2], lanes[3], lanes[4]};
-  }
-  auto isRow = [](uint32_t step) { return step % 8 == 0; };
-  if (along != SmallVector<uint32_t, 3>{1, 2, 4} || !all_of(rows, isRow))
+  load.transposed = bits == 16 && walk[0] != 1;
+  unsigned lineBits = walk.size() - 3;
+  SmallVector<uint32_t, 3> along(walk.begin(), walk.begin() + lineBits),
+      rows(walk.begin() + lineBits, walk.end());
+  if (load.transposed)
+    std::swap(along, rows);
+  auto isRow = [&](uint32_t step) { return step % (1u << lineBits) == 0; };
+  for (auto [bit, step] : enumerate(along))
+    if (step != 1u << bit)
+      return std::nullopt;
+  if (!all_of(rows, isRow))
     return std::nullopt;
   copy(rows, load.laneOffsets.begin());
-  for (unsigned bit = 1; bit < registers.bits(Axis::Register); ++bit) {
+  for (unsigned bit = ofWord; bit < registers.bits(Axis::Register); ++bit) {
     uint32_t step = offset(Axis::Register, bit);
     if (!isRow(step))
       return std::nullopt;

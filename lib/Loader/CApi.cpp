@@ -9,6 +9,7 @@
 #include "LoadedBundle.h"
 
 #include "fa/Launch/ConvertArgument.h"
+#include "fa/Launch/LaunchOptions.h"
 
 using namespace fa;
 
@@ -142,19 +143,56 @@ faStatus faBundlePrepare(faBundle bundle, const faBundleOptions *options,
 
 void faBundlePlanDestroy(faBundlePlan plan) noexcept { delete plan; }
 
+/// Launches on arguments as the caller gave them.
+static faStatus launchWith(const BundlePlan &plan, const LaunchOptions &options,
+                           const faArgument *arguments, size_t count) {
+  ConvertedArguments converted;
+  if (Failure failure = converted.convert(arguments, count))
+    return report(FA_ERROR_INVALID_ARGUMENT, failure);
+  auto choice = plan.choose(converted.get(), options.workspace, options.stream);
+  if (!choice)
+    return report(FA_ERROR_INVALID_ARGUMENT, choice.takeFailure());
+  if (Failure failure = plan.launch(*choice, converted.get(), options.workspace,
+                                    options.stream))
+    return report(FA_ERROR_DEVICE, failure);
+  return FA_SUCCESS;
+}
+
 faStatus faBundlePlanLaunch(faBundlePlan plan, void *stream,
                             const faArgument *arguments,
                             size_t count) noexcept {
   if (!plan || (!arguments && count))
     return refuse("faBundlePlanLaunch: expected a plan and arguments, found "
                   "null");
+  return launchWith(*plan->plan, {stream, {}}, arguments, count);
+}
+
+faStatus faBundlePlanLaunchWith(faBundlePlan plan,
+                                const faLaunchOptions *options,
+                                const faArgument *arguments,
+                                size_t count) noexcept {
+  if (!plan || !options || (!arguments && count))
+    return refuse("faBundlePlanLaunchWith: expected a plan, options and "
+                  "arguments, found null");
+  auto how = readLaunchOptions(*options);
+  if (!how)
+    return report(FA_ERROR_INVALID_ARGUMENT, how.takeFailure());
+  return launchWith(*plan->plan, *how, arguments, count);
+}
+
+faStatus faBundlePlanGetLaunchInfo(faBundlePlan plan,
+                                   const faArgument *arguments, size_t count,
+                                   faLaunchInfo *info) noexcept {
+  if (!plan || !info || (!arguments && count))
+    return refuse("faBundlePlanGetLaunchInfo: expected a plan, arguments and a "
+                  "place for the description, found null");
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
     return report(FA_ERROR_INVALID_ARGUMENT, failure);
-  auto kernel = plan->plan->select(converted.get(), stream);
-  if (!kernel)
-    return report(FA_ERROR_INVALID_ARGUMENT, kernel.takeFailure());
-  if (Failure failure = plan->plan->launch(**kernel, converted.get(), stream))
-    return report(FA_ERROR_DEVICE, failure);
+  auto choice = plan->plan->choose(converted.get(), Workspace::any(), nullptr);
+  if (!choice)
+    return report(FA_ERROR_INVALID_ARGUMENT, choice.takeFailure());
+  if (Failure failure = writeLaunchInfo(*choice, info))
+    return report(FA_ERROR_INVALID_ARGUMENT, failure);
   return FA_SUCCESS;
 }

@@ -19,20 +19,21 @@ public:
   CardBundlePlan(std::shared_ptr<const GpuModule> module, bool checkPointers)
       : module(std::move(module)), checkPointers(checkPointers) {}
 
-  Result<const KernelInfo *> select(std::span<const LaunchArgument> arguments,
-                                    void *stream) const override {
-    auto kernel = selectKernel(module->kernels(), arguments);
-    if (!kernel || !checkPointers)
-      return kernel;
+  Result<LaunchChoice> choose(std::span<const LaunchArgument> arguments,
+                              const Workspace &workspace,
+                              void *stream) const override {
+    auto choice = module->choose(arguments, workspace);
+    if (!choice || !checkPointers)
+      return choice;
     if (Failure failure = module->checkPointers(arguments))
       return failure;
-    return kernel;
+    return choice;
   }
 
-  Failure launch(const KernelInfo &kernel,
+  Failure launch(const LaunchChoice &choice,
                  std::span<const LaunchArgument> arguments,
-                 void *stream) const override {
-    return module->launch(kernel, arguments, stream);
+                 const Workspace &workspace, void *stream) const override {
+    return module->launch(choice, arguments, workspace, stream);
   }
 
 private:
@@ -106,16 +107,17 @@ public:
       : kernels(std::move(kernels)), functions(std::move(functions)),
         device(std::move(device)) {}
 
-  Result<const KernelInfo *> select(std::span<const LaunchArgument> arguments,
-                                    void *stream) const override {
+  Result<LaunchChoice> choose(std::span<const LaunchArgument> arguments,
+                              const Workspace &, void *stream) const override {
     if (stream)
       return makeFailure("expected no stream for the CPU, found one");
-    return selectKernel(kernels, arguments);
+    return chooseLaunch(kernels, arguments, /*processors=*/1, Workspace());
   }
 
-  Failure launch(const KernelInfo &kernel,
-                 std::span<const LaunchArgument> arguments,
+  Failure launch(const LaunchChoice &choice,
+                 std::span<const LaunchArgument> arguments, const Workspace &,
                  void *) const override {
+    const KernelInfo &kernel = choice.kernels.front();
     return launchOnHost(kernel, functions[&kernel - kernels.data()], *device,
                         arguments);
   }

@@ -31,13 +31,14 @@ struct PrepareOptions {
 class BundlePlan {
 public:
   virtual ~BundlePlan() = default;
-  /// The kernel that takes the arguments, which can be launched on `stream`.
-  virtual Result<const KernelInfo *>
-  select(std::span<const LaunchArgument> arguments, void *stream) const = 0;
-  /// Launches what `select` gave.
-  virtual Failure launch(const KernelInfo &kernel,
+  /// What a launch with these arguments and this workspace runs on `stream`.
+  virtual Result<LaunchChoice> choose(std::span<const LaunchArgument> arguments,
+                                      const Workspace &workspace,
+                                      void *stream) const = 0;
+  /// Launches what `choose` gave.
+  virtual Failure launch(const LaunchChoice &choice,
                          std::span<const LaunchArgument> arguments,
-                         void *stream) const = 0;
+                         const Workspace &workspace, void *stream) const = 0;
 };
 
 /// A bundle and the modules of it that are loaded. Safe to use from several

@@ -116,8 +116,16 @@ static KernelInfo parseKernel(const JsonCursor &json) {
     kernel.grid.push_back(parseExpr(grid[n]));
   for (size_t n = 0; n < maps.size(); ++n)
     kernel.tensorMaps.push_back(parseTensorMap(maps[n]));
-  if (Failure failure = checkKernel(kernel))
-    json.fail(failure.message());
+  JsonCursor workspace = json["workspace"];
+  for (size_t n = 0; n < workspace.size(); ++n)
+    for (size_t dim = 0, rank = workspace[n].size(); dim < rank; ++dim) {
+      if (dim == 0)
+        kernel.workspace.emplace_back();
+      kernel.workspace.back().sizes.push_back(parseExpr(workspace[n][dim]));
+    }
+  kernel.follows = json["follows"].boolean();
+  kernel.splitKeys = parseExpr(json["split_keys"]);
+  kernel.splits = json["splits"].integer(0);
   return kernel;
 }
 
@@ -167,6 +175,8 @@ static BundleTarget parseTarget(const JsonCursor &json) {
   }
   if (target.kernels.empty())
     kernels.fail("expected at least one kernel, found none");
+  else if (Failure failure = checkPlan(target.kernels))
+    kernels.fail(failure.message());
   return target;
 }
 

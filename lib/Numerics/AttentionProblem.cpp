@@ -58,6 +58,10 @@ Error AttentionProblem::verify() const {
       if (MulOverflow(bytes, std::max<int64_t>(size, 1), bytes))
         return createStringError("the sizes of " + str() + " overflow 64 bits");
   }
+  if (tf32 && type != ElementType::F32)
+    return createStringError("expected type=f32 for precision=tf32, found "
+                             "type=" +
+                             name(type));
   if (!std::isfinite(softcap) || softcap < 0)
     return createStringError("expected a positive, finite softcap, found " +
                              std::to_string(softcap));

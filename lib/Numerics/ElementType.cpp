@@ -11,6 +11,7 @@
 #include "llvm/Support/ErrorHandling.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -118,4 +119,12 @@ double fa::roundTo(ElementType type, double value) {
   char bytes[8];
   storeElement(bytes, type, value);
   return loadElement(bytes, type);
+}
+
+float fa::roundToTf32(float value) {
+  if (!std::isfinite(value))
+    return value;
+  // The sign is apart, so that adding half a unit rounds away from zero.
+  uint32_t bits = std::bit_cast<uint32_t>(value) + (1u << 12);
+  return std::bit_cast<float>(bits & ~0x1fffu);
 }

@@ -35,7 +35,12 @@ template <typename T> class Loops {
 public:
   Loops(const AttentionProblem &p, const AttentionInputs &in)
       : p(p), q(convert(in.q)), k(convert(in.k)), v(convert(in.v)),
-        typeV(in.v.type()), typeOut(in.q.type()) {
+        roundsOperands(p.tf32 && !isReference), typeV(in.v.type()),
+        typeOut(in.q.type()) {
+    if (roundsOperands)
+      for (std::vector<T> *operand : {&q, &k, &v})
+        for (T &x : *operand)
+          x = roundToTf32(static_cast<float>(x));
     if (in.bias)
       bias = convert(*in.bias);
     if (in.lengths)
@@ -168,6 +173,8 @@ private:
       T weight = weights[j] / sum;
       if (!isReference)
         weight = static_cast<T>(roundTo(typeV, weight));
+      if (roundsOperands)
+        weight = roundToTf32(static_cast<float>(weight));
       for (int64_t d = 0; d < p.headDimV; ++d)
         acc[d] += weight * vHead[j * p.headDimV + d];
     }
@@ -178,6 +185,7 @@ private:
   const AttentionProblem &p;
   std::vector<T> q, k, v, bias;
   std::vector<double> lengths, documents, sink, slopes;
+  bool roundsOperands; ///< to tf32
   ElementType typeV, typeOut;
 };
 

@@ -8,6 +8,7 @@
 
 #include "fa/Launch/ContextOptions.h"
 #include "fa/Launch/ConvertArgument.h"
+#include "fa/Launch/LaunchOptions.h"
 #include "fa/Launch/TargetName.h"
 
 using namespace llvm;
@@ -109,13 +110,14 @@ void faContextDestroy(faContext context) noexcept { delete context; }
 /// Converts and checks the arguments and calls `launch` with them.
 static faStatus
 launchWith(faPlan plan, const faArgument *arguments, size_t count,
+           const Workspace &workspace,
            function_ref<Error(ArrayRef<LaunchArgument>)> launch) {
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
-  auto kernel = plan->plan->select(converted.get());
-  if (!kernel)
-    return fail(FA_ERROR_INVALID_ARGUMENT, kernel.takeError());
+  auto choice = plan->plan->choose(converted.get(), workspace);
+  if (!choice)
+    return fail(FA_ERROR_INVALID_ARGUMENT, choice.takeError());
   if (Error error = launch(converted.get()))
     return fail(FA_ERROR_DEVICE, std::move(error));
   return FA_SUCCESS;
@@ -126,7 +128,7 @@ faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
   if (!plan || (!arguments && count))
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanLaunch: expected a plan and arguments, found null");
-  return launchWith(plan, arguments, count,
+  return launchWith(plan, arguments, count, Workspace(),
                     [&](ArrayRef<LaunchArgument> converted) -> Error {
                       if (plan->plan->host)
                         return plan->plan->host->launch(converted);
@@ -136,17 +138,54 @@ faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                     });
 }
 
+/// faPlanEnqueue and faPlanEnqueueWith, which is `function`.
+static faStatus enqueue(StringRef function, faPlan plan,
+                        const LaunchOptions &options,
+                        const faArgument *arguments, size_t count) {
+  if (!plan->plan->card)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                function + ": expected a plan of a card, found one of the "
+                           "CPU, which faPlanLaunch runs");
+  return launchWith(plan, arguments, count, options.workspace,
+                    [&](ArrayRef<LaunchArgument> converted) {
+                      return plan->plan->card->launch(converted, options.stream,
+                                                      options.workspace);
+                    });
+}
+
 faStatus faPlanEnqueue(faPlan plan, void *stream, const faArgument *arguments,
                        size_t count) noexcept {
   if (!plan || (!arguments && count))
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanEnqueue: expected a plan and arguments, found null");
-  if (!plan->plan->card)
+  return enqueue("faPlanEnqueue", plan, {stream, {}}, arguments, count);
+}
+
+faStatus faPlanEnqueueWith(faPlan plan, const faLaunchOptions *options,
+                           const faArgument *arguments, size_t count) noexcept {
+  if (!plan || !options || (!arguments && count))
     return fail(FA_ERROR_INVALID_ARGUMENT,
-                "faPlanEnqueue: expected a plan of a card, found one of the "
-                "CPU, which faPlanLaunch runs");
-  return launchWith(plan, arguments, count,
-                    [&](ArrayRef<LaunchArgument> converted) {
-                      return plan->plan->card->launch(converted, stream);
-                    });
+                "faPlanEnqueueWith: expected a plan, options and arguments, "
+                "found null");
+  auto how = readLaunchOptions(*options);
+  if (!how)
+    return fail(FA_ERROR_INVALID_ARGUMENT, how.takeFailure());
+  return enqueue("faPlanEnqueueWith", plan, *how, arguments, count);
+}
+
+faStatus faPlanGetLaunchInfo(faPlan plan, const faArgument *arguments,
+                             size_t count, faLaunchInfo *info) noexcept {
+  if (!plan || !info || (!arguments && count))
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanGetLaunchInfo: expected a plan, arguments and a place "
+                "for the description, found null");
+  ConvertedArguments converted;
+  if (Failure failure = converted.convert(arguments, count))
+    return fail(FA_ERROR_INVALID_ARGUMENT, failure);
+  auto choice = plan->plan->choose(converted.get(), Workspace::any());
+  if (!choice)
+    return fail(FA_ERROR_INVALID_ARGUMENT, choice.takeError());
+  if (Failure failure = writeLaunchInfo(*choice, info))
+    return fail(FA_ERROR_INVALID_ARGUMENT, failure);
+  return FA_SUCCESS;
 }

@@ -6,10 +6,10 @@
 
 #include "fa/Runtime/EmulatorPlan.h"
 
-#include "fa/Launch/Launch.h"
-#include "fa/Runtime/SelectKernel.h"
 #include "fa/Runtime/ToError.h"
 #include "fa/Target/GpuInfo.h"
+
+#include <limits>
 
 using namespace llvm;
 using namespace fa;
@@ -41,32 +41,55 @@ EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
   return loaded;
 }
 
-Expected<const KernelInfo *>
-EmulatorPlan::select(ArrayRef<LaunchArgument> arguments) const {
-  return selectKernel(plan, arguments);
+Expected<LaunchChoice>
+EmulatorPlan::choose(ArrayRef<LaunchArgument> arguments) const {
+  return toExpected(
+      chooseLaunch(plan.kernels, arguments, kProcessors, Workspace::any()));
 }
 
 Expected<EmulatorCounters>
 EmulatorPlan::launch(ArrayRef<LaunchArgument> arguments) const {
-  Expected<const KernelInfo *> kernel = select(arguments);
-  if (!kernel)
-    return kernel.takeError();
+  Expected<LaunchChoice> choice = choose(arguments);
+  if (!choice)
+    return choice.takeError();
+  // A number in workspace that no kernel has written is a NaN.
+  std::vector<float> memory(choice->workspaceBytes / sizeof(float) +
+                                kWorkspaceAlignment,
+                            std::numeric_limits<float>::quiet_NaN());
+  Workspace workspace;
+  workspace.bytes = choice->workspaceBytes;
+  workspace.data = reinterpret_cast<void *>(
+      alignTo(reinterpret_cast<uintptr_t>(memory.data()), kWorkspaceAlignment));
+  KernelArguments all(*choice, arguments, workspace);
+  EmulatorCounters sum;
+  for (const KernelInfo &kernel : choice->kernels) {
+    auto counted = run(kernel, all.get());
+    if (!counted)
+      return counted.takeError();
+    sum += *counted;
+  }
+  return sum;
+}
+
+Expected<EmulatorCounters>
+EmulatorPlan::run(const KernelInfo &kernel,
+                  ArrayRef<LaunchArgument> arguments) const {
   int64_t extents[3];
   Expected<int64_t> count =
-      toExpected(evaluateGrid(**kernel, arguments, extents));
+      toExpected(evaluateGrid(kernel, arguments, extents));
   if (!count)
     return count.takeError();
   if (*count <= 0)
     return EmulatorCounters();
   Expected<int64_t> blocks =
-      toExpected(countBlocks(**kernel, *count, kProcessors));
+      toExpected(countBlocks(kernel, *count, kProcessors));
   if (!blocks)
     return blocks.takeError();
-  SmallVector<int64_t> words(countWords(**kernel));
+  SmallVector<int64_t> words(countWords(kernel));
   packWords(arguments, extents, words);
   auto inParallel = [&](int64_t blocks,
                         const std::function<void(int64_t)> &body) {
     device->run(blocks, 0, [&](int64_t index, void *) { body(index); });
   };
-  return program->run(**kernel, arguments, words, *blocks, options, inParallel);
+  return program->run(kernel, arguments, words, *blocks, options, inParallel);
 }

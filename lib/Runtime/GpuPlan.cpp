@@ -46,16 +46,17 @@ GpuPlan::load(Artifact artifact, std::shared_ptr<GpuDevice> device) {
   return loaded;
 }
 
-Expected<const KernelInfo *>
-GpuPlan::select(ArrayRef<LaunchArgument> arguments) const {
-  return toExpected(fa::selectKernel(module->kernels(), arguments));
+Expected<LaunchChoice> GpuPlan::choose(ArrayRef<LaunchArgument> arguments,
+                                       const Workspace &workspace) const {
+  return toExpected(module->choose(arguments, workspace));
 }
 
-Error GpuPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream) const {
-  Expected<const KernelInfo *> kernel = select(arguments);
-  if (!kernel)
-    return kernel.takeError();
-  return toError(module->launch(**kernel, arguments, stream));
+Error GpuPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream,
+                      const Workspace &workspace) const {
+  Expected<LaunchChoice> choice = choose(arguments, workspace);
+  if (!choice)
+    return choice.takeError();
+  return toError(module->launch(*choice, arguments, workspace, stream));
 }
 
 Error GpuPlan::synchronize(void *stream) const {
@@ -81,9 +82,9 @@ Expected<SmallVector<LaunchArgument>>
 GpuPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
                       std::vector<GpuBuffer> &buffers) const {
   // What does not fit the kernel may not have the extent that it says.
-  auto kernel = select(arguments);
-  if (!kernel)
-    return kernel.takeError();
+  auto choice = choose(arguments);
+  if (!choice)
+    return choice.takeError();
   SmallVector<LaunchArgument> copies(arguments);
   for (LaunchArgument &argument : copies) {
     if (!argument.isTensor)
@@ -114,12 +115,31 @@ Error GpuPlan::copyToHost(ArrayRef<LaunchArgument> arguments,
   return Error::success();
 }
 
+Expected<GpuWorkspace>
+GpuWorkspace::create(const GpuPlan &plan, ArrayRef<LaunchArgument> arguments) {
+  auto choice = plan.choose(arguments, Workspace::any());
+  if (!choice)
+    return choice.takeError();
+  GpuWorkspace result;
+  if (choice->workspaceBytes == 0)
+    return result;
+  auto buffer = GpuBuffer::create(plan.device(), choice->workspaceBytes);
+  if (!buffer)
+    return buffer.takeError();
+  result.bytes = choice->workspaceBytes;
+  result.buffer.emplace(std::move(*buffer));
+  return result;
+}
+
 Error GpuPlan::launchOnHostMemory(ArrayRef<LaunchArgument> arguments) const {
   std::vector<GpuBuffer> buffers;
   auto copies = copyToDevice(arguments, buffers);
   if (!copies)
     return copies.takeError();
-  if (Error error = launch(*copies))
+  auto workspace = GpuWorkspace::create(*this, *copies);
+  if (!workspace)
+    return workspace.takeError();
+  if (Error error = launch(*copies, nullptr, workspace->get()))
     return error;
   if (Failure failure = module->device().synchronize())
     return toError(failure);

@@ -38,6 +38,10 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
     return createStringError(
         "faAttentionDesc: expected causal between 0 and 2, found " +
         Twine(static_cast<int>(desc.causal)));
+  if (desc.precision < FA_PRECISION_IEEE || desc.precision > FA_PRECISION_TF32)
+    return createStringError(
+        "faAttentionDesc: expected precision 0 or 1, found " +
+        Twine(static_cast<int>(desc.precision)));
   AttentionProblem problem;
   problem.type = *type;
   problem.headDim = desc.headDim;
@@ -59,6 +63,7 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
   problem.lengths = desc.hasLengths;
   problem.documents = desc.hasDocuments;
   problem.sink = desc.hasSink;
+  problem.tf32 = desc.precision == FA_PRECISION_TF32;
   problem.lse = desc.hasLse;
   problem.bias = desc.bias ? desc.bias : "";
   if (Error error = problem.verify())

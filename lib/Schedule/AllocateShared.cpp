@@ -175,8 +175,11 @@ private:
     if (load->getBlock() == convert->getBlock())
       return;
     // A dot by multiply-adds reads its operands as it goes.
-    if (!typeOf(load).getElementType().isF32() &&
-        registersOf(kernel) <= registers)
+    bool isIeee = llvm::any_of(convert->getUsers(), [](Operation *user) {
+      auto dot = dyn_cast<DotOp>(user);
+      return dot && dot.isIeeeF32();
+    });
+    if (!isIeee && registersOf(kernel) <= registers)
       b.setInsertionPointAfter(load);
   }
 

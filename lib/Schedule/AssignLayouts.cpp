@@ -66,13 +66,18 @@ public:
     if (failed(chooseAll()))
       return failure();
     setTypes();
+    // Conversions will come between loads and dots.
+    kernel.walk([&](DotOp dot) {
+      if (feedsOnlyDots(dot.getA()))
+        readForDots.insert(dot);
+    });
     kernel.walk([&](Operation *op) { fixOperands(op); });
     return success();
   }
 
 private:
-  /// As many as every dot has tiles of rows for; those of a warpgroup where
-  /// each computes for itself.
+  /// As many as every dot and merge has tiles of rows for; those of a warpgroup
+  /// where each computes for itself.
   int64_t countWarps(int64_t most) {
     if (kernel->hasAttr(TileGPUDialect::consumersAttrName))
       return 4;
@@ -80,6 +85,10 @@ private:
     kernel.walk([&](DotOp dot) {
       warps = std::min(
           warps, std::max<int64_t>(typeOf(dot).getDimSize(0) / unit.side, 1));
+    });
+    kernel.walk([&](OnlineMergeOp merge) {
+      int64_t rows = typeOf(merge.getAcc()).getDimSize(0);
+      warps = std::min(warps, std::max<int64_t>(rows / unit.side, 1));
     });
     return llvm::bit_floor(uint64_t(warps));
   }
@@ -150,7 +159,8 @@ private:
           return cast<DotOp>(user).getA() == value &&
                  cast<DotOp>(user).getB() != value;
         }))
-      return unit.left(rows, columns, bits, /*fromMemory=*/true, warps);
+      return unit.left(rows, columns, {.bits = bits, .fromMemory = true},
+                       warps);
     // Of a right operand with rows along the depth a thread has neighbours in
     // both directions: it reads along rows and writes along the depth.
     bool turns = llvm::any_of(value.getUsers(), [](Operation *user) {
@@ -308,7 +318,7 @@ private:
       return layoutOf(op->getResult(0));
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return turned(layoutOf(transpose.getResult()), transpose);
-    if (isa<OnlineSoftmaxOp, OnlineFinalizeOp>(op))
+    if (isa<OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp>(op))
       return type.getRank() == 1
                  ? rowsLayout(type.getDimSize(0))
                  : tileLayout(type.getDimSize(0), type.getDimSize(1));
@@ -318,12 +328,11 @@ private:
   TileLayout dotOperandLayout(DotOp dot, unsigned number) const {
     RankedTensorType type = typeOf(dot->getOperand(number));
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-    unsigned bits = type.getElementTypeBitWidth();
-    bool fromMemory = feedsOnlyDots(dot.getA());
+    DotForm form = {type.getElementTypeBitWidth(), dot.isTf32(),
+                    dot.getTransposeB(), readForDots.contains(dot)};
     if (number == 0)
-      return unit.left(rows, columns, bits, fromMemory, warps);
-    return number == 1 ? unit.right(rows, columns, dot.getTransposeB(), bits,
-                                    fromMemory, warps)
+      return unit.left(rows, columns, form, warps);
+    return number == 1 ? unit.right(rows, columns, form, warps)
                        : unit.accumulator(rows, columns, warps);
   }
 
@@ -347,6 +356,8 @@ private:
   MatrixUnit unit;
   int64_t warps;
   llvm::MapVector<Value, TileLayout> layouts;
+  llvm::SmallPtrSet<Operation *, 8>
+      readForDots; ///< dots with such left operands
 };
 
 /// The shapes that `unit` computes.
@@ -374,12 +385,17 @@ LogicalResult verifyDots(KernelOp kernel, const MatrixUnit &unit) {
   return failure(walk.wasInterrupted());
 }
 
-/// Rows of the smallest dot, and what the columns of all are multiples of.
+/// Rows of the smallest dot or merge, and what the columns of all are multiples
+/// of.
 MatrixUnit chooseUnit(KernelOp kernel, bool mfma) {
   int64_t rows = std::numeric_limits<int32_t>::max(), columns = 0;
   kernel.walk([&](DotOp dot) {
     rows = std::min(rows, typeOf(dot).getDimSize(0));
     columns |= typeOf(dot).getDimSize(1);
+  });
+  kernel.walk([&](OnlineMergeOp merge) {
+    rows = std::min(rows, typeOf(merge.getAcc()).getDimSize(0));
+    columns |= typeOf(merge.getAcc()).getDimSize(1);
   });
   return MatrixUnit::choose(mfma ? MatrixUnit::Mfma : MatrixUnit::Mma, rows,
                             columns ? columns : 32);

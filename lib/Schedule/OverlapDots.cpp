@@ -12,6 +12,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
+#include <vector>
+
 using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
@@ -56,7 +58,7 @@ public:
     });
     return loop->getBlock() == first->getBlock() && onlyThis &&
            loop.getInitArgs() == ValueRange(first.getResults()) &&
-           carried == before.carried &&
+           carried == before.carried && rescalesAs(before) &&
            scores.start.getBChannel() ==
                DotStartOp(before.scores.start).getBChannel() &&
            output.start.getBChannel() ==
@@ -64,13 +66,35 @@ public:
            rounding.getType() == arith::TruncFOp(before.rounding).getType();
   }
 
+  /// Whether the same is made of the output before the next dot.
+  bool rescalesAs(const TileLoop &other) const {
+    if (taken.size() != other.taken.size() || late.size() != other.late.size())
+      return false;
+    IRMapping pairs;
+    pairs.map(taken, other.taken);
+    pairs.map(loop.getRegionIterArg(carried),
+              other.loop.getRegionIterArg(carried));
+    auto isPair = [&](Value mine, Value theirs) {
+      return success(mine.getType() == theirs.getType() &&
+                     pairs.lookupOrDefault(mine) == theirs);
+    };
+    return llvm::all_of_zip(late, other.late, [&](Operation *x, Operation *y) {
+      return OperationEquivalence::isEquivalentTo(
+          x, y, isPair,
+          [&](Value mine, Value theirs) { pairs.map(mine, theirs); },
+          OperationEquivalence::IgnoreLocations);
+    });
+  }
+
   mutable scf::ForOp loop;
   mutable LoopDot scores, output;
   BlockArgument step; ///< counts tiles; the last that is carried
   size_t carried = 0; ///< which carried value is the output
   mutable arith::TruncFOp rounding;
-  /// What is computed before the wait for the output, and after.
+  /// What is computed before the wait for the output; what makes of the output
+  /// that which the next dot adds to, and what this takes from the former.
   SmallVector<Operation *> early, late;
+  SmallVector<Value> taken;
 
 private:
   bool matchDot(DotStartOp start, LoopDot &dot) {
@@ -102,28 +126,20 @@ private:
            output.wait.getResult().hasOneUse() && rounding->hasOneUse();
   }
 
-  /// What is computed from the carried output comes after its wait, everything
-  /// else before it.
+  /// What is computed from the carried output comes after its wait, and after
+  /// the next scores have begun; everything else before it.
   bool classify() {
-    llvm::SmallPtrSet<Operation *, 8> dots;
+    llvm::SmallPtrSet<Operation *, 8> apart{rounding};
     for (LoopDot *dot : {&scores, &output})
-      for (Operation *op :
-           {dot->start.getOperation(), dot->wait.getOperation(),
-            dot->await.getOperation(), dot->release.getOperation()})
-        dots.insert(op);
+      apart.insert({dot->start, dot->wait, dot->await, dot->release});
     llvm::SmallPtrSet<Operation *, 8> afterWait;
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      if (dots.contains(&op))
-        continue;
-      bool isLate =
-          &op == rounding || llvm::any_of(op.getOperands(), [&](Value operand) {
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (!apart.contains(&op) &&
+          llvm::any_of(op.getOperands(), [&](Value operand) {
             return operand == loop.getRegionIterArg(carried) ||
                    afterWait.contains(operand.getDefiningOp());
-          });
-      if (isLate)
+          }))
         afterWait.insert(&op);
-      (isLate ? late : early).push_back(&op);
-    }
     // P is made before the output is there, and nothing that is carried
     // otherwise may wait for it.
     if (afterWait.contains(rounding.getIn().getDefiningOp()))
@@ -132,7 +148,29 @@ private:
     for (auto [n, value] : llvm::enumerate(yield.getOperands()))
       if (n != carried && afterWait.contains(value.getDefiningOp()))
         return false;
+    spreadLate(afterWait);
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (!apart.contains(&op))
+        (afterWait.contains(&op) ? late : early).push_back(&op);
+    for (Operation *op : late)
+      for (Value operand : op->getOperands())
+        if (operand.getParentBlock() == loop.getBody() &&
+            operand != loop.getRegionIterArg(carried) &&
+            !afterWait.contains(operand.getDefiningOp()) &&
+            !llvm::is_contained(taken, operand))
+          taken.push_back(operand);
     return llvm::all_of(late, isMemoryEffectFree);
+  }
+
+  /// What only spreads a factor of rows over a tile goes with what multiplies
+  /// by it: the rows are carried, not the tile.
+  void spreadLate(llvm::SmallPtrSetImpl<Operation *> &afterWait) {
+    for (Operation &op : llvm::reverse(loop.getBody()->without_terminator()))
+      if (isa<BroadcastOp, ExpandDimsOp>(op) &&
+          llvm::all_of(op.getUsers(), [&](Operation *user) {
+            return afterWait.contains(user);
+          }))
+        afterWait.insert(&op);
   }
 };
 
@@ -244,16 +282,38 @@ private:
                              pending);
   }
 
-  /// The carried values behind iteration `mapping`: of the output, what the
-  /// next dot adds to; and P.
+  /// The carried values behind iteration `mapping`: of the output what is there
+  /// by then; what makes of it that which the next dot adds to; and P.
   SmallVector<Value> carriedBehind(const TileLoop &tiles, IRMapping &mapping) {
     SmallVector<Value> values;
     for (auto [n, value] :
          llvm::enumerate(tiles.loop.getBody()->getTerminator()->getOperands()))
       values.push_back(mapping.lookupOrDefault(
-          n == tiles.carried ? tiles.output.start.getAcc() : value));
+          n == tiles.carried ? Value(tiles.loop.getRegionIterArg(n)) : value));
+    for (Value value : tiles.taken)
+      values.push_back(mapping.lookup(value));
     values.push_back(mapping.lookup(tiles.rounding.getResult()));
     return values;
+  }
+
+  /// Splits off P and begins its dot, from what an iteration has left. What is
+  /// carried stays in `values`.
+  Value continueOutput(const TileLoop &tiles, SmallVector<Value> &values,
+                       Value at) {
+    IRMapping mapping;
+    Value p = values.pop_back_val();
+    size_t count = tiles.loop.getNumRegionIterArgs();
+    mapping.map(tiles.taken, ArrayRef(values).drop_front(count));
+    values.truncate(count);
+    mapping.map(tiles.loop.getRegionIterArg(tiles.carried),
+                values[tiles.carried]);
+    cloneAll(tiles.late, mapping);
+    Value acc = mapping.lookupOrDefault(tiles.output.start.getAcc());
+    return startOutput(tiles, p, acc, at);
+  }
+
+  Value stepOf(const TileLoop &tiles, ArrayRef<Value> values) {
+    return values[tiles.loop.getNumRegionIterArgs() - 1];
   }
 
   /// Maps what iteration `i` begins with.
@@ -273,9 +333,8 @@ private:
     }
     releaseAll(releases);
     const TileLoop &tiles = loops.back();
-    Value p = values.pop_back_val();
-    Value last = arith::SubIOp::create(b, values.back(), index(1));
-    Value running = startOutput(tiles, p, values[tiles.carried], last);
+    Value last = arith::SubIOp::create(b, stepOf(tiles, values), index(1));
+    Value running = continueOutput(tiles, values, last);
     values[tiles.carried] = wait(running, {}, 0).getResult();
     sync(tiles.output.release, last);
     scf::YieldOp::create(b, values);
@@ -286,6 +345,7 @@ private:
     if (rest.size() == 1)
       return buildFirstOf(rest[0]);
     SmallVector<Type> types(rest[0].loop.getResultTypes());
+    llvm::append_range(types, ValueRange(rest[0].taken).getTypes());
     types.push_back(rest[0].rounding.getType());
     auto branch = scf::IfOp::create(b, types, has[0], /*withElse=*/true);
     OpBuilder::InsertionGuard guard(b);
@@ -304,8 +364,17 @@ private:
                 wait(running, {}, 0).getResult());
     sync(tiles.scores.release, init.back());
     cloneAll(tiles.early, mapping);
-    cloneAll(tiles.late, mapping);
+    b.clone(*tiles.rounding, mapping);
     return carriedBehind(tiles, mapping);
+  }
+
+  /// The sums of rows of an iteration: as long as they are not there, the wait
+  /// for the output would only hold up the softmax.
+  Value sumsOf(const TileLoop &tiles, IRMapping &mapping) {
+    for (Operation *op : tiles.early)
+      if (auto softmax = dyn_cast<OnlineSoftmaxOp>(op))
+        return mapping.lookup(softmax.getSumOut());
+    return Value();
   }
 
   /// The tiles that are not the first of all.
@@ -325,21 +394,22 @@ private:
 
   void buildIteration(const TileLoop &tiles, scf::ForOp steady) {
     SmallVector<Value> args(steady.getRegionIterArgs());
-    Value p = args.pop_back_val(), now = args.back();
+    Value now = stepOf(tiles, args);
     Value before = arith::SubIOp::create(b, now, index(1));
-    IRMapping mapping = enter(tiles, steady.getInductionVar(), args);
     Value s = startScores(tiles, now);
-    Value o = startOutput(tiles, p, args[tiles.carried], before);
+    Value o = continueOutput(tiles, args, before);
+    IRMapping mapping = enter(tiles, steady.getInductionVar(), args);
     mapping.map(tiles.scores.wait.getResult(), wait(s, {}, 1).getResult());
-    sync(tiles.scores.release, now);
     cloneAll(tiles.early, mapping);
+    ReleaseOp::create(b, tiles.scores.release.getChannel(), now,
+                      sumsOf(tiles, mapping));
     Value unrounded = mapping.lookup(tiles.rounding.getIn());
     DotWaitOp finished = wait(o, unrounded, 0);
     sync(tiles.output.release, before);
     mapping.map(tiles.loop.getRegionIterArg(tiles.carried),
                 finished.getResult());
     mapping.map(tiles.rounding.getIn(), finished.getPassed().front());
-    cloneAll(tiles.late, mapping);
+    b.clone(*tiles.rounding, mapping);
     scf::YieldOp::create(b, carriedBehind(tiles, mapping));
   }
 
@@ -352,7 +422,7 @@ struct TgpuOverlapDots final : fa::impl::TgpuOverlapDotsBase<TgpuOverlapDots> {
   using TgpuOverlapDotsBase::TgpuOverlapDotsBase;
 
   void runOnOperation() override {
-    SmallVector<SmallVector<TileLoop>> chains;
+    std::vector<std::vector<TileLoop>> chains;
     getOperation().walk([&](scf::ForOp loop) {
       TileLoop tiles(loop);
       if (!tiles.match())

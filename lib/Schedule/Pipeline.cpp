@@ -37,6 +37,8 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   layouts.mfma = options.mfma;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
   pm.addNestedPass<tile::KernelOp>(createTgpuDeferSums());
+  if (!options.mfma)
+    pm.addNestedPass<tile::KernelOp>(createTgpuHoldMaxima());
   pm.addNestedPass<tile::KernelOp>(createTgpuKeepRawMaxima());
   addStageEnd(pm, GpuStage::S4);
   TgpuAllocateSharedOptions shared;

@@ -87,6 +87,10 @@ static json::Array jsonEach(const Range &range, Convert convert) {
   return array;
 }
 
+static json::Array jsonWorkspace(const WorkspaceInfo &workspace) {
+  return jsonEach(workspace.sizes, jsonExpr);
+}
+
 static json::Object jsonKernel(const KernelInfo &kernel) {
   return json::Object{
       {"symbol", kernel.symbol},
@@ -105,7 +109,11 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"grid", jsonEach(kernel.grid, jsonExpr)},
       {"arguments", jsonEach(kernel.args, jsonArgument)},
       {"rules", jsonEach(kernel.rules, jsonRule)},
-      {"tensor_maps", jsonEach(kernel.tensorMaps, jsonTensorMap)}};
+      {"tensor_maps", jsonEach(kernel.tensorMaps, jsonTensorMap)},
+      {"workspace", jsonEach(kernel.workspace, jsonWorkspace)},
+      {"follows", kernel.follows},
+      {"split_keys", jsonExpr(kernel.splitKeys)},
+      {"splits", kernel.splits}};
 }
 
 //===----------------------------------------------------------------------===//

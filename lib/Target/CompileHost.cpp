@@ -66,7 +66,8 @@ static void readScratch(ModuleOp module, std::vector<KernelInfo> &kernels) {
 /// loops.
 static constexpr llvm::StringLiteral kOptimizations =
     "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),gvn,simplifycfg)";
+    "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),early-cse<memssa>,"
+    "simplifycfg)";
 
 namespace {
 

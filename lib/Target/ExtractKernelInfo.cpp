@@ -87,6 +87,25 @@ static SizeRule::Kind kindOf(tile::SizeRuleKind kind) {
   llvm_unreachable("every kind is handled");
 }
 
+/// Workspace, and what a launch must know of splits of the keys.
+static void readSplits(tile::KernelOp kernel, KernelInfo &info) {
+  ArrayRef<int64_t> sizes = kernel.getGridSizes();
+  for (unsigned n = 0; n < kernel.getArgumentTypes().size(); ++n)
+    if (auto map = kernel.getArgAttrOfType<AffineMapAttr>(
+            n, tile::KernelOp::workspaceAttrName)) {
+      WorkspaceInfo &workspace = info.workspace.emplace_back();
+      for (AffineExpr expr : map.getValue().getResults())
+        appendExpr(expr, sizes, workspace.sizes.emplace_back());
+    }
+  info.follows = kernel->hasAttr(tile::KernelOp::followsAttrName);
+  if (auto keys = kernel->getAttrOfType<AffineMapAttr>(
+          tile::KernelOp::splitKeysAttrName))
+    appendExpr(keys.getValue().getResult(0), sizes, info.splitKeys);
+  if (auto splits =
+          kernel->getAttrOfType<IntegerAttr>(tile::KernelOp::splitsAttrName))
+    info.splits = splits.getInt();
+}
+
 llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
   KernelInfo info;
   info.symbol = kernel.getSymName();
@@ -121,8 +140,13 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
       info.rules.push_back({kindOf(rule.getKind()), rule.getArgument(),
                             rule.getDim(), rule.getOther(), rule.getOtherDim(),
                             rule.getFactor()});
+  // [argument, dimension, most]
+  if (auto most = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.at_most");
+      most && most.size() == 3)
+    info.rules.push_back({SizeRule::AtMost, most[0], most[1], 0, 0, most[2]});
   for (AffineExpr expr : kernel.getGrid().getResults())
     appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());
+  readSplits(kernel, info);
   if (auto shape = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.shape"))
     info.tile.assign(shape.asArrayRef().begin(), shape.asArrayRef().end());
   if (Failure failure = checkKernel(info))

@@ -37,6 +37,7 @@ void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.kvTile = options.kvTile;
   pipeline.stages = options.stages;
   pipeline.warps = options.warps;
+  pipeline.splits = options.splits;
   pipeline.schedule = options.schedule;
   pipeline.sharedLimit = target.sharedLimit;
   pipeline.assumeNoEmptyRows = options.fusion.assumeNoEmptyRows;

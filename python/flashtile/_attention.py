@@ -9,6 +9,7 @@ from ._plan import Context
 from ._tensor import NAMES, current_stream, empty_like, tensor
 
 _CAUSAL = {False: 0, None: 0, True: 1, "bottom-right": 1, "top-left": 2}
+_PRECISION = {"ieee": 0, "tf32": 1}
 
 
 @functools.lru_cache(maxsize=None)
@@ -54,6 +55,7 @@ def attention(
     sink=None,
     score_mod=None,
     mask_mod=None,
+    precision="ieee",
     layout="bhsd",
     return_lse=False,
     out=None,
@@ -73,6 +75,7 @@ def attention(
     alibi_slopes: float32 [hq]. lengths: int32 [b], valid keys. sink: float32
     [hq]. key_ranges: (first, last), int32 [b, sq] both: of documents.
     score_mod, mask_mod: tile IR of one element; docs/python.md.
+    precision: "ieee", or "tf32": dots of float32 may round their operands.
 
     Returns the output [b, hq, sq, dv], `out` if it is given, else a new array
     of q's package; with return_lse also the log-sum-exp, float32 [b, hq, sq].
@@ -80,11 +83,14 @@ def attention(
     """
     if causal not in _CAUSAL:
         raise ValueError(f"expected causal False, True, 'bottom-right' or 'top-left', found {causal!r}")
+    if precision not in _PRECISION:
+        raise ValueError(f"expected the precision 'ieee' or 'tf32', found {precision!r}")
     if layout not in ("bhsd", "bshd"):
         raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {layout!r}")
     tq, tk, tv = (_four_dims(n, a, layout) for n, a in (("q", q), ("k", k), ("v", v)))
     (b, hq, sq, d), sk, dv = tq.shape, tk.shape[2], tv.shape[3]
     members = {"type": tq.type, "headDim": d, "headDimV": dv, "causal": _CAUSAL[causal]}
+    members["precision"] = _PRECISION[precision]
     members["softcap"] = float(softcap or 0)
     if window is not None:
         left, right = (-1 if bound is None else int(bound) for bound in window)

@@ -82,6 +82,7 @@ class AttentionDesc(_Sized):
         ("hasSink", c_int32),
         ("scoreMod", c_char_p),
         ("maskMod", c_char_p),
+        ("precision", c_int),
     ]
 
 

@@ -39,6 +39,10 @@ llvm.func @kernel(%words: !llvm.ptr {llvm.byval = !llvm.array<4 x i64>, nvvm.gri
   // CHECK: llvm.call @fa_emu_mma
   // CHECK-COUNT-4: llvm.insertvalue
   %d = nvvm.mma.sync A[%m, %m, %m, %m] B[%m, %m] C[%zero, %zero, %zero, %zero] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>, multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  // CHECK: llvm.call @fa_emu_round_tf32(%{{.*}}) : (f32) -> i32
+  %t = nvvm.convert.float.to.tf32 %zero {rnd = #nvvm.fp_rnd_mode<rna>}
+  // CHECK: llvm.call @fa_emu_mma_tf32
+  %dt = nvvm.mma.sync A[%t, %t, %t, %t] B[%t, %t] C[%zero, %zero, %zero, %zero] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<tf32>, multiplicandBPtxType = #nvvm.mma_type<tf32>, shape = #nvvm.shape<m = 16, n = 8, k = 8>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
   // CHECK: %[[D:.*]] = llvm.extractvalue
   %first = llvm.extractvalue %d[0] : !llvm.struct<(f32, f32, f32, f32)>
   // CHECK: llvm.call @fa_emu_exp2(%[[D]]) : (f32) -> f32

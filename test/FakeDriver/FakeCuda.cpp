@@ -162,6 +162,13 @@ int cuFuncGetAttribute(int *value, int attribute, void *) {
   return Success;
 }
 
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int,
+                                                size_t) {
+  ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  *blocks = driver().residentBlocks;
+  return Success;
+}
+
 #ifndef FAKE_DRIVER_WITHOUT_LAUNCH
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z,
                    unsigned block, unsigned, unsigned, unsigned shared,

@@ -32,6 +32,7 @@ struct FakeDriver {
   int ldsLimit = 65536;
 
   int readsHostMemory = 0;
+  int residentBlocks = 2; ///< of any kernel on a multiprocessor
 
   /// A function that fails, and its status.
   const char *failing = nullptr;
@@ -41,15 +42,18 @@ struct FakeDriver {
   const char *calls[maxCalls]; ///< names, in order
   size_t numCalls = 0;
 
-  /// The last launch.
-  struct {
+  /// A launch.
+  struct Launch {
     char kernel[128];
     unsigned grid, block, shared;
     int card;
     void *stream;
     int64_t words[64];
     uint64_t maps[8][16];
-  } launch = {};
+  };
+  Launch launch = {};     ///< the last one
+  Launch lastLaunch = {}; ///< the one before it
+  size_t numLaunches = 0;
   /// How many words a launch copies to `launch.words`.
   size_t numWords = 3;
   /// How many tensor maps it copies to `launch.maps`.

@@ -124,6 +124,13 @@ int hipFuncGetAttribute(int *value, int attribute, void *) {
   return Success;
 }
 
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int,
+                                                       size_t) {
+  ENTRY(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor);
+  *blocks = 2;
+  return Success;
+}
+
 /// A kernel's LDS is what its code object says: none is asked for here.
 int hipModuleLaunchKernel(void *function, unsigned x, unsigned y, unsigned z,
                           unsigned block, unsigned, unsigned, unsigned shared,

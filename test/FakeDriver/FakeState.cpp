@@ -85,6 +85,8 @@ int fake::launchKernel(void *function, int card, unsigned grid, unsigned block,
   if (!grid || !block)
     return InvalidValue;
   auto &launch = state.launch;
+  ++state.numLaunches;
+  state.lastLaunch = launch;
   std::memcpy(launch.kernel, kernel->name, sizeof launch.kernel);
   launch.grid = grid;
   launch.block = block;

@@ -90,3 +90,17 @@ func.func @variants(%q: !rows, %k: !rows, %v: !rows) -> !rows {
   %o = tile.dot %p, %v : !scores, !rows -> !rows
   return %o : !rows
 }
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// What the dots may do to f32 is what the attention may.
+// CHECK-LABEL: func.func @precision
+// CHECK: tile.attention {{.*}} precision tf32 : tensor<2x4x16x16xf32>
+func.func @precision(%q: !t, %k: !t, %v: !t) -> !t {
+  %s = tile.dot %q, %k transpose_b precision tf32 : !t, !t -> !t
+  %p = tile.softmax %s : !t
+  %o = tile.dot %p, %v precision tf32 : !t, !t -> !t
+  return %o : !t
+}

@@ -113,3 +113,17 @@ func.func @transposed_scores(%q: !t, %k: !t, %v: !t) -> !t {
   %o = tile.dot %p, %v : !t, !t -> !t
   return %o : !t
 }
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// CHECK-LABEL: func.func @two_precisions
+// CHECK: tile.softmax
+func.func @two_precisions(%q: !t, %k: !t, %v: !t) -> !t {
+  %s = tile.dot %q, %k transpose_b precision tf32 : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: its dots are of different precision, tf32 and ieee}}
+  %p = tile.softmax %s : !t
+  %o = tile.dot %p, %v : !t, !t -> !t
+  return %o : !t
+}

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Launch/Launch.h"
+#include "fa/Launch/Splits.h"
 #include "fa/Loader/Bundle.h"
 
 using namespace fa;
@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (const KernelInfo &kernel : target.kernels) {
       std::vector<LaunchArgument> arguments;
       static char memory[64];
-      for (const ArgumentInfo &info : kernel.args) {
+      std::span given(kernel.args.data(), kernel.numGiven());
+      for (const ArgumentInfo &info : given) {
         size_t rank = info.sizes.size();
         arguments.push_back(info.isMemRef
                                 ? LaunchArgument::tensor(memory, info.type,
@@ -29,9 +30,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                                          std::span(sizes, rank))
                                 : LaunchArgument::f32(1));
       }
-      int64_t extents[3];
-      (void)evaluateGrid(kernel, arguments, extents);
       (void)selectKernel(std::span(&kernel, 1), arguments);
+      auto choice = chooseLaunch(target.kernels, arguments, /*processors=*/108,
+                                 Workspace::any());
+      if (!choice)
+        continue;
+      KernelArguments all(*choice, arguments, Workspace());
+      int64_t extents[3];
+      for (const KernelInfo &chosen : choice->kernels)
+        (void)evaluateGrid(chosen, all.get(), extents);
     }
   return 0;
 }

@@ -40,6 +40,15 @@ static void skipLastTile(tile::KernelOp kernel) {
   last.setUpperBound(last.getLowerBound());
 }
 
+/// tf32 where IEEE was asked for, and the other way round.
+static void swapPrecision(tile::KernelOp kernel) {
+  kernel.walk([](tile::DotOp dot) {
+    if (getElementTypeOrSelf(dot.getA().getType()).isF32())
+      dot.setPrecision(dot.isTf32() ? tile::DotPrecision::Ieee
+                                    : tile::DotPrecision::Tf32);
+  });
+}
+
 llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   PassManager pm(module.getContext());
   buildHostKernelPipeline(pm, HostPipelineOptions());
@@ -52,10 +61,12 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       shiftMask(kernel);
     else if (fault == "skip-last-tile")
       skipLastTile(kernel);
+    else if (fault == "swap-precision")
+      swapPrecision(kernel);
     else
       return llvm::createStringError(
-          "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile or "
-          "wrong-alignment, found '" +
+          "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
+          "swap-precision or wrong-alignment, found '" +
           fault + "'");
   }
   return llvm::Error::success();

@@ -21,6 +21,7 @@
 //   fill=X    the bias is X in every second element
 //   far       heads that lie more than 2^31 elements apart
 //   repeat=N  N more launches, which must give the same bits
+//   splits=N  of the keys, on a GPU where queries are few
 // --random draws problems of all features instead. Every output is full of NaN
 // before the launch. A failure prints the line that gives it again. With a
 // fault planted in the kernel (those of Mutate.h and, of GPU programs, of
@@ -61,7 +62,7 @@ struct Case {
   std::string line;
   AttentionProblem problem;
   bool gaps = false, shifted = false, poison = false, far = false;
-  int64_t repeat = 0;
+  int64_t repeat = 0, splits = 0;
   double logits = 1;
   std::optional<double> fill;
 };
@@ -106,6 +107,8 @@ static Expected<Case> parseCase(StringRef line) {
     else if (key == "far")
       result.far = true;
     else if (key == "repeat" && !value.getAsInteger(10, result.repeat))
+      continue;
+    else if (key == "splits" && !value.getAsInteger(10, result.splits))
       continue;
     else if (key == "logits" && !value.getAsDouble(number))
       result.logits = number;
@@ -314,7 +317,7 @@ public:
 
   /// What is wrong with the case's result; empty: nothing.
   Expected<std::string> run(const Case &c) {
-    auto plan = getPlan(c.problem);
+    auto plan = getPlan(c.problem, c.splits);
     if (!plan)
       return plan.takeError();
     auto inputs = makeInputs(c);
@@ -371,15 +374,15 @@ private:
   }
 
   /// One compilation serves all lengths, batches and heads.
-  Expected<Launch> getPlan(AttentionProblem p) {
+  Expected<Launch> getPlan(AttentionProblem p, int64_t splits) {
     p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
     p.scale = 1;
     p.layoutBshd = false;
-    std::string program = p.str();
+    std::string program = p.str() + " splits=" + std::to_string(splits);
     Launch &launch = plans[program];
     if (launch)
       return launch;
-    auto artifact = compile(p);
+    auto artifact = compile(p, splits);
     if (!artifact)
       return artifact.takeError();
     // What a GPU leaves open differs from program to program, not from run to
@@ -417,7 +420,7 @@ private:
     };
   }
 
-  Expected<Artifact> compile(AttentionProblem p) {
+  Expected<Artifact> compile(AttentionProblem p, int64_t splits) {
     if (fault == "wrong-alignment" && p.causal != CausalKind::None)
       p.causal = p.causal == CausalKind::TopLeft ? CausalKind::BottomRight
                                                  : CausalKind::TopLeft;
@@ -434,6 +437,7 @@ private:
         return error;
     options.arch = target.arch;
     options.emulate = target.isEmulator;
+    options.splits = splits;
     return fa::compile(**module, "attention", options);
   }
 

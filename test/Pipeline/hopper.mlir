@@ -43,14 +43,15 @@
 // S4: tgpu.dot_start slot %[[Q]], %[[OWN]] by slot %[[K]], %[[N]] transpose_b
 // S4: tgpu.dot_wait {{.*}} pending 0 {{.*}} -> tensor<64x128xf32, #tgpu.layout<accumulator 64x128 warps 4>>
 // S4: tgpu.release %[[K]], %[[N]] :
-// S4: tile.online_softmax {{.*}} {tgpu.raw_maxima, tgpu.thread_sums}
+// S4: tile.online_softmax {{.*}} {tgpu.held_maxima, tgpu.raw_maxima, tgpu.thread_sums}
 // S4: tgpu.await %[[V]], %[[N]] :
 // S4: tgpu.dot_start %{{.*}} by slot %[[V]], %[[N]] acc
 // S4: tgpu.release %[[V]], %[[N]] :
 // S4: tgpu.release %[[Q]], %[[OWN]] :
 // S4: tile.online_finalize {{.*}} {tgpu.thread_sums}
 
-// In the steady state two dots run, and the softmax under the second. The first
+// In the steady state two dots run, and the softmax under the second. What came
+// before is rescaled once the first has begun; most warps find nothing to do. The first
 // tile is that of the first loop that has one; the pipeline goes on from one loop
 // to the next, and Q's slot is free before the last dot.
 // S6: // S6 //
@@ -64,11 +65,12 @@
 // S6: %[[BEFORE:.*]] = arith.subi %[[N]], %c1
 // S6-NEXT: tgpu.await %[[K]], %[[N]] :
 // S6-NEXT: %[[S:.*]] = tgpu.dot_start slot %[[Q]], %[[ID]] by slot %[[K]], %[[N]] transpose_b
+// S6: arith.mulf {{.*}} {tgpu.rescale}
 // S6-NEXT: tgpu.await %[[V:[0-9]+]], %[[BEFORE]] :
 // S6-NEXT: %[[O:.*]] = tgpu.dot_start %[[P]] by slot %[[V]], %[[BEFORE]] acc
 // S6-NEXT: tgpu.dot_wait %[[S]] pending 1
-// S6-NEXT: tgpu.release %[[K]], %[[N]] :
 // S6: tile.online_softmax
+// S6: tgpu.release %[[K]], %[[N]] after
 // S6: %{{.*}}, %[[THROUGH:.*]] = tgpu.dot_wait %[[O]] through %{{.*}} pending 0
 // S6-NEXT: tgpu.release %[[V]], %[[BEFORE]] :
 // S6: arith.truncf %[[THROUGH]]

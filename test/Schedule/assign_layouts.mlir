@@ -43,3 +43,22 @@ tile.kernel @branches(%x: memref<?x64xf16, strided<[?, 1]>> {tile.access = #tile
   tile.store %2, %y[%c0, %c0] : tensor<64x16xf32>, memref<?x16xf32, strided<[?, 1]>>
   tile.return
 }
+
+// Of tf32, operands of a dot from memory are where ldmatrix brings them; a
+// result is the next dot's operand where it is, and the right one follows it.
+// CHECK-LABEL: tile.kernel @tf32
+// CHECK: tile.dot {{.*}} precision tf32 : tensor<64x32xf32, #tgpu.layout<operand_a32 64x32 warps 4>>, tensor<16x32xf32, #tgpu.layout<operand_b32 16x32 warps 4>> -> tensor<64x16xf32, #tgpu.layout<accumulator 64x16 warps 4>>
+// CHECK-NOT: tgpu.convert {{.*}}tensor<64x16xf32
+// CHECK: tile.dot {{.*}} precision tf32 : tensor<64x16xf32, #tgpu.layout<accumulator 64x16 warps 4>>, tensor<16x32xf32, #tgpu.layout<operand_b 16x32 warps 4>>
+tile.kernel @tf32(%x: memref<?x32xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
+                  %y: memref<?x32xf32, strided<[?, 1]>> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0, %c0] : memref<?x32xf32, strided<[?, 1]>> -> tensor<64x32xf32>
+  %1 = tile.load %x[%c0, %c0] : memref<?x32xf32, strided<[?, 1]>> -> tensor<16x32xf32>
+  %2 = tile.dot %0, %1 transpose_b precision tf32 : tensor<64x32xf32>, tensor<16x32xf32> -> tensor<64x16xf32>
+  %3 = tile.load %x[%c0, %c0] : memref<?x32xf32, strided<[?, 1]>> -> tensor<16x32xf32>
+  %4 = tile.dot %2, %3 precision tf32 : tensor<64x16xf32>, tensor<16x32xf32> -> tensor<64x32xf32>
+  tile.store %4, %y[%c0, %c0] : tensor<64x32xf32>, memref<?x32xf32, strided<[?, 1]>>
+  tile.return
+}

@@ -52,3 +52,11 @@ func.func @state(%s: tensor<64x128xf32>, %m: tensor<32xf32>) {
   %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %m : tensor<64x128xf32>, tensor<32xf32>
   return
 }
+
+// -----
+
+func.func @merge(%a: tensor<16x64xf32>, %m: tensor<64xf32>) {
+  // expected-error @+1 {{expects a result of type 'tensor<16xf32>', found 'tensor<64xf32>'}}
+  %a1, %m1, %l1 = tile.online_merge %a, %m, %m with %a, %m : tensor<16x64xf32>, tensor<64xf32>
+  return
+}

@@ -41,3 +41,39 @@ tile.kernel @element(%x: memref<?xf32> {tile.access = #tile.access<in>}, %i: ind
   %0 = tile.load %x[%i] : memref<?xf32> -> tensor<4xf16>
   tile.return
 }
+
+// -----
+
+#in = #tile.access<in>
+// expected-error @+1 {{expects a map from the 1 symbols of 'grid' to 1 sizes in 'tile.workspace', found affine_map<() -> (4)>}}
+tile.kernel @workspace(%x: memref<?xf32> {tile.access = #in}, %w: memref<?x?xf32> {tile.access = #in, tile.workspace = affine_map<() -> (4)>})
+    attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 0>} {
+  tile.return
+}
+
+// -----
+
+#in = #tile.access<in>
+// expected-error @+1 {{expects arguments in workspace behind all others, argument 1 is none}}
+tile.kernel @workspace_first(%w: memref<?xf32> {tile.access = #in, tile.workspace = affine_map<()[s0] -> ()>}, %x: memref<?xf32> {tile.access = #in})
+    attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 1, 0>} {
+  tile.return
+}
+
+// -----
+
+#in = #tile.access<in>
+// expected-error @+1 {{expects workspace to be a memref of splits, argument 1 is 'f32'}}
+tile.kernel @workspace_scalar(%x: memref<?xf32> {tile.access = #in}, %w: f32 {tile.workspace = affine_map<()[s0] -> ()>})
+    attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 0>} {
+  tile.return
+}
+
+// -----
+
+#in = #tile.access<in>
+// expected-error @+1 {{to 1 sizes in 'tile.split_keys', found 3 : i64}}
+tile.kernel @split_keys(%x: memref<?xf32> {tile.access = #in})
+    attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 0>, tile.split_keys = 3 : i64} {
+  tile.return
+}

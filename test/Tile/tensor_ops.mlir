@@ -2,6 +2,19 @@
 // RUN: fa-opt %s --emit-bytecode | fa-opt | FileCheck %s
 // RUN: fa-opt %s --mlir-print-op-generic | fa-opt | FileCheck %s
 
+// CHECK-LABEL: func.func @precision
+// CHECK: tile.dot %{{.*}}, %{{.*}} transpose_b precision tf32 : tensor<4x8xf32>
+// CHECK: tile.dot %{{.*}}, %{{.*}} acc %{{.*}} precision tf32 {name = 1 : i64} : tensor<4x16xf32>
+// CHECK-NOT: precision
+// CHECK: tile.dot %{{.*}}, %{{.*}} transpose_b : tensor<4x8xf32>
+func.func @precision(%a: tensor<4x8xf32>, %b: tensor<16x8xf32>) -> tensor<4x8xf32> {
+  %s = tile.dot %a, %b transpose_b precision tf32 : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %o = tile.dot %s, %b acc %a precision tf32 {name = 1 : i64} : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  %t = tile.dot %o, %b transpose_b precision ieee : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %r = tile.dot %t, %b : tensor<4x16xf32>, tensor<16x8xf32> -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
 // CHECK-LABEL: func.func @tensor_ops
 // CHECK: tile.dot %{{.*}}, %{{.*}} transpose_b : tensor<?x8x?x64xf16>, tensor<?x2x?x64xf16> -> tensor<?x8x?x?xf32>
 // CHECK: tile.softmax %{{.*}} : tensor<?x8x?x?xf32>

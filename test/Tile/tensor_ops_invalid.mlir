@@ -48,6 +48,14 @@ func.func @dot_narrow(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>) {
 
 // -----
 
+func.func @dot_precision(%a: tensor<4x8xf16>, %b: tensor<4x8xf16>) {
+  // expected-error @+1 {{expects operands of f32 for precision tf32, found 'tensor<4x8xf16>' and 'tensor<4x8xf16>'}}
+  %0 = tile.dot %a, %b transpose_b precision tf32 : tensor<4x8xf16>, tensor<4x8xf16> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
 func.func @softmax_dim(%a: tensor<4x8xf32>) {
   // expected-error @+1 {{expects a dimension between 0 and 1, found 2}}
   %0 = tile.softmax %a dim 2 : tensor<4x8xf32>

@@ -7,6 +7,10 @@ func.func @named(
     %a: tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>,
     // CHECK-SAME: #tgpu.layout<operand_b 64x96 transposed warps 4>
     %b: tensor<64x96xf16, #tgpu.layout<operand_b 64x96 transposed warps 4>>,
+    // CHECK-SAME: #tgpu.layout<operand_a32 64x96 warps 4>
+    %a32: tensor<64x96xf32, #tgpu.layout<operand_a32 64x96 warps 4>>,
+    // CHECK-SAME: #tgpu.layout<operand_b32 32x96 warps 4>
+    %b32: tensor<32x96xf32, #tgpu.layout<operand_b32 32x96 warps 4>>,
     // CHECK-SAME: #tgpu.layout<blocked 64x64 vector 8 warps 4>
     %c: tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 8 warps 4>>,
     // CHECK-SAME: !tgpu.buffer<2 x 64x80xf16, #tgpu.layout<swizzled 64x80 bytes 2>>

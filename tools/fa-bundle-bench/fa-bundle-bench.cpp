@@ -132,16 +132,25 @@ public:
     options.size = sizeof(options);
     if (faBundleOpen(path, &bundle) || faBundlePrepare(bundle, &options, &plan))
       die(path + std::string(": ") + faBundleGetLastErrorMessage());
-    plans.push_back({path, plan, {}, {}});
+    Entry &entry = plans.emplace_back();
+    entry.path = path;
+    entry.plan = plan;
+    entry.info.size = sizeof entry.info;
+    Arguments arguments(*this);
+    if (faBundlePlanGetLaunchInfo(plan, arguments.data, 5, &entry.info))
+      die(path + std::string(": ") + faBundleGetLastErrorMessage());
+    if (entry.info.workspaceSize)
+      check(cuda().MemAlloc(&entry.workspace, entry.info.workspaceSize),
+            "cuMemAlloc");
   }
 
   void run(int rounds, int launches) {
     for (int round = 0; round < rounds; ++round)
       for (Entry &entry : plans)
         for (int n = 0; n < launches; ++n)
-          entry.times.push_back(launch(entry.plan));
+          entry.times.push_back(launch(entry));
     for (Entry &entry : plans) {
-      launch(entry.plan);
+      launch(entry);
       entry.output.resize(count(3));
       check(cuda().MemcpyDtoH(entry.output.data(), memory[3],
                               2 * entry.output.size()),
@@ -158,7 +167,7 @@ public:
       check(cuda().MemcpyHtoD(memory[3], output.data(), 2 * output.size()),
             "cuMemcpyHtoD");
       check(cuda().CtxSynchronize(), "cuCtxSynchronize");
-      capture.replay([&](void *stream) { enqueue(entry.plan, stream); });
+      capture.replay([&](void *stream) { enqueue(entry, stream); });
       check(cuda().MemcpyDtoH(output.data(), memory[3], 2 * output.size()),
             "cuMemcpyDtoH");
       bool same = output == entry.output;
@@ -174,8 +183,11 @@ public:
     for (Entry &entry : plans) {
       std::sort(entry.times.begin(), entry.times.end());
       double median = entry.times[entry.times.size() / 2];
-      std::printf("%-32s %9.3f us %8.1f TFLOP/s  ratio %.3f  differs by %g\n",
+      std::printf("%-32s %9.3f us %8.1f TFLOP/s %7.1f GB/s  %lld splits  "
+                  "ratio %.3f  differs by %g\n",
                   entry.path, median * 1e3, flops / median / 1e9,
+                  2e-6 * double(count(1) + count(2)) / median,
+                  static_cast<long long>(entry.info.splits),
                   plans[0].times[plans[0].times.size() / 2] / median,
                   distance(entry));
     }
@@ -185,6 +197,8 @@ private:
   struct Entry {
     const char *path;
     faBundlePlan plan;
+    faLaunchInfo info = {};
+    GpuDriver::Pointer workspace = 0;
     std::vector<float> times; ///< milliseconds
     std::vector<uint16_t> output;
   };
@@ -203,28 +217,41 @@ private:
     return product;
   }
 
-  void enqueue(faBundlePlan plan, void *stream) {
-    faArgument arguments[5] = {};
-    for (size_t n = 0; n < 5; ++n) {
-      if (n == 3) {
-        arguments[n].f32 = scale;
-        continue;
+  /// q, k, v, the scale, the output.
+  struct Arguments {
+    explicit Arguments(const Bench &bench) {
+      for (size_t n = 0; n < 5; ++n) {
+        if (n == 3) {
+          data[n].f32 = bench.scale;
+          continue;
+        }
+        size_t tensor = n == 4 ? 3 : n;
+        data[n].isTensor = 1;
+        data[n].type = FA_BF16;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr)
+        data[n].data = reinterpret_cast<void *>(bench.memory[tensor]);
+        data[n].rank = 4;
+        data[n].sizes = bench.shapes[tensor].data();
       }
-      size_t tensor = n == 4 ? 3 : n;
-      arguments[n].isTensor = 1;
-      arguments[n].type = FA_BF16;
-      // NOLINTNEXTLINE(performance-no-int-to-ptr)
-      arguments[n].data = reinterpret_cast<void *>(memory[tensor]);
-      arguments[n].rank = 4;
-      arguments[n].sizes = shapes[tensor].data();
     }
-    if (faBundlePlanLaunch(plan, stream, arguments, 5))
+    faArgument data[5] = {};
+  };
+
+  void enqueue(const Entry &entry, void *stream) {
+    Arguments arguments(*this);
+    faLaunchOptions options = {};
+    options.size = sizeof options;
+    options.stream = stream;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    options.workspace = reinterpret_cast<void *>(entry.workspace);
+    options.workspaceSize = entry.info.workspaceSize;
+    if (faBundlePlanLaunchWith(entry.plan, &options, arguments.data, 5))
       die(faBundleGetLastErrorMessage());
   }
 
-  float launch(faBundlePlan plan) {
+  float launch(const Entry &entry) {
     check(cuda().EventRecord(events[0], nullptr), "cuEventRecord");
-    enqueue(plan, nullptr);
+    enqueue(entry, nullptr);
     check(cuda().EventRecord(events[1], nullptr), "cuEventRecord");
     check(cuda().EventSynchronize(events[1]), "cuEventSynchronize");
     float time = 0;

@@ -108,6 +108,19 @@ static Expected<Timing> measure(bool bench,
                 static_cast<int64_t>(times.size())};
 }
 
+static Execution makeExecution(const Artifact &artifact,
+                               const LaunchChoice &choice, std::string device,
+                               const Timing &timing) {
+  Execution execution;
+  execution.artifact = artifact;
+  execution.kernels.assign(choice.kernels.begin(), choice.kernels.end());
+  execution.splits = choice.splits;
+  execution.workspaceBytes = choice.workspaceBytes;
+  execution.device = std::move(device);
+  execution.timing = timing;
+  return execution;
+}
+
 static Expected<Execution> executeOnHost(Artifact artifact,
                                          ArrayRef<LaunchArgument> arguments,
                                          const Options &options) {
@@ -128,11 +141,9 @@ static Expected<Execution> executeOnHost(Artifact artifact,
   });
   if (!timing)
     return timing.takeError();
-  return Execution{(*plan)->artifact(),
-                   **kernel,
-                   std::to_string(device->numThreads()) + " threads",
-                   *timing,
-                   {}};
+  return makeExecution((*plan)->artifact(), LaunchChoice{std::span(*kernel, 1)},
+                       std::to_string(device->numThreads()) + " threads",
+                       *timing);
 }
 
 static Expected<Execution> executeInEmulator(Artifact artifact,
@@ -145,9 +156,9 @@ static Expected<Execution> executeInEmulator(Artifact artifact,
   auto plan = EmulatorPlan::load(std::move(artifact), device, how);
   if (!plan)
     return plan.takeError();
-  auto kernel = (*plan)->select(arguments);
-  if (!kernel)
-    return kernel.takeError();
+  auto choice = (*plan)->choose(arguments);
+  if (!choice)
+    return choice.takeError();
   EmulatorCounters counters;
   auto timing = measure(options.bench, [&]() -> Expected<double> {
     auto start = std::chrono::steady_clock::now();
@@ -161,11 +172,9 @@ static Expected<Execution> executeInEmulator(Artifact artifact,
   });
   if (!timing)
     return timing.takeError();
-  Execution execution{(*plan)->artifact(),
-                      **kernel,
-                      std::to_string(device->numThreads()) + " threads",
-                      *timing,
-                      {}};
+  Execution execution =
+      makeExecution((*plan)->artifact(), *choice,
+                    std::to_string(device->numThreads()) + " threads", *timing);
   if (options.counters)
     execution.counters = counters;
   return execution;
@@ -180,20 +189,24 @@ static Expected<Execution> executeOnCard(TargetName card, Artifact artifact,
   auto plan = GpuPlan::load(std::move(artifact), *device);
   if (!plan)
     return plan.takeError();
-  auto kernel = (*plan)->select(arguments);
-  if (!kernel)
-    return kernel.takeError();
   std::vector<GpuBuffer> buffers;
   auto copies = (*plan)->copyToDevice(arguments, buffers);
   if (!copies)
     return copies.takeError();
+  auto workspace = GpuWorkspace::create(**plan, *copies);
+  if (!workspace)
+    return workspace.takeError();
+  auto choice = (*plan)->choose(*copies, workspace->get());
+  if (!choice)
+    return choice.takeError();
   auto timer = GpuTimer::create(**device);
   if (!timer)
     return timer.takeError();
   auto timing = measure(options.bench, [&]() -> Expected<double> {
     if (Error error = (*timer)->start())
       return error;
-    if (Error error = (*plan)->launch(*copies))
+    if (Error error =
+            (*plan)->launch(*copies, /*stream=*/nullptr, workspace->get()))
       return error;
     return (*timer)->stop();
   });
@@ -201,12 +214,10 @@ static Expected<Execution> executeOnCard(TargetName card, Artifact artifact,
     return timing.takeError();
   if (Error error = (*plan)->copyToHost(arguments, buffers))
     return error;
-  return Execution{(*plan)->artifact(),
-                   **kernel,
-                   (*device)->name() + ", driver " +
-                       std::to_string((*device)->driverVersion()),
-                   *timing,
-                   {}};
+  return makeExecution((*plan)->artifact(), *choice,
+                       (*device)->name() + ", driver " +
+                           std::to_string((*device)->driverVersion()),
+                       *timing);
 }
 
 Expected<Execution> fa::run::execute(const Place &place, Artifact artifact,

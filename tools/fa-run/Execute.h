@@ -10,7 +10,7 @@
 #include "Options.h"
 
 #include "fa/Emulator/Counters.h"
-#include "fa/Launch/LaunchArgument.h"
+#include "fa/Launch/Splits.h"
 #include "fa/Launch/TargetName.h"
 #include "fa/Runtime/DiskCache.h"
 #include "fa/Target/Artifact.h"
@@ -25,7 +25,9 @@ struct Timing {
 /// What a run was.
 struct Execution {
   Artifact artifact;
-  KernelInfo kernel;  ///< the variant that ran
+  std::vector<KernelInfo> kernels; ///< that ran, one after the other
+  int64_t splits = 1;              ///< of the keys
+  size_t workspaceBytes = 0;
   std::string device; ///< "4 threads", or the card's name and driver
   Timing timing;
   std::optional<EmulatorCounters> counters; ///< in the emulator, if asked for

@@ -115,6 +115,10 @@ struct CommandLine {
   cl::opt<int64_t> warps{"warps", cl::init(0),
                          cl::desc("warps of a block on a GPU (0: chosen)"),
                          cl::cat(category)};
+  cl::opt<int64_t> splits{
+      "splits", cl::init(0),
+      cl::desc("splits of the keys on a GPU where queries are few (0: chosen)"),
+      cl::cat(category)};
   cl::opt<std::string> schedule{
       "schedule", cl::value_desc("persistent|roles|plain"),
       cl::desc("blocks of warp roles for many programs or for one each, or "
@@ -215,7 +219,11 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.compile.mutate = line.mutate;
   options.compile.stages = line.stages;
   options.compile.warps = line.warps;
+  options.compile.splits = line.splits;
   options.compile.schedule = line.schedule;
+  if (line.splits < 0 || line.splits > kMaxSplits)
+    return createStringError("--splits: expected 0 to " + Twine(kMaxSplits) +
+                             ", found " + Twine(line.splits));
   if (line.stages != 0 && (line.stages < 2 || line.stages > 8))
     return createStringError("--stages: expected 2 to 8, found " +
                              Twine(line.stages));

@@ -16,23 +16,33 @@ using namespace llvm;
 using namespace fa;
 using namespace fa::run;
 
-static std::string gridOf(const Report &report) {
+static std::string gridOf(const Report &report, const KernelInfo &kernel) {
+  const Execution &execution = report.execution;
+  KernelArguments all(
+      {execution.kernels, execution.splits, execution.workspaceBytes},
+      report.job.arguments, Workspace());
   std::string text;
-  for (const SizeExpr &extent : report.execution.kernel.grid) {
+  for (const SizeExpr &extent : kernel.grid) {
     auto value = extent.evaluate([&](int64_t argument, int64_t dim) {
-      return report.job.arguments[argument].sizes[dim];
+      return all.get()[argument].sizes[dim];
     });
     text += (text.empty() ? "" : "x") + std::to_string(value.value_or(0));
   }
   return text;
 }
 
-static void printKernel(const Report &report, raw_ostream &out) {
-  const KernelInfo &kernel = report.execution.kernel;
+/// What a launch chooses from.
+static int64_t countVariants(const Artifact &artifact) {
+  return count_if(artifact.kernels,
+                  [](const KernelInfo &kernel) { return !kernel.follows; });
+}
+
+static void printKernel(const Report &report, const KernelInfo &kernel,
+                        raw_ostream &out) {
   out << "kernel   @" << kernel.symbol;
   if (kernel.unfused)
     out << ", not fused: one program on whole tensors, slow (fa-opt --explain)";
-  out << ", grid " << gridOf(report);
+  out << ", grid " << gridOf(report, kernel);
   if (!kernel.tile.empty())
     out << ", tile " << formatSizes(kernel.tile);
   if (kernel.threads)
@@ -42,8 +52,17 @@ static void printKernel(const Report &report, raw_ostream &out) {
     out << ", scratch " << kernel.scratchBytes / 1024 << " KiB a thread";
   if (kernel.registers >= 0)
     out << ", " << kernel.registers << " registers";
-  out << ", one of " << report.execution.artifact.kernels.size()
-      << " variants\n";
+  if (kernel.follows)
+    out << ", after the one above\n";
+  else
+    out << ", one of " << countVariants(report.execution.artifact)
+        << " variants\n";
+}
+
+static void printSplits(const Execution &execution, raw_ostream &out) {
+  if (execution.splits > 1)
+    out << "splits   " << execution.splits << " of the keys, workspace "
+        << execution.workspaceBytes << " bytes\n";
 }
 
 static void printCounters(const Report &report, raw_ostream &out) {
@@ -57,6 +76,8 @@ static void printCounters(const Report &report, raw_ostream &out) {
       << c.shuffles << " shuffles, " << c.barriers << " barriers";
   if (c.boxes)
     out << "; " << c.boxes << " boxes of " << c.boxBytes << " bytes";
+  if (c.mmaTf32)
+    out << "; " << c.mmaTf32 << " mma m16n8k8";
   for (auto [n, count] : enumerate(c.products))
     if (count)
       out << ", " << count << " wgmma m64n" << 8 * n << "k16";
@@ -72,6 +93,7 @@ static json::Value jsonCounters(const Report &report) {
                    {"global_requests", c.globalRequests},
                    {"global_sectors", c.globalSectors},
                    {"mma_m16n8k16", c.mma},
+                   {"mma_m16n8k8", c.mmaTf32},
                    {"mfma", c.mfma},
                    {"ldmatrix", c.matrixLoads},
                    {"cp_async", c.asyncCopies},
@@ -107,7 +129,9 @@ void fa::run::printReport(const Report &report, raw_ostream &out) {
   if (!artifact.assembler.empty())
     out << ", ptxas " << artifact.assembler;
   out << "\n";
-  printKernel(report, out);
+  for (const KernelInfo &kernel : report.execution.kernels)
+    printKernel(report, kernel, out);
+  printSplits(report.execution, out);
   printCompilation(report.execution, out);
   const Timing &t = report.execution.timing;
   out << format("time     %.3f ms", t.median);
@@ -146,15 +170,14 @@ static json::Object jsonProblem(const AttentionProblem &p) {
   return object;
 }
 
-static json::Object jsonKernel(const Report &report) {
-  const KernelInfo &kernel = report.execution.kernel;
+static json::Object jsonKernel(const Report &report, const KernelInfo &kernel) {
   bool isGpu = kernel.threads;
   auto known = [](int64_t value) {
     return value >= 0 ? json::Value(value) : json::Value(nullptr);
   };
   return json::Object{
       {"name", kernel.symbol},
-      {"grid", gridOf(report)},
+      {"grid", gridOf(report, kernel)},
       {"block", isGpu ? json::Value(kernel.threads) : nullptr},
       {"tile", formatSizes(kernel.tile)},
       {"stages", isGpu ? json::Value(kernel.stages) : nullptr},
@@ -182,7 +205,9 @@ static json::Object jsonCompilation(const Execution &execution) {
 void fa::run::printJson(const Report &report, raw_ostream &out) {
   const Timing &t = report.execution.timing;
   bool isAttention = report.job.problem.has_value() && t.median > 0;
-  json::Array outputs;
+  json::Array outputs, kernels;
+  for (const KernelInfo &kernel : report.execution.kernels)
+    kernels.push_back(jsonKernel(report, kernel));
   bool pass = true;
   for (const OutputCheck &check : report.checks) {
     pass &= check.pass;
@@ -219,7 +244,9 @@ void fa::run::printJson(const Report &report, raw_ostream &out) {
       {"pass",
        report.checks.empty() ? json::Value(nullptr) : json::Value(pass)},
       {"outputs", std::move(outputs)},
-      {"kernels", json::Array{jsonKernel(report)}},
+      {"kernels", std::move(kernels)},
+      {"splits", report.execution.splits},
+      {"workspace_bytes", int64_t(report.execution.workspaceBytes)},
       {"counters", jsonCounters(report)},
       {"tools",
        json::Object{{"llvm", llvmVersion()},

@@ -67,7 +67,14 @@ static Expected<std::string> describe(Job &job, const Options &options) {
           << kernel.spillBytes;
     else
       out << " scratch " << kernel.scratchBytes;
-    out << " bytes, " << kernel.args.size() << " arguments\n";
+    out << " bytes, " << kernel.numGiven() << " arguments";
+    if (kernel.follows)
+      out << ", after the one above";
+    else if (!kernel.workspace.empty())
+      out << ", keys in "
+          << (kernel.splits ? std::to_string(kernel.splits) : "chosen")
+          << " splits";
+    out << "\n";
   }
   return text;
 }

@@ -16,8 +16,9 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
     (include/fa/Conversion/TileToHost.h) with the attribute
     `fa.scratch_bytes`: how much memory one running program needs.
 
-    Tiles are held transposed, vector lanes run across queries; see
-    lib/Conversion/TileToHost/KernelLowering.h.
+    Tiles are held transposed, vector lanes run across queries; in kernels of few
+    rows (decode) they lie as in memory and lanes run along rows. See
+    lib/Conversion/TileToHost/KernelLowering.h and RowForm.cpp.
 
     Before:
     ```mlir
@@ -76,6 +77,19 @@ def ApproximateHostMath : Pass<"approximate-host-math", "::mlir::func::FuncOp"> 
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "what a host function still has besides vectors, to llvm";
+  let description = [{
+    Upstream's conversions of arith, cf, func, index, math, memref and ub to the
+    LLVM dialect as one: each of theirs walks the whole module, and a kernel's
+    module is long.
+
+    Requires: what convert-vector-to-llvm leaves. Ensures: the LLVM dialect and
+    casts that cancel out. Numerics: exact.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {

@@ -40,6 +40,10 @@ struct GpuPipelineOptions
   Option<int64_t> warps{*this, "warps",
                         llvm::cl::desc("warps of a program (0: chosen)"),
                         llvm::cl::init(0)};
+  Option<int64_t> splits{*this, "splits",
+                         llvm::cl::desc("splits of the keys where queries are "
+                                        "few (0: chosen by a launch)"),
+                         llvm::cl::init(0)};
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("who computes what, where the architecture has "

@@ -22,6 +22,7 @@ struct EmulatorCounters {
   int64_t globalRequests = 0;
   int64_t globalSectors = 0; ///< of 32 bytes
   int64_t mma = 0;           ///< m16n8k16, of a warp
+  int64_t mmaTf32 = 0;       ///< m16n8k8, of a warp
   int64_t mfma = 0;          ///< of a wave, any shape
   int64_t matrixLoads = 0;   ///< ldmatrix, of a warp
   int64_t asyncCopies = 0;   ///< cp.async, of a thread
@@ -38,6 +39,7 @@ struct EmulatorCounters {
     globalRequests += other.globalRequests;
     globalSectors += other.globalSectors;
     mma += other.mma;
+    mmaTf32 += other.mmaTf32;
     mfma += other.mfma;
     matrixLoads += other.matrixLoads;
     asyncCopies += other.asyncCopies;

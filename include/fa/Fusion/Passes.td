@@ -143,9 +143,17 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     fit:
      - `NAME_decode`: one query a head; the rows of a tile are the query heads
        that share a KV head;
+     - `NAME_packed`, with `packed-q-tile`: few queries; the rows of a tile are
+       those of all the query heads that share a KV head, which lie without gaps;
      - `NAME`: elements of a row are neighbours in memory, and rows begin at
        multiples of `alignment` bytes;
      - `NAME_strided`: any strides.
+
+    With `splits` other than 1, `NAME_decode_split` stands before `NAME_decode`,
+    and the same of `NAME_packed`:
+    its programs see a split of the keys each and leave outputs and log-sum-exps
+    in workspace, the arguments with `tile.workspace`, of which
+    `NAME_decode_merge`, launched behind it, makes the results.
 
     With `roles-q-tile`, elements of 16 bits get `NAME_roles` as well, whose
     `tile.alternative` is `NAME`: the schedule keeps one of the two.
@@ -167,8 +175,11 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
     Option<"decodeKvTile", "decode-kv-tile", "int64_t", "0",
-           "keys in a tile of the decode variant, a quarter as many when "
-           "elements have 16 bits (0: as in the others)">,
+           "keys in a tile of the decode variant (0: as in the others)">,
+    Option<"packedQTile", "packed-q-tile", "int64_t", "0",
+           "rows in a tile of the variant whose rows are the queries of all "
+           "heads that share a KV head, and the most queries that it is taken "
+           "for (0: there is none)">,
     Option<"rolesQTile", "roles-q-tile", "int64_t", "0",
            "queries in a tile of a kernel for warp roles (0: there is none)">,
     Option<"narrowRolesQTile", "narrow-roles-q-tile", "int64_t", "128",
@@ -193,7 +204,10 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"dimMultiple", "dim-multiple", "int64_t", "1",
            "tiles hold head dimensions rounded up to a multiple of this">,
     Option<"variants", "variants", "bool", "true",
-           "also build the decode and strided variants">
+           "also build the decode and strided variants">,
+    Option<"splits", "splits", "int64_t", "1",
+           "splits of the keys in kernels for few queries (0: as many as a "
+           "launch chooses)">
   ];
   let dependentDialects = ["::fa::tile::TileDialect",
                            "::mlir::arith::ArithDialect",

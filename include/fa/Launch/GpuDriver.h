@@ -51,6 +51,8 @@ struct GpuDriver {
   Status (*ModuleUnload)(void *);
   Status (*ModuleGetFunction)(void **, void *, const char *);
   Status (*FuncGetAttribute)(int *, int, void *);
+  Status (*OccupancyMaxActiveBlocksPerMultiprocessor)(int *, void *, int,
+                                                      size_t);
   Status (*LaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned,
                          unsigned, unsigned, unsigned, void *, void **,
                          void **);

@@ -8,7 +8,7 @@
 #define FA_LAUNCH_GPUMODULE_H
 
 #include "fa/Launch/GpuDevice.h"
-#include "fa/Launch/Launch.h"
+#include "fa/Launch/Splits.h"
 
 namespace fa {
 
@@ -27,12 +27,19 @@ public:
   const std::vector<KernelInfo> &kernels() const { return infos; }
   const GpuDevice &device() const { return *card; }
 
-  /// Enqueues the kernel that takes the arguments on `stream` (a CUstream
-  /// or hipStream_t; null: the default one) and returns. Tensors are on the
-  /// card. Nothing is allocated and nothing waited for: legal while a graph is
-  /// captured.
-  Failure launch(const KernelInfo &kernel,
-                 std::span<const LaunchArgument> arguments, void *stream) const;
+  /// What a launch with these arguments runs.
+  Result<LaunchChoice> choose(std::span<const LaunchArgument> arguments,
+                              const Workspace &workspace) const {
+    return chooseLaunch(infos, arguments, card->numProcessors(), workspace);
+  }
+
+  /// Enqueues the kernels of `choice`, which `choose` gave for the same
+  /// arguments, on `stream` (a CUstream or hipStream_t; null: the default one)
+  /// and returns. Tensors and workspace are on the card. Nothing is allocated
+  /// and nothing waited for: legal while a graph is captured.
+  Failure launch(const LaunchChoice &choice,
+                 std::span<const LaunchArgument> arguments,
+                 const Workspace &workspace, void *stream) const;
 
   /// Asks the driver whether the card can reach what tensors point to: a
   /// pointer into memory of the host alone is a failure.
@@ -42,7 +49,17 @@ private:
   GpuModule() = default;
   Failure loadImage(std::string_view arch, const void *image);
   Failure prepare(KernelInfo &kernel);
+  /// Bytes of shared memory that a launch asks for. Only CUDA's do: a code
+  /// object says how much LDS its kernels have.
+  unsigned askedShared(const KernelInfo &kernel) const;
   Failure allowShared(void *function, const KernelInfo &kernel) const;
+  struct Grid {
+    int64_t extents[3];
+    int64_t blocks;
+  };
+  Failure enqueue(const KernelInfo &kernel,
+                  std::span<const LaunchArgument> arguments, const Grid &grid,
+                  void *stream) const;
 
   std::vector<KernelInfo> infos;
   std::vector<void *> functions; ///< of `infos`

@@ -27,6 +27,9 @@ inline constexpr int64_t kDynamic = INT64_MIN;
 /// What a launch keeps in place instead of allocating it.
 inline constexpr size_t kMaxRank = 8, kMaxArguments = 64;
 
+/// The most splits of the keys.
+inline constexpr int64_t kMaxSplits = 1024;
+
 /// An integer expression over the sizes of the arguments, as a postfix program.
 struct SizeExpr {
   enum Opcode { Const, Size, Add, Mul, FloorDiv, CeilDiv, Mod };
@@ -66,9 +69,11 @@ struct ArgumentInfo {
   bool operator==(const ArgumentInfo &) const = default;
 };
 
-/// What a kernel takes for granted of its arguments: `#tile.size_rule`.
+/// What a kernel takes for granted of its arguments: `#tile.size_rule`. Of a
+/// variant, `Packed` and `AtMost` (`tile.at_most`: the size is `factor` or
+/// less) are reasons to take another one.
 struct SizeRule {
-  enum Kind { Equal, Multiple, Divisible, Packed } kind;
+  enum Kind { Equal, Multiple, Divisible, Packed, AtMost } kind;
   int64_t argument, dim, other, otherDim, factor;
 
   bool operator==(const SizeRule &) const = default;
@@ -88,9 +93,25 @@ struct TensorMapInfo {
 /// The most tensor maps of a kernel.
 inline constexpr size_t kMaxTensorMaps = 8;
 
+/// Memory of a launch that its kernels hand results over in: a row-major tensor
+/// whose dimension 0 is the number of splits.
+struct WorkspaceInfo {
+  std::vector<SizeExpr> sizes; ///< behind dimension 0
+
+  bool operator==(const WorkspaceInfo &) const = default;
+};
+
 struct KernelInfo {
   std::string symbol, entry;
   std::vector<ArgumentInfo> args;
+  /// The last of `args`: those that the launch makes, not its caller.
+  std::vector<WorkspaceInfo> workspace;
+  /// Runs behind the kernel before it in the plan, with the same arguments; a
+  /// launch never begins with it.
+  bool follows = false;
+  /// Of a kernel that splits keys: how many there are. No steps: of no other.
+  SizeExpr splitKeys;
+  int64_t splits = 0; ///< of the keys; 0: a launch chooses
   std::vector<SizeRule> rules;
   std::vector<SizeExpr> grid;
   int64_t scratchBytes = 0;  ///< for one running program
@@ -107,7 +128,11 @@ struct KernelInfo {
   std::vector<TensorMapInfo> tensorMaps; ///< parameters behind the words
   /// What the assembler said; -1: not assembled.
   int64_t registers = -1, stackBytes = -1, spillBytes = -1;
+  /// What the driver said: blocks that a multiprocessor holds at a time.
+  int64_t residentBlocks = 1;
 
+  /// How many arguments its caller gives.
+  size_t numGiven() const { return args.size() - workspace.size(); }
   bool operator==(const KernelInfo &) const = default;
 };
 
@@ -115,6 +140,11 @@ struct KernelInfo {
 /// of arguments within the limits above, rules and grids that speak of sizes
 /// that there are, grid programs that leave one value.
 Failure checkKernel(const KernelInfo &kernel);
+
+/// The same of all kernels of a plan, at least one: the first and the last
+/// begin a launch, and a kernel that follows has the workspace of the one
+/// before it.
+Failure checkPlan(std::span<const KernelInfo> kernels);
 
 /// Names in bundles and reports: "in", "out", "inout"; "equal", ...; "add", ...
 std::string_view name(Access access);

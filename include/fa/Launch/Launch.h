@@ -16,8 +16,8 @@
 namespace fa {
 
 /// The first of a plan's kernels, of which there is at least one, that takes
-/// these arguments. A failure says for which of them what was found and what
-/// was expected.
+/// these arguments without workspace. A failure says for which of them what was
+/// found and what was expected.
 Result<const KernelInfo *>
 selectKernel(std::span<const KernelInfo> kernels,
              std::span<const LaunchArgument> arguments);

@@ -11,8 +11,16 @@
 
 namespace fa {
 
-/// What computes dots: warps of 32 lanes by mma.sync (f32 by multiply-adds), or
-/// waves of 64 by mfma, all types alike.
+/// What the layouts of a dot's operands depend on, but for their sizes.
+struct DotForm {
+  unsigned bits;           ///< of an element
+  bool tf32 = false;       ///< f32 may be rounded to tf32
+  bool transposed = false; ///< the right operand is [columns, depth]
+  bool fromMemory = false; ///< the left one is read for its dots alone
+};
+
+/// What computes dots: warps of 32 lanes by mma.sync (f32 that is not tf32 by
+/// multiply-adds), or waves of 64 by mfma, all types alike.
 struct MatrixUnit {
   enum Kind { Mma, Mfma } kind = Mma;
   /// Rows of one instruction's accumulator: 16, of mfma also 32.
@@ -30,18 +38,16 @@ struct MatrixUnit {
   /// where that was computed.
   TileLayout accumulator(int64_t rows, int64_t columns, int64_t warps) const;
 
-  /// The left operand [rows, depth] of elements of `bits`; `fromMemory` if it
-  /// is read for its dots alone.
-  TileLayout left(int64_t rows, int64_t depth, unsigned bits, bool fromMemory,
+  /// The left operand [rows, depth].
+  TileLayout left(int64_t rows, int64_t depth, const DotForm &form,
                   int64_t warps) const;
 
-  /// The right operand [depth, columns], or [columns, depth] if `transposed`,
-  /// of a dot whose left operand is `fromMemory` or not.
-  TileLayout right(int64_t rows, int64_t columns, bool transposed,
-                   unsigned bits, bool fromMemory, int64_t warps) const;
+  /// The right operand [depth, columns], or [columns, depth].
+  TileLayout right(int64_t rows, int64_t columns, const DotForm &form,
+                   int64_t warps) const;
 
 private:
-  int64_t vector(int64_t depth, unsigned bits, bool fromMemory) const;
+  int64_t vector(int64_t depth, const DotForm &form) const;
 };
 
 } // namespace fa

@@ -33,6 +33,18 @@ TileLayout mmaAccumulator(int64_t rows, int64_t columns, int64_t warps);
 TileLayout mmaOperandB(int64_t rows, int64_t columns, bool transposed,
                        int64_t warps);
 
+/// 32-bit (tf32) A operand [rows, depth] of m16n8k8 (PTX ISA, "Matrix Fragments
+/// for mma.m16n8k8"), as ldmatrix brings it: a thread has every fourth column;
+/// depth a multiple of 8. Operands that are computed have the layouts of the
+/// 16-bit ones: K index t stands for column 2 t, t + 4 for column 2 t + 1, of
+/// both operands alike.
+TileLayout mmaOperandA32(int64_t rows, int64_t depth, int64_t warps);
+
+/// The B operand of it, [columns, depth]: every warp holds all of it. Of one
+/// that is given as [depth, columns] ldmatrix, which transposes elements of 16
+/// bits alone, would be no help: it has the layout of the 16-bit one.
+TileLayout mmaOperandB32(int64_t columns, int64_t depth, int64_t warps);
+
 /// Left operand [rows, depth] of a dot by multiply-adds whose result has the
 /// layout of `mmaAccumulator`: each thread holds all of its rows.
 TileLayout fmaOperandA(int64_t rows, int64_t depth, int64_t warps);

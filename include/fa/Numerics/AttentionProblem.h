@@ -34,7 +34,7 @@ struct AttentionProblem {
   std::string bias;            ///< "", or one of letter or 1 a dim: "1hqk"
   bool layoutBshd = false;     ///< q, k, v and the output are [b, s, h, d]
   bool lse = false;
-  bool tf32 = false;
+  bool tf32 = false; ///< dots may round f32 operands to tf32
 
   bool hasWindow() const { return windowLeft >= 0 || windowRight >= 0; }
   double effectiveScale() const;

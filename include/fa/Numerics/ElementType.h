@@ -20,6 +20,11 @@ void storeElement(void *p, ElementType type, double value);
 /// `value` as the nearest value of `type`.
 double roundTo(ElementType type, double value);
 
+/// `value` with 10 bits behind the point, those of tf32: to nearest, ties away
+/// from zero (PTX ISA, "cvt", .rna.tf32). A NaN stays one; what is too large
+/// becomes infinite.
+float roundToTf32(float value);
+
 } // namespace fa
 
 #endif // FA_NUMERICS_ELEMENTTYPE_H

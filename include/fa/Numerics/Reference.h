@@ -39,7 +39,8 @@ llvm::Expected<AttentionResult> referenceF64(const AttentionProblem &problem,
                                              const AttentionInputs &inputs);
 
 /// The same formula unfused in the precision of the type: dots accumulated in
-/// f32, softmax in f32, P rounded to V's type, O to the output's type. Its
+/// f32, softmax in f32, P rounded to V's type, O to the output's type. Where
+/// the problem allows tf32, operands of dots are rounded to it first. Its
 /// error against `referenceF64` is e0 of the error rule.
 llvm::Expected<AttentionResult> unfused(const AttentionProblem &problem,
                                         const AttentionInputs &inputs);

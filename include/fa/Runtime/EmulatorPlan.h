@@ -9,6 +9,7 @@
 
 #include "fa/Emulator/Emulator.h"
 #include "fa/Launch/HostDevice.h"
+#include "fa/Launch/Splits.h"
 
 namespace fa {
 
@@ -24,17 +25,21 @@ public:
 
   const Artifact &artifact() const { return plan; }
 
-  /// The kernel that a launch with these arguments runs.
-  llvm::Expected<const KernelInfo *>
-  select(llvm::ArrayRef<LaunchArgument> arguments) const;
+  /// The kernels that a launch with these arguments runs.
+  llvm::Expected<LaunchChoice>
+  choose(llvm::ArrayRef<LaunchArgument> arguments) const;
 
-  /// Runs on tensors in host memory and returns when the outputs are written.
-  /// What the program may not do on the card is an error.
+  /// Brings workspace of its own, runs on tensors in host memory and returns
+  /// when the outputs are written. What the program may not do on the card is
+  /// an error.
   llvm::Expected<EmulatorCounters>
   launch(llvm::ArrayRef<LaunchArgument> arguments) const;
 
 private:
   EmulatorPlan() = default;
+  llvm::Expected<EmulatorCounters>
+  run(const KernelInfo &kernel, llvm::ArrayRef<LaunchArgument> arguments) const;
+
   Artifact plan;
   std::shared_ptr<HostDevice> device;
   EmulatedProgram::Options options;

@@ -25,17 +25,19 @@ public:
   load(Artifact artifact, std::shared_ptr<GpuDevice> device);
 
   const Artifact &artifact() const { return plan; }
+  const GpuDevice &device() const { return module->device(); }
 
-  /// The kernel that a launch with these arguments runs.
-  llvm::Expected<const KernelInfo *>
-  select(llvm::ArrayRef<LaunchArgument> arguments) const;
+  /// The kernels that a launch with these arguments and this workspace runs.
+  llvm::Expected<LaunchChoice> choose(llvm::ArrayRef<LaunchArgument> arguments,
+                                      const Workspace &workspace = {}) const;
 
-  /// Enqueues the kernel on `stream` (a CUstream or hipStream_t; null: the
-  /// default one) and
-  /// returns. Tensors are on the card. Nothing is allocated on the card,
-  /// nothing waited for: legal while a graph is captured.
+  /// Enqueues the kernels on `stream` (a CUstream or hipStream_t; null: the
+  /// default one) and returns. Tensors and workspace are on the card. Nothing
+  /// is allocated on the card, nothing waited for: legal while a graph is
+  /// captured.
   llvm::Error launch(llvm::ArrayRef<LaunchArgument> arguments,
-                     void *stream = nullptr) const;
+                     void *stream = nullptr,
+                     const Workspace &workspace = {}) const;
 
   /// Waits for everything on `stream`.
   llvm::Error synchronize(void *stream) const;
@@ -57,6 +59,22 @@ private:
   GpuPlan() = default;
   Artifact plan;
   std::unique_ptr<GpuModule> module;
+};
+
+/// The workspace that a launch wants. For checks and tests: a host program
+/// brings its own.
+class GpuWorkspace {
+public:
+  static llvm::Expected<GpuWorkspace>
+  create(const GpuPlan &plan, llvm::ArrayRef<LaunchArgument> arguments);
+  Workspace get() const {
+    return buffer ? Workspace{buffer->data(), bytes} : Workspace();
+  }
+
+private:
+  GpuWorkspace() = default;
+  std::optional<GpuBuffer> buffer;
+  size_t bytes = 0;
 };
 
 } // namespace fa

@@ -24,9 +24,16 @@ struct LoadedPlan {
   const Artifact &artifact() const {
     return card ? card->artifact() : host->artifact();
   }
-  llvm::Expected<const KernelInfo *>
-  select(llvm::ArrayRef<LaunchArgument> arguments) const {
-    return card ? card->select(arguments) : host->select(arguments);
+  /// What a launch with these arguments and this workspace runs; on the host,
+  /// one kernel.
+  llvm::Expected<LaunchChoice> choose(llvm::ArrayRef<LaunchArgument> arguments,
+                                      const Workspace &workspace) const {
+    if (card)
+      return card->choose(arguments, workspace);
+    auto kernel = host->select(arguments);
+    if (!kernel)
+      return kernel.takeError();
+    return LaunchChoice{std::span(*kernel, 1)};
   }
 };
 

@@ -190,6 +190,24 @@ def TgpuKeepRawMaxima : Pass<"tgpu-keep-raw-maxima", "::fa::tile::KernelOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def TgpuHoldMaxima : Pass<"tgpu-hold-maxima", "::fa::tile::KernelOp"> {
+  let summary = "maxima follow the scores only when these have risen far";
+  let description = [{
+    Online softmaxes whose maxima go nowhere but to the next one and to a
+    `tile.online_finalize` may subtract any number that is near the maximum:
+    output and LSE are quotients and sums in which it cancels. They keep the
+    one that they have while p stays below 2^7, and have the attribute
+    `tgpu.held_maxima`. The factor alpha of such a row is exactly 1; products of
+    tiles with it, which are `tgpu.rescale` from here on, can be skipped by warps
+    all of whose rows have it. (Source: FlashAttention-4, "conditional
+    rescaling".) With f16 2^7 times what the rounding of large scores adds is
+    less than the largest number.
+
+    Requires: S4. Ensures: S4. Numerics: reassociating.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
 def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
   let summary = "the next scores are computed while the last output is";
   let description = [{
@@ -208,13 +226,13 @@ def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
     ```
     After:
     ```mlir
-    scf.for %i = ... iter_args(%o1 = ..., %p = ...) {
+    scf.for %i = ... iter_args(%o = ..., %alpha = ..., %p = ...) {
       %rs = start(%q, %k[%n])
-      %ro = start(%p, %v[%n - 1], %o1)
+      %ro = start(%p, %v[%n - 1], %o * %alpha)
       %s = wait(%rs) pending 1
       ... softmax ...
-      %o = wait(%ro) pending 0
-      yield %o * alpha, %p1
+      %o1 = wait(%ro) pending 0
+      yield %o1, %alpha1, %p1
     ```
     Requires: S4. Ensures: S4. Numerics: exact.
   }];

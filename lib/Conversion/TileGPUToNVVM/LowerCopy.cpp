@@ -157,16 +157,18 @@ void NvidiaLowering::lowerRead(ReadOp op) {
   int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
   int64_t count = layout.base.count(Axis::Register);
   Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
-  auto load =
-      bytes == 2 ? planMatrixLoad(layout.base, shared.base) : std::nullopt;
+  auto load = bytes == 2 || bytes == 4
+                  ? planMatrixLoad(layout.base, shared.base, 8 * bytes)
+                  : std::nullopt;
   if (!load)
     return SimtLowering::lowerRead(op);
   SmallVector<uint32_t> bases;
   for (uint32_t step : load->laneOffsets)
-    bases.push_back(2 * step);
+    bases.push_back(bytes * step);
   for (uint32_t step : load->warpOffsets)
-    bases.push_back(2 * step);
-  SmallVector<Value> packed(layout.numRegisters() / 2);
+    bases.push_back(bytes * step);
+  int64_t ofWord = 4 / bytes;
+  SmallVector<Value> words(layout.numRegisters() / ofWord);
   for (int64_t copy = 0; copy < layout.repeat; ++copy)
     for (uint32_t group = 0; group < 1u << load->groupOffsets.size(); ++group) {
       uint32_t reg = 0, offset = 0;
@@ -175,14 +177,19 @@ void NvidiaLowering::lowerRead(ReadOp op) {
           reg |= 1u << step.first;
           offset ^= step.second;
         }
-      Value at =
-          swizzledAddress(offsetBy(slot, copy * copyBytes), bases, 2 * offset);
+      Value at = swizzledAddress(offsetBy(slot, copy * copyBytes), bases,
+                                 bytes * offset);
       for (auto [n, word] : llvm::enumerate(loadMatrices(at, *load))) {
         uint32_t target = reg;
         for (auto [m, bit] : llvm::enumerate(load->matrixBits))
           target |= (n >> m & 1) << bit;
-        packed[(copy * count + target) / 2] = word;
+        if (bytes == 4)
+          word = LLVM::BitcastOp::create(b, type.getElementType(), word);
+        words[(copy * count + target) / ofWord] = word;
       }
     }
-  setPacked(op.getResult(), packed);
+  if (bytes == 4)
+    setElements(op.getResult(), words);
+  else
+    setPacked(op.getResult(), words);
 }

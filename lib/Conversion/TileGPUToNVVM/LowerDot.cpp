@@ -13,50 +13,68 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-/// An operand of 16-bit elements: packed words by the coordinates of their
-/// first element, all there or read as they are asked for.
+/// An operand: words, each a pair of 16-bit elements or one of tf32, by the
+/// coordinates of their first element, all there or read as they are asked for.
 struct NvidiaLowering::Fragments {
   std::map<Coord, Value> words;
-  unsigned pairDim = 1; ///< the dimension that a word's two elements step
+  int64_t bytes; ///< of an element in memory
   // If read from shared memory:
   ReadOp read;
   TileLayout layout;
-  std::optional<MatrixLoad> load;
+  std::optional<MatrixLoad> load; ///< else word by word
   Value slot;
+  SmallVector<uint32_t> threads, offsets; ///< bytes of bits, of registers
 };
 
 NvidiaLowering::Fragments NvidiaLowering::fragmentsOf(Value operand) {
   Fragments result;
   result.layout = layoutOf(operand);
+  result.bytes =
+      cast<RankedTensorType>(operand.getType()).getElementTypeBitWidth() / 8;
   auto read = operand.getDefiningOp<ReadOp>();
   if (read && isReadByDot(read)) {
     result.read = read;
+    const TileLayout shared =
+        read.getBuffer().getType().getLayout().getLayout();
     result.load =
-        planMatrixLoad(result.layout.base,
-                       read.getBuffer().getType().getLayout().getLayout().base);
+        planMatrixLoad(result.layout.base, shared.base, 8 * result.bytes);
     result.slot = slotAddress(read.getBuffer(), mapped(read.getSlot()));
+    std::tie(result.threads, result.offsets) =
+        byteOffsets(result.layout.base, shared.base, result.bytes);
     return result;
   }
-  for (auto [n, word] : llvm::enumerate(packedOf(operand)))
-    result.words[coordOf(result.layout, 2 * n)] = word;
+  if (result.bytes == 2) {
+    for (auto [n, word] : llvm::enumerate(packedOf(operand)))
+      result.words[coordOf(result.layout, 2 * n)] = word;
+  } else {
+    for (auto [n, element] :
+         llvm::enumerate(SmallVector<Value>(elementsOf(operand))))
+      result.words[coordOf(result.layout, n)] = toTf32(element);
+  }
   return result;
 }
 
-/// Reads the matrices that hold (row, column), all that one instruction brings.
-Value NvidiaLowering::fragment(Fragments &fragments, int32_t row,
-                               int32_t column) {
-  Coord wanted = {row, column};
-  if (auto it = fragments.words.find(wanted); it != fragments.words.end())
-    return it->second;
+Value NvidiaLowering::toTf32(Value element) {
+  if (!element.getType().isF32())
+    element = LLVM::BitcastOp::create(b, b.getF32Type(), element);
+  return NVVM::ConvertFloatToTF32Op::create(b, b.getI32Type(), element,
+                                            NVVM::FPRoundingMode::RNA);
+}
+
+void NvidiaLowering::loadFragments(Fragments &fragments, unsigned copy,
+                                   unsigned reg) {
   const TileLayout &layout = fragments.layout;
+  int64_t copyBytes =
+      fragments.bytes * layout.base.size(0) * layout.base.size(1);
+  int64_t first = copy * layout.base.count(Axis::Register);
+  Value slot = offsetBy(fragments.slot, copy * copyBytes);
+  if (!fragments.load) {
+    Value at = swizzledAddress(slot, fragments.threads, fragments.offsets[reg]);
+    fragments.words[coordOf(layout, first + reg)] =
+        toTf32(LLVM::LoadOp::create(b, b.getF32Type(), at));
+    return;
+  }
   const MatrixLoad &load = *fragments.load;
-  int64_t base = layout.base.count(Axis::Register);
-  int32_t width = layout.base.size(1);
-  unsigned reg = 0;
-  Coord inCopy = {row, column % width};
-  while (layout.base.apply(Place::registers(reg, 0, 0)) != inCopy)
-    ++reg;
-  unsigned copy = column / width;
   uint32_t offset = 0;
   for (auto [bit, step] : load.groupOffsets)
     if (reg >> bit & 1)
@@ -65,40 +83,83 @@ Value NvidiaLowering::fragment(Fragments &fragments, int32_t row,
     reg &= ~(1u << bit);
   SmallVector<uint32_t> bases;
   for (uint32_t step : load.laneOffsets)
-    bases.push_back(2 * step);
+    bases.push_back(fragments.bytes * step);
   for (uint32_t step : load.warpOffsets)
-    bases.push_back(2 * step);
-  int64_t copyBytes = 2 * layout.base.size(0) * layout.base.size(1);
-  Value slot = offsetBy(fragments.slot, copy * copyBytes);
-  auto matrices = loadMatrices(swizzledAddress(slot, bases, 2 * offset), load);
+    bases.push_back(fragments.bytes * step);
+  auto matrices = loadMatrices(
+      swizzledAddress(slot, bases, fragments.bytes * offset), load);
   for (auto [n, word] : llvm::enumerate(matrices)) {
     unsigned at = reg;
     for (auto [m, bit] : llvm::enumerate(load.matrixBits))
       if (n >> m & 1)
         at |= 1u << bit;
-    fragments.words[coordOf(layout, copy * base + at)] = word;
+    fragments.words[coordOf(layout, first + at)] =
+        fragments.bytes == 2 ? word : toTf32(word);
   }
+}
+
+Value NvidiaLowering::fragment(Fragments &fragments, int32_t row,
+                               int32_t column) {
+  Coord wanted = {row, column};
+  if (auto it = fragments.words.find(wanted); it != fragments.words.end())
+    return it->second;
+  const LinearLayout &base = fragments.layout.base;
+  int32_t width = base.size(1);
+  unsigned reg = 0;
+  Coord inCopy = {row, column % width};
+  while (base.apply(Place::registers(reg, 0, 0)) != inCopy) {
+    ++reg;
+    assert(reg < base.count(Axis::Register) && "a fragment of lane 0");
+  }
+  loadFragments(fragments, column / width, reg);
   return fragments.words.at(wanted);
 }
 
-LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
-  auto aType = cast<RankedTensorType>(dot.getA().getType());
-  if (aType.getElementType().isF32())
-    return lowerFmaDot(dot);
-  TileLayout layout = layoutOf(dot.getResult());
-  int32_t depth = aType.getDimSize(1), columns = layout.size(1);
-  bool isHalf = aType.getElementType().isF16();
-  auto types = isHalf ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
-  Type pair = VectorType::get({2}, b.getF16Type()), f32 = b.getF32Type();
-  auto result =
-      LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
-  // The rows of a thread's accumulators, 16 apart.
+namespace {
+
+/// An instruction mma.sync of 16 rows and 8 columns (PTX ISA, "Matrix Fragments
+/// for mma.m16n8k16" and "mma.m16n8k8").
+struct Mma {
+  int32_t depth;  ///< 16 or, of tf32, 8
+  int32_t second; ///< columns from a thread's first word of A to its next
+  NVVM::MMATypes type;
+};
+
+} // namespace
+
+/// The instruction for a dot whose left operand has `layout`.
+static Mma chooseMma(Type element, const TileLayout &layout) {
+  if (element.isF16())
+    return {16, 8, NVVM::MMATypes::f16};
+  if (element.isBF16())
+    return {16, 8, NVVM::MMATypes::bf16};
+  // The lowest bit of the lane says which columns K indices t and t + 4 are.
+  bool pairs = layout.base.basis(Axis::Lane, 0)[1] == 2;
+  return {8, pairs ? 1 : 4, NVVM::MMATypes::tf32};
+}
+
+/// The rows of a thread's accumulators, 16 apart.
+SmallVector<int32_t> NvidiaLowering::rowsOf(const TileLayout &layout) {
   SmallVector<int32_t> rows;
   for (int32_t row = 0; row < layout.base.size(0); row += 16)
     if (llvm::any_of(llvm::seq(layout.numRegisters()), [&](int64_t reg) {
           return coordOf(layout, reg) == Coord{row, 0};
         }))
       rows.push_back(row);
+  return rows;
+}
+
+LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
+  if (dot.isIeeeF32())
+    return lowerFmaDot(dot);
+  auto aType = cast<RankedTensorType>(dot.getA().getType());
+  TileLayout layout = layoutOf(dot.getResult());
+  int32_t depth = aType.getDimSize(1), columns = layout.size(1);
+  Mma mma = chooseMma(aType.getElementType(), layoutOf(dot.getA()));
+  Type pair = VectorType::get({2}, b.getF16Type()), f32 = b.getF32Type();
+  auto result =
+      LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
+  SmallVector<int32_t> rows = rowsOf(layout);
   std::map<Coord, unsigned> table = registerTable(layout);
   SmallVector<Value> acc;
   if (dot.getAcc()) {
@@ -107,25 +168,28 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     acc.assign(layout.numRegisters(), zero);
   }
-  // mma.sync takes f16 as pairs, bf16 as words.
+  // mma.sync takes f16 as pairs, bf16 and tf32 as words.
   auto operand = [&](Value word) -> Value {
-    return isHalf ? Value(LLVM::BitcastOp::create(b, pair, word)) : word;
+    return mma.type == NVVM::MMATypes::f16
+               ? Value(LLVM::BitcastOp::create(b, pair, word))
+               : word;
   };
   Fragments left = fragmentsOf(dot.getA()), right = fragmentsOf(dot.getB());
   bool transposed = dot.getTransposeB();
   auto rightWord = [&](int32_t k, int32_t n) {
     return operand(transposed ? fragment(right, n, k) : fragment(right, k, n));
   };
-  for (int32_t k = 0; k < depth; k += 16) {
+  for (int32_t k = 0; k < depth; k += mma.depth) {
     SmallVector<SmallVector<Value>> a;
     for (int32_t row : rows) {
       SmallVector<Value> words;
-      for (auto [dr, dk] : {std::pair(0, 0), {8, 0}, {0, 8}, {8, 8}})
-        words.push_back(operand(fragment(left, row + dr, k + dk)));
+      for (int32_t dk : {0, mma.second})
+        for (int32_t dr : {0, 8})
+          words.push_back(operand(fragment(left, row + dr, k + dk)));
       a.push_back(words);
     }
     for (int32_t n = 0; n < columns; n += 8) {
-      Value pairs[] = {rightWord(k, n), rightWord(k + 8, n)};
+      Value pairs[] = {rightWord(k, n), rightWord(k + mma.second, n)};
       for (auto [row, words] : llvm::zip(rows, a)) {
         unsigned regs[4];
         SmallVector<Value> c;
@@ -134,9 +198,9 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
           c.push_back(acc[regs[i]]);
         }
         Value sums = NVVM::MmaOp::create(
-            b, result, words, pairs, c, ArrayRef<int64_t>{16, 8, 16},
+            b, result, words, pairs, c, ArrayRef<int64_t>{16, 8, mma.depth},
             /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
-            std::array{types, types},
+            std::array{mma.type, mma.type},
             std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
         for (int i = 0; i < 4; ++i)
           acc[regs[i]] = LLVM::ExtractValueOp::create(b, sums, i);

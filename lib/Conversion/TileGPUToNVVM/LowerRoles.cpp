@@ -146,7 +146,9 @@ void NvidiaLowering::lowerAwait(AwaitOp op) {
 
 void NvidiaLowering::lowerRelease(ReleaseOp op) {
   Value lane = arith::AndIOp::create(b, thread, i32(31));
-  SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane);
+  SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane,
+                       op.getAfter() ? elementsOf(op.getAfter()).front()
+                                     : Value());
 }
 
 void NvidiaLowering::lowerFetch(FetchOp op) {

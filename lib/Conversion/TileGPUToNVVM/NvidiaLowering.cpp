@@ -160,9 +160,3 @@ bool NvidiaLowering::lowerToPairs(Operation *op) {
   setPacked(truncate.getResult(), packed);
   return true;
 }
-
-/// A branch costs the overlap of dots more than it saves where registers are
-/// plenty (measured on an H100: two consumers -3 %, three +7 %).
-bool NvidiaLowering::skipsRescale() {
-  return !warpgroup || countThreads(kernel) >= 512;
-}

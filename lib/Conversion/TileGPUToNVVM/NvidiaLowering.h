@@ -37,7 +37,6 @@ private:
   Value anyLane(Value condition) override;
   Value opaque(Value address) override;
   bool lowerToPairs(mlir::Operation *op) override;
-  bool skipsRescale() override;
   /// By ldmatrix, where that can be.
   void lowerRead(tgpu::ReadOp op) override;
 
@@ -61,9 +60,15 @@ private:
   mlir::LogicalResult lowerDot(tile::DotOp dot) override;
   struct Fragments;
   Fragments fragmentsOf(Value operand);
-  /// The packed word that holds (row, column) and its neighbour in registers
-  /// or, if it has not been read yet, by a matrix load.
+  /// The word whose first element is (row, column), in registers or, if it has
+  /// not been read yet, from shared memory.
   Value fragment(Fragments &fragments, int32_t row, int32_t column);
+  /// Reads the word of register `reg` of a copy of the layout, and what the
+  /// same instruction brings.
+  void loadFragments(Fragments &fragments, unsigned copy, unsigned reg);
+  /// An f32, or its bits, as the word that mma.sync takes.
+  Value toTf32(Value element);
+  static mlir::SmallVector<int32_t> rowsOf(const TileLayout &layout);
 
   //===--- Dots of f32 (LowerFmaDot.cpp) ---===//
   mlir::LogicalResult lowerFmaDot(tile::DotOp dot);

@@ -122,6 +122,16 @@ static void convert(SimtWaitPhaseOp op) {
 }
 
 static void convert(SimtArriveOp op) {
+  // The third coordinate of a block in a linear grid is 0, which ptxas does not
+  // know: the lane's number stays what it is, and depends on the value.
+  if (op.getAfter())
+    return replaceByAsm(op, op->getOperands(),
+                        "{\n.reg .pred first;\n.reg .b32 none;\n"
+                        "mov.u32 none, %ctaid.z;\nand.b32 none, none, $2;\n"
+                        "or.b32 none, none, $1;\n"
+                        "setp.eq.u32 first, none, 0;\n"
+                        "@first mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
+                        "r,r,r");
   replaceByAsm(op, op->getOperands(),
                "{\n.reg .pred first;\nsetp.eq.u32 first, $1, 0;\n"
                "@first mbarrier.arrive.shared::cta.b64 _, [$0];\n}",

@@ -51,9 +51,6 @@ private:
   Value opaque(Value address) override;
   /// The same of a number that each lane has its own of.
   Value opaqueInLanes(Value number);
-  /// A product for each element costs less than what the branch moves around
-  /// it.
-  bool skipsRescale() override { return false; }
   void barrier();
   /// A word of the lane whose number differs in the bits `mask`.
   Value exchange(Value word, uint32_t mask);

@@ -91,31 +91,20 @@ bool SimtLowering::lowerColumnLimit(Operation *op) {
   return true;
 }
 
-/// What a tile is multiplied with in each row, if that is the factor by which
-/// an online softmax rescales what came before.
-static Value rescaleFactor(Value value) {
-  auto broadcast = value.getDefiningOp<tile::BroadcastOp>();
-  auto expand = broadcast
-                    ? broadcast.getInput().getDefiningOp<tile::ExpandDimsOp>()
-                    : tile::ExpandDimsOp();
-  auto softmax = expand
-                     ? expand.getInput().getDefiningOp<tile::OnlineSoftmaxOp>()
-                     : tile::OnlineSoftmaxOp();
-  return softmax && softmax.getAlpha() == expand.getInput() ? softmax.getAlpha()
-                                                            : Value();
-}
-
 /// Most tiles of keys leave every maximum of a warp's rows as it was: all
 /// factors are 1, and the accumulator stays as it is.
 bool SimtLowering::lowerRescale(Operation *op) {
-  if (!skipsRescale())
-    return false;
   auto scale = dyn_cast<arith::MulFOp>(op);
-  Value alpha = scale ? rescaleFactor(scale.getRhs()) : Value();
-  if (!alpha)
+  if (!scale || !op->hasAttr(TileGPUDialect::rescaleAttrName))
+    return false;
+  auto broadcast = scale.getRhs().getDefiningOp<tile::BroadcastOp>();
+  auto expand = broadcast
+                    ? broadcast.getInput().getDefiningOp<tile::ExpandDimsOp>()
+                    : tile::ExpandDimsOp();
+  if (!expand)
     return false;
   Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1)), changed;
-  for (Value factor : SmallVector<Value>(elementsOf(alpha))) {
+  for (Value factor : SmallVector<Value>(elementsOf(expand.getInput()))) {
     Value differs =
         arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor, one);
     changed =

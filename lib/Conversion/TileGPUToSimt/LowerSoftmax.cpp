@@ -147,6 +147,18 @@ SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
   return {factor, offset, exp2(arith::AddFOp::create(b, before, offset))};
 }
 
+/// `old` where p would be at most 2^7 with it: where the rounding of m c adds
+/// 2^8, the largest f16 is above that. Not where a difference is NaN: the
+/// first maximum replaces −inf.
+Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised) {
+  Value slack = arith::ConstantOp::create(b, b.getF32FloatAttr(7));
+  Value rise = arith::MulFOp::create(b, arith::SubFOp::create(b, raised, old),
+                                     exponent.c);
+  Value isSmall =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, rise, slack);
+  return arith::SelectOp::create(b, isSmall, old, raised);
+}
+
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   SmallVector<Value> scores(elementsOf(op.getScores())),
@@ -175,7 +187,10 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   Exponent exponent = exponentOf(c);
   SmallVector<ExponentRow> exponents;
   for (auto [old, found] : llvm::zip(oldMax, *tileMax)) {
-    max.push_back(greater(old, found));
+    Value raised = greater(old, found);
+    max.push_back(op->hasAttr(TileGPUDialect::heldMaximaAttrName)
+                      ? holdMax(exponent, old, raised)
+                      : raised);
     exponents.push_back(rowExponent(exponent, old, max.back()));
     alpha.push_back(exponents.back().alpha);
   }
@@ -237,4 +252,40 @@ LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   setElements(op.getOutput(), output);
   setElements(op.getLse(), lse);
   return success();
+}
+
+/// Layouts are assigned so that a row's numbers are where its elements are.
+void SimtLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
+  TileLayout layout = layoutOf(op.getAcc()), rows = layoutOf(op.getMax());
+  SmallVector<Value> acc(elementsOf(op.getAcc())),
+      output(elementsOf(op.getOutput())), oldMax(elementsOf(op.getMax())),
+      oldSum(elementsOf(op.getSum())), lse(elementsOf(op.getLse()));
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  Type f32 = b.getF32Type();
+  std::map<Coord, std::pair<Value, Value>> factors; // of acc and of output
+  SmallVector<Value> max, sum;
+  for (size_t row = 0; row < oldMax.size(); ++row) {
+    // Of a NaN and a number the number: the NaN reaches its own factor.
+    max.push_back(LLVM::MaxNumOp::create(b, f32, oldMax[row], lse[row]));
+    Value finite = LLVM::MaxNumOp::create(
+        b, f32, max.back(), constant(std::numeric_limits<float>::lowest()));
+    auto factorOf = [&](Value maximum) {
+      Value distance = arith::SubFOp::create(b, maximum, finite);
+      return exp2(arith::MulFOp::create(b, distance, constant(kLog2e)));
+    };
+    Value alpha = factorOf(oldMax[row]), beta = factorOf(lse[row]);
+    sum.push_back(LLVM::FMAOp::create(b, f32, oldSum[row], alpha, beta));
+    factors[coordOf(rows, row)] = {alpha, beta};
+  }
+  SmallVector<Value> merged;
+  for (auto [reg, value] : llvm::enumerate(acc)) {
+    auto [alpha, beta] = factors.at(Coord{coordOf(layout, reg)[0]});
+    Value before = arith::MulFOp::create(b, value, alpha);
+    merged.push_back(LLVM::FMAOp::create(b, f32, output[reg], beta, before));
+  }
+  setElements(op.getAccOut(), merged);
+  setElements(op.getMaxOut(), max);
+  setElements(op.getSumOut(), sum);
 }

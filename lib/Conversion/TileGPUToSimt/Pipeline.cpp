@@ -53,6 +53,9 @@ void fa::buildGpuKernelPipeline(OpPassManager &pm,
   tiles.dimMultiple = 16;
   tiles.alignment = 16;
   tiles.foldScale = true;
+  tiles.splits = options.splits;
+  // A tile of fewer queries than 64 would not fill the warps of a block.
+  tiles.packedQTile = options.qTile ? 0 : 64;
   // A tile that was asked for is not made smaller.
   tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
   if (options.qTile || options.kvTile)

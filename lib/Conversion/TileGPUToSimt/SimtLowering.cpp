@@ -127,6 +127,7 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
       .Case([&](DotOp op) { return lowerDot(op); })
       .Case([&](OnlineSoftmaxOp op) { return lowerOnlineSoftmax(op); })
       .Case([&](OnlineFinalizeOp op) { return lowerOnlineFinalize(op); })
+      .Case([&](OnlineMergeOp op) { return always((lowerOnlineMerge(op), 0)); })
       .Case([&](ReduceOp op) { return lowerReduce(op); })
       .Case([&](BroadcastOp op) { return lowerBroadcast(op); })
       .Case([&](LoadOp op) { return lowerLoad(op); })

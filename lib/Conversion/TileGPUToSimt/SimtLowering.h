@@ -80,8 +80,6 @@ protected:
   /// f32 to a tile of 16 bits in instructions of its own; false: there are
   /// none.
   virtual bool lowerToPairs(mlir::Operation *) { return false; }
-  /// Whether a rescale of what came before is worth a branch around it.
-  virtual bool skipsRescale() { return true; }
   /// Tiles from global, from and to shared memory: element by element.
   virtual mlir::LogicalResult lowerLoad(tile::LoadOp op);
   virtual void lowerRead(tgpu::ReadOp op);
@@ -165,11 +163,14 @@ protected:
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
+  void lowerOnlineMerge(tile::OnlineMergeOp op);
   struct Exponent;
   struct ExponentRow;
   /// How scores become p where they are multiplied with `c` in base 2: the same
   /// for all rows, and for one whose maximum becomes `max`.
   Exponent exponentOf(Value c);
+  /// The maximum that a row goes on with: `raised`, or still `old`.
+  Value holdMax(const Exponent &exponent, Value old, Value raised);
   ExponentRow rowExponent(const Exponent &exponent, Value oldMax, Value max);
 
   //===--- Global memory (LowerGlobal.cpp) ---===//

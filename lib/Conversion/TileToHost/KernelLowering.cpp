@@ -24,6 +24,7 @@ FailureOr<func::FuncOp> KernelLowering::run() {
     return kernel.emitOpError("expects a body of one block on the host, found ")
            << kernel.getBody().getBlocks().size();
   HostArguments arguments;
+  alongRows = suitsRowForm();
   function = createHostFunction(kernel, b, arguments);
   mapping.map(kernel.getArguments(), arguments.arguments);
   scratch = arguments.scratch;
@@ -78,6 +79,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
           [&](DotOp dot) { return isPending(dot) ? success() : lowerDot(dot); })
       .Case([&](OnlineSoftmaxOp op) { return lowerOnlineSoftmax(op); })
       .Case([&](OnlineFinalizeOp op) { return lowerOnlineFinalize(op); })
+      .Case([&](OnlineMergeOp op) { return lowerOnlineMerge(op); })
       .Case([&](ReduceOp op) { return lowerReduce(op); })
       .Case([&](StoreOp op) { return lowerStore(op); })
       .Case([&](GatherOp op) { return lowerGather(op); })
@@ -91,7 +93,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
           return op->emitOpError("has no lowering on tiles for the host");
         if (!buffers.count(op->getResult(0)) &&
             !pairBuffers.count(op->getResult(0)) && isReadManyTimes(op)) {
-          Buffer buffer = materialize(op->getResult(0), Form::Lanes);
+          Buffer buffer = materialize(op->getResult(0), tileForm());
           buffers[op->getResult(0)] = buffer;
         }
         return success();
@@ -123,11 +125,11 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       continue;
     }
     auto it = buffers.find(init);
-    bool adopt = it != buffers.end() && it->second.form == Form::Lanes &&
+    bool adopt = it != buffers.end() && it->second.form == tileForm() &&
                  init.hasOneUse();
     Buffer buffer =
         adopt ? it->second
-              : allocate(cast<RankedTensorType>(init.getType()), Form::Lanes);
+              : allocate(cast<RankedTensorType>(init.getType()), tileForm());
     if (!adopt)
       copyInto(init, buffer);
     buffers[arg] = carriedBuffers[arg] = buffers[result] = buffer;
@@ -163,7 +165,7 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
       scalars.push_back(mapped(value));
       continue;
     }
-    Buffer from = materialize(value, Form::Lanes);
+    Buffer from = materialize(value, tileForm());
     if (from.memref != buffers[arg].memref)
       copies.push_back({from, buffers[arg]});
   }

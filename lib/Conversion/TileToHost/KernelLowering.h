@@ -21,9 +21,13 @@
 //  - pending: a dot whose only user is an online softmax is computed by that,
 //    so that scores go through their modification and mask in registers.
 //
+// A kernel of few rows (decode) is lowered along rows instead: tiles lie as in
+// memory, lanes run along dimension 1, and rows that no store keeps are not
+// computed (RowForm.cpp).
+//
 // Files: KernelLowering (the walk, loops), Scratch, Evaluate (lazy values),
 // LowerDot, LowerPairDot, Prefetch, LowerSoftmax, LowerMemory, TransposeTiles,
-// VectorMath, KernelAbi.
+// VectorMath, KernelAbi; RowForm, LowerRowDot, LowerRowSoftmax.
 //
 //===----------------------------------------------------------------------===//
 
@@ -138,10 +142,6 @@ private:
                                     Value col, Value k,
                                     mlir::ArrayRef<Value> sums);
 
-  /// Asks for the rows that are read after `dot`, those that belong to the
-  /// block at `col`. See Prefetch.cpp.
-  void prefetchBeside(tile::DotOp dot, Value col, int64_t columns);
-
   //===--- Dots of bf16 pairs (LowerPairDot.cpp) ---===//
   bool isPairDot(tile::DotOp dot);
   /// Whether a pair dot is what reads `value`.
@@ -157,17 +157,81 @@ private:
   /// Two vectors of f32 as one of bf16 pairs.
   Value packPair(Value even, Value odd);
 
+  //===--- Few rows (RowForm.cpp) ---===//
+  /// Whether the kernel is lowered along rows.
+  bool suitsRowForm();
+  /// Sets `liveRows` when `load`, that of the left operand of the dots, is
+  /// lowered.
+  void countLiveRows(tile::LoadOp load);
+  /// Calls `body(row)` for every `step`-th of the `rows` of a tile, up to the
+  /// last that is kept.
+  void forLiveRows(int64_t rows, int64_t step,
+                   llvm::function_ref<void(Value)> body);
+  /// Calls `body(column, carried)`, which gives what is carried on, for every
+  /// vector of `columns`, a multiple of lanes.
+  mlir::SmallVector<Value> forVectors(
+      int64_t columns, mlir::ValueRange carried,
+      llvm::function_ref<mlir::SmallVector<Value>(Value, mlir::ValueRange)>
+          body);
+  void storeRows(tile::StoreOp store, Interval rows);
+
+  //===--- Dots along rows (LowerRowDot.cpp) ---===//
+  /// Rows of a block.
+  static constexpr int64_t kRowBlock = 4;
+  /// Columns of a block of Q K^T, a power of two.
+  int64_t rowBlockColumns() const;
+  mlir::LogicalResult lowerRowDot(tile::DotOp dot);
+  /// `dot` has transpose_b: each element of its result is a sum of lanes.
+  void lowerDotOfRows(tile::DotOp dot, Buffer result);
+  void storeSums(mlir::ArrayRef<Value> sums, Buffer result, Value row,
+                 Value col);
+  /// `dot` has no transpose_b: lanes run along the columns of its result.
+  void lowerDotOfColumns(tile::DotOp dot, Buffer result);
+  /// `columns` columns of the result for a block of rows; calls `beside(k)` in
+  /// each trip over the contraction.
+  void emitStrip(tile::DotOp dot, Buffer result, Value row, Value col,
+                 int64_t columns, llvm::function_ref<void(Value)> beside);
+  mlir::SmallVector<Value> emitColumnStep(tile::DotOp dot, Value row, Value col,
+                                          Value k, int64_t columns,
+                                          mlir::ValueRange sums);
+  bool canReadRowsInPlace(tile::LoadOp load);
+  /// A vector of row `row` of an operand of `dot`, from `column` on: f32, or
+  /// twice as many bf16 for a pair dot; zeros from `count` on.
+  Value readOperandRow(tile::DotOp dot, Value operand, Value row, Value column,
+                       int64_t count);
+  /// Rows 2 * pair and 2 * pair + 1 of the right operand side by side.
+  Value readRowPair(tile::DotOp dot, Value pair, Value column, int64_t count);
+  Value readLeftElement(tile::DotOp dot, Value row, Value k);
+  Value emitProduct(Value x, Value y, Value sum);
+  /// Asks for part `part` of `parts` of the rows that are read after `dot`. See
+  /// Prefetch.cpp.
+  void prefetchBeside(tile::DotOp dot, Value part, int64_t parts);
+
+  //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
+  mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);
+  mlir::LogicalResult lowerRowFinalize(tile::OnlineFinalizeOp op);
+  /// Writes the scores and, for each row, their maximum.
+  void emitRowScores(tile::OnlineSoftmaxOp op, Buffer scores, Buffer maxima);
+  /// As emitExponentials, for all rows, whose sums begin at 0.
+  void emitRowExponentials(Buffer scores, Buffer p, mlir::RankedTensorType type,
+                           Buffer negated, Buffer sums, mlir::Type narrow);
+
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
+  mlir::LogicalResult lowerOnlineMerge(tile::OnlineMergeOp op);
   tile::DotOp findPendingDot(Value scores);
   /// Writes the scores of `vectors` registers of rows to `buffer` and returns
   /// the running maximum, which starts at `max`.
   mlir::SmallVector<Value> emitScores(tile::OnlineSoftmaxOp op, tile::DotOp dot,
                                       Buffer buffer, Value row,
                                       mlir::ArrayRef<Value> max);
-  /// exp(score - max) of one vector of `scores`.
-  Value emitExponential(Buffer scores, Value row, Value col, Value negatedMax);
+  /// The factor of what came before and the product of the new maximum with
+  /// -log2 e.
+  std::pair<Value, Value> emitRescale(Value oldMax, Value max);
+  /// exp(score - max) of the vector of `scores` at `coords`.
+  Value emitExponential(Buffer scores, mlir::ArrayRef<TileCoord> coords,
+                        Value negatedMax);
   /// Writes exp(score - max) to `p`, which may be `scores`, in pairs or rounded
   /// to `narrow` if given, and returns their sum, which starts at `sum`.
   mlir::SmallVector<Value> emitExponentials(Buffer scores, Buffer p,
@@ -232,6 +296,8 @@ private:
 
   //===--- Small helpers ---===//
   int64_t lanes() const { return shape.lanes; }
+  /// How tiles are held.
+  Form tileForm() const { return alongRows ? Form::Natural : Form::Lanes; }
   int64_t paddedRows(int64_t rows) const {
     return llvm::divideCeil(rows, lanes()) * lanes();
   }
@@ -259,6 +325,8 @@ private:
   /// While a pending dot's block is emitted: its accumulator at the coordinate
   /// that is being evaluated.
   llvm::DenseMap<Value, Value> dotElement;
+  bool alongRows = false;
+  Value liveRows; ///< along rows: how many rows are kept, null if all
   Value scratch;
   int64_t scratchTop = 0;
   int64_t scratchBytes = 0;
@@ -283,6 +351,24 @@ mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 /// Transposes a square: as many vectors as each has lanes, a power of two.
 void emitTranspose(mlir::ImplicitLocOpBuilder &b,
                    mlir::MutableArrayRef<mlir::Value> rows);
+
+/// The sums of the lanes of `vectors`, lane i that of vector i; there are as
+/// many vectors as each has lanes, a power of two.
+mlir::Value emitSumsOfLanes(mlir::ImplicitLocOpBuilder &b,
+                            mlir::ArrayRef<mlir::Value> vectors);
+
+/// All lanes of `x` combined pairwise, the halves first.
+mlir::Value emitLaneReduction(
+    mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+    llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+
+/// `count` elements of `memory` at `indices`, zeros up to `lanes`.
+mlir::Value loadFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value memory,
+                      mlir::ValueRange indices, int64_t lanes, int64_t count);
+
+/// The first `count` elements of `value` to `memory` at `indices`.
+void storeFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                mlir::Value memory, mlir::ValueRange indices, int64_t count);
 
 /// The conversion of p to V's type, if that is all that happens to p.
 mlir::arith::TruncFOp getOnlyNarrowing(tile::OnlineSoftmaxOp op);

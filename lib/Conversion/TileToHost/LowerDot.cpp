@@ -103,7 +103,6 @@ SmallVector<Value> KernelLowering::emitDotColumns(tile::DotOp dot, Value row,
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    prefetchBeside(dot, loop.getInductionVar(), columns);
     SmallVector<Value> next =
         emitDotBlock(dot, row, loop.getInductionVar(), vectors, columns,
                      loop.getRegionIterArgs(), sink);
@@ -145,6 +144,8 @@ LogicalResult KernelLowering::lowerDot(tile::DotOp dot) {
     return dot.emitOpError("has a lowering for the host that accumulates in "
                            "f32, found ")
            << type;
+  if (alongRows)
+    return lowerRowDot(dot);
   prepareDot(dot);
   Buffer result = bufferForResult(dot.getResult());
   Type narrow = type.getElementType().isF32() ? Type() : type.getElementType();

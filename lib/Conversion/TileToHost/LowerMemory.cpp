@@ -53,6 +53,8 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
     return load.emitOpError("has a lowering for the host for tiles of rank 1 "
                             "and 2, found ")
            << type;
+  if (alongRows)
+    countLiveRows(load);
   bool others = false;
   for (Operation *user : load.getResult().getUsers()) {
     auto dot = dyn_cast<tile::DotOp>(user);
@@ -61,11 +63,11 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
       loadPairOperand(load, dot);
     others |= !pairs;
   }
-  if (!others || canReadInPlace(load))
+  if (!others || (alongRows ? canReadRowsInPlace(load) : canReadInPlace(load)))
     return success();
   bool natural = type.getRank() == 2 && isOnlyBroadcast(load.getResult());
   buffers[load.getResult()] =
-      loadTile(load, natural ? Form::Natural : Form::Lanes);
+      loadTile(load, natural ? Form::Natural : tileForm());
   return success();
 }
 
@@ -235,7 +237,10 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp store) {
       insideRanges(dest, store.getIndices(), type.getShape());
   if (hasWholeRows(store.getDest(), type, store.getIndices().back(),
                    /*inBounds=*/false)) {
-    storeTransposed(store, inside[0]);
+    if (alongRows)
+      storeRows(store, inside[0]);
+    else
+      storeTransposed(store, inside[0]);
     return success();
   }
   forElements(inside, [&](ArrayRef<TileCoord> coords) {

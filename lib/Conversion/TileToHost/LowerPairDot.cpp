@@ -95,8 +95,11 @@ void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
   bool even = cast<RankedTensorType>(load.getType()).getDimSize(1) % 2 == 0;
   if (keys && even && load.getInBounds() && isReadOnly(load))
     return; // read where it lies
+  if (alongRows && dot.getB() == value && canReadRowsInPlace(load))
+    return;
+  Form left = alongRows ? Form::NaturalPairs : Form::LanePairs;
   Form form = keys                  ? Form::NaturalPairs
-              : dot.getA() == value ? Form::LanePairs
+              : dot.getA() == value ? left
                                     : Form::RowPairs;
   pairBuffers[value] = loadTile(load, form);
 }

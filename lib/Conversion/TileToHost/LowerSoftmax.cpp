@@ -33,7 +33,8 @@ static constexpr double kLog2e = 1.4426950408889634;
 /// A dot is left to the online softmax that is the only reader of its scores,
 /// through elementwise operations with one reader each.
 bool KernelLowering::isPending(tile::DotOp dot) {
-  if (dot.getType().getRank() != 2 || !dot.getType().getElementType().isF32())
+  if (alongRows || dot.getType().getRank() != 2 ||
+      !dot.getType().getElementType().isF32())
     return false;
   Value value = dot.getResult();
   while (value.hasOneUse()) {
@@ -112,9 +113,9 @@ SmallVector<Value> KernelLowering::emitScores(tile::OnlineSoftmaxOp op,
   return SmallVector<Value>(loop.getResults());
 }
 
-Value KernelLowering::emitExponential(Buffer scores, Value row, Value col,
+Value KernelLowering::emitExponential(Buffer scores, ArrayRef<TileCoord> coords,
                                       Value negatedMax) {
-  Value score = readBuffer(scores, {{row, true}, {col}});
+  Value score = readBuffer(scores, coords);
   return emitExp2(
       b, vector::FMAOp::create(b, score, constantVector(kLog2e), negatedMax));
 }
@@ -136,10 +137,11 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
       pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
   for (auto [v, negated] : llvm::enumerate(negatedMax)) {
     Value lanesAt = addIndex(row, v * lanes());
-    Value x = emitExponential(scores, lanesAt, col, negated);
+    Value x = emitExponential(scores, {{lanesAt, true}, {col}}, negated);
     Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
     if (pairs) {
-      Value odd = emitExponential(scores, lanesAt, addIndex(col, 1), negated);
+      Value odd = emitExponential(scores, {{lanesAt, true}, {addIndex(col, 1)}},
+                                  negated);
       total = arith::AddFOp::create(b, total, odd);
       x = packPair(x, odd);
     } else if (narrow) {
@@ -152,11 +154,26 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
   return SmallVector<Value>(loop.getResults());
 }
 
+std::pair<Value, Value> KernelLowering::emitRescale(Value oldMax, Value max) {
+  Value none = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OEQ, max,
+      constantVector(-std::numeric_limits<double>::infinity()));
+  Value finite = arith::SelectOp::create(b, none, constantVector(0.0), max);
+  Value c = constantVector(kLog2e);
+  Value scaled = arith::MulFOp::create(b, finite, c);
+  // The old maximum in the same rounding as when it was the new one.
+  Value old = arith::MulFOp::create(b, oldMax, c);
+  return {emitExp2(b, arith::SubFOp::create(b, old, scaled)),
+          arith::NegFOp::create(b, scaled)};
+}
+
 LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   auto type = cast<RankedTensorType>(op.getScores().getType());
   if (type.getRank() != 2)
     return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
            << type;
+  if (alongRows)
+    return lowerRowSoftmax(op);
   tile::DotOp dot = findPendingDot(op.getScores());
   if (dot && (buffers.count(dot.getResult()) || !isPending(dot)))
     dot = {};
@@ -173,7 +190,6 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   Buffer alpha = bufferForResult(op.getAlpha());
   Buffer maxOut = bufferForResult(op.getMaxOut());
   Buffer sumOut = bufferForResult(op.getSumOut());
-  double infinity = std::numeric_limits<double>::infinity();
   forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
     SmallVector<Value> rows, oldMax, oldSum;
     for (int64_t v = 0; v < vectors; ++v) {
@@ -184,16 +200,8 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
     SmallVector<Value> max = emitScores(op, dot, scores, row, oldMax);
     SmallVector<Value> negated, scaledSum;
     for (int64_t v = 0; v < vectors; ++v) {
-      Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max[v],
-                                         constantVector(-infinity));
-      Value finite =
-          arith::SelectOp::create(b, none, constantVector(0.0), max[v]);
-      Value c = constantVector(kLog2e);
-      Value scaled = arith::MulFOp::create(b, finite, c);
-      negated.push_back(arith::NegFOp::create(b, scaled));
-      // The old maximum in the same rounding as when it was the new one.
-      Value old = arith::MulFOp::create(b, oldMax[v], c);
-      Value factor = emitExp2(b, arith::SubFOp::create(b, old, scaled));
+      auto [factor, negatedMax] = emitRescale(oldMax[v], max[v]);
+      negated.push_back(negatedMax);
       scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], factor));
       vector::StoreOp::create(b, factor, alpha.memref, rows[v]);
       vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
@@ -224,6 +232,8 @@ LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   if (type.getRank() != 2)
     return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
            << type;
+  if (alongRows)
+    return lowerRowFinalize(op);
   Buffer output = allocate(type, Form::Lanes);
   Buffer lse =
       allocate(cast<RankedTensorType>(op.getLse().getType()), Form::Lanes);
@@ -258,5 +268,60 @@ LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   });
   buffers[op.getOutput()] = output;
   buffers[op.getLse()] = lse;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// OnlineMergeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
+  auto type = cast<RankedTensorType>(op.getAcc().getType());
+  auto rowType = cast<RankedTensorType>(op.getMax().getType());
+  if (type.getRank() != 2)
+    return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
+           << type;
+  Buffer acc = allocate(type, Form::Lanes);
+  Buffer maxOut = allocate(rowType, Form::Lanes);
+  Buffer sumOut = allocate(rowType, Form::Lanes);
+  Value none = constantVector(-std::numeric_limits<double>::infinity());
+  forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value at = addIndex(row, v * lanes());
+      Value oldMax = evaluateVector(op.getMax(), {{at, true}});
+      Value lse = evaluateVector(op.getLse(), {{at, true}});
+      Value max = emitMax(b, lse, oldMax);
+      Value empty =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
+      Value finite =
+          arith::SelectOp::create(b, empty, constantVector(0.0), max);
+      auto factorOf = [&](Value maximum) {
+        Value distance = arith::SubFOp::create(b, maximum, finite);
+        return emitExp2(
+            b, arith::MulFOp::create(b, distance, constantVector(kLog2e)));
+      };
+      Value alpha = factorOf(oldMax), beta = factorOf(lse);
+      Value sum = evaluateVector(op.getSum(), {{at, true}});
+      vector::StoreOp::create(b, max, maxOut.memref, at);
+      vector::StoreOp::create(b,
+                              Value(vector::FMAOp::create(b, sum, alpha, beta)),
+                              sumOut.memref, at);
+      auto loop = scf::ForOp::create(b, constantIndex(0),
+                                     constantIndex(type.getDimSize(1)),
+                                     constantIndex(1));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Value col = loop.getInductionVar();
+      Value before = arith::MulFOp::create(
+          b, evaluateVector(op.getAcc(), {{at, true}, {col}}), alpha);
+      Value output = evaluateVector(op.getOutput(), {{at, true}, {col}});
+      vector::StoreOp::create(
+          b, Value(vector::FMAOp::create(b, output, beta, before)), acc.memref,
+          ValueRange{col, at});
+    }
+  });
+  buffers[op.getAccOut()] = acc;
+  buffers[op.getMaxOut()] = maxOut;
+  buffers[op.getSumOut()] = sumOut;
   return success();
 }

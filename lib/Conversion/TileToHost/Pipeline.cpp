@@ -36,13 +36,13 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   TileToKernelOptions tiles;
   // Whole blocks of registers. P of 64 x 64 stays in the first cache; fewer
   // keys than that lose to the rescaling of O, more to the edge of a causal
-  // mask. Decode reads f32 where it lies; what has 16 bits goes through
-  // scratch, which a quarter of the keys leave in the first cache.
+  // mask. In decode the first cache holds a step's K and the V that is asked
+  // for meanwhile.
   int64_t block =
       options.vectorBits / 32 * chooseDotBlock(options.vectorRegisters).vectors;
   tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
   tiles.kvTile = 64;
-  tiles.decodeKvTile = 128;
+  tiles.decodeKvTile = 32;
   if (options.qTile)
     tiles.qTile = tiles.qTile16bit = options.qTile;
   if (options.kvTile) {
@@ -69,6 +69,8 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
         pm, bufferization::BufferDeallocationPipelineOptions());
     pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   }
+  // The lowering repeats constants and addresses: fewer operations to look at.
+  pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
@@ -81,23 +83,15 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
     expand.includeBf16 = true;
     pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
   }
+  pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   ConvertVectorToLLVMPassOptions vectors;
   vectors.x86Vector = options.pairDots;
   pm.addPass(createConvertVectorToLLVMPass(vectors));
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertIndexToLLVMPass());
-  pm.addPass(createConvertFuncToLLVMPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertHostToLLVM());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
 }
 
 void fa::registerHostPipelines() {

@@ -6,7 +6,7 @@
 //
 // Where a program has few rows (decode), a step of the loop over keys does less
 // arithmetic than its K and V take to arrive. Each dot of the loop then asks,
-// block by block, for the rows of the tile that is loaded next: the one that
+// part by part, for the rows of the tile that is loaded next: the one that
 // follows the dot in the body or, after the last, the first of the next step.
 //
 //===----------------------------------------------------------------------===//
@@ -21,8 +21,8 @@ using namespace fa;
 
 /// Bytes that come at once; a smaller line only makes one request do for two.
 static constexpr int64_t kLineBytes = 64;
-/// Of memref.prefetch: into the second cache. A tile fills the first.
-static constexpr int32_t kLocality = 2;
+/// Of memref.prefetch: into the first cache, which holds two tiles.
+static constexpr int32_t kLocality = 3;
 
 /// A load of whole rows at the steps of `loop`.
 static bool walksRows(tile::LoadOp load, scf::ForOp loop) {
@@ -44,11 +44,10 @@ static tile::LoadOp findRowLoad(Range &&ops, scf::ForOp loop) {
   return {};
 }
 
-void KernelLowering::prefetchBeside(tile::DotOp dot, Value col,
-                                    int64_t columns) {
+void KernelLowering::prefetchBeside(tile::DotOp dot, Value part,
+                                    int64_t parts) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
-  if (!loop ||
-      cast<RankedTensorType>(dot.getA().getType()).getDimSize(0) > lanes())
+  if (!loop)
     return;
   Value at = mapped(loop.getInductionVar());
   Block &body = *loop.getBody();
@@ -61,20 +60,14 @@ void KernelLowering::prefetchBeside(tile::DotOp dot, Value col,
   if (!load)
     return;
   auto tile = cast<RankedTensorType>(load.getType());
-  int64_t total = cast<RankedTensorType>(dot.getType()).getDimSize(1);
-  int64_t rows = llvm::divideCeil(tile.getDimSize(0) * columns, total);
+  int64_t rows = llvm::divideCeil(tile.getDimSize(0), parts);
   int64_t perLine = kLineBytes * 8 / tile.getElementTypeBitWidth();
-  Value block = arith::DivUIOp::create(b, col, constantIndex(columns));
   Value first = arith::AddIOp::create(
-      b, at, arith::MulIOp::create(b, block, constantIndex(rows)));
-  auto overRows = scf::ForOp::create(b, constantIndex(0), constantIndex(rows),
-                                     constantIndex(1));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(overRows.getBody());
-  Value row = arith::AddIOp::create(b, first, overRows.getInductionVar());
-  for (int64_t column = 0; column < tile.getDimSize(1); column += perLine)
-    memref::PrefetchOp::create(b, mapped(load.getSource()),
-                               ValueRange{row, constantIndex(column)},
-                               /*isWrite=*/false, kLocality,
-                               /*isDataCache=*/true);
+      b, at, arith::MulIOp::create(b, part, constantIndex(rows)));
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < tile.getDimSize(1); column += perLine)
+      memref::PrefetchOp::create(
+          b, mapped(load.getSource()),
+          ValueRange{addIndex(first, row), constantIndex(column)},
+          /*isWrite=*/false, kLocality, /*isDataCache=*/true);
 }

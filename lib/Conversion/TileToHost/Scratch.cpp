@@ -83,7 +83,7 @@ KernelLowering::Buffer KernelLowering::bufferForResult(Value result) {
       return carriedBuffers.lookup(arg);
     }
   }
-  return allocate(type, Form::Lanes);
+  return allocate(type, tileForm());
 }
 
 void KernelLowering::copyInto(Value value, Buffer buffer) {
@@ -96,6 +96,22 @@ void KernelLowering::copyInto(Value value, Buffer buffer) {
                                 buffer.memref, at);
       }
     });
+    return;
+  }
+  if (alongRows) {
+    auto rows =
+        scf::ForOp::create(b, constantIndex(0),
+                           constantIndex(type.getDimSize(0)), constantIndex(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(rows.getBody());
+    Value row = rows.getInductionVar();
+    forVectors(paddedRows(type.getDimSize(1)), {},
+               [&](Value column, ValueRange) -> SmallVector<Value> {
+                 vector::StoreOp::create(
+                     b, evaluateVector(value, {{row}, {column, true}}),
+                     buffer.memref, ValueRange{row, column});
+                 return {};
+               });
     return;
   }
   auto columns = scf::ForOp::create(

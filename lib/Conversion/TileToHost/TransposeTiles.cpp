@@ -40,6 +40,18 @@ static void exchangeQuarters(ImplicitLocOpBuilder &b,
   }
 }
 
+/// The same tree as a transposition's, with the two halves of each exchange
+/// added: half as many vectors after each step.
+Value fa::emitSumsOfLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors) {
+  SmallVector<Value> rows(vectors);
+  for (size_t stride = 1; stride < vectors.size(); stride *= 2) {
+    exchangeQuarters(b, rows, stride);
+    for (size_t row = 0; row < rows.size(); row += 2 * stride)
+      rows[row] = arith::AddFOp::create(b, rows[row], rows[row + stride]);
+  }
+  return rows.front();
+}
+
 void fa::emitTranspose(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
   for (size_t stride = 1; stride < rows.size(); stride *= 2)
     exchangeQuarters(b, rows, stride);
@@ -53,9 +65,8 @@ static Value firstLanes(ImplicitLocOpBuilder &b, int64_t lanes, int64_t count) {
       b, DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), mask));
 }
 
-/// `count` elements of `memory` at `indices`, zeros up to `lanes`.
-static Value loadFirst(ImplicitLocOpBuilder &b, Value memory,
-                       ValueRange indices, int64_t lanes, int64_t count) {
+Value fa::loadFirst(ImplicitLocOpBuilder &b, Value memory, ValueRange indices,
+                    int64_t lanes, int64_t count) {
   auto type = VectorType::get(
       {lanes}, cast<MemRefType>(memory.getType()).getElementType());
   if (count >= lanes)
@@ -65,8 +76,8 @@ static Value loadFirst(ImplicitLocOpBuilder &b, Value memory,
                                       firstLanes(b, lanes, count), zero);
 }
 
-static void storeFirst(ImplicitLocOpBuilder &b, Value value, Value memory,
-                       ValueRange indices, int64_t count) {
+void fa::storeFirst(ImplicitLocOpBuilder &b, Value value, Value memory,
+                    ValueRange indices, int64_t count) {
   int64_t lanes = cast<VectorType>(value.getType()).getDimSize(0);
   if (count >= lanes)
     vector::StoreOp::create(b, value, memory, indices);

@@ -109,6 +109,10 @@ assert not np.any(abs(own - flashtile.attention(q, k, v, scale=0.25, causal="top
 assert np.any(abs(own - flashtile.attention(q, k, v, scale=0.5, causal="top-left")) > 1e-3)
 
 
+# tf32 is leave to round, which the host does not take.
+same(flashtile.attention(q, k, v, precision="tf32"), flashtile.attention(q, k, v))
+
+
 # What is wrong is said.
 def refused(message, *arrays, error=flashtile.Error, **options):
     try:
@@ -125,6 +129,9 @@ refused("expected causal", causal="left", error=ValueError)
 refused("argument 1: expected size 32 in dimension 3, found 16", q, v, v)
 refused("expected operations that define %keep", mask_mod="%keep = nonsense")
 refused("softcap", softcap=-1)
+refused("expected the precision 'ieee' or 'tf32', found 'half'", precision="half", error=ValueError)
+half = (x.astype(np.float16) for x in (q, k, v))
+refused("expected type=f32 for precision=tf32, found type=f16", *half, precision="tf32")
 text = "func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {\n return %x : tensor<?x4xf32>\n}"
 assert flashtile.is_supported(text, "sm_80") is not None
 phases = []

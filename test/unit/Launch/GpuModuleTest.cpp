@@ -61,7 +61,7 @@ TEST(GpuModule, LimitsItsGrid) {
     LaunchArgument arguments[] = {
         LaunchArgument::tensor(nullptr, ElementType::F32, sizes, strides)};
     Failure failure =
-        (*module)->launch((*module)->kernels()[0], arguments, nullptr);
+        (*module)->launch({(*module)->kernels()}, arguments, {}, nullptr);
     return failure ? failure.message() : "";
   };
   EXPECT_EQ(launch(1 << 16, (1 << 15) - 1), "");

@@ -48,6 +48,20 @@ TEST(NamedLayouts, OperandBIsThatOfTheIsa) {
   }
 }
 
+/// mma.m16n8k8 of tf32: element i of A is at row group + 8 (i % 2), column
+/// thread + 4 (i / 2); element i of B at row thread + 4 i of k, column group.
+TEST(NamedLayouts, OperandsOf32BitsAreThoseOfTheIsa) {
+  TileLayout a = mmaOperandA32(16, 8, 1), b = mmaOperandB32(8, 8, 1);
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    int32_t group = lane >> 2, thread = lane % 4;
+    for (uint32_t i = 0; i < 4; ++i)
+      EXPECT_EQ(a.apply(i, lane, 0), (Coord{group + int32_t(i % 2) * 8,
+                                            thread + int32_t(i / 2) * 4}));
+    for (uint32_t i = 0; i < 2; ++i)
+      EXPECT_EQ(b.apply(i, lane, 0), (Coord{group, thread + int32_t(i) * 4}));
+  }
+}
+
 /// Every element once, or as often as warps share it.
 TEST(NamedLayouts, CoverTheirTiles) {
   for (int64_t warps : {1, 2, 4, 8})
@@ -65,6 +79,9 @@ TEST(NamedLayouts, CoverTheirTiles) {
       EXPECT_EQ(int64_t(seen.size()), 16 * warps * columns);
       TileLayout b = mmaOperandB(64, columns, false, warps);
       EXPECT_TRUE(b.base.isSurjective());
+      TileLayout a32 = mmaOperandA32(16 * warps, columns, warps);
+      EXPECT_TRUE(a32.base.isSurjective() && a32.base.isInjective());
+      EXPECT_TRUE(mmaOperandB32(64, columns, warps).base.isSurjective());
       EXPECT_TRUE(blocked(64, columns, 8, warps).base.isSurjective());
     }
 }

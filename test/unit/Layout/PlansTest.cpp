@@ -176,6 +176,51 @@ TEST(Plans, MatrixLoadsBringEveryElement) {
                               swizzledShared(64, 64, 2).base));
 }
 
+/// The same with elements of 32 bits: lane 4 r + c has element c of row r.
+static void checkMatrixLoad32(const LinearLayout &registers,
+                              const LinearLayout &shared) {
+  auto load = planMatrixLoad(registers, shared, 32);
+  ASSERT_TRUE(load);
+  EXPECT_FALSE(load->transposed);
+  EXPECT_EQ(load->matrices, 4u);
+  for (uint32_t warp = 0; warp < registers.count(Axis::Warp); ++warp)
+    for (uint32_t group = 0; group < 1u << load->groupOffsets.size(); ++group)
+      for (uint32_t lane = 0; lane < 32; ++lane)
+        for (uint32_t matrix = 0; matrix < 4; ++matrix) {
+          uint32_t giver = 8 * matrix + lane / 4, address = lane % 4, reg = 0;
+          for (unsigned bit = 0; bit < 5; ++bit)
+            if (giver >> bit & 1)
+              address ^= load->laneOffsets[bit];
+          for (auto [n, bit] : llvm::enumerate(load->matrixBits))
+            reg |= (matrix >> n & 1) << bit;
+          for (auto [n, offset] : llvm::enumerate(load->groupOffsets))
+            if (group >> n & 1) {
+              address ^= offset.second;
+              reg |= 1u << offset.first;
+            }
+          for (auto [n, offset] : llvm::enumerate(load->warpOffsets))
+            if (warp >> n & 1)
+              address ^= offset;
+          ASSERT_EQ(registers.apply(Place::registers(reg, lane, warp)),
+                    shared.apply(Place::offset(address)));
+        }
+  std::array<uint32_t, 5> bytes = load->laneOffsets;
+  for (uint32_t &offset : bytes)
+    offset *= 4;
+  EXPECT_EQ(countBankConflicts(bytes, 16), 0u);
+}
+
+TEST(Plans, MatrixLoadsBringElementsOf32Bits) {
+  for (int64_t dim : {16, 32, 64, 128, 256}) {
+    LinearLayout shared = swizzledShared(64, dim, 4).base;
+    checkMatrixLoad32(mmaOperandA32(64, dim, 4).base, shared);
+    checkMatrixLoad32(mmaOperandB32(64, dim, 4).base, shared);
+  }
+  // Twin: ldmatrix has no way to give a lane two neighbours of 32 bits.
+  EXPECT_FALSE(planMatrixLoad(mmaAccumulator(64, 64, 4).base,
+                              swizzledShared(64, 64, 4).base, 32));
+}
+
 /// The word addresses of one access, bank by bank.
 static unsigned conflictsByHand(llvm::ArrayRef<uint32_t> laneOffsets,
                                 unsigned width) {

@@ -94,8 +94,10 @@ TEST(Bundle, PicksTheCodeForACard) {
 
 TEST(Bundle, RefusesWhatIsNotOne) {
   expectRefused(
-      withMetadata("\"flashtile_bundle\": 1", "\"flashtile_bundle\": 2"),
-      "expected a bundle of version 1, found version 2");
+      withMetadata("\"flashtile_bundle\": 2", "\"flashtile_bundle\": 1"),
+      "expected a bundle of version 2, found version 1");
+  expectRefused(withMetadata("\"follows\": true", "\"follows\": false"),
+                "expected workspace where keys are split, and only there");
   expectRefused(withMetadata("first-fit", "random"),
                 "bundle.json.select: expected 'first-fit', found 'random'");
   expectRefused(withMetadata("\"attention.sm_80.ptx\"", "\"../secret\""),

@@ -130,6 +130,66 @@ TEST_F(CudaBundle, EncodesTensorMaps) {
   }
 }
 
+/// With workspace, a decode runs two kernels on one stream, and nothing else:
+/// one on splits of the keys, one that merges them.
+TEST_F(CudaBundle, SplitsKeysInWorkspace) {
+  int64_t rows[4] = {1, 8, 1, 64}, cache[4] = {1, 2, 4096, 64};
+  arguments[0].sizes = arguments[4].sizes = rows;
+  arguments[1].sizes = arguments[2].sizes = cache;
+  ASSERT_EQ(prepare(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  faLaunchInfo info{};
+  info.size = sizeof info;
+  ASSERT_EQ(faBundlePlanGetLaunchInfo(plan, arguments.data(), arguments.size(),
+                                      &info),
+            FA_SUCCESS)
+      << faBundleGetLastErrorMessage();
+  // 108 multiprocessors with 2 blocks each, 2 programs, 64 tiles of keys.
+  EXPECT_EQ(info.splits, 32);
+  EXPECT_EQ(info.numKernels, 2u);
+  EXPECT_EQ(info.workspaceSize, 32u * 8 * (64 + 1) * 4);
+
+  int stream = 0;
+  faLaunchOptions how{};
+  how.size = sizeof how;
+  how.stream = &stream;
+  how.workspace = addressOf(1 << 16);
+  how.workspaceSize = info.workspaceSize;
+  auto launchWith = [&] {
+    return faBundlePlanLaunchWith(plan, &how, arguments.data(),
+                                  arguments.size());
+  };
+  // q, k, v, the scale, the output, then workspace.
+  const size_t inWorkspace = 3 + 3 * 9 + 1 + 9;
+  fakeDriver()->numWords = inWorkspace + 11;
+  size_t before = fakeDriver()->numCalls, allocations = numAllocations;
+  ASSERT_EQ(launchWith(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_EQ(numAllocations, allocations);
+  EXPECT_EQ(callsSince(before), "cuCtxPushCurrent_v2 cuLaunchKernel "
+                                "cuLaunchKernel cuCtxPopCurrent_v2");
+  const auto &first = fakeDriver()->lastLaunch, &second = fakeDriver()->launch;
+  EXPECT_STREQ(first.kernel, "attention_decode_split");
+  EXPECT_STREQ(second.kernel, "attention_decode_merge");
+  EXPECT_EQ(first.grid, 32u * 2);
+  for (const FakeDriver::Launch *each : {&first, &second}) {
+    EXPECT_EQ(each->stream, &stream);
+    EXPECT_EQ(uint64_t(each->words[inWorkspace]), memory + (1 << 16));
+    EXPECT_EQ(each->words[inWorkspace + 1], 32);
+  }
+  // The twin: less workspace, and none.
+  how.workspaceSize -= 1;
+  expectError(launchWith(), FA_ERROR_INVALID_ARGUMENT,
+              "@attention_decode_split in 32 splits: expected a workspace of "
+              "66560 bytes, found 66559");
+  EXPECT_EQ(fakeDriver()->numLaunches, 2u);
+  how.workspace = nullptr;
+  expectError(launchWith(), FA_ERROR_INVALID_ARGUMENT,
+              "faLaunchOptions: expected a workspace of 66559 bytes, found "
+              "null");
+  how.workspaceSize = 0;
+  ASSERT_EQ(launchWith(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_STREQ(second.kernel, "attention_decode");
+}
+
 /// Persistent blocks are as many as the card has multiprocessors, or as there
 /// are programs; of another kernel there is one for each program.
 TEST_F(CudaBundle, PersistentBlocksFillTheCard) {
@@ -305,10 +365,10 @@ TEST_F(CudaBundle, TheDriverFails) {
       "cuDevicePrimaryCtxRetain", 2,
       "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2), out of "
       "memory");
-  expectFailure(
-      "cuModuleGetFunction", 500,
-      "cannot find @attention_decode: CUDA_ERROR_NOT_FOUND (500), named symbol "
-      "not found");
+  expectFailure("cuModuleGetFunction", 500,
+                "cannot find @attention_decode_split: CUDA_ERROR_NOT_FOUND "
+                "(500), named symbol "
+                "not found");
   expectFailure("cuModuleLoadDataEx", 1234,
                 "cannot load the kernels for sm_80: unknown error  (1234)");
   ASSERT_EQ(prepare(), FA_SUCCESS);

@@ -61,6 +61,8 @@ TEST(AttentionProblem, Errors) {
       {"sq=-1", "expected sq of at least 0, found -1"},
       {"hq=5 hkv=2", "expected hq to be a multiple of hkv"},
       {"hkv=0", "expected hkv of at least 1, found 0"},
+      {"type=bf16 precision=tf32",
+       "expected type=f32 for precision=tf32, found type=bf16"},
       {"bias=kqhb", "expected a bias pattern"},
       {"b=9223372036854775807 sq=9223372036854775807", "overflow 64 bits"},
   };

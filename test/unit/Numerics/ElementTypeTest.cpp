@@ -75,3 +75,18 @@ TEST(ElementType, Names) {
     EXPECT_EQ(parseElementType(name(type)), type);
   EXPECT_EQ(parseElementType("float"), std::nullopt);
 }
+
+TEST(ElementType, Tf32RoundsTiesAwayFromZero) {
+  float unit = std::ldexp(1.0f, -10), half = unit / 2;
+  EXPECT_EQ(roundToTf32(1 + half), 1 + unit);
+  EXPECT_EQ(roundToTf32(-1 - half), -1 - unit);
+  EXPECT_EQ(roundToTf32(1 + unit + half), 1 + 2 * unit);
+  EXPECT_EQ(roundToTf32(std::nextafter(1 + half, 0.0f)), 1.0f);
+  EXPECT_EQ(roundToTf32(2 - half / 2), 2.0f);
+  for (float exact : {0.0f, -0.0f, 1.5f, 65504.0f, std::ldexp(1.0f, -126)})
+    EXPECT_EQ(roundToTf32(exact), exact);
+  float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(roundToTf32(-infinity), -infinity);
+  EXPECT_EQ(roundToTf32(std::numeric_limits<float>::max()), infinity);
+  EXPECT_TRUE(std::isnan(roundToTf32(std::nanf(""))));
+}

@@ -65,6 +65,31 @@ TEST_F(CudaCApi, CompilesForTheCardAndEnqueues) {
   EXPECT_EQ(fakeDriver()->launch.card, 1);
 }
 
+/// Plans of two cards, in turns on one thread: each goes to its own, whatever
+/// was used last, and each card has its own code.
+TEST_F(CudaCApi, TwoCardsInTurns) {
+  fakeDriver()->capability[1] = 89;
+  fa::Context contexts[] = {fa::Context(options("cuda:0")),
+                            fa::Context(options("cuda:1"))};
+  ASSERT_TRUE(contexts[0] && contexts[1]) << fa::lastError();
+  fa::Plan plans[] = {fa::Plan(contexts[0], fa::attention(FA_F16, 64)),
+                      fa::Plan(contexts[1], fa::attention(FA_F16, 64))};
+  ASSERT_TRUE(plans[0] && plans[1]) << fa::lastError();
+  EXPECT_NE(std::string(plans[0].describe()).find("\"arch\":\"sm_80\""),
+            std::string::npos);
+  EXPECT_NE(std::string(plans[1].describe()).find("\"arch\":\"sm_89\""),
+            std::string::npos);
+  int streams[2];
+  void *own = fakePushOwnContext();
+  for (int card : {0, 1, 1, 0, 1}) {
+    EXPECT_EQ(plans[card].enqueue(&streams[card], arguments()), FA_SUCCESS)
+        << fa::lastError();
+    EXPECT_EQ(fakeDriver()->launch.card, card);
+    EXPECT_EQ(fakeDriver()->launch.stream, &streams[card]);
+    EXPECT_EQ(fakeCurrentContext(), own);
+  }
+}
+
 /// faPlanLaunch waits for the stream that it used.
 TEST_F(CudaCApi, LaunchWaits) {
   fa::Context context(options("cuda"));
@@ -79,6 +104,40 @@ TEST_F(CudaCApi, LaunchWaits) {
   wrong.pop_back();
   expectError(plan.launch(wrong), FA_ERROR_INVALID_ARGUMENT,
               "expected 5 arguments, found 4");
+}
+
+/// With workspace, few queries are two kernels on one stream.
+TEST_F(CudaCApi, SplitsKeysInWorkspace) {
+  fakeDriver()->capability[1] = 89;
+  fa::Context context(options("cuda:1"));
+  ASSERT_TRUE(context) << fa::lastError();
+  fa::Plan plan(context, fa::attention(FA_F16, 64));
+  ASSERT_TRUE(plan) << fa::lastError();
+  alignas(16) static char memory[64];
+  auto q = fa::tensor(memory, FA_F16, {1, 8, 1, 64}),
+       k = fa::tensor(memory, FA_F16, {1, 1, 2048, 64});
+  std::vector<fa::Argument> decode = {q, k, k, fa::scalar(0.125f), q};
+  faLaunchInfo info = plan.launchInfo(decode);
+  ASSERT_EQ(info.size, sizeof info) << fa::lastError();
+  EXPECT_EQ(info.numKernels, 2u);
+  EXPECT_EQ(info.splits, 16); // two tiles of 64 keys each
+  EXPECT_EQ(info.workspaceSize, 16u * 8 * (64 + 1) * 4);
+  int stream = 0;
+  EXPECT_EQ(plan.enqueue(&stream, memory, info.workspaceSize, decode),
+            FA_SUCCESS)
+      << fa::lastError();
+  EXPECT_EQ(fakeDriver()->numLaunches, 2u);
+  EXPECT_STREQ(fakeDriver()->lastLaunch.kernel, "attention_decode_split");
+  EXPECT_STREQ(fakeDriver()->launch.kernel, "attention_decode_merge");
+  EXPECT_EQ(fakeDriver()->launch.stream, &stream);
+  expectError(plan.enqueue(&stream, memory, 16, decode),
+              FA_ERROR_INVALID_ARGUMENT,
+              "expected a workspace of 33280 bytes, found 16");
+  // Without workspace, and where queries are many: one.
+  EXPECT_EQ(plan.enqueue(&stream, decode), FA_SUCCESS) << fa::lastError();
+  EXPECT_EQ(fakeDriver()->numLaunches, 3u);
+  EXPECT_EQ(plan.launchInfo(arguments()).numKernels, 1u);
+  EXPECT_EQ(plan.launchInfo(arguments()).workspaceSize, 0u);
 }
 
 /// The assembler runs as a process: no handler and no alarm of the host

@@ -45,6 +45,14 @@ TEST(Programs, StructsBySize) {
   EXPECT_EQ(faAttentionIsSupported("host", &newer.desc),
             FA_ERROR_INVALID_ARGUMENT);
   EXPECT_NE(std::strstr(fa::lastError(), "does not know"), nullptr);
+  faAttentionDesc rounded = smallProblem();
+  rounded.precision = FA_PRECISION_TF32;
+  EXPECT_EQ(faAttentionIsSupported("sm_80", &rounded), FA_SUCCESS)
+      << fa::lastError();
+  rounded.type = FA_F16;
+  EXPECT_EQ(faAttentionIsSupported("sm_80", &rounded),
+            FA_ERROR_INVALID_ARGUMENT);
+  EXPECT_NE(std::strstr(fa::lastError(), "expected type=f32"), nullptr);
   // An older caller's struct ends where it says: what is behind is not read.
   faAttentionDesc older = smallProblem();
   older.hasPrefix = 1;

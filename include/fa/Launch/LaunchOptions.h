@@ -1,0 +1,44 @@
+//===- LaunchOptions.h - the C interface's options of a launch --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LAUNCH_LAUNCHOPTIONS_H
+#define FA_LAUNCH_LAUNCHOPTIONS_H
+
+#include "fa/Launch/SizedStruct.h"
+#include "fa/Launch/Splits.h"
+#include "fa/fa.h"
+
+namespace fa {
+
+/// faLaunchOptions, checked.
+struct LaunchOptions {
+  void *stream = nullptr;
+  Workspace workspace;
+};
+
+inline Result<LaunchOptions> readLaunchOptions(const faLaunchOptions &given) {
+  auto options = readSized("faLaunchOptions", given, sizeof(faLaunchOptions));
+  if (!options)
+    return options.takeFailure();
+  if (!options->workspace && options->workspaceSize)
+    return makeFailure("faLaunchOptions: expected a workspace of ",
+                       options->workspaceSize, " bytes, found null");
+  return LaunchOptions{options->stream,
+                       {options->workspace, options->workspaceSize}};
+}
+
+inline Failure writeLaunchInfo(const LaunchChoice &choice, faLaunchInfo *to) {
+  faLaunchInfo info{};
+  info.size = sizeof info;
+  info.workspaceSize = choice.workspaceBytes;
+  info.splits = choice.splits;
+  info.numKernels = static_cast<uint32_t>(choice.kernels.size());
+  return writeSized("faLaunchInfo", info, to, sizeof(size_t));
+}
+
+} // namespace fa
+
+#endif // FA_LAUNCH_LAUNCHOPTIONS_H

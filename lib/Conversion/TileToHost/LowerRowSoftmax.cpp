@@ -1,0 +1,183 @@
+//===- LowerRowSoftmax.cpp - online softmax with lanes along rows ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See RowForm.cpp, and LowerSoftmax.cpp for the formulas. Scores and their
+// exponentials are taken row by row; what there is one of for each row
+// (maximum, sum, rescaling) is computed for all rows at once, lanes across
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fa;
+
+Value fa::emitLaneReduction(ImplicitLocOpBuilder &b, Value x,
+                            llvm::function_ref<Value(Value, Value)> combine) {
+  int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
+  for (int64_t half = lanes / 2; half > 0; half /= 2) {
+    SmallVector<int64_t> turned;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      turned.push_back((lane + half) % lanes);
+    x = combine(x, vector::ShuffleOp::create(b, x, x, turned));
+  }
+  return vector::ExtractOp::create(b, x, ArrayRef<int64_t>{0});
+}
+
+void KernelLowering::emitRowScores(tile::OnlineSoftmaxOp op, Buffer scores,
+                                   Buffer maxima) {
+  auto type = cast<RankedTensorType>(op.getScores().getType());
+  Value none = constantVector(-std::numeric_limits<double>::infinity());
+  forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
+    for (int64_t v = 0; v < vectors; ++v)
+      vector::StoreOp::create(b, none, maxima.memref,
+                              addIndex(row, v * lanes()));
+  });
+  forLiveRows(type.getDimSize(0), 1, [&](Value row) {
+    SmallVector<Value> max =
+        forVectors(type.getDimSize(1), none,
+                   [&](Value col, ValueRange carried) -> SmallVector<Value> {
+                     Value score =
+                         evaluateVector(op.getScores(), {{row}, {col, true}});
+                     vector::StoreOp::create(b, score, scores.memref,
+                                             ValueRange{row, col});
+                     return {emitMax(b, score, carried[0])};
+                   });
+    Value largest = emitLaneReduction(
+        b, max[0], [&](Value x, Value y) { return emitMax(b, x, y); });
+    memref::StoreOp::create(b, largest, maxima.memref, row);
+  });
+}
+
+void KernelLowering::emitRowExponentials(Buffer scores, Buffer p,
+                                         RankedTensorType type, Buffer negated,
+                                         Buffer sums, Type narrow) {
+  forLiveRows(type.getDimSize(0), 1, [&](Value row) {
+    Value negatedMax =
+        toVector(memref::LoadOp::create(b, negated.memref, ValueRange{row}));
+    SmallVector<Value> sum = forVectors(
+        type.getDimSize(1), constantVector(0.0),
+        [&](Value col, ValueRange carried) -> SmallVector<Value> {
+          Value x = emitExponential(scores, {{row}, {col, true}}, negatedMax);
+          Value total = arith::AddFOp::create(b, carried[0], x);
+          if (p.form == Form::NaturalPairs)
+            x = arith::TruncFOp::create(b, vectorType(narrow), x);
+          else if (narrow)
+            x = emitRound(b, x, narrow);
+          vector::StoreOp::create(b, x, p.memref, ValueRange{row, col});
+          return {total};
+        });
+    Value total = emitLaneReduction(b, sum[0], [&](Value x, Value y) -> Value {
+      return arith::AddFOp::create(b, x, y);
+    });
+    memref::StoreOp::create(b, total, sums.memref, row);
+  });
+}
+
+LogicalResult KernelLowering::lowerRowSoftmax(tile::OnlineSoftmaxOp op) {
+  auto type = cast<RankedTensorType>(op.getScores().getType());
+  auto rowType = cast<RankedTensorType>(op.getMax().getType());
+  int64_t rows = type.getDimSize(0);
+  arith::TruncFOp truncation = getOnlyNarrowing(op);
+  Type narrow =
+      truncation ? getElementTypeOrSelf(truncation.getType()) : Type();
+  Buffer scores = allocate(type, Form::Natural), p = scores;
+  bool pairs = truncation && isPairOperand(truncation.getOut());
+  if (pairs)
+    p = allocate(cast<RankedTensorType>(truncation.getType()),
+                 Form::NaturalPairs);
+  Buffer maxima = allocate(rowType, Form::Natural), negated = maxima;
+  Buffer sums = allocate(rowType, Form::Natural);
+  Buffer alpha = bufferForResult(op.getAlpha());
+  Buffer maxOut = bufferForResult(op.getMaxOut());
+  Buffer sumOut = bufferForResult(op.getSumOut());
+
+  emitRowScores(op, scores, maxima);
+  auto forRows = [&](llvm::function_ref<void(Value)> body) {
+    forRowBlocks(rows, [&](Value row, int64_t vectors) {
+      for (int64_t v = 0; v < vectors; ++v)
+        body(addIndex(row, v * lanes()));
+    });
+  };
+  forRows([&](Value at) {
+    Value oldMax = evaluateVector(op.getMax(), {{at, true}});
+    Value max = emitMax(b, readBuffer(maxima, {{at, true}}), oldMax);
+    auto [factor, negatedMax] = emitRescale(oldMax, max);
+    vector::StoreOp::create(b, factor, alpha.memref, at);
+    vector::StoreOp::create(b, max, maxOut.memref, at);
+    vector::StoreOp::create(b, negatedMax, negated.memref, at);
+  });
+  emitRowExponentials(scores, p, type, negated, sums, narrow);
+  forRows([&](Value at) {
+    Value oldSum = evaluateVector(op.getSum(), {{at, true}});
+    Value factor = readBuffer(alpha, {{at, true}});
+    Value sum =
+        arith::AddFOp::create(b, readBuffer(sums, {{at, true}}),
+                              Value(arith::MulFOp::create(b, oldSum, factor)));
+    vector::StoreOp::create(b, sum, sumOut.memref, at);
+  });
+  if (pairs)
+    pairBuffers[truncation.getResult()] = p;
+  else
+    buffers[op.getP()] = p;
+  if (truncation && !pairs)
+    buffers[truncation.getResult()] = p;
+  buffers[op.getAlpha()] = alpha;
+  buffers[op.getMaxOut()] = maxOut;
+  buffers[op.getSumOut()] = sumOut;
+  return success();
+}
+
+LogicalResult KernelLowering::lowerRowFinalize(tile::OnlineFinalizeOp op) {
+  auto type = cast<RankedTensorType>(op.getAcc().getType());
+  Buffer output = allocate(type, Form::Natural);
+  forLiveRows(type.getDimSize(0), 1, [&](Value row) {
+    auto constant = [&](float value) -> Value {
+      return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+    };
+    Value sum = evaluate(op.getSum(), {{row}});
+    Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
+                                        constant(0.0f));
+    Value inverse = toVector(arith::DivFOp::create(b, constant(1.0f), sum));
+    forVectors(paddedRows(type.getDimSize(1)), {},
+               [&](Value col, ValueRange) -> SmallVector<Value> {
+                 Value acc = evaluateVector(op.getAcc(), {{row}, {col, true}});
+                 Value scaled = arith::MulFOp::create(b, acc, inverse);
+                 // Not a product with 0, see lowerOnlineFinalize.
+                 vector::StoreOp::create(
+                     b,
+                     Value(arith::SelectOp::create(
+                         b, empty, constantVector(0.0), scaled)),
+                     output.memref, ValueRange{row, col});
+                 return {};
+               });
+  });
+  buffers[op.getOutput()] = output;
+  if (op.getLse().use_empty())
+    return success();
+  auto rowType = cast<RankedTensorType>(op.getLse().getType());
+  Buffer lse = allocate(rowType, Form::Natural);
+  forRowBlocks(rowType.getDimSize(0), [&](Value row, int64_t vectors) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value at = addIndex(row, v * lanes());
+      Value sum = evaluateVector(op.getSum(), {{at, true}});
+      Value max = evaluateVector(op.getMax(), {{at, true}});
+      vector::StoreOp::create(
+          b, arith::AddFOp::create(b, max, Value(math::LogOp::create(b, sum))),
+          lse.memref, at);
+    }
+  });
+  buffers[op.getLse()] = lse;
+  return success();
+}

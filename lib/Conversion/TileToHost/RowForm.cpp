@@ -1,0 +1,168 @@
+//===- RowForm.cpp - kernels of few rows, lowered along rows --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Decode packs the query heads that share a KV head into the rows of a tile:
+// four or eight where a register has sixteen lanes. With lanes across rows most
+// of each product would be thrown away, and the machine, which should wait for
+// K and V only, would compute. So lanes run along rows there:
+//  - Q K^T multiplies whole vectors of a query and a key and adds the lanes at
+//    the end, those of a block's sums together;
+//  - P V has the lanes along the columns of V;
+//  - rows are a loop, which ends with the last row that a store keeps: the
+//    number of heads in a group is known at run time only.
+// K and V are read where they lie, narrow floats widened on the way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fa;
+
+/// The most rows that are few: a whole register of queries is better spent
+/// across them.
+static constexpr int64_t kFewRows = 16;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+/// Whether `value` does not depend on other rows' results: a load, widened
+/// perhaps.
+static bool isLoaded(Value value) {
+  if (auto wide = value.getDefiningOp<arith::ExtFOp>())
+    value = wide.getIn();
+  return value.getDefiningOp<tile::LoadOp>();
+}
+
+bool KernelLowering::suitsRowForm() {
+  int64_t rows = 0;
+  auto hasRows = [&](Value value) {
+    auto type = typeOf(value);
+    rows = rows ? rows : type.getDimSize(0);
+    return type.getRank() == 2 && type.getDimSize(0) == rows;
+  };
+  WalkResult result = kernel.walk([&](Operation *op) {
+    bool suits = !isa<tile::ReduceOp, tile::GatherOp, tile::TransposeOp>(op);
+    if (auto softmax = dyn_cast<tile::OnlineSoftmaxOp>(op))
+      suits = hasRows(softmax.getScores()) &&
+              typeOf(softmax.getScores()).getDimSize(1) % lanes() == 0;
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      suits = hasRows(dot.getResult()) && isLoaded(dot.getB()) &&
+              !(dot.getTransposeB() && dot.getAcc()) &&
+              typeOf(dot.getResult()).getElementType().isF32() &&
+              (!dot.getTransposeB() ||
+               typeOf(dot.getResult()).getDimSize(1) % lanes() == 0);
+    return suits ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted() && rows && rows <= kFewRows &&
+         rows % kRowBlock == 0 && kRowBlock * rowBlockColumns() >= lanes();
+}
+
+//===----------------------------------------------------------------------===//
+// Rows that are kept
+//===----------------------------------------------------------------------===//
+
+/// The size of dimension 0 of `view`, if a subview says it.
+static OpFoldResult getRows(Value view) {
+  auto subview = view.getDefiningOp<memref::SubViewOp>();
+  if (!subview)
+    return {};
+  auto dropped = subview.getDroppedDims();
+  for (auto [d, size] : llvm::enumerate(subview.getMixedSizes()))
+    if (!dropped.test(d))
+      return size;
+  return {};
+}
+
+/// Rows of q outside of its view are rows of the results outside of theirs,
+/// where every store is to as many rows as q has, at the same place.
+void KernelLowering::countLiveRows(tile::LoadOp load) {
+  auto isLeft = [&](OpOperand &use) {
+    auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+    return dot && use.get() == dot.getA();
+  };
+  OpFoldResult rows = getRows(load.getSource());
+  if (liveRows || !rows || load.getInBounds() ||
+      load->getBlock() != &kernel.getBody().front() ||
+      llvm::none_of(load.getResult().getUses(), isLeft))
+    return;
+  auto type = typeOf(load.getResult());
+  WalkResult stores = kernel.walk([&](tile::StoreOp store) {
+    bool same = getRows(store.getDest()) == rows &&
+                store.getIndices()[0] == load.getIndices()[0] &&
+                typeOf(store.getValue()).getDimSize(0) == type.getDimSize(0);
+    return same ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (!stores.wasInterrupted())
+    liveRows = insideRanges(mapped(load.getSource()), load.getIndices(),
+                            type.getShape())[0]
+                   .second;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::forLiveRows(int64_t rows, int64_t step,
+                                 llvm::function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(b, constantIndex(0),
+                                 liveRows ? liveRows : constantIndex(rows),
+                                 constantIndex(step));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+SmallVector<Value> KernelLowering::forVectors(
+    int64_t columns, ValueRange carried,
+    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(columns),
+                                 constantIndex(lanes()), carried);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!next.empty())
+    scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+void KernelLowering::storeRows(tile::StoreOp store, Interval rows) {
+  auto type = typeOf(store.getValue());
+  auto loop = scf::ForOp::create(b, rows.first, rows.second, constantIndex(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value row = loop.getInductionVar();
+  auto storeVector = [&](Value column, int64_t count) {
+    Value x = evaluateVector(store.getValue(), {{row}, {column, true}});
+    if (getElementTypeOrSelf(x) != type.getElementType())
+      x = arith::TruncFOp::create(b, vectorType(type.getElementType()), x);
+    Value base = mapped(store.getIndices()[0]);
+    Value start = mapped(store.getIndices()[1]);
+    storeFirst(b, x, mapped(store.getDest()),
+               ValueRange{arith::AddIOp::create(b, base, row),
+                          arith::AddIOp::create(b, start, column)},
+               count);
+  };
+  int64_t columns = type.getDimSize(1), main = columns / lanes() * lanes();
+  forVectors(main, {}, [&](Value column, ValueRange) -> SmallVector<Value> {
+    storeVector(column, lanes());
+    return {};
+  });
+  if (columns > main) {
+    auto [column, count] = lastVector(columns);
+    storeVector(constantIndex(column), count);
+  }
+}

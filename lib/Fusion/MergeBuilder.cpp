@@ -1,0 +1,133 @@
+//===- MergeBuilder.cpp - the kernel that merges splits of the keys -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program owns a few rows and a few columns of the output. It goes through
+// the splits in order, so that the bits of the result depend on their number
+// alone, and asks for several splits' numbers before it merges the first: what
+// takes time is the way to memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelSignature.h"
+#include "ProgramBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+/// Rows and columns of a program's tile, and how many splits are loaded at a
+/// time.
+static constexpr int64_t kRows = 16, kColumns = 16, kAhead = 8;
+
+namespace {
+
+class MergeBuilder : ProgramBuilder {
+public:
+  using ProgramBuilder::ProgramBuilder;
+
+  KernelOp build(StringRef name, StringRef entry) {
+    beginKernel(name, entry);
+    Value id = ProgramIdOp::create(b, 0);
+    Value tiles = index(countColumnTiles(source, shape));
+    Value columnTile = arith::RemUIOp::create(b, id, tiles);
+    column = arith::MulIOp::create(b, columnTile, index(shape.columns));
+    findRows(arith::DivUIOp::create(b, id, tiles));
+    Value splits = countSplits(), ahead = index(kAhead);
+    Value whole = arith::MulIOp::create(
+        b, arith::DivUIOp::create(b, splits, ahead), ahead);
+    SmallVector<Value> state = initialState(shape.columns, /*withSink=*/true);
+    state = mergeSplits(index(0), whole, kAhead, state);
+    state = mergeSplits(whole, splits, 1, state);
+    storeResults(state);
+    tile::ReturnOp::create(b);
+    return kernel;
+  }
+
+private:
+  /// What one split left of this program's rows.
+  struct Partial {
+    Value output, lse;
+  };
+
+  Partial load(Value split) {
+    Value outputs = partialView(0, split), lses = partialView(1, split);
+    auto rows = tile({shape.rows}, b.getF32Type());
+    auto block = tile({shape.rows, shape.columns}, b.getF32Type());
+    return {LoadOp::create(b, block, outputs, ValueRange{tileStart, column},
+                           /*in_bounds=*/false),
+            LoadOp::create(b, rows, lses, ValueRange{tileStart},
+                           /*in_bounds=*/false)};
+  }
+
+  /// Splits `begin` to `end`, `step` in an iteration.
+  SmallVector<Value> mergeSplits(Value begin, Value end, int64_t step,
+                                 ValueRange state) {
+    auto loop = scf::ForOp::create(b, begin, end, index(step), state);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Partial> partials;
+    for (int64_t n = 0; n < step; ++n)
+      partials.push_back(
+          load(arith::AddIOp::create(b, loop.getInductionVar(), index(n))));
+    SmallVector<Value> merged(loop.getRegionIterArgs());
+    for (const Partial &partial : partials) {
+      auto merge = OnlineMergeOp::create(b, TypeRange(ValueRange(merged)),
+                                         merged[0], merged[1], merged[2],
+                                         partial.output, partial.lse);
+      merged.assign(merge->result_begin(), merge->result_end());
+    }
+    scf::YieldOp::create(b, merged);
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  void storeResults(ValueRange state) {
+    auto finalize = OnlineFinalizeOp::create(
+        b, TypeRange{state[0].getType(), state[1].getType()}, state[0],
+        state[1], state[2]);
+    for (const AttentionFunction::Result &result : source.results) {
+      Value dest = queryView(resultMemory(result));
+      Value value =
+          applyEpilogue(result.epilogue, result.isLse ? finalize.getLse()
+                                                      : finalize.getOutput());
+      SmallVector<Value> at = {result.isLse ? rowOnce(dest) : tileStart};
+      if (!result.isLse)
+        at.push_back(column);
+      StoreOp::create(b, value, dest, at);
+    }
+  }
+
+  /// Where a row's only number is stored: programs of other columns than the
+  /// first ones have the same and drop it, outside of `dest`.
+  Value rowOnce(Value dest) {
+    Value isFirst =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, column, index(0));
+    Value outside = memref::DimOp::create(b, dest, 0);
+    return arith::SelectOp::create(b, isFirst, tileStart, outside);
+  }
+
+  Value column; ///< of the output where the tile begins
+};
+
+} // namespace
+
+KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
+                              const KernelShape &of, StringRef name,
+                              KernelOp first) {
+  OpBuilder::InsertionGuard guard(b);
+  KernelShape shape = of;
+  shape.part = KernelShape::Merge;
+  shape.rows = kRows;
+  shape.columns = kColumns;
+  KernelOp merge =
+      MergeBuilder(b, source, shape).build(name, first.getEntryName());
+  merge->setAttr(KernelOp::followsAttrName,
+                 FlatSymbolRefAttr::get(first.getSymNameAttr()));
+  return merge;
+}

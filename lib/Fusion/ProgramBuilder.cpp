@@ -1,0 +1,250 @@
+//===- ProgramBuilder.cpp - what programs of an attention share -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramBuilder.h"
+#include "ElementReads.h"
+#include "KernelSignature.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+bool fa::hasFoldableScale(OnlineAttentionOp attention) {
+  Value scale = attention.getScale();
+  APFloat constant(0.0f);
+  bool known = matchPattern(scale, m_ConstantFloat(&constant)) &&
+               constant.isFiniteNonZero() && !constant.isNegative();
+  return attention.getScore().empty() && scale.getType().isF32() &&
+         (known || isa<BlockArgument>(scale));
+}
+
+bool fa::isKernelScalar(Value value) {
+  if (isa<BlockArgument>(value))
+    return !isa<TensorType>(value.getType());
+  Operation *op = value.getDefiningOp();
+  if (auto dim = dyn_cast<tensor::DimOp>(op))
+    return isKernelScalar(dim.getIndex()) &&
+           succeeded(ArgumentView::ofOperand(dim.getSource()));
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+    return readsFixedElement(extract) && !extract.getType().isInteger(1) &&
+           isa<BlockArgument>(extract.getTensor());
+  return isPure(op) && op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(), isKernelScalar);
+}
+
+Value ProgramBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+BlockArgument ProgramBuilder::argument(Value functionArgument) {
+  return kernel.getArgument(
+      cast<BlockArgument>(functionArgument).getArgNumber());
+}
+
+Value ProgramBuilder::getScalar(Value value) {
+  if (Value known = scalars.lookupOrNull(value))
+    return known;
+  Value scalar;
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    scalar = argument(value);
+  } else if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    ArgumentView view = *ArgumentView::ofOperand(dim.getSource());
+    Value memory = view.build(b, kernel.getArgument(view.number));
+    scalar = memref::DimOp::create(b, memory, getScalar(dim.getIndex()));
+  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    SmallVector<Value> at = llvm::map_to_vector(
+        extract.getIndices(), [&](Value index) { return getScalar(index); });
+    scalar = memref::LoadOp::create(b, argument(extract.getTensor()), at);
+  } else {
+    for (Value operand : op->getOperands())
+      getScalar(operand);
+    b.clone(*op, scalars);
+    return scalars.lookup(value);
+  }
+  scalars.map(value, scalar);
+  return scalar;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+void ProgramBuilder::beginKernel(StringRef name, StringRef entry) {
+  kernel = createKernel(b, source, shape, name, entry);
+  qMemory = source.q.build(b, kernel.getArgument(source.q.number));
+  kMemory = source.k.build(b, kernel.getArgument(source.k.number));
+  vMemory = source.v.build(b, kernel.getArgument(source.v.number));
+}
+
+void ProgramBuilder::findRows(Value tileNumber) {
+  Value axis1 = ProgramIdOp::create(b, 1);
+  batch = ProgramIdOp::create(b, 2);
+  numQueries = memref::DimOp::create(b, qMemory, 2);
+  numKeys = memref::DimOp::create(b, kMemory, 2);
+  Value numHeads = memref::DimOp::create(b, qMemory, 1);
+  Value numKvHeads = memref::DimOp::create(b, kMemory, 1);
+  group = arith::DivUIOp::create(b, numHeads, numKvHeads);
+  tileStart = arith::MulIOp::create(b, tileNumber, index(shape.rows));
+  if (shape.pack != KernelShape::OneHead) {
+    kvHead = axis1;
+    head = arith::MulIOp::create(b, kvHead, group);
+    return;
+  }
+  head = axis1;
+  kvHead = arith::DivUIOp::create(b, head, group);
+}
+
+Value ProgramBuilder::view(Value memref, ArrayRef<OpFoldResult> offsets,
+                           ArrayRef<OpFoldResult> sizes,
+                           ArrayRef<int64_t> keptShape) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+  auto viewType = memref::SubViewOp::inferRankReducedResultType(
+      keptShape, type, offsets, sizes, strides);
+  return memref::SubViewOp::create(b, viewType, memref, offsets, sizes,
+                                   strides);
+}
+
+/// [.., heads, queries, ..] as [.., rows, ..]: a kernel with such rows relies
+/// on there being no gaps.
+static Value joinQueries(ImplicitLocOpBuilder &b, Value memref, int64_t heads) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t dim = 0; dim < cast<MemRefType>(memref.getType()).getRank();
+       ++dim)
+    if (dim == heads + 1)
+      groups.back().push_back(dim);
+    else
+      groups.push_back({dim});
+  return memref::CollapseShapeOp::create(b, memref, groups);
+}
+
+Value ProgramBuilder::rowsOf(Value memref, ArrayRef<OpFoldResult> leading) {
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets(leading), sizes(leading.size() + 1, one);
+  offsets.push_back(batch);
+  switch (shape.pack) {
+  case KernelShape::OneHead:
+    offsets.append({head, zero});
+    sizes.append({one, numQueries});
+    break;
+  case KernelShape::Heads:
+    offsets.append({head, zero});
+    sizes.append({group, one});
+    break;
+  case KernelShape::Queries:
+    memref = joinQueries(b, memref, leading.size() + 1);
+    offsets.push_back(arith::MulIOp::create(b, head, numQueries).getResult());
+    sizes.push_back(arith::MulIOp::create(b, group, numQueries).getResult());
+    break;
+  }
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> kept = {ShapedType::kDynamic};
+  if (type.getRank() > int64_t(offsets.size())) {
+    offsets.push_back(zero);
+    sizes.push_back(b.getIndexAttr(type.getShape().back()));
+    kept.push_back(type.getShape().back());
+  }
+  return view(memref, offsets, sizes, kept);
+}
+
+Value ProgramBuilder::queryView(Value memref) { return rowsOf(memref, {}); }
+
+Value ProgramBuilder::countSplits() {
+  return memref::DimOp::create(b, kernel.getArgument(firstOfWorkspace(source)),
+                               0);
+}
+
+Value ProgramBuilder::partialView(unsigned number, Value split) {
+  unsigned first = firstOfWorkspace(source);
+  return rowsOf(kernel.getArgument(first + number), {split});
+}
+
+ProgramBuilder::PackedRows ProgramBuilder::findPacked() {
+  auto type = tile({shape.rows}, b.getIndexType());
+  Value row = IotaOp::create(b, type, 0, ValueRange{});
+  row = arith::AddIOp::create(b, row, broadcast(tileStart, type));
+  Value queries = broadcast(numQueries, type);
+  Value heads = arith::DivUIOp::create(b, row, queries);
+  return {arith::AddIOp::create(b, heads, broadcast(head, type)),
+          arith::RemUIOp::create(b, row, queries)};
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ProgramBuilder::initialState(int64_t columns,
+                                                bool withSink) {
+  auto splat = [&](ArrayRef<int64_t> sizes, float value) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(tile(sizes, b.getF32Type()),
+                                  b.getF32FloatAttr(value)));
+  };
+  Value acc = splat({shape.rows, columns}, 0.0f);
+  if (!source.sink || !withSink)
+    return {acc, splat({shape.rows}, -std::numeric_limits<float>::infinity()),
+            splat({shape.rows}, 0.0f)};
+  Value memory = source.sink->build(b, kernel.getArgument(source.sink->number));
+  auto rows = tile({shape.rows}, b.getF32Type());
+  Value max;
+  if (shape.pack == KernelShape::Heads) {
+    Value heads = view(memory, {head}, {group}, {ShapedType::kDynamic});
+    max = LoadOp::create(b, rows, heads, ValueRange{tileStart},
+                         /*in_bounds=*/false);
+  } else if (shape.pack == KernelShape::Queries) {
+    max = GatherOp::create(b, rows, memory, ValueRange{findPacked().heads});
+  } else {
+    Value sink = memref::LoadOp::create(b, memory, head);
+    max = broadcast(sink, rows);
+  }
+  return {acc, max, splat({shape.rows}, 1.0f)};
+}
+
+Value ProgramBuilder::resultMemory(const AttentionFunction::Result &result) {
+  func::FuncOp function = source.function;
+  unsigned number = function.getNumArguments() + result.view.number;
+  return result.view.build(b, kernel.getArgument(number));
+}
+
+Value ProgramBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
+                                    Value value) {
+  for (Operation *op : epilogue) {
+    Type element = getElementTypeOrSelf(op->getResult(0).getType());
+    RankedTensorType type =
+        tile(cast<RankedTensorType>(value.getType()).getShape(), element);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands()) {
+      auto wide = tile(type.getShape(), getElementTypeOrSelf(operand));
+      auto uniform = operand.getDefiningOp<BroadcastOp>();
+      auto constant = operand.getDefiningOp<arith::ConstantOp>();
+      if (constant) {
+        auto splat = cast<SplatElementsAttr>(constant.getValue());
+        operands.push_back(
+            arith::ConstantOp::create(b, splat.resizeSplat(wide)));
+      } else if (uniform && !isa<TensorType>(uniform.getInput().getType())) {
+        operands.push_back(broadcast(getScalar(uniform.getInput()), wide));
+      } else {
+        operands.push_back(value);
+      }
+    }
+    OperationState state(op->getLoc(), op->getName(), operands, {type},
+                         op->getAttrs());
+    value = b.create(state)->getResult(0);
+  }
+  return value;
+}

@@ -1,0 +1,100 @@
+//===- ProgramBuilder.h - what programs of an attention share ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The first kernel of an attention and the one that merges what it left own
+// tiles of the same rows: they find them in the same way, and both can end in
+// the function's results.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_PROGRAMBUILDER_H
+#define FA_LIB_FUSION_PROGRAMBUILDER_H
+
+#include "KernelBuilder.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa {
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(mlir::OpBuilder &builder, const AttentionFunction &source,
+                 const KernelShape &shape)
+      : source(source), attention(source.attention), shape(shape),
+        b(attention.getLoc(), builder) {}
+
+protected:
+  using Value = mlir::Value;
+
+  //===--- Scalars ---===//
+  Value index(int64_t value);
+  mlir::BlockArgument argument(Value functionArgument);
+  /// A scalar of the function, computed again in the kernel.
+  Value getScalar(Value value);
+
+  //===--- Rows ---===//
+  /// Creates the kernel and the views of q, k and v; leaves the builder at the
+  /// start of its body.
+  void beginKernel(mlir::StringRef name, mlir::StringRef entry);
+  /// Which batch and head this program computes; `tileNumber`, of axis 0 of the
+  /// grid, is the number of its tile of rows.
+  void findRows(Value tileNumber);
+  Value view(Value memref, mlir::ArrayRef<mlir::OpFoldResult> offsets,
+             mlir::ArrayRef<mlir::OpFoldResult> sizes,
+             mlir::ArrayRef<int64_t> keptShape);
+  /// Rows of this program in q, the output or the log-sum-exp: [rows, dim] or
+  /// [rows].
+  Value queryView(Value memref);
+  /// Of packed queries: the head and the query of each row, vectors of index.
+  struct PackedRows {
+    Value heads, queries;
+  };
+  PackedRows findPacked();
+  /// How many splits of the keys there are.
+  Value countSplits();
+  /// The same of what split `split` left in tensor `number` of the workspace:
+  /// outputs (0) or log-sum-exps (1).
+  Value partialView(unsigned number, Value split);
+
+  //===--- State ---===//
+  /// Nothing seen yet, or the sink; accumulators of `columns`.
+  mlir::SmallVector<Value> initialState(int64_t columns, bool withSink);
+  /// What the function does to a result before it returns it, on a tile.
+  Value applyEpilogue(mlir::ArrayRef<mlir::Operation *> epilogue, Value value);
+  /// The memory of a result, as the attention sees it.
+  Value resultMemory(const AttentionFunction::Result &result);
+
+  mlir::RankedTensorType tile(mlir::ArrayRef<int64_t> sizes,
+                              mlir::Type element) {
+    return mlir::RankedTensorType::get(sizes, element);
+  }
+  Value broadcast(Value value, mlir::RankedTensorType type) {
+    return tile::BroadcastOp::create(b, type, value, mlir::ValueRange{});
+  }
+  /// A head dimension as tiles have it.
+  int64_t tileDim(int64_t size) {
+    return llvm::alignTo(size, shape.dimMultiple);
+  }
+
+  AttentionFunction source;
+  tile::OnlineAttentionOp attention;
+  KernelShape shape;
+  mlir::ImplicitLocOpBuilder b;
+  tile::KernelOp kernel;
+  mlir::IRMapping scalars;          ///< scalars of the function
+  Value qMemory, kMemory, vMemory;  ///< [b, h, s, d]
+  Value batch, head, kvHead, group; ///< head is the first of a packed tile
+  Value tileStart;                  ///< row of the view where the tile begins
+  Value numQueries, numKeys;
+
+private:
+  Value rowsOf(Value memref, mlir::ArrayRef<mlir::OpFoldResult> leading);
+};
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_PROGRAMBUILDER_H

@@ -1,0 +1,178 @@
+//===- Splits.cpp - launches whose keys are split -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Launch/Splits.h"
+
+#include "fa/Launch/CheckArguments.h"
+
+#include <algorithm>
+
+using namespace fa;
+
+int64_t fa::chooseSplits(int64_t programs, int64_t places, int64_t tiles) {
+  constexpr int64_t most = 64, tilesOfSplit = 2;
+  if (programs <= 0)
+    return 1;
+  return std::max<int64_t>(
+      std::min({places / programs, tiles / tilesOfSplit, most}), 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Workspace
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t>
+evaluate(const SizeExpr &expr, std::span<const LaunchArgument> arguments) {
+  return expr.evaluate([&](int64_t argument, int64_t dim) {
+    return arguments[argument].sizes[dim];
+  });
+}
+
+/// A tensor of the workspace without its memory; nothing if a size overflows.
+static std::optional<LaunchArgument>
+shapeOf(const KernelInfo &kernel, size_t number, int64_t splits,
+        std::span<const LaunchArgument> given) {
+  const ArgumentInfo &info = kernel.args[kernel.numGiven() + number];
+  int64_t sizes[kMaxRank] = {splits}, strides[kMaxRank];
+  size_t rank = 1;
+  for (const SizeExpr &expr : kernel.workspace[number].sizes) {
+    auto size = evaluate(expr, given);
+    if (!size || *size < 0)
+      return std::nullopt;
+    sizes[rank++] = *size;
+  }
+  fillContiguousStrides(std::span(sizes, rank), std::span(strides, rank));
+  return LaunchArgument::tensor(nullptr, info.type, std::span(sizes, rank),
+                                std::span(strides, rank));
+}
+
+/// Bytes of such a tensor, rounded up so that another one can stand behind it.
+static std::optional<size_t> bytesOf(const LaunchArgument &tensor) {
+  int64_t bytes = byteSize(tensor.type);
+  for (int64_t size : tensor.sizes)
+    if (__builtin_mul_overflow(bytes, size, &bytes))
+      return std::nullopt;
+  if (__builtin_add_overflow(bytes, int64_t(kWorkspaceAlignment) - 1, &bytes))
+    return std::nullopt;
+  return size_t(bytes) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+static std::optional<size_t> countBytes(const KernelInfo &kernel,
+                                        int64_t splits,
+                                        std::span<const LaunchArgument> given) {
+  size_t sum = 0;
+  for (size_t n = 0; n < kernel.workspace.size(); ++n) {
+    auto tensor = shapeOf(kernel, n, splits, given);
+    auto bytes = tensor ? bytesOf(*tensor) : std::nullopt;
+    if (!bytes || __builtin_add_overflow(sum, *bytes, &sum))
+      return std::nullopt;
+  }
+  return sum;
+}
+
+KernelArguments::KernelArguments(const LaunchChoice &choice,
+                                 std::span<const LaunchArgument> given,
+                                 const Workspace &workspace)
+    : all(given) {
+  const KernelInfo &kernel = choice.kernels.front();
+  if (kernel.workspace.empty())
+    return;
+  std::copy(given.begin(), given.end(), storage);
+  auto *memory = static_cast<char *>(workspace.data);
+  for (size_t n = 0; n < kernel.workspace.size(); ++n) {
+    LaunchArgument &tensor = storage[given.size() + n];
+    // Neither overflows: the launch was chosen.
+    tensor = *shapeOf(kernel, n, choice.splits, given);
+    tensor.data = memory;
+    memory += *bytesOf(tensor);
+  }
+  all = std::span(storage, kernel.args.size());
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+/// How many splits a launch of `kernel` has.
+static Result<int64_t> countSplits(const KernelInfo &kernel,
+                                   std::span<const LaunchArgument> given,
+                                   int64_t processors) {
+  if (kernel.splits)
+    return kernel.splits;
+  // With one split, the grid is that of a kernel without splits.
+  KernelArguments one({std::span(&kernel, 1)}, given, {});
+  int64_t extents[3];
+  Result<int64_t> programs = evaluateGrid(kernel, one.get(), extents);
+  if (!programs)
+    return programs;
+  auto keys = evaluate(kernel.splitKeys, given);
+  int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
+  return chooseSplits(*programs, processors * kernel.residentBlocks,
+                      keys.value_or(0) / std::max<int64_t>(tile, 1));
+}
+
+/// `kernels[first]` and those that follow it.
+static std::span<const KernelInfo>
+takeChain(std::span<const KernelInfo> kernels, size_t first) {
+  size_t end = first + 1;
+  while (end < kernels.size() && kernels[end].follows)
+    ++end;
+  return kernels.subspan(first, end - first);
+}
+
+/// The launch that begins with the first of `chain` and splits keys; none if
+/// there would be one split.
+static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
+                                        std::span<const LaunchArgument> given,
+                                        int64_t processors,
+                                        const Workspace &workspace) {
+  const KernelInfo &kernel = chain.front();
+  Result<int64_t> splits = countSplits(kernel, given, processors);
+  if (!splits)
+    return splits.takeFailure();
+  if (*splits == 1)
+    return LaunchChoice();
+  auto bytes = countBytes(kernel, *splits, given);
+  if (!bytes)
+    return makeFailure("the workspace of @", kernel.symbol,
+                       " has more bytes than 63 bits can count");
+  if (*bytes > workspace.bytes)
+    return makeFailure("@", kernel.symbol, " in ", *splits,
+                       " splits: expected a workspace of ", *bytes,
+                       " bytes, found ", workspace.bytes);
+  if (reinterpret_cast<uintptr_t>(workspace.data) % kWorkspaceAlignment)
+    return makeFailure("@", kernel.symbol,
+                       ": expected a workspace at a multiple of ",
+                       kWorkspaceAlignment, " bytes");
+  return LaunchChoice{chain, *splits, *bytes};
+}
+
+Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
+                                      std::span<const LaunchArgument> arguments,
+                                      int64_t processors,
+                                      const Workspace &workspace) {
+  assert(!kernels.empty() && "a plan has kernels");
+  // The last variant is the most general: its reason is the one to give.
+  if (Failure failure = checkArguments(kernels.back(), arguments))
+    return failure;
+  for (size_t n = 0; n < kernels.size(); ++n) {
+    const KernelInfo &kernel = kernels[n];
+    bool skipped =
+        kernel.follows || (!kernel.workspace.empty() && workspace.bytes == 0);
+    if (skipped || !fitsVariant(kernel, arguments))
+      continue;
+    std::span<const KernelInfo> chain = takeChain(kernels, n);
+    if (kernel.workspace.empty())
+      return LaunchChoice{chain};
+    Result<LaunchChoice> split =
+        chooseSplit(chain, arguments, processors, workspace);
+    if (!split || !split->kernels.empty())
+      return split;
+  }
+  std::string why;
+  fitsVariant(kernels.back(), arguments, &why);
+  return Failure(why);
+}

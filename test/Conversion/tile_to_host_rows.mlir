@@ -1,0 +1,75 @@
+// RUN: fa-opt %s --convert-tile-to-host --canonicalize --cse | FileCheck %s
+
+// Few rows: lanes along them. Rows beyond those of q's view, which no store
+// keeps, are left out of every loop.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: %[[LIVE:.*]] = arith.minsi %{{.*}}, %c16 : index
+// Q K^T reads whole vectors of keys where they lie; the loop over blocks of
+// rows is inside the one over keys.
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c4
+// CHECK-COUNT-4: memref.prefetch %[[V:.*]][{{.*}}], read, locality<3>, data
+// CHECK: scf.for %{{.*}} = %c0 to %[[LIVE]] step %c4
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c16 iter_args
+// CHECK-COUNT-4: vector.load %{{.*}} : memref<?x64xf32, strided<[?, 1]>>, vector<16xf32>
+// CHECK: vector.load %{{.*}} : memref<16x64xf32>, vector<16xf32>
+// CHECK-COUNT-16: vector.fma
+// The sums of 16 vectors' lanes: 8 + 4 + 2 + 1 additions, one vector.
+// CHECK-COUNT-15: arith.addf {{.*}} : vector<16xf32>
+// CHECK-NOT: arith.addf
+// CHECK: vector.extract_strided_slice {{.*}} vector<16xf32> to vector<4xf32>
+// CHECK: vector.store %{{.*}} : memref<16x32xf32>, vector<4xf32>
+// P V: keys innermost, a scalar of P and vectors of V.
+// CHECK: scf.for %{{.*}} = %c0 to %[[LIVE]] step %c4
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c4 iter_args
+// CHECK: vector.load %{{.*}} : memref<?x64xf32, strided<[?, 1]>>, vector<16xf32>
+// CHECK: memref.load %{{.*}} : memref<16x32xf32>
+// CHECK: vector.fma
+tile.kernel @few_rows(%q: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
+                      %k: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
+                      %v: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
+                      %n: index, %heads: index,
+                      %o: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %acc = arith.constant dense<0.0> : tensor<16x64xf32>
+  %max = arith.constant dense<0xFF800000> : tensor<16xf32>
+  %sum = arith.constant dense<0.0> : tensor<16xf32>
+  %queries = memref.subview %q[0, 0] [%heads, 64] [1, 1] : memref<?x64xf32, strided<[?, 1]>> to memref<?x64xf32, strided<[?, 1]>>
+  %a = tile.load %queries[%c0, %c0] : memref<?x64xf32, strided<[?, 1]>> -> tensor<16x64xf32>
+  %r:3 = scf.for %key = %c0 to %n step %c32 iter_args(%x = %acc, %m = %max, %l = %sum) -> (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>) {
+    %kt = tile.load %k[%key, %c0] in_bounds : memref<?x64xf32, strided<[?, 1]>> -> tensor<32x64xf32>
+    %s = tile.dot %a, %kt transpose_b : tensor<16x64xf32>, tensor<32x64xf32> -> tensor<16x32xf32>
+    %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %l : tensor<16x32xf32>, tensor<16xf32>
+    %e = tile.expand_dims %alpha dim 1 : tensor<16xf32> -> tensor<16x1xf32>
+    %w = tile.broadcast %e : tensor<16x1xf32> -> tensor<16x64xf32>
+    %scaled = arith.mulf %x, %w : tensor<16x64xf32>
+    %vt = tile.load %v[%key, %c0] in_bounds : memref<?x64xf32, strided<[?, 1]>> -> tensor<32x64xf32>
+    %y = tile.dot %p, %vt acc %scaled : tensor<16x32xf32>, tensor<32x64xf32> -> tensor<16x64xf32>
+    scf.yield %y, %m1, %l1 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
+  }
+  %output, %lse = tile.online_finalize %r#0, %r#1, %r#2 : tensor<16x64xf32>, tensor<16xf32>
+  %results = memref.subview %o[0, 0] [%heads, 64] [1, 1] : memref<?x64xf32, strided<[?, 1]>> to memref<?x64xf32, strided<[?, 1]>>
+  tile.store %output, %results[%c0, %c0] : tensor<16x64xf32>, memref<?x64xf32, strided<[?, 1]>>
+  tile.return
+}
+
+// Results with more rows than q has: all are computed.
+// CHECK-LABEL: func.func @all_rows
+// CHECK-NOT: arith.minsi %{{.*}}, %c16 : index{{$}}
+// CHECK: scf.for %{{.*}} = %c0 to %c16 step %c4
+tile.kernel @all_rows(%q: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
+                      %k: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
+                      %heads: index,
+                      %o: memref<16x32xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %max = arith.constant dense<0xFF800000> : tensor<16xf32>
+  %sum = arith.constant dense<0.0> : tensor<16xf32>
+  %a = tile.load %q[%c0, %c0] in_bounds : memref<?x64xf32, strided<[?, 1]>> -> tensor<16x64xf32>
+  %kt = tile.load %k[%c0, %c0] in_bounds : memref<?x64xf32, strided<[?, 1]>> -> tensor<32x64xf32>
+  %s = tile.dot %a, %kt transpose_b : tensor<16x64xf32>, tensor<32x64xf32> -> tensor<16x32xf32>
+  %p, %alpha, %m1, %l1 = tile.online_softmax %s, %max, %sum : tensor<16x32xf32>, tensor<16xf32>
+  tile.store %p, %o[%c0, %c0] : tensor<16x32xf32>, memref<16x32xf32>
+  tile.return
+}

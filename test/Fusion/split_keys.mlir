@@ -1,0 +1,70 @@
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='splits=0 packed-q-tile=64' --canonicalize --cse | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='splits=7' --canonicalize --cse | FileCheck %s --check-prefix=SAID
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel --canonicalize --cse | FileCheck %s --check-prefix=ONE
+
+// Programs of a split find theirs in axis 0 of the grid, whose extent is a multiple of the number of splits.
+// CHECK-DAG: #[[SPLITS:.*]] = affine_map<()[s0, s1, s2, s3, s4, s5] -> (((s0 floordiv s1) ceildiv 16) * s2, s1, s3)>
+// CHECK-DAG: #[[KEYS:.*]] = affine_map<()[s0, s1, s2, s3, s4, s5] -> (s5)>
+// CHECK-DAG: #[[COLUMNS:.*]] = affine_map<()[s0, s1, s2, s3, s4] -> (((s0 floordiv s1) ceildiv 16) * 4, s1, s2)>
+
+// CHECK: tile.kernel @attention_decode_split(%[[Q:[a-z0-9]+]]: memref<?x?x1x64xf16
+// CHECK-SAME: %[[O:[a-z0-9]+]]: memref<?x?x?x?x64xf32, strided<[?, ?, ?, 64, 1]>> {tile.access = #tile.access<out>, tile.workspace = affine_map<()[s0, s1, s2, s3, s4, s5] -> (s3, s0, s4, 64)>}
+// CHECK-SAME: %[[L:[a-z0-9]+]]: memref<?x?x?x?xf32, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>, tile.workspace
+// CHECK-SAME: grid = #[[SPLITS]]
+// CHECK-SAME: tile.split_keys = #[[KEYS]]
+// CHECK: %[[N:.*]] = memref.dim %[[O]], %c0
+// CHECK: %[[SPLIT:.*]] = arith.remui %{{.*}}, %[[N]]
+// CHECK: tile.online_finalize
+// CHECK: memref.subview %[[O]][%[[SPLIT]],
+// CHECK: tile.store
+// CHECK: memref.subview %[[L]][%[[SPLIT]],
+// CHECK: tile.store
+// CHECK-NOT: tile.store
+// CHECK: tile.return
+
+// The merge asks for eight splits before it merges the first, and takes what is left one by one.
+// CHECK: tile.kernel @attention_decode_merge(
+// CHECK-SAME: {tile.access = #tile.access<in>, tile.workspace
+// CHECK-SAME: grid = #[[COLUMNS]]
+// CHECK-SAME: tile.follows = @attention_decode_split
+// CHECK: scf.for
+// CHECK-COUNT-16: tile.load
+// CHECK-NOT: tile.load
+// CHECK-COUNT-8: tile.online_merge
+// CHECK: scf.for
+// CHECK: tile.load
+// CHECK: tile.load
+// CHECK: tile.online_merge
+// CHECK-NOT: tile.online_merge
+// CHECK: tile.online_finalize
+// CHECK: arith.truncf
+// CHECK: tile.store
+
+// Behind them what a launch without workspace takes.
+// CHECK: tile.kernel @attention_decode(
+
+// Packed queries: where rows lie behind each other, and queries are few.
+// CHECK: tile.kernel @attention_packed_split(
+// CHECK-SAME: #tile.size_rule<packed 0[1], 0[2]>
+// CHECK-SAME: tile.at_most = array<i64: 0, 2, 64>
+// CHECK-DAG: tile.iota dim 0 : tensor<64xindex>
+// CHECK-DAG: arith.remui %{{.*}} : tensor<64xindex>
+// CHECK-DAG: memref.collapse_shape %{{.*}} {{\[\[}}0], [1, 2], [3]]
+// CHECK: tile.kernel @attention_packed_merge(
+// CHECK: tile.kernel @attention_packed(
+// CHECK: tile.kernel @attention(
+// CHECK-NOT: tile.workspace
+// CHECK: tile.kernel @attention_strided(
+
+// SAID: tile.kernel @attention_decode_split(
+// SAID-SAME: tile.splits = 7
+// ONE-NOT: tile.workspace
+!rows = tensor<?x?x?x64xf16>
+func.func @attention(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %m = arith.cmpi sle, %j, %i : index
+    tile.yield %m : i1
+  }
+  return %o : !rows
+}

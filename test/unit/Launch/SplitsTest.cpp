@@ -1,0 +1,155 @@
+//===- SplitsTest.cpp -----------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Launch/Splits.h"
+
+#include "gtest/gtest.h"
+
+using namespace fa;
+
+TEST(Splits, FillTheCardWithTwoTilesEach) {
+  // One batch, eight KV heads, 16k keys in tiles of 64: three blocks on each of
+  // 132 multiprocessors.
+  EXPECT_EQ(chooseSplits(8, 3 * 132, 256), 49);
+  // Sixteen batches of 2k keys.
+  EXPECT_EQ(chooseSplits(16 * 8, 3 * 132, 32), 3);
+  // Few keys: two tiles a split. Enough programs, no keys, no programs: one.
+  EXPECT_EQ(chooseSplits(8, 396, 32), 16);
+  EXPECT_EQ(chooseSplits(8, 396, 3), 1);
+  EXPECT_EQ(chooseSplits(400, 396, 256), 1);
+  EXPECT_EQ(chooseSplits(8, 396, 0), 1);
+  EXPECT_EQ(chooseSplits(0, 396, 256), 1);
+  // The merge goes through them one after the other.
+  EXPECT_EQ(chooseSplits(1, 396, 1 << 20), 64);
+}
+
+namespace {
+
+SizeExpr size(int64_t argument, int64_t dim) {
+  return {{{SizeExpr::Size, argument, dim}}};
+}
+
+/// A plan of a kernel that splits the keys, argument 0, dimension 1, one that
+/// follows it, and one without workspace. Of each batch there are two rows.
+std::vector<KernelInfo> makePlan() {
+  ArgumentInfo given, memory;
+  given.isMemRef = memory.isMemRef = true;
+  given.sizes = given.strides = {kDynamic, kDynamic};
+  memory.sizes = memory.strides = {kDynamic, kDynamic, kDynamic};
+  KernelInfo split, merge, whole;
+  split.symbol = "split";
+  split.args = {given, memory};
+  split.workspace = {{{size(0, 0), SizeExpr{{{SizeExpr::Const, 2}}}}}};
+  split.splitKeys = size(0, 1);
+  split.tile = {16, 64};
+  split.grid = {size(1, 0), size(0, 0)};
+  merge = split;
+  merge.symbol = "merge";
+  merge.follows = true;
+  merge.splitKeys = {};
+  merge.grid = {size(0, 0)};
+  whole.symbol = "whole";
+  whole.args = {given};
+  whole.grid = {size(0, 0)};
+  return {split, merge, whole};
+}
+
+LaunchArgument keys(int64_t batches, int64_t count) {
+  static char memory[1];
+  int64_t sizes[] = {batches, count}, strides[] = {count, 1};
+  return LaunchArgument::tensor(memory, ElementType::F32, sizes, strides);
+}
+
+std::string messageOf(Result<LaunchChoice> choice) {
+  return choice ? "" : choice.takeFailure().message();
+}
+
+} // namespace
+
+TEST(Splits, ALaunchTakesTheChain) {
+  std::vector<KernelInfo> plan = makePlan();
+  EXPECT_FALSE(checkPlan(plan));
+  LaunchArgument arguments[] = {keys(3, 1024)};
+  auto choice = chooseLaunch(plan, arguments, 12, Workspace::any());
+  ASSERT_TRUE(choice);
+  ASSERT_EQ(choice->kernels.size(), 2u);
+  EXPECT_EQ(choice->kernels[0].symbol, "split");
+  EXPECT_EQ(choice->kernels[1].symbol, "merge");
+  EXPECT_EQ(choice->splits, 4); // of 12 places for 3 programs
+  EXPECT_EQ(choice->workspaceBytes, 4u * 3 * 2 * 4);
+
+  alignas(kWorkspaceAlignment) char memory[96];
+  KernelArguments all(*choice, arguments, {memory, sizeof memory});
+  ASSERT_EQ(all.get().size(), 2u);
+  EXPECT_EQ(all.get()[1].data, memory);
+  EXPECT_EQ(all.get()[1].sizes[0], 4);
+  EXPECT_EQ(all.get()[1].strides[0], 6);
+  int64_t extents[3];
+  EXPECT_EQ(*evaluateGrid(choice->kernels[0], all.get(), extents), 12);
+}
+
+TEST(Splits, TheNumberCanBeSaid) {
+  std::vector<KernelInfo> plan = makePlan();
+  plan[0].splits = 7;
+  LaunchArgument arguments[] = {keys(3, 100)};
+  for (int64_t processors : {1, 12, 1000}) {
+    auto choice = chooseLaunch(plan, arguments, processors, Workspace::any());
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->splits, 7);
+  }
+  plan[0].splits = kMaxSplits + 1;
+  EXPECT_TRUE(checkPlan(plan));
+}
+
+TEST(Splits, WithoutWorkspaceThereAreNone) {
+  std::vector<KernelInfo> plan = makePlan();
+  LaunchArgument arguments[] = {keys(3, 1024)};
+  auto choice = chooseLaunch(plan, arguments, 12, Workspace());
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->kernels[0].symbol, "whole");
+  // One split is none, too.
+  choice = chooseLaunch(plan, arguments, 2, Workspace::any());
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->kernels[0].symbol, "whole");
+  EXPECT_EQ(choice->workspaceBytes, 0u);
+}
+
+TEST(Splits, RefusesWhatIsTooSmall) {
+  std::vector<KernelInfo> plan = makePlan();
+  LaunchArgument arguments[] = {keys(3, 1024)};
+  alignas(kWorkspaceAlignment) char memory[97];
+  EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, {memory, 95})),
+            "@split in 4 splits: expected a workspace of 96 bytes, found 95");
+  EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, {memory + 1, 96})),
+            "@split: expected a workspace at a multiple of 16 bytes");
+  LaunchArgument many[] = {keys(INT64_MAX / 2, 1 << 20)};
+  plan[0].splits = 2;
+  EXPECT_EQ(messageOf(chooseLaunch(plan, many, 12, Workspace::any())),
+            "argument 0: sizes 4611686018427387903x1048576 and strides "
+            "1048576x1 reach beyond 64-bit addresses");
+}
+
+TEST(Splits, RefusesPlansThatAreNone) {
+  auto refused = [](auto change) {
+    std::vector<KernelInfo> plan = makePlan();
+    change(plan);
+    Failure failure = checkPlan(plan);
+    return failure ? failure.message() : "";
+  };
+  using Plan = std::vector<KernelInfo>;
+  EXPECT_EQ(refused([](Plan &plan) { plan.pop_back(); }),
+            "expected a plan whose last kernel takes every launch, without "
+            "workspace");
+  EXPECT_EQ(refused([](Plan &plan) { plan.erase(plan.begin()); }),
+            "@merge: expected to follow a kernel with the same arguments and "
+            "workspace");
+  EXPECT_EQ(refused([](Plan &plan) { plan[1].follows = false; }),
+            "@merge: expected workspace where keys are split, and only there");
+  EXPECT_EQ(
+      refused([](Plan &plan) { plan[0].workspace[0].sizes[0] = size(1, 0); }),
+      "@split: expected the size of one of 1 given arguments, found "
+      "argument 1");
+}
