@@ -71,11 +71,11 @@ typedef struct faBundleFunction {
 
 typedef struct faBundleOptions {
   size_t size;        /* sizeof(faBundleOptions) */
-  const char *target; /* "cuda" (card 0), "cuda:N", "cpu"; null: "cuda" */
-  /* cuda: the driver's library; null: libcuda.so.1, as the system finds it. */
+  const char *target; /* as in fa.h; null: "cuda" */
+  /* Of a card: the driver's library; null: as in fa.h. */
   const char *driver;
-  /* cuda: not 0: every launch asks the driver whether the card can reach the
-   * tensors, one question each, and refuses memory of the host alone. */
+  /* Of a card: not 0: every launch asks the driver whether the card can reach
+   * the tensors, one question each, and refuses memory of the host alone. */
   int32_t checkPointers;
   /* cpu: the threads, as in fa.h; null: all cores. */
   const faContextOptions *host;
@@ -85,11 +85,11 @@ typedef struct faBundleOptions {
 } faBundleOptions;
 
 /* Loads the bundle's kernels on a card: opens the driver, retains the card's
- * primary context and picks the code for its architecture. The code is loaded
- * once a card, however many plans there are. What the caller has as current
- * context stays so. `options` may be null. FA_ERROR_DEVICE says what the card,
- * the driver or the bundle lacks. The caller destroys the plan. May be called
- * from several threads. */
+ * primary context (of CUDA) and picks the code for its architecture. The code
+ * is loaded once a card, however many plans there are. What the caller has as
+ * current context or device stays so. `options` may be null. FA_ERROR_DEVICE
+ * says what the card, the driver or the bundle lacks. The caller destroys the
+ * plan. May be called from several threads. */
 FA_API faStatus faBundlePrepare(faBundle bundle, const faBundleOptions *options,
                                 faBundlePlan *plan) FA_NOEXCEPT;
 
@@ -99,12 +99,12 @@ FA_API void faBundlePlanDestroy(faBundlePlan plan) FA_NOEXCEPT;
 
 /* Checks the arguments against the plan, picks the variant that needs no
  * workspace and enqueues it on `stream`, a CUstream of the card's primary
- * context (null: the default stream). Tensors are in the card's memory. Nothing
- * is allocated, opened or waited for, so that it is legal while a graph is
- * captured; a grid without programs launches nothing. cpu: `stream` is null;
- * runs, and returns when the outputs are written. Arguments that do not fit are
- * FA_ERROR_INVALID_ARGUMENT and nothing was launched. May be called from
- * several threads. */
+ * context or a hipStream_t (null: the default stream). Tensors are in the
+ * card's memory. Nothing is allocated, opened or waited for, so that it is
+ * legal while a graph is captured; a grid without programs launches nothing.
+ * cpu: `stream` is null; runs, and returns when the outputs are written.
+ * Arguments that do not fit are FA_ERROR_INVALID_ARGUMENT and nothing was
+ * launched. May be called from several threads. */
 FA_API faStatus faBundlePlanLaunch(faBundlePlan plan, void *stream,
                                    const faArgument *arguments,
                                    size_t count) FA_NOEXCEPT;

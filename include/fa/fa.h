@@ -90,9 +90,11 @@ typedef struct faContextOptions {
                    void (*body)(void *argument, uint32_t worker),
                    void *argument);
   void *pool; /* given to `parallel` */
-  /* Where plans run: "cpu", "cuda" (card 0) or "cuda:N"; null: "cpu". */
+  /* Where plans run: "cpu", "cuda" or "hip" (card 0), "cuda:N" or "hip:N";
+   * null: "cpu". */
   const char *target;
-  /* cuda: the driver's library; null: libcuda.so.1, as the system finds it. */
+  /* Of a card: the driver's library; null: libcuda.so.1 or libamdhip64.so, as
+   * the system finds it. */
   const char *driver;
   /* cuda: the assembler ptxas: a path, null for the first on PATH (where there
    * is none, the driver assembles), "none" for the driver. */
@@ -125,9 +127,9 @@ typedef struct faContextOptions {
   const char *ranges;
 } faContextOptions;
 
-/* `options` may be null. For a card, opens the driver and retains the card's
- * primary context; FA_ERROR_DEVICE says what is missing. The caller destroys
- * the context, after its plans. */
+/* `options` may be null. For a card, opens the driver and, of CUDA, retains the
+ * card's primary context; FA_ERROR_DEVICE says what is missing. The caller
+ * destroys the context, after its plans. */
 FA_API faStatus faContextCreate(const faContextOptions *options,
                                 faContext *context) FA_NOEXCEPT;
 FA_API void faContextDestroy(faContext context) FA_NOEXCEPT;
@@ -230,10 +232,10 @@ typedef enum faCacheOutcome {
 } faCacheOutcome;
 
 typedef struct faPlanInfo {
-  size_t size;        /* sizeof(faPlanInfo), set by the caller */
-  const char *target; /* "cpu" or "cuda"; this and others owned by the plan */
-  const char *arch;   /* "znver5", "sm_90a" */
-  const char *llvm;   /* version */
+  size_t size;           /* sizeof(faPlanInfo), set by the caller */
+  const char *target;    /* "cpu", "cuda" or "hip"; owned by the plan, as all */
+  const char *arch;      /* "znver5", "sm_90a", "gfx942" */
+  const char *llvm;      /* version */
   const char *assembler; /* version; "": none ran */
   uint32_t numKernels;
   faCacheOutcome cache;
@@ -282,9 +284,10 @@ FA_API faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                              size_t count) FA_NOEXCEPT;
 
 /* Of a card's plan: enqueues a kernel that needs no workspace on `stream`, a
- * CUstream of the card's primary context (null: the default stream), and
- * returns. Nothing is allocated, opened or waited for: legal while a graph is
- * captured. What the caller has as current context stays so. */
+ * CUstream of the card's primary context or a hipStream_t (null: the default
+ * stream), and returns. Nothing is allocated, opened or waited for: legal while
+ * a graph is captured. What the caller has as current context or device stays
+ * so. */
 FA_API faStatus faPlanEnqueue(faPlan plan, void *stream,
                               const faArgument *arguments,
                               size_t count) FA_NOEXCEPT;

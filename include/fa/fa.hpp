@@ -47,7 +47,7 @@ inline faAttentionDesc attention(faType type, int64_t headDim) {
   return desc;
 }
 
-/// Options with everything off but the place to run: "cpu", "cuda", "cuda:N".
+/// Options with everything off but the place to run: "cpu", "cuda:N", "hip".
 inline faContextOptions contextOptions(const char *target) {
   faContextOptions options{};
   options.size = sizeof options;
@@ -183,7 +183,7 @@ public:
     return launch(std::span(arguments.begin(), arguments.size()));
   }
 
-  /// On a card: enqueues on `stream` (a CUstream) and returns.
+  /// On a card: enqueues on `stream` (a CUstream or hipStream_t) and returns.
   faStatus enqueue(void *stream, std::span<const Argument> arguments) const {
     Values values(arguments);
     return faPlanEnqueue(handle, stream, values.data(), arguments.size());
@@ -192,21 +192,21 @@ public:
   /// With workspace: as much as `launchInfo` says.
   faStatus enqueue(void *stream, void *workspace, size_t workspaceSize,
                    std::span<const Argument> arguments) const {
-    std::vector<faArgument> values = get(arguments);
+    Values values(arguments);
     faLaunchOptions options{};
     options.size = sizeof options;
     options.stream = stream;
     options.workspace = workspace;
     options.workspaceSize = workspaceSize;
-    return faPlanEnqueueWith(handle, &options, values.data(), values.size());
+    return faPlanEnqueueWith(handle, &options, values.data(), arguments.size());
   }
 
   /// What a launch with these arguments runs; its size is 0 where it fails.
   faLaunchInfo launchInfo(std::span<const Argument> arguments) const {
-    std::vector<faArgument> values = get(arguments);
+    Values values(arguments);
     faLaunchInfo info{};
     info.size = sizeof info;
-    if (faPlanGetLaunchInfo(handle, values.data(), values.size(), &info))
+    if (faPlanGetLaunchInfo(handle, values.data(), arguments.size(), &info))
       info.size = 0;
     return info;
   }

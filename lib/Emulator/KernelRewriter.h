@@ -17,6 +17,7 @@
 
 #include "TileGPU/TileGPU.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
 #include <optional>
 
@@ -58,6 +59,8 @@ private:
   /// Nothing if `op` is none of the rocdl dialect and no fence.
   std::optional<mlir::LogicalResult> rewriteForWaves(mlir::Operation *op);
   mlir::LogicalResult rewriteMfma(mlir::Operation *op);
+  mlir::LogicalResult rewriteBufferLoad(mlir::ROCDL::RawPtrBufferLoadOp op);
+  void dropDescriptors();
 
   int64_t maxRegisters = 0; ///< of a thread; 0: not said
   /// Numbers of the registers that hold left operands of products.

@@ -8,6 +8,9 @@
 #include "Functions.h"
 #include "GlobalMemory.h"
 
+#include <array>
+#include <cstring>
+
 using namespace fa;
 using namespace fa::emu;
 
@@ -53,6 +56,24 @@ static void storeGlobal(Thread *thread, int32_t site) {
                                           alignment, &thread->slots[1]);
 }
 
+/// CDNA3 ISA, 9.1.5 "Buffer Addressing", "Range Checking": of a raw buffer the
+/// words that end behind num_records read as 0. Operands: base, offset,
+/// num_records. Attribute: bytes.
+static void loadBuffer(Thread *thread, int32_t site) {
+  uint32_t bytes = thread->block->site(site).attributes[0];
+  uint64_t base = thread->get<uint64_t>(0), offset = thread->get<uint32_t>(1),
+           records = thread->get<uint32_t>(2), inside = 0;
+  if (offset < records)
+    inside = std::min<uint64_t>(bytes, (records - offset) / 4 * 4);
+  std::array<char, 16> loaded = {};
+  if (inside) {
+    note(*thread, site, base + offset, inside, /*isShared=*/false);
+    thread->block->launched().global->read(*thread, site, base + offset, inside,
+                                           /*alignment=*/4, loaded.data());
+  }
+  std::memcpy(thread->slots.data(), loaded.data(), bytes);
+}
+
 /// PTX ISA, "Generic Addressing": shared memory is a window. Here it is at the
 /// numbers that no host pointer is.
 static bool isSharedWindow(const Thread &thread) {
@@ -90,6 +111,7 @@ llvm::ArrayRef<EmulatorFunction> fa::emu::memoryFunctions() {
       {"fa_emu_load_global", loadGlobal},
       {"fa_emu_store_global", storeGlobal},
       {"fa_emu_load_generic", loadGeneric},
+      {"fa_emu_load_buffer", loadBuffer},
       {"fa_emu_store_generic", storeGeneric},
       {"fa_emu_thread_id", threadId},
       {"fa_emu_block_id", blockId},

@@ -88,6 +88,17 @@ static int64_t readPastEnd(Operation *kernel) {
   return changed;
 }
 
+/// Descriptors reach further than the rows that there are.
+static int64_t longDescriptor(Operation *kernel) {
+  auto descriptors = collect<ROCDL::MakeBufferRsrcOp>(kernel);
+  for (auto op : descriptors) {
+    OpBuilder b(op);
+    op.getNumRecordsMutable().assign(LLVM::ConstantOp::create(
+        b, op.getLoc(), b.getI64Type(), b.getI64IntegerAttr(UINT32_MAX)));
+  }
+  return descriptors.size();
+}
+
 /// The right operands of dots have their depth backwards.
 static int64_t wrongDepthOrder(Operation *kernel) {
   int64_t changed = 0;
@@ -116,6 +127,7 @@ ArrayRef<Mutation> fa::waveMutations() {
       {"drop-acquire", false, dropAcquire},
       {"wrong-turn", false, wrongTurn},
       {"read-past-end", false, readPastEnd},
+      {"long-descriptor", false, longDescriptor},
       {"wrong-depth-order", false, wrongDepthOrder},
   };
   return mutations;

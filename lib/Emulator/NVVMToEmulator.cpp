@@ -49,6 +49,7 @@ LogicalResult KernelRewriter::run() {
     if (failed(rewrite(op)))
       return failure();
   }
+  dropDescriptors();
   dropAddressSpaces();
   return success();
 }

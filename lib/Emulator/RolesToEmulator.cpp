@@ -179,8 +179,7 @@ std::optional<LogicalResult> KernelRewriter::rewriteForRoles(Operation *op) {
         return call(op, "fa_emu_arrive_expecting", op->getOperands());
       })
       .Case([&](SimtArriveOp op) {
-        return call(op, "fa_emu_arrive_first",
-                    op->getOperands().take_front(2));
+        return call(op, "fa_emu_arrive_first", op->getOperands().take_front(2));
       })
       .Case([&](SimtWaitPhaseOp op) {
         return call(op, "fa_emu_wait_phase", op->getOperands());

@@ -109,6 +109,13 @@ static void ballot(Block &, Thread *lanes, const EmulatorSite &) {
     lanes[lane].set(0, bits);
 }
 
+/// CDNA3 ISA, "V_READFIRSTLANE_B32": the first lane's value, for all.
+static void readFirst(Block &, Thread *lanes, const EmulatorSite &) {
+  auto first = lanes[0].get<uint64_t>(0);
+  for (unsigned lane = 0; lane < kWaveSize; ++lane)
+    lanes[lane].set(0, first);
+}
+
 template <WaveCollective collective>
 static void meet(Thread *thread, int32_t site) {
   thread->block->meetWave(*thread, site, collective);
@@ -136,11 +143,9 @@ static void waveBarrier(Thread *thread, int32_t site) {
 
 ArrayRef<EmulatorFunction> fa::emu::waveFunctions() {
   static const EmulatorFunction functions[] = {
-      {"fa_emu_mfma", meet<multiply>},
-      {"fa_emu_permute", meet<permute>},
-      {"fa_emu_swap_rows", meet<swapRows>},
-      {"fa_emu_ballot", meet<ballot>},
-      {"fa_emu_wave_fence", fence},
+      {"fa_emu_mfma", meet<multiply>},        {"fa_emu_permute", meet<permute>},
+      {"fa_emu_swap_rows", meet<swapRows>},   {"fa_emu_ballot", meet<ballot>},
+      {"fa_emu_read_first", meet<readFirst>}, {"fa_emu_wave_fence", fence},
       {"fa_emu_wave_barrier", waveBarrier}};
   return functions;
 }

@@ -7,6 +7,7 @@
 #include "KernelRewriter.h"
 
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -61,6 +62,30 @@ LogicalResult KernelRewriter::rewriteMfma(Operation *op) {
   return call(op, "fa_emu_mfma", operands, {shape.side, shape.count});
 }
 
+/// Descriptors by which everything was loaded.
+void KernelRewriter::dropDescriptors() {
+  kernel.walk([](ROCDL::MakeBufferRsrcOp op) {
+    if (op->use_empty())
+      op->erase();
+  });
+}
+
+/// A descriptor is the operands of the operation that makes it.
+LogicalResult KernelRewriter::rewriteBufferLoad(ROCDL::RawPtrBufferLoadOp op) {
+  auto descriptor = op.getRsrc().getDefiningOp<ROCDL::MakeBufferRsrcOp>();
+  if (!descriptor || !matchPattern(op.getSoffset(), m_Zero()) ||
+      !matchPattern(op.getAux(), m_Zero()) ||
+      !matchPattern(descriptor.getStride(), m_Zero()))
+    return op.emitOpError("the emulator has loads by descriptors that are made "
+                          "in place, without a stride, a scalar offset and "
+                          "modifiers only");
+  int64_t bytes = layout.getTypeSize(op.getType()).getFixedValue();
+  return call(
+      op, "fa_emu_load_buffer",
+      {descriptor.getBase(), op.getOffset(), descriptor.getNumRecords()},
+      {bytes});
+}
+
 std::optional<LogicalResult> KernelRewriter::rewriteForWaves(Operation *op) {
   if (auto fence = dyn_cast<LLVM::FenceOp>(op)) {
     bool isRelease = fence.getOrdering() == LLVM::AtomicOrdering::release;
@@ -74,6 +99,11 @@ std::optional<LogicalResult> KernelRewriter::rewriteForWaves(Operation *op) {
     return std::nullopt;
   if (shapeOf(op).side)
     return rewriteMfma(op);
+  // What the back end may reorder does not show.
+  if (isa<ROCDL::SchedBarrier, ROCDL::SchedGroupBarrier>(op)) {
+    op->erase();
+    return success();
+  }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](ROCDL::ThreadIdXOp op) {
         return call(op, "fa_emu_thread_id", {});
@@ -82,6 +112,11 @@ std::optional<LogicalResult> KernelRewriter::rewriteForWaves(Operation *op) {
           [&](ROCDL::BlockIdXOp op) { return call(op, "fa_emu_block_id", {}); })
       .Case([&](ROCDL::SBarrierOp op) {
         return call(op, "fa_emu_wave_barrier", {});
+      })
+      .Case([&](ROCDL::RawPtrBufferLoadOp op) { return rewriteBufferLoad(op); })
+      .Case([&](ROCDL::MakeBufferRsrcOp op) { return success(); })
+      .Case([&](ROCDL::ReadfirstlaneOp op) {
+        return call(op, "fa_emu_read_first", op->getOperands());
       })
       .Case([&](ROCDL::DsBpermuteOp op) {
         return call(op, "fa_emu_permute", op->getOperands());

@@ -197,6 +197,25 @@ static bool isAligned(size_t number, const ArgumentInfo &info,
   return true;
 }
 
+/// Rows lie behind each other, none further from the next than the kernel
+/// counts on. A step that is never taken may be any.
+static bool hasCloseRows(size_t number, const KernelInfo &kernel,
+                         const LaunchArgument &argument, std::string *why) {
+  const ArgumentInfo &info = kernel.args[number];
+  size_t rank = info.sizes.size();
+  if (!kernel.rowStepLimit || info.alignment <= 1 || rank < 2 ||
+      argument.sizes[rank - 2] <= 1)
+    return true;
+  int64_t bytes = byteSize(info.type), row = argument.sizes[rank - 1] * bytes,
+          step;
+  if (!__builtin_mul_overflow(argument.strides[rank - 2], bytes, &step) &&
+      step >= row && step < kernel.rowStepLimit)
+    return true;
+  return refuse(why, number, "expected steps of ", row, " to ",
+                kernel.rowStepLimit - 1, " bytes from row to row, found ",
+                argument.strides[rank - 2], " elements");
+}
+
 static bool hasShape(size_t number, const ArgumentInfo &info,
                      const LaunchArgument &argument, std::string *why) {
   for (size_t d = 0; d < info.sizes.size(); ++d) {
@@ -240,7 +259,8 @@ bool fa::fitsVariant(const KernelInfo &kernel,
           "expected sizes below 2^32 and steps above 0 and below 2^40 bytes");
   for (size_t n = 0; n < kernel.numGiven(); ++n) {
     const ArgumentInfo &info = kernel.args[n];
-    if (info.isMemRef && !isAligned(n, info, arguments[n], why))
+    if (info.isMemRef && !(isAligned(n, info, arguments[n], why) &&
+                           hasCloseRows(n, kernel, arguments[n], why)))
       return false;
     float scalar = std::bit_cast<float>(uint32_t(arguments[n].bits));
     if (info.positive && !(scalar > 0))

@@ -10,21 +10,29 @@
 
 using namespace fa;
 
+/// The number in ":7"; card 0 is meant where there is none.
+static std::optional<int> parseCard(std::string_view text) {
+  if (text.empty())
+    return 0;
+  int card = 0;
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data() + 1, end, card);
+  if (text[0] != ':' || error != std::errc() || stop != end)
+    return std::nullopt;
+  return card;
+}
+
 Result<TargetName> fa::parseTargetName(std::string_view text) {
   if (text == "cpu")
     return TargetName();
-  constexpr std::string_view prefix = "cuda:";
-  if (text == "cuda")
-    return TargetName{true, 0};
-  if (text.starts_with(prefix)) {
-    int card = 0;
-    const char *end = text.data() + text.size();
-    auto [stop, error] =
-        std::from_chars(text.data() + prefix.size(), end, card);
-    if (error == std::errc() && stop == end)
-      return TargetName{true, card};
+  for (DriverKind kind : {DriverKind::Cuda, DriverKind::Hip}) {
+    std::string_view target = infoOf(kind).target;
+    if (!text.starts_with(target))
+      continue;
+    if (auto card = parseCard(text.substr(target.size())))
+      return TargetName{kind, *card};
   }
   return makeFailure("'", text,
-                     "' is not a target of this build, expected cpu, cuda or "
-                     "cuda:N");
+                     "' is not a target of this build, expected cpu, cuda, "
+                     "cuda:N, hip or hip:N");
 }

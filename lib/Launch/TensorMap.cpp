@@ -10,6 +10,10 @@
 
 using namespace fa;
 
+// CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
+static constexpr int mapFloat16 = 6, mapBFloat16 = 9, mapSwizzle128 = 3,
+                     mapPromote256 = 3;
+
 bool fa::fitsTensorMap(const TensorMapInfo &info,
                        const LaunchArgument &argument) {
   int64_t bytes = byteSize(argument.type);
@@ -46,7 +50,7 @@ TensorMapShape fa::shapeOf(const TensorMapInfo &info,
   return shape;
 }
 
-Failure fa::encodeTensorMap(const CudaDriver &cuda, const TensorMapInfo &info,
+Failure fa::encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
                             const LaunchArgument &argument, TensorMap &map) {
   if (!cuda.TensorMapEncodeTiled)
     return makeFailure("the NVIDIA driver is too old: expected one that has "
@@ -54,13 +58,11 @@ Failure fa::encodeTensorMap(const CudaDriver &cuda, const TensorMapInfo &info,
   TensorMapShape shape = shapeOf(info, argument);
   uint32_t steps[TensorMapShape::maxRank];
   std::fill(std::begin(steps), std::end(steps), 1);
-  int type = argument.type == ElementType::F16 ? CudaDriver::mapFloat16
-                                               : CudaDriver::mapBFloat16;
+  int type = argument.type == ElementType::F16 ? mapFloat16 : mapBFloat16;
   return cuda.check(
-      cuda.TensorMapEncodeTiled(&map, type, static_cast<uint32_t>(shape.rank),
-                                argument.data, shape.sizes, shape.strides + 1,
-                                shape.box, steps,
-                                /*interleave=*/0, CudaDriver::mapSwizzle128,
-                                CudaDriver::mapPromote256, /*outside=*/0),
+      cuda.TensorMapEncodeTiled(
+          &map, type, static_cast<uint32_t>(shape.rank), argument.data,
+          shape.sizes, shape.strides + 1, shape.box, steps,
+          /*interleave=*/0, mapSwizzle128, mapPromote256, /*outside=*/0),
       "argument ", info.argument, ": cuTensorMapEncodeTiled");
 }

@@ -36,9 +36,10 @@ const BundleTarget *Bundle::findCudaTarget(int64_t capability) const {
   return best;
 }
 
-const BundleTarget *Bundle::findHostTarget() const {
+const BundleTarget *Bundle::findTarget(std::string_view name,
+                                       std::string_view arch) const {
   for (const BundleTarget &target : targets)
-    if (target.target == "cpu")
+    if (target.target == name && (arch.empty() || target.arch == arch))
       return &target;
   return nullptr;
 }

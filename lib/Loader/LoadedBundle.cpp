@@ -14,9 +14,9 @@ using namespace fa;
 
 namespace {
 
-class CudaBundlePlan final : public BundlePlan {
+class CardBundlePlan final : public BundlePlan {
 public:
-  CudaBundlePlan(std::shared_ptr<const CudaModule> module, bool checkPointers)
+  CardBundlePlan(std::shared_ptr<const GpuModule> module, bool checkPointers)
       : module(std::move(module)), checkPointers(checkPointers) {}
 
   Result<LaunchChoice> choose(std::span<const LaunchArgument> arguments,
@@ -37,44 +37,59 @@ public:
   }
 
 private:
-  std::shared_ptr<const CudaModule> module;
+  std::shared_ptr<const GpuModule> module;
   bool checkPointers;
 };
 
 } // namespace
 
-static Result<std::shared_ptr<const CudaModule>>
-loadModule(const Bundle &bundle, const PrepareOptions &options) {
-  auto device = CudaDevice::open(options.target.card, options.driver);
-  if (!device)
-    return device.takeFailure();
-  int capability = (*device)->computeCapability();
-  const BundleTarget *target = bundle.findCudaTarget(capability);
-  if (!target)
-    return makeFailure(bundle.entry, ": expected code for ", (*device)->name(),
-                       ", which has compute capability ", capability / 10, ".",
-                       capability % 10, ", found code for ",
-                       bundle.listArchs());
-  auto module = CudaModule::load(target->kernels, target->arch,
-                                 target->code.c_str(), *device);
-  if (!module)
-    return module.takeFailure();
-  return std::shared_ptr<const CudaModule>(std::move(*module));
+static const BundleTarget *findTarget(const Bundle &bundle,
+                                      const GpuDevice &device) {
+  return device.isHip() ? bundle.findHipTarget(device.gcnArch())
+                        : bundle.findCudaTarget(device.computeCapability());
 }
 
-Result<std::shared_ptr<const CudaModule>>
+/// "compute capability 7.5" or "architecture gfx1100".
+static std::string describeCode(const GpuDevice &device) {
+  int capability = device.computeCapability();
+  return device.isHip() ? "architecture " + device.gcnArch()
+                        : makeText("compute capability ", capability / 10, ".",
+                                   capability % 10);
+}
+
+static Result<std::shared_ptr<const GpuModule>>
+loadModule(const Bundle &bundle, const PrepareOptions &options) {
+  auto device = GpuDevice::open(*options.target.driver, options.target.card,
+                                options.driver);
+  if (!device)
+    return device.takeFailure();
+  const BundleTarget *target = findTarget(bundle, **device);
+  if (!target)
+    return makeFailure(bundle.entry, ": expected code for ", (*device)->name(),
+                       ", which has ", describeCode(**device),
+                       ", found code for ", bundle.listArchs());
+  auto module = GpuModule::load(target->kernels, target->arch,
+                                target->code.c_str(), *device);
+  if (!module)
+    return module.takeFailure();
+  return std::shared_ptr<const GpuModule>(std::move(*module));
+}
+
+Result<std::shared_ptr<const GpuModule>>
 LoadedBundle::findModule(const PrepareOptions &options) {
   // Held while the driver loads: a second thread waits for the first's module.
   std::lock_guard lock(mutex);
   std::erase_if(modules,
                 [](const CardModule &m) { return m.module.expired(); });
   for (const CardModule &known : modules)
-    if (known.driver == options.driver && known.card == options.target.card)
+    if (known.kind == options.target.driver && known.driver == options.driver &&
+        known.card == options.target.card)
       if (auto module = known.module.lock())
         return module;
   auto module = loadModule(bundle, options);
   if (module)
-    modules.push_back({options.driver, options.target.card, *module});
+    modules.push_back(
+        {*options.target.driver, options.driver, options.target.card, *module});
   return module;
 }
 
@@ -139,11 +154,11 @@ LoadedBundle::prepareOnHost(const PrepareOptions &options) const {
 
 Result<std::unique_ptr<BundlePlan>>
 LoadedBundle::prepare(const PrepareOptions &options) {
-  if (!options.target.isCuda)
+  if (!options.target.driver)
     return prepareOnHost(options);
   auto module = findModule(options);
   if (!module)
     return module.takeFailure();
   return std::unique_ptr<BundlePlan>(
-      new CudaBundlePlan(std::move(*module), options.checkPointers));
+      new CardBundlePlan(std::move(*module), options.checkPointers));
 }

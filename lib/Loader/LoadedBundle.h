@@ -8,7 +8,7 @@
 #define FA_LIB_LOADER_LOADEDBUNDLE_H
 
 #include "fa/Launch/ContextOptions.h"
-#include "fa/Launch/CudaModule.h"
+#include "fa/Launch/GpuModule.h"
 #include "fa/Launch/HostLaunch.h"
 #include "fa/Launch/TargetName.h"
 #include "fa/Loader/Bundle.h"
@@ -20,8 +20,8 @@ namespace fa {
 
 /// faBundleOptions, checked.
 struct PrepareOptions {
-  TargetName target = {.isCuda = true};
-  std::string driver = kCudaDriver;
+  TargetName target = {.driver = DriverKind::Cuda};
+  std::string driver; ///< the library; empty: where it is found
   bool checkPointers = false;
   faContextOptions host = {};
   std::span<const faBundleFunction> functions;
@@ -53,14 +53,15 @@ public:
 private:
   Result<std::unique_ptr<BundlePlan>>
   prepareOnHost(const PrepareOptions &options) const;
-  Result<std::shared_ptr<const CudaModule>>
+  Result<std::shared_ptr<const GpuModule>>
   findModule(const PrepareOptions &options);
 
   /// A module as long as a plan uses it.
   struct CardModule {
+    DriverKind kind;
     std::string driver;
     int card;
-    std::weak_ptr<const CudaModule> module;
+    std::weak_ptr<const GpuModule> module;
   };
 
   const Bundle bundle;

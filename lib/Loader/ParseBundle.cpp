@@ -138,6 +138,15 @@ static std::string parseFileName(const JsonCursor &json) {
   return file;
 }
 
+/// Whether code of this form is what the target runs.
+static bool hasForm(const BundleTarget &target) {
+  if (target.target == "cuda")
+    return target.form == "cubin" || target.form == "ptx";
+  return target.target == "hip"
+             ? target.form == "hsaco"
+             : target.target == "cpu" && target.form == "object";
+}
+
 static BundleTarget parseTarget(const JsonCursor &json) {
   BundleTarget target;
   target.target = json["target"].string();
@@ -150,16 +159,18 @@ static BundleTarget parseTarget(const JsonCursor &json) {
   target.archSpecific = json["arch_specific"].boolean();
   target.bytes = json["bytes"].integer(0);
   target.sum = json["checksum"].string();
-  bool isCuda = target.target == "cuda" &&
-                (target.form == "cubin" || target.form == "ptx");
-  if (!isCuda && !(target.target == "cpu" && target.form == "object"))
-    json.fail("expected a cubin or ptx for cuda or an object for cpu, found '",
+  if (!hasForm(target))
+    json.fail("expected a cubin or ptx for cuda, an hsaco for hip or an object "
+              "for cpu, found '",
               target.form, "' for '", target.target, "'");
   JsonCursor kernels = json["kernels"];
   for (size_t n = 0; n < kernels.size(); ++n) {
     KernelInfo kernel = parseKernel(kernels[n]);
-    if (isCuda && kernel.threads < 1)
+    if (target.target != "cpu" && kernel.threads < 1)
       kernels[n].fail("expected at least 1 thread, found ", kernel.threads);
+    // Only such bundles have always had the member.
+    if (target.target == "hip")
+      kernel.rowStepLimit = kernels[n]["row_step_limit"].integer(0);
     target.kernels.push_back(std::move(kernel));
   }
   if (target.kernels.empty())

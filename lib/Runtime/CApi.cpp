@@ -40,8 +40,8 @@ faStatus fa::fail(faStatus status, Error error) {
 /// Opens a card and says how to compile for it.
 static Error openCard(const TargetName &target, const faContextOptions &options,
                       PlanStore::Options &store) {
-  auto card = CudaDevice::open(target.card,
-                               options.driver ? options.driver : kCudaDriver);
+  auto card = GpuDevice::open(*target.driver, target.card,
+                              options.driver ? options.driver : "");
   if (!card)
     return toError(card.takeFailure());
   auto arch = archOf(**card);
@@ -96,7 +96,7 @@ faStatus faContextCreate(const faContextOptions *options,
   result->user = given->user;
   result->ranges = openRanges(*given, *result);
   PlanStore::Options store;
-  if (target->isCuda) {
+  if (target->driver) {
     if (Error error = openCard(*target, *given, store))
       return fail(FA_ERROR_DEVICE, std::move(error));
   } else {

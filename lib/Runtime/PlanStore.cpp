@@ -17,7 +17,7 @@ PlanStore::PlanStore(Options given)
 static Error load(Artifact artifact, const PlanStore::Options &options,
                   LoadedPlan &plan) {
   if (options.card) {
-    auto loaded = CudaPlan::load(std::move(artifact), options.card);
+    auto loaded = GpuPlan::load(std::move(artifact), options.card);
     if (!loaded)
       return loaded.takeError();
     plan.card = std::move(*loaded);

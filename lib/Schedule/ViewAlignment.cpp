@@ -24,6 +24,36 @@ int64_t fa::unitDim(MemRefType type) {
   return -1;
 }
 
+/// Whether `part` takes a piece of the last two dimensions of its source, step
+/// by step, and one element of each other.
+static bool keepsRows(memref::SubViewOp part) {
+  int64_t rank = part.getSourceType().getRank();
+  llvm::SmallBitVector dropped = part.getDroppedDims();
+  return rank >= 2 && part.getType().getRank() == 2 &&
+         int64_t(dropped.count()) == rank - 2 && !dropped.test(rank - 1) &&
+         !dropped.test(rank - 2) &&
+         llvm::all_of(part.getMixedStrides(), [](OpFoldResult stride) {
+           return getConstantIntValue(stride) == 1;
+         });
+}
+
+bool fa::hasCloseRows(Value view) {
+  auto type = cast<MemRefType>(view.getType());
+  if (type.getRank() != 2 || unitDim(type) != 1 || type.isDynamicDim(1))
+    return false;
+  while (auto part = view.getDefiningOp<memref::SubViewOp>()) {
+    if (!keepsRows(part))
+      return false;
+    view = part.getSource();
+  }
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto kernel = argument
+                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
+                    : nullptr;
+  return kernel && kernel->hasAttr(kRowStepLimit) &&
+         kernel.getAlignment(argument.getArgNumber()) > 1;
+}
+
 /// Whether `op` makes a step out of the unit dimension that is not static, or
 /// begins in the middle of it.
 static bool stepsUnitDim(Operation *op) {

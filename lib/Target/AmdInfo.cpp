@@ -10,9 +10,9 @@ using namespace llvm;
 using namespace fa;
 
 static constexpr AmdInfo kArchitectures[] = {
-    {"gfx90a", 65536, 32, 4, 64, 32, false},
-    {"gfx942", 65536, 32, 4, 32, 16, false},
-    {"gfx950", 163840, 64, 8, 32, 16, true},
+    {"gfx90a", 65536, 32, 4, 64, 32, false, 1},
+    {"gfx942", 65536, 32, 4, 32, 16, false, 8},
+    {"gfx950", 163840, 64, 8, 32, 16, true, 8},
 };
 
 std::string fa::listAmdArchs() {

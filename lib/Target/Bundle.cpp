@@ -102,6 +102,7 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"scratch_bytes", kernel.scratchBytes},
       {"stages", kernel.stages},
       {"persistent", kernel.persistent},
+      {"row_step_limit", kernel.rowStepLimit},
       {"registers", kernel.registers},
       {"stack_bytes", kernel.stackBytes},
       {"spill_bytes", kernel.spillBytes},
@@ -122,6 +123,8 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
 static StringRef formOf(const Artifact &artifact) {
   if (artifact.target == "cpu")
     return "object";
+  if (artifact.target == "hip")
+    return "hsaco";
   return artifact.object.empty() ? "ptx" : "cubin";
 }
 
@@ -171,11 +174,6 @@ static Error checkArtifacts(ArrayRef<Artifact> artifacts) {
           "a bundle: expected each architecture once and one CPU at most, "
           "found another " +
           artifact.arch);
-  for (const Artifact &artifact : artifacts)
-    if (artifact.target == "hip")
-      return createStringError("bundles have code for CPUs and NVIDIA cards; "
-                               "expected no " +
-                               artifact.arch);
   return Error::success();
 }
 

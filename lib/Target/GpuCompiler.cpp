@@ -12,6 +12,7 @@
 #include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Emulator/Passes.h"
 #include "fa/Schedule/Passes.h"
+#include "fa/Schedule/ViewAlignment.h"
 #include "fa/Target/GpuInfo.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -102,6 +103,7 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
     info.persistent = kernel->hasAttr(tgpu::TileGPUDialect::persistentAttrName);
     info.tensorMaps = collectTensorMaps(kernel);
     info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
+    info.rowStepLimit = number(kRowStepLimit);
     for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
       info.stages = std::max(info.stages, alloc.getType().getSlots());
     kernel.walk([&](tgpu::FetchOp fetch) {

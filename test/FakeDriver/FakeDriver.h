@@ -1,13 +1,14 @@
-//===- FakeDriver.h - a libcuda that records its calls ----------*- C++ -*-===//
+//===- FakeDriver.h - drivers that record their calls -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A shared library with the entry points of libcuda that FlashTile uses. It
-// keeps contexts, modules and memory as the real one does, refuses what that
-// would refuse, and runs no kernel. Tests link it to set what it pretends to be
-// and to read what it was asked; FlashTile opens it by its path.
+// Shared libraries with the entry points of libcuda and of libamdhip64 that
+// FlashTile uses. They keep contexts, modules and memory as the real ones do,
+// refuse what those would refuse, and run no kernel. Tests link them to set
+// what they pretend to be and to read what they were asked; FlashTile opens
+// them by their paths.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,17 +18,23 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What the driver pretends to be, and what it was asked. In fixed storage: it
+/// What a driver pretends to be, and what it was asked. In fixed storage: it
 /// must not allocate where the test counts allocations.
 struct FakeDriver {
-  int version = 12040; ///< 12.4
   int numCards = 2;
+  // Of CUDA.
+  int version = 12040; ///< 12.4
   int capability[2] = {80, 90};
   int sharedLimit = 166912;
+  // Of HIP.
+  int hipVersion = 60342134; ///< 6.3
+  const char *gcnArch[2] = {"gfx90a:sramecc+:xnack-", "gfx942:sramecc+:xnack-"};
+  int ldsLimit = 65536;
+
   int readsHostMemory = 0;
   int residentBlocks = 2; ///< of any kernel on a multiprocessor
 
-  /// A function that fails, and its CUresult.
+  /// A function that fails, and its status.
   const char *failing = nullptr;
   int failure = 0;
 
@@ -52,13 +59,14 @@ struct FakeDriver {
   /// How many tensor maps it copies to `launch.maps`.
   size_t numMaps = 0;
 
-  int retained[2] = {}; ///< primary contexts
+  int retained[2] = {}; ///< primary contexts of CUDA
   int numModules = 0, maxModules = 0;
 };
 
 extern "C" {
-/// The one driver.
+/// The one driver of CUDA, and of HIP.
 FakeDriver *fakeDriver();
+FakeDriver *fakeHip();
 /// Makes a context of the host program's own current.
 void *fakePushOwnContext();
 /// The current context of this thread.

@@ -10,10 +10,10 @@
 // fa-matrix ... --random=COUNT [--seed=SEED]
 //
 // TARGET is cpu, cpu:NAME (code for a CPU that LLVM knows, of which this
-// machine has all features), cuda (the first card) or emulator:ARCH; lines with
-// WORD are left out; of N parts the K-th runs. Each line of FILE is a SPEC of
-// fa-run with alternatives, `sq={1|64|239}`, which are all combined, and with
-// words of its own:
+// machine has all features), cuda, hip (the first card) or emulator:ARCH; lines
+// with WORD are left out; of N parts the K-th runs. Each line of FILE is a SPEC
+// of fa-run with alternatives, `sq={1|64|239}`, which are all combined, and
+// with words of its own:
 //   gaps      strides with gaps, NaN in between, which must stay
 //   shifted   bases that are only aligned to an element
 //   poison    NaN and infinities in K and V beyond the lengths
@@ -38,8 +38,8 @@
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Runtime/AttentionArguments.h"
-#include "fa/Runtime/CudaPlan.h"
 #include "fa/Runtime/EmulatorPlan.h"
+#include "fa/Runtime/GpuPlan.h"
 #include "fa/Target/Compile.h"
 #include "fa/Target/GpuInfo.h"
 #include "fa/Target/NvidiaInfo.h"
@@ -300,7 +300,7 @@ using Launch = std::function<Error(ArrayRef<LaunchArgument>)>;
 
 /// Where the problems run.
 struct Target {
-  std::shared_ptr<CudaDevice> card; ///< null: on this machine's CPU
+  std::shared_ptr<GpuDevice> card; ///< null: on this machine's CPU
   std::string arch = "host";
   bool isEmulator = false;
 };
@@ -397,7 +397,7 @@ private:
   Expected<Launch> load(Artifact artifact, uint64_t seed) {
     using Arguments = ArrayRef<LaunchArgument>;
     if (target.card) {
-      auto plan = CudaPlan::load(std::move(artifact), target.card);
+      auto plan = GpuPlan::load(std::move(artifact), target.card);
       if (!plan)
         return plan.takeError();
       return [plan = std::shared_ptr(std::move(*plan))](Arguments arguments) {
@@ -458,12 +458,16 @@ static int fail(const Twine &what) {
 
 static Expected<Target> openTarget(StringRef name) {
   Target target;
-  if (name == "cuda") {
-    auto card = toExpected(CudaDevice::open(0));
+  if (name == "cuda" || name == "hip") {
+    auto kind = name == "hip" ? DriverKind::Hip : DriverKind::Cuda;
+    auto card = toExpected(GpuDevice::open(kind, 0));
     if (!card)
       return card.takeError();
+    auto arch = archOf(**card);
+    if (!arch)
+      return arch.takeError();
     target.card = *card;
-    target.arch = findNvidiaInfo(target.card->computeCapability())->name.str();
+    target.arch = *arch;
   } else if (name.consume_front("emulator:")) {
     auto info = getGpuInfo(name);
     if (!info)
@@ -474,7 +478,7 @@ static Expected<Target> openTarget(StringRef name) {
     target.arch = name.str();
   } else if (name != "cpu") {
     return createStringError(
-        "--target: expected cpu, cpu:NAME, cuda or emulator:ARCH, "
+        "--target: expected cpu, cpu:NAME, cuda, hip or emulator:ARCH, "
         "found '" +
         name + "'");
   }

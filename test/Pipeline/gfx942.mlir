@@ -15,10 +15,11 @@
 
 // Warps have 64 lanes, layouts are those of mfma on the transposed tiles. Q is
 // loaded where its dots want it, P is where the second dot wants it: neither is
-// converted. A thread loads four rows of V, to turn them.
+// converted. A thread loads four rows of V, to turn them. A launch sees to it that
+// rows lie close, so that descriptors can bound them.
 // S4: // S4 //
 // S4: tile.kernel @attention(%{{.*}} {tile.access = #tile.access<in>, tile.alignment = 16 : i64}
-// S4-SAME: tgpu.lanes = 64 : i64, tgpu.warps = 4
+// S4-SAME: tgpu.lanes = 64 : i64, tgpu.row_step_limit = 16777216 : i64, tgpu.warps = 4
 // S4: %[[Q:.*]] = tile.load {{.*}} -> tensor<128x64xf16, #tgpu.layout<mfma 128x64 side 32 vector 8 warps 4>>
 // S4: scf.for
 // S4: %[[K:.*]] = tile.load {{.*}} -> tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 8 warps 4 lanes 64>>
@@ -69,11 +70,20 @@
 // S8: llvm.fence syncscope("workgroup") release
 // S8-NEXT: rocdl.s.barrier
 // S8-NEXT: llvm.fence syncscope("workgroup") acquire
+// S8: %[[ROWS:.*]] = rocdl.make.buffer.rsrc
+// S8: rocdl.raw.ptr.buffer.load %[[ROWS]]
 // S8: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
 // S8: rocdl.mfma.f32.32x32x8f16
+// S8: rocdl.sched.group.barrier 256, 3, 0
+// S8-NEXT: rocdl.sched.group.barrier 8, 2, 0
+// S8-NEXT: rocdl.sched.group.barrier 256, 1, 0
+// S8: rocdl.sched.barrier 0
 // S8: rocdl.ds_bpermute
 // S8: rocdl.exp2
 // S8: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xi32>
+// S8: rocdl.mfma.f32.32x32x8f16
+// S8: rocdl.sched.barrier 0
+// S8: llvm.store {{.*}} : vector<8xf16>, !llvm.ptr<3>
 // S8-NOT: tile.
 // S8-NOT: tgpu.
 

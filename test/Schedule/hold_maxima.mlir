@@ -29,7 +29,7 @@ tile.kernel @held(%end: index) attributes {grid = affine_map<() -> (1)>, grid_si
 // CHECK-LABEL: tile.kernel @read
 // CHECK-NOT: tgpu.held_maxima
 // CHECK-NOT: tgpu.rescale
-tile.kernel @read(%end: index, %view: memref<64xf32>) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @read(%end: index, %view: memref<64xf32> {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %zero = arith.constant dense<0.0> : !tile
   %none = arith.constant dense<0xFF800000> : !rows

@@ -14,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Launch/CudaDevice.h"
+#include "fa/Launch/GpuDevice.h"
 #include "fa/bundle.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ std::vector<uint16_t> randomTensor(size_t count, unsigned seed) {
 /// Management" and "Graph Management"); a launch needs none of it.
 class Capture {
 public:
-  explicit Capture(const CudaDriver &cuda) : cuda(cuda) {
+  explicit Capture(const GpuDriver &cuda) : cuda(cuda) {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     auto find = [&](auto &function, const char *name) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
@@ -92,7 +92,7 @@ private:
       die(failure.message());
   }
 
-  const CudaDriver &cuda;
+  const GpuDriver &cuda;
   int (*streamCreate)(void **, unsigned);
   int (*begin)(void *, int);
   int (*end)(void *, void **);
@@ -109,7 +109,7 @@ public:
         {{b, hq, sq, d}, {b, hkv, sk, d}, {b, hkv, sk, dv}, {b, hq, sq, dv}}};
     flops = 2.0 * double(b * hq) * double(sq) * double(sk) * double(d + dv);
     scale = float(1 / std::sqrt(double(d)));
-    auto opened = CudaDevice::open(0);
+    auto opened = GpuDevice::open(DriverKind::Cuda, 0);
     if (!opened)
       die(opened.takeFailure().message());
     device = std::move(*opened);
@@ -198,12 +198,12 @@ private:
     const char *path;
     faBundlePlan plan;
     faLaunchInfo info = {};
-    CudaDriver::Pointer workspace = 0;
+    GpuDriver::Pointer workspace = 0;
     std::vector<float> times; ///< milliseconds
     std::vector<uint16_t> output;
   };
 
-  const CudaDriver &cuda() const { return device->cuda(); }
+  const GpuDriver &cuda() const { return device->driver(); }
 
   void check(int status, const char *what) {
     if (Failure failure = cuda().check(status, what))
@@ -274,9 +274,9 @@ private:
   std::array<std::array<int64_t, 4>, 4> shapes;
   double flops;
   float scale;
-  std::shared_ptr<CudaDevice> device;
-  std::optional<CudaDevice::Current> current;
-  CudaDriver::Pointer memory[4] = {};
+  std::shared_ptr<GpuDevice> device;
+  std::optional<GpuDevice::Current> current;
+  GpuDriver::Pointer memory[4] = {};
   void *events[2] = {};
   std::vector<Entry> plans;
   bool allSame = true;

@@ -7,10 +7,12 @@
 #include "Execute.h"
 
 #include "fa/Launch/TargetName.h"
-#include "fa/Runtime/CudaPlan.h"
 #include "fa/Runtime/EmulatorPlan.h"
+#include "fa/Runtime/GpuPlan.h"
 #include "fa/Runtime/HostPlan.h"
 #include "fa/Target/GpuInfo.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,53 +25,60 @@ using namespace fa::run;
 // Places
 //===----------------------------------------------------------------------===//
 
-static Expected<Place> findCard(int card) {
-  auto device = toExpected(CudaDevice::open(card));
+static constexpr DriverKind kDrivers[] = {DriverKind::Cuda, DriverKind::Hip};
+
+static Expected<Place> findCard(TargetName name) {
+  auto device = toExpected(GpuDevice::open(*name.driver, name.card));
   if (!device)
     return device.takeError();
   auto arch = archOf(**device);
   if (!arch)
     return arch.takeError();
-  return Place{"cuda", card, *arch};
+  return Place{std::string(infoOf(*name.driver).target), name, *arch};
 }
 
 Expected<Place> fa::run::findPlace(StringRef target) {
   if (target.empty()) {
-    auto card = findCard(0);
-    if (card)
-      return card;
-    consumeError(card.takeError());
-    return Place{"cpu", 0, "host"};
+    for (DriverKind kind : kDrivers) {
+      auto card = findCard({kind, 0});
+      if (card)
+        return card;
+      consumeError(card.takeError());
+    }
+    return Place{"cpu", {}, "host"};
   }
   if (target.consume_front("emulator:")) {
     auto info = getGpuInfo(target);
     if (!info)
       return info.takeError();
-    return Place{"emulator", 0, info->name};
+    return Place{"emulator", {}, info->name};
   }
   auto parsed = toExpected(parseTargetName(target));
   if (!parsed)
     return parsed.takeError();
-  return parsed->isCuda ? findCard(parsed->card) : Place{"cpu", 0, "host"};
+  return parsed->driver ? findCard(*parsed) : Place{"cpu", {}, "host"};
+}
+
+/// The first card of a driver, or why there is none.
+static std::string describeCard(DriverKind kind) {
+  auto device = toExpected(GpuDevice::open(kind, 0));
+  if (!device)
+    return "not available: " + toString(device.takeError());
+  const GpuDevice &card = **device;
+  auto arch = archOf(card);
+  std::string what = arch ? *arch : toString(arch.takeError());
+  return card.name() + ", " + what + ", driver " +
+         std::to_string(card.driverVersion());
 }
 
 std::string fa::run::listPlaces() {
   std::string text = "cpu   this machine's CPU\n";
-  auto device = toExpected(CudaDevice::open(0));
-  if (device) {
-    const CudaDevice &card = **device;
-    auto arch = archOf(card);
-    std::string what = arch ? *arch : toString(arch.takeError());
-    text += "cuda  " + card.name() + ", " + what + ", driver " +
-            std::to_string(card.driverVersion()) + "\n";
-  } else {
-    text += "cuda  not available: " + toString(device.takeError()) + "\n";
-  }
+  for (DriverKind kind : kDrivers)
+    text += formatv("{0,-5} {1}\n", infoOf(kind).target, describeCard(kind));
   text +=
       "emulator:sm_80, sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942, gfx950  "
       "a GPU program, checked, on this machine's CPU\n";
-  return text + "hip   not available: this build makes code for AMD and has no "
-                "runtime\n";
+  return text;
 }
 
 //===----------------------------------------------------------------------===//
@@ -171,26 +180,26 @@ static Expected<Execution> executeInEmulator(Artifact artifact,
   return execution;
 }
 
-static Expected<Execution> executeOnCard(int card, Artifact artifact,
+static Expected<Execution> executeOnCard(TargetName card, Artifact artifact,
                                          ArrayRef<LaunchArgument> arguments,
                                          const Options &options) {
-  auto device = toExpected(CudaDevice::open(card));
+  auto device = toExpected(GpuDevice::open(*card.driver, card.card));
   if (!device)
     return device.takeError();
-  auto plan = CudaPlan::load(std::move(artifact), *device);
+  auto plan = GpuPlan::load(std::move(artifact), *device);
   if (!plan)
     return plan.takeError();
-  std::vector<CudaBuffer> buffers;
+  std::vector<GpuBuffer> buffers;
   auto copies = (*plan)->copyToDevice(arguments, buffers);
   if (!copies)
     return copies.takeError();
-  auto workspace = CudaWorkspace::create(**plan, *copies);
+  auto workspace = GpuWorkspace::create(**plan, *copies);
   if (!workspace)
     return workspace.takeError();
   auto choice = (*plan)->choose(*copies, workspace->get());
   if (!choice)
     return choice.takeError();
-  auto timer = CudaTimer::create(**device);
+  auto timer = GpuTimer::create(**device);
   if (!timer)
     return timer.takeError();
   auto timing = measure(options.bench, [&]() -> Expected<double> {
@@ -216,8 +225,8 @@ Expected<Execution> fa::run::execute(const Place &place, Artifact artifact,
                                      const Options &options) {
   if (place.target == "emulator")
     return executeInEmulator(std::move(artifact), arguments, options);
-  return place.target == "cuda"
-             ? executeOnCard(place.card, std::move(artifact), arguments,
+  return place.name.driver
+             ? executeOnCard(place.name, std::move(artifact), arguments,
                              options)
              : executeOnHost(std::move(artifact), arguments, options);
 }

@@ -11,6 +11,7 @@
 
 #include "fa/Emulator/Counters.h"
 #include "fa/Launch/Splits.h"
+#include "fa/Launch/TargetName.h"
 #include "fa/Runtime/DiskCache.h"
 #include "fa/Target/Artifact.h"
 
@@ -35,12 +36,12 @@ struct Execution {
 
 /// Where a program can run: the architecture to compile for, and its name.
 struct Place {
-  std::string target; ///< cpu, cuda or emulator
-  int card = 0;
+  std::string target; ///< cpu, cuda, hip or emulator
+  TargetName name;    ///< of a card: its driver and number
   std::string arch;
 };
 
-/// The place that `target` names (cpu, cuda, cuda:N,
+/// The place that `target` names (cpu, cuda, cuda:N, hip, hip:N,
 /// emulator:ARCH); "" is the best present.
 llvm::Expected<Place> findPlace(llvm::StringRef target);
 

@@ -69,9 +69,8 @@ struct CommandLine {
                            cl::cat(category)};
   cl::opt<std::string> target{
       "target",
-      cl::desc(
-          "where to run: cpu, cuda, cuda:N or emulator:ARCH (default: the best "
-          "present)"),
+      cl::desc("where to run: cpu, cuda, cuda:N, hip, hip:N or emulator:ARCH "
+               "(default: the best present)"),
       cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),

@@ -171,7 +171,7 @@ static Expected<CachedArtifact> compileFor(Place &place, Job &job,
     return artifact;
   errs() << "fa-run: note: runs on the CPU: " << toString(artifact.takeError())
          << "\n";
-  place = Place{"cpu", 0, "host"};
+  place = Place{"cpu", {}, "host"};
   how.arch = place.arch;
   return compileCached(cache, *job.module, job.entry, how);
 }

@@ -121,6 +121,9 @@ struct KernelInfo {
   int64_t threads = 0;     ///< of a block
   int64_t sharedBytes = 0; ///< dynamic, of a block
   int64_t stages = 0;
+  /// Bytes that a step from row to row (along the dimension before the last) of
+  /// an argument of aligned rows stays below, and is at least a row; 0: any.
+  int64_t rowStepLimit = 0;
   bool persistent = false; ///< a block runs programs until there are no more
   std::vector<TensorMapInfo> tensorMaps; ///< parameters behind the words
   /// What the assembler said; -1: not assembled.

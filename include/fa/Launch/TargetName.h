@@ -7,16 +7,16 @@
 #ifndef FA_LAUNCH_TARGETNAME_H
 #define FA_LAUNCH_TARGETNAME_H
 
-#include "fa/Launch/Text.h"
+#include "fa/Launch/GpuDriver.h"
 
 namespace fa {
 
 struct TargetName {
-  bool isCuda = false;
-  int card = 0; ///< of CUDA
+  std::optional<DriverKind> driver; ///< of a card; none: the CPU
+  int card = 0;
 };
 
-/// "cpu", "cuda" (its card 0) or "cuda:N".
+/// "cpu", "cuda" or "hip" (card 0), "cuda:N" or "hip:N".
 Result<TargetName> parseTargetName(std::string_view text);
 
 } // namespace fa

@@ -7,7 +7,7 @@
 #ifndef FA_LAUNCH_TENSORMAP_H
 #define FA_LAUNCH_TENSORMAP_H
 
-#include "fa/Launch/CudaDriver.h"
+#include "fa/Launch/GpuDriver.h"
 #include "fa/Launch/LaunchArgument.h"
 
 namespace fa {
@@ -33,7 +33,7 @@ TensorMapShape shapeOf(const TensorMapInfo &info,
                        const LaunchArgument &argument);
 
 /// Writes the map of an argument that fits. Calls nothing on the card.
-Failure encodeTensorMap(const CudaDriver &cuda, const TensorMapInfo &info,
+Failure encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
                         const LaunchArgument &argument, TensorMap &map);
 
 } // namespace fa

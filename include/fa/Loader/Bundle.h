@@ -13,13 +13,13 @@ namespace fa {
 
 /// Code for one architecture, and its plan.
 struct BundleTarget {
-  std::string target;              ///< "cuda" or "cpu"
+  std::string target;              ///< "cuda", "hip" or "cpu"
   std::string arch;                ///< "sm_80"
   std::string features;            ///< of a CPU, as LLVM spells them
   std::string assembler;           ///< version of ptxas; empty: none ran
-  std::string form;                ///< "cubin", "ptx" or "object"
+  std::string form;                ///< "cubin", "ptx", "hsaco" or "object"
   std::string file;                ///< where the code is
-  int64_t computeCapability = 0;   ///< 80; 0 of a CPU
+  int64_t computeCapability = 0;   ///< 80; 0 if not of NVIDIA
   bool archSpecific = false;       ///< runs on this compute capability alone
   int64_t bytes = 0;               ///< of the code
   std::string sum;                 ///< of the code: `checksum`
@@ -38,10 +38,20 @@ struct Bundle {
   /// features (sm_90a) there alone (CUDA C++ Programming Guide, "Binary
   /// Compatibility", "PTX Compatibility").
   const BundleTarget *findCudaTarget(int64_t computeCapability) const;
+  /// The code for AMD cards of this architecture, or null: a code object runs
+  /// on its own alone (LLVM, "User Guide for AMDGPU Backend", "Processors").
+  const BundleTarget *findHipTarget(std::string_view arch) const {
+    return findTarget("hip", arch);
+  }
   /// The code for CPUs, or null.
-  const BundleTarget *findHostTarget() const;
+  const BundleTarget *findHostTarget() const { return findTarget("cpu", ""); }
   /// "sm_80, sm_90".
   std::string listArchs() const;
+
+private:
+  /// The first of a kind and of an architecture (empty: any), or null.
+  const BundleTarget *findTarget(std::string_view name,
+                                 std::string_view arch) const;
 };
 
 /// Gives the bytes of a bundle's file by name.

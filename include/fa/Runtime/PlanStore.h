@@ -8,7 +8,7 @@
 #define FA_RUNTIME_PLANSTORE_H
 
 #include "fa/Runtime/CompileCached.h"
-#include "fa/Runtime/CudaPlan.h"
+#include "fa/Runtime/GpuPlan.h"
 #include "fa/Runtime/HostPlan.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -18,7 +18,7 @@ namespace fa {
 /// A compiled program where it runs: on the host or on a card.
 struct LoadedPlan {
   std::unique_ptr<HostPlan> host;
-  std::unique_ptr<CudaPlan> card;
+  std::unique_ptr<GpuPlan> card;
   CacheOutcome cache = CacheOutcome::Off;
 
   const Artifact &artifact() const {
@@ -52,7 +52,7 @@ class PlanStore {
 public:
   struct Options {
     std::shared_ptr<HostDevice> host; ///< or
-    std::shared_ptr<CudaDevice> card;
+    std::shared_ptr<GpuDevice> card;
     CompileOptions compile;
     CacheOptions cache;
   };

@@ -285,6 +285,24 @@ def TgpuPrefetchLoads : Pass<"tgpu-prefetch-loads", "::fa::tile::KernelOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def TgpuLimitRowSteps : Pass<"tgpu-limit-row-steps", "::mlir::ModuleOp"> {
+  let summary = "kernels that another can stand in for take rows that lie close";
+  let description = [{
+    Marks each kernel behind which the module has another of its entry with
+    `tgpu.row_step_limit`: a launch gives it arguments of aligned rows only if
+    a step from row to row is at least a row long, and below so many bytes.
+    Then 31 bits reach every row of a tile, and rows that do not exist lie
+    behind all that do: a buffer descriptor bounds them. Other arguments go to
+    the kernel that stands in.
+
+    Requires: S3. Ensures: nothing new. Numerics: exact.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "16777216",
+           "bytes: 2^31 by the 128 rows of the largest tile">
+  ];
+}
+
 def TgpuPlaceBuffers : Pass<"tgpu-place-buffers", "::fa::tile::KernelOp"> {
   let summary = "buffers get their offsets in the block's shared memory";
   let description = [{

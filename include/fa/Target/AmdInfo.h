@@ -27,6 +27,10 @@ struct AmdInfo {
   /// Cycles of one such instruction.
   unsigned cyclesOf32, cyclesOf16;
   bool hasPermlaneSwap; ///< v_permlane16_swap, v_permlane32_swap
+  /// Dies of a card, each with an L2 cache, that get workgroups in turn: the
+  /// XCDs of MI300X and MI350X (AMD CDNA 3 and CDNA 4 white papers). A card
+  /// with fewer (MI300A has 6) computes the same.
+  unsigned dies;
 };
 
 /// The facts of `arch`. One that is not known is an error that lists those that

@@ -24,11 +24,12 @@ struct CompileTimes {
 };
 
 struct Artifact {
-  std::string target; ///< "cpu", "cuda" or "emulator"
+  std::string target; ///< "cpu", "cuda", "hip" or "emulator"
   std::string arch;   ///< e.g. "znver4" or "sm_80"
   std::string features;
   std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
-  /// A relocatable object file, a cubin or, for the emulator, LLVM bitcode.
+  /// A relocatable object file, a cubin, a code object or, for the emulator,
+  /// LLVM bitcode.
   std::string object;
   std::vector<EmulatorSite> sites; ///< for the emulator
   std::string ptx;                 ///< for the driver, where there is no cubin

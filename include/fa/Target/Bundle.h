@@ -30,8 +30,8 @@ makeBundle(llvm::ArrayRef<Artifact> artifacts);
 /// The metadata alone, of one artifact.
 llvm::Expected<std::string> makeBundleMetadata(const Artifact &artifact);
 
-/// The code of an artifact that a bundle carries: its object or cubin or, where
-/// there is none, its PTX.
+/// The code of an artifact that a bundle carries: its object, cubin or code
+/// object or, where there is none, its PTX.
 const std::string &codeOf(const Artifact &artifact);
 
 /// Writes `files` into `directory`, which is created if it is not there. The

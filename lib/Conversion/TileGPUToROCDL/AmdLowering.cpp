@@ -58,8 +58,21 @@ void AmdLowering::numberThreads() {
   thread = ROCDL::ThreadIdXOp::create(b, b.getI32Type());
 }
 
+/// Workgroups go to the dies in turn, and a die has an L2 cache of its own:
+/// each die gets programs that follow each other, which share keys and values.
+/// Of n programs, n % dies dies have one more than the others.
 Value AmdLowering::blockNumber() {
-  return ROCDL::BlockIdXOp::create(b, b.getI32Type());
+  Value block = ROCDL::BlockIdXOp::create(b, b.getI32Type());
+  if (info.dies == 1)
+    return block;
+  Value programs = i32(1);
+  for (Value extent : extents)
+    programs = arith::MulIOp::create(b, programs, i32Of(extent));
+  auto [onDie, die] = divide(block, i32(info.dies));
+  auto [least, more] = divide(programs, i32(info.dies));
+  Value first = arith::AddIOp::create(b, arith::MulIOp::create(b, die, least),
+                                      arith::MinUIOp::create(b, die, more));
+  return arith::AddIOp::create(b, first, onDie);
 }
 
 LogicalResult AmdLowering::lowerTargetOp(Operation *op) {
@@ -134,11 +147,19 @@ Value AmdLowering::anyLane(Value condition) {
 }
 
 /// A side effect keeps what does not depend on a loop inside of it, too.
-Value AmdLowering::opaque(Value address) {
-  bool isScalar = address.getType().isInteger(32);
+static Value hide(ImplicitLocOpBuilder &b, Value value, StringRef registers) {
   auto moved = LLVM::InlineAsmOp::create(
-      b, address.getType(), address, "", isScalar ? "=s,0" : "=v,0",
+      b, value.getType(), value, "", registers,
       /*has_side_effects=*/true, /*is_align_stack=*/false,
       LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
   return moved.getRes();
+}
+
+Value AmdLowering::opaque(Value address) {
+  bool isScalar = address.getType().isInteger(32);
+  return hide(b, address, isScalar ? "=s,0" : "=v,0");
+}
+
+Value AmdLowering::opaqueInLanes(Value number) {
+  return hide(b, number, "=v,0");
 }

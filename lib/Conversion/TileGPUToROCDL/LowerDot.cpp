@@ -123,5 +123,8 @@ LogicalResult AmdLowering::lowerDot(tile::DotOp dot) {
       acc[first + n] = LLVM::ExtractElementOp::create(b, sums, i32(n));
   }
   setElements(dot.getResult(), acc);
+  // What follows the scores needs all of them.
+  if (!dot.getAcc())
+    spreadReads(dot.getB(), layout.numRegisters() / length * steps);
   return success();
 }

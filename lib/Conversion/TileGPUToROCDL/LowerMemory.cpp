@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-static Type vectorOf(int64_t count, Type element) {
-  return count == 1 ? element : Type(VectorType::get({count}, element));
-}
-
 void AmdLowering::setVectors(Value tile, ArrayRef<Value> vectors) {
   SmallVector<Value> values;
   Type element = getElementTypeOrSelf(tile);
@@ -65,9 +61,7 @@ Value AmdLowering::loadVector(const GlobalView &view, Value address,
                               Value inside, int64_t count) {
   Type element = view.type.getElementType();
   int64_t bits = element.getIntOrFloatBitWidth();
-  // Pairs of 16 bits travel as words.
-  Type type = bits == 16 && count > 1 ? vectorOf(count / 2, b.getI32Type())
-                                      : vectorOf(count, element);
+  Type type = loadedType(count, element);
   // The view's first element stands in for what is outside: no branch.
   if (inside)
     address = arith::SelectOp::create(b, inside, address, view.base);
@@ -86,6 +80,11 @@ LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
   auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),
                              op.getInBounds());
   int64_t width = loadWidth(op);
+  if (hasCloseRows(op.getSource()) && certain[1] &&
+      width * view.type.getElementTypeBitWidth() % 32 == 0) {
+    lowerBufferLoad(op, view, width);
+    return success();
+  }
   auto loadAll = [&] {
     SmallVector<Value> vectors;
     AddressWalk walk;
@@ -197,6 +196,8 @@ void AmdLowering::lowerRead(ReadOp op) {
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
       access.bytes);
   access.runs = findRuns(access.offsets, access.threads, access.bytes);
+  if (access.runs.front().size() * access.bytes == 16)
+    wideReads[op.getResult()] = access.layout.repeat * access.runs.size();
   Value slot = opaque(slotAddress(op.getBuffer(), mapped(op.getSlot())));
   SmallVector<Value> elements(access.layout.numRegisters());
   SmallVector<Value> words(access.layout.numRegisters() / 2);
@@ -236,6 +237,9 @@ void AmdLowering::lowerRead(ReadOp op) {
 }
 
 void AmdLowering::lowerWrite(WriteOp op) {
+  // What is written comes from a load that was asked for long before: it is
+  // waited for here, not where its first use could go.
+  keepOrder();
   SharedAccess access(op.getBuffer().getType(), layoutOf(op.getValue()));
   std::tie(access.threads, access.offsets) = byteOffsets(
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,

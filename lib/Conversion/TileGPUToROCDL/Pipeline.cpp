@@ -24,7 +24,7 @@ static fa::AmdInfo findInfo(OpPassManager &pm,
   auto info = fa::getAmdInfo(archOf(options));
   if (!info) {
     fa::refuseArchitecture(pm, toString(info.takeError()));
-    return {"", 0, 32, 4, 0, 0, false};
+    return {"", 0, 32, 4, 0, 0, false, 1};
   }
   if (options.sharedLimit)
     info->sharedLimit = options.sharedLimit;
@@ -53,6 +53,7 @@ void fa::buildAmdSchedulePipeline(OpPassManager &pm,
   schedule.slotLimit = options.stages > 1 ? info.sharedLimit
                        : options.stages   ? 0
                                           : info.sharedLimit / 2;
+  pm.addPass(createTgpuLimitRowSteps());
   buildSchedulePipeline(pm, schedule);
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Launch/KernelInfo.h"
+#include "fa/Launch/CheckArguments.h"
 #include "fa/Launch/LaunchArgument.h"
 #include "fa/Launch/TargetName.h"
 
@@ -108,6 +109,37 @@ TEST(KernelInfo, Checks) {
   EXPECT_EQ(problemOf(kernel), "@k: expected at most 64 arguments, found 65");
 }
 
+/// A kernel that limits steps from row to row takes rows behind each other, and
+/// any step that is never taken.
+TEST(KernelInfo, LimitsRowSteps) {
+  KernelInfo kernel;
+  kernel.rowStepLimit = 4096;
+  ArgumentInfo info;
+  info.isMemRef = true;
+  info.type = ElementType::F16;
+  info.sizes = {kDynamic, 64};
+  info.strides = {kDynamic, 1};
+  info.alignment = 16;
+  kernel.args = {info};
+  auto why = [&](int64_t rows, int64_t stride) {
+    std::vector<int64_t> sizes = {rows, 64}, strides = {stride, 1};
+    LaunchArgument arguments[] = {
+        LaunchArgument::tensor(nullptr, ElementType::F16, sizes, strides)};
+    std::string text;
+    EXPECT_EQ(fitsVariant(kernel, arguments, &text), text.empty());
+    return text;
+  };
+  EXPECT_EQ(why(2, 64), "");
+  EXPECT_EQ(why(2, 2040), "");
+  EXPECT_EQ(why(1, 0), "");
+  EXPECT_EQ(why(2, 2048), "argument 0: expected steps of 128 to 4095 bytes "
+                          "from row to row, found 2048 elements");
+  for (int64_t stride : {int64_t(0), int64_t(56), int64_t(-64), INT64_MAX - 7})
+    EXPECT_NE(why(2, stride), "") << stride;
+  kernel.rowStepLimit = 0; // the twin
+  EXPECT_EQ(why(2, 0), "");
+}
+
 TEST(KernelInfo, NamesAreReadAsTheyAreWritten) {
   for (auto access : {Access::In, Access::Out, Access::InOut})
     EXPECT_EQ(parseAccess(name(access)), access);
@@ -122,10 +154,13 @@ TEST(KernelInfo, NamesAreReadAsTheyAreWritten) {
 }
 
 TEST(TargetName, Parses) {
-  EXPECT_FALSE(parseTargetName("cpu")->isCuda);
+  EXPECT_FALSE(parseTargetName("cpu")->driver);
   EXPECT_EQ(parseTargetName("cuda")->card, 0);
   EXPECT_EQ(parseTargetName("cuda:12")->card, 12);
-  for (const char *wrong : {"", "cuda:", "cuda:1x", "cuda1", "CPU", "cpu:0"})
+  EXPECT_EQ(parseTargetName("hip:3")->card, 3);
+  EXPECT_EQ(parseTargetName("hip")->driver, DriverKind::Hip);
+  for (const char *wrong :
+       {"", "cuda:", "cuda:1x", "cuda1", "CPU", "cpu:0", "hip:", "hipcuda"})
     EXPECT_FALSE(parseTargetName(wrong)) << wrong;
 }
 

@@ -36,14 +36,15 @@ static void expectRefused(const std::vector<BundleFile> &files,
 
 /// What was compiled is what is read, to the last field.
 TEST(Bundle, RoundTrip) {
-  std::vector<Artifact> artifacts = compileFor({"sm_80", "sm_90a", "host"});
+  std::vector<Artifact> artifacts =
+      compileFor({"sm_80", "sm_90a", "host", "gfx950"});
   auto files = llvm::cantFail(makeBundle(artifacts));
   auto bundle = read(files);
   ASSERT_TRUE(bundle) << bundle.takeFailure().message();
   EXPECT_EQ(bundle->entry, "attention");
-  ASSERT_EQ(bundle->targets.size(), 3u);
+  ASSERT_EQ(bundle->targets.size(), 4u);
   EXPECT_TRUE(bundle->targets[1].archSpecific);
-  for (size_t n = 0; n < 3; ++n) {
+  for (size_t n = 0; n < 4; ++n) {
     EXPECT_EQ(bundle->targets[n].arch, artifacts[n].arch);
     EXPECT_EQ(bundle->targets[n].kernels, artifacts[n].kernels);
   }
@@ -82,6 +83,13 @@ TEST(Bundle, PicksTheCodeForACard) {
   }
   EXPECT_EQ(bundle.findCudaTarget(90), &bundle.targets[2]);
   EXPECT_EQ(bundle.findCudaTarget(100), &bundle.targets[3]);
+  // A code object runs on its own architecture alone.
+  BundleTarget &object = bundle.targets.emplace_back();
+  object.target = "hip";
+  object.arch = "gfx942";
+  EXPECT_EQ(bundle.findHipTarget("gfx942"), &object);
+  EXPECT_EQ(bundle.findHipTarget("gfx950"), nullptr);
+  EXPECT_EQ(bundle.findHostTarget(), nullptr);
 }
 
 TEST(Bundle, RefusesWhatIsNotOne) {

@@ -4,131 +4,34 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeDriver.h"
-#include "TestBundle.h"
+#include "CardBundle.h"
 
-#include "fa/bundle.h"
-
-#include "gtest/gtest.h"
-
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 
 using namespace fa;
 using namespace fa::test;
 
-/// Allocations of the whole process.
-static std::atomic<size_t> numAllocations = 0;
-void *operator new(size_t bytes) {
-  ++numAllocations;
-  return std::malloc(bytes ? bytes : 1);
-}
-void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
-  return operator new(bytes);
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+extern "C" int cuMemAlloc_v2(uint64_t *, size_t);
+extern "C" int cuMemFree_v2(uint64_t);
 
 namespace {
 
-/// A bundle that is open, memory that the driver knows, and arguments on it.
-class CudaBundle : public testing::Test {
+class CudaBundle : public CardBundle {
 protected:
+  CudaBundle()
+      : CardBundle({fakeDriver(), FA_FAKE_DRIVER, "cuda", cuMemAlloc_v2,
+                    cuMemFree_v2}) {}
+
   void SetUp() override {
-    *fakeDriver() = FakeDriver();
+    CardBundle::SetUp();
     open(attentionBundle());
-    // The driver's own, as a host program would.
-    ASSERT_EQ(allocate(&memory, 1 << 20), 0);
-    arguments = {tensor(), tensor(), tensor(), {}, tensor()};
-    arguments[3].type = FA_F32;
-    arguments[3].f32 = 0.125f;
   }
-
-  void open(const std::vector<BundleFile> &from) {
-    std::vector<faBundleFile> files;
-    files.reserve(from.size());
-    for (const BundleFile &file : from)
-      files.push_back(
-          {file.name.c_str(), file.bytes.data(), file.bytes.size()});
-    ASSERT_EQ(faBundleOpenEmbedded(files.data(), files.size(), &bundle),
-              FA_SUCCESS)
-        << faBundleGetLastErrorMessage();
-  }
-
   void TearDown() override {
-    faBundlePlanDestroy(plan);
-    faBundleClose(bundle);
-    EXPECT_EQ(fakeDriver()->numModules, 0);
+    CardBundle::TearDown();
     EXPECT_EQ(fakeDriver()->retained[0], 0);
     EXPECT_EQ(fakeDriver()->retained[1], 0);
-    release(memory);
   }
-
-  static int allocate(uint64_t *address, size_t bytes);
-  static void release(uint64_t address);
-
-  /// On the card, that many bytes behind the start.
-  void *addressOf(size_t offset) const {
-    // The driver's interface has addresses as integers.
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    return reinterpret_cast<void *>(memory + offset);
-  }
-
-  faArgument tensor() const {
-    faArgument result{};
-    result.isTensor = 1;
-    result.type = FA_F16;
-    result.data = addressOf(0);
-    result.rank = 4;
-    result.sizes = sizes;
-    return result;
-  }
-
-  static faBundleOptions options(const char *target = "cuda") {
-    faBundleOptions result{};
-    result.size = sizeof result;
-    result.target = target;
-    result.driver = FA_FAKE_DRIVER;
-    return result;
-  }
-
-  faStatus prepare(const faBundleOptions &how = options()) {
-    return faBundlePrepare(bundle, &how, &plan);
-  }
-  faStatus launch(void *stream = nullptr) {
-    return faBundlePlanLaunch(plan, stream, arguments.data(), arguments.size());
-  }
-
-  static void expectError(faStatus found, faStatus expected,
-                          const std::string &message) {
-    EXPECT_EQ(found, expected);
-    std::string text = faBundleGetLastErrorMessage();
-    EXPECT_NE(text.find(message), std::string::npos) << text;
-  }
-
-  int64_t sizes[4] = {2, 4, 256, 64};
-  uint64_t memory = 0;
-  faBundle bundle = nullptr;
-  faBundlePlan plan = nullptr;
-  std::vector<faArgument> arguments;
 };
-
-extern "C" int cuMemAlloc_v2(uint64_t *, size_t);
-extern "C" int cuMemFree_v2(uint64_t);
-int CudaBundle::allocate(uint64_t *address, size_t bytes) {
-  return cuMemAlloc_v2(address, bytes);
-}
-void CudaBundle::release(uint64_t address) { cuMemFree_v2(address); }
-
-/// The driver's calls since `from`, in order.
-std::string callsSince(size_t from) {
-  std::string text;
-  for (size_t n = from; n < fakeDriver()->numCalls; ++n)
-    text += std::string(text.empty() ? "" : " ") + fakeDriver()->calls[n];
-  return text;
-}
 
 } // namespace
 
@@ -140,9 +43,9 @@ std::string callsSince(size_t from) {
 /// of the driver, nothing allocated.
 TEST_F(CudaBundle, LaunchDoesNothingElse) {
   ASSERT_EQ(prepare(), FA_SUCCESS) << faBundleGetLastErrorMessage();
-  size_t before = fakeDriver()->numCalls, allocations = numAllocations;
+  size_t before = fakeDriver()->numCalls, allocations = countAllocations();
   EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
-  EXPECT_EQ(numAllocations, allocations);
+  EXPECT_EQ(countAllocations(), allocations);
   EXPECT_EQ(callsSince(before),
             "cuCtxPushCurrent_v2 cuLaunchKernel cuCtxPopCurrent_v2");
   // A variant that only fits after others is found without allocations, too.
@@ -150,13 +53,13 @@ TEST_F(CudaBundle, LaunchDoesNothingElse) {
   int64_t odd[4] = {4 * 256 * 72, 256 * 72, 72, 1};
   arguments[0].strides = odd;
   sizes[2] = 1;
-  allocations = numAllocations;
+  allocations = countAllocations();
   EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
-  EXPECT_EQ(numAllocations, allocations);
+  EXPECT_EQ(countAllocations(), allocations);
   // The twin: a launch that fails writes a text.
   sizes[3] = 32;
   EXPECT_NE(launch(), FA_SUCCESS);
-  EXPECT_GT(numAllocations, allocations);
+  EXPECT_GT(countAllocations(), allocations);
 }
 
 TEST_F(CudaBundle, LaunchesWhatThePlanSays) {
@@ -209,9 +112,9 @@ TEST_F(CudaBundle, EncodesTensorMaps) {
   ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS)
       << faBundleGetLastErrorMessage();
   fakeDriver()->numMaps = numMaps;
-  size_t before = fakeDriver()->numCalls, allocations = numAllocations;
+  size_t before = fakeDriver()->numCalls, allocations = countAllocations();
   ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
-  EXPECT_EQ(numAllocations, allocations);
+  EXPECT_EQ(countAllocations(), allocations);
   std::string encodes;
   for (size_t n = 0; n < numMaps; ++n)
     encodes += "cuTensorMapEncodeTiled ";
@@ -413,18 +316,12 @@ TEST_F(CudaBundle, MisalignedBases) {
 }
 
 TEST_F(CudaBundle, HostPointers) {
-  faBundleOptions how = options();
-  how.checkPointers = 1;
-  ASSERT_EQ(prepare(how), FA_SUCCESS);
-  EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
-  alignas(16) static char host[64];
-  arguments[2].data = host;
-  expectError(launch(), FA_ERROR_INVALID_ARGUMENT,
-              "argument 2: expected memory that Fake GPU 0 can reach, found a "
-              "pointer that its driver does not know");
+  expectHostPointerRefused("Fake GPU 0");
   faBundlePlanDestroy(plan);
   // A card that reads all memory takes it.
   fakeDriver()->readsHostMemory = 1;
+  faBundleOptions how = options();
+  how.checkPointers = 1;
   ASSERT_EQ(prepare(how), FA_SUCCESS);
   EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
 }
@@ -449,8 +346,8 @@ TEST_F(CudaBundle, NoCard) {
   expectError(prepare(options("cuda:-1")), FA_ERROR_DEVICE,
               "no card -1: found 2");
   expectError(prepare(options("cuda:x")), FA_ERROR_INVALID_ARGUMENT,
-              "'cuda:x' is not a target of this build, expected cpu, cuda or "
-              "cuda:N");
+              "'cuda:x' is not a target of this build, expected cpu, cuda, "
+              "cuda:N, hip or hip:N");
   fakeDriver()->capability[0] = 75;
   expectError(prepare(), FA_ERROR_DEVICE,
               "attention: expected code for Fake GPU 0, which has compute "
@@ -461,32 +358,27 @@ TEST_F(CudaBundle, NoCard) {
 
 /// The driver's own name and text come with what was tried.
 TEST_F(CudaBundle, TheDriverFails) {
-  auto failing = [&](const char *function, int status, faStatus expected,
-                     const char *message) {
-    fakeDriver()->failing = function;
-    fakeDriver()->failure = status;
-    expectError(plan ? launch() : prepare(), expected, message);
-    fakeDriver()->failing = nullptr;
-  };
-  failing("cuInit", 100, FA_ERROR_DEVICE,
-          "cuInit: CUDA_ERROR_NO_DEVICE (100), no CUDA-capable device is "
-          "detected");
-  failing("cuDevicePrimaryCtxRetain", 2, FA_ERROR_DEVICE,
-          "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2), out of "
-          "memory");
-  failing(
-      "cuModuleGetFunction", 500, FA_ERROR_DEVICE,
-      "cannot find @attention_decode_split: CUDA_ERROR_NOT_FOUND (500), named "
-      "symbol not found");
-  failing("cuModuleLoadDataEx", 1234, FA_ERROR_DEVICE,
-          "cannot load the kernels for sm_80: unknown error  (1234)");
+  expectFailure("cuInit", 100,
+                "cuInit: CUDA_ERROR_NO_DEVICE (100), no CUDA-capable device is "
+                "detected");
+  expectFailure(
+      "cuDevicePrimaryCtxRetain", 2,
+      "cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (2), out of "
+      "memory");
+  expectFailure("cuModuleGetFunction", 500,
+                "cannot find @attention_decode_split: CUDA_ERROR_NOT_FOUND "
+                "(500), named symbol "
+                "not found");
+  expectFailure("cuModuleLoadDataEx", 1234,
+                "cannot load the kernels for sm_80: unknown error  (1234)");
   ASSERT_EQ(prepare(), FA_SUCCESS);
-  failing("cuLaunchKernel", 719, FA_ERROR_DEVICE,
-          "cannot launch @attention: CUDA_ERROR_LAUNCH_FAILED (719), "
-          "unspecified launch failure");
-  failing("cuCtxPushCurrent_v2", 201, FA_ERROR_DEVICE,
-          "cuCtxPushCurrent: CUDA_ERROR_INVALID_CONTEXT (201), invalid device "
-          "context");
+  expectFailure("cuLaunchKernel", 719,
+                "cannot launch @attention: CUDA_ERROR_LAUNCH_FAILED (719), "
+                "unspecified launch failure");
+  expectFailure(
+      "cuCtxPushCurrent_v2", 201,
+      "cuCtxPushCurrent: CUDA_ERROR_INVALID_CONTEXT (201), invalid device "
+      "context");
   EXPECT_EQ(launch(), FA_SUCCESS); // the twin: a driver that does not fail
 }
 

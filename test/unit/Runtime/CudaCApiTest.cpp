@@ -183,8 +183,8 @@ TEST_F(CudaCApi, SaysWhatIsMissing) {
     return faContextCreate(&how, &context);
   };
   expectError(create(options("gpu")), FA_ERROR_INVALID_ARGUMENT,
-              "'gpu' is not a target of this build, expected cpu, cuda or "
-              "cuda:N");
+              "'gpu' is not a target of this build, expected cpu, cuda, "
+              "cuda:N, hip or hip:N");
   expectError(create(options("cuda:7")), FA_ERROR_DEVICE, "no card 7: found 2");
   faContextOptions how = options("cuda");
   how.driver = "/nonexistent/libcuda.so.1";

@@ -1,25 +1,41 @@
-//===- CudaDriver.h - the functions of libcuda ------------------*- C++ -*-===//
+//===- GpuDriver.h - the functions of libcuda or libamdhip64 ----*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Declared from the CUDA Driver API reference; names are NVIDIA's without the
-// prefix "cu".
+// HIP has the functions of the CUDA Driver API with the same parameters, so
+// that one table serves both. Declared from the CUDA Driver API reference and
+// the HIP Runtime API reference; names are NVIDIA's without the prefix "cu".
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LAUNCH_CUDADRIVER_H
-#define FA_LAUNCH_CUDADRIVER_H
+#ifndef FA_LAUNCH_GPUDRIVER_H
+#define FA_LAUNCH_GPUDRIVER_H
 
 #include "fa/Launch/Text.h"
 
 namespace fa {
 
-/// The driver's library, as the dynamic linker finds it.
-inline constexpr char kCudaDriver[] = "libcuda.so.1";
+enum class DriverKind { Cuda, Hip };
 
-struct CudaDriver {
+/// What a driver is called, and its numbers for what it is asked.
+struct DriverInfo {
+  std::string_view target;  ///< "cuda", as --target and bundles say
+  std::string_view vendor;  ///< "NVIDIA"
+  std::string_view prefix;  ///< "cu", of its functions' names
+  const char *library;      ///< as the dynamic linker finds it
+  std::string_view version; ///< "CUDA 11.0": the oldest that will do
+  int oldestVersion;        ///< the same as the driver counts
+  /// The most threads that a grid may have.
+  int64_t maxGridThreads;
+  // CUdevice_attribute, hipDeviceAttribute_t.
+  int multiprocessorCount, pageableMemoryAccess, maxSharedPerBlock;
+};
+
+const DriverInfo &infoOf(DriverKind kind);
+
+struct GpuDriver {
   using Status = int;
   using Pointer = uint64_t;
 
@@ -29,16 +45,11 @@ struct CudaDriver {
   Status (*DeviceGet)(int *, int);
   Status (*DeviceGetName)(char *, int, int);
   Status (*DeviceGetAttribute)(int *, int, int);
-  Status (*DevicePrimaryCtxRetain)(void **, int);
-  Status (*DevicePrimaryCtxRelease)(int);
-  Status (*CtxPushCurrent)(void *);
-  Status (*CtxPopCurrent)(void **);
   Status (*CtxSynchronize)();
   Status (*StreamSynchronize)(void *);
   Status (*ModuleLoadDataEx)(void **, const void *, unsigned, int *, void **);
   Status (*ModuleUnload)(void *);
   Status (*ModuleGetFunction)(void **, void *, const char *);
-  Status (*FuncSetAttribute)(void *, int, int);
   Status (*FuncGetAttribute)(int *, int, void *);
   Status (*OccupancyMaxActiveBlocksPerMultiprocessor)(int *, void *, int,
                                                       size_t);
@@ -55,33 +66,39 @@ struct CudaDriver {
   Status (*EventRecord)(void *, void *);
   Status (*EventSynchronize)(void *);
   Status (*EventElapsedTime)(float *, void *, void *);
+  Status (*GetErrorName)(Status, const char **);
+  Status (*GetErrorString)(Status, const char **);
+
+  // Of CUDA alone; null of HIP.
+  Status (*DevicePrimaryCtxRetain)(void **, int);
+  Status (*DevicePrimaryCtxRelease)(int);
+  Status (*CtxPushCurrent)(void *);
+  Status (*CtxPopCurrent)(void **);
+  Status (*FuncSetAttribute)(void *, int, int);
   /// Null before CUDA 12.0.
   Status (*TensorMapEncodeTiled)(void *, int, uint32_t, void *,
                                  const uint64_t *, const uint64_t *,
                                  const uint32_t *, const uint32_t *, int, int,
                                  int, int);
-  Status (*GetErrorName)(Status, const char **);
-  Status (*GetErrorString)(Status, const char **);
 
-  // Numbers of CUdevice_attribute, CUfunction_attribute, CUpointer_attribute.
-  static constexpr int multiprocessorCount = 16, capabilityMajor = 75,
-                       capabilityMinor = 76, pageableMemoryAccess = 88,
-                       maxSharedPerBlockOptin = 97;
+  // Of HIP alone, which has a current device instead of contexts; null of CUDA.
+  Status (*GetDevice)(int *);
+  Status (*SetDevice)(int);
+  Status (*GetDeviceProperties)(void *, int);
+
+  // CUfunction_attribute, CUpointer_attribute; HIP's have the same numbers.
   static constexpr int functionMaxDynamicShared = 8, functionNumRegs = 4,
                        functionLocalBytes = 3;
   static constexpr int pointerMemoryType = 2;
-  // CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
-  static constexpr int mapFloat16 = 6, mapBFloat16 = 9, mapSwizzle128 = 3,
-                       mapPromote256 = 3;
 
-  /// The CUDA version whose drivers are the first to know sm_80 (CUDA 11.0
-  /// release notes), as cuDriverGetVersion counts.
-  static constexpr int oldestVersion = 11000;
+  DriverKind kind = DriverKind::Cuda;
+  const DriverInfo &info() const { return infoOf(kind); }
 
-  /// Opens and initialises the driver in the library `path`, which then stays
-  /// loaded; a failure says what is missing.
-  static Result<std::shared_ptr<const CudaDriver>>
-  open(const std::string &path = kCudaDriver);
+  /// Opens and initialises the driver in the library `path` (empty: where the
+  /// dynamic linker finds it), which then stays loaded; a failure says what is
+  /// missing.
+  static Result<std::shared_ptr<const GpuDriver>>
+  open(DriverKind kind, const std::string &path = "");
 
   /// Success, or a failure with what was tried and the driver's own name and
   /// text. Success builds no text.
@@ -90,10 +107,15 @@ struct CudaDriver {
     return status == 0 ? Failure() : explain(status, makeText(what...));
   }
 
+  /// The same for a function by its name without the prefix.
+  Failure checkCall(Status status, std::string_view function) const {
+    return check(status, info().prefix, function);
+  }
+
 private:
   Failure explain(Status status, const std::string &what) const;
 };
 
 } // namespace fa
 
-#endif // FA_LAUNCH_CUDADRIVER_H
+#endif // FA_LAUNCH_GPUDRIVER_H

@@ -1,4 +1,4 @@
-//===- CudaModuleTest.cpp -------------------------------------------------===//
+//===- GpuModuleTest.cpp --------------------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,7 +6,7 @@
 
 #include "FakeDriver.h"
 
-#include "fa/Launch/CudaModule.h"
+#include "fa/Launch/GpuModule.h"
 
 #include "gtest/gtest.h"
 
@@ -28,15 +28,15 @@ static KernelInfo kernelOn(size_t count) {
   return kernel;
 }
 
-static Result<std::unique_ptr<CudaModule>> load(KernelInfo kernel,
-                                                const char *image) {
+static Result<std::unique_ptr<GpuModule>> load(KernelInfo kernel,
+                                               const char *image) {
   *fakeDriver() = FakeDriver();
-  auto device = CudaDevice::open(0, FA_FAKE_DRIVER);
+  auto device = GpuDevice::open(DriverKind::Cuda, 0, FA_FAKE_DRIVER);
   EXPECT_TRUE(device);
-  return CudaModule::load({std::move(kernel)}, "sm_80", image, *device);
+  return GpuModule::load({std::move(kernel)}, "sm_80", image, *device);
 }
 
-TEST(CudaModule, LimitsItsParameters) {
+TEST(GpuModule, LimitsItsParameters) {
   // 3 + 29 * 17 = 496 words fit in 4 KiB, 3 + 30 * 17 = 513 do not.
   EXPECT_TRUE(load(kernelOn(29), ".version"));
   auto module = load(kernelOn(30), ".version");
@@ -45,7 +45,7 @@ TEST(CudaModule, LimitsItsParameters) {
             "@k needs 513 words of parameters, a kernel may have 512");
 }
 
-TEST(CudaModule, TheDriversLogSaysWhatIsWrong) {
+TEST(GpuModule, TheDriversLogSaysWhatIsWrong) {
   auto module = load(kernelOn(1), "no code at all");
   ASSERT_FALSE(module);
   EXPECT_EQ(module.takeFailure().message(),
@@ -53,7 +53,7 @@ TEST(CudaModule, TheDriversLogSaysWhatIsWrong) {
             "CUDA_ERROR_INVALID_IMAGE (200), device kernel image is invalid");
 }
 
-TEST(CudaModule, LimitsItsGrid) {
+TEST(GpuModule, LimitsItsGrid) {
   auto module = load(kernelOn(1), ".version");
   ASSERT_TRUE(module);
   auto launch = [&](int64_t x, int64_t y) {

@@ -1,4 +1,4 @@
-//===- CudaMemory.h - memory and time of an NVIDIA card ---------*- C++ -*-===//
+//===- GpuMemory.h - memory and time of a card ------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,22 +8,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_RUNTIME_CUDAMEMORY_H
-#define FA_RUNTIME_CUDAMEMORY_H
+#ifndef FA_RUNTIME_GPUMEMORY_H
+#define FA_RUNTIME_GPUMEMORY_H
 
-#include "fa/Launch/CudaDevice.h"
+#include "fa/Launch/GpuDevice.h"
 
 #include "llvm/Support/Error.h"
 
 namespace fa {
 
 /// Memory on a card, freed with the object.
-class CudaBuffer {
+class GpuBuffer {
 public:
-  static llvm::Expected<CudaBuffer> create(const CudaDevice &device,
-                                           size_t bytes);
-  CudaBuffer(CudaBuffer &&other) noexcept;
-  ~CudaBuffer();
+  static llvm::Expected<GpuBuffer> create(const GpuDevice &device,
+                                          size_t bytes);
+  GpuBuffer(GpuBuffer &&other) noexcept;
+  ~GpuBuffer();
   void *data() const {
     // The driver gives addresses as integers.
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
@@ -35,29 +35,29 @@ public:
   llvm::Error copyToHost(void *destination) const;
 
 private:
-  CudaBuffer(const CudaDevice &device, uint64_t address, size_t bytes)
+  GpuBuffer(const GpuDevice &device, uint64_t address, size_t bytes)
       : device(device), address(address), bytes(bytes) {}
-  const CudaDevice &device;
+  const GpuDevice &device;
   uint64_t address;
   size_t bytes;
 };
 
 /// Milliseconds between two points of the default stream.
-class CudaTimer {
+class GpuTimer {
 public:
-  static llvm::Expected<std::unique_ptr<CudaTimer>>
-  create(const CudaDevice &device);
-  ~CudaTimer();
+  static llvm::Expected<std::unique_ptr<GpuTimer>>
+  create(const GpuDevice &device);
+  ~GpuTimer();
   llvm::Error start();
   /// Waits for the second point.
   llvm::Expected<double> stop();
 
 private:
-  explicit CudaTimer(const CudaDevice &device) : device(device) {}
-  const CudaDevice &device;
+  explicit GpuTimer(const GpuDevice &device) : device(device) {}
+  const GpuDevice &device;
   void *events[2] = {};
 };
 
 } // namespace fa
 
-#endif // FA_RUNTIME_CUDAMEMORY_H
+#endif // FA_RUNTIME_GPUMEMORY_H

@@ -1,77 +1,35 @@
-//===- FakeDriver.cpp - a libcuda that records its calls ------------------===//
+//===- FakeCuda.cpp - a libcuda that records its calls --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeDriver.h"
+#include "FakeState.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <list>
-#include <mutex>
-#include <set>
 
-// Values of CUresult.
-enum : int {
-  Success = 0,
-  InvalidValue = 1,
-  OutOfMemory = 2,
-  InvalidImage = 200,
-  InvalidContext = 201,
-  InvalidHandle = 400,
-};
+using namespace fake;
 
 namespace {
 
 struct Context {
   int card;
 };
-struct Module;
-struct Function {
-  Module *module;
-  char name[128];
-};
-struct Module {
-  Context *context;
-  std::list<Function> functions;
-};
 
-FakeDriver driver;
 Context primary[2] = {{0}, {1}};
 Context own = {0};
 thread_local Context *stack[64];
 thread_local size_t depth = 0;
-std::mutex mutex;
-std::set<uintptr_t> memory;
-
-/// Notes the call; what it returns if it is to fail.
-int note(const char *name) {
-  std::lock_guard lock(mutex);
-  if (driver.numCalls < FakeDriver::maxCalls)
-    driver.calls[driver.numCalls++] = name;
-  return driver.failing && !std::strcmp(driver.failing, name) ? driver.failure
-                                                              : Success;
-}
-
-void *toPointer(uint64_t address) {
-  // The driver's interface has addresses as integers.
-  return reinterpret_cast<void *>(address); // NOLINT(performance-no-int-to-ptr)
-}
 
 Context *current() { return depth ? stack[depth - 1] : nullptr; }
 
 } // namespace
 
-#define ENTRY(NAME)                                                            \
-  if (int failure = note(#NAME))                                               \
-  return failure
-
+#pragma GCC visibility push(default)
 extern "C" {
 
-FakeDriver *fakeDriver() { return &driver; }
+FakeDriver *fakeDriver() { return &driver(); }
 void *fakePushOwnContext() { return stack[depth++] = &own; }
 void *fakeCurrentContext() { return current(); }
 
@@ -82,20 +40,20 @@ int cuInit(unsigned) {
 
 int cuDriverGetVersion(int *version) {
   ENTRY(cuDriverGetVersion);
-  *version = driver.version;
+  *version = driver().version;
   return Success;
 }
 
 int cuDeviceGetCount(int *count) {
   ENTRY(cuDeviceGetCount);
-  *count = driver.numCards;
+  *count = driver().numCards;
   return Success;
 }
 
 int cuDeviceGet(int *device, int number) {
   ENTRY(cuDeviceGet);
   *device = number;
-  return number < driver.numCards ? Success : 101;
+  return number < driver().numCards ? Success : 101;
 }
 
 int cuDeviceGetName(char *name, int size, int device) {
@@ -111,16 +69,16 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     *value = 108;
     return Success;
   case 75:
-    *value = driver.capability[device] / 10;
+    *value = driver().capability[device] / 10;
     return Success;
   case 76:
-    *value = driver.capability[device] % 10;
+    *value = driver().capability[device] % 10;
     return Success;
   case 88:
-    *value = driver.readsHostMemory;
+    *value = driver().readsHostMemory;
     return Success;
   case 97:
-    *value = driver.sharedLimit;
+    *value = driver().sharedLimit;
     return Success;
   default:
     return InvalidValue;
@@ -129,14 +87,14 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
   ENTRY(cuDevicePrimaryCtxRetain);
-  ++driver.retained[device];
+  ++driver().retained[device];
   *context = &primary[device];
   return Success;
 }
 
 int cuDevicePrimaryCtxRelease_v2(int device) {
   ENTRY(cuDevicePrimaryCtxRelease_v2);
-  return driver.retained[device]-- > 0 ? Success : InvalidContext;
+  return driver().retained[device]-- > 0 ? Success : InvalidContext;
 }
 
 int cuCtxPushCurrent_v2(void *context) {
@@ -171,39 +129,31 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned numOptions,
   ENTRY(cuModuleLoadDataEx);
   if (!current())
     return InvalidContext;
-  if (std::memcmp(image, "\177ELF", 4) != 0 &&
+  if (!isElf(image) &&
       !std::strstr(static_cast<const char *>(image), ".version")) {
     for (unsigned n = 0; n < numOptions; ++n)
       if (options[n] == 5)
         std::strcpy(static_cast<char *>(values[n]), "no header of an image");
     return InvalidImage;
   }
-  *module = new Module{current(), {}};
-  driver.maxModules = std::max(driver.maxModules, ++driver.numModules);
+  *module = loadModule(current()->card);
   return Success;
 }
 
 int cuModuleUnload(void *module) {
   ENTRY(cuModuleUnload);
-  if (current() != static_cast<Module *>(module)->context)
-    return InvalidContext;
-  --driver.numModules;
-  delete static_cast<Module *>(module);
-  return Success;
+  return current() ? unloadModule(module, current()->card) : InvalidContext;
 }
 
-int cuModuleGetFunction(void **function, void *handle, const char *name) {
+int cuModuleGetFunction(void **function, void *module, const char *name) {
   ENTRY(cuModuleGetFunction);
-  auto *module = static_cast<Module *>(handle);
-  Function &result = module->functions.emplace_back(Function{module, {}});
-  std::snprintf(result.name, sizeof result.name, "%s", name);
-  *function = &result;
+  *function = findFunction(module, name);
   return Success;
 }
 
 int cuFuncSetAttribute(void *, int, int value) {
   ENTRY(cuFuncSetAttribute);
-  return value <= driver.sharedLimit ? Success : InvalidValue;
+  return value <= driver().sharedLimit ? Success : InvalidValue;
 }
 
 int cuFuncGetAttribute(int *value, int attribute, void *) {
@@ -215,7 +165,7 @@ int cuFuncGetAttribute(int *value, int attribute, void *) {
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int,
                                                 size_t) {
   ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor);
-  *blocks = driver.residentBlocks;
+  *blocks = driver().residentBlocks;
   return Success;
 }
 
@@ -224,55 +174,25 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z,
                    unsigned block, unsigned, unsigned, unsigned shared,
                    void *stream, void **parameters, void **) {
   ENTRY(cuLaunchKernel);
-  auto *kernel = static_cast<Function *>(function);
-  if (current() != kernel->module->context)
-    return InvalidContext;
-  if (!x || !y || !z || !block)
-    return InvalidValue;
-  auto &launch = driver.launch;
-  ++driver.numLaunches;
-  driver.lastLaunch = launch;
-  std::memcpy(launch.kernel, kernel->name, sizeof launch.kernel);
-  launch.grid = x * y * z;
-  launch.block = block;
-  launch.shared = shared;
-  launch.card = current()->card;
-  launch.stream = stream;
-  std::memcpy(launch.words, parameters[0], 8 * driver.numWords);
-  for (size_t n = 0; n < driver.numMaps; ++n)
-    std::memcpy(launch.maps[n], parameters[1 + n], sizeof launch.maps[n]);
-  return Success;
+  return current() ? launchKernel(function, current()->card, x * y * z, block,
+                                  shared, stream, parameters)
+                   : InvalidContext;
 }
 #endif
 
 int cuPointerGetAttribute(void *value, int, uint64_t address) {
   ENTRY(cuPointerGetAttribute);
-  std::lock_guard lock(mutex);
-  if (!memory.count(address))
-    return InvalidValue;
-  *static_cast<unsigned *>(value) = 2; // memory of a card
-  return Success;
+  return getMemoryType(value, address);
 }
 
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
   ENTRY(cuMemAlloc_v2);
-  // As aligned as the real driver's.
-  void *block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  if (!block)
-    return OutOfMemory;
-  *address = reinterpret_cast<uintptr_t>(block);
-  std::lock_guard lock(mutex);
-  memory.insert(*address);
-  return Success;
+  return allocate(address, bytes);
 }
 
 int cuMemFree_v2(uint64_t address) {
   ENTRY(cuMemFree_v2);
-  std::lock_guard lock(mutex);
-  if (!memory.erase(address))
-    return InvalidValue;
-  std::free(toPointer(address));
-  return Success;
+  return release(address);
 }
 
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
@@ -303,7 +223,7 @@ int cuTensorMapEncodeTiled(void *map, int, unsigned rank, void *address,
 
 int cuEventCreate(void **event, unsigned) {
   ENTRY(cuEventCreate);
-  *event = &driver;
+  *event = &driver();
   return Success;
 }
 
@@ -329,10 +249,7 @@ int cuEventElapsedTime(float *milliseconds, void *, void *) {
 }
 
 /// The names and texts of the CUDA Driver API reference, CUresult.
-static const struct {
-  int status;
-  const char *name, *text;
-} errors[] = {
+static constexpr Error errors[] = {
     {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
@@ -343,21 +260,12 @@ static const struct {
 };
 
 int cuGetErrorName(int status, const char **name) {
-  for (const auto &error : errors)
-    if (error.status == status) {
-      *name = error.name;
-      return Success;
-    }
-  return InvalidValue;
+  return describe(errors, status, name, nullptr);
 }
 
 int cuGetErrorString(int status, const char **text) {
-  for (const auto &error : errors)
-    if (error.status == status) {
-      *text = error.text;
-      return Success;
-    }
-  return InvalidValue;
+  return describe(errors, status, nullptr, text);
 }
 
 } // extern "C"
+#pragma GCC visibility pop

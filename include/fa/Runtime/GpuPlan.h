@@ -1,39 +1,40 @@
-//===- CudaPlan.h - an artifact, loaded on a card ---------------*- C++ -*-===//
+//===- GpuPlan.h - an artifact, loaded on a card ----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_RUNTIME_CUDAPLAN_H
-#define FA_RUNTIME_CUDAPLAN_H
+#ifndef FA_RUNTIME_GPUPLAN_H
+#define FA_RUNTIME_GPUPLAN_H
 
-#include "fa/Launch/CudaModule.h"
-#include "fa/Runtime/CudaMemory.h"
+#include "fa/Launch/GpuModule.h"
+#include "fa/Runtime/GpuMemory.h"
 #include "fa/Runtime/SelectKernel.h"
 
 namespace fa {
 
 /// The architecture to compile for on a card; one that is too old is an error.
-llvm::Expected<std::string> archOf(const CudaDevice &device);
+llvm::Expected<std::string> archOf(const GpuDevice &device);
 
 /// An artifact loaded on a card. Launches from several threads at the same time
 /// are legal.
-class CudaPlan {
+class GpuPlan {
 public:
-  /// Loads the cubin, or has the driver assemble the PTX.
-  static llvm::Expected<std::unique_ptr<CudaPlan>>
-  load(Artifact artifact, std::shared_ptr<CudaDevice> device);
+  /// Loads the cubin or code object, or has the driver assemble the PTX.
+  static llvm::Expected<std::unique_ptr<GpuPlan>>
+  load(Artifact artifact, std::shared_ptr<GpuDevice> device);
 
   const Artifact &artifact() const { return plan; }
-  const CudaDevice &device() const { return module->device(); }
+  const GpuDevice &device() const { return module->device(); }
 
   /// The kernels that a launch with these arguments and this workspace runs.
   llvm::Expected<LaunchChoice> choose(llvm::ArrayRef<LaunchArgument> arguments,
                                       const Workspace &workspace = {}) const;
 
-  /// Enqueues the kernels on `stream` (a CUstream; null: the default one) and
-  /// returns. Tensors and workspace are on the card. Nothing is allocated on
-  /// the card, nothing waited for: legal while a graph is captured.
+  /// Enqueues the kernels on `stream` (a CUstream or hipStream_t; null: the
+  /// default one) and returns. Tensors and workspace are on the card. Nothing
+  /// is allocated on the card, nothing waited for: legal while a graph is
+  /// captured.
   llvm::Error launch(llvm::ArrayRef<LaunchArgument> arguments,
                      void *stream = nullptr,
                      const Workspace &workspace = {}) const;
@@ -49,33 +50,33 @@ public:
   /// The arguments of a launch on copies on the card, which `buffers` keeps.
   llvm::Expected<llvm::SmallVector<LaunchArgument>>
   copyToDevice(llvm::ArrayRef<LaunchArgument> arguments,
-               std::vector<CudaBuffer> &buffers) const;
+               std::vector<GpuBuffer> &buffers) const;
   /// Copies outputs back, of arguments that `copyToDevice` made.
   llvm::Error copyToHost(llvm::ArrayRef<LaunchArgument> arguments,
-                         const std::vector<CudaBuffer> &buffers) const;
+                         const std::vector<GpuBuffer> &buffers) const;
 
 private:
-  CudaPlan() = default;
+  GpuPlan() = default;
   Artifact plan;
-  std::unique_ptr<CudaModule> module;
+  std::unique_ptr<GpuModule> module;
 };
 
 /// The workspace that a launch wants. For checks and tests: a host program
 /// brings its own.
-class CudaWorkspace {
+class GpuWorkspace {
 public:
-  static llvm::Expected<CudaWorkspace>
-  create(const CudaPlan &plan, llvm::ArrayRef<LaunchArgument> arguments);
+  static llvm::Expected<GpuWorkspace>
+  create(const GpuPlan &plan, llvm::ArrayRef<LaunchArgument> arguments);
   Workspace get() const {
     return buffer ? Workspace{buffer->data(), bytes} : Workspace();
   }
 
 private:
-  CudaWorkspace() = default;
-  std::optional<CudaBuffer> buffer;
+  GpuWorkspace() = default;
+  std::optional<GpuBuffer> buffer;
   size_t bytes = 0;
 };
 
 } // namespace fa
 
-#endif // FA_RUNTIME_CUDAPLAN_H
+#endif // FA_RUNTIME_GPUPLAN_H

@@ -1,10 +1,10 @@
-//===- CudaModule.cpp - a plan's kernels on a card ------------------------===//
+//===- GpuModule.cpp - a plan's kernels on a card -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Launch/CudaModule.h"
+#include "fa/Launch/GpuModule.h"
 
 #include "fa/Launch/TensorMap.h"
 
@@ -15,16 +15,17 @@ using namespace fa;
 static constexpr size_t kParameterWords = 512;
 
 /// The driver's log explains a failure.
-Failure CudaModule::loadImage(std::string_view arch, const void *image) {
-  const CudaDriver &cuda = card->cuda();
-  // CU_JIT_ERROR_LOG_BUFFER and its size, which travels as a pointer.
+Failure GpuModule::loadImage(std::string_view arch, const void *image) {
+  const GpuDriver &driver = card->driver();
+  // CU_JIT_ERROR_LOG_BUFFER and its size, which travels as a pointer; HIP has
+  // the same numbers and writes nothing.
   char log[4096] = {};
   int options[] = {5, 6};
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
-  int status = cuda.ModuleLoadDataEx(&module, image, 2, options, values);
-  return cuda.check(status, "cannot load the kernels for ", arch,
-                    log[0] ? ": " : "", log);
+  int status = driver.ModuleLoadDataEx(&module, image, 2, options, values);
+  return driver.check(status, "cannot load the kernels for ", arch,
+                      log[0] ? ": " : "", log);
 }
 
 /// The words, and behind them the tensor maps, each aligned to its 64 bytes.
@@ -37,8 +38,22 @@ static size_t countParameterWords(const KernelInfo &kernel) {
          kernel.tensorMaps.size() * map;
 }
 
-Failure CudaModule::prepare(KernelInfo &kernel) {
-  const CudaDriver &cuda = card->cuda();
+unsigned GpuModule::askedShared(const KernelInfo &kernel) const {
+  return card->isHip() ? 0 : static_cast<unsigned>(kernel.sharedBytes);
+}
+
+Failure GpuModule::allowShared(void *function, const KernelInfo &kernel) const {
+  const GpuDriver &driver = card->driver();
+  if (card->isHip())
+    return {};
+  return driver.check(
+      driver.FuncSetAttribute(function, GpuDriver::functionMaxDynamicShared,
+                              static_cast<int>(kernel.sharedBytes)),
+      "@", kernel.symbol, ": cuFuncSetAttribute");
+}
+
+Failure GpuModule::prepare(KernelInfo &kernel) {
+  const GpuDriver &driver = card->driver();
   if (kernel.sharedBytes > card->sharedLimit())
     return makeFailure("@", kernel.symbol, " needs ", kernel.sharedBytes,
                        " bytes of shared memory, ", card->name(), " has ",
@@ -51,36 +66,33 @@ Failure CudaModule::prepare(KernelInfo &kernel) {
                        " words of parameters, a kernel may have ",
                        kParameterWords);
   void *function = nullptr;
-  if (Failure failure = cuda.check(
-          cuda.ModuleGetFunction(&function, module, kernel.symbol.c_str()),
+  if (Failure failure = driver.check(
+          driver.ModuleGetFunction(&function, module, kernel.symbol.c_str()),
           "cannot find @", kernel.symbol))
     return failure;
-  if (Failure failure = cuda.check(
-          cuda.FuncSetAttribute(function, CudaDriver::functionMaxDynamicShared,
-                                static_cast<int>(kernel.sharedBytes)),
-          "@", kernel.symbol, ": cuFuncSetAttribute"))
+  if (Failure failure = allowShared(function, kernel))
     return failure;
   int value = 0;
-  if (!cuda.FuncGetAttribute(&value, CudaDriver::functionNumRegs, function))
+  if (!driver.FuncGetAttribute(&value, GpuDriver::functionNumRegs, function))
     kernel.registers = value;
-  if (!cuda.FuncGetAttribute(&value, CudaDriver::functionLocalBytes, function))
+  if (!driver.FuncGetAttribute(&value, GpuDriver::functionLocalBytes, function))
     kernel.stackBytes = value;
-  if (!cuda.OccupancyMaxActiveBlocksPerMultiprocessor(
+  if (!driver.OccupancyMaxActiveBlocksPerMultiprocessor(
           &value, function, static_cast<int>(kernel.threads),
-          static_cast<size_t>(kernel.sharedBytes)) &&
+          askedShared(kernel)) &&
       value > 0)
     kernel.residentBlocks = value;
   functions.push_back(function);
   return {};
 }
 
-Result<std::unique_ptr<CudaModule>>
-CudaModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
-                 const void *image, std::shared_ptr<CudaDevice> device) {
-  std::unique_ptr<CudaModule> result(new CudaModule);
+Result<std::unique_ptr<GpuModule>>
+GpuModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
+                const void *image, std::shared_ptr<GpuDevice> device) {
+  std::unique_ptr<GpuModule> result(new GpuModule);
   result->infos = std::move(kernels);
   result->card = std::move(device);
-  CudaDevice::Current current(*result->card);
+  GpuDevice::Current current(*result->card);
   if (Failure failure = current.failure())
     return failure;
   if (Failure failure = result->loadImage(arch, image))
@@ -91,18 +103,18 @@ CudaModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
   return result;
 }
 
-CudaModule::~CudaModule() {
+GpuModule::~GpuModule() {
   if (!module)
     return;
-  CudaDevice::Current current(*card);
-  card->cuda().ModuleUnload(module);
+  GpuDevice::Current current(*card);
+  card->driver().ModuleUnload(module);
 }
 
-Failure CudaModule::launch(const LaunchChoice &choice,
-                           std::span<const LaunchArgument> arguments,
-                           const Workspace &workspace, void *stream) const {
+Failure GpuModule::launch(const LaunchChoice &choice,
+                          std::span<const LaunchArgument> arguments,
+                          const Workspace &workspace, void *stream) const {
   KernelArguments all(choice, arguments, workspace);
-  std::optional<CudaDevice::Current> current;
+  std::optional<GpuDevice::Current> current;
   for (const KernelInfo &kernel : choice.kernels) {
     Grid grid;
     Result<int64_t> count = evaluateGrid(kernel, all.get(), grid.extents);
@@ -114,6 +126,11 @@ Failure CudaModule::launch(const LaunchChoice &choice,
     if (!blocks)
       return blocks.takeFailure();
     grid.blocks = *blocks;
+    int64_t most = card->driver().info().maxGridThreads;
+    if (grid.blocks > most / kernel.threads)
+      return makeFailure("@", kernel.symbol, ": expected at most ", most,
+                         " threads in a grid, found ", grid.blocks,
+                         " blocks of ", kernel.threads);
     if (!current)
       current.emplace(*card);
     if (Failure failure = current->failure())
@@ -126,35 +143,34 @@ Failure CudaModule::launch(const LaunchChoice &choice,
 
 /// In the card's context: encoding a tensor map asks the current one what its
 /// device can do.
-Failure CudaModule::enqueue(const KernelInfo &kernel,
-                            std::span<const LaunchArgument> arguments,
-                            const Grid &grid, void *stream) const {
+Failure GpuModule::enqueue(const KernelInfo &kernel,
+                           std::span<const LaunchArgument> arguments,
+                           const Grid &grid, void *stream) const {
   int64_t words[kParameterWords];
   packWords(arguments, grid.extents, words);
   void *parameters[1 + kMaxTensorMaps] = {words};
   TensorMap maps[kMaxTensorMaps];
   for (size_t n = 0; n < kernel.tensorMaps.size(); ++n) {
     const TensorMapInfo &info = kernel.tensorMaps[n];
-    if (Failure failure = encodeTensorMap(card->cuda(), info,
+    if (Failure failure = encodeTensorMap(card->driver(), info,
                                           arguments[info.argument], maps[n]))
       return failure;
     parameters[1 + n] = &maps[n];
   }
-  const CudaDriver &cuda = card->cuda();
+  const GpuDriver &driver = card->driver();
   void *function = functions[&kernel - infos.data()];
-  return cuda.check(
-      cuda.LaunchKernel(function, static_cast<unsigned>(grid.blocks), 1, 1,
-                        static_cast<unsigned>(kernel.threads), 1, 1,
-                        static_cast<unsigned>(kernel.sharedBytes), stream,
-                        parameters, nullptr),
+  return driver.check(
+      driver.LaunchKernel(function, static_cast<unsigned>(grid.blocks), 1, 1,
+                          static_cast<unsigned>(kernel.threads), 1, 1,
+                          askedShared(kernel), stream, parameters, nullptr),
       "cannot launch @", kernel.symbol);
 }
 
 Failure
-CudaModule::checkPointers(std::span<const LaunchArgument> arguments) const {
+GpuModule::checkPointers(std::span<const LaunchArgument> arguments) const {
   if (card->readsHostMemory())
     return {};
-  CudaDevice::Current current(*card);
+  GpuDevice::Current current(*card);
   if (Failure failure = current.failure())
     return failure;
   for (size_t n = 0; n < arguments.size(); ++n) {
@@ -162,8 +178,8 @@ CudaModule::checkPointers(std::span<const LaunchArgument> arguments) const {
       continue;
     // The driver does not know memory that it did not allocate or register.
     unsigned memoryType = 0;
-    if (card->cuda().PointerGetAttribute(
-            &memoryType, CudaDriver::pointerMemoryType,
+    if (card->driver().PointerGetAttribute(
+            &memoryType, GpuDriver::pointerMemoryType,
             reinterpret_cast<uintptr_t>(arguments[n].data)))
       return makeFailure("argument ", n, ": expected memory that ",
                          card->name(),

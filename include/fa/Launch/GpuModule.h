@@ -1,31 +1,31 @@
-//===- CudaModule.h - a plan's kernels on a card ----------------*- C++ -*-===//
+//===- GpuModule.h - a plan's kernels on a card -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LAUNCH_CUDAMODULE_H
-#define FA_LAUNCH_CUDAMODULE_H
+#ifndef FA_LAUNCH_GPUMODULE_H
+#define FA_LAUNCH_GPUMODULE_H
 
-#include "fa/Launch/CudaDevice.h"
+#include "fa/Launch/GpuDevice.h"
 #include "fa/Launch/Splits.h"
 
 namespace fa {
 
 /// Kernels loaded on a card, ready to launch. Launches from several threads at
 /// the same time are legal.
-class CudaModule {
+class GpuModule {
 public:
-  /// Loads `image`, a cubin or PTX with a 0 behind it, for `arch`. Every one of
-  /// `kernels` is in it and has passed `checkKernel`.
-  static Result<std::unique_ptr<CudaModule>>
+  /// Loads `image`, a cubin, PTX with a 0 behind it or a code object, for
+  /// `arch`. Every one of `kernels` is in it and has passed `checkKernel`.
+  static Result<std::unique_ptr<GpuModule>>
   load(std::vector<KernelInfo> kernels, std::string_view arch,
-       const void *image, std::shared_ptr<CudaDevice> device);
-  ~CudaModule();
+       const void *image, std::shared_ptr<GpuDevice> device);
+  ~GpuModule();
 
   /// With the registers and stacks that the driver reports.
   const std::vector<KernelInfo> &kernels() const { return infos; }
-  const CudaDevice &device() const { return *card; }
+  const GpuDevice &device() const { return *card; }
 
   /// What a launch with these arguments runs.
   Result<LaunchChoice> choose(std::span<const LaunchArgument> arguments,
@@ -34,9 +34,9 @@ public:
   }
 
   /// Enqueues the kernels of `choice`, which `choose` gave for the same
-  /// arguments, on `stream` (a CUstream; null: the default one) and returns.
-  /// Tensors and workspace are on the card. Nothing is allocated and nothing
-  /// waited for: legal while a graph is captured.
+  /// arguments, on `stream` (a CUstream or hipStream_t; null: the default one)
+  /// and returns. Tensors and workspace are on the card. Nothing is allocated
+  /// and nothing waited for: legal while a graph is captured.
   Failure launch(const LaunchChoice &choice,
                  std::span<const LaunchArgument> arguments,
                  const Workspace &workspace, void *stream) const;
@@ -46,9 +46,13 @@ public:
   Failure checkPointers(std::span<const LaunchArgument> arguments) const;
 
 private:
-  CudaModule() = default;
+  GpuModule() = default;
   Failure loadImage(std::string_view arch, const void *image);
   Failure prepare(KernelInfo &kernel);
+  /// Bytes of shared memory that a launch asks for. Only CUDA's do: a code
+  /// object says how much LDS its kernels have.
+  unsigned askedShared(const KernelInfo &kernel) const;
+  Failure allowShared(void *function, const KernelInfo &kernel) const;
   struct Grid {
     int64_t extents[3];
     int64_t blocks;
@@ -59,10 +63,10 @@ private:
 
   std::vector<KernelInfo> infos;
   std::vector<void *> functions; ///< of `infos`
-  std::shared_ptr<CudaDevice> card;
+  std::shared_ptr<GpuDevice> card;
   void *module = nullptr;
 };
 
 } // namespace fa
 
-#endif // FA_LAUNCH_CUDAMODULE_H
+#endif // FA_LAUNCH_GPUMODULE_H

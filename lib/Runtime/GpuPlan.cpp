@@ -1,11 +1,12 @@
-//===- CudaPlan.cpp - an artifact, loaded on a card -----------------------===//
+//===- GpuPlan.cpp - an artifact, loaded on a card ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Runtime/CudaPlan.h"
+#include "fa/Runtime/GpuPlan.h"
 
+#include "fa/Target/AmdInfo.h"
 #include "fa/Target/NvidiaInfo.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -13,7 +14,14 @@
 using namespace llvm;
 using namespace fa;
 
-Expected<std::string> fa::archOf(const CudaDevice &device) {
+Expected<std::string> fa::archOf(const GpuDevice &device) {
+  if (device.isHip()) {
+    auto info = getAmdInfo(device.gcnArch());
+    if (!info)
+      return createStringError(device.name() + ": " +
+                               toString(info.takeError()));
+    return info->name.str();
+  }
   const NvidiaInfo *info = findNvidiaInfo(device.computeCapability());
   if (!info)
     return createStringError(device.name() + " has compute capability " +
@@ -23,35 +31,35 @@ Expected<std::string> fa::archOf(const CudaDevice &device) {
   return info->name.str();
 }
 
-Expected<std::unique_ptr<CudaPlan>>
-CudaPlan::load(Artifact artifact, std::shared_ptr<CudaDevice> device) {
+Expected<std::unique_ptr<GpuPlan>>
+GpuPlan::load(Artifact artifact, std::shared_ptr<GpuDevice> device) {
   const std::string &image =
       artifact.object.empty() ? artifact.ptx : artifact.object;
-  auto module = CudaModule::load(artifact.kernels, artifact.arch, image.c_str(),
-                                 std::move(device));
+  auto module = GpuModule::load(artifact.kernels, artifact.arch, image.c_str(),
+                                std::move(device));
   if (!module)
     return toError(module.takeFailure());
-  std::unique_ptr<CudaPlan> loaded(new CudaPlan);
+  std::unique_ptr<GpuPlan> loaded(new GpuPlan);
   loaded->module = std::move(*module);
   loaded->plan = std::move(artifact);
   loaded->plan.kernels = loaded->module->kernels();
   return loaded;
 }
 
-Expected<LaunchChoice> CudaPlan::choose(ArrayRef<LaunchArgument> arguments,
-                                        const Workspace &workspace) const {
+Expected<LaunchChoice> GpuPlan::choose(ArrayRef<LaunchArgument> arguments,
+                                       const Workspace &workspace) const {
   return toExpected(module->choose(arguments, workspace));
 }
 
-Error CudaPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream,
-                       const Workspace &workspace) const {
+Error GpuPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream,
+                      const Workspace &workspace) const {
   Expected<LaunchChoice> choice = choose(arguments, workspace);
   if (!choice)
     return choice.takeError();
   return toError(module->launch(*choice, arguments, workspace, stream));
 }
 
-Error CudaPlan::synchronize(void *stream) const {
+Error GpuPlan::synchronize(void *stream) const {
   return toError(module->device().synchronize(stream));
 }
 
@@ -71,8 +79,8 @@ static size_t extentOf(const LaunchArgument &argument) {
 }
 
 Expected<SmallVector<LaunchArgument>>
-CudaPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
-                       std::vector<CudaBuffer> &buffers) const {
+GpuPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
+                      std::vector<GpuBuffer> &buffers) const {
   // What does not fit the kernel may not have the extent that it says.
   auto choice = choose(arguments);
   if (!choice)
@@ -81,7 +89,7 @@ CudaPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
   for (LaunchArgument &argument : copies) {
     if (!argument.isTensor)
       continue;
-    auto buffer = CudaBuffer::create(module->device(), extentOf(argument));
+    auto buffer = GpuBuffer::create(module->device(), extentOf(argument));
     if (!buffer)
       return buffer.takeError();
     if (extentOf(argument))
@@ -93,13 +101,13 @@ CudaPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
   return copies;
 }
 
-Error CudaPlan::copyToHost(ArrayRef<LaunchArgument> arguments,
-                           const std::vector<CudaBuffer> &buffers) const {
+Error GpuPlan::copyToHost(ArrayRef<LaunchArgument> arguments,
+                          const std::vector<GpuBuffer> &buffers) const {
   size_t next = 0;
   for (auto [argument, info] : zip(arguments, plan.kernels.back().args)) {
     if (!argument.isTensor)
       continue;
-    const CudaBuffer &buffer = buffers[next++];
+    const GpuBuffer &buffer = buffers[next++];
     if (info.access != Access::In && extentOf(argument))
       if (Error error = buffer.copyToHost(argument.data))
         return error;
@@ -107,16 +115,15 @@ Error CudaPlan::copyToHost(ArrayRef<LaunchArgument> arguments,
   return Error::success();
 }
 
-Expected<CudaWorkspace>
-CudaWorkspace::create(const CudaPlan &plan,
-                      ArrayRef<LaunchArgument> arguments) {
+Expected<GpuWorkspace>
+GpuWorkspace::create(const GpuPlan &plan, ArrayRef<LaunchArgument> arguments) {
   auto choice = plan.choose(arguments, Workspace::any());
   if (!choice)
     return choice.takeError();
-  CudaWorkspace result;
+  GpuWorkspace result;
   if (choice->workspaceBytes == 0)
     return result;
-  auto buffer = CudaBuffer::create(plan.device(), choice->workspaceBytes);
+  auto buffer = GpuBuffer::create(plan.device(), choice->workspaceBytes);
   if (!buffer)
     return buffer.takeError();
   result.bytes = choice->workspaceBytes;
@@ -124,12 +131,12 @@ CudaWorkspace::create(const CudaPlan &plan,
   return result;
 }
 
-Error CudaPlan::launchOnHostMemory(ArrayRef<LaunchArgument> arguments) const {
-  std::vector<CudaBuffer> buffers;
+Error GpuPlan::launchOnHostMemory(ArrayRef<LaunchArgument> arguments) const {
+  std::vector<GpuBuffer> buffers;
   auto copies = copyToDevice(arguments, buffers);
   if (!copies)
     return copies.takeError();
-  auto workspace = CudaWorkspace::create(*this, *copies);
+  auto workspace = GpuWorkspace::create(*this, *copies);
   if (!workspace)
     return workspace.takeError();
   if (Error error = launch(*copies, nullptr, workspace->get()))

@@ -1,0 +1,89 @@
+//===- LowerBuffer.cpp - rows by buffer descriptors -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A descriptor covers the rows of one tile that exist; what lies behind its
+// num_records reads as 0 (CDNA3 ISA, 9.1.5 "Buffer Addressing", "Range
+// Checking"). There is then neither a test nor a branch for a load, and what is
+// loaded is not looked at before it is wanted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AmdLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+/// The last word of a descriptor for raw buffers: NUM_FORMAT float, DATA_FORMAT
+/// 32 (CDNA3 ISA, table "Buffer Resource Descriptor").
+static constexpr int64_t kRawBuffer = 7 << 12 | 4 << 15;
+
+std::pair<Value, Value> AmdLowering::describeRows(const GlobalView &view,
+                                                  Value start, int64_t rows,
+                                                  bool inBounds) {
+  int64_t bytes = view.type.getElementTypeBitWidth() / 8;
+  Value row = index(view.type.getDimSize(1) * bytes);
+  Value step = arith::MulIOp::create(b, view.strides[0], index(bytes));
+  // The step of a view of one row is never taken, and may be any.
+  Value isTaken = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
+                                        view.sizes[0], index(1));
+  step = arith::SelectOp::create(b, isTaken, step, row);
+  // A descriptor is in scalar registers: all lanes have the same tile.
+  Type i64 = b.getI64Type();
+  Value first = ROCDL::ReadfirstlaneOp::create(
+      b, i64, arith::IndexCastOp::create(b, i64, start));
+  start = arith::IndexCastOp::create(b, b.getIndexType(), first);
+  Value count = index(rows);
+  if (!inBounds) {
+    Value left = arith::SubIOp::create(b, view.sizes[0], start);
+    count = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, left, count),
+                                   index(0));
+  }
+  Value records =
+      arith::IndexCastOp::create(b, i64, arith::MulIOp::create(b, count, step));
+  Value base =
+      stepFrom(view.base, b.getI8Type(), arith::MulIOp::create(b, start, step));
+  Value stride = arith::ConstantOp::create(b, b.getI16IntegerAttr(0));
+  Type type = LLVM::LLVMPointerType::get(b.getContext(), /*buffer=*/8);
+  Value descriptor = ROCDL::MakeBufferRsrcOp::create(b, type, base, stride,
+                                                     records, i32(kRawBuffer));
+  return {descriptor, i32Of(step)};
+}
+
+void AmdLowering::lowerBufferLoad(tile::LoadOp op, const GlobalView &view,
+                                  int64_t width) {
+  TileLayout layout = layoutOf(op.getResult());
+  int64_t bytes = view.type.getElementTypeBitWidth() / 8;
+  auto [descriptor, step] =
+      describeRows(view, mapped(op.getIndices()[0]), op.getType().getDimSize(0),
+                   op.getInBounds());
+  Type type = loadedType(width, view.type.getElementType());
+  Value column = arith::AddIOp::create(b, mapped(op.getIndices()[1]),
+                                       coordinate(layout, 0, 1));
+  Value offset = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, i32Of(coordinate(layout, 0, 0)), step),
+      i32Of(arith::MulIOp::create(b, column, index(bytes))));
+  // From offset to offset: one of its own for each would fill the registers.
+  Value at = opaqueInLanes(offset);
+  Coord last = coordOf(layout, 0);
+  SmallVector<Value> vectors;
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += width) {
+    Coord here = coordOf(layout, reg);
+    if (int32_t down = here[0] - last[0])
+      at = arith::AddIOp::create(b, at,
+                                 arith::MulIOp::create(b, step, i32(down)));
+    if (int32_t along = here[1] - last[1])
+      at = arith::AddIOp::create(b, at, i32(along * bytes));
+    last = here;
+    Value operands[] = {descriptor, at, /*soffset=*/i32(0), /*aux=*/i32(0)};
+    vectors.push_back(
+        ROCDL::RawPtrBufferLoadOp::create(b, TypeRange(type), operands));
+  }
+  setVectors(op.getResult(), vectors);
+}
