@@ -181,9 +181,9 @@ private:
 ///     S = Q K(first); P = f(S)                of the first loop that has one
 ///     in each loop, for the tiles n after that one:
 ///       begin S = Q K(n)
-///       begin O = O + P V(the one before n)
+///       rescale O; begin O = O + P V(the one before n)
 ///       wait for S; P' = f(S)                 while V's dot runs
-///       wait for O; O = O' ; P = P'
+///       wait for O; P = P'
 ///     O = O + P V(last)
 ///
 /// P is rounded to V's type after the wait for O: the registers of the old one
@@ -191,7 +191,10 @@ private:
 class DotOverlapper {
 public:
   explicit DotOverlapper(ArrayRef<TileLoop> loops)
-      : loops(loops), b(loops.back().loop.getLoc(), loops.back().loop) {}
+      : loops(loops), b(loops.back().loop.getLoc(), loops.back().loop) {
+    auto roles = b.getInsertionBlock()->getParent()->getParentOfType<RolesOp>();
+    rescalesLate = roles && roles.getConsumers() < 3;
+  }
 
   void run() {
     for (const TileLoop &tiles : loops)
@@ -282,16 +285,24 @@ private:
                              pending);
   }
 
-  /// The carried values behind iteration `mapping`: of the output what is there
-  /// by then; what makes of it that which the next dot adds to; and P.
+  /// Ends iteration `mapping`; gives what is carried: of the output what is
+  /// there by then, what else makes of it that which the next dot adds to, and
+  /// P.
   SmallVector<Value> carriedBehind(const TileLoop &tiles, IRMapping &mapping) {
+    if (!rescalesLate)
+      cloneAll(tiles.late, mapping);
+    b.clone(*tiles.rounding, mapping);
+    Value output = tiles.output.start.getAcc();
+    if (rescalesLate)
+      output = tiles.loop.getRegionIterArg(tiles.carried);
     SmallVector<Value> values;
     for (auto [n, value] :
          llvm::enumerate(tiles.loop.getBody()->getTerminator()->getOperands()))
-      values.push_back(mapping.lookupOrDefault(
-          n == tiles.carried ? Value(tiles.loop.getRegionIterArg(n)) : value));
-    for (Value value : tiles.taken)
-      values.push_back(mapping.lookup(value));
+      values.push_back(
+          mapping.lookupOrDefault(n == tiles.carried ? output : value));
+    if (rescalesLate)
+      for (Value value : tiles.taken)
+        values.push_back(mapping.lookup(value));
     values.push_back(mapping.lookup(tiles.rounding.getResult()));
     return values;
   }
@@ -300,8 +311,10 @@ private:
   /// carried stays in `values`.
   Value continueOutput(const TileLoop &tiles, SmallVector<Value> &values,
                        Value at) {
-    IRMapping mapping;
     Value p = values.pop_back_val();
+    if (!rescalesLate)
+      return startOutput(tiles, p, values[tiles.carried], at);
+    IRMapping mapping;
     size_t count = tiles.loop.getNumRegionIterArgs();
     mapping.map(tiles.taken, ArrayRef(values).drop_front(count));
     values.truncate(count);
@@ -345,7 +358,8 @@ private:
     if (rest.size() == 1)
       return buildFirstOf(rest[0]);
     SmallVector<Type> types(rest[0].loop.getResultTypes());
-    llvm::append_range(types, ValueRange(rest[0].taken).getTypes());
+    if (rescalesLate)
+      llvm::append_range(types, ValueRange(rest[0].taken).getTypes());
     types.push_back(rest[0].rounding.getType());
     auto branch = scf::IfOp::create(b, types, has[0], /*withElse=*/true);
     OpBuilder::InsertionGuard guard(b);
@@ -364,17 +378,7 @@ private:
                 wait(running, {}, 0).getResult());
     sync(tiles.scores.release, init.back());
     cloneAll(tiles.early, mapping);
-    b.clone(*tiles.rounding, mapping);
     return carriedBehind(tiles, mapping);
-  }
-
-  /// The sums of rows of an iteration: as long as they are not there, the wait
-  /// for the output would only hold up the softmax.
-  Value sumsOf(const TileLoop &tiles, IRMapping &mapping) {
-    for (Operation *op : tiles.early)
-      if (auto softmax = dyn_cast<OnlineSoftmaxOp>(op))
-        return mapping.lookup(softmax.getSumOut());
-    return Value();
   }
 
   /// The tiles that are not the first of all.
@@ -400,21 +404,26 @@ private:
     Value o = continueOutput(tiles, args, before);
     IRMapping mapping = enter(tiles, steady.getInductionVar(), args);
     mapping.map(tiles.scores.wait.getResult(), wait(s, {}, 1).getResult());
+    if (!rescalesLate)
+      sync(tiles.scores.release, now);
     cloneAll(tiles.early, mapping);
-    ReleaseOp::create(b, tiles.scores.release.getChannel(), now,
-                      sumsOf(tiles, mapping));
     Value unrounded = mapping.lookup(tiles.rounding.getIn());
+    // Begun before the exponents, the wait for the output would hold them up.
+    if (rescalesLate)
+      ReleaseOp::create(b, tiles.scores.release.getChannel(), now, unrounded);
     DotWaitOp finished = wait(o, unrounded, 0);
     sync(tiles.output.release, before);
     mapping.map(tiles.loop.getRegionIterArg(tiles.carried),
                 finished.getResult());
     mapping.map(tiles.rounding.getIn(), finished.getPassed().front());
-    b.clone(*tiles.rounding, mapping);
     scf::YieldOp::create(b, carriedBehind(tiles, mapping));
   }
 
   ArrayRef<TileLoop> loops;
   ImplicitLocOpBuilder b;
+  /// Whether the output is rescaled between the dots that begin, not after its
+  /// wait. Three consumers have no registers for it.
+  bool rescalesLate;
   SmallVector<Value> hasTiles;
 };
 

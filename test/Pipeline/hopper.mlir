@@ -61,7 +61,7 @@
 // S6: scf.if
 // S6: scf.if
 // S6: tgpu.await %[[K:[0-9]+]], %[[STEPS:arg[0-9]+]]
-// S6: scf.for {{.*}} %[[N:arg[0-9]+]] = %{{[0-9]+}}#3, %[[P:arg[0-9]+]] = %{{[0-9]+}}#4) ->
+// S6: scf.for {{.*}} %[[N:arg[0-9]+]] = %{{[0-9]+}}#3, %[[ALPHA:arg[0-9]+]] = %{{[0-9]+}}#4, %[[P:arg[0-9]+]] = %{{[0-9]+}}#5) ->
 // S6: %[[BEFORE:.*]] = arith.subi %[[N]], %c1
 // S6-NEXT: tgpu.await %[[K]], %[[N]] :
 // S6-NEXT: %[[S:.*]] = tgpu.dot_start slot %[[Q]], %[[ID]] by slot %[[K]], %[[N]] transpose_b
@@ -80,7 +80,7 @@
 // S6: scf.yield
 // S6: tgpu.release %[[Q]], %[[ID]] :
 // S6: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
-// S6-NEXT: tgpu.await %[[V]], %[[LAST]] :
+// S6: tgpu.await %[[V]], %[[LAST]] :
 
 // Slots begin at multiples of 1024 bytes, barriers lie behind them.
 // S7: // S7 //

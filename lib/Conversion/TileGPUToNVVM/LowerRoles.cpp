@@ -146,9 +146,11 @@ void NvidiaLowering::lowerAwait(AwaitOp op) {
 
 void NvidiaLowering::lowerRelease(ReleaseOp op) {
   Value lane = arith::AndIOp::create(b, thread, i32(31));
-  SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane,
-                       op.getAfter() ? elementsOf(op.getAfter()).front()
-                                     : Value());
+  SimtArriveOp::create(
+      b, emptyBarrier(op.getChannel(), op.getStep()), lane,
+      op.getAfter()
+          ? elementsOf(op.getAfter())[elementsOf(op.getAfter()).size() / 2]
+          : Value());
 }
 
 void NvidiaLowering::lowerFetch(FetchOp op) {

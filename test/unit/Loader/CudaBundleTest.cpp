@@ -161,9 +161,9 @@ TEST_F(CudaBundle, SplitsKeysInWorkspace) {
   // q, k, v, the scale, the output, then workspace.
   const size_t inWorkspace = 3 + 3 * 9 + 1 + 9;
   fakeDriver()->numWords = inWorkspace + 11;
-  size_t before = fakeDriver()->numCalls, allocations = numAllocations;
+  size_t before = fakeDriver()->numCalls, allocations = countAllocations();
   ASSERT_EQ(launchWith(), FA_SUCCESS) << faBundleGetLastErrorMessage();
-  EXPECT_EQ(numAllocations, allocations);
+  EXPECT_EQ(countAllocations(), allocations);
   EXPECT_EQ(callsSince(before), "cuCtxPushCurrent_v2 cuLaunchKernel "
                                 "cuLaunchKernel cuCtxPopCurrent_v2");
   const auto &first = fakeDriver()->lastLaunch, &second = fakeDriver()->launch;
