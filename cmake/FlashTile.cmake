@@ -25,13 +25,31 @@ if(FA_COVERAGE)
   target_link_options(fa_options INTERFACE -fprofile-instr-generate)
 endif()
 
+# lld initialises all targets that LLVM has. Where LLVM is linked in, those that no
+# kernel is compiled for would double what comes out: this is the source of
+# initialisers that do nothing, nor does Polly's, which is for link-time
+# optimisation.
+set(other_targets ${LLVM_TARGETS_TO_BUILD})
+list(REMOVE_ITEM other_targets ${LLVM_NATIVE_ARCH} NVPTX AMDGPU)
+set(initializers "void getPollyPluginInfo() {}\n")
+foreach(target ${other_targets})
+  foreach(part TargetInfo Target TargetMC AsmPrinter AsmParser)
+    string(APPEND initializers
+      "extern \"C\" void LLVMInitialize${target}${part}() {}\n")
+  endforeach()
+endforeach()
+set(FA_OTHER_TARGETS ${PROJECT_BINARY_DIR}/OtherTargets.cpp)
+file(CONFIGURE OUTPUT ${FA_OTHER_TARGETS} CONTENT "${initializers}")
+
 # The packages' MLIR libraries name the shared LLVM as what they need, also when
 # they are linked statically. Here they get the archives instead.
 if(FA_LINK_LLVM STREQUAL "static")
   add_link_options(-Wl,--as-needed -static-libstdc++ -static-libgcc)
   llvm_map_components_to_libnames(archives Core Support Passes Target TargetParser
     MC OrcJIT IRReader BitReader BitWriter FrontendOpenMP X86 NVPTX AMDGPU
-    BinaryFormat DebugInfoDWARF LTO Object Option)
+    BinaryFormat DebugInfoDWARF DTLTO LTO Object Option)
+  set_target_properties(LLVMExtensions PROPERTIES
+    INTERFACE_LINK_LIBRARIES LLVMSupport)
   foreach(target ${MLIR_EXPORTED_TARGETS})
     get_target_property(needs ${target} INTERFACE_LINK_LIBRARIES)
     if("LLVM" IN_LIST needs)
@@ -51,6 +69,10 @@ foreach(file ${FA_LLD_LIBS})
     message(FATAL_ERROR "expected lld's libraries (liblld-22-dev), found no ${file}")
   endif()
 endforeach()
+if(FA_LINK_LLVM STREQUAL "static")
+  add_library(fa_other_targets STATIC ${FA_OTHER_TARGETS})
+  list(APPEND FA_LLD_LIBS fa_other_targets ${archives})
+endif()
 list(APPEND FA_LLD_LIBS z zstd)
 
 # Components are named as LLVM names them (MLIRIR, LLVMSupport). Linked shared,
