@@ -30,20 +30,24 @@ static llvm::Error checkNoFault(const CompileOptions &options) {
 /// Some forms are those of one kind of target.
 static llvm::Error checkForm(StringRef arch, Emit form) {
   bool fits = true;
+  StringRef name;
   std::string expected;
   switch (form) {
   case Emit::TileGPU:
     fits = isNvidiaArch(arch) || isAmdArch(arch);
     expected = listGpuArchs();
+    name = "tgpu";
     break;
   case Emit::PTX:
   case Emit::Cubin:
+    name = form == Emit::PTX ? "ptx" : "cubin";
     fits = isNvidiaArch(arch);
     expected = listNvidiaArchs();
     break;
   case Emit::Hsaco:
     fits = isAmdArch(arch);
     expected = listAmdArchs();
+    name = "hsaco";
     break;
   case Emit::Tile:
   case Emit::Kernel:
@@ -54,8 +58,8 @@ static llvm::Error checkForm(StringRef arch, Emit form) {
   }
   if (fits)
     return llvm::Error::success();
-  return llvm::createStringError("this form is that of " + expected +
-                                 ": found '" + arch + "'");
+  return llvm::createStringError("expected one of " + expected + " for " +
+                                 name + ", found '" + arch + "'");
 }
 
 llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
