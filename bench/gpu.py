@@ -1,66 +1,193 @@
-"""Times fa-run's attention on one NVIDIA card beside what the peers' program measured there.
+"""Times bundles of attention on one NVIDIA card in turns with what a user would pick instead.
 
-usage: gpu.py FA_RUN [--peers PEERS.json] [-o OUT.json] [--quick] [--first N]
-PEERS.json is what the peers' program wrote on the same card just before: the rows of both are put side by side.
-FLOPs: 2*B*H*Sq*Sk*(Dqk+Dv), half of that when causal. Our figures are medians of single launches between two events.
+    gpu.py make FA_RUN BUNDLES [ARCH [OPTION...]]  compiles the bundles of the shapes below; needs no card
+    gpu.py run PEERS.py BUNDLES OUT.json [fwd|decode] [SECONDS] [NAME=BUNDLES...]
+    gpu.py table OUT.json                          the figures as Markdown
+
+PEERS.py times its peers in rounds; it runs as it is, and each of its races gets one more runner, ours: the same inputs,
+the same events, the same graphs. BUNDLES of further names (another commit's, say) join in as well. Every output of ours
+is compared with float64 by the rule of docs/numerics.md before it is timed. `run` needs libflashtile-rt (FLASHTILE_RT
+names it), the peers' packages and no compiler. FLOPs: 2*B*H*Sq*Sk*(Dqk+Dv), half of that when causal.
 """
-import argparse, json, subprocess, sys
+
+import ast
+import ctypes
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python", "flashtile"))
+import _structs as fa
+
+SHAPES = [(d, d, t, c) for d, t in ((128, "bf16"), (64, "bf16"), (256, "bf16"), (64, "f16")) for c in (False, True)]
+SHAPES.append((192, 128, "bf16", True))
 
 
-def shapes(quick):
-    for d in (128, 64, 256):
-        for causal in (False, True):
-            for s in (4096,) if quick else (1024, 4096, 16384):
-                yield dict(B=16384 // s, Hq=2048 // d, Hkv=2048 // d, S=s, Dq=d, Dv=d, causal=causal, dtype="bf16")
-    if quick:
-        return
-    for causal in (False, True):
-        for s in (4096, 16384):
-            yield dict(B=1, Hq=64, Hkv=8, S=s, Dq=128, Dv=128, causal=causal, dtype="bf16")
-    yield dict(B=4, Hq=16, Hkv=16, S=4096, Dq=192, Dv=128, causal=True, dtype="bf16")
-    for causal in (False, True):
-        yield dict(B=4, Hq=32, Hkv=32, S=4096, Dq=64, Dv=64, causal=causal, dtype="f16")
-    yield dict(B=4, Hq=12, Hkv=12, S=512, Dq=64, Dv=64, causal=False, dtype="f16")
+def bundle_name(d, dv, dtype, causal):
+    return f"{d}x{dv}-{dtype}-{'causal' if causal else 'full'}"
 
 
-def measure(fa_run, r):
-    spec = (f"b={r['B']} hq={r['Hq']} hkv={r['Hkv']} sq={r['S']} sk={r['S']} d={r['Dq']} dv={r['Dv']} "
-            f"type={r['dtype']}" + (" causal" if r["causal"] else ""))
-    run = subprocess.run([fa_run, "--attention", spec, "--target=cuda", "--bench", "--json"], capture_output=True, text=True)
-    if run.returncode:
-        sys.exit(f"{spec}: {run.stderr.strip()}")
-    return json.loads(run.stdout)
+def make(fa_run, folder, arch="sm_90a", *options):
+    for d, dv, dtype, causal in SHAPES:
+        problem = f"d={d} dv={dv} type={dtype}" + (" causal" if causal else "")
+        out = os.path.join(folder, bundle_name(d, dv, dtype, causal))
+        subprocess.run(
+            [fa_run, "--cache=off", "--attention", problem, f"--arch={arch}", "--emit=bundle", "-o", out, *options], check=True
+        )
+
+
+# ===--- Ours ------------------------------------------------------------------
+
+
+class Loader:
+    """libflashtile-rt: bundles in, launches on PyTorch's current stream."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.library = ctypes.CDLL(os.environ.get("FLASHTILE_RT", "libflashtile-rt.so.0"))
+        self.library.faBundleGetLastErrorMessage.restype = ctypes.c_char_p
+        self.plans = {}
+
+    def check(self, status):
+        if status:
+            sys.exit(self.library.faBundleGetLastErrorMessage().decode())
+
+    def plan(self, path):
+        if path not in self.plans:
+            bundle, plan = ctypes.c_void_p(), ctypes.c_void_p()
+            self.check(self.library.faBundleOpen(path.encode(), ctypes.byref(bundle)))
+            self.check(self.library.faBundlePrepare(bundle, None, ctypes.byref(plan)))
+            self.plans[path] = plan
+        return self.plans[path]
+
+    def argument(self, tensor):
+        numbers = ctypes.c_int64 * 4
+        kind = fa.BF16 if tensor.dtype == self.torch.bfloat16 else fa.F16
+        return fa.Argument(isTensor=1, type=kind, data=tensor.data_ptr(), rank=4, sizes=numbers(*tensor.shape), strides=numbers(*tensor.stride()))
+
+    def attention(self, folder, q, k, v, causal):
+        """A function that launches, and the tensor that it writes; or nothing where there is no bundle of this kind."""
+        dtype = "bf16" if q.dtype == self.torch.bfloat16 else "f16"
+        path = os.path.join(folder, bundle_name(q.shape[3], v.shape[3], dtype, causal))
+        if not os.path.exists(path):
+            return None
+        plan, out = self.plan(path), q.new_empty(*q.shape[:3], v.shape[3])
+        scale = fa.Argument(type=fa.F32, f32=1 / math.sqrt(q.shape[3]))
+        arguments = (fa.Argument * 5)(*(self.argument(t) for t in (q, k, v)), scale, self.argument(out))
+        info = fa.LaunchInfo()
+        self.check(self.library.faBundlePlanGetLaunchInfo(plan, arguments, ctypes.c_size_t(5), ctypes.byref(info)))
+        workspace = q.new_empty(info.workspaceSize, dtype=self.torch.uint8)
+        options = fa.LaunchOptions(workspace=workspace.data_ptr() or None, workspaceSize=info.workspaceSize)
+        enqueue, current = self.library.faBundlePlanLaunchWith, self.torch.cuda.current_stream
+        keep = (q, k, v, workspace)  # what the addresses point to
+
+        def launch(keep=keep):
+            options.stream = current().cuda_stream
+            self.check(enqueue(plan, ctypes.byref(options), arguments, ctypes.c_size_t(5)))
+
+        return launch, out
+
+
+def check(torch, name, found, q, k, v, causal, heads=3):
+    """Whole heads against float64, by the rule of docs/numerics.md."""
+    b, hq, sq, d = q.shape
+    for n in torch.randint(b * hq, (heads,)).tolist():
+        i, h = divmod(n, hq)
+        kv = h // (hq // k.shape[1])
+        rows = torch.randint(sq, (min(sq, 256),), device=q.device)
+        mask = rows[:, None] + (k.shape[2] - sq) < torch.arange(k.shape[2], device=q.device) if causal else None
+
+        def unfused(x, y, z, kept):
+            s = x @ y.T / math.sqrt(d)
+            p = torch.softmax(s.masked_fill(mask, -math.inf) if causal else s, -1)
+            return p.to(kept).to(x.dtype) @ z
+
+        x, y, z = q[i, h, rows], k[i, kv], v[i, kv]
+        exact = unfused(x.double(), y.double(), z.double(), torch.float64)
+        e0 = (unfused(x.float(), y.float(), z.float(), q.dtype).to(q.dtype) - exact).abs().max().item()
+        bound = 2 * e0 + 2 * torch.finfo(q.dtype).eps * exact.abs().max().item() + 1e-6
+        error = (found[i, h, rows] - exact).abs().max().item()
+        if not error <= bound:
+            sys.exit(f"{name}: error {error}, expected at most {bound}")
+
+
+# ===--- Races -----------------------------------------------------------------
+
+
+def join(peers, folders):
+    """Puts ours into the races of the peers' program, whose names `peers` has."""
+    import torch
+
+    loader, inputs = Loader(torch), []
+    sdpa, race = peers["sdpa"], peers["race"]
+
+    def seeing_inputs(backend, q, k, v, causal):
+        if not any(x[0] is q for x in inputs):
+            inputs.append((q, k, v, causal))
+        return sdpa(backend, q, k, v, causal)
+
+    def with_ours(fns):
+        decode, runners = "copy" in fns, {}
+        for name, folder in folders.items():
+            ours = [loader.attention(folder, *x) for x in inputs]
+            if not all(ours):
+                continue
+            for (launch, out), x in zip(ours, inputs):
+                launch()
+                check(torch, f"{name} {bundle_name(x[0].shape[3], x[2].shape[3], str(x[0].dtype), x[3])}", out, *x)
+            runners[name] = ours[0][0]
+            if decode:  # as the peers: a graph of eight launches on one input after the other
+                turns = itertools.cycle(ours)
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph):
+                    for _ in range(8):
+                        next(turns)[0]()
+                runners[name] = graph.replay
+        inputs.clear()
+        return race({**runners, **fns})
+
+    peers["sdpa"], peers["race"] = seeing_inputs, with_ours
+
+
+def run(program, folder, out, what="fwd", seconds="540", *others):
+    folders = dict(flashtile=folder, **dict(x.split("=", 1) for x in others))
+    tree = ast.parse(open(program).read(), program)
+    last = max(n for n, x in enumerate(tree.body) if isinstance(x, ast.FunctionDef))
+    call = ast.parse("_join(globals())").body[0]
+    tree.body.insert(last + 1, ast.copy_location(call, tree.body[last]))
+    sys.argv = [program, out, what, seconds]
+    exec(
+        compile(ast.fix_missing_locations(tree), program, "exec"),
+        {"__name__": "__main__", "__file__": program, "_join": lambda peers: join(peers, folders)},
+    )
+
+
+# ===--- Tables ----------------------------------------------------------------
+
+
+def table(path):
+    rows = json.load(open(path))
+    figures = [r.get("tflops") or r["gbs"] for r in rows]
+    beside = ("matmul", "copy")
+    names = sorted({n for f in figures for n in f}, key=lambda n: (n != "flashtile", n in beside, n))
+    print("| shape | " + " | ".join(names) + " | of best |\n" + "| --- " * (len(names) + 2) + "|")
+    shares = []
+    for r, f in zip(rows, figures):
+        best = max(x for n, x in f.items() if n not in beside and not n.startswith("flashtile"))
+        shape = r["tag"] if "tflops" in r else f"{r['B']} x {r['S']}"
+        shares.append(f["flashtile"] / best)
+        print(f"| {shape} | " + " | ".join(f"{f[n]:.0f}" if n in f else "–" for n in names) + f" | {shares[-1]:.2f} |")
+    print(f"\nGeomean of the last column: {math.exp(sum(map(math.log, shares)) / len(shares)):.3f}; lowest {min(shares):.2f}.")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("fa_run")
-    parser.add_argument("--peers")
-    parser.add_argument("-o")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--first", type=int, default=0, help="shapes to leave out at the start")
-    options = parser.parse_args()
-    peers = {}
-    for p in json.load(open(options.peers)) if options.peers else []:
-        if "tflops" in p:
-            dtype = "bf16" if "bfloat16" in p["dtype"] else "f16"
-            peers[p["B"], p["Hq"], p["Hkv"], p["S"], p["Dq"], p["Dv"], p["causal"], dtype] = p["tflops"]
-    rows = []
-    names = ["cudnn", "fa2", "triton", "flex", "matmul"]
-    print("| shape | FlashTile | " + " | ".join(names) + " | tile, registers |")
-    print("| --- " * (len(names) + 3) + "|")
-    for r in list(shapes(options.quick))[options.first:]:
-        report = measure(options.fa_run, r)
-        flops = 2 * r["B"] * r["Hq"] * r["S"] ** 2 * (r["Dq"] + r["Dv"]) * (0.5 if r["causal"] else 1)
-        ours = flops / report["time_ms"]["median"] / 1e9
-        found = peers.get(tuple(r.values()), {})
-        kernel = report["kernels"][0]
-        rows.append(dict(r, tflops=ours, peers=found, report=report))
-        shape = f"B{r['B']} Hq{r['Hq']} Hkv{r['Hkv']} S{r['S']} D{r['Dq']}/{r['Dv']} {r['dtype']} {'causal' if r['causal'] else 'full'}"
-        print(f"| {shape} | {ours:.0f} | " + " | ".join(f"{found[n]:.0f}" if n in found else "–" for n in names)
-              + f" | {kernel['tile']}, {kernel['registers']} |", flush=True)
-    if options.o:
-        json.dump(rows, open(options.o, "w"), indent=1)
+    actions = {"make": make, "run": run, "table": table}
+    if len(sys.argv) < 3 or sys.argv[1] not in actions:
+        sys.exit(__doc__)
+    actions[sys.argv[1]](*sys.argv[2:])
 
 
 main()

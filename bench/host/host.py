@@ -107,7 +107,8 @@ def until_done(call):
 def c_calls(q, k, v):
     """The C interface by ctypes, arguments made once."""
     import flashtile
-    from flashtile import _library as fa
+    from flashtile import _structs as fa
+    from flashtile._library import check as succeed, library
     from flashtile._tensor import scalar, tensor
 
     plan = flashtile.Context(DEVICE, threads=1, cache=None).attention(
@@ -122,14 +123,14 @@ def c_calls(q, k, v):
     def call(values):
         if ON_CARD:
             stream = torch.cuda.current_stream().cuda_stream
-            return lambda: fa.check(fa.library.faPlanEnqueue(plan._handle, stream, values, 5))
-        return lambda: fa.check(fa.library.faPlanLaunch(plan._handle, values, 5))
+            return lambda: succeed(library.faPlanEnqueue(plan._handle, stream, values, 5))
+        return lambda: succeed(library.faPlanLaunch(plan._handle, values, 5))
 
     name = "faPlanEnqueue" if ON_CARD else "faPlanLaunch"
     full, empty = arguments(q, k, v, out), arguments(*(x[:0] for x in (q, k, v, out)))
     call(full)()
     check(name, out, q, k, v)
-    yield "a ctypes call that does nothing", lambda: fa.library.faPlanDestroy(None)
+    yield "a ctypes call that does nothing", lambda: library.faPlanDestroy(None)
     yield f"{name} of an empty batch, by ctypes", call(empty)
     yield f"{name}, by ctypes", call(full)
 
@@ -172,7 +173,7 @@ def milliseconds(call, rounds):
 def plans():
     """Rows of what a plan costs in a process that has made one."""
     import flashtile
-    from flashtile import _library as fa
+    from flashtile import _structs as fa
 
     problems = {"f16, d 64, causal": dict(type=fa.F16, headDim=64, causal=1)}
     problems["bf16, d 128" if ON_CARD else "f32, d 64"] = (

@@ -4,7 +4,7 @@
 import functools
 import math
 
-from . import _library as fa
+from . import _structs as fa
 from ._plan import Context, Launch
 from ._tensor import NAMES, Tensor, address, current_stream, empty_like, facts, row_major, tensor
 

@@ -7,7 +7,7 @@ import logging
 import os
 from ctypes import byref, c_void_p
 
-from . import _library as fa
+from . import _structs as fa
 from ._library import check, library
 from ._tensor import Tensor, scalar, tensor
 

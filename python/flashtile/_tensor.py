@@ -4,7 +4,7 @@
 import ctypes
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p, py_object
 
-from . import _library as fa
+from . import _structs as fa
 
 NAMES = ("float32", "float16", "bfloat16", "int32", "int64")
 

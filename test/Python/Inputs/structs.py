@@ -1,4 +1,4 @@
-"""The structs of _library.py are those of fa.h: a C program, compiled here, says
+"""The structs of _structs.py are those of fa.h: a C program, compiled here, says
 where its members are.
 
 usage: structs.py CLANG INCLUDE FOLDER
@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-from flashtile import _library as fa
+from flashtile import _structs as fa
 
 clang, include, folder = sys.argv[1:]
 STRUCTS = {
@@ -16,6 +16,8 @@ STRUCTS = {
     "faAttentionDesc": fa.AttentionDesc,
     "faModuleDesc": fa.ModuleDesc,
     "faArgument": fa.Argument,
+    "faLaunchInfo": fa.LaunchInfo,
+    "faLaunchOptions": fa.LaunchOptions,
 }
 lines = []
 for name, struct in STRUCTS.items():

@@ -36,7 +36,7 @@ def run_ours():
     ones, out = (array.array("f", [x] * 64) for x in (1.0, math.nan))
     q, o = (memoryview(x).cast("B").cast("f", size) for x in (ones, out))
     # Nothing from the cache: the compiler is what shall run.
-    plan = flashtile.Context(threads=2, cache=None).attention(flashtile._library.AttentionDesc(type=0, headDim=16))
+    plan = flashtile.Context(threads=2, cache=None).attention(flashtile._structs.AttentionDesc(type=0, headDim=16))
     plan(q, q, q, 0.25, o)
     assert all(abs(x - 1) < 1e-6 for x in out), out
 

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The structs of include/fa/fa.h for ctypes, member for member."""
+
+import ctypes
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+
+F32, F16, BF16, I32, I64 = range(5)
+CANCELLED = 4
+
+
+class _Sized(ctypes.Structure):
+    """A struct that begins with its size, everything else 0."""
+
+    def __init__(self, **members):
+        super().__init__(size=ctypes.sizeof(type(self)), **members)
+
+
+LogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+ProgressFunction = CFUNCTYPE(c_int32, c_void_p, c_char_p)
+
+
+class ContextOptions(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("threads", c_uint32),
+        ("parallel", c_void_p),
+        ("pool", c_void_p),
+        ("target", c_char_p),
+        ("driver", c_char_p),
+        ("ptxas", c_char_p),
+        ("cacheDirectory", c_char_p),
+        ("cacheMode", c_int),
+        ("cacheMaxBytes", c_uint64),
+        ("log", LogFunction),
+        ("progress", ProgressFunction),
+        ("allocate", c_void_p),
+        ("deallocate", c_void_p),
+        ("user", c_void_p),
+        ("ranges", c_char_p),
+    ]
+
+
+class AttentionDesc(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("type", c_int),
+        ("headDim", c_int64),
+        ("headDimV", c_int64),
+        ("causal", c_int),
+        ("hasWindow", c_int32),
+        ("windowLeft", c_int64),
+        ("windowRight", c_int64),
+        ("softcap", c_double),
+        ("hasAlibi", c_int32),
+        ("hasLengths", c_int32),
+        ("hasLse", c_int32),
+        ("bias", c_char_p),
+        ("hasPrefix", c_int32),
+        ("prefix", c_int64),
+        ("hasDocuments", c_int32),
+        ("hasSink", c_int32),
+        ("scoreMod", c_char_p),
+        ("maskMod", c_char_p),
+        ("precision", c_int),
+    ]
+
+
+class ModuleDesc(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("text", c_char_p),
+        ("length", c_size_t),
+        ("entry", c_char_p),
+        ("allowBytecode", c_int32),
+    ]
+
+
+class Argument(ctypes.Structure):
+    _fields_ = [
+        ("isTensor", c_int32),
+        ("type", c_int),
+        ("data", c_void_p),
+        ("rank", c_int32),
+        ("sizes", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("f32", c_float),
+        ("i64", c_int64),
+    ]
+
+
+class LaunchInfo(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("workspaceSize", c_size_t),
+        ("splits", c_int64),
+        ("numKernels", c_uint32),
+    ]
+
+
+class LaunchOptions(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("stream", c_void_p),
+        ("workspace", c_void_p),
+        ("workspaceSize", c_size_t),
+    ]
