@@ -4,23 +4,30 @@
     gpu.py run PEERS.py BUNDLES OUT.json [fwd|decode] [SECONDS] [NAME=BUNDLES...]
     gpu.py table OUT.json                          the figures as Markdown
 
-PEERS.py times its peers in rounds; it runs as it is, and each of its races gets one more runner, ours: the same inputs,
-the same events, the same graphs. BUNDLES of further names (another commit's, say) join in as well. Every output of ours
-is compared with float64 by the rule of docs/numerics.md before it is timed. `run` needs libflashtile-rt (FLASHTILE_RT
+PEERS.py times its peers in turns; it runs as it is, but each of its races gets one more runner, ours (the same inputs,
+the same events, the same graphs), and every round has an order of its own: a card at its power limit runs what comes after
+a matmul some per cent slower than what comes after a slow kernel. BUNDLES of further names (another commit's, say) join
+in as well. Every output of ours is compared with float64 by the rule of docs/numerics.md before it is timed. `run` needs libflashtile-rt (FLASHTILE_RT
 names it), the peers' packages and no compiler. FLOPs: 2*B*H*Sq*Sk*(Dqk+Dv), half of that when causal.
 """
 
 import ast
 import ctypes
+import importlib.util
 import itertools
 import json
 import math
 import os
+import random
+import statistics
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python", "flashtile"))
-import _structs as fa
+HERE = os.path.dirname(os.path.abspath(__file__))
+# The module alone: the package would load the compiler's library.
+spec = importlib.util.spec_from_file_location("structs", os.path.join(HERE, "..", "python", "flashtile", "_structs.py"))
+fa = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(fa)
 
 SHAPES = [(d, d, t, c) for d, t in ((128, "bf16"), (64, "bf16"), (256, "bf16"), (64, "f16")) for c in (False, True)]
 SHAPES.append((192, 128, "bf16", True))
@@ -117,12 +124,29 @@ def check(torch, name, found, q, k, v, causal, heads=3):
 # ===--- Races -----------------------------------------------------------------
 
 
+def race(event_times, runners, rounds=6, burst_ms=25):
+    """name -> median ms of the runners that work."""
+    working, estimates = {}, {}
+    for name, f in runners.items():
+        try:
+            estimates[name] = statistics.median(event_times(f, 8)[3:])
+            working[name] = f
+        except Exception as e:
+            print("  ", name, "FAILED", repr(e)[:160].replace("\n", " "))
+    times = {name: [] for name in working}
+    order = random.Random(0)
+    for _ in range(rounds):
+        for name in order.sample(list(working), len(working)):
+            times[name] += event_times(working[name], max(4, min(60, int(burst_ms / max(estimates[name], 0.005)))))
+    return {name: statistics.median(x) for name, x in times.items()}
+
+
 def join(peers, folders):
     """Puts ours into the races of the peers' program, whose names `peers` has."""
     import torch
 
     loader, inputs = Loader(torch), []
-    sdpa, race = peers["sdpa"], peers["race"]
+    sdpa = peers["sdpa"]
 
     def seeing_inputs(backend, q, k, v, causal):
         if not any(x[0] is q for x in inputs):
@@ -145,9 +169,9 @@ def join(peers, folders):
                 with torch.cuda.graph(graph):
                     for _ in range(8):
                         next(turns)[0]()
-                runners[name] = graph.replay
+                runners[name] = lambda graph=graph, keep=ours: graph.replay()
         inputs.clear()
-        return race({**runners, **fns})
+        return race(peers["event_times"], {**runners, **fns})
 
     peers["sdpa"], peers["race"] = seeing_inputs, with_ours
 
