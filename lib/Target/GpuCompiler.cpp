@@ -115,7 +115,7 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
 }
 
 llvm::Expected<std::vector<KernelInfo>>
-GpuCompiler::run(llvm::StringRef entry) {
+GpuCompiler::plan(llvm::StringRef entry) {
   if (auto error = toKernels())
     return error;
   if (auto error = keepEntry(module, entry))
@@ -128,9 +128,30 @@ GpuCompiler::run(llvm::StringRef entry) {
   if (auto error = toSchedule())
     return error;
   readPlan(module, *kernels);
+  return kernels;
+}
+
+llvm::Expected<std::vector<KernelInfo>>
+GpuCompiler::run(llvm::StringRef entry) {
+  auto kernels = plan(entry);
+  if (!kernels)
+    return kernels.takeError();
+  // Not sooner: the schedule decides between alternatives, and what it limits
+  // counts on the kernel behind.
+  if (auto error = keepKernels(module, options.kernels, *kernels))
+    return error;
   if (auto error = toDialect())
     return error;
   return kernels;
+}
+
+llvm::Expected<std::vector<KernelInfo>>
+fa::planForGpu(ModuleOp module, StringRef entry,
+               const CompileOptions &options) {
+  auto target = getGpuTarget(options.arch);
+  if (!target)
+    return target.takeError();
+  return GpuCompiler(module, options, *target).plan(entry);
 }
 
 llvm::Expected<std::string>
