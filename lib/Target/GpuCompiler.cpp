@@ -44,12 +44,15 @@ void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.allowNoMax = options.fusion.allowNoMax;
 }
 
-llvm::Error GpuCompiler::runPipeline(GpuTarget::Build build) {
-  return runPasses(module, "the passes to LLVM failed", [&](OpPassManager &pm) {
-    GpuPipelineOptions pipeline;
-    fill(pipeline);
-    build(pm, pipeline);
-  });
+llvm::Error GpuCompiler::runPipeline(GpuTarget::Build build, bool verifyEach) {
+  return runPasses(
+      module, "the passes to LLVM failed",
+      [&](OpPassManager &pm) {
+        GpuPipelineOptions pipeline;
+        fill(pipeline);
+        build(pm, pipeline);
+      },
+      verifyEach);
 }
 
 llvm::Error GpuCompiler::toKernels() {
@@ -61,13 +64,14 @@ llvm::Error GpuCompiler::toKernels() {
 }
 
 llvm::Error GpuCompiler::toSchedule() {
-  if (auto error = runPipeline(target.schedule))
+  if (auto error = runPipeline(target.schedule, /*verifyEach=*/true))
     return error;
   return mutate(/*atSchedule=*/true);
 }
 
 llvm::Error GpuCompiler::toDialect() {
-  if (auto error = runPipeline(target.lowering))
+  // As for the host: twenty passes over thousands of operations each.
+  if (auto error = runPipeline(target.lowering, /*verifyEach=*/false))
     return error;
   return mutate(/*atSchedule=*/false);
 }

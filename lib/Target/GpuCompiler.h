@@ -49,7 +49,7 @@ public:
   emit(Emit form, llvm::function_ref<llvm::Expected<std::string>()> toLLVM);
 
 private:
-  llvm::Error runPipeline(GpuTarget::Build build);
+  llvm::Error runPipeline(GpuTarget::Build build, bool verifyEach);
   /// Plants the fault of `options.mutate`, if this is its stage.
   llvm::Error mutate(bool atSchedule);
   void fill(GpuPipelineOptions &pipeline) const;
