@@ -188,6 +188,10 @@ def plans():
             for phase in ("passes", "llvm", "assembler"):
                 if phases.get(phase + "_ms"):
                     yield f"… of that {phase}", (phases[phase + "_ms"],) * 2
+            dtype = {fa.F32: torch.float32, fa.F16: torch.float16, fa.BF16: torch.bfloat16}[members["type"]]
+            rows = torch.empty((1, 8, 1024, members["headDim"]), dtype=dtype, device=DEVICE)
+            launch = (rows, rows, rows, 0.125, rows)
+            yield f"a plan of a known launch, compiled: {name}", milliseconds(lambda: cold.attention(desc, launch), 5)
             warm = flashtile.Context(DEVICE, threads=1, cache=cache)
             warm.attention(desc)
             yield f"a plan, from the cache: {name}", milliseconds(lambda: warm.attention(desc), 51)

@@ -64,6 +64,18 @@ typedef enum faType {
   FA_TYPE_FORCE_INT = 0x7fffffff
 } faType;
 
+/* A tensor or a scalar that a launch is given. */
+typedef struct faArgument {
+  int32_t isTensor;
+  faType type;
+  void *data;             /* tensor: element 0; may be null if a size is 0 */
+  int32_t rank;           /* tensor */
+  const int64_t *sizes;   /* tensor: `rank` of them */
+  const int64_t *strides; /* tensor: in elements; null: row-major */
+  float f32;              /* scalar of type F32 */
+  int64_t i64;            /* scalar of an integer type or index (I64) */
+} faArgument;
+
 /*===--- Context: where plans run -----------------------------------------===*/
 
 typedef struct faContextImpl *faContext;
@@ -177,6 +189,14 @@ typedef struct faAttentionDesc {
    * seen that it and all other masks let pass. */
   const char *scoreMod, *maskMod;
   faPrecision precision;
+  /* A launch that the plan is for, or null: any. The plan then has those
+   * kernels alone that such a launch may run, with workspace or without, and is
+   * compiled in a fraction of the time. Sizes, strides and the scale are looked
+   * at, and addresses: null stands for one as the driver's allocation gives,
+   * any other for one of its alignment. Other launches are legal where these
+   * kernels take them, and FA_ERROR_INVALID_ARGUMENT says why they do not. */
+  const faArgument *launch;
+  size_t launchCount; /* of the arguments */
 } faAttentionDesc;
 
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],
@@ -201,6 +221,9 @@ typedef struct faModuleDesc {
   /* Not 0: `text` may be MLIR bytecode, which is for files that the caller
    * trusts: upstream's reader of it was not written for others. */
   int32_t allowBytecode;
+  /* As of faAttentionDesc. */
+  const faArgument *launch;
+  size_t launchCount;
 } faModuleDesc;
 
 FA_API faStatus faPlanCreateFromModule(faContext context,
@@ -264,17 +287,6 @@ FA_API faStatus faPlanGetKernelInfo(faPlan plan, uint32_t index,
                                     faKernelInfo *info) FA_NOEXCEPT;
 
 /*===--- Launch -----------------------------------------------------------===*/
-
-typedef struct faArgument {
-  int32_t isTensor;
-  faType type;
-  void *data;             /* tensor: element 0; may be null if a size is 0 */
-  int32_t rank;           /* tensor */
-  const int64_t *sizes;   /* tensor: `rank` of them */
-  const int64_t *strides; /* tensor: in elements; null: row-major */
-  float f32;              /* scalar of type F32 */
-  int64_t i64;            /* scalar of an integer type or index (I64) */
-} faArgument;
 
 /* Runs and returns when the outputs are written. Outputs must not overlap with
  * anything. Allocates only the first time that so many threads are at work. On

@@ -140,6 +140,14 @@ public:
   Plan(const Context &context, const faAttentionDesc &desc) {
     faPlanCreateFromAttention(context.get(), &desc, &handle);
   }
+  /// A plan for launches with such arguments alone.
+  Plan(const Context &context, faAttentionDesc desc,
+       std::span<const Argument> launch) {
+    Values values(launch);
+    desc.launch = values.data();
+    desc.launchCount = launch.size();
+    faPlanCreateFromAttention(context.get(), &desc, &handle);
+  }
   /// A module in MLIR's textual form.
   Plan(const Context &context, std::string_view text,
        const char *entry = nullptr) {

@@ -25,7 +25,7 @@ public:
   ~Fiber();
 
   /// Bytes of a stack; pages that are not touched cost nothing.
-  static constexpr size_t stackBytes = 256 * 1024;
+  static constexpr size_t stackBytes = 1024 * 1024;
 
   /// Lets the fiber begin with `entry(argument)`, which must not return, when
   /// it is switched to next. What ran on its stack before is forgotten. Returns

@@ -11,7 +11,6 @@
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -43,8 +42,9 @@ Expected<std::unique_ptr<HostCode>> HostCode::load(std::string bitcode) {
   auto machine = orc::JITTargetMachineBuilder::detectHost();
   if (!machine)
     return machine.takeError();
-  // Kernels are long and run for milliseconds: compile fast.
-  machine->setCodeGenOptLevel(CodeGenOptLevel::Less);
+  // Kernels are long and run for milliseconds, most of them in the functions
+  // that they call: a second of optimizations saves less than it takes.
+  machine->setCodeGenOptLevel(CodeGenOptLevel::None);
   auto jit = orc::LLJITBuilder()
                  .setJITTargetMachineBuilder(std::move(*machine))
                  .create();
@@ -64,21 +64,6 @@ Expected<std::unique_ptr<HostCode>> HostCode::load(std::string bitcode) {
   return code;
 }
 
-static void optimize(Module &module) {
-  PassBuilder builder;
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager cgscc;
-  ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(cgscc);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, cgscc, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O1)
-      .run(module, modules);
-}
-
 Error HostCode::compile(StringRef kernel) {
   auto context = std::make_unique<LLVMContext>();
   auto module = parseBitcodeFile(MemoryBufferRef(bitcode, "flashtile-emulated"),
@@ -90,7 +75,6 @@ Error HostCode::compile(StringRef kernel) {
       function.deleteBody();
   (*module)->setDataLayout(jit->getDataLayout());
   (*module)->setTargetTriple(jit->getTargetTriple());
-  optimize(**module);
   return jit->addIRModule(
       orc::ThreadSafeModule(std::move(*module), std::move(context)));
 }

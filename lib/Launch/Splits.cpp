@@ -96,10 +96,11 @@ KernelArguments::KernelArguments(const LaunchChoice &choice,
 // The choice
 //===----------------------------------------------------------------------===//
 
-/// How many splits a launch of `kernel` has.
+/// How many splits a launch of `kernel` has on a card that runs `places` blocks
+/// of it at a time.
 static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    std::span<const LaunchArgument> given,
-                                   int64_t processors) {
+                                   int64_t places) {
   if (kernel.splits)
     return kernel.splits;
   // With one split, the grid is that of a kernel without splits.
@@ -110,7 +111,7 @@ static Result<int64_t> countSplits(const KernelInfo &kernel,
     return programs;
   auto keys = evaluate(kernel.splitKeys, given);
   int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
-  return chooseSplits(*programs, processors * kernel.residentBlocks,
+  return chooseSplits(*programs, places,
                       keys.value_or(0) / std::max<int64_t>(tile, 1));
 }
 
@@ -130,7 +131,8 @@ static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
                                         int64_t processors,
                                         const Workspace &workspace) {
   const KernelInfo &kernel = chain.front();
-  Result<int64_t> splits = countSplits(kernel, given, processors);
+  Result<int64_t> splits =
+      countSplits(kernel, given, processors * kernel.residentBlocks);
   if (!splits)
     return splits.takeFailure();
   if (*splits == 1)
@@ -150,6 +152,26 @@ static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
   return LaunchChoice{chain, *splits, *bytes};
 }
 
+/// The rule: `offer` is given each chain of kernels whose first one takes the
+/// arguments, in order, until it gives true.
+template <typename Offer>
+static void offerChains(std::span<const KernelInfo> kernels,
+                        std::span<const LaunchArgument> arguments,
+                        Offer offer) {
+  for (size_t n = 0; n < kernels.size(); ++n)
+    if (!kernels[n].follows && fitsVariant(kernels[n], arguments) &&
+        offer(takeChain(kernels, n)))
+      return;
+}
+
+/// That no kernel was offered: the last one is the most general.
+static Failure explainRefusal(std::span<const KernelInfo> kernels,
+                              std::span<const LaunchArgument> arguments) {
+  std::string why;
+  fitsVariant(kernels.back(), arguments, &why);
+  return Failure(why);
+}
+
 Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
                                       std::span<const LaunchArgument> arguments,
                                       int64_t processors,
@@ -158,21 +180,72 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
   // The last variant is the most general: its reason is the one to give.
   if (Failure failure = checkArguments(kernels.back(), arguments))
     return failure;
-  for (size_t n = 0; n < kernels.size(); ++n) {
-    const KernelInfo &kernel = kernels[n];
-    bool skipped =
-        kernel.follows || (!kernel.workspace.empty() && workspace.bytes == 0);
-    if (skipped || !fitsVariant(kernel, arguments))
-      continue;
-    std::span<const KernelInfo> chain = takeChain(kernels, n);
-    if (kernel.workspace.empty())
-      return LaunchChoice{chain};
-    Result<LaunchChoice> split =
-        chooseSplit(chain, arguments, processors, workspace);
-    if (!split || !split->kernels.empty())
-      return split;
-  }
-  std::string why;
-  fitsVariant(kernels.back(), arguments, &why);
-  return Failure(why);
+  Result<LaunchChoice> choice = LaunchChoice();
+  offerChains(kernels, arguments, [&](std::span<const KernelInfo> chain) {
+    if (chain.front().workspace.empty())
+      choice = LaunchChoice{chain};
+    else if (workspace.bytes)
+      choice = chooseSplit(chain, arguments, processors, workspace);
+    return !choice || !choice->kernels.empty();
+  });
+  if (choice && choice->kernels.empty())
+    return explainRefusal(kernels, arguments);
+  return choice;
+}
+
+//===----------------------------------------------------------------------===//
+// Before a plan is compiled
+//===----------------------------------------------------------------------===//
+
+PlannedLaunch PlannedLaunch::withoutAddresses() const {
+  PlannedLaunch result = *this;
+  for (LaunchArgument &argument : result.arguments)
+    argument.data = nullptr;
+  return result;
+}
+
+/// The launch's arguments, with an address for those that have none yet.
+static std::span<const LaunchArgument>
+fillAddresses(std::span<const LaunchArgument> arguments,
+              LaunchArgument (&storage)[kMaxArguments]) {
+  // As aligned as any driver's memory.
+  alignas(256) static char memory[256];
+  std::copy(arguments.begin(), arguments.end(), storage);
+  for (LaunchArgument &argument : storage)
+    if (argument.isTensor && !argument.data)
+      argument.data = memory;
+  return std::span(storage, arguments.size());
+}
+
+Result<std::vector<std::string>>
+fa::findCandidates(std::span<const KernelInfo> kernels,
+                   const PlannedLaunch &launch) {
+  assert(!kernels.empty() && "a plan has kernels");
+  LaunchArgument storage[kMaxArguments];
+  if (launch.arguments.size() > kMaxArguments)
+    return makeFailure("expected at most ", kMaxArguments, " arguments, found ",
+                       launch.arguments.size());
+  auto arguments = fillAddresses(launch.arguments, storage);
+  if (Failure failure = checkArguments(kernels.back(), arguments))
+    return failure;
+  std::vector<std::string> found;
+  Failure wrong;
+  offerChains(kernels, arguments, [&](std::span<const KernelInfo> chain) {
+    bool isSure = chain.front().workspace.empty();
+    if (!isSure) {
+      auto splits = countSplits(chain.front(), arguments, launch.places);
+      if (!splits)
+        wrong = splits.takeFailure();
+      if (!splits || *splits == 1)
+        return bool(wrong);
+    }
+    for (const KernelInfo &kernel : chain)
+      found.push_back(kernel.symbol);
+    return isSure;
+  });
+  if (wrong)
+    return wrong;
+  if (found.empty())
+    return explainRefusal(kernels, arguments);
+  return found;
 }

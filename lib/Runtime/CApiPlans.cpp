@@ -6,6 +6,7 @@
 
 #include "CApi.h"
 
+#include "fa/Launch/ConvertArgument.h"
 #include "fa/Launch/SizedStruct.h"
 #include "fa/Runtime/DescribePlan.h"
 #include "fa/Runtime/ReadProgram.h"
@@ -23,8 +24,16 @@ static constexpr size_t kFirstAttentionDescSize =
                         kFirstModuleDescSize =
                             offsetof(faModuleDesc, allowBytecode);
 
+static Result<faAttentionDesc> readDesc(const faAttentionDesc &given) {
+  return readSized("faAttentionDesc", given, kFirstAttentionDescSize);
+}
+
+static Result<faModuleDesc> readDesc(const faModuleDesc &given) {
+  return readSized("faModuleDesc", given, kFirstModuleDescSize);
+}
+
 static faStatus readProgram(const faAttentionDesc &given, Program &program) {
-  auto desc = readSized("faAttentionDesc", given, kFirstAttentionDescSize);
+  auto desc = readDesc(given);
   if (!desc)
     return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
   auto problem = readProblem(*desc);
@@ -39,7 +48,7 @@ static faStatus readProgram(const faAttentionDesc &given, Program &program) {
 }
 
 static faStatus readProgram(const faModuleDesc &given, Program &program) {
-  auto desc = readSized("faModuleDesc", given, kFirstModuleDescSize);
+  auto desc = readDesc(given);
   if (!desc)
     return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
   if (!desc->text && desc->length)
@@ -49,6 +58,26 @@ static faStatus readProgram(const faModuleDesc &given, Program &program) {
   if (!parsed)
     return fail(FA_ERROR_COMPILE, parsed.takeError());
   program = std::move(*parsed);
+  return FA_SUCCESS;
+}
+
+/// The launch that a plan is for; nothing if it is for any.
+template <typename Desc>
+static faStatus readLaunch(const Desc &given,
+                           std::optional<std::vector<LaunchArgument>> &launch) {
+  auto desc = readDesc(given);
+  if (!desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
+  if (!desc->launch)
+    return desc->launchCount
+               ? fail(FA_ERROR_INVALID_ARGUMENT, "launch: expected " +
+                                                     Twine(desc->launchCount) +
+                                                     " arguments, found null")
+               : FA_SUCCESS;
+  ConvertedArguments converted;
+  if (Failure failure = converted.convert(desc->launch, desc->launchCount))
+    return fail(FA_ERROR_INVALID_ARGUMENT, failure);
+  launch.emplace(converted.get().begin(), converted.get().end());
   return FA_SUCCESS;
 }
 
@@ -94,7 +123,11 @@ static faStatus createPlan(StringRef function, faContext context,
   Program program;
   if (faStatus status = readProgram(*desc, program))
     return status;
-  auto loaded = context->plans->prepare(*program.module, program.entry);
+  std::optional<std::vector<LaunchArgument>> planned;
+  if (faStatus status = readLaunch(*desc, planned))
+    return status;
+  auto loaded = context->plans->prepare(*program.module, program.entry,
+                                        std::move(planned));
   if (!loaded)
     return failPrepare(loaded.takeError());
   logSlowKernels(*context, *desc, **loaded);

@@ -76,7 +76,7 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
     return createStringError("this build has no build id (-Wl,--build-id)");
   // An option that is added later does not compile before it is taken up here.
   const auto &[arch, qTile, kvTile, stages, warps, splits, schedule, ptxas,
-               emulate, mutate, fusion, progress] = options;
+               emulate, mutate, fusion, kernels, progress] = options;
   const auto &[assumeNoEmptyRows, allowNoMax] = fusion;
   (void)progress; // changes nothing of the code
   CacheKey key;
@@ -88,7 +88,9 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
       << "\nwarps " << warps << "\nsplits " << splits << "\nschedule "
       << schedule << "\nemulate " << emulate << "\nmutate " << mutate
       << "\nassume-no-empty-rows " << assumeNoEmptyRows << "\nallow-no-max "
-      << allowNoMax << "\nentry " << entry << "\n";
+      << allowNoMax << "\nkernels "
+      << (kernels.empty() ? "all" : join(kernels, " ")) << "\nentry " << entry
+      << "\n";
   module.print(out);
   return key;
 }

@@ -14,10 +14,6 @@
 using namespace llvm;
 using namespace fa;
 
-/// Multiprocessors of the card that is emulated: few, so that a block of a
-/// persistent kernel runs several programs.
-static constexpr int64_t kProcessors = 3;
-
 Expected<std::unique_ptr<EmulatorPlan>>
 EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
                    EmulatedProgram::Options options) {
@@ -44,7 +40,7 @@ EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
 Expected<LaunchChoice>
 EmulatorPlan::choose(ArrayRef<LaunchArgument> arguments) const {
   return toExpected(
-      chooseLaunch(plan.kernels, arguments, kProcessors, Workspace::any()));
+      chooseLaunch(plan.kernels, arguments, numProcessors, Workspace::any()));
 }
 
 Expected<EmulatorCounters>
@@ -82,7 +78,7 @@ EmulatorPlan::run(const KernelInfo &kernel,
   if (*count <= 0)
     return EmulatorCounters();
   Expected<int64_t> blocks =
-      toExpected(countBlocks(kernel, *count, kProcessors));
+      toExpected(countBlocks(kernel, *count, numProcessors));
   if (!blocks)
     return blocks.takeError();
   SmallVector<int64_t> words(countWords(kernel));

@@ -6,6 +6,8 @@
 
 #include "fa/Runtime/PlanStore.h"
 
+#include "fa/Runtime/ChooseKernels.h"
+
 using namespace llvm;
 using namespace fa;
 
@@ -31,10 +33,13 @@ static Error load(Artifact artifact, const PlanStore::Options &options,
 }
 
 Expected<PlanStore::Plan> PlanStore::make(mlir::ModuleOp module,
-                                          StringRef entry) {
-  auto compiled = compileCached(cache, module, entry, options.compile);
+                                          StringRef entry,
+                                          const CompileOptions &how,
+                                          double choosingMs) {
+  auto compiled = compileCached(cache, module, entry, how);
   if (!compiled)
     return compiled.takeError();
+  compiled->addChoosing(choosingMs);
   if (options.compile.progress && !options.compile.progress("load"))
     return make_error<CancelledError>();
   auto plan = std::make_shared<LoadedPlan>();
@@ -58,18 +63,29 @@ std::shared_ptr<PlanStore::Slot> PlanStore::findSlot(StringRef key) {
   return slots[key] = std::make_shared<Slot>();
 }
 
-Expected<PlanStore::Plan> PlanStore::prepare(mlir::ModuleOp module,
-                                             StringRef entry) {
-  auto key = makeCacheKey(module, entry, options.compile);
+Expected<PlanStore::Plan>
+PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
+                   std::optional<std::vector<LaunchArgument>> launch) {
+  CompileOptions how = options.compile;
+  double choosingMs = 0;
+  if (launch) {
+    int64_t processors = options.card ? options.card->numProcessors() : 1;
+    PlannedLaunch planned{std::move(*launch), processors * kMaxResidentBlocks};
+    auto time = chooseKernels(cache, module, entry, planned, how);
+    if (!time)
+      return time.takeError();
+    choosingMs = *time;
+  }
+  auto key = makeCacheKey(module, entry, how);
   if (!key) { // and what is wrong with the options, the compilation says
     consumeError(key.takeError());
-    return make(module, entry);
+    return make(module, entry, how, choosingMs);
   }
   std::shared_ptr<Slot> slot = findSlot(key->hash());
   std::lock_guard lock(slot->mutex);
   if (Plan plan = slot->plan.lock())
     return plan;
-  auto plan = make(module, entry);
+  auto plan = make(module, entry, how, choosingMs);
   if (plan)
     slot->plan = *plan;
   return plan;

@@ -74,6 +74,16 @@ llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
                                     : compileForHost(module, entry, options);
 }
 
+llvm::Expected<std::vector<KernelInfo>>
+fa::planKernels(ModuleOp module, StringRef entry,
+                const CompileOptions &options) {
+  if (auto error = checkNoFault(options))
+    return error;
+  return isNvidiaArch(options.arch) || isAmdArch(options.arch)
+             ? planForGpu(module, entry, options)
+             : planForHost(module, entry, options);
+}
+
 llvm::Expected<std::string> fa::emit(ModuleOp module,
                                      const CompileOptions &options, Emit form) {
   if (auto error = checkNoFault(options))

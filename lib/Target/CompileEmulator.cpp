@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace fa;
 
-/// The module as LLVM IR for the host, not optimised: that is done for the
+/// The module as LLVM IR for the host, not optimised: code is generated for the
 /// kernels that run.
 static llvm::Expected<std::string> toBitcode(ModuleOp module) {
   DiagnosticText text(module.getContext());

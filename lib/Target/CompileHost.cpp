@@ -86,6 +86,17 @@ struct HostCompiler {
     });
   }
 
+  /// S0 to S3 of the kernels of `entry`.
+  llvm::Expected<std::vector<KernelInfo>> plan(StringRef entry) {
+    if (auto error = beginPhase(options, "fusion"))
+      return error;
+    if (auto error = toKernels())
+      return error;
+    if (auto error = keepEntry(module, entry))
+      return error;
+    return extractKernels(module);
+  }
+
   llvm::Error toLLVMDialect() {
     bool hasUnfused =
         llvm::any_of(module.getOps<tile::KernelOp>(),
@@ -117,6 +128,16 @@ struct HostCompiler {
 
 } // namespace
 
+llvm::Expected<std::vector<KernelInfo>>
+fa::planForHost(ModuleOp module, StringRef entry,
+                const CompileOptions &options) {
+  initializeHostTarget();
+  auto host = getHostInfo(options.arch);
+  if (!host)
+    return host.takeError();
+  return HostCompiler{module, options, *host, {}, {}}.plan(entry);
+}
+
 llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
                                             const CompileOptions &options) {
   Stopwatch total;
@@ -125,19 +146,15 @@ llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
   if (!host)
     return host.takeError();
   HostCompiler compiler{module, options, *host, {}, {}};
-  if (auto error = beginPhase(options, "fusion"))
-    return error;
-  if (auto error = compiler.toKernels())
-    return error;
-  if (auto error = keepEntry(module, entry))
-    return error;
   Artifact artifact;
   artifact.target = "cpu";
   artifact.arch = host->cpu;
   artifact.features = host->features;
-  auto kernels = extractKernels(module);
+  auto kernels = compiler.plan(entry);
   if (!kernels)
     return kernels.takeError();
+  if (auto error = keepKernels(module, options.kernels, *kernels))
+    return error;
   artifact.kernels = std::move(*kernels);
   if (auto error = beginPhase(options, "lowering"))
     return error;

@@ -133,6 +133,23 @@ llvm::Expected<std::vector<KernelInfo>> fa::extractKernels(ModuleOp module) {
   return kernels;
 }
 
+llvm::Error fa::keepKernels(ModuleOp module, ArrayRef<std::string> wanted,
+                            std::vector<KernelInfo> &kernels) {
+  if (wanted.empty())
+    return llvm::Error::success();
+  for (auto kernel :
+       llvm::make_early_inc_range(module.getOps<tile::KernelOp>()))
+    if (!llvm::is_contained(wanted, kernel.getSymName()))
+      kernel.erase();
+  llvm::erase_if(kernels, [&](const KernelInfo &info) {
+    return !llvm::is_contained(wanted, info.symbol);
+  });
+  if (kernels.empty())
+    return llvm::createStringError("expected a kernel named '" +
+                                   wanted.front() + "', found none");
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 fa::createTargetMachine(StringRef tripleName, StringRef cpu, StringRef features,
                         const llvm::TargetOptions &options) {

@@ -83,6 +83,12 @@ llvm::Error keepEntry(mlir::ModuleOp module, llvm::StringRef entry);
 /// What launches must know of the module's kernels.
 llvm::Expected<std::vector<KernelInfo>> extractKernels(mlir::ModuleOp module);
 
+/// Erases the module's kernels that are not among `wanted` (empty: all are),
+/// and what is said of them in `kernels`. An error: none is left.
+llvm::Error keepKernels(mlir::ModuleOp module,
+                        llvm::ArrayRef<std::string> wanted,
+                        std::vector<KernelInfo> &kernels);
+
 /// The code generator for a target.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(llvm::StringRef triple, llvm::StringRef cpu,

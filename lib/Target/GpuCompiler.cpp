@@ -44,12 +44,15 @@ void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.allowNoMax = options.fusion.allowNoMax;
 }
 
-llvm::Error GpuCompiler::runPipeline(GpuTarget::Build build) {
-  return runPasses(module, "the passes to LLVM failed", [&](OpPassManager &pm) {
-    GpuPipelineOptions pipeline;
-    fill(pipeline);
-    build(pm, pipeline);
-  });
+llvm::Error GpuCompiler::runPipeline(GpuTarget::Build build, bool verifyEach) {
+  return runPasses(
+      module, "the passes to LLVM failed",
+      [&](OpPassManager &pm) {
+        GpuPipelineOptions pipeline;
+        fill(pipeline);
+        build(pm, pipeline);
+      },
+      verifyEach);
 }
 
 llvm::Error GpuCompiler::toKernels() {
@@ -61,13 +64,14 @@ llvm::Error GpuCompiler::toKernels() {
 }
 
 llvm::Error GpuCompiler::toSchedule() {
-  if (auto error = runPipeline(target.schedule))
+  if (auto error = runPipeline(target.schedule, /*verifyEach=*/true))
     return error;
   return mutate(/*atSchedule=*/true);
 }
 
 llvm::Error GpuCompiler::toDialect() {
-  if (auto error = runPipeline(target.lowering))
+  // As for the host: twenty passes over thousands of operations each.
+  if (auto error = runPipeline(target.lowering, /*verifyEach=*/false))
     return error;
   return mutate(/*atSchedule=*/false);
 }
@@ -115,7 +119,7 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
 }
 
 llvm::Expected<std::vector<KernelInfo>>
-GpuCompiler::run(llvm::StringRef entry) {
+GpuCompiler::plan(llvm::StringRef entry) {
   if (auto error = toKernels())
     return error;
   if (auto error = keepEntry(module, entry))
@@ -128,9 +132,30 @@ GpuCompiler::run(llvm::StringRef entry) {
   if (auto error = toSchedule())
     return error;
   readPlan(module, *kernels);
+  return kernels;
+}
+
+llvm::Expected<std::vector<KernelInfo>>
+GpuCompiler::run(llvm::StringRef entry) {
+  auto kernels = plan(entry);
+  if (!kernels)
+    return kernels.takeError();
+  // Not sooner: the schedule decides between alternatives, and what it limits
+  // counts on the kernel behind.
+  if (auto error = keepKernels(module, options.kernels, *kernels))
+    return error;
   if (auto error = toDialect())
     return error;
   return kernels;
+}
+
+llvm::Expected<std::vector<KernelInfo>>
+fa::planForGpu(ModuleOp module, StringRef entry,
+               const CompileOptions &options) {
+  auto target = getGpuTarget(options.arch);
+  if (!target)
+    return target.takeError();
+  return GpuCompiler(module, options, *target).plan(entry);
 }
 
 llvm::Expected<std::string>

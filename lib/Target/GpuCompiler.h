@@ -37,8 +37,10 @@ public:
   llvm::Error toSchedule();
   /// S7 to S8, likewise.
   llvm::Error toDialect();
-  /// S0 to S8 of the kernels of `entry` (empty: all), which are left in the
+  /// S0 to S7 of the kernels of `entry` (empty: all), which are left in the
   /// module; gives what launches must know of them.
+  llvm::Expected<std::vector<KernelInfo>> plan(llvm::StringRef entry);
+  /// The same to S8, of those that `options.kernels` names.
   llvm::Expected<std::vector<KernelInfo>> run(llvm::StringRef entry);
 
   /// Compiles as far as `form`, one of those up to LLVM IR, to which `toLLVM`
@@ -47,7 +49,7 @@ public:
   emit(Emit form, llvm::function_ref<llvm::Expected<std::string>()> toLLVM);
 
 private:
-  llvm::Error runPipeline(GpuTarget::Build build);
+  llvm::Error runPipeline(GpuTarget::Build build, bool verifyEach);
   /// Plants the fault of `options.mutate`, if this is its stage.
   llvm::Error mutate(bool atSchedule);
   void fill(GpuPipelineOptions &pipeline) const;

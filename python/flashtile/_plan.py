@@ -55,13 +55,15 @@ class Context:
         if getattr(self, "_handle", None):
             library.faContextDestroy(self._handle)
 
-    def attention(self, desc):
-        """The plan of an AttentionDesc."""
-        return Plan(self, library.faPlanCreateFromAttention, desc)
+    def attention(self, desc, launch=None):
+        """The plan of an AttentionDesc. `launch`: arrays and numbers, as those
+        that the plan will be called with: it is compiled for such calls alone,
+        which takes a fraction of the time."""
+        return Plan(self, library.faPlanCreateFromAttention, desc, launch)
 
-    def module(self, text, entry=None):
+    def module(self, text, entry=None, launch=None):
         """The plan of a module in MLIR's textual form."""
-        return Plan(self, library.faPlanCreateFromModule, _module_desc(text, entry))
+        return Plan(self, library.faPlanCreateFromModule, _module_desc(text, entry), launch)
 
 
 def _module_desc(text, entry):
@@ -72,9 +74,13 @@ def _module_desc(text, entry):
 class Plan:
     """A compiled program; called with its arguments, it runs."""
 
-    def __init__(self, context, create, desc):
+    def __init__(self, context, create, desc, launch=None):
         self._context, self._handle = context, None
         handle = c_void_p()
+        if launch is not None:
+            values = _values([a if isinstance(a, (int, float)) else tensor(a) for a in launch])
+            desc = type(desc).from_buffer_copy(desc)
+            desc.launch, desc.launchCount = values, len(values)
         check(create(context._handle, byref(desc), byref(handle)))
         self._handle = handle
 
@@ -96,6 +102,12 @@ class Plan:
         launch([a.data for a in described if isinstance(a, Tensor)], stream)
 
 
+def _values(arguments):
+    """`Tensor`s and numbers as the library takes them."""
+    values = [a.argument() if isinstance(a, Tensor) else scalar(a) for a in arguments]
+    return (fa.Argument * len(values))(*values)
+
+
 class Launch:
     """A plan's arguments but for the addresses of its tensors.
 
@@ -105,8 +117,7 @@ class Launch:
 
     def __init__(self, plan, arguments, shape=None):
         self._plan, self.shape = plan, shape
-        values = [a.argument() if isinstance(a, Tensor) else scalar(a) for a in arguments]
-        self._arguments = (fa.Argument * len(values))(*values)
+        self._arguments = _values(arguments)
         self._tensors = [n for n, a in enumerate(arguments) if isinstance(a, Tensor)]
         targets = {arguments[n].target for n in self._tensors}
         if len(targets) > 1:

@@ -53,6 +53,19 @@ class ContextOptions(_Sized):
     ]
 
 
+class Argument(ctypes.Structure):
+    _fields_ = [
+        ("isTensor", c_int32),
+        ("type", c_int),
+        ("data", c_void_p),
+        ("rank", c_int32),
+        ("sizes", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("f32", c_float),
+        ("i64", c_int64),
+    ]
+
+
 class AttentionDesc(_Sized):
     _fields_ = [
         ("size", c_size_t),
@@ -75,6 +88,8 @@ class AttentionDesc(_Sized):
         ("scoreMod", c_char_p),
         ("maskMod", c_char_p),
         ("precision", c_int),
+        ("launch", POINTER(Argument)),
+        ("launchCount", c_size_t),
     ]
 
 
@@ -85,19 +100,8 @@ class ModuleDesc(_Sized):
         ("length", c_size_t),
         ("entry", c_char_p),
         ("allowBytecode", c_int32),
-    ]
-
-
-class Argument(ctypes.Structure):
-    _fields_ = [
-        ("isTensor", c_int32),
-        ("type", c_int),
-        ("data", c_void_p),
-        ("rank", c_int32),
-        ("sizes", POINTER(c_int64)),
-        ("strides", POINTER(c_int64)),
-        ("f32", c_float),
-        ("i64", c_int64),
+        ("launch", POINTER(Argument)),
+        ("launchCount", c_size_t),
     ]
 
 

@@ -44,6 +44,7 @@
 #include "fa/Target/GpuInfo.h"
 #include "fa/Target/NvidiaInfo.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -318,9 +319,6 @@ public:
 
   /// What is wrong with the case's result; empty: nothing.
   Expected<std::string> run(const Case &c) {
-    auto plan = getPlan(c.problem, c.splits);
-    if (!plan)
-      return plan.takeError();
     auto inputs = makeInputs(c);
     if (!inputs)
       return inputs.takeError();
@@ -336,6 +334,9 @@ public:
         makeArguments(p, *inputs, out->inner, p.lse ? &lse->inner : nullptr);
     if (!arguments)
       return arguments.takeError();
+    auto plan = getPlan(c.problem, c.splits, *arguments);
+    if (!plan)
+      return plan.takeError();
     if (Error error = (*plan)(*arguments)) {
       // What the emulator finds is a failure of the program.
       if (target.isEmulator)
@@ -374,24 +375,52 @@ private:
     return std::string();
   }
 
-  /// One compilation serves all lengths, batches and heads.
-  Expected<Launch> getPlan(AttentionProblem p, int64_t splits) {
+  /// A program's kernels, and plans by the kernels that they have.
+  struct Program {
+    std::vector<KernelInfo> kernels;
+    StringMap<Launch> plans;
+  };
+
+  /// One compilation serves all lengths, batches and heads that the same
+  /// kernels may run.
+  Expected<Launch> getPlan(AttentionProblem p, int64_t splits,
+                           ArrayRef<LaunchArgument> arguments) {
     p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
     p.scale = 1;
     p.layoutBshd = false;
-    std::string program = p.str() + " splits=" + std::to_string(splits);
-    Launch &launch = plans[program];
+    std::string name = p.str() + " splits=" + std::to_string(splits);
+    Program &program = programs[name];
+    if (program.kernels.empty()) {
+      auto kernels = plan(p, splits);
+      if (!kernels)
+        return kernels.takeError();
+      program.kernels = std::move(*kernels);
+    }
+    PlannedLaunch planned{arguments, places()};
+    // A card gets copies.
+    auto wanted = toExpected(findCandidates(
+        program.kernels, target.card ? planned.withoutAddresses() : planned));
+    if (!wanted)
+      return wanted.takeError();
+    Launch &launch = program.plans[join(*wanted, " ")];
     if (launch)
       return launch;
-    auto artifact = compile(p, splits);
+    auto artifact = compile(p, splits, *wanted);
     if (!artifact)
       return artifact.takeError();
     // What a GPU leaves open differs from program to program, not from run to
     // run.
-    auto loaded = load(std::move(*artifact), xxh3_64bits(program));
+    auto loaded = load(std::move(*artifact), xxh3_64bits(name));
     if (!loaded)
       return loaded.takeError();
     return launch = *loaded;
+  }
+
+  /// Blocks that the target runs at a time, at most.
+  int64_t places() const {
+    if (target.card)
+      return target.card->numProcessors() * kMaxResidentBlocks;
+    return target.isEmulator ? EmulatorPlan::numProcessors : 1;
   }
 
   Expected<Launch> load(Artifact artifact, uint64_t seed) {
@@ -421,14 +450,15 @@ private:
     };
   }
 
-  Expected<Artifact> compile(AttentionProblem p, int64_t splits) {
+  /// The program of `p` with the fault in it, and how to compile it.
+  Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+  build(AttentionProblem p, int64_t splits, CompileOptions &options) {
     if (fault == "wrong-alignment" && p.causal != CausalKind::None)
       p.causal = p.causal == CausalKind::TopLeft ? CausalKind::BottomRight
                                                  : CausalKind::TopLeft;
     auto module = buildAttention(context, p);
     if (!module)
-      return module.takeError();
-    CompileOptions options;
+      return module;
     auto isGpuFault = isScheduleFault(fault);
     if (isGpuFault)
       options.mutate = fault;
@@ -439,10 +469,25 @@ private:
     options.arch = target.arch;
     options.emulate = target.isEmulator;
     options.splits = splits;
-    // Kernels that the problem does not run would take half of the emulators'
-    // time: emulator-splits.txt asks for them.
-    if (!splits && options.emulate)
-      options.splits = 1;
+    return module;
+  }
+
+  Expected<std::vector<KernelInfo>> plan(const AttentionProblem &p,
+                                         int64_t splits) {
+    CompileOptions options;
+    auto module = build(p, splits, options);
+    if (!module)
+      return module.takeError();
+    return fa::planKernels(**module, "attention", options);
+  }
+
+  Expected<Artifact> compile(const AttentionProblem &p, int64_t splits,
+                             std::vector<std::string> kernels) {
+    CompileOptions options;
+    auto module = build(p, splits, options);
+    if (!module)
+      return module.takeError();
+    options.kernels = std::move(kernels);
     return fa::compile(**module, "attention", options);
   }
 
@@ -450,7 +495,7 @@ private:
   std::shared_ptr<HostDevice> device;
   mlir::MLIRContext context;
   Target target;
-  StringMap<Launch> plans;
+  StringMap<Program> programs;
 };
 
 } // namespace

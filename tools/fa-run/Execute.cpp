@@ -34,7 +34,8 @@ static Expected<Place> findCard(TargetName name) {
   auto arch = archOf(**device);
   if (!arch)
     return arch.takeError();
-  return Place{std::string(infoOf(*name.driver).target), name, *arch};
+  return Place{std::string(infoOf(*name.driver).target), name, *arch,
+               (*device)->numProcessors() * kMaxResidentBlocks};
 }
 
 Expected<Place> fa::run::findPlace(StringRef target) {
@@ -51,7 +52,7 @@ Expected<Place> fa::run::findPlace(StringRef target) {
     auto info = getGpuInfo(target);
     if (!info)
       return info.takeError();
-    return Place{"emulator", {}, info->name};
+    return Place{"emulator", {}, info->name, EmulatorPlan::numProcessors};
   }
   auto parsed = toExpected(parseTargetName(target));
   if (!parsed)

@@ -39,6 +39,7 @@ struct Place {
   std::string target; ///< cpu, cuda, hip or emulator
   TargetName name;    ///< of a card: its driver and number
   std::string arch;
+  int64_t places = 1; ///< blocks that run at a time, at most
 };
 
 /// The place that `target` names (cpu, cuda, cuda:N, hip, hip:N,

@@ -223,6 +223,9 @@ void fa::run::printJson(const Report &report, raw_ostream &out) {
     return isAttention ? number(amount / t.median / unit)
                        : json::Value(nullptr);
   };
+  json::Array variants;
+  for (const KernelInfo &kernel : report.execution.artifact.kernels)
+    variants.push_back(kernel.symbol);
   const std::string &assembler = report.execution.artifact.assembler;
   const AttentionProblem p = report.job.problem.value_or(AttentionProblem());
   json::Object object{
@@ -245,6 +248,7 @@ void fa::run::printJson(const Report &report, raw_ostream &out) {
        report.checks.empty() ? json::Value(nullptr) : json::Value(pass)},
       {"outputs", std::move(outputs)},
       {"kernels", std::move(kernels)},
+      {"variants", std::move(variants)},
       {"splits", report.execution.splits},
       {"workspace_bytes", int64_t(report.execution.workspaceBytes)},
       {"counters", jsonCounters(report)},

@@ -7,6 +7,7 @@
 #include "Job.h"
 
 #include "fa/Numerics/Npy.h"
+#include "fa/Runtime/ChooseKernels.h"
 #include "fa/Runtime/CompileCached.h"
 #include "fa/Target/Bundle.h"
 
@@ -152,6 +153,29 @@ static Error writeOutputs(const Job &job, const Options &options) {
   return Error::success();
 }
 
+/// Compiles the kernels that the job's arguments may run; those of a file are
+/// made when its kernels are known, and it gets all.
+static Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
+                                                 const Place &place, Job &job,
+                                                 CompileOptions &how) {
+  double choosingMs = 0;
+  if (job.problem) {
+    PlannedLaunch launch{job.arguments, place.places};
+    // A card gets copies.
+    auto time = chooseKernels(
+        cache, *job.module, job.entry,
+        place.name.driver ? launch.withoutAddresses() : launch, how);
+    if (!time)
+      return time.takeError();
+    choosingMs = *time;
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
+  auto compiled = compileCached(cache, *copy, job.entry, how);
+  if (compiled)
+    compiled->addChoosing(choosingMs);
+  return compiled;
+}
+
 /// Compiles for `place`. What a card cannot run is left to the host, with a
 /// note, if the place was not asked for by name.
 static Expected<CachedArtifact> compileFor(Place &place, Job &job,
@@ -165,15 +189,15 @@ static Expected<CachedArtifact> compileFor(Place &place, Job &job,
   CompileOptions how = options.compile;
   how.arch = place.arch;
   how.emulate = place.target == "emulator";
-  mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
-  auto artifact = compileCached(cache, *copy, job.entry, how);
+  auto artifact = compileForLaunch(cache, place, job, how);
   if (artifact || !options.target.empty() || place.target == "cpu")
     return artifact;
   errs() << "fa-run: note: runs on the CPU: " << toString(artifact.takeError())
          << "\n";
   place = Place{"cpu", {}, "host"};
   how.arch = place.arch;
-  return compileCached(cache, *job.module, job.entry, how);
+  how.kernels.clear();
+  return compileForLaunch(cache, place, job, how);
 }
 
 static int runJob(Job &job, const Options &options) {
@@ -241,8 +265,7 @@ int main(int argc, char **argv) {
   }
   mlir::DialectRegistry registry;
   registerDialects(registry);
-  mlir::MLIRContext context(registry,
-                            mlir::MLIRContext::Threading::DISABLED);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   auto job = options->attention ? prepareAttention(context, *options)
                                 : loadFile(context, *options);
   if (!job)

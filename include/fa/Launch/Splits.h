@@ -54,6 +54,30 @@ Result<LaunchChoice> chooseLaunch(std::span<const KernelInfo> kernels,
                                   int64_t processors,
                                   const Workspace &workspace);
 
+/// The most blocks that a multiprocessor holds at a time: CUDA C++ Programming
+/// Guide, "Technical Specifications per Compute Capability"; AMD's compute
+/// units have as many waves.
+inline constexpr int64_t kMaxResidentBlocks = 32;
+
+/// A launch that a plan is made for.
+struct PlannedLaunch {
+  /// A null address is one that every kernel's alignment divides.
+  std::vector<LaunchArgument> arguments;
+  /// How many blocks the card runs at a time, at most.
+  int64_t places = 1;
+
+  /// The same without addresses, for arguments that stand for others.
+  PlannedLaunch withoutAddresses() const;
+};
+
+/// The kernels, by symbol and in order, that `chooseLaunch` may choose for such
+/// a launch, with workspace or without: what a plan of that launch is compiled
+/// from. Other launches that such a plan is given run if one of these takes
+/// them.
+Result<std::vector<std::string>>
+findCandidates(std::span<const KernelInfo> kernels,
+               const PlannedLaunch &launch);
+
 /// The arguments of the kernels of a launch: those that its caller gave and
 /// tensors in workspace. In place: nothing is allocated.
 class KernelArguments {

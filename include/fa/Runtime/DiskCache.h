@@ -38,6 +38,13 @@ llvm::StringRef name(CacheOutcome outcome);
 struct CachedArtifact {
   Artifact artifact;
   CacheOutcome outcome;
+
+  /// Adds milliseconds of `chooseKernels` to those of the compilation.
+  void addChoosing(double ms) {
+    artifact.compileMs.total += ms;
+    if (outcome != CacheOutcome::Hit)
+      artifact.compileMs.passes += ms;
+  }
 };
 
 /// A folder of compiled programs that processes share. Files and folder belong

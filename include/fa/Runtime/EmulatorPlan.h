@@ -17,6 +17,11 @@ namespace fa {
 /// threads at the same time are legal.
 class EmulatorPlan {
 public:
+  /// Multiprocessors of the card that is emulated, each of which runs one block
+  /// at a time: few, so that a block of a persistent kernel runs several
+  /// programs.
+  static constexpr int64_t numProcessors = 3;
+
   /// A kernel that needs more shared memory than the architecture has is an
   /// error, as on a card.
   static llvm::Expected<std::unique_ptr<EmulatorPlan>>

@@ -58,10 +58,12 @@ public:
   };
   explicit PlanStore(Options options);
 
-  /// The plan of `entry` of `module`, which may be transformed. A LoadError,
+  /// The plan of `entry` of `module`, which may be transformed. `launch`: the
+  /// arguments of a launch that it is for; without, it is for any. A LoadError,
   /// a CancelledError, or what the compiler said.
   llvm::Expected<std::shared_ptr<const LoadedPlan>>
-  prepare(mlir::ModuleOp module, llvm::StringRef entry);
+  prepare(mlir::ModuleOp module, llvm::StringRef entry,
+          std::optional<std::vector<LaunchArgument>> launch = std::nullopt);
 
 private:
   using Plan = std::shared_ptr<const LoadedPlan>;
@@ -71,7 +73,8 @@ private:
     std::weak_ptr<const LoadedPlan> plan;
   };
   std::shared_ptr<Slot> findSlot(llvm::StringRef key);
-  llvm::Expected<Plan> make(mlir::ModuleOp module, llvm::StringRef entry);
+  llvm::Expected<Plan> make(mlir::ModuleOp module, llvm::StringRef entry,
+                            const CompileOptions &how, double choosingMs);
 
   Options options;
   DiskCache cache;

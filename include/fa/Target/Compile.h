@@ -41,6 +41,9 @@ struct CompileOptions {
   /// none.
   std::string mutate;
   FusionOptions fusion;
+  /// Symbols of the kernels to be compiled, of those that `planKernels` gives;
+  /// empty: all.
+  std::vector<std::string> kernels;
   /// Called as a phase begins ("fusion", "lowering", "optimization",
   /// "assembly") and now and then while the assembler runs; false cancels the
   /// compilation, whose error is then a CancelledError. Empty: runs through.
@@ -88,6 +91,14 @@ llvm::Expected<Artifact> compileForAmd(mlir::ModuleOp module,
 llvm::Expected<std::string>
 emitForAmd(mlir::ModuleOp module, const CompileOptions &options, Emit form);
 
+/// `planKernels` for a GPU, and for the host.
+llvm::Expected<std::vector<KernelInfo>>
+planForGpu(mlir::ModuleOp module, llvm::StringRef entry,
+           const CompileOptions &options);
+llvm::Expected<std::vector<KernelInfo>>
+planForHost(mlir::ModuleOp module, llvm::StringRef entry,
+            const CompileOptions &options);
+
 /// The same as code for the emulator.
 llvm::Expected<Artifact> compileForEmulator(mlir::ModuleOp module,
                                             llvm::StringRef entry,
@@ -108,6 +119,13 @@ llvm::Expected<Artifact> compile(mlir::ModuleOp module, llvm::StringRef entry,
                                  const CompileOptions &options);
 llvm::Expected<std::string> emit(mlir::ModuleOp module,
                                  const CompileOptions &options, Emit form);
+
+/// What launches must know of the kernels that `compile` with the same options
+/// would give, found out without generating code; `options.kernels` is not
+/// looked at. What the host's lowering and the assembler say is missing.
+llvm::Expected<std::vector<KernelInfo>>
+planKernels(mlir::ModuleOp module, llvm::StringRef entry,
+            const CompileOptions &options);
 
 /// The version of LLVM in this program.
 llvm::StringRef llvmVersion();

@@ -2,7 +2,7 @@
 import os
 import sys
 
-from runs import entries, expect, fresh, run
+from runs import entries, expect, fresh, lists, run
 
 folder = fresh(sys.argv[1])
 cache = folder + "/c"
@@ -34,6 +34,16 @@ for size in (0, 10, body, len(good) // 2, len(good) - 1):
 expect(run(cache, "b=1 hq=2 sq=40 d=64 type=f32"), "miss")
 [other] = [f for f in entries(cache) if f != entry]
 compiles_again(open(other, "rb").read(), "it is of another build or another program")
+
+# The list of a program's kernels is made again; the program is still there.
+known = lists(cache)
+assert len(known) == 2, known
+for path in known:
+    whole = open(path, "rb").read()
+    with open(path, "wb") as out:
+        out.write(whole[:-1])
+expect(run(cache), "hit", "its checksum does not fit")
+expect(run(cache), "hit")
 
 # A file that others can write, or own, or that is none.
 os.chmod(entry, 0o666)

@@ -36,8 +36,19 @@ def expect(found, outcome, *said):
         assert line.startswith("fa-run: note: cache: ") and part in line, (line, part)
 
 
+def _files(cache, lists):
+    found = [f for f in glob.glob(cache + "/llvmcache-*") if len(os.path.basename(f)) == 10 + 64]
+    return [f for f in found if (b"kernels without code" in open(f, "rb").read()) == lists]
+
+
 def entries(cache):
-    return [f for f in glob.glob(cache + "/llvmcache-*") if len(os.path.basename(f)) == 10 + 64]
+    """Files of compiled programs."""
+    return _files(cache, lists=False)
+
+
+def lists(cache):
+    """Files of what kernels a program has."""
+    return _files(cache, lists=True)
 
 
 def fresh(path):

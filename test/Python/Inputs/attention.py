@@ -181,4 +181,19 @@ plan(x, w, 1e-5, y)
 wide = x.astype(np.float64)
 assert abs(wide / np.sqrt((wide**2).mean(1, keepdims=True) + 1e-5) * w - y).max() < 4e-6
 assert plan.describe()["kernels"][0]["name"] == "rms_norm"
+
+# A plan of a known launch has that launch's kernel, and says what it does not take.
+one, many = normal(1, 2, 1, 64), normal(1, 2, 40, 64)
+context = flashtile.Context(threads=1, cache=None)
+desc = flashtile._library.AttentionDesc(type=0, headDim=64)
+decode = context.attention(desc, launch=(one, many, many, 0.125, np.empty_like(one)))
+assert [kernel["name"] for kernel in decode.describe()["kernels"]] == ["attention_decode"], decode.describe()
+assert len(context.attention(desc).describe()["kernels"]) == 3
+decode(one, many, many, 0.125, np.empty_like(one))
+try:
+    decode(many, many, many, 0.125, np.empty_like(many))
+except flashtile.Error as found:
+    assert "expected size 1 in dimension 2, found 40" in str(found), found
+else:
+    raise AssertionError("expected that many queries are refused")
 print("right")

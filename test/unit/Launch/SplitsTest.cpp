@@ -175,3 +175,65 @@ TEST(Splits, VariantsForFewQueriesWithoutGaps) {
   EXPECT_EQ(chosen(65, 16), "packed");
   EXPECT_EQ(chosen(65, 20), "whole");
 }
+
+namespace {
+
+/// The candidates of a plan for a launch, with spaces between; or why not.
+std::string candidates(std::span<const KernelInfo> plan,
+                       std::vector<LaunchArgument> arguments, int64_t places) {
+  auto found = findCandidates(plan, {std::move(arguments), places});
+  if (!found)
+    return found.takeFailure().message();
+  std::string text;
+  for (const std::string &name : *found)
+    text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+} // namespace
+
+/// Whatever a launch chooses, with workspace or without, is among the
+/// candidates, and what none chooses is not.
+TEST(Candidates, AreWhatALaunchChooses) {
+  std::vector<KernelInfo> plan = makePlan();
+  EXPECT_EQ(candidates(plan, {keys(3, 1024)}, 12), "split merge whole");
+  EXPECT_EQ(candidates(plan, {keys(3, 1024)}, 5), "whole");   // too few places
+  EXPECT_EQ(candidates(plan, {keys(3, 255)}, 12), "whole");   // and tiles
+  EXPECT_EQ(candidates(plan, {keys(13, 1024)}, 12), "whole"); // many programs
+  plan[0].splits = plan[1].splits = 7;
+  EXPECT_EQ(candidates(plan, {keys(3, 1)}, 1), "split merge whole");
+  for (int64_t count : {64, 255, 256, 1024, 4096})
+    for (int64_t batches : {1, 3, 6, 7, 13})
+      for (const Workspace &workspace : {Workspace(), Workspace::any()}) {
+        plan = makePlan();
+        LaunchArgument arguments[] = {keys(batches, count)};
+        std::string all = candidates(plan, {arguments[0]}, 12);
+        auto choice = chooseLaunch(plan, arguments, 12, workspace);
+        ASSERT_TRUE(choice);
+        for (const KernelInfo &kernel : choice->kernels)
+          EXPECT_NE(all.find(kernel.symbol), std::string::npos) << all;
+      }
+}
+
+/// The first that surely takes the launch ends the list; a launch that none
+/// takes is told why.
+TEST(Candidates, EndWithTheFirstThatFits) {
+  std::vector<KernelInfo> plan = makePlan();
+  KernelInfo last = plan.back();
+  last.symbol = "last";
+  plan.back().args[0].alignment = 16;
+  plan.back().args[0].strides = {kDynamic, 1};
+  plan.push_back(last);
+  LaunchArgument aligned = keys(13, 1024), address = aligned, odd = aligned;
+  address.data = nullptr;
+  odd.data = static_cast<char *>(odd.data) + 4;
+  EXPECT_EQ(candidates(plan, {aligned}, 12), "whole");
+  EXPECT_EQ(candidates(plan, {address}, 12), "whole");
+  EXPECT_EQ(candidates(plan, {odd}, 12), "last");
+  PlannedLaunch launch{{odd}, 12};
+  EXPECT_EQ(candidates(plan, launch.withoutAddresses().arguments, 12), "whole");
+  plan.pop_back();
+  EXPECT_NE(candidates(plan, {odd}, 12).find("multiple of 16"),
+            std::string::npos);
+  EXPECT_EQ(candidates(plan, {}, 12), "expected 1 arguments, found 0");
+}

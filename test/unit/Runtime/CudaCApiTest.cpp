@@ -140,6 +140,43 @@ TEST_F(CudaCApi, SplitsKeysInWorkspace) {
   EXPECT_EQ(plan.launchInfo(arguments()).workspaceSize, 0u);
 }
 
+/// A plan of a known launch has the kernels that it may run, on the same card
+/// and by the same rule; other launches run if these take them.
+TEST_F(CudaCApi, CompilesForOneLaunch) {
+  fakeDriver()->capability[1] = 89;
+  fa::Context context(options("cuda:1"));
+  ASSERT_TRUE(context) << fa::lastError();
+  alignas(16) static char memory[64];
+  auto decodeOf = [&](int64_t count, void *at) {
+    auto q = fa::tensor(at, FA_F16, {1, 8, 1, 64}),
+         k = fa::tensor(at, FA_F16, {1, 1, count, 64});
+    return std::vector<fa::Argument>{q, k, k, fa::scalar(0.125f), q};
+  };
+  faAttentionDesc desc = fa::attention(FA_F16, 64);
+  fa::Plan prefill(context, desc, arguments());
+  ASSERT_TRUE(prefill) << fa::lastError();
+  EXPECT_EQ(prefill.info().numKernels, 1u);
+  EXPECT_STREQ(prefill.kernel(0).name, "attention");
+  EXPECT_EQ(prefill.enqueue(nullptr, arguments()), FA_SUCCESS);
+  // It takes one query, too, but not what lies elsewhere than was said.
+  EXPECT_EQ(prefill.enqueue(nullptr, decodeOf(64, memory)), FA_SUCCESS);
+  expectError(prefill.enqueue(nullptr, decodeOf(64, memory + 2)),
+              FA_ERROR_INVALID_ARGUMENT,
+              "argument 0: expected an address that is a multiple of 16");
+  fa::Plan decode(context, desc, decodeOf(64, nullptr));
+  EXPECT_EQ(decode.info().numKernels, 1u);
+  EXPECT_STREQ(decode.kernel(0).name, "attention_decode");
+  expectError(decode.enqueue(nullptr, arguments()), FA_ERROR_INVALID_ARGUMENT,
+              "expected size 1 in dimension 2, found 256");
+  fa::Plan split(context, desc, decodeOf(2048, nullptr));
+  EXPECT_EQ(split.info().numKernels, 3u);
+  EXPECT_EQ(split.launchInfo(decodeOf(2048, memory)).splits, 16);
+  // Any launch, and one that is none.
+  EXPECT_EQ(fa::Plan(context, desc).info().numKernels, 8u);
+  EXPECT_FALSE(fa::Plan(context, desc, std::vector<fa::Argument>()));
+  EXPECT_STREQ(fa::lastError(), "expected 5 arguments, found 0");
+}
+
 /// The assembler runs as a process: no handler and no alarm of the host
 /// program's is touched, and it ends when it is cancelled.
 TEST_F(CudaCApi, TheAssemblerIsAGuest) {

@@ -1,0 +1,26 @@
+//===- ChooseKernels.h - what a launch needs of a program -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_RUNTIME_CHOOSEKERNELS_H
+#define FA_RUNTIME_CHOOSEKERNELS_H
+
+#include "fa/Launch/Splits.h"
+#include "fa/Runtime/DiskCache.h"
+
+namespace fa {
+
+/// Sets `options.kernels` to those that `launch` may run. What there is to
+/// choose from is found out by `planKernels` and kept in the cache, so that a
+/// program that is there is found without a pass. A launch that none takes is
+/// an error. Gives the milliseconds that it took.
+llvm::Expected<double> chooseKernels(DiskCache &cache, mlir::ModuleOp module,
+                                     llvm::StringRef entry,
+                                     const PlannedLaunch &launch,
+                                     CompileOptions &options);
+
+} // namespace fa
+
+#endif // FA_RUNTIME_CHOOSEKERNELS_H

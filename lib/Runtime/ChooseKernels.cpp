@@ -1,0 +1,62 @@
+//===- ChooseKernels.cpp - what a launch needs of a program ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Runtime/ChooseKernels.h"
+
+#include "fa/Runtime/ToError.h"
+
+#include <chrono>
+
+using namespace llvm;
+using namespace fa;
+
+/// The program's kernels as an artifact without code, which is what the cache
+/// keeps.
+static Expected<Artifact> planAll(mlir::ModuleOp module, StringRef entry,
+                                  const CompileOptions &options) {
+  mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
+  auto kernels = planKernels(*copy, entry, options);
+  if (!kernels)
+    return kernels.takeError();
+  Artifact artifact;
+  artifact.target = isNvidiaArch(options.arch) ? "cuda"
+                    : isAmdArch(options.arch)  ? "hip"
+                                               : "cpu";
+  artifact.arch = options.arch;
+  artifact.kernels = std::move(*kernels);
+  return artifact;
+}
+
+Expected<double> fa::chooseKernels(DiskCache &cache, mlir::ModuleOp module,
+                                   StringRef entry, const PlannedLaunch &launch,
+                                   CompileOptions &options) {
+  using Clock = std::chrono::steady_clock;
+  auto begin = Clock::now();
+  CompileOptions how = options;
+  how.kernels.clear();
+  how.progress = nullptr; // the compilation will come to the same phases
+  auto plan = [&]() -> Expected<CachedArtifact> {
+    auto planNow = [&] { return planAll(module, entry, how); };
+    auto key = makeCacheKey(module, entry, how);
+    if (key && cache.isOn() && !how.emulate) {
+      key->text = "kernels without code\n" + key->text;
+      return cache.get(*key, planNow);
+    }
+    consumeError(key.takeError()); // the compilation says what is wrong
+    auto artifact = planNow();
+    if (!artifact)
+      return artifact.takeError();
+    return CachedArtifact{std::move(*artifact), CacheOutcome::Off};
+  }();
+  if (!plan)
+    return plan.takeError();
+  auto names = toExpected(findCandidates(plan->artifact.kernels, launch));
+  if (!names)
+    return names.takeError();
+  options.kernels = std::move(*names);
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
+      .count();
+}
