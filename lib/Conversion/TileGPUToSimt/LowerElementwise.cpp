@@ -47,7 +47,8 @@ Value SimtLowering::cloneOnElements(Operation *op, ValueRange operands) {
 LogicalResult SimtLowering::lowerElementwise(Operation *op) {
   if (op->getNumResults() != 1)
     return op->emitOpError("expects one result on tiles");
-  if (lowerToPairs(op) || lowerRescale(op) || lowerColumnLimit(op))
+  if (lowerToPairs(op) || lowerRescale(op) || lowerColumnLimit(op) ||
+      lowerTanh(op))
     return success();
   SmallVector<Value> elements;
   int64_t count = layoutOf(op->getResult(0)).numRegisters();
