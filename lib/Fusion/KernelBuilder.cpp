@@ -49,7 +49,7 @@ private:
                                ValueRange state);
   /// Of a dot whose operands have elements of this type.
   DotPrecision precisionFor(Type element);
-  Value buildScores(Value kTile, Value key, bool partial);
+  std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
   SmallVector<RegionValue> regionArguments(Value key);
   void buildEpilogue(ValueRange state);
 
@@ -216,22 +216,46 @@ DotPrecision KernelBuilder::precisionFor(Type element) {
   return element.isF32() ? attention.getPrecision() : DotPrecision::Ieee;
 }
 
-/// Scores of one tile: the dot, scaled, modified and, if `partial`, masked.
-Value KernelBuilder::buildScores(Value kTile, Value key, bool partial) {
+/// Takes a last product with a constant above 0, that of a softcap, from
+/// `scores` and returns it: the softmax has a factor of its own. Null if there
+/// is none.
+static Value takeLastFactor(OpBuilder &b, Value &scores) {
+  auto product = scores.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return {};
+  Value factor = product.getRhs();
+  if (auto spread = factor.getDefiningOp<BroadcastOp>())
+    factor = spread.getInput();
+  APFloat value(0.0f);
+  if (!matchPattern(factor, m_ConstantFloat(&value)) ||
+      !value.isFiniteNonZero() || value.isNegative())
+    return {};
+  scores = product.getLhs();
+  return arith::ConstantOp::create(b, product.getLoc(),
+                                   b.getF32FloatAttr(value.convertToFloat()));
+}
+
+/// Scores of one tile: the dot, scaled, modified and, if `partial`, masked; and
+/// the factor above 0 that the softmax has yet to apply, or null.
+std::pair<Value, Value> KernelBuilder::buildScores(Value kTile, Value key,
+                                                   bool partial) {
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
   Value scores = DotOp::create(b, type, q, kTile, Value(), /*transpose_b=*/true,
                                precisionFor(typeOf(kTile).getElementType()));
   if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
+  Value factor = shape.positiveScale ? scale : Value();
   SmallVector<RegionValue> arguments = regionArguments(key);
   if (!attention.getScore().empty()) {
     SmallVector<RegionValue> withScore = {{RegionValue::Tile, scores}};
     withScore.append(arguments);
     scores = inlineRegion(b, attention.getScore(), shape.rows, shape.columns,
                           withScore);
+    if (shape.foldScale)
+      factor = takeLastFactor(b, scores);
   }
   if (!partial)
-    return scores;
+    return {scores, factor};
   auto indices = tile({shape.rows, shape.columns}, b.getIndexType());
   Value column = IotaOp::create(b, indices, 1, ValueRange{});
   Value left = arith::SubIOp::create(b, keysEnd, key);
@@ -245,7 +269,7 @@ Value KernelBuilder::buildScores(Value kTile, Value key, bool partial) {
   Value none = arith::ConstantOp::create(
       b, DenseElementsAttr::get(
              type, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
-  return arith::SelectOp::create(b, mask, scores, none);
+  return {arith::SelectOp::create(b, mask, scores, none), factor};
 }
 
 SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
@@ -265,11 +289,11 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
         ValueRange{key, index(0)},
         /*in_bounds=*/!partial && headDim(view) == type.getDimSize(1));
   };
-  Value scores = buildScores(load(k), key, partial);
+  auto [scores, factor] = buildScores(load(k), key, partial);
   auto rows = cast<RankedTensorType>(args[1].getType());
-  auto softmax = OnlineSoftmaxOp::create(
-      b, TypeRange{scores.getType(), rows, rows, rows}, scores, args[1],
-      args[2], shape.positiveScale ? scale : Value());
+  auto softmax =
+      OnlineSoftmaxOp::create(b, TypeRange{scores.getType(), rows, rows, rows},
+                              scores, args[1], args[2], factor);
   auto accType = cast<RankedTensorType>(args[0].getType());
   Value alpha = ExpandDimsOp::create(b, tile({shape.rows, 1}, b.getF32Type()),
                                      softmax.getAlpha(), 1);

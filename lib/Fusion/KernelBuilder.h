@@ -47,6 +47,9 @@ struct KernelShape {
   int64_t alignment = 1;
   /// Tiles hold a head dimension rounded up to a multiple of this.
   int64_t dimMultiple = 1;
+  /// What all scores are multiplied with last, a constant above 0, is left to
+  /// the softmax.
+  bool foldScale = false;
   /// A scale that is the same for all scores is above 0: the softmax applies it
   /// with its own factor, at no cost.
   bool positiveScale = false;

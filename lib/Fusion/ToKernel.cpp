@@ -222,6 +222,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     shape = fitted(shape);
     shape.alignment = alignment;
     shape.dimMultiple = dimMultiple;
+    shape.foldScale = foldScale;
     shape.positiveScale = foldScale && hasFoldableScale(match.attention);
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");

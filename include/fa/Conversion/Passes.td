@@ -114,7 +114,8 @@ def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {
     Requires: S7. Ensures: S8, of tile and tgpu no operation but those of
     tgpu.simt.
     Numerics: reassociating (the order in which mma.sync sums), approximating
-    (ex2.approx.ftz: 2 ulp; lg2.approx.ftz).
+    (ex2.approx.ftz: 2 ulp; lg2.approx.ftz;
+    tanh near 0: 2.5e-7).
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -143,7 +144,8 @@ def ConvertTileGPUToROCDL : Pass<"convert-tgpu-to-rocdl", "::mlir::ModuleOp"> {
 
     Requires: S7. Ensures: S8, no operation of tile and tgpu.
     Numerics: reassociating (the order in which mfma sums), approximating
-    (v_exp_f32, v_log_f32: 1 ulp, denormals are 0).
+    (v_exp_f32, v_log_f32: 1 ulp, denormals are 0;
+    tanh near 0: 2.5e-7).
   }];
   let options = [
     Option<"arch", "arch", "std::string", "\"gfx942\"", "gfx90a, gfx942, gfx950">
@@ -181,7 +183,9 @@ def ApproximateGpuMath : Pass<"approximate-gpu-math", "::mlir::ModuleOp"> {
   let summary = "functions of f32 scalars become polynomials";
   let description = [{
     Upstream's approximations (log, tanh, erf, sin, cos, ...): a GPU has no
-    library to call.
+    library to call. Of tanh this is one of two forms: a warp all of whose
+    numbers are near 0 has a shorter one since S8
+    (lib/Conversion/TileGPUToSimt/SmallTanh.h).
 
     Requires: S8. Numerics: approximating (a few units in the last place).
   }];

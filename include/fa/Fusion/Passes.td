@@ -200,7 +200,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "bytes that rows begin at multiples of, but in the strided variant">,
     Option<"foldScale", "fold-scale", "bool", "false",
            "the softmax applies a scale that is promised to be above 0, but in "
-           "the strided variant">,
+           "the strided variant, and a last factor of a score region that is "
+           "a constant above 0, such as a softcap">,
     Option<"dimMultiple", "dim-multiple", "int64_t", "1",
            "tiles hold head dimensions rounded up to a multiple of this">,
     Option<"variants", "variants", "bool", "true",

@@ -41,13 +41,24 @@ Value SimtLowering::cloneOnElements(Operation *op, ValueRange operands) {
   OperationState state(op->getLoc(), op->getName(), operands,
                        {getElementTypeOrSelf(op->getResult(0))},
                        op->getAttrs());
-  return b.create(state)->getResult(0);
+  Operation *element = b.create(state);
+  // A product and a sum are one instruction, with one rounding less.
+  if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op)) {
+    auto math = cast<arith::ArithFastMathInterface>(element);
+    element->setAttr(
+        math.getFastMathAttrName(),
+        arith::FastMathFlagsAttr::get(b.getContext(),
+                                      math.getFastMathFlagsAttr().getValue() |
+                                          arith::FastMathFlags::contract));
+  }
+  return element->getResult(0);
 }
 
 LogicalResult SimtLowering::lowerElementwise(Operation *op) {
   if (op->getNumResults() != 1)
     return op->emitOpError("expects one result on tiles");
-  if (lowerToPairs(op) || lowerRescale(op) || lowerColumnLimit(op))
+  if (lowerToPairs(op) || lowerRescale(op) || lowerColumnLimit(op) ||
+      lowerPosition(op) || lowerTanh(op))
     return success();
   SmallVector<Value> elements;
   int64_t count = layoutOf(op->getResult(0)).numRegisters();

@@ -66,6 +66,16 @@ void fa::buildGpuKernelPipeline(OpPassManager &pm,
   addStageEnd(pm, Stage::S3);
 }
 
+/// All that upstream expands but multiply-adds: a machine has them in one
+/// instruction, and polynomials are made of them.
+static math::MathExpandOpsPassOptions expandedMath() {
+  math::MathExpandOpsPassOptions options;
+  options.opMnemonics = {
+      "acosh", "asinh", "atanh", "ceil",      "clampf", "cosh", "ctlz", "exp2",
+      "fpowi", "powf",  "round", "roundeven", "rsqrt",  "sinh", "tan",  "tanh"};
+  return options;
+}
+
 void fa::buildSimtLoweringPipeline(OpPassManager &pm) {
   // Loops carry hundreds of registers: from the top, the canonicalizer looks at
   // them again and again, with the same result.
@@ -77,7 +87,7 @@ void fa::buildSimtLoweringPipeline(OpPassManager &pm) {
   // What has an approximation takes it; what else there is becomes what has
   // one.
   pm.addPass(createApproximateGpuMath());
-  pm.addPass(math::createMathExpandOpsPass());
+  pm.addPass(math::createMathExpandOpsPass(expandedMath()));
   pm.addPass(createApproximateGpuMath());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());

@@ -21,7 +21,8 @@
 // moves tiles between memories: NvidiaLowering, AmdLowering.
 //
 // Files: SimtLowering (the function, the walk, control flow), SimtRegisters
-// (who holds what), LowerElementwise, LowerSoftmax, LowerGlobal, LowerShared.
+// (who holds what), LowerElementwise, LowerPositions, LowerTanh, LowerSoftmax,
+// LowerGlobal, LowerShared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,6 +113,13 @@ protected:
   mlir::LogicalResult lowerConvert(tgpu::ConvertOp op);
   bool lowerRescale(mlir::Operation *op);
   bool lowerColumnLimit(mlir::Operation *op);
+  /// In LowerPositions.cpp.
+  struct Position;
+  bool addPosition(Value tile, bool minus, Position &sum);
+  bool lowerPosition(mlir::Operation *op);
+  /// In LowerTanh.cpp.
+  bool lowerTanh(mlir::Operation *op);
+  Value largestOf(mlir::ArrayRef<Value> elements);
   Value cloneOnElements(mlir::Operation *op, mlir::ValueRange operands);
   void lowerIota(tile::IotaOp op);
 
