@@ -18,6 +18,7 @@
 //   shifted   bases that are only aligned to an element
 //   poison    NaN and infinities in K and V beyond the lengths
 //   logits=X  queries multiplied by X
+//   values=X  values multiplied by X
 //   fill=X    the bias is X in every second element
 //   far       heads that lie more than 2^31 elements apart
 //   repeat=N  N more launches, which must give the same bits
@@ -65,7 +66,7 @@ struct Case {
   AttentionProblem problem;
   bool gaps = false, shifted = false, poison = false, far = false;
   int64_t repeat = 0, splits = 0;
-  double logits = 1;
+  double logits = 1, values = 1;
   std::optional<double> fill;
 };
 
@@ -114,6 +115,8 @@ static Expected<Case> parseCase(StringRef line) {
       continue;
     else if (key == "logits" && !value.getAsDouble(number))
       result.logits = number;
+    else if (key == "values" && !value.getAsDouble(number))
+      result.values = number;
     else if (key == "fill" && value == "-inf")
       result.fill = -std::numeric_limits<double>::infinity();
     else if (key == "fill" && !value.getAsDouble(number))
@@ -268,10 +271,12 @@ static Expected<AttentionInputs> makeInputs(const Case &c) {
   auto in = makeRandomInputs(p, /*seed=*/1);
   if (!in)
     return in;
-  if (c.logits != 1)
-    in->q.forEach([&](char *e) {
-      storeElement(e, p.type, c.logits * loadElement(e, p.type));
-    });
+  for (auto [tensor, factor] :
+       {std::pair(&in->q, c.logits), std::pair(&in->v, c.values)})
+    if (factor != 1)
+      tensor->forEach([&](char *e) {
+        storeElement(e, p.type, factor * loadElement(e, p.type));
+      });
   if (c.fill && in->bias) {
     int64_t n = 0;
     in->bias->forEach([&](char *e) {

@@ -104,6 +104,9 @@ struct SimtLowering::Exponent {
   /// A maximum of −inf is this one: what a product with the power leaves
   /// finite.
   Value lowest;
+  /// Whether a maximum that is held begins above the scores, so that p stays
+  /// below 1; otherwise it is the maximum, and p goes up to 2^7.
+  bool startsAbove;
 };
 
 /// Of one row: factor · s + offset is the exponent of p; `alpha` rescales what
@@ -125,12 +128,17 @@ SimtLowering::Exponent SimtLowering::exponentOf(Value c) {
   Value bits = arith::BitcastOp::create(b, b.getI32Type(), c);
   Value power = arith::BitcastOp::create(
       b, f32, arith::AndIOp::create(b, bits, i32(0x7f800000)));
-  Value limit =
-      arith::DivFOp::create(b, constant(hasHalves ? 0x1p28f : 0x1p30f), c);
+  // Finite, since holdMax adds a part of it.
+  Value limit = LLVM::MinNumOp::create(
+      b, f32,
+      arith::DivFOp::create(b, constant(hasHalves ? 0x1p28f : 0x1p30f), c),
+      constant(0x1p126f));
   Value divisor = LLVM::MaxNumOp::create(b, f32, power, constant(1));
   Value lowest = arith::DivFOp::create(
       b, constant(std::numeric_limits<float>::lowest()), divisor);
-  return {c, power, limit, lowest};
+  // P of f16 would lose digits at 2^-7; it, in turn, multiplies a V of f16,
+  // which 2^7 does not make too large for f32.
+  return {c, power, limit, lowest, /*startsAbove=*/!hasHalves};
 }
 
 SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
@@ -151,6 +159,15 @@ SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
 /// 2^8, the largest f16 is above that. Not where a difference is NaN: the
 /// first maximum replaces −inf.
 Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised) {
+  if (exponent.startsAbove) {
+    // 2^7 times a sum of products with V may be more than f32 holds.
+    Value rises =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, raised, old);
+    Value share = arith::ConstantOp::create(b, b.getF32FloatAttr(7 * 0x1p-30f));
+    Value above =
+        LLVM::FMAOp::create(b, b.getF32Type(), exponent.limit, share, raised);
+    return arith::SelectOp::create(b, rises, above, old);
+  }
   Value slack = arith::ConstantOp::create(b, b.getF32FloatAttr(7));
   Value rise = arith::MulFOp::create(b, arith::SubFOp::create(b, raised, old),
                                      exponent.c);
