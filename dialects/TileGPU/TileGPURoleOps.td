@@ -115,9 +115,9 @@ def TileGPU_AwaitOp : TileGPU_ChannelSyncOp<"await"> {
 def TileGPU_ReleaseOp : TileGPU_SyncOp<"release"> {
   let summary = "this consumer has read the slot of a step";
   let description = [{
-    With `after`, not before the first row of that vector is there: what waits
-    behind the release waits for it as well. ptxas keeps the order of barriers
-    and of waits for dots, and begins a wait as early as it may.
+    With `after`, not before the last of what a thread holds of that tile is
+    there: what waits behind the release waits for it as well. ptxas keeps the
+    order of barriers and of waits for dots, and begins a wait as early as it may.
   }];
   let arguments = (ins TileGPU_ChannelType:$channel, Index:$step,
       Optional<AnyStaticShapeTensor>:$after);
@@ -129,6 +129,23 @@ def TileGPU_ReleaseOp : TileGPU_SyncOp<"release"> {
                                  "::mlir::Value":$step), [{
     build($_builder, $_state, channel, step, ::mlir::Value());
   }]>];
+}
+
+def TileGPU_OrderWaitOp : TileGPU_SyncOp<"order_wait"> {
+  let summary = "waits until it is this consumer's turn";
+  let description = [{
+    Turns go round: the first consumer has the first one, and `tgpu.order_arrive`
+    passes a turn on to the next consumer. Every consumer takes as many turns. What
+    stands between the two ops runs in one consumer at a time, what stands behind
+    them while the others have theirs. (Source: FlashAttention-3, "pingpong
+    scheduling".)
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def TileGPU_OrderArriveOp : TileGPU_SyncOp<"order_arrive"> {
+  let summary = "gives the turn to the next consumer";
+  let assemblyFormat = "attr-dict";
 }
 
 def TileGPU_DotStartOp : TileGPU_Op<"dot_start",

@@ -188,6 +188,7 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"drop-release", true, dropRelease},
       {"stale-phase", true, stalePhase},
       {"late-phase", true, latePhase},
+      {"keep-turn", true, drop<OrderArriveOp>},
       {"release-early", true, releaseEarly},
       {"wait-for-fewer", true, waitForFewer},
       {"round-early", true, roundEarly},

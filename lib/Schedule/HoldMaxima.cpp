@@ -40,17 +40,13 @@ namespace {
 
 struct TgpuHoldMaxima final : fa::impl::TgpuHoldMaximaBase<TgpuHoldMaxima> {
   void runOnOperation() override {
-    // Three consumers have no registers for it: theirs would spill.
-    bool holds = true;
-    getOperation().walk([&](RolesOp op) { holds &= op.getConsumers() < 3; });
     getOperation().walk([&](OnlineFinalizeOp end) {
       StateChain maxima(end, StateChain::Maxima);
       if (!maxima.isClosed())
         return;
       for (OnlineSoftmaxOp op : maxima.softmaxes()) {
-        if (holds)
-          op->setAttr(TileGPUDialect::heldMaximaAttrName,
-                      UnitAttr::get(op.getContext()));
+        op->setAttr(TileGPUDialect::heldMaximaAttrName,
+                    UnitAttr::get(op.getContext()));
         markRescales(op.getAlpha());
       }
     });

@@ -180,7 +180,7 @@ private:
 ///   if (any loop has a tile):
 ///     S = Q K(first); P = f(S)                of the first loop that has one
 ///     in each loop, for the tiles n after that one:
-///       begin S = Q K(n)
+///       begin S = Q K(n)                      in turns of the consumers,
 ///       rescale O; begin O = O + P V(the one before n)
 ///       wait for S; P' = f(S)                 while V's dot runs
 ///       wait for O; P = P'
@@ -193,7 +193,12 @@ public:
   explicit DotOverlapper(ArrayRef<TileLoop> loops)
       : loops(loops), b(loops.back().loop.getLoc(), loops.back().loop) {
     auto roles = b.getInsertionBlock()->getParent()->getParentOfType<RolesOp>();
-    rescalesLate = roles && roles.getConsumers() < 3;
+    int64_t consumers = roles ? roles.getConsumers() : 0;
+    rescalesLate = consumers == 1 || consumers == 2;
+    // The depth of the scores and the width of the output.
+    ArrayRef<int64_t> k = shapeOf(loops[0].scores),
+                      v = shapeOf(loops[0].output);
+    takesTurns = consumers == 3 || (consumers == 2 && k[1] > v[1]);
   }
 
   void run() {
@@ -224,6 +229,11 @@ public:
   }
 
 private:
+  static ArrayRef<int64_t> shapeOf(const LoopDot &dot) {
+    DotStartOp start = dot.start;
+    return start.getBChannel().getType().getBuffer().getShape();
+  }
+
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
@@ -400,8 +410,12 @@ private:
     SmallVector<Value> args(steady.getRegionIterArgs());
     Value now = stepOf(tiles, args);
     Value before = arith::SubIOp::create(b, now, index(1));
+    if (takesTurns)
+      OrderWaitOp::create(b);
     Value s = startScores(tiles, now);
     Value o = continueOutput(tiles, args, before);
+    if (takesTurns)
+      OrderArriveOp::create(b);
     IRMapping mapping = enter(tiles, steady.getInductionVar(), args);
     mapping.map(tiles.scores.wait.getResult(), wait(s, {}, 1).getResult());
     if (!rescalesLate)
@@ -424,6 +438,9 @@ private:
   /// Whether the output is rescaled between the dots that begin, not after its
   /// wait. Three consumers have no registers for it.
   bool rescalesLate;
+  /// Whether the consumers begin their dots in turns. Otherwise they find an
+  /// order of their own; what is faster was measured (RATIONALE.md, "Roles").
+  bool takesTurns;
   SmallVector<Value> hasTiles;
 };
 

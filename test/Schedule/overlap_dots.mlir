@@ -139,3 +139,54 @@ tile.kernel @apart(%end: index) attributes {grid = affine_map<() -> (1)>, grid_s
   }
   tile.return
 }
+
+// Three consumers have no registers for what rescales the output later: it is rescaled right after its wait. They
+// begin their dots in turns.
+// CHECK-LABEL: tile.kernel @three
+// CHECK: } consumer {
+// CHECK: scf.for
+// CHECK: tgpu.order_wait
+// CHECK: tgpu.dot_start
+// CHECK-NOT: arith.mulf
+// CHECK: tgpu.dot_start
+// CHECK-NEXT: tgpu.order_arrive
+// CHECK: %[[S:.*]] = tgpu.dot_wait {{.*}} pending 1
+// CHECK-NEXT: tgpu.release %1, %{{[a-z0-9]+}} :
+// CHECK: %[[O:.*]], %[[P:.*]] = tgpu.dot_wait {{.*}} through %[[S]] pending 0
+// CHECK: arith.mulf %[[O]], %[[P]]
+// CHECK: scf.yield
+// CHECK-NOT: arith.mulf
+// CHECK: tgpu.passed
+tile.kernel @three(%end: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : !scores
+  %q = tgpu.channel own : !own
+  %k = tgpu.channel : !tiles
+  %v = tgpu.channel : !tiles
+  tgpu.roles consumers 3 producer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.await %q, %n : !own
+    %a:2 = scf.for %i = %c0 to %end step %c64 iter_args(%o = %zero, %t = %steps) -> (!scores, index) {
+      tgpu.await %k, %t : !tiles
+      %begun = tgpu.dot_start slot %q, %n by slot %k, %t transpose_b : (!own, index, !tiles, index) -> !tgpu.running<!scores>
+      %s = tgpu.dot_wait %begun pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %k, %t : !tiles
+      %scaled = arith.mulf %o, %s : !scores
+      %p = arith.truncf %s : !scores to !rounded
+      tgpu.await %v, %t : !tiles
+      %running = tgpu.dot_start %p by slot %v, %t acc %scaled : (!rounded, !tiles, index, !scores) -> !tgpu.running<!scores>
+      %sum = tgpu.dot_wait %running pending 0 : (!tgpu.running<!scores>) -> !scores
+      tgpu.release %v, %t : !tiles
+      %next = arith.addi %t, %c1 : index
+      scf.yield %sum, %next : !scores, index
+    }
+    tgpu.release %q, %n : !own
+    tgpu.passed %a#1
+  }
+  tile.return
+}

@@ -196,12 +196,13 @@ def TgpuHoldMaxima : Pass<"tgpu-hold-maxima", "::fa::tile::KernelOp"> {
     Online softmaxes whose maxima go nowhere but to the next one and to a
     `tile.online_finalize` may subtract any number that is near the maximum:
     output and LSE are quotients and sums in which it cancels. They keep the
-    one that they have while p stays below 2^7, and have the attribute
-    `tgpu.held_maxima`. The factor alpha of such a row is exactly 1; products of
-    tiles with it, which are `tgpu.rescale` from here on, can be skipped by warps
-    all of whose rows have it. (Source: FlashAttention-4, "conditional
-    rescaling".) With f16 2^7 times what the rounding of large scores adds is
-    less than the largest number.
+    one that they have while it is at most 2^7 times too small or too large for
+    p, and have the attribute `tgpu.held_maxima`. The factor alpha of such a row is
+    exactly 1; products of tiles with it, which are `tgpu.rescale` from here on, can
+    be skipped by warps all of whose rows have it. (Source: FlashAttention-4,
+    "conditional rescaling".) Where P is f16, which would lose digits below 1, p
+    goes up to 2^7, and V is f16 as well; otherwise p stays below 1, since 2^7
+    times a sum of V could be more than f32 holds.
 
     Requires: S4. Ensures: S4. Numerics: reassociating.
   }];

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,6 +20,8 @@ using namespace fa::tgpu;
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//
+
+static constexpr uint32_t kWarpsOfGroup = 4;
 
 /// Registers of a thread when the producer's warpgroup has given away what it
 /// does not need: multiples of 8 (PTX ISA, setmaxnreg) that share 65536.
@@ -37,12 +40,39 @@ void NvidiaLowering::initializeBarriers(int64_t consumers) {
       for (int64_t n = 0; n < 2 * slots; ++n)
         NVVM::MBarrierInitOp::create(
             b, barrierAddress(channel.getResult(), i32(n)),
-            i32(n < slots ? 1 : 4 * readers), Value());
+            i32(n < slots ? 1 : kWarpsOfGroup * readers), Value());
     }
     NVVM::FenceMbarrierInitOp::create(b);
     scf::YieldOp::create(b);
   });
   NVVM::Barrier0Op::create(b);
+}
+
+/// Each channel has a warp of its own, of which one thread fetches: where no
+/// slot of one is free yet, the others go on.
+LogicalResult NvidiaLowering::lowerProducers(RolesOp op) {
+  llvm::SmallSetVector<Value, 4> channels;
+  op.getProducer().walk(
+      [&](AcquireOp acquire) { channels.insert(acquire.getChannel()); });
+  Value warp = arith::ShRUIOp::create(b, threadInBlock, i32(5));
+  LogicalResult result = success();
+  for (uint32_t n = 0; n < kWarpsOfGroup && n < channels.size(); ++n) {
+    produced.clear();
+    for (size_t m = n; m < channels.size(); m += kWarpsOfGroup)
+      produced.insert(channels[m]);
+    Value isOne =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp, i32(n));
+    scf::IfOp::create(b, isOne, [&](OpBuilder &, Location) {
+      Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
+      scf::IfOp::create(b, elected, [&](OpBuilder &, Location) {
+        if (succeeded(result))
+          result = lowerRole(op.getProducer().front());
+        scf::YieldOp::create(b);
+      });
+      scf::YieldOp::create(b);
+    });
+  }
+  return result;
 }
 
 LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
@@ -59,27 +89,56 @@ LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
         if (exchanges)
           NVVM::SetMaxRegisterOp::create(b, few,
                                          NVVM::SetMaxRegisterAction::decrease);
-        Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                              threadInBlock, i32(32));
-        scf::IfOp::create(b, isFirst, [&](OpBuilder &, Location) {
-          Value elected = NVVM::ElectSyncOp::create(b, b.getI1Type(), Value());
-          scf::IfOp::create(b, elected, [&](OpBuilder &, Location) {
-            result = lowerRole(op.getProducer().front());
-            scf::YieldOp::create(b);
-          });
-          scf::YieldOp::create(b);
-        });
+        result = lowerProducers(op);
         scf::YieldOp::create(b);
       },
       [&](OpBuilder &, Location) {
         if (exchanges)
           NVVM::SetMaxRegisterOp::create(b, many,
                                          NVVM::SetMaxRegisterAction::increase);
+        giveFirstTurn(op);
         if (succeeded(result))
           result = lowerRole(op.getConsumer().front());
         scf::YieldOp::create(b);
       });
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Turns of consumers
+//===----------------------------------------------------------------------===//
+
+// Barrier n is that of the n-th consumer, whose number among the warpgroups is
+// n as well; barrier 0 is the block's. Those who wait and those who arrive are
+// a warpgroup each.
+static constexpr uint32_t kTurnThreads = 2 * 128;
+
+/// As if the last consumer had had a turn.
+void NvidiaLowering::giveFirstTurn(RolesOp roles) {
+  WalkResult found = roles.getConsumer().walk(
+      [](OrderWaitOp) { return WalkResult::interrupt(); });
+  if (!found.wasInterrupted())
+    return;
+  Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warpgroup,
+                                       i32(roles.getConsumers()));
+  scf::IfOp::create(b, isLast, [&](OpBuilder &, Location) {
+    NVVM::BarrierArriveOp::create(b, i32(1), i32(kTurnThreads));
+    scf::YieldOp::create(b);
+  });
+}
+
+void NvidiaLowering::lowerOrderWait(OrderWaitOp) {
+  NVVM::BarrierOp::create(b, Type(), warpgroup, i32(kTurnThreads),
+                          NVVM::BarrierReductionAttr(), Value());
+}
+
+void NvidiaLowering::lowerOrderArrive(OrderArriveOp op) {
+  auto roles = op->getParentOfType<RolesOp>();
+  Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warpgroup,
+                                       i32(roles.getConsumers()));
+  Value next = arith::AddIOp::create(b, warpgroup, i32(1));
+  NVVM::BarrierArriveOp::create(
+      b, arith::SelectOp::create(b, isLast, i32(1), next), i32(kTurnThreads));
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,6 +192,8 @@ Value NvidiaLowering::emptyBarrier(TypedValue<ChannelType> channel,
 }
 
 void NvidiaLowering::lowerAcquire(AcquireOp op) {
+  if (!produced.contains(op.getChannel()))
+    return;
   // The phase before the first one counts as complete.
   Value phase = phaseOf(op.getChannel(), op.getStep());
   SimtWaitPhaseOp::create(b, emptyBarrier(op.getChannel(), op.getStep()),
@@ -146,14 +207,14 @@ void NvidiaLowering::lowerAwait(AwaitOp op) {
 
 void NvidiaLowering::lowerRelease(ReleaseOp op) {
   Value lane = arith::AndIOp::create(b, thread, i32(31));
-  SimtArriveOp::create(
-      b, emptyBarrier(op.getChannel(), op.getStep()), lane,
-      op.getAfter()
-          ? elementsOf(op.getAfter())[elementsOf(op.getAfter()).size() / 2]
-          : Value());
+  SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane,
+                       op.getAfter() ? elementsOf(op.getAfter()).back()
+                                     : Value());
 }
 
 void NvidiaLowering::lowerFetch(FetchOp op) {
+  if (!produced.contains(op.getChannel()))
+    return;
   BufferType buffer = op.getChannel().getType().getBuffer();
   int64_t blocks = buffer.getLayout().getLayout().repeat;
   int64_t columns = buffer.getShape()[1] / blocks;

@@ -96,6 +96,8 @@ LogicalResult NvidiaLowering::lowerTargetOp(Operation *op) {
       .Case([&](RolesOp op) { return lowerRoles(op); })
       .Case([&](AcquireOp op) { return always((lowerAcquire(op), 0)); })
       .Case([&](FetchOp op) { return always((lowerFetch(op), 0)); })
+      .Case([&](OrderWaitOp op) { return always((lowerOrderWait(op), 0)); })
+      .Case([&](OrderArriveOp op) { return always((lowerOrderArrive(op), 0)); })
       .Case([&](AwaitOp op) { return always((lowerAwait(op), 0)); })
       .Case([&](ReleaseOp op) { return always((lowerRelease(op), 0)); })
       .Case([&](DotStartOp op) { return always((lowerDotStart(op), 0)); })

@@ -82,6 +82,10 @@ private:
   //===--- Roles, channels (LowerRoles.cpp) ---===//
   mlir::LogicalResult lowerRoles(tgpu::RolesOp op);
   void initializeBarriers(int64_t consumers);
+  mlir::LogicalResult lowerProducers(tgpu::RolesOp op);
+  void giveFirstTurn(tgpu::RolesOp roles);
+  void lowerOrderWait(tgpu::OrderWaitOp op);
+  void lowerOrderArrive(tgpu::OrderArriveOp op);
   void lowerAcquire(tgpu::AcquireOp op);
   void lowerFetch(tgpu::FetchOp op);
   void lowerAwait(tgpu::AwaitOp op);
@@ -105,6 +109,8 @@ private:
   void lowerDotWait(tgpu::DotWaitOp op);
 
   Value threadInBlock, warpgroup; ///< i32
+  /// Channels of the warp that is lowered.
+  llvm::SmallPtrSet<Value, 4> produced;
 };
 
 } // namespace fa
