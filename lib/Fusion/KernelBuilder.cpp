@@ -402,13 +402,15 @@ SmallVector<Value> KernelBuilder::buildLoops() {
 }
 
 void KernelBuilder::buildEpilogue(ValueRange state) {
-  auto finalize = OnlineFinalizeOp::create(
-      b, TypeRange{state[0].getType(), state[1].getType()}, state[0], state[1],
-      state[2]);
+  Type tile = state[0].getType(), rows = state[1].getType();
+  auto finalize =
+      OnlineFinalizeOp::create(b, tile, rows, split ? rows : Type(), state[0],
+                               state[1], state[2]);
   SmallVector<Value> row = {tileStart}, element = {tileStart, index(0)};
   if (split) {
     StoreOp::create(b, finalize.getOutput(), partialView(0, split), element);
-    StoreOp::create(b, finalize.getLse(), partialView(1, split), row);
+    StoreOp::create(b, finalize.getMaxOut(), partialView(1, split), row);
+    StoreOp::create(b, finalize.getLse(), partialView(2, split), row);
   } else {
     for (const AttentionFunction::Result &result : source.results) {
       Value dest = queryView(resultMemory(result));

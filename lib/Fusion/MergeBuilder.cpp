@@ -53,17 +53,18 @@ public:
 private:
   /// What one split left of this program's rows.
   struct Partial {
-    Value output, lse;
+    Value output, max, logSum;
   };
 
   Partial load(Value split) {
-    Value outputs = partialView(0, split), lses = partialView(1, split);
     auto rows = tile({shape.rows}, b.getF32Type());
     auto block = tile({shape.rows, shape.columns}, b.getF32Type());
-    return {LoadOp::create(b, block, outputs, ValueRange{tileStart, column},
-                           /*in_bounds=*/false),
-            LoadOp::create(b, rows, lses, ValueRange{tileStart},
-                           /*in_bounds=*/false)};
+    auto load = [&](unsigned number, RankedTensorType type, ValueRange at) {
+      return LoadOp::create(b, type, partialView(number, split), at,
+                            /*in_bounds=*/false);
+    };
+    return {load(0, block, {tileStart, column}), load(1, rows, tileStart),
+            load(2, rows, tileStart)};
   }
 
   /// Splits `begin` to `end`, `step` in an iteration.
@@ -80,7 +81,8 @@ private:
     for (const Partial &partial : partials) {
       auto merge = OnlineMergeOp::create(b, TypeRange(ValueRange(merged)),
                                          merged[0], merged[1], merged[2],
-                                         partial.output, partial.lse);
+                                         partial.output, partial.max,
+                                         partial.logSum);
       merged.assign(merge->result_begin(), merge->result_end());
     }
     scf::YieldOp::create(b, merged);

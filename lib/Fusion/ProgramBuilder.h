@@ -57,7 +57,7 @@ protected:
   /// How many splits of the keys there are.
   Value countSplits();
   /// The same of what split `split` left in tensor `number` of the workspace:
-  /// outputs (0) or log-sum-exps (1).
+  /// outputs (0), maxima (1) or logarithms of sums (2).
   Value partialView(unsigned number, Value split);
 
   //===--- State ---===//

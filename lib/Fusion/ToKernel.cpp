@@ -83,6 +83,8 @@ static std::string matchResults(AttentionFunction &match) {
           : tile::OnlineFinalizeOp();
   if (!finalize)
     return "its state is read by something else than tile.online_finalize";
+  if (finalize.getMaxOut())
+    return "its maxima stay apart";
   for (Value value : finalize.getResults()) {
     if (value.use_empty())
       continue;

@@ -25,3 +25,22 @@ tile.kernel @dot(%q: memref<?x64xf32> {tile.access = #tile.access<in>},
   tile.store %r, %s[%c0, %c0] : tensor<64x128xf32>, memref<?x?xf32>
   tile.return
 }
+
+// What a split leaves: the maximum, and the logarithm of the sum without it.
+// CHECK-LABEL: func.func @partial
+// CHECK: %[[LOG:.*]] = math.log %{{.*}} : vector<16xf32>
+// CHECK-NEXT: vector.store %[[LOG]],
+tile.kernel @partial(%a: memref<16x16xf32> {tile.access = #tile.access<in>}, %m: memref<16xf32> {tile.access = #tile.access<in>},
+                     %l: memref<16xf32> {tile.access = #tile.access<in>}, %o: memref<16x16xf32> {tile.access = #tile.access<out>},
+                     %om: memref<16xf32> {tile.access = #tile.access<out>}, %s: memref<16xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %acc = tile.load %a[%c0, %c0] in_bounds : memref<16x16xf32> -> tensor<16x16xf32>
+  %max = tile.load %m[%c0] in_bounds : memref<16xf32> -> tensor<16xf32>
+  %sum = tile.load %l[%c0] in_bounds : memref<16xf32> -> tensor<16xf32>
+  %output, %log, %max_out = tile.online_finalize %acc, %max, %sum : tensor<16x16xf32>, tensor<16xf32> apart tensor<16xf32>
+  tile.store %output, %o[%c0, %c0] : tensor<16x16xf32>, memref<16x16xf32>
+  tile.store %max_out, %om[%c0] : tensor<16xf32>, memref<16xf32>
+  tile.store %log, %s[%c0] : tensor<16xf32>, memref<16xf32>
+  tile.return
+}

@@ -225,6 +225,8 @@ private:
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
+  /// Of one vector of rows.
+  Value emitLogSumExp(tile::OnlineFinalizeOp op, Value max, Value sum);
   mlir::LogicalResult lowerOnlineMerge(tile::OnlineMergeOp op);
   tile::DotOp findPendingDot(Value scores);
   /// Writes the scores of `vectors` registers of rows to `buffer` and returns
