@@ -183,8 +183,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     shape.splits = splits;
     std::string prefix = (name + suffix).str();
     tile::KernelOp first =
-        buildKernel(b, match, shape, prefix + "_split", name);
-    buildMergeKernel(b, match, shape, prefix + "_merge", first);
+        buildKernel(b, match, shape, unusedName(prefix + "_split"), name);
+    buildMergeKernel(b, match, shape, unusedName(prefix + "_merge"), first);
   }
 
   LogicalResult convert(func::FuncOp function) {
