@@ -402,23 +402,16 @@ SmallVector<Value> KernelBuilder::buildLoops() {
 }
 
 void KernelBuilder::buildEpilogue(ValueRange state) {
-  Type tile = state[0].getType(), rows = state[1].getType();
-  auto finalize =
-      OnlineFinalizeOp::create(b, tile, rows, split ? rows : Type(), state[0],
-                               state[1], state[2]);
-  SmallVector<Value> row = {tileStart}, element = {tileStart, index(0)};
+  Type output = state[0].getType(), rows = state[1].getType();
+  auto finalize = OnlineFinalizeOp::create(
+      b, output, rows, split ? rows : Type(), state[0], state[1], state[2]);
   if (split) {
+    SmallVector<Value> row = {tileStart}, element = {tileStart, index(0)};
     StoreOp::create(b, finalize.getOutput(), partialView(0, split), element);
     StoreOp::create(b, finalize.getMaxOut(), partialView(1, split), row);
     StoreOp::create(b, finalize.getLse(), partialView(2, split), row);
   } else {
-    for (const AttentionFunction::Result &result : source.results) {
-      Value dest = queryView(resultMemory(result));
-      Value value =
-          applyEpilogue(result.epilogue, result.isLse ? finalize.getLse()
-                                                      : finalize.getOutput());
-      StoreOp::create(b, value, dest, result.isLse ? row : element);
-    }
+    storeResults(finalize);
   }
   tile::ReturnOp::create(b);
 }
