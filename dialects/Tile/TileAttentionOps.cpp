@@ -155,6 +155,9 @@ LogicalResult OnlineSoftmaxOp::verify() {
 }
 
 LogicalResult OnlineFinalizeOp::verify() {
+  if (getMaxOut() && getMaxOut().getType() != getMax().getType())
+    return emitOpError("expects a maximum of type ")
+           << getMax().getType() << " apart, found " << getMaxOut().getType();
   return verifyRowState(*this, typeOf(getAcc()), typeOf(getMax()));
 }
 

@@ -138,47 +138,59 @@ def Tile_OnlineFinalizeOp : Tile_Op<"online_finalize", [Pure,
     saw no key) `output = 0` and `lse = −inf`. Works on whole tensors (S2) and
     on tiles (S3); all f32.
 
+    With a third result the maximum stays apart, for `tile.online_merge`:
+    `lse = ln sum` and `max_out`, not always a row's greatest score, is what the
+    exponentials in `sum` are relative to.
+
     ```mlir
     %o, %lse = tile.online_finalize %acc, %m, %l
       : tensor<64x64xf32>, tensor<64xf32>
+    %o, %s, %om = tile.online_finalize %acc, %m, %l
+      : tensor<64x64xf32>, tensor<64xf32> apart tensor<64xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$acc, AnyRankedTensor:$max,
       AnyRankedTensor:$sum);
-  let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
-  let assemblyFormat =
-      "$acc `,` $max `,` $sum attr-dict `:` type($acc) `,` type($max)";
+  let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse,
+      Optional<AnyRankedTensor>:$max_out);
+  let assemblyFormat = [{
+    $acc `,` $max `,` $sum attr-dict `:` type($acc) `,` type($max)
+    (`apart` type($max_out)^)?
+  }];
   let hasVerifier = 1;
 }
 
 def Tile_OnlineMergeOp : Tile_Op<"online_merge", [Pure,
     AllTypesMatch<["acc", "output", "acc_out"]>,
-    AllTypesMatch<["max", "sum", "lse", "max_out", "sum_out"]>]> {
+    AllTypesMatch<["max", "sum", "other_max", "log_sum", "max_out", "sum_out"]>]> {
   let summary = "continues the state of online softmax by other keys' attention";
   let description = [{
-    Takes what `tile.online_finalize` gave for other keys into the state:
+    Takes the output, the maximum and the logarithm of the sum of other keys into
+    the state:
 
     ```
-    max_out_i = max(max_i, lse_i)
-    alpha_i   = exp(max_i − max_out_i)    0 where max_i = −inf
-    beta_i    = exp(lse_i − max_out_i)    0 where lse_i = −inf
+    max_out_i = max(max_i, other_max_i)
+    alpha_i   = exp(max_i − max_out_i)                     0 where max_i = −inf
+    beta_i    = exp(other_max_i − max_out_i + log_sum_i)   0 where other_max_i = −inf
     sum_out_i = alpha_i · sum_i + beta_i
     acc_out_i = alpha_i · acc_i + beta_i · output_i
     ```
-    for a finished attention is a state with the maximum `lse` and the sum 1.
-    A NaN in `lse` or `output` reaches the row. All f32.
+    The log-sum-exp, `other_max` + `log_sum`, would not do: of large scores it
+    has no bits left for the sum, which is how much the other keys count.
+    A NaN in `log_sum` or `output` reaches the row. All f32.
 
     ```mlir
-    %a1, %m1, %l1 = tile.online_merge %a, %m, %l with %o, %lse
+    %a1, %m1, %l1 = tile.online_merge %a, %m, %l with %o, %om, %s
       : tensor<16x16xf32>, tensor<16xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$acc, AnyRankedTensor:$max,
-      AnyRankedTensor:$sum, AnyRankedTensor:$output, AnyRankedTensor:$lse);
+      AnyRankedTensor:$sum, AnyRankedTensor:$output, AnyRankedTensor:$other_max,
+      AnyRankedTensor:$log_sum);
   let results = (outs AnyRankedTensor:$acc_out, AnyRankedTensor:$max_out,
       AnyRankedTensor:$sum_out);
   let assemblyFormat = [{
-    $acc `,` $max `,` $sum `with` $output `,` $lse attr-dict
+    $acc `,` $max `,` $sum `with` $output `,` $other_max `,` $log_sum attr-dict
     `:` type($acc) `,` type($max)
   }];
   let hasVerifier = 1;

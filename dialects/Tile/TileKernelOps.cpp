@@ -127,6 +127,31 @@ static LogicalResult verifySizeMap(KernelOp kernel, StringRef name,
 }
 
 /// Tensors in workspace are the last arguments.
+/// Checks that attribute `name`, if there is one, is what `expected` says.
+static LogicalResult verifyKind(KernelOp kernel, StringRef name,
+                                function_ref<bool(Attribute)> isKind,
+                                StringRef expected) {
+  Attribute found = kernel->getAttr(name);
+  if (!found || isKind(found))
+    return success();
+  return kernel.emitOpError("expects '")
+         << name << "' to be " << expected << ", found " << found;
+}
+
+static LogicalResult verifyVariant(KernelOp kernel) {
+  auto isTriple = [](Attribute found) {
+    auto array = dyn_cast<DenseI64ArrayAttr>(found);
+    return array && array.size() == 3;
+  };
+  return failure(failed(verifyKind(kernel, KernelOp::followsAttrName,
+                                   llvm::IsaPred<FlatSymbolRefAttr>,
+                                   "the name of a kernel")) ||
+                 failed(verifyKind(kernel, KernelOp::splitsAttrName,
+                                   llvm::IsaPred<IntegerAttr>, "a number")) ||
+                 failed(verifyKind(kernel, KernelOp::atMostAttrName, isTriple,
+                                   "an argument, a dimension and a size")));
+}
+
 static LogicalResult verifyWorkspace(KernelOp kernel) {
   bool behind = false;
   for (auto [n, type] : llvm::enumerate(kernel.getArgumentTypes())) {
@@ -168,6 +193,8 @@ LogicalResult KernelOp::verify() {
   if (failed(verifySizeRules(*this)))
     return failure();
   if (failed(verifyGrid(*this)))
+    return failure();
+  if (failed(verifyVariant(*this)))
     return failure();
   return verifyWorkspace(*this);
 }

@@ -104,6 +104,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     static constexpr ::llvm::StringLiteral splitKeysAttrName =
         "tile.split_keys";
     static constexpr ::llvm::StringLiteral splitsAttrName = "tile.splits";
+    // [argument, dimension, most]: what a size may be at most.
+    static constexpr ::llvm::StringLiteral atMostAttrName = "tile.at_most";
   }];
 }
 

@@ -15,6 +15,7 @@
 #ifndef FA_LIB_FUSION_ARGUMENTVIEW_H
 #define FA_LIB_FUSION_ARGUMENTVIEW_H
 
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

@@ -7,9 +7,9 @@
 #include "KernelBuilder.h"
 #include "ElementReads.h"
 #include "InlineRegion.h"
+#include "KeyLoops.h"
 #include "ProgramBuilder.h"
 
-#include "fa/Fusion/MaskAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -42,9 +42,6 @@ private:
 
   //===--- Loops ---===//
   SmallVector<Value> buildLoops();
-  void takeSplit(SmallVectorImpl<KeyRange> &ranges);
-  SmallVector<Value> buildInterval(const KeyRange &keys, bool hasLowerEdge,
-                                   bool complete, ValueRange state);
   SmallVector<Value> buildLoop(Value begin, Value end, bool partial,
                                ValueRange state);
   /// Of a dot whose operands have elements of this type.
@@ -316,131 +313,31 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
   return SmallVector<Value>(loop.getResults());
 }
 
-/// `value` rounded to whole tiles of keys, upwards or downwards; at least 0.
-static Value roundToTiles(ImplicitLocOpBuilder &b, Value value, int64_t tile,
-                          bool up) {
-  Value zero = arith::ConstantIndexOp::create(b, 0);
-  Value size = arith::ConstantIndexOp::create(b, tile);
-  value = arith::MaxSIOp::create(b, value, zero);
-  if (up)
-    value = arith::AddIOp::create(b, value,
-                                  arith::ConstantIndexOp::create(b, tile - 1));
-  return arith::MulIOp::create(b, arith::DivUIOp::create(b, value, size), size);
-}
-
-/// Up to three loops: tiles at the lower edge of the interval, tiles that every
-/// row sees whole, tiles at the upper edge.
-SmallVector<Value> KernelBuilder::buildInterval(const KeyRange &keys,
-                                                bool hasLowerEdge,
-                                                bool complete,
-                                                ValueRange initial) {
-  SmallVector<Value> state(initial);
-  Value fullBegin = keys.begin;
-  if (hasLowerEdge && complete) {
-    Value edge = arith::SubIOp::create(b, keys.fullBegin, keys.begin);
-    edge = roundToTiles(b, edge, shape.columns, /*up=*/true);
-    fullBegin = arith::AddIOp::create(b, keys.begin, edge);
-    fullBegin = arith::MinSIOp::create(b, fullBegin, keys.end);
-    state = buildLoop(keys.begin, fullBegin, /*partial=*/true, state);
-  }
-  Value fullEnd = fullBegin;
-  if (complete) {
-    Value full = arith::SubIOp::create(b, keys.fullEnd, fullBegin);
-    full = roundToTiles(b, full, shape.columns, /*up=*/false);
-    fullEnd = arith::AddIOp::create(b, fullBegin, full);
-    state = buildLoop(fullBegin, fullEnd, /*partial=*/false, state);
-  }
-  return buildLoop(fullEnd, keys.end, /*partial=*/true, state);
-}
-
-/// Narrows the ranges, which are sorted, to the share of this split: as many
-/// tiles of keys as any other, counted from the first key that some row sees.
-void KernelBuilder::takeSplit(SmallVectorImpl<KeyRange> &ranges) {
-  Value begin = ranges.front().begin, end = ranges.front().end;
-  for (const KeyRange &keys : llvm::drop_begin(ranges))
-    end = arith::MaxSIOp::create(b, end, keys.end);
-  Value seen = arith::SubIOp::create(b, end, begin);
-  seen = arith::MaxSIOp::create(b, seen, index(0));
-  // Tiles, rounded up so that all splits but the last ones have as many.
-  Value spread = arith::MulIOp::create(b, numSplits, index(shape.columns));
-  Value share = arith::SubIOp::create(b, spread, index(1));
-  share =
-      arith::DivUIOp::create(b, arith::AddIOp::create(b, seen, share), spread);
-  share = arith::MulIOp::create(b, share, index(shape.columns));
-  Value first =
-      arith::AddIOp::create(b, begin, arith::MulIOp::create(b, split, share));
-  keysEnd = arith::AddIOp::create(b, first, share);
-  keysEnd = arith::MinSIOp::create(b, keysEnd, length);
-  for (KeyRange &keys : ranges) {
-    for (Value KeyRange::*low : {&KeyRange::begin, &KeyRange::fullBegin})
-      keys.*low = arith::MaxSIOp::create(b, keys.*low, first);
-    for (Value KeyRange::*high : {&KeyRange::end, &KeyRange::fullEnd})
-      keys.*high = arith::MinSIOp::create(b, keys.*high, keysEnd);
-  }
-}
-
-/// The intervals of the mask, in ascending order. Several share their code: a
-/// loop takes one after the other, each beginning where the tiles of those
-/// before it ended.
 SmallVector<Value> KernelBuilder::buildLoops() {
   SmallVector<KeyRange> ranges = buildKeyRanges(
       b, rule, firstRow, lastRow, length,
       [&](Value value, Value row) { return materialize(value, row); });
-  keysEnd = length;
-  if (split)
-    takeSplit(ranges);
+  auto loop = [&](Value begin, Value end, bool partial, ValueRange state) {
+    return buildLoop(begin, end, partial, state);
+  };
+  KeyLoops loops(b, shape.columns, rule.intervals, loop);
+  keysEnd = split ? loops.takeSplit(ranges, split, numSplits, length) : length;
   // The sink counts once: where the splits are merged.
   int64_t columns = tileDim(cast<MemRefType>(v.getType()).getDimSize(1));
-  SmallVector<Value> state = initialState(columns, /*withSink=*/!split);
-  bool hasLowerEdge = llvm::any_of(
-      rule.intervals, [](const KeyInterval &i) { return i.hasLowerBound(); });
-  bool complete = llvm::any_of(rule.intervals,
-                               [](const KeyInterval &i) { return i.complete; });
-  if (ranges.size() == 1)
-    return buildInterval(ranges.front(), hasLowerEdge, complete, state);
-
-  state.push_back(index(0)); // the keys before this have been seen
-  auto loop =
-      scf::ForOp::create(b, index(0), index(ranges.size()), index(1), state);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  KeyRange keys = ranges.back();
-  for (size_t n = ranges.size() - 1; n-- > 0;) {
-    Value isThis = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                         loop.getInductionVar(), index(n));
-    for (Value KeyRange::*member : {&KeyRange::begin, &KeyRange::end,
-                                    &KeyRange::fullBegin, &KeyRange::fullEnd})
-      keys.*member =
-          arith::SelectOp::create(b, isThis, ranges[n].*member, keys.*member);
-  }
-  auto args = loop.getRegionIterArgs();
-  keys.begin = arith::MaxSIOp::create(b, keys.begin, args.back());
-  keys.fullBegin = arith::MaxSIOp::create(b, keys.fullBegin, keys.begin);
-  SmallVector<Value> next =
-      buildInterval(keys, /*hasLowerEdge=*/true, complete, args.drop_back());
-  Value walked = arith::SubIOp::create(b, keys.end, keys.begin);
-  walked = roundToTiles(b, walked, shape.columns, /*up=*/true);
-  next.push_back(arith::AddIOp::create(b, keys.begin, walked));
-  scf::YieldOp::create(b, next);
-  return SmallVector<Value>(loop.getResults().drop_back());
+  return loops.build(ranges, initialState(columns, /*withSink=*/!split));
 }
 
 void KernelBuilder::buildEpilogue(ValueRange state) {
+  Type output = state[0].getType(), rows = state[1].getType();
   auto finalize = OnlineFinalizeOp::create(
-      b, TypeRange{state[0].getType(), state[1].getType()}, state[0], state[1],
-      state[2]);
-  SmallVector<Value> row = {tileStart}, element = {tileStart, index(0)};
+      b, output, rows, split ? rows : Type(), state[0], state[1], state[2]);
   if (split) {
+    SmallVector<Value> row = {tileStart}, element = {tileStart, index(0)};
     StoreOp::create(b, finalize.getOutput(), partialView(0, split), element);
-    StoreOp::create(b, finalize.getLse(), partialView(1, split), row);
+    StoreOp::create(b, finalize.getMaxOut(), partialView(1, split), row);
+    StoreOp::create(b, finalize.getLse(), partialView(2, split), row);
   } else {
-    for (const AttentionFunction::Result &result : source.results) {
-      Value dest = queryView(resultMemory(result));
-      Value value =
-          applyEpilogue(result.epilogue, result.isLse ? finalize.getLse()
-                                                      : finalize.getOutput());
-      StoreOp::create(b, value, dest, result.isLse ? row : element);
-    }
+    storeResults(finalize);
   }
   tile::ReturnOp::create(b);
 }

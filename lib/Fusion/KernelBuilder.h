@@ -35,8 +35,8 @@ struct AttentionFunction {
 
 /// What distinguishes the variants of a kernel.
 struct KernelShape {
-  /// What a kernel does. `Split` sees part of the keys and leaves its outputs
-  /// and log-sum-exps in workspace, `Merge` makes results of them.
+  /// What a kernel does. `Split` sees part of the keys and leaves outputs,
+  /// maxima and logarithms of sums in workspace, `Merge` makes results of them.
   enum Part { Whole, Split, Merge } part = Whole;
   /// Of Split: how many there are; 0: a launch chooses.
   int64_t splits = 0;

@@ -319,7 +319,7 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
                   b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
   if (shape.pack == KernelShape::Queries)
     kernel->setAttr(
-        "tile.at_most",
+        KernelOp::atMostAttrName,
         b.getDenseI64ArrayAttr(
             {source.q.number, source.q.dims[2].unitDim, shape.maxQueries}));
   if (shape.part != KernelShape::Whole)

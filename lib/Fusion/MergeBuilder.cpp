@@ -15,7 +15,6 @@
 #include "WorkspaceSignature.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -45,7 +44,10 @@ public:
     SmallVector<Value> state = initialState(shape.columns, /*withSink=*/true);
     state = mergeSplits(index(0), whole, kAhead, state);
     state = mergeSplits(whole, splits, 1, state);
-    storeResults(state);
+    auto finalize = OnlineFinalizeOp::create(
+        b, TypeRange{state[0].getType(), state[1].getType()}, state[0],
+        state[1], state[2]);
+    storeResults(finalize, column);
     tile::ReturnOp::create(b);
     return kernel;
   }
@@ -53,17 +55,18 @@ public:
 private:
   /// What one split left of this program's rows.
   struct Partial {
-    Value output, lse;
+    Value output, max, logSum;
   };
 
   Partial load(Value split) {
-    Value outputs = partialView(0, split), lses = partialView(1, split);
     auto rows = tile({shape.rows}, b.getF32Type());
     auto block = tile({shape.rows, shape.columns}, b.getF32Type());
-    return {LoadOp::create(b, block, outputs, ValueRange{tileStart, column},
-                           /*in_bounds=*/false),
-            LoadOp::create(b, rows, lses, ValueRange{tileStart},
-                           /*in_bounds=*/false)};
+    auto load = [&](unsigned number, RankedTensorType type, ValueRange at) {
+      return LoadOp::create(b, type, partialView(number, split), at,
+                            /*in_bounds=*/false);
+    };
+    return {load(0, block, {tileStart, column}), load(1, rows, tileStart),
+            load(2, rows, tileStart)};
   }
 
   /// Splits `begin` to `end`, `step` in an iteration.
@@ -78,38 +81,13 @@ private:
           load(arith::AddIOp::create(b, loop.getInductionVar(), index(n))));
     SmallVector<Value> merged(loop.getRegionIterArgs());
     for (const Partial &partial : partials) {
-      auto merge = OnlineMergeOp::create(b, TypeRange(ValueRange(merged)),
-                                         merged[0], merged[1], merged[2],
-                                         partial.output, partial.lse);
+      auto merge = OnlineMergeOp::create(
+          b, TypeRange(ValueRange(merged)), merged[0], merged[1], merged[2],
+          partial.output, partial.max, partial.logSum);
       merged.assign(merge->result_begin(), merge->result_end());
     }
     scf::YieldOp::create(b, merged);
     return SmallVector<Value>(loop.getResults());
-  }
-
-  void storeResults(ValueRange state) {
-    auto finalize = OnlineFinalizeOp::create(
-        b, TypeRange{state[0].getType(), state[1].getType()}, state[0],
-        state[1], state[2]);
-    for (const AttentionFunction::Result &result : source.results) {
-      Value dest = queryView(resultMemory(result));
-      Value value =
-          applyEpilogue(result.epilogue, result.isLse ? finalize.getLse()
-                                                      : finalize.getOutput());
-      SmallVector<Value> at = {result.isLse ? rowOnce(dest) : tileStart};
-      if (!result.isLse)
-        at.push_back(column);
-      StoreOp::create(b, value, dest, at);
-    }
-  }
-
-  /// Where a row's only number is stored: programs of other columns than the
-  /// first ones have the same and drop it, outside of `dest`.
-  Value rowOnce(Value dest) {
-    Value isFirst =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, column, index(0));
-    Value outside = memref::DimOp::create(b, dest, 0);
-    return arith::SelectOp::create(b, isFirst, tileStart, outside);
   }
 
   Value column; ///< of the output where the tile begins

@@ -258,3 +258,24 @@ Value ProgramBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
   }
   return value;
 }
+
+void ProgramBuilder::storeResults(OnlineFinalizeOp finalize, Value column) {
+  Value zero = index(0);
+  for (const AttentionFunction::Result &result : source.results) {
+    Value dest = queryView(resultMemory(result));
+    Value value =
+        applyEpilogue(result.epilogue,
+                      result.isLse ? finalize.getLse() : finalize.getOutput());
+    SmallVector<Value> at = {tileStart};
+    if (!result.isLse) {
+      at.push_back(column ? column : zero);
+    } else if (column) {
+      // Programs of the first columns alone: others drop it, outside of `dest`.
+      Value isFirst =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, column, zero);
+      Value outside = memref::DimOp::create(b, dest, 0);
+      at = {arith::SelectOp::create(b, isFirst, tileStart, outside)};
+    }
+    StoreOp::create(b, value, dest, at);
+  }
+}

@@ -57,7 +57,7 @@ protected:
   /// How many splits of the keys there are.
   Value countSplits();
   /// The same of what split `split` left in tensor `number` of the workspace:
-  /// outputs (0) or log-sum-exps (1).
+  /// outputs (0), maxima (1) or logarithms of sums (2).
   Value partialView(unsigned number, Value split);
 
   //===--- State ---===//
@@ -65,6 +65,9 @@ protected:
   mlir::SmallVector<Value> initialState(int64_t columns, bool withSink);
   /// What the function does to a result before it returns it, on a tile.
   Value applyEpilogue(mlir::ArrayRef<mlir::Operation *> epilogue, Value value);
+  /// Stores the function's results. Programs of other columns of the output,
+  /// if `column` says where this one's begin, have the same rows.
+  void storeResults(tile::OnlineFinalizeOp finalize, Value column = {});
   /// The memory of a result, as the attention sees it.
   Value resultMemory(const AttentionFunction::Result &result);
 

@@ -186,7 +186,9 @@ private:
         })
         .Case([&](OnlineFinalizeOp finalize) {
           return uniteAll(finalize.getOutput(), finalize.getAcc()) &&
-                 uniteAll(finalize.getLse(), finalize.getMax());
+                 uniteAll(finalize.getLse(), finalize.getMax()) &&
+                 (!finalize.getMaxOut() ||
+                  uniteAll(finalize.getMaxOut(), finalize.getMax()));
         })
         .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
             [&](auto reshape) { return understandReshape(reshape); })

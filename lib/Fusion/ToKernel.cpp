@@ -83,6 +83,8 @@ static std::string matchResults(AttentionFunction &match) {
           : tile::OnlineFinalizeOp();
   if (!finalize)
     return "its state is read by something else than tile.online_finalize";
+  if (finalize.getMaxOut())
+    return "its maxima stay apart";
   for (Value value : finalize.getResults()) {
     if (value.use_empty())
       continue;
@@ -181,8 +183,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     shape.splits = splits;
     std::string prefix = (name + suffix).str();
     tile::KernelOp first =
-        buildKernel(b, match, shape, prefix + "_split", name);
-    buildMergeKernel(b, match, shape, prefix + "_merge", first);
+        buildKernel(b, match, shape, unusedName(prefix + "_split"), name);
+    buildMergeKernel(b, match, shape, unusedName(prefix + "_merge"), first);
   }
 
   LogicalResult convert(func::FuncOp function) {

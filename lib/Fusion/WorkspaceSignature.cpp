@@ -33,7 +33,7 @@ SmallVector<Type> fa::workspaceTypes(const AttentionFunction &source) {
         sizes, b.getF32Type(),
         StridedLayoutAttr::get(b.getContext(), /*offset=*/0, strides));
   };
-  return {typeOf({acc.getDimSize(3)}), typeOf({})};
+  return {typeOf({acc.getDimSize(3)}), typeOf({}), typeOf({})};
 }
 
 int64_t fa::countColumnTiles(const AttentionFunction &source,

@@ -1,5 +1,4 @@
-//===- WorkspaceSignature.h - what kernels of a launch hand over -*- C++
-//-*-===//
+//===- WorkspaceSignature.h - what kernels hand over ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,8 +13,9 @@
 namespace fa {
 
 /// The number of the first argument in workspace, behind those of the function
-/// and its results: outputs, f32 [splits, b, hq, sq, dv], and log-sum-exps, f32
-/// [splits, b, hq, sq], which splits of the keys leave to be merged.
+/// and its results, which splits of the keys leave to be merged: outputs, f32
+/// [splits, b, hq, sq, dv]; maxima and the logarithms of sums of exponentials,
+/// f32 [splits, b, hq, sq] each.
 unsigned firstOfWorkspace(const AttentionFunction &source);
 
 /// Their types: row-major, with splits, batches, heads and queries of any

@@ -74,6 +74,13 @@ static bool hasSize(const KernelInfo &kernel, int64_t argument, int64_t dim) {
          dim < std::ssize(kernel.args[argument].sizes);
 }
 
+/// The same of what the caller gives, by which a variant is chosen.
+static bool hasGivenSize(const KernelInfo &kernel, int64_t argument,
+                         int64_t dim) {
+  return hasSize(kernel, argument, dim) &&
+         argument < static_cast<int64_t>(kernel.numGiven());
+}
+
 static Failure failOf(const KernelInfo &kernel, const auto &...parts) {
   return makeFailure("@", kernel.symbol, ": ", parts...);
 }
@@ -115,8 +122,8 @@ static Failure checkGiven(const KernelInfo &kernel, const SizeExpr &expr) {
 static Failure checkRule(const KernelInfo &kernel, const SizeRule &rule) {
   bool usesOther =
       rule.kind != SizeRule::Divisible && rule.kind != SizeRule::AtMost;
-  if (!hasSize(kernel, rule.argument, rule.dim) ||
-      (usesOther && !hasSize(kernel, rule.other, rule.otherDim)))
+  if (!hasGivenSize(kernel, rule.argument, rule.dim) ||
+      (usesOther && !hasGivenSize(kernel, rule.other, rule.otherDim)))
     return failOf(kernel, "its size rule '", name(rule.kind),
                   "' speaks of a dimension that there is not");
   if (rule.kind == SizeRule::Divisible && rule.factor < 1)
@@ -127,9 +134,6 @@ static Failure checkRule(const KernelInfo &kernel, const SizeRule &rule) {
 
 /// Workspace is made of what the caller gives.
 static Failure checkWorkspace(const KernelInfo &kernel) {
-  if (kernel.workspace.size() > kernel.args.size())
-    return failOf(kernel, "expected at most ", kernel.args.size(),
-                  " arguments in workspace, found ", kernel.workspace.size());
   for (size_t n = 0; n < kernel.workspace.size(); ++n) {
     const ArgumentInfo &info = kernel.args[kernel.numGiven() + n];
     const std::vector<SizeExpr> &sizes = kernel.workspace[n].sizes;
@@ -150,7 +154,7 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
 /// The limits of cuTensorMapEncodeTiled (CUDA Driver API).
 static Failure checkTensorMap(const KernelInfo &kernel,
                               const TensorMapInfo &map) {
-  if (!hasSize(kernel, map.argument, map.rowDim))
+  if (!hasGivenSize(kernel, map.argument, map.rowDim))
     return failOf(kernel, "its tensor map speaks of dimension ", map.rowDim,
                   " of argument ", map.argument, ", which there is not");
   const ArgumentInfo &info = kernel.args[map.argument];
@@ -185,6 +189,9 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
   if (kernel.args.size() > kMaxArguments)
     return failOf(kernel, "expected at most ", kMaxArguments,
                   " arguments, found ", kernel.args.size());
+  if (kernel.workspace.size() > kernel.args.size())
+    return failOf(kernel, "expected at most ", kernel.args.size(),
+                  " arguments in workspace, found ", kernel.workspace.size());
   for (size_t n = 0; n < kernel.args.size(); ++n)
     if (Failure failure = checkArgument(kernel, n, kernel.args[n]))
       return failure;
@@ -206,6 +213,26 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
   return checkWorkspace(kernel);
 }
 
+/// Arguments are checked against the last kernel, and all are asked whether
+/// these fit.
+static Failure checkSameGiven(const KernelInfo &kernel,
+                              const KernelInfo &last) {
+  if (kernel.numGiven() != last.numGiven())
+    return failOf(kernel, "expected ", last.numGiven(),
+                  " given arguments as of @", last.symbol, ", found ",
+                  kernel.numGiven());
+  for (size_t n = 0; n < kernel.numGiven(); ++n) {
+    const ArgumentInfo &found = kernel.args[n], &expected = last.args[n];
+    if (found.isMemRef != expected.isMemRef || found.type != expected.type ||
+        found.sizes.size() != expected.sizes.size())
+      return failOf(kernel, "argument ", n, ": expected ", name(expected.type),
+                    " of rank ", expected.sizes.size(), " as of @", last.symbol,
+                    ", found ", name(found.type), " of rank ",
+                    found.sizes.size());
+  }
+  return {};
+}
+
 Failure fa::checkPlan(std::span<const KernelInfo> kernels) {
   for (size_t n = 0; n < kernels.size(); ++n) {
     if (Failure failure = checkKernel(kernels[n]))
@@ -225,6 +252,9 @@ Failure fa::checkPlan(std::span<const KernelInfo> kernels) {
   if (kernels.empty() || !kernels.back().workspace.empty())
     return makeFailure("expected a plan whose last kernel takes every launch, "
                        "without workspace");
+  for (const KernelInfo &kernel : kernels)
+    if (Failure failure = checkSameGiven(kernel, kernels.back()))
+      return failure;
   return {};
 }
 

@@ -84,7 +84,7 @@ KernelArguments::KernelArguments(const LaunchChoice &choice,
   auto *memory = static_cast<char *>(workspace.data);
   for (size_t n = 0; n < kernel.workspace.size(); ++n) {
     LaunchArgument &tensor = storage[given.size() + n];
-    // Neither overflows: the launch was chosen.
+    // Neither overflows: the bytes were counted.
     tensor = *shapeOf(kernel, n, choice.splits, given);
     tensor.data = memory;
     memory += *bytesOf(tensor);
@@ -96,6 +96,12 @@ KernelArguments::KernelArguments(const LaunchChoice &choice,
 // The choice
 //===----------------------------------------------------------------------===//
 
+static Failure failOfBytes(const KernelInfo &kernel) {
+  return makeFailure("the workspace of @", kernel.symbol,
+                     " has a negative size or more bytes than 63 bits can "
+                     "count");
+}
+
 /// How many splits a launch of `kernel` has on a card that runs `places` blocks
 /// of it at a time.
 static Result<int64_t> countSplits(const KernelInfo &kernel,
@@ -103,6 +109,8 @@ static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    int64_t places) {
   if (kernel.splits)
     return kernel.splits;
+  if (!countBytes(kernel, 1, given))
+    return failOfBytes(kernel);
   // With one split, the grid is that of a kernel without splits.
   KernelArguments one({std::span(&kernel, 1)}, given, {});
   int64_t extents[3];
@@ -139,16 +147,16 @@ static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
     return LaunchChoice();
   auto bytes = countBytes(kernel, *splits, given);
   if (!bytes)
-    return makeFailure("the workspace of @", kernel.symbol,
-                       " has more bytes than 63 bits can count");
+    return failOfBytes(kernel);
   if (*bytes > workspace.bytes)
     return makeFailure("@", kernel.symbol, " in ", *splits,
                        " splits: expected a workspace of ", *bytes,
                        " bytes, found ", workspace.bytes);
-  if (reinterpret_cast<uintptr_t>(workspace.data) % kWorkspaceAlignment)
-    return makeFailure("@", kernel.symbol,
-                       ": expected a workspace at a multiple of ",
-                       kWorkspaceAlignment, " bytes");
+  if (auto off =
+          reinterpret_cast<uintptr_t>(workspace.data) % kWorkspaceAlignment)
+    return makeFailure(
+        "@", kernel.symbol, ": expected a workspace at a multiple of ",
+        kWorkspaceAlignment, " bytes, found one ", off, " bytes off");
   return LaunchChoice{chain, *splits, *bytes};
 }
 

@@ -58,6 +58,7 @@ static int visit(dl_phdr_info *info, size_t, void *data) {
     if (segment.p_type != PT_NOTE || !search.id.empty())
       continue;
     ElfW(Addr) address = info->dlpi_addr + segment.p_vaddr;
+    // The dynamic linker says where a segment lies as a number.
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     auto *bytes = reinterpret_cast<const uint8_t *>(address);
     search.id = findNote(ArrayRef(bytes, segment.p_filesz));

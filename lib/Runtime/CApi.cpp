@@ -124,7 +124,8 @@ void faContextDestroy(faContext context) noexcept { delete context; }
 static faStatus
 launchWith(faPlan plan, const faArgument *arguments, size_t count,
            const Workspace &workspace,
-           function_ref<Error(ArrayRef<LaunchArgument>)> launch) {
+           function_ref<Error(const LaunchChoice &, ArrayRef<LaunchArgument>)>
+               launch) {
   Ranges::Range range(plan->ranges.get(), plan->rangeName.c_str());
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
@@ -132,7 +133,7 @@ launchWith(faPlan plan, const faArgument *arguments, size_t count,
   auto choice = plan->plan->choose(converted.get(), workspace);
   if (!choice)
     return fail(FA_ERROR_INVALID_ARGUMENT, choice.takeError());
-  if (Error error = launch(converted.get()))
+  if (Error error = launch(*choice, converted.get()))
     return fail(FA_ERROR_DEVICE, std::move(error));
   return FA_SUCCESS;
 }
@@ -142,14 +143,16 @@ faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
   if (!plan || (!arguments && count))
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanLaunch: expected a plan and arguments, found null");
-  return launchWith(plan, arguments, count, Workspace(),
-                    [&](ArrayRef<LaunchArgument> converted) -> Error {
-                      if (plan->plan->host)
-                        return plan->plan->host->launch(converted);
-                      if (Error error = plan->plan->card->launch(converted))
-                        return error;
-                      return plan->plan->card->synchronize(nullptr);
-                    });
+  return launchWith(
+      plan, arguments, count, Workspace(),
+      [&](const LaunchChoice &choice,
+          ArrayRef<LaunchArgument> converted) -> Error {
+        if (plan->plan->host)
+          return plan->plan->host->launch(choice.kernels.front(), converted);
+        if (Error error = plan->plan->card->launch(choice, converted))
+          return error;
+        return plan->plan->card->synchronize(nullptr);
+      });
 }
 
 /// faPlanEnqueue and faPlanEnqueueWith, which is `function`.
@@ -160,11 +163,12 @@ static faStatus enqueue(StringRef function, faPlan plan,
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 function + ": expected a plan of a card, found one of the "
                            "CPU, which faPlanLaunch runs");
-  return launchWith(plan, arguments, count, options.workspace,
-                    [&](ArrayRef<LaunchArgument> converted) {
-                      return plan->plan->card->launch(converted, options.stream,
-                                                      options.workspace);
-                    });
+  return launchWith(
+      plan, arguments, count, options.workspace,
+      [&](const LaunchChoice &choice, ArrayRef<LaunchArgument> converted) {
+        return plan->plan->card->launch(choice, converted, options.stream,
+                                        options.workspace);
+      });
 }
 
 faStatus faPlanEnqueue(faPlan plan, void *stream, const faArgument *arguments,

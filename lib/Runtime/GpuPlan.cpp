@@ -56,7 +56,13 @@ Error GpuPlan::launch(ArrayRef<LaunchArgument> arguments, void *stream,
   Expected<LaunchChoice> choice = choose(arguments, workspace);
   if (!choice)
     return choice.takeError();
-  return toError(module->launch(*choice, arguments, workspace, stream));
+  return launch(*choice, arguments, stream, workspace);
+}
+
+Error GpuPlan::launch(const LaunchChoice &choice,
+                      ArrayRef<LaunchArgument> arguments, void *stream,
+                      const Workspace &workspace) const {
+  return toError(module->launch(choice, arguments, workspace, stream));
 }
 
 Error GpuPlan::synchronize(void *stream) const {

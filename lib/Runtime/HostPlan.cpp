@@ -68,7 +68,11 @@ Error HostPlan::launch(ArrayRef<LaunchArgument> arguments) const {
   Expected<const KernelInfo *> kernel = select(arguments);
   if (!kernel)
     return kernel.takeError();
-  return toError(launchOnHost(**kernel,
-                              impl->functions.lookup((*kernel)->symbol),
+  return launch(**kernel, arguments);
+}
+
+Error HostPlan::launch(const KernelInfo &kernel,
+                       ArrayRef<LaunchArgument> arguments) const {
+  return toError(launchOnHost(kernel, impl->functions.lookup(kernel.symbol),
                               *impl->device, arguments));
 }

@@ -37,7 +37,7 @@ static bool keepsRows(memref::SubViewOp part) {
          });
 }
 
-bool fa::hasCloseRows(Value view) {
+bool fa::hasCloseRows(Value view, int64_t rows) {
   auto type = cast<MemRefType>(view.getType());
   if (type.getRank() != 2 || unitDim(type) != 1 || type.isDynamicDim(1))
     return false;
@@ -50,7 +50,9 @@ bool fa::hasCloseRows(Value view) {
   auto kernel = argument
                     ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
                     : nullptr;
-  return kernel && kernel->hasAttr(kRowStepLimit) &&
+  auto limit = kernel ? kernel->getAttrOfType<IntegerAttr>(kRowStepLimit)
+                      : IntegerAttr();
+  return limit && rows <= (int64_t(1) << 32) / limit.getInt() &&
          kernel.getAlignment(argument.getArgNumber()) > 1;
 }
 

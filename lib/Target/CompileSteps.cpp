@@ -122,9 +122,27 @@ llvm::Error fa::keepEntry(ModuleOp module, StringRef entry) {
   return llvm::Error::success();
 }
 
+/// A kernel that follows another one stands behind it, `chain`, or behind
+/// others that do.
+static llvm::Error checkFollows(tile::KernelOp kernel, StringRef chain) {
+  auto follows =
+      kernel->getAttrOfType<FlatSymbolRefAttr>(tile::KernelOp::followsAttrName);
+  if (!follows || follows.getValue() == chain)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "@" + kernel.getSymName() + ": expected to follow " +
+      (chain.empty() ? "a kernel before it" : "@" + chain.str()) + ", found @" +
+      follows.getValue());
+}
+
 llvm::Expected<std::vector<KernelInfo>> fa::extractKernels(ModuleOp module) {
   std::vector<KernelInfo> kernels;
+  StringRef chain; // the kernel that others may follow
   for (auto kernel : module.getOps<tile::KernelOp>()) {
+    if (auto error = checkFollows(kernel, chain))
+      return error;
+    if (!kernel->hasAttr(tile::KernelOp::followsAttrName))
+      chain = kernel.getSymName();
     auto info = extractKernelInfo(kernel);
     if (!info)
       return info.takeError();

@@ -140,9 +140,8 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
       info.rules.push_back({kindOf(rule.getKind()), rule.getArgument(),
                             rule.getDim(), rule.getOther(), rule.getOtherDim(),
                             rule.getFactor()});
-  // [argument, dimension, most]
-  if (auto most = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.at_most");
-      most && most.size() == 3)
+  if (auto most = kernel->getAttrOfType<DenseI64ArrayAttr>(
+          tile::KernelOp::atMostAttrName))
     info.rules.push_back({SizeRule::AtMost, most[0], most[1], 0, 0, most[2]});
   for (AffineExpr expr : kernel.getGrid().getResults())
     appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());

@@ -30,7 +30,8 @@ public:
   std::string take();
 
 private:
-  int writeEnd = -1;
+  int readEnd = -1, writeEnd = -1;
+  int written = -1; ///< an event: all was written
   std::string text;
   std::thread reader; ///< takes what comes: a pipe holds little
 };

@@ -43,17 +43,15 @@ static Expected<int> waitFor(const sys::ProcessInfo &process,
       return createStringError(std::error_code(errno, std::generic_category()),
                                "its end cannot be waited for");
     auto now = steady_clock::now();
-    Error error = Error::success();
     if (now - asked >= milliseconds(20)) {
       asked = now;
-      error = now - begin > minutes(5)
-                  ? createStringError("no end within 5 minutes")
-                  : beginPhase(options, "assembly");
-    }
-    if (error) {
-      ::kill(process.Pid, SIGKILL);
-      ::waitpid(process.Pid, &status, 0);
-      return error;
+      if (Error error = now - begin > minutes(5)
+                            ? createStringError("no end within 5 minutes")
+                            : beginPhase(options, "assembly")) {
+        ::kill(process.Pid, SIGKILL);
+        ::waitpid(process.Pid, &status, 0);
+        return error;
+      }
     }
     std::this_thread::sleep_for(milliseconds(1));
   }

@@ -90,7 +90,7 @@ def _prepare(options, tensors, given):
         out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
     elif not out.writable:
         raise ValueError("expected an out that can be written, found a read-only one")
-    numbers = [float(1 / math.sqrt(d) if scale is None else scale)]
+    numbers = [float(1 / math.sqrt(max(d, 1)) if scale is None else scale)]
     outputs = [_four_dims("out", out, layout)]
     if return_lse:
         outputs.append(Tensor(None, fa.F32, (b, hq, sq), row_major((b, hq, sq)), 0, q.target))

@@ -73,3 +73,20 @@ tile.kernel @all_rows(%q: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile
   tile.store %p, %o[%c0, %c0] : tensor<16x32xf32>, memref<16x32xf32>
   tile.return
 }
+
+// A product whose depth the loop of P V does not divide has the other form: a
+// last trip would read beyond it.
+// CHECK-LABEL: func.func @ragged_depth
+// CHECK-NOT: to %c6 step %c4
+// CHECK: vector.fma
+tile.kernel @ragged_depth(%a: memref<4x6xf32> {tile.access = #tile.access<in>},
+                          %b: memref<8x16xf32> {tile.access = #tile.access<in>},
+                          %o: memref<4x16xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %x = tile.load %a[%c0, %c0] in_bounds : memref<4x6xf32> -> tensor<4x6xf32>
+  %y = tile.load %b[%c0, %c0] in_bounds : memref<8x16xf32> -> tensor<6x16xf32>
+  %d = tile.dot %x, %y : tensor<4x6xf32>, tensor<6x16xf32> -> tensor<4x16xf32>
+  tile.store %d, %o[%c0, %c0] : tensor<4x16xf32>, memref<4x16xf32>
+  tile.return
+}

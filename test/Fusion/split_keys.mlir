@@ -14,10 +14,12 @@
 // CHECK-SAME: tile.split_keys = #[[KEYS]]
 // CHECK: %[[N:.*]] = memref.dim %[[O]], %c0
 // CHECK: %[[SPLIT:.*]] = arith.remui %{{.*}}, %[[N]]
-// CHECK: tile.online_finalize
+// CHECK: tile.online_finalize {{.*}} apart tensor<16xf32>
 // CHECK: memref.subview %[[O]][%[[SPLIT]],
 // CHECK: tile.store
 // CHECK: memref.subview %[[L]][%[[SPLIT]],
+// CHECK: tile.store
+// CHECK: memref.subview %{{.*}}[%[[SPLIT]],
 // CHECK: tile.store
 // CHECK-NOT: tile.store
 // CHECK: tile.return
@@ -28,12 +30,11 @@
 // CHECK-SAME: grid = #[[COLUMNS]]
 // CHECK-SAME: tile.follows = @attention_decode_split
 // CHECK: scf.for
-// CHECK-COUNT-16: tile.load
+// CHECK-COUNT-24: tile.load
 // CHECK-NOT: tile.load
 // CHECK-COUNT-8: tile.online_merge
 // CHECK: scf.for
-// CHECK: tile.load
-// CHECK: tile.load
+// CHECK-COUNT-3: tile.load
 // CHECK: tile.online_merge
 // CHECK-NOT: tile.online_merge
 // CHECK: tile.online_finalize

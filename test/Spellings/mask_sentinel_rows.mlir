@@ -5,6 +5,7 @@
 // RUN: fa-run %s --entry=f32 --in 2x2x20x64 --in 2x2x70x64 --in 2x2x70x64 --check --target=emulator:sm_80 | FileCheck %s
 // RUN: fa-run %s --entry=f16 --in 2x2x20x64 --in 2x2x70x64 --in 2x2x70x64 --check --target=emulator:gfx942 | FileCheck %s
 // RUN: fa-run %s --entry=decode --in 2x2x1x64 --in 2x2x70x64 --in 2x2x70x64 --check --target=cpu | FileCheck %s
+// RUN: fa-run %s --entry=decode --in 2x2x1x64 --in 2x2x70x64 --in 2x2x70x64 --check --target=emulator:sm_80 --splits=3 | FileCheck %s
 // CHECK: PASS
 
 !q = tensor<2x2x20x64xf32>

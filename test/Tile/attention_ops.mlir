@@ -51,9 +51,16 @@ func.func @softmax_step(%s: tensor<64x128xf32>, %m: tensor<64xf32>, %l: tensor<6
   return
 }
 
+// CHECK-LABEL: func.func @finalize_apart
+// CHECK: tile.online_finalize %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x64xf32>, tensor<16xf32> apart tensor<16xf32>
+func.func @finalize_apart(%a: tensor<16x64xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>) {
+  %o, %s, %om = tile.online_finalize %a, %m, %l : tensor<16x64xf32>, tensor<16xf32> apart tensor<16xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @merge
-// CHECK: tile.online_merge %{{.*}}, %{{.*}}, %{{.*}} with %{{.*}}, %{{.*}} : tensor<16x64xf32>, tensor<16xf32>
-func.func @merge(%a: tensor<16x64xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %o: tensor<16x64xf32>, %lse: tensor<16xf32>) {
-  %a1, %m1, %l1 = tile.online_merge %a, %m, %l with %o, %lse : tensor<16x64xf32>, tensor<16xf32>
+// CHECK: tile.online_merge %{{.*}}, %{{.*}}, %{{.*}} with %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x64xf32>, tensor<16xf32>
+func.func @merge(%a: tensor<16x64xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, %o: tensor<16x64xf32>, %om: tensor<16xf32>, %s: tensor<16xf32>) {
+  %a1, %m1, %l1 = tile.online_merge %a, %m, %l with %o, %om, %s : tensor<16x64xf32>, tensor<16xf32>
   return
 }

@@ -57,6 +57,14 @@ func.func @state(%s: tensor<64x128xf32>, %m: tensor<32xf32>) {
 
 func.func @merge(%a: tensor<16x64xf32>, %m: tensor<64xf32>) {
   // expected-error @+1 {{expects a result of type 'tensor<16xf32>', found 'tensor<64xf32>'}}
-  %a1, %m1, %l1 = tile.online_merge %a, %m, %m with %a, %m : tensor<16x64xf32>, tensor<64xf32>
+  %a1, %m1, %l1 = tile.online_merge %a, %m, %m with %a, %m, %m : tensor<16x64xf32>, tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @finalize_apart(%a: tensor<16x64xf32>, %m: tensor<16xf32>) {
+  // expected-error @+1 {{expects a maximum of type 'tensor<16xf32>' apart, found 'tensor<64xf32>'}}
+  %o, %s, %om = tile.online_finalize %a, %m, %m : tensor<16x64xf32>, tensor<16xf32> apart tensor<64xf32>
   return
 }

@@ -77,3 +77,24 @@ tile.kernel @split_keys(%x: memref<?xf32> {tile.access = #in})
     attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 0>, tile.split_keys = 3 : i64} {
   tile.return
 }
+
+// -----
+
+// expected-error @+1 {{expects 'tile.follows' to be the name of a kernel, found 3 : i64}}
+tile.kernel @follows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.follows = 3 : i64} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.splits' to be a number, found "x"}}
+tile.kernel @splits() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.splits = "x"} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.at_most' to be an argument, a dimension and a size, found array<i64: 1, 2>}}
+tile.kernel @at_most() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.at_most = array<i64: 1, 2>} {
+  tile.return
+}

@@ -151,8 +151,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
 
     With `splits` other than 1, `NAME_decode_split` stands before `NAME_decode`,
     and the same of `NAME_packed`:
-    its programs see a split of the keys each and leave outputs and log-sum-exps
-    in workspace, the arguments with `tile.workspace`, of which
+    its programs see a split of the keys each and leave outputs, maxima and
+    logarithms of sums in workspace, the arguments with `tile.workspace`, of which
     `NAME_decode_merge`, launched behind it, makes the results.
 
     With `roles-q-tile`, elements of 16 bits get `NAME_roles` as well, whose

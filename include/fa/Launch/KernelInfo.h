@@ -142,8 +142,8 @@ struct KernelInfo {
 Failure checkKernel(const KernelInfo &kernel);
 
 /// The same of all kernels of a plan, at least one: the first and the last
-/// begin a launch, and a kernel that follows has the workspace of the one
-/// before it.
+/// begin a launch, a kernel that follows has the workspace of the one before
+/// it, and all are given the same kinds of arguments.
 Failure checkPlan(std::span<const KernelInfo> kernels);
 
 /// Names in bundles and reports: "in", "out", "inout"; "equal", ...; "add", ...

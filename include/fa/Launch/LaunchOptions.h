@@ -11,6 +11,8 @@
 #include "fa/Launch/Splits.h"
 #include "fa/fa.h"
 
+#include <cstddef>
+
 namespace fa {
 
 /// faLaunchOptions, checked.
@@ -19,8 +21,12 @@ struct LaunchOptions {
   Workspace workspace;
 };
 
+/// The size that the options had in the first version.
+inline constexpr size_t kFirstLaunchOptionsSize =
+    offsetof(faLaunchOptions, workspaceSize) + sizeof(size_t);
+
 inline Result<LaunchOptions> readLaunchOptions(const faLaunchOptions &given) {
-  auto options = readSized("faLaunchOptions", given, sizeof(faLaunchOptions));
+  auto options = readSized("faLaunchOptions", given, kFirstLaunchOptionsSize);
   if (!options)
     return options.takeFailure();
   if (!options->workspace && options->workspaceSize)

@@ -38,6 +38,11 @@ public:
   llvm::Error launch(llvm::ArrayRef<LaunchArgument> arguments,
                      void *stream = nullptr,
                      const Workspace &workspace = {}) const;
+  /// The same of what `choose` gave for these arguments and this workspace.
+  llvm::Error launch(const LaunchChoice &choice,
+                     llvm::ArrayRef<LaunchArgument> arguments,
+                     void *stream = nullptr,
+                     const Workspace &workspace = {}) const;
 
   /// Waits for everything on `stream`.
   llvm::Error synchronize(void *stream) const;

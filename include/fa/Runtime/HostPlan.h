@@ -32,6 +32,9 @@ public:
   /// Runs and returns when the outputs are written. Outputs must not overlap
   /// inputs. A grid without programs is a success.
   llvm::Error launch(llvm::ArrayRef<LaunchArgument> arguments) const;
+  /// The same of the kernel that `select` gave for these arguments.
+  llvm::Error launch(const KernelInfo &kernel,
+                     llvm::ArrayRef<LaunchArgument> arguments) const;
 
 private:
   class Impl;

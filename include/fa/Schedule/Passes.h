@@ -1,5 +1,4 @@
-//===- Passes.h - where a kernel's tiles are, and when they move -*- C++
-//-*-===//
+//===- Passes.h - where tiles are, and when they move -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

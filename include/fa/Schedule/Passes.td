@@ -292,15 +292,16 @@ def TgpuLimitRowSteps : Pass<"tgpu-limit-row-steps", "::mlir::ModuleOp"> {
     Marks each kernel behind which the module has another of its entry with
     `tgpu.row_step_limit`: a launch gives it arguments of aligned rows only if
     a step from row to row is at least a row long, and below so many bytes.
-    Then 31 bits reach every row of a tile, and rows that do not exist lie
-    behind all that do: a buffer descriptor bounds them. Other arguments go to
-    the kernel that stands in.
+    Then 32 bits reach every row of a tile of 2^32 by `limit` rows or fewer, and
+    rows that do not exist lie behind all that do: a buffer descriptor bounds
+    them. Larger tiles are loaded without one. Other arguments go to the kernel
+    that stands in.
 
     Requires: S3. Ensures: nothing new. Numerics: exact.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", "16777216",
-           "bytes: 2^31 by the 128 rows of the largest tile">
+           "bytes: tiles of up to 256 rows have a descriptor">
   ];
 }
 

@@ -14,9 +14,10 @@ namespace fa {
 /// Of a kernel: `tgpu-limit-row-steps`.
 inline constexpr llvm::StringLiteral kRowStepLimit = "tgpu.row_step_limit";
 
-/// Whether `view` is rows of an argument whose steps the kernel limits: those
-/// of its last two dimensions, with neighbours in the last.
-bool hasCloseRows(mlir::Value view);
+/// Whether `view` is rows of an argument whose steps the kernel limits, so that
+/// 32 bits reach every byte of `rows` of them: those of its last two
+/// dimensions, with neighbours in the last.
+bool hasCloseRows(mlir::Value view, int64_t rows);
 
 /// The dimension of `type` whose elements are neighbours, or -1.
 int64_t unitDim(mlir::MemRefType type);

@@ -1,5 +1,4 @@
-//===- NvidiaLowering.h - what one thread does on an NVIDIA card -*- C++
-//-*-===//
+//===- NvidiaLowering.h - what a thread does on NVIDIA ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -80,7 +80,7 @@ LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
   auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),
                              op.getInBounds());
   int64_t width = loadWidth(op);
-  if (hasCloseRows(op.getSource()) && certain[1] &&
+  if (hasCloseRows(op.getSource(), op.getType().getDimSize(0)) && certain[1] &&
       width * view.type.getElementTypeBitWidth() % 32 == 0) {
     lowerBufferLoad(op, view, width);
     return success();

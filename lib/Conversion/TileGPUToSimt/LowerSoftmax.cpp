@@ -256,7 +256,8 @@ LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
     rowValues[coordOf(rows, row)] = {
         empty, arith::DivFOp::create(b, constant(1), total)};
     lse.push_back(LLVM::FMAOp::create(b, b.getF32Type(), log2(total),
-                                      constant(kLn2), max[row]));
+                                      constant(kLn2),
+                                      op.getMaxOut() ? zero : max[row]));
   }
   SmallVector<Value> output;
   for (auto [reg, value] : llvm::enumerate(acc)) {
@@ -268,6 +269,8 @@ LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   }
   setElements(op.getOutput(), output);
   setElements(op.getLse(), lse);
+  if (op.getMaxOut())
+    setElements(op.getMaxOut(), max);
   return success();
 }
 
@@ -276,23 +279,24 @@ void SimtLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
   TileLayout layout = layoutOf(op.getAcc()), rows = layoutOf(op.getMax());
   SmallVector<Value> acc(elementsOf(op.getAcc())),
       output(elementsOf(op.getOutput())), oldMax(elementsOf(op.getMax())),
-      oldSum(elementsOf(op.getSum())), lse(elementsOf(op.getLse()));
+      oldSum(elementsOf(op.getSum())), otherMax(elementsOf(op.getOtherMax())),
+      logSum(elementsOf(op.getLogSum()));
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
   Type f32 = b.getF32Type();
+  Exponent exponent = exponentOf(constant(kLog2e));
   std::map<Coord, std::pair<Value, Value>> factors; // of acc and of output
   SmallVector<Value> max, sum;
   for (size_t row = 0; row < oldMax.size(); ++row) {
     // Of a NaN and a number the number: the NaN reaches its own factor.
-    max.push_back(LLVM::MaxNumOp::create(b, f32, oldMax[row], lse[row]));
-    Value finite = LLVM::MaxNumOp::create(
-        b, f32, max.back(), constant(std::numeric_limits<float>::lowest()));
-    auto factorOf = [&](Value maximum) {
-      Value distance = arith::SubFOp::create(b, maximum, finite);
-      return exp2(arith::MulFOp::create(b, distance, constant(kLog2e)));
-    };
-    Value alpha = factorOf(oldMax[row]), beta = factorOf(lse[row]);
+    max.push_back(LLVM::MaxNumOp::create(b, f32, oldMax[row], otherMax[row]));
+    // As online_softmax rescales: the rounding of its m c is in the other sum.
+    Value alpha = rowExponent(exponent, oldMax[row], max.back()).alpha;
+    Value rescale = rowExponent(exponent, otherMax[row], max.back()).alpha;
+    Value otherSum =
+        exp2(arith::MulFOp::create(b, logSum[row], constant(kLog2e)));
+    Value beta = arith::MulFOp::create(b, otherSum, rescale);
     sum.push_back(LLVM::FMAOp::create(b, f32, oldSum[row], alpha, beta));
     factors[coordOf(rows, row)] = {alpha, beta};
   }

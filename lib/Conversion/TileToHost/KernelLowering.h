@@ -184,6 +184,8 @@ private:
   //===--- Dots along rows (LowerRowDot.cpp) ---===//
   /// Rows of a block.
   static constexpr int64_t kRowBlock = 4;
+  /// Keys in one trip of the loop of P V, or pairs of keys: none are left over.
+  static constexpr int64_t kRowUnroll = 4;
   /// Columns of a block of Q K^T, a power of two.
   int64_t rowBlockColumns() const;
   mlir::LogicalResult lowerRowDot(tile::DotOp dot);
@@ -225,6 +227,8 @@ private:
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
+  /// Of one vector of rows.
+  Value emitLogSumExp(tile::OnlineFinalizeOp op, Value max, Value sum);
   mlir::LogicalResult lowerOnlineMerge(tile::OnlineMergeOp op);
   tile::DotOp findPendingDot(Value scores);
   /// Writes the scores of `vectors` registers of rows to `buffer` and returns

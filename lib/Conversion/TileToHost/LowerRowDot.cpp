@@ -21,9 +21,6 @@
 using namespace mlir;
 using namespace fa;
 
-/// Keys in one trip of the loop of P V, or pairs of keys.
-static constexpr int64_t kUnroll = 4;
-
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
@@ -203,14 +200,14 @@ void KernelLowering::emitStrip(tile::DotOp dot, Buffer result, Value row,
   int64_t depth = typeOf(dot.getA()).getDimSize(1) / (isPairDot(dot) ? 2 : 1);
   {
     auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(depth),
-                                   constantIndex(kUnroll), sums);
+                                   constantIndex(kRowUnroll), sums);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
     beside(k);
     sums.assign(loop.getRegionIterArgs().begin(),
                 loop.getRegionIterArgs().end());
-    for (int64_t u = 0; u < kUnroll; ++u)
+    for (int64_t u = 0; u < kRowUnroll; ++u)
       sums = emitColumnStep(dot, row, col, addIndex(k, u), columns, sums);
     scf::YieldOp::create(b, sums);
     sums.assign(loop.getResults().begin(), loop.getResults().end());
@@ -226,13 +223,13 @@ void KernelLowering::lowerDotOfColumns(tile::DotOp dot, Buffer result) {
   int64_t depth = typeOf(dot.getA()).getDimSize(1) / (isPairDot(dot) ? 2 : 1);
   int64_t total = type.getDimSize(1);
   int64_t width = shape.accumulators / kRowBlock * lanes();
-  int64_t trips = depth / kUnroll, strips = llvm::divideCeil(total, width);
+  int64_t trips = depth / kRowUnroll, strips = llvm::divideCeil(total, width);
   auto strip = [&](Value col, int64_t columns) {
     Value number = arith::DivUIOp::create(b, col, constantIndex(width));
     Value before = arith::MulIOp::create(b, number, constantIndex(trips));
     forLiveRows(type.getDimSize(0), kRowBlock, [&](Value row) {
       emitStrip(dot, result, row, col, columns, [&](Value k) {
-        Value trip = arith::DivUIOp::create(b, k, constantIndex(kUnroll));
+        Value trip = arith::DivUIOp::create(b, k, constantIndex(kRowUnroll));
         prefetchBeside(dot, arith::AddIOp::create(b, before, trip),
                        strips * trips);
       });

@@ -165,6 +165,8 @@ LogicalResult KernelLowering::lowerRowFinalize(tile::OnlineFinalizeOp op) {
                });
   });
   buffers[op.getOutput()] = output;
+  if (op.getMaxOut())
+    buffers[op.getMaxOut()] = materialize(op.getMax(), Form::Natural);
   if (op.getLse().use_empty())
     return success();
   auto rowType = cast<RankedTensorType>(op.getLse().getType());
@@ -174,9 +176,7 @@ LogicalResult KernelLowering::lowerRowFinalize(tile::OnlineFinalizeOp op) {
       Value at = addIndex(row, v * lanes());
       Value sum = evaluateVector(op.getSum(), {{at, true}});
       Value max = evaluateVector(op.getMax(), {{at, true}});
-      vector::StoreOp::create(
-          b, arith::AddFOp::create(b, max, Value(math::LogOp::create(b, sum))),
-          lse.memref, at);
+      vector::StoreOp::create(b, emitLogSumExp(op, max, sum), lse.memref, at);
     }
   });
   buffers[op.getLse()] = lse;

@@ -240,6 +240,12 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
 // OnlineFinalizeOp
 //===----------------------------------------------------------------------===//
 
+Value KernelLowering::emitLogSumExp(tile::OnlineFinalizeOp op, Value max,
+                                    Value sum) {
+  Value log = math::LogOp::create(b, sum);
+  return op.getMaxOut() ? log : Value(arith::AddFOp::create(b, max, log));
+}
+
 LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   auto type = cast<RankedTensorType>(op.getAcc().getType());
   if (type.getRank() != 2)
@@ -262,10 +268,7 @@ LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
           arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum, zero);
       Value inverse = arith::DivFOp::create(b, constantVector(1.0), sum);
       if (!op.getLse().use_empty())
-        vector::StoreOp::create(
-            b,
-            arith::AddFOp::create(b, max, Value(math::LogOp::create(b, sum))),
-            lse.memref, at);
+        vector::StoreOp::create(b, emitLogSumExp(op, max, sum), lse.memref, at);
       auto loop = scf::ForOp::create(b, constantIndex(0),
                                      constantIndex(type.getDimSize(1)),
                                      constantIndex(1));
@@ -281,6 +284,8 @@ LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   });
   buffers[op.getOutput()] = output;
   buffers[op.getLse()] = lse;
+  if (op.getMaxOut())
+    buffers[op.getMaxOut()] = materialize(op.getMax(), Form::Lanes);
   return success();
 }
 
@@ -297,23 +302,19 @@ LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
   Buffer acc = allocate(type, Form::Lanes);
   Buffer maxOut = allocate(rowType, Form::Lanes);
   Buffer sumOut = allocate(rowType, Form::Lanes);
-  Value none = constantVector(-std::numeric_limits<double>::infinity());
   forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
     for (int64_t v = 0; v < vectors; ++v) {
       Value at = addIndex(row, v * lanes());
       Value oldMax = evaluateVector(op.getMax(), {{at, true}});
-      Value lse = evaluateVector(op.getLse(), {{at, true}});
-      Value max = emitMax(b, lse, oldMax);
-      Value empty =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
-      Value finite =
-          arith::SelectOp::create(b, empty, constantVector(0.0), max);
-      auto factorOf = [&](Value maximum) {
-        Value distance = arith::SubFOp::create(b, maximum, finite);
-        return emitExp2(
-            b, arith::MulFOp::create(b, distance, constantVector(kLog2e)));
-      };
-      Value alpha = factorOf(oldMax), beta = factorOf(lse);
+      Value otherMax = evaluateVector(op.getOtherMax(), {{at, true}});
+      Value logSum = evaluateVector(op.getLogSum(), {{at, true}});
+      Value max = emitMax(b, otherMax, oldMax);
+      RowExponent exponent = exponentOf(max, Type());
+      Value alpha = emitRescale(oldMax, exponent);
+      Value otherSum =
+          emitExp2(b, arith::MulFOp::create(b, logSum, constantVector(kLog2e)));
+      Value beta =
+          arith::MulFOp::create(b, otherSum, emitRescale(otherMax, exponent));
       Value sum = evaluateVector(op.getSum(), {{at, true}});
       vector::StoreOp::create(b, max, maxOut.memref, at);
       vector::StoreOp::create(b,

@@ -58,8 +58,11 @@ bool KernelLowering::suitsRowForm() {
       suits = hasRows(dot.getResult()) && isLoaded(dot.getB()) &&
               !(dot.getTransposeB() && dot.getAcc()) &&
               typeOf(dot.getResult()).getElementType().isF32() &&
-              (!dot.getTransposeB() ||
-               typeOf(dot.getResult()).getDimSize(1) % lanes() == 0);
+              (dot.getTransposeB()
+                   ? typeOf(dot.getResult()).getDimSize(1) % lanes() == 0
+                   : typeOf(dot.getA()).getDimSize(1) %
+                             (isPairDot(dot) ? 2 * kRowUnroll : kRowUnroll) ==
+                         0);
     return suits ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted() && rows && rows <= kFewRows &&

@@ -6,6 +6,7 @@
 
 #include "KernelLowering.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -42,28 +43,35 @@ KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
 
 /// Whether `value`, directly or through lazy operations, is read after `op`.
 bool KernelLowering::isReadAfter(Value value, Operation *op) {
-  for (Operation *user : value.getUsers()) {
-    Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
-    if (!here || isa<scf::YieldOp>(here))
-      return true;
-    if (op->isBeforeInBlock(here))
-      return true;
-    if (here == user && isLazy(user) && !buffers.count(user->getResult(0)) &&
-        isReadAfter(user->getResult(0), op))
-      return true;
-  }
+  llvm::SetVector<Value> values; // each once: paths to a value may be many
+  values.insert(value);
+  for (size_t n = 0; n < values.size(); ++n)
+    for (Operation *user : values[n].getUsers()) {
+      Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+      if (!here || isa<scf::YieldOp>(here))
+        return true;
+      if (op->isBeforeInBlock(here))
+        return true;
+      if (here == user && isLazy(user) && !buffers.count(user->getResult(0)))
+        values.insert(user->getResult(0));
+    }
   return false;
 }
 
 /// Whether `value` depends on `carried` through lazy operations.
 static bool dependsOn(Value value, Value carried) {
-  if (value == carried)
-    return true;
-  Operation *op = value.getDefiningOp();
-  if (!op || isa<tile::DotOp, tile::OnlineSoftmaxOp, scf::ForOp>(op))
-    return false;
-  return llvm::any_of(op->getOperands(),
-                      [&](Value v) { return dependsOn(v, carried); });
+  BackwardSliceOptions options;
+  options.filter = [](Operation *op) {
+    return !isa<tile::DotOp, tile::OnlineSoftmaxOp, scf::ForOp>(op);
+  };
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  llvm::SetVector<Operation *> slice;
+  (void)getBackwardSlice(value, &slice, options);
+  auto reads = [&](Operation *op) {
+    return llvm::is_contained(op->getOperands(), carried);
+  };
+  return value == carried || llvm::any_of(slice, reads);
 }
 
 KernelLowering::Buffer KernelLowering::bufferForResult(Value result) {

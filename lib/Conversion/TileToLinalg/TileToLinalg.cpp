@@ -511,7 +511,14 @@ private:
                    return Value(arith::DivFOp::create(
                        b, args[0], divisor(b, args[1], type.getElementType())));
                  });
-    return {out, logSumExp(typeOf(op.getMax()), op.getMax(), op.getSum())};
+    RankedTensorType rows = typeOf(op.getMax());
+    if (!op.getMaxOut())
+      return {out, logSumExp(rows, op.getMax(), op.getSum())};
+    Value log =
+        pointwise(rows, op.getSum(), [](ImplicitLocOpBuilder &b, ValueRange x) {
+          return Value(math::LogOp::create(b, x[0]));
+        });
+    return {out, log, op.getMax()};
   }
 
   ImplicitLocOpBuilder b;

@@ -126,7 +126,8 @@ TEST(KernelInfo, LimitsRowSteps) {
     LaunchArgument arguments[] = {
         LaunchArgument::tensor(nullptr, ElementType::F16, sizes, strides)};
     std::string text;
-    EXPECT_EQ(fitsVariant(kernel, arguments, &text), text.empty());
+    bool fits = fitsVariant(kernel, arguments, &text);
+    EXPECT_EQ(fits, text.empty());
     return text;
   };
   EXPECT_EQ(why(2, 64), "");

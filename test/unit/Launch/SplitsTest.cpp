@@ -124,12 +124,33 @@ TEST(Splits, RefusesWhatIsTooSmall) {
   EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, {memory, 95})),
             "@split in 4 splits: expected a workspace of 96 bytes, found 95");
   EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, {memory + 1, 96})),
-            "@split: expected a workspace at a multiple of 16 bytes");
+            "@split: expected a workspace at a multiple of 16 bytes, "
+            "found one 1 bytes off");
   LaunchArgument many[] = {keys(INT64_MAX / 2, 1 << 20)};
   plan[0].splits = 2;
   EXPECT_EQ(messageOf(chooseLaunch(plan, many, 12, Workspace::any())),
             "argument 0: sizes 4611686018427387903x1048576 and strides "
             "1048576x1 reach beyond 64-bit addresses");
+}
+
+/// Workspace that cannot be counted is found before anything is made of it,
+/// even where there are no splits.
+TEST(Splits, RefusesWhatCannotBeCounted) {
+  std::vector<KernelInfo> plan = makePlan();
+  plan[0].workspace[0].sizes = {size(0, 0), size(0, 0)};
+  auto message = [&](int64_t batches) {
+    int64_t sizes[] = {batches, 1}, strides[] = {1, 1};
+    alignas(16) static char memory[1];
+    LaunchArgument arguments[] = {
+        LaunchArgument::tensor(memory, ElementType::F32, sizes, strides)};
+    return messageOf(chooseLaunch(plan, arguments, 12, Workspace::any()));
+  };
+  EXPECT_EQ(message(8), "");
+  const char *text = "the workspace of @split has a negative size or more "
+                     "bytes than 63 bits can count";
+  EXPECT_EQ(message(int64_t(1) << 32), text);
+  plan[0].workspace[0].sizes[0] = SizeExpr{{{SizeExpr::Const, -1}}};
+  EXPECT_EQ(message(8), text);
 }
 
 TEST(Splits, RefusesPlansThatAreNone) {
@@ -152,6 +173,22 @@ TEST(Splits, RefusesPlansThatAreNone) {
       refused([](Plan &plan) { plan[0].workspace[0].sizes[0] = size(1, 0); }),
       "@split: expected the size of one of 1 given arguments, found "
       "argument 1");
+  EXPECT_EQ(refused([](Plan &plan) {
+              plan[0].rules = {{SizeRule::AtMost, 1, 0, 0, 0, 64}};
+            }),
+            "@split: its size rule 'at_most' speaks of a dimension that there "
+            "is not");
+  EXPECT_EQ(refused([](Plan &plan) {
+              plan.insert(plan.begin(), plan.back());
+              plan[0].args.push_back(plan[0].args[0]);
+            }),
+            "@whole: expected 1 given arguments as of @whole, found 2");
+  EXPECT_EQ(refused([](Plan &plan) {
+              plan.insert(plan.begin(), plan.back());
+              plan[0].args[0].sizes = plan[0].args[0].strides = {1, 1, 1};
+            }),
+            "@whole: argument 0: expected f32 of rank 2 as of @whole, found "
+            "f32 of rank 3");
 }
 
 /// A variant that a rule of its own does not like is left out, not refused.

@@ -146,7 +146,7 @@ TEST_F(CudaBundle, SplitsKeysInWorkspace) {
   // 108 multiprocessors with 2 blocks each, 2 programs, 64 tiles of keys.
   EXPECT_EQ(info.splits, 32);
   EXPECT_EQ(info.numKernels, 2u);
-  EXPECT_EQ(info.workspaceSize, 32u * 8 * (64 + 1) * 4);
+  EXPECT_EQ(info.workspaceSize, 32u * 8 * (64 + 2) * 4);
 
   int stream = 0;
   faLaunchOptions how{};
@@ -179,11 +179,11 @@ TEST_F(CudaBundle, SplitsKeysInWorkspace) {
   how.workspaceSize -= 1;
   expectError(launchWith(), FA_ERROR_INVALID_ARGUMENT,
               "@attention_decode_split in 32 splits: expected a workspace of "
-              "66560 bytes, found 66559");
+              "67584 bytes, found 67583");
   EXPECT_EQ(fakeDriver()->numLaunches, 2u);
   how.workspace = nullptr;
   expectError(launchWith(), FA_ERROR_INVALID_ARGUMENT,
-              "faLaunchOptions: expected a workspace of 66559 bytes, found "
+              "faLaunchOptions: expected a workspace of 67583 bytes, found "
               "null");
   how.workspaceSize = 0;
   ASSERT_EQ(launchWith(), FA_SUCCESS) << faBundleGetLastErrorMessage();

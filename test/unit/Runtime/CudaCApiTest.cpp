@@ -121,7 +121,7 @@ TEST_F(CudaCApi, SplitsKeysInWorkspace) {
   ASSERT_EQ(info.size, sizeof info) << fa::lastError();
   EXPECT_EQ(info.numKernels, 2u);
   EXPECT_EQ(info.splits, 16); // two tiles of 64 keys each
-  EXPECT_EQ(info.workspaceSize, 16u * 8 * (64 + 1) * 4);
+  EXPECT_EQ(info.workspaceSize, 16u * 8 * (64 + 2) * 4);
   int stream = 0;
   EXPECT_EQ(plan.enqueue(&stream, memory, info.workspaceSize, decode),
             FA_SUCCESS)
@@ -132,7 +132,7 @@ TEST_F(CudaCApi, SplitsKeysInWorkspace) {
   EXPECT_EQ(fakeDriver()->launch.stream, &stream);
   expectError(plan.enqueue(&stream, memory, 16, decode),
               FA_ERROR_INVALID_ARGUMENT,
-              "expected a workspace of 33280 bytes, found 16");
+              "expected a workspace of 33792 bytes, found 16");
   // Without workspace, and where queries are many: one.
   EXPECT_EQ(plan.enqueue(&stream, decode), FA_SUCCESS) << fa::lastError();
   EXPECT_EQ(fakeDriver()->numLaunches, 3u);

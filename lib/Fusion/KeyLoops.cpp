@@ -1,0 +1,115 @@
+//===- KeyLoops.cpp - loops over the keys that a tile sees ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KeyLoops.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fa;
+
+KeyLoops::KeyLoops(ImplicitLocOpBuilder &b, int64_t columns,
+                   ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop)
+    : b(b), columns(columns), buildLoop(buildLoop),
+      hasLowerEdge(llvm::any_of(
+          intervals, [](const KeyInterval &i) { return i.hasLowerBound(); })),
+      complete(llvm::any_of(intervals,
+                            [](const KeyInterval &i) { return i.complete; })) {}
+
+Value KeyLoops::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+/// `value` rounded to whole tiles of keys, upwards or downwards; at least 0.
+Value KeyLoops::roundToTiles(Value value, bool up) {
+  Value zero = index(0), size = index(columns);
+  value = arith::MaxSIOp::create(b, value, zero);
+  if (up)
+    value = arith::AddIOp::create(b, value, index(columns - 1));
+  return arith::MulIOp::create(b, arith::DivUIOp::create(b, value, size), size);
+}
+
+/// Up to three loops: tiles at the lower edge of the interval, tiles that every
+/// row sees whole, tiles at the upper edge.
+SmallVector<Value> KeyLoops::buildInterval(const KeyRange &keys,
+                                           bool hasLowerEdge,
+                                           ValueRange initial) {
+  SmallVector<Value> state(initial);
+  Value fullBegin = keys.begin;
+  if (hasLowerEdge && complete) {
+    Value edge = arith::SubIOp::create(b, keys.fullBegin, keys.begin);
+    edge = roundToTiles(edge, /*up=*/true);
+    fullBegin = arith::AddIOp::create(b, keys.begin, edge);
+    fullBegin = arith::MinSIOp::create(b, fullBegin, keys.end);
+    state = buildLoop(keys.begin, fullBegin, /*partial=*/true, state);
+  }
+  Value fullEnd = fullBegin;
+  if (complete) {
+    Value full = arith::SubIOp::create(b, keys.fullEnd, fullBegin);
+    full = roundToTiles(full, /*up=*/false);
+    fullEnd = arith::AddIOp::create(b, fullBegin, full);
+    state = buildLoop(fullBegin, fullEnd, /*partial=*/false, state);
+  }
+  return buildLoop(fullEnd, keys.end, /*partial=*/true, state);
+}
+
+Value KeyLoops::takeSplit(MutableArrayRef<KeyRange> ranges, Value split,
+                          Value numSplits, Value length) {
+  Value begin = ranges.front().begin, end = ranges.front().end;
+  for (const KeyRange &keys : llvm::drop_begin(ranges))
+    end = arith::MaxSIOp::create(b, end, keys.end);
+  Value seen = arith::SubIOp::create(b, end, begin);
+  seen = arith::MaxSIOp::create(b, seen, index(0));
+  // Tiles, rounded up so that all splits but the last ones have as many.
+  Value spread = arith::MulIOp::create(b, numSplits, index(columns));
+  Value share = arith::SubIOp::create(b, spread, index(1));
+  share =
+      arith::DivUIOp::create(b, arith::AddIOp::create(b, seen, share), spread);
+  share = arith::MulIOp::create(b, share, index(columns));
+  Value first =
+      arith::AddIOp::create(b, begin, arith::MulIOp::create(b, split, share));
+  Value last = arith::AddIOp::create(b, first, share);
+  last = arith::MinSIOp::create(b, last, length);
+  for (KeyRange &keys : ranges) {
+    for (Value KeyRange::*low : {&KeyRange::begin, &KeyRange::fullBegin})
+      keys.*low = arith::MaxSIOp::create(b, keys.*low, first);
+    for (Value KeyRange::*high : {&KeyRange::end, &KeyRange::fullEnd})
+      keys.*high = arith::MinSIOp::create(b, keys.*high, last);
+  }
+  return last;
+}
+
+SmallVector<Value> KeyLoops::build(ArrayRef<KeyRange> ranges,
+                                   SmallVector<Value> state) {
+  if (ranges.size() == 1)
+    return buildInterval(ranges.front(), hasLowerEdge, state);
+
+  state.push_back(index(0)); // the keys before this have been seen
+  auto loop =
+      scf::ForOp::create(b, index(0), index(ranges.size()), index(1), state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  KeyRange keys = ranges.back();
+  for (size_t n = ranges.size() - 1; n-- > 0;) {
+    Value isThis = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                         loop.getInductionVar(), index(n));
+    for (Value KeyRange::*member : {&KeyRange::begin, &KeyRange::end,
+                                    &KeyRange::fullBegin, &KeyRange::fullEnd})
+      keys.*member =
+          arith::SelectOp::create(b, isThis, ranges[n].*member, keys.*member);
+  }
+  auto args = loop.getRegionIterArgs();
+  keys.begin = arith::MaxSIOp::create(b, keys.begin, args.back());
+  keys.fullBegin = arith::MaxSIOp::create(b, keys.fullBegin, keys.begin);
+  SmallVector<Value> next =
+      buildInterval(keys, /*hasLowerEdge=*/true, args.drop_back());
+  Value walked = arith::SubIOp::create(b, keys.end, keys.begin);
+  walked = roundToTiles(walked, /*up=*/true);
+  next.push_back(arith::AddIOp::create(b, keys.begin, walked));
+  scf::YieldOp::create(b, next);
+  return SmallVector<Value>(loop.getResults().drop_back());
+}
