@@ -115,9 +115,9 @@ def TileGPU_AwaitOp : TileGPU_ChannelSyncOp<"await"> {
 def TileGPU_ReleaseOp : TileGPU_SyncOp<"release"> {
   let summary = "this consumer has read the slot of a step";
   let description = [{
-    With `after`, not before the last of what a thread holds of that tile is
-    there: what waits behind the release waits for it as well. ptxas keeps the
-    order of barriers and of waits for dots, and begins a wait as early as it may.
+    With `after`, not before half of what a thread holds of that tile is there:
+    what waits behind the release waits for it as well. ptxas keeps the order of
+    barriers and of waits for dots, and begins a wait as early as it may.
   }];
   let arguments = (ins TileGPU_ChannelType:$channel, Index:$step,
       Optional<AnyStaticShapeTensor>:$after);

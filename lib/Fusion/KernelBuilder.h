@@ -58,7 +58,7 @@ struct KernelShape {
   /// `maxQueries` at most, the queries of all these heads, head by head, where
   /// nothing lies between them.
   enum Pack { OneHead, Heads, Queries } pack = OneHead;
-  int64_t maxQueries = 0;
+  int64_t maxQueries = 0; ///< that the kernel is taken for; 0: all
 };
 
 /// Whether the scale of `attention` can be promised to be above 0 and applied

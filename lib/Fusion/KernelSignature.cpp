@@ -52,6 +52,9 @@ static bool joinsQueries(const ArgumentView &view) {
 }
 
 bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
+  // A launch reads how many queries there are off a size of the argument.
+  if (shape.maxQueries && source.q.dims[2].unitDim < 0)
+    return false;
   if (shape.pack == KernelShape::Queries)
     return shape.maxQueries > 0 && joinsQueries(source.q) &&
            llvm::all_of(source.results, [](const auto &result) {
@@ -317,7 +320,7 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
       b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
   kernel->setAttr("tile.shape",
                   b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
-  if (shape.pack == KernelShape::Queries)
+  if (shape.maxQueries)
     kernel->setAttr(
         KernelOp::atMostAttrName,
         b.getDenseI64ArrayAttr(

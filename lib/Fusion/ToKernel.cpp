@@ -254,18 +254,26 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
         std::max(dim, dimV) <= 64 && isPlain ? narrowRolesQTile : rolesQTile;
     roles.columns = rolesKvTile;
     roles = fitted(roles);
+    // Of short rows a mask leaves out half of the scores, and tiles of fewer
+    // rows compute less beside the diagonal.
+    KernelShape shortRoles = roles;
+    shortRoles.rows = rolesQTile;
+    shortRoles.maxQueries = shortQueries;
+    bool hasShort = shortRoles.rows < roles.rows && shortQueries &&
+                    !match.attention.getMask().empty();
+    bool hasRoles = rolesQTile && bytes == 2;
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(packed, "_packed", variants && packedQTile),
-          std::tuple(roles, "_roles", rolesQTile && bytes == 2),
-          std::tuple(shape, "", true),
+          std::tuple(shortRoles, "_roles_short", hasRoles && hasShort),
+          std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
       if (wanted && hasVariant(match, variant)) {
         if (splits != 1 && variant.pack != KernelShape::OneHead)
           buildSplit(b, match, variant, name, suffix);
         tile::KernelOp kernel =
             buildKernel(b, match, variant, unusedName(name + suffix), name);
-        if (StringRef(suffix) == "_roles")
+        if (StringRef(suffix).starts_with("_roles"))
           kernel->setAttr(tile::KernelOp::alternativeAttrName,
                           FlatSymbolRefAttr::get(&getContext(), name));
       }

@@ -85,7 +85,7 @@ private:
   //===--- What can be fetched ---===//
 
   bool find() {
-    // Two and three warpgroups of consumers have 240 and 160 registers a thread
+    // Two and three warpgroups of consumers have 232 and 160 registers a thread
     // (setmaxnreg); four would wait for more than there are.
     if (consumers > 3)
       return refuse("its rows are those of " + Twine(consumers) +
@@ -401,11 +401,12 @@ struct TgpuOpenChannels final
 
   void runOnOperation() override {
     SmallVector<KernelOp> kernels(getOperation().getOps<KernelOp>());
-    SmallVector<KernelOp> dropped; // an alternative follows
+    // Several kernels may have the same alternative.
+    llvm::SmallSetVector<KernelOp, 4> dropped;
     for (KernelOp kernel : kernels)
-      if (!kernel.getUnfused() && !llvm::is_contained(dropped, kernel))
+      if (!kernel.getUnfused() && !dropped.contains(kernel))
         if (KernelOp other = loserOf(kernel, openChannels(kernel)))
-          dropped.push_back(other);
+          dropped.insert(other);
     for (KernelOp kernel : dropped)
       kernel.erase();
   }

@@ -185,6 +185,9 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"narrowRolesQTile", "narrow-roles-q-tile", "int64_t", "128",
            "the same, where no head dimension exceeds 64 and scores are not "
            "modified">,
+    Option<"shortQueries", "short-queries", "int64_t", "0",
+           "up to so many queries with a mask, kernels for warp roles have "
+           "roles-q-tile rows nevertheless (0: never)">,
     Option<"rolesKvTile", "roles-kv-tile", "int64_t", "128",
            "keys in a tile of such a kernel">,
     Option<"wideQTile", "wide-q-tile", "int64_t", "1024",

@@ -207,9 +207,12 @@ void NvidiaLowering::lowerAwait(AwaitOp op) {
 
 void NvidiaLowering::lowerRelease(ReleaseOp op) {
   Value lane = arith::AndIOp::create(b, thread, i32(31));
-  SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane,
-                       op.getAfter() ? elementsOf(op.getAfter()).back()
-                                     : Value());
+  // Later than half of the tile, the slot would be fetched too late.
+  SimtArriveOp::create(
+      b, emptyBarrier(op.getChannel(), op.getStep()), lane,
+      op.getAfter()
+          ? elementsOf(op.getAfter())[elementsOf(op.getAfter()).size() / 2]
+          : Value());
 }
 
 void NvidiaLowering::lowerFetch(FetchOp op) {
