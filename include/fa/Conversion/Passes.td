@@ -45,7 +45,7 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
 
     Requires: S3. Ensures: no operation of the tile dialect.
     Numerics: reassociating (sums of dots and rows are split by lanes and
-    columns), approximating (exp2 by a polynomial, 2e-7); `pair-dots` flushes
+    columns), approximating (exp by a polynomial, 2e-7); `pair-dots` flushes
     denormals in dots.
   }];
   let dependentDialects = [
