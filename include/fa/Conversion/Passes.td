@@ -80,13 +80,14 @@ def ApproximateHostMath : Pass<"approximate-host-math", "::mlir::func::FuncOp"> 
 }
 
 def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "what a host function still has besides vectors, to llvm";
+  let summary = "what a host function still has, to llvm";
   let description = [{
-    Upstream's conversions of arith, cf, func, index, math, memref and ub to the
-    LLVM dialect as one: each of theirs walks the whole module, and a kernel's
-    module is long.
+    Upstream's conversions of arith, cf, func, index, math, memref, ub, vector
+    and x86vector to the LLVM dialect as one: each of theirs walks the whole
+    module, and a kernel's module is long. Vectors have one dimension: what
+    upstream's pass does to others first is left out.
 
-    Requires: what convert-vector-to-llvm leaves. Ensures: the LLVM dialect and
+    Requires: control flow in blocks, memrefs without views. Ensures: the LLVM dialect and
     casts that cancel out. Numerics: exact.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
