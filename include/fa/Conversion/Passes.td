@@ -45,7 +45,7 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
 
     Requires: S3. Ensures: no operation of the tile dialect.
     Numerics: reassociating (sums of dots and rows are split by lanes and
-    columns), approximating (exp2 by a polynomial, 2e-7); `pair-dots` flushes
+    columns), approximating (exp by a polynomial, 2e-7); `pair-dots` flushes
     denormals in dots.
   }];
   let dependentDialects = [
@@ -80,13 +80,14 @@ def ApproximateHostMath : Pass<"approximate-host-math", "::mlir::func::FuncOp"> 
 }
 
 def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "what a host function still has besides vectors, to llvm";
+  let summary = "what a host function still has, to llvm";
   let description = [{
-    Upstream's conversions of arith, cf, func, index, math, memref and ub to the
-    LLVM dialect as one: each of theirs walks the whole module, and a kernel's
-    module is long.
+    Upstream's conversions of arith, cf, func, index, math, memref, ub, vector
+    and x86vector to the LLVM dialect as one: each of theirs walks the whole
+    module, and a kernel's module is long. Vectors have one dimension: what
+    upstream's pass does to others first is left out.
 
-    Requires: what convert-vector-to-llvm leaves. Ensures: the LLVM dialect and
+    Requires: control flow in blocks, memrefs without views. Ensures: the LLVM dialect and
     casts that cancel out. Numerics: exact.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];

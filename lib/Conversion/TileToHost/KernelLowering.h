@@ -236,21 +236,15 @@ private:
   mlir::SmallVector<Value> emitScores(tile::OnlineSoftmaxOp op, tile::DotOp dot,
                                       Buffer buffer, Value row,
                                       mlir::ArrayRef<Value> max);
-  /// Of one vector of rows: exp(score - max) is exp2(score * factor + offset).
-  struct RowExponent {
-    Value factor, offset;
-  };
-  RowExponent exponentOf(Value max, mlir::Type narrow);
-  /// The factor of what came before.
-  Value emitRescale(Value oldMax, const RowExponent &exponent);
-  /// exp(score - max) of the vector of `scores` at `coords`.
-  Value emitExponential(Buffer scores, mlir::ArrayRef<TileCoord> coords,
-                        const RowExponent &exponent);
+  /// `max`, the lowest number where it is -inf.
+  Value emitFinite(Value max);
+  /// exp(score - max) of vectors; `max` is not -inf.
+  Value emitExponential(Value score, Value max);
   /// Writes exp(score - max) to `p`, which may be `scores`, in pairs or rounded
   /// to `narrow` if given, and returns their sum, which starts at `sum`.
   mlir::SmallVector<Value> emitExponentials(Buffer scores, Buffer p,
                                             int64_t columns, Value row,
-                                            mlir::ArrayRef<RowExponent> rows,
+                                            mlir::ArrayRef<Value> maxima,
                                             mlir::ArrayRef<Value> sum,
                                             mlir::Type narrow);
 
@@ -367,8 +361,9 @@ mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
                                       mlir::ImplicitLocOpBuilder &b,
                                       HostArguments &arguments);
 
-/// exp2 of an f32 vector, 0 at and below -126, NaN for NaN. See VectorMath.cpp.
-mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+/// exp of an f32 vector, 0 where that is 2^-126 or less, NaN for NaN. See
+/// VectorMath.cpp.
+mlir::Value emitExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
 /// Transposes a square: as many vectors as each has lanes, a power of two.
 void emitTranspose(mlir::ImplicitLocOpBuilder &b,

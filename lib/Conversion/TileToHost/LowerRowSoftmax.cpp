@@ -64,13 +64,13 @@ void KernelLowering::emitRowExponentials(Buffer scores, Buffer p,
                                          RankedTensorType type, Buffer maxima,
                                          Buffer sums, Type narrow) {
   forLiveRows(type.getDimSize(0), 1, [&](Value row) {
-    RowExponent exponent = exponentOf(
-        toVector(memref::LoadOp::create(b, maxima.memref, ValueRange{row})),
-        narrow);
+    Value max = emitFinite(
+        toVector(memref::LoadOp::create(b, maxima.memref, ValueRange{row})));
     SmallVector<Value> sum = forVectors(
         type.getDimSize(1), constantVector(0.0),
         [&](Value col, ValueRange carried) -> SmallVector<Value> {
-          Value x = emitExponential(scores, {{row}, {col, true}}, exponent);
+          Value x =
+              emitExponential(readBuffer(scores, {{row}, {col, true}}), max);
           Value total = arith::AddFOp::create(b, carried[0], x);
           if (p.form == Form::NaturalPairs)
             x = arith::TruncFOp::create(b, vectorType(narrow), x);
@@ -114,7 +114,7 @@ LogicalResult KernelLowering::lowerRowSoftmax(tile::OnlineSoftmaxOp op) {
   forRows([&](Value at) {
     Value oldMax = evaluateVector(op.getMax(), {{at, true}});
     Value max = emitMax(b, readBuffer(maxima, {{at, true}}), oldMax);
-    vector::StoreOp::create(b, emitRescale(oldMax, exponentOf(max, narrow)),
+    vector::StoreOp::create(b, emitExponential(oldMax, emitFinite(max)),
                             alpha.memref, at);
     vector::StoreOp::create(b, max, maxOut.memref, at);
     vector::StoreOp::create(b, max, maxima.memref, at);

@@ -4,16 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// exp(s - m) is computed as exp2(s * c - m * c), c = log2 e, with one fused
-// multiply-add. m * c is rounded once and used for the tile's exponentials and
-// for the rescaling of what came before, so that its error cancels between
-// numerator and denominator. A maximum of -inf (no key seen yet) is replaced by
-// the lowest number there: all of the row's exponentials are exp2(-inf) = 0.
-//
-// The error is a factor of at most 2^32 while |m c| < 2^30. From there on
-// different scores are 64 and more apart: p is 1 where s is m and next to 0
-// elsewhere, whatever c is, and c = 1 makes m * c exact. Sentinels of -1e30 and
-// -FLT_MAX are such scores.
+// exp(s - m) is taken of the difference, which is exact where s is near m
+// however large both are (sentinels of -FLT_MAX, say). So p is 1 where s is m,
+// and stays 1 when it is rounded to 16 bits. exp2(s * c - m * c), c = log2 e,
+// with m * c rounded would save nothing, since c is part of the range reduction
+// (VectorMath.cpp), and make p a little more or less than 1 there: rounded,
+// that is an error of the whole row, whose sum is not rounded. A maximum of
+// -inf (no key seen yet) is replaced by the lowest number: all of the row's
+// exponentials are exp(-inf) = 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +20,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <limits>
 
 using namespace mlir;
 using namespace fa;
-
-static constexpr double kLog2e = 1.4426950408889634;
 
 //===----------------------------------------------------------------------===//
 // Pending dots
@@ -118,30 +113,17 @@ SmallVector<Value> KernelLowering::emitScores(tile::OnlineSoftmaxOp op,
   return SmallVector<Value>(loop.getResults());
 }
 
-KernelLowering::RowExponent KernelLowering::exponentOf(Value max, Type narrow) {
-  // p of f16 must stay below 2^16.
-  double limit = (narrow && narrow.isF16() ? 0x1p28 : 0x1p30) / kLog2e;
-  Value m =
-      emitMax(b, max, constantVector(std::numeric_limits<float>::lowest()));
-  Value size = emitMax(b, m, arith::NegFOp::create(b, m));
-  Value huge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, size,
-                                     constantVector(limit));
-  Value factor = arith::SelectOp::create(b, huge, constantVector(1.0),
-                                         constantVector(kLog2e));
-  Value scaled = arith::MulFOp::create(b, m, factor);
-  return {factor, arith::NegFOp::create(b, scaled)};
+Value KernelLowering::emitFinite(Value max) {
+  return emitMax(b, max, constantVector(std::numeric_limits<float>::lowest()));
 }
 
-Value KernelLowering::emitExponential(Buffer scores, ArrayRef<TileCoord> coords,
-                                      const RowExponent &exponent) {
-  Value score = readBuffer(scores, coords);
-  return emitExp2(
-      b, vector::FMAOp::create(b, score, exponent.factor, exponent.offset));
+Value KernelLowering::emitExponential(Value score, Value max) {
+  return emitExp(b, arith::SubFOp::create(b, score, max));
 }
 
 SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
                                                     int64_t columns, Value row,
-                                                    ArrayRef<RowExponent> rows,
+                                                    ArrayRef<Value> maxima,
                                                     ArrayRef<Value> sum,
                                                     Type narrow) {
   bool pairs = p.form == Form::LanePairs;
@@ -154,13 +136,15 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
   Value at = loop.getInductionVar();
   Value col =
       pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
-  for (auto [v, exponent] : llvm::enumerate(rows)) {
+  for (auto [v, max] : llvm::enumerate(maxima)) {
     Value lanesAt = addIndex(row, v * lanes());
-    Value x = emitExponential(scores, {{lanesAt, true}, {col}}, exponent);
+    auto exponential = [&](Value col) {
+      return emitExponential(readBuffer(scores, {{lanesAt, true}, {col}}), max);
+    };
+    Value x = exponential(col);
     Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
     if (pairs) {
-      Value odd = emitExponential(scores, {{lanesAt, true}, {addIndex(col, 1)}},
-                                  exponent);
+      Value odd = exponential(addIndex(col, 1));
       total = arith::AddFOp::create(b, total, odd);
       x = packPair(x, odd);
     } else if (narrow) {
@@ -171,12 +155,6 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
   }
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults());
-}
-
-Value KernelLowering::emitRescale(Value oldMax, const RowExponent &exponent) {
-  // The old maximum in the same rounding as when it was the new one.
-  Value old = arith::MulFOp::create(b, oldMax, exponent.factor);
-  return emitExp2(b, arith::AddFOp::create(b, old, exponent.offset));
 }
 
 LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
@@ -210,17 +188,16 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
       oldSum.push_back(evaluateVector(op.getSum(), {{rows[v], true}}));
     }
     SmallVector<Value> max = emitScores(op, dot, scores, row, oldMax);
-    SmallVector<RowExponent> exponents;
-    SmallVector<Value> scaledSum;
+    SmallVector<Value> finite, scaledSum;
     for (int64_t v = 0; v < vectors; ++v) {
-      exponents.push_back(exponentOf(max[v], narrow));
-      Value rescale = emitRescale(oldMax[v], exponents.back());
+      finite.push_back(emitFinite(max[v]));
+      Value rescale = emitExponential(oldMax[v], finite.back());
       scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], rescale));
       vector::StoreOp::create(b, rescale, alpha.memref, rows[v]);
       vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
     }
-    SmallVector<Value> sum = emitExponentials(
-        scores, p, type.getDimSize(1), row, exponents, scaledSum, narrow);
+    SmallVector<Value> sum = emitExponentials(scores, p, type.getDimSize(1),
+                                              row, finite, scaledSum, narrow);
     for (int64_t v = 0; v < vectors; ++v)
       vector::StoreOp::create(b, sum[v], sumOut.memref, rows[v]);
   });
@@ -302,6 +279,7 @@ LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
   Buffer acc = allocate(type, Form::Lanes);
   Buffer maxOut = allocate(rowType, Form::Lanes);
   Buffer sumOut = allocate(rowType, Form::Lanes);
+  Value none = constantVector(-std::numeric_limits<double>::infinity());
   forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
     for (int64_t v = 0; v < vectors; ++v) {
       Value at = addIndex(row, v * lanes());
@@ -309,12 +287,14 @@ LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
       Value otherMax = evaluateVector(op.getOtherMax(), {{at, true}});
       Value logSum = evaluateVector(op.getLogSum(), {{at, true}});
       Value max = emitMax(b, otherMax, oldMax);
-      RowExponent exponent = exponentOf(max, Type());
-      Value alpha = emitRescale(oldMax, exponent);
-      Value otherSum =
-          emitExp2(b, arith::MulFOp::create(b, logSum, constantVector(kLog2e)));
+      Value empty =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
+      Value finite =
+          arith::SelectOp::create(b, empty, constantVector(0.0), max);
+      Value alpha = emitExponential(oldMax, finite);
       Value beta =
-          arith::MulFOp::create(b, otherSum, emitRescale(otherMax, exponent));
+          arith::MulFOp::create(b, emitExponential(logSum, constantVector(0.0)),
+                                emitExponential(otherMax, finite));
       Value sum = evaluateVector(op.getSum(), {{at, true}});
       vector::StoreOp::create(b, max, maxOut.memref, at);
       vector::StoreOp::create(b,

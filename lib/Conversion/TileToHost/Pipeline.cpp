@@ -70,8 +70,7 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
     pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   }
   // The lowering repeats constants and addresses: fewer operations to look at.
-  pm.addPass(createCSEPass());
-  pm.addPass(createCanonicalizerPass());
+  // The canonicalizer would find nothing more that LLVM does not find as well.
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass());
@@ -87,9 +86,6 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  ConvertVectorToLLVMPassOptions vectors;
-  vectors.x86Vector = options.pairDots;
-  pm.addPass(createConvertVectorToLLVMPass(vectors));
   pm.addPass(createConvertHostToLLVM());
   pm.addPass(createReconcileUnrealizedCastsPass());
 }

@@ -40,16 +40,38 @@ static void exchangeQuarters(ImplicitLocOpBuilder &b,
   }
 }
 
-/// The same tree as a transposition's, with the two halves of each exchange
-/// added: half as many vectors after each step.
-Value fa::emitSumsOfLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors) {
-  SmallVector<Value> rows(vectors);
-  for (size_t stride = 1; stride < vectors.size(); stride *= 2) {
-    exchangeQuarters(b, rows, stride);
-    for (size_t row = 0; row < rows.size(); row += 2 * stride)
-      rows[row] = arith::AddFOp::create(b, rows[row], rows[row + stride]);
+/// Of `x` and `y` side by side, with each group of `span` units of `unit`
+/// elements of the one followed by that of the other, the even units plus the
+/// odd ones.
+static Value addNeighbours(ImplicitLocOpBuilder &b, Value x, Value y,
+                           int64_t unit, int64_t span) {
+  int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
+  SmallVector<int64_t> even, odd;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    int64_t group = lane / (unit * span), at = lane / unit % span;
+    int64_t other = at >= span / 2 ? lanes : 0;
+    even.push_back(other + (group * span + 2 * at % span) * unit + lane % unit);
+    odd.push_back(even.back() + unit);
   }
-  return rows.front();
+  Value sum = vector::ShuffleOp::create(b, x, y, even);
+  return arith::AddFOp::create(b, sum, vector::ShuffleOp::create(b, x, y, odd));
+}
+
+/// A tree: each step adds neighbours and leaves half as many vectors. First
+/// within each 128 bits, which is one instruction everywhere (shufps, uzp),
+/// then whole parts of 128 bits (shuff64x2, perm2f128): elements that cross
+/// those bounds would take indices in registers.
+Value fa::emitSumsOfLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors) {
+  SmallVector<Value> sums(vectors);
+  int64_t lanes = vectors.size(), part = std::min<int64_t>(lanes, 4);
+  for (int64_t left = lanes; left > 1; left /= 2) {
+    bool within = left * part > lanes;
+    for (int64_t n = 0; n < left / 2; ++n)
+      sums[n] = within ? addNeighbours(b, sums[2 * n], sums[2 * n + 1], 1, part)
+                       : addNeighbours(b, sums[2 * n], sums[2 * n + 1], part,
+                                       lanes / part);
+  }
+  return sums.front();
 }
 
 void fa::emitTranspose(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {

@@ -17,22 +17,25 @@ static Value splat(ImplicitLocOpBuilder &b, VectorType type, double value) {
                                 b.getFloatAttr(type.getElementType(), value)));
 }
 
-/// exp2 by range reduction: x = n + f with n integer and |f| <= 1/2, 2^f by a
-/// polynomial of degree 5 (a Chebyshev fit with relative weights, error 8e-8
-/// before rounding), 2^n by its bits. The magic number 1.5 * 2^23 + 127 makes
-/// the addition round x to an integer and leaves n + 127, a biased exponent, in
-/// the low bits. The product, unlike an addition to the exponent field, keeps
-/// a NaN. math.exp2 would become scalar library calls.
-Value fa::emitExp2(ImplicitLocOpBuilder &b, Value x) {
+/// exp(x) = 2^(x log2 e) by range reduction: x log2 e = n + f with n integer
+/// and |f| <= 1/2, 2^f by a polynomial of degree 5 (a Chebyshev fit with
+/// relative weights, error 8e-8 before rounding), 2^n by its bits. The magic
+/// number 1.5 * 2^23 + 127 makes the addition round to an integer and leaves n
+/// + 127, a biased exponent, in the low bits; x log2 e is part of two fused
+/// operations and never rounded. The product with 2^n, unlike an addition to
+/// the exponent field, keeps a NaN. math.exp would become scalar library calls.
+Value fa::emitExp(ImplicitLocOpBuilder &b, Value x) {
+  static constexpr double kLog2e = 1.4426950408889634;
   static constexpr double coefficients[] = {
       1.0000000710297,     0.6931469491610648,   0.24022121753561743,
       0.05550742616002395, 0.009675459745517027, 0.001326697038639561};
   auto type = cast<VectorType>(x.getType());
   auto ints = VectorType::get(type.getShape(), b.getI32Type());
   Value magic = splat(b, type, 12582912.0 + 127.0);
-  Value shifted = arith::AddFOp::create(b, x, magic);
-  Value whole = arith::SubFOp::create(b, shifted, magic);
-  Value fraction = arith::SubFOp::create(b, x, whole);
+  Value log2e = splat(b, type, kLog2e);
+  Value shifted = vector::FMAOp::create(b, x, log2e, magic);
+  Value negatedWhole = arith::SubFOp::create(b, magic, shifted);
+  Value fraction = vector::FMAOp::create(b, x, log2e, negatedWhole);
   Value poly = splat(b, type, coefficients[5]);
   for (int i = 4; i >= 0; --i)
     poly = vector::FMAOp::create(b, poly, fraction,
@@ -45,7 +48,7 @@ Value fa::emitExp2(ImplicitLocOpBuilder &b, Value x) {
   Value result = arith::MulFOp::create(b, poly, power);
   // Unordered: a NaN is not "at or below".
   Value normal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, x,
-                                       splat(b, type, -126.0));
+                                       splat(b, type, -126.0 / kLog2e));
   return arith::SelectOp::create(b, normal, result, splat(b, type, 0.0));
 }
 
