@@ -303,6 +303,35 @@ def TgpuLimitRowSteps : Pass<"tgpu-limit-row-steps", "::mlir::ModuleOp"> {
   ];
 }
 
+def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
+  let summary = "a kernel begins before the one that it follows has ended";
+  let description = [{
+    Of two kernels of which one `tile.follows` the other, the first lets the
+    other begin (`tgpu.begin_next`) as soon as all its blocks are under way, and
+    the other waits for the end of the first (`tgpu.await_kernel`) before
+    anything that touches memory. What launching it takes, and what it computes
+    before it reads, is then behind it when the first ends. For targets that
+    have such launches.
+
+    Before:
+    ```mlir
+    tile.kernel @merge(...) attributes {tile.follows = @split} {
+      %tile = arith.divui %id, %c8 : index
+      scf.for ... { tile.load ... }
+    ```
+    After:
+    ```mlir
+    tile.kernel @merge(...) attributes {tile.follows = @split} {
+      %tile = arith.divui %id, %c8 : index
+      tgpu.await_kernel
+      scf.for ... { tile.load ... }
+    ```
+
+    Requires: S7. Ensures: S7. Numerics: exact.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
 def TgpuPlaceBuffers : Pass<"tgpu-place-buffers", "::fa::tile::KernelOp"> {
   let summary = "buffers get their offsets in the block's shared memory";
   let description = [{

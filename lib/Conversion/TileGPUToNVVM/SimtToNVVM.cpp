@@ -14,6 +14,7 @@
 
 #include "TileGPU/TileGPU.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -138,6 +139,16 @@ static void convert(SimtArriveOp op) {
                "r,r");
 }
 
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// LLVM's intrinsic touches no memory, so that loads could move before it.
+static void convert(NVVM::GriddepcontrolOp op) {
+  if (op.getKind() == NVVM::GridDepActionKind::wait)
+    replaceByAsm(op, {}, "griddepcontrol.wait;", "~{memory}");
+}
+
 namespace {
 
 struct ConvertTileGPUSimtToNVVM final
@@ -145,8 +156,8 @@ struct ConvertTileGPUSimtToNVVM final
   void runOnOperation() override {
     getOperation()->walk([](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
-          .Case<SimtWgmmaOp, SimtWgmmaWaitOp, SimtWaitPhaseOp, SimtArriveOp>(
-              [](auto op) { convert(op); });
+          .Case<SimtWgmmaOp, SimtWgmmaWaitOp, SimtWaitPhaseOp, SimtArriveOp,
+                NVVM::GriddepcontrolOp>([](auto op) { convert(op); });
     });
   }
 };
