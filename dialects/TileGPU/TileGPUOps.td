@@ -83,6 +83,25 @@ def TileGPU_BarrierOp : TileGPU_SyncOp<"barrier"> {
   let assemblyFormat = "attr-dict";
 }
 
+def TileGPU_BeginNextOp : TileGPU_SyncOp<"begin_next"> {
+  let summary = "the kernel that follows may begin";
+  let description = [{
+    Once every block has come here, or ended, blocks of the kernel that
+    `tile.follows` this one may take what room there is on the card: it waits by
+    itself for what it reads (`tgpu.await_kernel`).
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def TileGPU_AwaitKernelOp : TileGPU_SyncOp<"await_kernel"> {
+  let summary = "waits for the end of the kernel that this one follows";
+  let description = [{
+    Behind it, everything that the kernel before stored is there, and what it
+    read may be overwritten.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def TileGPU_ReadOp : TileGPU_Op<"read"> {
   let summary = "a tile from shared memory to registers";
   let description = [{

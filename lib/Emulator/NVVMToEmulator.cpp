@@ -205,6 +205,11 @@ LogicalResult KernelRewriter::rewrite(Operation *op) {
       })
       .Case([&](NVVM::Barrier0Op op) { return call(op, "fa_emu_barrier", {}); })
       .Case([&](NVVM::BarrierOp op) { return rewriteBarrier(op); })
+      .Case([&](NVVM::GriddepcontrolOp op) {
+        // The emulator runs one kernel after the other.
+        op.erase();
+        return success();
+      })
       .Case([&](NVVM::SyncWarpOp op) {
         return call(op, "fa_emu_warp_barrier", op->getOperands());
       })

@@ -115,6 +115,7 @@ static const char *findFunctions(void *library, GpuDriver &driver) {
   // The properties' layout since ROCm 6.0.
   find(driver.GetDeviceProperties, nullptr, "hipGetDevicePropertiesR0600");
   find.optional(driver.TensorMapEncodeTiled, "cuTensorMapEncodeTiled");
+  find.optional(driver.LaunchKernelEx, "cuLaunchKernelEx");
   return find.missing;
 }
 

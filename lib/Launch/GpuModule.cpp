@@ -42,10 +42,20 @@ unsigned GpuModule::askedShared(const KernelInfo &kernel) const {
   return card->isHip() ? 0 : static_cast<unsigned>(kernel.sharedBytes);
 }
 
+bool GpuModule::hasEarlyLaunch() const {
+  // CUDA 12.3 is the first whose graphs have such launches (CUDA Programming
+  // Guide, "CUDA Graphs", edge data), and a launch may be captured.
+  return card->driver().LaunchKernelEx && card->driverVersion() >= 12030;
+}
+
 Failure GpuModule::allowShared(void *function, const KernelInfo &kernel) const {
   const GpuDriver &driver = card->driver();
   if (card->isHip())
     return {};
+  // A multiprocessor holds blocks of two kernels if they want the same part of
+  // its memory as cache: as little as the kernel before. It is a hint.
+  if (kernel.beginsEarly && hasEarlyLaunch())
+    driver.FuncSetAttribute(function, GpuDriver::functionSharedCarveout, 100);
   return driver.check(
       driver.FuncSetAttribute(function, GpuDriver::functionMaxDynamicShared,
                               static_cast<int>(kernel.sharedBytes)),
@@ -115,6 +125,7 @@ Failure GpuModule::launch(const LaunchChoice &choice,
                           const Workspace &workspace, void *stream) const {
   KernelArguments all(choice, arguments, workspace);
   std::optional<GpuDevice::Current> current;
+  const KernelInfo *before = nullptr;
   for (const KernelInfo &kernel : choice.kernels) {
     Grid grid;
     Result<int64_t> count = evaluateGrid(kernel, all.get(), grid.extents);
@@ -135,8 +146,13 @@ Failure GpuModule::launch(const LaunchChoice &choice,
       current.emplace(*card);
     if (Failure failure = current->failure())
       return failure;
+    // The first kernel of a launch does not: it waits for all that is in the
+    // stream, so that what it stores is not read any more.
+    grid.isEarly =
+        before == &kernel - 1 && kernel.beginsEarly && hasEarlyLaunch();
     if (Failure failure = enqueue(kernel, all.get(), grid, stream))
       return failure;
+    before = &kernel;
   }
   return {};
 }
@@ -159,11 +175,21 @@ Failure GpuModule::enqueue(const KernelInfo &kernel,
   }
   const GpuDriver &driver = card->driver();
   void *function = functions[&kernel - infos.data()];
-  return driver.check(
-      driver.LaunchKernel(function, static_cast<unsigned>(grid.blocks), 1, 1,
-                          static_cast<unsigned>(kernel.threads), 1, 1,
-                          askedShared(kernel), stream, parameters, nullptr),
-      "cannot launch @", kernel.symbol);
+  auto blocks = static_cast<unsigned>(grid.blocks);
+  auto threads = static_cast<unsigned>(kernel.threads);
+  int status;
+  if (grid.isEarly) {
+    LaunchConfig::Attribute early = {
+        GpuDriver::launchProgrammaticSerialization, 1, {}};
+    LaunchConfig config = {{blocks, 1, 1}, {threads, 1, 1}, askedShared(kernel),
+                           stream,         &early,          1};
+    status = driver.LaunchKernelEx(&config, function, parameters, nullptr);
+  } else {
+    status =
+        driver.LaunchKernel(function, blocks, 1, 1, threads, 1, 1,
+                            askedShared(kernel), stream, parameters, nullptr);
+  }
+  return driver.check(status, "cannot launch @", kernel.symbol);
 }
 
 Failure

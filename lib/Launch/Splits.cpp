@@ -12,12 +12,47 @@
 
 using namespace fa;
 
-int64_t fa::chooseSplits(int64_t programs, int64_t places, int64_t tiles) {
-  constexpr int64_t most = 64, tilesOfSplit = 2;
-  if (programs <= 0)
+//===----------------------------------------------------------------------===//
+// The rule
+//===----------------------------------------------------------------------===//
+
+/// What a launch in `splits` costs, as Splits.h says.
+static int64_t costOf(const SplitProblem &p, int64_t splits) {
+  constexpr int64_t kib = 1024;
+  int64_t blocks = p.programs * splits,
+          places = p.processors * p.residentBlocks;
+  int64_t whole = blocks / places, rest = blocks % places;
+  int64_t share = p.tiles * p.tileBytes / splits;
+  int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
+  int64_t cost =
+      whole * std::max(longest * 116 / 100, share * p.residentBlocks);
+  if (rest)
+    cost += std::max(longest * (whole ? 170 : 116) / 100,
+                     share * rest / p.processors);
+  cost += (whole + (rest ? 1 : 0)) * 74 * kib;
+  if (splits > 1)
+    cost += (64 + splits / 8 * 48 + splits % 8 * 32) * kib;
+  return cost;
+}
+
+int64_t fa::chooseSplits(const SplitProblem &given) {
+  // Beyond these, splits change nothing, and costs would overflow.
+  constexpr int64_t maxTiles = 1 << 24, maxTileBytes = 1 << 18, maxWaves = 64;
+  constexpr int64_t mostSplits = 128;
+  SplitProblem p = given;
+  p.tiles = std::clamp<int64_t>(p.tiles, 0, maxTiles);
+  p.tileBytes = std::clamp<int64_t>(p.tileBytes, 1, maxTileBytes);
+  if (p.programs <= 0 ||
+      p.programs / maxWaves >= p.processors * p.residentBlocks)
     return 1;
-  return std::max<int64_t>(
-      std::min({places / programs, tiles / tilesOfSplit, most}), 1);
+  int64_t best = 1, least = costOf(p, 1);
+  for (int64_t splits = 2; splits <= std::min(p.tiles, mostSplits);
+       splits += splits < 8 ? 1 : 8)
+    if (int64_t cost = costOf(p, splits); cost < least) {
+      least = cost;
+      best = splits;
+    }
+  return best;
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,11 +137,10 @@ static Failure failOfBytes(const KernelInfo &kernel) {
                      "count");
 }
 
-/// How many splits a launch of `kernel` has on a card that runs `places` blocks
-/// of it at a time.
+/// How many splits a launch of `kernel` has on a card of so many processors.
 static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    std::span<const LaunchArgument> given,
-                                   int64_t places) {
+                                   int64_t processors, int64_t residentBlocks) {
   if (kernel.splits)
     return kernel.splits;
   if (!countBytes(kernel, 1, given))
@@ -119,8 +153,26 @@ static Result<int64_t> countSplits(const KernelInfo &kernel,
     return programs;
   auto keys = evaluate(kernel.splitKeys, given);
   int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
-  return chooseSplits(*programs, places,
-                      keys.value_or(0) / std::max<int64_t>(tile, 1));
+  return chooseSplits(
+      {.programs = *programs,
+       .processors = processors,
+       .residentBlocks = residentBlocks,
+       .tiles = keys.value_or(0) / std::max<int64_t>(tile, 1),
+       .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1)});
+}
+
+/// Whether there are several splits for some number of resident blocks.
+static Result<bool> maySplit(const KernelInfo &kernel,
+                             const PlannedLaunch &launch,
+                             std::span<const LaunchArgument> arguments) {
+  for (int64_t blocks = 1; blocks <= launch.residentBlocks; ++blocks) {
+    auto splits = countSplits(kernel, arguments, launch.processors, blocks);
+    if (!splits)
+      return splits.takeFailure();
+    if (*splits > 1)
+      return true;
+  }
+  return false;
 }
 
 /// `kernels[first]` and those that follow it.
@@ -140,7 +192,7 @@ static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
                                         const Workspace &workspace) {
   const KernelInfo &kernel = chain.front();
   Result<int64_t> splits =
-      countSplits(kernel, given, processors * kernel.residentBlocks);
+      countSplits(kernel, given, processors, kernel.residentBlocks);
   if (!splits)
     return splits.takeFailure();
   if (*splits == 1)
@@ -241,10 +293,10 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
   offerChains(kernels, arguments, [&](std::span<const KernelInfo> chain) {
     bool isSure = chain.front().workspace.empty();
     if (!isSure) {
-      auto splits = countSplits(chain.front(), arguments, launch.places);
+      auto splits = maySplit(chain.front(), launch, arguments);
       if (!splits)
         wrong = splits.takeFailure();
-      if (!splits || *splits == 1)
+      if (!splits || !*splits)
         return bool(wrong);
     }
     for (const KernelInfo &kernel : chain)

@@ -6,6 +6,7 @@
 
 #include "Json.h"
 
+#include <algorithm>
 #include <charconv>
 
 using namespace fa;
@@ -212,6 +213,11 @@ JsonCursor JsonCursor::operator[](size_t index) const {
     return JsonCursor(value->items[index], failure, std::move(inner));
   fail("expected an element ", index, ", found ", size());
   return JsonCursor(nothing(), failure, std::move(inner));
+}
+
+bool JsonCursor::has(std::string_view key) const {
+  return std::find(value->keys.begin(), value->keys.end(), key) !=
+         value->keys.end();
 }
 
 size_t JsonCursor::size() const {

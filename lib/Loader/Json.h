@@ -46,6 +46,8 @@ public:
   size_t size() const;
   bool isNull() const { return value->kind == JsonValue::Null; }
   bool isInteger() const { return value->kind == JsonValue::Integer; }
+  /// Whether it is an object with this member.
+  bool has(std::string_view key) const;
   bool isArray() const { return value->kind == JsonValue::Array; }
 
   int64_t integer(int64_t least = INT64_MIN) const;

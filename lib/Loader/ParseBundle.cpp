@@ -124,6 +124,8 @@ static KernelInfo parseKernel(const JsonCursor &json) {
       kernel.workspace.back().sizes.push_back(parseExpr(workspace[n][dim]));
     }
   kernel.follows = json["follows"].boolean();
+  kernel.beginsEarly =
+      json.has("begins_early") && json["begins_early"].boolean();
   kernel.splitKeys = parseExpr(json["split_keys"]);
   kernel.splits = json["splits"].integer(0);
   return kernel;

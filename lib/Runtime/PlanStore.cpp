@@ -70,7 +70,7 @@ PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
   double choosingMs = 0;
   if (launch) {
     int64_t processors = options.card ? options.card->numProcessors() : 1;
-    PlannedLaunch planned{std::move(*launch), processors * kMaxResidentBlocks};
+    PlannedLaunch planned{std::move(*launch), processors, kMaxResidentBlocks};
     auto time = chooseKernels(cache, module, entry, planned, how);
     if (!time)
       return time.takeError();

@@ -56,6 +56,9 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     copies.stages = options.stages;
     copies.limit = options.sharedLimit;
     pm.addNestedPass<tile::KernelOp>(createTgpuPipelineCopies(copies));
+    TgpuDeferWaitsOptions waits;
+    waits.limit = options.sharedLimit;
+    pm.addNestedPass<tile::KernelOp>(createTgpuDeferWaits(waits));
   }
   pm.addPass(createCSEPass());
   addStageEnd(pm, GpuStage::S6);

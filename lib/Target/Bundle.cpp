@@ -112,6 +112,7 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"tensor_maps", jsonEach(kernel.tensorMaps, jsonTensorMap)},
       {"workspace", jsonEach(kernel.workspace, jsonWorkspace)},
       {"follows", kernel.follows},
+      {"begins_early", kernel.beginsEarly},
       {"split_keys", jsonExpr(kernel.splitKeys)},
       {"splits", kernel.splits}};
 }

@@ -110,6 +110,7 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
     info.rowStepLimit = number(kRowStepLimit);
     for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
       info.stages = std::max(info.stages, alloc.getType().getSlots());
+    info.beginsEarly = !kernel.getBody().getOps<tgpu::AwaitKernelOp>().empty();
     kernel.walk([&](tgpu::FetchOp fetch) {
       // Of Q each consumer has one.
       if (isa<scf::ForOp>(fetch->getParentOp()))

@@ -10,11 +10,11 @@ using namespace llvm;
 using namespace fa;
 
 static constexpr NvidiaInfo kArchitectures[] = {
-    {"sm_80", 80, 166912, "+ptx80", false},
-    {"sm_86", 86, 101376, "+ptx80", false},
-    {"sm_89", 89, 101376, "+ptx80", false},
-    {"sm_90", 90, 232448, "+ptx80", false},
-    {"sm_90a", 90, 232448, "+ptx80", true},
+    {"sm_80", 80, 166912, "+ptx80", false, false},
+    {"sm_86", 86, 101376, "+ptx80", false, false},
+    {"sm_89", 89, 101376, "+ptx80", false, false},
+    {"sm_90", 90, 232448, "+ptx80", false, true},
+    {"sm_90a", 90, 232448, "+ptx80", true, true},
 };
 
 std::string fa::listNvidiaArchs() {

@@ -23,6 +23,16 @@ llvm.func @registers(%w: i32, %b: i64, %c: f32) {
   llvm.return
 }
 
+// What another kernel stored is read behind the wait for it.
+// CHECK-LABEL: @kernels
+llvm.func @kernels() {
+  // CHECK: nvvm.griddepcontrol launch_dependents
+  nvvm.griddepcontrol launch_dependents
+  // CHECK: llvm.inline_asm has_side_effects "griddepcontrol.wait;", "~{memory}"
+  nvvm.griddepcontrol wait
+  llvm.return
+}
+
 // CHECK-LABEL: @barriers
 llvm.func @barriers(%at: !llvm.ptr<3>, %n: i32) {
   // CHECK: llvm.inline_asm has_side_effects "{{.*}}mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;{{.*}}", "r,r" %{{.*}}, %{{.*}} : (!llvm.ptr<3>, i32) -> ()

@@ -6,6 +6,8 @@
 
 #include "FakeState.h"
 
+#include "fa/Launch/GpuDriver.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -177,6 +179,22 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z,
   return current() ? launchKernel(function, current()->card, x * y * z, block,
                                   shared, stream, parameters)
                    : InvalidContext;
+}
+
+/// Knows one attribute: programmatic stream serialization.
+int cuLaunchKernelEx(const fa::LaunchConfig *config, void *function,
+                     void **parameters, void **) {
+  ENTRY(cuLaunchKernelEx);
+  if (!current() || driver().capability[current()->card] < 90)
+    return InvalidContext;
+  if (config->numAttributes != 1 || config->attributes->name != 6)
+    return InvalidValue;
+  const unsigned *grid = config->grid;
+  int status = launchKernel(function, current()->card,
+                            grid[0] * grid[1] * grid[2], config->block[0],
+                            config->sharedBytes, config->stream, parameters);
+  driver().launch.isEarly = config->attributes->value;
+  return status;
 }
 #endif
 

@@ -46,6 +46,7 @@ struct FakeDriver {
   struct Launch {
     char kernel[128];
     unsigned grid, block, shared;
+    bool isEarly; ///< may begin before the one before it has ended
     int card;
     void *stream;
     int64_t words[64];

@@ -91,6 +91,7 @@ int fake::launchKernel(void *function, int card, unsigned grid, unsigned block,
   launch.grid = grid;
   launch.block = block;
   launch.shared = shared;
+  launch.isEarly = false;
   launch.card = card;
   launch.stream = stream;
   std::memcpy(launch.words, parameters[0], 8 * state.numWords);

@@ -401,7 +401,8 @@ private:
         return kernels.takeError();
       program.kernels = std::move(*kernels);
     }
-    PlannedLaunch planned{arguments, places()};
+    PlannedLaunch planned{arguments, processors(),
+                          target.card ? kMaxResidentBlocks : 1};
     // A card gets copies.
     auto wanted = toExpected(findCandidates(
         program.kernels, target.card ? planned.withoutAddresses() : planned));
@@ -421,10 +422,9 @@ private:
     return launch = *loaded;
   }
 
-  /// Blocks that the target runs at a time, at most.
-  int64_t places() const {
+  int64_t processors() const {
     if (target.card)
-      return target.card->numProcessors() * kMaxResidentBlocks;
+      return target.card->numProcessors();
     return target.isEmulator ? EmulatorPlan::numProcessors : 1;
   }
 

@@ -35,7 +35,7 @@ static Expected<Place> findCard(TargetName name) {
   if (!arch)
     return arch.takeError();
   return Place{std::string(infoOf(*name.driver).target), name, *arch,
-               (*device)->numProcessors() * kMaxResidentBlocks};
+               (*device)->numProcessors(), kMaxResidentBlocks};
 }
 
 Expected<Place> fa::run::findPlace(StringRef target) {

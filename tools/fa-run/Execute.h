@@ -39,7 +39,8 @@ struct Place {
   std::string target; ///< cpu, cuda, hip or emulator
   TargetName name;    ///< of a card: its driver and number
   std::string arch;
-  int64_t places = 1; ///< blocks that run at a time, at most
+  int64_t processors = 1;
+  int64_t residentBlocks = 1; ///< of a processor, at most
 };
 
 /// The place that `target` names (cpu, cuda, cuda:N, hip, hip:N,

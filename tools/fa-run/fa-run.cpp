@@ -160,7 +160,7 @@ static Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
                                                  CompileOptions &how) {
   double choosingMs = 0;
   if (job.problem) {
-    PlannedLaunch launch{job.arguments, place.places};
+    PlannedLaunch launch{job.arguments, place.processors, place.residentBlocks};
     // A card gets copies.
     auto time = chooseKernels(
         cache, *job.module, job.entry,

@@ -164,7 +164,7 @@ def ConvertTileGPUSimtToNVVM
   let description = [{
     The last step before LLVM IR. What has no name in the nvvm dialect is said
     with shapes and types up to here, so that the emulator and planted faults
-    read it.
+    read it. The wait for another kernel becomes one that loads stay behind.
 
     Before:
     ```mlir

@@ -35,6 +35,19 @@ struct DriverInfo {
 
 const DriverInfo &infoOf(DriverKind kind);
 
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid[3], block[3], sharedBytes;
+  void *stream;
+  /// CUlaunchAttribute, with a value that is a number.
+  struct Attribute {
+    int name;
+    alignas(8) int value;
+    char rest[60];
+  } *attributes;
+  unsigned numAttributes;
+};
+
 struct GpuDriver {
   using Status = int;
   using Pointer = uint64_t;
@@ -81,6 +94,9 @@ struct GpuDriver {
                                  const uint32_t *, const uint32_t *, int, int,
                                  int, int);
 
+  /// Null before CUDA 11.8.
+  Status (*LaunchKernelEx)(const LaunchConfig *, void *, void **, void **);
+
   // Of HIP alone, which has a current device instead of contexts; null of CUDA.
   Status (*GetDevice)(int *);
   Status (*SetDevice)(int);
@@ -88,8 +104,10 @@ struct GpuDriver {
 
   // CUfunction_attribute, CUpointer_attribute; HIP's have the same numbers.
   static constexpr int functionMaxDynamicShared = 8, functionNumRegs = 4,
-                       functionLocalBytes = 3;
+                       functionLocalBytes = 3, functionSharedCarveout = 9;
   static constexpr int pointerMemoryType = 2;
+  // CUlaunchAttributeID.
+  static constexpr int launchProgrammaticSerialization = 6;
 
   DriverKind kind = DriverKind::Cuda;
   const DriverInfo &info() const { return infoOf(kind); }

@@ -56,7 +56,11 @@ private:
   struct Grid {
     int64_t extents[3];
     int64_t blocks;
+    /// Whether the kernel before it, of the same launch, may still run.
+    bool isEarly = false;
   };
+  /// Whether the driver can launch kernels that begin early.
+  bool hasEarlyLaunch() const;
   Failure enqueue(const KernelInfo &kernel,
                   std::span<const LaunchArgument> arguments, const Grid &grid,
                   void *stream) const;

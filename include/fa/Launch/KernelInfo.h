@@ -109,6 +109,9 @@ struct KernelInfo {
   /// Runs behind the kernel before it in the plan, with the same arguments; a
   /// launch never begins with it.
   bool follows = false;
+  /// Waits by itself for the end of the kernel that it follows, so that a
+  /// launch may let it begin before.
+  bool beginsEarly = false;
   /// Of a kernel that splits keys: how many there are. No steps: of no other.
   SizeExpr splitKeys;
   int64_t splits = 0; ///< of the keys; 0: a launch chooses

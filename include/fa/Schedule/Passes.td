@@ -305,6 +305,73 @@ def TgpuLimitRowSteps : Pass<"tgpu-limit-row-steps", "::mlir::ModuleOp"> {
   ];
 }
 
+def TgpuDeferWaits : Pass<"tgpu-defer-waits", "::fa::tile::KernelOp"> {
+  let summary = "a loop's first copies begin before the kernel waits for others";
+  let description = [{
+    What a kernel copies once, the tile of Q, it waits for before the copies of
+    its first loop begin: a way to memory more for each program. The wait, its
+    barrier and what depends on what they wait for move behind those copies,
+    whose groups stay under way. Then Q has memory of its own, and nothing is
+    done where a multiprocessor would hold fewer blocks for that.
+
+    Before:
+    ```mlir
+    tgpu.copy %q to %buffer; tgpu.commit
+    tgpu.wait 0
+    tgpu.barrier
+    %tile = tgpu.read %buffer
+    scf.if %any { tgpu.copy %k ... }
+    tgpu.commit
+    scf.for ...
+    ```
+    After:
+    ```mlir
+    tgpu.copy %q to %buffer; tgpu.commit
+    scf.if %any { tgpu.copy %k ... }
+    tgpu.commit
+    tgpu.wait 1
+    tgpu.barrier
+    %tile = tgpu.read %buffer
+    scf.for ...
+    ```
+
+    Requires: S6. Ensures: S6. Numerics: exact.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "101376",
+           "bytes of shared memory that a block may have">
+  ];
+}
+
+def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
+  let summary = "a kernel begins before the one that it follows has ended";
+  let description = [{
+    Of two kernels of which one `tile.follows` the other, the first lets the
+    other begin (`tgpu.begin_next`) as soon as all its blocks are under way, and
+    the other waits for the end of the first (`tgpu.await_kernel`) before
+    anything that touches memory. What launching it takes, and what it computes
+    before it reads, is then behind it when the first ends. For targets that
+    have such launches.
+
+    Before:
+    ```mlir
+    tile.kernel @merge(...) attributes {tile.follows = @split} {
+      %tile = arith.divui %id, %c8 : index
+      scf.for ... { tile.load ... }
+    ```
+    After:
+    ```mlir
+    tile.kernel @merge(...) attributes {tile.follows = @split} {
+      %tile = arith.divui %id, %c8 : index
+      tgpu.await_kernel
+      scf.for ... { tile.load ... }
+    ```
+
+    Requires: S7. Ensures: S7. Numerics: exact.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
 def TgpuPlaceBuffers : Pass<"tgpu-place-buffers", "::fa::tile::KernelOp"> {
   let summary = "buffers get their offsets in the block's shared memory";
   let description = [{

@@ -24,6 +24,9 @@ struct NvidiaInfo {
   /// Dots of warpgroups, tensor memory accelerator, registers that roles
   /// exchange. Code that uses them runs on this compute capability alone.
   bool hasWarpgroups;
+  /// A kernel can begin before the one before it has ended (CUDA C++
+  /// Programming Guide, "Programmatic Dependent Launch").
+  bool hasEarlyLaunch;
 };
 
 /// The facts of `arch`. One that is not known is an error that lists those that

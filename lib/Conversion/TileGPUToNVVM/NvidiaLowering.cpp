@@ -110,6 +110,16 @@ LogicalResult NvidiaLowering::lowerTargetOp(Operation *op) {
             (NVVM::CpAsyncWaitGroupOp::create(b, op.getPending()), 0));
       })
       .Case([&](BarrierOp) { return always((NVVM::Barrier0Op::create(b), 0)); })
+      .Case([&](BeginNextOp) {
+        return always((NVVM::GriddepcontrolOp::create(
+                           b, NVVM::GridDepActionKind::launch_dependents),
+                       0));
+      })
+      .Case([&](AwaitKernelOp) {
+        return always(
+            (NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::wait),
+             0));
+      })
       .Default([&](Operation *op) { return SimtLowering::lowerTargetOp(op); });
 }
 

@@ -21,7 +21,7 @@ static fa::NvidiaInfo findInfo(OpPassManager &pm,
                                                      : StringRef(options.arch));
   if (!info) {
     fa::refuseArchitecture(pm, toString(info.takeError()));
-    return {"", 0, 0, "", false};
+    return {"", 0, 0, "", false, false};
   }
   if (options.sharedLimit)
     info->sharedLimit = options.sharedLimit;
@@ -57,6 +57,8 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
   schedule.roles = info.hasWarpgroups;
   schedule.persistent = options.schedule != "roles";
   buildSchedulePipeline(pm, schedule);
+  if (info.hasEarlyLaunch)
+    pm.addPass(createTgpuOverlapKernels());
 }
 
 void fa::buildNvidiaLoweringPipeline(OpPassManager &pm,

@@ -145,6 +145,16 @@ static void convert(NVVM::BarrierArriveOp op) {
   replaceByAsm(op, op->getOperands(), "bar.arrive $0, $1;", "r,r");
 }
 
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// LLVM's intrinsic touches no memory, so that loads could move before it.
+static void convert(NVVM::GriddepcontrolOp op) {
+  if (op.getKind() == NVVM::GridDepActionKind::wait)
+    replaceByAsm(op, {}, "griddepcontrol.wait;", "~{memory}");
+}
+
 namespace {
 
 struct ConvertTileGPUSimtToNVVM final
@@ -153,7 +163,8 @@ struct ConvertTileGPUSimtToNVVM final
     getOperation()->walk([](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
           .Case<SimtWgmmaOp, SimtWgmmaWaitOp, SimtWaitPhaseOp, SimtArriveOp,
-                NVVM::BarrierArriveOp>([](auto op) { convert(op); });
+                NVVM::BarrierArriveOp, NVVM::GriddepcontrolOp>(
+              [](auto op) { convert(op); });
     });
   }
 };

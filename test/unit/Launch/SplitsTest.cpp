@@ -10,20 +10,65 @@
 
 using namespace fa;
 
-TEST(Splits, FillTheCardWithTwoTilesEach) {
-  // One batch, eight KV heads, 16k keys in tiles of 64: three blocks on each of
-  // 132 multiprocessors.
-  EXPECT_EQ(chooseSplits(8, 3 * 132, 256), 49);
-  // Sixteen batches of 2k keys.
-  EXPECT_EQ(chooseSplits(16 * 8, 3 * 132, 32), 3);
-  // Few keys: two tiles a split. Enough programs, no keys, no programs: one.
-  EXPECT_EQ(chooseSplits(8, 396, 32), 16);
-  EXPECT_EQ(chooseSplits(8, 396, 3), 1);
-  EXPECT_EQ(chooseSplits(400, 396, 256), 1);
-  EXPECT_EQ(chooseSplits(8, 396, 0), 1);
-  EXPECT_EQ(chooseSplits(0, 396, 256), 1);
-  // The merge goes through them one after the other.
-  EXPECT_EQ(chooseSplits(1, 396, 1 << 20), 64);
+/// Of `programs` that go through `tiles` of 64 keys, K and V of 128 bf16 each,
+/// on 132 processors that hold three blocks at a time.
+static int64_t onHopper(int64_t programs, int64_t tiles) {
+  return chooseSplits({.programs = programs,
+                       .processors = 132,
+                       .residentBlocks = 3,
+                       .tiles = tiles,
+                       .tileBytes = 32768});
+}
+
+TEST(Splits, AreTheCheapest) {
+  // One batch, eight KV heads, 2k, 16k and 128k keys: a program for nearly
+  // every processor or more, and not as many as fit, as the merge takes its
+  // time.
+  EXPECT_EQ(onHopper(8, 32), 16);
+  EXPECT_EQ(onHopper(8, 256), 24);
+  EXPECT_EQ(onHopper(8, 2048), 24);
+  // Sixteen batches of 2k and 16k: one wave that has two blocks a processor.
+  EXPECT_EQ(onHopper(16 * 8, 32), 2);
+  EXPECT_EQ(onHopper(16 * 8, 256), 2);
+  // 64 batches: 512 programs would leave a second wave of 116.
+  EXPECT_EQ(onHopper(64 * 8, 32), 2);
+  EXPECT_EQ(onHopper(64 * 8, 256), 2);
+  // A wave that is full is best alone.
+  EXPECT_EQ(onHopper(396, 256), 1);
+}
+
+TEST(Splits, HaveLimits) {
+  EXPECT_EQ(onHopper(8, 1), 1);
+  EXPECT_EQ(onHopper(8, 0), 1);
+  EXPECT_EQ(onHopper(0, 256), 1);
+  EXPECT_EQ(onHopper(1, 1 << 20), 128);
+  // No sum overflows.
+  EXPECT_EQ(onHopper(1, INT64_MAX), 128);
+  EXPECT_EQ(onHopper(INT64_MAX, INT64_MAX), 1);
+  EXPECT_EQ(chooseSplits({.programs = 1 << 30,
+                          .processors = 1 << 20,
+                          .residentBlocks = 32,
+                          .tiles = INT64_MAX,
+                          .tileBytes = INT64_MAX}),
+            1);
+  // Whatever the problem, each has a tile.
+  for (int64_t programs = 1; programs < 100; programs += 7)
+    for (int64_t tiles = 1; tiles < 40; ++tiles)
+      EXPECT_LE(onHopper(programs, tiles), tiles);
+}
+
+/// Where tiles are small, what a launch costs besides them weighs more.
+TEST(Splits, CountBytes) {
+  SplitProblem problem{.programs = 8,
+                       .processors = 132,
+                       .residentBlocks = 3,
+                       .tiles = 32,
+                       .tileBytes = 32768};
+  EXPECT_EQ(chooseSplits(problem), 16);
+  problem.tileBytes = 8192;
+  EXPECT_EQ(chooseSplits(problem), 8);
+  problem.tileBytes = 1;
+  EXPECT_EQ(chooseSplits(problem), 1);
 }
 
 namespace {
@@ -45,6 +90,8 @@ std::vector<KernelInfo> makePlan() {
   split.workspace = {{{size(0, 0), SizeExpr{{{SizeExpr::Const, 2}}}}}};
   split.splitKeys = size(0, 1);
   split.tile = {16, 64};
+  split.stages = 2;
+  split.sharedBytes = 2 * 32768;
   split.grid = {size(1, 0), size(0, 0)};
   merge = split;
   merge.symbol = "merge";
@@ -72,13 +119,13 @@ std::string messageOf(Result<LaunchChoice> choice) {
 TEST(Splits, ALaunchTakesTheChain) {
   std::vector<KernelInfo> plan = makePlan();
   EXPECT_FALSE(checkPlan(plan));
-  LaunchArgument arguments[] = {keys(3, 1024)};
+  LaunchArgument arguments[] = {keys(3, 704)};
   auto choice = chooseLaunch(plan, arguments, 12, Workspace::any());
   ASSERT_TRUE(choice);
   ASSERT_EQ(choice->kernels.size(), 2u);
   EXPECT_EQ(choice->kernels[0].symbol, "split");
   EXPECT_EQ(choice->kernels[1].symbol, "merge");
-  EXPECT_EQ(choice->splits, 4); // of 12 places for 3 programs
+  EXPECT_EQ(choice->splits, 4); // for 12 processors and 3 programs
   EXPECT_EQ(choice->workspaceBytes, 4u * 3 * 2 * 4);
 
   alignas(kWorkspaceAlignment) char memory[96];
@@ -106,12 +153,12 @@ TEST(Splits, TheNumberCanBeSaid) {
 
 TEST(Splits, WithoutWorkspaceThereAreNone) {
   std::vector<KernelInfo> plan = makePlan();
-  LaunchArgument arguments[] = {keys(3, 1024)};
+  LaunchArgument arguments[] = {keys(3, 704)};
   auto choice = chooseLaunch(plan, arguments, 12, Workspace());
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->kernels[0].symbol, "whole");
   // One split is none, too.
-  choice = chooseLaunch(plan, arguments, 2, Workspace::any());
+  choice = chooseLaunch(plan, arguments, 3, Workspace::any());
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->kernels[0].symbol, "whole");
   EXPECT_EQ(choice->workspaceBytes, 0u);
@@ -119,7 +166,7 @@ TEST(Splits, WithoutWorkspaceThereAreNone) {
 
 TEST(Splits, RefusesWhatIsTooSmall) {
   std::vector<KernelInfo> plan = makePlan();
-  LaunchArgument arguments[] = {keys(3, 1024)};
+  LaunchArgument arguments[] = {keys(3, 704)};
   alignas(kWorkspaceAlignment) char memory[97];
   EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, {memory, 95})),
             "@split in 4 splits: expected a workspace of 96 bytes, found 95");
@@ -217,8 +264,10 @@ namespace {
 
 /// The candidates of a plan for a launch, with spaces between; or why not.
 std::string candidates(std::span<const KernelInfo> plan,
-                       std::vector<LaunchArgument> arguments, int64_t places) {
-  auto found = findCandidates(plan, {std::move(arguments), places});
+                       std::vector<LaunchArgument> arguments,
+                       int64_t processors, int64_t residentBlocks = 1) {
+  auto found =
+      findCandidates(plan, {std::move(arguments), processors, residentBlocks});
   if (!found)
     return found.takeFailure().message();
   std::string text;
@@ -233,10 +282,10 @@ std::string candidates(std::span<const KernelInfo> plan,
 /// candidates, and what none chooses is not.
 TEST(Candidates, AreWhatALaunchChooses) {
   std::vector<KernelInfo> plan = makePlan();
-  EXPECT_EQ(candidates(plan, {keys(3, 1024)}, 12), "split merge whole");
-  EXPECT_EQ(candidates(plan, {keys(3, 1024)}, 5), "whole");   // too few places
-  EXPECT_EQ(candidates(plan, {keys(3, 255)}, 12), "whole");   // and tiles
-  EXPECT_EQ(candidates(plan, {keys(13, 1024)}, 12), "whole"); // many programs
+  EXPECT_EQ(candidates(plan, {keys(3, 704)}, 12), "split merge whole");
+  EXPECT_EQ(candidates(plan, {keys(3, 704)}, 5), "whole"); // too few processors
+  EXPECT_EQ(candidates(plan, {keys(3, 255)}, 12), "whole");  // and tiles
+  EXPECT_EQ(candidates(plan, {keys(12, 704)}, 12), "whole"); // many programs
   plan[0].splits = plan[1].splits = 7;
   EXPECT_EQ(candidates(plan, {keys(3, 1)}, 1), "split merge whole");
   for (int64_t count : {64, 255, 256, 1024, 4096})
@@ -244,7 +293,9 @@ TEST(Candidates, AreWhatALaunchChooses) {
       for (const Workspace &workspace : {Workspace(), Workspace::any()}) {
         plan = makePlan();
         LaunchArgument arguments[] = {keys(batches, count)};
-        std::string all = candidates(plan, {arguments[0]}, 12);
+        // How many blocks a processor holds, a plan does not say.
+        std::string all = candidates(plan, {arguments[0]}, 12, 4);
+        plan[0].residentBlocks = 1 + (count + batches) % 4;
         auto choice = chooseLaunch(plan, arguments, 12, workspace);
         ASSERT_TRUE(choice);
         for (const KernelInfo &kernel : choice->kernels)
@@ -261,13 +312,13 @@ TEST(Candidates, EndWithTheFirstThatFits) {
   plan.back().args[0].alignment = 16;
   plan.back().args[0].strides = {kDynamic, 1};
   plan.push_back(last);
-  LaunchArgument aligned = keys(13, 1024), address = aligned, odd = aligned;
+  LaunchArgument aligned = keys(12, 704), address = aligned, odd = aligned;
   address.data = nullptr;
   odd.data = static_cast<char *>(odd.data) + 4;
   EXPECT_EQ(candidates(plan, {aligned}, 12), "whole");
   EXPECT_EQ(candidates(plan, {address}, 12), "whole");
   EXPECT_EQ(candidates(plan, {odd}, 12), "last");
-  PlannedLaunch launch{{odd}, 12};
+  PlannedLaunch launch{{odd}, 12, 1};
   EXPECT_EQ(candidates(plan, launch.withoutAddresses().arguments, 12), "whole");
   plan.pop_back();
   EXPECT_NE(candidates(plan, {odd}, 12).find("multiple of 16"),
