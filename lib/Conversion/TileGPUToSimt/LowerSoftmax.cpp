@@ -155,25 +155,24 @@ SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
   return {factor, offset, exp2(arith::AddFOp::create(b, before, offset))};
 }
 
-/// `old` where p would be at most 2^7 with it: where the rounding of m c adds
-/// 2^8, the largest f16 is above that. Not where a difference is NaN: the
-/// first maximum replaces −inf.
+/// `old` where p would not be too large with it: at most 1, or 2^7. Where the
+/// rounding of m c adds 2^8, the largest f16 is above that; 2^7 times a sum of
+/// products with a V that is no f16 may be more than f32 holds. Not where a
+/// difference is NaN: the first maximum replaces −inf.
 Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised) {
-  if (exponent.startsAbove) {
-    // 2^7 times a sum of products with V may be more than f32 holds.
-    Value rises =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, raised, old);
-    Value share = arith::ConstantOp::create(b, b.getF32FloatAttr(7 * 0x1p-30f));
-    Value above =
-        LLVM::FMAOp::create(b, b.getF32Type(), exponent.limit, share, raised);
-    return arith::SelectOp::create(b, rises, above, old);
-  }
-  Value slack = arith::ConstantOp::create(b, b.getF32FloatAttr(7));
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
   Value rise = arith::MulFOp::create(b, arith::SubFOp::create(b, raised, old),
                                      exponent.c);
   Value isSmall =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, rise, slack);
-  return arith::SelectOp::create(b, isSmall, old, raised);
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, rise,
+                            constant(exponent.startsAbove ? 0.0f : 7.0f));
+  Value renewed = raised;
+  if (exponent.startsAbove) // by 7 / c
+    renewed = LLVM::FMAOp::create(b, b.getF32Type(), exponent.limit,
+                                  constant(7 * 0x1p-30f), raised);
+  return arith::SelectOp::create(b, isSmall, old, renewed);
 }
 
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
