@@ -47,8 +47,8 @@ TEST(SmallTanh, IsWithinItsBound) {
 }
 
 TEST(SmallTanh, TakesFactorsIntoItsCoefficients) {
-  for (float factor : {0x1p-13f, 0.0883883476f / 50, 0.0883883476f / 30, 0.3f,
-                       7.7f, 0x1p13f})
+  for (float factor :
+       {0x1p-13f, 0.0883883476f / 50, 0.0883883476f / 30, 0.3f, 7.7f, 0x1p13f})
     EXPECT_LT(largestError(kSmallTanh, factor, kSmallTanhBound), 2.5e-7)
         << factor;
 }
