@@ -401,11 +401,10 @@ private:
         return kernels.takeError();
       program.kernels = std::move(*kernels);
     }
+    // A card gets copies, which are aligned as these are.
     PlannedLaunch planned{arguments, processors(),
                           target.card ? kMaxResidentBlocks : 1};
-    // A card gets copies.
-    auto wanted = toExpected(findCandidates(
-        program.kernels, target.card ? planned.withoutAddresses() : planned));
+    auto wanted = toExpected(findCandidates(program.kernels, planned));
     if (!wanted)
       return wanted.takeError();
     Launch &launch = program.plans[join(*wanted, " ")];
