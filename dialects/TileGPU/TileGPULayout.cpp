@@ -237,12 +237,33 @@ static ParseResult parseBases(AsmParser &parser, LinearLayout &layout,
       });
 }
 
+/// The layout of the first of `parts` equal parts along the last dimension, if
+/// no basis leaves it.
+static std::optional<LinearLayout> firstPart(const LinearLayout &layout,
+                                             int64_t parts) {
+  SmallVector<int64_t> sizes;
+  for (unsigned dim = 0; dim < layout.rank(); ++dim)
+    sizes.push_back(layout.size(dim));
+  if (parts < 1 || sizes.back() % parts)
+    return std::nullopt;
+  sizes.back() /= parts;
+  LinearLayout part(sizes);
+  for (Axis axis : {Axis::Register, Axis::Lane, Axis::Warp, Axis::Offset})
+    for (unsigned bit = 0; bit < layout.bits(axis); ++bit) {
+      Coord basis = layout.basis(axis, bit);
+      if (basis.back() >= sizes.back())
+        return std::nullopt;
+      part.add(axis, {basis});
+    }
+  return part;
+}
+
 static Attribute parseBySizes(AsmParser &parser) {
   SmallVector<int64_t> sizes;
   SMLoc start = parser.getCurrentLocation();
   if (parseSizes(parser, sizes))
     return {};
-  int64_t width = powerOfTwoPart(sizes.back()), repeat = sizes.back() / width;
+  int64_t width = powerOfTwoPart(sizes.back()), least = sizes.back() / width;
   sizes.back() = width;
   if (!llvm::all_of(sizes, [](int64_t n) { return llvm::isPowerOf2_64(n); })) {
     parser.emitError(start, "expected powers of two before the last size");
@@ -264,14 +285,19 @@ static Attribute parseBySizes(AsmParser &parser) {
     if (parseBases(parser, layout, axis->second))
       return {};
   } while (succeeded(parser.parseOptionalComma()));
-  int64_t found = repeat;
+  int64_t repeat = least;
   SMLoc at = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword("repeat")) &&
-      (parser.parseInteger(found) || found != repeat)) {
-    parser.emitError(at, "expected repeat ") << repeat;
+      parser.parseInteger(repeat))
+    return {};
+  auto part = repeat % least ? std::nullopt : firstPart(layout, repeat / least);
+  if (!part) {
+    parser.emitError(at, "expected repeat ")
+        << least << " or a multiple that no basis is too large for, found "
+        << repeat;
     return {};
   }
-  return LayoutAttr::get(parser.getContext(), TileLayout{layout, repeat});
+  return LayoutAttr::get(parser.getContext(), TileLayout{*part, repeat});
 }
 
 static Attribute parseByName(AsmParser &parser, StringRef name, SMLoc start) {

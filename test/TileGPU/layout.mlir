@@ -34,6 +34,8 @@ func.func @bases(
     // CHECK-SAME: #tgpu.layout<16 register = {{\[\[}}8]], lane = {{\[\[}}0], [0], [1], [2], [4]]>
     %b: tensor<16xf32, #tgpu.layout<16 register = [[8]], lane = [[0], [0], [1], [2], [4]]>>,
     // CHECK-SAME: repeat 3>
-    %c: tensor<2x6xf32, #tgpu.layout<2x6 register = [[1, 0]], lane = [[0, 1]] repeat 3>>) {
+    %c: tensor<2x6xf32, #tgpu.layout<2x6 register = [[1, 0]], lane = [[0, 1]] repeat 3>>,
+    // CHECK-SAME: #tgpu.layout<2x4 lane = {{\[\[}}0, 1], [1, 0]] repeat 2>
+    %d: tensor<2x4xf32, #tgpu.layout<2x4 lane = [[0, 1], [1, 0]] repeat 2>>) {
   return
 }

@@ -21,7 +21,7 @@ func.func private @outside(tensor<2x2xf32, #tgpu.layout<2x2 lane = [[2, 0]]>>)
 // expected-error @below {{expected register, lane, warp or offset, found 'thread'}}
 func.func private @axis(tensor<2x2xf32, #tgpu.layout<2x2 thread = [[1, 0]]>>)
 // -----
-// expected-error @below {{expected repeat 3}}
+// expected-error @below {{expected repeat 3 or a multiple that no basis is too large for, found 2}}
 func.func private @repeat(tensor<2x6xf32, #tgpu.layout<2x6 lane = [[0, 1]] repeat 2>>)
 // -----
 // expected-error @below {{expected a layout that holds every element}}
@@ -35,3 +35,6 @@ func.func private @slots(!tgpu.buffer<0 x 64x64xf16, #tgpu.layout<swizzled 64x64
 // -----
 // expected-error @below {{expected a layout of offsets, one for each element}}
 func.func private @place(!tgpu.buffer<1 x 16x8xf16, #tgpu.layout<accumulator 16x8 warps 1>>)
+// -----
+// expected-error @below {{expected repeat 1 or a multiple that no basis is too large for, found 2}}
+func.func private @wide(tensor<2x4xf32, #tgpu.layout<2x4 lane = [[0, 1], [0, 2], [1, 0]] repeat 2>>)
