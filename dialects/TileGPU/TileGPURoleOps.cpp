@@ -48,23 +48,46 @@ LogicalResult ChannelOp::verify() {
   return success();
 }
 
-LogicalResult FetchOp::verify() {
-  auto source = cast<MemRefType>(getSource().getType());
-  BufferType buffer = getChannel().getType().getBuffer();
-  ArrayRef<int64_t> dims = getDims();
-  if (source.getRank() != int64_t(getIndices().size()) ||
-      source.getElementType() != buffer.getElementType())
-    return emitOpError("expects indices of the source's rank and the channel's "
-                       "element type, found ")
-           << source << ", " << getIndices().size() << " indices and "
-           << buffer;
+/// Of a box of a kernel's argument, `memory`, that `buffer` holds.
+static LogicalResult verifyBox(Operation *op, Value memory, ValueRange indices,
+                               ArrayRef<int64_t> dims, BufferType buffer) {
+  auto type = cast<MemRefType>(memory.getType());
+  if (type.getRank() != int64_t(indices.size()) ||
+      type.getElementType() != buffer.getElementType())
+    return op->emitOpError("expects indices of the argument's rank and the "
+                           "slots' element type, found ")
+           << type << ", " << indices.size() << " indices and " << buffer;
   if (dims.size() != buffer.getShape().size() || dims.size() != 2 ||
-      dims[0] < 0 || dims[0] >= dims[1] || dims[1] >= source.getRank())
-    return emitOpError("expects two dimensions of the source in order, found ")
+      dims[0] < 0 || dims[0] >= dims[1] || dims[1] >= type.getRank())
+    return op->emitOpError(
+               "expects two dimensions of the argument in order, found ")
            << dims;
-  auto argument = dyn_cast<BlockArgument>(getSource());
+  auto argument = dyn_cast<BlockArgument>(memory);
   if (!argument || !isa<tile::KernelOp>(argument.getOwner()->getParentOp()))
-    return emitOpError("expects an argument of the kernel as its source");
+    return op->emitOpError("expects a view of global memory that is an "
+                           "argument of the kernel");
+  return success();
+}
+
+LogicalResult FetchOp::verify() {
+  return verifyBox(*this, getSource(), getIndices(), getDims(),
+                   getChannel().getType().getBuffer());
+}
+
+LogicalResult DeliverOp::verify() {
+  BufferType buffer = getBuffer().getType();
+  auto tile = cast<RankedTensorType>(getValue().getType());
+  if (failed(verifyBox(*this, getDest(), getIndices(), getDims(), buffer)))
+    return failure();
+  if (tile.getRank() != 2 || tile.getElementType() != buffer.getElementType() ||
+      tile.getDimSize(0) != buffer.getShape()[0] ||
+      tile.getDimSize(1) % buffer.getShape()[1])
+    return emitOpError("expects slots of the tile's rows and a part of its "
+                       "columns, found ")
+           << tile << " and " << buffer;
+  auto roles = (*this)->getParentOfType<RolesOp>();
+  if (!roles || !roles.getConsumer().isAncestor((*this)->getParentRegion()))
+    return emitOpError("expects to be a consumer's");
   return success();
 }
 

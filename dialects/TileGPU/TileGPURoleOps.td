@@ -108,6 +108,26 @@ def TileGPU_FetchOp : TileGPU_SyncOp<"fetch"> {
   let hasVerifier = 1;
 }
 
+def TileGPU_DeliverOp : TileGPU_SyncOp<"deliver"> {
+  let summary = "begins to store a tile to global memory";
+  let description = [{
+    The opposite of `tgpu.fetch`: a consumer writes the tile to its slot of a
+    buffer, from which the tensor memory accelerator stores it. Dimensions
+    `dims` of the destination, a kernel argument, are those of the tile, which
+    begins at `indices`; what is outside the destination is left out. A slot may
+    have fewer columns than the tile: then it goes in pieces. Each waits until
+    what the consumer delivered before has left the slot.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value,
+      TileGPU_BufferType:$buffer, Index:$slot, AnyMemRef:$dest,
+      Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
+  let assemblyFormat = [{
+    $value `by` $buffer `[` $slot `]` `to` $dest `[` $indices `]` `dims` $dims
+    attr-dict `:` type($value) `,` type($buffer) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
 def TileGPU_AwaitOp : TileGPU_ChannelSyncOp<"await"> {
   let summary = "waits until the slot of a step is full";
 }

@@ -87,6 +87,7 @@ struct Thread {
   int32_t waitsAt = -1; ///< a site
   WaitsFor waitsFor = WaitsFor::Lanes;
   AsyncCopies copies;
+  uint32_t storeGroups = 0; ///< cp.async.bulk.commit_group so far
   LaneTrace trace;
   Fiber fiber;
 

@@ -8,6 +8,7 @@
 
 #include "Block.h"
 #include "Functions.h"
+#include "GlobalMemory.h"
 #include "Mix.h"
 
 using namespace llvm;
@@ -23,6 +24,7 @@ uint32_t BoxMap::boxBytes() const {
 
 void BulkCopies::clear() {
   underWay.clear();
+  stores.clear();
   begun = unfinished = 0;
 }
 
@@ -36,27 +38,46 @@ static uint32_t swizzle128(uint32_t address) {
   return address ^ (address >> 7 & 7) << 4;
 }
 
-/// Elements of line `line` of the box, those outside of the tensor 0 (CUDA
-/// Driver API, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE).
-static void readLine(const BoxMap &map, const BulkCopies::Coordinates &start,
-                     uint32_t line, std::vector<char> &bytes) {
+namespace {
+
+/// What of a line of a box lies in the tensor.
+struct LinePart {
+  const char *data = nullptr; ///< its first element
+  uint32_t first = 0;         ///< its first byte in the line
+  uint32_t bytes = 0;
+};
+
+} // namespace
+
+static LinePart findLine(const BoxMap &map,
+                         const BulkCopies::Coordinates &start, uint32_t line) {
   const TensorMapShape &shape = map.shape;
-  std::fill(bytes.begin(), bytes.end(), 0);
-  const char *from = map.data;
+  const char *row = map.data;
   for (size_t d = 1; d < shape.rank; ++d) {
     int64_t at = int64_t(start[d]) + line % shape.box[d];
     line /= shape.box[d];
     if (at < 0 || at >= int64_t(shape.sizes[d]))
-      return;
-    from += at * shape.strides[d];
+      return {};
+    row += at * shape.strides[d];
   }
   int64_t first = std::max<int64_t>(0, -int64_t(start[0]));
   int64_t last =
       std::min<int64_t>(shape.box[0], int64_t(shape.sizes[0]) - start[0]);
-  if (first < last)
-    std::memcpy(&bytes[first * map.elementBytes],
-                from + (start[0] + first) * map.elementBytes,
-                (last - first) * map.elementBytes);
+  if (first >= last)
+    return {};
+  return {row + (start[0] + first) * map.elementBytes,
+          uint32_t(first * map.elementBytes),
+          uint32_t((last - first) * map.elementBytes)};
+}
+
+/// Elements of line `line` of the box, those outside of the tensor 0 (CUDA
+/// Driver API, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE).
+static void readLine(const BoxMap &map, const BulkCopies::Coordinates &start,
+                     uint32_t line, std::vector<char> &bytes) {
+  std::fill(bytes.begin(), bytes.end(), 0);
+  LinePart part = findLine(map, start, line);
+  if (part.bytes)
+    std::memcpy(&bytes[part.first], part.data, part.bytes);
 }
 
 void BulkCopies::end(const Copy &copy) {
@@ -76,7 +97,7 @@ void BulkCopies::end(const Copy &copy) {
 
 bool BulkCopies::endOne() {
   if (underWay.empty())
-    return false;
+    return endOneStore();
   size_t n =
       mix(block.launched().seed, begun, underWay.size()) % underWay.size();
   Copy copy = underWay[n];
@@ -98,6 +119,73 @@ void BulkCopies::checkEnd() {
                      Twine(last.write.phase) + " of the " +
                      block.describeBarrier(last.write.barrier) +
                      " was not waited for");
+  // Those that have been waited for are no longer there.
+  if (!stores.empty())
+    block.report(
+        FaultKind::MissingWait, *stores.front().thread, stores.front().site,
+        "the block ended before a cp.async.bulk.wait_group for " +
+            Twine(stores.size()) + " stores that read its shared memory");
+}
+
+//===----------------------------------------------------------------------===//
+// What leaves
+//===----------------------------------------------------------------------===//
+
+void BulkCopies::read(Store &store) {
+  store.hasRead = true;
+  const BoxMap &map = block.launched().maps[store.map];
+  uint32_t lineBytes = map.shape.box[0] * map.elementBytes;
+  std::vector<char> line(lineBytes);
+  for (uint32_t n = 0; n < map.boxBytes() / lineBytes; ++n) {
+    for (uint32_t at = 0; at + 16 <= lineBytes; at += 16)
+      block.shared().readForProxy(*store.thread, store.site,
+                                  swizzle128(store.from + n * lineBytes + at),
+                                  store.seen, &line[at]);
+    LinePart part = findLine(map, store.start, n);
+    for (uint32_t at = 0; at < part.bytes; at += map.elementBytes)
+      block.launched().global->write(
+          *store.thread, store.site, reinterpret_cast<uint64_t>(part.data + at),
+          map.elementBytes, map.elementBytes, &line[part.first + at]);
+  }
+}
+
+bool BulkCopies::endOneStore() {
+  for (Store &store : stores)
+    if (!store.hasRead) {
+      read(store);
+      return true;
+    }
+  return false;
+}
+
+void BulkCopies::beginStore(Thread &thread, int32_t site, uint32_t map,
+                            uint32_t from, const Coordinates &start) {
+  if (map >= block.launched().maps.size()) {
+    block.report(FaultKind::OutOfBounds, thread, site,
+                 "expected a tensor map of the kernel's parameters");
+    return;
+  }
+  stores.push_back({&thread, site, map, from, start, thread.warp->clock.seen});
+  if (mix(block.launched().seed, ++begun, from) % 4 == 0)
+    read(stores.back());
+}
+
+void BulkCopies::commitStores(Thread &thread) {
+  ++thread.storeGroups;
+  for (Store &store : stores)
+    if (store.thread == &thread && !store.group)
+      store.group = thread.storeGroups;
+}
+
+void BulkCopies::waitForStores(Thread &thread, uint32_t pending) {
+  erase_if(stores, [&](Store &store) {
+    if (store.thread != &thread || !store.group ||
+        store.group + pending > thread.storeGroups)
+      return false;
+    if (!store.hasRead)
+      read(store);
+    return true;
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,7 +235,36 @@ static void copyBox(Thread *thread, int32_t site) {
                                     thread->get<uint32_t>(2 + rank), start);
 }
 
+/// The same from .shared::cta to .global, by .bulk_group.
+/// Operands: source, map, whether this thread stores, coordinates. Attributes:
+/// how many coordinates.
+static void storeBox(Thread *thread, int32_t site) {
+  if (!thread->get<bool>(2))
+    return;
+  uint32_t rank = thread->block->site(site).attributes[0];
+  BulkCopies::Coordinates start = {};
+  for (uint32_t d = 0; d < rank && d < start.size(); ++d)
+    start[d] = thread->get<int32_t>(3 + d);
+  thread->block->bulkCopies().beginStore(
+      *thread, site, thread->get<uint32_t>(1), thread->get<uint32_t>(0), start);
+}
+
+/// PTX ISA 9.7.9.25.3, "cp.async.bulk.commit_group".
+static void commitStores(Thread *thread, int32_t) {
+  thread->block->bulkCopies().commitStores(*thread);
+}
+
+/// "cp.async.bulk.wait_group". Attributes: how many groups may be pending.
+static void waitForStores(Thread *thread, int32_t site) {
+  thread->block->bulkCopies().waitForStores(
+      *thread, thread->block->site(site).attributes[0]);
+}
+
 ArrayRef<EmulatorFunction> fa::emu::bulkCopyFunctions() {
-  static const EmulatorFunction functions[] = {{"fa_emu_copy_box", copyBox}};
+  static const EmulatorFunction functions[] = {
+      {"fa_emu_copy_box", copyBox},
+      {"fa_emu_store_box", storeBox},
+      {"fa_emu_commit_stores", commitStores},
+      {"fa_emu_wait_stores", waitForStores}};
   return functions;
 }

@@ -40,9 +40,17 @@ public:
   void clear();
   void begin(Thread &thread, int32_t site, uint32_t map, uint32_t to,
              uint32_t barrier, const Coordinates &start);
-  /// Lets one copy end; false if none is under way.
+  /// A store of the box at `from`; it reads when its thread waits for it, or
+  /// before.
+  void beginStore(Thread &thread, int32_t site, uint32_t map, uint32_t from,
+                  const Coordinates &start);
+  /// The stores that the thread has begun since the last time are a group.
+  void commitStores(Thread &thread);
+  /// All but the last `pending` groups of the thread have read.
+  void waitForStores(Thread &thread, uint32_t pending);
+  /// Lets one copy or store end; false if none is under way.
   bool endOne();
-  /// Reports copies that the block has not waited for.
+  /// Reports what the block has not waited for.
   void checkEnd();
 
 private:
@@ -53,10 +61,23 @@ private:
     Thread *thread;
   };
 
+  struct Store {
+    Thread *thread;
+    int32_t site;
+    uint32_t map, from;
+    Coordinates start;
+    Horizon seen;       ///< what came before it
+    uint32_t group = 0; ///< of its thread, from 1 on; 0: none yet
+    bool hasRead = false;
+  };
+
   void end(const Copy &copy);
+  void read(Store &store);
+  bool endOneStore();
 
   Block &block;
   std::vector<Copy> underWay;
+  std::vector<Store> stores;
   uint64_t begun = 0, unfinished = 0;
   Copy last = {};
 };

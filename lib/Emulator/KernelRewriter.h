@@ -50,6 +50,8 @@ private:
   mlir::LogicalResult rewriteProductWait(tgpu::SimtWgmmaWaitOp op);
   mlir::LogicalResult
   rewriteBox(mlir::NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op);
+  mlir::LogicalResult
+  rewriteBox(mlir::NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp op);
   /// Calls where registers of running products are read or written.
   void watchRegisters();
   void watchReads();

@@ -196,6 +196,8 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"drop-init-fence", false, drop<NVVM::FenceMbarrierInitOp>},
       {"drop-product-fence", false, drop<NVVM::WgmmaFenceAlignedOp>},
       {"drop-product-commit", false, drop<NVVM::WgmmaGroupSyncAlignedOp>},
+      {"drop-store-fence", false, drop<NVVM::FenceProxyOp>},
+      {"drop-store-wait", false, drop<NVVM::CpAsyncBulkWaitGroupOp>},
       {"over-arrive", false, overArrive},
       {"wrong-bytes", false, wrongBytes},
       {"part-exchange", false, partExchange},

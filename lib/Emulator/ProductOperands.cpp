@@ -37,7 +37,7 @@ void OperandReader::spread(const Fragment &words, LeftFactor &a) const {
 void OperandReader::readEight(uint32_t address, float *to,
                               unsigned step) const {
   uint16_t elements[8];
-  thread.block->shared().readForProduct(thread, site, address, seen, elements);
+  thread.block->shared().readForProxy(thread, site, address, seen, elements);
   for (unsigned n = 0; n < 8; ++n)
     to[size_t(n) * step] = widen(elements[n], isHalf);
 }

@@ -167,6 +167,18 @@ KernelRewriter::rewriteBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op) {
               {int64_t(op.getCoordinates().size())});
 }
 
+LogicalResult
+KernelRewriter::rewriteBox(NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp op) {
+  if (op.getMode() != NVVM::TMAStoreMode::TILE || !op.getPredicate())
+    return op.emitOpError("the emulator has boxes in tile mode, stored by the "
+                          "threads of a predicate");
+  SmallVector<Value> operands = {op.getSrcMem(), op.getTmaDescriptor(),
+                                 op.getPredicate()};
+  llvm::append_range(operands, op.getCoordinates());
+  return call(op, "fa_emu_store_box", operands,
+              {int64_t(op.getCoordinates().size())});
+}
+
 std::optional<LogicalResult> KernelRewriter::rewriteForRoles(Operation *op) {
   using Result = std::optional<LogicalResult>;
   return llvm::TypeSwitch<Operation *, Result>(op)
@@ -186,6 +198,15 @@ std::optional<LogicalResult> KernelRewriter::rewriteForRoles(Operation *op) {
       })
       .Case([&](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op) {
         return rewriteBox(op);
+      })
+      .Case([&](NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp op) {
+        return rewriteBox(op);
+      })
+      .Case([&](NVVM::CpAsyncBulkCommitGroupOp op) {
+        return call(op, "fa_emu_commit_stores", {});
+      })
+      .Case([&](NVVM::CpAsyncBulkWaitGroupOp op) {
+        return call(op, "fa_emu_wait_stores", {}, {int64_t(op.getGroup())});
       })
       .Case([&](NVVM::SetMaxRegisterOp op) {
         return call(op, "fa_emu_exchange_registers", {},

@@ -69,9 +69,8 @@ void SharedMemory::readForWarp(Thread &thread, int32_t site, uint32_t address,
   std::memcpy(to, &bytes[offset], size);
 }
 
-void SharedMemory::readForProduct(Thread &thread, int32_t site,
-                                  uint32_t address, const Horizon &seen,
-                                  void *to) {
+void SharedMemory::readForProxy(Thread &thread, int32_t site, uint32_t address,
+                                const Horizon &seen, void *to) {
   uint32_t offset;
   if (!locate(thread, site, address, 16, 16, offset)) {
     std::memset(to, 0xff, 16);

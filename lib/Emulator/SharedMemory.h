@@ -67,10 +67,10 @@ public:
   /// 16 of its bytes arrive.
   void putBulk(uint32_t address, const void *from);
   void endBulk(const BulkWrite &write);
-  /// A read of 16 bytes by a product of a warpgroup, in the asynchronous proxy,
-  /// that began when `seen` was known.
-  void readForProduct(Thread &thread, int32_t site, uint32_t address,
-                      const Horizon &seen, void *to);
+  /// A read of 16 bytes in the asynchronous proxy, by a product of a warpgroup
+  /// or a store, that began when `seen` was known.
+  void readForProxy(Thread &thread, int32_t site, uint32_t address,
+                    const Horizon &seen, void *to);
 
 private:
   /// Who and when, of one byte. Numbers are those of threads, and beyond those

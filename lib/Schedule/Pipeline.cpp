@@ -44,6 +44,11 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   TgpuAllocateSharedOptions shared;
   shared.copies = !options.mfma;
   pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared(shared));
+  if (options.roles) {
+    TgpuDeliverTilesOptions tiles;
+    tiles.limit = options.sharedLimit;
+    pm.addNestedPass<tile::KernelOp>(createTgpuDeliverTiles(tiles));
+  }
   addStageEnd(pm, GpuStage::S5);
   if (options.roles && options.overlap)
     pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());

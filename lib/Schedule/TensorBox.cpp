@@ -1,4 +1,4 @@
-//===- TensorBox.cpp - a load as a box of a kernel's argument -------------===//
+//===- TensorBox.cpp - loads and stores as boxes of an argument -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -63,31 +63,33 @@ static bool isAligned(BlockArgument argument, KernelOp kernel) {
          kernel.getAlignment(argument.getArgNumber()) % 16 == 0;
 }
 
-std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
+/// Of what reads or writes a tile at `indices` of `view`.
+static std::optional<TensorBox> findBox(Operation *op, Value view,
+                                        ValueRange indices, bool inBounds,
+                                        std::string &reason) {
   auto refuse = [&](const char *why) {
     reason = why;
     return std::nullopt;
   };
-  Value view = load.getSource();
   auto part = view.getDefiningOp<memref::SubViewOp>();
   auto argument = dyn_cast<BlockArgument>(part ? part.getSource() : view);
-  auto kernel = load->getParentOfType<KernelOp>();
+  auto kernel = op->getParentOfType<KernelOp>();
   if (!argument || argument.getOwner() != &kernel.getBody().front())
-    return refuse("reads a view that is not a part of an argument");
+    return refuse("uses a view that is not a part of an argument");
   if (!isAligned(argument, kernel))
-    return refuse("reads an argument whose rows need not begin at multiples "
+    return refuse("uses an argument whose rows need not begin at multiples "
                   "of 16 bytes");
   TensorBox box;
   box.argument = argument;
   if (cast<MemRefType>(argument.getType()).getRank() > 5)
-    return refuse("reads an argument of more than five dimensions");
+    return refuse("uses an argument of more than five dimensions");
   auto type = cast<MemRefType>(argument.getType());
   llvm::SmallBitVector dropped(type.getRank());
-  Builder b(load.getContext());
+  Builder b(op->getContext());
   box.start.assign(type.getRank(), b.getIndexAttr(0));
   if (part) {
     if (!part.hasUnitStride())
-      return refuse("reads every so many rows of an argument");
+      return refuse("uses every so many rows of an argument");
     dropped = part.getDroppedDims();
     box.start = part.getMixedOffsets();
   }
@@ -96,17 +98,28 @@ std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
       continue;
     bool whole = !part || (isSizeOf(part.getMixedSizes()[dim], argument, dim) &&
                            isConstantIntValue(box.start[dim], 0));
-    if (!whole && !load.getInBounds())
-      return refuse("reads a view that ends before its argument does");
+    if (!whole && !inBounds)
+      return refuse("uses a view that ends before its argument does");
     if (!isConstantIntValue(box.start[dim], 0))
-      return refuse("reads a view that begins inside of its argument");
+      return refuse("uses a view that begins inside of its argument");
     size_t n = box.dims.size();
-    if (n == load.getIndices().size())
-      return refuse("reads a view of another rank");
-    box.start[dim] = load.getIndices()[n];
+    if (n == indices.size())
+      return refuse("uses a view of another rank");
+    box.start[dim] = indices[n];
     box.dims.push_back(dim);
   }
   if (box.dims.size() != 2 || box.dims[1] != type.getRank() - 1)
-    return refuse("reads tiles that are not rows of an argument");
+    return refuse("uses tiles that are not rows of an argument");
   return box;
+}
+
+std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
+  return findBox(load, load.getSource(), load.getIndices(), load.getInBounds(),
+                 reason);
+}
+
+std::optional<TensorBox> fa::findTensorBox(StoreOp store) {
+  std::string reason;
+  return findBox(store, store.getDest(), store.getIndices(),
+                 /*inBounds=*/false, reason);
 }

@@ -1,4 +1,4 @@
-//===- TensorBox.h - a load as a box of a kernel's argument -----*- C++ -*-===//
+//===- TensorBox.h - loads and stores as boxes ------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -28,6 +28,8 @@ struct TensorBox {
 /// of 16 bytes, and the columns have no gaps. Otherwise null, and `reason` says
 /// what is in the way.
 std::optional<TensorBox> findTensorBox(tile::LoadOp load, std::string &reason);
+/// The same of a store.
+std::optional<TensorBox> findTensorBox(tile::StoreOp store);
 
 } // namespace fa
 

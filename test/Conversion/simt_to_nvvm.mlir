@@ -33,6 +33,14 @@ llvm.func @kernels() {
   llvm.return
 }
 
+// One thread stores, without a branch.
+// CHECK-LABEL: @boxes
+llvm.func @boxes(%map: !llvm.ptr, %from: !llvm.ptr<3>, %n: i32, %p: i1) {
+  // CHECK: llvm.inline_asm has_side_effects "@$2 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$0, {$3, $4}], [$1];", "l,r,b,r,r,~{memory}" %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
+  nvvm.cp.async.bulk.tensor.global.shared.cta %map, %from, box[%n, %n], predicate = %p : !llvm.ptr, !llvm.ptr<3>
+  llvm.return
+}
+
 // CHECK-LABEL: @barriers
 llvm.func @barriers(%at: !llvm.ptr<3>, %n: i32) {
   // CHECK: llvm.inline_asm has_side_effects "{{.*}}mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;{{.*}}", "r,r" %{{.*}}, %{{.*}} : (!llvm.ptr<3>, i32) -> ()

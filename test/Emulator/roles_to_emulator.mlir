@@ -68,3 +68,22 @@ llvm.func @products(%words: !llvm.ptr) attributes {nvvm.kernel} {
 ^end:
   llvm.return
 }
+
+// -----
+
+// Which threads store a box is an operand.
+// CHECK-LABEL: llvm.func @stores(
+llvm.func @stores(%words: !llvm.ptr, %map: !llvm.ptr {llvm.byval = !llvm.array<16 x i64>}) attributes {nvvm.kernel} {
+  %at = llvm.mlir.zero : !llvm.ptr<3>
+  %n = llvm.mlir.constant(0 : i32) : i32
+  %p = llvm.mlir.constant(1 : i1) : i1
+  // CHECK: llvm.call @fa_emu_proxy_fence
+  nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  // CHECK: llvm.call @fa_emu_store_box
+  nvvm.cp.async.bulk.tensor.global.shared.cta %map, %at, box[%n, %n], predicate = %p : !llvm.ptr, !llvm.ptr<3>
+  // CHECK: llvm.call @fa_emu_commit_stores
+  nvvm.cp.async.bulk.commit.group
+  // CHECK: llvm.call @fa_emu_wait_stores
+  nvvm.cp.async.bulk.wait_group 0 {read}
+  llvm.return
+}

@@ -82,12 +82,14 @@
 // S6: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
 // S6: tgpu.await %[[V]], %[[LAST]] :
 
-// Slots begin at multiples of 1024 bytes, barriers lie behind them.
+// The output leaves by a slot of each consumer, in front of the channels. Slots begin at multiples of 1024 bytes, barriers lie behind them.
 // S7: // S7 //
 // S7: tile.kernel @attention_roles(
-// S7: tgpu.channel own at 0 barriers 163840 : <2 x 64x128xf16
-// S7: tgpu.channel at 32768 barriers 163872 : <2 x 128x128xf16
-// S7: tgpu.channel at 98304 barriers 163904 : <2 x 128x128xf16
+// S7: %[[BUFFER:.*]] = tgpu.alloc at 0 : <2 x 64x128xf16
+// S7: tgpu.channel own at 32768 barriers 196608 : <2 x 64x128xf16
+// S7: tgpu.channel at 65536 barriers 196640 : <2 x 128x128xf16
+// S7: tgpu.channel at 131072 barriers 196672 : <2 x 128x128xf16
+// S7: tgpu.deliver %{{.*}} by %[[BUFFER]][%[[ID:.*]]] to %arg4[{{.*}}] dims [2, 3]
 
 // S8: llvm.mlir.global external @fa_shared() {addr_space = 3 : i32, alignment = 1024
 // S8: llvm.func @attention_roles(%{{.*}}: !llvm.ptr {llvm.byval = !llvm.array<{{[0-9]+}} x i64>, nvvm.grid_constant}, %{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<16 x i64>, nvvm.grid_constant}
@@ -108,6 +110,10 @@
 // S8-DAG: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg1, %[[FULL:.*]], box[%[[FIRST]], %[[ROW:.*]], %[[HEAD:.*]], %[[BATCH:.*]]]
 // S8-DAG: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %arg1, %[[FULL]], box[%[[SECOND]], %[[ROW]], %[[HEAD]], %[[BATCH]]]
 // S8-DAG: nvvm.setmaxregister increase 232
+// S8-DAG: nvvm.cp.async.bulk.wait_group 0 {read}
+// S8-DAG: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// S8-DAG: @$2 cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [$0, {$3, $4, $5, $6}], [$1];
+// S8-DAG: nvvm.cp.async.bulk.commit.group
 // S8-DAG: llvm.inline_asm has_side_effects "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
 // S8-DAG: wgmma.wait_group.sync.aligned 1;
 

@@ -23,7 +23,7 @@ tile.kernel @rows(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 :
 // -----
 !kv = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
-// expected-remark @below {{stays with one role: reads an argument whose rows need not begin at multiples of 16 bytes}}
+// expected-remark @below {{stays with one role: uses an argument whose rows need not begin at multiples of 16 bytes}}
 tile.kernel @alignment(%x: !kv {tile.access = #tile.access<in>}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -42,7 +42,7 @@ tile.kernel @alignment(%x: !kv {tile.access = #tile.access<in>}, %o: !out {tile.
 !kv = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
 // A view that ends early leaves what the map would read.
-// expected-remark @below {{stays with one role: reads a view that ends before its argument does}}
+// expected-remark @below {{stays with one role: uses a view that ends before its argument does}}
 tile.kernel @ends_early(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index

@@ -23,7 +23,7 @@ tile.kernel @offset() attributes {grid = affine_map<() -> (1)>, grid_sizes = arr
 tile.kernel @indices(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel : !channel
-  // expected-error @below {{expects indices of the source's rank}}
+  // expected-error @below {{expects indices of the argument's rank and the slots' element type}}
   tgpu.fetch %x[%c0, %c0] dims [1, 2] to %0, %c0 : !memory, !channel
   tile.return
 }
@@ -33,7 +33,7 @@ tile.kernel @indices(%x: !memory {tile.access = #tile.access<in>}) attributes {g
 tile.kernel @dims(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel : !channel
-  // expected-error @below {{expects two dimensions of the source in order, found 2, 1}}
+  // expected-error @below {{expects two dimensions of the argument in order, found 2, 1}}
   tgpu.fetch %x[%c0, %c0, %c0] dims [2, 1] to %0, %c0 : !memory, !channel
   tile.return
 }
@@ -72,5 +72,27 @@ tile.kernel @crosses(%x: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.
     tile.store %0, %x[%c0, %c0] : !acc, memref<?x64xf32, strided<[?, 1]>>
     tgpu.passed %steps
   }
+  tile.return
+}
+// -----
+!slots = !tgpu.buffer<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!memory = memref<?x96xf16, strided<[?, 1]>>
+tile.kernel @pieces(%x: !memory {tile.access = #tile.access<out>}, %t: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.alloc : !slots
+  %v = tile.broadcast %t : f16 -> tensor<64x96xf16>
+  // expected-error @below {{expects slots of the tile's rows and a part of its columns}}
+  tgpu.deliver %v by %0[%c0] to %x[%c0, %c0] dims [0, 1] : tensor<64x96xf16>, !slots, !memory
+  tile.return
+}
+// -----
+!slots = !tgpu.buffer<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @not_a_consumer(%x: !memory {tile.access = #tile.access<out>}, %t: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.alloc : !slots
+  %v = tile.broadcast %t : f16 -> tensor<64x64xf16>
+  // expected-error @below {{expects to be a consumer's}}
+  tgpu.deliver %v by %0[%c0] to %x[%c0, %c0] dims [0, 1] : tensor<64x64xf16>, !slots, !memory
   tile.return
 }

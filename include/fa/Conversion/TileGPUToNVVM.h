@@ -29,6 +29,7 @@ namespace fa {
 inline constexpr llvm::StringLiteral sharedSymbol = "fa_shared";
 
 TensorMapInfo tensorMapOf(tgpu::FetchOp fetch);
+TensorMapInfo tensorMapOf(tgpu::DeliverOp deliver);
 
 /// The different maps of a kernel at S7, in the order of its parameters.
 std::vector<TensorMapInfo> collectTensorMaps(tile::KernelOp kernel);

@@ -83,7 +83,7 @@ struct SizeRule {
 /// boxes of `rows` x `columns` of a memref argument, whose last dimension has
 /// the columns and dimension `rowDim` the rows; all others are one element
 /// wide. The rows of a box are 128 bytes, swizzled as a whole; what is outside
-/// of the argument is 0.
+/// of the argument is read as 0 and not written.
 struct TensorMapInfo {
   int64_t argument = 0, rowDim = 0, rows = 0, columns = 0;
 

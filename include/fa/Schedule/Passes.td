@@ -113,6 +113,34 @@ def TgpuAllocateShared : Pass<"tgpu-allocate-shared", "::fa::tile::KernelOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def TgpuDeliverTiles : Pass<"tgpu-deliver-tiles", "::fa::tile::KernelOp"> {
+  let summary = "consumers store tiles by the tensor memory accelerator";
+  let description = [{
+    A consumer's store of 16-bit elements becomes a `tgpu.deliver` by slots of
+    shared memory, one for each consumer, as wide as there is room for. What
+    comes next, the next program most of all, need not wait for its writes to be
+    under way, and they are of whole lines. Stores whose destination is no box of an
+    argument stay, and all where there is no room.
+
+    Before:
+    ```mlir
+    tile.store %o, %view[%row, %c0] : tensor<64x128xf16, #accumulator>, memref<?x128xf16, ...>
+    ```
+    After:
+    ```mlir
+    %buffer = tgpu.alloc : !tgpu.buffer<2 x 64x128xf16, #swizzled>
+    tgpu.deliver %o by %buffer[%id] to %arg4[%b, %h, %row, %c0] dims [2, 3]
+    ```
+    Requires: S5. Ensures: S5. Numerics: exact.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "233472",
+           "bytes of shared memory of a block">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
 def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
   let summary = "loops copy the tiles of later iterations ahead";
   let description = [{

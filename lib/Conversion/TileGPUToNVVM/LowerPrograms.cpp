@@ -27,13 +27,65 @@ LogicalResult NvidiaLowering::lowerBody() {
   return kernel.emitOpError("expects roles where it is persistent");
 }
 
-/// In turn t each of the n blocks runs one program: block b the (t / 2 * n +
-/// b)-th, of the last ones in every second turn. Where the work grows or
-/// shrinks along an axis, the two of a pair are as much as those of any other.
+namespace {
+
+/// What many numbers below 2^31 are divided by: multiplied with a reciprocal,
+/// which is made once. Its error is below 1 / 2^32 of a number, that of the
+/// quotient below 1.
+struct Divisor {
+  Divisor(OpBuilder &b, Location loc, Value divisor)
+      : divisor(divisor),
+        reciprocal(arith::DivUIOp::create(
+            b, loc,
+            arith::ConstantIntOp::create(b, loc, b.getI32Type(), /*value=*/-1),
+            divisor)) {}
+
+  /// Of either, by a condition.
+  Divisor(OpBuilder &b, Location loc, Value condition, const Divisor &x,
+          const Divisor &y)
+      : divisor(
+            arith::SelectOp::create(b, loc, condition, x.divisor, y.divisor)),
+        reciprocal(arith::SelectOp::create(b, loc, condition, x.reciprocal,
+                                           y.reciprocal)) {}
+
+  /// Quotient and remainder.
+  std::pair<Value, Value> divide(ImplicitLocOpBuilder &b, Value x) const {
+    Value low = arith::MulUIExtendedOp::create(b, x, reciprocal).getResult(1);
+    Value rest =
+        arith::SubIOp::create(b, x, arith::MulIOp::create(b, low, divisor));
+    Value isLow =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::uge, rest, divisor);
+    Value less = arith::SubIOp::create(b, rest, divisor);
+    Value more = arith::ExtUIOp::create(b, b.getI32Type(), isLow);
+    return {arith::AddIOp::create(b, low, more),
+            arith::SelectOp::create(b, isLow, less, rest)};
+  }
+
+  Value divisor, reciprocal; ///< i32; the latter is (2^32 - 1) / divisor
+};
+
+} // namespace
+
+/// In turn t of n blocks, block b runs the (t n + b)-th program in an order
+/// along which the work of neighbours is alike. Where a mask lets the work
+/// shrink along the first axis (a head's tiles of queries, the last one first),
+/// that is up over every second program and down over the others, a section of
+/// heads at a time: over some turns each block gets as much as any other, and
+/// the last programs are short.
 struct NvidiaLowering::Turns {
   Value programs, blocks, block; ///< how many, n, b; i32, as all numbers here
   Value count;                   ///< of the turns that this block takes part in
+  Value lastSection;
+  Divisor section;          ///< programs of a section
+  Divisor heads, lastHeads; ///< of a section, of the last one
+  Divisor axis1;            ///< programs on this axis
 };
+
+/// Of a section, at most. Over 330 causal problems of 512 to 20000 queries on
+/// 78 to 132 blocks, the block with the most work has 1.2 % more than if each
+/// program went to the block that is free first, longest first; with 2, 2 %;
+/// with 8, 0.6 %, but then the keys of too many heads are read at a time.
+static constexpr int32_t kSectionTurns = 4;
 
 LogicalResult NvidiaLowering::lowerRole(Block &region) {
   // What was made for the other role is not there for this one.
@@ -68,26 +120,53 @@ LogicalResult NvidiaLowering::lowerRole(Block &region) {
 //===----------------------------------------------------------------------===//
 
 NvidiaLowering::Turns NvidiaLowering::takeTurns() {
-  Turns turns;
-  turns.programs = i32Of(extents[0]);
-  for (Value extent : {extents[1], extents[2]})
-    turns.programs = arith::MulIOp::create(b, turns.programs, i32Of(extent));
-  turns.blocks = NVVM::GridDimXOp::create(b, b.getI32Type());
-  turns.block = blockNumber();
-  auto [whole, rest] = divide(turns.programs, turns.blocks);
+  auto add = [&](Value x, Value y) { return arith::AddIOp::create(b, x, y); };
+  auto sub = [&](Value x, Value y) { return arith::SubIOp::create(b, x, y); };
+  auto mul = [&](Value x, Value y) { return arith::MulIOp::create(b, x, y); };
+  auto divideUp = [&](Value x, Value y) -> Value {
+    return arith::DivUIOp::create(b, add(x, sub(y, i32(1))), y);
+  };
+  Value tiles = i32Of(extents[0]), axis1 = i32Of(extents[1]);
+  Value allHeads = mul(axis1, i32Of(extents[2]));
+  Value programs = mul(allHeads, tiles);
+  Value blocks = NVVM::GridDimXOp::create(b, b.getI32Type());
+  Value block = blockNumber();
+  auto [whole, rest] = divide(programs, blocks);
   Value takesOne =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, turns.block, rest);
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, block, rest);
   Value one = arith::ExtUIOp::create(b, b.getI32Type(), takesOne);
-  turns.count = arith::AddIOp::create(b, whole, one);
-  return turns;
+
+  Value heads =
+      divideUp(allHeads, divideUp(programs, mul(blocks, i32(kSectionTurns))));
+  Value lastSection = sub(divideUp(allHeads, heads), i32(1));
+  Value lastHeads = sub(allHeads, mul(lastSection, heads));
+  auto by = [&](Value divisor) { return Divisor(b, b.getLoc(), divisor); };
+  return {programs,        blocks,        block,
+          add(whole, one), lastSection,   by(mul(heads, tiles)),
+          by(heads),       by(lastHeads), by(axis1)};
 }
 
-Value NvidiaLowering::programIn(const Turns &turns, Value turn) {
-  Value pairs = arith::ShRUIOp::create(b, turn, i32(1));
-  Value forth = arith::AddIOp::create(
-      b, arith::MulIOp::create(b, pairs, turns.blocks), turns.block);
-  Value last = arith::SubIOp::create(b, turns.programs, i32(1));
-  Value back = arith::SubIOp::create(b, last, forth);
-  Value isOdd = arith::TruncIOp::create(b, b.getI1Type(), turn);
-  return arith::SelectOp::create(b, isOdd, back, forth);
+std::array<Value, 3> NvidiaLowering::programIn(const Turns &turns, Value turn) {
+  auto add = [&](Value x, Value y) { return arith::AddIOp::create(b, x, y); };
+  auto sub = [&](Value x, Value y) { return arith::SubIOp::create(b, x, y); };
+  auto mul = [&](Value x, Value y) { return arith::MulIOp::create(b, x, y); };
+  Value number = add(mul(turn, turns.blocks), turns.block);
+  auto [section, place] = turns.section.divide(b, number);
+  Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, section,
+                                       turns.lastSection);
+  Divisor heads(b, b.getLoc(), isLast, turns.lastHeads, turns.heads);
+  Value size = mul(heads.divisor, i32Of(extents[0]));
+  // The section's programs by tile, then by head, from the end: every second
+  // one, and back over the others.
+  Value isUp = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, place,
+                                     arith::ShRUIOp::create(b, size, i32(1)));
+  Value twice = arith::ShLIOp::create(b, place, i32(1));
+  Value last = sub(size, i32(1));
+  Value up = sub(sub(last, i32(1)), twice);
+  Value down = sub(twice, last);
+  auto [tile, headInSection] =
+      heads.divide(b, arith::SelectOp::create(b, isUp, up, down));
+  Value head = add(mul(section, turns.heads.divisor), headInSection);
+  auto [id2, id1] = turns.axis1.divide(b, head);
+  return {tile, id1, id2};
 }

@@ -99,6 +99,9 @@ LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
         giveFirstTurn(op);
         if (succeeded(result))
           result = lowerRole(op.getConsumer().front());
+        // Shared memory is there as long as the block is.
+        if (!kernel.getBody().getOps<AllocOp>().empty())
+          awaitDeliveries();
         scf::YieldOp::create(b);
       });
   return result;
@@ -228,19 +231,10 @@ void NvidiaLowering::lowerFetch(FetchOp op) {
       b.getBoolAttr(false), Value());
   Value slot = channelSlot(op.getChannel(), op.getStep());
   Type cluster = LLVM::LLVMPointerType::get(b.getContext(), /*cluster=*/7);
-  auto maps = collectTensorMaps(kernel);
-  auto map = llvm::find(maps, tensorMapOf(op));
-  Value descriptor = function.getArgument(1 + (map - maps.begin()));
+  Value descriptor = parameterOf(tensorMapOf(op));
   for (int64_t block = 0; block < blocks; ++block) {
-    // Innermost first.
-    SmallVector<Value> start;
-    for (auto [dim, at] : llvm::enumerate(op.getIndices())) {
-      Value coordinate =
-          arith::IndexCastOp::create(b, b.getI32Type(), mapped(at));
-      if (int64_t(dim) == op.getDims()[1])
-        coordinate = arith::AddIOp::create(b, coordinate, i32(block * columns));
-      start.insert(start.begin(), coordinate);
-    }
+    SmallVector<Value> start =
+        boxStart(op.getIndices(), op.getDims()[1], block * columns);
     Value bytes = offsetBy(slot, block * buffer.getSlotBytes() / blocks);
     Value to = LLVM::AddrSpaceCastOp::create(
         b, cluster, LLVM::IntToPtrOp::create(b, sharedPointer(), bytes));
@@ -254,19 +248,48 @@ void NvidiaLowering::lowerFetch(FetchOp op) {
 // Tensor maps
 //===----------------------------------------------------------------------===//
 
-TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
-  BufferType buffer = fetch.getChannel().getType().getBuffer();
-  return {cast<BlockArgument>(fetch.getSource()).getArgNumber(),
-          fetch.getDims()[0], buffer.getShape()[0],
+/// Of boxes that a block of columns of a slot of `buffer` holds.
+static TensorMapInfo mapOf(Value argument, int64_t rowDim, BufferType buffer) {
+  return {cast<BlockArgument>(argument).getArgNumber(), rowDim,
+          buffer.getShape()[0],
           buffer.getShape()[1] / buffer.getLayout().getLayout().repeat};
+}
+
+TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
+  return mapOf(fetch.getSource(), fetch.getDims()[0],
+               fetch.getChannel().getType().getBuffer());
+}
+
+TensorMapInfo fa::tensorMapOf(DeliverOp deliver) {
+  return mapOf(deliver.getDest(), deliver.getDims()[0],
+               deliver.getBuffer().getType());
 }
 
 std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
   std::vector<TensorMapInfo> maps;
-  kernel.walk([&](FetchOp fetch) {
-    TensorMapInfo map = tensorMapOf(fetch);
-    if (!llvm::is_contained(maps, map))
+  auto add = [&](auto op) {
+    if (TensorMapInfo map = tensorMapOf(op); !llvm::is_contained(maps, map))
       maps.push_back(map);
-  });
+  };
+  kernel.walk([&](FetchOp fetch) { add(fetch); });
+  kernel.walk([&](DeliverOp deliver) { add(deliver); });
   return maps;
+}
+
+Value NvidiaLowering::parameterOf(const TensorMapInfo &map) {
+  auto maps = collectTensorMaps(kernel);
+  return function.getArgument(1 + (llvm::find(maps, map) - maps.begin()));
+}
+
+SmallVector<Value> NvidiaLowering::boxStart(ValueRange indices, int64_t unitDim,
+                                            int64_t column) {
+  SmallVector<Value> start;
+  for (auto [dim, at] : llvm::enumerate(indices)) {
+    Value coordinate =
+        arith::IndexCastOp::create(b, b.getI32Type(), mapped(at));
+    if (int64_t(dim) == unitDim)
+      coordinate = arith::AddIOp::create(b, coordinate, i32(column));
+    start.insert(start.begin(), coordinate);
+  }
+  return start;
 }

@@ -96,6 +96,7 @@ LogicalResult NvidiaLowering::lowerTargetOp(Operation *op) {
       .Case([&](RolesOp op) { return lowerRoles(op); })
       .Case([&](AcquireOp op) { return always((lowerAcquire(op), 0)); })
       .Case([&](FetchOp op) { return always((lowerFetch(op), 0)); })
+      .Case([&](DeliverOp op) { return always((lowerDeliver(op), 0)); })
       .Case([&](OrderWaitOp op) { return always((lowerOrderWait(op), 0)); })
       .Case([&](OrderArriveOp op) { return always((lowerOrderArrive(op), 0)); })
       .Case([&](AwaitOp op) { return always((lowerAwait(op), 0)); })

@@ -18,6 +18,8 @@
 
 #include "../TileGPUToSimt/SimtLowering.h"
 
+#include "fa/Launch/KernelInfo.h"
+
 namespace fa {
 
 class NvidiaLowering final : public SimtLowering {
@@ -46,8 +48,8 @@ private:
   mlir::LogicalResult lowerRole(mlir::Block &region);
   struct Turns;
   Turns takeTurns();
-  /// The number of the program that this block runs in a turn.
-  Value programIn(const Turns &turns, Value turn);
+  /// The program that this block runs in a turn, by axis.
+  std::array<Value, 3> programIn(const Turns &turns, Value turn);
 
   //===--- Shared memory (LowerCopy.cpp) ---===//
   void lowerCopy(tgpu::CopyOp op);
@@ -102,6 +104,21 @@ private:
                        Value number);
   Value fullBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   Value emptyBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+  /// The kernel's parameter.
+  Value parameterOf(const TensorMapInfo &map);
+  /// Coordinates of a box, i32, innermost first: `indices`, and `column` more
+  /// in dimension `unitDim`.
+  mlir::SmallVector<Value> boxStart(mlir::ValueRange indices, int64_t unitDim,
+                                    int64_t column);
+
+  //===--- Tiles that leave (LowerDeliver.cpp) ---===//
+  void lowerDeliver(tgpu::DeliverOp op);
+  void writeLines(tgpu::DeliverOp op, int64_t column, Value address);
+  void storeBoxes(tgpu::DeliverOp op, int64_t column, Value address);
+  /// Until what this thread has delivered has left shared memory.
+  void awaitDeliveries();
+  /// A barrier of this consumer's threads.
+  void meetConsumer();
 
   //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
   void lowerDotStart(tgpu::DotStartOp op);

@@ -145,6 +145,22 @@ static void convert(NVVM::BarrierArriveOp op) {
   replaceByAsm(op, op->getOperands(), "bar.arrive $0, $1;", "r,r");
 }
 
+/// A store of a box by one thread, without a branch: the intrinsic has no
+/// predicate.
+static void convert(NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp op) {
+  size_t rank = op.getCoordinates().size();
+  if (!op.getPredicate())
+    return;
+  SmallVector<Value> operands = {op.getTmaDescriptor(), op.getSrcMem(),
+                                 op.getPredicate()};
+  llvm::append_range(operands, op.getCoordinates());
+  replaceByAsm(op, operands,
+               "@$2 cp.async.bulk.tensor." + std::to_string(rank) +
+                   "d.global.shared::cta.bulk_group [$0, " +
+                   registerList(3, rank) + "], [$1];",
+               "l,r,b," + repeated("r", rank) + "~{memory}");
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
@@ -163,7 +179,8 @@ struct ConvertTileGPUSimtToNVVM final
     getOperation()->walk([](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
           .Case<SimtWgmmaOp, SimtWgmmaWaitOp, SimtWaitPhaseOp, SimtArriveOp,
-                NVVM::BarrierArriveOp, NVVM::GriddepcontrolOp>(
+                NVVM::BarrierArriveOp, NVVM::GriddepcontrolOp,
+                NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(
               [](auto op) { convert(op); });
     });
   }

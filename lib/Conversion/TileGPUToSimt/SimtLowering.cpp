@@ -57,12 +57,9 @@ void SimtLowering::createFunction() {
     mapping.map(argument, reader.nextArgument(type));
 }
 
-/// 31 bits number all programs; a division of 64 takes a hundred instructions.
-void SimtLowering::mapPrograms(Value number) {
-  auto [outer, id0] = divide(number, i32Of(extents[0]));
-  auto [id2, id1] = divide(outer, i32Of(extents[1]));
+void SimtLowering::mapPrograms(std::array<Value, 3> program) {
   SmallVector<Value> ids;
-  for (Value id : {id0, id1, id2})
+  for (Value id : program)
     ids.push_back(arith::IndexCastUIOp::create(b, b.getIndexType(), id));
   kernel.walk([&](Operation *op) {
     if (auto id = dyn_cast<tile::ProgramIdOp>(op))
@@ -73,7 +70,10 @@ void SimtLowering::mapPrograms(Value number) {
 }
 
 LogicalResult SimtLowering::lowerBody() {
-  mapPrograms(blockNumber());
+  // 31 bits number all programs; a division of 64 takes a hundred instructions.
+  auto [outer, id0] = divide(blockNumber(), i32Of(extents[0]));
+  auto [id2, id1] = divide(outer, i32Of(extents[1]));
+  mapPrograms({id0, id1, id2});
   return lowerBlock(kernel.getBody().front());
 }
 
@@ -119,8 +119,8 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
     return success(); // mapped at the start; yields belong to their parent
   auto always = [](auto) { return success(); };
   if (isa<CopyOp, CommitOp, WaitOp, BarrierOp, RolesOp, AcquireOp, FetchOp,
-          OrderWaitOp, OrderArriveOp, AwaitOp, ReleaseOp, DotStartOp, DotWaitOp,
-          BeginNextOp, AwaitKernelOp>(op))
+          DeliverOp, OrderWaitOp, OrderArriveOp, AwaitOp, ReleaseOp, DotStartOp,
+          DotWaitOp, BeginNextOp, AwaitKernelOp>(op))
     return lowerTargetOp(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp op) { return lowerFor(op); })

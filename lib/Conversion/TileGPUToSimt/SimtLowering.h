@@ -94,8 +94,8 @@ protected:
 
   //===--- The walk (SimtLowering.cpp) ---===//
   void createFunction();
-  /// Maps what the `number`-th program is on each axis, and of how many; i32.
-  void mapPrograms(Value number);
+  /// Maps what a program is on each axis, i32, and of how many.
+  void mapPrograms(std::array<Value, 3> program);
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);

@@ -1,0 +1,110 @@
+//===- DeliverTiles.cpp - tgpu-deliver-tiles ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorBox.h"
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Layout/NamedLayouts.h"
+#include "fa/Schedule/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+using namespace fa::tgpu;
+
+namespace fa {
+#define GEN_PASS_DEF_TGPUDELIVERTILES
+#include "fa/Schedule/Passes.h.inc"
+} // namespace fa
+
+/// Rows of a slot are of 128 bytes, as the swizzle is.
+static constexpr int64_t kLineBytes = 128;
+
+/// The shared memory that `kernel` needs so far, at most.
+static int64_t sharedBytes(KernelOp kernel) {
+  int64_t bytes = 0;
+  for (auto alloc : kernel.getBody().getOps<AllocOp>())
+    bytes += llvm::alignTo(alloc.getType().getBytes(), 1024);
+  for (auto channel : kernel.getBody().getOps<ChannelOp>()) {
+    BufferType buffer = channel.getType().getBuffer();
+    bytes += llvm::alignTo(buffer.getBytes(), 1024) + 16 * buffer.getSlots();
+  }
+  return bytes;
+}
+
+/// Whether a thread's pairs of elements lie side by side, as a slot's do.
+static bool isAccumulator(RankedTensorType type, int64_t warps) {
+  auto layout = dyn_cast_or_null<LayoutAttr>(type.getEncoding());
+  return layout &&
+         layout.getLayout() ==
+             mmaAccumulator(type.getDimSize(0), type.getDimSize(1), warps);
+}
+
+namespace {
+
+struct TgpuDeliverTiles final
+    : fa::impl::TgpuDeliverTilesBase<TgpuDeliverTiles> {
+  using TgpuDeliverTilesBase::TgpuDeliverTilesBase;
+
+  void runOnOperation() override {
+    for (RolesOp roles : getOperation().getBody().getOps<RolesOp>())
+      for (auto store : llvm::make_early_inc_range(
+               roles.getConsumer().front().getOps<StoreOp>()))
+        deliver(store, roles.getConsumers());
+  }
+
+private:
+  /// Slots for a tile of each consumer, as wide as there is room for; none if
+  /// there is not.
+  std::optional<BufferType> chooseSlots(RankedTensorType tile,
+                                        int64_t consumers) {
+    int64_t bytes = tile.getElementTypeBitWidth() / 8;
+    int64_t line = kLineBytes / bytes, rows = tile.getDimSize(0);
+    int64_t lines = tile.getDimSize(1) / line;
+    int64_t room = limit - sharedBytes(getOperation());
+    for (int64_t repeat = lines; repeat; --repeat) {
+      if (lines % repeat || consumers * rows * repeat * kLineBytes > room)
+        continue;
+      TileLayout layout = swizzledShared(rows, line, bytes);
+      layout.repeat = repeat;
+      return BufferType::get(&getContext(), consumers, {rows, repeat * line},
+                             tile.getElementType(),
+                             LayoutAttr::get(&getContext(), layout));
+    }
+    return std::nullopt;
+  }
+
+  void deliver(StoreOp store, int64_t consumers) {
+    auto tile = cast<RankedTensorType>(store.getValue().getType());
+    if (tile.getRank() != 2 || tile.getElementTypeBitWidth() != 16 ||
+        tile.getDimSize(1) % (kLineBytes / 2) || !isAccumulator(tile, 4))
+      return;
+    std::optional<TensorBox> box = findTensorBox(store);
+    std::optional<BufferType> slots =
+        box ? chooseSlots(tile, consumers) : std::nullopt;
+    if (!slots)
+      return;
+    ImplicitLocOpBuilder b(store.getLoc(), store);
+    Block &body = getOperation().getBody().front();
+    b.setInsertionPointToStart(&body);
+    // In front of all others, so that it begins where a swizzle does.
+    Value buffer = AllocOp::create(b, *slots, IntegerAttr());
+    b.setInsertionPoint(store);
+    SmallVector<Value> start;
+    for (OpFoldResult at : box->start)
+      start.push_back(getValueOrCreateConstantIndexOp(b, b.getLoc(), at));
+    Value consumer = *body.getOps<ConsumerIdOp>().begin();
+    DeliverOp::create(b, store.getValue(), buffer, consumer, box->argument,
+                      start, box->dims);
+    store.erase();
+  }
+};
+
+} // namespace
