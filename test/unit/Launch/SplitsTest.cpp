@@ -318,8 +318,6 @@ TEST(Candidates, EndWithTheFirstThatFits) {
   EXPECT_EQ(candidates(plan, {aligned}, 12), "whole");
   EXPECT_EQ(candidates(plan, {address}, 12), "whole");
   EXPECT_EQ(candidates(plan, {odd}, 12), "last");
-  PlannedLaunch launch{{odd}, 12, 1};
-  EXPECT_EQ(candidates(plan, launch.withoutAddresses().arguments, 12), "whole");
   plan.pop_back();
   EXPECT_NE(candidates(plan, {odd}, 12).find("multiple of 16"),
             std::string::npos);
