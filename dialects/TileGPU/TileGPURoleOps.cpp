@@ -68,6 +68,18 @@ LogicalResult FetchOp::verify() {
   return success();
 }
 
+/// The number of the next consumer is taken from the roles around.
+static LogicalResult verifyInConsumer(Operation *op) {
+  auto roles = op->getParentOfType<RolesOp>();
+  if (roles && roles.getConsumer().isAncestor(op->getParentRegion()))
+    return success();
+  return op->emitOpError("expects to be in the consumer of tgpu.roles");
+}
+
+LogicalResult OrderWaitOp::verify() { return verifyInConsumer(*this); }
+
+LogicalResult OrderArriveOp::verify() { return verifyInConsumer(*this); }
+
 LogicalResult DotStartOp::verify() {
   if (bool(getA()) == bool(getAChannel()))
     return emitOpError("expects its left operand in registers or in a slot");

@@ -74,3 +74,9 @@ tile.kernel @crosses(%x: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.
   }
   tile.return
 }
+// -----
+tile.kernel @no_turn() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  tgpu.order_arrive
+  tile.return
+}
