@@ -45,8 +45,8 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
 
     Requires: S3. Ensures: no operation of the tile dialect.
     Numerics: reassociating (sums of dots and rows are split by lanes and
-    columns), approximating (exp by a polynomial, 2e-7); `pair-dots` flushes
-    denormals in dots.
+    columns), approximating (exp by a polynomial, 2e-7 near 0 and
+    1.4e-6 near 2^-126); `pair-dots` flushes denormals in dots.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
