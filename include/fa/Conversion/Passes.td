@@ -84,8 +84,10 @@ def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     Upstream's conversions of arith, cf, func, index, math, memref, ub, vector
     and x86vector to the LLVM dialect as one: each of theirs walks the whole
-    module, and a kernel's module is long. Vectors have one dimension: what
-    upstream's pass does to others first is left out.
+    module, and a kernel's module is long. Functions that libm has are called.
+    Of what upstream's pass does to vectors first, masks, transfers, broadcasts,
+    casts of shapes and slices are here; contractions, transposes, gathers and
+    reductions of several dimensions are refused.
 
     Requires: control flow in blocks, memrefs without views. Ensures: the LLVM dialect and
     casts that cancel out. Numerics: exact.
