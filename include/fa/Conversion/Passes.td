@@ -84,7 +84,8 @@ def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     Upstream's conversions of arith, cf, func, index, math, memref, ub, vector
     and x86vector to the LLVM dialect as one: each of theirs walks the whole
-    module, and a kernel's module is long. Functions that libm has are called.
+    module, and a kernel's module is long. Functions are intrinsics where LLVM
+    has one, else calls of libm's.
     Of what upstream's pass does to vectors first, masks, transfers, broadcasts,
     casts of shapes and slices are here; contractions, transposes, gathers and
     reductions of several dimensions are refused.

@@ -65,10 +65,11 @@ struct ConvertHostToLLVM final
     index::populateIndexToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
-    populateMathToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
-    // Of what both know, a call: LLVM's intrinsics become the same ones.
-    populateMathToLibmConversionPatterns(patterns, /*benefit=*/2);
+    // Intrinsics where LLVM has them: an instruction, on vectors, for some.
+    populateMathToLLVMConversionPatterns(
+        converter, patterns, /*approximateLog1p=*/false, /*benefit=*/2);
+    populateMathToLibmConversionPatterns(patterns);
     populateVectorSteps(patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns,
                                            /*reassociateFPReductions=*/false,

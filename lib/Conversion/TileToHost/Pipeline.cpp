@@ -73,7 +73,10 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   // The canonicalizer would find nothing more that LLVM does not find as well.
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
-  pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass());
+  // Others have instructions or functions, which lose no digits.
+  math::MathExpandOpsPassOptions clamps;
+  clamps.opMnemonics = {"clampf"};
+  pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass(clamps));
   pm.addNestedPass<func::FuncOp>(createApproximateHostMath());
   arith::ArithExpandOpsPassOptions expand;
   // Without an instruction that rounds to bf16 LLVM calls a function that no
