@@ -286,6 +286,8 @@ TEST(Candidates, AreWhatALaunchChooses) {
   EXPECT_EQ(candidates(plan, {keys(3, 704)}, 5), "whole"); // too few processors
   EXPECT_EQ(candidates(plan, {keys(3, 255)}, 12), "whole");  // and tiles
   EXPECT_EQ(candidates(plan, {keys(12, 704)}, 12), "whole"); // many programs
+  // With one block a processor, not with more.
+  EXPECT_EQ(candidates(plan, {keys(13, 1024)}, 12, 4), "split merge whole");
   plan[0].splits = plan[1].splits = 7;
   EXPECT_EQ(candidates(plan, {keys(3, 1)}, 1), "split merge whole");
   for (int64_t count : {64, 255, 256, 1024, 4096})
