@@ -193,7 +193,6 @@ static Expected<CachedArtifact> compileFor(Place &place, Job &job,
          << "\n";
   place = Place{"cpu", {}, "host"};
   how.arch = place.arch;
-  how.kernels.clear();
   return compileForLaunch(cache, place, job, how);
 }
 
