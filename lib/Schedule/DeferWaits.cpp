@@ -105,7 +105,7 @@ private:
   WaitOp wait;
   scf::ForOp loop;
   SetVector<Operation *> moved;
-  SetVector<Value> buffers; ///< that the moved read
+  SetVector<Value> buffers;            ///< that the moved read
   llvm::SmallPtrSet<Value, 4> awaited; ///< that copies before the wait fill
   llvm::SmallPtrSet<Value, 4> overwritten;
   int64_t numPassed = 0; ///< groups of copies

@@ -296,8 +296,8 @@ void SimtLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
     Value rescale = arith::AddFOp::create(
         b, Value(arith::MulFOp::create(b, otherMax[row], factor)), offset);
     // One exponential: that of log_sum alone may be too large for f32.
-    Value beta = exp2(LLVM::FMAOp::create(b, f32, logSum[row],
-                                          constant(kLog2e), rescale));
+    Value beta = exp2(
+        LLVM::FMAOp::create(b, f32, logSum[row], constant(kLog2e), rescale));
     sum.push_back(LLVM::FMAOp::create(b, f32, oldSum[row], alpha, beta));
     factors[coordOf(rows, row)] = {alpha, beta};
   }

@@ -291,8 +291,8 @@ LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
       // One exponential: of log_sum alone it may be too large. exp(89) is inf.
       Value size = arith::AddFOp::create(
           b, Value(arith::SubFOp::create(b, otherMax, finite)), logSum);
-      Value beta = emitExp(
-          b, arith::MinimumFOp::create(b, size, constantVector(89.0)));
+      Value beta =
+          emitExp(b, arith::MinimumFOp::create(b, size, constantVector(89.0)));
       Value sum = evaluateVector(op.getSum(), {{at, true}});
       vector::StoreOp::create(b, max, maxOut.memref, at);
       vector::StoreOp::create(b,

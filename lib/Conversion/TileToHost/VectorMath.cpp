@@ -27,9 +27,12 @@ static Value splat(ImplicitLocOpBuilder &b, VectorType type, double value) {
 /// the exponent field, keeps a NaN. math.exp would become scalar library calls.
 Value fa::emitExp(ImplicitLocOpBuilder &b, Value x) {
   static constexpr double kLog2e = 1.4426950408889634;
-  static constexpr double coefficients[] = {
-      1.0, 0.6931469775976158, 0.24022242082829878,
-      0.0555073374437742, 0.009671512806157068, 0.0013264727361823984};
+  static constexpr double coefficients[] = {1.0,
+                                            0.6931469775976158,
+                                            0.24022242082829878,
+                                            0.0555073374437742,
+                                            0.009671512806157068,
+                                            0.0013264727361823984};
   auto type = cast<VectorType>(x.getType());
   auto ints = VectorType::get(type.getShape(), b.getI32Type());
   Value magic = splat(b, type, 12582912.0 + 127.0);
