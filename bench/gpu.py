@@ -7,8 +7,9 @@
 PEERS.py times its peers in turns; it runs as it is, but each of its races gets one more runner, ours (the same inputs,
 the same events, the same graphs), and every round has an order of its own: a card at its power limit runs what comes after
 a matmul some per cent slower than what comes after a slow kernel. BUNDLES of further names (another commit's, say) join
-in as well. Every output of ours is compared with float64 by the rule of docs/numerics.md before it is timed. `run` needs libflashtile-rt (FLASHTILE_RT
-names it), the peers' packages and no compiler. FLOPs: 2*B*H*Sq*Sk*(Dqk+Dv), half of that when causal.
+in as well. Before an output of ours is timed, 256 rows of three heads are compared with float64 by the rule of
+docs/numerics.md. `run` needs libflashtile-rt (FLASHTILE_RT names it), the peers' packages and no compiler. FLOPs:
+2*B*H*Sq*Sk*(Dqk+Dv), half of that when causal.
 """
 
 import ast
@@ -99,7 +100,7 @@ class Loader:
 
 
 def check(torch, name, found, q, k, v, causal, heads=3):
-    """Whole heads against float64, by the rule of docs/numerics.md."""
+    """256 rows of some heads against float64, by the rule of docs/numerics.md."""
     b, hq, sq, d = q.shape
     for n in torch.randint(b * hq, (heads,)).tolist():
         i, h = divmod(n, hq)
@@ -114,11 +115,14 @@ def check(torch, name, found, q, k, v, causal, heads=3):
 
         x, y, z = q[i, h, rows], k[i, kv], v[i, kv]
         exact = unfused(x.double(), y.double(), z.double(), torch.float64)
-        e0 = (unfused(x.float(), y.float(), z.float(), q.dtype).to(q.dtype) - exact).abs().max().item()
-        bound = 2 * e0 + 2 * torch.finfo(q.dtype).eps * exact.abs().max().item() + 1e-6
-        error = (found[i, h, rows] - exact).abs().max().item()
-        if not error <= bound:
-            sys.exit(f"{name}: error {error}, expected at most {bound}")
+        e0 = (unfused(x.float(), y.float(), z.float(), q.dtype).to(q.dtype) - exact).abs()
+        error, floor = (found[i, h, rows] - exact).abs(), 1e-5 * max(1, v.abs().max().item())
+        for what, ours, bound in (
+            ("max", error.max().item(), 2 * e0.max().item() + floor),
+            ("mean", error.mean().item(), 1.1 * e0.mean().item() + floor / 4),
+        ):
+            if not ours <= bound:
+                sys.exit(f"{name}: {what} error {ours}, expected at most {bound}")
 
 
 # ===--- Races -----------------------------------------------------------------

@@ -126,7 +126,6 @@ static LogicalResult verifySizeMap(KernelOp kernel, StringRef name,
          << name << "', found " << attribute;
 }
 
-/// Tensors in workspace are the last arguments.
 /// Checks that attribute `name`, if there is one, is what `expected` says.
 static LogicalResult verifyKind(KernelOp kernel, StringRef name,
                                 function_ref<bool(Attribute)> isKind,
@@ -152,6 +151,7 @@ static LogicalResult verifyVariant(KernelOp kernel) {
                                    "an argument, a dimension and a size")));
 }
 
+/// Tensors in workspace are the last arguments.
 static LogicalResult verifyWorkspace(KernelOp kernel) {
   bool behind = false;
   for (auto [n, type] : llvm::enumerate(kernel.getArgumentTypes())) {

@@ -74,6 +74,14 @@ LogicalResult FetchOp::verify() {
                    getChannel().getType().getBuffer());
 }
 
+/// Which consumer it is is taken from the roles around.
+static LogicalResult verifyInConsumer(Operation *op) {
+  auto roles = op->getParentOfType<RolesOp>();
+  if (roles && roles.getConsumer().isAncestor(op->getParentRegion()))
+    return success();
+  return op->emitOpError("expects to be in the consumer of tgpu.roles");
+}
+
 LogicalResult DeliverOp::verify() {
   BufferType buffer = getBuffer().getType();
   auto tile = cast<RankedTensorType>(getValue().getType());
@@ -85,11 +93,12 @@ LogicalResult DeliverOp::verify() {
     return emitOpError("expects slots of the tile's rows and a part of its "
                        "columns, found ")
            << tile << " and " << buffer;
-  auto roles = (*this)->getParentOfType<RolesOp>();
-  if (!roles || !roles.getConsumer().isAncestor((*this)->getParentRegion()))
-    return emitOpError("expects to be a consumer's");
-  return success();
+  return verifyInConsumer(*this);
 }
+
+LogicalResult OrderWaitOp::verify() { return verifyInConsumer(*this); }
+
+LogicalResult OrderArriveOp::verify() { return verifyInConsumer(*this); }
 
 LogicalResult DotStartOp::verify() {
   if (bool(getA()) == bool(getAChannel()))

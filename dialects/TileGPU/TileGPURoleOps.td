@@ -161,11 +161,13 @@ def TileGPU_OrderWaitOp : TileGPU_SyncOp<"order_wait"> {
     scheduling".)
   }];
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def TileGPU_OrderArriveOp : TileGPU_SyncOp<"order_arrive"> {
   let summary = "gives the turn to the next consumer";
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def TileGPU_DotStartOp : TileGPU_Op<"dot_start",

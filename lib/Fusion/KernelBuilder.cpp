@@ -225,7 +225,8 @@ static Value takeLastFactor(OpBuilder &b, Value &scores) {
     factor = spread.getInput();
   APFloat value(0.0f);
   if (!matchPattern(factor, m_ConstantFloat(&value)) ||
-      !value.isFiniteNonZero() || value.isNegative())
+      !value.isFiniteNonZero() || value.isNegative() ||
+      value > APFloat(0x1p127f)) // times log2 e, it would be infinite
     return {};
   scores = product.getLhs();
   return arith::ConstantOp::create(b, product.getLoc(),

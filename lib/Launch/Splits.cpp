@@ -257,13 +257,6 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
 // Before a plan is compiled
 //===----------------------------------------------------------------------===//
 
-PlannedLaunch PlannedLaunch::withoutAddresses() const {
-  PlannedLaunch result = *this;
-  for (LaunchArgument &argument : result.arguments)
-    argument.data = nullptr;
-  return result;
-}
-
 /// The launch's arguments, with an address for those that have none yet.
 static std::span<const LaunchArgument>
 fillAddresses(std::span<const LaunchArgument> arguments,

@@ -8,6 +8,7 @@
 
 #include "fa/Launch/ConvertArgument.h"
 #include "fa/Launch/SizedStruct.h"
+#include "fa/Runtime/ChooseKernels.h"
 #include "fa/Runtime/DescribePlan.h"
 #include "fa/Runtime/ReadProgram.h"
 
@@ -89,7 +90,9 @@ static faStatus readLaunch(const Desc &given,
 static faStatus failPrepare(Error error) {
   faStatus status = error.isA<CancelledError>() ? FA_ERROR_CANCELLED
                     : error.isA<LoadError>()    ? FA_ERROR_DEVICE
-                                                : FA_ERROR_COMPILE;
+                    : error.isA<RefusedLaunchError>()
+                        ? FA_ERROR_INVALID_ARGUMENT
+                        : FA_ERROR_COMPILE;
   return fail(status, std::move(error));
 }
 

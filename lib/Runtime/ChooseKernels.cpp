@@ -6,12 +6,12 @@
 
 #include "fa/Runtime/ChooseKernels.h"
 
-#include "fa/Runtime/ToError.h"
-
 #include <chrono>
 
 using namespace llvm;
 using namespace fa;
+
+char RefusedLaunchError::ID = 0;
 
 /// The program's kernels as an artifact without code, which is what the cache
 /// keeps.
@@ -53,9 +53,9 @@ Expected<double> fa::chooseKernels(DiskCache &cache, mlir::ModuleOp module,
   }();
   if (!plan)
     return plan.takeError();
-  auto names = toExpected(findCandidates(plan->artifact.kernels, launch));
+  auto names = findCandidates(plan->artifact.kernels, launch);
   if (!names)
-    return names.takeError();
+    return make_error<RefusedLaunchError>(names.takeFailure());
   options.kernels = std::move(*names);
   return std::chrono::duration<double, std::milli>(Clock::now() - begin)
       .count();

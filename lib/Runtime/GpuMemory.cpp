@@ -24,21 +24,23 @@ static Error run(const GpuDevice &device, StringRef what,
 // GpuBuffer
 //===----------------------------------------------------------------------===//
 
-Expected<GpuBuffer> GpuBuffer::create(const GpuDevice &device, size_t bytes) {
+Expected<GpuBuffer> GpuBuffer::create(const GpuDevice &device, size_t bytes,
+                                      size_t offset) {
   GpuDriver::Pointer address = 0;
   if (Error error = run(device,
                         "cannot allocate " + std::to_string(bytes) +
                             " bytes on " + device.name(),
                         [&](const GpuDriver &driver) {
-                          return driver.MemAlloc(&address,
-                                                 std::max<size_t>(bytes, 1));
+                          return driver.MemAlloc(
+                              &address, std::max<size_t>(bytes + offset, 1));
                         }))
     return error;
-  return GpuBuffer(device, address, bytes);
+  return GpuBuffer(device, address, bytes, offset);
 }
 
 GpuBuffer::GpuBuffer(GpuBuffer &&other) noexcept
-    : device(other.device), address(other.address), bytes(other.bytes) {
+    : device(other.device), address(other.address), bytes(other.bytes),
+      offset(other.offset) {
   other.address = 0;
 }
 
@@ -51,13 +53,13 @@ GpuBuffer::~GpuBuffer() {
 
 Error GpuBuffer::copyFromHost(const void *source) {
   return run(device, "cannot copy to the card", [&](const GpuDriver &driver) {
-    return driver.MemcpyHtoD(address, source, bytes);
+    return driver.MemcpyHtoD(address + offset, source, bytes);
   });
 }
 
 Error GpuBuffer::copyToHost(void *destination) const {
   return run(device, "cannot copy from the card", [&](const GpuDriver &driver) {
-    return driver.MemcpyDtoH(destination, address, bytes);
+    return driver.MemcpyDtoH(destination, address + offset, bytes);
   });
 }
 

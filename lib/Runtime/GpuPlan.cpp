@@ -95,7 +95,10 @@ GpuPlan::copyToDevice(ArrayRef<LaunchArgument> arguments,
   for (LaunchArgument &argument : copies) {
     if (!argument.isTensor)
       continue;
-    auto buffer = GpuBuffer::create(module->device(), extentOf(argument));
+    // As aligned as the original: what the kernels want at most is 16 bytes.
+    auto buffer =
+        GpuBuffer::create(module->device(), extentOf(argument),
+                          reinterpret_cast<uintptr_t>(argument.data) % 16);
     if (!buffer)
       return buffer.takeError();
     if (extentOf(argument))

@@ -43,7 +43,8 @@ struct TgpuDeferSums final : fa::impl::TgpuDeferSumsBase<TgpuDeferSums> {
   void runOnOperation() override {
     getOperation().walk([](OnlineFinalizeOp end) {
       StateChain sums(end, StateChain::Sums);
-      if (!sums.isClosed())
+      // What is loaded or merged is whole.
+      if (!sums.isClosed() || sums.softmaxes().empty())
         return;
       auto present = UnitAttr::get(end.getContext());
       end->setAttr(TileGPUDialect::threadSumsAttrName, present);

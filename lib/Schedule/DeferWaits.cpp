@@ -28,6 +28,8 @@ public:
   Deferral(WaitOp wait, BarrierOp barrier) : wait(wait) {
     moved.insert(wait);
     moved.insert(barrier);
+    for (Operation *op = wait->getPrevNode(); op; op = op->getPrevNode())
+      op->walk([&](CopyOp copy) { awaited.insert(copy.getBuffer()); });
   }
 
   /// Whether it finds a loop whose first copies it can pass: what depends on
@@ -37,9 +39,9 @@ public:
          op = op->getNextNode()) {
       loop = dyn_cast<scf::ForOp>(op);
       if (loop)
-        return numPassed > 0 && !buffers.empty() &&
-               llvm::none_of(buffers, [&](Value buffer) {
-                 return overwritten.contains(buffer);
+        return numPassed > 0 && !awaited.empty() &&
+               llvm::none_of(overwritten, [&](Value buffer) {
+                 return awaited.contains(buffer) || buffers.contains(buffer);
                });
       if (!passes(op))
         return false;
@@ -103,7 +105,8 @@ private:
   WaitOp wait;
   scf::ForOp loop;
   SetVector<Operation *> moved;
-  SetVector<Value> buffers; ///< that the moved read
+  SetVector<Value> buffers;            ///< that the moved read
+  llvm::SmallPtrSet<Value, 4> awaited; ///< that copies before the wait fill
   llvm::SmallPtrSet<Value, 4> overwritten;
   int64_t numPassed = 0; ///< groups of copies
 };

@@ -40,7 +40,7 @@ namespace {
 
 struct TgpuHoldMaxima final : fa::impl::TgpuHoldMaximaBase<TgpuHoldMaxima> {
   void runOnOperation() override {
-    getOperation().walk([&](OnlineFinalizeOp end) {
+    getOperation().walk([](OnlineFinalizeOp end) {
       StateChain maxima(end, StateChain::Maxima);
       if (!maxima.isClosed())
         return;

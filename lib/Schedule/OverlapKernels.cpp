@@ -39,6 +39,11 @@ struct TgpuOverlapKernels final
       if (!before)
         continue;
       auto first = getOperation().lookupSymbol<tile::KernelOp>(before);
+      if (!first) {
+        kernel.emitError("expects to follow a kernel of its module, found ")
+            << before;
+        return signalPassFailure();
+      }
       OpBuilder b(firstAccess(kernel));
       AwaitKernelOp::create(b, kernel.getLoc());
       b.setInsertionPointToStart(&first.getBody().front());

@@ -79,7 +79,7 @@ class Plan:
         handle = c_void_p()
         if launch is not None:
             values = _values([a if isinstance(a, (int, float)) else tensor(a) for a in launch])
-            desc = type(desc).from_buffer_copy(desc)
+            given, desc = desc, type(desc).from_buffer_copy(desc)  # `given` keeps the strings
             desc.launch, desc.launchCount = values, len(values)
         check(create(context._handle, byref(desc), byref(handle)))
         self._handle = handle

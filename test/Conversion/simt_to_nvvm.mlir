@@ -45,7 +45,7 @@ llvm.func @boxes(%map: !llvm.ptr, %from: !llvm.ptr<3>, %n: i32, %p: i1) {
 llvm.func @barriers(%at: !llvm.ptr<3>, %n: i32) {
   // CHECK: llvm.inline_asm has_side_effects "{{.*}}mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;{{.*}}", "r,r" %{{.*}}, %{{.*}} : (!llvm.ptr<3>, i32) -> ()
   tgpu.simt.wait_phase %at, %n : !llvm.ptr<3>
-  // CHECK: llvm.inline_asm has_side_effects "bar.arrive $0, $1;", "r,r"
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.barrier.cta.arrive.aligned.count"(%{{.*}}, %{{.*}}) : (i32, i32) -> ()
   nvvm.barrier.arrive id = %n number_of_threads = %n
   // CHECK: llvm.inline_asm has_side_effects "{{.*}}@first mbarrier.arrive.shared::cta.b64 _, [$0];{{.*}}", "r,r"
   tgpu.simt.arrive %at, %n : !llvm.ptr<3>

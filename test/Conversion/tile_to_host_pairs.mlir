@@ -78,3 +78,21 @@ tile.kernel @odd(%p: memref<?x33xbf16> {tile.access = #tile.access<in>},
   tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x64xf32>
   tile.return
 }
+
+// Few rows: the loop of P V takes four pairs at a time, and six have the other form: a last trip would read beyond them.
+// CHECK-LABEL: func.func @ragged_pairs
+// CHECK-NOT: to %c6 step %c4
+// CHECK: x86vector.avx512.dot
+// CHECK-NOT: to %c6 step %c4
+// CHECK: return
+tile.kernel @ragged_pairs(%a: memref<4x12xbf16> {tile.access = #tile.access<in>},
+                          %b: memref<12x16xbf16> {tile.access = #tile.access<in>},
+                          %o: memref<4x16xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %x = tile.load %a[%c0, %c0] in_bounds : memref<4x12xbf16> -> tensor<4x12xbf16>
+  %y = tile.load %b[%c0, %c0] in_bounds : memref<12x16xbf16> -> tensor<12x16xbf16>
+  %d = tile.dot %x, %y : tensor<4x12xbf16>, tensor<12x16xbf16> -> tensor<4x16xf32>
+  tile.store %d, %o[%c0, %c0] : tensor<4x16xf32>, memref<4x16xf32>
+  tile.return
+}

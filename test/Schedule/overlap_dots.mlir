@@ -1,5 +1,8 @@
 // Loops one after the other are one pipeline if nothing stands between them.
 // RUN: fa-opt %s --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s
+// RUN: sed 's/consumers 3/consumers 2/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s --check-prefix=LATE
+// RUN: sed 's/consumers 3/consumers 1/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s --check-prefix=LATE
+// RUN: fa-run --attention "d=192 dv=128 type=f16" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
 
 !own = !tgpu.channel<1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
 !tiles = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
@@ -157,6 +160,23 @@ tile.kernel @apart(%end: index) attributes {grid = affine_map<() -> (1)>, grid_s
 // CHECK: scf.yield
 // CHECK-NOT: arith.mulf
 // CHECK: tgpu.passed
+
+// One and two have: the output is rescaled between the dots that begin. Two take turns where the scores are the longer
+// dot.
+// LATE-LABEL: tile.kernel @three
+// LATE: scf.for
+// LATE-NOT: tgpu.order
+// LATE: tgpu.dot_start
+// LATE: arith.mulf
+// LATE: tgpu.dot_start
+// LATE: tgpu.dot_wait {{.*}} pending 1
+// LATE: tgpu.release %1, {{.*}} after
+// LATE: tgpu.dot_wait {{.*}} pending 0
+// LATE-NOT: arith.mulf
+// LATE: scf.yield
+// TURNS: tgpu.roles consumers 2
+// TURNS: tgpu.order_wait
+// TURNS: tgpu.order_arrive
 tile.kernel @three(%end: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -92,7 +92,13 @@ tile.kernel @not_a_consumer(%x: !memory {tile.access = #tile.access<out>}, %t: f
   %c0 = arith.constant 0 : index
   %0 = tgpu.alloc : !slots
   %v = tile.broadcast %t : f16 -> tensor<64x64xf16>
-  // expected-error @below {{expects to be a consumer's}}
+  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
   tgpu.deliver %v by %0[%c0] to %x[%c0, %c0] dims [0, 1] : tensor<64x64xf16>, !slots, !memory
+  tile.return
+}
+// -----
+tile.kernel @no_turn() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  tgpu.order_arrive
   tile.return
 }

@@ -161,10 +161,7 @@ static Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
   double choosingMs = 0;
   if (job.problem) {
     PlannedLaunch launch{job.arguments, place.processors, place.residentBlocks};
-    // A card gets copies.
-    auto time = chooseKernels(
-        cache, *job.module, job.entry,
-        place.name.driver ? launch.withoutAddresses() : launch, how);
+    auto time = chooseKernels(cache, *job.module, job.entry, launch, how);
     if (!time)
       return time.takeError();
     choosingMs = *time;
@@ -196,7 +193,6 @@ static Expected<CachedArtifact> compileFor(Place &place, Job &job,
          << "\n";
   place = Place{"cpu", {}, "host"};
   how.arch = place.arch;
-  how.kernels.clear();
   return compileForLaunch(cache, place, job, how);
 }
 

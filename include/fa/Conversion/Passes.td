@@ -45,8 +45,8 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
 
     Requires: S3. Ensures: no operation of the tile dialect.
     Numerics: reassociating (sums of dots and rows are split by lanes and
-    columns), approximating (exp by a polynomial, 2e-7); `pair-dots` flushes
-    denormals in dots.
+    columns), approximating (exp by a polynomial, 2e-7 near 0 and
+    1.4e-6 near 2^-126); `pair-dots` flushes denormals in dots.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
@@ -84,8 +84,11 @@ def ConvertHostToLLVM : Pass<"convert-host-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     Upstream's conversions of arith, cf, func, index, math, memref, ub, vector
     and x86vector to the LLVM dialect as one: each of theirs walks the whole
-    module, and a kernel's module is long. Vectors have one dimension: what
-    upstream's pass does to others first is left out.
+    module, and a kernel's module is long. Functions are intrinsics where LLVM
+    has one, else calls of libm's.
+    Of what upstream's pass does to vectors first, masks, transfers, broadcasts,
+    casts of shapes and slices are here; contractions, transposes, gathers and
+    reductions of several dimensions are refused.
 
     Requires: control flow in blocks, memrefs without views. Ensures: the LLVM dialect and
     casts that cancel out. Numerics: exact.

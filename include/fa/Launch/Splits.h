@@ -85,9 +85,6 @@ struct PlannedLaunch {
   int64_t processors = 1; ///< of the card
   /// How many blocks each holds at a time, at most: known once the kernels are.
   int64_t residentBlocks = 1;
-
-  /// The same without addresses, for arguments that stand for others.
-  PlannedLaunch withoutAddresses() const;
 };
 
 /// The kernels, by symbol and in order, that `chooseLaunch` may choose for such

@@ -12,10 +12,19 @@
 
 namespace fa {
 
+/// No kernel of the program takes the launch that was named.
+class RefusedLaunchError
+    : public llvm::ErrorInfo<RefusedLaunchError, llvm::StringError> {
+public:
+  static char ID;
+  explicit RefusedLaunchError(const Failure &why)
+      : ErrorInfo(why.message(), llvm::inconvertibleErrorCode()) {}
+};
+
 /// Sets `options.kernels` to those that `launch` may run. What there is to
 /// choose from is found out by `planKernels` and kept in the cache, so that a
 /// program that is there is found without a pass. A launch that none takes is
-/// an error. Gives the milliseconds that it took.
+/// a RefusedLaunchError. Gives the milliseconds that it took.
 llvm::Expected<double> chooseKernels(DiskCache &cache, mlir::ModuleOp module,
                                      llvm::StringRef entry,
                                      const PlannedLaunch &launch,

@@ -20,14 +20,15 @@ namespace fa {
 /// Memory on a card, freed with the object.
 class GpuBuffer {
 public:
-  static llvm::Expected<GpuBuffer> create(const GpuDevice &device,
-                                          size_t bytes);
+  /// The first byte lies `offset` bytes behind what the driver gives.
+  static llvm::Expected<GpuBuffer> create(const GpuDevice &device, size_t bytes,
+                                          size_t offset = 0);
   GpuBuffer(GpuBuffer &&other) noexcept;
   ~GpuBuffer();
   void *data() const {
     // The driver gives addresses as integers.
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    return reinterpret_cast<void *>(address);
+    return reinterpret_cast<void *>(address + offset);
   }
 
   /// Copies all bytes; returns when that is done.
@@ -35,11 +36,12 @@ public:
   llvm::Error copyToHost(void *destination) const;
 
 private:
-  GpuBuffer(const GpuDevice &device, uint64_t address, size_t bytes)
-      : device(device), address(address), bytes(bytes) {}
+  GpuBuffer(const GpuDevice &device, uint64_t address, size_t bytes,
+            size_t offset)
+      : device(device), address(address), bytes(bytes), offset(offset) {}
   const GpuDevice &device;
   uint64_t address;
-  size_t bytes;
+  size_t bytes, offset;
 };
 
 /// Milliseconds between two points of the default stream.

@@ -339,8 +339,10 @@ def TgpuDeferWaits : Pass<"tgpu-defer-waits", "::fa::tile::KernelOp"> {
     What a kernel copies once, the tile of Q, it waits for before the copies of
     its first loop begin: a way to memory more for each program. The wait, its
     barrier and what depends on what they wait for move behind those copies,
-    whose groups stay under way. Then Q has memory of its own, and nothing is
-    done where a multiprocessor would hold fewer blocks for that.
+    whose groups stay under way; of a Q that the loop reads only the first two
+    do. Then Q has memory of its own, and nothing is done where a multiprocessor
+    would hold fewer blocks for that, or where one of those copies goes to a
+    buffer that is waited for.
 
     Before:
     ```mlir

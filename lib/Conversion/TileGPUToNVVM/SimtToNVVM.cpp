@@ -139,10 +139,15 @@ static void convert(SimtArriveOp op) {
                "r,r");
 }
 
-/// Upstream's op has no intrinsic, and the pass that would make asm of it makes
-/// some of others, too.
+/// Upstream makes asm of it. The intrinsic is convergent, so that no pass of
+/// LLVM makes two of one.
 static void convert(NVVM::BarrierArriveOp op) {
-  replaceByAsm(op, op->getOperands(), "bar.arrive $0, $1;", "r,r");
+  OpBuilder b(op);
+  LLVM::CallIntrinsicOp::create(
+      b, op.getLoc(),
+      b.getStringAttr("llvm.nvvm.barrier.cta.arrive.aligned.count"),
+      op->getOperands());
+  op->erase();
 }
 
 /// A store of a box by one thread, without a branch: the intrinsic has no

@@ -13,14 +13,18 @@ using namespace fa;
 using namespace fa::tgpu;
 
 /// A tile of integers that is a sum: coordinates, each so many times, and
-/// scalars, added or subtracted.
+/// scalars, added or subtracted. Larger sums are none: a value that is used
+/// twice counts twice, and what registers differ by must not leave i32.
 struct SimtLowering::Position {
   SmallVector<int32_t> times;                  ///< of each dimension
   SmallVector<std::pair<Value, bool>> scalars; ///< and whether subtracted
+  int64_t visited = 0;                         ///< operations, up to 32
 };
 
 /// Adds `tile` to `sum`, or subtracts it; false if it is no such sum.
 bool SimtLowering::addPosition(Value tile, bool minus, Position &sum) {
+  if (++sum.visited > 32)
+    return false;
   Operation *op = tile.getDefiningOp();
   if (auto iota = dyn_cast_or_null<tile::IotaOp>(op)) {
     sum.times[iota.getDim()] += minus ? -1 : 1;

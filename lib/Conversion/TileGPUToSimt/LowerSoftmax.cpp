@@ -290,12 +290,14 @@ void SimtLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
   for (size_t row = 0; row < oldMax.size(); ++row) {
     // Of a NaN and a number the number: the NaN reaches its own factor.
     max.push_back(LLVM::MaxNumOp::create(b, f32, oldMax[row], otherMax[row]));
+    auto [factor, offset, alpha] =
+        rowExponent(exponent, oldMax[row], max.back());
     // As online_softmax rescales: the rounding of its m c is in the other sum.
-    Value alpha = rowExponent(exponent, oldMax[row], max.back()).alpha;
-    Value rescale = rowExponent(exponent, otherMax[row], max.back()).alpha;
-    Value otherSum =
-        exp2(arith::MulFOp::create(b, logSum[row], constant(kLog2e)));
-    Value beta = arith::MulFOp::create(b, otherSum, rescale);
+    Value rescale = arith::AddFOp::create(
+        b, Value(arith::MulFOp::create(b, otherMax[row], factor)), offset);
+    // One exponential: that of log_sum alone may be too large for f32.
+    Value beta = exp2(
+        LLVM::FMAOp::create(b, f32, logSum[row], constant(kLog2e), rescale));
     sum.push_back(LLVM::FMAOp::create(b, f32, oldSum[row], alpha, beta));
     factors[coordOf(rows, row)] = {alpha, beta};
   }

@@ -1,5 +1,4 @@
-//===- SmallTanh.h - tanh of numbers near 0 -----------------------*- C++
-//-*-===//
+//===- SmallTanh.h - tanh of numbers near 0 ---------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,7 +12,7 @@
 namespace fa {
 
 /// Up to this |x|, tanh x = x (c0 + c1 x² + c2 x⁴ + c3 x⁶ + c4 x⁸) with
-/// coefficients c: a relative error of 4.6e-8, and of at most 1.5e-7 where it
+/// coefficients c: a relative error of 5e-8, and of at most 1.5e-7 where it
 /// is evaluated in f32 by Horner's rule with fused multiply-adds. A logit
 /// capped at 30 is below the bound up to 15, one capped at 50 up to 25.
 ///

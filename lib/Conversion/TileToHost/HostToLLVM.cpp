@@ -13,6 +13,7 @@
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
@@ -38,6 +39,19 @@ namespace fa {
 #include "fa/Conversion/Passes.h.inc"
 } // namespace fa
 
+/// Operations on vectors that upstream's conversion expects in simpler ones.
+static void populateVectorSteps(RewritePatternSet &patterns) {
+  vector::populateVectorBroadcastLoweringPatterns(patterns);
+  vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+  vector::populateVectorMaskMaterializationPatterns(
+      patterns, /*force32BitVectorIndices=*/true);
+  vector::populateVectorMaskOpLoweringPatterns(patterns);
+  vector::populateVectorShapeCastLoweringPatterns(patterns);
+  vector::populateVectorStepLoweringPatterns(patterns);
+  vector::populateVectorTransferLoweringPatterns(patterns,
+                                                 /*maxTransferRank=*/1);
+}
+
 namespace {
 
 struct ConvertHostToLLVM final
@@ -51,10 +65,12 @@ struct ConvertHostToLLVM final
     index::populateIndexToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
-    populateMathToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
-    vector::populateVectorStepLoweringPatterns(patterns);
-    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
+    // Intrinsics where LLVM has them: an instruction, on vectors, for some.
+    populateMathToLLVMConversionPatterns(
+        converter, patterns, /*approximateLog1p=*/false, /*benefit=*/2);
+    populateMathToLibmConversionPatterns(patterns);
+    populateVectorSteps(patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns,
                                            /*reassociateFPReductions=*/false,
                                            /*force32BitVectorIndices=*/true);

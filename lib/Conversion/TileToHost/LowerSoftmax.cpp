@@ -279,7 +279,6 @@ LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
   Buffer acc = allocate(type, Form::Lanes);
   Buffer maxOut = allocate(rowType, Form::Lanes);
   Buffer sumOut = allocate(rowType, Form::Lanes);
-  Value none = constantVector(-std::numeric_limits<double>::infinity());
   forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
     for (int64_t v = 0; v < vectors; ++v) {
       Value at = addIndex(row, v * lanes());
@@ -287,14 +286,13 @@ LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
       Value otherMax = evaluateVector(op.getOtherMax(), {{at, true}});
       Value logSum = evaluateVector(op.getLogSum(), {{at, true}});
       Value max = emitMax(b, otherMax, oldMax);
-      Value empty =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
-      Value finite =
-          arith::SelectOp::create(b, empty, constantVector(0.0), max);
+      Value finite = emitFinite(max);
       Value alpha = emitExponential(oldMax, finite);
+      // One exponential: of log_sum alone it may be too large. exp(89) is inf.
+      Value size = arith::AddFOp::create(
+          b, Value(arith::SubFOp::create(b, otherMax, finite)), logSum);
       Value beta =
-          arith::MulFOp::create(b, emitExponential(logSum, constantVector(0.0)),
-                                emitExponential(otherMax, finite));
+          emitExp(b, arith::MinimumFOp::create(b, size, constantVector(89.0)));
       Value sum = evaluateVector(op.getSum(), {{at, true}});
       vector::StoreOp::create(b, max, maxOut.memref, at);
       vector::StoreOp::create(b,

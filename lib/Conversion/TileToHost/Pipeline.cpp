@@ -73,16 +73,16 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   // The canonicalizer would find nothing more that LLVM does not find as well.
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
-  pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass());
+  // Others have instructions or functions, which lose no digits.
+  math::MathExpandOpsPassOptions clamps;
+  clamps.opMnemonics = {"clampf"};
+  pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass(clamps));
   pm.addNestedPass<func::FuncOp>(createApproximateHostMath());
-  if (!options.pairDots) {
-    // Without an instruction that rounds to bf16 LLVM calls a function that no
-    // library of the process has to offer.
-    arith::ArithExpandOpsPassOptions expand;
-    expand.includeBf16 = true;
-    pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
-  }
-  pm.addPass(createConvertMathToLibmPass());
+  arith::ArithExpandOpsPassOptions expand;
+  // Without an instruction that rounds to bf16 LLVM calls a function that no
+  // library of the process has to offer.
+  expand.includeBf16 = !options.pairDots;
+  pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

@@ -286,6 +286,8 @@ TEST(Candidates, AreWhatALaunchChooses) {
   EXPECT_EQ(candidates(plan, {keys(3, 704)}, 5), "whole"); // too few processors
   EXPECT_EQ(candidates(plan, {keys(3, 255)}, 12), "whole");  // and tiles
   EXPECT_EQ(candidates(plan, {keys(12, 704)}, 12), "whole"); // many programs
+  // With one block a processor, not with more.
+  EXPECT_EQ(candidates(plan, {keys(13, 1024)}, 12, 4), "split merge whole");
   plan[0].splits = plan[1].splits = 7;
   EXPECT_EQ(candidates(plan, {keys(3, 1)}, 1), "split merge whole");
   for (int64_t count : {64, 255, 256, 1024, 4096})
@@ -318,8 +320,6 @@ TEST(Candidates, EndWithTheFirstThatFits) {
   EXPECT_EQ(candidates(plan, {aligned}, 12), "whole");
   EXPECT_EQ(candidates(plan, {address}, 12), "whole");
   EXPECT_EQ(candidates(plan, {odd}, 12), "last");
-  PlannedLaunch launch{{odd}, 12, 1};
-  EXPECT_EQ(candidates(plan, launch.withoutAddresses().arguments, 12), "whole");
   plan.pop_back();
   EXPECT_NE(candidates(plan, {odd}, 12).find("multiple of 16"),
             std::string::npos);

@@ -137,6 +137,22 @@ TEST(Bundle, RefusesCodeThatChanged) {
   expectRefused(files, "attention.sm_90.ptx: expected the checksum ");
 }
 
+/// Before launches overlapped, nothing was said of it.
+TEST(Bundle, ReadsWhatDoesNotSayWhenKernelsBegin) {
+  std::vector<BundleFile> files = attentionBundle();
+  std::string &text = fileNamed(files, "bundle.json");
+  size_t numErased = 0;
+  for (size_t at; (at = text.find("\"begins_early\"")) != std::string::npos;
+       ++numErased)
+    text.erase(at, text.find('\n', at) - at);
+  EXPECT_GT(numErased, 0u);
+  auto bundle = read(files);
+  ASSERT_TRUE(bundle);
+  for (const BundleTarget &target : bundle->targets)
+    for (const KernelInfo &kernel : target.kernels)
+      EXPECT_FALSE(kernel.beginsEarly) << kernel.symbol;
+}
+
 /// Wherever the metadata end, that is noticed.
 TEST(Bundle, SurvivesTruncation) {
   std::vector<BundleFile> files = attentionBundle();

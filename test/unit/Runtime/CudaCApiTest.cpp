@@ -171,10 +171,25 @@ TEST_F(CudaCApi, CompilesForOneLaunch) {
   fa::Plan split(context, desc, decodeOf(2048, nullptr));
   EXPECT_EQ(split.info().numKernels, 3u);
   EXPECT_EQ(split.launchInfo(decodeOf(2048, memory)).splits, 8);
-  // Any launch, and one that is none.
+  // 55 programs of 108 multiprocessors are split only where each holds two.
+  auto q = fa::tensor(nullptr, FA_F16, {55, 8, 1, 64}),
+       k = fa::tensor(nullptr, FA_F16, {55, 1, 2048, 64});
+  std::vector<fa::Argument> many{q, k, k, fa::scalar(0.125f), q};
+  fa::Plan two(context, desc, many);
+  ASSERT_TRUE(two) << fa::lastError();
+  EXPECT_EQ(two.info().numKernels, 3u);
+  // Any launch, and two that are none.
   EXPECT_EQ(fa::Plan(context, desc).info().numKernels, 8u);
-  EXPECT_FALSE(fa::Plan(context, desc, std::vector<fa::Argument>()));
-  EXPECT_STREQ(fa::lastError(), "expected 5 arguments, found 0");
+  faArgument none = {};
+  faPlan refused;
+  desc.launch = &none;
+  expectError(faPlanCreateFromAttention(context.get(), &desc, &refused),
+              FA_ERROR_INVALID_ARGUMENT, "expected 5 arguments, found 0");
+  desc.launch = nullptr;
+  desc.launchCount = 5;
+  expectError(faPlanCreateFromAttention(context.get(), &desc, &refused),
+              FA_ERROR_INVALID_ARGUMENT,
+              "launch: expected 5 arguments, found null");
 }
 
 /// The assembler runs as a process: no handler and no alarm of the host

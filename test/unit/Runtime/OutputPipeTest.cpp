@@ -31,6 +31,16 @@ TEST(OutputPipe, DoesNotWaitForChildren) {
   ::waitpid(child, nullptr, 0);
 }
 
+/// What is written last comes together with the word that all was.
+TEST(OutputPipe, TakesTheLastBytes) {
+  for (int round = 0; round < 100; ++round) {
+    fa::OutputPipe pipe;
+    ASSERT_FALSE(pipe.open());
+    std::ofstream(pipe.name()) << round;
+    ASSERT_EQ(pipe.take(), std::to_string(round));
+  }
+}
+
 TEST(OutputPipe, TakesNothing) {
   fa::OutputPipe pipe;
   EXPECT_EQ(pipe.take(), "");
