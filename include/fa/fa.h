@@ -59,6 +59,8 @@ typedef enum faType {
   FA_BF16 = 2,
   FA_I32 = 3,
   FA_I64 = 4,
+  FA_F8E4M3 = 5, /* e4m3fn of OCP: no infinities */
+  FA_F8E5M2 = 6,
   /* Not a type: makes every int a value of the enum, so that a wrong one can be
    * handed over and refused. */
   FA_TYPE_FORCE_INT = 0x7fffffff
