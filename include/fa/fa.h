@@ -118,7 +118,8 @@ typedef struct faContextOptions {
   const char *cacheDirectory;
   faCacheMode cacheMode;
   uint64_t cacheMaxBytes; /* 0: 1 GiB */
-  /* Is told what the caller should know though nothing failed; null: nobody.
+  /* Is told what the caller should know though nothing failed, such as, once a
+   * plan, what keeps a launch from a faster kernel; null: nobody.
    * Called by any thread that is in a function of this library, at the same
    * time by several. `message` is valid during the call. */
   void (*log)(void *user, faLogLevel level, const char *message);

@@ -162,12 +162,12 @@ static Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
   if (job.problem) {
     PlannedLaunch launch{job.arguments, place.processors, place.residentBlocks};
     // A card gets copies.
-    auto time = chooseKernels(
+    auto chosen = chooseKernels(
         cache, *job.module, job.entry,
         place.name.driver ? launch.withoutAddresses() : launch, how);
-    if (!time)
-      return time.takeError();
-    choosingMs = *time;
+    if (!chosen)
+      return chosen.takeError();
+    choosingMs = chosen->milliseconds;
   }
   mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
   auto compiled = compileCached(cache, *copy, job.entry, how);
