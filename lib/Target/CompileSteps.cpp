@@ -9,7 +9,6 @@
 
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"
-#include "fa/Conversion/TileToLinalg.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -46,7 +45,6 @@ void fa::registerDialects(DialectRegistry &registry) {
               ROCDL::ROCDLDialect, linalg::LinalgDialect, memref::MemRefDialect,
               scf::SCFDialect, tensor::TensorDialect, tgpu::TileGPUDialect,
               tile::TileDialect, vector::VectorDialect>();
-  registerBufferization(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
