@@ -4,6 +4,7 @@ import glob
 import os
 import platform
 import shutil
+import sysconfig
 
 import lit.formats
 
@@ -42,6 +43,10 @@ config.substitutions.append(("%python", python))
 for package in ("numpy", "torch"):
     if glob.glob(os.path.join(config.source_dir, ".cache/python/lib/python3*/site-packages", package)):
         config.available_features.add(package)
+
+# What PyTorch's code generator needs: g++ (clang has no omp.h) and Python.h.
+if shutil.which("g++") and os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
+    config.available_features.add("inductor")
 
 if config.sanitize:
     # LLVM's allocators poison memory in our instrumented code and do not take

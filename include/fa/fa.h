@@ -59,6 +59,8 @@ typedef enum faType {
   FA_BF16 = 2,
   FA_I32 = 3,
   FA_I64 = 4,
+  FA_F8E4M3 = 5, /* e4m3fn of OCP: no infinities */
+  FA_F8E5M2 = 6,
   /* Not a type: makes every int a value of the enum, so that a wrong one can be
    * handed over and refused. */
   FA_TYPE_FORCE_INT = 0x7fffffff
@@ -116,7 +118,8 @@ typedef struct faContextOptions {
   const char *cacheDirectory;
   faCacheMode cacheMode;
   uint64_t cacheMaxBytes; /* 0: 1 GiB */
-  /* Is told what the caller should know though nothing failed; null: nobody.
+  /* Is told what the caller should know though nothing failed, such as, once a
+   * plan, what keeps a launch from a faster kernel; null: nobody.
    * Called by any thread that is in a function of this library, at the same
    * time by several. `message` is valid during the call. */
   void (*log)(void *user, faLogLevel level, const char *message);

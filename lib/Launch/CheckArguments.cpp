@@ -216,33 +216,41 @@ static bool hasCloseRows(size_t number, const KernelInfo &kernel,
                 argument.strides[rank - 2], " elements");
 }
 
-static bool hasShape(size_t number, const ArgumentInfo &info,
-                     const LaunchArgument &argument, std::string *why) {
-  for (size_t d = 0; d < info.sizes.size(); ++d) {
-    int64_t size = argument.sizes[d], stride = argument.strides[d];
-    if (info.sizes[d] != kDynamic && info.sizes[d] != size)
-      return refuse(why, number, "expected size ", info.sizes[d],
-                    " in dimension ", d, ", found ", size);
-    if (info.strides[d] != kDynamic && info.strides[d] != stride && size > 1)
+static bool hasStrides(size_t number, const ArgumentInfo &info,
+                       const LaunchArgument &argument, std::string *why) {
+  for (size_t d = 0; d < info.sizes.size(); ++d)
+    if (info.strides[d] != kDynamic && info.strides[d] != argument.strides[d] &&
+        argument.sizes[d] > 1)
       return refuse(why, number, "expected stride ", info.strides[d],
-                    " in dimension ", d, ", found ", stride);
-  }
+                    " in dimension ", d, ", found ", argument.strides[d]);
   return true;
 }
 
-/// Whether the variant's rules hold that others may do without.
-static bool hasLayout(const KernelInfo &kernel,
+static bool hasNoGaps(const KernelInfo &kernel,
                       std::span<const LaunchArgument> arguments,
                       std::string *why) {
-  for (const SizeRule &rule : kernel.rules) {
-    const LaunchArgument &argument = arguments[rule.argument];
-    if (rule.kind == SizeRule::AtMost && argument.sizes[rule.dim] > rule.factor)
-      return refuse(why, rule.argument, "expected at most ", rule.factor,
-                    " in dimension ", rule.dim);
+  for (const SizeRule &rule : kernel.rules)
     if (rule.kind == SizeRule::Packed &&
-        !isPacked(rule, argument, arguments[rule.other]))
+        !isPacked(rule, arguments[rule.argument], arguments[rule.other]))
       return refuse(why, rule.argument, "expected no gap between dimensions ",
                     rule.dim, " and ", rule.otherDim);
+  return true;
+}
+
+bool fa::fitsSizes(const KernelInfo &kernel,
+                   std::span<const LaunchArgument> arguments,
+                   std::string *why) {
+  for (const SizeRule &rule : kernel.rules)
+    if (rule.kind == SizeRule::AtMost &&
+        arguments[rule.argument].sizes[rule.dim] > rule.factor)
+      return refuse(why, rule.argument, "expected at most ", rule.factor,
+                    " in dimension ", rule.dim);
+  for (size_t n = 0; n < kernel.numGiven(); ++n) {
+    const ArgumentInfo &info = kernel.args[n];
+    for (size_t d = 0; d < info.sizes.size(); ++d)
+      if (info.sizes[d] != kDynamic && info.sizes[d] != arguments[n].sizes[d])
+        return refuse(why, n, "expected size ", info.sizes[d], " in dimension ",
+                      d, ", found ", arguments[n].sizes[d]);
   }
   return true;
 }
@@ -250,7 +258,7 @@ static bool hasLayout(const KernelInfo &kernel,
 bool fa::fitsVariant(const KernelInfo &kernel,
                      std::span<const LaunchArgument> arguments,
                      std::string *why) {
-  if (!hasLayout(kernel, arguments, why))
+  if (!fitsSizes(kernel, arguments, why) || !hasNoGaps(kernel, arguments, why))
     return false;
   for (const TensorMapInfo &map : kernel.tensorMaps)
     if (!fitsTensorMap(map, arguments[map.argument]))
@@ -266,7 +274,7 @@ bool fa::fitsVariant(const KernelInfo &kernel,
     if (info.positive && !(scalar > 0))
       return refuse(why, n, "expected a number above 0, found ",
                     std::to_string(scalar));
-    if (!hasShape(n, info, arguments[n], why))
+    if (!hasStrides(n, info, arguments[n], why))
       return false;
   }
   return true;

@@ -22,6 +22,10 @@ std::optional<ElementType> fa::elementTypeOf(faType type) {
     return ElementType::I32;
   case FA_I64:
     return ElementType::I64;
+  case FA_F8E4M3:
+    return ElementType::F8E4M3;
+  case FA_F8E5M2:
+    return ElementType::F8E5M2;
   case FA_TYPE_FORCE_INT:
     break;
   }

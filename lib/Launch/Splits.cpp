@@ -253,6 +253,22 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
   return choice;
 }
 
+std::string fa::explainSlower(std::span<const KernelInfo> kernels,
+                              std::string_view chosen,
+                              std::span<const LaunchArgument> arguments) {
+  for (const KernelInfo &kernel : kernels) {
+    if (kernel.symbol == chosen)
+      break;
+    std::string why;
+    if (!kernel.follows && kernel.workspace.empty() &&
+        fitsSizes(kernel, arguments) && !fitsVariant(kernel, arguments, &why))
+      return makeText(
+          "@", chosen, " runs, for @", kernel.symbol,
+          ", which is faster, does not take these arguments: ", why);
+  }
+  return "";
+}
+
 //===----------------------------------------------------------------------===//
 // Before a plan is compiled
 //===----------------------------------------------------------------------===//
@@ -268,6 +284,14 @@ fillAddresses(std::span<const LaunchArgument> arguments,
     if (argument.isTensor && !argument.data)
       argument.data = memory;
   return std::span(storage, arguments.size());
+}
+
+std::string fa::explainSlower(std::span<const KernelInfo> kernels,
+                              std::string_view chosen,
+                              const PlannedLaunch &launch) {
+  LaunchArgument storage[kMaxArguments];
+  return explainSlower(kernels, chosen,
+                       fillAddresses(launch.arguments, storage));
 }
 
 Result<std::vector<std::string>>

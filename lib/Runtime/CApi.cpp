@@ -104,6 +104,9 @@ faStatus faContextCreate(const faContextOptions *options,
     result->threads = store.host->numThreads();
   }
   store.cache = readCacheOptions(*given, *result);
+  store.note = [context = result.get()](const std::string &message) {
+    context->log(FA_LOG_NOTE, message);
+  };
   if (given->progress)
     store.compile.progress = [progress = given->progress,
                               user = given->user](StringRef phase) {
@@ -120,6 +123,19 @@ void faContextDestroy(faContext context) noexcept { delete context; }
 // Launch
 //===----------------------------------------------------------------------===//
 
+/// Says, once a plan, that a launch runs slower than another one would. Looks
+/// until then alone, and only where somebody is told.
+static void noteSlower(faPlanImpl &plan, const LaunchChoice &choice,
+                       ArrayRef<LaunchArgument> arguments) {
+  const auto &kernels = plan.plan->artifact().kernels;
+  if (!plan.context->logTo || plan.saidSlower.load(std::memory_order_relaxed))
+    return;
+  std::string why =
+      explainSlower(kernels, choice.kernels.front().symbol, arguments);
+  if (!why.empty() && !plan.saidSlower.exchange(true))
+    plan.context->log(FA_LOG_NOTE, why);
+}
+
 /// Converts and checks the arguments and calls `launch` with them.
 static faStatus
 launchWith(faPlan plan, const faArgument *arguments, size_t count,
@@ -133,6 +149,7 @@ launchWith(faPlan plan, const faArgument *arguments, size_t count,
   auto choice = plan->plan->choose(converted.get(), workspace);
   if (!choice)
     return fail(FA_ERROR_INVALID_ARGUMENT, choice.takeError());
+  noteSlower(*plan, *choice, converted.get());
   if (Error error = launch(*choice, converted.get()))
     return fail(FA_ERROR_DEVICE, std::move(error));
   return FA_SUCCESS;

@@ -11,6 +11,8 @@
 #include "fa/Runtime/PlanStore.h"
 #include "fa/fa.h"
 
+#include <atomic>
+
 /// A place to run and the plans that were made for it.
 struct faContextImpl {
   decltype(faContextOptions::log) logTo = nullptr;
@@ -31,6 +33,9 @@ struct faPlanImpl {
   unsigned threads;
   std::shared_ptr<const fa::Ranges> ranges; ///< of the context
   std::string rangeName;                    ///< of a launch
+  const faContextImpl *context;             ///< that it was made for
+  /// Whether a launch said that it runs slower than another one would.
+  std::atomic<bool> saidSlower = false;
 };
 
 namespace fa {

@@ -138,7 +138,8 @@ static faStatus createPlan(StringRef function, faContext context,
   std::string launch =
       "flashtile: @" + (*loaded)->artifact().kernels.back().entry;
   *plan = new faPlanImpl{std::move(*loaded), std::move(description),
-                         context->threads, context->ranges, std::move(launch)};
+                         context->threads,   context->ranges,
+                         std::move(launch),  context};
   return FA_SUCCESS;
 }
 

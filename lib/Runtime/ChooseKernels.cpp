@@ -30,9 +30,9 @@ static Expected<Artifact> planAll(mlir::ModuleOp module, StringRef entry,
   return artifact;
 }
 
-Expected<double> fa::chooseKernels(DiskCache &cache, mlir::ModuleOp module,
-                                   StringRef entry, const PlannedLaunch &launch,
-                                   CompileOptions &options) {
+Expected<KernelsChosen>
+fa::chooseKernels(DiskCache &cache, mlir::ModuleOp module, StringRef entry,
+                  const PlannedLaunch &launch, CompileOptions &options) {
   using Clock = std::chrono::steady_clock;
   auto begin = Clock::now();
   CompileOptions how = options;
@@ -56,7 +56,9 @@ Expected<double> fa::chooseKernels(DiskCache &cache, mlir::ModuleOp module,
   auto names = findCandidates(plan->artifact.kernels, launch);
   if (!names)
     return make_error<RefusedLaunchError>(names.takeFailure());
+  std::string slower =
+      explainSlower(plan->artifact.kernels, names->back(), launch);
   options.kernels = std::move(*names);
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin)
-      .count();
+  std::chrono::duration<double, std::milli> time = Clock::now() - begin;
+  return KernelsChosen{time.count(), std::move(slower)};
 }

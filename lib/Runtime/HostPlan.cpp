@@ -8,18 +8,29 @@
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/TargetSelect.h"
 
 using namespace llvm;
 using namespace fa;
 
 class HostPlan::Impl {
 public:
+  Impl(Artifact artifact, std::shared_ptr<HostDevice> device,
+       std::unique_ptr<orc::ExecutorProcessControl> process)
+      : artifact(std::move(artifact)), device(std::move(device)),
+        session(std::move(process)), linker(session) {}
+  ~Impl() { cantFail(session.endSession()); }
+
+  Error link();
+
   Artifact artifact;
   std::shared_ptr<HostDevice> device;
-  std::unique_ptr<orc::LLJIT> jit;
+  /// ORC's linker alone: there is nothing to compile, and LLJIT makes code
+  /// generators of the host for it.
+  orc::ExecutionSession session;
+  orc::ObjectLinkingLayer linker;
   StringMap<HostFunction> functions;
 };
 
@@ -28,34 +39,38 @@ HostPlan::~HostPlan() = default;
 
 const Artifact &HostPlan::artifact() const { return impl->artifact; }
 
-Expected<std::unique_ptr<HostPlan>>
-HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
-  InitializeNativeTarget();
-  InitializeNativeTargetAsmPrinter();
-  auto impl = std::make_unique<Impl>();
-  impl->artifact = std::move(artifact);
-  impl->device = std::move(device);
-  auto jit = orc::LLJITBuilder().create();
-  if (!jit)
-    return jit.takeError();
-  impl->jit = std::move(*jit);
+Error HostPlan::Impl::link() {
+  orc::JITDylib &library = session.createBareJITDylib("flashtile");
   // A kernel calls functions of the C library: memcpy, and of libm the scalar
   // ones that a program asks for.
   auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      impl->jit->getDataLayout().getGlobalPrefix());
+      /*GlobalPrefix=*/'\0');
   if (!process)
     return process.takeError();
-  impl->jit->getMainJITDylib().addGenerator(std::move(*process));
-  auto object = MemoryBuffer::getMemBufferCopy(impl->artifact.object,
-                                               "flashtile-kernels");
-  if (Error error = impl->jit->addObjectFile(std::move(object)))
+  library.addGenerator(std::move(*process));
+  if (Error error = linker.add(
+          library,
+          MemoryBuffer::getMemBufferCopy(artifact.object, "flashtile-kernels")))
     return error;
-  for (const KernelInfo &kernel : impl->artifact.kernels) {
-    auto address = impl->jit->lookup(kernel.symbol);
-    if (!address)
-      return address.takeError();
-    impl->functions[kernel.symbol] = address->toPtr<HostFunction>();
+  for (const KernelInfo &kernel : artifact.kernels) {
+    auto symbol = session.lookup({&library}, kernel.symbol);
+    if (!symbol)
+      return symbol.takeError();
+    functions[kernel.symbol] = symbol->getAddress().toPtr<HostFunction>();
   }
+  return Error::success();
+}
+
+Expected<std::unique_ptr<HostPlan>>
+HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
+  auto process = orc::SelfExecutorProcessControl::Create(
+      nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
+  if (!process)
+    return process.takeError();
+  auto impl = std::make_unique<Impl>(std::move(artifact), std::move(device),
+                                     std::move(*process));
+  if (Error error = impl->link())
+    return error;
   return std::unique_ptr<HostPlan>(new HostPlan(std::move(impl)));
 }
 

@@ -71,10 +71,12 @@ PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
   if (launch) {
     int64_t processors = options.card ? options.card->numProcessors() : 1;
     PlannedLaunch planned{std::move(*launch), processors, kMaxResidentBlocks};
-    auto time = chooseKernels(cache, module, entry, planned, how);
-    if (!time)
-      return time.takeError();
-    choosingMs = *time;
+    auto chosen = chooseKernels(cache, module, entry, planned, how);
+    if (!chosen)
+      return chosen.takeError();
+    choosingMs = chosen->milliseconds;
+    if (options.note && !chosen->slower.empty())
+      options.note(chosen->slower);
   }
   auto key = makeCacheKey(module, entry, how);
   if (!key) { // and what is wrong with the options, the compilation says

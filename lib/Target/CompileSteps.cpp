@@ -9,7 +9,6 @@
 
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"
-#include "fa/Conversion/TileToLinalg.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,6 +20,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -45,7 +45,6 @@ void fa::registerDialects(DialectRegistry &registry) {
               ROCDL::ROCDLDialect, linalg::LinalgDialect, memref::MemRefDialect,
               scf::SCFDialect, tensor::TensorDialect, tgpu::TileGPUDialect,
               tile::TileDialect, vector::VectorDialect>();
-  registerBufferization(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
@@ -85,12 +84,36 @@ static bool hasKernels(ModuleOp module) {
   return !module.getOps<tile::KernelOp>().empty();
 }
 
+/// Narrow floats are types of the dialect that no lowering knows: it is said
+/// here, before one fails in the middle.
+static LogicalResult checkElementTypes(ModuleOp module) {
+  auto isNarrow = [](Type type) {
+    auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+    return element && element.getWidth() < 16;
+  };
+  auto check = [&](Operation *op) {
+    SmallVector<Type> types(op->getResultTypes());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::append_range(types, block.getArgumentTypes());
+    auto found = llvm::find_if(types, isNarrow);
+    if (found == types.end())
+      return WalkResult::advance();
+    op->emitError() << "expected elements that a target computes with, found "
+                    << getElementTypeOrSelf(*found) << ", which none does yet";
+    return WalkResult::interrupt();
+  };
+  return failure(module.walk<WalkOrder::PreOrder>(check).wasInterrupted());
+}
+
 llvm::Error
 fa::lowerToKernels(ModuleOp module,
                    llvm::function_ref<void(OpPassManager &)> build) {
   DiagnosticText text(module.getContext());
   if (failed(verify(module)))
     return text.take("the module is not valid");
+  if (failed(checkElementTypes(module)))
+    return text.take("the module is not supported");
   if (!hasKernels(module)) {
     PassManager pm(module.getContext());
     build(pm);

@@ -17,7 +17,7 @@ from ctypes import (
     c_void_p,
 )
 
-F32, F16, BF16, I32, I64 = range(5)
+F32, F16, BF16, I32, I64, F8E4M3, F8E5M2 = range(7)
 CANCELLED = 4
 
 

@@ -6,15 +6,27 @@ from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uin
 
 from . import _structs as fa
 
-NAMES = ("float32", "float16", "bfloat16", "int32", "int64")
+# Of faType, by its numbers, as the packages call them.
+NAMES = ("float32", "float16", "bfloat16", "int32", "int64", "float8_e4m3fn", "float8_e5m2")
 
 # The device types of DLPack (dlpack.h, DLDeviceType).
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 
 _TYPESTR = {"<f4": fa.F32, "<f2": fa.F16, "<i4": fa.I32, "<i8": fa.I64}
+# What NumPy itself has no types for, by the names that ml_dtypes gives them.
+_ML_DTYPES = {NAMES[type]: type for type in (fa.BF16, fa.F8E4M3, fa.F8E5M2)}
 _FORMATS = {"f": fa.F32, "e": fa.F16, "i": fa.I32, "l": fa.I64, "q": fa.I64}
-# DLPack's type codes (DLDataTypeCode): int 0, float 2, bfloat 4; and bits.
-_DLTYPES = {(2, 32): fa.F32, (2, 16): fa.F16, (4, 16): fa.BF16, (0, 32): fa.I32, (0, 64): fa.I64}
+# DLPack's type codes (DLDataTypeCode) and bits: int 0, float 2, bfloat 4 and, of
+# DLPack 1.1 on, float8_e4m3fn 10 and float8_e5m2 12.
+_DLTYPES = {
+    (2, 32): fa.F32,
+    (2, 16): fa.F16,
+    (4, 16): fa.BF16,
+    (0, 32): fa.I32,
+    (0, 64): fa.I64,
+    (10, 8): fa.F8E4M3,
+    (12, 8): fa.F8E5M2,
+}
 
 
 class _DLTensor(ctypes.Structure):
@@ -90,8 +102,8 @@ def row_major(shape):
 def _from_array_interface(array):
     description = array.__array_interface__
     type = _TYPESTR.get(description["typestr"])
-    if type is None and getattr(array.dtype, "name", "") == "bfloat16":  # ml_dtypes
-        type = fa.BF16
+    if type is None:
+        type = _ML_DTYPES.get(getattr(array.dtype, "name", ""))
     if type is None:
         raise TypeError(f"expected elements of {', '.join(NAMES)}, found {array.dtype}")
     shape, size = description["shape"], array.itemsize

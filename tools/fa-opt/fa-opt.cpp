@@ -13,7 +13,6 @@
 #include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Conversion/TileToHost.h"
-#include "fa/Conversion/TileToLinalg.h"
 #include "fa/Emulator/Passes.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Schedule/Passes.h"
@@ -31,6 +30,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -126,6 +126,7 @@ static LogicalResult run(StringRef input, StringRef output,
 }
 
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv); // a crash says where
   DialectRegistry registry;
   registry
       .insert<fa::tile::TileDialect, fa::tgpu::TileGPUDialect,
@@ -133,7 +134,6 @@ int main(int argc, char **argv) {
               func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
               tensor::TensorDialect, vector::VectorDialect>();
-  fa::registerBufferization(registry);
   registerTransformsPasses();
   mlir::registerConversionPasses();
   memref::registerMemRefPasses();

@@ -161,10 +161,10 @@ static Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
   double choosingMs = 0;
   if (job.problem) {
     PlannedLaunch launch{job.arguments, place.processors, place.residentBlocks};
-    auto time = chooseKernels(cache, *job.module, job.entry, launch, how);
-    if (!time)
-      return time.takeError();
-    choosingMs = *time;
+    auto chosen = chooseKernels(cache, *job.module, job.entry, launch, how);
+    if (!chosen)
+      return chosen.takeError();
+    choosingMs = chosen->milliseconds;
   }
   mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
   auto compiled = compileCached(cache, *copy, job.entry, how);

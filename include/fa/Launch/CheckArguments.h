@@ -16,6 +16,13 @@ namespace fa {
 Failure checkArguments(const KernelInfo &kernel,
                        std::span<const LaunchArgument> arguments);
 
+/// Whether this variant is for arguments of these sizes. One that is, and that
+/// `fitsVariant` refuses all the same, is a faster one for other strides, gaps
+/// and addresses.
+bool fitsSizes(const KernelInfo &kernel,
+               std::span<const LaunchArgument> arguments,
+               std::string *why = nullptr);
+
 /// Whether these arguments have the sizes, strides and alignments that this
 /// variant counts on. A launch asks several variants, so the reason is written
 /// to `why` only where it is wanted.

@@ -73,6 +73,14 @@ Result<LaunchChoice> chooseLaunch(std::span<const KernelInfo> kernels,
                                   int64_t processors,
                                   const Workspace &workspace);
 
+/// Why a launch runs the kernel `chosen` and none before it that is faster:
+/// what the first of them that is for such sizes expects of strides, gaps and
+/// addresses. Empty: there is none. Kernels in workspace are left out; whether
+/// they would run is a matter of more than that.
+std::string explainSlower(std::span<const KernelInfo> kernels,
+                          std::string_view chosen,
+                          std::span<const LaunchArgument> arguments);
+
 /// The most blocks that a multiprocessor holds at a time: CUDA C++ Programming
 /// Guide, "Technical Specifications per Compute Capability"; AMD's compute
 /// units have as many waves.
@@ -94,6 +102,11 @@ struct PlannedLaunch {
 Result<std::vector<std::string>>
 findCandidates(std::span<const KernelInfo> kernels,
                const PlannedLaunch &launch);
+
+/// The same of the last of these candidates, of arguments that
+/// `findCandidates` took.
+std::string explainSlower(std::span<const KernelInfo> kernels,
+                          std::string_view chosen, const PlannedLaunch &launch);
 
 /// The arguments of the kernels of a launch: those that its caller gave and
 /// tensors in workspace. In place: nothing is allocated.

@@ -21,14 +21,18 @@ public:
       : ErrorInfo(why.message(), llvm::inconvertibleErrorCode()) {}
 };
 
+struct KernelsChosen {
+  double milliseconds; ///< that it took
+  std::string slower;  ///< see explainSlower
+};
+
 /// Sets `options.kernels` to those that `launch` may run. What there is to
 /// choose from is found out by `planKernels` and kept in the cache, so that a
 /// program that is there is found without a pass. A launch that none takes is
-/// a RefusedLaunchError. Gives the milliseconds that it took.
-llvm::Expected<double> chooseKernels(DiskCache &cache, mlir::ModuleOp module,
-                                     llvm::StringRef entry,
-                                     const PlannedLaunch &launch,
-                                     CompileOptions &options);
+/// a RefusedLaunchError.
+llvm::Expected<KernelsChosen>
+chooseKernels(DiskCache &cache, mlir::ModuleOp module, llvm::StringRef entry,
+              const PlannedLaunch &launch, CompileOptions &options);
 
 } // namespace fa
 

@@ -55,6 +55,8 @@ public:
     std::shared_ptr<GpuDevice> card;
     CompileOptions compile;
     CacheOptions cache;
+    /// Is told why a launch that a plan is made for runs slower than it could.
+    std::function<void(const std::string &)> note;
   };
   explicit PlanStore(Options options);
 

@@ -5,8 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Conversion/Passes.h"
-#include "fa/Conversion/TileToLinalg.h"
-
 #include "mlir/Dialect/Arith/Transforms/BufferDeallocationOpInterfaceImpl.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -30,7 +28,9 @@ namespace fa {
 #include "fa/Conversion/Passes.h.inc"
 } // namespace fa
 
-void fa::registerBufferization(DialectRegistry &registry) {
+/// What bufferization must know of operations. With the pass, for with the
+/// dialects it would load linalg wherever a program is built.
+static void registerBufferization(DialectRegistry &registry) {
   registry.insert<bufferization::BufferizationDialect>();
   arith::registerBufferizableOpInterfaceExternalModels(registry);
   bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
@@ -48,6 +48,11 @@ namespace {
 
 struct BufferizeUnfused final
     : fa::impl::BufferizeUnfusedBase<BufferizeUnfused> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    BufferizeUnfusedBase::getDependentDialects(registry);
+    registerBufferization(registry);
+  }
+
   void runOnOperation() override {
     bool any = getOperation()
                    .walk([](Operation *op) {

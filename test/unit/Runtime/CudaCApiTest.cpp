@@ -192,6 +192,64 @@ TEST_F(CudaCApi, CompilesForOneLaunch) {
               "launch: expected 5 arguments, found null");
 }
 
+/// What keeps a launch from a faster variant is said once a plan; that there
+/// are variants for other sizes is not.
+TEST_F(CudaCApi, NotesASlowerVariantOnce) {
+  fakeDriver()->capability[0] = 89;
+  std::vector<std::string> notes;
+  faContextOptions how = options("cuda");
+  how.user = &notes;
+  how.log = [](void *user, faLogLevel level, const char *message) {
+    EXPECT_EQ(level, FA_LOG_NOTE);
+    static_cast<std::vector<std::string> *>(user)->emplace_back(message);
+  };
+  fa::Context context(how);
+  ASSERT_TRUE(context) << fa::lastError();
+  alignas(16) static char memory[64];
+  auto launchOf = [&](int64_t queries, int64_t headStep, void *at) {
+    auto q = fa::tensor(at, FA_F16, {1, 8, queries, 64}),
+         k = fa::tensor(at, FA_F16, {1, 1, 256, 64});
+    q.strides = {8 * headStep, headStep, 64, 1};
+    return std::vector<fa::Argument>{q, k, k, fa::scalar(0.125f), q};
+  };
+  faAttentionDesc desc = fa::attention(FA_F16, 64);
+  fa::Plan plan(context, desc);
+  ASSERT_TRUE(plan) << fa::lastError();
+  auto enqueue = [&](fa::Plan &on, const std::vector<fa::Argument> &arguments) {
+    EXPECT_EQ(on.enqueue(nullptr, arguments), FA_SUCCESS) << fa::lastError();
+  };
+  for (int64_t queries : {1, 4, 256})
+    enqueue(plan, launchOf(queries, 64 * queries, memory));
+  EXPECT_TRUE(notes.empty()) << notes.front();
+  for (int repeat = 0; repeat < 2; ++repeat)
+    enqueue(plan, launchOf(256, 64 * 256, memory + 2));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes.back(),
+            "@attention_strided runs, for @attention, which is faster, does "
+            "not take these arguments: argument 0: expected an address that is "
+            "a multiple of 16");
+  enqueue(plan, launchOf(4, 64 * 5, memory));
+  EXPECT_EQ(notes.size(), 1u);
+  // Gaps and steps, of plans of their own; one is for such a launch alone.
+  fa::Plan gaps(context, desc);
+  enqueue(gaps, launchOf(4, 64 * 5, memory));
+  ASSERT_EQ(notes.size(), 2u);
+  EXPECT_NE(notes.back().find("@attention_packed, which is faster, does not "
+                              "take these arguments: argument 4: expected no "
+                              "gap between dimensions 1 and 2"),
+            std::string::npos)
+      << notes.back();
+  fa::Plan one(context, desc, launchOf(256, 64 * 256 + 1, memory));
+  ASSERT_TRUE(one) << fa::lastError();
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_NE(notes.back().find("argument 0: expected steps of multiples of 16 "
+                              "bytes in dimension 1, found 32770"),
+            std::string::npos)
+      << notes.back();
+  enqueue(one, launchOf(256, 64 * 256 + 1, memory));
+  EXPECT_EQ(notes.size(), 3u);
+}
+
 /// The assembler runs as a process: no handler and no alarm of the host
 /// program's is touched, and it ends when it is cancelled.
 TEST_F(CudaCApi, TheAssemblerIsAGuest) {

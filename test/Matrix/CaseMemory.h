@@ -1,0 +1,37 @@
+//===- CaseMemory.h - inputs and outputs as a case wants them  -*- C++ -*--===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TEST_MATRIX_CASEMEMORY_H
+#define FA_TEST_MATRIX_CASEMEMORY_H
+
+#include "Case.h"
+
+#include "fa/Numerics/Reference.h"
+
+namespace fa::matrix {
+
+/// A tensor inside a larger one whose other elements are NaN.
+struct Guarded {
+  HostTensor whole, inner;
+  bool far = false;
+
+  /// Whether everything outside `inner` is NaN still: `inner` is overwritten
+  /// with NaN for the comparison.
+  bool isIntact();
+};
+
+/// Memory for a tensor of `sizes`, with gaps after each dimension and one
+/// element before if the case asks for that. Dimensions of size 1 get a stride
+/// that would leave the memory.
+llvm::Expected<Guarded> makeGuarded(const Case &c, ElementType type,
+                                    llvm::ArrayRef<int64_t> sizes);
+
+/// The inputs of a case: random, scaled, poisoned and placed as it says.
+llvm::Expected<AttentionInputs> makeInputs(const Case &c);
+
+} // namespace fa::matrix
+
+#endif // FA_TEST_MATRIX_CASEMEMORY_H

@@ -1,0 +1,229 @@
+//===- Runner.cpp - compiles, launches and compares a case ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+#include "CaseMemory.h"
+#include "Mutate.h"
+
+#include "fa/Conversion/TileToHost.h"
+#include "fa/Emulator/Passes.h"
+#include "fa/Frontend/BuildAttention.h"
+#include "fa/Numerics/ErrorRule.h"
+#include "fa/Runtime/AttentionArguments.h"
+#include "fa/Runtime/EmulatorPlan.h"
+#include "fa/Target/GpuInfo.h"
+#include "fa/Target/NvidiaInfo.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace llvm;
+using namespace fa;
+using namespace fa::matrix;
+
+Expected<Target> matrix::openTarget(StringRef name) {
+  Target target;
+  if (name == "cuda" || name == "hip") {
+    auto kind = name == "hip" ? DriverKind::Hip : DriverKind::Cuda;
+    auto card = toExpected(GpuDevice::open(kind, 0));
+    if (!card)
+      return card.takeError();
+    auto arch = archOf(**card);
+    if (!arch)
+      return arch.takeError();
+    target.card = *card;
+    target.arch = *arch;
+  } else if (name.consume_front("emulator:")) {
+    auto info = getGpuInfo(name);
+    if (!info)
+      return info.takeError();
+    target.arch = info->name;
+    target.isEmulator = true;
+  } else if (name.consume_front("cpu:")) {
+    target.arch = name.str();
+  } else if (name != "cpu") {
+    return createStringError(
+        "--target: expected cpu, cpu:NAME, cuda, hip or emulator:ARCH, "
+        "found '" +
+        name + "'");
+  }
+  return target;
+}
+
+Runner::Runner(StringRef fault, Target target, unsigned threads)
+    : fault(fault), device(std::make_shared<HostDevice>(threads)),
+      target(std::move(target)) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
+
+static std::string bytesOf(const HostTensor &tensor) {
+  std::string bytes;
+  tensor.forEach([&](char *p) { bytes.append(p, byteSize(tensor.type())); });
+  return bytes;
+}
+
+static Expected<std::string> compare(const AttentionProblem &p,
+                                     const AttentionInputs &inputs,
+                                     Guarded &out, Guarded &lse) {
+  auto reference = referenceF64(p, inputs);
+  if (!reference)
+    return reference.takeError();
+  auto e0 = unfused(p, inputs);
+  if (!e0)
+    return e0.takeError();
+  std::vector<OutputCheck> checks = {checkForward(
+      "out", out.inner, reference->out, e0->out, p.type, maxAbs(inputs.v))};
+  if (p.lse)
+    checks.push_back(checkLse("lse", lse.inner, reference->lse, e0->lse));
+  for (const OutputCheck &check : checks)
+    if (!check.pass)
+      return check.name + " " + check.why;
+  if (!out.isIntact() || !lse.isIntact())
+    return std::string("memory between the rows of an output was written");
+  return std::string();
+}
+
+Expected<std::string> Runner::run(const Case &c) {
+  auto inputs = makeInputs(c);
+  if (!inputs)
+    return inputs.takeError();
+  const AttentionProblem &p = c.problem;
+  auto out = makeGuarded(c, p.type, {p.batch, p.numHeads, p.seqQ, p.headDimV});
+  if (!out)
+    return out.takeError();
+  auto lse = makeGuarded(c, ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+  if (!lse)
+    return lse.takeError();
+  auto arguments =
+      makeArguments(p, *inputs, out->inner, p.lse ? &lse->inner : nullptr);
+  if (!arguments)
+    return arguments.takeError();
+  auto plan = getPlan(c.problem, c.splits, *arguments);
+  if (!plan)
+    return plan.takeError();
+  if (Error error = (*plan)(*arguments)) {
+    // What the emulator finds is a failure of the program.
+    if (target.isEmulator)
+      return toString(std::move(error));
+    return error;
+  }
+  std::string first = bytesOf(out->inner);
+  for (int64_t n = 0; n < c.repeat; ++n) {
+    if (Error error = (*plan)(*arguments))
+      return error;
+    if (bytesOf(out->inner) != first)
+      return "launch " + std::to_string(n + 2) + " gave other bits";
+  }
+  return compare(p, *inputs, *out, *lse);
+}
+
+Expected<Runner::Launch> Runner::getPlan(AttentionProblem p, int64_t splits,
+                                         ArrayRef<LaunchArgument> arguments) {
+  p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
+  p.scale = 1;
+  p.layoutBshd = false;
+  std::string name = p.str() + " splits=" + std::to_string(splits);
+  Program &program = programs[name];
+  if (program.kernels.empty()) {
+    auto kernels = plan(p, splits);
+    if (!kernels)
+      return kernels.takeError();
+    program.kernels = std::move(*kernels);
+  }
+  // A card gets copies, which are aligned as these are.
+  PlannedLaunch planned{arguments, processors(),
+                        target.card ? kMaxResidentBlocks : 1};
+  auto wanted = toExpected(findCandidates(program.kernels, planned));
+  if (!wanted)
+    return wanted.takeError();
+  Launch &launch = program.plans[join(*wanted, " ")];
+  if (launch)
+    return launch;
+  auto artifact = compile(p, splits, *wanted);
+  if (!artifact)
+    return artifact.takeError();
+  // What a GPU leaves open differs from program to program, not from run to
+  // run.
+  auto loaded = load(std::move(*artifact), xxh3_64bits(name));
+  if (!loaded)
+    return loaded.takeError();
+  return launch = *loaded;
+}
+
+int64_t Runner::processors() const {
+  if (target.card)
+    return target.card->numProcessors();
+  return target.isEmulator ? EmulatorPlan::numProcessors : 1;
+}
+
+Expected<Runner::Launch> Runner::load(Artifact artifact, uint64_t seed) {
+  using Arguments = ArrayRef<LaunchArgument>;
+  if (target.card) {
+    auto plan = GpuPlan::load(std::move(artifact), target.card);
+    if (!plan)
+      return plan.takeError();
+    return [plan = std::shared_ptr(std::move(*plan))](Arguments arguments) {
+      return plan->launchOnHostMemory(arguments);
+    };
+  }
+  if (target.isEmulator) {
+    auto plan = EmulatorPlan::load(std::move(artifact), device, {.seed = seed});
+    if (!plan)
+      return plan.takeError();
+    return [plan = std::shared_ptr(std::move(*plan))](Arguments arguments) {
+      return plan->launch(arguments).takeError();
+    };
+  }
+  auto plan = HostPlan::load(std::move(artifact), device);
+  if (!plan)
+    return plan.takeError();
+  return [plan = std::shared_ptr(std::move(*plan))](Arguments arguments) {
+    return plan->launch(arguments);
+  };
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+Runner::build(AttentionProblem p, int64_t splits, CompileOptions &options) {
+  if (fault == "wrong-alignment" && p.causal != CausalKind::None)
+    p.causal = p.causal == CausalKind::TopLeft ? CausalKind::BottomRight
+                                               : CausalKind::TopLeft;
+  auto module = buildAttention(context, p);
+  if (!module)
+    return module;
+  auto isGpuFault = isScheduleFault(fault);
+  if (isGpuFault)
+    options.mutate = fault;
+  consumeError(isGpuFault.takeError());
+  if (!fault.empty() && fault != "wrong-alignment" && options.mutate.empty())
+    if (Error error = mutateKernels(**module, fault))
+      return error;
+  options.arch = target.arch;
+  options.emulate = target.isEmulator;
+  options.splits = splits;
+  return module;
+}
+
+Expected<std::vector<KernelInfo>> Runner::plan(const AttentionProblem &p,
+                                               int64_t splits) {
+  CompileOptions options;
+  auto module = build(p, splits, options);
+  if (!module)
+    return module.takeError();
+  return fa::planKernels(**module, "attention", options);
+}
+
+Expected<Artifact> Runner::compile(const AttentionProblem &p, int64_t splits,
+                                   std::vector<std::string> kernels) {
+  CompileOptions options;
+  auto module = build(p, splits, options);
+  if (!module)
+    return module.takeError();
+  options.kernels = std::move(kernels);
+  return fa::compile(**module, "attention", options);
+}

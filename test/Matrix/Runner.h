@@ -1,0 +1,72 @@
+//===- Runner.h - compiles, launches and compares a case ------ -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_TEST_MATRIX_RUNNER_H
+#define FA_TEST_MATRIX_RUNNER_H
+
+#include "Case.h"
+
+#include "fa/Runtime/GpuPlan.h"
+#include "fa/Runtime/HostPlan.h"
+#include "fa/Target/Compile.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace fa::matrix {
+
+/// Where the problems run.
+struct Target {
+  std::shared_ptr<GpuDevice> card; ///< null: on this machine's CPU
+  std::string arch = "host";
+  bool isEmulator = false;
+};
+
+/// A target by its name: cpu, cpu:NAME, cuda, hip or emulator:ARCH.
+llvm::Expected<Target> openTarget(llvm::StringRef name);
+
+/// Runs cases on one target; keeps what it compiled.
+class Runner {
+public:
+  /// `fault`: planted in every kernel; empty: none.
+  Runner(llvm::StringRef fault, Target target, unsigned threads);
+
+  /// What is wrong with the case's result; empty: nothing.
+  llvm::Expected<std::string> run(const Case &c);
+
+private:
+  /// A loaded program.
+  using Launch = std::function<llvm::Error(llvm::ArrayRef<LaunchArgument>)>;
+  /// A program's kernels, and plans by the kernels that they have.
+  struct Program {
+    std::vector<KernelInfo> kernels;
+    llvm::StringMap<Launch> plans;
+  };
+
+  /// One compilation serves all lengths, batches and heads that the same
+  /// kernels may run.
+  llvm::Expected<Launch> getPlan(AttentionProblem p, int64_t splits,
+                                 llvm::ArrayRef<LaunchArgument> arguments);
+  int64_t processors() const;
+  llvm::Expected<Launch> load(Artifact artifact, uint64_t seed);
+
+  /// The program of `p` with the fault in it, and how to compile it.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+  build(AttentionProblem p, int64_t splits, CompileOptions &options);
+  llvm::Expected<std::vector<KernelInfo>> plan(const AttentionProblem &p,
+                                               int64_t splits);
+  llvm::Expected<Artifact> compile(const AttentionProblem &p, int64_t splits,
+                                   std::vector<std::string> kernels);
+
+  std::string fault;
+  std::shared_ptr<HostDevice> device;
+  mlir::MLIRContext context;
+  Target target;
+  llvm::StringMap<Program> programs;
+};
+
+} // namespace fa::matrix
+
+#endif // FA_TEST_MATRIX_RUNNER_H
