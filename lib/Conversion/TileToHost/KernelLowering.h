@@ -27,12 +27,15 @@
 //
 // Files: KernelLowering (the walk, loops), Scratch, Evaluate (lazy values),
 // LowerDot, LowerPairDot, SeenColumns, Prefetch, LowerSoftmax, LowerMemory,
-// TransposeTiles, VectorMath, KernelAbi; RowForm, LowerRowDot, LowerRowSoftmax.
+// TransposeTiles, VectorMath, VectorShuffles, KernelAbi; RowForm, LowerRowDot,
+// LowerRowSoftmax.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H
 #define FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H
+
+#include "VectorMath.h"
 
 #include "Tile/ColumnLimit.h"
 #include "Tile/Tile.h"
@@ -41,7 +44,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace fa {
@@ -386,42 +388,8 @@ mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
                                       mlir::ImplicitLocOpBuilder &b,
                                       HostArguments &arguments);
 
-/// exp of an f32 vector, 0 where that is 2^-126 or less, NaN for NaN. See
-/// VectorMath.cpp.
-mlir::Value emitExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
-
-/// Transposes a square: as many vectors as each has lanes, a power of two.
-void emitTranspose(mlir::ImplicitLocOpBuilder &b,
-                   mlir::MutableArrayRef<mlir::Value> rows);
-
-/// The sums of the lanes of `vectors`, lane i that of vector i; there are as
-/// many vectors as each has lanes, a power of two.
-mlir::Value emitSumsOfLanes(mlir::ImplicitLocOpBuilder &b,
-                            mlir::ArrayRef<mlir::Value> vectors);
-
-/// All lanes of `x` combined pairwise, the halves first.
-mlir::Value emitLaneReduction(
-    mlir::ImplicitLocOpBuilder &b, mlir::Value x,
-    llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
-
-/// `count` elements of `memory` at `indices`, zeros up to `lanes`.
-mlir::Value loadFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value memory,
-                      mlir::ValueRange indices, int64_t lanes, int64_t count);
-
-/// The first `count` elements of `value` to `memory` at `indices`.
-void storeFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
-                mlir::Value memory, mlir::ValueRange indices, int64_t count);
-
 /// The conversion of p to V's type, if that is all that happens to p.
 mlir::arith::TruncFOp getOnlyNarrowing(tile::OnlineSoftmaxOp op);
-
-/// `x > y ? x : y`, one instruction everywhere; a NaN in x gives y.
-mlir::Value emitMax(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
-                    mlir::Value y);
-
-/// An f32 value rounded to a narrower float type and back.
-mlir::Value emitRound(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
-                      mlir::Type element);
 
 } // namespace fa
 

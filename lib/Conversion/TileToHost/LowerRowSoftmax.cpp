@@ -23,18 +23,6 @@
 using namespace mlir;
 using namespace fa;
 
-Value fa::emitLaneReduction(ImplicitLocOpBuilder &b, Value x,
-                            llvm::function_ref<Value(Value, Value)> combine) {
-  int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
-  for (int64_t half = lanes / 2; half > 0; half /= 2) {
-    SmallVector<int64_t> turned;
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      turned.push_back((lane + half) % lanes);
-    x = combine(x, vector::ShuffleOp::create(b, x, x, turned));
-  }
-  return vector::ExtractOp::create(b, x, ArrayRef<int64_t>{0});
-}
-
 void KernelLowering::emitRowScores(tile::OnlineSoftmaxOp op, Buffer scores,
                                    Buffer maxima) {
   auto type = cast<RankedTensorType>(op.getScores().getType());
