@@ -20,7 +20,7 @@ public:
   Artifact artifact;
   std::shared_ptr<HostDevice> device;
   std::unique_ptr<orc::LLJIT> jit;
-  StringMap<HostFunction> functions;
+  std::vector<HostFunction> functions; ///< of the artifact's kernels
 };
 
 HostPlan::HostPlan(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -54,25 +54,26 @@ HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
     auto address = impl->jit->lookup(kernel.symbol);
     if (!address)
       return address.takeError();
-    impl->functions[kernel.symbol] = address->toPtr<HostFunction>();
+    impl->functions.push_back(address->toPtr<HostFunction>());
   }
   return std::unique_ptr<HostPlan>(new HostPlan(std::move(impl)));
 }
 
-Expected<const KernelInfo *>
-HostPlan::select(ArrayRef<LaunchArgument> arguments) const {
-  return selectKernel(impl->artifact, arguments);
+Expected<LaunchChoice>
+HostPlan::choose(ArrayRef<LaunchArgument> arguments) const {
+  return toExpected(chooseOnHost(impl->artifact.kernels, arguments));
 }
 
 Error HostPlan::launch(ArrayRef<LaunchArgument> arguments) const {
-  Expected<const KernelInfo *> kernel = select(arguments);
-  if (!kernel)
-    return kernel.takeError();
-  return launch(**kernel, arguments);
+  Expected<LaunchChoice> choice = choose(arguments);
+  if (!choice)
+    return choice.takeError();
+  return launch(*choice, arguments);
 }
 
-Error HostPlan::launch(const KernelInfo &kernel,
+Error HostPlan::launch(const LaunchChoice &choice,
                        ArrayRef<LaunchArgument> arguments) const {
-  return toError(launchOnHost(kernel, impl->functions.lookup(kernel.symbol),
+  size_t first = choice.kernels.data() - impl->artifact.kernels.data();
+  return toError(launchOnHost(choice, std::span(impl->functions).subspan(first),
                               *impl->device, arguments));
 }

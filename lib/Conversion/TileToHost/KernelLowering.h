@@ -237,6 +237,7 @@ private:
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerRowFinalize(tile::OnlineFinalizeOp op);
+  mlir::LogicalResult lowerRowMerge(tile::OnlineMergeOp op);
   /// Writes the scores and, for each row, their maximum.
   void emitRowScores(tile::OnlineSoftmaxOp op, Buffer scores, Buffer maxima);
   /// As emitExponentials, for all rows, whose sums begin at 0.
@@ -249,6 +250,10 @@ private:
   /// Of one vector of rows.
   Value emitLogSumExp(tile::OnlineFinalizeOp op, Value max, Value sum);
   mlir::LogicalResult lowerOnlineMerge(tile::OnlineMergeOp op);
+  /// Of the vector of rows at `at`: stores their maxima and sums, and returns
+  /// what the accumulator and the merged output are multiplied with.
+  std::pair<Value, Value> emitMergeFactors(tile::OnlineMergeOp op, Value at,
+                                           Buffer maxOut, Buffer sumOut);
   tile::DotOp findPendingDot(Value scores);
   /// Writes the scores of `vectors` registers of rows, up to column `end` if
   /// that is given, to `buffer` and returns the running maximum, which starts

@@ -170,3 +170,42 @@ LogicalResult KernelLowering::lowerRowFinalize(tile::OnlineFinalizeOp op) {
   buffers[op.getLse()] = lse;
   return success();
 }
+
+LogicalResult KernelLowering::lowerRowMerge(tile::OnlineMergeOp op) {
+  auto type = cast<RankedTensorType>(op.getAcc().getType());
+  auto rowType = cast<RankedTensorType>(op.getMax().getType());
+  Buffer alphas = allocate(rowType, Form::Natural);
+  Buffer betas = allocate(rowType, Form::Natural);
+  Buffer acc = bufferForResult(op.getAccOut());
+  Buffer maxOut = bufferForResult(op.getMaxOut());
+  Buffer sumOut = bufferForResult(op.getSumOut());
+  forRowBlocks(rowType.getDimSize(0), [&](Value row, int64_t vectors) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value at = addIndex(row, v * lanes());
+      auto [alpha, beta] = emitMergeFactors(op, at, maxOut, sumOut);
+      vector::StoreOp::create(b, alpha, alphas.memref, at);
+      vector::StoreOp::create(b, beta, betas.memref, at);
+    }
+  });
+  forLiveRows(type.getDimSize(0), 1, [&](Value row) {
+    auto factor = [&](Buffer factors) {
+      return toVector(readBuffer(factors, {{row}}));
+    };
+    Value alpha = factor(alphas), beta = factor(betas);
+    forVectors(type.getDimSize(1), {},
+               [&](Value col, ValueRange) -> SmallVector<Value> {
+                 SmallVector<TileCoord> at = {{row}, {col, true}};
+                 Value before = arith::MulFOp::create(
+                     b, evaluateVector(op.getAcc(), at), alpha);
+                 Value output = evaluateVector(op.getOutput(), at);
+                 vector::StoreOp::create(
+                     b, Value(vector::FMAOp::create(b, output, beta, before)),
+                     acc.memref, ValueRange{row, col});
+                 return {};
+               });
+  });
+  buffers[op.getAccOut()] = acc;
+  buffers[op.getMaxOut()] = maxOut;
+  buffers[op.getSumOut()] = sumOut;
+  return success();
+}

@@ -281,36 +281,43 @@ LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
 // OnlineMergeOp
 //===----------------------------------------------------------------------===//
 
+std::pair<Value, Value> KernelLowering::emitMergeFactors(tile::OnlineMergeOp op,
+                                                         Value at,
+                                                         Buffer maxOut,
+                                                         Buffer sumOut) {
+  Value none = constantVector(-std::numeric_limits<double>::infinity());
+  Value oldMax = evaluateVector(op.getMax(), {{at, true}});
+  Value otherMax = evaluateVector(op.getOtherMax(), {{at, true}});
+  Value logSum = evaluateVector(op.getLogSum(), {{at, true}});
+  Value max = emitMax(b, otherMax, oldMax);
+  Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
+  Value finite = arith::SelectOp::create(b, empty, constantVector(0.0), max);
+  Value alpha = emitExponential(oldMax, finite);
+  Value beta =
+      arith::MulFOp::create(b, emitExponential(logSum, constantVector(0.0)),
+                            emitExponential(otherMax, finite));
+  Value sum = evaluateVector(op.getSum(), {{at, true}});
+  vector::StoreOp::create(b, max, maxOut.memref, at);
+  vector::StoreOp::create(b, Value(vector::FMAOp::create(b, sum, alpha, beta)),
+                          sumOut.memref, at);
+  return {alpha, beta};
+}
+
 LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
   auto type = cast<RankedTensorType>(op.getAcc().getType());
   auto rowType = cast<RankedTensorType>(op.getMax().getType());
   if (type.getRank() != 2)
     return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
            << type;
+  if (alongRows)
+    return lowerRowMerge(op);
   Buffer acc = allocate(type, Form::Lanes);
   Buffer maxOut = allocate(rowType, Form::Lanes);
   Buffer sumOut = allocate(rowType, Form::Lanes);
-  Value none = constantVector(-std::numeric_limits<double>::infinity());
   forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
     for (int64_t v = 0; v < vectors; ++v) {
       Value at = addIndex(row, v * lanes());
-      Value oldMax = evaluateVector(op.getMax(), {{at, true}});
-      Value otherMax = evaluateVector(op.getOtherMax(), {{at, true}});
-      Value logSum = evaluateVector(op.getLogSum(), {{at, true}});
-      Value max = emitMax(b, otherMax, oldMax);
-      Value empty =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, max, none);
-      Value finite =
-          arith::SelectOp::create(b, empty, constantVector(0.0), max);
-      Value alpha = emitExponential(oldMax, finite);
-      Value beta =
-          arith::MulFOp::create(b, emitExponential(logSum, constantVector(0.0)),
-                                emitExponential(otherMax, finite));
-      Value sum = evaluateVector(op.getSum(), {{at, true}});
-      vector::StoreOp::create(b, max, maxOut.memref, at);
-      vector::StoreOp::create(b,
-                              Value(vector::FMAOp::create(b, sum, alpha, beta)),
-                              sumOut.memref, at);
+      auto [alpha, beta] = emitMergeFactors(op, at, maxOut, sumOut);
       auto loop = scf::ForOp::create(b, constantIndex(0),
                                      constantIndex(type.getDimSize(1)),
                                      constantIndex(1));
