@@ -292,9 +292,9 @@ FA_API faStatus faPlanGetKernelInfo(faPlan plan, uint32_t index,
 /*===--- Launch -----------------------------------------------------------===*/
 
 /* Runs and returns when the outputs are written. Outputs must not overlap with
- * anything. Allocates only the first time that so many threads are at work. On
- * a card, tensors are in its memory; launches on the default stream and waits
- * for it. */
+ * anything. Allocates only the first time that so many threads are at work or a
+ * launch has so many splits. On a card, tensors are in its memory; launches on
+ * the default stream and waits for it. */
 FA_API faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                              size_t count) FA_NOEXCEPT;
 
@@ -308,19 +308,20 @@ FA_API faStatus faPlanEnqueue(faPlan plan, void *stream,
                               size_t count) FA_NOEXCEPT;
 
 /* What a launch with certain arguments runs. Where queries are few and keys are
- * many, a plan for a card can split the keys over more programs: a launch that
- * is given workspace then runs a kernel on the splits and one that merges their
- * results, always in the same order. */
+ * many, a plan can split the keys over more programs: a launch then runs a
+ * kernel on the splits and one that merges their results, always in the same
+ * order. On a card it does so if it is given workspace; on the CPU it has its
+ * own. */
 typedef struct faLaunchInfo {
   size_t size;          /* sizeof(faLaunchInfo), set by the caller */
-  size_t workspaceSize; /* of a card's memory; 0: it wants none */
+  size_t workspaceSize; /* 0: it wants none */
   int64_t splits;       /* of the keys; 1: none */
   uint32_t numKernels;  /* that run one after the other */
 } faLaunchInfo;
 
 /* Of a launch with as much workspace as it wants. The number of splits depends
- * on sizes, variant and card alone. Tensors' addresses are looked at: a variant
- * may ask for alignment. */
+ * on sizes, variant and card alone; on the CPU not on threads either. Tensors'
+ * addresses are looked at: a variant may ask for alignment. */
 FA_API faStatus faPlanGetLaunchInfo(faPlan plan, const faArgument *arguments,
                                     size_t count,
                                     faLaunchInfo *info) FA_NOEXCEPT;

@@ -40,6 +40,7 @@ struct KernelShape {
   enum Part { Whole, Split, Merge } part = Whole;
   /// Of Split: how many there are; 0: a launch chooses.
   int64_t splits = 0;
+  bool wideMerge = false; ///< a program merges whole rows, split by split
   int64_t rows = 64;      ///< queries in a tile
   int64_t columns = 128;  ///< keys in a tile
   bool unitStride = true; ///< elements of a row are neighbours

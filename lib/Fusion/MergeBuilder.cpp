@@ -6,8 +6,8 @@
 //
 // A program owns a few rows and a few columns of the output. It goes through
 // the splits in order, so that the bits of the result depend on their number
-// alone, and asks for several splits' numbers before it merges the first: what
-// takes time is the way to memory.
+// alone, and on a GPU asks for several splits' numbers before it merges the
+// first: what takes time is the way to memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +38,16 @@ public:
     Value columnTile = arith::RemUIOp::create(b, id, tiles);
     column = arith::MulIOp::create(b, columnTile, index(shape.columns));
     findRows(arith::DivUIOp::create(b, id, tiles));
-    Value splits = countSplits(), ahead = index(kAhead);
-    Value whole = arith::MulIOp::create(
-        b, arith::DivUIOp::create(b, splits, ahead), ahead);
+    Value splits = countSplits(), first = index(0);
     SmallVector<Value> state = initialState(shape.columns, /*withSink=*/true);
-    state = mergeSplits(index(0), whole, kAhead, state);
-    state = mergeSplits(whole, splits, 1, state);
+    if (!shape.wideMerge) {
+      Value ahead = index(kAhead);
+      Value whole = arith::MulIOp::create(
+          b, arith::DivUIOp::create(b, splits, ahead), ahead);
+      state = mergeSplits(first, whole, kAhead, state);
+      first = whole;
+    }
+    state = mergeSplits(first, splits, 1, state);
     auto finalize = OnlineFinalizeOp::create(
         b, TypeRange{state[0].getType(), state[1].getType()}, state[0],
         state[1], state[2]);
@@ -102,7 +106,8 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
   KernelShape shape = of;
   shape.part = KernelShape::Merge;
   shape.rows = kRows;
-  shape.columns = kColumns;
+  auto acc = cast<RankedTensorType>(source.attention.getAccOut().getType());
+  shape.columns = shape.wideMerge ? acc.getDimSize(3) : kColumns;
   KernelOp merge =
       MergeBuilder(b, source, shape).build(name, first.getEntryName());
   merge->setAttr(KernelOp::followsAttrName,

@@ -181,6 +181,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                   KernelShape shape, StringRef name, StringRef suffix) {
     shape.part = KernelShape::Split;
     shape.splits = splits;
+    shape.wideMerge = wideMerge;
     std::string prefix = (name + suffix).str();
     tile::KernelOp first =
         buildKernel(b, match, shape, unusedName(prefix + "_split"), name);

@@ -14,34 +14,6 @@
 
 using namespace fa;
 
-namespace {
-
-/// Memory for one running program, kept between launches.
-struct Scratch {
-  void *memory = nullptr;
-  int64_t bytes = 0;
-
-  bool reserve(int64_t wanted, const HostDevice::Allocator &allocator) {
-    if (wanted <= bytes)
-      return true;
-    release(allocator);
-    constexpr int64_t page = 4096;
-    bytes = (wanted + page - 1) / page * page;
-    memory = allocator.allocate(bytes, page);
-    if (!memory)
-      bytes = 0;
-    return memory;
-  }
-
-  void release(const HostDevice::Allocator &allocator) {
-    if (memory)
-      allocator.deallocate(memory, bytes);
-    memory = nullptr;
-  }
-};
-
-} // namespace
-
 class HostDevice::Impl {
 public:
   Impl(unsigned threads, Parallel parallel, Allocator given)
@@ -57,32 +29,32 @@ public:
   }
 
   ~Impl() {
-    for (Scratch &scratch : idle)
-      scratch.release(allocator);
+    for (Memory &memory : idle)
+      free(memory);
   }
 
-  /// Takes scratch for `count` programs out of the store, so that launches at
+  /// Takes memory for `count` programs out of the store, so that launches at
   /// the same time have their own.
-  std::vector<Scratch> acquire(unsigned count, int64_t bytes) {
+  std::vector<Memory> acquire(unsigned count, int64_t bytes) {
     std::lock_guard lock(mutex);
-    std::vector<Scratch> taken(count);
+    std::vector<Memory> taken(count);
     bool complete = true;
-    for (Scratch &scratch : taken) {
+    for (Memory &memory : taken) {
       if (!idle.empty()) {
-        scratch = idle.back();
+        memory = idle.back();
         idle.pop_back();
       }
-      complete &= scratch.reserve(std::max<int64_t>(bytes, 64), allocator);
+      complete &= reserve(memory, std::max<int64_t>(bytes, 64));
     }
     if (complete)
       return taken;
-    idle.insert(idle.end(), taken.begin(), taken.end());
+    putBack(taken);
     return {};
   }
 
-  void release(const std::vector<Scratch> &taken) {
+  void release(const std::vector<Memory> &taken) {
     std::lock_guard lock(mutex);
-    idle.insert(idle.end(), taken.begin(), taken.end());
+    putBack(taken);
   }
 
   void forEachWorker(unsigned count,
@@ -97,11 +69,34 @@ public:
   unsigned threads;
 
 private:
+  void putBack(const std::vector<Memory> &taken) {
+    for (const Memory &memory : taken)
+      idle.push_back(memory);
+  }
+
+  bool reserve(Memory &memory, int64_t wanted) {
+    if (wanted <= memory.bytes)
+      return true;
+    free(memory);
+    constexpr int64_t page = 4096;
+    memory.bytes = (wanted + page - 1) / page * page;
+    memory.data = allocator.allocate(memory.bytes, page);
+    if (!memory.data)
+      memory.bytes = 0;
+    return memory.data;
+  }
+
+  void free(Memory &memory) {
+    if (memory.data)
+      allocator.deallocate(memory.data, memory.bytes);
+    memory.data = nullptr;
+  }
+
   Parallel parallel;
   Allocator allocator;
   std::unique_ptr<ThreadPool> pool;
   std::mutex mutex;
-  std::vector<Scratch> idle;
+  std::vector<Memory> idle;
 };
 
 HostDevice::HostDevice(unsigned threads) : HostDevice(threads, nullptr) {}
@@ -124,15 +119,22 @@ bool HostDevice::run(int64_t count, int64_t scratchBytes,
     return true;
   unsigned workers =
       static_cast<unsigned>(std::min<int64_t>(impl->threads, count));
-  std::vector<Scratch> scratch = impl->acquire(workers, scratchBytes);
+  std::vector<Memory> scratch = impl->acquire(workers, scratchBytes);
   if (scratch.empty())
     return false;
   // Programs are handed out one by one: they differ in length.
   std::atomic<int64_t> next = 0;
   impl->forEachWorker(workers, [&](unsigned worker) {
     for (int64_t index; (index = next.fetch_add(1)) < count;)
-      program(index, scratch[worker].memory);
+      program(index, scratch[worker].data);
   });
   impl->release(scratch);
   return true;
 }
+
+HostDevice::Memory HostDevice::borrow(int64_t bytes) {
+  std::vector<Memory> taken = impl->acquire(1, bytes);
+  return taken.empty() ? Memory() : taken.front();
+}
+
+void HostDevice::giveBack(const Memory &memory) { impl->release({memory}); }

@@ -8,9 +8,20 @@
 
 using namespace fa;
 
-Failure fa::launchOnHost(const KernelInfo &kernel, HostFunction function,
-                         HostDevice &device,
-                         std::span<const LaunchArgument> arguments) {
+Result<LaunchChoice>
+fa::chooseOnHost(std::span<const KernelInfo> kernels,
+                 std::span<const LaunchArgument> arguments) {
+  return chooseLaunch(kernels, arguments, kHost, Workspace::any());
+}
+
+static Failure failOfMemory(int64_t bytes, unsigned threads) {
+  return makeFailure("cannot allocate ", bytes,
+                     " bytes of scratch for each of ", threads, " threads");
+}
+
+static Failure run(const KernelInfo &kernel, HostFunction function,
+                   HostDevice &device,
+                   std::span<const LaunchArgument> arguments) {
   int64_t extents[3];
   Result<int64_t> count = evaluateGrid(kernel, arguments, extents);
   if (!count)
@@ -23,8 +34,25 @@ Failure fa::launchOnHost(const KernelInfo &kernel, HostFunction function,
         function(id0, rest % extents[1], rest / extents[1], words, scratch);
       });
   if (!ran)
-    return makeFailure("cannot allocate ", kernel.scratchBytes,
-                       " bytes of scratch for each of ", device.numThreads(),
-                       " threads");
+    return failOfMemory(kernel.scratchBytes, device.numThreads());
   return {};
+}
+
+Failure fa::launchOnHost(const LaunchChoice &choice,
+                         std::span<const HostFunction> functions,
+                         HostDevice &device,
+                         std::span<const LaunchArgument> arguments) {
+  HostDevice::Memory memory;
+  if (choice.workspaceBytes) {
+    memory = device.borrow(choice.workspaceBytes);
+    if (!memory.data)
+      return failOfMemory(choice.workspaceBytes, /*threads=*/1);
+  }
+  KernelArguments all(choice, arguments, {memory.data, choice.workspaceBytes});
+  Failure failure;
+  for (size_t n = 0; n < choice.kernels.size() && !failure; ++n)
+    failure = run(choice.kernels[n], functions[n], device, all.get());
+  if (memory.data)
+    device.giveBack(memory);
+  return failure;
 }

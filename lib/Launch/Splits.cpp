@@ -55,6 +55,14 @@ int64_t fa::chooseSplits(const SplitProblem &given) {
   return best;
 }
 
+int64_t fa::chooseHostSplits(int64_t programs, int64_t keys) {
+  constexpr int64_t leastKeys = 2048, enough = 32;
+  if (programs <= 0)
+    return 1;
+  int64_t wanted = (enough - 1) / programs + 1;
+  return std::clamp<int64_t>(keys / leastKeys, 1, wanted);
+}
+
 //===----------------------------------------------------------------------===//
 // Workspace
 //===----------------------------------------------------------------------===//
@@ -137,7 +145,7 @@ static Failure failOfBytes(const KernelInfo &kernel) {
                      "count");
 }
 
-/// How many splits a launch of `kernel` has on a card of so many processors.
+/// How many splits a launch of `kernel` has on so many processors.
 static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    std::span<const LaunchArgument> given,
                                    int64_t processors, int64_t residentBlocks) {
@@ -152,6 +160,8 @@ static Result<int64_t> countSplits(const KernelInfo &kernel,
   if (!programs)
     return programs;
   auto keys = evaluate(kernel.splitKeys, given);
+  if (processors == kHost)
+    return chooseHostSplits(*programs, keys.value_or(0));
   int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
   return chooseSplits(
       {.programs = *programs,

@@ -111,14 +111,14 @@ public:
                               const Workspace &, void *stream) const override {
     if (stream)
       return makeFailure("expected no stream for the CPU, found one");
-    return chooseLaunch(kernels, arguments, /*processors=*/1, Workspace());
+    return chooseOnHost(kernels, arguments);
   }
 
   Failure launch(const LaunchChoice &choice,
                  std::span<const LaunchArgument> arguments, const Workspace &,
                  void *) const override {
-    const KernelInfo &kernel = choice.kernels.front();
-    return launchOnHost(kernel, functions[&kernel - kernels.data()], *device,
+    size_t first = choice.kernels.data() - kernels.data();
+    return launchOnHost(choice, std::span(functions).subspan(first), *device,
                         arguments);
   }
 

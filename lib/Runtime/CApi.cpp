@@ -160,16 +160,16 @@ faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
   if (!plan || (!arguments && count))
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanLaunch: expected a plan and arguments, found null");
-  return launchWith(
-      plan, arguments, count, Workspace(),
-      [&](const LaunchChoice &choice,
-          ArrayRef<LaunchArgument> converted) -> Error {
-        if (plan->plan->host)
-          return plan->plan->host->launch(choice.kernels.front(), converted);
-        if (Error error = plan->plan->card->launch(choice, converted))
-          return error;
-        return plan->plan->card->synchronize(nullptr);
-      });
+  return launchWith(plan, arguments, count, Workspace(),
+                    [&](const LaunchChoice &choice,
+                        ArrayRef<LaunchArgument> converted) -> Error {
+                      if (plan->plan->host)
+                        return plan->plan->host->launch(choice, converted);
+                      if (Error error =
+                              plan->plan->card->launch(choice, converted))
+                        return error;
+                      return plan->plan->card->synchronize(nullptr);
+                    });
 }
 
 /// faPlanEnqueue and faPlanEnqueueWith, which is `function`.

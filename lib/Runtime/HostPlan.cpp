@@ -31,7 +31,7 @@ public:
   /// generators of the host for it.
   orc::ExecutionSession session;
   orc::ObjectLinkingLayer linker;
-  StringMap<HostFunction> functions;
+  std::vector<HostFunction> functions; ///< of the artifact's kernels
 };
 
 HostPlan::HostPlan(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -56,7 +56,7 @@ Error HostPlan::Impl::link() {
     auto symbol = session.lookup({&library}, kernel.symbol);
     if (!symbol)
       return symbol.takeError();
-    functions[kernel.symbol] = symbol->getAddress().toPtr<HostFunction>();
+    functions.push_back(symbol->getAddress().toPtr<HostFunction>());
   }
   return Error::success();
 }
@@ -74,20 +74,21 @@ HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
   return std::unique_ptr<HostPlan>(new HostPlan(std::move(impl)));
 }
 
-Expected<const KernelInfo *>
-HostPlan::select(ArrayRef<LaunchArgument> arguments) const {
-  return selectKernel(impl->artifact, arguments);
+Expected<LaunchChoice>
+HostPlan::choose(ArrayRef<LaunchArgument> arguments) const {
+  return toExpected(chooseOnHost(impl->artifact.kernels, arguments));
 }
 
 Error HostPlan::launch(ArrayRef<LaunchArgument> arguments) const {
-  Expected<const KernelInfo *> kernel = select(arguments);
-  if (!kernel)
-    return kernel.takeError();
-  return launch(**kernel, arguments);
+  Expected<LaunchChoice> choice = choose(arguments);
+  if (!choice)
+    return choice.takeError();
+  return launch(*choice, arguments);
 }
 
-Error HostPlan::launch(const KernelInfo &kernel,
+Error HostPlan::launch(const LaunchChoice &choice,
                        ArrayRef<LaunchArgument> arguments) const {
-  return toError(launchOnHost(kernel, impl->functions.lookup(kernel.symbol),
+  size_t first = choice.kernels.data() - impl->artifact.kernels.data();
+  return toError(launchOnHost(choice, std::span(impl->functions).subspan(first),
                               *impl->device, arguments));
 }

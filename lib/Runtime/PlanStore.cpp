@@ -69,7 +69,7 @@ PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
   CompileOptions how = options.compile;
   double choosingMs = 0;
   if (launch) {
-    int64_t processors = options.card ? options.card->numProcessors() : 1;
+    int64_t processors = options.card ? options.card->numProcessors() : kHost;
     PlannedLaunch planned{std::move(*launch), processors, kMaxResidentBlocks};
     auto chosen = chooseKernels(cache, module, entry, planned, how);
     if (!chosen)

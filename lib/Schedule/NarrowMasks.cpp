@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tile/ColumnLimit.h"
 #include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -24,95 +24,6 @@ namespace fa {
 } // namespace fa
 
 namespace {
-
-/// row * i + column * j + constant + scalars, where i and j number the tile's
-/// rows and columns.
-struct LinearTile {
-  int64_t row = 0, column = 0, constant = 0;
-  SmallVector<std::pair<Value, int64_t>> scalars; ///< each with its sign
-  unsigned numTerms = 0;
-};
-
-/// Adds `sign` times the tile `value`. False: it is no sum of few such terms,
-/// or its constant is so large that 1 more could wrap.
-bool addTerms(Value value, int64_t sign, LinearTile &sum) {
-  constexpr unsigned mostTerms = 64;
-  if (++sum.numTerms > mostTerms)
-    return false;
-  Operation *op = value.getDefiningOp();
-  SplatElementsAttr splat;
-  if (matchPattern(value, m_Constant(&splat))) {
-    constexpr int64_t limit = int64_t(1) << 56; // mostTerms of them: 2^62
-    int64_t number = splat.getSplatValue<APInt>().getSExtValue();
-    if (number <= -limit || number >= limit)
-      return false;
-    sum.constant += sign * number;
-    return true;
-  }
-  if (auto iota = dyn_cast_or_null<IotaOp>(op)) {
-    (iota.getDim() == 0 ? sum.row : sum.column) += sign;
-    return true;
-  }
-  if (auto broadcast = dyn_cast_or_null<BroadcastOp>(op)) {
-    sum.scalars.push_back({broadcast.getInput(), sign});
-    return broadcast.getInput().getType().isIndex();
-  }
-  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
-    return false;
-  return addTerms(op->getOperand(0), sign, sum) &&
-         addTerms(op->getOperand(1), isa<arith::AddIOp>(op) ? sign : -sign,
-                  sum);
-}
-
-/// The columns j < start + slope * i, or those that are not.
-struct Limit {
-  bool isUpper;
-  int64_t slope;
-  LinearTile start; ///< scalars and the constant
-};
-
-/// What -x is compared with 0 by, where x is by `predicate`.
-arith::CmpIPredicate mirrored(arith::CmpIPredicate predicate) {
-  using enum arith::CmpIPredicate;
-  switch (predicate) {
-  case slt:
-    return sgt;
-  case sle:
-    return sge;
-  case sgt:
-    return slt;
-  case sge:
-    return sle;
-  default:
-    return predicate;
-  }
-}
-
-std::optional<Limit> limitOf(arith::CmpIOp compare) {
-  using enum arith::CmpIPredicate;
-  auto type = dyn_cast<RankedTensorType>(compare.getLhs().getType());
-  arith::CmpIPredicate predicate = compare.getPredicate();
-  LinearTile sum; // lhs - rhs, which is compared with 0
-  if (!type || type.getRank() != 2 || !type.getElementType().isIndex() ||
-      !llvm::is_contained({slt, sle, sgt, sge}, predicate) ||
-      !addTerms(compare.getLhs(), 1, sum) ||
-      !addTerms(compare.getRhs(), -1, sum) || std::abs(sum.column) != 1 ||
-      std::abs(sum.row) > 1)
-    return std::nullopt;
-  // j + rest < 0 is j < -rest.
-  if (sum.column < 0)
-    predicate = mirrored(predicate);
-  Limit limit;
-  limit.slope = -sum.column * sum.row;
-  limit.start.constant = -sum.column * sum.constant;
-  for (auto [scalar, sign] : sum.scalars)
-    limit.start.scalars.push_back({scalar, -sum.column * sign});
-  limit.isUpper = predicate == slt || predicate == sle;
-  // j <= x is j < x + 1, j > x is not j < x + 1.
-  if (predicate == sle || predicate == sgt)
-    ++limit.start.constant;
-  return limit;
-}
 
 /// Rewrites the comparisons that a mask is the conjunction of.
 class MaskNarrower {
@@ -147,7 +58,7 @@ private:
       return left || right;
     }
     auto compare = value.getDefiningOp<arith::CmpIOp>();
-    auto limit = compare ? limitOf(compare) : std::nullopt;
+    auto limit = compare ? findColumnLimit(compare) : std::nullopt;
     if (!limit) {
       others.push_back(value);
       return false;
@@ -173,10 +84,10 @@ private:
 
   /// The limit of each row. Between -rows and columns + rows a limit decides,
   /// beyond it is the same for all columns: 32 bits are enough.
-  Value rowsOf(const Limit &limit) {
+  Value rowsOf(const ColumnLimit &limit) {
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-    Value start = index(limit.start.constant);
-    for (auto [scalar, sign] : limit.start.scalars)
+    Value start = index(limit.constant);
+    for (auto [scalar, sign] : limit.scalars)
       start = sign > 0 ? b.createOrFold<arith::AddIOp>(start, scalar)
                        : b.createOrFold<arith::SubIOp>(start, scalar);
     start = arith::MaxSIOp::create(b, start, index(-rows));

@@ -31,6 +31,7 @@ static HostPipelineOptions *fill(HostPipelineOptions *options,
                                  const HostInfo &host) {
   options->qTile = from.qTile;
   options->kvTile = from.kvTile;
+  options->splits = from.splits;
   options->assumeNoEmptyRows = from.fusion.assumeNoEmptyRows;
   options->allowNoMax = from.fusion.allowNoMax;
   options->vectorBits = host.vectorBits;

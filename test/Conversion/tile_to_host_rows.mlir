@@ -90,3 +90,35 @@ tile.kernel @ragged_depth(%a: memref<4x6xf32> {tile.access = #tile.access<in>},
   tile.store %d, %o[%c0, %c0] : tensor<4x16xf32>, memref<4x16xf32>
   tile.return
 }
+
+// Splits are merged along rows: for each row and vector of columns, one product
+// and one multiply-add, where the accumulator lies.
+// CHECK-LABEL: func.func @merge
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c1 {
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %c16 step %c1
+// CHECK: scf.for %[[COL:.*]] = %c0 to %c64 step %c16
+// CHECK: %[[OLD:.*]] = vector.load %[[ACC:.*]][%[[ROW]], %[[COL]]] : memref<16x64xf32>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[OLD]],
+// CHECK: %[[NEW:.*]] = vector.fma %{{.*}}, %{{.*}}, %[[SCALED]]
+// CHECK: vector.store %[[NEW]], %[[ACC]][%[[ROW]], %[[COL]]]
+// CHECK-NOT: memref.copy
+tile.kernel @merge(%parts: memref<?x64xf32> {tile.access = #tile.access<in>}, %maxima: memref<?xf32> {tile.access = #tile.access<in>},
+                   %sums: memref<?xf32> {tile.access = #tile.access<in>}, %n: index,
+                   %o: memref<16x64xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %acc = arith.constant dense<0.0> : tensor<16x64xf32>
+  %max = arith.constant dense<0xFF800000> : tensor<16xf32>
+  %sum = arith.constant dense<0.0> : tensor<16xf32>
+  %r:3 = scf.for %at = %c0 to %n step %c16 iter_args(%x = %acc, %m = %max, %l = %sum) -> (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>) {
+    %part = tile.load %parts[%at, %c0] : memref<?x64xf32> -> tensor<16x64xf32>
+    %pm = tile.load %maxima[%at] : memref<?xf32> -> tensor<16xf32>
+    %ps = tile.load %sums[%at] : memref<?xf32> -> tensor<16xf32>
+    %y, %m1, %l1 = tile.online_merge %x, %m, %l with %part, %pm, %ps : tensor<16x64xf32>, tensor<16xf32>
+    scf.yield %y, %m1, %l1 : tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>
+  }
+  %output, %lse = tile.online_finalize %r#0, %r#1, %r#2 : tensor<16x64xf32>, tensor<16xf32>
+  tile.store %output, %o[%c0, %c0] : tensor<16x64xf32>, memref<16x64xf32>
+  tile.return
+}

@@ -159,7 +159,7 @@ Expected<Runner::Launch> Runner::getPlan(AttentionProblem p, int64_t splits,
 int64_t Runner::processors() const {
   if (target.card)
     return target.card->numProcessors();
-  return target.isEmulator ? EmulatorPlan::numProcessors : 1;
+  return target.isEmulator ? EmulatorPlan::numProcessors : kHost;
 }
 
 Expected<Runner::Launch> Runner::load(Artifact artifact, uint64_t seed) {

@@ -22,7 +22,7 @@
 //   fill=X    the bias is X in every second element
 //   far       heads that lie more than 2^31 elements apart
 //   repeat=N  N more launches, which must give the same bits
-//   splits=N  of the keys, on a GPU where queries are few
+//   splits=N  of the keys where queries are few
 // --random draws problems of all features instead. Every output is full of NaN
 // before the launch. Each problem prints a line as it ends, and a failure the
 // call that gives it again; the last line counts them. With a

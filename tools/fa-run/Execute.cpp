@@ -129,12 +129,12 @@ static Expected<Execution> executeOnHost(Artifact artifact,
   auto plan = HostPlan::load(std::move(artifact), device);
   if (!plan)
     return plan.takeError();
-  auto kernel = (*plan)->select(arguments);
-  if (!kernel)
-    return kernel.takeError();
+  auto choice = (*plan)->choose(arguments);
+  if (!choice)
+    return choice.takeError();
   auto timing = measure(options.bench, [&]() -> Expected<double> {
     auto start = std::chrono::steady_clock::now();
-    if (Error error = (*plan)->launch(arguments))
+    if (Error error = (*plan)->launch(*choice, arguments))
       return error;
     return std::chrono::duration<double, std::milli>(
                std::chrono::steady_clock::now() - start)
@@ -142,7 +142,7 @@ static Expected<Execution> executeOnHost(Artifact artifact,
   });
   if (!timing)
     return timing.takeError();
-  return makeExecution((*plan)->artifact(), LaunchChoice{std::span(*kernel, 1)},
+  return makeExecution((*plan)->artifact(), *choice,
                        std::to_string(device->numThreads()) + " threads",
                        *timing);
 }

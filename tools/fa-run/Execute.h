@@ -39,7 +39,7 @@ struct Place {
   std::string target; ///< cpu, cuda, hip or emulator
   TargetName name;    ///< of a card: its driver and number
   std::string arch;
-  int64_t processors = 1;
+  int64_t processors = kHost;
   int64_t residentBlocks = 1; ///< of a processor, at most
 };
 

@@ -117,7 +117,7 @@ struct CommandLine {
                          cl::cat(category)};
   cl::opt<int64_t> splits{
       "splits", cl::init(0),
-      cl::desc("splits of the keys on a GPU where queries are few (0: chosen)"),
+      cl::desc("splits of the keys where queries are few (0: chosen)"),
       cl::cat(category)};
   cl::opt<std::string> schedule{
       "schedule", cl::value_desc("persistent|roles|plain"),

@@ -222,7 +222,8 @@ static int runJob(Job &job, const Options &options) {
             prepareFileArguments(job, options, artifact.kernels.back()))
       return fail(std::move(error), BadInput);
   // Arguments that do not fit are the caller's; what comes after, the device's.
-  if (auto kernel = selectKernel(artifact, job.arguments); !kernel)
+  if (auto kernel = toExpected(selectKernel(artifact.kernels, job.arguments));
+      !kernel)
     return fail(kernel.takeError(), BadInput);
   auto execution = execute(*place, std::move(artifact), job.arguments, options);
   if (!execution)

@@ -18,7 +18,9 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
 
     Tiles are held transposed, vector lanes run across queries; in kernels of few
     rows (decode) they lie as in memory and lanes run along rows. See
-    lib/Conversion/TileToHost/KernelLowering.h and RowForm.cpp.
+    lib/Conversion/TileToHost/KernelLowering.h and RowForm.cpp. Where a mask
+    says which columns a block of rows sees at most, the others are not computed
+    (SeenColumns.cpp).
 
     Before:
     ```mlir

@@ -41,6 +41,11 @@ struct HostPipelineOptions
   Option<int64_t> kvTile{*this, "kv-tile",
                          llvm::cl::desc("keys in a tile (0: chosen)"),
                          llvm::cl::init(0)};
+  Option<int64_t> splits{
+      *this, "splits",
+      llvm::cl::desc("splits of the keys where queries are few (0: as many as "
+                     "a launch chooses)"),
+      llvm::cl::init(1)};
   Option<int64_t> vectorBits{*this, "vector-bits",
                              llvm::cl::desc("width of a vector register"),
                              llvm::cl::init(512)};

@@ -211,7 +211,10 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "also build the decode and strided variants">,
     Option<"splits", "splits", "int64_t", "1",
            "splits of the keys in kernels for few queries (0: as many as a "
-           "launch chooses)">
+           "launch chooses)">,
+    Option<"wideMerge", "wide-merge", "bool", "false",
+           "a program merges whole rows, split by split (for a processor that "
+           "reads ahead by itself)">
   ];
   let dependentDialects = ["::fa::tile::TileDialect",
                            "::mlir::arith::ArithDialect",

@@ -43,6 +43,16 @@ public:
   bool run(int64_t count, int64_t scratchBytes,
            const std::function<void(int64_t index, void *scratch)> &program);
 
+  /// Memory for one running program or launch, kept between launches.
+  struct Memory {
+    void *data = nullptr;
+    int64_t bytes = 0;
+  };
+  /// At least `bytes`, aligned to 64 bytes, that nobody else has until it is
+  /// given back; null if it cannot be had.
+  Memory borrow(int64_t bytes);
+  void giveBack(const Memory &memory);
+
 private:
   class Impl;
   std::unique_ptr<Impl> impl;

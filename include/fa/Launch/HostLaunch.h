@@ -8,7 +8,7 @@
 #define FA_LAUNCH_HOSTLAUNCH_H
 
 #include "fa/Launch/HostDevice.h"
-#include "fa/Launch/Launch.h"
+#include "fa/Launch/Splits.h"
 
 namespace fa {
 
@@ -16,9 +16,15 @@ namespace fa {
 using HostFunction = void (*)(int64_t, int64_t, int64_t, const int64_t *,
                               void *);
 
-/// Runs every program of the grid and returns when all have returned. The
-/// kernel takes the arguments: `selectKernel` gave it.
-Failure launchOnHost(const KernelInfo &kernel, HostFunction function,
+/// What a launch runs on the host, which makes the workspace itself.
+Result<LaunchChoice> chooseOnHost(std::span<const KernelInfo> kernels,
+                                  std::span<const LaunchArgument> arguments);
+
+/// Runs the kernels of `choice`, whose code is `functions`, one after the
+/// other, every program of their grids, and returns when all have returned.
+/// `chooseOnHost` made the choice for these arguments.
+Failure launchOnHost(const LaunchChoice &choice,
+                     std::span<const HostFunction> functions,
                      HostDevice &device,
                      std::span<const LaunchArgument> arguments);
 

@@ -5,8 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Where queries are few and keys are many, a program for each tile of queries
-// leaves most of a card idle. A plan then has a kernel whose programs see a
-// part of the keys each, and one that merges what they leave in workspace.
+// leaves most of a card, or of a host's threads, idle. A plan then has a kernel
+// whose programs see a part of the keys each, and one that merges what they
+// leave in workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,10 +65,19 @@ struct SplitProblem {
 /// splits: they give nearly all of the times within 4 %.
 int64_t chooseSplits(const SplitProblem &problem);
 
+/// Stands for the host where a card's number of processors is asked for.
+inline constexpr int64_t kHost = 0;
+
+/// The rule on the host: splits of at least 2048 keys, until there are 32
+/// programs. It does not look at threads, so that a result has the same bits
+/// whatever their number.
+int64_t chooseHostSplits(int64_t programs, int64_t keys);
+
 /// The first of a plan's kernels that takes the arguments, and those that
-/// follow it. `processors` are the card's. Kernels that need workspace are left
-/// out where there is none or where there would be one split; where there is
-/// less than they need, that is a failure, which says how much.
+/// follow it. `processors` are the card's, or kHost. Kernels that need
+/// workspace are left out where there is none or where there would be one
+/// split; where there is less than they need, that is a failure, which says how
+/// much.
 Result<LaunchChoice> chooseLaunch(std::span<const KernelInfo> kernels,
                                   std::span<const LaunchArgument> arguments,
                                   int64_t processors,
@@ -90,7 +100,7 @@ inline constexpr int64_t kMaxResidentBlocks = 32;
 struct PlannedLaunch {
   /// A null address is one that every kernel's alignment divides.
   std::vector<LaunchArgument> arguments;
-  int64_t processors = 1; ///< of the card
+  int64_t processors = 1; ///< of the card, or kHost
   /// How many blocks each holds at a time, at most: known once the kernels are.
   int64_t residentBlocks = 1;
 };

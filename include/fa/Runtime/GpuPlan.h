@@ -9,7 +9,10 @@
 
 #include "fa/Launch/GpuModule.h"
 #include "fa/Runtime/GpuMemory.h"
-#include "fa/Runtime/SelectKernel.h"
+#include "fa/Runtime/ToError.h"
+#include "fa/Target/Artifact.h"
+
+#include "llvm/ADT/ArrayRef.h"
 
 namespace fa {
 

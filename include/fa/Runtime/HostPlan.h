@@ -8,7 +8,10 @@
 #define FA_RUNTIME_HOSTPLAN_H
 
 #include "fa/Launch/HostLaunch.h"
-#include "fa/Runtime/SelectKernel.h"
+#include "fa/Runtime/ToError.h"
+#include "fa/Target/Artifact.h"
+
+#include "llvm/ADT/ArrayRef.h"
 
 #include <memory>
 
@@ -24,16 +27,16 @@ public:
 
   const Artifact &artifact() const;
 
-  /// The kernel that a launch with these arguments runs. An error says for
-  /// which argument what was found and what was expected.
-  llvm::Expected<const KernelInfo *>
-  select(llvm::ArrayRef<LaunchArgument> arguments) const;
+  /// What a launch with these arguments runs. An error says for which argument
+  /// what was found and what was expected.
+  llvm::Expected<LaunchChoice>
+  choose(llvm::ArrayRef<LaunchArgument> arguments) const;
 
   /// Runs and returns when the outputs are written. Outputs must not overlap
   /// inputs. A grid without programs is a success.
   llvm::Error launch(llvm::ArrayRef<LaunchArgument> arguments) const;
-  /// The same of the kernel that `select` gave for these arguments.
-  llvm::Error launch(const KernelInfo &kernel,
+  /// The same of what `choose` gave for these arguments.
+  llvm::Error launch(const LaunchChoice &choice,
                      llvm::ArrayRef<LaunchArgument> arguments) const;
 
 private:

@@ -25,15 +25,10 @@ struct LoadedPlan {
     return card ? card->artifact() : host->artifact();
   }
   /// What a launch with these arguments and this workspace runs; on the host,
-  /// one kernel.
+  /// which makes its workspace, whatever that is.
   llvm::Expected<LaunchChoice> choose(llvm::ArrayRef<LaunchArgument> arguments,
                                       const Workspace &workspace) const {
-    if (card)
-      return card->choose(arguments, workspace);
-    auto kernel = host->select(arguments);
-    if (!kernel)
-      return kernel.takeError();
-    return LaunchChoice{std::span(*kernel, 1)};
+    return card ? card->choose(arguments, workspace) : host->choose(arguments);
   }
 };
 

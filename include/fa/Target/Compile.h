@@ -25,8 +25,8 @@ struct CompileOptions {
   int64_t kvTile = 0; ///< keys in a tile; 0: chosen
   int64_t stages = 0; ///< tiles of keys under way on a GPU; 0: chosen
   int64_t warps = 0;  ///< of a block on a GPU; 0: chosen
-  /// Splits of the keys on a GPU where queries are few, 1 to kMaxSplits; 0: as
-  /// many as a launch chooses.
+  /// Splits of the keys where queries are few, 1 to kMaxSplits; 0: as many as a
+  /// launch chooses.
   int64_t splits = 0;
   /// Where the architecture has warpgroups: "persistent", blocks of roles that
   /// run one program after the other; "roles", a block for each program;

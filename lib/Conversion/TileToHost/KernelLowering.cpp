@@ -230,9 +230,10 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
 //===----------------------------------------------------------------------===//
 
 void KernelLowering::forRowBlocks(
-    int64_t rows, llvm::function_ref<void(Value, int64_t)> body) {
+    int64_t rows, int64_t mostVectors,
+    llvm::function_ref<void(Value, int64_t)> body) {
   int64_t total = paddedRows(rows) / lanes();
-  int64_t vectors = std::min(shape.maxVectors, total);
+  int64_t vectors = std::min(mostVectors, total);
   int64_t blocks = total / vectors, rest = total % vectors;
   if (blocks == 1) {
     body(constantIndex(0), vectors);

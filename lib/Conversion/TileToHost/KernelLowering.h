@@ -26,21 +26,24 @@
 // computed (RowForm.cpp).
 //
 // Files: KernelLowering (the walk, loops), Scratch, Evaluate (lazy values),
-// LowerDot, LowerPairDot, Prefetch, LowerSoftmax, LowerMemory, TransposeTiles,
-// VectorMath, KernelAbi; RowForm, LowerRowDot, LowerRowSoftmax.
+// LowerDot, LowerPairDot, SeenColumns, Prefetch, LowerSoftmax, LowerMemory,
+// TransposeTiles, VectorMath, VectorShuffles, KernelAbi; RowForm, LowerRowDot,
+// LowerRowSoftmax.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H
 #define FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H
 
+#include "VectorMath.h"
+
+#include "Tile/ColumnLimit.h"
 #include "Tile/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace fa {
@@ -126,11 +129,14 @@ private:
   using BlockSink = llvm::function_ref<mlir::SmallVector<Value>(
       mlir::ArrayRef<mlir::SmallVector<Value>> acc, Value row, Value col,
       mlir::ValueRange carried)>;
-  /// Walks the columns of `dot` for the `vectors` registers of rows at `row`.
+  /// Walks the columns of `dot` for the `vectors` registers of rows at `row`,
+  /// those before `end` if that is given, a multiple of seenStep(vectors).
   mlir::SmallVector<Value> emitDotColumns(tile::DotOp dot, Value row,
                                           int64_t vectors,
                                           mlir::ValueRange carried,
-                                          BlockSink sink);
+                                          BlockSink sink, Value end = {});
+  /// How many columns a block has that is `vectors` registers wide.
+  int64_t blockColumns(int64_t vectors) const;
   mlir::SmallVector<Value> emitDotBlock(tile::DotOp dot, Value row, Value col,
                                         int64_t vectors, int64_t columns,
                                         mlir::ValueRange carried,
@@ -145,6 +151,19 @@ private:
   mlir::SmallVector<Value> emitStep(tile::DotOp dot, mlir::ArrayRef<Value> rows,
                                     Value col, Value k,
                                     mlir::ArrayRef<Value> sums);
+
+  //===--- Columns that rows see (SeenColumns.cpp) ---===//
+  using Limits = mlir::SmallVector<tile::ColumnLimit, 0>;
+  /// Upper limits of the columns whose scores are not -inf, where only one dot
+  /// reads what `op` makes of the others.
+  Limits findLimits(tile::OnlineSoftmaxOp op);
+  /// How many registers wide the blocks are of rows that have limits.
+  int64_t limitedVectors(const Limits &limits, int64_t rows) const;
+  /// What the columns that a block walks are a multiple of.
+  int64_t seenStep(int64_t vectors) const;
+  /// How many of `columns` a block of rows sees at most; null: all.
+  Value emitSeenColumns(const Limits &limits, Value row, int64_t vectors,
+                        int64_t columns);
 
   //===--- Dots of bf16 pairs (LowerPairDot.cpp) ---===//
   bool isPairDot(tile::DotOp dot);
@@ -218,6 +237,7 @@ private:
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerRowFinalize(tile::OnlineFinalizeOp op);
+  mlir::LogicalResult lowerRowMerge(tile::OnlineMergeOp op);
   /// Writes the scores and, for each row, their maximum.
   void emitRowScores(tile::OnlineSoftmaxOp op, Buffer scores, Buffer maxima);
   /// As emitExponentials, for all rows, whose sums begin at 0.
@@ -230,12 +250,17 @@ private:
   /// Of one vector of rows.
   Value emitLogSumExp(tile::OnlineFinalizeOp op, Value max, Value sum);
   mlir::LogicalResult lowerOnlineMerge(tile::OnlineMergeOp op);
+  /// Of the vector of rows at `at`: stores their maxima and sums, and returns
+  /// what the accumulator and the merged output are multiplied with.
+  std::pair<Value, Value> emitMergeFactors(tile::OnlineMergeOp op, Value at,
+                                           Buffer maxOut, Buffer sumOut);
   tile::DotOp findPendingDot(Value scores);
-  /// Writes the scores of `vectors` registers of rows to `buffer` and returns
-  /// the running maximum, which starts at `max`.
+  /// Writes the scores of `vectors` registers of rows, up to column `end` if
+  /// that is given, to `buffer` and returns the running maximum, which starts
+  /// at `max`.
   mlir::SmallVector<Value> emitScores(tile::OnlineSoftmaxOp op, tile::DotOp dot,
                                       Buffer buffer, Value row,
-                                      mlir::ArrayRef<Value> max);
+                                      mlir::ArrayRef<Value> max, Value end);
   /// `max`, the lowest number where it is -inf.
   Value emitFinite(Value max);
   /// exp(score - max) of vectors; `max` is not -inf.
@@ -243,7 +268,7 @@ private:
   /// Writes exp(score - max) to `p`, which may be `scores`, in pairs or rounded
   /// to `narrow` if given, and returns their sum, which starts at `sum`.
   mlir::SmallVector<Value> emitExponentials(Buffer scores, Buffer p,
-                                            int64_t columns, Value row,
+                                            Value columns, Value row,
                                             mlir::ArrayRef<Value> maxima,
                                             mlir::ArrayRef<Value> sum,
                                             mlir::Type narrow);
@@ -309,9 +334,14 @@ private:
   int64_t paddedRows(int64_t rows) const {
     return llvm::divideCeil(rows, lanes()) * lanes();
   }
-  /// Calls `body(row, vectors)` for blocks of whole registers over `rows`.
-  void forRowBlocks(int64_t rows,
+  /// Calls `body(row, vectors)` for blocks of whole registers over `rows`, at
+  /// most `mostVectors` wide.
+  void forRowBlocks(int64_t rows, int64_t mostVectors,
                     llvm::function_ref<void(Value, int64_t)> body);
+  void forRowBlocks(int64_t rows,
+                    llvm::function_ref<void(Value, int64_t)> body) {
+    forRowBlocks(rows, shape.maxVectors, body);
+  }
   Value constantIndex(int64_t value);
   Value constantVector(double value);
   Value addIndex(Value base, int64_t offset);
@@ -328,6 +358,8 @@ private:
   llvm::DenseMap<Value, Buffer> buffers;
   /// Operands of pair dots.
   llvm::DenseMap<Value, Buffer> pairBuffers;
+  /// Of left operands of dots: the columns beyond are not there.
+  llvm::DenseMap<Value, Limits> limitsOf;
   /// Buffers of the values that the enclosing loops carry, by region argument.
   llvm::DenseMap<Value, Buffer> carriedBuffers;
   /// While a pending dot's block is emitted: its accumulator at the coordinate
@@ -361,42 +393,8 @@ mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
                                       mlir::ImplicitLocOpBuilder &b,
                                       HostArguments &arguments);
 
-/// exp of an f32 vector, 0 where that is 2^-126 or less, NaN for NaN. See
-/// VectorMath.cpp.
-mlir::Value emitExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
-
-/// Transposes a square: as many vectors as each has lanes, a power of two.
-void emitTranspose(mlir::ImplicitLocOpBuilder &b,
-                   mlir::MutableArrayRef<mlir::Value> rows);
-
-/// The sums of the lanes of `vectors`, lane i that of vector i; there are as
-/// many vectors as each has lanes, a power of two.
-mlir::Value emitSumsOfLanes(mlir::ImplicitLocOpBuilder &b,
-                            mlir::ArrayRef<mlir::Value> vectors);
-
-/// All lanes of `x` combined pairwise, the halves first.
-mlir::Value emitLaneReduction(
-    mlir::ImplicitLocOpBuilder &b, mlir::Value x,
-    llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
-
-/// `count` elements of `memory` at `indices`, zeros up to `lanes`.
-mlir::Value loadFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value memory,
-                      mlir::ValueRange indices, int64_t lanes, int64_t count);
-
-/// The first `count` elements of `value` to `memory` at `indices`.
-void storeFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
-                mlir::Value memory, mlir::ValueRange indices, int64_t count);
-
 /// The conversion of p to V's type, if that is all that happens to p.
 mlir::arith::TruncFOp getOnlyNarrowing(tile::OnlineSoftmaxOp op);
-
-/// `x > y ? x : y`, one instruction everywhere; a NaN in x gives y.
-mlir::Value emitMax(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
-                    mlir::Value y);
-
-/// An f32 value rounded to a narrower float type and back.
-mlir::Value emitRound(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
-                      mlir::Type element);
 
 } // namespace fa
 

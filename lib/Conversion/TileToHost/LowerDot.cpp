@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace fa;
 
@@ -62,16 +64,21 @@ SmallVector<Value> KernelLowering::emitDotBlock(tile::DotOp dot, Value row,
                                          {{rows[v], true}, {addIndex(col, n)}})
                         : constantVector(0.0));
   int64_t depth = typeOf(dot.getA()).getDimSize(1);
+  Value seen =
+      emitSeenColumns(limitsOf.lookup(dot.getA()), row, vectors, depth);
   bool pairs = isPairDot(dot);
   if (pairs)
     depth = llvm::divideCeil(depth, 2);
+  if (pairs && seen)
+    seen = arith::DivUIOp::create(b, seen, constantIndex(2));
   auto step = [&](Value k, ArrayRef<Value> sums) {
     return pairs ? emitPairStep(dot, rows, col, k, sums)
                  : emitStep(dot, rows, col, k, sums);
   };
   int64_t main = depth / kUnroll * kUnroll;
   if (main) {
-    auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(main),
+    auto loop = scf::ForOp::create(b, constantIndex(0),
+                                   seen ? seen : constantIndex(main),
                                    constantIndex(kUnroll), acc);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -90,16 +97,24 @@ SmallVector<Value> KernelLowering::emitDotBlock(tile::DotOp dot, Value row,
   return sink(block, row, col, carried);
 }
 
+int64_t KernelLowering::blockColumns(int64_t vectors) const {
+  return std::min(kMaxColumns, shape.accumulators / vectors);
+}
+
+int64_t KernelLowering::seenStep(int64_t vectors) const {
+  return std::lcm(blockColumns(vectors), 2 * kUnroll); // pairs, too
+}
+
 SmallVector<Value> KernelLowering::emitDotColumns(tile::DotOp dot, Value row,
                                                   int64_t vectors,
                                                   ValueRange carried,
-                                                  BlockSink sink) {
+                                                  BlockSink sink, Value end) {
   int64_t total = typeOf(dot.getResult()).getDimSize(1);
-  int64_t columns =
-      std::min({kMaxColumns, shape.accumulators / vectors, total});
+  int64_t columns = std::min(blockColumns(vectors), total);
   int64_t main = total / columns * columns;
-  auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(main),
-                                 constantIndex(columns), carried);
+  auto loop =
+      scf::ForOp::create(b, constantIndex(0), end ? end : constantIndex(main),
+                         constantIndex(columns), carried);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
@@ -149,7 +164,9 @@ LogicalResult KernelLowering::lowerDot(tile::DotOp dot) {
   prepareDot(dot);
   Buffer result = bufferForResult(dot.getResult());
   Type narrow = type.getElementType().isF32() ? Type() : type.getElementType();
-  forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
+  int64_t rows = type.getDimSize(0);
+  int64_t mostVectors = limitedVectors(limitsOf.lookup(dot.getA()), rows);
+  forRowBlocks(rows, mostVectors, [&](Value row, int64_t vectors) {
     emitDotColumns(
         dot, row, vectors, {},
         [&](ArrayRef<SmallVector<Value>> acc, Value row, Value col,

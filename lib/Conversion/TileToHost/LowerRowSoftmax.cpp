@@ -23,18 +23,6 @@
 using namespace mlir;
 using namespace fa;
 
-Value fa::emitLaneReduction(ImplicitLocOpBuilder &b, Value x,
-                            llvm::function_ref<Value(Value, Value)> combine) {
-  int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
-  for (int64_t half = lanes / 2; half > 0; half /= 2) {
-    SmallVector<int64_t> turned;
-    for (int64_t lane = 0; lane < lanes; ++lane)
-      turned.push_back((lane + half) % lanes);
-    x = combine(x, vector::ShuffleOp::create(b, x, x, turned));
-  }
-  return vector::ExtractOp::create(b, x, ArrayRef<int64_t>{0});
-}
-
 void KernelLowering::emitRowScores(tile::OnlineSoftmaxOp op, Buffer scores,
                                    Buffer maxima) {
   auto type = cast<RankedTensorType>(op.getScores().getType());
@@ -180,5 +168,44 @@ LogicalResult KernelLowering::lowerRowFinalize(tile::OnlineFinalizeOp op) {
     }
   });
   buffers[op.getLse()] = lse;
+  return success();
+}
+
+LogicalResult KernelLowering::lowerRowMerge(tile::OnlineMergeOp op) {
+  auto type = cast<RankedTensorType>(op.getAcc().getType());
+  auto rowType = cast<RankedTensorType>(op.getMax().getType());
+  Buffer alphas = allocate(rowType, Form::Natural);
+  Buffer betas = allocate(rowType, Form::Natural);
+  Buffer acc = bufferForResult(op.getAccOut());
+  Buffer maxOut = bufferForResult(op.getMaxOut());
+  Buffer sumOut = bufferForResult(op.getSumOut());
+  forRowBlocks(rowType.getDimSize(0), [&](Value row, int64_t vectors) {
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value at = addIndex(row, v * lanes());
+      auto [alpha, beta] = emitMergeFactors(op, at, maxOut, sumOut);
+      vector::StoreOp::create(b, alpha, alphas.memref, at);
+      vector::StoreOp::create(b, beta, betas.memref, at);
+    }
+  });
+  forLiveRows(type.getDimSize(0), 1, [&](Value row) {
+    auto factor = [&](Buffer factors) {
+      return toVector(readBuffer(factors, {{row}}));
+    };
+    Value alpha = factor(alphas), beta = factor(betas);
+    forVectors(type.getDimSize(1), {},
+               [&](Value col, ValueRange) -> SmallVector<Value> {
+                 SmallVector<TileCoord> at = {{row}, {col, true}};
+                 Value before = arith::MulFOp::create(
+                     b, evaluateVector(op.getAcc(), at), alpha);
+                 Value output = evaluateVector(op.getOutput(), at);
+                 vector::StoreOp::create(
+                     b, Value(vector::FMAOp::create(b, output, beta, before)),
+                     acc.memref, ValueRange{row, col});
+                 return {};
+               });
+  });
+  buffers[op.getAccOut()] = acc;
+  buffers[op.getMaxOut()] = maxOut;
+  buffers[op.getSumOut()] = sumOut;
   return success();
 }

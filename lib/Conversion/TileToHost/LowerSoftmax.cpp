@@ -72,7 +72,8 @@ tile::DotOp KernelLowering::findPendingDot(Value scores) {
 
 SmallVector<Value> KernelLowering::emitScores(tile::OnlineSoftmaxOp op,
                                               tile::DotOp dot, Buffer buffer,
-                                              Value row, ArrayRef<Value> max) {
+                                              Value row, ArrayRef<Value> max,
+                                              Value end) {
   int64_t vectors = max.size();
   auto store = [&](Value score, Value col, int64_t v, Value running) {
     vector::StoreOp::create(b, score, buffer.memref,
@@ -80,25 +81,27 @@ SmallVector<Value> KernelLowering::emitScores(tile::OnlineSoftmaxOp op,
     return emitMax(b, score, running);
   };
   if (dot)
-    return emitDotColumns(dot, row, vectors, max,
-                          [&](ArrayRef<SmallVector<Value>> acc, Value row,
-                              Value col, ValueRange carried) {
-                            SmallVector<Value> next(carried);
-                            for (auto [n, values] : llvm::enumerate(acc))
-                              for (auto [v, value] : llvm::enumerate(values)) {
-                                dotElement[dot.getResult()] = value;
-                                Value at = addIndex(col, n);
-                                Value score = evaluateVector(
-                                    op.getScores(),
-                                    {{addIndex(row, v * lanes()), true}, {at}});
-                                next[v] = store(score, at, v, next[v]);
-                              }
-                            dotElement.erase(dot.getResult());
-                            return next;
-                          });
+    return emitDotColumns(
+        dot, row, vectors, max,
+        [&](ArrayRef<SmallVector<Value>> acc, Value row, Value col,
+            ValueRange carried) {
+          SmallVector<Value> next(carried);
+          for (auto [n, values] : llvm::enumerate(acc))
+            for (auto [v, value] : llvm::enumerate(values)) {
+              dotElement[dot.getResult()] = value;
+              Value at = addIndex(col, n);
+              Value score = evaluateVector(
+                  op.getScores(), {{addIndex(row, v * lanes()), true}, {at}});
+              next[v] = store(score, at, v, next[v]);
+            }
+          dotElement.erase(dot.getResult());
+          return next;
+        },
+        end);
   int64_t columns =
       cast<RankedTensorType>(op.getScores().getType()).getDimSize(1);
-  auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(columns),
+  auto loop = scf::ForOp::create(b, constantIndex(0),
+                                 end ? end : constantIndex(columns),
                                  constantIndex(1), max);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -122,14 +125,15 @@ Value KernelLowering::emitExponential(Value score, Value max) {
 }
 
 SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
-                                                    int64_t columns, Value row,
+                                                    Value columns, Value row,
                                                     ArrayRef<Value> maxima,
                                                     ArrayRef<Value> sum,
                                                     Type narrow) {
   bool pairs = p.form == Form::LanePairs;
-  auto loop = scf::ForOp::create(b, constantIndex(0),
-                                 constantIndex(pairs ? columns / 2 : columns),
-                                 constantIndex(1), sum);
+  if (pairs)
+    columns = b.createOrFold<arith::DivUIOp>(columns, constantIndex(2));
+  auto loop =
+      scf::ForOp::create(b, constantIndex(0), columns, constantIndex(1), sum);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next;
@@ -180,33 +184,40 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   Buffer alpha = bufferForResult(op.getAlpha());
   Buffer maxOut = bufferForResult(op.getMaxOut());
   Buffer sumOut = bufferForResult(op.getSumOut());
-  forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
-    SmallVector<Value> rows, oldMax, oldSum;
-    for (int64_t v = 0; v < vectors; ++v) {
-      rows.push_back(addIndex(row, v * lanes()));
-      oldMax.push_back(evaluateVector(op.getMax(), {{rows[v], true}}));
-      oldSum.push_back(evaluateVector(op.getSum(), {{rows[v], true}}));
-    }
-    SmallVector<Value> max = emitScores(op, dot, scores, row, oldMax);
-    SmallVector<Value> finite, scaledSum;
-    for (int64_t v = 0; v < vectors; ++v) {
-      finite.push_back(emitFinite(max[v]));
-      Value rescale = emitExponential(oldMax[v], finite.back());
-      scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], rescale));
-      vector::StoreOp::create(b, rescale, alpha.memref, rows[v]);
-      vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
-    }
-    SmallVector<Value> sum = emitExponentials(scores, p, type.getDimSize(1),
-                                              row, finite, scaledSum, narrow);
-    for (int64_t v = 0; v < vectors; ++v)
-      vector::StoreOp::create(b, sum[v], sumOut.memref, rows[v]);
-  });
+  int64_t columns = type.getDimSize(1);
+  Limits limits = findLimits(op);
+  int64_t mostVectors = limitedVectors(limits, type.getDimSize(0));
+  forRowBlocks(
+      type.getDimSize(0), mostVectors, [&](Value row, int64_t vectors) {
+        SmallVector<Value> rows, oldMax, oldSum;
+        for (int64_t v = 0; v < vectors; ++v) {
+          rows.push_back(addIndex(row, v * lanes()));
+          oldMax.push_back(evaluateVector(op.getMax(), {{rows[v], true}}));
+          oldSum.push_back(evaluateVector(op.getSum(), {{rows[v], true}}));
+        }
+        Value end = emitSeenColumns(limits, row, vectors, columns);
+        SmallVector<Value> max = emitScores(op, dot, scores, row, oldMax, end);
+        SmallVector<Value> finite, scaledSum;
+        for (int64_t v = 0; v < vectors; ++v) {
+          finite.push_back(emitFinite(max[v]));
+          Value rescale = emitExponential(oldMax[v], finite.back());
+          scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], rescale));
+          vector::StoreOp::create(b, rescale, alpha.memref, rows[v]);
+          vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
+        }
+        SmallVector<Value> sum =
+            emitExponentials(scores, p, end ? end : constantIndex(columns), row,
+                             finite, scaledSum, narrow);
+        for (int64_t v = 0; v < vectors; ++v)
+          vector::StoreOp::create(b, sum[v], sumOut.memref, rows[v]);
+      });
   if (pairs)
     pairBuffers[truncation.getResult()] = p;
   else
     buffers[op.getP()] = p;
   if (truncation && !pairs)
     buffers[truncation.getResult()] = p;
+  limitsOf[truncation ? truncation.getOut() : op.getP()] = std::move(limits);
   buffers[op.getAlpha()] = alpha;
   buffers[op.getMaxOut()] = maxOut;
   buffers[op.getSumOut()] = sumOut;
@@ -270,34 +281,43 @@ LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
 // OnlineMergeOp
 //===----------------------------------------------------------------------===//
 
+std::pair<Value, Value> KernelLowering::emitMergeFactors(tile::OnlineMergeOp op,
+                                                         Value at,
+                                                         Buffer maxOut,
+                                                         Buffer sumOut) {
+  Value oldMax = evaluateVector(op.getMax(), {{at, true}});
+  Value otherMax = evaluateVector(op.getOtherMax(), {{at, true}});
+  Value logSum = evaluateVector(op.getLogSum(), {{at, true}});
+  Value max = emitMax(b, otherMax, oldMax);
+  Value finite = emitFinite(max);
+  Value alpha = emitExponential(oldMax, finite);
+  // One exponential: of log_sum alone it may be too large. exp(89) is inf.
+  Value size = arith::AddFOp::create(
+      b, Value(arith::SubFOp::create(b, otherMax, finite)), logSum);
+  Value beta =
+      emitExp(b, arith::MinimumFOp::create(b, size, constantVector(89.0)));
+  Value sum = evaluateVector(op.getSum(), {{at, true}});
+  vector::StoreOp::create(b, max, maxOut.memref, at);
+  vector::StoreOp::create(b, Value(vector::FMAOp::create(b, sum, alpha, beta)),
+                          sumOut.memref, at);
+  return {alpha, beta};
+}
+
 LogicalResult KernelLowering::lowerOnlineMerge(tile::OnlineMergeOp op) {
   auto type = cast<RankedTensorType>(op.getAcc().getType());
   auto rowType = cast<RankedTensorType>(op.getMax().getType());
   if (type.getRank() != 2)
     return op.emitOpError("expects a tile of rank 2 in a kernel, found ")
            << type;
+  if (alongRows)
+    return lowerRowMerge(op);
   Buffer acc = allocate(type, Form::Lanes);
   Buffer maxOut = allocate(rowType, Form::Lanes);
   Buffer sumOut = allocate(rowType, Form::Lanes);
   forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
     for (int64_t v = 0; v < vectors; ++v) {
       Value at = addIndex(row, v * lanes());
-      Value oldMax = evaluateVector(op.getMax(), {{at, true}});
-      Value otherMax = evaluateVector(op.getOtherMax(), {{at, true}});
-      Value logSum = evaluateVector(op.getLogSum(), {{at, true}});
-      Value max = emitMax(b, otherMax, oldMax);
-      Value finite = emitFinite(max);
-      Value alpha = emitExponential(oldMax, finite);
-      // One exponential: of log_sum alone it may be too large. exp(89) is inf.
-      Value size = arith::AddFOp::create(
-          b, Value(arith::SubFOp::create(b, otherMax, finite)), logSum);
-      Value beta =
-          emitExp(b, arith::MinimumFOp::create(b, size, constantVector(89.0)));
-      Value sum = evaluateVector(op.getSum(), {{at, true}});
-      vector::StoreOp::create(b, max, maxOut.memref, at);
-      vector::StoreOp::create(b,
-                              Value(vector::FMAOp::create(b, sum, alpha, beta)),
-                              sumOut.memref, at);
+      auto [alpha, beta] = emitMergeFactors(op, at, maxOut, sumOut);
       auto loop = scf::ForOp::create(b, constantIndex(0),
                                      constantIndex(type.getDimSize(1)),
                                      constantIndex(1));

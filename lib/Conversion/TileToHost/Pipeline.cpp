@@ -43,6 +43,8 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
   tiles.kvTile = 64;
   tiles.decodeKvTile = 32;
+  tiles.splits = options.splits;
+  tiles.wideMerge = true;
   if (options.qTile)
     tiles.qTile = tiles.qTile16bit = options.qTile;
   if (options.kvTile) {

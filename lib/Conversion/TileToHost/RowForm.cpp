@@ -13,6 +13,7 @@
 //  - P V has the lanes along the columns of V;
 //  - rows are a loop, which ends with the last row that a store keeps: the
 //    number of heads in a group is known at run time only.
+// So they do where splits of the keys are merged, whose rows lie in memory.
 // K and V are read where they lie, narrow floats widened on the way.
 //
 //===----------------------------------------------------------------------===//
@@ -54,6 +55,9 @@ bool KernelLowering::suitsRowForm() {
     if (auto softmax = dyn_cast<tile::OnlineSoftmaxOp>(op))
       suits = hasRows(softmax.getScores()) &&
               typeOf(softmax.getScores()).getDimSize(1) % lanes() == 0;
+    if (auto merge = dyn_cast<tile::OnlineMergeOp>(op))
+      suits = hasRows(merge.getAcc()) &&
+              typeOf(merge.getAcc()).getDimSize(1) % lanes() == 0;
     if (auto dot = dyn_cast<tile::DotOp>(op))
       suits = hasRows(dot.getResult()) && isLoaded(dot.getB()) &&
               !(dot.getTransposeB() && dot.getAcc()) &&

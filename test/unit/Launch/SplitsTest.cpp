@@ -57,6 +57,17 @@ TEST(Splits, HaveLimits) {
       EXPECT_LE(onHopper(programs, tiles), tiles);
 }
 
+TEST(Splits, OfTheHost) {
+  EXPECT_EQ(chooseHostSplits(8, 4095), 1);
+  EXPECT_EQ(chooseHostSplits(8, 4096), 2);
+  EXPECT_EQ(chooseHostSplits(8, 1 << 20), 4);
+  EXPECT_EQ(chooseHostSplits(1, 1 << 20), 32);
+  EXPECT_EQ(chooseHostSplits(31, 1 << 20), 2);
+  EXPECT_EQ(chooseHostSplits(32, 1 << 20), 1);
+  EXPECT_EQ(chooseHostSplits(0, 1 << 20), 1);
+  EXPECT_EQ(chooseHostSplits(INT64_MAX, INT64_MAX), 1);
+}
+
 /// Where tiles are small, what a launch costs besides them weighs more.
 TEST(Splits, CountBytes) {
   SplitProblem problem{.programs = 8,

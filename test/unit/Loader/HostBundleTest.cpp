@@ -22,7 +22,7 @@
 using namespace fa;
 using namespace fa::test;
 
-static std::atomic<int> numPrograms[3];
+static std::atomic<int> numPrograms[5];
 template <int Variant>
 static void stub(int64_t, int64_t, int64_t, const int64_t *, void *) {
   ++numPrograms[Variant];
@@ -44,7 +44,7 @@ protected:
     options.size = sizeof options;
     options.target = "cpu";
     options.functions = functions;
-    options.numFunctions = 3;
+    options.numFunctions = 5;
     for (std::atomic<int> &count : numPrograms)
       count = 0;
   }
@@ -62,10 +62,14 @@ protected:
     tensor.data = memory;
     tensor.rank = 4;
     tensor.sizes = sizes;
+    int64_t keySizes[4] = {sizes[0], sizes[1], numKeys ? numKeys : sizes[2],
+                           sizes[3]};
+    faArgument keys = tensor;
+    keys.sizes = keySizes;
     faArgument scale{};
     scale.type = FA_F32;
     scale.f32 = 0.125f;
-    faArgument arguments[] = {tensor, tensor, tensor, scale, tensor};
+    faArgument arguments[] = {tensor, keys, keys, scale, tensor};
     return faBundlePlanLaunch(plan, stream, arguments, 5);
   }
 
@@ -76,10 +80,13 @@ protected:
     EXPECT_NE(text.find(message), std::string::npos) << text;
   }
 
-  faBundleFunction functions[3] = {{"attention_decode", stub<0>},
+  faBundleFunction functions[5] = {{"attention_decode", stub<0>},
                                    {"attention", stub<1>},
+                                   {"attention_decode_split", stub<3>},
+                                   {"attention_decode_merge", stub<4>},
                                    {"attention_strided", stub<2>}};
   int64_t sizes[4] = {2, 3, 300, 64};
+  int64_t numKeys = 0; ///< 0: as many as queries
   std::string folder;
   faBundleOptions options = {};
   faBundle bundle = nullptr;
@@ -98,9 +105,16 @@ TEST_F(HostBundle, RunsEveryProgramOfItsVariant) {
   sizes[2] = 1;
   ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
   EXPECT_GT(numPrograms[0], 0);
+  EXPECT_EQ(numPrograms[3] + numPrograms[4], 0);
   int stream = 0;
   expectError(launch(&stream), FA_ERROR_INVALID_ARGUMENT,
               "expected no stream for the CPU, found one");
+  // Two splits of 2048 keys each of three heads in two batches, and their
+  // merge.
+  numKeys = 4096;
+  ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_EQ(numPrograms[3], 2 * 2 * 3);
+  EXPECT_EQ(numPrograms[4], 2 * 3);
   sizes[3] = 32;
   expectError(launch(), FA_ERROR_INVALID_ARGUMENT,
               "argument 0: expected size 64 in dimension 3, found 32");
@@ -130,10 +144,10 @@ TEST_F(HostBundle, CallersPool) {
 }
 
 TEST_F(HostBundle, SaysWhatIsMissing) {
-  options.numFunctions = 2;
+  options.numFunctions = 4;
   expectError(faBundlePrepare(bundle, &options, &plan), FA_ERROR_DEVICE,
               "expected @attention_strided of attention.cpu.o among the "
-              "functions, found 2 without it");
+              "functions, found 4 without it");
   options.size = 3;
   expectError(faBundlePrepare(bundle, &options, &plan),
               FA_ERROR_INVALID_ARGUMENT, "faBundleOptions: expected size");

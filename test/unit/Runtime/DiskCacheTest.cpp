@@ -111,7 +111,7 @@ TEST(CacheEntry, RefusesWhatIsNotWhole) {
   CacheKey key{"key\nof a program"};
   Artifact small = artifact();
   small.object = "code";
-  small.kernels.resize(1);
+  small.kernels = {small.kernels.back()};
   const std::string good = cantFail(writeCacheEntry(key, small));
   auto accepts = [&](llvm::StringRef bytes) {
     return !llvm::errorToBool(readCacheEntry(key, bytes).takeError());

@@ -15,15 +15,16 @@
 
 using namespace fa;
 
-static std::unique_ptr<HostPlan> makePlan(const AttentionProblem &problem) {
+static std::unique_ptr<HostPlan> makePlan(const AttentionProblem &problem,
+                                          unsigned threads = 2) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
   auto module = llvm::cantFail(buildAttention(context, problem));
   auto artifact = llvm::cantFail(compileForHost(*module, "attention", {}));
-  return llvm::cantFail(
-      HostPlan::load(std::move(artifact), std::make_shared<HostDevice>(2)));
+  return llvm::cantFail(HostPlan::load(std::move(artifact),
+                                       std::make_shared<HostDevice>(threads)));
 }
 
 static std::string variantOf(const HostPlan &plan, llvm::StringRef spec) {
@@ -36,21 +37,44 @@ static std::string variantOf(const HostPlan &plan, llvm::StringRef spec) {
     in.k = in.k.permuted({0, 1, 3, 2})
                .permuted({0, 1, 3, 2})
                .view(in.k.sizes(), {2, 2, 2, 2});
-  return llvm::cantFail(plan.select(llvm::cantFail(
+  return llvm::cantFail(plan.choose(llvm::cantFail(
                             makeArguments(problem, in, out, nullptr))))
-      ->symbol;
+      .kernels.front()
+      .symbol;
 }
 
 TEST(HostPlan, PicksTheVariantByTheArguments) {
   AttentionProblem problem =
       llvm::cantFail(parseAttentionSpec("type=f32")).problem;
   auto plan = makePlan(problem);
-  EXPECT_EQ(plan->artifact().kernels.size(), 3u);
+  EXPECT_EQ(plan->artifact().kernels.size(), 5u);
   EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 sq=9"), "attention");
   EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 hkv=2 sq=1 sk=9"),
             "attention_decode");
+  EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 hkv=2 sq=1 sk=4096"),
+            "attention_decode_split");
   EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 sq=9 scale=1"),
             "attention_strided");
+}
+
+TEST(HostPlan, GivesTheSameBitsForAnyNumberOfThreads) {
+  AttentionProblem problem =
+      llvm::cantFail(parseAttentionSpec("type=f32 hq=2 sq=1 sk=9000")).problem;
+  AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 1));
+  std::string first;
+  for (unsigned threads : {1u, 2u, 3u, 16u}) {
+    HostTensor out = llvm::cantFail(HostTensor::create(
+        problem.type, {1, problem.numHeads, 1, problem.headDimV}));
+    auto arguments = llvm::cantFail(makeArguments(problem, in, out, nullptr));
+    auto plan = makePlan(problem, threads);
+    EXPECT_EQ(llvm::cantFail(plan->choose(arguments)).splits, 4);
+    llvm::cantFail(plan->launch(arguments));
+    std::string bits(static_cast<const char *>(out.data()),
+                     out.numElements() * sizeof(float));
+    if (first.empty())
+      first = bits;
+    EXPECT_EQ(bits, first) << threads << " threads";
+  }
 }
 
 TEST(SizeExpr, Evaluates) {

@@ -1,0 +1,32 @@
+//===- ColumnLimit.h - what a comparison says of a tile's columns -*- C++
+//-*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TILE_COLUMNLIMIT_H
+#define TILE_COLUMNLIMIT_H
+
+#include "Tile/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace fa::tile {
+
+/// The columns j < start + slope * i of row i of a tile (`isUpper`), or those
+/// that are not. The start is the constant and the scalars, each with its sign.
+struct ColumnLimit {
+  bool isUpper;
+  int64_t slope;
+  int64_t constant;
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>> scalars;
+};
+
+/// The limit that `compare` is, if both sides are sums of few row and column
+/// numbers, index scalars and constants.
+std::optional<ColumnLimit> findColumnLimit(mlir::arith::CmpIOp compare);
+
+} // namespace fa::tile
+
+#endif // TILE_COLUMNLIMIT_H

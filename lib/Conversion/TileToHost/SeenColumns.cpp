@@ -1,0 +1,83 @@
+//===- SeenColumns.cpp - columns that no row of a block sees --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// In a tile at the edge of a causal mask the first rows see few columns, the
+// last ones all. Scores, exponentials and the products with V end where the
+// last row of a block ends. Where one block has all rows of a tile, it is cut
+// in narrower ones, which have as many accumulators: half of the tile's upper
+// half is left out, for a step that reads 10 numbers instead of 8.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace fa;
+
+/// Adds the upper limits that `mask` is a conjunction of.
+static void addUpperLimits(Value mask,
+                           SmallVectorImpl<tile::ColumnLimit> &limits) {
+  if (auto both = mask.getDefiningOp<arith::AndIOp>()) {
+    addUpperLimits(both.getLhs(), limits);
+    addUpperLimits(both.getRhs(), limits);
+  } else if (auto compare = mask.getDefiningOp<arith::CmpIOp>()) {
+    auto limit = tile::findColumnLimit(compare);
+    if (limit && limit->isUpper)
+      limits.push_back(*limit);
+  }
+}
+
+KernelLowering::Limits KernelLowering::findLimits(tile::OnlineSoftmaxOp op) {
+  auto select = op.getScores().getDefiningOp<arith::SelectOp>();
+  if (!select || !matchPattern(select.getFalseValue(), m_NegInfFloat()))
+    return {};
+  arith::TruncFOp narrowing = getOnlyNarrowing(op);
+  Value p = narrowing ? narrowing.getOut() : op.getP();
+  auto dot = p.hasOneUse() ? dyn_cast<tile::DotOp>(*p.getUsers().begin())
+                           : tile::DotOp();
+  if (!dot || dot.getA() != p || dot->getBlock() != op->getBlock() ||
+      isPending(dot))
+    return {};
+  Limits limits;
+  addUpperLimits(select.getCondition(), limits);
+  return limits;
+}
+
+int64_t KernelLowering::limitedVectors(const Limits &limits,
+                                       int64_t rows) const {
+  int64_t vectors = shape.maxVectors;
+  bool hasSlope = llvm::any_of(
+      limits, [](const tile::ColumnLimit &limit) { return limit.slope; });
+  if (hasSlope && vectors % 2 == 0 && vectors * lanes() >= rows)
+    vectors /= 2;
+  return vectors;
+}
+
+Value KernelLowering::emitSeenColumns(const Limits &limits, Value row,
+                                      int64_t vectors, int64_t columns) {
+  int64_t step = seenStep(vectors);
+  if (limits.empty() || columns % step != 0)
+    return {};
+  Value seen = constantIndex(columns);
+  for (const tile::ColumnLimit &limit : limits) {
+    Value end = constantIndex(limit.constant);
+    for (auto [scalar, sign] : limit.scalars)
+      end = sign > 0 ? b.createOrFold<arith::AddIOp>(end, mapped(scalar))
+                     : b.createOrFold<arith::SubIOp>(end, mapped(scalar));
+    if (limit.slope > 0)
+      end = arith::AddIOp::create(b, end, addIndex(row, vectors * lanes() - 1));
+    else if (limit.slope < 0)
+      end = arith::SubIOp::create(b, end, row);
+    seen = arith::MinSIOp::create(b, seen, end);
+  }
+  seen = arith::MaxSIOp::create(b, seen, constantIndex(0));
+  seen =
+      arith::DivUIOp::create(b, addIndex(seen, step - 1), constantIndex(step));
+  return arith::MulIOp::create(b, seen, constantIndex(step));
+}

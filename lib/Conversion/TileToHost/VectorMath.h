@@ -1,0 +1,49 @@
+//===- VectorMath.h - what kernels compute on vectors -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TILETOHOST_VECTORMATH_H
+#define FA_LIB_CONVERSION_TILETOHOST_VECTORMATH_H
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa {
+
+/// exp of an f32 vector, 0 where that is 2^-126 or less, NaN for NaN.
+mlir::Value emitExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+
+/// Transposes a square: as many vectors as each has lanes, a power of two.
+void emitTranspose(mlir::ImplicitLocOpBuilder &b,
+                   mlir::MutableArrayRef<mlir::Value> rows);
+
+/// The sums of the lanes of `vectors`, lane i that of vector i; there are as
+/// many vectors as each has lanes, a power of two.
+mlir::Value emitSumsOfLanes(mlir::ImplicitLocOpBuilder &b,
+                            mlir::ArrayRef<mlir::Value> vectors);
+
+/// All lanes of `x` combined pairwise, the halves first.
+mlir::Value emitLaneReduction(
+    mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+    llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+
+/// `count` elements of `memory` at `indices`, zeros up to `lanes`.
+mlir::Value loadFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value memory,
+                      mlir::ValueRange indices, int64_t lanes, int64_t count);
+
+/// The first `count` elements of `value` to `memory` at `indices`.
+void storeFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
+                mlir::Value memory, mlir::ValueRange indices, int64_t count);
+
+/// `x > y ? x : y`, one instruction everywhere; a NaN in x gives y.
+mlir::Value emitMax(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                    mlir::Value y);
+
+/// An f32 value rounded to a narrower float type and back.
+mlir::Value emitRound(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                      mlir::Type element);
+
+} // namespace fa
+
+#endif // FA_LIB_CONVERSION_TILETOHOST_VECTORMATH_H

@@ -1,0 +1,112 @@
+//===- VectorShuffles.cpp - lanes exchanged, added, in part ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "VectorMath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+/// Step `stride` of Eklundh's transposition: of the squares of side 2 * stride
+/// on the diagonal, the two quarters beside the diagonal change places.
+static void exchangeQuarters(ImplicitLocOpBuilder &b,
+                             MutableArrayRef<Value> rows, int64_t stride) {
+  int64_t lanes = rows.size();
+  SmallVector<int64_t> upper, lower;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    bool right = lane & stride;
+    upper.push_back(right ? lanes + lane - stride : lane);
+    lower.push_back(right ? lanes + lane : lane + stride);
+  }
+  for (int64_t row = 0; row < lanes; ++row) {
+    if (row & stride)
+      continue;
+    Value x = rows[row], y = rows[row + stride];
+    rows[row] = vector::ShuffleOp::create(b, x, y, upper);
+    rows[row + stride] = vector::ShuffleOp::create(b, x, y, lower);
+  }
+}
+
+/// Of `x` and `y` side by side, with each group of `span` units of `unit`
+/// elements of the one followed by that of the other, the even units plus the
+/// odd ones.
+static Value addNeighbours(ImplicitLocOpBuilder &b, Value x, Value y,
+                           int64_t unit, int64_t span) {
+  int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
+  SmallVector<int64_t> even, odd;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    int64_t group = lane / (unit * span), at = lane / unit % span;
+    int64_t other = at >= span / 2 ? lanes : 0;
+    even.push_back(other + (group * span + 2 * at % span) * unit + lane % unit);
+    odd.push_back(even.back() + unit);
+  }
+  Value sum = vector::ShuffleOp::create(b, x, y, even);
+  return arith::AddFOp::create(b, sum, vector::ShuffleOp::create(b, x, y, odd));
+}
+
+/// A tree: each step adds neighbours and leaves half as many vectors. First
+/// within each 128 bits, which is one instruction everywhere (shufps, uzp),
+/// then whole parts of 128 bits (shuff64x2, perm2f128): elements that cross
+/// those bounds would take indices in registers.
+Value fa::emitSumsOfLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors) {
+  SmallVector<Value> sums(vectors);
+  int64_t lanes = vectors.size(), part = std::min<int64_t>(lanes, 4);
+  for (int64_t left = lanes; left > 1; left /= 2) {
+    bool within = left * part > lanes;
+    for (int64_t n = 0; n < left / 2; ++n)
+      sums[n] = within ? addNeighbours(b, sums[2 * n], sums[2 * n + 1], 1, part)
+                       : addNeighbours(b, sums[2 * n], sums[2 * n + 1], part,
+                                       lanes / part);
+  }
+  return sums.front();
+}
+
+void fa::emitTranspose(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
+  for (size_t stride = 1; stride < rows.size(); stride *= 2)
+    exchangeQuarters(b, rows, stride);
+}
+
+/// A vector with ones in the first `count` of its lanes.
+static Value firstLanes(ImplicitLocOpBuilder &b, int64_t lanes, int64_t count) {
+  SmallVector<bool> mask(lanes, false);
+  std::fill_n(mask.begin(), count, true);
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(VectorType::get({lanes}, b.getI1Type()), mask));
+}
+
+Value fa::loadFirst(ImplicitLocOpBuilder &b, Value memory, ValueRange indices,
+                    int64_t lanes, int64_t count) {
+  auto type = VectorType::get(
+      {lanes}, cast<MemRefType>(memory.getType()).getElementType());
+  if (count >= lanes)
+    return vector::LoadOp::create(b, type, memory, indices);
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(b, type, memory, indices,
+                                      firstLanes(b, lanes, count), zero);
+}
+
+void fa::storeFirst(ImplicitLocOpBuilder &b, Value value, Value memory,
+                    ValueRange indices, int64_t count) {
+  int64_t lanes = cast<VectorType>(value.getType()).getDimSize(0);
+  if (count >= lanes)
+    vector::StoreOp::create(b, value, memory, indices);
+  else
+    vector::MaskedStoreOp::create(b, memory, indices,
+                                  firstLanes(b, lanes, count), value);
+}
+
+Value fa::emitLaneReduction(ImplicitLocOpBuilder &b, Value x,
+                            llvm::function_ref<Value(Value, Value)> combine) {
+  int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
+  for (int64_t half = lanes / 2; half > 0; half /= 2) {
+    SmallVector<int64_t> turned;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      turned.push_back((lane + half) % lanes);
+    x = combine(x, vector::ShuffleOp::create(b, x, x, turned));
+  }
+  return vector::ExtractOp::create(b, x, ArrayRef<int64_t>{0});
+}
