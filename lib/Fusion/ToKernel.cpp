@@ -199,18 +199,18 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
             dimV = headDim(match.attention.getV());
     bool isWide = std::max(dim, dimV) > 128;
     int64_t bytes = element.getWidth() / 8;
+    // P of matrix units goes on in registers, that of multiply-adds through
+    // memory.
+    bool isIeee = bytes == 4 &&
+                  match.attention.getPrecision() == tile::DotPrecision::Ieee;
+    auto bytesOf = [&](const KernelShape &shape, int64_t slots) {
+      int64_t p = isIeee ? shape.rows * shape.columns : 0;
+      int64_t right = shape.columns * (dim + dimV);
+      return bytes *
+             (leftInRegisters ? right : shape.rows * dim + slots * right + p);
+    };
     auto fitted = [&](KernelShape shape) {
-      // P of matrix units goes on in registers, that of multiply-adds through
-      // memory.
-      bool isIeee = bytes == 4 &&
-                    match.attention.getPrecision() == tile::DotPrecision::Ieee;
-      auto isTooLarge = [&] {
-        int64_t p = isIeee ? shape.rows * shape.columns : 0;
-        int64_t right = shape.columns * (dim + dimV);
-        int64_t elements =
-            leftInRegisters ? right : shape.rows * dim + 2 * right + p;
-        return bytes * elements > tileBytes;
-      };
+      auto isTooLarge = [&] { return bytesOf(shape, 2) > tileBytes; };
       while (tileBytes && shape.columns > 16 && isTooLarge())
         shape.columns /= 2;
       while (tileBytes && shape.rows > 16 && isTooLarge())
@@ -223,6 +223,13 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       shape.rows = std::min(shape.rows, wideQTile.getValue());
     shape.columns = kvTile;
     shape = fitted(shape);
+    // One slot of each tile is the least that later passes can do with.
+    if (int64_t least = bytesOf(shape, 1); tileBytes && least > tileBytes)
+      return emitError(function.getLoc())
+             << "expected head dimensions of which a tile of " << shape.rows
+             << " queries and " << shape.columns << " keys fits into "
+             << tileBytes.getValue() << " bytes of shared memory, found " << dim
+             << " and " << dimV << ", which take " << least;
     shape.alignment = alignment;
     shape.dimMultiple = dimMultiple;
     shape.foldScale = foldScale;

@@ -13,9 +13,12 @@ using namespace fa;
 
 bool LoopSlice::add(Operation *op) {
   for (Value operand : op->getOperands()) {
-    if (!loop.getRegion().isAncestor(operand.getParentRegion()) ||
-        operand == loop.getInductionVar())
+    if (operand == loop.getInductionVar())
       continue;
+    if (!loop.getRegion().isAncestor(operand.getParentRegion())) {
+      fromOutside.push_back(operand);
+      continue;
+    }
     Operation *definition = operand.getDefiningOp();
     if (!definition || !isPure(definition) ||
         definition->getBlock() != loop.getBody() || !add(definition))

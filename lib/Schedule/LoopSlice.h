@@ -23,12 +23,16 @@ public:
   /// what the loop carries or on memory.
   bool add(mlir::Operation *op);
 
+  /// Values from outside of the loop that what was added needs.
+  llvm::ArrayRef<mlir::Value> outside() const { return fromOutside; }
+
   /// A copy of the operations, in their order.
   void clone(mlir::OpBuilder &b, mlir::IRMapping &mapping) const;
 
 private:
   mlir::scf::ForOp loop;
   llvm::SetVector<mlir::Operation *> operations;
+  llvm::SmallVector<mlir::Value> fromOutside;
 };
 
 } // namespace fa

@@ -65,6 +65,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     waits.limit = options.sharedLimit;
     pm.addNestedPass<tile::KernelOp>(createTgpuDeferWaits(waits));
   }
+  pm.addNestedPass<tile::KernelOp>(createTgpuMergeBarriers());
   pm.addPass(createCSEPass());
   addStageEnd(pm, GpuStage::S6);
   TgpuPlaceBuffersOptions buffers;

@@ -11,9 +11,13 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetOperations.h"
+
+#include <vector>
 
 using namespace mlir;
 using namespace fa;
@@ -27,50 +31,97 @@ namespace fa {
 
 namespace {
 
-/// One loop. Copies become
+/// A loop whose copies can begin earlier.
+struct CopyLoop {
+  explicit CopyLoop(scf::ForOp loop) : loop(loop), slice(loop) {}
+
+  /// False: there is no copy in it, or one depends on what the loop computes.
+  bool match() {
+    for (CopyOp copy : loop.getBody()->getOps<CopyOp>()) {
+      copies.push_back(copy);
+      buffers.insert(copy.getBuffer());
+      if (!slice.add(copy))
+        return false;
+    }
+    return !copies.empty();
+  }
+
+  /// Whether its tiles can come behind those of `before` into the same slots:
+  /// nothing that touches memory stands between, and what its copies need is
+  /// there when the `first` loop begins.
+  bool follows(const CopyLoop &before, scf::ForOp first) const {
+    scf::ForOp mine = loop, other = before.loop;
+    if (mine->getBlock() != other->getBlock() ||
+        mine.getStep() != other.getStep() ||
+        buffers.size() != before.buffers.size() ||
+        !llvm::set_is_subset(buffers, before.buffers))
+      return false;
+    for (Operation *op = other->getNextNode(); op != mine;
+         op = op->getNextNode())
+      if (!op || !isMemoryEffectFree(op))
+        return false;
+    DominanceInfo dominance;
+    SmallVector<Value> needed(slice.outside());
+    needed.append({mine.getLowerBound(), mine.getUpperBound()});
+    return llvm::all_of(needed, [&](Value value) {
+      return dominance.properlyDominates(value, first);
+    });
+  }
+
+  scf::ForOp loop;
+  LoopSlice slice;
+  SmallVector<CopyOp> copies;
+  SetVector<Value> buffers;
+};
+
+/// Loops one after the other, whose tiles are one sequence. Copies become
 ///
 ///   barrier                          what lay in the slots before was read
 ///   for s < stages - 1:              the first tiles
-///     if (begin + s * step < end) copy into slot s
+///     copy tile s into slot s
 ///     commit
-///   for i, slot = 0:
+///   in each loop, for i, slot:       from 0 or from where the one before ended
 ///     wait stages - 2                this iteration's tiles are there
 ///     barrier                        for all; nobody reads the next slot
-///     if (i + (stages - 1) * step < end) copy into slot + stages - 1
+///     copy the tile stages - 1 behind this into slot + stages - 1
 ///     commit
 ///     ...                            reads slot
 ///     yield slot + 1                 modulo stages
 ///   wait 0
 ///   barrier                          what comes next may write the slots
+///
+/// A tile behind the end of its loop is one of the next:
+///
+///   if (at < end) copies of this loop
+///   else if (next begin < next end) copies of the next loop, and so on
 class LoopPipeliner {
 public:
-  LoopPipeliner(scf::ForOp loop, int64_t stages, int64_t limit)
-      : loop(loop), stages(stages), limit(limit), slice(loop),
-        b(loop.getLoc(), loop) {}
+  LoopPipeliner(MutableArrayRef<CopyLoop> loops, int64_t stages, int64_t limit)
+      : loops(loops), stages(stages), limit(limit),
+        b(loops[0].loop.getLoc(), loops[0].loop) {}
 
-  /// Does nothing if a copy depends on what the loop computes, or if there is
-  /// no room for more slots.
+  /// Does nothing if there is no room for more slots.
   void run() {
-    for (CopyOp copy : loop.getBody()->getOps<CopyOp>()) {
-      copies.push_back(copy);
-      if (!slice.add(copy))
-        return;
-    }
-    if (copies.empty())
-      return;
-    if (bytesGrown() > limit) {
-      loop->emitRemark("copies each tile when it needs it: ")
-          << stages << " stages take " << bytesGrown()
-          << " bytes of shared memory, where a block may have " << limit;
-      loop->setAttr(TileGPUDialect::unpipelinedAttrName, b.getUnitAttr());
+    if (int64_t bytes = bytesGrown(); bytes > limit) {
+      for (CopyLoop &tiles : loops) {
+        tiles.loop->emitRemark("copies each tile when it needs it: ")
+            << stages << " stages take " << bytes
+            << " bytes of shared memory, where a block may have " << limit;
+        tiles.loop->setAttr(TileGPUDialect::unpipelinedAttrName,
+                            b.getUnitAttr());
+      }
       return;
     }
     growBuffers();
     buildPrologue();
-    addSlot();
-    buildSteadyState();
-    replaceSlots();
-    b.setInsertionPointAfter(loop);
+    Value slot = index(0);
+    for (unsigned n = 0; n < loops.size(); ++n) {
+      slot = addSlot(loops[n], slot);
+      buildSteadyState(n);
+    }
+    for (CopyLoop &tiles : loops)
+      replaceSlots(tiles);
+    b.setInsertionPointAfter(loops.back().loop);
     WaitOp::create(b, 0);
     BarrierOp::create(b);
   }
@@ -80,50 +131,64 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
 
-  /// What all buffers of the kernel take once this loop's have their slots.
+  /// What all buffers of the kernel take once those of the loops have their
+  /// slots.
   int64_t bytesGrown() {
-    llvm::SmallPtrSet<Operation *, 4> growing;
-    for (CopyOp copy : copies)
-      growing.insert(copy.getBuffer().getDefiningOp());
     int64_t bytes = 0;
     for (auto alloc :
-         loop->getParentOfType<KernelOp>().getBody().getOps<AllocOp>())
-      bytes += growing.contains(alloc) ? stages * alloc.getType().getSlotBytes()
-                                       : alloc.getType().getBytes();
+         loops[0].loop->getParentOfType<KernelOp>().getBody().getOps<AllocOp>())
+      bytes += loops[0].buffers.contains(alloc)
+                   ? stages * alloc.getType().getSlotBytes()
+                   : alloc.getType().getBytes();
     return bytes;
   }
 
   void growBuffers() {
-    for (CopyOp copy : copies) {
-      BufferType type = copy.getBuffer().getType();
-      if (buffers.insert(copy.getBuffer()) && type.getSlots() != stages)
-        copy.getBuffer().setType(
-            BufferType::get(type.getContext(), stages, type.getShape(),
-                            type.getElementType(), type.getLayout()));
+    for (Value buffer : loops[0].buffers) {
+      auto type = cast<BufferType>(buffer.getType());
+      buffer.setType(BufferType::get(type.getContext(), stages, type.getShape(),
+                                     type.getElementType(), type.getLayout()));
     }
   }
 
-  /// The copies of the iteration at `iteration`, if there is one, into `slot`.
-  void buildCopies(Value iteration, Value slot) {
-    Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                         iteration, loop.getUpperBound());
-    auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      IRMapping mapping;
-      mapping.map(loop.getInductionVar(), iteration);
-      slice.clone(b, mapping);
-      for (CopyOp copy : copies) {
-        auto cloned = cast<CopyOp>(b.clone(*copy, mapping));
-        cloned.getSlotMutable().assign(slot);
-      }
-    }
-    CommitOp::create(b);
+  /// The copies of the tile at `at` of loop `n`, or of a later one if it lies
+  /// behind the end, if there is one, into `slot`.
+  void buildCopies(unsigned n, Value at, Value slot) {
+    CopyLoop &tiles = loops[n];
+    Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at,
+                                         tiles.loop.getUpperBound());
+    bool isLast = n + 1 == loops.size();
+    auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/!isLast);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    IRMapping mapping;
+    mapping.map(tiles.loop.getInductionVar(), at);
+    tiles.slice.clone(b, mapping);
+    for (CopyOp copy : tiles.copies)
+      cast<CopyOp>(b.clone(*copy, mapping)).getSlotMutable().assign(slot);
+    if (isLast)
+      return;
+    b.setInsertionPointToStart(branch.elseBlock());
+    // A function of `at` also where it can only be the first: what an iteration
+    // never changes would be computed once and kept in registers.
+    Value next = arith::AddIOp::create(b, loops[n + 1].loop.getLowerBound(),
+                                       behindEnd(tiles.loop, at));
+    buildCopies(n + 1, next, slot);
   }
 
-  Value stepsAfter(Value iteration, int64_t steps) {
-    Value distance = arith::MulIOp::create(b, loop.getStep(), index(steps));
+  /// How far behind the last tile's end `at` is, whole tiles.
+  Value behindEnd(scf::ForOp loop, Value at) {
+    Value begin = loop.getLowerBound(), step = loop.getStep();
+    Value length = arith::SubIOp::create(b, loop.getUpperBound(), begin);
+    length = arith::MaxSIOp::create(b, length, index(0));
+    Value tiles = arith::CeilDivUIOp::create(b, length, step);
+    Value end =
+        arith::AddIOp::create(b, begin, arith::MulIOp::create(b, tiles, step));
+    return arith::SubIOp::create(b, at, end);
+  }
+
+  Value stepsAfter(Value iteration, Value step, int64_t steps) {
+    Value distance = arith::MulIOp::create(b, step, index(steps));
     return arith::AddIOp::create(b, iteration, distance);
   }
 
@@ -135,49 +200,61 @@ private:
   }
 
   void buildPrologue() {
-    b.setInsertionPoint(loop);
+    scf::ForOp first = loops[0].loop;
     BarrierOp::create(b);
-    for (int64_t s = 0; s + 1 < stages; ++s)
-      buildCopies(stepsAfter(loop.getLowerBound(), s), index(s));
+    for (int64_t s = 0; s + 1 < stages; ++s) {
+      buildCopies(0, stepsAfter(first.getLowerBound(), first.getStep(), s),
+                  index(s));
+      CommitOp::create(b);
+    }
   }
 
-  void addSlot() {
+  /// The loop carries the number of its slot, from `start` on; gives the one
+  /// behind it.
+  Value addSlot(CopyLoop &tiles, Value start) {
     IRRewriter rewriter(b.getContext());
-    rewriter.setInsertionPoint(loop);
-    Value zero = arith::ConstantIndexOp::create(rewriter, loop.getLoc(), 0);
+    rewriter.setInsertionPoint(tiles.loop);
     auto next = [&](OpBuilder &builder, Location loc,
                     ArrayRef<BlockArgument> args) -> SmallVector<Value> {
       ImplicitLocOpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(builder.getInsertionBlock(),
                           builder.getInsertionPoint());
-      Value sum = arith::AddIOp::create(b, args.front(), index(1));
+      Value sum = arith::AddIOp::create(b, args.back(), index(1));
       return {wrapped(sum)};
     };
-    auto replaced = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
-        rewriter, zero,
+    tiles.loop = cast<scf::ForOp>(*tiles.loop.replaceWithAdditionalYields(
+        rewriter, start,
         /*replaceInitOperandUsesInLoop=*/false, next));
-    loop = replaced;
-    slot = loop.getRegionIterArgs().back();
+    return tiles.loop.getResults().back();
   }
 
-  void buildSteadyState() {
+  static Value slotOf(const CopyLoop &tiles) {
+    return scf::ForOp(tiles.loop).getRegionIterArgs().back();
+  }
+
+  void buildSteadyState(unsigned n) {
+    scf::ForOp loop = loops[n].loop;
     b.setInsertionPointToStart(loop.getBody());
     WaitOp::create(b, stages - 2);
     BarrierOp::create(b);
-    Value ahead = wrapped(arith::AddIOp::create(b, slot, index(stages - 1)));
-    buildCopies(stepsAfter(loop.getInductionVar(), stages - 1), ahead);
+    Value ahead =
+        wrapped(arith::AddIOp::create(b, slotOf(loops[n]), index(stages - 1)));
+    buildCopies(n,
+                stepsAfter(loop.getInductionVar(), loop.getStep(), stages - 1),
+                ahead);
+    CommitOp::create(b);
   }
 
   /// The loop's own copies and what waited for them go; its reads are of the
   /// current slot.
-  void replaceSlots() {
-    loop.walk([&](ReadOp read) {
-      if (buffers.contains(read.getBuffer()))
-        read.getSlotMutable().assign(slot);
+  void replaceSlots(CopyLoop &tiles) {
+    tiles.loop.walk([&](ReadOp read) {
+      if (tiles.buffers.contains(read.getBuffer()))
+        read.getSlotMutable().assign(slotOf(tiles));
     });
     SmallVector<Operation *> old;
     bool waits = false;
-    for (CopyOp copy : copies) {
+    for (CopyOp copy : tiles.copies) {
       old.push_back(copy);
       for (Operation *op = copy->getNextNode(); op; op = op->getNextNode()) {
         if (!isa<CommitOp, WaitOp, BarrierOp>(op))
@@ -187,23 +264,19 @@ private:
       }
     }
     // The barrier against the next iteration's copies is that of its start.
-    Operation *last = loop.getBody()->getTerminator()->getPrevNode();
+    Operation *last = tiles.loop.getBody()->getTerminator()->getPrevNode();
     while (last && !isa<BarrierOp>(last) && isPure(last))
       last = last->getPrevNode();
     if (waits && isa_and_present<BarrierOp>(last) &&
-        loop.getBody()->getOps<WriteOp>().empty())
+        tiles.loop.getBody()->getOps<WriteOp>().empty())
       old.push_back(last);
     for (Operation *op : old)
       op->erase();
   }
 
-  scf::ForOp loop;
+  MutableArrayRef<CopyLoop> loops;
   int64_t stages, limit;
-  LoopSlice slice;
   ImplicitLocOpBuilder b;
-  SmallVector<CopyOp> copies;
-  SetVector<Value> buffers;
-  Value slot;
 };
 
 struct TgpuPipelineCopies final
@@ -216,10 +289,18 @@ struct TgpuPipelineCopies final
           << "expected at least 2 stages, found " << stages.getValue();
       return signalPassFailure();
     }
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    for (scf::ForOp loop : loops)
-      LoopPipeliner(loop, stages, limit).run();
+    std::vector<std::vector<CopyLoop>> chains;
+    getOperation().walk([&](scf::ForOp loop) {
+      CopyLoop tiles(loop);
+      if (!tiles.match())
+        return;
+      if (chains.empty() ||
+          !tiles.follows(chains.back().back(), chains.back().front().loop))
+        chains.emplace_back();
+      chains.back().push_back(std::move(tiles));
+    });
+    for (std::vector<CopyLoop> &chain : chains)
+      LoopPipeliner(chain, stages, limit).run();
   }
 };
 

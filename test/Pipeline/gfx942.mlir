@@ -53,6 +53,11 @@
 // S6-NOT: tgpu.barrier
 // S6: tgpu.write %[[NEXT]], {{.*}} <2 x 64x64xf16
 // S6: scf.yield
+// One barrier stands between the loops.
+// S6: tgpu.barrier
+// S6-NEXT: tile.load
+// S6-NEXT: tile.load
+// S6-NEXT: tgpu.write
 
 // ONE: // S6 //
 // ONE: tile.kernel @attention(

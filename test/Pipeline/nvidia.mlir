@@ -50,16 +50,23 @@
 // S6: tgpu.copy
 // S6: tgpu.copy
 // S6: tgpu.commit
-// S6: scf.for %{{.*}} iter_args({{.*}}, %[[SLOT:[a-z0-9]*]] = %c0)
+// S6: %[[FULL:[0-9]*]]:4 = scf.for %{{.*}} iter_args({{.*}}, %[[SLOT:[a-z0-9]*]] = %c0)
 // S6-NEXT: tgpu.wait 0
 // S6-NEXT: tgpu.barrier
 // S6: scf.if
 // S6: tgpu.copy {{.*}} to %{{.*}}[%[[NEXT:[0-9]*]]] bytes 16 in_bounds
 // S6: tgpu.copy {{.*}} to %{{.*}}[%[[NEXT]]] bytes 16 in_bounds
+// S6-NEXT: } else {
+// S6: tgpu.copy {{.*}} to %{{.*}}[%[[NEXT]]] bytes 16 :
 // S6: tgpu.commit
 // S6: tgpu.read %{{.*}}[%[[SLOT]]] : <2 x 64x64xf16
 // S6-NOT: tgpu.barrier
 // S6: scf.yield {{.*}}, %[[NEXT]]
+// S6-NEXT: }
+// The tiles of the loop with a mask are the same sequence: its first is on its way.
+// S6-NEXT: scf.for %{{.*}} iter_args({{.*}} = %[[FULL]]#3)
+// S6-NEXT: tgpu.wait 0
+// S6-NEXT: tgpu.barrier
 
 // S7: // S7 //
 // S7: tile.kernel @attention(

@@ -147,9 +147,11 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
     In a loop whose copies depend on nothing that it computes, the copies of
     iteration n + stages − 1 begin while iteration n computes: buffers get
     `stages` slots, the first copies stand before the loop, one wait and one
-    barrier remain in each iteration. Where more slots do not fit into `limit`
-    bytes, the loop stays as it is, with a remark and the attribute
-    `tgpu.unpipelined`.
+    barrier remain in each iteration. Loops one after the other that copy into
+    the same buffers (those of a mask's intervals) are one sequence of tiles: the
+    last iterations of one copy the first tiles of the next, and nothing is
+    waited for between them. Where more slots do not fit into `limit` bytes, the
+    loops stay as they are, with a remark and the attribute `tgpu.unpipelined`.
 
     Requires: S5. Ensures: S6. Numerics: exact.
   }];
@@ -402,6 +404,16 @@ def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
 }
 
+def TgpuMergeBarriers : Pass<"tgpu-merge-barriers", "::fa::tile::KernelOp"> {
+  let summary = "of barriers one behind the other the first stays";
+  let description = [{
+    What makes a loop's copies ahead puts barriers around it, without a look at
+    what stands there. A barrier behind another one, with nothing between them
+    but numbers and loads from global memory, goes.
+
+    Requires: S6. Ensures: S6. Numerics: exact.
+  }];
+}
 def TgpuPlaceBuffers : Pass<"tgpu-place-buffers", "::fa::tile::KernelOp"> {
   let summary = "buffers get their offsets in the block's shared memory";
   let description = [{
