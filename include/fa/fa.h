@@ -140,6 +140,11 @@ typedef struct faContextOptions {
    * calls NVTX_INJECTION64_PATH), or roctx (librocprofiler-sdk-roctx.so,
    * libroctx64.so). null: none. One that cannot be used is a warning. */
   const char *ranges;
+  /* A tuning table that `fa-run --tune` wrote (docs/tuning.md), read once, now:
+   * plans of an attention for a known launch take the options that were the
+   * fastest for its class. null: none. One that cannot be read is
+   * FA_ERROR_INVALID_ARGUMENT; one of another assembler is a warning. */
+  const char *tuning;
 } faContextOptions;
 
 /* `options` may be null. For a card, opens the driver and, of CUDA, retains the

@@ -65,6 +65,22 @@ static std::shared_ptr<const Ranges> openRanges(const faContextOptions &options,
   return nullptr;
 }
 
+/// The caller's table, for what `store` compiles.
+static Error openTuning(const faContextOptions &options,
+                        const faContextImpl &context,
+                        PlanStore::Options &store) {
+  if (!options.tuning)
+    return Error::success();
+  auto tuning = Tuning::open(options.tuning, store.compile,
+                             [&](const std::string &message) {
+                               context.log(FA_LOG_WARNING, message);
+                             });
+  if (!tuning)
+    return tuning.takeError();
+  store.tuning = std::move(*tuning);
+  return Error::success();
+}
+
 static CacheOptions readCacheOptions(const faContextOptions &options,
                                      const faContextImpl &context) {
   CacheOptions cache;
@@ -103,6 +119,8 @@ faStatus faContextCreate(const faContextOptions *options,
     store.host = createHostDevice(*given);
     result->threads = store.host->numThreads();
   }
+  if (Error error = openTuning(*given, *result, store))
+    return fail(FA_ERROR_INVALID_ARGUMENT, std::move(error));
   store.cache = readCacheOptions(*given, *result);
   store.note = [context = result.get()](const std::string &message) {
     context->log(FA_LOG_NOTE, message);

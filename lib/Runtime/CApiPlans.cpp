@@ -113,6 +113,20 @@ static void logSlowKernels(const faContextImpl &context, const Desc &desc,
   }
 }
 
+/// The problem that a tuning table may know; nothing where code of the
+/// caller's is part of it, or all of it.
+static std::optional<AttentionProblem>
+readTunedProblem(const faAttentionDesc &given) {
+  auto desc = readDesc(given);
+  if (!desc || desc->scoreMod || desc->maskMod)
+    return std::nullopt;
+  return expectedToOptional(readProblem(*desc));
+}
+
+static std::optional<AttentionProblem> readTunedProblem(const faModuleDesc &) {
+  return std::nullopt;
+}
+
 template <typename Desc>
 static faStatus createPlan(StringRef function, faContext context,
                            const Desc *desc, faPlan *plan) {
@@ -129,8 +143,10 @@ static faStatus createPlan(StringRef function, faContext context,
   std::optional<std::vector<LaunchArgument>> planned;
   if (faStatus status = readLaunch(*desc, planned))
     return status;
+  auto problem = readTunedProblem(*desc);
   auto loaded = context->plans->prepare(*program.module, program.entry,
-                                        std::move(planned));
+                                        std::move(planned),
+                                        problem ? &*problem : nullptr);
   if (!loaded)
     return failPrepare(loaded.takeError());
   logSlowKernels(*context, *desc, **loaded);

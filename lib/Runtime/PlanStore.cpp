@@ -65,10 +65,13 @@ std::shared_ptr<PlanStore::Slot> PlanStore::findSlot(StringRef key) {
 
 Expected<PlanStore::Plan>
 PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
-                   std::optional<std::vector<LaunchArgument>> launch) {
+                   std::optional<std::vector<LaunchArgument>> launch,
+                   const AttentionProblem *problem) {
   CompileOptions how = options.compile;
   double choosingMs = 0;
   if (launch) {
+    if (problem && options.tuning)
+      options.tuning->apply(*problem, *launch, how);
     int64_t processors = options.card ? options.card->numProcessors() : kHost;
     PlannedLaunch planned{std::move(*launch), processors, kMaxResidentBlocks};
     auto chosen = chooseKernels(cache, module, entry, planned, how);

@@ -130,16 +130,45 @@ static Error readReport(StringRef report, Artifact &artifact) {
   return Error::success();
 }
 
+/// The assembler's path; "": there is none.
+static std::string findPtxas(const CompileOptions &options) {
+  if (options.ptxas == "none")
+    return "";
+  if (!options.ptxas.empty())
+    return options.ptxas;
+  auto found = sys::findProgramByName("ptxas");
+  return found ? *found : "";
+}
+
+/// "13.0, V13.0.88".
+static Expected<std::string> askVersion(StringRef program,
+                                        const PrivateDirectory &directory,
+                                        const CompileOptions &options) {
+  auto version = runPtxas(program, {"--version"}, directory, options);
+  if (!version)
+    return version.takeError();
+  StringRef release = StringRef(*version).split("release ").second;
+  return release.take_until([](char c) { return c == '\n'; }).str();
+}
+
+Expected<std::string> fa::assemblerVersion(const CompileOptions &options) {
+  if (!isNvidiaArch(options.arch))
+    return ("LLVM " + llvmVersion()).str();
+  std::string program = findPtxas(options);
+  if (program.empty())
+    return "driver";
+  auto directory = PrivateDirectory::create();
+  if (!directory)
+    return directory.takeError();
+  return askVersion(program, *directory, options);
+}
+
 Error fa::assemble(Artifact &artifact, const CompileOptions &options) {
   if (Error error = beginPhase(options, "assembly"))
     return error;
-  std::string program = options.ptxas;
-  if (program.empty()) {
-    auto found = sys::findProgramByName("ptxas");
-    if (!found)
-      return Error::success();
-    program = *found;
-  }
+  std::string program = findPtxas(options);
+  if (program.empty())
+    return Error::success();
   auto directory = PrivateDirectory::create();
   if (!directory)
     return directory.takeError();
@@ -147,7 +176,7 @@ Error fa::assemble(Artifact &artifact, const CompileOptions &options) {
               cubin = directory->file("kernels.cubin");
   if (Error error = directory->write("kernels.ptx", artifact.ptx))
     return error;
-  auto version = runPtxas(program, {"--version"}, *directory, options);
+  auto version = askVersion(program, *directory, options);
   if (!version)
     return version.takeError();
   auto report = runPtxas(
@@ -156,8 +185,7 @@ Error fa::assemble(Artifact &artifact, const CompileOptions &options) {
       *directory, options);
   if (!report)
     return report.takeError();
-  StringRef release = StringRef(*version).split("release ").second;
-  artifact.assembler = release.take_until([](char c) { return c == '\n'; });
+  artifact.assembler = std::move(*version);
   auto object = directory->read("kernels.cubin");
   if (!object)
     return object.takeError();

@@ -31,9 +31,10 @@ class Context:
     programs, None for none. progress: called with the name of each phase of a
     compilation; what is true cancels it. ranges: the library of a profiler that
     shows them; that of Nsight Systems, which the environment names, is found.
+    tuning: a table that fa-run --tune wrote.
     """
 
-    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None, ranges=None):
+    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None, ranges=None, tuning=None):
         self.target, self._handle = target, None
         self._progress = fa.ProgressFunction(
             (lambda user, phase: int(bool(progress(phase.decode())))) if progress else 0
@@ -46,6 +47,7 @@ class Context:
             log=_log,
             progress=self._progress,
             ranges=os.fsencode(ranges or os.environ.get("NVTX_INJECTION64_PATH") or "") or None,
+            tuning=os.fsencode(tuning) if tuning else None,
         )
         handle = c_void_p()
         check(library.faContextCreate(byref(options), byref(handle)))

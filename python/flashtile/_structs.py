@@ -50,6 +50,7 @@ class ContextOptions(_Sized):
         ("deallocate", c_void_p),
         ("user", c_void_p),
         ("ranges", c_char_p),
+        ("tuning", c_char_p),
     ]
 
 

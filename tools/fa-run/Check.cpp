@@ -59,19 +59,25 @@ Expected<std::vector<OutputCheck>> fa::run::checkFile(const Job &job) {
   return checks;
 }
 
-Expected<std::vector<OutputCheck>> fa::run::checkAttention(const Job &job) {
-  auto reference = referenceF64(*job.problem, job.inputs);
-  if (!reference)
-    return reference.takeError();
+Expected<AttentionReference> fa::run::evaluateReference(const Job &job) {
+  auto exact = referenceF64(*job.problem, job.inputs);
+  if (!exact)
+    return exact.takeError();
   auto e0 = unfused(*job.problem, job.inputs);
   if (!e0)
     return e0.takeError();
+  return AttentionReference{std::move(*exact), std::move(*e0)};
+}
+
+std::vector<OutputCheck> fa::run::compare(const Job &job,
+                                          const AttentionReference &reference) {
+  const auto &[exact, e0] = reference;
   std::vector<OutputCheck> checks;
   for (const auto &[name, tensor] : job.outputs) {
     if (name == "lse")
-      checks.push_back(checkLse(name, tensor, reference->lse, e0->lse));
+      checks.push_back(checkLse(name, tensor, exact.lse, e0.lse));
     else
-      checks.push_back(checkForward(name, tensor, reference->out, e0->out,
+      checks.push_back(checkForward(name, tensor, exact.out, e0.out,
                                     tensor.type(), maxAbs(job.inputs.v)));
   }
   return checks;

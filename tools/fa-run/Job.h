@@ -13,6 +13,7 @@
 #include "fa/Interpreter/Interpreter.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Numerics/Reference.h"
+#include "fa/Runtime/CompileCached.h"
 #include "fa/Runtime/HostPlan.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -35,6 +36,7 @@ struct Job {
   std::vector<LaunchArgument> arguments;
   std::vector<HostTensor> tensors; ///< keeps the arguments' memory
   std::vector<std::pair<std::string, HostTensor>> outputs;
+  std::string tuned; ///< options that a tuning table chose; "": none
 };
 
 /// Builds the job of an attention problem: sizes from the inputs where they are
@@ -57,8 +59,31 @@ std::string findReference(mlir::ModuleOp module, llvm::StringRef entry);
 /// op.
 llvm::Expected<std::vector<OutputCheck>> checkFile(const Job &job);
 
-/// Compares the outputs of an attention with the reference.
-llvm::Expected<std::vector<OutputCheck>> checkAttention(const Job &job);
+/// What the outputs of an attention are compared with.
+struct AttentionReference {
+  AttentionResult exact, unfused;
+};
+llvm::Expected<AttentionReference> evaluateReference(const Job &job);
+std::vector<OutputCheck> compare(const Job &job,
+                                 const AttentionReference &reference);
+
+/// A cache that reports to the user.
+DiskCache openCache(const Options &options);
+
+/// Compiles the kernels that the job's arguments may run on `place`; those of a
+/// file are made when its kernels are known, and it gets all.
+llvm::Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
+                                                const Place &place, Job &job,
+                                                CompileOptions &how);
+
+/// The same with what the tuning table says. What a card cannot run is left to
+/// the host, with a note, if the place was not asked for by name.
+llvm::Expected<CachedArtifact> compileFor(Place &place, Job &job,
+                                          const Options &options);
+
+/// Finds the fastest options for an attention and writes them into the tuning
+/// table; the exit code.
+int tune(Job &job, const Options &options);
 
 /// Everything that a report says.
 struct Report {

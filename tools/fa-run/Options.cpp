@@ -7,6 +7,7 @@
 #include "Options.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -133,6 +134,16 @@ struct CommandLine {
       "fa-mutate", cl::value_desc("fault"),
       cl::desc("plant a fault in a GPU program, to see it found"),
       cl::cat(category)};
+  cl::opt<bool> tune{
+      "tune",
+      cl::desc("measure which tile, stages, warps and schedule are the fastest "
+               "for the problem, and write them into the table of --tuning"),
+      cl::cat(category)};
+  cl::opt<std::string> tuning{
+      "tuning", cl::value_desc("F|off"),
+      cl::desc("a tuning table, which --tune writes and runs read (default: "
+               "tuning.json in the folder of --cache)"),
+      cl::cat(category)};
   cl::opt<std::string> cache{
       "cache", cl::value_desc("DIR|off"),
       cl::desc("where compiled programs are kept (default: flashtile in "
@@ -159,6 +170,19 @@ static Error parseTile(StringRef text, CompileOptions &compile) {
                              "1 <= N <= 4096, found '" +
                              text + "'");
   return Error::success();
+}
+
+/// The table that --tuning names; "" is none. The one that nobody named need
+/// not be there to be read.
+static std::string findTuning(StringRef given, StringRef cache,
+                              bool isWritten) {
+  if (given == "off")
+    return "";
+  if (!given.empty() || cache.empty())
+    return given.str();
+  SmallString<128> path(cache);
+  sys::path::append(path, "tuning.json");
+  return isWritten || sys::fs::exists(path) ? path.str().str() : "";
 }
 
 /// The folder that --cache names; "" is none.
@@ -214,6 +238,8 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   if (line.json.getNumOccurrences())
     options.json = line.json;
   options.cache = findCache(line.cache);
+  options.tune = line.tune;
+  options.tuning = findTuning(line.tuning, options.cache, line.tune);
   options.compile.arch = line.arch;
   options.compile.ptxas = line.ptxas;
   options.compile.mutate = line.mutate;
@@ -243,6 +269,8 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   if (!options.file.empty() && options.attention)
     return createStringError("expected either FILE.mlir or --attention, found "
                              "both");
+  if (options.tune && !options.emit.empty())
+    return createStringError("expected either --tune or --emit, found both");
   if (options.threads > 4096)
     return createStringError("--threads: expected at most 4096, found " +
                              Twine(options.threads));

@@ -32,7 +32,12 @@ struct Options {
   std::optional<std::string> json; ///< "" is standard output
   CompileOptions compile;
   std::string cache; ///< folder; "": no cache
+  bool tune = false;
+  std::string tuning; ///< table to write or to read; "": none
 };
+
+/// Says what went wrong; gives `code`.
+int fail(llvm::Error error, ExitCode code);
 
 /// Parses the command line; what is wrong with it is an error.
 llvm::Expected<Options> parseOptions(int argc, char **argv);

@@ -132,6 +132,9 @@ void fa::run::printReport(const Report &report, raw_ostream &out) {
   for (const KernelInfo &kernel : report.execution.kernels)
     printKernel(report, kernel, out);
   printSplits(report.execution, out);
+  if (!report.job.tuned.empty())
+    out << "tuning   " << report.job.tuned << ", of " << report.options.tuning
+        << "\n";
   printCompilation(report.execution, out);
   const Timing &t = report.execution.timing;
   out << format("time     %.3f ms", t.median);

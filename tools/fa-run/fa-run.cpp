@@ -7,8 +7,6 @@
 #include "Job.h"
 
 #include "fa/Numerics/Npy.h"
-#include "fa/Runtime/ChooseKernels.h"
-#include "fa/Runtime/CompileCached.h"
 #include "fa/Target/Bundle.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -19,7 +17,7 @@ using namespace llvm;
 using namespace fa;
 using namespace fa::run;
 
-static int fail(Error error, ExitCode code) {
+int fa::run::fail(Error error, ExitCode code) {
   errs() << "fa-run: error: " << toString(std::move(error)) << "\n";
   return code;
 }
@@ -153,47 +151,13 @@ static Error writeOutputs(const Job &job, const Options &options) {
   return Error::success();
 }
 
-/// Compiles the kernels that the job's arguments may run; those of a file are
-/// made when its kernels are known, and it gets all.
-static Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
-                                                 const Place &place, Job &job,
-                                                 CompileOptions &how) {
-  double choosingMs = 0;
-  if (job.problem) {
-    PlannedLaunch launch{job.arguments, place.processors, place.residentBlocks};
-    auto chosen = chooseKernels(cache, *job.module, job.entry, launch, how);
-    if (!chosen)
-      return chosen.takeError();
-    choosingMs = chosen->milliseconds;
-  }
-  mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
-  auto compiled = compileCached(cache, *copy, job.entry, how);
-  if (compiled)
-    compiled->addChoosing(choosingMs);
-  return compiled;
-}
-
-/// Compiles for `place`. What a card cannot run is left to the host, with a
-/// note, if the place was not asked for by name.
-static Expected<CachedArtifact> compileFor(Place &place, Job &job,
-                                           const Options &options) {
-  CacheOptions caching;
-  caching.directory = options.cache;
-  caching.report = [](const std::string &message) {
-    errs() << "fa-run: note: " << message << "\n";
-  };
-  DiskCache cache(std::move(caching));
-  CompileOptions how = options.compile;
-  how.arch = place.arch;
-  how.emulate = place.target == "emulator";
-  auto artifact = compileForLaunch(cache, place, job, how);
-  if (artifact || !options.target.empty() || place.target == "cpu")
-    return artifact;
-  errs() << "fa-run: note: runs on the CPU: " << toString(artifact.takeError())
-         << "\n";
-  place = Place{"cpu", {}, "host"};
-  how.arch = place.arch;
-  return compileForLaunch(cache, place, job, how);
+static Expected<std::vector<OutputCheck>> check(const Job &job) {
+  if (!job.problem)
+    return checkFile(job);
+  auto reference = evaluateReference(job);
+  if (!reference)
+    return reference.takeError();
+  return compare(job, *reference);
 }
 
 static int runJob(Job &job, const Options &options) {
@@ -231,7 +195,7 @@ static int runJob(Job &job, const Options &options) {
   execution->cache = compiled->outcome;
   Report report{options, job, *execution, {}};
   if (options.check) {
-    auto checks = job.problem ? checkAttention(job) : checkFile(job);
+    auto checks = check(job);
     if (!checks)
       return fail(checks.takeError(), BadInput);
     report.checks = std::move(*checks);
@@ -267,5 +231,7 @@ int main(int argc, char **argv) {
                                 : loadFile(context, *options);
   if (!job)
     return fail(job.takeError(), BadInput);
-  return options->emit.empty() ? runJob(*job, *options) : emit(*job, *options);
+  if (!options->emit.empty())
+    return emit(*job, *options);
+  return options->tune ? tune(*job, *options) : runJob(*job, *options);
 }

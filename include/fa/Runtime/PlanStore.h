@@ -10,6 +10,7 @@
 #include "fa/Runtime/CompileCached.h"
 #include "fa/Runtime/GpuPlan.h"
 #include "fa/Runtime/HostPlan.h"
+#include "fa/Runtime/TuningTable.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -50,17 +51,21 @@ public:
     std::shared_ptr<GpuDevice> card;
     CompileOptions compile;
     CacheOptions cache;
+    std::optional<Tuning> tuning;
     /// Is told why a launch that a plan is made for runs slower than it could.
     std::function<void(const std::string &)> note;
   };
   explicit PlanStore(Options options);
 
   /// The plan of `entry` of `module`, which may be transformed. `launch`: the
-  /// arguments of a launch that it is for; without, it is for any. A LoadError,
-  /// a CancelledError, or what the compiler said.
+  /// arguments of a launch that it is for; without, it is for any. `problem`:
+  /// the attention that the module is, whose sizes do not matter, if it is
+  /// known: a tuning table then chooses for the launch. A LoadError, a
+  /// CancelledError, or what the compiler said.
   llvm::Expected<std::shared_ptr<const LoadedPlan>>
   prepare(mlir::ModuleOp module, llvm::StringRef entry,
-          std::optional<std::vector<LaunchArgument>> launch = std::nullopt);
+          std::optional<std::vector<LaunchArgument>> launch = std::nullopt,
+          const AttentionProblem *problem = nullptr);
 
 private:
   using Plan = std::shared_ptr<const LoadedPlan>;

@@ -32,6 +32,9 @@ struct CompileOptions {
   /// run one program after the other; "roles", a block for each program;
   /// "plain", no roles; "": chosen.
   std::string schedule;
+  /// The digest of the entry of a tuning table that chose tile, stages, warps
+  /// and schedule; "": none did.
+  std::string tuning;
   /// The assembler for NVIDIA: a path, "" for the first `ptxas` on PATH, "none"
   /// to leave PTX to the driver.
   std::string ptxas;
@@ -126,6 +129,11 @@ llvm::Expected<std::string> emit(mlir::ModuleOp module,
 llvm::Expected<std::vector<KernelInfo>>
 planKernels(mlir::ModuleOp module, llvm::StringRef entry,
             const CompileOptions &options);
+
+/// What makes code of an architecture's instructions with these options: the
+/// version of ptxas, which is run for that, "driver" where there is none, or
+/// LLVM's.
+llvm::Expected<std::string> assemblerVersion(const CompileOptions &options);
 
 /// The version of LLVM in this program.
 llvm::StringRef llvmVersion();

@@ -11,6 +11,8 @@
 #include "gtest/gtest.h"
 
 #include <csignal>
+#include <cstdio>
+#include <fstream>
 #include <string>
 
 namespace {
@@ -320,4 +322,60 @@ TEST_F(CudaCApi, OlderCallersRunOnTheHost) {
   EXPECT_EQ(fakeDriver()->numCalls, 0u);
   faPlanDestroy(plan);
   faContextDestroy(context);
+}
+
+/// A tuning table decides for a launch of its class, and for no other plan; one
+/// that cannot be read says so before anything else happens.
+TEST_F(CudaCApi, TakesWhatATuningTableSays) {
+  std::string path = testing::TempDir() + "/fa-tuning.json";
+  auto write =
+      [&](const char *assembler, const char *arch) {
+        std::ofstream(path)
+            << R"({"flashtile_tuning": 1, "entries": [{"arch": ")" << arch
+            << R"(", "assembler": ")" << assembler << R"(", "problem": )"
+            << R"("b=1 hq=1 hkv=1 sq=256 sk=256 d=64 dv=64 type=f16", )"
+            << R"("q_tile": 64, "kv_tile": 32, "stages": 3, "warps": 0, )"
+            << R"("schedule": "", "ms": 1, "rules_ms": 1, "device": ""}]})";
+      };
+  write("driver", "sm_80");
+  static std::string said;
+  said.clear();
+  faContextOptions how = options("cuda:0");
+  how.tuning = path.c_str();
+  how.log = [](void *, faLogLevel, const char *message) { said = message; };
+  auto tileOf = [](const fa::Plan &plan) {
+    faKernelInfo info{};
+    info.size = sizeof info;
+    faPlanGetKernelInfo(plan.get(), 0, &info);
+    return std::to_string(info.tileQ) + "x" + std::to_string(info.tileKv) +
+           " " + std::to_string(info.stages);
+  };
+  faAttentionDesc desc = fa::attention(FA_F16, 64);
+  {
+    fa::Context context(how);
+    ASSERT_TRUE(context) << fa::lastError();
+    fa::Plan tuned(context, desc, arguments()), any(context, desc);
+    ASSERT_TRUE(tuned && any) << fa::lastError();
+    EXPECT_EQ(tileOf(tuned), "64x32 3");
+    desc.causal = FA_CAUSAL_BOTTOM_RIGHT;
+    fa::Plan other(context, desc, arguments());
+    EXPECT_EQ(tileOf(other), "128x64 2");
+    EXPECT_EQ(said, "");
+  }
+  write("12.9", "sm_80");
+  {
+    fa::Context context(how);
+    ASSERT_TRUE(context) << fa::lastError();
+    EXPECT_NE(said.find("measured with assembler 12.9, found driver"),
+              std::string::npos)
+        << said;
+    desc.causal = FA_CAUSAL_NONE;
+    fa::Plan plan(context, desc, arguments());
+    EXPECT_EQ(tileOf(plan), "128x64 2");
+  }
+  write("driver", "sm_70");
+  faContext none = nullptr;
+  expectError(faContextCreate(&how, &none), FA_ERROR_INVALID_ARGUMENT,
+              "entries[0].arch: expected sm_80, ");
+  std::remove(path.c_str());
 }

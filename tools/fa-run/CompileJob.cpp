@@ -1,0 +1,77 @@
+//===- CompileJob.cpp - a job's kernels for a place -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Job.h"
+
+#include "fa/Runtime/ChooseKernels.h"
+#include "fa/Runtime/TuningTable.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace fa;
+using namespace fa::run;
+
+static void note(const std::string &message) {
+  errs() << "fa-run: note: " << message << "\n";
+}
+
+DiskCache fa::run::openCache(const Options &options) {
+  CacheOptions caching;
+  caching.directory = options.cache;
+  caching.report = note;
+  return DiskCache(std::move(caching));
+}
+
+Expected<CachedArtifact> fa::run::compileForLaunch(DiskCache &cache,
+                                                   const Place &place, Job &job,
+                                                   CompileOptions &how) {
+  double choosingMs = 0;
+  if (job.problem) {
+    PlannedLaunch launch{job.arguments, place.processors, place.residentBlocks};
+    auto chosen = chooseKernels(cache, *job.module, job.entry, launch, how);
+    if (!chosen)
+      return chosen.takeError();
+    choosingMs = chosen->milliseconds;
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
+  auto compiled = compileCached(cache, *copy, job.entry, how);
+  if (compiled)
+    compiled->addChoosing(choosingMs);
+  return compiled;
+}
+
+/// Sets the options that the user's table has for the job on `place`.
+static Error applyTable(const Options &options, Job &job, CompileOptions &how) {
+  job.tuned.clear();
+  if (options.tuning.empty() || !job.problem)
+    return Error::success();
+  auto tuning = Tuning::open(options.tuning, how, note);
+  if (!tuning)
+    return tuning.takeError();
+  if (tuning->apply(*job.problem, job.arguments, how))
+    job.tuned = tunedOptionsOf(how).str();
+  return Error::success();
+}
+
+Expected<CachedArtifact> fa::run::compileFor(Place &place, Job &job,
+                                             const Options &options) {
+  DiskCache cache = openCache(options);
+  auto compileOn = [&]() -> Expected<CachedArtifact> {
+    CompileOptions how = options.compile;
+    how.arch = place.arch;
+    how.emulate = place.target == "emulator";
+    if (Error error = applyTable(options, job, how))
+      return error;
+    return compileForLaunch(cache, place, job, how);
+  };
+  auto artifact = compileOn();
+  if (artifact || !options.target.empty() || place.target == "cpu")
+    return artifact;
+  note("runs on the CPU: " + toString(artifact.takeError()));
+  place = Place{"cpu", {}, "host"};
+  return compileOn();
+}
