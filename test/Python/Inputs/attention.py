@@ -189,7 +189,7 @@ context = flashtile.Context(threads=1, cache=None)
 desc = flashtile._library.AttentionDesc(type=0, headDim=64)
 decode = context.attention(desc, launch=(one, many, many, 0.125, np.empty_like(one)))
 assert [kernel["name"] for kernel in decode.describe()["kernels"]] == ["attention_decode"], decode.describe()
-assert len(context.attention(desc).describe()["kernels"]) == 3
+assert len(context.attention(desc).describe()["kernels"]) > 1
 decode(one, many, many, 0.125, np.empty_like(one))
 try:
     decode(many, many, many, 0.125, np.empty_like(many))
