@@ -24,7 +24,7 @@ static fa::AmdInfo findInfo(OpPassManager &pm,
   auto info = fa::getAmdInfo(archOf(options));
   if (!info) {
     fa::refuseArchitecture(pm, toString(info.takeError()));
-    return {"", 0, 32, 4, 0, 0, false, 1};
+    return {"", 0, 32, 4, 0, 0, false, false, 1, 1};
   }
   if (options.sharedLimit)
     info->sharedLimit = options.sharedLimit;
@@ -48,6 +48,7 @@ void fa::buildAmdSchedulePipeline(OpPassManager &pm,
   if (options.warps)
     schedule.warps = options.warps;
   schedule.sharedLimit = info.sharedLimit;
+  schedule.direct = info.hasDirectLoads && options.stages != 1;
   // Two workgroups share a processor: one's softmax runs under the other's
   // dots.
   schedule.slotLimit = options.stages > 1 ? info.sharedLimit
