@@ -37,6 +37,8 @@ void fa::buildAmdKernelPipeline(OpPassManager &pm,
   TileToKernelOptions tiles;
   tiles.tileBytes = info.sharedLimit;
   tiles.leftInRegisters = true;
+  // Loads direct to LDS have two slots.
+  tiles.pairedTileBytes = info.sharedLimit / (info.hasDirectLoads ? 4 : 2);
   buildGpuKernelPipeline(pm, options, tiles);
 }
 
