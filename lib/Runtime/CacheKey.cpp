@@ -75,8 +75,8 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
   if (build.empty())
     return createStringError("this build has no build id (-Wl,--build-id)");
   // An option that is added later does not compile before it is taken up here.
-  const auto &[arch, qTile, kvTile, stages, warps, splits, schedule, ptxas,
-               emulate, mutate, fusion, kernels, progress] = options;
+  const auto &[arch, qTile, kvTile, stages, warps, splits, schedule, dies,
+               ptxas, emulate, mutate, fusion, kernels, progress] = options;
   const auto &[assumeNoEmptyRows, allowNoMax] = fusion;
   (void)progress; // changes nothing of the code
   CacheKey key;
@@ -86,9 +86,9 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
     return error;
   out << "tile " << qTile << "x" << kvTile << "\nstages " << stages
       << "\nwarps " << warps << "\nsplits " << splits << "\nschedule "
-      << schedule << "\nemulate " << emulate << "\nmutate " << mutate
-      << "\nassume-no-empty-rows " << assumeNoEmptyRows << "\nallow-no-max "
-      << allowNoMax << "\nkernels "
+      << schedule << "\ndies " << dies << "\nemulate " << emulate << "\nmutate "
+      << mutate << "\nassume-no-empty-rows " << assumeNoEmptyRows
+      << "\nallow-no-max " << allowNoMax << "\nkernels "
       << (kernels.empty() ? "all" : join(kernels, " ")) << "\nentry " << entry
       << "\n";
   module.print(out);

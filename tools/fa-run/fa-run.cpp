@@ -188,6 +188,8 @@ static Expected<CachedArtifact> compileFor(Place &place, Job &job,
   DiskCache cache(std::move(caching));
   CompileOptions how = options.compile;
   how.arch = place.arch;
+  if (!how.dies)
+    how.dies = place.dies;
   how.emulate = place.target == "emulator";
   auto artifact = compileForLaunch(cache, place, job, how);
   if (artifact || !options.target.empty() || place.target == "cpu")

@@ -32,6 +32,9 @@ struct CompileOptions {
   /// run one program after the other; "roles", a block for each program;
   /// "plain", no roles; "": chosen.
   std::string schedule;
+  /// Dies of the AMD card, each with a cache of its own; 0: as many as the
+  /// largest card of `arch` has. With another number all computes the same.
+  int64_t dies = 0;
   /// The assembler for NVIDIA: a path, "" for the first `ptxas` on PATH, "none"
   /// to leave PTX to the driver.
   std::string ptxas;

@@ -64,6 +64,7 @@ void fa::buildAmdLoweringPipeline(OpPassManager &pm,
                                   const GpuPipelineOptions &options) {
   ConvertTileGPUToROCDLOptions how;
   how.arch = archOf(options).str();
+  how.dies = options.dies;
   pm.addPass(createConvertTileGPUToROCDL(how));
   buildSimtLoweringPipeline(pm);
 }

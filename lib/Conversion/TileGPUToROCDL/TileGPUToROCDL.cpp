@@ -47,6 +47,8 @@ struct ConvertTileGPUToROCDL final
       module.emitError(toString(info.takeError()));
       return signalPassFailure();
     }
+    if (dies)
+      info->dies = dies;
     SmallVector<tile::KernelOp> kernels(module.getOps<tile::KernelOp>());
     for (tile::KernelOp kernel : kernels) {
       auto bytes = kernel->getAttrOfType<IntegerAttr>(
