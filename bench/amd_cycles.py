@@ -37,12 +37,13 @@ INSTRUCTION = re.compile(r"^\t([a-z]\w+)\s*([^;\n]*)")
 PRODUCT = re.compile(r"v_s?mfma_f32_(\d+x\d+x\d+)_?(\w+?)(?:_e64)?$")
 TRANSCENDENTAL = re.compile(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_")
 INTEGER_PRODUCT = re.compile(r"v_(mul_lo|mul_hi|mad_u64|mad_i64)")
+DIRECT = re.compile(r"buffer_load_dword(?:x(\d))?$")
 LDS = re.compile(r"ds_(?:read|write|load|store)(2?)\w*?_[bu](\d+)")
 
 
 def innermost_loops(lines, kernel):
     """Names and operands of each loop of `kernel` that has no loop in it."""
-    current, labels, body, loops = None, {}, [], []
+    current, labels, body, loops = None, {}, [], {}
     for line in lines:
         if match := FUNCTION.match(line):
             current, labels, body = match.group(1), {}, []
@@ -54,13 +55,16 @@ def innermost_loops(lines, kernel):
             body.append(match.groups())
         if (match := BRANCH.match(line)) and match.group(1) in labels:
             first = labels[match.group(1)]
-            if not any(first <= inner for inner, _ in loops):
-                loops.append((first, body[first:]))
-    return [loop for _, loop in loops]
+            # Of several branches back to one label the last ends the loop.
+            if not any(first < inner for inner in loops):
+                loops[first] = body[first:]
+    return list(loops.values())
 
 
-def lds_bytes(name):
+def lds_bytes(name, operands):
     """Bytes of LDS that a lane reads or writes."""
+    if match := DIRECT.match(name):
+        return 4 * int(match.group(1) or 1) if operands.endswith(" lds") else 0
     if name.startswith(("ds_bpermute", "ds_permute", "ds_swizzle")):
         return 4
     match = LDS.match(name)
@@ -77,7 +81,7 @@ def count(loop, arch):
         kinds[kind][0] += number
         kinds[kind][1] += cycles
 
-    for name, number in Counter(name for name, _ in loop).items():
+    for (name, operands), number in Counter(loop).items():
         if match := PRODUCT.match(name):
             shape = (match.group(1), match.group(2) in ("f32", "2f32", "4f32"))
             cycles = {**MFMA[arch], **MFMA_F32}.get(shape)
@@ -88,20 +92,20 @@ def count(loop, arch):
             add("transcendental", number, number * QUARTER_RATE)
         elif name.startswith("v_"):
             add("vector", number, number * (QUARTER_RATE if INTEGER_PRODUCT.match(name) else VECTOR))
-        elif moved := lds_bytes(name):
+        elif moved := lds_bytes(name, operands.strip()):
             add("lds", number * moved, number * moved * LANES * SIMDS // (4 * BANKS[arch]))
     return kinds
 
 
 def count_ahead(loop):
-    """The mfma between the first load from global memory and the first wait for one."""
-    ahead, is_loading = 0, False
-    for name, operands in loop:
-        is_loading |= name.startswith(("global_load", "buffer_load"))
-        if is_loading and name == "s_waitcnt" and "vmcnt" in operands:
+    """The mfma between the first load from global memory and the first wait for one, round the loop."""
+    loads = [n for n, (name, _) in enumerate(loop) if name.startswith(("global_load", "buffer_load"))]
+    first, ahead = min(loads, default=len(loop)), 0
+    for name, operands in loop[first:] + loop[:first]:
+        if name == "s_waitcnt" and "vmcnt" in operands:
             break
-        ahead += is_loading and bool(PRODUCT.match(name))
-    return ahead
+        ahead += bool(PRODUCT.match(name))
+    return ahead if loads else 0
 
 
 def main():

@@ -13,7 +13,7 @@
 
 namespace fa::emu {
 
-/// One cp.async.
+/// One cp.async, or what one lane loads direct to LDS.
 struct AsyncCopy {
   uint32_t offset; ///< in the block's shared memory
   uint32_t bytes;  ///< written; what is beyond those of `data` is zero
@@ -23,6 +23,7 @@ struct AsyncCopy {
   uint32_t sourceBytes;
   /// Whether `data` was read when the copy began, rather than when it ends.
   bool isEarly;
+  bool isDirect = false; ///< to LDS: a group of its own
   std::array<char, 16> data;
 };
 

@@ -61,6 +61,7 @@ struct Launch {
   llvm::ArrayRef<BoxMap> maps; ///< tensor maps, by parameter
   uint64_t seed = 0;
   bool count = false;
+  unsigned banks = 32; ///< of shared memory, 4 bytes each
 };
 
 /// What lanes of a warp do together, once the last of them has come: takes the
@@ -100,6 +101,9 @@ struct Thread {
   template <typename T> void set(unsigned n, T value) {
     std::memcpy(&slots[n], &value, sizeof(T));
   }
+  /// Remembers an access, if the launch counts them.
+  inline void note(int32_t site, uint64_t address, uint32_t bytes,
+                   bool isShared);
 };
 
 struct Warp {
@@ -221,6 +225,18 @@ private:
   uint32_t barrierCount = 0;
   Fiber scheduler;
 };
+
+/// An operation that a wave does together, as one thread calls it.
+template <WaveCollective collective>
+void meetInWave(Thread *thread, int32_t site) {
+  thread->block->meetWave(*thread, site, collective);
+}
+
+void Thread::note(int32_t site, uint64_t address, uint32_t bytes,
+                  bool isShared) {
+  if (block->launched().count)
+    trace.push_back({site, bytes, lane, isShared, address});
+}
 
 } // namespace fa::emu
 

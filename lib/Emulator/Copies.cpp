@@ -32,11 +32,9 @@ static void asyncCopy(Thread *thread, int32_t site) {
     bytes = size;
   }
   ++block.counter().asyncCopies;
-  if (block.launched().count) {
-    thread->trace.push_back({site, uint32_t(size), thread->lane, true, to});
-    if (bytes)
-      thread->trace.push_back({site, bytes, thread->lane, false, from});
-  }
+  thread->note(site, to, size, /*isShared=*/true);
+  if (bytes)
+    thread->note(site, from, bytes, /*isShared=*/false);
   if (bytes &&
       !block.launched().global->checkRead(*thread, site, from, bytes, size))
     bytes = 0;
@@ -60,16 +58,19 @@ static void asyncCopy(Thread *thread, int32_t site) {
 /// is a group, maybe an empty one.
 static void asyncCommit(Thread *thread, int32_t) { ++thread->copies.committed; }
 
+void fa::emu::endCopies(Thread &thread, uint32_t pending) {
+  AsyncCopies &copies = thread.copies;
+  while (!copies.underWay.empty() &&
+         copies.underWay.front().group + pending < copies.committed) {
+    thread.block->shared().endCopy(thread, copies.underWay.front());
+    copies.underWay.pop_front();
+  }
+}
+
 /// PTX ISA, "cp.async.wait_group": at most N of the last groups are still under
 /// way. Attributes: N.
 static void asyncWait(Thread *thread, int32_t site) {
-  uint32_t pending = thread->block->site(site).attributes[0];
-  AsyncCopies &copies = thread->copies;
-  while (!copies.underWay.empty() &&
-         copies.underWay.front().group + pending < copies.committed) {
-    thread->block->shared().endCopy(*thread, copies.underWay.front());
-    copies.underWay.pop_front();
-  }
+  endCopies(*thread, thread->block->site(site).attributes[0]);
 }
 
 llvm::ArrayRef<EmulatorFunction> fa::emu::copyFunctions() {

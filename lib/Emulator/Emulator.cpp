@@ -10,6 +10,8 @@
 #include "GlobalMemory.h"
 #include "HostCode.h"
 
+#include "fa/Target/AmdInfo.h"
+
 #include <limits>
 
 using namespace llvm;
@@ -85,6 +87,7 @@ class EmulatedProgram::Impl {
 public:
   std::unique_ptr<HostCode> code;
   std::vector<EmulatorSite> sites;
+  unsigned banks = 32;
 };
 
 EmulatedProgram::EmulatedProgram(std::unique_ptr<Impl> impl)
@@ -99,6 +102,10 @@ EmulatedProgram::load(const Artifact &artifact) {
     return code.takeError();
   impl->code = std::move(*code);
   impl->sites = artifact.sites;
+  auto info = getAmdInfo(artifact.arch);
+  if (info)
+    impl->banks = info->ldsBanks;
+  consumeError(info.takeError());
   return std::unique_ptr<EmulatedProgram>(new EmulatedProgram(std::move(impl)));
 }
 
@@ -137,6 +144,7 @@ Expected<EmulatorCounters> EmulatedProgram::run(
   launch.maps = maps;
   launch.seed = options.seed;
   launch.count = options.count;
+  launch.banks = impl->banks;
   Outcome outcome;
   BlockStore store;
   parallelFor(blocks, [&](int64_t index) {

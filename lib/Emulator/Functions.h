@@ -22,6 +22,10 @@ namespace fa::emu {
 
 struct Thread;
 
+/// Ends copies of the thread, the oldest first, until at most `pending` groups
+/// are under way.
+void endCopies(Thread &thread, uint32_t pending);
+
 /// An operation: operands, results and attributes as Passes.td says.
 using OpFunction = void (*)(Thread *thread, int32_t site);
 
@@ -46,6 +50,7 @@ llvm::ArrayRef<EmulatorFunction> productFunctions();
 llvm::ArrayRef<EmulatorFunction> roleFunctions();
 llvm::ArrayRef<EmulatorFunction> shuffleFunctions();
 llvm::ArrayRef<EmulatorFunction> waveFunctions();
+llvm::ArrayRef<EmulatorFunction> waveMemoryFunctions();
 
 } // namespace fa::emu
 

@@ -27,7 +27,7 @@ static orc::SymbolMap functionSymbols(orc::LLJIT &jit) {
        {barrierFunctions(), bulkCopyFunctions(), copyFunctions(),
         mathFunctions(), matrixFunctions(), memoryFunctions(), phaseFunctions(),
         productFunctions(), roleFunctions(), shuffleFunctions(),
-        waveFunctions()})
+        waveFunctions(), waveMemoryFunctions()})
     for (const EmulatorFunction &function : family)
       symbols[jit.mangleAndIntern(function.name)] = {
           orc::ExecutorAddr::fromPtr(function.address),

@@ -62,6 +62,9 @@ private:
   std::optional<mlir::LogicalResult> rewriteForWaves(mlir::Operation *op);
   mlir::LogicalResult rewriteMfma(mlir::Operation *op);
   mlir::LogicalResult rewriteBufferLoad(mlir::ROCDL::RawPtrBufferLoadOp op);
+  mlir::LogicalResult rewriteBufferStore(mlir::ROCDL::RawPtrBufferStoreOp op);
+  mlir::LogicalResult rewriteDirectLoad(mlir::ROCDL::RawPtrBufferLoadLdsOp op);
+  mlir::LogicalResult rewriteWait(mlir::ROCDL::SWaitcntOp op);
   void dropDescriptors();
 
   int64_t maxRegisters = 0; ///< of a thread; 0: not said

@@ -8,7 +8,6 @@
 #include "Functions.h"
 #include "GlobalMemory.h"
 
-#include <array>
 #include <cstring>
 
 using namespace fa;
@@ -18,16 +17,10 @@ using namespace fa::emu;
 // must be a multiple of the bytes that are accessed.
 // Operands: the address; of a store, the value. Attributes: bytes, alignment.
 
-static void note(Thread &thread, int32_t site, uint64_t address, uint32_t bytes,
-                 bool isShared) {
-  if (thread.block->launched().count)
-    thread.trace.push_back({site, bytes, thread.lane, isShared, address});
-}
-
 static void loadShared(Thread *thread, int32_t site) {
   const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
   auto address = thread->get<uint32_t>(0);
-  note(*thread, site, address, bytes, /*isShared=*/true);
+  thread->note(site, address, bytes, /*isShared=*/true);
   thread->block->shared().read(*thread, site, address, bytes, alignment,
                                thread->slots.data());
 }
@@ -35,7 +28,7 @@ static void loadShared(Thread *thread, int32_t site) {
 static void storeShared(Thread *thread, int32_t site) {
   const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
   auto address = thread->get<uint32_t>(0);
-  note(*thread, site, address, bytes, /*isShared=*/true);
+  thread->note(site, address, bytes, /*isShared=*/true);
   thread->block->shared().write(*thread, site, address, bytes, alignment,
                                 &thread->slots[1]);
 }
@@ -43,7 +36,7 @@ static void storeShared(Thread *thread, int32_t site) {
 static void loadGlobal(Thread *thread, int32_t site) {
   const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
   auto address = thread->get<uint64_t>(0);
-  note(*thread, site, address, bytes, /*isShared=*/false);
+  thread->note(site, address, bytes, /*isShared=*/false);
   thread->block->launched().global->read(*thread, site, address, bytes,
                                          alignment, thread->slots.data());
 }
@@ -51,27 +44,9 @@ static void loadGlobal(Thread *thread, int32_t site) {
 static void storeGlobal(Thread *thread, int32_t site) {
   const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
   auto address = thread->get<uint64_t>(0);
-  note(*thread, site, address, bytes, /*isShared=*/false);
+  thread->note(site, address, bytes, /*isShared=*/false);
   thread->block->launched().global->write(*thread, site, address, bytes,
                                           alignment, &thread->slots[1]);
-}
-
-/// CDNA3 ISA, 9.1.5 "Buffer Addressing", "Range Checking": of a raw buffer the
-/// words that end behind num_records read as 0. Operands: base, offset,
-/// num_records. Attribute: bytes.
-static void loadBuffer(Thread *thread, int32_t site) {
-  uint32_t bytes = thread->block->site(site).attributes[0];
-  uint64_t base = thread->get<uint64_t>(0), offset = thread->get<uint32_t>(1),
-           records = thread->get<uint32_t>(2), inside = 0;
-  if (offset < records)
-    inside = std::min<uint64_t>(bytes, (records - offset) / 4 * 4);
-  std::array<char, 16> loaded = {};
-  if (inside) {
-    note(*thread, site, base + offset, inside, /*isShared=*/false);
-    thread->block->launched().global->read(*thread, site, base + offset, inside,
-                                           /*alignment=*/4, loaded.data());
-  }
-  std::memcpy(thread->slots.data(), loaded.data(), bytes);
 }
 
 /// PTX ISA, "Generic Addressing": shared memory is a window. Here it is at the
@@ -111,7 +86,6 @@ llvm::ArrayRef<EmulatorFunction> fa::emu::memoryFunctions() {
       {"fa_emu_load_global", loadGlobal},
       {"fa_emu_store_global", storeGlobal},
       {"fa_emu_load_generic", loadGeneric},
-      {"fa_emu_load_buffer", loadBuffer},
       {"fa_emu_store_generic", storeGeneric},
       {"fa_emu_thread_id", threadId},
       {"fa_emu_block_id", blockId},

@@ -52,15 +52,29 @@ static bool isIn(Value pointer, unsigned space) {
          space;
 }
 
-/// Reads of 8 bytes, those of the transposed tile, forget one XOR of the
-/// swizzle each.
-static int64_t wrongTurn(Operation *kernel) {
-  int64_t changed = 0;
+/// Nobody waits for loads direct to LDS.
+static int64_t dropVectorWait(Operation *kernel) {
+  return erase<ROCDL::SWaitcntOp>(collect<ROCDL::SWaitcntOp>(kernel));
+}
+
+/// Where the reads of a transposed tile are: those of 8 bytes, or those that
+/// transpose.
+static SmallVector<Value> turnedAddresses(Operation *kernel) {
+  SmallVector<Value> addresses;
+  for (auto read : collect<ROCDL::ds_read_tr16_b64>(kernel))
+    addresses.push_back(read.getPtr());
   for (auto load : collect<LLVM::LoadOp>(kernel)) {
     auto type = dyn_cast<VectorType>(load.getType());
-    if (!isIn(load.getAddr(), 3) || !type || type.getNumElements() != 2)
-      continue;
-    Value address = load.getAddr();
+    if (isIn(load.getAddr(), 3) && type && type.getNumElements() == 2)
+      addresses.push_back(load.getAddr());
+  }
+  return addresses;
+}
+
+/// Such reads forget one XOR of the swizzle each.
+static int64_t wrongTurn(Operation *kernel) {
+  int64_t changed = 0;
+  for (Value address : turnedAddresses(kernel)) {
     while (Operation *op = address.getDefiningOp()) {
       if (isa<LLVM::XOrOp>(op)) {
         op->getResult(0).replaceAllUsesWith(op->getOperand(0));
@@ -88,15 +102,25 @@ static int64_t readPastEnd(Operation *kernel) {
   return changed;
 }
 
+static void lengthen(ROCDL::MakeBufferRsrcOp descriptor) {
+  OpBuilder b(descriptor);
+  descriptor.getNumRecordsMutable().assign(LLVM::ConstantOp::create(
+      b, descriptor.getLoc(), b.getI64Type(), b.getI64IntegerAttr(UINT32_MAX)));
+}
+
 /// Descriptors reach further than the rows that there are.
 static int64_t longDescriptor(Operation *kernel) {
   auto descriptors = collect<ROCDL::MakeBufferRsrcOp>(kernel);
-  for (auto op : descriptors) {
-    OpBuilder b(op);
-    op.getNumRecordsMutable().assign(LLVM::ConstantOp::create(
-        b, op.getLoc(), b.getI64Type(), b.getI64IntegerAttr(UINT32_MAX)));
-  }
+  llvm::for_each(descriptors, lengthen);
   return descriptors.size();
+}
+
+/// Those of stores alone.
+static int64_t longStore(Operation *kernel) {
+  auto stores = collect<ROCDL::RawPtrBufferStoreOp>(kernel);
+  for (auto store : stores)
+    lengthen(store.getRsrc().getDefiningOp<ROCDL::MakeBufferRsrcOp>());
+  return stores.size();
 }
 
 /// The right operands of dots have their depth backwards.
@@ -125,9 +149,11 @@ ArrayRef<Mutation> fa::waveMutations() {
       {"drop-lds-wait", false, dropRelease},
       {"late-lds-wait", false, lateRelease},
       {"drop-acquire", false, dropAcquire},
+      {"drop-vector-wait", false, dropVectorWait},
       {"wrong-turn", false, wrongTurn},
       {"read-past-end", false, readPastEnd},
       {"long-descriptor", false, longDescriptor},
+      {"long-store", false, longStore},
       {"wrong-depth-order", false, wrongDepthOrder},
   };
   return mutations;

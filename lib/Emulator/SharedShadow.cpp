@@ -103,9 +103,11 @@ void SharedMemory::reportPending(const Accessor &self, uint32_t offset) {
     });
     bool isCommitted = copy != copier.copies.underWay.end() &&
                        copy->group < copier.copies.committed;
-    why = isCommitted ? "; no cp.async.wait_group has waited for its group"
-                      : "; it is in no group, a cp.async.commit_group is "
-                        "missing";
+    why = !isCommitted ? "; it is in no group, a cp.async.commit_group is "
+                         "missing"
+          : copy->isDirect
+              ? "; no s_waitcnt vmcnt has waited for it"
+              : "; no cp.async.wait_group has waited for its group";
   }
   block.report(FaultKind::MissingWait, self.thread, self.site,
                "byte " + Twine(offset) + " of shared memory: " + who + " at " +

@@ -21,19 +21,22 @@ using Request = SmallVector<LaneAccess, kWarpSize>;
 
 /// CUDA C++ Programming Guide, "Shared Memory": 32 banks, successive words of 4
 /// bytes in successive banks; a bank gives one word a pass. Requests of 8 and
-/// 16 bytes a lane are done by half and quarter warps.
-static int64_t bankConflicts(ArrayRef<LaneAccess> request) {
-  unsigned lanes = kWarpSize * 4 / std::max<uint32_t>(request[0].bytes, 4);
+/// 16 bytes a lane are done by half and quarter warps. AMD's 64 banks serve as
+/// many lanes as they have bytes (ROCm documentation, Composable Kernel,
+/// "Understanding AMD GPU LDS and Bank Conflicts").
+static int64_t bankConflicts(ArrayRef<LaneAccess> request, unsigned banks) {
+  unsigned lanes =
+      std::min(banks * 4 / std::max<uint32_t>(request[0].bytes, 4), kWarpSize);
   int64_t conflicts = 0;
   for (unsigned first = 0; first < kWarpSize; first += lanes) {
-    SmallVector<uint64_t, 2> words[32];
+    SmallVector<uint64_t, 2> words[64];
     size_t passes = 1;
     for (const LaneAccess &access : request) {
       if (access.lane / lanes != first / lanes)
         continue;
       for (uint64_t word = access.address / 4;
            word * 4 < access.address + access.bytes; ++word) {
-        auto &bank = words[word % 32];
+        auto &bank = words[word % banks];
         if (!is_contained(bank, word))
           bank.push_back(word);
         passes = std::max(passes, bank.size());
@@ -54,11 +57,11 @@ static int64_t sectors(ArrayRef<LaneAccess> request) {
   return llvm::unique(touched) - touched.begin();
 }
 
-static void countRequest(EmulatorCounters &counters,
-                         ArrayRef<LaneAccess> request) {
+static void countRequest(Block &block, ArrayRef<LaneAccess> request) {
+  EmulatorCounters &counters = block.counter();
   if (request[0].isShared) {
     ++counters.sharedRequests;
-    counters.bankConflicts += bankConflicts(request);
+    counters.bankConflicts += bankConflicts(request, block.launched().banks);
   } else {
     ++counters.globalRequests;
     counters.globalSectors += sectors(request);
@@ -83,7 +86,7 @@ static void countUniform(Warp &warp) {
     request.clear();
     for (unsigned lane = 0; lane < kWarpSize; ++lane)
       request.push_back(warp.lanes[lane].trace[n]);
-    countRequest(warp.block->counter(), request);
+    countRequest(*warp.block, request);
   }
 }
 
@@ -97,7 +100,7 @@ static void countDivergent(Warp &warp) {
     }
   }
   for (auto &[key, request] : requests)
-    countRequest(warp.block->counter(), request);
+    countRequest(*warp.block, request);
 }
 
 void fa::emu::countRequests(Warp &warp) {

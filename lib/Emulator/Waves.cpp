@@ -116,11 +116,6 @@ static void readFirst(Block &, Thread *lanes, const EmulatorSite &) {
     lanes[lane].set(0, first);
 }
 
-template <WaveCollective collective>
-static void meet(Thread *thread, int32_t site) {
-  thread->block->meetWave(*thread, site, collective);
-}
-
 //===----------------------------------------------------------------------===//
 // Barriers
 //===----------------------------------------------------------------------===//
@@ -143,9 +138,12 @@ static void waveBarrier(Thread *thread, int32_t site) {
 
 ArrayRef<EmulatorFunction> fa::emu::waveFunctions() {
   static const EmulatorFunction functions[] = {
-      {"fa_emu_mfma", meet<multiply>},        {"fa_emu_permute", meet<permute>},
-      {"fa_emu_swap_rows", meet<swapRows>},   {"fa_emu_ballot", meet<ballot>},
-      {"fa_emu_read_first", meet<readFirst>}, {"fa_emu_wave_fence", fence},
+      {"fa_emu_mfma", meetInWave<multiply>},
+      {"fa_emu_permute", meetInWave<permute>},
+      {"fa_emu_swap_rows", meetInWave<swapRows>},
+      {"fa_emu_ballot", meetInWave<ballot>},
+      {"fa_emu_read_first", meetInWave<readFirst>},
+      {"fa_emu_wave_fence", fence},
       {"fa_emu_wave_barrier", waveBarrier}};
   return functions;
 }

@@ -70,20 +70,68 @@ void KernelRewriter::dropDescriptors() {
   });
 }
 
-/// A descriptor is the operands of the operation that makes it.
+/// A descriptor is the operands of the operation that makes it. Null after an
+/// error: one from elsewhere, or a load with one of `modifiers`.
+static ROCDL::MakeBufferRsrcOp openDescriptor(Operation *op, Value descriptor,
+                                              ValueRange modifiers) {
+  auto made = descriptor.getDefiningOp<ROCDL::MakeBufferRsrcOp>();
+  if (made && matchPattern(made.getStride(), m_Zero()) &&
+      llvm::all_of(modifiers,
+                   [](Value value) { return matchPattern(value, m_Zero()); }))
+    return made;
+  op->emitOpError("the emulator has accesses by descriptors that are made in "
+                  "place, without a stride, a scalar offset and modifiers "
+                  "only");
+  return {};
+}
+
 LogicalResult KernelRewriter::rewriteBufferLoad(ROCDL::RawPtrBufferLoadOp op) {
-  auto descriptor = op.getRsrc().getDefiningOp<ROCDL::MakeBufferRsrcOp>();
-  if (!descriptor || !matchPattern(op.getSoffset(), m_Zero()) ||
-      !matchPattern(op.getAux(), m_Zero()) ||
-      !matchPattern(descriptor.getStride(), m_Zero()))
-    return op.emitOpError("the emulator has loads by descriptors that are made "
-                          "in place, without a stride, a scalar offset and "
-                          "modifiers only");
+  auto descriptor =
+      openDescriptor(op, op.getRsrc(), {op.getSoffset(), op.getAux()});
+  if (!descriptor)
+    return failure();
   int64_t bytes = layout.getTypeSize(op.getType()).getFixedValue();
   return call(
       op, "fa_emu_load_buffer",
       {descriptor.getBase(), op.getOffset(), descriptor.getNumRecords()},
       {bytes});
+}
+
+LogicalResult
+KernelRewriter::rewriteBufferStore(ROCDL::RawPtrBufferStoreOp op) {
+  auto descriptor =
+      openDescriptor(op, op.getRsrc(), {op.getSoffset(), op.getAux()});
+  if (!descriptor)
+    return failure();
+  int64_t bytes = layout.getTypeSize(op.getVdata().getType()).getFixedValue();
+  return call(op, "fa_emu_store_buffer",
+              {descriptor.getBase(), op.getOffset(), descriptor.getNumRecords(),
+               op.getVdata()},
+              {bytes});
+}
+
+LogicalResult
+KernelRewriter::rewriteDirectLoad(ROCDL::RawPtrBufferLoadLdsOp op) {
+  auto descriptor = openDescriptor(
+      op, op.getRsrc(), {op.getSoffset(), op.getOffset(), op.getAux()});
+  APInt bytes;
+  if (!descriptor)
+    return failure();
+  if (!matchPattern(op.getSize(), m_ConstantInt(&bytes)) || bytes != 16)
+    return op.emitOpError("the emulator has direct loads of 16 bytes only");
+  return call(op, "fa_emu_load_direct",
+              {descriptor.getBase(), op.getVoffset(),
+               descriptor.getNumRecords(), op.getLdsPtr()},
+              {16});
+}
+
+/// CDNA3 ISA, S_WAITCNT: vmcnt is bits 0 to 3, 14 and 15.
+LogicalResult KernelRewriter::rewriteWait(ROCDL::SWaitcntOp op) {
+  uint32_t counts = op.getBitfield();
+  if ((counts & 0x3ff0) != 0xf70)
+    return op.emitOpError("the emulator has waits for vmcnt alone");
+  return call(op, "fa_emu_wait_vector", {},
+              {(counts & 0xf) | (counts >> 14 & 3) << 4});
 }
 
 std::optional<LogicalResult> KernelRewriter::rewriteForWaves(Operation *op) {
@@ -114,6 +162,15 @@ std::optional<LogicalResult> KernelRewriter::rewriteForWaves(Operation *op) {
         return call(op, "fa_emu_wave_barrier", {});
       })
       .Case([&](ROCDL::RawPtrBufferLoadOp op) { return rewriteBufferLoad(op); })
+      .Case(
+          [&](ROCDL::RawPtrBufferStoreOp op) { return rewriteBufferStore(op); })
+      .Case([&](ROCDL::RawPtrBufferLoadLdsOp op) {
+        return rewriteDirectLoad(op);
+      })
+      .Case([&](ROCDL::SWaitcntOp op) { return rewriteWait(op); })
+      .Case([&](ROCDL::ds_read_tr16_b64 op) {
+        return call(op, "fa_emu_read_turned", op->getOperands());
+      })
       .Case([&](ROCDL::MakeBufferRsrcOp op) { return success(); })
       .Case([&](ROCDL::ReadfirstlaneOp op) {
         return call(op, "fa_emu_read_first", op->getOperands());

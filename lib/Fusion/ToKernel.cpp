@@ -254,6 +254,12 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     strided.positiveScale = false;
     strided.rows = llvm::bit_floor(
         uint64_t(std::min(shape.rows, stridedQTile.getValue())));
+    if (pairedTileBytes && isWide && dimV <= 128 && bytes <= 2) {
+      shape.rows = qTile16bit;
+      while (shape.columns > 16 &&
+             bytes * shape.columns * (dim + dimV) > pairedTileBytes)
+        shape.columns /= 2;
+    }
     KernelShape roles = shape;
     // More rows leave each thread fewer registers, too few for what a score
     // region needs.

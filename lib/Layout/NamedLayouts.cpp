@@ -159,10 +159,10 @@ TileLayout fa::swizzledShared(int64_t rows, int64_t columns, int64_t bytes) {
 }
 
 TileLayout fa::cyclicShared(int64_t rows, int64_t columns, int64_t bytes,
-                            int64_t line) {
+                            int64_t line, int64_t banks) {
   int64_t width = powerOfTwoPart(columns);
   unsigned lineBits = Log2_64(std::min(line / bytes, width));
-  unsigned allBits = Log2_64(128 / line);
+  unsigned allBits = Log2_64(4 * banks / line);
   unsigned chunkBits = std::min(Log2_64(width) - lineBits, allBits);
   unsigned rowsTogether = allBits - chunkBits;
   return sharedRows(rows, columns, [=](unsigned bit) -> int32_t {
@@ -170,6 +170,40 @@ TileLayout fa::cyclicShared(int64_t rows, int64_t columns, int64_t bytes,
       return 0;
     return 1 << (lineBits + (bit - rowsTogether) % chunkBits);
   });
+}
+
+TileLayout fa::turnedShared(int64_t rows, int64_t columns, int64_t bytes,
+                            int64_t across) {
+  // Bits of an offset in bytes: those of the banks end at 8, those of the
+  // neighbours at `first`; rows begin at `rowBit`.
+  constexpr unsigned bankBits = 8;
+  unsigned first = Log2_64(across * bytes);
+  unsigned rowBit = Log2_64(powerOfTwoPart(columns) * bytes);
+  unsigned rowsTogether = rowBit < bankBits ? bankBits - rowBit : 0;
+  unsigned met = bankBits - first;
+  return sharedRows(rows, columns, [=](unsigned bit) -> int32_t {
+    if (bit < rowsTogether || bit >= met)
+      return 0;
+    return 1 << (first + bit - rowsTogether - Log2_64(bytes));
+  });
+}
+
+LinearLayout fa::linearLanes(const LinearLayout &shared, int64_t vector,
+                             int64_t warps) {
+  LinearLayout layout({shared.size(0), shared.size(1)});
+  unsigned offset = 0;
+  auto take = [&](Axis axis, unsigned bits) {
+    for (; bits; --bits)
+      if (offset < shared.bits(Axis::Offset))
+        layout.add(axis, {shared.basis(Axis::Offset, offset++)});
+      else
+        layout.addCopies(axis, 1);
+  };
+  take(Axis::Register, Log2_64(vector));
+  take(Axis::Lane, 6);
+  take(Axis::Warp, Log2_64(warps));
+  take(Axis::Register, shared.bits(Axis::Offset) - offset);
+  return layout;
 }
 
 TileLayout fa::blocked(int64_t rows, int64_t columns, int64_t vector,

@@ -153,6 +153,32 @@ std::optional<MatrixLoad> fa::planMatrixLoad(const LinearLayout &registers,
   return load;
 }
 
+std::optional<TurnedRead> fa::planTurnedRead(const LinearLayout &registers,
+                                             const LinearLayout &shared) {
+  auto map = shared.composeInverse(registers);
+  if (!map || registers.bits(Axis::Lane) != 6 ||
+      registers.bits(Axis::Register) < 2)
+    return std::nullopt;
+  auto offset = [&](Axis axis, unsigned bit) {
+    return (*map)[static_cast<int>(axis)][bit][Axis::Offset];
+  };
+  if (offset(Axis::Lane, 0) != 1 || offset(Axis::Lane, 1) != 2)
+    return std::nullopt;
+  TurnedRead read;
+  read.laneOffsets = {offset(Axis::Lane, 2),     offset(Axis::Lane, 3),
+                      offset(Axis::Register, 0), offset(Axis::Register, 1),
+                      offset(Axis::Lane, 4),     offset(Axis::Lane, 5)};
+  for (unsigned bit = 2; bit < registers.bits(Axis::Register); ++bit)
+    read.groupOffsets.push_back(offset(Axis::Register, bit));
+  for (unsigned bit = 0; bit < registers.bits(Axis::Warp); ++bit)
+    read.warpOffsets.push_back(offset(Axis::Warp, bit));
+  auto isWhole = [](uint32_t step) { return step % 4 == 0; };
+  if (!all_of(read.laneOffsets, isWhole) ||
+      !all_of(read.groupOffsets, isWhole) || !all_of(read.warpOffsets, isWhole))
+    return std::nullopt;
+  return read;
+}
+
 static BankPhase firstLanes(unsigned bits, unsigned banks) {
   BankPhase phase;
   phase.banks = banks;

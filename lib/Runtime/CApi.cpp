@@ -49,6 +49,7 @@ static Error openCard(const TargetName &target, const faContextOptions &options,
     return arch.takeError();
   store.card = *card;
   store.compile.arch = *arch;
+  store.compile.dies = diesOf(**card);
   store.compile.ptxas = options.ptxas ? options.ptxas : "";
   return Error::success();
 }

@@ -76,6 +76,7 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
     return createStringError("this build has no build id (-Wl,--build-id)");
   // An option that is added later does not compile before it is taken up here.
   const auto &[arch, qTile, kvTile, stages, warps, splits, schedule, tuning,
+               dies,
                ptxas, emulate, mutate, fusion, kernels, progress] = options;
   const auto &[assumeNoEmptyRows, allowNoMax] = fusion;
   (void)progress; // changes nothing of the code
@@ -87,7 +88,7 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
   out << "tile " << qTile << "x" << kvTile << "\nstages " << stages
       << "\nwarps " << warps << "\nsplits " << splits << "\nschedule "
       << schedule << "\ntuning " << (tuning.empty() ? "none" : tuning)
-      << "\nemulate " << emulate << "\nmutate " << mutate
+      << "\ndies " << dies << "\nemulate " << emulate << "\nmutate " << mutate
       << "\nassume-no-empty-rows " << assumeNoEmptyRows << "\nallow-no-max "
       << allowNoMax << "\nkernels "
       << (kernels.empty() ? "all" : join(kernels, " ")) << "\nentry " << entry

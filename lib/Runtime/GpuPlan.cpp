@@ -31,6 +31,16 @@ Expected<std::string> fa::archOf(const GpuDevice &device) {
   return info->name.str();
 }
 
+int64_t fa::diesOf(const GpuDevice &device) {
+  if (!device.isHip())
+    return 0;
+  auto info = getAmdInfo(device.gcnArch());
+  if (info)
+    return info->diesOf(device.numProcessors());
+  consumeError(info.takeError());
+  return 0;
+}
+
 Expected<std::unique_ptr<GpuPlan>>
 GpuPlan::load(Artifact artifact, std::shared_ptr<GpuDevice> device) {
   const std::string &image =

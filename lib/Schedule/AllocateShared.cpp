@@ -29,6 +29,30 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// A buffer for a load direct to LDS, if there can be one, that is read in the
+/// layout `reader`: rows are as they are in global memory, but for a swizzle of
+/// lines of 16 bytes.
+static std::optional<TileLayout> directLayout(LoadOp load,
+                                              const TileLayout &reader) {
+  constexpr int64_t bytes = 2, line = 16 / bytes;
+  RankedTensorType type = typeOf(load);
+  if (type.getElementTypeBitWidth() != 8 * bytes || !loadsCloseLines(load))
+    return std::nullopt;
+  int64_t rows = type.getDimSize(0), width = powerOfTwoPart(type.getDimSize(1));
+  // A wave writes 1024 bytes at a time.
+  if (width < line || rows * width * bytes < 1024)
+    return std::nullopt;
+  TileLayout layout = cyclicShared(rows, width, bytes, 16, /*banks=*/64);
+  if (contiguousRegisters(reader.base, 1) < line) {
+    int64_t across = reader.base.basis(Axis::Lane, 4)[1] ? 32 : 16;
+    layout = turnedShared(rows, width, bytes, across);
+    if (!planTurnedRead(reader.base, layout.base))
+      return std::nullopt;
+  }
+  layout.repeat = type.getDimSize(1) / width;
+  return layout;
+}
+
 /// Bytes that the rows of a load's tile can be copied in.
 static int64_t copyBytes(LoadOp load, int64_t unit) {
   int64_t element = typeOf(load).getElementTypeBitWidth() / 8;
@@ -50,13 +74,15 @@ namespace {
 
 class SharedAllocator {
 public:
-  SharedAllocator(KernelOp kernel, int64_t registers, bool copies)
-      : kernel(kernel), registers(registers), copies(copies),
+  SharedAllocator(KernelOp kernel, int64_t registers, bool copies, bool direct)
+      : kernel(kernel), registers(registers), copies(copies), direct(direct),
         b(kernel.getLoc(), kernel.getContext()) {}
 
   LogicalResult run() {
     SmallVector<ConvertOp> converts;
     kernel.walk([&](ConvertOp convert) { converts.push_back(convert); });
+    // A loop waits for copies or holds tiles in registers, not both.
+    direct &= llvm::all_of(converts, canBeDirect);
     for (ConvertOp convert : converts)
       if (failed(lower(convert)))
         return failure();
@@ -64,19 +90,31 @@ public:
   }
 
 private:
-  LogicalResult lower(ConvertOp convert) {
+  static bool staysInThreads(ConvertOp convert) {
     TileLayout from = layoutOf(convert.getInput()),
                to = layoutOf(convert.getResult());
     auto plan = planConversion(from.base, to.base);
     assert(plan && "a layout holds every element");
-    if (plan->kind <= ConversionPlan::Registers && from.repeat == to.repeat)
+    return plan->kind <= ConversionPlan::Registers && from.repeat == to.repeat;
+  }
+
+  /// Also of what is not loaded: it does not stand in the way.
+  static bool canBeDirect(ConvertOp convert) {
+    auto load = convert.getInput().getDefiningOp<LoadOp>();
+    return !load || staysInThreads(convert) ||
+           (load->hasOneUse() &&
+            directLayout(load, layoutOf(convert.getResult())));
+  }
+
+  LogicalResult lower(ConvertOp convert) {
+    if (staysInThreads(convert))
       return success();
     if (typeOf(convert).getRank() != 2)
       return convert.emitOpError("expects a tile of two dimensions to move it "
                                  "between threads, found ")
              << typeOf(convert);
     auto load = convert.getInput().getDefiningOp<LoadOp>();
-    if (copies && load)
+    if ((copies || direct) && load)
       copyLoad(load, convert);
     else
       throughBuffer(convert);
@@ -154,7 +192,10 @@ private:
     Value &buffer = copied[load];
     if (!buffer) {
       int64_t unit = unitDim(cast<MemRefType>(load.getSource().getType()));
-      buffer = bufferFor(load, sharedLayout(typeOf(load), unit));
+      TileLayout layout =
+          direct ? *directLayout(load, layoutOf(convert.getResult()))
+                 : sharedLayout(typeOf(load), unit);
+      buffer = bufferFor(load, layout);
       b.setInsertionPoint(load);
       b.setLoc(load.getLoc());
       CopyOp::create(b, load.getSource(), load.getIndices(), buffer, index(0),
@@ -236,6 +277,7 @@ private:
   KernelOp kernel;
   int64_t registers;
   bool copies; ///< loads become asynchronous copies
+  bool direct; ///< they become loads direct to LDS
   ImplicitLocOpBuilder b;
   llvm::DenseMap<Operation *, Value> copied; ///< buffers of loads
   /// The buffer of the load `number` of loops that `depth` loops contain.
@@ -255,7 +297,8 @@ struct TgpuAllocateShared final
   using TgpuAllocateSharedBase::TgpuAllocateSharedBase;
 
   void runOnOperation() override {
-    if (failed(SharedAllocator(getOperation(), registers, copies).run()))
+    if (failed(
+            SharedAllocator(getOperation(), registers, copies, direct).run()))
       signalPassFailure();
   }
 };

@@ -43,6 +43,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   addStageEnd(pm, GpuStage::S4);
   TgpuAllocateSharedOptions shared;
   shared.copies = !options.mfma;
+  shared.direct = options.direct;
   pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared(shared));
   if (options.roles) {
     TgpuDeliverTilesOptions tiles;
@@ -56,11 +57,14 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     TgpuPrefetchLoadsOptions loads;
     loads.limit = options.slotLimit;
     pm.addNestedPass<tile::KernelOp>(createTgpuPrefetchLoads(loads));
-  } else {
+  }
+  if (!options.mfma || options.direct) {
     TgpuPipelineCopiesOptions copies;
     copies.stages = options.stages;
     copies.limit = options.sharedLimit;
     pm.addNestedPass<tile::KernelOp>(createTgpuPipelineCopies(copies));
+  }
+  if (!options.mfma) {
     TgpuDeferWaitsOptions waits;
     waits.limit = options.sharedLimit;
     pm.addNestedPass<tile::KernelOp>(createTgpuDeferWaits(waits));

@@ -53,8 +53,12 @@ static bool endsBefore(const Lifetime &x, const Lifetime &y) {
   return false;
 }
 
+/// Swizzles stay inside of all banks' bytes: 64 banks have 256.
+static constexpr uint64_t kBankBytes = 256;
+
 static uint64_t endOf(AllocOp alloc) {
-  return *alloc.getOffset() + llvm::alignTo(alloc.getType().getBytes(), 128);
+  return *alloc.getOffset() +
+         llvm::alignTo(alloc.getType().getBytes(), kBankBytes);
 }
 
 namespace {
@@ -105,7 +109,7 @@ private:
 
   /// The first offset at which no buffer lies that lives at the same time.
   static uint64_t findOffset(Lifetime &life, ArrayRef<Lifetime> placed) {
-    uint64_t size = llvm::alignTo(life.alloc.getType().getBytes(), 128);
+    uint64_t size = llvm::alignTo(life.alloc.getType().getBytes(), kBankBytes);
     SmallVector<uint64_t> candidates = {0};
     for (const Lifetime &other : placed)
       candidates.push_back(endOf(other.alloc));

@@ -56,6 +56,20 @@ bool fa::hasCloseRows(Value view, int64_t rows) {
          kernel.getAlignment(argument.getArgNumber()) > 1;
 }
 
+bool fa::loadsCloseLines(LoadOp load) {
+  auto tile = cast<RankedTensorType>(load.getType());
+  auto view = cast<MemRefType>(load.getSource().getType());
+  if (tile.getRank() != 2 ||
+      !hasCloseRows(load.getSource(), tile.getDimSize(0)))
+    return false;
+  std::optional<int64_t> start = getConstantIntValue(load.getIndices()[1]);
+  int64_t line = 16 * 8 / tile.getElementTypeBitWidth();
+  return start && *start >= 0 && *start % line == 0 &&
+         tile.getDimSize(1) % line == 0 &&
+         *start + tile.getDimSize(1) <= view.getDimSize(1) &&
+         promisedAlignment(load.getSource()) == 16;
+}
+
 /// Whether `op` makes a step out of the unit dimension that is not static, or
 /// begins in the middle of it.
 static bool stepsUnitDim(Operation *op) {

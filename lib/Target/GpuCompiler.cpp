@@ -39,6 +39,7 @@ void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.warps = options.warps;
   pipeline.splits = options.splits;
   pipeline.schedule = options.schedule;
+  pipeline.dies = options.dies;
   pipeline.sharedLimit = target.sharedLimit;
   pipeline.assumeNoEmptyRows = options.fusion.assumeNoEmptyRows;
   pipeline.allowNoMax = options.fusion.allowNoMax;

@@ -30,6 +30,7 @@ struct FakeDriver {
   int hipVersion = 60342134; ///< 6.3
   const char *gcnArch[2] = {"gfx90a:sramecc+:xnack-", "gfx942:sramecc+:xnack-"};
   int ldsLimit = 65536;
+  int processors = 304; ///< of a HIP card
 
   int readsHostMemory = 0;
   int residentBlocks = 2; ///< of any kernel on a multiprocessor

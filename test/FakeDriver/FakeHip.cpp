@@ -51,7 +51,7 @@ int hipDeviceGetAttribute(int *value, int attribute, int) {
   ENTRY(hipDeviceGetAttribute);
   switch (attribute) {
   case 63:
-    *value = 304;
+    *value = driver().processors;
     return Success;
   case 65:
     *value = driver().readsHostMemory;

@@ -5,7 +5,9 @@
 // RUN: FileCheck %s --check-prefix=S5 < %t.stages
 // RUN: FileCheck %s --check-prefix=S6 < %t.stages
 // RUN: FileCheck %s --check-prefix=S8 < %t.s8
-// RUN: fa-opt %s --pass-pipeline='builtin.module(fa-amd{arch=gfx950})' | FileCheck %s --check-prefix=DEEP
+// RUN: fa-opt %s --pass-pipeline='builtin.module(fa-amd{arch=gfx950})' --fa-print-stages -o %t.deep.s8 2> %t.deep
+// RUN: FileCheck %s --check-prefix=DEEP5 < %t.deep
+// RUN: FileCheck %s --check-prefix=DEEP < %t.deep.s8
 // RUN: fa-opt %s --pass-pipeline='builtin.module(fa-amd{stages=1})' --fa-print-stages -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not fa-opt %s --pass-pipeline='builtin.module(fa-amd{arch=gfx906})' 2>&1 | FileCheck %s --check-prefix=ARCH
 // ARCH: error: unknown architecture 'gfx906', expected gfx90a, gfx942, gfx950
@@ -68,7 +70,7 @@
 // ONE: tgpu.barrier
 // ONE: tgpu.write {{.*}} <1 x 64x64xf16
 
-// S8: llvm.mlir.global internal @attention_lds() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<32768 x i8>
+// S8: llvm.mlir.global internal @attention_lds() {addr_space = 3 : i32, alignment = 256 : i64} : !llvm.array<32768 x i8>
 // S8: llvm.func @attention(%{{.*}}: !llvm.ptr<4> {llvm.align = 8 : i64, llvm.byref = !llvm.array<{{[0-9]+}} x i64>})
 // S8-SAME: rocdl.kernel
 // S8-SAME: rocdl.reqd_work_group_size = array<i32: 256, 1, 1>
@@ -89,12 +91,41 @@
 // S8: rocdl.mfma.f32.32x32x8f16
 // S8: rocdl.sched.barrier 0
 // S8: llvm.store {{.*}} : vector<8xf16>, !llvm.ptr<3>
+// S8: rocdl.raw.ptr.buffer.store {{.*}} : vector<2xi32>
 // S8-NOT: tile.
 // S8-NOT: tgpu.
 
+// On gfx950 tiles are copied: no register holds one on its way. Rows lie in LDS as
+// in global memory but for swizzles, and V is turned by the reads.
+// DEEP5: // S5 //
+// DEEP5: tile.kernel @attention(
+// DEEP5-DAG: tgpu.alloc : <1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 line 16 banks 64>>
+// DEEP5-DAG: tgpu.alloc : <1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 across 32>>
+// DEEP5: scf.for
+// DEEP5: tgpu.copy
+// DEEP5-NOT: tgpu.write
+// DEEP5: tile.return
+// DEEP5: // S6 //
+// DEEP5: tile.kernel @attention(
+// DEEP5: scf.for
+// DEEP5-NEXT: tgpu.wait 0
+// DEEP5-NEXT: tgpu.barrier
+// DEEP5: tgpu.copy {{.*}} <2 x 64x64xf16
+// DEEP5: tile.dot
+// DEEP5: tile.dot
+// DEEP5: scf.yield
+
 // DEEP: llvm.func @attention(
+// DEEP: rocdl.raw.ptr.buffer.load.lds
+// DEEP: rocdl.s.waitcnt 3952
+// DEEP-NEXT: llvm.fence syncscope("workgroup") release
+// DEEP-NEXT: rocdl.s.barrier
+// DEEP: rocdl.raw.ptr.buffer.load.lds
 // DEEP: rocdl.mfma.f32.32x32x16.f16
 // DEEP: rocdl.permlane32.swap
+// DEEP: rocdl.ds.read.tr16.b64 {{.*}} -> vector<4xf16>
+// DEEP: rocdl.mfma.f32.32x32x16.f16
+// DEEP: rocdl.raw.ptr.buffer.store
 func.func @attention(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

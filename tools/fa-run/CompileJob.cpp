@@ -63,6 +63,8 @@ Expected<CachedArtifact> fa::run::compileFor(Place &place, Job &job,
   auto compileOn = [&]() -> Expected<CachedArtifact> {
     CompileOptions how = options.compile;
     how.arch = place.arch;
+    if (!how.dies)
+      how.dies = place.dies;
     how.emulate = place.target == "emulator";
     if (Error error = applyTable(options, job, how))
       return error;

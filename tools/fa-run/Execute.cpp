@@ -34,8 +34,12 @@ static Expected<Place> findCard(TargetName name) {
   auto arch = archOf(**device);
   if (!arch)
     return arch.takeError();
-  return Place{std::string(infoOf(*name.driver).target), name, *arch,
-               (*device)->numProcessors(), kMaxResidentBlocks};
+  return Place{std::string(infoOf(*name.driver).target),
+               name,
+               *arch,
+               (*device)->numProcessors(),
+               kMaxResidentBlocks,
+               diesOf(**device)};
 }
 
 Expected<Place> fa::run::findPlace(StringRef target) {

@@ -41,6 +41,7 @@ struct Place {
   std::string arch;
   int64_t processors = kHost;
   int64_t residentBlocks = 1; ///< of a processor, at most
+  int64_t dies = 0;           ///< of an AMD card; 0: not known
 };
 
 /// The place that `target` names (cpu, cuda, cuda:N, hip, hip:N,

@@ -120,6 +120,11 @@ struct CommandLine {
       "splits", cl::init(0),
       cl::desc("splits of the keys where queries are few (0: chosen)"),
       cl::cat(category)};
+  cl::opt<int64_t> dies{
+      "dies", cl::init(0),
+      cl::desc("dies of an AMD card (0: the card's, or of the "
+               "largest of the architecture)"),
+      cl::cat(category)};
   cl::opt<std::string> schedule{
       "schedule", cl::value_desc("persistent|roles|plain"),
       cl::desc("blocks of warp roles for many programs or for one each, or "
@@ -246,6 +251,10 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.compile.stages = line.stages;
   options.compile.warps = line.warps;
   options.compile.splits = line.splits;
+  options.compile.dies = line.dies;
+  if (line.dies < 0 || line.dies > 64)
+    return createStringError("--dies: expected 0 to 64, found " +
+                             Twine(line.dies));
   options.compile.schedule = line.schedule;
   if (line.splits < 0 || line.splits > kMaxSplits)
     return createStringError("--splits: expected 0 to " + Twine(kMaxSplits) +

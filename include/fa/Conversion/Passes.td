@@ -154,7 +154,9 @@ def ConvertTileGPUToROCDL : Pass<"convert-tgpu-to-rocdl", "::mlir::ModuleOp"> {
     tanh near 0: 2.5e-7).
   }];
   let options = [
-    Option<"arch", "arch", "std::string", "\"gfx942\"", "gfx90a, gfx942, gfx950">
+    Option<"arch", "arch", "std::string", "\"gfx942\"", "gfx90a, gfx942, gfx950">,
+    Option<"dies", "dies", "int64_t", "0",
+           "dies that get workgroups in turn (0: those of the largest card)">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

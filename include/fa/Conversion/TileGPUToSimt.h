@@ -49,6 +49,10 @@ struct GpuPipelineOptions
       llvm::cl::desc("who computes what, where the architecture has "
                      "warpgroups: persistent, roles or plain (\"\": chosen)"),
       llvm::cl::init("")};
+  Option<int64_t> dies{*this, "dies",
+                       llvm::cl::desc("dies of an AMD card (0: those of the "
+                                      "largest of arch)"),
+                       llvm::cl::init(0)};
   Option<int64_t> sharedLimit{*this, "shared-limit",
                               llvm::cl::desc("bytes of shared memory a block "
                                              "may have (0: those of arch)"),

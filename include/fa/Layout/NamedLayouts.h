@@ -83,9 +83,22 @@ TileLayout swizzledShared(int64_t rows, int64_t columns, int64_t bytes);
 /// The same with lines of `line` bytes, 8 or 16, XORed with all bits of the
 /// row, as often as they are more than the lines of 128 bytes have: lanes that
 /// read neighbouring rows and lanes that write rows 2, 4 or 8 apart both find
-/// different banks.
+/// different banks. `banks` are of 4 bytes; of 64, lines of 256 bytes.
 TileLayout cyclicShared(int64_t rows, int64_t columns, int64_t bytes,
-                        int64_t line);
+                        int64_t line, int64_t banks = 32);
+
+/// The same for the transposing reads of gfx950 (planTurnedRead in Plans.h), 64
+/// banks: each half of a wave reads `across` neighbours, 16 or 32, of each of
+/// 128 / `across` rows, 256 bytes. Rows that the banks do not tell apart are
+/// XORed with what lies above the neighbours: lines of 16 bytes stay whole.
+TileLayout turnedShared(int64_t rows, int64_t columns, int64_t bytes,
+                        int64_t across);
+
+/// Who brings what of a tile in the shared layout `shared` when a wave's lanes
+/// write one behind the other, `vector` elements each: lanes, then warps, then
+/// registers. Where the tile has fewer elements, warps hold copies.
+LinearLayout linearLanes(const LinearLayout &shared, int64_t vector,
+                         int64_t warps);
 
 /// Lanes side by side along the last dimension, each with `vector` elements of
 /// `height` rows, then along rows, then warps, then more registers: for global

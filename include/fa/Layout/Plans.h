@@ -73,6 +73,25 @@ std::optional<MatrixLoad> planMatrixLoad(const LinearLayout &registers,
                                          const LinearLayout &shared,
                                          unsigned bits = 16);
 
+/// Registers from shared memory by gfx950's transposing reads (CDNA4 ISA, 11.4
+/// "MFMA Transpose Load from LDS", DS_READ_B64_TR_B16): of 16 lanes each names
+/// four neighbours of 16 bits, and lane l gets, as element n, neighbour l % 4
+/// of lane l / 4 + 4 n.
+struct TurnedRead {
+  /// Elements that each bit of the number of a lane adds to the address that it
+  /// names, and each bit of the warp's.
+  std::array<uint32_t, 6> laneOffsets{};
+  llvm::SmallVector<uint32_t, 3> warpOffsets;
+  /// What each register bit above the lowest two adds.
+  llvm::SmallVector<uint32_t, 8> groupOffsets;
+};
+
+/// The way to load `registers`, 16 bits each, from `shared` so, if there is
+/// one: the tile's columns are neighbours in memory, its registers across from
+/// them.
+std::optional<TurnedRead> planTurnedRead(const LinearLayout &registers,
+                                         const LinearLayout &shared);
+
 /// Which lanes the banks of shared memory serve together: the XORs of these
 /// numbers of lanes, and those from there on.
 struct BankPhase {

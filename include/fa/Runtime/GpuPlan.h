@@ -19,6 +19,10 @@ namespace fa {
 /// The architecture to compile for on a card; one that is too old is an error.
 llvm::Expected<std::string> archOf(const GpuDevice &device);
 
+/// The dies of a card that get workgroups in turn, by its processors; 0: of
+/// such a card nothing is known (CompileOptions.dies).
+int64_t diesOf(const GpuDevice &device);
+
 /// An artifact loaded on a card. Launches from several threads at the same time
 /// are legal.
 class GpuPlan {

@@ -31,6 +31,7 @@ struct ScheduleOptions {
   bool persistent = true; ///< of roles: a block runs several programs
   /// Waves of 64 lanes, dots by mfma, tiles through registers to shared memory.
   bool mfma = false;
+  bool direct = false;   ///< of mfma: loads direct to LDS
   int64_t slotLimit = 0; ///< of mfma: bytes for two slots of a loop's buffers
 };
 

@@ -100,6 +100,11 @@ def TgpuAllocateShared : Pass<"tgpu-allocate-shared", "::fa::tile::KernelOp"> {
     tgpu.barrier
     %b = tgpu.read %buffer[%c0] : ... -> tensor<64x64xf16, #operand_b>
     ```
+    With `direct` that is so in kernels every load of which can be a load direct
+    to LDS, whose lanes write 16 bytes each, one behind the other: elements of 16
+    bits, rows that a descriptor bounds and that are aligned, a reader that takes
+    16 bytes of a row at once or transposes (`planTurnedRead`).
+
     Requires: S4. Ensures: S5. Numerics: exact.
   }];
   let options = [
@@ -107,7 +112,9 @@ def TgpuAllocateShared : Pass<"tgpu-allocate-shared", "::fa::tile::KernelOp"> {
            "32-bit registers for tiles beyond which a dot reads its left "
            "operand anew in each iteration">,
     Option<"copies", "copies", "bool", "true",
-           "loads become copies; otherwise they are written to their buffers">
+           "loads become copies; otherwise they are written to their buffers">,
+    Option<"direct", "direct", "bool", "false",
+           "without `copies`: they become copies where all can be direct loads">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect"];

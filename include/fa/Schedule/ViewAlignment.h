@@ -19,6 +19,10 @@ inline constexpr llvm::StringLiteral kRowStepLimit = "tgpu.row_step_limit";
 /// dimensions, with neighbours in the last.
 bool hasCloseRows(mlir::Value view, int64_t rows);
 
+/// Whether `load` reads whole rows of a view with close rows, at multiples of
+/// 16 bytes.
+bool loadsCloseLines(tile::LoadOp load);
+
 /// The dimension of `type` whose elements are neighbours, or -1.
 int64_t unitDim(mlir::MemRefType type);
 

@@ -27,10 +27,18 @@ struct AmdInfo {
   /// Cycles of one such instruction.
   unsigned cyclesOf32, cyclesOf16;
   bool hasPermlaneSwap; ///< v_permlane16_swap, v_permlane32_swap
-  /// Dies of a card, each with an L2 cache, that get workgroups in turn: the
-  /// XCDs of MI300X and MI350X (AMD CDNA 3 and CDNA 4 white papers). A card
-  /// with fewer (MI300A has 6) computes the same.
+  /// Buffer loads of 16 bytes a lane direct to LDS, and reads from LDS that
+  /// transpose (ds_read_b64_tr_b16).
+  bool hasDirectLoads;
+  /// Dies of the largest card, each with an L2 cache, that get workgroups in
+  /// turn: the XCDs of MI300X and MI350X (AMD CDNA 3 and CDNA 4 white papers).
   unsigned dies;
+  /// Processors that a die of it has.
+  unsigned processorsOfDie;
+
+  /// The dies of a card of so many processors: MI300A, and a part of a card
+  /// that is a device of its own, have fewer. 0 processors: not known.
+  unsigned diesOf(int64_t processors) const;
 };
 
 /// The facts of `arch`. One that is not known is an error that lists those that

@@ -35,6 +35,9 @@ struct CompileOptions {
   /// The digest of the entry of a tuning table that chose tile, stages, warps
   /// and schedule; "": none did.
   std::string tuning;
+  /// Dies of the AMD card, each with a cache of its own; 0: as many as the
+  /// largest card of `arch` has. With another number all computes the same.
+  int64_t dies = 0;
   /// The assembler for NVIDIA: a path, "" for the first `ptxas` on PATH, "none"
   /// to leave PTX to the driver.
   std::string ptxas;

@@ -76,9 +76,14 @@ Value AmdLowering::blockNumber() {
 }
 
 LogicalResult AmdLowering::lowerTargetOp(Operation *op) {
-  if (!isa<BarrierOp>(op))
+  if (auto copy = dyn_cast<CopyOp>(op))
+    lowerCopy(copy);
+  else if (isa<WaitOp>(op))
+    waitForCopies();
+  else if (isa<BarrierOp>(op))
+    barrier();
+  else if (!isa<CommitOp>(op))
     return SimtLowering::lowerTargetOp(op);
-  barrier();
   return success();
 }
 

@@ -6,7 +6,8 @@
 //
 // Files: AmdLowering (the function, exchanges, barriers), LowerDot (mfma),
 // LowerMemory (vectors from and to both memories), LowerBuffer (rows by buffer
-// descriptors), InstructionOrder (what the back end may not move).
+// descriptors), LowerCopy (loads direct to LDS), InstructionOrder (what the
+// back end may not move).
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,15 +74,41 @@ private:
   /// `products` mfma, and the dot stays where it is.
   void spreadReads(Value operand, int64_t products);
 
+  //===--- Loads direct to LDS (LowerCopy.cpp) ---===//
+  void lowerCopy(tgpu::CopyOp op);
+  void waitForCopies();
+  /// Says that `read` is none of bytes that a copy under way writes: barriers
+  /// see to it, and LLVM would wait for all copies in front of each read.
+  template <typename Op> void isBesideCopies(Op read) {
+    if (info.hasDirectLoads)
+      read.setNoaliasScopesAttr(copyScopes());
+  }
+  mlir::ArrayAttr copyScopes();
+  /// Reads a tile transposed (CDNA4 ISA, DS_READ_B64_TR_B16).
+  void lowerTurnedRead(tgpu::ReadOp op, const TurnedRead &plan);
+
   //===--- Memory (LowerMemory.cpp) ---===//
   mlir::LogicalResult lowerLoad(tile::LoadOp op) override;
   void lowerRead(tgpu::ReadOp op) override;
   void lowerWrite(tgpu::WriteOp op) override;
-  /// Elements of a tile that one load from `view` at `indices` brings.
-  static int64_t loadWidth(tile::LoadOp op);
-  /// The same load by a descriptor of the rows, which gives 0 for those that do
-  /// not exist (LowerBuffer.cpp); `width` elements each.
+  mlir::LogicalResult lowerStore(tile::StoreOp op) override;
+  /// Elements of `tile` that one access to `view` at `indices` has.
+  static int64_t accessWidth(Value view, mlir::ValueRange indices, Value tile);
+  /// Whether a descriptor can bound the rows of `tile` there, which are whole.
+  bool hasDescriptor(Value view, Value tile, mlir::ArrayRef<bool> certain,
+                     int64_t width);
+  /// Loads and stores by a descriptor of the rows: those that do not exist give
+  /// 0 and are not written (LowerBuffer.cpp); `width` elements each.
   void lowerBufferLoad(tile::LoadOp op, const GlobalView &view, int64_t width);
+  void lowerBufferStore(tile::StoreOp op, const GlobalView &view,
+                        int64_t width);
+  /// Calls `access` with the descriptor and the byte of each `width` elements
+  /// that a thread has of `tile`, and the first register of those.
+  void
+  walkRows(const GlobalView &view, mlir::ValueRange indices, Value tile,
+           bool inBounds, int64_t width,
+           llvm::function_ref<void(Value descriptor, Value offset, int64_t reg)>
+               access);
   /// The rows of a tile from `start` on, `rowBytes` long: a descriptor, and the
   /// bytes from one to the next.
   std::pair<Value, Value> describeRows(const GlobalView &view, Value start,
@@ -93,6 +120,7 @@ private:
   void setVectors(Value tile, mlir::ArrayRef<Value> vectors);
 
   AmdInfo info;
+  mlir::ArrayAttr scopes; ///< of copies, once asked for
   /// How many reads of 16 bytes brought a tile, if all were such.
   llvm::DenseMap<Value, int64_t> wideReads;
 };

@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A descriptor covers the rows of one tile that exist; what lies behind its
-// num_records reads as 0 (CDNA3 ISA, 9.1.5 "Buffer Addressing", "Range
-// Checking"). There is then neither a test nor a branch for a load, and what is
-// loaded is not looked at before it is wanted.
+// num_records reads as 0 and is not written (CDNA3 ISA, 9.1.5 "Buffer
+// Addressing", "Range Checking"). There is then neither a test nor a branch for
+// an access, and what is loaded is not looked at before it is wanted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,23 +56,24 @@ std::pair<Value, Value> AmdLowering::describeRows(const GlobalView &view,
   return {descriptor, i32Of(step)};
 }
 
-void AmdLowering::lowerBufferLoad(tile::LoadOp op, const GlobalView &view,
-                                  int64_t width) {
-  TileLayout layout = layoutOf(op.getResult());
+void AmdLowering::walkRows(
+    const GlobalView &view, ValueRange indices, Value tile, bool inBounds,
+    int64_t width,
+    llvm::function_ref<void(Value descriptor, Value offset, int64_t reg)>
+        access) {
+  TileLayout layout = layoutOf(tile);
   int64_t bytes = view.type.getElementTypeBitWidth() / 8;
-  auto [descriptor, step] =
-      describeRows(view, mapped(op.getIndices()[0]), op.getType().getDimSize(0),
-                   op.getInBounds());
-  Type type = loadedType(width, view.type.getElementType());
-  Value column = arith::AddIOp::create(b, mapped(op.getIndices()[1]),
-                                       coordinate(layout, 0, 1));
+  auto [descriptor, step] = describeRows(
+      view, mapped(indices[0]),
+      cast<RankedTensorType>(tile.getType()).getDimSize(0), inBounds);
+  Value column =
+      arith::AddIOp::create(b, mapped(indices[1]), coordinate(layout, 0, 1));
   Value offset = arith::AddIOp::create(
       b, arith::MulIOp::create(b, i32Of(coordinate(layout, 0, 0)), step),
       i32Of(arith::MulIOp::create(b, column, index(bytes))));
   // From offset to offset: one of its own for each would fill the registers.
   Value at = opaqueInLanes(offset);
   Coord last = coordOf(layout, 0);
-  SmallVector<Value> vectors;
   for (int64_t reg = 0; reg < layout.numRegisters(); reg += width) {
     Coord here = coordOf(layout, reg);
     if (int32_t down = here[0] - last[0])
@@ -81,9 +82,42 @@ void AmdLowering::lowerBufferLoad(tile::LoadOp op, const GlobalView &view,
     if (int32_t along = here[1] - last[1])
       at = arith::AddIOp::create(b, at, i32(along * bytes));
     last = here;
-    Value operands[] = {descriptor, at, /*soffset=*/i32(0), /*aux=*/i32(0)};
-    vectors.push_back(
-        ROCDL::RawPtrBufferLoadOp::create(b, TypeRange(type), operands));
+    access(descriptor, at, reg);
   }
+}
+
+void AmdLowering::lowerBufferLoad(tile::LoadOp op, const GlobalView &view,
+                                  int64_t width) {
+  Type type = loadedType(width, view.type.getElementType());
+  SmallVector<Value> vectors;
+  walkRows(view, op.getIndices(), op.getResult(), op.getInBounds(), width,
+           [&](Value descriptor, Value offset, int64_t) {
+             Value operands[] = {descriptor, offset, /*soffset=*/i32(0),
+                                 /*aux=*/i32(0)};
+             vectors.push_back(ROCDL::RawPtrBufferLoadOp::create(
+                 b, TypeRange(type), operands));
+           });
   setVectors(op.getResult(), vectors);
+}
+
+void AmdLowering::lowerBufferStore(tile::StoreOp op, const GlobalView &view,
+                                   int64_t width) {
+  bool inWords = view.type.getElementTypeBitWidth() == 16;
+  SmallVector<Value> values(inWords ? packedOf(op.getValue())
+                                    : elementsOf(op.getValue()));
+  int64_t each = inWords ? 2 : 1, count = width / each;
+  Type type = vectorOf(count, values.front().getType());
+  walkRows(view, op.getIndices(), op.getValue(), /*inBounds=*/false, width,
+           [&](Value descriptor, Value offset, int64_t reg) {
+             Value stored = values[reg / each];
+             if (count > 1) {
+               stored = LLVM::PoisonOp::create(b, type);
+               for (int64_t n = 0; n < count; ++n)
+                 stored = LLVM::InsertElementOp::create(
+                     b, stored, values[reg / each + n], i32(n));
+             }
+             Value operands[] = {stored, descriptor, offset, /*soffset=*/i32(0),
+                                 /*aux=*/i32(0)};
+             ROCDL::RawPtrBufferStoreOp::create(b, TypeRange(), operands);
+           });
 }

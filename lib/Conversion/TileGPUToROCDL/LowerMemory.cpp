@@ -40,19 +40,19 @@ void AmdLowering::setVectors(Value tile, ArrayRef<Value> vectors) {
 
 /// As many neighbours as registers hold, as rows are aligned for, and as are
 /// inside or outside together.
-int64_t AmdLowering::loadWidth(tile::LoadOp op) {
-  auto view = cast<MemRefType>(op.getSource().getType());
-  int64_t unit = unitDim(view);
-  int64_t bytes = op.getType().getElementTypeBitWidth() / 8;
+int64_t AmdLowering::accessWidth(Value view, ValueRange indices, Value tile) {
+  auto type = cast<MemRefType>(view.getType());
+  int64_t unit = unitDim(type);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
   APInt start;
-  if (unit < 0 || !bytes || view.isDynamicDim(unit) ||
-      !matchPattern(op.getIndices()[unit], m_ConstantInt(&start)))
+  if (unit < 0 || !bytes || type.isDynamicDim(unit) ||
+      !matchPattern(indices[unit], m_ConstantInt(&start)))
     return 1;
-  int64_t width = std::min(
-      contiguousRegisters(layoutOf(op.getResult()).base, unit),
-      std::min<int64_t>(promisedAlignment(op.getSource()), 16) / bytes);
+  int64_t width =
+      std::min(contiguousRegisters(layoutOf(tile).base, unit),
+               std::min<int64_t>(promisedAlignment(view), 16) / bytes);
   while (width > 1 &&
-         (start.getSExtValue() % width || view.getDimSize(unit) % width))
+         (start.getSExtValue() % width || type.getDimSize(unit) % width))
     width /= 2;
   return std::max<int64_t>(width, 1);
 }
@@ -74,14 +74,36 @@ Value AmdLowering::loadVector(const GlobalView &view, Value address,
   return arith::SelectOp::create(b, inside, loaded, zero);
 }
 
+bool AmdLowering::hasDescriptor(Value view, Value tile, ArrayRef<bool> certain,
+                                int64_t width) {
+  auto type = cast<RankedTensorType>(tile.getType());
+  return hasCloseRows(view, type.getDimSize(0)) && certain[1] &&
+         width * type.getElementTypeBitWidth() % 32 == 0;
+}
+
+LogicalResult AmdLowering::lowerStore(tile::StoreOp op) {
+  GlobalView view = openView(op.getDest());
+  TileLayout layout = layoutOf(op.getValue());
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  auto certain = certainDims(view, op.getIndices(), type.getShape(),
+                             /*inBounds=*/false);
+  int64_t width = accessWidth(op.getDest(), op.getIndices(), op.getValue());
+  bool hasCopies = copyBits(layout.base, Axis::Register) ||
+                   copyBits(layout.base, Axis::Lane) ||
+                   copyBits(layout.base, Axis::Warp);
+  if (hasCopies || !hasDescriptor(op.getDest(), op.getValue(), certain, width))
+    return SimtLowering::lowerStore(op);
+  lowerBufferStore(op, view, width);
+  return success();
+}
+
 LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
   GlobalView view = openView(op.getSource());
   TileLayout layout = layoutOf(op.getResult());
   auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),
                              op.getInBounds());
-  int64_t width = loadWidth(op);
-  if (hasCloseRows(op.getSource(), op.getType().getDimSize(0)) && certain[1] &&
-      width * view.type.getElementTypeBitWidth() % 32 == 0) {
+  int64_t width = accessWidth(op.getSource(), op.getIndices(), op.getResult());
+  if (hasDescriptor(op.getSource(), op.getResult(), certain, width)) {
     lowerBufferLoad(op, view, width);
     return success();
   }
@@ -191,6 +213,12 @@ struct SharedAccess {
 } // namespace
 
 void AmdLowering::lowerRead(ReadOp op) {
+  BufferType type = op.getBuffer().getType();
+  if (info.hasDirectLoads &&
+      type.getElementType().getIntOrFloatBitWidth() == 16)
+    if (auto plan = planTurnedRead(layoutOf(op.getResult()).base,
+                                   type.getLayout().getLayout().base))
+      return lowerTurnedRead(op, *plan);
   SharedAccess access(op.getBuffer().getType(), layoutOf(op.getResult()));
   std::tie(access.threads, access.offsets) = byteOffsets(
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
@@ -216,13 +244,14 @@ void AmdLowering::lowerRead(ReadOp op) {
       int64_t size = run.size(), first = copy * access.count;
       Type type = inWords ? vectorOf(size / 2, b.getI32Type())
                           : vectorOf(size, access.element);
-      Value loaded = LLVM::LoadOp::create(b, type, address,
-                                          /*alignment=*/size * access.bytes);
+      auto loaded = LLVM::LoadOp::create(b, type, address,
+                                         /*alignment=*/size * access.bytes);
+      isBesideCopies(loaded);
       for (int64_t n = 0; n < size; n += inWords ? 2 : 1) {
         Value part = isa<VectorType>(type)
                          ? Value(LLVM::ExtractElementOp::create(
                                b, loaded, i32(inWords ? n / 2 : n)))
-                         : loaded;
+                         : loaded.getResult();
         (inWords ? words[(first + run[n]) / 2] : elements[first + run[n]]) =
             part;
       }

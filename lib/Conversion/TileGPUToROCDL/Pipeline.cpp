@@ -24,7 +24,7 @@ static fa::AmdInfo findInfo(OpPassManager &pm,
   auto info = fa::getAmdInfo(archOf(options));
   if (!info) {
     fa::refuseArchitecture(pm, toString(info.takeError()));
-    return {"", 0, 32, 4, 0, 0, false, 1};
+    return {"", 0, 32, 4, 0, 0, false, false, 1, 1};
   }
   if (options.sharedLimit)
     info->sharedLimit = options.sharedLimit;
@@ -37,6 +37,8 @@ void fa::buildAmdKernelPipeline(OpPassManager &pm,
   TileToKernelOptions tiles;
   tiles.tileBytes = info.sharedLimit;
   tiles.leftInRegisters = true;
+  // Loads direct to LDS have two slots.
+  tiles.pairedTileBytes = info.sharedLimit / (info.hasDirectLoads ? 4 : 2);
   buildGpuKernelPipeline(pm, options, tiles);
 }
 
@@ -48,6 +50,7 @@ void fa::buildAmdSchedulePipeline(OpPassManager &pm,
   if (options.warps)
     schedule.warps = options.warps;
   schedule.sharedLimit = info.sharedLimit;
+  schedule.direct = info.hasDirectLoads && options.stages != 1;
   // Two workgroups share a processor: one's softmax runs under the other's
   // dots.
   schedule.slotLimit = options.stages > 1 ? info.sharedLimit
@@ -61,6 +64,7 @@ void fa::buildAmdLoweringPipeline(OpPassManager &pm,
                                   const GpuPipelineOptions &options) {
   ConvertTileGPUToROCDLOptions how;
   how.arch = archOf(options).str();
+  how.dies = options.dies;
   pm.addPass(createConvertTileGPUToROCDL(how));
   buildSimtLoweringPipeline(pm);
 }

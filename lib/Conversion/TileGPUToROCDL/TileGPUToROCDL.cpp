@@ -30,7 +30,7 @@ static std::string createShared(tile::KernelOp kernel, int64_t bytes) {
   auto type = LLVM::LLVMArrayType::get(b.getI8Type(), bytes);
   LLVM::GlobalOp::create(b, kernel.getLoc(), type, /*isConstant=*/false,
                          LLVM::Linkage::Internal, name, /*value=*/Attribute(),
-                         /*alignment=*/128, /*addrSpace=*/3);
+                         /*alignment=*/256, /*addrSpace=*/3);
   return name;
 }
 
@@ -47,6 +47,8 @@ struct ConvertTileGPUToROCDL final
       module.emitError(toString(info.takeError()));
       return signalPassFailure();
     }
+    if (dies)
+      info->dies = dies;
     SmallVector<tile::KernelOp> kernels(module.getOps<tile::KernelOp>());
     for (tile::KernelOp kernel : kernels) {
       auto bytes = kernel->getAttrOfType<IntegerAttr>(

@@ -36,7 +36,7 @@ Value SimtLowering::slotAddress(TypedValue<BufferType> buffer, Value slot) {
   return arith::AddIOp::create(b, base, bytes);
 }
 
-/// Slots begin at multiples of 128 bytes and swizzles XOR inside of those, so
+/// Slots begin at multiples of 256 bytes and swizzles XOR inside of those, so
 /// that the XOR of a register can come last: one address for all registers.
 Value SimtLowering::swizzledAddress(Value address,
                                     ArrayRef<uint32_t> threadBases,
@@ -45,7 +45,7 @@ Value SimtLowering::swizzledAddress(Value address,
   for (uint32_t basis : threadBases)
     reached |= basis;
   uint32_t meets = offset & reached;
-  assert(meets < 128 && "a swizzle stays inside of the banks' 128 bytes");
+  assert(meets < 256 && "a swizzle stays inside of the banks' bytes");
   Value at = arith::AddIOp::create(b, address, threadLinear(threadBases));
   if (meets)
     at = arith::XOrIOp::create(b, at, i32(meets));

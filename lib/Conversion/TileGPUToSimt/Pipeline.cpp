@@ -59,7 +59,7 @@ void fa::buildGpuKernelPipeline(OpPassManager &pm,
   // A tile that was asked for is not made smaller.
   tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
   if (options.qTile || options.kvTile)
-    tiles.tileBytes = 0;
+    tiles.tileBytes = tiles.pairedTileBytes = 0;
   pm.addPass(createTileToKernel(tiles));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

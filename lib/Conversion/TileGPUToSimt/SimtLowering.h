@@ -81,8 +81,9 @@ protected:
   /// f32 to a tile of 16 bits in instructions of its own; false: there are
   /// none.
   virtual bool lowerToPairs(mlir::Operation *) { return false; }
-  /// Tiles from global, from and to shared memory: element by element.
+  /// Tiles from and to global and shared memory: element by element.
   virtual mlir::LogicalResult lowerLoad(tile::LoadOp op);
+  virtual mlir::LogicalResult lowerStore(tile::StoreOp op);
   virtual void lowerRead(tgpu::ReadOp op);
   virtual void lowerWrite(tgpu::WriteOp op);
 
@@ -213,7 +214,6 @@ protected:
                                       bool inBounds);
   Value loadOrZero(Value address, mlir::Type type, Value condition);
   void storeIf(Value address, Value value, Value condition);
-  mlir::LogicalResult lowerStore(tile::StoreOp op);
   mlir::LogicalResult lowerGather(tile::GatherOp op);
 
   //===--- Shared memory (LowerShared.cpp) ---===//

@@ -311,6 +311,90 @@ TEST(Plans, MfmaOperandsHaveNoBankConflicts) {
   }
 }
 
+/// K and V that loads direct to LDS brought, with the 64 banks of gfx950.
+TEST(Plans, DirectlyLoadedOperandsHaveNoBankConflicts) {
+  for (int64_t dim : {32, 64, 128, 256})
+    for (int64_t side : {16, 32}) {
+      TileLayout k = cyclicShared(64, dim, 2, 16, 64);
+      EXPECT_EQ(countBankConflicts(
+                    laneSteps(k, mfmaOperandB(64, dim, true, side, 8, 4), 2),
+                    16, BankPhase::wave64(16, true, 64)),
+                0u)
+          << dim << " " << side;
+      TileLayout v = turnedShared(64, dim, 2, side);
+      auto read =
+          planTurnedRead(mfmaOperandB(64, dim, false, side, 4, 4).base, v.base);
+      ASSERT_TRUE(read);
+      llvm::SmallVector<uint32_t> steps;
+      for (uint32_t step : read->laneOffsets)
+        steps.push_back(2 * step);
+      EXPECT_EQ(countBankConflicts(steps, 8, BankPhase::wave64(8, true, 64)),
+                0u)
+          << dim << " " << side;
+    }
+}
+
+/// The lane table of the ISA reference gives every register what it wants.
+TEST(Plans, TurnedReadsBringTheElementsOfTheLayout) {
+  LinearLayout registers = mfmaOperandB(64, 128, false, 32, 4, 1).base;
+  LinearLayout shared = turnedShared(64, 128, 2, 32).base;
+  auto read = planTurnedRead(registers, shared);
+  ASSERT_TRUE(read);
+  auto sum = [](llvm::ArrayRef<uint32_t> steps, uint32_t bits) {
+    uint32_t offset = 0;
+    for (auto [bit, step] : llvm::enumerate(steps))
+      offset ^= bits >> bit & 1 ? step : 0;
+    return offset;
+  };
+  for (uint32_t reg = 0; reg < registers.count(Axis::Register); ++reg)
+    for (uint32_t lane = 0; lane < 64; ++lane) {
+      uint32_t from = lane / 16 * 16 + lane % 16 / 4 + reg % 4 * 4;
+      uint32_t offset =
+          sum(read->groupOffsets, reg / 4) ^ sum(read->laneOffsets, from);
+      ASSERT_EQ(shared.apply(Place::offset(offset + lane % 4)),
+                registers.apply(Place::registers(reg, lane, 0)));
+    }
+}
+
+/// The twins: neighbours in registers are no columns to turn, a line of 8 bytes
+/// may not be torn, and without a swizzle the rows of V meet.
+TEST(Plans, TurnedReadsNeedColumnsAcross) {
+  LinearLayout shared = turnedShared(64, 128, 2, 32).base;
+  EXPECT_FALSE(
+      planTurnedRead(mfmaOperandB(64, 128, true, 32, 8, 4).base, shared));
+  LinearLayout registers = mfmaOperandB(64, 128, false, 32, 4, 4).base;
+  EXPECT_FALSE(planTurnedRead(registers, cyclicShared(64, 128, 2, 2, 32).base));
+  LinearLayout plain({64, 128});
+  plain.addSteps(Axis::Offset, 1, 1, 7).addSteps(Axis::Offset, 0, 1, 6);
+  auto read = planTurnedRead(registers, plain);
+  ASSERT_TRUE(read);
+  llvm::SmallVector<uint32_t> steps;
+  for (uint32_t step : read->laneOffsets)
+    steps.push_back(2 * step);
+  EXPECT_EQ(countBankConflicts(steps, 8, BankPhase::wave64(8, true, 64)), 3u);
+}
+
+/// A wave's lanes write one behind the other, wave behind wave.
+TEST(Plans, LinearLanesFillMemoryInOrder) {
+  LinearLayout shared = turnedShared(64, 128, 2, 32).base;
+  LinearLayout lanes = linearLanes(shared, 8, 4);
+  auto map = shared.composeInverse(lanes);
+  ASSERT_TRUE(map);
+  uint32_t offset = 1;
+  auto expectNext = [&](Axis axis, unsigned first, unsigned end) {
+    for (unsigned bit = first; bit < end; ++bit, offset *= 2)
+      EXPECT_EQ((*map)[static_cast<int>(axis)][bit][Axis::Offset], offset);
+  };
+  expectNext(Axis::Register, 0, 3);
+  expectNext(Axis::Lane, 0, 6);
+  expectNext(Axis::Warp, 0, 2);
+  expectNext(Axis::Register, 3, lanes.bits(Axis::Register));
+  // Two waves have nothing to write of a small tile.
+  EXPECT_EQ(
+      copyBits(linearLanes(turnedShared(32, 32, 2, 32).base, 8, 4), Axis::Warp),
+      2u);
+}
+
 /// The twin: without a swizzle lanes meet.
 TEST(Plans, RowsOfPlainMemoryMeetInABank) {
   LinearLayout plain({64, 64});

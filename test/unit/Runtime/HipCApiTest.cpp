@@ -6,6 +6,8 @@
 
 #include "FakeDriver.h"
 
+#include "fa/Runtime/GpuPlan.h"
+#include "fa/Target/AmdInfo.h"
 #include "fa/fa.hpp"
 
 #include "gtest/gtest.h"
@@ -62,6 +64,27 @@ TEST_F(HipCApi, CompilesForTheCardAndLaunches) {
   // The twin.
   arguments.pop_back();
   EXPECT_EQ(plan.launch(arguments), FA_ERROR_INVALID_ARGUMENT);
+}
+
+/// Workgroups go round as many dies as a card has: MI300A has 6, a part of a
+/// card fewer.
+TEST_F(HipCApi, KnowsTheDiesOfCards) {
+  auto dies = [](const char *arch, int64_t processors) {
+    return llvm::cantFail(fa::getAmdInfo(arch)).diesOf(processors);
+  };
+  EXPECT_EQ(dies("gfx942", 304), 8u);
+  EXPECT_EQ(dies("gfx942", 228), 6u);
+  EXPECT_EQ(dies("gfx942", 38), 1u);
+  EXPECT_EQ(dies("gfx942", 4), 1u);
+  EXPECT_EQ(dies("gfx942", 0), 8u);
+  EXPECT_EQ(dies("gfx950", 256), 8u);
+  EXPECT_EQ(dies("gfx90a", 110), 1u);
+  for (auto [processors, expected] : {std::pair(304, 8), {228, 6}}) {
+    fakeHip()->processors = processors;
+    auto card = fa::GpuDevice::open(fa::DriverKind::Hip, 1, FA_FAKE_HIP);
+    ASSERT_TRUE(card);
+    EXPECT_EQ(fa::diesOf(**card), expected);
+  }
 }
 
 TEST_F(HipCApi, SaysWhatIsMissing) {
