@@ -400,18 +400,12 @@ struct TgpuOpenChannels final
   using TgpuOpenChannelsBase::TgpuOpenChannelsBase;
 
   void runOnOperation() override {
-    SmallVector<KernelOp> kernels(getOperation().getOps<KernelOp>());
-    // Several kernels may have the same alternative.
-    llvm::SmallSetVector<KernelOp, 4> dropped;
-    for (KernelOp kernel : kernels)
-      if (!kernel.getUnfused() && !dropped.contains(kernel))
-        if (KernelOp other = loserOf(kernel, openChannels(kernel)))
-          dropped.insert(other);
-    for (KernelOp kernel : dropped)
-      kernel.erase();
+    for (auto kernel : getOperation().getOps<KernelOp>())
+      if (!kernel.getUnfused())
+        openChannels(kernel);
   }
 
-  bool openChannels(KernelOp kernel) {
+  void openChannels(KernelOp kernel) {
     // A kernel that cannot have roles stays as it is.
     OwningOpRef<KernelOp> trial = kernel.clone();
     std::string reason = partitionRows(*trial, /*rows=*/64);
@@ -419,24 +413,13 @@ struct TgpuOpenChannels final
       reason = ChannelOpener(*trial, stages).run();
     if (!reason.empty()) {
       emitRemark(kernel.getLoc()) << "stays with one role: " << reason;
-      return false;
+      return;
     }
     kernel->setAttrs((*trial)->getAttrs());
     if (persistent)
       kernel->setAttr(TileGPUDialect::persistentAttrName,
                       UnitAttr::get(kernel.getContext()));
     kernel.getBody().takeBody(trial->getBody());
-    return true;
-  }
-
-  /// Of a kernel for roles and its alternative, the one that is not kept; null
-  /// if there is no alternative.
-  KernelOp loserOf(KernelOp kernel, bool hasRoles) {
-    auto name =
-        kernel->getAttrOfType<FlatSymbolRefAttr>(KernelOp::alternativeAttrName);
-    auto other =
-        name ? getOperation().lookupSymbol<KernelOp>(name.getAttr()) : nullptr;
-    return other && !hasRoles ? kernel : other;
   }
 };
 

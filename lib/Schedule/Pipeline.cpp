@@ -27,6 +27,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     channels.stages = options.stages;
     channels.persistent = options.persistent;
     pm.addPass(createTgpuOpenChannels(channels));
+    pm.addPass(createTgpuChooseAlternatives());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }

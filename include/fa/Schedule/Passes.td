@@ -18,8 +18,7 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     channels of `stages` slots; dots become dots of a warpgroup that read slots,
     begun and waited for. A kernel that mixes its rows, whose loads are no boxes
     of its arguments or whose dots are none of a warpgroup's stays as it is,
-    with a remark that says why. Of a kernel with a `tile.alternative` and that
-    one, the first stays if it gets roles, otherwise the second.
+    with a remark that says why.
 
     After:
     ```mlir
@@ -48,6 +47,30 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def TgpuChooseAlternatives
+    : Pass<"tgpu-choose-alternatives", "::mlir::ModuleOp"> {
+  let summary = "of a kernel for roles and its alternative one stays";
+  let description = [{
+    A kernel with a `tile.alternative` is for roles: without them it goes. The
+    alternative goes if all that name it have roles; one of them may be for few
+    queries only.
+
+    Before, where the second cannot have roles:
+    ```mlir
+    tile.kernel @f_roles_short() attributes {tile.alternative = @f} { tgpu.roles ... }
+    tile.kernel @f_roles() attributes {tile.alternative = @f} { ... }
+    tile.kernel @f() { ... }
+    ```
+    After:
+    ```mlir
+    tile.kernel @f_roles_short() attributes {tile.alternative = @f} { tgpu.roles ... }
+    tile.kernel @f() { ... }
+    ```
+
+    Requires: S3. Ensures: S3. Numerics: exact.
+  }];
 }
 
 def TgpuAssignLayouts : Pass<"tgpu-assign-layouts", "::fa::tile::KernelOp"> {

@@ -1,0 +1,68 @@
+// A kernel for roles that has them takes the place of its alternative, unless another needs that one.
+// RUN: fa-opt %s --tgpu-choose-alternatives | FileCheck %s
+
+// CHECK-NOT: tile.kernel @plain
+// CHECK-LABEL: tile.kernel @roles(
+// CHECK-NOT: tile.kernel @plain
+tile.kernel @plain() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  tile.return
+}
+tile.kernel @roles() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @plain} {
+  tgpu.roles consumers 1 producer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  }
+  tile.return
+}
+
+// Without roles it goes, and with it no other one.
+// CHECK-LABEL: tile.kernel @some_short(
+// CHECK-NOT: tile.kernel @some_long
+// CHECK-LABEL: tile.kernel @some(
+tile.kernel @some_short() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @some} {
+  tgpu.roles consumers 1 producer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  }
+  tile.return
+}
+tile.kernel @some_long() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @some} {
+  tile.return
+}
+tile.kernel @some() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  tile.return
+}
+
+// Both have them.
+// CHECK-LABEL: tile.kernel @all_short(
+// CHECK-LABEL: tile.kernel @all_long(
+// CHECK-NOT: tile.kernel
+tile.kernel @all_short() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @all} {
+  tgpu.roles consumers 1 producer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  }
+  tile.return
+}
+tile.kernel @all_long() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @all} {
+  tgpu.roles consumers 1 producer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%n: index, %steps: index):
+    tgpu.passed %steps
+  }
+  tile.return
+}
+tile.kernel @all() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  tile.return
+}
