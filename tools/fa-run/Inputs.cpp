@@ -46,7 +46,10 @@ public:
     spec.applyDefaults();
     if (Error error = p.verify())
       return error;
-    Expected<AttentionInputs> inputs = makeRandomInputs(p, options.seed);
+    // What is only looked at needs no values.
+    Expected<AttentionInputs> inputs = options.emit.empty()
+                                           ? makeRandomInputs(p, options.seed)
+                                           : AttentionInputs();
     if (!inputs)
       return inputs;
     if (!options.q.empty())
@@ -210,6 +213,8 @@ Expected<Job> fa::run::prepareAttention(mlir::MLIRContext &context,
   if (!module)
     return module.takeError();
   job.module = std::move(*module);
+  if (!options.emit.empty())
+    return job;
   job.inputs = *inputs;
   if (Error error =
           addOutput(job, "out", p.type,
