@@ -185,8 +185,8 @@ static faStatus checkSupported(StringRef function, const char *arch,
   CompileOptions options;
   options.arch = arch;
   bool isGpu = isNvidiaArch(arch) || isAmdArch(arch);
-  auto lowered =
-      emit(*program.module, options, isGpu ? Emit::TileGPU : Emit::Kernel);
+  auto lowered = emit(*program.module, program.entry, options,
+                      isGpu ? Emit::TileGPU : Emit::Kernel);
   return lowered ? FA_SUCCESS : fail(FA_ERROR_COMPILE, lowered.takeError());
 }
 

@@ -84,14 +84,15 @@ fa::planKernels(ModuleOp module, StringRef entry,
              : planForHost(module, entry, options);
 }
 
-llvm::Expected<std::string> fa::emit(ModuleOp module,
+llvm::Expected<std::string> fa::emit(ModuleOp module, StringRef entry,
                                      const CompileOptions &options, Emit form) {
   if (auto error = checkNoFault(options))
     return error;
   if (auto error = checkForm(options.arch, form))
     return error;
   if (isAmdArch(options.arch))
-    return emitForAmd(module, options, form);
-  return isNvidiaArch(options.arch) ? emitForNvidia(module, options, form)
-                                    : emitForHost(module, options, form);
+    return emitForAmd(module, entry, options, form);
+  return isNvidiaArch(options.arch)
+             ? emitForNvidia(module, entry, options, form)
+             : emitForHost(module, entry, options, form);
 }

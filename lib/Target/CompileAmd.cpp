@@ -104,8 +104,9 @@ llvm::Expected<Artifact> fa::compileForAmd(ModuleOp module, StringRef entry,
   return artifact;
 }
 
-llvm::Expected<std::string>
-fa::emitForAmd(ModuleOp module, const CompileOptions &options, Emit form) {
+llvm::Expected<std::string> fa::emitForAmd(ModuleOp module, StringRef entry,
+                                           const CompileOptions &options,
+                                           Emit form) {
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
@@ -122,5 +123,5 @@ fa::emitForAmd(ModuleOp module, const CompileOptions &options, Emit form) {
       return object;
     return linkHsaco(*object);
   };
-  return GpuCompiler(module, options, *target).emit(form, toCode);
+  return GpuCompiler(module, options, *target).emit(entry, form, toCode);
 }

@@ -179,8 +179,9 @@ llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
   return artifact;
 }
 
-llvm::Expected<std::string>
-fa::emitForHost(ModuleOp module, const CompileOptions &options, Emit form) {
+llvm::Expected<std::string> fa::emitForHost(ModuleOp module, StringRef entry,
+                                            const CompileOptions &options,
+                                            Emit form) {
   initializeHostTarget();
   auto host = getHostInfo(options.arch);
   if (!host)
@@ -190,10 +191,12 @@ fa::emitForHost(ModuleOp module, const CompileOptions &options, Emit form) {
     return print(module);
   if (auto error = compiler.toKernels())
     return error;
+  if (form == Emit::Kernel && entry.empty())
+    return print(module);
+  if (auto error = keepEntry(module, entry))
+    return error;
   if (form == Emit::Kernel)
     return print(module);
-  if (auto error = keepEntry(module, ""))
-    return error;
   if (auto error = compiler.toLLVMDialect())
     return error;
   auto translated = compiler.toLLVM();

@@ -91,8 +91,9 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   return artifact;
 }
 
-llvm::Expected<std::string>
-fa::emitForNvidia(ModuleOp module, const CompileOptions &options, Emit form) {
+llvm::Expected<std::string> fa::emitForNvidia(ModuleOp module, StringRef entry,
+                                              const CompileOptions &options,
+                                              Emit form) {
   initializeNvidiaTarget();
   auto info = getNvidiaInfo(options.arch);
   if (!info)
@@ -103,7 +104,7 @@ fa::emitForNvidia(ModuleOp module, const CompileOptions &options, Emit form) {
     CompileOptions how = options;
     if (wantsText)
       how.ptxas = "none";
-    auto artifact = compileForNvidia(module, "", how);
+    auto artifact = compileForNvidia(module, entry, how);
     if (!artifact)
       return artifact.takeError();
     if (!wantsText && artifact->object.empty())
@@ -122,5 +123,5 @@ fa::emitForNvidia(ModuleOp module, const CompileOptions &options, Emit form) {
       return translated.takeError();
     return print(**translated);
   };
-  return GpuCompiler(module, options, *target).emit(form, toText);
+  return GpuCompiler(module, options, *target).emit(entry, form, toText);
 }

@@ -161,16 +161,18 @@ fa::planForGpu(ModuleOp module, StringRef entry,
 }
 
 llvm::Expected<std::string>
-GpuCompiler::emit(Emit form,
+GpuCompiler::emit(StringRef entry, Emit form,
                   llvm::function_ref<llvm::Expected<std::string>()> toLLVM) {
   if (form == Emit::Tile)
     return print(module);
   if (auto error = toKernels())
     return error;
+  if (form == Emit::Kernel && entry.empty())
+    return print(module);
+  if (auto error = keepEntry(module, entry))
+    return error;
   if (form == Emit::Kernel)
     return print(module);
-  if (auto error = keepEntry(module, ""))
-    return error;
   if (auto error = toSchedule())
     return error;
   if (form == Emit::TileGPU)

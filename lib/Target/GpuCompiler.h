@@ -43,10 +43,11 @@ public:
   /// The same to S8, of those that `options.kernels` names.
   llvm::Expected<std::vector<KernelInfo>> run(llvm::StringRef entry);
 
-  /// Compiles as far as `form`, one of those up to LLVM IR, to which `toLLVM`
-  /// brings what is at S8.
+  /// Compiles the kernels of `entry` (empty: all) as far as `form`, one of
+  /// those up to LLVM IR, to which `toLLVM` brings what is at S8.
   llvm::Expected<std::string>
-  emit(Emit form, llvm::function_ref<llvm::Expected<std::string>()> toLLVM);
+  emit(llvm::StringRef entry, Emit form,
+       llvm::function_ref<llvm::Expected<std::string>()> toLLVM);
 
 private:
   llvm::Error runPipeline(GpuTarget::Build build, bool verifyEach);

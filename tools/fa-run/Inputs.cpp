@@ -46,10 +46,10 @@ public:
     spec.applyDefaults();
     if (Error error = p.verify())
       return error;
-    // Code depends on no numbers, and sizes may be too large for any.
-    if (!options.emit.empty())
-      return files;
-    Expected<AttentionInputs> inputs = makeRandomInputs(p, options.seed);
+    // Code depends on no values, and sizes may be too large for any.
+    Expected<AttentionInputs> inputs = options.emit.empty()
+                                           ? makeRandomInputs(p, options.seed)
+                                           : AttentionInputs();
     if (!inputs)
       return inputs;
     if (!options.q.empty())

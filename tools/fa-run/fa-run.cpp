@@ -121,7 +121,7 @@ static int emit(Job &job, const Options &options) {
     auto form = parseForm(options.emit);
     if (!form)
       return form.takeError();
-    return fa::emit(*job.module, options.compile, *form);
+    return fa::emit(*job.module, options.entry, options.compile, *form);
   }();
   if (!text)
     return fail(text.takeError(), BadInput);

@@ -77,25 +77,31 @@ llvm::Expected<Artifact> compileForHost(mlir::ModuleOp module,
                                         llvm::StringRef entry,
                                         const CompileOptions &options);
 
-/// Compiles as far as `form` and gives that as text (or as the bytes of an
-/// object file).
-llvm::Expected<std::string>
-emitForHost(mlir::ModuleOp module, const CompileOptions &options, Emit form);
+/// Compiles the kernels of `entry` (empty: all that the module has) as far as
+/// `form` and gives that as text (or as the bytes of an object file).
+llvm::Expected<std::string> emitForHost(mlir::ModuleOp module,
+                                        llvm::StringRef entry,
+                                        const CompileOptions &options,
+                                        Emit form);
 
 /// The same for an NVIDIA architecture. The artifact has PTX and, where there
 /// is an assembler, a cubin.
 llvm::Expected<Artifact> compileForNvidia(mlir::ModuleOp module,
                                           llvm::StringRef entry,
                                           const CompileOptions &options);
-llvm::Expected<std::string>
-emitForNvidia(mlir::ModuleOp module, const CompileOptions &options, Emit form);
+llvm::Expected<std::string> emitForNvidia(mlir::ModuleOp module,
+                                          llvm::StringRef entry,
+                                          const CompileOptions &options,
+                                          Emit form);
 
 /// The same for an AMD architecture. The artifact has a code object.
 llvm::Expected<Artifact> compileForAmd(mlir::ModuleOp module,
                                        llvm::StringRef entry,
                                        const CompileOptions &options);
-llvm::Expected<std::string>
-emitForAmd(mlir::ModuleOp module, const CompileOptions &options, Emit form);
+llvm::Expected<std::string> emitForAmd(mlir::ModuleOp module,
+                                       llvm::StringRef entry,
+                                       const CompileOptions &options,
+                                       Emit form);
 
 /// `planKernels` for a GPU, and for the host.
 llvm::Expected<std::vector<KernelInfo>>
@@ -123,7 +129,7 @@ bool isAmdArch(llvm::StringRef arch);
 /// Compiles for what `options.arch` names.
 llvm::Expected<Artifact> compile(mlir::ModuleOp module, llvm::StringRef entry,
                                  const CompileOptions &options);
-llvm::Expected<std::string> emit(mlir::ModuleOp module,
+llvm::Expected<std::string> emit(mlir::ModuleOp module, llvm::StringRef entry,
                                  const CompileOptions &options, Emit form);
 
 /// What launches must know of the kernels that `compile` with the same options
