@@ -192,11 +192,16 @@ private:
     return arith::AddIOp::create(b, iteration, distance);
   }
 
-  Value wrapped(Value slot) {
-    Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, slot,
-                                        index(stages));
-    Value less = arith::SubIOp::create(b, slot, index(stages));
-    return arith::SelectOp::create(b, wraps, less, slot);
+  /// `slot` + `steps`, modulo stages. Of two slots it is the other one: one
+  /// instruction instead of nine.
+  Value slotAfter(Value slot, int64_t steps) {
+    if (stages == 2)
+      return arith::SubIOp::create(b, index(1), slot);
+    Value sum = arith::AddIOp::create(b, slot, index(steps));
+    Value wraps =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, sum, index(stages));
+    Value less = arith::SubIOp::create(b, sum, index(stages));
+    return arith::SelectOp::create(b, wraps, less, sum);
   }
 
   void buildPrologue() {
@@ -219,8 +224,7 @@ private:
       ImplicitLocOpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(builder.getInsertionBlock(),
                           builder.getInsertionPoint());
-      Value sum = arith::AddIOp::create(b, args.back(), index(1));
-      return {wrapped(sum)};
+      return {slotAfter(args.back(), 1)};
     };
     tiles.loop = cast<scf::ForOp>(*tiles.loop.replaceWithAdditionalYields(
         rewriter, start,
@@ -237,8 +241,7 @@ private:
     b.setInsertionPointToStart(loop.getBody());
     WaitOp::create(b, stages - 2);
     BarrierOp::create(b);
-    Value ahead =
-        wrapped(arith::AddIOp::create(b, slotOf(loops[n]), index(stages - 1)));
+    Value ahead = slotAfter(slotOf(loops[n]), stages - 1);
     buildCopies(n,
                 stepsAfter(loop.getInductionVar(), loop.getStep(), stages - 1),
                 ahead);
