@@ -55,6 +55,11 @@ def TileGPU_Dialect : Dialect {
     /// no score is more than 2^7 times above it; p is at most 2^7.
     static constexpr ::llvm::StringLiteral heldMaximaAttrName =
         "tgpu.held_maxima";
+    /// Attribute of an online softmax whose maxima are held, of scores that are
+    /// a cap times a tanh, or masked: the least new maximum, as a share of the
+    /// cap.
+    static constexpr ::llvm::StringLiteral cappedScoresAttrName =
+        "tgpu.capped_scores";
     /// Attribute of a product with factors of rows that are mostly 1.
     static constexpr ::llvm::StringLiteral rescaleAttrName = "tgpu.rescale";
     /// Attribute of a loop at S6 for whose tiles there is one slot only.

@@ -38,8 +38,10 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   layouts.mfma = options.mfma;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
   pm.addNestedPass<tile::KernelOp>(createTgpuDeferSums());
-  if (!options.mfma)
+  if (!options.mfma) {
     pm.addNestedPass<tile::KernelOp>(createTgpuHoldMaxima());
+    pm.addNestedPass<tile::KernelOp>(createTgpuCapMaxima());
+  }
   pm.addNestedPass<tile::KernelOp>(createTgpuKeepRawMaxima());
   addStageEnd(pm, GpuStage::S4);
   TgpuAllocateSharedOptions shared;

@@ -269,6 +269,28 @@ def TgpuHoldMaxima : Pass<"tgpu-hold-maxima", "::fa::tile::KernelOp"> {
   let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
 }
 
+def TgpuCapMaxima : Pass<"tgpu-cap-maxima", "::fa::tile::KernelOp"> {
+  let summary = "maxima of capped scores are above nearly all of them";
+  let description = [{
+    Online softmaxes whose maxima are held and whose scores are `cap · tanh(x)`,
+    or masked, take new maxima that are at least a share of the cap. A warp's
+    scores that are all below it, which it finds out to choose a form of tanh,
+    raise no maximum: their rows need no reduction and no new factors. Such
+    operations have the attribute `tgpu.capped_scores`, the share. A new maximum
+    is above the scores that it is of by a power of two of p, whose rounding is
+    then what it would be without. Scores lie between two bounds, and the
+    smallest p, exp2(-(1 + share) cap log2 e), is at least 2^-100: p of bf16 loses
+    nothing by it. Caps above 59 and p of f16 or of f32 stay as they are.
+
+    Requires: S4, after `tgpu-hold-maxima`. Ensures: S4. Numerics: reassociating.
+  }];
+  let options = [
+    Option<"share", "share", "double", "0.171875",
+           "of the cap: up to where tanh has its shortest form">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
 def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
   let summary = "the next scores are computed while the last output is";
   let description = [{

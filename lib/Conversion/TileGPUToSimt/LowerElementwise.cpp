@@ -57,6 +57,8 @@ Value SimtLowering::cloneOnElements(Operation *op, ValueRange operands) {
 LogicalResult SimtLowering::lowerElementwise(Operation *op) {
   if (op->getNumResults() != 1)
     return op->emitOpError("expects one result on tiles");
+  if (isPartOfCapped(op))
+    return success();
   if (lowerToPairs(op) || lowerRescale(op) || lowerColumnLimit(op) ||
       lowerPosition(op) || lowerTanh(op))
     return success();

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-static constexpr float kLog2e = 1.44269504f, kLn2 = 0.693147181f;
+static constexpr float kLn2 = 0.693147181f;
 
 Value SimtLowering::combineLanes(Value value, uint32_t lanes, Combine combine) {
   for (uint32_t bit = 1; bit && bit <= lanes; bit *= 2)
@@ -159,7 +159,10 @@ SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
 /// rounding of m c adds 2^8, the largest f16 is above that; 2^7 times a sum of
 /// products with a V that is no f16 may be more than f32 holds. Not where a
 /// difference is NaN: the first maximum replaces −inf.
-Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised) {
+/// With `least`, a new maximum is above the row's by a power of two of p, which
+/// rounding p leaves as it is.
+Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised,
+                            Value least) {
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
@@ -168,24 +171,35 @@ Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised) {
   Value isSmall =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, rise,
                             constant(exponent.startsAbove ? 0.0f : 7.0f));
+  Type f32 = b.getF32Type();
   Value renewed = raised;
-  if (exponent.startsAbove) // by 7 / c
-    renewed = LLVM::FMAOp::create(b, b.getF32Type(), exponent.limit,
+  if (least) {
+    Value gap = arith::MulFOp::create(
+        b, arith::SubFOp::create(b, least, raised), exponent.c);
+    Value powers = LLVM::FCeilOp::create(
+        b, f32, LLVM::MaxNumOp::create(b, f32, gap, constant(7)));
+    Value above = LLVM::FMAOp::create(
+        b, f32, exponent.limit,
+        arith::MulFOp::create(b, powers, constant(0x1p-30f)), raised);
+    // A row of which nothing was seen yet has none.
+    Value isSeen = arith::CmpFOp::create(
+        b, arith::CmpFPredicate::UGT, raised,
+        constant(-std::numeric_limits<float>::infinity()));
+    renewed = arith::SelectOp::create(b, isSeen, above, raised);
+  } else if (exponent.startsAbove) { // by 7 / c
+    renewed = LLVM::FMAOp::create(b, f32, exponent.limit,
                                   constant(7 * 0x1p-30f), raised);
+  }
   return arith::SelectOp::create(b, isSmall, old, renewed);
 }
 
-LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
+FailureOr<SimtLowering::SoftmaxStep>
+SimtLowering::softmaxStep(tile::OnlineSoftmaxOp op, SmallVector<Value> scores) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
-  SmallVector<Value> scores(elementsOf(op.getScores())),
-      oldMax(elementsOf(op.getMax())), oldSum(elementsOf(op.getSum()));
   Type f32 = b.getF32Type();
   // Of a NaN and a number the number: the NaN reaches the sum through its p.
   auto greater = [&](Value x, Value y) -> Value {
     return LLVM::MaxNumOp::create(b, f32, x, y);
-  };
-  auto plus = [&](Value x, Value y) -> Value {
-    return arith::AddFOp::create(b, x, y);
   };
   Value c = arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e));
   if (op.getScale()) {
@@ -199,32 +213,52 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   auto tileMax = reduceAlong(op, scores, layout, 1, rows, greater);
   if (failed(tileMax))
     return failure();
-  SmallVector<Value> max, alpha, sum, p;
+  Value least;
+  if (auto share =
+          op->getAttrOfType<FloatAttr>(TileGPUDialect::cappedScoresAttrName))
+    least = arith::ConstantOp::create(b, share);
+  SoftmaxStep step;
   Exponent exponent = exponentOf(c);
   SmallVector<ExponentRow> exponents;
-  for (auto [old, found] : llvm::zip(oldMax, *tileMax)) {
+  for (auto [old, found] : llvm::zip(elementsOf(op.getMax()), *tileMax)) {
     Value raised = greater(old, found);
-    max.push_back(op->hasAttr(TileGPUDialect::heldMaximaAttrName)
-                      ? holdMax(exponent, old, raised)
-                      : raised);
-    exponents.push_back(rowExponent(exponent, old, max.back()));
-    alpha.push_back(exponents.back().alpha);
+    step.max.push_back(op->hasAttr(TileGPUDialect::heldMaximaAttrName)
+                           ? holdMax(exponent, old, raised, least)
+                           : raised);
+    exponents.push_back(rowExponent(exponent, old, step.max.back()));
+    step.alpha.push_back(exponents.back().alpha);
   }
   std::map<Coord, unsigned> rowTable = registerTable(rows);
   for (auto [reg, score] : llvm::enumerate(scores)) {
     ExponentRow &row = exponents[rowTable.at(Coord{coordOf(layout, reg)[0]})];
-    p.push_back(
+    step.p.push_back(
         exp2(LLVM::FMAOp::create(b, f32, score, row.factor, row.offset)));
   }
+  return step;
+}
+
+LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
+  TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
+  auto step =
+      op->hasAttr(TileGPUDialect::cappedScoresAttrName)
+          ? cappedStep(op)
+          : softmaxStep(op, SmallVector<Value>(elementsOf(op.getScores())));
+  if (failed(step))
+    return failure();
+  SmallVector<Value> sum, oldSum(elementsOf(op.getSum()));
+  auto plus = [&](Value x, Value y) -> Value {
+    return arith::AddFOp::create(b, x, y);
+  };
   bool threadSums = op->hasAttr(TileGPUDialect::threadSumsAttrName);
-  auto tileSum = reduceAlong(op, p, layout, 1, rows, plus, !threadSums);
+  auto tileSum = reduceAlong(op, step->p, layout, 1, rows, plus, !threadSums);
   if (failed(tileSum))
     return failure();
   for (auto [row, added] : llvm::enumerate(*tileSum))
-    sum.push_back(LLVM::FMAOp::create(b, f32, oldSum[row], alpha[row], added));
-  setElements(op.getP(), p);
-  setElements(op.getAlpha(), alpha);
-  setElements(op.getMaxOut(), max);
+    sum.push_back(LLVM::FMAOp::create(b, b.getF32Type(), oldSum[row],
+                                      step->alpha[row], added));
+  setElements(op.getP(), step->p);
+  setElements(op.getAlpha(), step->alpha);
+  setElements(op.getMaxOut(), step->max);
   setElements(op.getSumOut(), sum);
   return success();
 }

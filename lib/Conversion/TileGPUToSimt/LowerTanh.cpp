@@ -21,13 +21,18 @@ static bool isUniform(Value tile) {
          (spread && !isa<RankedTensorType>(spread.getInput().getType()));
 }
 
-/// `operand` as a tile and what all of its elements are multiplied with, a
-/// uniform tile or null.
-static std::pair<Value, Value> takeFactor(Value operand) {
-  if (auto product = operand.getDefiningOp<arith::MulFOp>())
-    if (isUniform(product.getRhs()))
-      return {product.getLhs(), product.getRhs()};
-  return {operand, Value()};
+std::pair<SmallVector<Value>, Value>
+SimtLowering::takeFactor(math::TanhOp tanh) {
+  Value tile = tanh.getOperand(), spread;
+  if (auto product = tile.getDefiningOp<arith::MulFOp>())
+    if (isUniform(product.getRhs())) {
+      tile = product.getLhs();
+      spread = product.getRhs();
+    }
+  SmallVector<Value> elements(elementsOf(tile));
+  if (spread)
+    return {elements, elementsOf(spread).front()};
+  return {elements, arith::ConstantOp::create(b, b.getF32FloatAttr(1))};
 }
 
 /// The largest |x|, by four chains as reduceAlong's.
@@ -47,65 +52,83 @@ Value SimtLowering::largestOf(ArrayRef<Value> elements) {
   return llvm::accumulate(ArrayRef(chains).drop_front(), chains[0], larger);
 }
 
+/// The polynomial with these coefficients, by Horner's rule.
+Value SimtLowering::evaluate(ArrayRef<Value> coefficients, Value argument) {
+  Value sum = coefficients.back();
+  for (Value coefficient : llvm::reverse(coefficients.drop_back()))
+    sum = LLVM::FMAOp::create(b, b.getF32Type(), sum, argument, coefficient);
+  return sum;
+}
+
+/// The coefficients of tanh(factor · s) as a polynomial of s².
+SmallVector<Value> SimtLowering::scaleCoefficients(const SmallTanh &form,
+                                                   Value factor) {
+  auto times = [&](Value x, Value y) -> Value {
+    return arith::MulFOp::create(b, x, y);
+  };
+  SmallVector<Value> coefficients;
+  Value power = factor, square = times(factor, factor);
+  for (float coefficient : form.coefficients) {
+    Value constant =
+        arith::ConstantOp::create(b, b.getF32FloatAttr(coefficient));
+    coefficients.push_back(times(power, constant));
+    power = times(power, square);
+  }
+  return coefficients;
+}
+
+Value SimtLowering::isBeyond(ArrayRef<Value> scores, Value factor,
+                             float bound) {
+  auto compare = [&](arith::CmpFPredicate predicate, Value x,
+                     float y) -> Value {
+    Value constant = arith::ConstantOp::create(b, b.getF32FloatAttr(y));
+    return arith::CmpFOp::create(b, predicate, x, constant);
+  };
+  Value outOfRange = arith::OrIOp::create(
+      b, compare(arith::CmpFPredicate::ULT, factor, 0x1p-13f),
+      compare(arith::CmpFPredicate::UGT, factor, 0x1p13f));
+  Value largest = arith::MulFOp::create(b, largestOf(scores), factor);
+  return arith::OrIOp::create(
+      b, outOfRange, compare(arith::CmpFPredicate::OGT, largest, bound));
+}
+
 /// Softcaps are chosen so that most scores are far below them. Where all of a
-/// warp's are, a polynomial does, a third of the instructions of tanh in
-/// general. It takes scores before they are scaled: factor^9 is in its last
-/// coefficient, so that factors near 2^±13 and beyond do without it. NaN comes
-/// out of both forms.
+/// warp's are, a polynomial does, a third or a quarter of the instructions of
+/// tanh in general. It takes scores before they are scaled: factor^9 is in its
+/// last coefficient, so that factors near 2^±13 and beyond do without it. NaN
+/// comes out of all forms. The shortest form has one branch before it.
+SmallVector<Value> SimtLowering::tanhOf(ArrayRef<Value> scores, Value factor,
+                                        ArrayRef<SmallTanh> forms) {
+  auto times = [&](Value x, Value y) -> Value {
+    return arith::MulFOp::create(b, x, y);
+  };
+  SmallVector<Value> results;
+  if (forms.empty()) {
+    for (Value score : scores)
+      results.push_back(math::TanhOp::create(b, times(score, factor)));
+    return results;
+  }
+  auto branch = scf::IfOp::create(
+      b, anyLane(isBeyond(scores, factor, forms.front().bound)),
+      [&](OpBuilder &, Location) {
+        scf::YieldOp::create(b, tanhOf(scores, factor, forms.drop_front()));
+      },
+      [&](OpBuilder &, Location) {
+        SmallVector<Value> coefficients =
+            scaleCoefficients(forms.front(), factor);
+        for (Value score : scores)
+          results.push_back(
+              times(score, evaluate(coefficients, times(score, score))));
+        scf::YieldOp::create(b, results);
+      });
+  return branch.getResults();
+}
+
 bool SimtLowering::lowerTanh(Operation *op) {
   auto tanh = dyn_cast<math::TanhOp>(op);
   if (!tanh || !getElementTypeOrSelf(tanh.getType()).isF32())
     return false;
-  auto constant = [&](float value) -> Value {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
-  };
-  auto compare = [&](arith::CmpFPredicate predicate, Value x,
-                     Value y) -> Value {
-    return arith::CmpFOp::create(b, predicate, x, y);
-  };
-  auto times = [&](Value x, Value y) -> Value {
-    return arith::MulFOp::create(b, x, y);
-  };
-  auto [tile, spread] = takeFactor(tanh.getOperand());
-  SmallVector<Value> scores(elementsOf(tile));
-  Value factor = spread ? elementsOf(spread).front() : constant(1);
-
-  auto coefficientsOf = [&] {
-    SmallVector<Value> coefficients;
-    Value power = factor, square = times(factor, factor);
-    for (float coefficient : kSmallTanh) {
-      coefficients.push_back(times(power, constant(coefficient)));
-      power = times(power, square);
-    }
-    return coefficients;
-  };
-  auto small = [&](ArrayRef<Value> coefficients, Value score) -> Value {
-    Value argument = times(score, score), sum = coefficients.back();
-    for (Value coefficient : llvm::reverse(coefficients.drop_back()))
-      sum = LLVM::FMAOp::create(b, b.getF32Type(), sum, argument, coefficient);
-    return times(score, sum);
-  };
-  Value outOfRange = arith::OrIOp::create(
-      b, compare(arith::CmpFPredicate::ULT, factor, constant(0x1p-13f)),
-      compare(arith::CmpFPredicate::UGT, factor, constant(0x1p13f)));
-  Value isLarge = anyLane(arith::OrIOp::create(
-      b, outOfRange,
-      compare(arith::CmpFPredicate::OGT, times(largestOf(scores), factor),
-              constant(kSmallTanhBound))));
-  auto branch = scf::IfOp::create(
-      b, isLarge,
-      [&](OpBuilder &, Location) {
-        SmallVector<Value> results;
-        for (Value score : scores)
-          results.push_back(math::TanhOp::create(b, times(score, factor)));
-        scf::YieldOp::create(b, results);
-      },
-      [&](OpBuilder &, Location) {
-        SmallVector<Value> coefficients = coefficientsOf(), results;
-        for (Value score : scores)
-          results.push_back(small(coefficients, score));
-        scf::YieldOp::create(b, results);
-      });
-  setElements(tanh.getResult(), SmallVector<Value>(branch.getResults()));
+  auto [scores, factor] = takeFactor(tanh);
+  setElements(tanh.getResult(), tanhOf(scores, factor, kSmallTanhs));
   return true;
 }

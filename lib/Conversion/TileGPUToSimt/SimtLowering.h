@@ -33,6 +33,7 @@
 #include "fa/Layout/Plans.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -41,6 +42,8 @@
 #include <string>
 
 namespace fa {
+
+struct SmallTanh;
 
 class SimtLowering {
 public:
@@ -121,6 +124,19 @@ protected:
   /// In LowerTanh.cpp.
   bool lowerTanh(mlir::Operation *op);
   Value largestOf(mlir::ArrayRef<Value> elements);
+  mlir::SmallVector<Value> scaleCoefficients(const SmallTanh &form,
+                                             Value factor);
+  Value evaluate(mlir::ArrayRef<Value> coefficients, Value argument);
+  /// What `tanh` is of: a tile, and the number that all of it is multiplied
+  /// with.
+  std::pair<mlir::SmallVector<Value>, Value>
+  takeFactor(mlir::math::TanhOp tanh);
+  /// i1, of a thread: whether tanh(factor · score) of one of these needs more
+  /// than a form for numbers up to `bound`.
+  Value isBeyond(mlir::ArrayRef<Value> scores, Value factor, float bound);
+  /// tanh(factor · score), in the first form that does for all of a warp's.
+  mlir::SmallVector<Value> tanhOf(mlir::ArrayRef<Value> scores, Value factor,
+                                  mlir::ArrayRef<SmallTanh> forms);
   Value cloneOnElements(mlir::Operation *op, mlir::ValueRange operands);
   void lowerIota(tile::IotaOp op);
 
@@ -175,11 +191,24 @@ protected:
   void lowerOnlineMerge(tile::OnlineMergeOp op);
   struct Exponent;
   struct ExponentRow;
+  /// Of an online softmax: p, and each row's new maximum and factor of what
+  /// came before.
+  struct SoftmaxStep {
+    mlir::SmallVector<Value> p, max, alpha;
+  };
+  mlir::FailureOr<SoftmaxStep> softmaxStep(tile::OnlineSoftmaxOp op,
+                                           mlir::SmallVector<Value> scores);
+  /// Where scores are capped: in LowerCapped.cpp, with the operations that cap
+  /// and mask them.
+  mlir::FailureOr<SoftmaxStep> cappedStep(tile::OnlineSoftmaxOp op);
+  static bool isPartOfCapped(mlir::Operation *op);
+  static constexpr float kLog2e = 1.44269504f;
   /// How scores become p where they are multiplied with `c` in base 2: the same
   /// for all rows, and for one whose maximum becomes `max`.
   Exponent exponentOf(Value c);
-  /// The maximum that a row goes on with: `raised`, or still `old`.
-  Value holdMax(const Exponent &exponent, Value old, Value raised);
+  /// The maximum that a row goes on with: `raised`, or still `old`; one that is
+  /// new is at least `least`, unless that is null.
+  Value holdMax(const Exponent &exponent, Value old, Value raised, Value least);
   ExponentRow rowExponent(const Exponent &exponent, Value oldMax, Value max);
 
   //===--- Global memory (LowerGlobal.cpp) ---===//
