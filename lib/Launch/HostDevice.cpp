@@ -114,11 +114,12 @@ HostDevice::~HostDevice() = default;
 unsigned HostDevice::numThreads() const { return impl->threads; }
 
 bool HostDevice::run(int64_t count, int64_t scratchBytes,
-                     const std::function<void(int64_t, void *)> &program) {
+                     const std::function<void(int64_t, void *)> &program,
+                     unsigned mostThreads) {
   if (count <= 0)
     return true;
   unsigned workers =
-      static_cast<unsigned>(std::min<int64_t>(impl->threads, count));
+      std::min<int64_t>(std::min(impl->threads, mostThreads), count);
   std::vector<Memory> scratch = impl->acquire(workers, scratchBytes);
   if (scratch.empty())
     return false;

@@ -8,12 +8,6 @@
 
 using namespace fa;
 
-Result<LaunchChoice>
-fa::chooseOnHost(std::span<const KernelInfo> kernels,
-                 std::span<const LaunchArgument> arguments) {
-  return chooseLaunch(kernels, arguments, kHost, Workspace::any());
-}
-
 static Failure failOfMemory(int64_t bytes, unsigned threads) {
   return makeFailure("cannot allocate ", bytes,
                      " bytes of scratch for each of ", threads, " threads");
@@ -29,10 +23,13 @@ static Failure run(const KernelInfo &kernel, HostFunction function,
   int64_t words[kMaxWords];
   packWords(arguments, extents, words);
   bool ran = device.run(
-      *count, kernel.scratchBytes, [&](int64_t index, void *scratch) {
+      *count, kernel.scratchBytes,
+      [&](int64_t index, void *scratch) {
         int64_t id0 = index % extents[0], rest = index / extents[0];
         function(id0, rest % extents[1], rest / extents[1], words, scratch);
-      });
+      },
+      // A merge is done before other threads are awake.
+      kernel.follows ? 1 : ~0u);
   if (!ran)
     return failOfMemory(kernel.scratchBytes, device.numThreads());
   return {};

@@ -37,11 +37,12 @@ public:
   unsigned numThreads() const;
 
   /// Calls `program(index, scratch)` for every index below `count`, which are
-  /// handed out in order; `scratch` has `scratchBytes` of memory, aligned to 64
-  /// bytes, that no other running program has. Returns false if that memory
-  /// cannot be had; then nothing ran.
+  /// handed out in order to `mostThreads` at most; `scratch` has `scratchBytes`
+  /// of memory, aligned to 64 bytes, that no other running program has. Returns
+  /// false if that memory cannot be had; then nothing ran.
   bool run(int64_t count, int64_t scratchBytes,
-           const std::function<void(int64_t index, void *scratch)> &program);
+           const std::function<void(int64_t index, void *scratch)> &program,
+           unsigned mostThreads = ~0u);
 
   /// Memory for one running program or launch, kept between launches.
   struct Memory {

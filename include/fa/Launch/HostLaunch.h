@@ -17,8 +17,11 @@ using HostFunction = void (*)(int64_t, int64_t, int64_t, const int64_t *,
                               void *);
 
 /// What a launch runs on the host, which makes the workspace itself.
-Result<LaunchChoice> chooseOnHost(std::span<const KernelInfo> kernels,
-                                  std::span<const LaunchArgument> arguments);
+inline Result<LaunchChoice>
+chooseOnHost(std::span<const KernelInfo> kernels,
+             std::span<const LaunchArgument> arguments) {
+  return chooseLaunch(kernels, arguments, kHost, Workspace::any());
+}
 
 /// Runs the kernels of `choice`, whose code is `functions`, one after the
 /// other, every program of their grids, and returns when all have returned.
