@@ -76,8 +76,8 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
     return createStringError("this build has no build id (-Wl,--build-id)");
   // An option that is added later does not compile before it is taken up here.
   const auto &[arch, qTile, kvTile, stages, warps, splits, schedule, tuning,
-               dies,
-               ptxas, emulate, mutate, fusion, kernels, progress] = options;
+               dies, ptxas, emulate, mutate, fusion, kernels, progress] =
+      options;
   const auto &[assumeNoEmptyRows, allowNoMax] = fusion;
   (void)progress; // changes nothing of the code
   CacheKey key;
