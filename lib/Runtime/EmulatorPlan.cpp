@@ -54,6 +54,7 @@ EmulatorPlan::launch(ArrayRef<LaunchArgument> arguments) const {
                             std::numeric_limits<float>::quiet_NaN());
   Workspace workspace;
   workspace.bytes = choice->workspaceBytes;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   workspace.data = reinterpret_cast<void *>(
       alignTo(reinterpret_cast<uintptr_t>(memory.data()), kWorkspaceAlignment));
   KernelArguments all(*choice, arguments, workspace);
