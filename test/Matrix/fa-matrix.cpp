@@ -105,6 +105,7 @@ static Error readOption(StringRef argument, Options &options) {
 /// The lines to run, expanded.
 static Expected<std::vector<std::string>> makeLines(const Options &options) {
   std::vector<std::string> lines;
+  lines.reserve(options.random);
   std::mt19937 random(options.seed);
   for (int64_t n = 0; n < options.random; ++n)
     lines.push_back(randomLine(random));

@@ -40,8 +40,11 @@ static double largestError(std::span<const float> form, float factor,
   constexpr int steps = 1 << 20;
   for (int n = 1; n <= steps; ++n)
     add(bound / factor * (float(n) / steps));
-  for (float s = bound / factor; s * factor > 0x1p-20f; s *= 0.999f)
+  float s = bound / factor;
+  while (s * factor > 0x1p-20f) {
     add(s);
+    s *= 0.999f;
+  }
   return worst;
 }
 

@@ -43,7 +43,7 @@ protected:
     };
   }
   void TearDown() override {
-    llvm::sys::fs::remove_directories(options.directory);
+    EXPECT_FALSE(llvm::sys::fs::remove_directories(options.directory));
   }
 
   /// The outcome for a key, compiling or failing to.
