@@ -42,6 +42,10 @@ inline TileLayout layoutOf(mlir::Value tile) {
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
                                   const TileLayout &layout);
 
+/// What `scores` are below masks, which replace them by −inf; null if a mask
+/// has another value or what is below it another use.
+mlir::Value belowMasks(mlir::Value scores);
+
 } // namespace fa::tgpu
 
 #endif // TILEGPU_TILEGPU_H

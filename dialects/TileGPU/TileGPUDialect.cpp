@@ -6,9 +6,11 @@
 
 #include "TileGPU/TileGPU.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -110,6 +112,16 @@ int64_t BufferType::getSlotBytes() {
 TileLayout fa::tgpu::layoutOf(Type tileType) {
   auto encoding = cast<RankedTensorType>(tileType).getEncoding();
   return cast<LayoutAttr>(encoding).getLayout();
+}
+
+Value fa::tgpu::belowMasks(Value scores) {
+  while (auto masked = scores.getDefiningOp<arith::SelectOp>()) {
+    if (!scores.hasOneUse() ||
+        !matchPattern(masked.getFalseValue(), m_NegInfFloat()))
+      return {};
+    scores = masked.getTrueValue();
+  }
+  return scores;
 }
 
 RankedTensorType fa::tgpu::withLayout(RankedTensorType type,

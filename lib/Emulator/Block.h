@@ -187,7 +187,8 @@ public:
   /// bar.sync with a number of threads.
   struct NamedBarrier {
     uint32_t expected = 0, arrived = 0;
-    Horizon known; ///< to those who arrived
+    Horizon known;    ///< to those who arrived
+    bool any = false; ///< a predicate of theirs is true
     llvm::SmallVector<Thread *> waiting;
   };
   std::array<NamedBarrier, 16> named;

@@ -141,6 +141,22 @@ static int64_t wrongBytes(Operation *kernel) {
   return arrivals.size();
 }
 
+/// Scores that have risen above the maxima in use are taken for others.
+static int64_t neverRepeat(Operation *kernel) {
+  int64_t count = 0;
+  for (auto vote : collect<LLVM::CallIntrinsicOp>(kernel)) {
+    if (!vote.getIntrin().contains("barrier.cta.red"))
+      continue;
+    OpBuilder b(vote);
+    Value never =
+        LLVM::ConstantOp::create(b, vote.getLoc(), b.getBoolAttr(false));
+    vote->replaceAllUsesWith(ValueRange(never));
+    vote.erase();
+    ++count;
+  }
+  return count;
+}
+
 /// Two of the four warps of each warpgroup exchange registers.
 static int64_t partExchange(Operation *kernel) {
   auto exchanges = collect<NVVM::SetMaxRegisterOp>(kernel);
@@ -200,6 +216,7 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"drop-store-wait", false, drop<NVVM::CpAsyncBulkWaitGroupOp>},
       {"over-arrive", false, overArrive},
       {"wrong-bytes", false, wrongBytes},
+      {"never-repeat", false, neverRepeat},
       {"part-exchange", false, partExchange},
       {"plain-descriptor", false, plainDescriptor},
   };

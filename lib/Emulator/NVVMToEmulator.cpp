@@ -183,6 +183,8 @@ LogicalResult KernelRewriter::rewriteIntrinsic(LLVM::CallIntrinsicOp op) {
                            .Default("");
   if (!function.empty())
     return callPure(op, function);
+  if (name == "llvm.nvvm.barrier.cta.red.or.aligned.count")
+    return call(op, "fa_emu_sync_named_or", op->getOperands());
   if (name.starts_with("llvm.nvvm"))
     return op.emitOpError("the emulator does not know '") << name << "'";
   return success();

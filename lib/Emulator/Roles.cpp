@@ -97,7 +97,8 @@ static void elect(Thread *thread, int32_t site) {
 
 /// PTX ISA 9.7.13.1, "bar, barrier" with a number of threads: a multiple of 32;
 /// sync waits for the others, arrive does not.
-static void meetAtBarrier(Thread &thread, int32_t site, bool waits) {
+static void meetAtBarrier(Thread &thread, int32_t site, bool waits,
+                          std::optional<bool> predicate = std::nullopt) {
   Block &block = *thread.block;
   auto id = thread.get<uint32_t>(0), count = thread.get<uint32_t>(1);
   if (id > 15 || !count || count % kWarpSize || count > block.numThreads()) {
@@ -115,6 +116,7 @@ static void meetAtBarrier(Thread &thread, int32_t site, bool waits) {
                      Twine(count));
   barrier.expected = count;
   barrier.known.join(thread.warp->clock.release());
+  barrier.any |= predicate.value_or(false);
   if (waits)
     barrier.waiting.push_back(&thread);
   if (++barrier.arrived < count) {
@@ -124,6 +126,8 @@ static void meetAtBarrier(Thread &thread, int32_t site, bool waits) {
   }
   for (Thread *waiting : barrier.waiting) {
     waiting->warp->clock.acquire(barrier.known);
+    if (predicate)
+      waiting->set<uint32_t>(0, barrier.any);
     if (waiting != &thread)
       block.wake(*waiting);
   }
@@ -135,6 +139,11 @@ static void syncNamed(Thread *thread, int32_t site) {
   meetAtBarrier(*thread, site, /*waits=*/true);
 }
 
+/// The same with .red.or: the third operand is the predicate.
+static void syncNamedOr(Thread *thread, int32_t site) {
+  meetAtBarrier(*thread, site, /*waits=*/true, thread->get<uint32_t>(2) != 0);
+}
+
 static void arriveNamed(Thread *thread, int32_t site) {
   meetAtBarrier(*thread, site, /*waits=*/false);
 }
@@ -144,6 +153,7 @@ ArrayRef<EmulatorFunction> fa::emu::roleFunctions() {
       {"fa_emu_exchange_registers", exchangeRegisters},
       {"fa_emu_elect", elect},
       {"fa_emu_sync_named", syncNamed},
+      {"fa_emu_sync_named_or", syncNamedOr},
       {"fa_emu_arrive_named", arriveNamed}};
   return functions;
 }

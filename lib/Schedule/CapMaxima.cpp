@@ -33,14 +33,8 @@ static std::optional<float> capOf(OnlineSoftmaxOp op) {
   APFloat cap(0.0f);
   if (!op.getScale() || !matchPattern(op.getScale(), m_ConstantFloat(&cap)))
     return std::nullopt;
-  Value scores = op.getScores();
-  while (auto masked = scores.getDefiningOp<arith::SelectOp>()) {
-    if (!scores.hasOneUse() ||
-        !matchPattern(masked.getFalseValue(), m_NegInfFloat()))
-      return std::nullopt;
-    scores = masked.getTrueValue();
-  }
-  if (!scores.getDefiningOp<math::TanhOp>() || !scores.hasOneUse())
+  Value scores = belowMasks(op.getScores());
+  if (!scores || !scores.getDefiningOp<math::TanhOp>() || !scores.hasOneUse())
     return std::nullopt;
   return cap.convertToFloat();
 }

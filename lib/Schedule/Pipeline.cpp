@@ -54,8 +54,10 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     pm.addNestedPass<tile::KernelOp>(createTgpuDeliverTiles(tiles));
   }
   addStageEnd(pm, GpuStage::S5);
-  if (options.roles && options.overlap)
+  if (options.roles && options.overlap) {
     pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
+    pm.addNestedPass<tile::KernelOp>(createTgpuExpectMaxima());
+  }
   if (options.mfma) {
     TgpuPrefetchLoadsOptions loads;
     loads.limit = options.slotLimit;

@@ -53,7 +53,8 @@
 // In the steady state two dots run, and the softmax under the second. What came
 // before is rescaled once the first has begun; most warps find nothing to do. The first
 // tile is that of the first loop that has one; the pipeline goes on from one loop
-// to the next, and Q's slot is free before the last dot.
+// to the next, and Q's slot is free before the last dot. Keys are released behind the
+// softmax, which may repeat their dot.
 // S6: // S6 //
 // S6: tile.kernel @attention_roles(
 // S6: consumer {
@@ -69,8 +70,8 @@
 // S6-NEXT: tgpu.await %[[V:[0-9]+]], %[[BEFORE]] :
 // S6-NEXT: %[[O:.*]] = tgpu.dot_start %[[P]] by slot %[[V]], %[[BEFORE]] acc
 // S6-NEXT: tgpu.dot_wait %[[S]] pending 1
-// S6: tile.online_softmax
-// S6: tgpu.release %[[K]], %[[N]] after
+// S6: tile.online_softmax {{.*}} {tgpu.expected_maxima, tgpu.held_maxima, tgpu.raw_maxima, tgpu.thread_sums}
+// S6-NEXT: tgpu.release %[[K]], %[[N]] :
 // S6: %{{.*}}, %[[THROUGH:.*]] = tgpu.dot_wait %[[O]] through %{{.*}} pending 0
 // S6-NEXT: tgpu.release %[[V]], %[[BEFORE]] :
 // S6: arith.truncf %[[THROUGH]]

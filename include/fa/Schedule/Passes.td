@@ -291,6 +291,24 @@ def TgpuCapMaxima : Pass<"tgpu-cap-maxima", "::fa::tile::KernelOp"> {
   let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
 }
 
+def TgpuExpectMaxima : Pass<"tgpu-expect-maxima", "::fa::tile::KernelOp"> {
+  let summary = "no maximum is asked for where the old one will do";
+  let description = [{
+    Online softmaxes whose maxima are held (`tgpu-hold-maxima`) mostly go on with
+    those that they have. Where the scores come from a dot of two slots, while
+    another dot runs, p is computed from the old maxima, and no maximum of the
+    tile is. Where the sums of p show that a score has risen above them, the dot is
+    repeated, and the step is that with maxima. No scores are kept for that, so
+    the slot of the keys is released behind the softmax, not before. Such
+    operations have the attribute `tgpu.expected_maxima`. The first tile of a row
+    has no old maxima and stays as it is. Sums are those of each thread; the
+    threads of a dot agree on whether it is repeated.
+
+    Requires: S5, after `tgpu-overlap-dots`. Ensures: S5. Numerics: reassociating.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
 def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
   let summary = "the next scores are computed while the last output is";
   let description = [{

@@ -17,13 +17,21 @@ using namespace fa;
 using namespace fa::tgpu;
 
 /// Barriers of the consumers, behind those of their turns (LowerRoles.cpp).
-static constexpr int32_t kDeliveryBarriers = 4;
+static constexpr int32_t kConsumerBarriers = 4;
 
-void NvidiaLowering::meetConsumer() {
-  NVVM::BarrierOp::create(
-      b, Type(),
-      arith::AddIOp::create(b, warpgroup, i32(kDeliveryBarriers - 1)), i32(128),
-      NVVM::BarrierReductionAttr(), Value());
+Value NvidiaLowering::meetConsumer(Value condition) {
+  Value id = arith::AddIOp::create(b, warpgroup, i32(kConsumerBarriers - 1));
+  if (!condition) {
+    NVVM::BarrierOp::create(b, Type(), id, i32(128),
+                            NVVM::BarrierReductionAttr(), Value());
+    return {};
+  }
+  // The nvvm dialect has reductions of barrier 0 alone.
+  return LLVM::CallIntrinsicOp::create(
+             b, b.getI1Type(),
+             b.getStringAttr("llvm.nvvm.barrier.cta.red.or.aligned.count"),
+             ValueRange{id, i32(128), condition})
+      .getResult(0);
 }
 
 /// PTX ISA 9.7.9.25.3.3, "cp.async.bulk.wait_group": with .read, until the

@@ -117,12 +117,15 @@ private:
   void storeBoxes(tgpu::DeliverOp op, int64_t column, Value address);
   /// Until what this thread has delivered has left shared memory.
   void awaitDeliveries();
-  /// A barrier of this consumer's threads.
-  void meetConsumer();
+  /// A barrier of this consumer's threads; with a condition, whether it is true
+  /// in any of them.
+  Value meetConsumer(Value condition = {});
 
   //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
   void lowerDotStart(tgpu::DotStartOp op);
   void lowerDotWait(tgpu::DotWaitOp op);
+  mlir::SmallVector<Value> repeatDot(tgpu::DotStartOp start) override;
+  Value anyOfDot(Value condition) override;
 
   Value threadInBlock, warpgroup; ///< i32
   /// Channels of the warp that is lowered.

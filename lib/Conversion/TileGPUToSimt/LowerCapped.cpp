@@ -17,8 +17,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
@@ -43,18 +41,8 @@ SimtLowering::cappedStep(tile::OnlineSoftmaxOp op) {
   auto times = [&](Value x, Value y) -> Value {
     return arith::MulFOp::create(b, x, y);
   };
-  SmallVector<SmallVector<Value>> masks;
-  Value capped = op.getScores();
-  while (auto masked = capped.getDefiningOp<arith::SelectOp>()) {
-    masks.emplace_back(elementsOf(masked.getCondition()));
-    capped = masked.getTrueValue();
-  }
-  Value none = constant(-std::numeric_limits<float>::infinity());
-  auto masked = [&](Value value, size_t reg) {
-    for (ArrayRef<Value> mask : masks)
-      value = arith::SelectOp::create(b, mask[reg], value, none);
-    return value;
-  };
+  Value capped = belowMasks(op.getScores());
+  ScoreMasks masks = masksOf(op.getScores());
   std::pair<SmallVector<Value>, Value> input =
       takeFactor(capped.getDefiningOp<math::TanhOp>());
   SmallVector<Value> &scores = input.first;
@@ -77,7 +65,7 @@ SimtLowering::cappedStep(tile::OnlineSoftmaxOp op) {
   auto inGeneral = [&](OpBuilder &, Location) {
     SmallVector<Value> tanhs = tanhOf(scores, factor, kSmallTanhs);
     for (auto [reg, tanh] : llvm::enumerate(tanhs))
-      tanh = masked(tanh, reg);
+      tanh = masked(tanh, masks, reg);
     FailureOr<SoftmaxStep> general = softmaxStep(op, tanhs);
     isSound = succeeded(general);
     if (isSound)
@@ -94,7 +82,7 @@ SimtLowering::cappedStep(tile::OnlineSoftmaxOp op) {
       Value sum = evaluate(coefficients, times(score, score));
       Value offset = offsets[rowTable.at(Coord{coordOf(layout, reg)[0]})];
       Value exponent = LLVM::FMAOp::create(b, f32, score, sum, offset);
-      step.p.push_back(exp2(masked(exponent, reg)));
+      step.p.push_back(exp2(masked(exponent, masks, reg)));
     }
     yield();
   };

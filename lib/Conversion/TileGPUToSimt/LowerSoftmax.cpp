@@ -91,30 +91,6 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
   return success();
 }
 
-/// p = exp2(s c − m c), one multiply-add and one exp2 for each score, where c
-/// is log2 e times the scale. The rounding of m c is a factor that all of a
-/// row's p and its sum share: at most 2^8 while |m c| < 2^28, 2^32 while it is
-/// below 2^30. From such a limit on, different scores are far apart in the
-/// exponent, by 16 or 64: p is 1 where s is m and next to 0 elsewhere. The
-/// power of two in c does for c then, and m times it is exact. Sentinels of
-/// −1e30 are such scores.
-struct SimtLowering::Exponent {
-  Value c, power; ///< c, and the power of two in it
-  Value limit;    ///< |m| from which on the power does
-  /// A maximum of −inf is this one: what a product with the power leaves
-  /// finite.
-  Value lowest;
-  /// Whether a maximum that is held begins above the scores, so that p stays
-  /// below 1; otherwise it is the maximum, and p goes up to 2^7.
-  bool startsAbove;
-};
-
-/// Of one row: factor · s + offset is the exponent of p; `alpha` rescales what
-/// came before.
-struct SimtLowering::ExponentRow {
-  Value factor, offset, alpha;
-};
-
 SimtLowering::Exponent SimtLowering::exponentOf(Value c) {
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
@@ -237,11 +213,29 @@ SimtLowering::softmaxStep(tile::OnlineSoftmaxOp op, SmallVector<Value> scores) {
   return step;
 }
 
+SimtLowering::ScoreMasks SimtLowering::masksOf(Value scores) {
+  ScoreMasks masks;
+  while (auto masked = scores.getDefiningOp<arith::SelectOp>()) {
+    masks.emplace_back(elementsOf(masked.getCondition()));
+    scores = masked.getTrueValue();
+  }
+  return masks;
+}
+
+Value SimtLowering::masked(Value value, const ScoreMasks &masks, size_t reg) {
+  Value none = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+  for (ArrayRef<Value> mask : masks)
+    value = arith::SelectOp::create(b, mask[reg], value, none);
+  return value;
+}
+
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
-  auto step =
-      op->hasAttr(TileGPUDialect::cappedScoresAttrName)
-          ? cappedStep(op)
+  FailureOr<SoftmaxStep> step =
+      op->hasAttr(TileGPUDialect::cappedScoresAttrName) ? cappedStep(op)
+      : op->hasAttr(TileGPUDialect::expectedMaximaAttrName)
+          ? expectedStep(op)
           : softmaxStep(op, SmallVector<Value>(elementsOf(op.getScores())));
   if (failed(step))
     return failure();
@@ -250,7 +244,9 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
     return arith::AddFOp::create(b, x, y);
   };
   bool threadSums = op->hasAttr(TileGPUDialect::threadSumsAttrName);
-  auto tileSum = reduceAlong(op, step->p, layout, 1, rows, plus, !threadSums);
+  FailureOr<SmallVector<Value>> tileSum = step->sum;
+  if (step->sum.empty())
+    tileSum = reduceAlong(op, step->p, layout, 1, rows, plus, !threadSums);
   if (failed(tileSum))
     return failure();
   for (auto [row, added] : llvm::enumerate(*tileSum))

@@ -189,19 +189,52 @@ protected:
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
   void lowerOnlineMerge(tile::OnlineMergeOp op);
-  struct Exponent;
-  struct ExponentRow;
+  /// p = exp2(s c − m c), one multiply-add and one exp2 for each score, where c
+  /// is log2 e times the scale. The rounding of m c is a factor that all of a
+  /// row's p and its sum share: at most 2^8 while |m c| < 2^28, 2^32 while it
+  /// is below 2^30. From such a limit on, different scores are far apart in the
+  /// exponent, by 16 or 64: p is 1 where s is m and next to 0 elsewhere. The
+  /// power of two in c does for c then, and m times it is exact. Sentinels of
+  /// −1e30 are such scores.
+  struct Exponent {
+    Value c, power; ///< c, and the power of two in it
+    Value limit;    ///< |m| from which on the power does
+    /// A maximum of −inf is this one: what a product with the power leaves
+    /// finite.
+    Value lowest;
+    /// Whether a maximum that is held begins above the scores, so that p stays
+    /// below 1; otherwise it is the maximum, and p goes up to 2^7.
+    bool startsAbove;
+  };
+  /// Of one row: factor · s + offset is the exponent of p; `alpha` rescales
+  /// what came before.
+  struct ExponentRow {
+    Value factor, offset, alpha;
+  };
   /// Of an online softmax: p, and each row's new maximum and factor of what
   /// came before.
   struct SoftmaxStep {
     mlir::SmallVector<Value> p, max, alpha;
+    mlir::SmallVector<Value> sum = {}; ///< of p, if it is known
   };
+  using ScoreMasks = mlir::SmallVector<mlir::SmallVector<Value>>;
+  /// The conditions of what masks `scores` (`belowMasks`).
+  ScoreMasks masksOf(Value scores);
+  /// `value`, or −inf where element `reg` is masked.
+  Value masked(Value value, const ScoreMasks &masks, size_t reg);
   mlir::FailureOr<SoftmaxStep> softmaxStep(tile::OnlineSoftmaxOp op,
                                            mlir::SmallVector<Value> scores);
   /// Where scores are capped: in LowerCapped.cpp, with the operations that cap
   /// and mask them.
   mlir::FailureOr<SoftmaxStep> cappedStep(tile::OnlineSoftmaxOp op);
   static bool isPartOfCapped(mlir::Operation *op);
+  /// Where old maxima are expected to do: in LowerExpected.cpp.
+  mlir::FailureOr<SoftmaxStep> expectedStep(tile::OnlineSoftmaxOp op);
+  /// A dot of two slots once more: after its own wait, before the slots are
+  /// released, by all threads whose dot it is.
+  virtual mlir::SmallVector<Value> repeatDot(tgpu::DotStartOp start);
+  /// Whether `condition` is true in any thread whose dots are the same.
+  virtual Value anyOfDot(Value condition);
   static constexpr float kLog2e = 1.44269504f;
   /// How scores become p where they are multiplied with `c` in base 2: the same
   /// for all rows, and for one whose maximum becomes `max`.
