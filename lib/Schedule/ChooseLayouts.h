@@ -45,7 +45,8 @@ private:
   std::optional<TileLayout> vectorLayout(mlir::Value value);
   std::optional<TileLayout> findVectorLayout(mlir::Value value);
   std::optional<TileLayout> turnedLayout(mlir::Value result);
-  std::optional<TileLayout> columnsLayout(int64_t columns) const;
+  /// That of a vector of columns: it is where the tile is that it goes to.
+  std::optional<TileLayout> columnsLayout(mlir::Value value) const;
   TileLayout loadLayout(mlir::Value value) const;
 
   MatrixUnit unit;

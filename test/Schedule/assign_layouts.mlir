@@ -21,6 +21,21 @@ tile.kernel @sums(%x: !view {tile.access = #tile.access<in>}, %y: !view {tile.ac
   tile.return
 }
 
+// A vector of columns is where the tile is that it goes to, however few rows that
+// one has: the lowering broadcasts in place.
+// CHECK-LABEL: tile.kernel @columns
+// CHECK: tile.load {{.*}} -> tensor<16xf32, #tgpu.layout<16 lane = {{\[\[}}1], [2], [4], [8], [0]], warp = {{\[\[}}0], [0]]>>
+// CHECK: tile.broadcast {{.*}} -> tensor<16x16xf32, #tgpu.layout<[[TILE]]>>
+tile.kernel @columns(%x: memref<16xf32> {tile.access = #tile.access<in>}, %y: !view {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0] in_bounds : memref<16xf32> -> tensor<16xf32>
+  %1 = tile.expand_dims %0 dim 0 : tensor<16xf32> -> tensor<1x16xf32>
+  %2 = tile.broadcast %1 : tensor<1x16xf32> -> tensor<16x16xf32>
+  tile.store %2, %y[%c0, %c0] : tensor<16x16xf32>, !view
+  tile.return
+}
+
 // Both branches leave their tile where the result is.
 // CHECK-LABEL: tile.kernel @branches
 // CHECK: scf.if
