@@ -217,6 +217,13 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
         shape.rows /= 2;
       return shape;
     };
+    // Of 16 bits, keys and values in so few bytes that two such tiles have room.
+    auto paired = [&](KernelShape shape) {
+      while (pairedTileBytes && isWide && bytes <= 2 && shape.columns > 16 &&
+             bytes * shape.columns * (dim + dimV) > pairedTileBytes)
+        shape.columns /= 2;
+      return shape;
+    };
     KernelShape shape;
     shape.rows = bytes <= 2 ? qTile16bit : qTile;
     if (isWide)
@@ -242,23 +249,25 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     decode.pack = KernelShape::Heads;
     if (decodeKvTile)
       decode.columns = decodeKvTile;
+    decode = paired(decode);
     KernelShape packed = shape;
     packed.rows = packedQTile;
     packed.columns = kvTile;
     packed.pack = KernelShape::Queries;
     packed.maxQueries = packedQTile;
-    packed = fitted(packed);
+    packed = paired(fitted(packed));
     KernelShape strided = shape;
     strided.unitStride = false;
     strided.alignment = 1;
     strided.positiveScale = false;
     strided.rows = llvm::bit_floor(
         uint64_t(std::min(shape.rows, stridedQTile.getValue())));
-    if (pairedTileBytes && isWide && dimV <= 128 && bytes <= 2) {
+    strided = paired(strided);
+    if (pairedTileBytes && isWide && bytes <= 2) {
       shape.rows = qTile16bit;
-      while (shape.columns > 16 &&
-             bytes * shape.columns * (dim + dimV) > pairedTileBytes)
-        shape.columns /= 2;
+      // The accumulator of wider values leaves registers for one block alone.
+      if (dimV <= 192)
+        shape = paired(shape);
     }
     KernelShape roles = shape;
     // More rows leave each thread fewer registers, too few for what a score

@@ -198,10 +198,11 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"leftInRegisters", "left-in-registers", "bool", "false",
            "left operands take no shared memory, and the others one slot">,
     Option<"pairedTileBytes", "paired-tile-bytes", "int64_t", "0",
-           "bytes of a tile of K and V that leave room for a second block, whose "
-           "registers fit beside those of the first where values have at most "
-           "128 columns of 16 bits: wide-q-tile does not hold there, and tiles "
-           "have as many keys as fit (0: it holds)">,
+           "bytes of a tile of K and V that leave room for a second block: where "
+           "a head dimension exceeds 128, of 16 bits, tiles have as many keys as "
+           "fit, and wide-q-tile does not hold. Values of more than 192 columns "
+           "leave registers for one block alone, whose tiles have all keys (0: "
+           "wide-q-tile holds)">,
     Option<"stridedQTile", "strided-q-tile", "int64_t", "1024",
            "the most queries in a tile of the strided variant">,
     Option<"alignment", "alignment", "int64_t", "1",
