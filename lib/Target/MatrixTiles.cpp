@@ -49,9 +49,9 @@ void fa::addTileRequest(Module &module) {
   if (!usesTiles || !module.getTargetTriple().isOSLinux())
     return;
   IRBuilder<> b(module.getContext());
-  auto *request = Function::Create(
-      FunctionType::get(b.getVoidTy(), false), GlobalValue::InternalLinkage,
-      "request_matrix_tiles", module);
+  auto *request = Function::Create(FunctionType::get(b.getVoidTy(), false),
+                                   GlobalValue::InternalLinkage,
+                                   "request_matrix_tiles", module);
   b.SetInsertPoint(BasicBlock::Create(module.getContext(), "entry", request));
   FunctionCallee call = module.getOrInsertFunction(
       "syscall", FunctionType::get(b.getInt64Ty(), b.getInt64Ty(), true));
