@@ -13,7 +13,7 @@ void attention(int64_t, int64_t, int64_t, const int64_t *, void *);
 
 int main(void) {
   int64_t words[64] = {(length + rows - 1) / rows, 1, 1}, *next = words + 3;
-  uint16_t(*tensors[])[dim] = {q, k, v, NULL, o};
+  uint16_t (*tensors[])[dim] = {q, k, v, NULL, o};
   float scale = 0.125f;
   for (int n = 0; n < 5; ++n) {
     if (!tensors[n]) {
