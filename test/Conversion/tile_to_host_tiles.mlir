@@ -89,3 +89,46 @@ tile.kernel @short(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
   tile.store %r, %s[%c0, %c0] : tensor<64x48xf32>, memref<?x48xf32>
   tile.return
 }
+
+// Blocks of 64 rows that are not there are left out where no row of a result
+// depends on another one: the loop ends with the rows of the view.
+// CHECK-LABEL: func.func @kept
+// CHECK: %[[ROWS:.*]] = arith.minsi %{{.*}}, %c256
+// CHECK: scf.for %{{.*}} = %c0 to %[[ROWS]] step %c64
+// CHECK: amx.tile_mulf
+tile.kernel @kept(%q: memref<?x?x64xbf16> {tile.access = #tile.access<in>},
+                  %k: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                  %s: memref<?x?x128xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %q, %c1 : memref<?x?x64xbf16>
+  %qv = memref.subview %q[0, 0, 0] [1, %n, 64] [1, 1, 1] : memref<?x?x64xbf16> to memref<?x64xbf16, strided<[64, 1]>>
+  %sv = memref.subview %s[0, 0, 0] [1, %n, 128] [1, 1, 1] : memref<?x?x128xf32> to memref<?x128xf32, strided<[128, 1]>>
+  %a = tile.load %qv[%c0, %c0] : memref<?x64xbf16, strided<[64, 1]>> -> tensor<256x64xbf16>
+  %b = tile.load %k[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<128x64xbf16>
+  %r = tile.dot %a, %b transpose_b : tensor<256x64xbf16>, tensor<128x64xbf16> -> tensor<256x128xf32>
+  tile.store %r, %sv[%c0, %c0] : tensor<256x128xf32>, memref<?x128xf32, strided<[128, 1]>>
+  tile.return
+}
+
+// All rows may be needed: the result is a right operand itself.
+// CHECK-LABEL: func.func @mixed
+// CHECK: scf.for %{{.*}} = %c0 to %c128 step %c64
+// CHECK: amx.tile_mulf
+tile.kernel @mixed(%q: memref<?x?x64xbf16> {tile.access = #tile.access<in>},
+                   %k: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                   %s: memref<?x?x128xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %q, %c1 : memref<?x?x64xbf16>
+  %qv = memref.subview %q[0, 0, 0] [1, %n, 64] [1, 1, 1] : memref<?x?x64xbf16> to memref<?x64xbf16, strided<[64, 1]>>
+  %sv = memref.subview %s[0, 0, 0] [1, %n, 128] [1, 1, 1] : memref<?x?x128xf32> to memref<?x128xf32, strided<[128, 1]>>
+  %a = tile.load %qv[%c0, %c0] : memref<?x64xbf16, strided<[64, 1]>> -> tensor<128x64xbf16>
+  %b = tile.load %k[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<128x64xbf16>
+  %r = tile.dot %a, %b transpose_b : tensor<128x64xbf16>, tensor<128x64xbf16> -> tensor<128x128xf32>
+  %t = tile.dot %r, %r : tensor<128x128xf32>, tensor<128x128xf32> -> tensor<128x128xf32>
+  tile.store %t, %sv[%c0, %c0] : tensor<128x128xf32>, memref<?x128xf32, strided<[128, 1]>>
+  tile.return
+}
