@@ -269,6 +269,10 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       if (dimV <= 192)
         shape = paired(shape);
     }
+    if (element.isBF16()) {
+      shape.rows = qTileBf16 ? qTileBf16 : shape.rows;
+      shape.columns = kvTileBf16 ? kvTileBf16 : shape.columns;
+    }
     KernelShape roles = shape;
     // More rows leave each thread fewer registers, too few for what a score
     // region needs.

@@ -10,6 +10,7 @@
 // passed or, with cpu-time, of those that the threads computed:
 //  - fma_f32: multiply-adds in registers, GFLOP/s;
 //  - dot_bf16: AVX512_BF16's products of pairs, GFLOP/s, where there are any;
+//  - tile_bf16: AMX's products of tiles of bf16, GFLOP/s, where there are any;
 //  - read: bytes read in order from memory that no cache holds, GB/s.
 //
 //===----------------------------------------------------------------------===//
@@ -68,6 +69,8 @@ public:
     works.push_back(buildMultiplyAdds(*module, host));
     if (host.pairDots)
       works.push_back(buildPairDots(*module, host));
+    if (host.tileDots)
+      works.push_back(buildTileProducts(*module));
     works.push_back(buildReads(*module, host));
     for (Function &function : *module)
       function.addFnAttr("prefer-vector-width",

@@ -56,6 +56,10 @@ struct HostPipelineOptions
       *this, "pair-dots",
       llvm::cl::desc("bf16 by AVX512_BF16's products of pairs"),
       llvm::cl::init(false)};
+  Option<bool> tileDots{
+      *this, "tile-dots",
+      llvm::cl::desc("bf16 by AMX's products of tiles; needs pair-dots"),
+      llvm::cl::init(false)};
   Option<bool> unfused{*this, "unfused",
                        llvm::cl::desc("there may be programs on whole tensors"),
                        llvm::cl::init(true)};

@@ -171,7 +171,12 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"qTile", "q-tile", "int64_t", "64", "queries in a tile">,
     Option<"qTile16bit", "q-tile-16bit", "int64_t", "128",
            "queries in a tile when elements have 16 bits">,
+    Option<"qTileBf16", "q-tile-bf16", "int64_t", "0",
+           "the same when they are bf16 and lie without gaps (0: as others of "
+           "16 bits)">,
     Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
+    Option<"kvTileBf16", "kv-tile-bf16", "int64_t", "0",
+           "keys in a tile where q-tile-bf16 counts (0: kv-tile)">,
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
     Option<"decodeKvTile", "decode-kv-tile", "int64_t", "0",

@@ -25,6 +25,8 @@ FailureOr<func::FuncOp> KernelLowering::run() {
            << kernel.getBody().getBlocks().size();
   HostArguments arguments;
   alongRows = suitsRowForm();
+  tiles = hasTileDots();
+  rowsApart = alongRows || (tiles && hasRowsApart());
   function = createHostFunction(kernel, b, arguments);
   mapping.map(kernel.getArguments(), arguments.arguments);
   scratch = arguments.scratch;

@@ -102,7 +102,8 @@ int64_t KernelLowering::blockColumns(int64_t vectors) const {
 }
 
 int64_t KernelLowering::seenStep(int64_t vectors) const {
-  return std::lcm(blockColumns(vectors), 2 * kUnroll); // pairs, too
+  // Pairs, too, and tiles.
+  return std::lcm(blockColumns(vectors), tiles ? 32 : 2 * kUnroll);
 }
 
 SmallVector<Value> KernelLowering::emitDotColumns(tile::DotOp dot, Value row,
@@ -161,6 +162,8 @@ LogicalResult KernelLowering::lowerDot(tile::DotOp dot) {
            << type;
   if (alongRows)
     return lowerRowDot(dot);
+  if (isTileDot(dot))
+    return lowerTileDot(dot);
   prepareDot(dot);
   Buffer result = bufferForResult(dot.getResult());
   Type narrow = type.getElementType().isF32() ? Type() : type.getElementType();

@@ -42,13 +42,19 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
       options.vectorBits / 32 * chooseDotBlock(options.vectorRegisters).vectors;
   tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
   tiles.kvTile = 64;
+  if (options.tileDots) {
+    // V is transposed for each tile of queries; sums go to and from memory for
+    // each tile of keys.
+    tiles.qTileBf16 = 256;
+    tiles.kvTileBf16 = 128;
+  }
   tiles.decodeKvTile = 32;
   tiles.splits = options.splits;
   tiles.wideMerge = true;
   if (options.qTile)
-    tiles.qTile = tiles.qTile16bit = options.qTile;
+    tiles.qTile = tiles.qTile16bit = tiles.qTileBf16 = options.qTile;
   if (options.kvTile) {
-    tiles.kvTile = options.kvTile;
+    tiles.kvTile = tiles.kvTileBf16 = options.kvTile;
     tiles.decodeKvTile = 0;
   }
   pm.addPass(createTileToKernel(tiles));
@@ -63,6 +69,7 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   shape.vectorBits = options.vectorBits;
   shape.vectorRegisters = options.vectorRegisters;
   shape.pairDots = options.pairDots;
+  shape.tileDots = options.tileDots;
   pm.addPass(createConvertTileToLinalg());
   pm.addPass(createConvertTileToHost(shape));
   if (options.unfused) {

@@ -73,6 +73,19 @@ bool KernelLowering::suitsRowForm() {
          rows % kRowBlock == 0 && kRowBlock * rowBlockColumns() >= lanes();
 }
 
+bool KernelLowering::hasRowsApart() {
+  return !kernel
+              .walk([](Operation *op) {
+                auto dot = dyn_cast<tile::DotOp>(op);
+                bool mixes =
+                    isa<tile::ReduceOp, tile::GatherOp, tile::TransposeOp>(
+                        op) ||
+                    (dot && !isLoaded(dot.getB()));
+                return mixes ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 //===----------------------------------------------------------------------===//
 // Rows that are kept
 //===----------------------------------------------------------------------===//

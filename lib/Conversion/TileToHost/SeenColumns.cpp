@@ -51,6 +51,8 @@ KernelLowering::Limits KernelLowering::findLimits(tile::OnlineSoftmaxOp op) {
 
 int64_t KernelLowering::limitedVectors(const Limits &limits,
                                        int64_t rows) const {
+  if (tiles)
+    return kTileVectors;
   int64_t vectors = shape.maxVectors;
   bool hasSlope = llvm::any_of(
       limits, [](const tile::ColumnLimit &limit) { return limit.slope; });

@@ -8,6 +8,7 @@
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileToHost.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -37,6 +38,7 @@ struct ConvertTileToHost final
     shape.maxVectors = block.vectors;
     shape.accumulators = block.accumulators;
     shape.pairDots = pairDots;
+    shape.tileDots = pairDots && tileDots;
     SmallVector<fa::tile::KernelOp> kernels(
         getOperation().getOps<fa::tile::KernelOp>());
     for (fa::tile::KernelOp kernel : kernels) {
