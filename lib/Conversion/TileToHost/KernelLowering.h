@@ -157,8 +157,6 @@ private:
   /// Upper limits of the columns whose scores are not -inf, where only one dot
   /// reads what `op` makes of the others.
   Limits findLimits(tile::OnlineSoftmaxOp op);
-  /// How many registers wide the blocks are of rows that have limits.
-  int64_t limitedVectors(const Limits &limits, int64_t rows) const;
   /// What the columns that a block walks are a multiple of.
   int64_t seenStep(int64_t vectors) const;
   /// How many of `columns` a block of rows sees at most; null: all.
@@ -185,6 +183,9 @@ private:
   //===--- Few rows (RowForm.cpp) ---===//
   /// Whether the kernel is lowered along rows.
   bool suitsRowForm();
+  /// Whether a row of a tile that is stored comes from the same row of tiles
+  /// alone, and from what was loaded.
+  bool keepsRowsApart();
   /// Sets `liveRows` when `load`, that of the left operand of the dots, is
   /// lowered.
   void countLiveRows(tile::LoadOp load);
@@ -334,14 +335,10 @@ private:
   int64_t paddedRows(int64_t rows) const {
     return llvm::divideCeil(rows, lanes()) * lanes();
   }
-  /// Calls `body(row, vectors)` for blocks of whole registers over `rows`, at
-  /// most `mostVectors` wide.
-  void forRowBlocks(int64_t rows, int64_t mostVectors,
-                    llvm::function_ref<void(Value, int64_t)> body);
-  void forRowBlocks(int64_t rows,
-                    llvm::function_ref<void(Value, int64_t)> body) {
-    forRowBlocks(rows, shape.maxVectors, body);
-  }
+  /// Calls `body(row, vectors)` for blocks of whole registers over `rows`; with
+  /// `end`, of the widest blocks for those that begin before it.
+  void forRowBlocks(int64_t rows, llvm::function_ref<void(Value, int64_t)> body,
+                    Value end = {});
   Value constantIndex(int64_t value);
   Value constantVector(double value);
   Value addIndex(Value base, int64_t offset);
@@ -374,7 +371,7 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::SmallVector<Evaluated, 1>> evaluated;
   unsigned evaluationDepth = 0;
   bool alongRows = false;
-  Value liveRows; ///< along rows: how many rows are kept, null if all
+  Value liveRows; ///< how many rows are kept, null if all
   Value scratch;
   int64_t scratchTop = 0;
   int64_t scratchBytes = 0;

@@ -186,9 +186,9 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   Buffer sumOut = bufferForResult(op.getSumOut());
   int64_t columns = type.getDimSize(1);
   Limits limits = findLimits(op);
-  int64_t mostVectors = limitedVectors(limits, type.getDimSize(0));
   forRowBlocks(
-      type.getDimSize(0), mostVectors, [&](Value row, int64_t vectors) {
+      type.getDimSize(0),
+      [&](Value row, int64_t vectors) {
         SmallVector<Value> rows, oldMax, oldSum;
         for (int64_t v = 0; v < vectors; ++v) {
           rows.push_back(addIndex(row, v * lanes()));
@@ -210,7 +210,8 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
                              finite, scaledSum, narrow);
         for (int64_t v = 0; v < vectors; ++v)
           vector::StoreOp::create(b, sum[v], sumOut.memref, rows[v]);
-      });
+      },
+      liveRows);
   if (pairs)
     pairBuffers[truncation.getResult()] = p;
   else

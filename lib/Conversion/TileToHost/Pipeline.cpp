@@ -21,8 +21,10 @@
 
 using namespace mlir;
 
-fa::DotBlock fa::chooseDotBlock(int64_t vectorRegisters) {
-  return vectorRegisters >= 32 ? DotBlock{4, 16} : DotBlock{3, 12};
+fa::DotBlock fa::chooseDotBlock(int64_t vectorBits, int64_t vectorRegisters) {
+  if (vectorRegisters < 32)
+    return {3, 12};
+  return vectorBits >= 512 ? DotBlock{3, 24} : DotBlock{4, 16};
 }
 
 void fa::buildHostKernelPipeline(OpPassManager &pm,
@@ -39,10 +41,13 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   // mask. In decode the first cache holds a step's K and the V that is asked
   // for meanwhile.
   int64_t block =
-      options.vectorBits / 32 * chooseDotBlock(options.vectorRegisters).vectors;
+      options.vectorBits / 32 *
+      chooseDotBlock(options.vectorBits, options.vectorRegisters).vectors;
   tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
   tiles.kvTile = 64;
   tiles.decodeKvTile = 32;
+  // A few queries are a program for each KV head, whose keys can be split.
+  tiles.packedQTile = options.qTile ? 0 : block;
   tiles.splits = options.splits;
   tiles.wideMerge = true;
   if (options.qTile)
