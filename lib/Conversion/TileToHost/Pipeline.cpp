@@ -47,7 +47,7 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   tiles.kvTile = 64;
   tiles.decodeKvTile = 32;
   // A few queries are a program for each KV head, whose keys can be split.
-  tiles.packedQTile = options.qTile ? 0 : block;
+  tiles.packedQTile = options.qTile ? 0 : llvm::alignTo(48, block);
   tiles.splits = options.splits;
   tiles.wideMerge = true;
   if (options.qTile)
