@@ -21,9 +21,10 @@
 //  - pending: a dot whose only user is an online softmax is computed by that,
 //    so that scores go through their modification and mask in registers.
 //
+// Blocks whose rows no store keeps are not computed.
+//
 // A kernel of few rows (decode) is lowered along rows instead: tiles lie as in
-// memory, lanes run along dimension 1, and rows that no store keeps are not
-// computed (RowForm.cpp).
+// memory, and lanes run along dimension 1 (RowForm.cpp).
 //
 // Files: KernelLowering (the walk, loops), Scratch, Evaluate (lazy values),
 // LowerDot, LowerPairDot, SeenColumns, Prefetch, LowerSoftmax, LowerMemory,

@@ -36,10 +36,9 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions tiles;
-  // Whole blocks of registers. P of 64 x 64 stays in the first cache; fewer
+  // Whole blocks of registers. P of a block stays in the first cache; fewer
   // keys than that lose to the rescaling of O, more to the edge of a causal
-  // mask. In decode the first cache holds a step's K and the V that is asked
-  // for meanwhile.
+  // mask. In decode the first cache holds a step's K, then its V.
   int64_t block =
       options.vectorBits / 32 *
       chooseDotBlock(options.vectorBits, options.vectorRegisters).vectors;
