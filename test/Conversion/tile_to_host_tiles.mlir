@@ -94,7 +94,8 @@ tile.kernel @short(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
 // depends on another one: the loop ends with the rows of the view.
 // CHECK-LABEL: func.func @kept
 // CHECK: %[[ROWS:.*]] = arith.minsi %{{.*}}, %c256
-// CHECK: scf.for %{{.*}} = %c0 to %[[ROWS]] step %c64
+// CHECK: %[[END:.*]] = arith.minsi %[[ROWS]], %c256
+// CHECK: scf.for %{{.*}} = %c0 to %[[END]] step %c64
 // CHECK: amx.tile_mulf
 tile.kernel @kept(%q: memref<?x?x64xbf16> {tile.access = #tile.access<in>},
                   %k: memref<?x64xbf16> {tile.access = #tile.access<in>},

@@ -29,8 +29,11 @@ struct DotBlock {
 };
 
 /// The block for a vector unit of so many registers: beside its accumulators it
-/// needs one register for each of its vectors and one for a broadcast.
-DotBlock chooseDotBlock(int64_t vectorRegisters);
+/// needs one register for each of its vectors and one for a broadcast. Where a
+/// broadcast is a load, high blocks cost less than wide ones: Intel's cores
+/// lose half a multiply-add for each vector that is read and a fifth for each
+/// broadcast. NEON broadcasts lanes of registers, of which it needs more.
+DotBlock chooseDotBlock(int64_t vectorBits, int64_t vectorRegisters);
 
 /// Options of `fa-cpu` and of its two halves.
 struct HostPipelineOptions

@@ -21,9 +21,10 @@
 //  - pending: a dot whose only user is an online softmax is computed by that,
 //    so that scores go through their modification and mask in registers.
 //
+// Blocks whose rows no store keeps are not computed.
+//
 // A kernel of few rows (decode) is lowered along rows instead: tiles lie as in
-// memory, lanes run along dimension 1, and rows that no store keeps are not
-// computed (RowForm.cpp).
+// memory, and lanes run along dimension 1 (RowForm.cpp).
 //
 // Files: KernelLowering (the walk, loops), Scratch, Evaluate (lazy values),
 // LowerDot, LowerPairDot, LowerTileDot, SeenColumns, Prefetch, LowerSoftmax,
@@ -153,8 +154,6 @@ private:
   /// Upper limits of the columns whose scores are not -inf, where only one dot
   /// reads what `op` makes of the others.
   Limits findLimits(tile::OnlineSoftmaxOp op);
-  /// How many registers wide the blocks are of rows that have limits.
-  int64_t limitedVectors(const Limits &limits, int64_t rows) const;
   /// What the columns that a block walks are a multiple of.
   int64_t seenStep(int64_t vectors) const;
   /// How many of `columns` a block of rows sees at most; null: all.
@@ -183,7 +182,9 @@ private:
   /// contraction in one product.
   static constexpr int64_t kTileRows = 16, kTileDepth = 32;
   /// Registers across the queries in a block, so that what is read of the
-  /// right operand is read for many rows; columns: two tiles.
+  /// right operand is read for many rows; columns: two tiles. Where there are
+  /// tile dots, other dots and softmax have blocks of as many rows: what one of
+  /// them leaves out of a block (emitSeenColumns) no other reads.
   static constexpr int64_t kTileVectors = 4, kTileBlock = 2 * kTileRows;
   /// Part of a result: `vectors` registers of rows, an even number, by
   /// `columns`.
@@ -205,7 +206,6 @@ private:
                  Buffer result, Value resultRow);
   void emitTileBlock(tile::DotOp dot, const TileBlock &block, Buffer result,
                      Value resultRow);
-  void forTileRows(int64_t rows, llvm::function_ref<void(Value, int64_t)> body);
   mlir::LogicalResult lowerTileDot(tile::DotOp dot);
   void evaluateColumns(Value value, Buffer buffer, Value row, int64_t vectors,
                        Value from, Value to);
@@ -222,8 +222,9 @@ private:
   //===--- Few rows (RowForm.cpp) ---===//
   /// Whether the kernel is lowered along rows.
   bool suitsRowForm();
-  /// Whether no row of a result depends on another row of a left operand.
-  bool hasRowsApart();
+  /// Whether a row of a tile that is stored comes from the same row of tiles
+  /// alone, and from what was loaded.
+  bool keepsRowsApart();
   /// Sets `liveRows` when `load`, that of the left operand of the dots, is
   /// lowered.
   void countLiveRows(tile::LoadOp load);
@@ -392,14 +393,10 @@ private:
   int64_t paddedRows(int64_t rows) const {
     return llvm::divideCeil(rows, lanes()) * lanes();
   }
-  /// Calls `body(row, vectors)` for blocks of whole registers over `rows`, at
-  /// most `mostVectors` wide.
-  void forRowBlocks(int64_t rows, int64_t mostVectors,
-                    llvm::function_ref<void(Value, int64_t)> body);
-  void forRowBlocks(int64_t rows,
-                    llvm::function_ref<void(Value, int64_t)> body) {
-    forRowBlocks(rows, shape.maxVectors, body);
-  }
+  /// Calls `body(row, vectors)` for blocks of whole registers over `rows`; with
+  /// `end`, of the widest blocks for those that begin before it.
+  void forRowBlocks(int64_t rows, llvm::function_ref<void(Value, int64_t)> body,
+                    Value end = {});
   Value constantIndex(int64_t value);
   Value constantVector(double value);
   Value addIndex(Value base, int64_t offset);
@@ -432,9 +429,8 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::SmallVector<Evaluated, 1>> evaluated;
   unsigned evaluationDepth = 0;
   bool alongRows = false;
-  bool tiles = false;     ///< whether there are tile dots
-  bool rowsApart = false; ///< whether rows that no store keeps may be left out
-  Value liveRows;         ///< how many rows are kept, null if all
+  bool tiles = false; ///< whether there are tile dots
+  Value liveRows;     ///< how many rows are kept, null if all
   Value scratch;
   int64_t scratchTop = 0;
   int64_t scratchBytes = 0;

@@ -53,8 +53,7 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
     return load.emitOpError("has a lowering for the host for tiles of rank 1 "
                             "and 2, found ")
            << type;
-  if (rowsApart)
-    countLiveRows(load);
+  countLiveRows(load);
   bool others = false;
   for (Operation *user : load.getResult().getUsers()) {
     auto dot = dyn_cast<tile::DotOp>(user);

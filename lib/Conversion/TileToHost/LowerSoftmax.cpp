@@ -246,9 +246,9 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
       allocateResults(op, pairs ? allocate(type, Form::LanePairs) : scores);
   int64_t columns = type.getDimSize(1);
   Limits limits = findLimits(op);
-  int64_t mostVectors = limitedVectors(limits, type.getDimSize(0));
   forRowBlocks(
-      type.getDimSize(0), mostVectors, [&](Value row, int64_t vectors) {
+      type.getDimSize(0),
+      [&](Value row, int64_t vectors) {
         RowState old = readState(op, row, vectors);
         Value end = emitSeenColumns(limits, row, vectors, columns);
         SmallVector<Value> max = emitScores(op, dot, scores, row, old.max, end);
@@ -257,7 +257,8 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
                                     end ? end : constantIndex(columns), row,
                                     scaled.max, scaled.sum, narrow),
                    results, row);
-      });
+      },
+      liveRows);
   keepResults(op, results, std::move(limits));
   return success();
 }

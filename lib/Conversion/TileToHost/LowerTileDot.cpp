@@ -172,19 +172,6 @@ void KernelLowering::emitTiles(tile::DotOp dot, const TileBlock &block,
   });
 }
 
-/// As forRowBlocks, but for blocks of which no row is kept.
-void KernelLowering::forTileRows(
-    int64_t rows, llvm::function_ref<void(Value, int64_t)> body) {
-  int64_t block = kTileVectors * lanes();
-  if (!liveRows || rows % block)
-    return forRowBlocks(rows, kTileVectors, body);
-  auto loop =
-      scf::ForOp::create(b, constantIndex(0), liveRows, constantIndex(block));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar(), kTileVectors);
-}
-
 void KernelLowering::emitTileBlock(tile::DotOp dot, const TileBlock &block,
                                    Buffer result, Value resultRow) {
   int64_t steps = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
@@ -240,7 +227,7 @@ LogicalResult KernelLowering::lowerTileDot(tile::DotOp dot) {
     emitTileBlock(dot, {row, constantIndex(last), vectors, total - last},
                   result, row);
   };
-  forTileRows(dot.getType().getDimSize(0), emitBlocks);
+  forRowBlocks(dot.getType().getDimSize(0), emitBlocks, liveRows);
   buffers[dot.getResult()] = result;
   return success();
 }

@@ -59,17 +59,21 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
   Buffer scores =
       allocate(type.clone({kTileVectors * lanes(), columns}), Form::Lanes);
   SoftmaxResults results = allocateResults(op, allocate(type, Form::LanePairs));
-  forTileRows(type.getDimSize(0), [&](Value row, int64_t vectors) {
-    RowState old = readState(op, row, vectors);
-    Value seen = emitSeenColumns(limits, row, vectors, columns);
-    Value end = seen ? seen : constantIndex(columns);
-    SmallVector<Value> max = emitTileScores(op, dot, scores, row, old.max, end);
-    RowState scaled = emitRescale(old, max, results, row);
-    Value zero = constantIndex(0);
-    storeState(emitExponentials(scores, zero, results.p, end, row, scaled.max,
-                                scaled.sum, Type()),
-               results, row);
-  });
+  forRowBlocks(
+      type.getDimSize(0),
+      [&](Value row, int64_t vectors) {
+        RowState old = readState(op, row, vectors);
+        Value seen = emitSeenColumns(limits, row, vectors, columns);
+        Value end = seen ? seen : constantIndex(columns);
+        SmallVector<Value> max =
+            emitTileScores(op, dot, scores, row, old.max, end);
+        RowState scaled = emitRescale(old, max, results, row);
+        Value zero = constantIndex(0);
+        storeState(emitExponentials(scores, zero, results.p, end, row,
+                                    scaled.max, scaled.sum, Type()),
+                   results, row);
+      },
+      liveRows);
   keepResults(op, results, std::move(limits));
   return success();
 }

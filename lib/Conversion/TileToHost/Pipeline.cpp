@@ -21,8 +21,10 @@
 
 using namespace mlir;
 
-fa::DotBlock fa::chooseDotBlock(int64_t vectorRegisters) {
-  return vectorRegisters >= 32 ? DotBlock{4, 16} : DotBlock{3, 12};
+fa::DotBlock fa::chooseDotBlock(int64_t vectorBits, int64_t vectorRegisters) {
+  if (vectorRegisters < 32)
+    return {3, 12};
+  return vectorBits >= 512 ? DotBlock{3, 24} : DotBlock{4, 16};
 }
 
 void fa::buildHostKernelPipeline(OpPassManager &pm,
@@ -34,12 +36,12 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions tiles;
-  // Whole blocks of registers. P of 64 x 64 stays in the first cache; fewer
+  // Whole blocks of registers. P of a block stays in the first cache; fewer
   // keys than that lose to the rescaling of O, more to the edge of a causal
-  // mask. In decode the first cache holds a step's K and the V that is asked
-  // for meanwhile.
+  // mask. In decode the first cache holds a step's K, then its V.
   int64_t block =
-      options.vectorBits / 32 * chooseDotBlock(options.vectorRegisters).vectors;
+      options.vectorBits / 32 *
+      chooseDotBlock(options.vectorBits, options.vectorRegisters).vectors;
   tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
   tiles.kvTile = 64;
   if (options.tileDots) {
@@ -49,6 +51,8 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
     tiles.kvTileBf16 = 128;
   }
   tiles.decodeKvTile = 32;
+  // A few queries are a program for each KV head, whose keys can be split.
+  tiles.packedQTile = options.qTile ? 0 : llvm::alignTo(48, block);
   tiles.splits = options.splits;
   tiles.wideMerge = true;
   if (options.qTile)

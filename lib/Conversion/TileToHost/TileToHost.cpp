@@ -34,7 +34,7 @@ struct ConvertTileToHost final
   void runOnOperation() override {
     fa::VectorShape shape;
     shape.lanes = vectorBits / 32;
-    fa::DotBlock block = fa::chooseDotBlock(vectorRegisters);
+    fa::DotBlock block = fa::chooseDotBlock(vectorBits, vectorRegisters);
     shape.maxVectors = block.vectors;
     shape.accumulators = block.accumulators;
     shape.pairDots = pairDots;
