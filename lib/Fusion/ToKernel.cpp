@@ -170,9 +170,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
   }
 
   /// As tiles have it.
-  int64_t headDim(Value rows) const {
+  static int64_t headDim(Value rows, int64_t multiple) {
     return llvm::alignTo(cast<RankedTensorType>(rows.getType()).getDimSize(3),
-                         dimMultiple);
+                         multiple);
   }
 
   /// The kernel on splits of the keys and the one that merges them, which
@@ -195,8 +195,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       return convertUnfused(function, reason);
     auto element =
         cast<FloatType>(getElementTypeOrSelf(match.attention.getQ().getType()));
-    int64_t dim = headDim(match.attention.getQ()),
-            dimV = headDim(match.attention.getV());
+    tile::OnlineAttentionOp attention = match.attention;
+    int64_t dim = headDim(attention.getQ(), dimMultiple),
+            dimV = headDim(attention.getV(), dimMultiple);
     bool isWide = std::max(dim, dimV) > 128;
     int64_t bytes = element.getWidth() / 8;
     // P of matrix units goes on in registers, that of multiply-adds through
@@ -205,6 +206,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                   match.attention.getPrecision() == tile::DotPrecision::Ieee;
     auto bytesOf = [&](const KernelShape &shape, int64_t slots) {
       int64_t p = isIeee ? shape.rows * shape.columns : 0;
+      int64_t dim = headDim(attention.getQ(), shape.dimMultiple),
+              dimV = headDim(attention.getV(), shape.dimMultiple);
       int64_t right = shape.columns * (dim + dimV);
       return bytes *
              (leftInRegisters ? right : shape.rows * dim + slots * right + p);
@@ -218,6 +221,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       return shape;
     };
     KernelShape shape;
+    shape.dimMultiple = dimMultiple;
     shape.rows = bytes <= 2 ? qTile16bit : qTile;
     if (isWide)
       shape.rows = std::min(shape.rows, wideQTile.getValue());
@@ -231,7 +235,6 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
              << tileBytes.getValue() << " bytes of shared memory, found " << dim
              << " and " << dimV << ", which take " << least;
     shape.alignment = alignment;
-    shape.dimMultiple = dimMultiple;
     shape.foldScale = foldScale;
     shape.positiveScale = foldScale && hasFoldableScale(match.attention);
     std::string name = function.getSymName().str();
@@ -267,6 +270,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.rows =
         std::max(dim, dimV) <= 64 && isPlain ? narrowRolesQTile : rolesQTile;
     roles.columns = rolesKvTile;
+    roles.dimMultiple = std::max(dimMultiple.getValue(), rolesDimMultiple.getValue());
     roles = fitted(roles);
     // Of short rows a mask leaves out half of the scores, and tiles of fewer
     // rows compute less beside the diagonal.
