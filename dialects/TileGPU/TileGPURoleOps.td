@@ -115,8 +115,9 @@ def TileGPU_DeliverOp : TileGPU_SyncOp<"deliver"> {
     buffer, from which the tensor memory accelerator stores it. Dimensions
     `dims` of the destination, a kernel argument, are those of the tile, which
     begins at `indices`; what is outside the destination is left out. A slot may
-    have fewer columns than the tile: then it goes in pieces. Each waits until
-    what the consumer delivered before has left the slot.
+    have fewer columns than the tile: then it goes in pieces. Slots have whole
+    lines of 128 bytes; where the tile has not, the destination ends with it.
+    Each piece waits until what the consumer delivered before has left the slot.
   }];
   let arguments = (ins AnyStaticShapeTensor:$value,
       TileGPU_BufferType:$buffer, Index:$slot, AnyMemRef:$dest,
@@ -176,8 +177,9 @@ def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
   let description = [{
     `result = a · b + acc` with `b` in the slot of a step, given as [.., n, k]
     with `transpose_b`; `a` in a slot as well, or in registers. What runs must
-    not be read before `tgpu.dot_wait`. The dots of a warpgroup finish in the
-    order in which they began. One group for each (wgmma.mma_async, PTX ISA
+    not be read before `tgpu.dot_wait`. Of a slot with more columns than the tile
+    has the first ones are read: `depth` says how many, or the result's type does.
+    The dots of a warpgroup finish in the order in which they began. One group for each (wgmma.mma_async, PTX ISA
     9.7.15).
 
     ```mlir
@@ -188,12 +190,19 @@ def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
   let arguments = (ins Optional<AnyStaticShapeTensor>:$a,
       Optional<TileGPU_ChannelType>:$a_channel, Optional<Index>:$a_step,
       TileGPU_ChannelType:$b_channel, Index:$b_step,
-      Optional<AnyStaticShapeTensor>:$acc, UnitAttr:$transpose_b);
+      Optional<AnyStaticShapeTensor>:$acc, UnitAttr:$transpose_b,
+      OptionalAttr<I64Attr>:$depth);
   let results = (outs TileGPU_RunningType:$result);
   let assemblyFormat = [{
     ($a^)? (`slot` $a_channel^ `,` $a_step)? `by` `slot` $b_channel `,` $b_step
-    (`transpose_b` $transpose_b^)? (`acc` $acc^)? attr-dict
+    (`transpose_b` $transpose_b^)? (`depth` $depth^)? (`acc` $acc^)? attr-dict
     `:` functional-type(operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// The depth of `b`'s slot.
+    int64_t slotDepth();
+    /// How much of it is multiplied.
+    int64_t readDepth() { return getDepth().value_or(slotDepth()); }
   }];
   let hasVerifier = 1;
 }

@@ -170,9 +170,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
   }
 
   /// As tiles have it.
-  static int64_t headDim(Value rows, int64_t multiple) {
+  int64_t headDim(Value rows) const {
     return llvm::alignTo(cast<RankedTensorType>(rows.getType()).getDimSize(3),
-                         multiple);
+                         dimMultiple);
   }
 
   /// The kernel on splits of the keys and the one that merges them, which
@@ -195,25 +195,26 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       return convertUnfused(function, reason);
     auto element =
         cast<FloatType>(getElementTypeOrSelf(match.attention.getQ().getType()));
-    tile::OnlineAttentionOp attention = match.attention;
-    int64_t dim = headDim(attention.getQ(), dimMultiple),
-            dimV = headDim(attention.getV(), dimMultiple);
+    int64_t dim = headDim(match.attention.getQ()),
+            dimV = headDim(match.attention.getV());
     bool isWide = std::max(dim, dimV) > 128;
     int64_t bytes = element.getWidth() / 8;
     // P of matrix units goes on in registers, that of multiply-adds through
     // memory.
     bool isIeee = bytes == 4 &&
                   match.attention.getPrecision() == tile::DotPrecision::Ieee;
-    auto bytesOf = [&](const KernelShape &shape, int64_t slots) {
+    auto bytesOf = [&](const KernelShape &shape, int64_t slots, int64_t dim,
+                       int64_t dimV) {
       int64_t p = isIeee ? shape.rows * shape.columns : 0;
-      int64_t dim = headDim(attention.getQ(), shape.dimMultiple),
-              dimV = headDim(attention.getV(), shape.dimMultiple);
       int64_t right = shape.columns * (dim + dimV);
       return bytes *
              (leftInRegisters ? right : shape.rows * dim + slots * right + p);
     };
-    auto fitted = [&](KernelShape shape) {
-      auto isTooLarge = [&] { return bytesOf(shape, 2) > tileBytes; };
+    auto fitted = [&](KernelShape shape, int64_t columns = 1) {
+      auto isTooLarge = [&] {
+        return bytesOf(shape, 2, llvm::alignTo(dim, columns),
+                       llvm::alignTo(dimV, columns)) > tileBytes;
+      };
       while (tileBytes && shape.columns > 16 && isTooLarge())
         shape.columns /= 2;
       while (tileBytes && shape.rows > 16 && isTooLarge())
@@ -221,20 +222,21 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       return shape;
     };
     KernelShape shape;
-    shape.dimMultiple = dimMultiple;
     shape.rows = bytes <= 2 ? qTile16bit : qTile;
     if (isWide)
       shape.rows = std::min(shape.rows, wideQTile.getValue());
     shape.columns = kvTile;
     shape = fitted(shape);
     // One slot of each tile is the least that later passes can do with.
-    if (int64_t least = bytesOf(shape, 1); tileBytes && least > tileBytes)
+    if (int64_t least = bytesOf(shape, 1, dim, dimV);
+        tileBytes && least > tileBytes)
       return emitError(function.getLoc())
              << "expected head dimensions of which a tile of " << shape.rows
              << " queries and " << shape.columns << " keys fits into "
              << tileBytes.getValue() << " bytes of shared memory, found " << dim
              << " and " << dimV << ", which take " << least;
     shape.alignment = alignment;
+    shape.dimMultiple = dimMultiple;
     shape.foldScale = foldScale;
     shape.positiveScale = foldScale && hasFoldableScale(match.attention);
     std::string name = function.getSymName().str();
@@ -270,8 +272,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.rows =
         std::max(dim, dimV) <= 64 && isPlain ? narrowRolesQTile : rolesQTile;
     roles.columns = rolesKvTile;
-    roles.dimMultiple = std::max(dimMultiple.getValue(), rolesDimMultiple.getValue());
-    roles = fitted(roles);
+    roles = fitted(roles, rolesSlotColumns);
     // Of short rows a mask leaves out half of the scores, and tiles of fewer
     // rows compute less beside the diagonal.
     KernelShape shortRoles = roles;

@@ -41,7 +41,7 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     tiles.shortQueries = 2048;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
     // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
-    tiles.rolesDimMultiple = 64;
+    tiles.rolesSlotColumns = 64;
   }
   tiles.tileBytes = info.sharedLimit;
   buildGpuKernelPipeline(pm, options, tiles);
