@@ -92,18 +92,21 @@ def TileGPU_AcquireOp : TileGPU_ChannelSyncOp<"acquire"> {
   let summary = "waits until the slot of a step has been released";
 }
 
-def TileGPU_FetchOp : TileGPU_SyncOp<"fetch"> {
+def TileGPU_FetchOp : TileGPU_Op<"fetch",
+    [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "begins to fill the slot of a step from global memory";
   let description = [{
     By the tensor memory accelerator: dimensions `dims` of the source, a kernel
     argument, are those of the tile, which begins at `indices`; outside the
-    source it reads 0. Rows and the base are multiples of 16 bytes.
+    source it reads 0, and so it does from row `end` on. Rows and the base are
+    multiples of 16 bytes.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
-      DenseI64ArrayAttr:$dims, TileGPU_ChannelType:$channel, Index:$step);
+      DenseI64ArrayAttr:$dims, Optional<Index>:$end,
+      TileGPU_ChannelType:$channel, Index:$step);
   let assemblyFormat = [{
-    $source `[` $indices `]` `dims` $dims `to` $channel `,` $step attr-dict
-    `:` type($source) `,` type($channel)
+    $source `[` $indices `]` `dims` $dims (`end` $end^)? `to` $channel `,` $step
+    attr-dict `:` type($source) `,` type($channel)
   }];
   let hasVerifier = 1;
 }

@@ -282,13 +282,16 @@ private:
   void fetch(Fetched &fetched, Value step, IRMapping &mapping) {
     b.setLoc(fetched.load.getLoc());
     AcquireOp::create(b, fetched.channel, step);
-    SmallVector<Value> start;
-    for (OpFoldResult at : fetched.box.start) {
+    auto build = [&](OpFoldResult at) {
       auto value = dyn_cast<Value>(at);
-      start.push_back(value ? cloneScalar(value, mapping)
-                            : index(*getConstantIntValue(at)));
-    }
-    FetchOp::create(b, fetched.box.argument, start, fetched.box.dims,
+      return value ? cloneScalar(value, mapping)
+                   : index(*getConstantIntValue(at));
+    };
+    SmallVector<Value> start;
+    for (OpFoldResult at : fetched.box.start)
+      start.push_back(build(at));
+    Value end = fetched.box.end ? build(fetched.box.end) : Value();
+    FetchOp::create(b, fetched.box.argument, start, fetched.box.dims, end,
                     fetched.channel, step);
   }
 
