@@ -26,12 +26,12 @@ struct TensorBox {
   mlir::OpFoldResult end;
 };
 
-/// The box of a load of a tile of two dimensions. Columns outside of the view,
-/// and rows before its end, are outside of the argument, too; bases and strides are multiples
-/// of 16 bytes, and the columns have no gaps. Otherwise null, and `reason` says
-/// what is in the way.
+/// The box of a load of a tile of two dimensions. Rows and columns outside of
+/// the view are outside of the argument, too, but for rows from `end` on; bases
+/// and strides are multiples of 16 bytes, and the columns have no gaps.
+/// Otherwise null, and `reason` says what is in the way.
 std::optional<TensorBox> findTensorBox(tile::LoadOp load, std::string &reason);
-/// The same of a store; no row behind the view is one of the argument.
+/// The same of a store, without an `end`.
 std::optional<TensorBox> findTensorBox(tile::StoreOp store);
 
 } // namespace fa
