@@ -203,14 +203,18 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // memory.
     bool isIeee = bytes == 4 &&
                   match.attention.getPrecision() == tile::DotPrecision::Ieee;
-    auto bytesOf = [&](const KernelShape &shape, int64_t slots) {
+    auto bytesOf = [&](const KernelShape &shape, int64_t slots, int64_t dim,
+                       int64_t dimV) {
       int64_t p = isIeee ? shape.rows * shape.columns : 0;
       int64_t right = shape.columns * (dim + dimV);
       return bytes *
              (leftInRegisters ? right : shape.rows * dim + slots * right + p);
     };
-    auto fitted = [&](KernelShape shape) {
-      auto isTooLarge = [&] { return bytesOf(shape, 2) > tileBytes; };
+    auto fitted = [&](KernelShape shape, int64_t columns = 1) {
+      auto isTooLarge = [&] {
+        return bytesOf(shape, 2, llvm::alignTo(dim, columns),
+                       llvm::alignTo(dimV, columns)) > tileBytes;
+      };
       while (tileBytes && shape.columns > 16 && isTooLarge())
         shape.columns /= 2;
       while (tileBytes && shape.rows > 16 && isTooLarge())
@@ -231,7 +235,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     shape.columns = kvTile;
     shape = fitted(shape);
     // One slot of each tile is the least that later passes can do with.
-    if (int64_t least = bytesOf(shape, 1); tileBytes && least > tileBytes)
+    if (int64_t least = bytesOf(shape, 1, dim, dimV);
+        tileBytes && least > tileBytes)
       return emitError(function.getLoc())
              << "expected head dimensions of which a tile of " << shape.rows
              << " queries and " << shape.columns << " keys fits into "
@@ -280,7 +285,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.rows =
         std::max(dim, dimV) <= 64 && isPlain ? narrowRolesQTile : rolesQTile;
     roles.columns = rolesKvTile;
-    roles = fitted(roles);
+    roles = fitted(roles, rolesSlotColumns);
     // Of short rows a mask leaves out half of the scores, and tiles of fewer
     // rows compute less beside the diagonal.
     KernelShape shortRoles = roles;

@@ -195,6 +195,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "roles-q-tile rows nevertheless (0: never)">,
     Option<"rolesKvTile", "roles-kv-tile", "int64_t", "128",
            "keys in a tile of such a kernel">,
+    Option<"rolesSlotColumns", "roles-slot-columns", "int64_t", "1",
+           "slots of its tiles have a multiple of so many columns">,
     Option<"wideQTile", "wide-q-tile", "int64_t", "1024",
            "the most queries in a tile when a head dimension exceeds 128">,
     Option<"tileBytes", "tile-bytes", "int64_t", "0",

@@ -40,6 +40,8 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
     tiles.shortQueries = 2048;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
+    // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
+    tiles.rolesSlotColumns = 64;
   }
   tiles.tileBytes = info.sharedLimit;
   buildGpuKernelPipeline(pm, options, tiles);
