@@ -428,14 +428,16 @@ def TgpuDeferWaits : Pass<"tgpu-defer-waits", "::fa::tile::KernelOp"> {
 }
 
 def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
-  let summary = "a kernel begins before the one that it follows has ended";
+  let summary = "kernels begin before the ones before them have ended";
   let description = [{
-    Of two kernels of which one `tile.follows` the other, the first lets the
-    other begin (`tgpu.begin_next`) as soon as all its blocks are under way, and
-    the other waits for the end of the first (`tgpu.await_kernel`) before
-    anything that touches memory. What launching it takes, and what it computes
-    before it reads, is then behind it when the first ends. For targets that
-    have such launches.
+    Two kernels of which one `tile.follows` the other wait for the end of
+    whatever kernel is before them in the stream (`tgpu.await_kernel`) before
+    they touch memory, and behind that let the next one begin
+    (`tgpu.begin_next`). What launching them takes, and the numbers that they
+    compute before they read, is then behind them when the kernel before ends:
+    of the second when the first ends, and of the first when the second one of
+    another launch does. Behind the wait, since a kernel that waits for this one
+    alone may count on all before it. For targets that have such launches.
 
     Before:
     ```mlir
@@ -448,6 +450,7 @@ def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
     tile.kernel @merge(...) attributes {tile.follows = @split} {
       %tile = arith.divui %id, %c8 : index
       tgpu.await_kernel
+      tgpu.begin_next
       scf.for ... { tile.load ... }
     ```
 
