@@ -242,6 +242,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     decode.pack = KernelShape::Heads;
     if (decodeKvTile)
       decode.columns = decodeKvTile;
+    while (decodeTileBytes && bytes == 2 && decode.columns > 16 &&
+           bytes * decode.columns * (dim + dimV) > decodeTileBytes)
+      decode.columns /= 2;
     KernelShape packed = shape;
     packed.rows = packedQTile;
     packed.columns = kvTile;

@@ -10,6 +10,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fa;
@@ -59,7 +60,7 @@ namespace {
 struct TgpuOverlapKernels final
     : fa::impl::TgpuOverlapKernelsBase<TgpuOverlapKernels> {
   void runOnOperation() override {
-    SetVector<tile::KernelOp> kernels;
+    llvm::StringSet<> chains; // entries that have some
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       auto before = kernel->getAttrOfType<FlatSymbolRefAttr>(
           tile::KernelOp::followsAttrName);
@@ -71,10 +72,12 @@ struct TgpuOverlapKernels final
             << before;
         return signalPassFailure();
       }
-      kernels.insert(first);
-      kernels.insert(kernel);
+      chains.insert(kernel.getEntryName());
     }
-    llvm::for_each(kernels, overlap);
+    for (auto kernel : getOperation().getOps<tile::KernelOp>())
+      if (chains.contains(kernel.getEntryName()) &&
+          !kernel->hasAttr(TileGPUDialect::consumersAttrName))
+        overlap(kernel);
   }
 };
 

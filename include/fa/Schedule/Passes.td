@@ -177,7 +177,9 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
     In a loop whose copies depend on nothing that it computes, the copies of
     iteration n + stages − 1 begin while iteration n computes: buffers get
     `stages` slots, the first copies stand before the loop, one wait and one
-    barrier remain in each iteration. Loops one after the other that copy into
+    barrier remain in each iteration. A block of one warp computes slowly and has
+    little memory: it gets a slot more where all of them take at most
+    `one-warp-bytes`. Loops one after the other that copy into
     the same buffers (those of a mask's intervals) are one sequence of tiles: the
     last iterations of one copy the first tiles of the next, and nothing is
     waited for between them. Where more slots do not fit into `limit` bytes, the
@@ -188,7 +190,10 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
   let options = [
     Option<"stages", "stages", "int64_t", "2", "slots of a buffer, at least 2">,
     Option<"limit", "limit", "int64_t", "101376",
-           "bytes of shared memory that a block may have">
+           "bytes of shared memory that a block may have">,
+    Option<"oneWarpBytes", "one-warp-bytes", "int64_t", "0",
+           "bytes of a loop's slots up to which a block of one warp has one "
+           "more than `stages`">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
