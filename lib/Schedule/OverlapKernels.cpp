@@ -10,7 +10,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fa;
@@ -60,7 +59,7 @@ namespace {
 struct TgpuOverlapKernels final
     : fa::impl::TgpuOverlapKernelsBase<TgpuOverlapKernels> {
   void runOnOperation() override {
-    llvm::StringSet<> chains; // entries that have some
+    SetVector<tile::KernelOp> kernels;
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       auto before = kernel->getAttrOfType<FlatSymbolRefAttr>(
           tile::KernelOp::followsAttrName);
@@ -72,12 +71,10 @@ struct TgpuOverlapKernels final
             << before;
         return signalPassFailure();
       }
-      chains.insert(kernel.getEntryName());
+      kernels.insert(first);
+      kernels.insert(kernel);
     }
-    for (auto kernel : getOperation().getOps<tile::KernelOp>())
-      if (chains.contains(kernel.getEntryName()) &&
-          !kernel->hasAttr(TileGPUDialect::consumersAttrName))
-        overlap(kernel);
+    llvm::for_each(kernels, overlap);
   }
 };
 

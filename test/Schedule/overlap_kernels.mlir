@@ -51,27 +51,9 @@ tile.kernel @merge(%x: !view {tile.access = #tile.access<inout>})
   tile.return
 }
 
-// What a launch takes instead of the two begins early, too.
-// CHECK-LABEL: tile.kernel @one
-// CHECK-NEXT: tgpu.await_kernel
-// CHECK-NEXT: tgpu.begin_next
-// CHECK-NEXT: tile.return
-tile.kernel @one(%x: !view {tile.access = #tile.access<out>})
-    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f"} {
-  tile.return
-}
-
-// Beside a block with roles there is no room for another one.
-// CHECK-LABEL: tile.kernel @roles
-// CHECK-NOT: tgpu.await_kernel
-tile.kernel @roles(%x: !view {tile.access = #tile.access<out>})
-    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f", tgpu.consumers = 2 : i64} {
-  tile.return
-}
-
 // CHECK-LABEL: tile.kernel @alone
 // CHECK-NOT: tgpu.
 tile.kernel @alone(%x: !view {tile.access = #tile.access<out>})
-    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "g"} {
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f"} {
   tile.return
 }
