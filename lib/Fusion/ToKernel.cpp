@@ -221,12 +221,16 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
         shape.rows /= 2;
       return shape;
     };
-    // Of 16 bits, keys and values in so few bytes that two such tiles have room.
-    auto paired = [&](KernelShape shape) {
-      while (pairedTileBytes && isWide && bytes <= 2 && shape.columns > 16 &&
-             bytes * shape.columns * (dim + dimV) > pairedTileBytes)
+    // Of 16 bits, keys and values in no more than `most` bytes (0: any).
+    auto lessKeys = [&](KernelShape shape, int64_t most) {
+      while (most && bytes <= 2 && shape.columns > 16 &&
+             bytes * shape.columns * (dim + dimV) > most)
         shape.columns /= 2;
       return shape;
+    };
+    // In so few that two such tiles have room.
+    auto paired = [&](const KernelShape &shape) {
+      return lessKeys(shape, isWide ? pairedTileBytes.getValue() : 0);
     };
     KernelShape shape;
     shape.rows = bytes <= 2 ? qTile16bit : qTile;
@@ -254,7 +258,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     decode.pack = KernelShape::Heads;
     if (decodeKvTile)
       decode.columns = decodeKvTile;
-    decode = paired(decode);
+    decode = lessKeys(paired(decode), decodeTileBytes);
     KernelShape packed = shape;
     packed.rows = packedQTile;
     packed.columns = kvTile;

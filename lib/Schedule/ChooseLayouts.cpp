@@ -96,6 +96,16 @@ static bool feedsOnlyDots(Value value) {
          });
 }
 
+LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
+    : unit(unit), warps(warps),
+      mergesRows(kernel
+                     .walk([](OnlineMergeOp merge) {
+                       return typeOf(merge.getAcc()).getDimSize(0) == 1
+                                  ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+                     })
+                     .wasInterrupted()) {}
+
 std::optional<TileLayout> LayoutChooser::find(Value value) {
   auto known = tiles.find(value);
   if (known != tiles.end())
@@ -121,7 +131,7 @@ std::optional<TileLayout> LayoutChooser::findNew(Value value) {
   // A dimension of one element comes from expand_dims.
   if (sizes[1] == 1)
     return withUnit(rowsLayout(sizes[0]), 1);
-  if (sizes[0] == 1)
+  if (sizes[0] == 1 && !mergesRows)
     return withUnit(columnsLayout(value), 0);
   if (Value turned = transposeOf(value))
     return turnedLayout(turned);

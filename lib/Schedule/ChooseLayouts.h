@@ -16,7 +16,7 @@ namespace fa {
 /// `warps` warps.
 class LayoutChooser {
 public:
-  LayoutChooser(MatrixUnit unit, int64_t warps) : unit(unit), warps(warps) {}
+  LayoutChooser(tile::KernelOp kernel, MatrixUnit unit, int64_t warps);
 
   /// That of `value`, where it is made; nothing if its sizes have none. Each
   /// value has one, whatever becomes of its type in the meantime.
@@ -51,6 +51,7 @@ private:
 
   MatrixUnit unit;
   int64_t warps;
+  bool mergesRows; ///< one at a time: tiles of one row are not made of vectors
   llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
   /// What was found: many ways may lead to a value.
   llvm::DenseMap<mlir::Value, std::optional<TileLayout>> tiles, vectors;

@@ -181,6 +181,9 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "query heads in a tile of the decode variant">,
     Option<"decodeKvTile", "decode-kv-tile", "int64_t", "0",
            "keys in a tile of the decode variant (0: as in the others)">,
+    Option<"decodeTileBytes", "decode-tile-bytes", "int64_t", "0",
+           "bytes of K and V in a tile of the decode variant with elements of "
+           "16 bits, which has fewer keys else, 16 at least (0: any)">,
     Option<"packedQTile", "packed-q-tile", "int64_t", "0",
            "rows in a tile of the variant whose rows are the queries of all "
            "heads that share a KV head, and the most queries that it is taken "
