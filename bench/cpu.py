@@ -4,8 +4,8 @@
 
 Prints GFLOP/s (GB/s of K and V for decode) of both as medians, their ratio, and
 ours as a part of what the machine did just before the row, by build/bin/fa-peak:
-multiply-adds in registers (for bf16, where there are any, AVX512_BF16's products
-of pairs), or bytes read in order for decode.
+multiply-adds in registers (for bf16, where there are any, AMX's products of tiles
+or AVX512_BF16's of pairs), or bytes read in order for decode.
 --cpu-time counts the seconds that the process computed instead of those that
 passed: for one thread on a machine that others use.
 """
@@ -121,7 +121,8 @@ def peaks(threads, cpu_time):
 def peak_of(dtype, decode, machine):
     if decode:
         return machine["read"]
-    return machine.get("dot_bf16", machine["fma_f32"]) if dtype == torch.bfloat16 else machine["fma_f32"]
+    names = ("tile_bf16", "dot_bf16", "fma_f32") if dtype == torch.bfloat16 else ("fma_f32",)
+    return next(machine[name] for name in names if name in machine)
 
 
 def cpu_info(key):
@@ -182,7 +183,7 @@ def main():
         info = info or json.loads(runner.lib.faPlanDescribe(runner.plan(dtype, d, causal)))
     geomean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     machine = ", ".join(f"{name} {statistics.median(m[name] for m in measured):.0f} {'GB/s' if name == 'read' else 'GFLOP/s'}"
-                        for name in ("fma_f32", "dot_bf16", "read") if name in measured[0])
+                        for name in ("fma_f32", "dot_bf16", "tile_bf16", "read") if name in measured[0])
     lines += ["", f"Geomean {geomean:.2f}, lowest {min(ratios):.2f}; medians of {options.rounds}, in turns, {options.threads} threads"
               f"{', seconds of the process' if options.cpu_time else ''}.",
               f"Peaks, medians of those before each row: {machine}. Load average at the end {os.getloadavg()[0]:.1f}.",

@@ -1,5 +1,6 @@
 # lit's configuration. Everything runs from one suite; the unit tests are a
 # folder of it. A tool that is missing is an error, never a skip.
+import ctypes
 import glob
 import os
 import platform
@@ -58,5 +59,10 @@ if lit_config.params.get("full"):
     config.available_features.add("full")
 if platform.machine() in ("x86_64", "AMD64"):
     config.available_features.add("x86")
-if os.path.exists("/proc/cpuinfo") and " avx2 " in open("/proc/cpuinfo").read():
-    config.available_features.add("avx2")
+if os.path.exists("/proc/cpuinfo"):
+    cpu = open("/proc/cpuinfo").read().split()
+    if "avx2" in cpu:
+        config.available_features.add("avx2")
+    # The registers of AMX are there for who asks: arch_prctl's request.
+    if "amx_bf16" in cpu and ctypes.CDLL(None).syscall(158, 0x1023, 18) == 0:
+        config.available_features.add("amx")

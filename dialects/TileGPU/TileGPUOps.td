@@ -84,17 +84,17 @@ def TileGPU_BarrierOp : TileGPU_SyncOp<"barrier"> {
 }
 
 def TileGPU_BeginNextOp : TileGPU_SyncOp<"begin_next"> {
-  let summary = "the kernel that follows may begin";
+  let summary = "the next kernel of the stream may begin";
   let description = [{
-    Once every block has come here, or ended, blocks of the kernel that
-    `tile.follows` this one may take what room there is on the card: it waits by
-    itself for what it reads (`tgpu.await_kernel`).
+    Once every block has come here, or ended, blocks of the kernel that is
+    launched next may take what room there is on the card, if its launch says
+    that it waits by itself for what it reads (`tgpu.await_kernel`).
   }];
   let assemblyFormat = "attr-dict";
 }
 
 def TileGPU_AwaitKernelOp : TileGPU_SyncOp<"await_kernel"> {
-  let summary = "waits for the end of the kernel that this one follows";
+  let summary = "waits for the end of the kernel before it in the stream";
   let description = [{
     Behind it, everything that the kernel before stored is there, and what it
     read may be overwritten.

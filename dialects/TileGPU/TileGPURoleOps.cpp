@@ -87,18 +87,31 @@ LogicalResult DeliverOp::verify() {
   auto tile = cast<RankedTensorType>(getValue().getType());
   if (failed(verifyBox(*this, getDest(), getIndices(), getDims(), buffer)))
     return failure();
+  int64_t line = buffer.getLayout().getLayout().base.size(1);
   if (tile.getRank() != 2 || tile.getElementType() != buffer.getElementType() ||
       tile.getDimSize(0) != buffer.getShape()[0] ||
-      tile.getDimSize(1) % buffer.getShape()[1])
+      llvm::alignTo(tile.getDimSize(1), line) % buffer.getShape()[1])
     return emitOpError("expects slots of the tile's rows and a part of its "
                        "columns, found ")
            << tile << " and " << buffer;
+  // What no thread has written to a slot must not be stored.
+  int64_t columns = cast<MemRefType>(getDest().getType()).getShape().back();
+  if (tile.getDimSize(1) % line &&
+      (ShapedType::isDynamic(columns) || columns > tile.getDimSize(1)))
+    return emitOpError("expects a tile of whole lines of ")
+           << line << " columns or all columns of the destination, found "
+           << tile << " to " << getDest().getType();
   return verifyInConsumer(*this);
 }
 
 LogicalResult OrderWaitOp::verify() { return verifyInConsumer(*this); }
 
 LogicalResult OrderArriveOp::verify() { return verifyInConsumer(*this); }
+
+int64_t DotStartOp::slotDepth() {
+  return getBChannel().getType().getBuffer().getShape()[getTransposeB() ? 1
+                                                                        : 0];
+}
 
 LogicalResult DotStartOp::verify() {
   if (bool(getA()) == bool(getAChannel()))
@@ -110,13 +123,16 @@ LogicalResult DotStartOp::verify() {
   RankedTensorType r = getType().getTile();
   if (a.size() != 2 || b.size() != 2 || r.getRank() != 2)
     return emitOpError("expects tiles of two dimensions");
-  bool transposed = getTransposeB();
-  int64_t depth = b[transposed ? 1 : 0], columns = b[transposed ? 0 : 1];
-  if (a[1] != depth || r.getDimSize(0) != a[0] || r.getDimSize(1) != columns)
+  int64_t depth = getA() ? readDepth() : slotDepth(), columns = r.getDimSize(1);
+  bool fits = getTransposeB() ? columns == b[0] : columns <= b[1];
+  if (readDepth() > slotDepth() || readDepth() % 16)
+    return emitOpError("expects a depth that is a multiple of 16 up to ")
+           << slotDepth() << ", found " << readDepth();
+  if (a[1] != depth || r.getDimSize(0) != a[0] || !fits)
     return emitOpError("expects a result of ")
-           << a[0] << " x " << columns << " over a depth of " << a[1]
-           << ", found " << r << " and a right operand of " << b[0] << " x "
-           << b[1];
+           << a[0] << " x " << b[getTransposeB() ? 0 : 1] << " over a depth of "
+           << a[1] << ", found " << r << " and a right operand of " << b[0]
+           << " x " << b[1];
   if (getAcc() && getAcc().getType() != r)
     return emitOpError("expects an accumulator of the result's type, found ")
            << getAcc().getType() << " and " << r;

@@ -92,18 +92,21 @@ def TileGPU_AcquireOp : TileGPU_ChannelSyncOp<"acquire"> {
   let summary = "waits until the slot of a step has been released";
 }
 
-def TileGPU_FetchOp : TileGPU_SyncOp<"fetch"> {
+def TileGPU_FetchOp : TileGPU_Op<"fetch",
+    [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "begins to fill the slot of a step from global memory";
   let description = [{
     By the tensor memory accelerator: dimensions `dims` of the source, a kernel
     argument, are those of the tile, which begins at `indices`; outside the
-    source it reads 0. Rows and the base are multiples of 16 bytes.
+    source it reads 0, and so it does from row `end` on. Rows and the base are
+    multiples of 16 bytes.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
-      DenseI64ArrayAttr:$dims, TileGPU_ChannelType:$channel, Index:$step);
+      DenseI64ArrayAttr:$dims, Optional<Index>:$end,
+      TileGPU_ChannelType:$channel, Index:$step);
   let assemblyFormat = [{
-    $source `[` $indices `]` `dims` $dims `to` $channel `,` $step attr-dict
-    `:` type($source) `,` type($channel)
+    $source `[` $indices `]` `dims` $dims (`end` $end^)? `to` $channel `,` $step
+    attr-dict `:` type($source) `,` type($channel)
   }];
   let hasVerifier = 1;
 }
@@ -115,8 +118,9 @@ def TileGPU_DeliverOp : TileGPU_SyncOp<"deliver"> {
     buffer, from which the tensor memory accelerator stores it. Dimensions
     `dims` of the destination, a kernel argument, are those of the tile, which
     begins at `indices`; what is outside the destination is left out. A slot may
-    have fewer columns than the tile: then it goes in pieces. Each waits until
-    what the consumer delivered before has left the slot.
+    have fewer columns than the tile: then it goes in pieces. Slots have whole
+    lines of 128 bytes; where the tile has not, the destination ends with it.
+    Each piece waits until what the consumer delivered before has left the slot.
   }];
   let arguments = (ins AnyStaticShapeTensor:$value,
       TileGPU_BufferType:$buffer, Index:$slot, AnyMemRef:$dest,
@@ -176,8 +180,9 @@ def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
   let description = [{
     `result = a · b + acc` with `b` in the slot of a step, given as [.., n, k]
     with `transpose_b`; `a` in a slot as well, or in registers. What runs must
-    not be read before `tgpu.dot_wait`. The dots of a warpgroup finish in the
-    order in which they began. One group for each (wgmma.mma_async, PTX ISA
+    not be read before `tgpu.dot_wait`. Of a slot with more columns than the tile
+    has the first ones are read: `depth` says how many, or the result's type does.
+    The dots of a warpgroup finish in the order in which they began. One group for each (wgmma.mma_async, PTX ISA
     9.7.15).
 
     ```mlir
@@ -188,12 +193,19 @@ def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
   let arguments = (ins Optional<AnyStaticShapeTensor>:$a,
       Optional<TileGPU_ChannelType>:$a_channel, Optional<Index>:$a_step,
       TileGPU_ChannelType:$b_channel, Index:$b_step,
-      Optional<AnyStaticShapeTensor>:$acc, UnitAttr:$transpose_b);
+      Optional<AnyStaticShapeTensor>:$acc, UnitAttr:$transpose_b,
+      OptionalAttr<I64Attr>:$depth);
   let results = (outs TileGPU_RunningType:$result);
   let assemblyFormat = [{
     ($a^)? (`slot` $a_channel^ `,` $a_step)? `by` `slot` $b_channel `,` $b_step
-    (`transpose_b` $transpose_b^)? (`acc` $acc^)? attr-dict
+    (`transpose_b` $transpose_b^)? (`depth` $depth^)? (`acc` $acc^)? attr-dict
     `:` functional-type(operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// The depth of `b`'s slot.
+    int64_t slotDepth();
+    /// How much of it is multiplied.
+    int64_t readDepth() { return getDepth().value_or(slotDepth()); }
   }];
   let hasVerifier = 1;
 }

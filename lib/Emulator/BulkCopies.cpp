@@ -137,11 +137,12 @@ void BulkCopies::read(Store &store) {
   uint32_t lineBytes = map.shape.box[0] * map.elementBytes;
   std::vector<char> line(lineBytes);
   for (uint32_t n = 0; n < map.boxBytes() / lineBytes; ++n) {
-    for (uint32_t at = 0; at + 16 <= lineBytes; at += 16)
+    LinePart part = findLine(map, store.start, n);
+    uint32_t last = part.first + part.bytes;
+    for (uint32_t at = part.first & ~15u; at < last; at += 16)
       block.shared().readForProxy(*store.thread, store.site,
                                   swizzle128(store.from + n * lineBytes + at),
                                   store.seen, &line[at]);
-    LinePart part = findLine(map, store.start, n);
     for (uint32_t at = 0; at < part.bytes; at += map.elementBytes)
       block.launched().global->write(
           *store.thread, store.site, reinterpret_cast<uint64_t>(part.data + at),

@@ -65,6 +65,7 @@ private:
   mlir::LogicalResult rewriteBufferStore(mlir::ROCDL::RawPtrBufferStoreOp op);
   mlir::LogicalResult rewriteDirectLoad(mlir::ROCDL::RawPtrBufferLoadLdsOp op);
   mlir::LogicalResult rewriteWait(mlir::ROCDL::SWaitcntOp op);
+  mlir::LogicalResult rewriteLaneMove(mlir::ROCDL::DPPUpdateOp op);
   void dropDescriptors();
 
   int64_t maxRegisters = 0; ///< of a thread; 0: not said

@@ -105,6 +105,17 @@ static int64_t shiftBox(Operation *kernel) {
   return fetches.size();
 }
 
+/// Rows behind the end of a view arrive as they are, not as 0.
+static int64_t fetchPastEnd(Operation *kernel) {
+  int64_t changed = 0;
+  for (FetchOp fetch : collect<FetchOp>(kernel))
+    if (fetch.getEnd()) {
+      fetch.getEndMutable().clear();
+      ++changed;
+    }
+  return changed;
+}
+
 //===----------------------------------------------------------------------===//
 // Faults of what one thread does (S8)
 //===----------------------------------------------------------------------===//
@@ -209,6 +220,7 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"wait-for-fewer", true, waitForFewer},
       {"round-early", true, roundEarly},
       {"shift-box", true, shiftBox},
+      {"fetch-past-end", true, fetchPastEnd},
       {"drop-init-fence", false, drop<NVVM::FenceMbarrierInitOp>},
       {"drop-product-fence", false, drop<NVVM::WgmmaFenceAlignedOp>},
       {"drop-product-commit", false, drop<NVVM::WgmmaGroupSyncAlignedOp>},

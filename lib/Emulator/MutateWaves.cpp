@@ -10,6 +10,8 @@
 
 #include "Mutations.h"
 
+#include "fa/Target/LaneMoves.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
@@ -144,6 +146,14 @@ static int64_t wrongDepthOrder(Operation *kernel) {
   return changed;
 }
 
+/// Lanes of a row get the word of the one before.
+static int64_t wrongLaneMove(Operation *kernel) {
+  auto moves = collect<ROCDL::DPPUpdateOp>(kernel);
+  for (auto move : moves)
+    move.setDppCtrl(kRowRor + 1);
+  return moves.size();
+}
+
 ArrayRef<Mutation> fa::waveMutations() {
   static constexpr Mutation mutations[] = {
       {"drop-lds-wait", false, dropRelease},
@@ -155,6 +165,7 @@ ArrayRef<Mutation> fa::waveMutations() {
       {"long-descriptor", false, longDescriptor},
       {"long-store", false, longStore},
       {"wrong-depth-order", false, wrongDepthOrder},
+      {"wrong-lane-move", false, wrongLaneMove},
   };
   return mutations;
 }

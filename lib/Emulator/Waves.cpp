@@ -13,6 +13,8 @@
 #include "Block.h"
 #include "Functions.h"
 
+#include "fa/Target/LaneMoves.h"
+
 using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
@@ -87,6 +89,24 @@ static void permute(Block &block, Thread *lanes, const EmulatorSite &) {
     lanes[lane].set(0, values[lanes[lane].get<uint32_t>(0) / 4 % kWaveSize]);
 }
 
+/// CDNA3 ISA, "Data Parallel Processing". Operands: what a lane keeps that is
+/// not written, the value. Attributes: the control word, row_mask, bank_mask,
+/// bound_ctrl, by which lanes without a source get 0.
+static void moveLanes(Block &block, Thread *lanes, const EmulatorSite &site) {
+  ++block.counter().shuffles;
+  auto [control, rows, banks, isBounded] = site.attributes;
+  std::array<uint32_t, kWaveSize> values;
+  for (unsigned lane = 0; lane < kWaveSize; ++lane)
+    values[lane] = lanes[lane].get<uint32_t>(1);
+  for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+    bool isWritten = rows >> lane / 16 & 1 && banks >> lane % 16 / 4 & 1;
+    std::optional<unsigned> from = sourceLane(control, lane);
+    // The operand that stays lies where the result is looked for.
+    if (isWritten && (from || isBounded))
+      lanes[lane].set(0, from ? values[*from] : 0u);
+  }
+}
+
 /// CDNA4 ISA, "V_PERMLANE16_SWAP_B32", "V_PERMLANE32_SWAP_B32": odd rows of the
 /// first operand and even rows of the second change places.
 static void swapRows(Block &block, Thread *lanes, const EmulatorSite &site) {
@@ -140,6 +160,7 @@ ArrayRef<EmulatorFunction> fa::emu::waveFunctions() {
   static const EmulatorFunction functions[] = {
       {"fa_emu_mfma", meetInWave<multiply>},
       {"fa_emu_permute", meetInWave<permute>},
+      {"fa_emu_move_lanes", meetInWave<moveLanes>},
       {"fa_emu_swap_rows", meetInWave<swapRows>},
       {"fa_emu_ballot", meetInWave<ballot>},
       {"fa_emu_read_first", meetInWave<readFirst>},

@@ -6,6 +6,8 @@
 
 #include "KernelRewriter.h"
 
+#include "fa/Target/LaneMoves.h"
+
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -134,6 +136,19 @@ LogicalResult KernelRewriter::rewriteWait(ROCDL::SWaitcntOp op) {
               {(counts & 0xf) | (counts >> 14 & 3) << 4});
 }
 
+LogicalResult KernelRewriter::rewriteLaneMove(ROCDL::DPPUpdateOp op) {
+  if (layout.getTypeSizeInBits(op.getType()) != 32)
+    return op.emitOpError("the emulator moves words of 32 bits from lane to "
+                          "lane, found ")
+           << op.getType();
+  if (!isLaneMove(op.getDppCtrl()))
+    return op.emitOpError("expected a control word of DPP, found ")
+           << op.getDppCtrl();
+  return call(
+      op, "fa_emu_move_lanes", {op.getOld(), op.getSrc()},
+      {op.getDppCtrl(), op.getRowMask(), op.getBankMask(), op.getBoundCtrl()});
+}
+
 std::optional<LogicalResult> KernelRewriter::rewriteForWaves(Operation *op) {
   if (auto fence = dyn_cast<LLVM::FenceOp>(op)) {
     bool isRelease = fence.getOrdering() == LLVM::AtomicOrdering::release;
@@ -178,6 +193,7 @@ std::optional<LogicalResult> KernelRewriter::rewriteForWaves(Operation *op) {
       .Case([&](ROCDL::DsBpermuteOp op) {
         return call(op, "fa_emu_permute", op->getOperands());
       })
+      .Case([&](ROCDL::DPPUpdateOp op) { return rewriteLaneMove(op); })
       .Case([&](ROCDL::BallotOp op) {
         return call(op, "fa_emu_ballot", op->getOperands());
       })

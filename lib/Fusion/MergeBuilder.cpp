@@ -21,9 +21,14 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-/// Rows and columns of a program's tile, and how many splits are loaded at a
-/// time.
-static constexpr int64_t kRows = 16, kColumns = 16, kAhead = 8;
+/// Rows of a program's tile where it merges whole ones; else, of its one row,
+/// the most columns, and the most splits that are loaded at a time.
+static constexpr int64_t kWideRows = 16, kColumns = 128, kAhead = 16;
+
+static int64_t outputColumns(const AttentionFunction &source) {
+  OnlineAttentionOp attention = source.attention;
+  return cast<RankedTensorType>(attention.getAccOut().getType()).getDimSize(3);
+}
 
 namespace {
 
@@ -33,6 +38,7 @@ public:
 
   KernelOp build(StringRef name, StringRef entry) {
     beginKernel(name, entry);
+    inBounds = shape.rows == 1 && outputColumns(source) % shape.columns == 0;
     Value id = ProgramIdOp::create(b, 0);
     Value tiles = index(countColumnTiles(source, shape));
     Value columnTile = arith::RemUIOp::create(b, id, tiles);
@@ -41,11 +47,12 @@ public:
     Value splits = countSplits(), first = index(0);
     SmallVector<Value> state = initialState(shape.columns, /*withSink=*/true);
     if (!shape.wideMerge) {
-      Value ahead = index(kAhead);
-      Value whole = arith::MulIOp::create(
-          b, arith::DivUIOp::create(b, splits, ahead), ahead);
-      state = mergeSplits(first, whole, kAhead, state);
-      first = whole;
+      for (int64_t step = kAhead; step > 1; step /= 2) {
+        Value whole = arith::MulIOp::create(
+            b, arith::DivUIOp::create(b, splits, index(step)), index(step));
+        state = mergeSplits(first, whole, step, state);
+        first = whole;
+      }
     }
     state = mergeSplits(first, splits, 1, state);
     auto finalize = OnlineFinalizeOp::create(
@@ -66,8 +73,7 @@ private:
     auto rows = tile({shape.rows}, b.getF32Type());
     auto block = tile({shape.rows, shape.columns}, b.getF32Type());
     auto load = [&](unsigned number, RankedTensorType type, ValueRange at) {
-      return LoadOp::create(b, type, partialView(number, split), at,
-                            /*in_bounds=*/false);
+      return LoadOp::create(b, type, partialView(number, split), at, inBounds);
     };
     return {load(0, block, {tileStart, column}), load(1, rows, tileStart),
             load(2, rows, tileStart)};
@@ -94,7 +100,8 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  Value column; ///< of the output where the tile begins
+  Value column;          ///< of the output where the tile begins
+  bool inBounds = false; ///< no tile reaches beyond the output
 };
 
 } // namespace
@@ -105,9 +112,12 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
   OpBuilder::InsertionGuard guard(b);
   KernelShape shape = of;
   shape.part = KernelShape::Merge;
-  shape.rows = kRows;
-  auto acc = cast<RankedTensorType>(source.attention.getAccOut().getType());
-  shape.columns = shape.wideMerge ? acc.getDimSize(3) : kColumns;
+  int64_t columns = outputColumns(source);
+  shape.rows = shape.wideMerge ? kWideRows : 1;
+  shape.columns =
+      shape.wideMerge
+          ? columns
+          : std::min<int64_t>(llvm::PowerOf2Ceil(columns), kColumns);
   KernelOp merge =
       MergeBuilder(b, source, shape).build(name, first.getEntryName());
   merge->setAttr(KernelOp::followsAttrName,

@@ -203,19 +203,34 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // memory.
     bool isIeee = bytes == 4 &&
                   match.attention.getPrecision() == tile::DotPrecision::Ieee;
-    auto bytesOf = [&](const KernelShape &shape, int64_t slots) {
+    auto bytesOf = [&](const KernelShape &shape, int64_t slots, int64_t dim,
+                       int64_t dimV) {
       int64_t p = isIeee ? shape.rows * shape.columns : 0;
       int64_t right = shape.columns * (dim + dimV);
       return bytes *
              (leftInRegisters ? right : shape.rows * dim + slots * right + p);
     };
-    auto fitted = [&](KernelShape shape) {
-      auto isTooLarge = [&] { return bytesOf(shape, 2) > tileBytes; };
+    auto fitted = [&](KernelShape shape, int64_t columns = 1) {
+      auto isTooLarge = [&] {
+        return bytesOf(shape, 2, llvm::alignTo(dim, columns),
+                       llvm::alignTo(dimV, columns)) > tileBytes;
+      };
       while (tileBytes && shape.columns > 16 && isTooLarge())
         shape.columns /= 2;
       while (tileBytes && shape.rows > 16 && isTooLarge())
         shape.rows /= 2;
       return shape;
+    };
+    // Of 16 bits, keys and values in no more than `most` bytes (0: any).
+    auto lessKeys = [&](KernelShape shape, int64_t most) {
+      while (most && bytes <= 2 && shape.columns > 16 &&
+             bytes * shape.columns * (dim + dimV) > most)
+        shape.columns /= 2;
+      return shape;
+    };
+    // In so few that two such tiles have room.
+    auto paired = [&](const KernelShape &shape) {
+      return lessKeys(shape, isWide ? pairedTileBytes.getValue() : 0);
     };
     KernelShape shape;
     shape.rows = bytes <= 2 ? qTile16bit : qTile;
@@ -224,7 +239,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     shape.columns = kvTile;
     shape = fitted(shape);
     // One slot of each tile is the least that later passes can do with.
-    if (int64_t least = bytesOf(shape, 1); tileBytes && least > tileBytes)
+    if (int64_t least = bytesOf(shape, 1, dim, dimV);
+        tileBytes && least > tileBytes)
       return emitError(function.getLoc())
              << "expected head dimensions of which a tile of " << shape.rows
              << " queries and " << shape.columns << " keys fits into "
@@ -242,23 +258,29 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     decode.pack = KernelShape::Heads;
     if (decodeKvTile)
       decode.columns = decodeKvTile;
+    decode = lessKeys(paired(decode), decodeTileBytes);
     KernelShape packed = shape;
     packed.rows = packedQTile;
     packed.columns = kvTile;
     packed.pack = KernelShape::Queries;
     packed.maxQueries = packedQTile;
-    packed = fitted(packed);
+    packed = paired(fitted(packed));
     KernelShape strided = shape;
     strided.unitStride = false;
     strided.alignment = 1;
     strided.positiveScale = false;
     strided.rows = llvm::bit_floor(
         uint64_t(std::min(shape.rows, stridedQTile.getValue())));
-    if (pairedTileBytes && isWide && dimV <= 128 && bytes <= 2) {
+    strided = paired(strided);
+    if (pairedTileBytes && isWide && bytes <= 2) {
       shape.rows = qTile16bit;
-      while (shape.columns > 16 &&
-             bytes * shape.columns * (dim + dimV) > pairedTileBytes)
-        shape.columns /= 2;
+      // The accumulator of wider values leaves registers for one block alone.
+      if (dimV <= 192)
+        shape = paired(shape);
+    }
+    if (element.isBF16()) {
+      shape.rows = qTileBf16 ? qTileBf16 : shape.rows;
+      shape.columns = kvTileBf16 ? kvTileBf16 : shape.columns;
     }
     KernelShape roles = shape;
     // More rows leave each thread fewer registers, too few for what a score
@@ -267,7 +289,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.rows =
         std::max(dim, dimV) <= 64 && isPlain ? narrowRolesQTile : rolesQTile;
     roles.columns = rolesKvTile;
-    roles = fitted(roles);
+    roles = fitted(roles, rolesSlotColumns);
     // Of short rows a mask leaves out half of the scores, and tiles of fewer
     // rows compute less beside the diagonal.
     KernelShape shortRoles = roles;

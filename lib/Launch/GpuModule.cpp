@@ -125,7 +125,6 @@ Failure GpuModule::launch(const LaunchChoice &choice,
                           const Workspace &workspace, void *stream) const {
   KernelArguments all(choice, arguments, workspace);
   std::optional<GpuDevice::Current> current;
-  const KernelInfo *before = nullptr;
   for (const KernelInfo &kernel : choice.kernels) {
     Grid grid;
     Result<int64_t> count = evaluateGrid(kernel, all.get(), grid.extents);
@@ -146,13 +145,9 @@ Failure GpuModule::launch(const LaunchChoice &choice,
       current.emplace(*card);
     if (Failure failure = current->failure())
       return failure;
-    // The first kernel of a launch does not: it waits for all that is in the
-    // stream, so that what it stores is not read any more.
-    grid.isEarly =
-        before == &kernel - 1 && kernel.beginsEarly && hasEarlyLaunch();
+    grid.isEarly = kernel.beginsEarly && hasEarlyLaunch();
     if (Failure failure = enqueue(kernel, all.get(), grid, stream))
       return failure;
-    before = &kernel;
   }
   return {};
 }

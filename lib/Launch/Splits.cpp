@@ -25,13 +25,13 @@ static int64_t costOf(const SplitProblem &p, int64_t splits) {
   int64_t share = p.tiles * p.tileBytes / splits;
   int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
   int64_t cost =
-      whole * std::max(longest * 116 / 100, share * p.residentBlocks);
+      whole * std::max(longest * 123 / 100, share * p.residentBlocks);
   if (rest)
-    cost += std::max(longest * (whole ? 170 : 116) / 100,
+    cost += std::max(longest * (whole ? 200 : 123) / 100,
                      share * rest / p.processors);
-  cost += (whole + (rest ? 1 : 0)) * 74 * kib;
+  cost += (whole + (rest ? 1 : 0)) * 58 * kib;
   if (splits > 1)
-    cost += (64 + splits / 8 * 48 + splits % 8 * 32) * kib;
+    cost += 120 * kib + splits * 5 * kib / 2;
   return cost;
 }
 

@@ -6,11 +6,14 @@
 
 #include "fa/Runtime/HostPlan.h"
 
+#include "fa/Target/HostInfo.h"
+
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
 
 using namespace llvm;
 using namespace fa;
@@ -61,8 +64,26 @@ Error HostPlan::Impl::link() {
   return Error::success();
 }
 
+/// Code for this machine has AMX where the system was asked and grants it
+/// (getHostInfo); for a CPU that was named nobody has asked yet.
+static Error requestTiles(const Artifact &artifact) {
+  if (!artifact.features.empty())
+    return Error::success();
+  InitializeNativeTarget();
+  auto host = getHostInfo(artifact.arch);
+  if (!host)
+    return host.takeError();
+  if (host->tileDots && !requestMatrixTiles())
+    return createStringError(
+        "code for '" + artifact.arch +
+        "' needs the registers of AMX, which the system does not grant");
+  return Error::success();
+}
+
 Expected<std::unique_ptr<HostPlan>>
 HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
+  if (Error error = requestTiles(artifact))
+    return error;
   auto process = orc::SelfExecutorProcessControl::Create(
       nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
   if (!process)

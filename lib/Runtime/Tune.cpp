@@ -40,7 +40,7 @@ static Expected<SmallVector<Space, 2>> spacesOf(StringRef arch) {
     return SmallVector<Space, 2>{{{64, 128}, {32, 64, 128}, {0, 2}, {4, 8}}};
   }
   if (!isNvidiaArch(arch)) // queries in whole blocks of registers
-    return SmallVector<Space, 2>{{{64, 128, 192}, {32, 64, 128, 256}}};
+    return SmallVector<Space, 2>{{{48, 96, 192}, {32, 64, 128, 256}}};
   auto info = getNvidiaInfo(arch);
   if (!info)
     return info.takeError();

@@ -76,7 +76,7 @@ class SharedAllocator {
 public:
   SharedAllocator(KernelOp kernel, int64_t registers, bool copies, bool direct)
       : kernel(kernel), registers(registers), copies(copies), direct(direct),
-        b(kernel.getLoc(), kernel.getContext()) {}
+        banks(direct ? 64 : 32), b(kernel.getLoc(), kernel.getContext()) {}
 
   LogicalResult run() {
     SmallVector<ConvertOp> converts;
@@ -144,14 +144,17 @@ private:
 
   /// Of a buffer that is read in the layout `reader`: its lines are what a lane
   /// reads at once.
-  static TileLayout layoutFor(RankedTensorType type, const TileLayout &reader) {
+  TileLayout layoutFor(RankedTensorType type, const TileLayout &reader) const {
     int64_t width = powerOfTwoPart(type.getDimSize(1));
     int64_t sizes[] = {type.getDimSize(0), width};
     int64_t bytes = type.getElementTypeBitWidth() / 8;
     unsigned unit = contiguousRegisters(reader.base, 0) > 1 ? 0 : 1;
     int64_t line = bytes * contiguousRegisters(reader.base, unit);
-    TileLayout layout =
-        cyclicShared(sizes[1 - unit], sizes[unit], bytes, line >= 16 ? 16 : 8);
+    // Rows that do not fill the banks have the lines of half of them: the
+    // others are those of the next row.
+    int64_t half = banks > 32 && bytes * sizes[unit] < 4 * banks ? 2 : 1;
+    TileLayout layout = cyclicShared(sizes[1 - unit], sizes[unit], bytes,
+                                     line >= 16 ? 16 : 8, banks / half);
     if (unit == 0)
       layout.base = layout.base.permuted({1, 0});
     layout.repeat = type.getDimSize(1) / width;
@@ -276,8 +279,9 @@ private:
 
   KernelOp kernel;
   int64_t registers;
-  bool copies; ///< loads become asynchronous copies
-  bool direct; ///< they become loads direct to LDS
+  bool copies;   ///< loads become asynchronous copies
+  bool direct;   ///< they become loads direct to LDS
+  int64_t banks; ///< of the LDS, twice as many where it takes such loads
   ImplicitLocOpBuilder b;
   llvm::DenseMap<Operation *, Value> copied; ///< buffers of loads
   /// The buffer of the load `number` of loops that `depth` loops contain.

@@ -42,7 +42,7 @@ class LayoutAssigner {
 public:
   LayoutAssigner(KernelOp kernel, MatrixUnit unit, int64_t maxWarps)
       : kernel(kernel), unit(unit), warps(countWarps(maxWarps)),
-        chooser(unit, warps) {}
+        chooser(kernel, unit, warps) {}
 
   LogicalResult run() {
     Builder b(kernel.getContext());

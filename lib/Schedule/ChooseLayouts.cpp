@@ -73,6 +73,21 @@ static bool isColumnVector(Value value) {
          });
 }
 
+/// Rows of the tile that a vector is repeated in, row by row; none: of no tile.
+static std::optional<int64_t> rowsOfTileWith(Value columns) {
+  llvm::SetVector<Operation *> users;
+  getForwardSlice(columns, &users, ForwardSliceOptions([](Operation *op) {
+                    return OpTrait::hasElementwiseMappableTraits(op) ||
+                           isa<ExpandDimsOp, BroadcastOp>(op);
+                  }));
+  for (Operation *user : users)
+    if (auto tile = dyn_cast<BroadcastOp>(user);
+        tile && tile.getType().getRank() == 2 &&
+        tile.getType().getDimSize(0) > 1)
+      return tile.getType().getDimSize(0);
+  return std::nullopt;
+}
+
 static bool feedsOnlyDots(Value value) {
   return value.getDefiningOp<LoadOp>() && !value.use_empty() &&
          llvm::all_of(value.getUses(), [](OpOperand &use) {
@@ -80,6 +95,16 @@ static bool feedsOnlyDots(Value value) {
            return dot && use.get() != dot.getAcc();
          });
 }
+
+LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
+    : unit(unit), warps(warps),
+      mergesRows(kernel
+                     .walk([](OnlineMergeOp merge) {
+                       return typeOf(merge.getAcc()).getDimSize(0) == 1
+                                  ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+                     })
+                     .wasInterrupted()) {}
 
 std::optional<TileLayout> LayoutChooser::find(Value value) {
   auto known = tiles.find(value);
@@ -95,8 +120,7 @@ std::optional<TileLayout> LayoutChooser::findNew(Value value) {
   if (auto layout = vectorLayout(value))
     return layout;
   if (sizes.size() == 1)
-    return isColumnVector(value) ? columnsLayout(sizes[0])
-                                 : rowsLayout(sizes[0]);
+    return isColumnVector(value) ? columnsLayout(value) : rowsLayout(sizes[0]);
   if (sizes.size() != 2)
     return std::nullopt;
   auto withUnit = [](std::optional<TileLayout> layout, unsigned dim) {
@@ -107,8 +131,8 @@ std::optional<TileLayout> LayoutChooser::findNew(Value value) {
   // A dimension of one element comes from expand_dims.
   if (sizes[1] == 1)
     return withUnit(rowsLayout(sizes[0]), 1);
-  if (sizes[0] == 1)
-    return withUnit(columnsLayout(sizes[1]), 0);
+  if (sizes[0] == 1 && !mergesRows)
+    return withUnit(columnsLayout(value), 0);
   if (Value turned = transposeOf(value))
     return turnedLayout(turned);
   if (!llvm::isPowerOf2_64(sizes[0]))
@@ -201,10 +225,12 @@ std::optional<TileLayout> LayoutChooser::rowsLayout(int64_t rows) const {
   return without(unit.accumulator(rows, unit.columnStep(), warps), 1);
 }
 
-std::optional<TileLayout> LayoutChooser::columnsLayout(int64_t columns) const {
+std::optional<TileLayout> LayoutChooser::columnsLayout(Value value) const {
+  int64_t columns = typeOf(value).getShape().back();
   if (columns % unit.columnStep())
     return std::nullopt;
-  return without(unit.accumulator(unit.side * warps, columns, warps), 0);
+  int64_t rows = rowsOfTileWith(value).value_or(unit.side * warps);
+  return without(tileLayout(rows, columns), 0);
 }
 
 void LayoutChooser::noteLeft(DotOp dot) {

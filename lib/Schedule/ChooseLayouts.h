@@ -16,7 +16,7 @@ namespace fa {
 /// `warps` warps.
 class LayoutChooser {
 public:
-  LayoutChooser(MatrixUnit unit, int64_t warps) : unit(unit), warps(warps) {}
+  LayoutChooser(tile::KernelOp kernel, MatrixUnit unit, int64_t warps);
 
   /// That of `value`, where it is made; nothing if its sizes have none. Each
   /// value has one, whatever becomes of its type in the meantime.
@@ -45,11 +45,13 @@ private:
   std::optional<TileLayout> vectorLayout(mlir::Value value);
   std::optional<TileLayout> findVectorLayout(mlir::Value value);
   std::optional<TileLayout> turnedLayout(mlir::Value result);
-  std::optional<TileLayout> columnsLayout(int64_t columns) const;
+  /// That of a vector of columns: it is where the tile is that it goes to.
+  std::optional<TileLayout> columnsLayout(mlir::Value value) const;
   TileLayout loadLayout(mlir::Value value) const;
 
   MatrixUnit unit;
   int64_t warps;
+  bool mergesRows; ///< one at a time: tiles of one row are not made of vectors
   llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
   /// What was found: many ways may lead to a value.
   llvm::DenseMap<mlir::Value, std::optional<TileLayout>> tiles, vectors;

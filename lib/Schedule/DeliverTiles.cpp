@@ -47,6 +47,15 @@ static bool isAccumulator(RankedTensorType type, int64_t warps) {
              mmaAccumulator(type.getDimSize(0), type.getDimSize(1), warps);
 }
 
+/// Whether nothing of the box's argument lies where the last line of a slot has
+/// no columns of `tile`.
+static bool endsWithTile(const TensorBox &box, RankedTensorType tile) {
+  int64_t line = kLineBytes * 8 / tile.getElementTypeBitWidth();
+  int64_t columns = cast<MemRefType>(box.argument.getType()).getShape().back();
+  return tile.getDimSize(1) % line == 0 ||
+         (!ShapedType::isDynamic(columns) && columns <= tile.getDimSize(1));
+}
+
 namespace {
 
 struct TgpuDeliverTiles final
@@ -67,7 +76,7 @@ private:
                                         int64_t consumers) {
     int64_t bytes = tile.getElementTypeBitWidth() / 8;
     int64_t line = kLineBytes / bytes, rows = tile.getDimSize(0);
-    int64_t lines = tile.getDimSize(1) / line;
+    int64_t lines = llvm::divideCeil(tile.getDimSize(1), line);
     int64_t room = limit - sharedBytes(getOperation());
     for (int64_t repeat = lines; repeat; --repeat) {
       if (lines % repeat || consumers * rows * repeat * kLineBytes > room)
@@ -84,9 +93,11 @@ private:
   void deliver(StoreOp store, int64_t consumers) {
     auto tile = cast<RankedTensorType>(store.getValue().getType());
     if (tile.getRank() != 2 || tile.getElementTypeBitWidth() != 16 ||
-        tile.getDimSize(1) % (kLineBytes / 2) || !isAccumulator(tile, 4))
+        !isAccumulator(tile, 4))
       return;
     std::optional<TensorBox> box = findTensorBox(store);
+    if (box && !endsWithTile(*box, tile))
+      return;
     std::optional<BufferType> slots =
         box ? chooseSlots(tile, consumers) : std::nullopt;
     if (!slots)

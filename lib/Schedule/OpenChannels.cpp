@@ -148,7 +148,7 @@ private:
     return true;
   }
 
-  /// What wgmma and a swizzle of 128 bytes take.
+  /// What wgmma takes.
   bool fits(DotOp dot) {
     RankedTensorType a = typeOf(dot.getA()), right = typeOf(dot.getB()),
                      r = typeOf(dot.getResult());
@@ -157,8 +157,8 @@ private:
         right.getElementType() != element || !r.getElementType().isF32())
       return refuse("a dot is not of f16 or bf16 with f32 results");
     if (r.getDimSize(0) != 64 || r.getDimSize(1) % 8 || r.getDimSize(1) > 256 ||
-        a.getDimSize(1) % 16 || right.getDimSize(1) % 64 ||
-        right.getDimSize(0) % 8 || right.getDimSize(0) > 256)
+        a.getDimSize(1) % 16 || right.getDimSize(0) % 8 ||
+        right.getDimSize(0) > 256)
       return refuse("a dot's sizes are not those of a warpgroup");
     return true;
   }
@@ -171,10 +171,6 @@ private:
       refuse("a tile's rows are no power of two");
       return std::nullopt;
     }
-    if (typeOf(load).getDimSize(1) % 64) {
-      refuse("a tile's rows are not of whole 128 bytes");
-      return std::nullopt;
-    }
     return Fetched{load, *box, {}};
   }
 
@@ -184,14 +180,17 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
 
+  /// Slots have rows of whole lines of 128 bytes, as the swizzle is. Behind a
+  /// tile that has not are columns that no dot reads.
   TypedValue<ChannelType> open(RankedTensorType tile, int64_t slots,
                                bool own = false) {
     int64_t bytes = tile.getElementTypeBitWidth() / 8, line = 128 / bytes;
     TileLayout layout = swizzledShared(tile.getDimSize(0), line, bytes);
-    layout.repeat = tile.getDimSize(1) / line;
-    auto buffer = BufferType::get(b.getContext(), slots, tile.getShape(),
-                                  tile.getElementType(),
-                                  LayoutAttr::get(b.getContext(), layout));
+    layout.repeat = llvm::divideCeil(tile.getDimSize(1), line);
+    int64_t shape[] = {tile.getDimSize(0), layout.size(1)};
+    auto buffer =
+        BufferType::get(b.getContext(), slots, shape, tile.getElementType(),
+                        LayoutAttr::get(b.getContext(), layout));
     return ChannelOp::create(b, ChannelType::get(b.getContext(), buffer),
                              IntegerAttr(), IntegerAttr(), own)
         .getResult();
@@ -283,13 +282,16 @@ private:
   void fetch(Fetched &fetched, Value step, IRMapping &mapping) {
     b.setLoc(fetched.load.getLoc());
     AcquireOp::create(b, fetched.channel, step);
-    SmallVector<Value> start;
-    for (OpFoldResult at : fetched.box.start) {
+    auto build = [&](OpFoldResult at) {
       auto value = dyn_cast<Value>(at);
-      start.push_back(value ? cloneScalar(value, mapping)
-                            : index(*getConstantIntValue(at)));
-    }
-    FetchOp::create(b, fetched.box.argument, start, fetched.box.dims,
+      return value ? cloneScalar(value, mapping)
+                   : index(*getConstantIntValue(at));
+    };
+    SmallVector<Value> start;
+    for (OpFoldResult at : fetched.box.start)
+      start.push_back(build(at));
+    Value end = fetched.box.end ? build(fetched.box.end) : Value();
+    FetchOp::create(b, fetched.box.argument, start, fetched.box.dims, end,
                     fetched.channel, step);
   }
 
@@ -374,9 +376,13 @@ private:
       leftChannel = left->channel;
       leftStep = own;
     }
-    Value running = DotStartOp::create(
-        b, RunningType::get(b.getContext(), typeOf(dot)), a, leftChannel,
-        leftStep, fetched.channel, step, dot.getAcc(), dot.getTransposeB());
+    auto running =
+        DotStartOp::create(b, RunningType::get(b.getContext(), typeOf(dot)), a,
+                           leftChannel, leftStep, fetched.channel, step,
+                           dot.getAcc(), dot.getTransposeB(), IntegerAttr());
+    int64_t depth = typeOf(dot.getA()).getDimSize(1);
+    if (depth != running.slotDepth())
+      running.setDepth(depth);
     auto wait = DotWaitOp::create(b, typeOf(dot), TypeRange(), running,
                                   ValueRange(), /*pending=*/0);
     ReleaseOp::create(b, fetched.channel, step);

@@ -8,6 +8,7 @@
 
 #include "TileGPU/TileGPU.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -19,13 +20,38 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-/// The first operation of the kernel that may touch memory; its terminator if
-/// none does.
+/// Whether `op` computes numbers, which what is under way on the card cannot
+/// change.
+static bool isScalar(Operation &op) {
+  return isMemoryEffectFree(&op) && op.getNumRegions() == 0 &&
+         llvm::none_of(op.getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+/// The first operation of the kernel that may touch global memory; its
+/// terminator if none does.
 static Operation *firstAccess(tile::KernelOp kernel) {
   Block &body = kernel.getBody().front();
-  auto found = llvm::find_if(
-      body, [](Operation &op) { return !isMemoryEffectFree(&op); });
+  auto found = llvm::find_if(body, [](Operation &op) {
+    return !isa<AllocOp>(op) && !isMemoryEffectFree(&op);
+  });
   return found == body.end() ? body.getTerminator() : &*found;
+}
+
+/// Lets the next kernel begin behind the wait for the one before, so that of
+/// three one behind the other the last one never runs beside the first.
+static void overlap(tile::KernelOp kernel) {
+  Operation *first = firstAccess(kernel);
+  OpBuilder b(first);
+  auto wait = AwaitKernelOp::create(b, kernel.getLoc());
+  BeginNextOp::create(b, kernel.getLoc());
+  // Numbers that need nothing from behind the wait are computed during it.
+  DominanceInfo order(kernel);
+  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(
+           first->getIterator(), std::prev(kernel.getBody().front().end()))))
+    if (isScalar(op) && llvm::all_of(op.getOperands(), [&](Value operand) {
+          return order.properlyDominates(operand, wait);
+        }))
+      op.moveBefore(wait);
 }
 
 namespace {
@@ -33,6 +59,7 @@ namespace {
 struct TgpuOverlapKernels final
     : fa::impl::TgpuOverlapKernelsBase<TgpuOverlapKernels> {
   void runOnOperation() override {
+    SetVector<tile::KernelOp> kernels;
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       auto before = kernel->getAttrOfType<FlatSymbolRefAttr>(
           tile::KernelOp::followsAttrName);
@@ -44,11 +71,10 @@ struct TgpuOverlapKernels final
             << before;
         return signalPassFailure();
       }
-      OpBuilder b(firstAccess(kernel));
-      AwaitKernelOp::create(b, kernel.getLoc());
-      b.setInsertionPointToStart(&first.getBody().front());
-      BeginNextOp::create(b, first.getLoc());
+      kernels.insert(first);
+      kernels.insert(kernel);
     }
+    llvm::for_each(kernels, overlap);
   }
 };
 

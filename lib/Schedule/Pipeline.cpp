@@ -67,6 +67,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     TgpuPipelineCopiesOptions copies;
     copies.stages = options.stages;
     copies.limit = options.sharedLimit;
+    copies.oneWarpBytes = options.oneWarpBytes;
     pm.addNestedPass<tile::KernelOp>(createTgpuPipelineCopies(copies));
   }
   if (!options.mfma) {

@@ -303,7 +303,17 @@ struct TgpuPipelineCopies final
       chains.back().push_back(std::move(tiles));
     });
     for (std::vector<CopyLoop> &chain : chains)
-      LoopPipeliner(chain, stages, limit).run();
+      LoopPipeliner(chain, countStages(chain.front()), limit).run();
+  }
+
+  int64_t countStages(const CopyLoop &tiles) {
+    auto warps = getOperation()->getAttrOfType<IntegerAttr>(
+        TileGPUDialect::warpsAttrName);
+    int64_t bytes = 0;
+    for (Value buffer : tiles.buffers)
+      bytes += cast<BufferType>(buffer.getType()).getSlotBytes();
+    bool hasRoom = (stages + 1) * bytes <= oneWarpBytes;
+    return stages + (warps && warps.getInt() == 1 && hasRoom);
   }
 };
 

@@ -63,10 +63,11 @@ static bool isAligned(BlockArgument argument, KernelOp kernel) {
          kernel.getAlignment(argument.getArgNumber()) % 16 == 0;
 }
 
-/// Of what reads or writes a tile at `indices` of `view`.
+/// Of what reads or writes a tile at `indices` of `view`. `inBounds`: what is
+/// outside of the view does not matter; `mayEnd`: rows may end in the argument.
 static std::optional<TensorBox> findBox(Operation *op, Value view,
                                         ValueRange indices, bool inBounds,
-                                        std::string &reason) {
+                                        bool mayEnd, std::string &reason) {
   auto refuse = [&](const char *why) {
     reason = why;
     return std::nullopt;
@@ -96,13 +97,15 @@ static std::optional<TensorBox> findBox(Operation *op, Value view,
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     if (dropped.test(dim))
       continue;
+    size_t n = box.dims.size();
     bool whole = !part || (isSizeOf(part.getMixedSizes()[dim], argument, dim) &&
                            isConstantIntValue(box.start[dim], 0));
-    if (!whole && !inBounds)
+    if (!whole && !inBounds && !(mayEnd && n == 0))
       return refuse("uses a view that ends before its argument does");
     if (!isConstantIntValue(box.start[dim], 0))
       return refuse("uses a view that begins inside of its argument");
-    size_t n = box.dims.size();
+    if (!whole && !inBounds)
+      box.end = part.getMixedSizes()[dim];
     if (n == indices.size())
       return refuse("uses a view of another rank");
     box.start[dim] = indices[n];
@@ -115,11 +118,11 @@ static std::optional<TensorBox> findBox(Operation *op, Value view,
 
 std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
   return findBox(load, load.getSource(), load.getIndices(), load.getInBounds(),
-                 reason);
+                 /*mayEnd=*/true, reason);
 }
 
 std::optional<TensorBox> fa::findTensorBox(StoreOp store) {
   std::string reason;
   return findBox(store, store.getDest(), store.getIndices(),
-                 /*inBounds=*/false, reason);
+                 /*inBounds=*/false, /*mayEnd=*/false, reason);
 }

@@ -21,14 +21,17 @@ struct TensorBox {
   llvm::SmallVector<mlir::OpFoldResult> start;
   /// Which dimensions of the argument are those of the tile.
   llvm::SmallVector<int64_t, 2> dims;
+  /// Rows from here on read as 0, though the argument may have them; null:
+  /// only those that it has not.
+  mlir::OpFoldResult end;
 };
 
 /// The box of a load of a tile of two dimensions. Rows and columns outside of
-/// the view are outside of the argument, too; bases and strides are multiples
-/// of 16 bytes, and the columns have no gaps. Otherwise null, and `reason` says
-/// what is in the way.
+/// the view are outside of the argument, too, but for rows from `end` on; bases
+/// and strides are multiples of 16 bytes, and the columns have no gaps.
+/// Otherwise null, and `reason` says what is in the way.
 std::optional<TensorBox> findTensorBox(tile::LoadOp load, std::string &reason);
-/// The same of a store.
+/// The same of a store, without an `end`.
 std::optional<TensorBox> findTensorBox(tile::StoreOp store);
 
 } // namespace fa

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileSteps.h"
+#include "MatrixTiles.h"
 
 #include "Tile/Tile.h"
 #include "fa/Conversion/TileToHost.h"
@@ -37,6 +38,7 @@ static HostPipelineOptions *fill(HostPipelineOptions *options,
   options->vectorBits = host.vectorBits;
   options->vectorRegisters = host.vectorRegisters;
   options->pairDots = host.pairDots;
+  options->tileDots = host.tileDots;
   return options;
 }
 
@@ -113,8 +115,10 @@ struct HostCompiler {
   }
 
   llvm::Expected<std::unique_ptr<llvm::Module>> toLLVM() {
-    auto created = createTargetMachine(host.triple, host.cpu, host.features,
-                                       llvm::TargetOptions());
+    llvm::TargetOptions target;
+    target.UseInitArray = true; // lld leaves .ctors out
+    auto created =
+        createTargetMachine(host.triple, host.cpu, host.features, target);
     if (!created)
       return created.takeError();
     machine = std::move(*created);
@@ -122,6 +126,7 @@ struct HostCompiler {
         module, context, *machine,
         [&](llvm::Module &translated) {
           addTargetAttributes(translated, host);
+          addTileRequest(translated);
         },
         kOptimizations);
   }

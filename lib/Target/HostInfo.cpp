@@ -34,11 +34,16 @@ static constexpr VectorFacts kVectors[] = {
     {Triple::aarch64, "neon", 128, 32},
 };
 
-/// The features of this machine in LLVM's spelling, "+a,-b,...".
+/// The features of this machine in LLVM's spelling, "+a,-b,...", without AMX
+/// where the system does not grant its registers.
 static std::string hostFeatures() {
+  auto has = sys::getHostCPUFeatures();
+  bool tiles = has.lookup("amx-tile") && requestMatrixTiles();
   SubtargetFeatures features;
-  for (auto &feature : sys::getHostCPUFeatures())
-    features.AddFeature(feature.first(), feature.second);
+  for (auto &feature : has)
+    features.AddFeature(feature.first(),
+                        feature.second &&
+                            (tiles || !feature.first().starts_with("amx-")));
   return features.getString();
 }
 
@@ -70,6 +75,8 @@ Expected<HostInfo> fa::getHostInfo(StringRef arch) {
       info.vectorRegisters = facts.registers;
       info.pairDots = facts.bits == 512 && triple.isX86() &&
                       subtarget->checkFeatures("+avx512bf16");
+      info.tileDots =
+          info.pairDots && subtarget->checkFeatures("+amx-tile,+amx-bf16");
       return info;
     }
   return createStringError("the CPU '" + info.cpu +

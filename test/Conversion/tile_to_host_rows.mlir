@@ -7,7 +7,7 @@
 // Q K^T reads whole vectors of keys where they lie; the loop over blocks of
 // rows is inside the one over keys.
 // CHECK: scf.for %{{.*}} = %c0 to %c32 step %c4
-// CHECK-COUNT-4: memref.prefetch %[[V:.*]][{{.*}}], read, locality<3>, data
+// CHECK-COUNT-4: memref.prefetch %[[V:.*]][{{.*}}], read, locality<2>, data
 // CHECK: scf.for %{{.*}} = %c0 to %[[LIVE]] step %c4
 // CHECK: scf.for %{{.*}} = %c0 to %c64 step %c16 iter_args
 // CHECK-COUNT-4: vector.load %{{.*}} : memref<?x64xf32, strided<[?, 1]>>, vector<16xf32>

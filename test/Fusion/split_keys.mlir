@@ -5,7 +5,7 @@
 // Programs of a split find theirs in axis 0 of the grid, whose extent is a multiple of the number of splits.
 // CHECK-DAG: #[[SPLITS:.*]] = affine_map<()[s0, s1, s2, s3, s4, s5] -> (((s0 floordiv s1) ceildiv 16) * s2, s1, s3)>
 // CHECK-DAG: #[[KEYS:.*]] = affine_map<()[s0, s1, s2, s3, s4, s5] -> (s5)>
-// CHECK-DAG: #[[COLUMNS:.*]] = affine_map<()[s0, s1, s2, s3, s4] -> (((s0 floordiv s1) ceildiv 16) * 4, s1, s2)>
+// CHECK-DAG: #[[ROWS:.*]] = affine_map<()[s0, s1, s2, s3, s4] -> (s0 floordiv s1, s1, s2)>
 
 // CHECK: tile.kernel @attention_decode_split(%[[Q:[a-z0-9]+]]: memref<?x?x1x64xf16
 // CHECK-SAME: %[[O:[a-z0-9]+]]: memref<?x?x?x?x64xf32, strided<[?, ?, ?, 64, 1]>> {tile.access = #tile.access<out>, tile.workspace = affine_map<()[s0, s1, s2, s3, s4, s5] -> (s3, s0, s4, 64)>}
@@ -24,15 +24,27 @@
 // CHECK-NOT: tile.store
 // CHECK: tile.return
 
-// The merge asks for eight splits before it merges the first, and takes what is left one by one.
+// The merge has a row for each program. It asks for sixteen splits before it merges the first, then for eight, four, two and one of those that are left.
 // CHECK: tile.kernel @attention_decode_merge(
 // CHECK-SAME: {tile.access = #tile.access<in>, tile.workspace
-// CHECK-SAME: grid = #[[COLUMNS]]
+// CHECK-SAME: grid = #[[ROWS]]
 // CHECK-SAME: tile.follows = @attention_decode_split
+// CHECK: scf.for
+// CHECK-COUNT-48: tile.load %{{.*}} in_bounds
+// CHECK-NOT: tile.load
+// CHECK-COUNT-16: tile.online_merge
 // CHECK: scf.for
 // CHECK-COUNT-24: tile.load
 // CHECK-NOT: tile.load
 // CHECK-COUNT-8: tile.online_merge
+// CHECK: scf.for
+// CHECK-COUNT-12: tile.load
+// CHECK-NOT: tile.load
+// CHECK-COUNT-4: tile.online_merge
+// CHECK: scf.for
+// CHECK-COUNT-6: tile.load
+// CHECK-NOT: tile.load
+// CHECK-COUNT-2: tile.online_merge
 // CHECK: scf.for
 // CHECK-COUNT-3: tile.load
 // CHECK: tile.online_merge

@@ -51,7 +51,9 @@ static void swapPrecision(tile::KernelOp kernel) {
 
 llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   PassManager pm(module.getContext());
-  buildHostKernelPipeline(pm, HostPipelineOptions());
+  HostPipelineOptions options;
+  options.qTile = 64; // which every target takes
+  buildHostKernelPipeline(pm, options);
   if (failed(pm.run(module)))
     return llvm::createStringError("the passes to kernels failed");
   for (auto kernel : module.getOps<tile::KernelOp>()) {

@@ -21,6 +21,21 @@ tile.kernel @sums(%x: !view {tile.access = #tile.access<in>}, %y: !view {tile.ac
   tile.return
 }
 
+// A vector of columns is where the tile is that it goes to, however few rows that
+// one has: the lowering broadcasts in place.
+// CHECK-LABEL: tile.kernel @columns
+// CHECK: tile.load {{.*}} -> tensor<16xf32, #tgpu.layout<16 lane = {{\[\[}}1], [2], [4], [8], [0]], warp = {{\[\[}}0], [0]]>>
+// CHECK: tile.broadcast {{.*}} -> tensor<16x16xf32, #tgpu.layout<[[TILE]]>>
+tile.kernel @columns(%x: memref<16xf32> {tile.access = #tile.access<in>}, %y: !view {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tile.load %x[%c0] in_bounds : memref<16xf32> -> tensor<16xf32>
+  %1 = tile.expand_dims %0 dim 0 : tensor<16xf32> -> tensor<1x16xf32>
+  %2 = tile.broadcast %1 : tensor<1x16xf32> -> tensor<16x16xf32>
+  tile.store %2, %y[%c0, %c0] : tensor<16x16xf32>, !view
+  tile.return
+}
+
 // Both branches leave their tile where the result is.
 // CHECK-LABEL: tile.kernel @branches
 // CHECK: scf.if
@@ -60,5 +75,24 @@ tile.kernel @tf32(%x: memref<?x32xf32, strided<[?, 1]>> {tile.access = #tile.acc
   %3 = tile.load %x[%c0, %c0] : memref<?x32xf32, strided<[?, 1]>> -> tensor<16x32xf32>
   %4 = tile.dot %2, %3 precision tf32 : tensor<64x16xf32>, tensor<16x32xf32> -> tensor<64x32xf32>
   tile.store %4, %y[%c0, %c0] : tensor<64x32xf32>, memref<?x32xf32, strided<[?, 1]>>
+  tile.return
+}
+
+// A merge of one row has its columns across the lanes, and the row's numbers in every lane.
+// CHECK-LABEL: tile.kernel @merge_row
+// CHECK-NOT: tgpu.convert
+// CHECK: tile.online_merge {{.*}} : tensor<1x64xf32, #tgpu.layout<blocked 1x64 vector 1 warps 1>>, tensor<1xf32, #tgpu.layout<1 lane = {{\[\[}}0], [0], [0], [0], [0]]>>
+// CHECK-NOT: tgpu.convert
+// CHECK: tile.return
+tile.kernel @merge_row(%o: memref<?x64xf32> {tile.access = #tile.access<inout>}, %m: memref<?xf32> {tile.access = #tile.access<in>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %acc = arith.constant dense<0.0> : tensor<1x64xf32>
+  %max = arith.constant dense<0xFF800000> : tensor<1xf32>
+  %sum = arith.constant dense<0.0> : tensor<1xf32>
+  %0 = tile.load %o[%c0, %c0] : memref<?x64xf32> -> tensor<1x64xf32>
+  %1 = tile.load %m[%c0] : memref<?xf32> -> tensor<1xf32>
+  %a, %n, %s = tile.online_merge %acc, %max, %sum with %0, %1, %1 : tensor<1x64xf32>, tensor<1xf32>
+  tile.store %a, %o[%c0, %c0] : tensor<1x64xf32>, memref<?x64xf32>
   tile.return
 }

@@ -39,7 +39,7 @@ tile.kernel @dims(%x: !memory {tile.access = #tile.access<in>}) attributes {grid
 }
 // -----
 !channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
-!acc = tensor<64x32xf32, #tgpu.layout<accumulator 64x32 warps 4>>
+!acc = tensor<64x128xf32, #tgpu.layout<accumulator 64x128 warps 4>>
 tile.kernel @sizes() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel : !channel
@@ -75,14 +75,49 @@ tile.kernel @crosses(%x: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.
   tile.return
 }
 // -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @too_deep() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects a depth that is a multiple of 16 up to 64, found 80}}
+  %1 = tgpu.dot_start slot %0, %c0 by slot %0, %c0 transpose_b depth 80 : (!channel, index, !channel, index) -> !tgpu.running<!acc>
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!left = tensor<64x64xf16, #tgpu.layout<accumulator 64x64 warps 4>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+// What is in registers is as deep as what is multiplied.
+tile.kernel @depths(%t: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  %v = tile.broadcast %t : f16 -> !left
+  // expected-error @below {{expects a result of 64 x 64 over a depth of 64}}
+  %1 = tgpu.dot_start %v by slot %0, %c0 transpose_b depth 48 : (!left, !channel, index) -> !tgpu.running<!acc>
+  tile.return
+}
+// -----
+// What no thread has written is not stored.
 !slots = !tgpu.buffer<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
-!memory = memref<?x96xf16, strided<[?, 1]>>
-tile.kernel @pieces(%x: !memory {tile.access = #tile.access<out>}, %t: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+!memory = memref<?x128xf16, strided<[?, 1]>>
+tile.kernel @lines(%x: !memory {tile.access = #tile.access<out>}, %t: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.alloc : !slots
   %v = tile.broadcast %t : f16 -> tensor<64x96xf16>
-  // expected-error @below {{expects slots of the tile's rows and a part of its columns}}
+  // expected-error @below {{expects a tile of whole lines of 64 columns or all columns of the destination}}
   tgpu.deliver %v by %0[%c0] to %x[%c0, %c0] dims [0, 1] : tensor<64x96xf16>, !slots, !memory
+  tile.return
+}
+// -----
+!slots = !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<64x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0]] repeat 2>>
+!memory = memref<?x160xf16, strided<[?, 1]>>
+tile.kernel @pieces(%x: !memory {tile.access = #tile.access<out>}, %t: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.alloc : !slots
+  %v = tile.broadcast %t : f16 -> tensor<64x160xf16>
+  // expected-error @below {{expects slots of the tile's rows and a part of its columns}}
+  tgpu.deliver %v by %0[%c0] to %x[%c0, %c0] dims [0, 1] : tensor<64x160xf16>, !slots, !memory
   tile.return
 }
 // -----

@@ -32,6 +32,10 @@ LoopWork buildMultiplyAdds(llvm::Module &module, const HostInfo &host);
 /// have them.
 LoopWork buildPairDots(llvm::Module &module, const HostInfo &host);
 
+/// `tile_bf16`: AMX's products of tiles, four independent ones, as many as its
+/// registers allow with their operands. The host must have them.
+LoopWork buildTileProducts(llvm::Module &module);
+
 /// `read`: loads `data` in order, eight vectors a trip.
 LoopWork buildReads(llvm::Module &module, const HostInfo &host);
 

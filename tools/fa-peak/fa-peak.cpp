@@ -10,6 +10,7 @@
 // passed or, with cpu-time, of those that the threads computed:
 //  - fma_f32: multiply-adds in registers, GFLOP/s;
 //  - dot_bf16: AVX512_BF16's products of pairs, GFLOP/s, where there are any;
+//  - tile_bf16: AMX's products of tiles of bf16, GFLOP/s, where there are any;
 //  - read: bytes read in order from memory that no cache holds, GB/s.
 //
 //===----------------------------------------------------------------------===//
@@ -24,6 +25,7 @@
 #include "llvm/Support/TargetSelect.h"
 
 #include <ctime>
+#include <sched.h>
 #include <thread>
 
 using namespace llvm;
@@ -38,6 +40,21 @@ static double now(bool cpuTime) {
   return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
+/// Keeps this thread on the `n`-th core that the process may use: a kernel may
+/// leave new threads on one core for longer than a round takes.
+static void stayOnCore(unsigned n) {
+  cpu_set_t usable, one;
+  if (sched_getaffinity(0, sizeof usable, &usable))
+    return;
+  n %= CPU_COUNT(&usable);
+  unsigned core = 0;
+  while (!CPU_ISSET(core, &usable) || n--)
+    ++core;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  sched_setaffinity(0, sizeof one, &one);
+}
+
 /// Runs `work` on each of `threads` at once and gives the seconds until the
 /// last of them ended, or those of one of them on average.
 static double timeTogether(unsigned threads, bool cpuTime,
@@ -46,7 +63,10 @@ static double timeTogether(unsigned threads, bool cpuTime,
   std::vector<std::thread> running;
   running.reserve(threads);
   for (unsigned n = 0; n < threads; ++n)
-    running.emplace_back(work, n);
+    running.emplace_back([&work, n] {
+      stayOnCore(n);
+      work(n);
+    });
   for (std::thread &thread : running)
     thread.join();
   return (now(cpuTime) - start) / (cpuTime ? threads : 1);
@@ -68,6 +88,8 @@ public:
     works.push_back(buildMultiplyAdds(*module, host));
     if (host.pairDots)
       works.push_back(buildPairDots(*module, host));
+    if (host.tileDots)
+      works.push_back(buildTileProducts(*module));
     works.push_back(buildReads(*module, host));
     for (Function &function : *module)
       function.addFnAttr("prefer-vector-width",

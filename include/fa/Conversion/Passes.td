@@ -45,16 +45,26 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
     %f = x86vector.avx512.dot %acc, %b, %a : vector<32xbf16> -> vector<16xf32>
     ```
 
+    With `tile-dots`, too, those of them that are not along rows go by the
+    matrix units of AMX (LowerTileDot.cpp):
+    ```mlir
+    %sum:4 = scf.for %k = %c0 to %c64 step %c32 iter_args(...) {
+      %a = amx.tile_load %k_view[%n, %k] : memref<?x64xbf16> into !amx.tile<16x32xbf16>
+      %b = amx.tile_load %q_pairs[%pair, %row] : memref<32x64xi32> into !amx.tile<16x32xbf16>
+      %s = amx.tile_mulf %a, %b, %sum : ...
+    ```
+
     Requires: S3. Ensures: no operation of the tile dialect.
     Numerics: reassociating (sums of dots and rows are split by lanes and
     columns), approximating (exp by a polynomial, 2e-7 near 0 and
-    1.4e-6 near 2^-126); `pair-dots` flushes denormals in dots.
+    1.4e-6 near 2^-126); `pair-dots` and `tile-dots` flush denormals in dots.
   }];
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-    "::mlir::vector::VectorDialect", "::mlir::x86vector::X86VectorDialect"
+    "::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
+    "::mlir::x86vector::X86VectorDialect"
   ];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "512",
@@ -62,7 +72,9 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
     Option<"vectorRegisters", "vector-registers", "int64_t", "32",
            "how many vector registers there are">,
     Option<"pairDots", "pair-dots", "bool", "false",
-           "bf16 by AVX512_BF16's products of pairs">
+           "bf16 by AVX512_BF16's products of pairs">,
+    Option<"tileDots", "tile-dots", "bool", "false",
+           "what pair-dots takes, by AMX's products of tiles where that suits">
   ];
 }
 

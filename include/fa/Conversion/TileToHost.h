@@ -29,8 +29,11 @@ struct DotBlock {
 };
 
 /// The block for a vector unit of so many registers: beside its accumulators it
-/// needs one register for each of its vectors and one for a broadcast.
-DotBlock chooseDotBlock(int64_t vectorRegisters);
+/// needs one register for each of its vectors and one for a broadcast. Where a
+/// broadcast is a load, high blocks cost less than wide ones: Intel's cores
+/// lose half a multiply-add for each vector that is read and a fifth for each
+/// broadcast. NEON broadcasts lanes of registers, of which it needs more.
+DotBlock chooseDotBlock(int64_t vectorBits, int64_t vectorRegisters);
 
 /// Options of `fa-cpu` and of its two halves.
 struct HostPipelineOptions
@@ -55,6 +58,10 @@ struct HostPipelineOptions
   Option<bool> pairDots{
       *this, "pair-dots",
       llvm::cl::desc("bf16 by AVX512_BF16's products of pairs"),
+      llvm::cl::init(false)};
+  Option<bool> tileDots{
+      *this, "tile-dots",
+      llvm::cl::desc("bf16 by AMX's products of tiles; needs pair-dots"),
       llvm::cl::init(false)};
   Option<bool> unfused{*this, "unfused",
                        llvm::cl::desc("there may be programs on whole tensors"),

@@ -171,11 +171,19 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"qTile", "q-tile", "int64_t", "64", "queries in a tile">,
     Option<"qTile16bit", "q-tile-16bit", "int64_t", "128",
            "queries in a tile when elements have 16 bits">,
+    Option<"qTileBf16", "q-tile-bf16", "int64_t", "0",
+           "the same when they are bf16 and lie without gaps (0: as others of "
+           "16 bits)">,
     Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
+    Option<"kvTileBf16", "kv-tile-bf16", "int64_t", "0",
+           "keys in a tile where q-tile-bf16 counts (0: kv-tile)">,
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
     Option<"decodeKvTile", "decode-kv-tile", "int64_t", "0",
            "keys in a tile of the decode variant (0: as in the others)">,
+    Option<"decodeTileBytes", "decode-tile-bytes", "int64_t", "0",
+           "bytes of K and V in a tile of the decode variant with elements of "
+           "16 bits, which has fewer keys else, 16 at least (0: any)">,
     Option<"packedQTile", "packed-q-tile", "int64_t", "0",
            "rows in a tile of the variant whose rows are the queries of all "
            "heads that share a KV head, and the most queries that it is taken "
@@ -190,6 +198,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "roles-q-tile rows nevertheless (0: never)">,
     Option<"rolesKvTile", "roles-kv-tile", "int64_t", "128",
            "keys in a tile of such a kernel">,
+    Option<"rolesSlotColumns", "roles-slot-columns", "int64_t", "1",
+           "slots of its tiles have a multiple of so many columns">,
     Option<"wideQTile", "wide-q-tile", "int64_t", "1024",
            "the most queries in a tile when a head dimension exceeds 128">,
     Option<"tileBytes", "tile-bytes", "int64_t", "0",
@@ -198,10 +208,11 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"leftInRegisters", "left-in-registers", "bool", "false",
            "left operands take no shared memory, and the others one slot">,
     Option<"pairedTileBytes", "paired-tile-bytes", "int64_t", "0",
-           "bytes of a tile of K and V that leave room for a second block, whose "
-           "registers fit beside those of the first where values have at most "
-           "128 columns of 16 bits: wide-q-tile does not hold there, and tiles "
-           "have as many keys as fit (0: it holds)">,
+           "bytes of a tile of K and V that leave room for a second block: where "
+           "a head dimension exceeds 128, of 16 bits, tiles have as many keys as "
+           "fit, and wide-q-tile does not hold. Values of more than 192 columns "
+           "leave registers for one block alone, whose tiles have all keys (0: "
+           "wide-q-tile holds)">,
     Option<"stridedQTile", "strided-q-tile", "int64_t", "1024",
            "the most queries in a tile of the strided variant">,
     Option<"alignment", "alignment", "int64_t", "1",

@@ -109,8 +109,8 @@ struct KernelInfo {
   /// Runs behind the kernel before it in the plan, with the same arguments; a
   /// launch never begins with it.
   bool follows = false;
-  /// Waits by itself for the end of the kernel that it follows, so that a
-  /// launch may let it begin before.
+  /// Waits by itself for the end of the kernel before it in the stream, so that
+  /// it may begin before that.
   bool beginsEarly = false;
   /// Of a kernel that splits keys: how many there are. No steps: of no other.
   SizeExpr splitKeys;

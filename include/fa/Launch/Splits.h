@@ -46,23 +46,23 @@ struct SplitProblem {
 };
 
 /// The rule for the number of splits, 1 for none: the cheapest, the first of
-/// several, of 2 to 7 and the multiples of 8 (what the merge loads at a time)
-/// up to 128, none of them without a tile.
+/// several, of 2 to 7 and the multiples of 8 up to 128, none of them without a
+/// tile.
 ///
 /// A launch costs what follows, counted in the bytes that a processor gets of
 /// the memory's bandwidth meanwhile.
 /// - Programs run in waves of `residentBlocks` on each processor. A wave reads
 ///   what its programs read, by the processors together, but a program alone
-///   needs 1.16 times its own bytes, as it waits for memory between tiles; 1.7
-///   times in a last wave that is not full, as the processors that are first
+///   needs 1.23 times its own bytes, as it waits for memory between tiles;
+///   twice in a last wave that is not full, as the processors that are first
 ///   to have room get all of it.
-/// - A wave begins and ends with 74 KiB (2.2 us) of nothing else.
-/// - The merge costs 64 KiB to launch, 48 for each eight splits and 32 for each
-///   of the others.
+/// - A wave begins and ends with 58 KiB (1.6 us) of nothing else.
+/// - The merge costs 120 KiB to launch and 2.5 for each split.
 ///
 /// The numbers are fitted to an H200 (132 processors, 4.5 TB/s), 64 heads on 8,
-/// D 128, bf16, three blocks a processor, B 1 to 64, 2k to 128k keys, 1 to 49
-/// splits: they give nearly all of the times within 4 %.
+/// D 128, bf16, four blocks a processor with three slots of 32 keys each, B 1
+/// to 64, 2k to 128k keys, 1 to 64 splits: they give nearly all of the times
+/// within 5 %.
 int64_t chooseSplits(const SplitProblem &problem);
 
 /// Stands for the host where a card's number of processors is asked for.

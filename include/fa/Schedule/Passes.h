@@ -33,6 +33,8 @@ struct ScheduleOptions {
   bool mfma = false;
   bool direct = false;   ///< of mfma: loads direct to LDS
   int64_t slotLimit = 0; ///< of mfma: bytes for two slots of a loop's buffers
+  /// Bytes of a loop's slots up to which a block of one warp has one more.
+  int64_t oneWarpBytes = 0;
 };
 
 /// S3 to S7.

@@ -177,7 +177,9 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
     In a loop whose copies depend on nothing that it computes, the copies of
     iteration n + stages − 1 begin while iteration n computes: buffers get
     `stages` slots, the first copies stand before the loop, one wait and one
-    barrier remain in each iteration. Loops one after the other that copy into
+    barrier remain in each iteration. A block of one warp computes slowly and has
+    little memory: it gets a slot more where all of them take at most
+    `one-warp-bytes`. Loops one after the other that copy into
     the same buffers (those of a mask's intervals) are one sequence of tiles: the
     last iterations of one copy the first tiles of the next, and nothing is
     waited for between them. Where more slots do not fit into `limit` bytes, the
@@ -188,7 +190,10 @@ def TgpuPipelineCopies : Pass<"tgpu-pipeline-copies", "::fa::tile::KernelOp"> {
   let options = [
     Option<"stages", "stages", "int64_t", "2", "slots of a buffer, at least 2">,
     Option<"limit", "limit", "int64_t", "101376",
-           "bytes of shared memory that a block may have">
+           "bytes of shared memory that a block may have">,
+    Option<"oneWarpBytes", "one-warp-bytes", "int64_t", "0",
+           "bytes of a loop's slots up to which a block of one warp has one "
+           "more than `stages`">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
@@ -446,14 +451,16 @@ def TgpuDeferWaits : Pass<"tgpu-defer-waits", "::fa::tile::KernelOp"> {
 }
 
 def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
-  let summary = "a kernel begins before the one that it follows has ended";
+  let summary = "kernels begin before the ones before them have ended";
   let description = [{
-    Of two kernels of which one `tile.follows` the other, the first lets the
-    other begin (`tgpu.begin_next`) as soon as all its blocks are under way, and
-    the other waits for the end of the first (`tgpu.await_kernel`) before
-    anything that touches memory. What launching it takes, and what it computes
-    before it reads, is then behind it when the first ends. For targets that
-    have such launches.
+    Two kernels of which one `tile.follows` the other wait for the end of
+    whatever kernel is before them in the stream (`tgpu.await_kernel`) before
+    they touch memory, and behind that let the next one begin
+    (`tgpu.begin_next`). What launching them takes, and the numbers that they
+    compute before they read, is then behind them when the kernel before ends:
+    of the second when the first ends, and of the first when the second one of
+    another launch does. Behind the wait, since a kernel that waits for this one
+    alone may count on all before it. For targets that have such launches.
 
     Before:
     ```mlir
@@ -466,6 +473,7 @@ def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
     tile.kernel @merge(...) attributes {tile.follows = @split} {
       %tile = arith.divui %id, %c8 : index
       tgpu.await_kernel
+      tgpu.begin_next
       scf.for ... { tile.load ... }
     ```
 

@@ -22,11 +22,17 @@ struct HostInfo {
   /// Whether an instruction adds the products of pairs of bf16 to f32
   /// (AVX512_BF16's vdpbf16ps).
   bool pairDots = false;
+  /// Whether there are products of tiles of bf16 (AMX), too.
+  bool tileDots = false;
 };
 
 /// The facts of `arch`: "host" (this machine) or the name of a CPU of this
 /// machine's architecture that LLVM knows. An unknown name is an error.
 llvm::Expected<HostInfo> getHostInfo(llvm::StringRef arch);
+
+/// Asks the system for the registers of AMX, which a process must before it
+/// runs code for them. Whether it grants them.
+bool requestMatrixTiles();
 
 } // namespace fa
 

@@ -41,7 +41,8 @@ void NvidiaLowering::awaitDeliveries() {
                                        /*read=*/b.getUnitAttr());
 }
 
-/// 64 columns of 16 bits, from `column` on, to the slot at `address`.
+/// 64 columns of 16 bits, or as many as there are, from `column` on, to the
+/// slot at `address`.
 void NvidiaLowering::writeLines(DeliverOp op, int64_t column, Value address) {
   TileLayout layout = layoutOf(op.getValue()),
              shared = op.getBuffer().getType().getLayout().getLayout();
@@ -51,7 +52,8 @@ void NvidiaLowering::writeLines(DeliverOp op, int64_t column, Value address) {
   SmallVector<Value> pairs(packedOf(op.getValue()));
   // The registers of the part's columns are neighbours.
   int64_t first = column / columns * part.numRegisters();
-  for (int64_t reg = 0; reg < part.numRegisters(); reg += 2)
+  int64_t count = std::min(part.numRegisters(), layout.numRegisters() - first);
+  for (int64_t reg = 0; reg < count; reg += 2)
     LLVM::StoreOp::create(b, pairs[(first + reg) / 2],
                           swizzledAddress(address, bases, offsets[reg]));
 }

@@ -1,12 +1,10 @@
-//===- LowerRoles.cpp - warp roles, channels, fetches ---------------------===//
+//===- LowerRoles.cpp - warp roles, turns, channels -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
 #include "NvidiaLowering.h"
-
-#include "fa/Conversion/TileGPUToNVVM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -216,80 +214,4 @@ void NvidiaLowering::lowerRelease(ReleaseOp op) {
       op.getAfter()
           ? elementsOf(op.getAfter())[elementsOf(op.getAfter()).size() / 2]
           : Value());
-}
-
-void NvidiaLowering::lowerFetch(FetchOp op) {
-  if (!produced.contains(op.getChannel()))
-    return;
-  BufferType buffer = op.getChannel().getType().getBuffer();
-  int64_t blocks = buffer.getLayout().getLayout().repeat;
-  int64_t columns = buffer.getShape()[1] / blocks;
-  Value full = fullBarrier(op.getChannel(), op.getStep());
-  NVVM::MBarrierArriveExpectTxOp::create(
-      b, Type(), full, i32(buffer.getSlotBytes()),
-      NVVM::MemScopeKindAttr::get(b.getContext(), NVVM::MemScopeKind::CTA),
-      b.getBoolAttr(false), Value());
-  Value slot = channelSlot(op.getChannel(), op.getStep());
-  Type cluster = LLVM::LLVMPointerType::get(b.getContext(), /*cluster=*/7);
-  Value descriptor = parameterOf(tensorMapOf(op));
-  for (int64_t block = 0; block < blocks; ++block) {
-    SmallVector<Value> start =
-        boxStart(op.getIndices(), op.getDims()[1], block * columns);
-    Value bytes = offsetBy(slot, block * buffer.getSlotBytes() / blocks);
-    Value to = LLVM::AddrSpaceCastOp::create(
-        b, cluster, LLVM::IntToPtrOp::create(b, sharedPointer(), bytes));
-    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-        b, to, descriptor, start, full, ValueRange(), Value(), Value(),
-        NVVM::TMALoadMode::TILE, false, NVVM::CTAGroupKindAttr(), Value());
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Tensor maps
-//===----------------------------------------------------------------------===//
-
-/// Of boxes that a block of columns of a slot of `buffer` holds.
-static TensorMapInfo mapOf(Value argument, int64_t rowDim, BufferType buffer) {
-  return {cast<BlockArgument>(argument).getArgNumber(), rowDim,
-          buffer.getShape()[0],
-          buffer.getShape()[1] / buffer.getLayout().getLayout().repeat};
-}
-
-TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
-  return mapOf(fetch.getSource(), fetch.getDims()[0],
-               fetch.getChannel().getType().getBuffer());
-}
-
-TensorMapInfo fa::tensorMapOf(DeliverOp deliver) {
-  return mapOf(deliver.getDest(), deliver.getDims()[0],
-               deliver.getBuffer().getType());
-}
-
-std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
-  std::vector<TensorMapInfo> maps;
-  auto add = [&](auto op) {
-    if (TensorMapInfo map = tensorMapOf(op); !llvm::is_contained(maps, map))
-      maps.push_back(map);
-  };
-  kernel.walk([&](FetchOp fetch) { add(fetch); });
-  kernel.walk([&](DeliverOp deliver) { add(deliver); });
-  return maps;
-}
-
-Value NvidiaLowering::parameterOf(const TensorMapInfo &map) {
-  auto maps = collectTensorMaps(kernel);
-  return function.getArgument(1 + (llvm::find(maps, map) - maps.begin()));
-}
-
-SmallVector<Value> NvidiaLowering::boxStart(ValueRange indices, int64_t unitDim,
-                                            int64_t column) {
-  SmallVector<Value> start;
-  for (auto [dim, at] : llvm::enumerate(indices)) {
-    Value coordinate =
-        arith::IndexCastOp::create(b, b.getI32Type(), mapped(at));
-    if (int64_t(dim) == unitDim)
-      coordinate = arith::AddIOp::create(b, coordinate, i32(column));
-    start.insert(start.begin(), coordinate);
-  }
-  return start;
 }

@@ -95,8 +95,7 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
     accumulators = SmallVector<Value>(elementsOf(op.getAcc()));
   SmallVector<Type> types(count, b.getF32Type());
   NVVM::WgmmaFenceAlignedOp::create(b);
-  int64_t depth = right.getShape()[transposed ? 0 : 1];
-  for (int64_t k = 0; k < depth / 16; ++k) {
+  for (int64_t k = 0; k < op.readDepth() / 16; ++k) {
     SmallVector<Value> a;
     if (leftSlot)
       a.push_back(descriptorOf(b, *leftSlot, k));

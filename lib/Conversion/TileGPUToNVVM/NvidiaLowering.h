@@ -88,7 +88,6 @@ private:
   void lowerOrderWait(tgpu::OrderWaitOp op);
   void lowerOrderArrive(tgpu::OrderArriveOp op);
   void lowerAcquire(tgpu::AcquireOp op);
-  void lowerFetch(tgpu::FetchOp op);
   void lowerAwait(tgpu::AwaitOp op);
   void lowerRelease(tgpu::ReleaseOp op);
   /// Number of a step's slot, and how often the slot was used before, modulo 2;
@@ -104,6 +103,11 @@ private:
                        Value number);
   Value fullBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
   Value emptyBarrier(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
+
+  //===--- Boxes of tensors (LowerFetch.cpp) ---===//
+  void lowerFetch(tgpu::FetchOp op);
+  void fetchRows(tgpu::FetchOp op, int64_t rows, Value first, Value to);
+  void fetchPart(tgpu::FetchOp op, Value first, Value valid);
   /// The kernel's parameter.
   Value parameterOf(const TensorMapInfo &map);
   /// Coordinates of a box, i32, innermost first: `indices`, and `column` more

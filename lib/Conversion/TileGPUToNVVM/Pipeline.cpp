@@ -30,6 +30,11 @@ static fa::NvidiaInfo findInfo(OpPassManager &pm,
   return *info;
 }
 
+/// Of K and V in a tile of few queries. A block is one warp then, which takes
+/// longer for a tile than memory does: on an H200, four blocks a
+/// multiprocessor, each with two such tiles under way, were the fastest.
+static constexpr int64_t kDecodeTileBytes = 16384;
+
 void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
                                    const GpuPipelineOptions &options) {
   NvidiaInfo info = findInfo(pm, options);
@@ -40,8 +45,12 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
     tiles.shortQueries = 2048;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
+    // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
+    tiles.rolesSlotColumns = 64;
   }
   tiles.tileBytes = info.sharedLimit;
+  if (!options.kvTile)
+    tiles.decodeTileBytes = kDecodeTileBytes;
   buildGpuKernelPipeline(pm, options, tiles);
 }
 
@@ -52,6 +61,8 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
     schedule.warps = options.warps;
   if (options.stages)
     schedule.stages = options.stages;
+  else
+    schedule.oneWarpBytes = 3 * kDecodeTileBytes;
   NvidiaInfo info = findInfo(pm, options);
   schedule.sharedLimit = info.sharedLimit;
   schedule.roles = info.hasWarpgroups;

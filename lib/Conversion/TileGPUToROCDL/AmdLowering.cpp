@@ -8,6 +8,7 @@
 
 #include "../KernelAbi/KernelAbi.h"
 #include "fa/Conversion/TileGPUToROCDL.h"
+#include "fa/Target/LaneMoves.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -115,7 +116,17 @@ Value AmdLowering::log2(Value x) {
   return ROCDL::ROCDLLog::create(b, x.getType(), x);
 }
 
+/// Inside of a row of 16 lanes by moves of the vector unit, which LLVM puts
+/// into the instruction that takes the word where it can; further by LDS
+/// hardware, or by swaps of rows.
 Value AmdLowering::exchange(Value word, uint32_t mask) {
+  if (mask < 16) {
+    for (uint32_t control : movesAcross(mask))
+      word = ROCDL::DPPUpdateOp::create(
+          b, word.getType(), /*old=*/word, /*src=*/word, control,
+          /*rowMask=*/0xf, /*bankMask=*/0xf, /*boundCtrl=*/true);
+    return word;
+  }
   Value lane = arith::AndIOp::create(b, thread, i32(63));
   if (!info.hasPermlaneSwap || (mask != 16 && mask != 32)) {
     Value from = arith::XOrIOp::create(b, lane, i32(mask));

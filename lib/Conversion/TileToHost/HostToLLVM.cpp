@@ -17,6 +17,8 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/AMX/Transforms.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -75,11 +77,13 @@ struct ConvertHostToLLVM final
                                            /*reassociateFPReductions=*/false,
                                            /*force32BitVectorIndices=*/true);
     populateX86VectorLegalizeForLLVMExportPatterns(converter, patterns);
+    populateAMXLegalizeForLLVMExportPatterns(converter, patterns);
     LLVMConversionTarget target(getContext());
     target.addIllegalDialect<
-        arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-        index::IndexDialect, math::MathDialect, memref::MemRefDialect,
-        ub::UBDialect, vector::VectorDialect, x86vector::X86VectorDialect>();
+        amx::AMXDialect, arith::ArithDialect, cf::ControlFlowDialect,
+        func::FuncDialect, index::IndexDialect, math::MathDialect,
+        memref::MemRefDialect, ub::UBDialect, vector::VectorDialect,
+        x86vector::X86VectorDialect>();
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       signalPassFailure();

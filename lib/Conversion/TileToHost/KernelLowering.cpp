@@ -25,6 +25,11 @@ FailureOr<func::FuncOp> KernelLowering::run() {
            << kernel.getBody().getBlocks().size();
   HostArguments arguments;
   alongRows = suitsRowForm();
+  tiles = hasTileDots();
+  if (tiles) {
+    shape.maxVectors = kTileVectors;
+    shape.accumulators = kTileVectors * kTileVectors;
+  }
   function = createHostFunction(kernel, b, arguments);
   mapping.map(kernel.getArguments(), arguments.arguments);
   scratch = arguments.scratch;
@@ -229,18 +234,20 @@ LogicalResult KernelLowering::lowerReduce(tile::ReduceOp op) {
 // Small helpers
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::forRowBlocks(
-    int64_t rows, int64_t mostVectors,
-    llvm::function_ref<void(Value, int64_t)> body) {
+void KernelLowering::forRowBlocks(int64_t rows,
+                                  llvm::function_ref<void(Value, int64_t)> body,
+                                  Value end) {
   int64_t total = paddedRows(rows) / lanes();
-  int64_t vectors = std::min(mostVectors, total);
+  int64_t vectors = std::min(shape.maxVectors, total);
   int64_t blocks = total / vectors, rest = total % vectors;
   if (blocks == 1) {
     body(constantIndex(0), vectors);
   } else {
-    auto loop = scf::ForOp::create(b, constantIndex(0),
-                                   constantIndex(blocks * vectors * lanes()),
-                                   constantIndex(vectors * lanes()));
+    Value all = constantIndex(blocks * vectors * lanes());
+    auto loop =
+        scf::ForOp::create(b, constantIndex(0),
+                           end ? b.createOrFold<arith::MinSIOp>(all, end) : all,
+                           constantIndex(vectors * lanes()));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar(), vectors);

@@ -21,20 +21,22 @@
 //  - pending: a dot whose only user is an online softmax is computed by that,
 //    so that scores go through their modification and mask in registers.
 //
+// Blocks whose rows no store keeps are not computed.
+//
 // A kernel of few rows (decode) is lowered along rows instead: tiles lie as in
-// memory, lanes run along dimension 1, and rows that no store keeps are not
-// computed (RowForm.cpp).
+// memory, and lanes run along dimension 1 (RowForm.cpp).
 //
 // Files: KernelLowering (the walk, loops), Scratch, Evaluate (lazy values),
-// LowerDot, LowerPairDot, SeenColumns, Prefetch, LowerSoftmax, LowerMemory,
-// TransposeTiles, VectorMath, VectorShuffles, KernelAbi; RowForm, LowerRowDot,
-// LowerRowSoftmax.
+// LowerDot, LowerPairDot, LowerTileDot, SeenColumns, Prefetch, LowerSoftmax,
+// LowerTileSoftmax, LowerMemory, TransposeTiles, VectorMath, VectorShuffles,
+// KernelAbi; RowForm, LowerRowDot, LowerRowSoftmax.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H
 #define FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H
 
+#include "HostKernel.h"
 #include "VectorMath.h"
 
 #include "Tile/ColumnLimit.h"
@@ -47,14 +49,6 @@
 #include "llvm/ADT/DenseMap.h"
 
 namespace fa {
-
-/// What the vector unit of a host offers, in the terms of the lowering.
-struct VectorShape {
-  int64_t lanes = 16;        ///< f32 elements in one register
-  int64_t accumulators = 16; ///< registers that a block of a dot may fill
-  int64_t maxVectors = 4;    ///< registers across the queries in one block
-  bool pairDots = false;     ///< HostInfo::pairDots
-};
 
 /// A coordinate of one dimension: a single index, or `lanes` consecutive ones.
 struct TileCoord {
@@ -81,6 +75,7 @@ private:
     // Of bf16 in pairs of 32 bits:
     LanePairs,   ///< neighbours along dimension 1, [n/2][m]
     RowPairs,    ///< neighbours along dimension 0, [m/2][n]
+    ColumnPairs, ///< neighbours along dimension 0, [n][m/2]
     NaturalPairs ///< neighbours along dimension 1, as in memory: [m][n] of bf16
   };
   struct Buffer {
@@ -97,6 +92,8 @@ private:
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   void cloneScalarOp(mlir::Operation *op);
   bool isReadManyTimes(mlir::Operation *op);
+  /// The online softmax that `dot` is left to, if any.
+  tile::OnlineSoftmaxOp findSoftmax(tile::DotOp dot);
   bool isPending(tile::DotOp dot);
 
   //===--- Scratch (Scratch.cpp) ---===//
@@ -157,8 +154,6 @@ private:
   /// Upper limits of the columns whose scores are not -inf, where only one dot
   /// reads what `op` makes of the others.
   Limits findLimits(tile::OnlineSoftmaxOp op);
-  /// How many registers wide the blocks are of rows that have limits.
-  int64_t limitedVectors(const Limits &limits, int64_t rows) const;
   /// What the columns that a block walks are a multiple of.
   int64_t seenStep(int64_t vectors) const;
   /// How many of `columns` a block of rows sees at most; null: all.
@@ -182,9 +177,54 @@ private:
   /// Two vectors of f32 as one of bf16 pairs.
   Value packPair(Value even, Value odd);
 
+  //===--- Dots of tiles (LowerTileDot.cpp) ---===//
+  /// Rows of a tile of the matrix unit, each of 64 bytes, and steps of the
+  /// contraction in one product.
+  static constexpr int64_t kTileRows = 16, kTileDepth = 32;
+  /// Registers across the queries in a block, so that what is read of the
+  /// right operand is read for many rows; columns: two tiles. Where there are
+  /// tile dots, other dots and softmax have blocks of as many rows: what one of
+  /// them leaves out of a block (emitSeenColumns) no other reads.
+  static constexpr int64_t kTileVectors = 4, kTileBlock = 2 * kTileRows;
+  /// Part of a result: `vectors` registers of rows, an even number, by
+  /// `columns`.
+  struct TileBlock {
+    Value row, col;
+    int64_t vectors, columns;
+  };
+  bool isTileDot(tile::DotOp dot);
+  bool hasTileDots();
+  /// Into Form::ColumnPairs; see loadRow for `rows`.
+  void loadColumnPairs(tile::LoadOp load, Buffer buffer,
+                       std::optional<Interval> rows);
+  Value loadRightTile(tile::DotOp dot, Value n, Value k);
+  mlir::SmallVector<Value> emitTileStep(tile::DotOp dot, const TileBlock &block,
+                                        Value k, mlir::ValueRange sums);
+  /// Writes a block of two registers of rows, after `depth` steps, to
+  /// `resultRow` of `result`, plus what is there if `dot` has an accumulator.
+  void emitTiles(tile::DotOp dot, const TileBlock &block, Value depth,
+                 Buffer result, Value resultRow);
+  void emitTileBlock(tile::DotOp dot, const TileBlock &block, Buffer result,
+                     Value resultRow);
+  mlir::LogicalResult lowerTileDot(tile::DotOp dot);
+  void evaluateColumns(Value value, Buffer buffer, Value row, int64_t vectors,
+                       Value from, Value to);
+
+  //===--- Softmax of such dots (LowerTileSoftmax.cpp) ---===//
+  /// As emitScores, to row 0 of `buffer`.
+  mlir::SmallVector<Value> emitTileScores(tile::OnlineSoftmaxOp op,
+                                          tile::DotOp dot, Buffer buffer,
+                                          Value row, mlir::ArrayRef<Value> max,
+                                          Value end);
+  mlir::LogicalResult lowerTileSoftmax(tile::OnlineSoftmaxOp op,
+                                       tile::DotOp dot);
+
   //===--- Few rows (RowForm.cpp) ---===//
   /// Whether the kernel is lowered along rows.
   bool suitsRowForm();
+  /// Whether a row of a tile that is stored comes from the same row of tiles
+  /// alone, and from what was loaded.
+  bool keepsRowsApart();
   /// Sets `liveRows` when `load`, that of the left operand of the dots, is
   /// lowered.
   void countLiveRows(tile::LoadOp load);
@@ -245,7 +285,25 @@ private:
                            Buffer negated, Buffer sums, mlir::Type narrow);
 
   //===--- Softmax (LowerSoftmax.cpp) ---===//
+  /// Where the results of an online softmax are.
+  struct SoftmaxResults {
+    Buffer p, alpha, max, sum;
+  };
+  /// Maxima and sums of some registers of rows.
+  struct RowState {
+    mlir::SmallVector<Value> max, sum;
+  };
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
+  SoftmaxResults allocateResults(tile::OnlineSoftmaxOp op, Buffer p);
+  RowState readState(tile::OnlineSoftmaxOp op, Value row, int64_t vectors);
+  /// Stores the new maxima and the factors of what was summed up to now, and
+  /// returns finite maxima and scaled sums.
+  RowState emitRescale(const RowState &old, mlir::ArrayRef<Value> max,
+                       const SoftmaxResults &results, Value row);
+  void storeState(mlir::ArrayRef<Value> sum, const SoftmaxResults &results,
+                  Value row);
+  void keepResults(tile::OnlineSoftmaxOp op, const SoftmaxResults &results,
+                   Limits limits);
   mlir::LogicalResult lowerOnlineFinalize(tile::OnlineFinalizeOp op);
   /// Of one vector of rows.
   Value emitLogSumExp(tile::OnlineFinalizeOp op, Value max, Value sum);
@@ -265,10 +323,11 @@ private:
   Value emitFinite(Value max);
   /// exp(score - max) of vectors; `max` is not -inf.
   Value emitExponential(Value score, Value max);
-  /// Writes exp(score - max) to `p`, which may be `scores`, in pairs or rounded
-  /// to `narrow` if given, and returns their sum, which starts at `sum`.
-  mlir::SmallVector<Value> emitExponentials(Buffer scores, Buffer p,
-                                            Value columns, Value row,
+  /// Writes exp(score - max) of the scores at `scoresRow` to `row` of `p`,
+  /// which may be `scores`, in pairs or rounded to `narrow` if given, and
+  /// returns their sum, which starts at `sum`.
+  mlir::SmallVector<Value> emitExponentials(Buffer scores, Value scoresRow,
+                                            Buffer p, Value columns, Value row,
                                             mlir::ArrayRef<Value> maxima,
                                             mlir::ArrayRef<Value> sum,
                                             mlir::Type narrow);
@@ -334,14 +393,10 @@ private:
   int64_t paddedRows(int64_t rows) const {
     return llvm::divideCeil(rows, lanes()) * lanes();
   }
-  /// Calls `body(row, vectors)` for blocks of whole registers over `rows`, at
-  /// most `mostVectors` wide.
-  void forRowBlocks(int64_t rows, int64_t mostVectors,
-                    llvm::function_ref<void(Value, int64_t)> body);
-  void forRowBlocks(int64_t rows,
-                    llvm::function_ref<void(Value, int64_t)> body) {
-    forRowBlocks(rows, shape.maxVectors, body);
-  }
+  /// Calls `body(row, vectors)` for blocks of whole registers over `rows`; with
+  /// `end`, of the widest blocks for those that begin before it.
+  void forRowBlocks(int64_t rows, llvm::function_ref<void(Value, int64_t)> body,
+                    Value end = {});
   Value constantIndex(int64_t value);
   Value constantVector(double value);
   Value addIndex(Value base, int64_t offset);
@@ -374,27 +429,12 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::SmallVector<Evaluated, 1>> evaluated;
   unsigned evaluationDepth = 0;
   bool alongRows = false;
-  Value liveRows; ///< along rows: how many rows are kept, null if all
+  bool tiles = false; ///< whether there are tile dots
+  Value liveRows;     ///< how many rows are kept, null if all
   Value scratch;
   int64_t scratchTop = 0;
   int64_t scratchBytes = 0;
 };
-
-/// The arguments of a host kernel: `programIds`, grid extents, the kernel's
-/// arguments in order and the scratch memory as memref<?xi8>.
-struct HostArguments {
-  mlir::SmallVector<mlir::Value> programIds, gridExtents, arguments;
-  mlir::Value scratch;
-};
-
-/// Creates the function of the host kernel ABI (include/fa/Conversion/
-/// TileToHost.h) for `kernel` and unpacks its arguments at the start.
-mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
-                                      mlir::ImplicitLocOpBuilder &b,
-                                      HostArguments &arguments);
-
-/// The conversion of p to V's type, if that is all that happens to p.
-mlir::arith::TruncFOp getOnlyNarrowing(tile::OnlineSoftmaxOp op);
 
 } // namespace fa
 

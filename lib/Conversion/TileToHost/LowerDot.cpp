@@ -14,15 +14,22 @@
 using namespace mlir;
 using namespace fa;
 
-/// Steps of the contraction in one trip of the loop. More only costs compile
-/// time.
-static constexpr int64_t kUnroll = 4;
+/// Steps of the contraction in one trip of the loop, at most. More only costs
+/// compile time.
+static constexpr int64_t kMostUnroll = 4;
 /// Rows of a block that are few registers wide: enough to hide the latency of
 /// a fused multiply-add.
 static constexpr int64_t kMaxColumns = 8;
 
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
+}
+
+/// Steps in one trip of the loop of `dot`. Where the right operand is read
+/// along its columns, each step has an address of its own and general registers
+/// run out.
+static int64_t getUnroll(tile::DotOp dot) {
+  return dot.getTransposeB() ? kMostUnroll : kMostUnroll / 2;
 }
 
 Value KernelLowering::readRightOperand(tile::DotOp dot, Value k, Value n) {
@@ -75,15 +82,16 @@ SmallVector<Value> KernelLowering::emitDotBlock(tile::DotOp dot, Value row,
     return pairs ? emitPairStep(dot, rows, col, k, sums)
                  : emitStep(dot, rows, col, k, sums);
   };
-  int64_t main = depth / kUnroll * kUnroll;
+  int64_t unroll = getUnroll(dot);
+  int64_t main = depth / unroll * unroll;
   if (main) {
     auto loop = scf::ForOp::create(b, constantIndex(0),
                                    seen ? seen : constantIndex(main),
-                                   constantIndex(kUnroll), acc);
+                                   constantIndex(unroll), acc);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> sums(loop.getRegionIterArgs());
-    for (int64_t u = 0; u < kUnroll; ++u)
+    for (int64_t u = 0; u < unroll; ++u)
       sums = step(addIndex(loop.getInductionVar(), u), sums);
     scf::YieldOp::create(b, sums);
     acc.assign(loop.getResults().begin(), loop.getResults().end());
@@ -102,7 +110,8 @@ int64_t KernelLowering::blockColumns(int64_t vectors) const {
 }
 
 int64_t KernelLowering::seenStep(int64_t vectors) const {
-  return std::lcm(blockColumns(vectors), 2 * kUnroll); // pairs, too
+  // Pairs, too, and tiles.
+  return std::lcm(blockColumns(vectors), tiles ? kTileBlock : 2 * kMostUnroll);
 }
 
 SmallVector<Value> KernelLowering::emitDotColumns(tile::DotOp dot, Value row,
@@ -161,25 +170,26 @@ LogicalResult KernelLowering::lowerDot(tile::DotOp dot) {
            << type;
   if (alongRows)
     return lowerRowDot(dot);
+  if (isTileDot(dot))
+    return lowerTileDot(dot);
   prepareDot(dot);
   Buffer result = bufferForResult(dot.getResult());
   Type narrow = type.getElementType().isF32() ? Type() : type.getElementType();
-  int64_t rows = type.getDimSize(0);
-  int64_t mostVectors = limitedVectors(limitsOf.lookup(dot.getA()), rows);
-  forRowBlocks(rows, mostVectors, [&](Value row, int64_t vectors) {
-    emitDotColumns(
-        dot, row, vectors, {},
-        [&](ArrayRef<SmallVector<Value>> acc, Value row, Value col,
-            ValueRange) -> SmallVector<Value> {
-          for (auto [n, values] : llvm::enumerate(acc))
-            for (auto [v, value] : llvm::enumerate(values))
-              vector::StoreOp::create(
-                  b, narrow ? emitRound(b, value, narrow) : value,
-                  result.memref,
-                  ValueRange{addIndex(col, n), addIndex(row, v * lanes())});
-          return {};
-        });
-  });
+  auto store = [&](ArrayRef<SmallVector<Value>> acc, Value row, Value col,
+                   ValueRange) -> SmallVector<Value> {
+    for (auto [n, values] : llvm::enumerate(acc))
+      for (auto [v, value] : llvm::enumerate(values))
+        vector::StoreOp::create(
+            b, narrow ? emitRound(b, value, narrow) : value, result.memref,
+            ValueRange{addIndex(col, n), addIndex(row, v * lanes())});
+    return {};
+  };
+  forRowBlocks(
+      type.getDimSize(0),
+      [&](Value row, int64_t vectors) {
+        emitDotColumns(dot, row, vectors, {}, store);
+      },
+      liveRows);
   buffers[dot.getResult()] = result;
   return success();
 }

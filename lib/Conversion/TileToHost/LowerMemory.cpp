@@ -53,8 +53,7 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
     return load.emitOpError("has a lowering for the host for tiles of rank 1 "
                             "and 2, found ")
            << type;
-  if (alongRows)
-    countLiveRows(load);
+  countLiveRows(load);
   bool others = false;
   for (Operation *user : load.getResult().getUsers()) {
     auto dot = dyn_cast<tile::DotOp>(user);
@@ -198,6 +197,13 @@ void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
     vector::StoreOp::create(b, x, buffer.memref,
                             ValueRange{row, constantIndex(column)});
   }
+  // What fills a last tile.
+  int64_t width = cast<MemRefType>(buffer.memref.getType()).getDimSize(1);
+  for (int64_t column = paddedRows(columns); column < width; column += lanes())
+    vector::StoreOp::create(
+        b,
+        Value(arith::ConstantOp::create(b, b.getZeroAttr(vectorType(element)))),
+        buffer.memref, ValueRange{row, constantIndex(column)});
 }
 
 KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {
@@ -211,7 +217,8 @@ KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {
     inside = insideRanges(mapped(load.getSource()), load.getIndices(),
                           type.getShape());
   bool wholeRows = hasWholeRows(load);
-  if (form == Form::LanePairs || (form == Form::Lanes && wholeRows)) {
+  if (form == Form::LanePairs || form == Form::ColumnPairs ||
+      (form == Form::Lanes && wholeRows)) {
     loadTransposed(load, buffer, inside[0]);
     return buffer;
   }

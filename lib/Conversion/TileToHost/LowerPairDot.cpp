@@ -92,14 +92,17 @@ bool KernelLowering::isPairOperand(Value value) {
 void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
   Value value = load.getResult();
   bool keys = dot.getB() == value && dot.getTransposeB();
-  bool even = cast<RankedTensorType>(load.getType()).getDimSize(1) % 2 == 0;
-  if (keys && even && load.getInBounds() && isReadOnly(load))
+  bool whole = cast<RankedTensorType>(load.getType()).getDimSize(1) %
+                   (isTileDot(dot) ? kTileDepth : 2) ==
+               0;
+  if (keys && whole && load.getInBounds() && isReadOnly(load))
     return; // read where it lies
   if (alongRows && dot.getB() == value && canReadRowsInPlace(load))
     return;
   Form left = alongRows ? Form::NaturalPairs : Form::LanePairs;
   Form form = keys                  ? Form::NaturalPairs
               : dot.getA() == value ? left
+              : isTileDot(dot)      ? Form::ColumnPairs
                                     : Form::RowPairs;
   pairBuffers[value] = loadTile(load, form);
 }

@@ -222,7 +222,10 @@ void KernelLowering::lowerDotOfColumns(tile::DotOp dot, Buffer result) {
   RankedTensorType type = dot.getType();
   int64_t depth = typeOf(dot.getA()).getDimSize(1) / (isPairDot(dot) ? 2 : 1);
   int64_t total = type.getDimSize(1);
-  int64_t width = shape.accumulators / kRowBlock * lanes();
+  // Rows of pairs pass through more registers on their way to a product.
+  int64_t vectors =
+      isPairDot(dot) ? rowBlockColumns() : shape.accumulators / kRowBlock;
+  int64_t width = vectors * lanes();
   int64_t trips = depth / kRowUnroll, strips = llvm::divideCeil(total, width);
   auto strip = [&](Value col, int64_t columns) {
     Value number = arith::DivUIOp::create(b, col, constantIndex(width));

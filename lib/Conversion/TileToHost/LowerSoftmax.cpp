@@ -32,23 +32,29 @@ using namespace fa;
 
 /// A dot is left to the online softmax that is the only reader of its scores,
 /// through elementwise operations with one reader each.
-bool KernelLowering::isPending(tile::DotOp dot) {
+tile::OnlineSoftmaxOp KernelLowering::findSoftmax(tile::DotOp dot) {
   if (alongRows || dot.getType().getRank() != 2 ||
       !dot.getType().getElementType().isF32())
-    return false;
+    return {};
   Value value = dot.getResult();
   while (value.hasOneUse()) {
     Operation *user = *value.getUsers().begin();
     if (user->getBlock() != dot->getBlock())
-      return false;
+      return {};
     if (auto softmax = dyn_cast<tile::OnlineSoftmaxOp>(user))
       return softmax.getScores() == value &&
-             findPendingDot(softmax.getScores()) == dot;
+                     findPendingDot(softmax.getScores()) == dot
+                 ? softmax
+                 : tile::OnlineSoftmaxOp();
     if (!isLazy(user) || !OpTrait::hasElementwiseMappableTraits(user))
-      return false;
+      return {};
     value = user->getResult(0);
   }
-  return false;
+  return {};
+}
+
+bool KernelLowering::isPending(tile::DotOp dot) {
+  return static_cast<bool>(findSoftmax(dot));
 }
 
 /// The dot that the scores are computed from: the first one on the way back
@@ -124,11 +130,9 @@ Value KernelLowering::emitExponential(Value score, Value max) {
   return emitExp(b, arith::SubFOp::create(b, score, max));
 }
 
-SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
-                                                    Value columns, Value row,
-                                                    ArrayRef<Value> maxima,
-                                                    ArrayRef<Value> sum,
-                                                    Type narrow) {
+SmallVector<Value> KernelLowering::emitExponentials(
+    Buffer scores, Value scoresRow, Buffer p, Value columns, Value row,
+    ArrayRef<Value> maxima, ArrayRef<Value> sum, Type narrow) {
   bool pairs = p.form == Form::LanePairs;
   if (pairs)
     columns = b.createOrFold<arith::DivUIOp>(columns, constantIndex(2));
@@ -141,9 +145,10 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
   Value col =
       pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
   for (auto [v, max] : llvm::enumerate(maxima)) {
-    Value lanesAt = addIndex(row, v * lanes());
+    Value scoresAt = addIndex(scoresRow, v * lanes());
     auto exponential = [&](Value col) {
-      return emitExponential(readBuffer(scores, {{lanesAt, true}, {col}}), max);
+      return emitExponential(readBuffer(scores, {{scoresAt, true}, {col}}),
+                             max);
     };
     Value x = exponential(col);
     Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
@@ -155,10 +160,66 @@ SmallVector<Value> KernelLowering::emitExponentials(Buffer scores, Buffer p,
       x = emitRound(b, x, narrow);
     }
     next.push_back(total);
-    vector::StoreOp::create(b, x, p.memref, ValueRange{at, lanesAt});
+    vector::StoreOp::create(b, x, p.memref,
+                            ValueRange{at, addIndex(row, v * lanes())});
   }
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults());
+}
+
+KernelLowering::SoftmaxResults
+KernelLowering::allocateResults(tile::OnlineSoftmaxOp op, Buffer p) {
+  return {p, bufferForResult(op.getAlpha()), bufferForResult(op.getMaxOut()),
+          bufferForResult(op.getSumOut())};
+}
+
+KernelLowering::RowState KernelLowering::readState(tile::OnlineSoftmaxOp op,
+                                                   Value row, int64_t vectors) {
+  RowState state;
+  for (int64_t v = 0; v < vectors; ++v) {
+    Value at = addIndex(row, v * lanes());
+    state.max.push_back(evaluateVector(op.getMax(), {{at, true}}));
+    state.sum.push_back(evaluateVector(op.getSum(), {{at, true}}));
+  }
+  return state;
+}
+
+KernelLowering::RowState
+KernelLowering::emitRescale(const RowState &old, ArrayRef<Value> max,
+                            const SoftmaxResults &results, Value row) {
+  RowState scaled;
+  for (auto [v, newMax] : llvm::enumerate(max)) {
+    Value at = addIndex(row, v * lanes());
+    scaled.max.push_back(emitFinite(newMax));
+    Value rescale = emitExponential(old.max[v], scaled.max.back());
+    scaled.sum.push_back(arith::MulFOp::create(b, old.sum[v], rescale));
+    vector::StoreOp::create(b, rescale, results.alpha.memref, at);
+    vector::StoreOp::create(b, newMax, results.max.memref, at);
+  }
+  return scaled;
+}
+
+void KernelLowering::storeState(ArrayRef<Value> sum,
+                                const SoftmaxResults &results, Value row) {
+  for (auto [v, value] : llvm::enumerate(sum))
+    vector::StoreOp::create(b, value, results.sum.memref,
+                            addIndex(row, v * lanes()));
+}
+
+void KernelLowering::keepResults(tile::OnlineSoftmaxOp op,
+                                 const SoftmaxResults &results, Limits limits) {
+  arith::TruncFOp truncation = getOnlyNarrowing(op);
+  bool pairs = results.p.form == Form::LanePairs;
+  if (pairs)
+    pairBuffers[truncation.getResult()] = results.p;
+  else
+    buffers[op.getP()] = results.p;
+  if (truncation && !pairs)
+    buffers[truncation.getResult()] = results.p;
+  limitsOf[truncation ? truncation.getOut() : op.getP()] = std::move(limits);
+  buffers[op.getAlpha()] = results.alpha;
+  buffers[op.getMaxOut()] = results.max;
+  buffers[op.getSumOut()] = results.sum;
 }
 
 LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
@@ -171,56 +232,34 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   tile::DotOp dot = findPendingDot(op.getScores());
   if (dot && (buffers.count(dot.getResult()) || !isPending(dot)))
     dot = {};
+  if (dot && isTileDot(dot))
+    return lowerTileSoftmax(op, dot);
   if (dot)
     prepareDot(dot);
   arith::TruncFOp truncation = getOnlyNarrowing(op);
   Type narrow =
       truncation ? getElementTypeOrSelf(truncation.getType()) : Type();
 
-  Buffer scores = allocate(type, Form::Lanes), p = scores;
+  Buffer scores = allocate(type, Form::Lanes);
   bool pairs = truncation && isPairOperand(truncation.getOut());
-  if (pairs)
-    p = allocate(type, Form::LanePairs);
-  Buffer alpha = bufferForResult(op.getAlpha());
-  Buffer maxOut = bufferForResult(op.getMaxOut());
-  Buffer sumOut = bufferForResult(op.getSumOut());
+  SoftmaxResults results =
+      allocateResults(op, pairs ? allocate(type, Form::LanePairs) : scores);
   int64_t columns = type.getDimSize(1);
   Limits limits = findLimits(op);
-  int64_t mostVectors = limitedVectors(limits, type.getDimSize(0));
   forRowBlocks(
-      type.getDimSize(0), mostVectors, [&](Value row, int64_t vectors) {
-        SmallVector<Value> rows, oldMax, oldSum;
-        for (int64_t v = 0; v < vectors; ++v) {
-          rows.push_back(addIndex(row, v * lanes()));
-          oldMax.push_back(evaluateVector(op.getMax(), {{rows[v], true}}));
-          oldSum.push_back(evaluateVector(op.getSum(), {{rows[v], true}}));
-        }
+      type.getDimSize(0),
+      [&](Value row, int64_t vectors) {
+        RowState old = readState(op, row, vectors);
         Value end = emitSeenColumns(limits, row, vectors, columns);
-        SmallVector<Value> max = emitScores(op, dot, scores, row, oldMax, end);
-        SmallVector<Value> finite, scaledSum;
-        for (int64_t v = 0; v < vectors; ++v) {
-          finite.push_back(emitFinite(max[v]));
-          Value rescale = emitExponential(oldMax[v], finite.back());
-          scaledSum.push_back(arith::MulFOp::create(b, oldSum[v], rescale));
-          vector::StoreOp::create(b, rescale, alpha.memref, rows[v]);
-          vector::StoreOp::create(b, max[v], maxOut.memref, rows[v]);
-        }
-        SmallVector<Value> sum =
-            emitExponentials(scores, p, end ? end : constantIndex(columns), row,
-                             finite, scaledSum, narrow);
-        for (int64_t v = 0; v < vectors; ++v)
-          vector::StoreOp::create(b, sum[v], sumOut.memref, rows[v]);
-      });
-  if (pairs)
-    pairBuffers[truncation.getResult()] = p;
-  else
-    buffers[op.getP()] = p;
-  if (truncation && !pairs)
-    buffers[truncation.getResult()] = p;
-  limitsOf[truncation ? truncation.getOut() : op.getP()] = std::move(limits);
-  buffers[op.getAlpha()] = alpha;
-  buffers[op.getMaxOut()] = maxOut;
-  buffers[op.getSumOut()] = sumOut;
+        SmallVector<Value> max = emitScores(op, dot, scores, row, old.max, end);
+        RowState scaled = emitRescale(old, max, results, row);
+        storeState(emitExponentials(scores, row, results.p,
+                                    end ? end : constantIndex(columns), row,
+                                    scaled.max, scaled.sum, narrow),
+                   results, row);
+      },
+      liveRows);
+  keepResults(op, results, std::move(limits));
   return success();
 }
 

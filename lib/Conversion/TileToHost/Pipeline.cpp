@@ -21,8 +21,10 @@
 
 using namespace mlir;
 
-fa::DotBlock fa::chooseDotBlock(int64_t vectorRegisters) {
-  return vectorRegisters >= 32 ? DotBlock{4, 16} : DotBlock{3, 12};
+fa::DotBlock fa::chooseDotBlock(int64_t vectorBits, int64_t vectorRegisters) {
+  if (vectorRegisters < 32)
+    return {3, 12};
+  return vectorBits >= 512 ? DotBlock{3, 24} : DotBlock{4, 16};
 }
 
 void fa::buildHostKernelPipeline(OpPassManager &pm,
@@ -34,21 +36,29 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions tiles;
-  // Whole blocks of registers. P of 64 x 64 stays in the first cache; fewer
+  // Whole blocks of registers. P of a block stays in the first cache; fewer
   // keys than that lose to the rescaling of O, more to the edge of a causal
-  // mask. In decode the first cache holds a step's K and the V that is asked
-  // for meanwhile.
+  // mask. In decode the first cache holds a step's K, then its V.
   int64_t block =
-      options.vectorBits / 32 * chooseDotBlock(options.vectorRegisters).vectors;
+      options.vectorBits / 32 *
+      chooseDotBlock(options.vectorBits, options.vectorRegisters).vectors;
   tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
   tiles.kvTile = 64;
+  if (options.tileDots) {
+    // V is transposed for each tile of queries; sums go to and from memory for
+    // each tile of keys.
+    tiles.qTileBf16 = 256;
+    tiles.kvTileBf16 = 128;
+  }
   tiles.decodeKvTile = 32;
+  // A few queries are a program for each KV head, whose keys can be split.
+  tiles.packedQTile = options.qTile ? 0 : llvm::alignTo(48, block);
   tiles.splits = options.splits;
   tiles.wideMerge = true;
   if (options.qTile)
-    tiles.qTile = tiles.qTile16bit = options.qTile;
+    tiles.qTile = tiles.qTile16bit = tiles.qTileBf16 = options.qTile;
   if (options.kvTile) {
-    tiles.kvTile = options.kvTile;
+    tiles.kvTile = tiles.kvTileBf16 = options.kvTile;
     tiles.decodeKvTile = 0;
   }
   pm.addPass(createTileToKernel(tiles));
@@ -63,6 +73,7 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   shape.vectorBits = options.vectorBits;
   shape.vectorRegisters = options.vectorRegisters;
   shape.pairDots = options.pairDots;
+  shape.tileDots = options.tileDots;
   pm.addPass(createConvertTileToLinalg());
   pm.addPass(createConvertTileToHost(shape));
   if (options.unfused) {

@@ -21,8 +21,9 @@ using namespace fa;
 
 /// Bytes that come at once; a smaller line only makes one request do for two.
 static constexpr int64_t kLineBytes = 64;
-/// Of memref.prefetch: into the first cache, which holds two tiles.
-static constexpr int32_t kLocality = 3;
+/// Of memref.prefetch: into the second cache, which has more requests under way
+/// at once than the first.
+static constexpr int32_t kLocality = 2;
 
 /// A load of whole rows at the steps of `loop`.
 static bool walksRows(tile::LoadOp load, scf::ForOp loop) {

@@ -20,6 +20,7 @@
 
 #include "KernelLowering.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -89,6 +90,38 @@ static OpFoldResult getRows(Value view) {
   return {};
 }
 
+/// Whether `value` was loaded or counted, not computed from rows.
+static bool isGiven(Value value) {
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  llvm::SetVector<Operation *> slice;
+  (void)getBackwardSlice(value, &slice, options);
+  auto isCarried = [](Value operand) {
+    return isa<BlockArgument>(operand) && isa<TensorType>(operand.getType());
+  };
+  return value.getDefiningOp() && llvm::none_of(slice, [&](Operation *op) {
+           return isa<tile::DotOp, tile::OnlineSoftmaxOp,
+                      tile::OnlineFinalizeOp, tile::OnlineMergeOp,
+                      tile::ReduceOp, scf::ForOp>(op) ||
+                  llvm::any_of(op->getOperands(), isCarried);
+         });
+}
+
+bool KernelLowering::keepsRowsApart() {
+  WalkResult result = kernel.walk([](Operation *op) {
+    bool apart = !isa<tile::GatherOp, tile::TransposeOp>(op);
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      apart = isLoaded(dot.getB());
+    if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+      apart = reduce.getDim() != 0;
+    if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
+      apart = expand.getDim() != 0 || isGiven(expand.getInput());
+    return apart ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !result.wasInterrupted();
+}
+
 /// Rows of q outside of its view are rows of the results outside of theirs,
 /// where every store is to as many rows as q has, at the same place.
 void KernelLowering::countLiveRows(tile::LoadOp load) {
@@ -99,7 +132,7 @@ void KernelLowering::countLiveRows(tile::LoadOp load) {
   OpFoldResult rows = getRows(load.getSource());
   if (liveRows || !rows || load.getInBounds() ||
       load->getBlock() != &kernel.getBody().front() ||
-      llvm::none_of(load.getResult().getUses(), isLeft))
+      llvm::none_of(load.getResult().getUses(), isLeft) || !keepsRowsApart())
     return;
   auto type = typeOf(load.getResult());
   WalkResult stores = kernel.walk([&](tile::StoreOp store) {

@@ -22,12 +22,25 @@ KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
   bool lanesFirst = form == Form::Lanes || form == Form::LanePairs;
   if (lanesFirst && sizes.size() == 2)
     std::swap(sizes[0], sizes[1]);
-  if (form == Form::LanePairs || form == Form::RowPairs) {
-    sizes[0] = llvm::divideCeil(sizes[0], 2);
+  bool rightPairs = form == Form::ColumnPairs;
+  if (rightPairs)
+    std::swap(sizes[0], sizes[1]);
+  if (form == Form::LanePairs || form == Form::RowPairs || rightPairs) {
+    int64_t &paired = sizes[rightPairs ? 1 : 0];
+    paired = llvm::divideCeil(paired, 2);
     element = b.getI32Type();
   }
   if (!sizes.empty())
     sizes.back() = paddedRows(sizes.back());
+  if (tiles && sizes.size() == 2) {
+    // Whole tiles. Rows that are a power of two bytes apart would share few
+    // sets of the first cache, and a tile has sixteen of them.
+    sizes[0] = llvm::alignTo(sizes[0], kTileRows);
+    if (form == Form::NaturalPairs)
+      sizes[1] = llvm::alignTo(sizes[1], kTileDepth);
+    else if (lanesFirst)
+      sizes[1] += lanes();
+  }
   auto memref = MemRefType::get(sizes, element);
   int64_t width = isa<IndexType>(element)
                       ? 8

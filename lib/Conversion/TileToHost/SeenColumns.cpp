@@ -6,9 +6,7 @@
 //
 // In a tile at the edge of a causal mask the first rows see few columns, the
 // last ones all. Scores, exponentials and the products with V end where the
-// last row of a block ends. Where one block has all rows of a tile, it is cut
-// in narrower ones, which have as many accumulators: half of the tile's upper
-// half is left out, for a step that reads 10 numbers instead of 8.
+// last row of a block ends.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,16 +45,6 @@ KernelLowering::Limits KernelLowering::findLimits(tile::OnlineSoftmaxOp op) {
   Limits limits;
   addUpperLimits(select.getCondition(), limits);
   return limits;
-}
-
-int64_t KernelLowering::limitedVectors(const Limits &limits,
-                                       int64_t rows) const {
-  int64_t vectors = shape.maxVectors;
-  bool hasSlope = llvm::any_of(
-      limits, [](const tile::ColumnLimit &limit) { return limit.slope; });
-  if (hasSlope && vectors % 2 == 0 && vectors * lanes() >= rows)
-    vectors /= 2;
-  return vectors;
 }
 
 Value KernelLowering::emitSeenColumns(const Limits &limits, Value row,

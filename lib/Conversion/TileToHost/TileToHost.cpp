@@ -8,6 +8,7 @@
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileToHost.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -33,10 +34,11 @@ struct ConvertTileToHost final
   void runOnOperation() override {
     fa::VectorShape shape;
     shape.lanes = vectorBits / 32;
-    fa::DotBlock block = fa::chooseDotBlock(vectorRegisters);
+    fa::DotBlock block = fa::chooseDotBlock(vectorBits, vectorRegisters);
     shape.maxVectors = block.vectors;
     shape.accumulators = block.accumulators;
     shape.pairDots = pairDots;
+    shape.tileDots = pairDots && tileDots;
     SmallVector<fa::tile::KernelOp> kernels(
         getOperation().getOps<fa::tile::KernelOp>());
     for (fa::tile::KernelOp kernel : kernels) {

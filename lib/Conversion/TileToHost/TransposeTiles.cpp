@@ -121,7 +121,9 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
       square.push_back(x);
     }
     emitTranspose(b, square);
-    for (int64_t c = 0; c < count; ++c)
+    // Behind the last column there are zeros, which fill a tile.
+    int64_t stored = tiles && perLane == 2 ? lanes() : count;
+    for (int64_t c = 0; c < stored; ++c)
       vector::StoreOp::create(b, square[c], buffer.memref,
                               ValueRange{addIndex(column, c), row});
   };
@@ -131,16 +133,21 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
 void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,
                                     Interval rows) {
   auto type = cast<RankedTensorType>(load.getType());
+  bool columnPairs = buffer.form == Form::ColumnPairs;
+  int64_t square = columnPairs ? 2 * lanes() : lanes();
+  auto loadAll = [&](std::optional<Interval> rows) {
+    columnPairs ? loadColumnPairs(load, buffer, rows)
+                : loadSquares(load, buffer, rows);
+  };
   if (load.getInBounds())
-    return loadSquares(load, buffer,
-                       type.getDimSize(0) % lanes() ? std::optional(rows)
-                                                    : std::nullopt);
+    return loadAll(type.getDimSize(0) % square ? std::optional(rows)
+                                               : std::nullopt);
   Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.first,
                                     rows.second);
   auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  loadSquares(load, buffer, rows);
+  loadAll(rows);
   b.setInsertionPointToStart(branch.elseBlock());
   fillZero(buffer);
 }

@@ -10,31 +10,31 @@
 
 using namespace fa;
 
-/// Of `programs` that go through `tiles` of 64 keys, K and V of 128 bf16 each,
-/// on 132 processors that hold three blocks at a time.
+/// Of `programs` that go through `tiles` of 32 keys, K and V of 128 bf16 each,
+/// on 132 processors that hold four blocks of three slots and a Q at a time.
 static int64_t onHopper(int64_t programs, int64_t tiles) {
   return chooseSplits({.programs = programs,
                        .processors = 132,
-                       .residentBlocks = 3,
+                       .residentBlocks = 4,
                        .tiles = tiles,
-                       .tileBytes = 32768});
+                       .tileBytes = 53248 / 3});
 }
 
 TEST(Splits, AreTheCheapest) {
   // One batch, eight KV heads, 2k, 16k and 128k keys: a program for nearly
   // every processor or more, and not as many as fit, as the merge takes its
   // time.
-  EXPECT_EQ(onHopper(8, 32), 16);
-  EXPECT_EQ(onHopper(8, 256), 24);
-  EXPECT_EQ(onHopper(8, 2048), 24);
+  EXPECT_EQ(onHopper(8, 64), 16);
+  EXPECT_EQ(onHopper(8, 512), 24);
+  EXPECT_EQ(onHopper(8, 4096), 24);
   // Sixteen batches of 2k and 16k: one wave that has two blocks a processor.
-  EXPECT_EQ(onHopper(16 * 8, 32), 2);
-  EXPECT_EQ(onHopper(16 * 8, 256), 2);
-  // 64 batches: 512 programs would leave a second wave of 116.
-  EXPECT_EQ(onHopper(64 * 8, 32), 2);
-  EXPECT_EQ(onHopper(64 * 8, 256), 2);
-  // A wave that is full is best alone.
-  EXPECT_EQ(onHopper(396, 256), 1);
+  EXPECT_EQ(onHopper(16 * 8, 64), 2);
+  EXPECT_EQ(onHopper(16 * 8, 512), 2);
+  // 64 batches: 512 programs are a wave that is nearly full.
+  EXPECT_EQ(onHopper(64 * 8, 64), 1);
+  EXPECT_EQ(onHopper(64 * 8, 512), 1);
+  // 75 batches would leave a second wave of 72.
+  EXPECT_EQ(onHopper(75 * 8, 512), 4);
 }
 
 TEST(Splits, HaveLimits) {

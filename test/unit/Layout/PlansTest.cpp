@@ -295,19 +295,23 @@ TEST(Plans, MfmaOperandsHaveNoBankConflicts) {
     return countBankConflicts(laneSteps(shared, registers, 2), width,
                               BankPhase::wave64(width, isRead, 32));
   };
-  for (int64_t dim : {64, 128}) {
-    TileLayout k = cyclicShared(64, dim, 2, 16);
-    TileLayout v = cyclicShared(dim, 64, 2, 8);
+  for (auto [keys, dim] :
+       {std::pair(64, 64), {64, 128}, {32, 64}, {32, 128}, {32, 256}}) {
+    TileLayout k = cyclicShared(keys, dim, 2, 16);
+    TileLayout v = cyclicShared(dim, keys, 2, 8);
     v.base = v.base.permuted({1, 0});
     for (int64_t side : {16, 32}) {
-      EXPECT_EQ(conflicts(k, mfmaOperandB(64, dim, true, side, 8, 4), 16, true),
-                0u);
-      EXPECT_EQ(conflicts(v, mfmaOperandB(64, dim, false, side, 4, 4), 8, true),
-                0u);
+      EXPECT_EQ(
+          conflicts(k, mfmaOperandB(keys, dim, true, side, 8, 4), 16, true),
+          0u);
+      EXPECT_EQ(
+          conflicts(v, mfmaOperandB(keys, dim, false, side, 4, 4), 8, true),
+          0u);
     }
-    EXPECT_EQ(conflicts(k, blocked(64, dim, 8, 4, 64), 16, false), 0u);
-    int64_t vector = dim / 16;
-    EXPECT_EQ(conflicts(v, blocked(64, dim, vector, 4, 64, 4), 8, false), 0u);
+    EXPECT_EQ(conflicts(k, blocked(keys, dim, 8, 4, 64), 16, false), 0u);
+    int64_t vector = keys * dim / 1024;
+    EXPECT_EQ(conflicts(v, blocked(keys, dim, vector, 4, 64, 4), 8, false), 0u)
+        << keys << " " << dim;
   }
 }
 

@@ -22,7 +22,7 @@
 using namespace fa;
 using namespace fa::test;
 
-static std::atomic<int> numPrograms[5];
+static std::atomic<int> numPrograms[8];
 template <int Variant>
 static void stub(int64_t, int64_t, int64_t, const int64_t *, void *) {
   ++numPrograms[Variant];
@@ -44,7 +44,7 @@ protected:
     options.size = sizeof options;
     options.target = "cpu";
     options.functions = functions;
-    options.numFunctions = 5;
+    options.numFunctions = 8;
     for (std::atomic<int> &count : numPrograms)
       count = 0;
   }
@@ -80,11 +80,11 @@ protected:
     EXPECT_NE(text.find(message), std::string::npos) << text;
   }
 
-  faBundleFunction functions[5] = {{"attention_decode", stub<0>},
-                                   {"attention", stub<1>},
-                                   {"attention_decode_split", stub<3>},
-                                   {"attention_decode_merge", stub<4>},
-                                   {"attention_strided", stub<2>}};
+  faBundleFunction functions[8] = {
+      {"attention_decode", stub<0>},       {"attention", stub<1>},
+      {"attention_decode_split", stub<3>}, {"attention_decode_merge", stub<4>},
+      {"attention_packed_split", stub<5>}, {"attention_packed_merge", stub<6>},
+      {"attention_packed", stub<7>},       {"attention_strided", stub<2>}};
   int64_t sizes[4] = {2, 3, 300, 64};
   int64_t numKeys = 0; ///< 0: as many as queries
   std::string folder;
@@ -115,6 +115,12 @@ TEST_F(HostBundle, RunsEveryProgramOfItsVariant) {
   ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
   EXPECT_EQ(numPrograms[3], 2 * 2 * 3);
   EXPECT_EQ(numPrograms[4], 2 * 3);
+  // Of two queries the same splits.
+  sizes[2] = 2;
+  ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+  EXPECT_EQ(numPrograms[5], 2 * 2 * 3);
+  EXPECT_EQ(numPrograms[6], 2 * 3);
+  EXPECT_EQ(numPrograms[7], 0);
   sizes[3] = 32;
   expectError(launch(), FA_ERROR_INVALID_ARGUMENT,
               "argument 0: expected size 64 in dimension 3, found 32");
@@ -144,10 +150,10 @@ TEST_F(HostBundle, CallersPool) {
 }
 
 TEST_F(HostBundle, SaysWhatIsMissing) {
-  options.numFunctions = 4;
+  options.numFunctions = 7;
   expectError(faBundlePrepare(bundle, &options, &plan), FA_ERROR_DEVICE,
               "expected @attention_strided of attention.cpu.o among the "
-              "functions, found 4 without it");
+              "functions, found 7 without it");
   options.size = 3;
   expectError(faBundlePrepare(bundle, &options, &plan),
               FA_ERROR_INVALID_ARGUMENT, "faBundleOptions: expected size");

@@ -47,8 +47,11 @@ TEST(HostPlan, PicksTheVariantByTheArguments) {
   AttentionProblem problem =
       llvm::cantFail(parseAttentionSpec("type=f32")).problem;
   auto plan = makePlan(problem);
-  EXPECT_EQ(plan->artifact().kernels.size(), 5u);
-  EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 sq=9"), "attention");
+  EXPECT_EQ(plan->artifact().kernels.size(), 8u);
+  EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 sq=49 sk=4096"), "attention");
+  EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 sq=48"), "attention_packed");
+  EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 sq=2 sk=4096"),
+            "attention_packed_split");
   EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 hkv=2 sq=1 sk=9"),
             "attention_decode");
   EXPECT_EQ(variantOf(*plan, "type=f32 hq=4 hkv=2 sq=1 sk=4096"),
@@ -57,14 +60,14 @@ TEST(HostPlan, PicksTheVariantByTheArguments) {
             "attention_strided");
 }
 
-TEST(HostPlan, GivesTheSameBitsForAnyNumberOfThreads) {
-  AttentionProblem problem =
-      llvm::cantFail(parseAttentionSpec("type=f32 hq=2 sq=1 sk=9000")).problem;
+/// Of a problem in four splits.
+static void expectSameBits(llvm::StringRef spec) {
+  AttentionProblem problem = llvm::cantFail(parseAttentionSpec(spec)).problem;
   AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 1));
   std::string first;
   for (unsigned threads : {1u, 2u, 3u, 16u}) {
     HostTensor out = llvm::cantFail(HostTensor::create(
-        problem.type, {1, problem.numHeads, 1, problem.headDimV}));
+        problem.type, {1, problem.numHeads, problem.seqQ, problem.headDimV}));
     auto arguments = llvm::cantFail(makeArguments(problem, in, out, nullptr));
     auto plan = makePlan(problem, threads);
     EXPECT_EQ(llvm::cantFail(plan->choose(arguments)).splits, 4);
@@ -75,6 +78,11 @@ TEST(HostPlan, GivesTheSameBitsForAnyNumberOfThreads) {
       first = bits;
     EXPECT_EQ(bits, first) << threads << " threads";
   }
+}
+
+TEST(HostPlan, GivesTheSameBitsForAnyNumberOfThreads) {
+  expectSameBits("type=f32 hq=2 sq=1 sk=9000");
+  expectSameBits("type=f32 hq=2 sq=5 sk=9000 causal");
 }
 
 TEST(SizeExpr, Evaluates) {

@@ -1,0 +1,183 @@
+//===- LowerFetch.cpp - boxes of tensors into slots, tensor maps ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvidiaLowering.h"
+
+#include "fa/Conversion/TileGPUToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+/// Rows of which the boxes of a tile that ends inside of its argument are: a
+/// swizzle repeats every eight.
+static constexpr int64_t kGroupRows = 8;
+
+/// Of boxes that a block of columns of a slot of `buffer` holds.
+static TensorMapInfo mapOf(Value argument, int64_t rowDim, BufferType buffer) {
+  return {cast<BlockArgument>(argument).getArgNumber(), rowDim,
+          buffer.getShape()[0],
+          buffer.getShape()[1] / buffer.getLayout().getLayout().repeat};
+}
+
+TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
+  return mapOf(fetch.getSource(), fetch.getDims()[0],
+               fetch.getChannel().getType().getBuffer());
+}
+
+TensorMapInfo fa::tensorMapOf(DeliverOp deliver) {
+  return mapOf(deliver.getDest(), deliver.getDims()[0],
+               deliver.getBuffer().getType());
+}
+
+/// The map of a part of a fetch's rows.
+static TensorMapInfo mapOfRows(FetchOp fetch, int64_t rows) {
+  TensorMapInfo map = tensorMapOf(fetch);
+  map.rows = rows;
+  return map;
+}
+
+std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
+  std::vector<TensorMapInfo> maps;
+  auto add = [&](const TensorMapInfo &map) {
+    if (!llvm::is_contained(maps, map))
+      maps.push_back(map);
+  };
+  kernel.walk([&](FetchOp fetch) {
+    add(tensorMapOf(fetch));
+    if (!fetch.getEnd())
+      return;
+    add(mapOfRows(fetch, kGroupRows));
+    add(mapOfRows(fetch, 1));
+  });
+  kernel.walk([&](DeliverOp deliver) { add(tensorMapOf(deliver)); });
+  return maps;
+}
+
+Value NvidiaLowering::parameterOf(const TensorMapInfo &map) {
+  auto maps = collectTensorMaps(kernel);
+  return function.getArgument(1 + (llvm::find(maps, map) - maps.begin()));
+}
+
+SmallVector<Value> NvidiaLowering::boxStart(ValueRange indices, int64_t unitDim,
+                                            int64_t column) {
+  SmallVector<Value> start;
+  for (auto [dim, at] : llvm::enumerate(indices)) {
+    Value coordinate =
+        arith::IndexCastOp::create(b, b.getI32Type(), mapped(at));
+    if (int64_t(dim) == unitDim)
+      coordinate = arith::AddIOp::create(b, coordinate, i32(column));
+    start.insert(start.begin(), coordinate);
+  }
+  return start;
+}
+
+//===----------------------------------------------------------------------===//
+// Fetches
+//===----------------------------------------------------------------------===//
+
+/// Boxes of `rows` rows, one for each block of columns, from row `first` of the
+/// argument to row `to` of the slot; both are i32.
+void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first,
+                               Value to) {
+  BufferType buffer = op.getChannel().getType().getBuffer();
+  int64_t blocks = buffer.getLayout().getLayout().repeat;
+  int64_t columns = buffer.getShape()[1] / blocks;
+  int64_t blockBytes = buffer.getSlotBytes() / blocks;
+  Value full = fullBarrier(op.getChannel(), op.getStep());
+  Value slot = channelSlot(op.getChannel(), op.getStep());
+  Type cluster = LLVM::LLVMPointerType::get(b.getContext(), /*cluster=*/7);
+  Value descriptor = parameterOf(mapOfRows(op, rows));
+  if (to)
+    slot = arith::AddIOp::create(
+        b, slot,
+        arith::MulIOp::create(b, to, i32(blockBytes / buffer.getShape()[0])));
+  for (int64_t block = 0; block < blocks; ++block) {
+    SmallVector<Value> start =
+        boxStart(op.getIndices(), op.getDims()[1], block * columns);
+    if (first)
+      start[start.size() - 1 - op.getDims()[0]] = first;
+    Value bytes = offsetBy(slot, block * blockBytes);
+    Value at = LLVM::AddrSpaceCastOp::create(
+        b, cluster, LLVM::IntToPtrOp::create(b, sharedPointer(), bytes));
+    NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+        b, at, descriptor, start, full, ValueRange(), Value(), Value(),
+        NVVM::TMALoadMode::TILE, false, NVVM::CTAGroupKindAttr(), Value());
+  }
+}
+
+/// A tile of which `valid` rows are there, fewer than it has, from row `first`
+/// of the argument on. Rows before those of a tensor read as 0, too: there
+/// begin the boxes of what is not.
+void NvidiaLowering::fetchPart(FetchOp op, Value first, Value valid) {
+  int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
+  auto less = [&](Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, y);
+  };
+  auto rowOrNone = [&](Value row, int64_t count) -> Value {
+    return arith::SelectOp::create(
+        b, less(row, valid), arith::AddIOp::create(b, first, row), i32(-count));
+  };
+  auto walk = [&](Value begin, Value end, int64_t step, auto body) {
+    scf::ForOp::create(b, begin, end, i32(step), ValueRange(),
+                       [&](OpBuilder &, Location, Value row, ValueRange) {
+                         body(row);
+                         scf::YieldOp::create(b);
+                       });
+  };
+  walk(i32(0), i32(rows), kGroupRows, [&](Value group) {
+    Value end = arith::AddIOp::create(b, group, i32(kGroupRows));
+    Value isCut =
+        arith::AndIOp::create(b, less(group, valid), less(valid, end));
+    scf::IfOp::create(
+        b, isCut,
+        [&](OpBuilder &, Location) {
+          walk(group, end, 1,
+               [&](Value row) { fetchRows(op, 1, rowOrNone(row, 1), row); });
+          scf::YieldOp::create(b);
+        },
+        [&](OpBuilder &, Location) {
+          fetchRows(op, kGroupRows, rowOrNone(group, kGroupRows), group);
+          scf::YieldOp::create(b);
+        });
+  });
+}
+
+void NvidiaLowering::lowerFetch(FetchOp op) {
+  if (!produced.contains(op.getChannel()))
+    return;
+  BufferType buffer = op.getChannel().getType().getBuffer();
+  // What is outside of the tensor arrives as well.
+  NVVM::MBarrierArriveExpectTxOp::create(
+      b, Type(), fullBarrier(op.getChannel(), op.getStep()),
+      i32(buffer.getSlotBytes()),
+      NVVM::MemScopeKindAttr::get(b.getContext(), NVVM::MemScopeKind::CTA),
+      b.getBoolAttr(false), Value());
+  int64_t rows = buffer.getShape()[0];
+  if (!op.getEnd())
+    return fetchRows(op, rows, Value(), Value());
+  Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]]));
+  Value valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())), first);
+  Value isWhole =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, valid, i32(rows));
+  scf::IfOp::create(
+      b, isWhole,
+      [&](OpBuilder &, Location) {
+        fetchRows(op, rows, Value(), Value());
+        scf::YieldOp::create(b);
+      },
+      [&](OpBuilder &, Location) {
+        fetchPart(op, first, valid);
+        scf::YieldOp::create(b);
+      });
+}

@@ -1,0 +1,45 @@
+//===- HostKernel.h - what a host offers and hands a kernel -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TILETOHOST_HOSTKERNEL_H
+#define FA_LIB_CONVERSION_TILETOHOST_HOSTKERNEL_H
+
+#include "Tile/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa {
+
+/// What the vector unit of a host offers, in the terms of the lowering.
+struct VectorShape {
+  int64_t lanes = 16;        ///< f32 elements in one register
+  int64_t accumulators = 16; ///< registers that a block of a dot may fill
+  int64_t maxVectors = 4;    ///< registers across the queries in one block
+  bool pairDots = false;     ///< HostInfo::pairDots
+  bool tileDots = false;     ///< HostInfo::tileDots
+};
+
+/// The arguments of a host kernel: `programIds`, grid extents, the kernel's
+/// arguments in order and the scratch memory as memref<?xi8>.
+struct HostArguments {
+  mlir::SmallVector<mlir::Value> programIds, gridExtents, arguments;
+  mlir::Value scratch;
+};
+
+/// Creates the function of the host kernel ABI (include/fa/Conversion/
+/// TileToHost.h) for `kernel` and unpacks its arguments at the start.
+mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
+                                      mlir::ImplicitLocOpBuilder &b,
+                                      HostArguments &arguments);
+
+/// The conversion of p to V's type, if that is all that happens to p.
+mlir::arith::TruncFOp getOnlyNarrowing(tile::OnlineSoftmaxOp op);
+
+} // namespace fa
+
+#endif // FA_LIB_CONVERSION_TILETOHOST_HOSTKERNEL_H
