@@ -41,6 +41,8 @@ config.environment["FLASHTILE_LIBRARY"] = os.path.join(config.binary_dir, "lib",
 config.environment["PYTHONPATH"] = os.path.join(config.source_dir, "python")
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.substitutions.append(("%python", python))
+if os.path.exists(python):
+    config.available_features.add("python")
 for package in ("numpy", "torch"):
     if glob.glob(os.path.join(config.source_dir, ".cache/python/lib/python3*/site-packages", package)):
         config.available_features.add(package)

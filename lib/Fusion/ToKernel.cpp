@@ -281,6 +281,10 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     if (element.isBF16()) {
       shape.rows = qTileBf16 ? qTileBf16 : shape.rows;
       shape.columns = kvTileBf16 ? kvTileBf16 : shape.columns;
+      if (packedQTileBf16) {
+        packed.rows = packed.maxQueries = packedQTileBf16;
+        packed.columns = shape.columns;
+      }
     }
     KernelShape roles = shape;
     // More rows leave each thread fewer registers, too few for what a score

@@ -44,23 +44,3 @@ tile.kernel @crossed(%q: memref<?x64xf32> {tile.access = #tile.access<in>}, %k: 
   tile.store %r, %out[%first, %c0] : tensor<96x96xf32>, memref<?x96xf32, strided<[96, 1]>>
   tile.return
 }
-
-// So do sums of columns.
-// CHECK-LABEL: func.func @summed
-// CHECK-NOT: to %{{[0-9]+}} step %c48
-// CHECK: scf.for %{{.*}} = %c0 to %c96 step %c48
-// CHECK-NOT: to %{{[0-9]+}} step %c48
-tile.kernel @summed(%q: memref<?x64xf32> {tile.access = #tile.access<in>}, %k: memref<?x64xf32> {tile.access = #tile.access<in>},
-                    %o: memref<?xf32> {tile.access = #tile.access<out>}, %first: index)
-    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  %c0 = arith.constant 0 : index
-  %n = memref.dim %q, %c0 : memref<?x64xf32>
-  %rows = memref.subview %q[0, 0] [%n, 64] [1, 1] : memref<?x64xf32> to memref<?x64xf32, strided<[64, 1]>>
-  %out = memref.subview %o[0] [%n] [1] : memref<?xf32> to memref<?xf32, strided<[1]>>
-  %a = tile.load %rows[%first, %c0] : memref<?x64xf32, strided<[64, 1]>> -> tensor<96x64xf32>
-  %b = tile.load %k[%c0, %c0] in_bounds : memref<?x64xf32> -> tensor<96x64xf32>
-  %s = tile.dot %a, %b transpose_b : tensor<96x64xf32>, tensor<96x64xf32> -> tensor<96x96xf32>
-  %m = tile.reduce add %s dim 0 : tensor<96x96xf32> -> tensor<96xf32>
-  tile.store %m, %out[%first] : tensor<96xf32>, memref<?xf32, strided<[1]>>
-  tile.return
-}

@@ -188,6 +188,9 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "rows in a tile of the variant whose rows are the queries of all "
            "heads that share a KV head, and the most queries that it is taken "
            "for (0: there is none)">,
+    Option<"packedQTileBf16", "packed-q-tile-bf16", "int64_t", "0",
+           "the same where q-tile-bf16 counts, which has kv-tile-bf16 keys (0: "
+           "packed-q-tile)">,
     Option<"rolesQTile", "roles-q-tile", "int64_t", "0",
            "queries in a tile of a kernel for warp roles (0: there is none)">,
     Option<"narrowRolesQTile", "narrow-roles-q-tile", "int64_t", "128",

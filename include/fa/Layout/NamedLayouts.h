@@ -83,9 +83,9 @@ TileLayout swizzledShared(int64_t rows, int64_t columns, int64_t bytes);
 /// The same with lines of `line` bytes, 8 or 16, XORed with all bits of the
 /// row, as often as they are more than the lines of 128 bytes have: lanes that
 /// read neighbouring rows and lanes that write rows 2, 4 or 8 apart both find
-/// different banks. Where lines of 8 bytes leave several rows in these bytes, the
-/// rows' numbers are XORed in turn, too. `banks` are of 4 bytes; of 64, lines of
-/// 256 bytes.
+/// different banks. Where lines of 8 bytes leave several rows in these bytes,
+/// the rows' numbers are XORed in turn, too. `banks` are of 4 bytes; of 64,
+/// lines of 256 bytes.
 TileLayout cyclicShared(int64_t rows, int64_t columns, int64_t bytes,
                         int64_t line, int64_t banks = 32);
 

@@ -53,6 +53,8 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   tiles.decodeKvTile = 32;
   // A few queries are a program for each KV head, whose keys can be split.
   tiles.packedQTile = options.qTile ? 0 : llvm::alignTo(48, block);
+  if (options.tileDots)
+    tiles.packedQTileBf16 = 64; // the rows of a block of tiles
   tiles.splits = options.splits;
   tiles.wideMerge = true;
   if (options.qTile)

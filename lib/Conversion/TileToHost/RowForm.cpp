@@ -113,8 +113,6 @@ bool KernelLowering::keepsRowsApart() {
     bool apart = !isa<tile::GatherOp, tile::TransposeOp>(op);
     if (auto dot = dyn_cast<tile::DotOp>(op))
       apart = isLoaded(dot.getB());
-    if (auto reduce = dyn_cast<tile::ReduceOp>(op))
-      apart = reduce.getDim() != 0;
     if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))
       apart = expand.getDim() != 0 || isGiven(expand.getInput());
     return apart ? WalkResult::advance() : WalkResult::interrupt();

@@ -144,9 +144,9 @@ TEST_F(CudaBundle, SplitsKeysInWorkspace) {
             FA_SUCCESS)
       << faBundleGetLastErrorMessage();
   // 108 multiprocessors with 2 blocks each, 2 programs, 64 tiles of keys.
-  EXPECT_EQ(info.splits, 16);
+  EXPECT_EQ(info.splits, 32);
   EXPECT_EQ(info.numKernels, 2u);
-  EXPECT_EQ(info.workspaceSize, 16u * 8 * (64 + 2) * 4);
+  EXPECT_EQ(info.workspaceSize, 32u * 8 * (64 + 2) * 4);
 
   int stream = 0;
   faLaunchOptions how{};
@@ -169,21 +169,21 @@ TEST_F(CudaBundle, SplitsKeysInWorkspace) {
   const auto &first = fakeDriver()->lastLaunch, &second = fakeDriver()->launch;
   EXPECT_STREQ(first.kernel, "attention_decode_split");
   EXPECT_STREQ(second.kernel, "attention_decode_merge");
-  EXPECT_EQ(first.grid, 16u * 2);
+  EXPECT_EQ(first.grid, 32u * 2);
   for (const FakeDriver::Launch *each : {&first, &second}) {
     EXPECT_EQ(each->stream, &stream);
     EXPECT_EQ(uint64_t(each->words[inWorkspace]), memory + (1 << 16));
-    EXPECT_EQ(each->words[inWorkspace + 1], 16);
+    EXPECT_EQ(each->words[inWorkspace + 1], 32);
   }
   // The twin: less workspace, and none.
   how.workspaceSize -= 1;
   expectError(launchWith(), FA_ERROR_INVALID_ARGUMENT,
-              "@attention_decode_split in 16 splits: expected a workspace of "
-              "33792 bytes, found 33791");
+              "@attention_decode_split in 32 splits: expected a workspace of "
+              "67584 bytes, found 67583");
   EXPECT_EQ(fakeDriver()->numLaunches, 2u);
   how.workspace = nullptr;
   expectError(launchWith(), FA_ERROR_INVALID_ARGUMENT,
-              "faLaunchOptions: expected a workspace of 33791 bytes, found "
+              "faLaunchOptions: expected a workspace of 67583 bytes, found "
               "null");
   how.workspaceSize = 0;
   ASSERT_EQ(launchWith(), FA_SUCCESS) << faBundleGetLastErrorMessage();

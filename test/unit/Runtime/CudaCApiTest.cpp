@@ -122,8 +122,8 @@ TEST_F(CudaCApi, SplitsKeysInWorkspace) {
   faLaunchInfo info = plan.launchInfo(decode);
   ASSERT_EQ(info.size, sizeof info) << fa::lastError();
   EXPECT_EQ(info.numKernels, 2u);
-  EXPECT_EQ(info.splits, 8);
-  EXPECT_EQ(info.workspaceSize, 8u * 8 * (64 + 2) * 4);
+  EXPECT_EQ(info.splits, 16);
+  EXPECT_EQ(info.workspaceSize, 16u * 8 * (64 + 2) * 4);
   int stream = 0;
   EXPECT_EQ(plan.enqueue(&stream, memory, info.workspaceSize, decode),
             FA_SUCCESS)
@@ -134,7 +134,7 @@ TEST_F(CudaCApi, SplitsKeysInWorkspace) {
   EXPECT_EQ(fakeDriver()->launch.stream, &stream);
   expectError(plan.enqueue(&stream, memory, 16, decode),
               FA_ERROR_INVALID_ARGUMENT,
-              "expected a workspace of 16896 bytes, found 16");
+              "expected a workspace of 33792 bytes, found 16");
   // Without workspace, and where queries are many: one.
   EXPECT_EQ(plan.enqueue(&stream, decode), FA_SUCCESS) << fa::lastError();
   EXPECT_EQ(fakeDriver()->numLaunches, 3u);
@@ -172,7 +172,7 @@ TEST_F(CudaCApi, CompilesForOneLaunch) {
               "expected size 1 in dimension 2, found 256");
   fa::Plan split(context, desc, decodeOf(2048, nullptr));
   EXPECT_EQ(split.info().numKernels, 3u);
-  EXPECT_EQ(split.launchInfo(decodeOf(2048, memory)).splits, 8);
+  EXPECT_EQ(split.launchInfo(decodeOf(2048, memory)).splits, 16);
   // 55 programs of 108 multiprocessors are split only where each holds two.
   auto q = fa::tensor(nullptr, FA_F16, {55, 8, 1, 64}),
        k = fa::tensor(nullptr, FA_F16, {55, 1, 2048, 64});
