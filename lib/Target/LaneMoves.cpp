@@ -66,11 +66,12 @@ std::optional<unsigned> fa::sourceLane(uint32_t control, unsigned lane) {
     return behind(16);
   case kRowBcast31: // lane 31, for the rows behind it
     return behind(32);
+  default:
+    std::optional<unsigned> from = sourceInRow(control, lane & 15);
+    if (from)
+      *from |= lane & ~15u;
+    return from;
   }
-  std::optional<unsigned> from = sourceInRow(control, lane & 15);
-  if (from)
-    *from |= lane & ~15u;
-  return from;
 }
 
 llvm::SmallVector<uint32_t, 2> fa::movesAcross(uint32_t mask) {
