@@ -147,9 +147,22 @@ def race(event_times, runners, rounds=6, burst_ms=25):
     return {name: statistics.median(x) for name, x in times.items()}
 
 
+def graph_of_eight(torch, launch):
+    """As the peers' decodes: eight launches without gaps, each on the next one of the inputs."""
+    launch()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(8):
+            launch()
+    return lambda graph=graph, keep=launch: graph.replay()  # what the graph's addresses point to stays with it
+
+
 def join(peers, folders):
-    """Puts ours into the races of the peers' program, whose names `peers` has."""
+    """Puts ours into the races of the peers' program, whose names `peers` has, and into those of decodes a kernel that
+    only reads K and V."""
     import torch
+    from read_kv import readers
 
     loader, inputs = Loader(torch), []
     sdpa = peers["sdpa"]
@@ -169,15 +182,15 @@ def join(peers, folders):
                 launch()
                 check(torch, f"{name} {bundle_name(x[0].shape[3], x[2].shape[3], str(x[0].dtype), x[3])}", out, *x)
             runners[name] = ours[0][0]
-            if decode:  # as the peers: a graph of eight launches on one input after the other
-                turns = itertools.cycle(ours)
-                graph = torch.cuda.CUDAGraph()
-                with torch.cuda.graph(graph):
-                    for _ in range(8):
-                        next(turns)[0]()
-                runners[name] = lambda graph=graph, keep=ours: graph.replay()
+            if decode:
+                turns = itertools.cycle([launch for launch, _ in ours])
+                runners[name] = graph_of_eight(torch, lambda turns=turns: next(turns)())
+        event_times = peers["event_times"]
+        if decode:
+            graphs = [graph_of_eight(torch, f) for f in readers(torch, [(k, v) for _, k, v, _ in inputs])]
+            runners["read"] = min(graphs, key=lambda graph: statistics.median(event_times(graph, 12)))
         inputs.clear()
-        return race(peers["event_times"], {**runners, **fns})
+        return race(event_times, {**runners, **fns})
 
     peers["sdpa"], peers["race"] = seeing_inputs, with_ours
 
@@ -201,7 +214,7 @@ def run(program, folder, out, what="fwd", seconds="540", *others):
 def table(path):
     rows = json.load(open(path))
     figures = [r.get("tflops") or r["gbs"] for r in rows]
-    beside = ("matmul", "copy")
+    beside = ("matmul", "copy", "read")
     names = sorted({n for f in figures for n in f}, key=lambda n: (n != "flashtile", n in beside, n))
     print("| shape | " + " | ".join(names) + " | of best |\n" + "| --- " * (len(names) + 2) + "|")
     shares = []
