@@ -27,14 +27,11 @@
 
 using namespace mlir;
 using namespace fa;
+using tile::typeOf;
 
 /// The most rows that are few: a whole register of queries is better spent
 /// across them.
 static constexpr int64_t kFewRows = 16;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Whether `value` does not depend on other rows' results: a load, widened
 /// perhaps.
