@@ -354,6 +354,10 @@ private:
   /// Into Form::Lanes or Form::LanePairs.
   void loadTransposed(tile::LoadOp load, Buffer buffer, Interval rows);
   void storeTransposed(tile::StoreOp store, Interval rows);
+  /// Stores the first `count` elements of `x` to row `row` of the tile, from
+  /// `column` on, in its type; with `rows`, if it is one of them.
+  void storeRow(tile::StoreOp store, Value x, Value row, Value column,
+                int64_t count);
   void storeRow(tile::StoreOp store, Value x, Value row, Value column,
                 int64_t count, Interval rows);
   /// Calls `body(row, column, count)` for squares of lanes x lanes, of which
