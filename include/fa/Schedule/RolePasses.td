@@ -99,7 +99,7 @@ def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
       %o1 = wait(%ro) pending 0
       yield %o1, %alpha1, %p1
     ```
-    Requires: S4. Ensures: S4. Numerics: exact.
+    Requires: S5. Ensures: S5. Numerics: exact.
   }];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
