@@ -10,7 +10,8 @@ import sysconfig
 import lit.formats
 
 config.name = "FlashTile"
-config.test_format = lit.formats.ShTest(execute_external=False)
+# What a test finds in its files it has written itself, not an earlier run.
+config.test_format = lit.formats.ShTest(execute_external=False, preamble_commands=["rm -rf %t %t.*"])
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["CMakeLists.txt", "unit", "Inputs", "corpus", "upstream"]
 config.test_source_root = os.path.join(config.source_dir, "test")

@@ -28,4 +28,17 @@
 #define GET_OP_CLASSES
 #include "Tile/TileOps.h.inc"
 
+namespace fa::tile {
+
+/// Whether a value is a tile or a whole tensor, not a scalar or memory.
+inline bool isTile(mlir::Value value) {
+  return llvm::isa<mlir::RankedTensorType>(value.getType());
+}
+/// The type of one that is.
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
+} // namespace fa::tile
+
 #endif // TILE_TILE_H

@@ -1,5 +1,5 @@
 // A kernel written by hand at S3: y = x / sqrt(mean(x²) + eps) * w, row by row.
-//   fa-run rms_norm.mlir --in 1000x64 --in 64 --in 1e-5 --out y.npy
+//   build/bin/fa-run examples/kernels/rms_norm.mlir --in 1000x64 --in 64 --in 1e-5 --out y.npy
 tile.kernel @rms_norm(%x: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
                       %w: memref<64xf32> {tile.access = #tile.access<in>}, %eps: f32,
                       %y: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<out>})

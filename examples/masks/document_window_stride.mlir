@@ -2,8 +2,9 @@
 // keys before it, and besides every fourth key:
 //   document ∧ causal ∧ (window ∨ j mod 4 = 0).
 // starts[b, i] is the first key of query i's document.
-//   fa-run document_window_stride.mlir --in 2x4x512x64 --in 2x4x512x64 \
-//     --in 2x4x512x64 --in starts.npy --in 0.125 --check --bench
+//   build/bin/fa-run examples/masks/document_window_stride.mlir \
+//     --in 2x4x512x64 --in 2x4x512x64 --in 2x4x512x64 \
+//     --in examples/masks/starts.npy --in 0.125 --check --bench
 !rows = tensor<?x?x?x64xf16>
 func.func @attention(%q: !rows, %k: !rows, %v: !rows, %starts: tensor<?x?xi32>, %scale: f32) -> !rows {
   %o = tile.attention %q, %k, %v scale %scale captures(%starts : tensor<?x?xi32>) : !rows, !rows, !rows -> !rows score {

@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// `value` with its last two dimensions swapped.
 static Value swapLast(Value value) {
   RankedTensorType type = typeOf(value);

@@ -17,10 +17,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// The maximum of something along a dimension, behind guards against −inf; the
 /// value in `view` becomes what is behind the outermost.
 static ReduceOp getMax(RowView view) {

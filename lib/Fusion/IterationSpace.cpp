@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 Value fa::transposed(ImplicitLocOpBuilder &b, Value value,
                      ArrayRef<int64_t> permutation) {
   if (llvm::equal(permutation, llvm::seq<int64_t>(permutation.size())))

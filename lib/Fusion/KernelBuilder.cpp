@@ -64,10 +64,6 @@ private:
 
 } // namespace
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 //===----------------------------------------------------------------------===//
 // Prologue
 //===----------------------------------------------------------------------===//

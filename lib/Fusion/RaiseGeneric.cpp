@@ -16,10 +16,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 
 /// Turns one linalg.generic into operations of tile and arith.

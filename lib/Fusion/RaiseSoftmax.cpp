@@ -27,10 +27,6 @@ namespace fa {
 #include "fa/Fusion/Passes.h.inc"
 } // namespace fa
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 
 struct TileRaiseSoftmax final

@@ -12,10 +12,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 RowView RowView::of(Value value) {
   auto rank = typeOf(value).getRank();
   return {value, llvm::to_vector(llvm::seq<int64_t>(rank))};

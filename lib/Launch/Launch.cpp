@@ -14,13 +14,6 @@
 
 using namespace fa;
 
-std::string fa::formatSizes(std::span<const int64_t> sizes) {
-  std::string text;
-  for (int64_t size : sizes)
-    text += (text.empty() ? "" : "x") + std::to_string(size);
-  return text;
-}
-
 void fa::fillContiguousStrides(std::span<const int64_t> sizes,
                                std::span<int64_t> strides) {
   int64_t step = 1;

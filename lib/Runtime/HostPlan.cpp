@@ -65,11 +65,15 @@ Error HostPlan::Impl::link() {
 }
 
 /// Code for this machine has AMX where the system was asked and grants it
-/// (getHostInfo); for a CPU that was named nobody has asked yet.
-static Error requestTiles(const Artifact &artifact) {
+/// (getHostInfo); for a CPU that was named nobody has looked yet.
+static Error checkNamedCpu(const Artifact &artifact) {
   if (!artifact.features.empty())
     return Error::success();
   InitializeNativeTarget();
+  if (std::string missing = findMissingFeatures(artifact.arch);
+      !missing.empty())
+    return createStringError("code for '" + artifact.arch + "' needs " +
+                             missing + ", which this machine has not");
   auto host = getHostInfo(artifact.arch);
   if (!host)
     return host.takeError();
@@ -82,7 +86,7 @@ static Error requestTiles(const Artifact &artifact) {
 
 Expected<std::unique_ptr<HostPlan>>
 HostPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device) {
-  if (Error error = requestTiles(artifact))
+  if (Error error = checkNamedCpu(artifact))
     return error;
   auto process = orc::SelfExecutorProcessControl::Create(
       nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());

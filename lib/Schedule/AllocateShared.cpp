@@ -25,10 +25,6 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// A buffer for a load direct to LDS, if there can be one, that is read in the
 /// layout `reader`: rows are as they are in global memory, but for a swizzle of
 /// lines of 16 bytes.

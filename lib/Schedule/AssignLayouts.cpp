@@ -28,14 +28,6 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 namespace {
 
 class LayoutAssigner {

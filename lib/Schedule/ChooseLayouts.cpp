@@ -15,14 +15,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 /// `layout` without the registers that hold what another one does.
 static TileLayout withoutCopies(const TileLayout &layout) {
   uint32_t copies = copyBits(layout.base, Axis::Register);

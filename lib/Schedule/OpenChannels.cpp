@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FetchedTiles.h"
 #include "PartitionRows.h"
-#include "TensorBox.h"
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Layout/NamedLayouts.h"
@@ -27,153 +27,30 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
-
 namespace {
-
-/// A load that becomes a fetch of the producer.
-struct Fetched {
-  LoadOp load;
-  TensorBox box;
-  TypedValue<ChannelType> channel;
-};
-
-/// A loop over tiles of keys: what it fetches, in order.
-struct FetchingLoop {
-  scf::ForOp loop;
-  SmallVector<Fetched> fetched;
-};
 
 class ChannelOpener {
 public:
-  ChannelOpener(KernelOp kernel, int64_t stages)
-      : kernel(kernel), consumers(consumersOf(kernel)), stages(stages),
+  ChannelOpener(KernelOp kernel, FetchedTiles tiles, int64_t consumers,
+                int64_t stages)
+      : kernel(kernel), consumers(consumers), stages(stages),
+        lefts(std::move(tiles.lefts)), loops(std::move(tiles.loops)),
         b(kernel.getLoc(), kernel.getContext()) {}
 
   /// Why there are no roles; empty: there are.
   std::string run() {
-    if (!find())
-      return reason;
     openChannels();
     buildRoles();
     if (!boundsAreAbove())
       return "the bounds of a loop are computed from tiles";
     buildProducer();
     consume();
-    for (Fetched &left : lefts)
+    for (FetchedTile &left : lefts)
       left.load.erase();
     return "";
   }
 
 private:
-  static int64_t consumersOf(KernelOp kernel) {
-    return kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName)
-        .getInt();
-  }
-
-  bool refuse(const Twine &why) {
-    reason = why.str();
-    return false;
-  }
-
-  //===--- What can be fetched ---===//
-
-  bool find() {
-    // Two and three warpgroups of consumers have 232 and 160 registers a thread
-    // (setmaxnreg); four would wait for more than there are.
-    if (consumers > 3)
-      return refuse("its rows are those of " + Twine(consumers) +
-                    " warpgroups, where a block has registers for three");
-    WalkResult walk = kernel.walk([&](Operation *op) {
-      if (isa<TransposeOp, ReduceOp>(op))
-        return WalkResult((refuse("'" + op->getName().getStringRef() +
-                                  "' may move a tile between threads"),
-                           failure()));
-      auto dot = dyn_cast<DotOp>(op);
-      return WalkResult(success(!dot || findOperands(dot)));
-    });
-    if (walk.wasInterrupted())
-      return false;
-    return loops.empty() ? refuse("no loop has a dot") : fetchAlike();
-  }
-
-  /// One step counts the tiles of all loops: a channel that a loop leaves out
-  /// would be behind.
-  bool fetchAlike() {
-    for (FetchingLoop &entry : loops) {
-      bool alike = entry.fetched.size() == loops[0].fetched.size();
-      for (auto [one, other] : llvm::zip(entry.fetched, loops[0].fetched))
-        alike &= one.load.getType() == other.load.getType();
-      if (!alike)
-        return refuse("loops fetch different tiles");
-    }
-    return true;
-  }
-
-  bool findOperands(DotOp dot) {
-    auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
-    if (!loop || loop->getParentOp() != kernel)
-      return refuse("a dot is not in a loop of its own");
-    auto right = dot.getB().getDefiningOp<LoadOp>();
-    if (!right || right->getBlock() != dot->getBlock() || !right->hasOneUse())
-      return refuse("the right operand of a dot is not a load beside it");
-    if (!fits(dot))
-      return false;
-    auto found = fetch(right);
-    if (!found)
-      return false;
-    if (loops.empty() || loops.back().loop != loop)
-      loops.push_back({loop, {}});
-    loops.back().fetched.push_back(*found);
-    auto left = dot.getA().getDefiningOp<LoadOp>();
-    if (!left ||
-        llvm::any_of(lefts, [&](Fetched &known) { return known.load == left; }))
-      return true;
-    bool onlyLeft = llvm::all_of(left->getUses(), [](OpOperand &use) {
-      auto user = dyn_cast<DotOp>(use.getOwner());
-      return user && &use == &user.getAMutable();
-    });
-    if (!onlyLeft || left->getBlock() != &kernel.getBody().front())
-      return refuse("the left operand of a dot is used otherwise, too");
-    auto leftFound = fetch(left);
-    if (!leftFound)
-      return false;
-    lefts.push_back(*leftFound);
-    return true;
-  }
-
-  /// What wgmma takes.
-  bool fits(DotOp dot) {
-    RankedTensorType a = typeOf(dot.getA()), right = typeOf(dot.getB()),
-                     r = typeOf(dot.getResult());
-    Type element = a.getElementType();
-    if (!(element.isF16() || element.isBF16()) ||
-        right.getElementType() != element || !r.getElementType().isF32())
-      return refuse("a dot is not of f16 or bf16 with f32 results");
-    if (r.getDimSize(0) != 64 || r.getDimSize(1) % 8 || r.getDimSize(1) > 256 ||
-        a.getDimSize(1) % 16 || right.getDimSize(0) % 8 ||
-        right.getDimSize(0) > 256)
-      return refuse("a dot's sizes are not those of a warpgroup");
-    return true;
-  }
-
-  std::optional<Fetched> fetch(LoadOp load) {
-    auto box = findTensorBox(load, reason);
-    if (!box)
-      return std::nullopt;
-    if (!llvm::isPowerOf2_64(typeOf(load).getDimSize(0))) {
-      refuse("a tile's rows are no power of two");
-      return std::nullopt;
-    }
-    return Fetched{load, *box, {}};
-  }
-
   //===--- Channels ---===//
 
   Value index(int64_t value) {
@@ -209,9 +86,9 @@ private:
   /// Loops one after the other use the same channels.
   void openChannels() {
     b.setInsertionPointToStart(&kernel.getBody().front());
-    for (Fetched &left : lefts)
+    for (FetchedTile &left : lefts)
       left.channel = open(typeOf(left.load), ownSlots(), /*own=*/true);
-    for (Fetched &first : loops[0].fetched)
+    for (FetchedTile &first : loops[0].fetched)
       first.channel = open(typeOf(first.load), stages);
     for (FetchingLoop &entry : loops)
       for (auto [fetched, first] : llvm::zip(entry.fetched, loops[0].fetched))
@@ -279,7 +156,7 @@ private:
         ->getResult(cast<OpResult>(value).getResultNumber());
   }
 
-  void fetch(Fetched &fetched, Value step, IRMapping &mapping) {
+  void fetch(FetchedTile &fetched, Value step, IRMapping &mapping) {
     b.setLoc(fetched.load.getLoc());
     AcquireOp::create(b, fetched.channel, step);
     auto build = [&](OpFoldResult at) {
@@ -298,7 +175,7 @@ private:
   void buildProducer() {
     Block &region = roles.getProducer().front();
     b.setInsertionPointToStart(&region);
-    for (Fetched &left : lefts)
+    for (FetchedTile &left : lefts)
       for (int64_t consumer = 0; consumer < consumers; ++consumer) {
         IRMapping mapping;
         mapping.map(consumerId(), index(consumer));
@@ -314,7 +191,7 @@ private:
       b.setInsertionPointToStart(walk.getBody());
       IRMapping mapping;
       mapping.map(loop.loop.getInductionVar(), walk.getInductionVar());
-      for (Fetched &fetched : loop.fetched)
+      for (FetchedTile &fetched : loop.fetched)
         fetch(fetched, walk.getRegionIterArg(0), mapping);
       Value next = arith::AddIOp::create(b, walk.getRegionIterArg(0), index(1));
       scf::YieldOp::create(b, next);
@@ -333,13 +210,13 @@ private:
     Block &region = roles.getConsumer().front();
     b.setInsertionPointToStart(&region);
     Value own = lefts.empty() ? Value() : ownStep(region, consumerId());
-    for (Fetched &left : lefts)
+    for (FetchedTile &left : lefts)
       AwaitOp::create(b, left.channel, own);
     Value steps = region.getArgument(1);
     for (FetchingLoop &loop : loops)
       steps = consumeLoop(loop, steps, own);
     b.setInsertionPointAfterValue(steps);
-    for (Fetched &left : lefts)
+    for (FetchedTile &left : lefts)
       ReleaseOp::create(b, left.channel, own);
     b.setInsertionPointToEnd(&region);
     PassedOp::create(b, steps);
@@ -363,13 +240,14 @@ private:
     return loop.getResults().back();
   }
 
-  void runDot(DotOp dot, Fetched &fetched, Value step, Value own) {
+  void runDot(DotOp dot, FetchedTile &fetched, Value step, Value own) {
     b.setInsertionPoint(dot);
     b.setLoc(dot.getLoc());
     AwaitOp::create(b, fetched.channel, step);
-    const Fetched *left = llvm::find_if(lefts, [&](const Fetched &known) {
-      return known.load == dot.getA().getDefiningOp();
-    });
+    const FetchedTile *left =
+        llvm::find_if(lefts, [&](const FetchedTile &known) {
+          return known.load == dot.getA().getDefiningOp();
+        });
     Value a = dot.getA(), leftChannel, leftStep;
     if (left != lefts.end()) {
       a = {};
@@ -394,10 +272,9 @@ private:
 
   KernelOp kernel;
   int64_t consumers, stages;
-  ImplicitLocOpBuilder b;
-  std::string reason;
-  SmallVector<Fetched> lefts;
+  SmallVector<FetchedTile> lefts;
   SmallVector<FetchingLoop> loops;
+  ImplicitLocOpBuilder b;
   RolesOp roles;
 };
 
@@ -411,12 +288,24 @@ struct TgpuOpenChannels final
         openChannels(kernel);
   }
 
+  /// Why `kernel`, which is lost then, has no roles; empty: it has.
+  std::string openChannelsIn(KernelOp kernel) {
+    std::string reason = partitionRows(kernel, /*rows=*/64);
+    if (!reason.empty())
+      return reason;
+    int64_t consumers =
+        kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName)
+            .getInt();
+    auto tiles = findFetchedTiles(kernel, consumers, reason);
+    if (!tiles)
+      return reason;
+    return ChannelOpener(kernel, std::move(*tiles), consumers, stages).run();
+  }
+
   void openChannels(KernelOp kernel) {
     // A kernel that cannot have roles stays as it is.
     OwningOpRef<KernelOp> trial = kernel.clone();
-    std::string reason = partitionRows(*trial, /*rows=*/64);
-    if (reason.empty())
-      reason = ChannelOpener(*trial, stages).run();
+    std::string reason = openChannelsIn(*trial);
     if (!reason.empty()) {
       emitRemark(kernel.getLoc()) << "stays with one role: " << reason;
       return;

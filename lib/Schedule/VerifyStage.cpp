@@ -14,15 +14,12 @@
 using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
+using tile::isTile;
 
 namespace fa {
 #define GEN_PASS_DEF_TGPUVERIFYSTAGE
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
-
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
 
 static bool hasLayout(Value value) {
   return isa_and_present<LayoutAttr>(

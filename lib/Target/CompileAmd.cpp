@@ -71,36 +71,27 @@ llvm::Expected<Artifact> fa::compileForAmd(ModuleOp module, StringRef entry,
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
-  if (auto error = beginPhase(options, "fusion"))
-    return error;
-  auto kernels = GpuCompiler(module, options, *target).run(entry);
-  if (!kernels)
-    return kernels.takeError();
-  Artifact artifact;
-  artifact.target = "hip";
-  artifact.arch = target->arch;
-  artifact.kernels = std::move(*kernels);
-  artifact.compileMs.passes = total.elapsed();
-  if (auto error = beginPhase(options, "optimization"))
-    return error;
+  auto artifact = GpuCompiler(module, options, *target).run(entry, "hip");
+  if (!artifact)
+    return artifact;
   AmdModule code;
   if (auto error = code.create(module, *target))
     return error;
   auto object = code.generate(llvm::CodeGenFileType::ObjectFile);
   if (!object)
     return object.takeError();
-  artifact.compileMs.llvm = total.elapsed() - artifact.compileMs.passes;
+  artifact->compileMs.llvm = total.elapsed() - artifact->compileMs.passes;
   if (auto error = beginPhase(options, "assembly"))
     return error;
   Stopwatch linking;
   auto linked = linkHsaco(*object);
   if (!linked)
     return linked.takeError();
-  artifact.object = std::move(*linked);
-  if (auto error = readResources(artifact.object, artifact.kernels))
+  artifact->object = std::move(*linked);
+  if (auto error = readResources(artifact->object, artifact->kernels))
     return error;
-  artifact.compileMs.assembler = linking.elapsed();
-  artifact.compileMs.total = total.elapsed();
+  artifact->compileMs.assembler = linking.elapsed();
+  artifact->compileMs.total = total.elapsed();
   return artifact;
 }
 

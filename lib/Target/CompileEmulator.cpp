@@ -48,17 +48,13 @@ llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
-  auto kernels = GpuCompiler(module, options, *target).run(entry);
-  if (!kernels)
-    return kernels.takeError();
-  Artifact artifact;
-  artifact.arch = target->arch;
-  artifact.kernels = std::move(*kernels);
-  artifact.compileMs.passes = total.elapsed();
-  if (auto error = lowerForEmulator(module, artifact))
+  auto artifact = GpuCompiler(module, options, *target).run(entry, "emulator");
+  if (!artifact)
+    return artifact;
+  if (auto error = lowerForEmulator(module, *artifact))
     return error;
-  artifact.compileMs.total = total.elapsed();
-  artifact.compileMs.llvm =
-      artifact.compileMs.total - artifact.compileMs.passes;
+  artifact->compileMs.total = total.elapsed();
+  artifact->compileMs.llvm =
+      artifact->compileMs.total - artifact->compileMs.passes;
   return artifact;
 }

@@ -59,18 +59,9 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
-  if (auto error = beginPhase(options, "fusion"))
-    return error;
-  auto kernels = GpuCompiler(module, options, *target).run(entry);
-  if (!kernels)
-    return kernels.takeError();
-  Artifact artifact;
-  artifact.target = "cuda";
-  artifact.arch = info->name.str();
-  artifact.kernels = std::move(*kernels);
-  artifact.compileMs.passes = total.elapsed();
-  if (auto error = beginPhase(options, "optimization"))
-    return error;
+  auto artifact = GpuCompiler(module, options, *target).run(entry, "cuda");
+  if (!artifact)
+    return artifact;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::TargetMachine> machine;
   auto translated = toLLVM(module, *info, context, machine);
@@ -80,14 +71,14 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
       generate(**translated, *machine, llvm::CodeGenFileType::AssemblyFile);
   if (!ptx)
     return ptx.takeError();
-  artifact.ptx = std::move(*ptx);
-  artifact.compileMs.llvm = total.elapsed() - artifact.compileMs.passes;
+  artifact->ptx = std::move(*ptx);
+  artifact->compileMs.llvm = total.elapsed() - artifact->compileMs.passes;
   Stopwatch assembling;
   if (options.ptxas != "none")
-    if (auto error = assemble(artifact, options))
+    if (auto error = assemble(*artifact, options))
       return error;
-  artifact.compileMs.assembler = assembling.elapsed();
-  artifact.compileMs.total = total.elapsed();
+  artifact->compileMs.assembler = assembling.elapsed();
+  artifact->compileMs.total = total.elapsed();
   return artifact;
 }
 

@@ -137,8 +137,11 @@ GpuCompiler::plan(llvm::StringRef entry) {
   return kernels;
 }
 
-llvm::Expected<std::vector<KernelInfo>>
-GpuCompiler::run(llvm::StringRef entry) {
+llvm::Expected<Artifact> GpuCompiler::run(llvm::StringRef entry,
+                                          llvm::StringRef driver) {
+  Stopwatch passes;
+  if (auto error = beginPhase(options, "fusion"))
+    return error;
   auto kernels = plan(entry);
   if (!kernels)
     return kernels.takeError();
@@ -148,7 +151,14 @@ GpuCompiler::run(llvm::StringRef entry) {
     return error;
   if (auto error = toDialect())
     return error;
-  return kernels;
+  Artifact artifact;
+  artifact.target = driver.str();
+  artifact.arch = target.arch;
+  artifact.kernels = std::move(*kernels);
+  artifact.compileMs.passes = passes.elapsed();
+  if (auto error = beginPhase(options, "optimization"))
+    return error;
+  return artifact;
 }
 
 llvm::Expected<std::vector<KernelInfo>>

@@ -40,8 +40,9 @@ public:
   /// S0 to S7 of the kernels of `entry` (empty: all), which are left in the
   /// module; gives what launches must know of them.
   llvm::Expected<std::vector<KernelInfo>> plan(llvm::StringRef entry);
-  /// The same to S8, of those that `options.kernels` names.
-  llvm::Expected<std::vector<KernelInfo>> run(llvm::StringRef entry);
+  /// The same to S8, of those that `options.kernels` names: an artifact for the
+  /// driver `driver`, which lacks the code.
+  llvm::Expected<Artifact> run(llvm::StringRef entry, llvm::StringRef driver);
 
   /// Compiles the kernels of `entry` (empty: all) as far as `form`, one of
   /// those up to LLVM IR, to which `toLLVM` brings what is at S8.

@@ -6,6 +6,7 @@
 
 #include "fa/Target/HostInfo.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -13,6 +14,7 @@
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include <map>
 #include <memory>
 
 using namespace llvm;
@@ -45,6 +47,35 @@ static std::string hostFeatures() {
                         feature.second &&
                             (tiles || !feature.first().starts_with("amx-")));
   return features.getString();
+}
+
+/// Of x86's features those that code has without asking for one by name; others
+/// (of protection keys, say) are the system's.
+static bool isUsedByCode(StringRef feature) {
+  constexpr StringLiteral families[] = {
+      "amx-",   "avx", "bmi",  "f16c", "fma",  "gfni",       "lzcnt", "movbe",
+      "popcnt", "sse", "ssse", "tbm",  "vaes", "vpclmulqdq", "xop"};
+  return llvm::any_of(
+      families, [&](StringRef family) { return feature.starts_with(family); });
+}
+
+std::string fa::findMissingFeatures(StringRef cpu) {
+  Triple triple(sys::getProcessTriple());
+  std::string problem, missing;
+  const Target *target = TargetRegistry::lookupTarget(triple, problem);
+  if (!target)
+    return problem;
+  std::unique_ptr<MCSubtargetInfo> subtarget(
+      target->createMCSubtargetInfo(triple, cpu, ""));
+  std::map<StringRef, bool> has; // in alphabetical order
+  auto host = sys::getHostCPUFeatures();
+  for (auto &feature : host)
+    has[feature.first()] = feature.second;
+  for (auto [feature, isThere] : has)
+    if (!isThere && (!triple.isX86() || isUsedByCode(feature)) &&
+        subtarget->checkFeatures(("+" + feature).str()))
+      missing += (missing.empty() ? "" : ", ") + feature.str();
+  return missing;
 }
 
 Expected<HostInfo> fa::getHostInfo(StringRef arch) {

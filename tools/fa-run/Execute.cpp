@@ -42,7 +42,10 @@ static Expected<Place> findCard(TargetName name) {
                diesOf(**device)};
 }
 
-Expected<Place> fa::run::findPlace(StringRef target) {
+Expected<Place> fa::run::findPlace(StringRef target, StringRef arch) {
+  Place cpu{"cpu", {}, arch.str()};
+  if (arch != "host")
+    return cpu;
   if (target.empty()) {
     for (DriverKind kind : kDrivers) {
       auto card = findCard({kind, 0});
@@ -50,7 +53,7 @@ Expected<Place> fa::run::findPlace(StringRef target) {
         return card;
       consumeError(card.takeError());
     }
-    return Place{"cpu", {}, "host"};
+    return cpu;
   }
   if (target.consume_front("emulator:")) {
     auto info = getGpuInfo(target);
@@ -61,12 +64,12 @@ Expected<Place> fa::run::findPlace(StringRef target) {
   auto parsed = toExpected(parseTargetName(target));
   if (!parsed)
     return parsed.takeError();
-  return parsed->driver ? findCard(*parsed) : Place{"cpu", {}, "host"};
+  return parsed->driver ? findCard(*parsed) : cpu;
 }
 
-/// The first card of a driver, or why there is none.
-static std::string describeCard(DriverKind kind) {
-  auto device = toExpected(GpuDevice::open(kind, 0));
+/// What card `number` of a driver is, or why it is not available.
+static std::string describeCard(DriverKind kind, int number) {
+  auto device = toExpected(GpuDevice::open(kind, number));
   if (!device)
     return "not available: " + toString(device.takeError());
   const GpuDevice &card = **device;
@@ -76,10 +79,23 @@ static std::string describeCard(DriverKind kind) {
          std::to_string(card.driverVersion());
 }
 
+/// Without a driver or a card there is one, which says why.
+static int countCards(DriverKind kind) {
+  int count = 0;
+  if (auto driver = GpuDriver::open(kind, ""))
+    (*driver)->DeviceGetCount(&count);
+  return std::max(count, 1);
+}
+
 std::string fa::run::listPlaces() {
   std::string text = "cpu   this machine's CPU\n";
   for (DriverKind kind : kDrivers)
-    text += formatv("{0,-5} {1}\n", infoOf(kind).target, describeCard(kind));
+    for (int number = 0; number < countCards(kind); ++number) {
+      std::string name(infoOf(kind).target);
+      if (number > 0)
+        name += ":" + std::to_string(number);
+      text += formatv("{0,-5} {1}\n", name, describeCard(kind, number));
+    }
   text +=
       "emulator:sm_80, sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942, gfx950  "
       "a GPU program, checked, on this machine's CPU\n";

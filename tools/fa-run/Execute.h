@@ -45,10 +45,12 @@ struct Place {
 };
 
 /// The place that `target` names (cpu, cuda, cuda:N, hip, hip:N,
-/// emulator:ARCH); "" is the best present.
-llvm::Expected<Place> findPlace(llvm::StringRef target);
+/// emulator:ARCH); "" is the best present. `arch` is that of the CPU to compile
+/// for, host if it is this one: with another name the place is the CPU.
+llvm::Expected<Place> findPlace(llvm::StringRef target, llvm::StringRef arch);
 
-/// One line for each target: what is there, or why it is not.
+/// One line for each target, of cards for each card: what is there, or why it
+/// is not.
 std::string listPlaces();
 
 /// Loads and launches, once or, to measure, at least seven times and for half a

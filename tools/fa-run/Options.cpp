@@ -6,6 +6,8 @@
 
 #include "Options.h"
 
+#include "fa/Target/GpuInfo.h"
+
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -75,9 +77,9 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
-      cl::desc("what --emit compiles for: host, a CPU that LLVM knows, sm_80, "
-               "sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942 or gfx950; several "
-               "with commas between for a bundle"),
+      cl::desc("what to compile for: host, a CPU that LLVM knows, and with "
+               "--emit sm_80, sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942 or "
+               "gfx950; several with commas between for a bundle"),
       cl::cat(category)};
   cl::opt<unsigned> threads{"threads", cl::init(0),
                             cl::desc("worker threads (0: all cores)"),
@@ -175,6 +177,18 @@ static Error parseTile(StringRef text, CompileOptions &compile) {
                              "1 <= N <= 4096, found '" +
                              text + "'");
   return Error::success();
+}
+
+/// A run takes the architecture from its target, of CPUs from --arch, too.
+static Error checkArch(const Options &options) {
+  StringRef arch = options.compile.arch, target = options.target;
+  bool isGpu = !errorToBool(getGpuInfo(arch).takeError());
+  if (!options.emit.empty() || arch == "host" ||
+      (!isGpu && (target.empty() || target == "cpu")))
+    return Error::success();
+  return createStringError("--arch: expected host, or the name of a CPU and no "
+                           "other --target than cpu, to run, found '" +
+                           arch + "' (it is for --emit)");
 }
 
 /// The table that --tuning names; "" is none. The one that nobody named need
@@ -278,8 +292,15 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   if (!options.file.empty() && options.attention)
     return createStringError("expected either FILE.mlir or --attention, found "
                              "both");
-  if (options.tune && !options.emit.empty())
-    return createStringError("expected either --tune or --emit, found both");
+  if (!options.emit.empty())
+    for (auto [name, given] : {std::pair("--tune", options.tune),
+                               std::pair("--bench", options.bench),
+                               std::pair("--check", options.check)})
+      if (given)
+        return createStringError("expected either " + Twine(name) +
+                                 " or --emit, found both");
+  if (Error error = checkArch(options))
+    return error;
   if (options.threads > 4096)
     return createStringError("--threads: expected at most 4096, found " +
                              Twine(options.threads));

@@ -219,7 +219,7 @@ static int tuneOn(const Place &place, Job &job, const Options &options) {
 }
 
 int fa::run::tune(Job &job, const Options &options) {
-  auto place = findPlace(options.target);
+  auto place = findPlace(options.target, options.compile.arch);
   if (!place)
     return fail(place.takeError(), DeviceFailed);
   if (Error error = checkOptions(job, options, *place))

@@ -161,11 +161,6 @@ static Expected<std::vector<OutputCheck>> check(const Job &job) {
 }
 
 static int runJob(Job &job, const Options &options) {
-  if (options.compile.arch != "host")
-    return fail(createStringError("--arch: expected host to run, found '" +
-                                  options.compile.arch +
-                                  "' (it is for --emit)"),
-                BadInput);
   if (options.check && !job.problem) {
     job.reference = findReference(*job.module, job.entry);
     if (job.reference.empty())
@@ -174,7 +169,7 @@ static int runJob(Job &job, const Options &options) {
                   BadInput);
     job.original = job.module->clone();
   }
-  auto place = findPlace(options.target);
+  auto place = findPlace(options.target, options.compile.arch);
   if (!place)
     return fail(place.takeError(), DeviceFailed);
   auto compiled = compileFor(*place, job, options);

@@ -15,34 +15,43 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace fa {
 
 /// "2x4x100x64".
 std::string formatSizes(std::span<const int64_t> sizes);
 
-inline void appendText(std::string &text, std::string_view part) {
-  text += part;
-}
-inline void appendText(std::string &text, std::integral auto number) {
-  text += std::to_string(number);
-}
-/// Sizes or strides, as `formatSizes` writes them.
-inline void appendText(std::string &text, std::span<const int64_t> sizes) {
-  text += formatSizes(sizes);
-}
+/// A part of a text: characters, a number, or sizes as `formatSizes` writes
+/// them.
+class TextPart {
+public:
+  TextPart(std::string_view text) : value(text) {}
+  TextPart(std::signed_integral auto number) : value(int64_t(number)) {}
+  TextPart(std::unsigned_integral auto number) : value(uint64_t(number)) {}
+  TextPart(std::span<const int64_t> sizes) : value(sizes) {}
 
-/// The parts - texts, numbers, sizes - one after the other.
+  void appendTo(std::string &text) const;
+
+private:
+  std::variant<std::string_view, int64_t, uint64_t, std::span<const int64_t>>
+      value;
+};
+
+/// The parts one after the other.
+std::string joinText(std::initializer_list<TextPart> parts);
+
+/// The same of whatever is a part. Only the list is made where it is called:
+/// the loader has many messages and is to stay small.
 template <typename... Parts> std::string makeText(const Parts &...parts) {
-  std::string text;
-  (appendText(text, parts), ...);
-  return text;
+  return joinText({TextPart(parts)...});
 }
 
 /// What went wrong, or nothing. Success allocates nothing.

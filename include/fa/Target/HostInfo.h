@@ -30,6 +30,10 @@ struct HostInfo {
 /// machine's architecture that LLVM knows. An unknown name is an error.
 llvm::Expected<HostInfo> getHostInfo(llvm::StringRef arch);
 
+/// What code for `cpu`, a CPU that LLVM knows, may use and this machine has
+/// not: names of features with commas between; empty where the code runs here.
+std::string findMissingFeatures(llvm::StringRef cpu);
+
 /// Asks the system for the registers of AMX, which a process must before it
 /// runs code for them. Whether it grants them.
 bool requestMatrixTiles();

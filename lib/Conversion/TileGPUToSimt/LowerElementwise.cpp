@@ -12,10 +12,7 @@
 using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
-
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
+using tile::isTile;
 
 LogicalResult SimtLowering::lowerConstant(Operation *op) {
   auto splat =

@@ -14,11 +14,8 @@
 
 using namespace mlir;
 using namespace fa;
+using tile::isTile;
 using namespace fa::tgpu;
-
-static bool isTile(Value value) {
-  return isa<RankedTensorType>(value.getType());
-}
 
 SimtLowering::SimtLowering(tile::KernelOp kernel)
     : kernel(kernel), b(kernel.getLoc(), kernel.getContext()) {

@@ -11,10 +11,7 @@
 using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+using tile::typeOf;
 
 //===----------------------------------------------------------------------===//
 // Registers

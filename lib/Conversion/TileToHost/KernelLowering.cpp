@@ -15,6 +15,7 @@
 
 using namespace mlir;
 using namespace fa;
+using tile::isTile;
 
 KernelLowering::KernelLowering(tile::KernelOp kernel, const VectorShape &shape)
     : kernel(kernel), shape(shape), b(kernel.getLoc(), kernel.getContext()) {}
@@ -52,8 +53,6 @@ FailureOr<func::FuncOp> KernelLowering::run() {
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
-
-static bool isTile(Value value) { return isa<TensorType>(value.getType()); }
 
 /// Whether the operation and everything in it works on scalars and memrefs.
 static bool isScalarOp(Operation *op) {

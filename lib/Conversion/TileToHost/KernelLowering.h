@@ -26,10 +26,10 @@
 // A kernel of few rows (decode) is lowered along rows instead: tiles lie as in
 // memory, and lanes run along dimension 1 (RowForm.cpp).
 //
-// Files: KernelLowering (the walk, loops), Scratch, Evaluate (lazy values),
-// LowerDot, LowerPairDot, LowerTileDot, SeenColumns, Prefetch, LowerSoftmax,
-// LowerTileSoftmax, LowerMemory, TransposeTiles, VectorMath, VectorShuffles,
-// KernelAbi; RowForm, LowerRowDot, LowerRowSoftmax.
+// Files: KernelLowering (the walk, loops), TileBuffer, Scratch, Evaluate (lazy
+// values), LowerDot, LowerPairDot, LowerTileDot, SeenColumns, Prefetch,
+// LowerSoftmax, LowerTileSoftmax, LowerMemory, TransposeTiles, VectorMath,
+// VectorShuffles, KernelAbi; RowForm, LowerRowDot, LowerRowSoftmax.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +37,7 @@
 #define FA_LIB_CONVERSION_TILETOHOST_KERNELLOWERING_H
 
 #include "HostKernel.h"
+#include "TileBuffer.h"
 #include "VectorMath.h"
 
 #include "Tile/ColumnLimit.h"
@@ -50,13 +51,6 @@
 
 namespace fa {
 
-/// A coordinate of one dimension: a single index, or `lanes` consecutive ones.
-struct TileCoord {
-  mlir::Value index;
-  bool lanes = false;
-  bool operator==(const TileCoord &) const = default;
-};
-
 class KernelLowering {
 public:
   using Value = mlir::Value;
@@ -68,22 +62,9 @@ public:
   mlir::FailureOr<mlir::func::FuncOp> run();
 
 private:
-  /// Which dimension of a buffered tile is contiguous.
-  enum class Form {
-    Lanes,   ///< dimension 0, padded to whole vectors: [n][m] for M x N
-    Natural, ///< the last one, as in memory: [m][n]
-    // Of bf16 in pairs of 32 bits:
-    LanePairs,   ///< neighbours along dimension 1, [n/2][m]
-    RowPairs,    ///< neighbours along dimension 0, [m/2][n]
-    ColumnPairs, ///< neighbours along dimension 0, [n][m/2]
-    NaturalPairs ///< neighbours along dimension 1, as in memory: [m][n] of bf16
-  };
-  struct Buffer {
-    Value memref;
-    Form form;
-  };
-  /// The part [first, second) of a dimension.
-  using Interval = std::pair<Value, Value>;
+  using Form = TileForm;
+  using Buffer = TileBuffer;
+  using Interval = TileInterval;
 
   //===--- The walk (KernelLowering.cpp) ---===//
   mlir::LogicalResult lowerBlock(mlir::Block &block);
@@ -285,14 +266,8 @@ private:
                            Buffer negated, Buffer sums, mlir::Type narrow);
 
   //===--- Softmax (LowerSoftmax.cpp) ---===//
-  /// Where the results of an online softmax are.
-  struct SoftmaxResults {
-    Buffer p, alpha, max, sum;
-  };
-  /// Maxima and sums of some registers of rows.
-  struct RowState {
-    mlir::SmallVector<Value> max, sum;
-  };
+  using SoftmaxResults = fa::SoftmaxResults;
+  using RowState = fa::RowState;
   mlir::LogicalResult lowerOnlineSoftmax(tile::OnlineSoftmaxOp op);
   SoftmaxResults allocateResults(tile::OnlineSoftmaxOp op, Buffer p);
   RowState readState(tile::OnlineSoftmaxOp op, Value row, int64_t vectors);
@@ -379,6 +354,10 @@ private:
   /// Into Form::Lanes or Form::LanePairs.
   void loadTransposed(tile::LoadOp load, Buffer buffer, Interval rows);
   void storeTransposed(tile::StoreOp store, Interval rows);
+  /// Stores the first `count` elements of `x` to row `row` of the tile, from
+  /// `column` on, in its type; with `rows`, if it is one of them.
+  void storeRow(tile::StoreOp store, Value x, Value row, Value column,
+                int64_t count);
   void storeRow(tile::StoreOp store, Value x, Value row, Value column,
                 int64_t count, Interval rows);
   /// Calls `body(row, column, count)` for squares of lanes x lanes, of which
@@ -420,12 +399,8 @@ private:
   /// While a pending dot's block is emitted: its accumulator at the coordinate
   /// that is being evaluated.
   llvm::DenseMap<Value, Value> dotElement;
-  /// What the elements that are being evaluated have asked for, at which
-  /// coordinates: a value may be read more than once.
-  struct Evaluated {
-    mlir::SmallVector<TileCoord> coords;
-    Value value;
-  };
+  /// What the elements that are being evaluated have asked for: a value may be
+  /// read more than once.
   llvm::DenseMap<mlir::Operation *, mlir::SmallVector<Evaluated, 1>> evaluated;
   unsigned evaluationDepth = 0;
   bool alongRows = false;

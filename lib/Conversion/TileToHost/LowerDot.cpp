@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace fa;
+using tile::typeOf;
 
 /// Steps of the contraction in one trip of the loop, at most. More only costs
 /// compile time.
@@ -20,10 +21,6 @@ static constexpr int64_t kMostUnroll = 4;
 /// Rows of a block that are few registers wide: enough to hide the latency of
 /// a fused multiply-add.
 static constexpr int64_t kMaxColumns = 8;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Steps in one trip of the loop of `dot`. Where the right operand is read
 /// along its columns, each step has an address of its own and general registers

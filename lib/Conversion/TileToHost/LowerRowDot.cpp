@@ -20,10 +20,7 @@
 
 using namespace mlir;
 using namespace fa;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
+using tile::typeOf;
 
 int64_t KernelLowering::rowBlockColumns() const {
   return llvm::bit_floor(static_cast<uint64_t>(shape.accumulators / kRowBlock));

@@ -27,14 +27,11 @@
 
 using namespace mlir;
 using namespace fa;
+using tile::typeOf;
 
 /// The most rows that are few: a whole register of queries is better spent
 /// across them.
 static constexpr int64_t kFewRows = 16;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Whether `value` does not depend on other rows' results: a load, widened
 /// perhaps.
@@ -185,14 +182,7 @@ void KernelLowering::storeRows(tile::StoreOp store, Interval rows) {
   Value row = loop.getInductionVar();
   auto storeVector = [&](Value column, int64_t count) {
     Value x = evaluateVector(store.getValue(), {{row}, {column, true}});
-    if (getElementTypeOrSelf(x) != type.getElementType())
-      x = arith::TruncFOp::create(b, vectorType(type.getElementType()), x);
-    Value base = mapped(store.getIndices()[0]);
-    Value start = mapped(store.getIndices()[1]);
-    storeFirst(b, x, mapped(store.getDest()),
-               ValueRange{arith::AddIOp::create(b, base, row),
-                          arith::AddIOp::create(b, start, column)},
-               count);
+    storeRow(store, x, row, column, count);
   };
   int64_t columns = type.getDimSize(1), main = columns / lanes() * lanes();
   forVectors(main, {}, [&](Value column, ValueRange) -> SmallVector<Value> {

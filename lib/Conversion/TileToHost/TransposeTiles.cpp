@@ -166,6 +166,11 @@ void KernelLowering::storeRow(tile::StoreOp store, Value x, Value row,
                                   /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
+  storeRow(store, x, row, column, count);
+}
+
+void KernelLowering::storeRow(tile::StoreOp store, Value x, Value row,
+                              Value column, int64_t count) {
   Type element = getElementTypeOrSelf(store.getValue().getType());
   if (getElementTypeOrSelf(x) != element)
     x = arith::TruncFOp::create(b, vectorType(element), x);

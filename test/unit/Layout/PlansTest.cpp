@@ -125,6 +125,32 @@ TEST(Plans, VectorsAndCopies) {
   EXPECT_EQ(copyBits(rows, Axis::Warp), 0u);
 }
 
+/// A register, and the address of the row that a lane names for it.
+struct LoadPlace {
+  uint32_t reg, address;
+};
+
+/// Adds to `place` what the plan adds for lane `giver`, a matrix, a group of
+/// registers and a warp.
+static LoadPlace placeOf(const MatrixLoad &load, LoadPlace place,
+                         uint32_t giver, uint32_t matrix, uint32_t group,
+                         uint32_t warp) {
+  for (unsigned bit = 0; bit < 5; ++bit)
+    if (giver >> bit & 1)
+      place.address ^= load.laneOffsets[bit];
+  for (auto [n, bit] : llvm::enumerate(load.matrixBits))
+    place.reg |= (matrix >> n & 1) << bit;
+  for (auto [n, offset] : llvm::enumerate(load.groupOffsets))
+    if (group >> n & 1) {
+      place.address ^= offset.second;
+      place.reg |= 1u << offset.first;
+    }
+  for (auto [n, offset] : llvm::enumerate(load.warpOffsets))
+    if (warp >> n & 1)
+      place.address ^= offset;
+  return place;
+}
+
 /// Does what ldmatrix does with the addresses of a plan, and compares who gets
 /// what with the layout.
 static void checkMatrixLoad(const LinearLayout &registers,
@@ -141,20 +167,8 @@ static void checkMatrixLoad(const LinearLayout &registers,
             uint32_t row = load->transposed ? 2 * (lane % 4) + half : lane / 4;
             uint32_t column =
                 load->transposed ? lane / 4 : 2 * (lane % 4) + half;
-            uint32_t giver = 8 * matrix + row, address = column, reg = half;
-            for (unsigned bit = 0; bit < 5; ++bit)
-              if (giver >> bit & 1)
-                address ^= load->laneOffsets[bit];
-            for (auto [n, bit] : llvm::enumerate(load->matrixBits))
-              reg |= (matrix >> n & 1) << bit;
-            for (auto [n, offset] : llvm::enumerate(load->groupOffsets))
-              if (group >> n & 1) {
-                address ^= offset.second;
-                reg |= 1u << offset.first;
-              }
-            for (auto [n, offset] : llvm::enumerate(load->warpOffsets))
-              if (warp >> n & 1)
-                address ^= offset;
+            auto [reg, address] = placeOf(
+                *load, {half, column}, 8 * matrix + row, matrix, group, warp);
             ASSERT_EQ(registers.apply(Place::registers(reg, lane, warp)),
                       shared.apply(Place::offset(address)));
           }
@@ -187,20 +201,8 @@ static void checkMatrixLoad32(const LinearLayout &registers,
     for (uint32_t group = 0; group < 1u << load->groupOffsets.size(); ++group)
       for (uint32_t lane = 0; lane < 32; ++lane)
         for (uint32_t matrix = 0; matrix < 4; ++matrix) {
-          uint32_t giver = 8 * matrix + lane / 4, address = lane % 4, reg = 0;
-          for (unsigned bit = 0; bit < 5; ++bit)
-            if (giver >> bit & 1)
-              address ^= load->laneOffsets[bit];
-          for (auto [n, bit] : llvm::enumerate(load->matrixBits))
-            reg |= (matrix >> n & 1) << bit;
-          for (auto [n, offset] : llvm::enumerate(load->groupOffsets))
-            if (group >> n & 1) {
-              address ^= offset.second;
-              reg |= 1u << offset.first;
-            }
-          for (auto [n, offset] : llvm::enumerate(load->warpOffsets))
-            if (warp >> n & 1)
-              address ^= offset;
+          auto [reg, address] = placeOf(
+              *load, {0, lane % 4}, 8 * matrix + lane / 4, matrix, group, warp);
           ASSERT_EQ(registers.apply(Place::registers(reg, lane, warp)),
                     shared.apply(Place::offset(address)));
         }

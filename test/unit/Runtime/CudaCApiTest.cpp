@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeDriver.h"
+#include "SignalHandlers.h"
 
 #include "fa/fa.hpp"
 
 #include "gtest/gtest.h"
 
-#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -255,16 +255,7 @@ TEST_F(CudaCApi, NotesASlowerVariantOnce) {
 /// The assembler runs as a process: no handler and no alarm of the host
 /// program's is touched, and it ends when it is cancelled.
 TEST_F(CudaCApi, TheAssemblerIsAGuest) {
-  auto handlers = [] {
-    std::vector<void (*)(int)> found;
-    for (int number : {SIGINT, SIGTERM, SIGSEGV, SIGPIPE, SIGALRM, SIGCHLD}) {
-      struct sigaction action{};
-      sigaction(number, nullptr, &action);
-      found.push_back(action.sa_handler);
-    }
-    return found;
-  };
-  auto before = handlers();
+  auto before = signalHandlers();
   faContextOptions how = options("cuda");
   how.ptxas = nullptr; // the one on PATH
   {
@@ -277,7 +268,7 @@ TEST_F(CudaCApi, TheAssemblerIsAGuest) {
     EXPECT_STRNE(info.assembler, "");
     EXPECT_GT(info.assemblerMs, 0);
   }
-  EXPECT_EQ(handlers(), before);
+  EXPECT_EQ(signalHandlers(), before);
   // The second time that it is asked, the assembler is under way.
   static int asked;
   asked = 0;

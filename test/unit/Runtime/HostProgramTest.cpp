@@ -4,12 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SignalHandlers.h"
+
 #include "fa/fa.hpp"
 
 #include "gtest/gtest.h"
 
 #include <atomic>
-#include <csignal>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -184,20 +185,11 @@ TEST(HostProgram, CallersMemory) {
 
 /// Preparing changes no handler and no alarm of the host program's.
 TEST(HostProgram, LeavesSignalsAlone) {
-  auto handlers = [] {
-    std::vector<void (*)(int)> found;
-    for (int number : {SIGINT, SIGTERM, SIGSEGV, SIGPIPE, SIGALRM, SIGCHLD}) {
-      struct sigaction action{};
-      sigaction(number, nullptr, &action);
-      found.push_back(action.sa_handler);
-    }
-    return found;
-  };
-  auto before = handlers();
+  auto before = signalHandlers();
   Host host;
   fa::Context context(host.options());
   EXPECT_TRUE(fa::Plan(context, smallProblem()));
-  EXPECT_EQ(handlers(), before);
+  EXPECT_EQ(signalHandlers(), before);
 }
 
 /// Threads prepare, launch and cancel at random; every result that there is, is

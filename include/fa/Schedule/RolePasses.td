@@ -1,0 +1,169 @@
+//===- RolePasses.td - who fetches, computes and stores -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_SCHEDULE_ROLEPASSES_TD
+#define FA_SCHEDULE_ROLEPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
+  let summary = "a producer fetches what the consumers' dots read";
+  let description = [{
+    The rows of the kernel's tiles are dealt to consumers, 64 each: loads, stores
+    and numbers of rows begin at `tgpu.consumer_id` times 64. Loads that only
+    feed dots become fetches of a producer that walks the same loops, into
+    channels of `stages` slots; dots become dots of a warpgroup that read slots,
+    begun and waited for. A kernel that mixes its rows, whose loads are no boxes
+    of its arguments or whose dots are none of a warpgroup's stays as it is,
+    with a remark that says why.
+
+    After:
+    ```mlir
+    tgpu.roles consumers 2 producer {
+      scf.for ... iter_args(%n = %c0) {
+        tgpu.acquire %k, %n
+        tgpu.fetch %K[%b, %h, %j, %c0] dims [2, 3] to %k, %n
+        ...
+    } consumer {
+      scf.for ... iter_args(..., %n = %c0) {
+        tgpu.await %k, %n
+        %r = tgpu.dot_start slot %q, %id by slot %k, %n transpose_b
+        %s = tgpu.dot_wait %r pending 0
+        tgpu.release %k, %n
+        ...
+    }
+    ```
+    Requires: S3. Ensures: S3. Numerics: exact.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "2",
+           "slots of a channel">,
+    Option<"persistent", "persistent", "bool", "false",
+           "a block runs one program after the other">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def TgpuChooseAlternatives
+    : Pass<"tgpu-choose-alternatives", "::mlir::ModuleOp"> {
+  let summary = "of a kernel for roles and its alternative one stays";
+  let description = [{
+    A kernel with a `tile.alternative` is for roles: without them it goes. The
+    alternative goes if all that name it have roles; one of them may be for few
+    queries only.
+
+    Before, where the second cannot have roles:
+    ```mlir
+    tile.kernel @f_roles_short() attributes {tile.alternative = @f} { tgpu.roles ... }
+    tile.kernel @f_roles() attributes {tile.alternative = @f} { ... }
+    tile.kernel @f() { ... }
+    ```
+    After:
+    ```mlir
+    tile.kernel @f_roles_short() attributes {tile.alternative = @f} { tgpu.roles ... }
+    tile.kernel @f() { ... }
+    ```
+
+    Requires: S3. Ensures: S3. Numerics: exact.
+  }];
+}
+
+def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
+  let summary = "the next scores are computed while the last output is";
+  let description = [{
+    In a consumer's loop with two dots, of which the second reads what is made
+    of the first: the first dot of an iteration and the second of the one before
+    are begun together, and the softmax of the first runs under the second. The
+    first iteration's scores stand before the loop, the last output behind it.
+
+    Before:
+    ```mlir
+    scf.for %i = ... iter_args(%o = ...) {
+      %s = wait(start(%q, %k[%n]))
+      %p, %o1 = softmax(%s, %o)
+      %o2 = wait(start(%p, %v[%n], %o1))
+      yield %o2
+    ```
+    After:
+    ```mlir
+    scf.for %i = ... iter_args(%o = ..., %alpha = ..., %p = ...) {
+      %rs = start(%q, %k[%n])
+      %ro = start(%p, %v[%n - 1], %o * %alpha)
+      %s = wait(%rs) pending 1
+      ... softmax ...
+      %o1 = wait(%ro) pending 0
+      yield %o1, %alpha1, %p1
+    ```
+    Requires: S5. Ensures: S5. Numerics: exact.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def TgpuDeliverTiles : Pass<"tgpu-deliver-tiles", "::fa::tile::KernelOp"> {
+  let summary = "consumers store tiles by the tensor memory accelerator";
+  let description = [{
+    A consumer's store of 16-bit elements becomes a `tgpu.deliver` by slots of
+    shared memory, one for each consumer, as wide as there is room for. What
+    comes next, the next program most of all, need not wait for its writes to be
+    under way, and they are of whole lines. Stores whose destination is no box of an
+    argument stay, and all where there is no room.
+
+    Before:
+    ```mlir
+    tile.store %o, %view[%row, %c0] : tensor<64x128xf16, #accumulator>, memref<?x128xf16, ...>
+    ```
+    After:
+    ```mlir
+    %buffer = tgpu.alloc : !tgpu.buffer<2 x 64x128xf16, #swizzled>
+    tgpu.deliver %o by %buffer[%id] to %arg4[%b, %h, %row, %c0] dims [2, 3]
+    ```
+    Requires: S5. Ensures: S5. Numerics: exact.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "233472",
+           "bytes of shared memory of a block">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
+  let summary = "kernels begin before the ones before them have ended";
+  let description = [{
+    Two kernels of which one `tile.follows` the other wait for the end of
+    whatever kernel is before them in the stream (`tgpu.await_kernel`) before
+    they touch memory, and behind that let the next one begin
+    (`tgpu.begin_next`). What launching them takes, and the numbers that they
+    compute before they read, is then behind them when the kernel before ends:
+    of the second when the first ends, and of the first when the second one of
+    another launch does. Behind the wait, since a kernel that waits for this one
+    alone may count on all before it. For targets that have such launches.
+
+    Before:
+    ```mlir
+    tile.kernel @merge(...) attributes {tile.follows = @split} {
+      %tile = arith.divui %id, %c8 : index
+      scf.for ... { tile.load ... }
+    ```
+    After:
+    ```mlir
+    tile.kernel @merge(...) attributes {tile.follows = @split} {
+      %tile = arith.divui %id, %c8 : index
+      tgpu.await_kernel
+      tgpu.begin_next
+      scf.for ... { tile.load ... }
+    ```
+
+    Requires: S7. Ensures: S7. Numerics: exact.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
+#endif // FA_SCHEDULE_ROLEPASSES_TD

@@ -1,0 +1,131 @@
+//===- FetchedTiles.cpp - what a producer can fetch -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FetchedTiles.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+namespace {
+
+class TileFinder {
+public:
+  TileFinder(KernelOp kernel, std::string &reason)
+      : kernel(kernel), reason(reason) {}
+
+  bool find(int64_t consumers) {
+    // Two and three warpgroups of consumers have 232 and 160 registers a thread
+    // (setmaxnreg); four would wait for more than there are.
+    if (consumers > 3)
+      return refuse("its rows are those of " + Twine(consumers) +
+                    " warpgroups, where a block has registers for three");
+    WalkResult walk = kernel.walk([&](Operation *op) {
+      if (isa<TransposeOp, ReduceOp>(op))
+        return WalkResult((refuse("'" + op->getName().getStringRef() +
+                                  "' may move a tile between threads"),
+                           failure()));
+      auto dot = dyn_cast<DotOp>(op);
+      return WalkResult(success(!dot || findOperands(dot)));
+    });
+    if (walk.wasInterrupted())
+      return false;
+    return tiles.loops.empty() ? refuse("no loop has a dot") : fetchAlike();
+  }
+
+  FetchedTiles tiles;
+
+private:
+  bool refuse(const Twine &why) {
+    reason = why.str();
+    return false;
+  }
+
+  /// One step counts the tiles of all loops: a channel that a loop leaves out
+  /// would be behind.
+  bool fetchAlike() {
+    for (FetchingLoop &entry : tiles.loops) {
+      bool alike = entry.fetched.size() == tiles.loops[0].fetched.size();
+      for (auto [one, other] : llvm::zip(entry.fetched, tiles.loops[0].fetched))
+        alike &= one.load.getType() == other.load.getType();
+      if (!alike)
+        return refuse("loops fetch different tiles");
+    }
+    return true;
+  }
+
+  bool findOperands(DotOp dot) {
+    auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+    if (!loop || loop->getParentOp() != kernel)
+      return refuse("a dot is not in a loop of its own");
+    auto right = dot.getB().getDefiningOp<LoadOp>();
+    if (!right || right->getBlock() != dot->getBlock() || !right->hasOneUse())
+      return refuse("the right operand of a dot is not a load beside it");
+    if (!fits(dot))
+      return false;
+    auto found = fetch(right);
+    if (!found)
+      return false;
+    if (tiles.loops.empty() || tiles.loops.back().loop != loop)
+      tiles.loops.push_back({loop, {}});
+    tiles.loops.back().fetched.push_back(*found);
+    auto left = dot.getA().getDefiningOp<LoadOp>();
+    if (!left || llvm::any_of(tiles.lefts, [&](FetchedTile &known) {
+          return known.load == left;
+        }))
+      return true;
+    bool onlyLeft = llvm::all_of(left->getUses(), [](OpOperand &use) {
+      auto user = dyn_cast<DotOp>(use.getOwner());
+      return user && &use == &user.getAMutable();
+    });
+    if (!onlyLeft || left->getBlock() != &kernel.getBody().front())
+      return refuse("the left operand of a dot is used otherwise, too");
+    auto leftFound = fetch(left);
+    if (!leftFound)
+      return false;
+    tiles.lefts.push_back(*leftFound);
+    return true;
+  }
+
+  /// What wgmma takes.
+  bool fits(DotOp dot) {
+    RankedTensorType a = typeOf(dot.getA()), right = typeOf(dot.getB()),
+                     r = typeOf(dot.getResult());
+    Type element = a.getElementType();
+    if (!(element.isF16() || element.isBF16()) ||
+        right.getElementType() != element || !r.getElementType().isF32())
+      return refuse("a dot is not of f16 or bf16 with f32 results");
+    if (r.getDimSize(0) != 64 || r.getDimSize(1) % 8 || r.getDimSize(1) > 256 ||
+        a.getDimSize(1) % 16 || right.getDimSize(0) % 8 ||
+        right.getDimSize(0) > 256)
+      return refuse("a dot's sizes are not those of a warpgroup");
+    return true;
+  }
+
+  std::optional<FetchedTile> fetch(LoadOp load) {
+    auto box = findTensorBox(load, reason);
+    if (!box)
+      return std::nullopt;
+    if (!llvm::isPowerOf2_64(typeOf(load).getDimSize(0))) {
+      refuse("a tile's rows are no power of two");
+      return std::nullopt;
+    }
+    return FetchedTile{load, *box, {}};
+  }
+
+  KernelOp kernel;
+  std::string &reason;
+};
+
+} // namespace
+
+std::optional<FetchedTiles>
+fa::findFetchedTiles(KernelOp kernel, int64_t consumers, std::string &reason) {
+  TileFinder finder(kernel, reason);
+  if (!finder.find(consumers))
+    return std::nullopt;
+  return std::move(finder.tiles);
+}

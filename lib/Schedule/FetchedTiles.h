@@ -1,0 +1,47 @@
+//===- FetchedTiles.h - what a producer can fetch ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_SCHEDULE_FETCHEDTILES_H
+#define FA_LIB_SCHEDULE_FETCHEDTILES_H
+
+#include "TensorBox.h"
+
+#include "TileGPU/TileGPU.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fa {
+
+/// A load that becomes a fetch of the producer.
+struct FetchedTile {
+  tile::LoadOp load;
+  TensorBox box;
+  /// Where it is fetched to, once there are channels.
+  mlir::TypedValue<tgpu::ChannelType> channel;
+};
+
+/// A loop over tiles of keys: what it fetches, in order.
+struct FetchingLoop {
+  mlir::scf::ForOp loop;
+  llvm::SmallVector<FetchedTile> fetched;
+};
+
+/// All that the dots of a kernel read.
+struct FetchedTiles {
+  /// Left operands, which stay for all loops.
+  llvm::SmallVector<FetchedTile> lefts;
+  llvm::SmallVector<FetchingLoop> loops;
+};
+
+/// What a producer fetches for the dots of `kernel`, whose rows are dealt to
+/// `consumers` warpgroups. Where one of them is nothing that it could fetch, or
+/// a dot none of a warpgroup's, null, and `reason` says why.
+std::optional<FetchedTiles>
+findFetchedTiles(tile::KernelOp kernel, int64_t consumers, std::string &reason);
+
+} // namespace fa
+
+#endif // FA_LIB_SCHEDULE_FETCHEDTILES_H
