@@ -1,4 +1,4 @@
-//===- RolePasses.td - who fetches, computes and stores -------------------===//
+//===- RolePasses.td - who fetches, computes, stores, and beside what -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
