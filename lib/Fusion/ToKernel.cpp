@@ -290,9 +290,11 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // More rows leave each thread fewer registers, too few for what a score
     // region needs.
     bool isPlain = match.attention.getScore().empty();
+    int64_t widest = std::max(dim, dimV);
+    bool isMiddle = widest > 64 && widest < 128 && isPlain && middleRolesKvTile;
     roles.rows =
-        std::max(dim, dimV) <= 64 && isPlain ? narrowRolesQTile : rolesQTile;
-    roles.columns = rolesKvTile;
+        (widest <= 64 && isPlain) || isMiddle ? narrowRolesQTile : rolesQTile;
+    roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
     roles = fitted(roles, rolesSlotColumns);
     // Of short rows a mask leaves out half of the scores, and tiles of fewer
     // rows compute less beside the diagonal.

@@ -32,10 +32,11 @@ namespace {
 class ChannelOpener {
 public:
   ChannelOpener(KernelOp kernel, FetchedTiles tiles, int64_t consumers,
-                int64_t stages)
+                int64_t stages, int64_t loopBytes)
       : kernel(kernel), consumers(consumers), stages(stages),
-        lefts(std::move(tiles.lefts)), loops(std::move(tiles.loops)),
-        b(kernel.getLoc(), kernel.getContext()) {}
+        loopBytes(loopBytes), lefts(std::move(tiles.lefts)),
+        loops(std::move(tiles.loops)), b(kernel.getLoc(), kernel.getContext()) {
+  }
 
   /// Why there are no roles; empty: there are.
   std::string run() {
@@ -59,18 +60,28 @@ private:
 
   /// Slots have rows of whole lines of 128 bytes, as the swizzle is. Behind a
   /// tile that has not are columns that no dot reads.
-  TypedValue<ChannelType> open(RankedTensorType tile, int64_t slots,
-                               bool own = false) {
+  BufferType slotsOf(RankedTensorType tile, int64_t slots) {
     int64_t bytes = tile.getElementTypeBitWidth() / 8, line = 128 / bytes;
     TileLayout layout = swizzledShared(tile.getDimSize(0), line, bytes);
     layout.repeat = llvm::divideCeil(tile.getDimSize(1), line);
     int64_t shape[] = {tile.getDimSize(0), layout.size(1)};
-    auto buffer =
-        BufferType::get(b.getContext(), slots, shape, tile.getElementType(),
-                        LayoutAttr::get(b.getContext(), layout));
-    return ChannelOp::create(b, ChannelType::get(b.getContext(), buffer),
-                             IntegerAttr(), IntegerAttr(), own)
+    return BufferType::get(b.getContext(), slots, shape, tile.getElementType(),
+                           LayoutAttr::get(b.getContext(), layout));
+  }
+
+  TypedValue<ChannelType> open(RankedTensorType tile, int64_t slots,
+                               bool own = false) {
+    auto type = ChannelType::get(b.getContext(), slotsOf(tile, slots));
+    return ChannelOp::create(b, type, IntegerAttr(), IntegerAttr(), own)
         .getResult();
+  }
+
+  /// Of a channel that a loop reads.
+  int64_t countSlots() {
+    int64_t bytes = 0;
+    for (FetchedTile &fetched : loops[0].fetched)
+      bytes += slotsOf(typeOf(fetched.load), 1).getSlotBytes();
+    return stages + ((stages + 1) * bytes <= loopBytes);
   }
 
   /// A slot for each consumer.
@@ -88,8 +99,9 @@ private:
     b.setInsertionPointToStart(&kernel.getBody().front());
     for (FetchedTile &left : lefts)
       left.channel = open(typeOf(left.load), ownSlots(), /*own=*/true);
+    int64_t slots = countSlots();
     for (FetchedTile &first : loops[0].fetched)
-      first.channel = open(typeOf(first.load), stages);
+      first.channel = open(typeOf(first.load), slots);
     for (FetchingLoop &entry : loops)
       for (auto [fetched, first] : llvm::zip(entry.fetched, loops[0].fetched))
         fetched.channel = first.channel;
@@ -271,7 +283,7 @@ private:
   }
 
   KernelOp kernel;
-  int64_t consumers, stages;
+  int64_t consumers, stages, loopBytes;
   SmallVector<FetchedTile> lefts;
   SmallVector<FetchingLoop> loops;
   ImplicitLocOpBuilder b;
@@ -299,7 +311,9 @@ struct TgpuOpenChannels final
     auto tiles = findFetchedTiles(kernel, consumers, reason);
     if (!tiles)
       return reason;
-    return ChannelOpener(kernel, std::move(*tiles), consumers, stages).run();
+    return ChannelOpener(kernel, std::move(*tiles), consumers, stages,
+                         loopBytes)
+        .run();
   }
 
   void openChannels(KernelOp kernel) {

@@ -201,6 +201,10 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "roles-q-tile rows nevertheless (0: never)">,
     Option<"rolesKvTile", "roles-kv-tile", "int64_t", "128",
            "keys in a tile of such a kernel">,
+    Option<"middleRolesKvTile", "middle-roles-kv-tile", "int64_t", "0",
+           "the same where scores are not modified and the largest head "
+           "dimension is above 64 and below 128, and then with as many queries "
+           "as for 64 (0: as for 128)">,
     Option<"rolesSlotColumns", "roles-slot-columns", "int64_t", "1",
            "slots of its tiles have a multiple of so many columns">,
     Option<"wideQTile", "wide-q-tile", "int64_t", "1024",

@@ -41,6 +41,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
   let options = [
     Option<"stages", "stages", "int64_t", "2",
            "slots of a channel">,
+    Option<"loopBytes", "loop-bytes", "int64_t", "0",
+           "channels have one slot more where the slots of all that a loop reads "
+           "take no more than so many bytes then">,
     Option<"persistent", "persistent", "bool", "false",
            "a block runs one program after the other">
   ];

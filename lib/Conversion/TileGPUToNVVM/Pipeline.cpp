@@ -35,6 +35,10 @@ static fa::NvidiaInfo findInfo(OpPassManager &pm,
 /// multiprocessor, each with two such tiles under way, were the fastest.
 static constexpr int64_t kDecodeTileBytes = 16384;
 
+/// Of K and V in a tile for warp roles, up to which a third slot of either is
+/// faster, or no slower, on an H200: 64 keys of up to 128 columns, 128 of 64.
+static constexpr int64_t kChannelTileBytes = 32768;
+
 void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
                                    const GpuPipelineOptions &options) {
   NvidiaInfo info = findInfo(pm, options);
@@ -45,6 +49,7 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
     tiles.shortQueries = 2048;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
+    tiles.middleRolesKvTile = options.kvTile ? options.kvTile : 64;
     // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
     tiles.rolesSlotColumns = 64;
   }
@@ -61,8 +66,10 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
     schedule.warps = options.warps;
   if (options.stages)
     schedule.stages = options.stages;
-  else
+  else {
     schedule.oneWarpBytes = 3 * kDecodeTileBytes;
+    schedule.channelBytes = 3 * kChannelTileBytes;
+  }
   NvidiaInfo info = findInfo(pm, options);
   schedule.sharedLimit = info.sharedLimit;
   schedule.roles = info.hasWarpgroups;
