@@ -138,6 +138,15 @@ Value NvidiaLowering::log2(Value x) {
       .getResult(0);
 }
 
+/// From each lane its own: what ptxas would read again instead of keeping it is
+/// the special register.
+Value NvidiaLowering::readThread() {
+  Value number = shuffleXor(threadInBlock, 0);
+  return warpgroup
+             ? Value(arith::AndIOp::create(b, number, i32(32 * warps - 1)))
+             : number;
+}
+
 Value NvidiaLowering::shuffleXor(Value value, uint32_t mask) {
   return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, i32(mask),
                               i32(31), NVVM::ShflKind::bfly, UnitAttr());

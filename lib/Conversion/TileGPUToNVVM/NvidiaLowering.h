@@ -34,6 +34,7 @@ private:
   mlir::LogicalResult lowerTargetOp(mlir::Operation *op) override;
   Value exp2(Value x) override;
   Value log2(Value x) override;
+  Value readThread() override;
   Value shuffleXor(Value value, uint32_t mask) override;
   Value anyLane(Value condition) override;
   Value opaque(Value address) override;
@@ -128,7 +129,7 @@ private:
   //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
   void lowerDotStart(tgpu::DotStartOp op);
   void lowerDotWait(tgpu::DotWaitOp op);
-  mlir::SmallVector<Value> repeatDot(tgpu::DotStartOp start) override;
+  void keepStepsHere(tgpu::DotStartOp op);
   Value anyOfDot(Value condition) override;
 
   Value threadInBlock, warpgroup; ///< i32
