@@ -78,18 +78,11 @@ static Value descriptorOf(ImplicitLocOpBuilder &b, const SlotOperand &operand,
 /// are needed, instead of keeping them in uniform registers since the dot: of
 /// such there are 63.
 void NvidiaLowering::keepStepsHere(DotStartOp op) {
-  for (Value step : {op.getAStep(), op.getBStep()}) {
-    if (!step)
-      continue;
-    Value word = i32Of(mapped(step));
-    auto kept = LLVM::InlineAsmOp::create(
-        b, word.getType(), word, "", "=r,0", /*has_side_effects=*/true,
-        /*is_align_stack=*/false, LLVM::TailCallKind::None,
-        LLVM::AsmDialectAttr(), ArrayAttr());
-    mapping.map(step,
-                arith::IndexCastUIOp::create(b, b.getIndexType(), kept.getRes())
-                    .getResult());
-  }
+  for (Value step : {op.getAStep(), op.getBStep()})
+    if (step)
+      mapping.map(step, arith::IndexCastUIOp::create(b, b.getIndexType(),
+                                                     hide(i32Of(mapped(step))))
+                            .getResult());
 }
 
 void NvidiaLowering::lowerDotStart(DotStartOp op) {

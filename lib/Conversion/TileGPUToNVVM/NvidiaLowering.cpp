@@ -158,6 +158,15 @@ Value NvidiaLowering::anyLane(Value condition) {
 }
 
 /// f32 to pairs of 16 bits, in one instruction each.
+Value NvidiaLowering::hide(Value number) {
+  bool isWide = number.getType().isInteger(64);
+  auto hidden = LLVM::InlineAsmOp::create(
+      b, number.getType(), number, "", isWide ? "=l,0" : "=r,0",
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return hidden.getRes();
+}
+
 bool NvidiaLowering::lowerToPairs(Operation *op) {
   auto truncate = dyn_cast<arith::TruncFOp>(op);
   if (!truncate || !getElementTypeOrSelf(truncate.getIn()).isF32())

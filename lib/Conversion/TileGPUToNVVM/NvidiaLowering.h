@@ -20,6 +20,8 @@
 
 #include "fa/Launch/KernelInfo.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 namespace fa {
 
 class NvidiaLowering final : public SimtLowering {
@@ -38,6 +40,8 @@ private:
   Value shuffleXor(Value value, uint32_t mask) override;
   Value anyLane(Value condition) override;
   Value opaque(Value address) override;
+  /// The same number, i32 or i64: what follows from it is not computed earlier.
+  Value hide(Value number);
   bool lowerToPairs(mlir::Operation *op) override;
   /// By ldmatrix, where that can be.
   void lowerRead(tgpu::ReadOp op) override;
@@ -47,6 +51,7 @@ private:
   mlir::LogicalResult lowerBody() override;
   /// The region of a role, for one program or for all that are the block's.
   mlir::LogicalResult lowerRole(mlir::Block &region);
+  void keepInLoop(mlir::memref::DimOp size);
   struct Turns;
   Turns takeTurns();
   /// The program that this block runs in a turn, by axis.
