@@ -43,7 +43,6 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     // Two or three warpgroups of 64 rows.
     tiles.rolesQTile = options.qTile ? options.qTile : 128;
     tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
-    tiles.shortQueries = 2048;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
     // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
     tiles.rolesSlotColumns = 64;
