@@ -60,12 +60,9 @@ def TileGPU_Dialect : Dialect {
     /// cap.
     static constexpr ::llvm::StringLiteral cappedScoresAttrName =
         "tgpu.capped_scores";
-    /// Attribute of an online softmax whose maxima are held, of scores that a
-    /// dot left or that were masked afterwards: p is taken from the old maxima,
-    /// and the dot is repeated where a sum of p says that a score rose above
-    /// them. What the dot reads is released behind it.
-    static constexpr ::llvm::StringLiteral expectedMaximaAttrName =
-        "tgpu.expected_maxima";
+    /// Attribute of a branch whose first region nearly no tile takes: what it
+    /// needs beside tiles is computed in it instead of being kept for it.
+    static constexpr ::llvm::StringLiteral seldomAttrName = "tgpu.seldom";
     /// Attribute of a product with factors of rows that are mostly 1.
     static constexpr ::llvm::StringLiteral rescaleAttrName = "tgpu.rescale";
     /// Attribute of a loop at S6 for whose tiles there is one slot only.

@@ -147,3 +147,12 @@ LogicalResult DotWaitOp::verify() {
     return emitOpError("expects what passes through to keep its type");
   return success();
 }
+
+LogicalResult ExpectedSoftmaxOp::verify() {
+  ArrayRef<int64_t> scores = getScores().getType().getShape(),
+                    max = getMax().getType().getShape();
+  if (scores.size() != 2 || max.size() != 1 || max[0] != scores[0])
+    return emitOpError("expects a maximum for each row of the scores, found ")
+           << getScores().getType() << " and " << getMax().getType();
+  return verifyInConsumer(*this);
+}

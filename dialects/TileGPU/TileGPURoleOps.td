@@ -228,4 +228,37 @@ def TileGPU_DotWaitOp : TileGPU_SyncOp<"dot_wait"> {
   let hasVerifier = 1;
 }
 
+def TileGPU_ExpectedSoftmaxOp : TileGPU_Op<"expected_softmax",
+    [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["scores", "p"]>,
+     AllTypesMatch<["max", "sum"]>]> {
+  let summary = "a step of online softmax by the maxima that the rows have";
+  let description = [{
+    With `s = scores`, or `s = scale · scores`, rows i:
+
+    ```
+    p_ij  = exp(s_ij − max_i)
+    sum_i = Σ_j p_ij
+    ```
+    where a sum is over what a thread holds of a row. No p is above it, so that
+    it says whether a score has risen too far above its maximum: `rises` is true
+    where one has in any thread of the consumer, or where a maximum is none to
+    expect (infinite, or too large). Then nothing else of the results is to be
+    used, and the step is `tile.online_softmax`. All threads of the consumer wait
+    for each other.
+
+    ```mlir
+    %p, %sum, %rises = tgpu.expected_softmax %s, %m scale %c
+      : tensor<64x128xf32>, tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$scores,
+      AnyStaticShapeTensor:$max, Optional<F32>:$scale);
+  let results = (outs AnyStaticShapeTensor:$p, AnyStaticShapeTensor:$sum,
+      I1:$rises);
+  let assemblyFormat = [{
+    $scores `,` $max (`scale` $scale^)? attr-dict `:` type($scores) `,` type($max)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // TILE_GPU_ROLE_OPS_TD

@@ -67,6 +67,12 @@ SmallVector<KeyBound> MaskRule::lengths() const {
   return result;
 }
 
+bool MaskRule::hasLowerBound() const {
+  return llvm::any_of(intervals, [](const KeyInterval &interval) {
+    return interval.hasLowerBound();
+  });
+}
+
 bool MaskRule::growsWithQuery() const {
   return llvm::any_of(intervals, [](const KeyInterval &interval) {
     return llvm::any_of(interval.bounds, [](const KeyBound &bound) {

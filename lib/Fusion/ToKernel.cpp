@@ -7,6 +7,7 @@
 #include "KernelSignature.h"
 #include "UnfusedKernel.h"
 
+#include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Fusion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -288,26 +289,19 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     }
     KernelShape roles = shape;
     // More rows leave each thread fewer registers, too few for what a score
-    // region needs.
-    bool isPlain = match.attention.getScore().empty();
+    // region needs, or the bounds of three loops and more.
+    bool isPlain = match.attention.getScore().empty() &&
+                   !analyzeMask(match.attention.getMask()).hasLowerBound();
     int64_t widest = std::max(dim, dimV);
     bool isMiddle = widest > 64 && widest < 128 && isPlain && middleRolesKvTile;
     roles.rows =
         (widest <= 64 && isPlain) || isMiddle ? narrowRolesQTile : rolesQTile;
     roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
     roles = fitted(roles, rolesSlotColumns);
-    // Of short rows a mask leaves out half of the scores, and tiles of fewer
-    // rows compute less beside the diagonal.
-    KernelShape shortRoles = roles;
-    shortRoles.rows = rolesQTile;
-    shortRoles.maxQueries = shortQueries;
-    bool hasShort = shortRoles.rows < roles.rows && shortQueries &&
-                    !match.attention.getMask().empty();
     bool hasRoles = rolesQTile && bytes == 2;
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(packed, "_packed", variants && packedQTile),
-          std::tuple(shortRoles, "_roles_short", hasRoles && hasShort),
           std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
       if (wanted && hasVariant(match, variant)) {

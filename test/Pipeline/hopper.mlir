@@ -70,7 +70,12 @@
 // S6-NEXT: tgpu.await %[[V:[0-9]+]], %[[BEFORE]] :
 // S6-NEXT: %[[O:.*]] = tgpu.dot_start %[[P]] by slot %[[V]], %[[BEFORE]] acc
 // S6-NEXT: tgpu.dot_wait %[[S]] pending 1
-// S6: tile.online_softmax {{.*}} {tgpu.expected_maxima, tgpu.held_maxima, tgpu.raw_maxima, tgpu.thread_sums}
+// S6: tgpu.expected_softmax
+// S6-NEXT: scf.if
+// S6-NEXT: tgpu.dot_start
+// S6-NEXT: tgpu.dot_wait
+// S6-NEXT: tile.online_softmax {{.*}} {tgpu.held_maxima, tgpu.raw_maxima, tgpu.thread_sums}
+// S6: } {tgpu.seldom}
 // S6-NEXT: tgpu.release %[[K]], %[[N]] :
 // S6: %{{.*}}, %[[THROUGH:.*]] = tgpu.dot_wait %[[O]] through %{{.*}} pending 0
 // S6-NEXT: tgpu.release %[[V]], %[[BEFORE]] :

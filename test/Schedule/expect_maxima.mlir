@@ -1,8 +1,9 @@
 // Softmaxes beside a running dot go on with the maxima that they have, and keep the
 // slot of the keys until they know that they can.
-// RUN: fa-run --attention "d=128 type=f16" --arch=sm_90a --emit=tgpu | FileCheck %s
-// RUN: fa-run --attention "d=128 type=bf16 causal lse" --arch=sm_90a --emit=tgpu | FileCheck %s
-// RUN: fa-run --attention "d=64 type=bf16" --arch=sm_90a --emit=tgpu | FileCheck %s
+// RUN: fa-run --attention "d=128 type=f16" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=CHECK,TWO
+// RUN: fa-run --attention "d=128 type=bf16 causal lse" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=CHECK,TWO
+// RUN: fa-run --attention "d=64 type=bf16" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=CHECK,THREE
+// RUN: fa-run --attention "d=64 type=bf16 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=CHECK,THREE
 // CHECK: tile.kernel @attention_roles(
 // The first tile has no old maxima.
 // CHECK: tgpu.dot_wait {{.*}} pending 0
@@ -11,13 +12,40 @@
 // CHECK: tgpu.dot_start slot %{{.*}} by slot %[[K:[0-9]+]], %[[N:.*]] transpose_b
 // CHECK: tgpu.dot_wait {{.*}} pending 1
 // CHECK-NOT: tgpu.release
-// CHECK: tile.online_softmax {{.*}} {tgpu.expected_maxima, tgpu.held_maxima
+// CHECK: %[[P:.*]], %[[SUM:.*]], %[[RISES:.*]] = tgpu.expected_softmax %{{.*}}, %[[MAX:[a-z0-9]+]] scale
+
+// Three consumers wait for the output first: what its dot reads is free then.
+// THREE: %{{.*}}, %[[Q:.*]] = tgpu.dot_wait %{{.*}} through %[[P]] pending 0
+// THREE-NEXT: %[[STEP:.*]]:4 = scf.if %[[RISES]]
+// TWO-NEXT: %[[STEP:.*]]:4 = scf.if %[[RISES]]
+// CHECK-NEXT: %[[AGAIN:.*]] = tgpu.dot_start slot %{{.*}} by slot %[[K]], %[[N]] transpose_b
+// CHECK-NEXT: tgpu.dot_wait %[[AGAIN]] pending 0
+// CHECK-NEXT: tile.online_softmax {{.*}} {tgpu.held_maxima
+// CHECK-NEXT: scf.yield
+// CHECK-NEXT: } else {
+// CHECK: arith.addf %{{.*}}, %[[SUM]]
+// THREE-NEXT: scf.yield %[[Q]], %{{.*}}, %[[MAX]], %{{.*}}
+// TWO-NEXT: scf.yield %[[P]], %{{.*}}, %[[MAX]], %{{.*}}
+// CHECK-NEXT: } {tgpu.seldom}
 // CHECK-NEXT: tgpu.release %[[K]], %[[N]] :
+// TWO: tgpu.dot_wait %{{.*}} through %[[STEP]]#0 pending 0
+
+// The loop with a mask: what is computed again is masked again.
+// RUN: fa-run --attention "d=64 type=bf16 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=MASK
+// MASK: tile.kernel @attention_roles(
+// MASK: tgpu.expected_softmax
+// MASK: arith.cmpi slt
+// MASK: tgpu.expected_softmax
+// MASK: scf.if
+// MASK-NEXT: tgpu.dot_start
+// MASK-NEXT: %[[S:.*]] = tgpu.dot_wait
+// MASK-NEXT: %[[M:.*]] = arith.select %{{.*}}, %[[S]]
+// MASK-NEXT: tile.online_softmax %[[M]]
 
 // Not where two consumers have less depth, or where scores are changed behind the dot.
 // RUN: fa-run --attention "d=64 type=bf16" --tile=128x128 --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // RUN: fa-run --attention "d=128 type=bf16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // RUN: fa-run --attention "d=128 type=bf16 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // NONE: tile.kernel @attention_roles(
-// NONE-NOT: tgpu.expected_maxima
+// NONE-NOT: tgpu.expected_softmax
 // NONE: tile.return

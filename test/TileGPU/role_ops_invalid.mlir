@@ -137,3 +137,23 @@ tile.kernel @no_turn() attributes {grid = affine_map<() -> (1)>, grid_sizes = ar
   tgpu.order_arrive
   tile.return
 }
+// -----
+!scores = tensor<64x128xf32, #tgpu.layout<accumulator 64x128 warps 4>>
+!rows = tensor<128xf32>
+tile.kernel @rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %s = arith.constant dense<0.0> : !scores
+  %m = arith.constant dense<0.0> : !rows
+  // expected-error @below {{expects a maximum for each row of the scores}}
+  %p, %t, %r = tgpu.expected_softmax %s, %m : !scores, !rows
+  tile.return
+}
+// -----
+!scores = tensor<64x128xf32, #tgpu.layout<accumulator 64x128 warps 4>>
+!rows = tensor<64xf32>
+tile.kernel @no_consumer() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %s = arith.constant dense<0.0> : !scores
+  %m = arith.constant dense<0.0> : !rows
+  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  %p, %t, %r = tgpu.expected_softmax %s, %m : !scores, !rows
+  tile.return
+}

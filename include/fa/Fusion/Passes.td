@@ -194,11 +194,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"rolesQTile", "roles-q-tile", "int64_t", "0",
            "queries in a tile of a kernel for warp roles (0: there is none)">,
     Option<"narrowRolesQTile", "narrow-roles-q-tile", "int64_t", "128",
-           "the same, where no head dimension exceeds 64 and scores are not "
-           "modified">,
-    Option<"shortQueries", "short-queries", "int64_t", "0",
-           "up to so many queries with a mask, kernels for warp roles have "
-           "roles-q-tile rows nevertheless (0: never)">,
+           "the same, where no head dimension exceeds 64, scores are not "
+           "modified, and no mask leaves out keys before those that a row sees">,
     Option<"rolesKvTile", "roles-kv-tile", "int64_t", "128",
            "keys in a tile of such a kernel">,
     Option<"middleRolesKvTile", "middle-roles-kv-tile", "int64_t", "0",

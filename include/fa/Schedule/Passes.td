@@ -185,15 +185,40 @@ def TgpuExpectMaxima : Pass<"tgpu-expect-maxima", "::fa::tile::KernelOp"> {
     those that they have. Where the scores come from a dot of two slots, while
     another dot runs, p is computed from the old maxima, and no maximum of the
     tile is. Where the sums of p show that a score has risen above them, the dot is
-    repeated, and the step is that with maxima. No scores are kept for that, so
-    the slot of the keys is released behind the softmax, not before. Such
-    operations have the attribute `tgpu.expected_maxima`. The first tile of a row
-    has no old maxima and stays as it is. Sums are those of each thread; the
-    threads of a dot agree on whether it is repeated.
+    repeated, with the masks behind it, and the step is that with maxima. No scores
+    are kept for that, so the slot of the keys is released behind the branch, not
+    before the softmax. The first tile of a row has no old maxima and stays as it
+    is. Sums are those of each thread; the threads of a dot agree on whether it is
+    repeated.
+
+    With three consumers, which have the fewest registers, the branch stands
+    behind the wait for the other dot: what that reads is free by then.
+
+    Before:
+    ```mlir
+    %s = tgpu.dot_wait %a pending 1
+    tgpu.release %k, %n
+    %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %l
+    %o, %q = tgpu.dot_wait %b through %p pending 0
+    ```
+    After:
+    ```mlir
+    %s = tgpu.dot_wait %a pending 1
+    %p, %t, %rises = tgpu.expected_softmax %s, %m
+    %o, %q = tgpu.dot_wait %b through %p pending 0
+    %r:4 = scf.if %rises {
+      %again = tgpu.dot_wait (tgpu.dot_start ...) pending 0
+      yield tile.online_softmax %again, %m, %l
+    } else {
+      yield %q, 1, %m, %l + %t
+    } {tgpu.seldom}
+    tgpu.release %k, %n
+    ```
 
     Requires: S5, after `tgpu-overlap-dots`. Ensures: S5. Numerics: reassociating.
   }];
-  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect", "::mlir::arith::ArithDialect",
+      "::mlir::scf::SCFDialect"];
 }
 
 def TgpuVerifyStage : Pass<"tgpu-verify-stage", "::mlir::ModuleOp"> {

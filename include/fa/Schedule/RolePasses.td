@@ -62,13 +62,13 @@ def TgpuChooseAlternatives
 
     Before, where the second cannot have roles:
     ```mlir
-    tile.kernel @f_roles_short() attributes {tile.alternative = @f} { tgpu.roles ... }
+    tile.kernel @f_roles_few() attributes {tile.alternative = @f} { tgpu.roles ... }
     tile.kernel @f_roles() attributes {tile.alternative = @f} { ... }
     tile.kernel @f() { ... }
     ```
     After:
     ```mlir
-    tile.kernel @f_roles_short() attributes {tile.alternative = @f} { tgpu.roles ... }
+    tile.kernel @f_roles_few() attributes {tile.alternative = @f} { tgpu.roles ... }
     tile.kernel @f() { ... }
     ```
 

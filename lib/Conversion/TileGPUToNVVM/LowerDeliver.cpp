@@ -84,6 +84,7 @@ void NvidiaLowering::lowerDeliver(DeliverOp op) {
   Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
   int64_t columns = buffer.getShape()[1];
   int64_t all = cast<RankedTensorType>(op.getValue().getType()).getDimSize(1);
+  ThreadAnew anew(*this);
   for (int64_t column = 0; column < all; column += columns) {
     awaitDeliveries();
     meetConsumer();

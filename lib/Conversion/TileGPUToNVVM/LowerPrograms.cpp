@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace fa;
@@ -87,6 +88,19 @@ struct NvidiaLowering::Turns {
 /// with 8, 0.6 %, but then the keys of too many heads are read at a time.
 static constexpr int32_t kSectionTurns = 4;
 
+/// What follows from sizes alone is computed in each program: computed once, it
+/// would fill the registers of uniform numbers in all loops. Not divisions.
+void NvidiaLowering::keepInLoop(memref::DimOp size) {
+  if (llvm::any_of(size->getUsers(), [](Operation *user) {
+        return isa<arith::DivUIOp, arith::DivSIOp>(user);
+      }))
+    return;
+  Value number = arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(size));
+  mapping.map(size.getResult(),
+              arith::IndexCastUIOp::create(b, b.getIndexType(), hide(number))
+                  .getResult());
+}
+
 LogicalResult NvidiaLowering::lowerRole(Block &region) {
   // What was made for the other role is not there for this one.
   views.clear();
@@ -105,9 +119,12 @@ LogicalResult NvidiaLowering::lowerRole(Block &region) {
       region.getArgument(0),
       arith::IndexCastUIOp::create(b, b.getIndexType(), turn).getResult());
   mapping.map(region.getArgument(1), loop.getRegionIterArg(0));
-  for (Operation &op : kernel.getBody().front())
+  for (Operation &op : kernel.getBody().front()) {
     if (!isa<RolesOp>(op) && failed(lowerOp(&op)))
       return failure();
+    if (auto size = dyn_cast<memref::DimOp>(op))
+      keepInLoop(size);
+  }
   if (failed(lowerBlock(region)))
     return failure();
   auto passed = cast<PassedOp>(region.getTerminator());

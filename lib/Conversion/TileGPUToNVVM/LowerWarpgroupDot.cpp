@@ -74,7 +74,21 @@ static Value descriptorOf(ImplicitLocOpBuilder &b, const SlotOperand &operand,
 // Dots
 //===----------------------------------------------------------------------===//
 
+/// ptxas computes the slots' descriptors of a dot that is repeated where they
+/// are needed, instead of keeping them in uniform registers since the dot: of
+/// such there are 63.
+void NvidiaLowering::keepStepsHere(DotStartOp op) {
+  for (Value step : {op.getAStep(), op.getBStep()})
+    if (step)
+      mapping.map(step, arith::IndexCastUIOp::create(b, b.getIndexType(),
+                                                     hide(i32Of(mapped(step))))
+                            .getResult());
+}
+
 void NvidiaLowering::lowerDotStart(DotStartOp op) {
+  IRMapping before = mapping;
+  if (op->getParentOp()->hasAttr(TileGPUDialect::seldomAttrName))
+    keepStepsHere(op);
   RankedTensorType tile = op.getType().getTile();
   BufferType right = op.getBChannel().getType().getBuffer();
   size_t count = layoutOf(tile).numRegisters();
@@ -108,6 +122,7 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
   }
   NVVM::WgmmaGroupSyncAlignedOp::create(b);
   setElements(op.getResult(), accumulators);
+  mapping = before;
 }
 
 void NvidiaLowering::lowerDotWait(DotWaitOp op) {
@@ -125,31 +140,6 @@ void NvidiaLowering::lowerDotWait(DotWaitOp op) {
     setElements(result, SmallVector<Value>(rest.take_front(count)));
     rest = rest.drop_front(count);
   }
-}
-
-/// ptxas computes the slots' descriptors of a dot that is repeated where they
-/// are needed, instead of keeping them in uniform registers since the dot: of
-/// such there are 63.
-SmallVector<Value> NvidiaLowering::repeatDot(DotStartOp start) {
-  auto keepHere = [&](Value step) {
-    Value word = i32Of(mapped(step));
-    auto kept = LLVM::InlineAsmOp::create(
-        b, word.getType(), word, "", "=r,0", /*has_side_effects=*/true,
-        /*is_align_stack=*/false, LLVM::TailCallKind::None,
-        LLVM::AsmDialectAttr(), ArrayAttr());
-    return arith::IndexCastUIOp::create(b, b.getIndexType(), kept.getRes())
-        .getResult();
-  };
-  IRMapping before = mapping;
-  Registers running = tiles[start.getResult()];
-  for (Value step : {start.getAStep(), start.getBStep()})
-    mapping.map(step, keepHere(step));
-  lowerDotStart(start);
-  auto wait = SimtWgmmaWaitOp::create(b, /*pending=*/0,
-                                      tiles[start.getResult()].elements);
-  mapping = before;
-  tiles[start.getResult()] = running;
-  return SmallVector<Value>(wait.getPassed());
 }
 
 Value NvidiaLowering::anyOfDot(Value condition) {

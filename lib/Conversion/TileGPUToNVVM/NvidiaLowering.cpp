@@ -138,6 +138,15 @@ Value NvidiaLowering::log2(Value x) {
       .getResult(0);
 }
 
+/// From each lane its own: what ptxas would read again instead of keeping it is
+/// the special register.
+Value NvidiaLowering::readThread() {
+  Value number = shuffleXor(threadInBlock, 0);
+  return warpgroup
+             ? Value(arith::AndIOp::create(b, number, i32(32 * warps - 1)))
+             : number;
+}
+
 Value NvidiaLowering::shuffleXor(Value value, uint32_t mask) {
   return NVVM::ShflOp::create(b, value.getType(), i32(-1), value, i32(mask),
                               i32(31), NVVM::ShflKind::bfly, UnitAttr());
@@ -149,6 +158,15 @@ Value NvidiaLowering::anyLane(Value condition) {
 }
 
 /// f32 to pairs of 16 bits, in one instruction each.
+Value NvidiaLowering::hide(Value number) {
+  bool isWide = number.getType().isInteger(64);
+  auto hidden = LLVM::InlineAsmOp::create(
+      b, number.getType(), number, "", isWide ? "=l,0" : "=r,0",
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return hidden.getRes();
+}
+
 bool NvidiaLowering::lowerToPairs(Operation *op) {
   auto truncate = dyn_cast<arith::TruncFOp>(op);
   if (!truncate || !getElementTypeOrSelf(truncate.getIn()).isF32())

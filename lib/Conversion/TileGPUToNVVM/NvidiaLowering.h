@@ -20,6 +20,8 @@
 
 #include "fa/Launch/KernelInfo.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 namespace fa {
 
 class NvidiaLowering final : public SimtLowering {
@@ -34,9 +36,12 @@ private:
   mlir::LogicalResult lowerTargetOp(mlir::Operation *op) override;
   Value exp2(Value x) override;
   Value log2(Value x) override;
+  Value readThread() override;
   Value shuffleXor(Value value, uint32_t mask) override;
   Value anyLane(Value condition) override;
   Value opaque(Value address) override;
+  /// The same number, i32 or i64: what follows from it is not computed earlier.
+  Value hide(Value number);
   bool lowerToPairs(mlir::Operation *op) override;
   /// By ldmatrix, where that can be.
   void lowerRead(tgpu::ReadOp op) override;
@@ -46,6 +51,7 @@ private:
   mlir::LogicalResult lowerBody() override;
   /// The region of a role, for one program or for all that are the block's.
   mlir::LogicalResult lowerRole(mlir::Block &region);
+  void keepInLoop(mlir::memref::DimOp size);
   struct Turns;
   Turns takeTurns();
   /// The program that this block runs in a turn, by axis.
@@ -128,7 +134,7 @@ private:
   //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
   void lowerDotStart(tgpu::DotStartOp op);
   void lowerDotWait(tgpu::DotWaitOp op);
-  mlir::SmallVector<Value> repeatDot(tgpu::DotStartOp start) override;
+  void keepStepsHere(tgpu::DotStartOp op);
   Value anyOfDot(Value condition) override;
 
   Value threadInBlock, warpgroup; ///< i32

@@ -47,7 +47,6 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     // Two or three warpgroups of 64 rows.
     tiles.rolesQTile = options.qTile ? options.qTile : 128;
     tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
-    tiles.shortQueries = 2048;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
     tiles.middleRolesKvTile = options.kvTile ? options.kvTile : 64;
     // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.

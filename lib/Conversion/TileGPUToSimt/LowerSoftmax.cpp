@@ -233,9 +233,8 @@ Value SimtLowering::masked(Value value, const ScoreMasks &masks, size_t reg) {
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   FailureOr<SoftmaxStep> step =
-      op->hasAttr(TileGPUDialect::cappedScoresAttrName) ? cappedStep(op)
-      : op->hasAttr(TileGPUDialect::expectedMaximaAttrName)
-          ? expectedStep(op)
+      op->hasAttr(TileGPUDialect::cappedScoresAttrName)
+          ? cappedStep(op)
           : softmaxStep(op, SmallVector<Value>(elementsOf(op.getScores())));
   if (failed(step))
     return failure();
@@ -244,9 +243,7 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
     return arith::AddFOp::create(b, x, y);
   };
   bool threadSums = op->hasAttr(TileGPUDialect::threadSumsAttrName);
-  FailureOr<SmallVector<Value>> tileSum = step->sum;
-  if (step->sum.empty())
-    tileSum = reduceAlong(op, step->p, layout, 1, rows, plus, !threadSums);
+  auto tileSum = reduceAlong(op, step->p, layout, 1, rows, plus, !threadSums);
   if (failed(tileSum))
     return failure();
   for (auto [row, added] : llvm::enumerate(*tileSum))

@@ -124,12 +124,19 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       .Case([&](DotOp op) { return lowerDot(op); })
       .Case([&](OnlineSoftmaxOp op) { return lowerOnlineSoftmax(op); })
+      .Case([&](ExpectedSoftmaxOp op) { return lowerExpectedSoftmax(op); })
       .Case([&](OnlineFinalizeOp op) { return lowerOnlineFinalize(op); })
       .Case([&](OnlineMergeOp op) { return always((lowerOnlineMerge(op), 0)); })
       .Case([&](ReduceOp op) { return lowerReduce(op); })
       .Case([&](BroadcastOp op) { return lowerBroadcast(op); })
       .Case([&](LoadOp op) { return lowerLoad(op); })
-      .Case([&](StoreOp op) { return lowerStore(op); })
+      .Case([&](StoreOp op) {
+        // Behind the loops of a consumer.
+        std::optional<ThreadAnew> anew;
+        if (op->getParentOfType<RolesOp>())
+          anew.emplace(*this);
+        return lowerStore(op);
+      })
       .Case([&](GatherOp op) { return lowerGather(op); })
       .Case([&](ConvertOp op) { return lowerConvert(op); })
       .Case<ExpandDimsOp, TransposeOp>([&](auto op) {
@@ -207,6 +214,33 @@ LogicalResult SimtLowering::lowerFor(scf::ForOp loop) {
   return success();
 }
 
+LogicalResult SimtLowering::lowerSeldom(Block &block) {
+  ThreadAnew anew(*this);
+  llvm::DenseMap<Value, Registers> before;
+  LogicalResult result = success();
+  std::function<void(Value)> compute = [&](Value tile) {
+    Operation *op = tile.getDefiningOp();
+    if (!op || op->getBlock() == &block || !isTile(tile) ||
+        isa<FloatType>(getElementTypeOrSelf(tile)) || op->getNumRegions() ||
+        !isMemoryEffectFree(op) ||
+        !before.try_emplace(tile, tiles[tile]).second)
+      return;
+    for (Value operand : op->getOperands())
+      compute(operand);
+    if (succeeded(result))
+      result = lowerOp(op);
+  };
+  block.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      compute(operand);
+  });
+  if (succeeded(result))
+    result = lowerBlock(block);
+  for (auto &[tile, registers] : before)
+    tiles[tile] = registers;
+  return result;
+}
+
 LogicalResult SimtLowering::lowerIf(scf::IfOp branch) {
   SmallVector<Type> types;
   for (Type type : branch.getResultTypes()) {
@@ -225,7 +259,9 @@ LogicalResult SimtLowering::lowerIf(scf::IfOp branch) {
     if (!body->empty())
       body->back().erase();
     b.setInsertionPointToEnd(body);
-    if (failed(lowerBlock(from.front())))
+    bool isSeldom = branch->hasAttr(TileGPUDialect::seldomAttrName) &&
+                    &from == &branch.getThenRegion();
+    if (failed(isSeldom ? lowerSeldom(from.front()) : lowerBlock(from.front())))
       return failure();
     scf::YieldOp::create(b,
                          flatten(from.front().getTerminator()->getOperands()));

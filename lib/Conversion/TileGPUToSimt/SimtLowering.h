@@ -74,6 +74,8 @@ protected:
   /// Two to the power of `x`, and its inverse: approximations, denormals are 0.
   virtual Value exp2(Value x) = 0;
   virtual Value log2(Value x) = 0;
+  /// `thread`, read anew: neither LLVM nor an assembler takes it for the same.
+  virtual Value readThread() { return shuffleXor(thread, 0); }
   /// The value that the lane has whose number differs in the bits `mask`.
   virtual Value shuffleXor(Value value, uint32_t mask) = 0;
   /// Whether `condition` holds in any lane of the warp.
@@ -104,6 +106,10 @@ protected:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  /// A branch that is seldom taken: masks that it reads are computed anew,
+  /// since ptxas would keep what their bits were in registers, with an
+  /// instruction for each.
+  mlir::LogicalResult lowerSeldom(mlir::Block &block);
 
   /// `values` with each tile as its elements.
   mlir::SmallVector<Value> flatten(mlir::ValueRange values);
@@ -174,6 +180,21 @@ protected:
   /// no copies.
   Value isFirstCopy(const TileLayout &layout);
 
+  /// As long as it lives, what follows from the thread's number is computed
+  /// where it is lowered, so that no register holds it from the function's
+  /// entry on.
+  class ThreadAnew {
+  public:
+    explicit ThreadAnew(SimtLowering &lowering);
+    ~ThreadAnew();
+
+  private:
+    SimtLowering &lowering;
+    Value thread;
+    std::map<std::vector<uint32_t>, Value> linears;
+    mlir::Operation *entryEnd;
+  };
+
   //===--- Softmax (LowerSoftmax.cpp) ---===//
   using Combine = llvm::function_ref<Value(Value, Value)>;
   /// The values of the lanes that differ in the bits `lanes`, combined.
@@ -215,7 +236,6 @@ protected:
   /// came before.
   struct SoftmaxStep {
     mlir::SmallVector<Value> p, max, alpha;
-    mlir::SmallVector<Value> sum = {}; ///< of p, if it is known
   };
   using ScoreMasks = mlir::SmallVector<mlir::SmallVector<Value>>;
   /// The conditions of what masks `scores` (`belowMasks`).
@@ -229,10 +249,7 @@ protected:
   mlir::FailureOr<SoftmaxStep> cappedStep(tile::OnlineSoftmaxOp op);
   static bool isPartOfCapped(mlir::Operation *op);
   /// Where old maxima are expected to do: in LowerExpected.cpp.
-  mlir::FailureOr<SoftmaxStep> expectedStep(tile::OnlineSoftmaxOp op);
-  /// A dot of two slots once more: after its own wait, before the slots are
-  /// released, by all threads whose dot it is.
-  virtual mlir::SmallVector<Value> repeatDot(tgpu::DotStartOp start);
+  mlir::LogicalResult lowerExpectedSoftmax(tgpu::ExpectedSoftmaxOp op);
   /// Whether `condition` is true in any thread whose dots are the same.
   virtual Value anyOfDot(Value condition);
   static constexpr float kLog2e = 1.44269504f;

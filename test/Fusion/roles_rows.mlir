@@ -1,0 +1,58 @@
+// Kernels for roles have more rows where heads are narrow and few numbers live beside the tiles.
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192' | FileCheck %s
+
+!rows = tensor<?x?x?x64xf16>
+
+// CHECK: tile.kernel @causal_roles(
+// CHECK-NOT: tile.at_most
+// CHECK-SAME: tile.shape = array<i64: 192, 128>
+func.func @causal(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %seen = arith.cmpi sle, %j, %i : index
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
+// A mask that leaves out keys before those that are seen takes three loops.
+// CHECK: tile.kernel @window_roles(
+// CHECK-SAME: tile.shape = array<i64: 128, 128>
+func.func @window(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %c256 = arith.constant 256 : index
+    %first = arith.subi %i, %c256 : index
+    %after = arith.cmpi sge, %j, %first : index
+    %before = arith.cmpi sle, %j, %i : index
+    %seen = arith.andi %after, %before : i1
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
+// CHECK: tile.kernel @scored_roles(
+// CHECK-SAME: tile.shape = array<i64: 128, 128>
+func.func @scored(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    %t = math.tanh %s : f32
+    tile.yield %t : f32
+  } mask {}
+  return %o : !rows
+}
+// CHECK: tile.kernel @plain_roles(
+// CHECK-SAME: tile.shape = array<i64: 192, 128>
+func.func @plain(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {}
+  return %o : !rows
+}
+// CHECK: tile.kernel @wide_roles(
+// CHECK-SAME: tile.shape = array<i64: 128, 128>
+!wide = tensor<?x?x?x128xf16>
+func.func @wide(%q: !wide, %k: !wide, %v: !wide, %scale: f32) -> !wide {
+  %o = tile.attention %q, %k, %v scale %scale : !wide, !wide, !wide -> !wide score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %seen = arith.cmpi sle, %j, %i : index
+    tile.yield %seen : i1
+  }
+  return %o : !wide
+}
