@@ -25,6 +25,18 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
+/// Whether more than masks changes the scores behind their dot, and their
+/// maxima are not those of a cap: the exponents then take long.
+static bool changesScores(const TileLoop &tiles) {
+  return llvm::any_of(tiles.early, [](Operation *op) {
+    auto softmax = dyn_cast<OnlineSoftmaxOp>(op);
+    if (!softmax || op->hasAttr(TileGPUDialect::cappedScoresAttrName))
+      return false;
+    Value scores = belowMasks(softmax.getScores());
+    return scores && !scores.getDefiningOp<DotWaitOp>();
+  });
+}
+
 namespace {
 
 /// Loops one after the other, each of which goes on with what the one before
@@ -51,7 +63,9 @@ public:
     // The depth of the scores and the width of the output.
     ArrayRef<int64_t> k = shapeOf(loops[0].scores),
                       v = shapeOf(loops[0].output);
-    takesTurns = consumers == 3 || (consumers == 2 && k[1] > v[1]);
+    takesTurns = consumers == 3 ||
+                 (consumers == 2 &&
+                  (k[1] > v[1] || (k[1] <= 128 && changesScores(loops[0]))));
   }
 
   void run() {

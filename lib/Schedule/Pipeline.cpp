@@ -57,6 +57,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   addStageEnd(pm, GpuStage::S5);
   if (options.roles && options.overlap) {
     pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
+    pm.addNestedPass<tile::KernelOp>(createTgpuHoistScalars());
     pm.addNestedPass<tile::KernelOp>(createTgpuExpectMaxima());
   }
   if (options.mfma) {

@@ -3,6 +3,11 @@
 // RUN: sed 's/consumers 3/consumers 2/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s --check-prefix=LATE
 // RUN: sed 's/consumers 3/consumers 1/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s --check-prefix=LATE
 // RUN: fa-run --attention "d=192 dv=128 type=f16" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
+// RUN: fa-run --attention "d=128 type=bf16 alibi causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
+// RUN: fa-run --attention "d=128 type=f16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
+// RUN: fa-run --attention "d=128 type=bf16 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
+// RUN: fa-run --attention "d=128 type=bf16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
+// RUN: fa-run --attention "d=256 type=bf16 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
 
 !own = !tgpu.channel<1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
 !tiles = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
@@ -162,7 +167,7 @@ tile.kernel @apart(%end: index) attributes {grid = affine_map<() -> (1)>, grid_s
 // CHECK: tgpu.passed
 
 // One and two have: the output is rescaled between the dots that begin. Two take turns where the scores are the longer
-// dot.
+// dot, or are changed before the softmax, with maxima that no cap holds, and dots that are not as long as those of D 256.
 // LATE-LABEL: tile.kernel @three
 // LATE: scf.for
 // LATE-NOT: tgpu.order
@@ -177,6 +182,9 @@ tile.kernel @apart(%end: index) attributes {grid = affine_map<() -> (1)>, grid_s
 // TURNS: tgpu.roles consumers 2
 // TURNS: tgpu.order_wait
 // TURNS: tgpu.order_arrive
+// FREE: tgpu.roles consumers 2
+// FREE-NOT: tgpu.order_wait
+// FREE: tile.return
 tile.kernel @three(%end: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

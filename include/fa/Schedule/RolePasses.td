@@ -109,6 +109,20 @@ def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
+def TgpuHoistScalars : Pass<"tgpu-hoist-scalars", "::fa::tile::KernelOp"> {
+  let summary = "what loops read of arguments once is read before them";
+  let description = [{
+    Scalars that a loop with overlapped dots reads of a memref that the kernel
+    only reads, at indices from outside of the loop, such as the slope of a head,
+    are read before it. Left inside, such a load is behind the waits for slots, over
+    which neither LLVM nor ptxas moves it, and ptxas holds up a dot that has begun
+    until it is there. The first tile stands before such a loop and reads the
+    same, so that nothing is read that was not.
+
+    Requires: S5, after `tgpu-overlap-dots`. Ensures: S5. Numerics: exact.
+  }];
+}
+
 def TgpuDeliverTiles : Pass<"tgpu-deliver-tiles", "::fa::tile::KernelOp"> {
   let summary = "consumers store tiles by the tensor memory accelerator";
   let description = [{
