@@ -99,11 +99,11 @@ def TileGPU_LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
     #tgpu.layout<mfma 128x64 side 32 vector 4 warps 4>
     #tgpu.layout<mfma_operand_b 64x128 transposed side 32 vector 8 warps 4>
     #tgpu.layout<swizzled 64x64 bytes 2>
-    #tgpu.layout<swizzled 64x64 bytes 2 line 8>
-    #tgpu.layout<swizzled 64x128 bytes 2 line 16 banks 64>
+    #tgpu.layout<swizzled 64x128 bytes 2 banks 64>
     #tgpu.layout<swizzled 64x128 bytes 2 across 32>
     #tgpu.layout<blocked 64x64 vector 8 warps 4>
     #tgpu.layout<blocked 64x64 vector 4 height 4 warps 4 lanes 64>
+    #tgpu.layout<2x4 offset = [[0, 1], [0, 2], [1, 2]]>
     #tgpu.layout<64 register = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]]>
     #tgpu.layout<16x8 register = [[0, 1], [8, 0]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] repeat 3>
     ```

@@ -60,8 +60,8 @@ namespace {
 struct Named {
   StringRef name;
   bool transposed = false;
-  int64_t bytes = 0, line = 0, banks = 0, across = 0, side = 0, vector = 0,
-          height = 0, warps = 0, lanes = 0;
+  int64_t bytes = 0, banks = 0, across = 0, side = 0, vector = 0, height = 0,
+          warps = 0, lanes = 0;
 
   TileLayout make(int64_t rows, int64_t columns) const {
     if (name == "accumulator")
@@ -83,8 +83,8 @@ struct Named {
     if (name == "swizzled" && across)
       return turnedShared(rows, columns, bytes, across);
     if (name == "swizzled")
-      return line ? cyclicShared(rows, columns, bytes, line, banks ? banks : 32)
-                  : swizzledShared(rows, columns, bytes);
+      return banks ? cyclicShared(rows, columns, bytes)
+                   : swizzledShared(rows, columns, bytes);
     return blocked(rows, columns, vector, warps, lanes ? lanes : 32,
                    height ? height : 1);
   }
@@ -97,11 +97,9 @@ struct Named {
       return false;
     if (name == "swizzled" && across)
       return (across == 16 || across == 32) && bytes == 2 && width >= across &&
-             line == 0 && banks == 0;
+             banks == 0;
     if (name == "swizzled")
-      return isPower(bytes) && bytes <= 8 &&
-             (line == 0 || line == 8 || line == 16) &&
-             (banks == 0 || (banks == 64 && line));
+      return isPower(bytes) && bytes <= 8 && (banks == 0 || banks == 64);
     if (!isPower(warps) || warps > 32)
       return false;
     if (name == "accumulator" || name == "operand_a32" ||
@@ -129,11 +127,10 @@ struct Named {
 
 /// In the order of the text.
 static constexpr std::pair<StringLiteral, int64_t Named::*> kNumbers[] = {
-    {"bytes", &Named::bytes},   {"line", &Named::line},
-    {"banks", &Named::banks},   {"across", &Named::across},
-    {"side", &Named::side},     {"vector", &Named::vector},
-    {"height", &Named::height}, {"warps", &Named::warps},
-    {"lanes", &Named::lanes}};
+    {"bytes", &Named::bytes},   {"banks", &Named::banks},
+    {"across", &Named::across}, {"side", &Named::side},
+    {"vector", &Named::vector}, {"height", &Named::height},
+    {"warps", &Named::warps},   {"lanes", &Named::lanes}};
 
 /// The constructor that makes `layout`, if there is one.
 static std::optional<Named> findName(const TileLayout &layout) {
@@ -152,11 +149,9 @@ static std::optional<Named> findName(const TileLayout &layout) {
   candidates.push_back(
       {.name = "fma_operand_b", .transposed = true, .warps = warps});
   // Before that of elements half as large, which is the same.
-  candidates.push_back(
-      {.name = "swizzled", .bytes = 2, .line = 16, .banks = 64});
+  candidates.push_back({.name = "swizzled", .bytes = 2, .banks = 64});
   for (int64_t n : {1, 2, 4, 8}) {
-    for (int64_t line : {0, 8, 16})
-      candidates.push_back({.name = "swizzled", .bytes = n, .line = line});
+    candidates.push_back({.name = "swizzled", .bytes = n});
     for (int64_t height : {0, 2, 4})
       for (int64_t lanes : {0, 64})
         candidates.push_back({.name = "blocked",

@@ -61,7 +61,8 @@ struct Launch {
   llvm::ArrayRef<BoxMap> maps; ///< tensor maps, by parameter
   uint64_t seed = 0;
   bool count = false;
-  unsigned banks = 32; ///< of shared memory, 4 bytes each
+  unsigned banks = 32;   ///< of shared memory, 4 bytes each
+  bool hasWaves = false; ///< they serve lanes of 64
 };
 
 /// What lanes of a warp do together, once the last of them has come: takes the
@@ -103,7 +104,7 @@ struct Thread {
   }
   /// Remembers an access, if the launch counts them.
   inline void note(int32_t site, uint64_t address, uint32_t bytes,
-                   bool isShared);
+                   bool isShared, bool isRead);
 };
 
 struct Warp {
@@ -233,10 +234,10 @@ void meetInWave(Thread *thread, int32_t site) {
   thread->block->meetWave(*thread, site, collective);
 }
 
-void Thread::note(int32_t site, uint64_t address, uint32_t bytes,
-                  bool isShared) {
+void Thread::note(int32_t site, uint64_t address, uint32_t bytes, bool isShared,
+                  bool isRead) {
   if (block->launched().count)
-    trace.push_back({site, bytes, lane, isShared, address});
+    trace.push_back({site, bytes, lane, isShared, isRead, address});
 }
 
 } // namespace fa::emu

@@ -32,9 +32,9 @@ static void asyncCopy(Thread *thread, int32_t site) {
     bytes = size;
   }
   ++block.counter().asyncCopies;
-  thread->note(site, to, size, /*isShared=*/true);
+  thread->note(site, to, size, /*isShared=*/true, /*isRead=*/false);
   if (bytes)
-    thread->note(site, from, bytes, /*isShared=*/false);
+    thread->note(site, from, bytes, /*isShared=*/false, /*isRead=*/true);
   if (bytes &&
       !block.launched().global->checkRead(*thread, site, from, bytes, size))
     bytes = 0;

@@ -88,6 +88,7 @@ public:
   std::unique_ptr<HostCode> code;
   std::vector<EmulatorSite> sites;
   unsigned banks = 32;
+  bool hasWaves = false;
 };
 
 EmulatedProgram::EmulatedProgram(std::unique_ptr<Impl> impl)
@@ -103,8 +104,10 @@ EmulatedProgram::load(const Artifact &artifact) {
   impl->code = std::move(*code);
   impl->sites = artifact.sites;
   auto info = getAmdInfo(artifact.arch);
-  if (info)
+  if (info) {
     impl->banks = info->ldsBanks;
+    impl->hasWaves = true;
+  }
   consumeError(info.takeError());
   return std::unique_ptr<EmulatedProgram>(new EmulatedProgram(std::move(impl)));
 }
@@ -145,6 +148,7 @@ Expected<EmulatorCounters> EmulatedProgram::run(
   launch.seed = options.seed;
   launch.count = options.count;
   launch.banks = impl->banks;
+  launch.hasWaves = impl->hasWaves;
   Outcome outcome;
   BlockStore store;
   parallelFor(blocks, [&](int64_t index) {

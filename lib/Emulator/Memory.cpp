@@ -20,7 +20,7 @@ using namespace fa::emu;
 static void loadShared(Thread *thread, int32_t site) {
   const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
   auto address = thread->get<uint32_t>(0);
-  thread->note(site, address, bytes, /*isShared=*/true);
+  thread->note(site, address, bytes, /*isShared=*/true, /*isRead=*/true);
   thread->block->shared().read(*thread, site, address, bytes, alignment,
                                thread->slots.data());
 }
@@ -28,7 +28,7 @@ static void loadShared(Thread *thread, int32_t site) {
 static void storeShared(Thread *thread, int32_t site) {
   const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
   auto address = thread->get<uint32_t>(0);
-  thread->note(site, address, bytes, /*isShared=*/true);
+  thread->note(site, address, bytes, /*isShared=*/true, /*isRead=*/false);
   thread->block->shared().write(*thread, site, address, bytes, alignment,
                                 &thread->slots[1]);
 }
@@ -36,7 +36,7 @@ static void storeShared(Thread *thread, int32_t site) {
 static void loadGlobal(Thread *thread, int32_t site) {
   const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
   auto address = thread->get<uint64_t>(0);
-  thread->note(site, address, bytes, /*isShared=*/false);
+  thread->note(site, address, bytes, /*isShared=*/false, /*isRead=*/true);
   thread->block->launched().global->read(*thread, site, address, bytes,
                                          alignment, thread->slots.data());
 }
@@ -44,7 +44,7 @@ static void loadGlobal(Thread *thread, int32_t site) {
 static void storeGlobal(Thread *thread, int32_t site) {
   const auto &[bytes, alignment, a, b] = thread->block->site(site).attributes;
   auto address = thread->get<uint64_t>(0);
-  thread->note(site, address, bytes, /*isShared=*/false);
+  thread->note(site, address, bytes, /*isShared=*/false, /*isRead=*/false);
   thread->block->launched().global->write(*thread, site, address, bytes,
                                           alignment, &thread->slots[1]);
 }

@@ -22,21 +22,29 @@ using Request = SmallVector<LaneAccess, kWarpSize>;
 /// CUDA C++ Programming Guide, "Shared Memory": 32 banks, successive words of 4
 /// bytes in successive banks; a bank gives one word a pass. Requests of 8 and
 /// 16 bytes a lane are done by half and quarter warps. AMD's 64 banks serve as
-/// many lanes as they have bytes (ROCm documentation, Composable Kernel,
-/// "Understanding AMD GPU LDS and Bank Conflicts").
-static int64_t bankConflicts(ArrayRef<LaneAccess> request, unsigned banks) {
-  unsigned lanes =
-      std::min(banks * 4 / std::max<uint32_t>(request[0].bytes, 4), kWarpSize);
+/// many lanes as they have bytes, and its 32, of reads of 16 bytes, lanes 0 to
+/// 3 with 20 to 23, 4 to 7 with 16 to 19 and so on (ROCm documentation,
+/// Composable Kernel, "Understanding AMD GPU LDS and Bank Conflicts").
+static unsigned passOf(const LaneAccess &access, const Launch &launch) {
+  if (launch.hasWaves && launch.banks == 32 && access.isRead &&
+      access.bytes == 16)
+    return (access.lane & 16 ? access.lane ^ 20 : access.lane) / 4;
+  return access.lane * std::max<uint32_t>(access.bytes, 4) / (launch.banks * 4);
+}
+
+static int64_t bankConflicts(ArrayRef<LaneAccess> request,
+                             const Launch &launch) {
   int64_t conflicts = 0;
-  for (unsigned first = 0; first < kWarpSize; first += lanes) {
+  // At least 8 lanes at a time.
+  for (unsigned pass = 0; pass < kWarpSize / 8; ++pass) {
     SmallVector<uint64_t, 2> words[64];
     size_t passes = 1;
     for (const LaneAccess &access : request) {
-      if (access.lane / lanes != first / lanes)
+      if (passOf(access, launch) != pass)
         continue;
       for (uint64_t word = access.address / 4;
            word * 4 < access.address + access.bytes; ++word) {
-        auto &bank = words[word % banks];
+        auto &bank = words[word % launch.banks];
         if (!is_contained(bank, word))
           bank.push_back(word);
         passes = std::max(passes, bank.size());
@@ -61,7 +69,7 @@ static void countRequest(Block &block, ArrayRef<LaneAccess> request) {
   EmulatorCounters &counters = block.counter();
   if (request[0].isShared) {
     ++counters.sharedRequests;
-    counters.bankConflicts += bankConflicts(request, block.launched().banks);
+    counters.bankConflicts += bankConflicts(request, block.launched());
   } else {
     ++counters.globalRequests;
     counters.globalSectors += sectors(request);

@@ -23,7 +23,7 @@ struct Warp;
 /// One access of one thread.
 struct LaneAccess {
   int32_t site;
-  uint32_t bytes : 16, lane : 15, isShared : 1;
+  uint32_t bytes : 16, lane : 14, isShared : 1, isRead : 1;
   uint64_t address;
 };
 

@@ -44,7 +44,8 @@ static void loadBuffer(Thread *thread, int32_t site) {
   BufferPlace from = locate(*thread, bytes);
   std::array<char, 16> loaded = {};
   if (from.bytes) {
-    thread->note(site, from.address, from.bytes, /*isShared=*/false);
+    thread->note(site, from.address, from.bytes, /*isShared=*/false,
+                 /*isRead=*/true);
     thread->block->launched().global->read(*thread, site, from.address,
                                            from.bytes, /*alignment=*/4,
                                            loaded.data());
@@ -57,7 +58,8 @@ static void storeBuffer(Thread *thread, int32_t site) {
   BufferPlace to = locate(*thread, thread->block->site(site).attributes[0]);
   if (!to.bytes)
     return;
-  thread->note(site, to.address, to.bytes, /*isShared=*/false);
+  thread->note(site, to.address, to.bytes, /*isShared=*/false,
+               /*isRead=*/false);
   thread->block->launched().global->write(*thread, site, to.address, to.bytes,
                                           /*alignment=*/4, &thread->slots[3]);
 }
@@ -69,9 +71,10 @@ static void beginDirect(Thread &thread, uint32_t to, uint32_t bytes) {
   int32_t site = thread.waitsAt;
   BufferPlace from = locate(thread, bytes);
   ++block.counter().asyncCopies;
-  thread.note(site, to, bytes, /*isShared=*/true);
+  thread.note(site, to, bytes, /*isShared=*/true, /*isRead=*/false);
   if (from.bytes) {
-    thread.note(site, from.address, from.bytes, /*isShared=*/false);
+    thread.note(site, from.address, from.bytes, /*isShared=*/false,
+                /*isRead=*/true);
     if (!block.launched().global->checkRead(thread, site, from.address,
                                             from.bytes, /*alignment=*/4))
       from.bytes = 0;
@@ -119,7 +122,7 @@ static void readTurned(Block &block, Thread *lanes, const EmulatorSite &) {
   for (unsigned lane = 0; lane < kWaveSize; ++lane) {
     Thread &thread = lanes[lane];
     auto address = thread.get<uint32_t>(0);
-    thread.note(thread.waitsAt, address, 8, /*isShared=*/true);
+    thread.note(thread.waitsAt, address, 8, /*isShared=*/true, /*isRead=*/true);
     block.shared().read(thread, thread.waitsAt, address, 8, 8, &named[lane]);
   }
   for (unsigned lane = 0; lane < kWaveSize; ++lane) {

@@ -133,21 +133,16 @@ TileLayout fa::mfmaOperandB(int64_t rows, int64_t columns, bool transposed,
 }
 
 /// Offsets of a tile in rows one behind the other; `met(bit)` is what row bit
-/// `bit` adds to the column and to lower bits of the row, by XOR.
-struct RowSwizzle {
-  int32_t column = 0, row = 0;
-};
+/// `bit` adds to the column, by XOR.
 static TileLayout sharedRows(int64_t rows, int64_t columns,
-                             llvm::function_ref<RowSwizzle(unsigned bit)> met) {
+                             llvm::function_ref<int32_t(unsigned bit)> met) {
   int64_t width = powerOfTwoPart(columns);
   LinearLayout layout({rows, width});
   layout.addSteps(Axis::Offset, 1, 1, Log2_64(width));
   // The offset of a row is at line (0 ^ row), so the line at (row, 0) is where
   // the column is the XOR.
-  for (unsigned bit = 0; bit < Log2_64(rows); ++bit) {
-    auto [column, row] = met(bit);
-    layout.add(Axis::Offset, {Coord{1 << bit ^ row, column}});
-  }
+  for (unsigned bit = 0; bit < Log2_64(rows); ++bit)
+    layout.add(Axis::Offset, {Coord{1 << bit, met(bit)}});
   return {layout, columns / width};
 }
 
@@ -157,31 +152,20 @@ TileLayout fa::swizzledShared(int64_t rows, int64_t columns, int64_t bytes) {
   // Lines that lie in the 128 bytes of all banks, and rows that share them.
   unsigned chunkBits = std::min(Log2_64(width) - lineBits, 3u);
   unsigned rowsTogether = 3 - chunkBits;
-  return sharedRows(rows, columns, [=](unsigned bit) -> RowSwizzle {
+  return sharedRows(rows, columns, [=](unsigned bit) {
     bool meets = bit >= rowsTogether && bit - rowsTogether < chunkBits;
-    return {meets ? 1 << (lineBits + bit - rowsTogether) : 0};
+    return meets ? 1 << (lineBits + bit - rowsTogether) : 0;
   });
 }
 
-TileLayout fa::cyclicShared(int64_t rows, int64_t columns, int64_t bytes,
-                            int64_t line, int64_t banks) {
+TileLayout fa::cyclicShared(int64_t rows, int64_t columns, int64_t bytes) {
   int64_t width = powerOfTwoPart(columns);
-  unsigned lineBits = Log2_64(std::min(line / bytes, width));
-  unsigned allBits = Log2_64(4 * banks / line);
-  unsigned chunkBits = std::min(Log2_64(width) - lineBits, allBits);
-  unsigned rowsTogether = allBits - chunkBits;
-  return sharedRows(rows, columns, [=](unsigned bit) -> RowSwizzle {
-    if (bit < rowsTogether)
-      return {};
-    if (line == 16)
-      return {chunkBits ? 1 << (lineBits + (bit - rowsTogether) % chunkBits)
-                        : 0};
-    // Lines of 8 bytes are written by lanes whose rows are far apart: these
-    // take in turn the lines of all rows that the banks have.
-    unsigned number = bit % allBits;
-    if (number < rowsTogether)
-      return {0, 1 << number};
-    return {1 << (lineBits + number - rowsTogether)};
+  unsigned lineBits = Log2_64(std::min<int64_t>(16 / bytes, width));
+  unsigned chunkBits = std::min(Log2_64(width) - lineBits, 4u);
+  unsigned rowsTogether = 4 - chunkBits;
+  return sharedRows(rows, columns, [=](unsigned bit) {
+    bool meets = bit >= rowsTogether && chunkBits;
+    return meets ? 1 << (lineBits + (bit - rowsTogether) % chunkBits) : 0;
   });
 }
 
@@ -194,10 +178,9 @@ TileLayout fa::turnedShared(int64_t rows, int64_t columns, int64_t bytes,
   unsigned rowBit = Log2_64(powerOfTwoPart(columns) * bytes);
   unsigned rowsTogether = rowBit < bankBits ? bankBits - rowBit : 0;
   unsigned met = bankBits - first;
-  return sharedRows(rows, columns, [=](unsigned bit) -> RowSwizzle {
-    if (bit < rowsTogether || bit >= met)
-      return {};
-    return {1 << (first + bit - rowsTogether - Log2_64(bytes))};
+  return sharedRows(rows, columns, [=](unsigned bit) {
+    bool meets = bit >= rowsTogether && bit < met;
+    return meets ? 1 << (first + bit - rowsTogether - Log2_64(bytes)) : 0;
   });
 }
 

@@ -38,7 +38,7 @@ static std::optional<TileLayout> directLayout(LoadOp load,
   // A wave writes 1024 bytes at a time.
   if (width < line || rows * width * bytes < 1024)
     return std::nullopt;
-  TileLayout layout = cyclicShared(rows, width, bytes, 16, /*banks=*/64);
+  TileLayout layout = cyclicShared(rows, width, bytes);
   if (contiguousRegisters(reader.base, 1) < line) {
     int64_t across = reader.base.basis(Axis::Lane, 4)[1] ? 32 : 16;
     layout = turnedShared(rows, width, bytes, across);
@@ -138,23 +138,16 @@ private:
     return layout;
   }
 
-  /// Of a buffer that is read in the layout `reader`: its lines are what a lane
-  /// reads at once.
-  TileLayout layoutFor(RankedTensorType type, const TileLayout &reader) const {
-    int64_t width = powerOfTwoPart(type.getDimSize(1));
-    int64_t sizes[] = {type.getDimSize(0), width};
+  /// Of a buffer that is written from the layout `writer` and read to `reader`:
+  /// its lines are what a lane reads at once.
+  TileLayout layoutFor(RankedTensorType type, const TileLayout &writer,
+                       const TileLayout &reader) const {
     int64_t bytes = type.getElementTypeBitWidth() / 8;
     unsigned unit = contiguousRegisters(reader.base, 0) > 1 ? 0 : 1;
     int64_t line = bytes * contiguousRegisters(reader.base, unit);
-    // Rows that do not fill the banks have the lines of half of them: the
-    // others are those of the next row.
-    int64_t half = banks > 32 && bytes * sizes[unit] < 4 * banks ? 2 : 1;
-    TileLayout layout = cyclicShared(sizes[1 - unit], sizes[unit], bytes,
-                                     line >= 16 ? 16 : 8, banks / half);
-    if (unit == 0)
-      layout.base = layout.base.permuted({1, 0});
-    layout.repeat = type.getDimSize(1) / width;
-    return layout;
+    return {spreadShared(writer.base, reader.base, unit, bytes,
+                         line >= 16 ? 16 : 8, banks),
+            reader.repeat};
   }
 
   Value allocate(RankedTensorType type, const TileLayout &layout) {
@@ -248,7 +241,8 @@ private:
     RankedTensorType type = typeOf(convert.getInput());
     auto load = convert.getInput().getDefiningOp<LoadOp>();
     TileLayout layout = copies ? sharedLayout(type, /*unit=*/1)
-                               : layoutFor(type, layoutOf(convert.getResult()));
+                               : layoutFor(type, layoutOf(convert.getInput()),
+                                           layoutOf(convert.getResult()));
     Value buffer = load ? bufferFor(load, layout) : allocate(type, layout);
     b.setLoc(convert.getLoc());
     b.setInsertionPoint(convert);

@@ -53,9 +53,10 @@ Expected<Target> matrix::openTarget(StringRef name) {
   return target;
 }
 
-Runner::Runner(StringRef fault, Target target, unsigned threads)
+Runner::Runner(StringRef fault, Target target, unsigned threads,
+               bool noConflicts)
     : fault(fault), device(std::make_shared<HostDevice>(threads)),
-      target(std::move(target)) {
+      target(std::move(target)), noConflicts(noConflicts) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   context.appendDialectRegistry(registry);
@@ -173,11 +174,19 @@ Expected<Runner::Launch> Runner::load(Artifact artifact, uint64_t seed) {
     };
   }
   if (target.isEmulator) {
-    auto plan = EmulatorPlan::load(std::move(artifact), device, {.seed = seed});
+    auto plan = EmulatorPlan::load(std::move(artifact), device,
+                                   {.seed = seed, .count = noConflicts});
     if (!plan)
       return plan.takeError();
-    return [plan = std::shared_ptr(std::move(*plan))](Arguments arguments) {
-      return plan->launch(arguments).takeError();
+    return [plan = std::shared_ptr(std::move(*plan)),
+            noConflicts = noConflicts](Arguments arguments) -> Error {
+      auto counters = plan->launch(arguments);
+      if (!counters)
+        return counters.takeError();
+      if (noConflicts && counters->bankConflicts)
+        return createStringError(std::to_string(counters->bankConflicts) +
+                                 " bank conflicts");
+      return Error::success();
     };
   }
   auto plan = HostPlan::load(std::move(artifact), device);

@@ -30,8 +30,10 @@ llvm::Expected<Target> openTarget(llvm::StringRef name);
 /// Runs cases on one target; keeps what it compiled.
 class Runner {
 public:
-  /// `fault`: planted in every kernel; empty: none.
-  Runner(llvm::StringRef fault, Target target, unsigned threads);
+  /// `fault`: planted in every kernel; empty: none. `noConflicts`: a launch in
+  /// the emulator whose lanes meet in a bank is wrong.
+  Runner(llvm::StringRef fault, Target target, unsigned threads,
+         bool noConflicts = false);
 
   /// What is wrong with the case's result; empty: nothing.
   llvm::Expected<std::string> run(const Case &c);
@@ -64,6 +66,7 @@ private:
   std::shared_ptr<HostDevice> device;
   mlir::MLIRContext context;
   Target target;
+  bool noConflicts;
   llvm::StringMap<Program> programs;
 };
 

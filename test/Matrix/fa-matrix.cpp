@@ -5,15 +5,16 @@
 //===----------------------------------------------------------------------===//
 //
 // fa-matrix [--mutate=FAULT] [--target=TARGET] [--without=WORD]
-//           [--threads=N] [--part=K/N] FILE
+//           [--threads=N] [--part=K/N] [--no-conflicts] FILE
 // fa-matrix ... --line=LINE [--line=LINE ...]
 // fa-matrix ... --random=COUNT [--seed=SEED]
 //
 // TARGET is cpu, cpu:NAME (code for a CPU that LLVM knows, of which this
 // machine has all features), cuda, hip (the first card) or emulator:ARCH; lines
-// with WORD are left out; of N parts the K-th runs. Each line of FILE is a SPEC
-// of fa-run with alternatives, `sq={1|64|239}`, which are all combined, and
-// with words of its own:
+// with WORD are left out; of N parts the K-th runs; --no-conflicts: a problem
+// whose kernels meet bank conflicts in the emulator fails. Each line of FILE is
+// a SPEC of fa-run with alternatives, `sq={1|64|239}`, which are all combined,
+// and with words of its own:
 //   gaps      strides with gaps, NaN in between, which must stay
 //   shifted   bases that are only aligned to an element
 //   poison    NaN and infinities in K and V beyond the lengths
@@ -49,6 +50,7 @@ struct Options {
   std::vector<StringRef> lines; ///< none: those of the file or random ones
   int64_t random = 0;
   unsigned seed = 0, threads = 0, part = 1, parts = 1;
+  bool noConflicts = false;
 };
 
 } // namespace
@@ -84,6 +86,8 @@ static Error readOption(StringRef argument, Options &options) {
     options.target = argument;
   else if (argument.consume_front("--without="))
     options.without = argument;
+  else if (argument == "--no-conflicts")
+    options.noConflicts = true;
   else if (argument.consume_front("--line="))
     options.lines.push_back(argument);
   else if (argument.consume_front("--random="))
@@ -137,7 +141,10 @@ int main(int argc, char **argv) {
   auto target = openTarget(options.target);
   if (!target)
     return fail(toString(target.takeError()));
-  Runner runner(options.fault, *target, options.threads);
+  if (options.noConflicts && !target->isEmulator)
+    return fail("--no-conflicts: expected an emulator as --target, found '" +
+                options.target + "'");
+  Runner runner(options.fault, *target, options.threads, options.noConflicts);
   int64_t failed = 0;
   for (const std::string &line : *lines) {
     auto c = parseCase(line);

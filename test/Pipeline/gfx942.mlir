@@ -99,7 +99,7 @@
 // in global memory but for swizzles, and V is turned by the reads.
 // DEEP5: // S5 //
 // DEEP5: tile.kernel @attention(
-// DEEP5-DAG: tgpu.alloc : <1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 line 16 banks 64>>
+// DEEP5-DAG: tgpu.alloc : <1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 banks 64>>
 // DEEP5-DAG: tgpu.alloc : <1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 across 32>>
 // DEEP5: scf.for
 // DEEP5: tgpu.copy

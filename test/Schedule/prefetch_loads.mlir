@@ -3,7 +3,7 @@
 // RUN: fa-opt %s --pass-pipeline='builtin.module(tile.kernel(tgpu-prefetch-loads{limit=1023}))' | FileCheck %s --check-prefixes=CHECK,ONE
 
 !view = memref<?x16xf16, strided<[?, 1]>>
-#swizzled = #tgpu.layout<swizzled 16x16 bytes 2 line 16>
+#swizzled = #tgpu.layout<swizzled 16x16 bytes 2>
 #blocked = #tgpu.layout<blocked 16x16 vector 4 warps 1 lanes 64>
 !tile = tensor<16x16xf16, #blocked>
 !buffer = !tgpu.buffer<1 x 16x16xf16, #swizzled>

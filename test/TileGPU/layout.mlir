@@ -21,10 +21,8 @@ func.func @named(
     %f: tensor<64x96xf16, #tgpu.layout<mfma_operand_b 64x96 transposed side 16 vector 8 warps 2>>,
     // CHECK-SAME: #tgpu.layout<blocked 64x64 vector 4 height 4 warps 4 lanes 64>
     %g: tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 4 height 4 warps 4 lanes 64>>,
-    // CHECK-SAME: !tgpu.buffer<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 line 8>>
-    %h: !tgpu.buffer<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 line 8>>,
-    // CHECK-SAME: !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<swizzled 64x128 bytes 2 line 16 banks 64>>
-    %i: !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<swizzled 64x128 bytes 2 line 16 banks 64>>,
+    // CHECK-SAME: !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<swizzled 64x128 bytes 2 banks 64>>
+    %i: !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<swizzled 64x128 bytes 2 banks 64>>,
     // CHECK-SAME: !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<swizzled 64x128 bytes 2 across 32>>
     %j: !tgpu.buffer<2 x 64x128xf16, #tgpu.layout<swizzled 64x128 bytes 2 across 32>>) {
   return

@@ -80,19 +80,14 @@ TileLayout mfmaOperandB(int64_t rows, int64_t columns, bool transposed,
 /// without gaps; of a repeated layout each copy is a block of its own.
 TileLayout swizzledShared(int64_t rows, int64_t columns, int64_t bytes);
 
-/// The same with lines of `line` bytes, 8 or 16, XORed with all bits of the
-/// row, as often as they are more than the lines of 128 bytes have: lanes that
-/// read neighbouring rows and lanes that write rows 2, 4 or 8 apart both find
-/// different banks. Where lines of 8 bytes leave several rows in these bytes,
-/// the rows' numbers are XORed in turn, too. `banks` are of 4 bytes; of 64,
-/// lines of 256 bytes.
-TileLayout cyclicShared(int64_t rows, int64_t columns, int64_t bytes,
-                        int64_t line, int64_t banks = 32);
+/// The same for the 64 banks of gfx950, 256 bytes, XORed with all bits of the
+/// row in turn: lanes that read neighbouring rows find different banks.
+TileLayout cyclicShared(int64_t rows, int64_t columns, int64_t bytes);
 
-/// The same for the transposing reads of gfx950 (planTurnedRead in Plans.h), 64
-/// banks: each half of a wave reads `across` neighbours, 16 or 32, of each of
-/// 128 / `across` rows, 256 bytes. Rows that the banks do not tell apart are
-/// XORed with what lies above the neighbours: lines of 16 bytes stay whole.
+/// The same for its transposing reads (planTurnedRead in Plans.h): each half of
+/// a wave reads `across` neighbours, 16 or 32, of each of 128 / `across` rows,
+/// 256 bytes. Rows that the banks do not tell apart are XORed with what lies
+/// above the neighbours: lines of 16 bytes stay whole.
 TileLayout turnedShared(int64_t rows, int64_t columns, int64_t bytes,
                         int64_t across);
 

@@ -117,6 +117,14 @@ inline unsigned countBankConflicts(llvm::ArrayRef<uint32_t> laneOffsets,
   return countBankConflicts(laneOffsets, width, BankPhase::warp32(width));
 }
 
+/// A tile of elements of `bytes` in shared memory, offsets in elements, that
+/// warps of 64 lanes write from registers `writer` and read to `reader`: the
+/// lanes that the `banks` serve together are in different ones, both ways.
+/// `lineBytes` (8 or 16) of dimension `unit` stay together.
+LinearLayout spreadShared(const LinearLayout &writer,
+                          const LinearLayout &reader, unsigned unit,
+                          int64_t bytes, int64_t lineBytes, unsigned banks);
+
 } // namespace fa
 
 #endif // FA_LAYOUT_PLANS_H

@@ -290,38 +290,91 @@ static llvm::SmallVector<uint32_t> laneSteps(const TileLayout &shared,
   return steps;
 }
 
-/// K and the transposed V of attention in 16 bits, with 32 banks.
-TEST(Plans, MfmaOperandsHaveNoBankConflicts) {
-  auto conflicts = [](const TileLayout &shared, const TileLayout &registers,
-                      unsigned width, bool isRead) {
-    return countBankConflicts(laneSteps(shared, registers, 2), width,
-                              BankPhase::wave64(width, isRead, 32));
-  };
-  for (auto [keys, dim] :
-       {std::pair(64, 64), {64, 128}, {32, 64}, {32, 128}, {32, 256}}) {
-    TileLayout k = cyclicShared(keys, dim, 2, 16);
-    TileLayout v = cyclicShared(dim, keys, 2, 8);
-    v.base = v.base.permuted({1, 0});
-    for (int64_t side : {16, 32}) {
-      EXPECT_EQ(
-          conflicts(k, mfmaOperandB(keys, dim, true, side, 8, 4), 16, true),
-          0u);
-      EXPECT_EQ(
-          conflicts(v, mfmaOperandB(keys, dim, false, side, 4, 4), 8, true),
-          0u);
-    }
-    EXPECT_EQ(conflicts(k, blocked(keys, dim, 8, 4, 64), 16, false), 0u);
-    int64_t vector = keys * dim / 1024;
-    EXPECT_EQ(conflicts(v, blocked(keys, dim, vector, 4, 64, 4), 8, false), 0u)
-        << keys << " " << dim;
+namespace {
+
+/// A tile of keys as attention loads it: the layout that it is loaded in
+/// (LayoutChooser::loadLayout) and that of a dot's right operand.
+struct KeyTile {
+  int64_t keys, dim, bytes, side, warps;
+  bool isTurned; ///< V, whose columns lie across
+  TileLayout writer, reader;
+
+  KeyTile(int64_t keys, int64_t dim, int64_t bytes, int64_t side, int64_t warps,
+          bool isTurned)
+      : keys(keys), dim(dim), bytes(bytes), side(side), warps(warps),
+        isTurned(isTurned) {
+    int64_t width = powerOfTwoPart(dim), height = isTurned ? 4 : 1;
+    int64_t ofThread =
+        std::max<int64_t>(keys * width / (64 * warps * height), 1);
+    writer =
+        blocked(keys, dim, std::min(16 / bytes, ofThread), warps, 64, height);
+    int64_t vector =
+        isTurned ? 4 : std::min<int64_t>(width * side / 64, 16 / bytes);
+    reader = mfmaOperandB(keys, dim, !isTurned, side, vector, warps);
   }
+  unsigned unit() const { return isTurned ? 0 : 1; }
+  unsigned readBytes() const {
+    return bytes * contiguousRegisters(reader.base, unit());
+  }
+  /// Of what the registers `vector` of a line hold, in `shared`.
+  unsigned conflicts(const LinearLayout &shared, const TileLayout &registers,
+                     unsigned width, bool isRead, unsigned banks) const {
+    return countBankConflicts(laneSteps({shared, 1}, registers, bytes), width,
+                              BankPhase::wave64(width, isRead, banks));
+  }
+  unsigned conflicts(const LinearLayout &shared, unsigned banks) const {
+    int64_t written = isTurned ? 4 : contiguousRegisters(writer.base, 1);
+    return conflicts(shared, reader, readBytes(), true, banks) +
+           conflicts(shared, writer,
+                     std::min<int64_t>(bytes * written, readBytes()), false,
+                     banks);
+  }
+  LinearLayout spread(unsigned banks) const {
+    return spreadShared(writer.base, reader.base, unit(), bytes,
+                        readBytes() >= 16 ? 16 : 8, banks);
+  }
+};
+
+} // namespace
+
+/// K and V of attention, of every head dimension, number of waves and of banks.
+TEST(Plans, SpreadTilesOfKeysHaveNoBankConflicts) {
+  for (int64_t dim = 16; dim <= 256; dim += 16)
+    for (int64_t keys : {16, 32, 64})
+      for (int64_t bytes : {2, 4})
+        for (int64_t side : {16, 32})
+          for (int64_t warps : {1, 2, 4})
+            for (bool isTurned : {false, true}) {
+              if (keys < side || powerOfTwoPart(dim) < side)
+                continue;
+              KeyTile tile(keys, dim, bytes, side, warps, isTurned);
+              for (unsigned banks : {32, 64}) {
+                LinearLayout shared = tile.spread(banks);
+                ASSERT_TRUE(shared.isSurjective() && shared.isInjective());
+                EXPECT_EQ(tile.conflicts(shared, banks), 0u)
+                    << keys << "x" << dim << " of " << bytes << " bytes, side "
+                    << side << ", " << warps << " waves, "
+                    << (isTurned ? "V, " : "K, ") << banks << " banks";
+              }
+            }
+}
+
+/// The twins: without a swizzle lanes meet, and one for the writes of four
+/// waves does not serve those of one.
+TEST(Plans, SpreadingIsForItsWriter) {
+  KeyTile four(64, 64, 2, 32, 4, true), one(64, 64, 2, 32, 1, true);
+  LinearLayout plain({64, 64});
+  plain.addSteps(Axis::Offset, 0, 1, 6).addSteps(Axis::Offset, 1, 1, 6);
+  EXPECT_NE(four.conflicts(plain, 32), 0u);
+  EXPECT_EQ(four.conflicts(four.spread(32), 32), 0u);
+  EXPECT_NE(one.conflicts(four.spread(32), 32), 0u);
 }
 
 /// K and V that loads direct to LDS brought, with the 64 banks of gfx950.
 TEST(Plans, DirectlyLoadedOperandsHaveNoBankConflicts) {
   for (int64_t dim : {32, 64, 128, 256})
     for (int64_t side : {16, 32}) {
-      TileLayout k = cyclicShared(64, dim, 2, 16, 64);
+      TileLayout k = cyclicShared(64, dim, 2);
       EXPECT_EQ(countBankConflicts(
                     laneSteps(k, mfmaOperandB(64, dim, true, side, 8, 4), 2),
                     16, BankPhase::wave64(16, true, 64)),
@@ -369,7 +422,10 @@ TEST(Plans, TurnedReadsNeedColumnsAcross) {
   EXPECT_FALSE(
       planTurnedRead(mfmaOperandB(64, 128, true, 32, 8, 4).base, shared));
   LinearLayout registers = mfmaOperandB(64, 128, false, 32, 4, 4).base;
-  EXPECT_FALSE(planTurnedRead(registers, cyclicShared(64, 128, 2, 2, 32).base));
+  LinearLayout torn({64, 128});
+  torn.addSteps(Axis::Offset, 1, 1, 1).addSteps(Axis::Offset, 0, 1, 6);
+  torn.addSteps(Axis::Offset, 1, 2, 6);
+  EXPECT_FALSE(planTurnedRead(registers, torn));
   LinearLayout plain({64, 128});
   plain.addSteps(Axis::Offset, 1, 1, 7).addSteps(Axis::Offset, 0, 1, 6);
   auto read = planTurnedRead(registers, plain);
