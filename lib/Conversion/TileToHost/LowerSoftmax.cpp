@@ -127,12 +127,14 @@ Value KernelLowering::emitFinite(Value max) {
 }
 
 Value KernelLowering::emitExponential(Value score, Value max) {
-  return emitExp(b, arith::SubFOp::create(b, score, max));
+  Value x = arith::SubFOp::create(b, score, max);
+  return tiles ? emitShortExp(b, x) : emitExp(b, x);
 }
 
-SmallVector<Value> KernelLowering::emitExponentials(
-    Buffer scores, Value scoresRow, Buffer p, Value columns, Value row,
-    ArrayRef<Value> maxima, ArrayRef<Value> sum, Type narrow) {
+SmallVector<Value>
+KernelLowering::emitExponentials(ScoreSource scoreAt, Buffer p, Value columns,
+                                 Value row, ArrayRef<Value> maxima,
+                                 ArrayRef<Value> sum, Type narrow) {
   bool pairs = p.form == Form::LanePairs;
   if (pairs)
     columns = b.createOrFold<arith::DivUIOp>(columns, constantIndex(2));
@@ -144,11 +146,10 @@ SmallVector<Value> KernelLowering::emitExponentials(
   Value at = loop.getInductionVar();
   Value col =
       pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
-  for (auto [v, max] : llvm::enumerate(maxima)) {
-    Value scoresAt = addIndex(scoresRow, v * lanes());
+  for (auto [index, max] : llvm::enumerate(maxima)) {
+    int64_t v = index;
     auto exponential = [&](Value col) {
-      return emitExponential(readBuffer(scores, {{scoresAt, true}, {col}}),
-                             max);
+      return emitExponential(scoreAt(v, col), max);
     };
     Value x = exponential(col);
     Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
@@ -253,7 +254,11 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
         Value end = emitSeenColumns(limits, row, vectors, columns);
         SmallVector<Value> max = emitScores(op, dot, scores, row, old.max, end);
         RowState scaled = emitRescale(old, max, results, row);
-        storeState(emitExponentials(scores, row, results.p,
+        auto scoreAt = [&](int64_t v, Value col) {
+          return readBuffer(scores,
+                            {{addIndex(row, v * lanes()), true}, {col}});
+        };
+        storeState(emitExponentials(scoreAt, results.p,
                                     end ? end : constantIndex(columns), row,
                                     scaled.max, scaled.sum, narrow),
                    results, row);
