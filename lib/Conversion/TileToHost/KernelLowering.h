@@ -211,15 +211,13 @@ private:
                        Value from, Value to);
 
   //===--- Softmax of such dots (LowerTileSoftmax.cpp) ---===//
-  /// Products to row 0 of `buffer`.
-  void emitTileProducts(tile::DotOp dot, Buffer buffer, Value row,
-                        int64_t vectors, Value end);
-  /// What the modification makes of the product of register v at `col` there.
+  /// What the modification makes of the product of register v at `col` of row
+  /// 0 of `buffer`.
   Value emitTileScore(tile::OnlineSoftmaxOp op, tile::DotOp dot, Buffer buffer,
                       Value row, int64_t v, Value col);
-  /// The running maxima, which start at `max`; the scores replace the products
-  /// if `keep`.
-  mlir::SmallVector<Value> emitTileMaxima(tile::OnlineSoftmaxOp op,
+  /// As emitScores, to row 0 of `buffer`: the scores if `keep`, else the
+  /// products that they are computed from.
+  mlir::SmallVector<Value> emitTileScores(tile::OnlineSoftmaxOp op,
                                           tile::DotOp dot, Buffer buffer,
                                           Value row, mlir::ArrayRef<Value> max,
                                           Value end, bool keep);

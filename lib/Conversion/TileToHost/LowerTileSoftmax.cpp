@@ -6,7 +6,7 @@
 //
 // Products of tiles (LowerTileDot.cpp) leave their registers through memory
 // only. So the scores of a block of rows lie there, for all keys of the tile:
-// products, then modification, mask and maxima, then the exponentials, and the
+// products with modification, mask and maxima, then the exponentials, and the
 // next block of rows in the same place. Products that are only scaled stay as
 // they are and are scaled again, to the same numbers: a multiplication costs
 // less than a store to the second cache.
@@ -21,16 +21,6 @@
 using namespace mlir;
 using namespace fa;
 
-void KernelLowering::emitTileProducts(tile::DotOp dot, Buffer buffer, Value row,
-                                      int64_t vectors, Value end) {
-  Value zero = constantIndex(0);
-  auto loop = scf::ForOp::create(b, zero, end, constantIndex(kTileBlock));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  emitTileBlock(dot, {row, loop.getInductionVar(), vectors, kTileBlock}, buffer,
-                zero);
-}
-
 Value KernelLowering::emitTileScore(tile::OnlineSoftmaxOp op, tile::DotOp dot,
                                     Buffer buffer, Value row, int64_t v,
                                     Value col) {
@@ -42,18 +32,28 @@ Value KernelLowering::emitTileScore(tile::OnlineSoftmaxOp op, tile::DotOp dot,
   return score;
 }
 
-SmallVector<Value> KernelLowering::emitTileMaxima(tile::OnlineSoftmaxOp op,
+/// Maxima of a few keys beside the products of the next ones: the matrix unit
+/// leaves the vector unit idle, and the products are still near.
+SmallVector<Value> KernelLowering::emitTileScores(tile::OnlineSoftmaxOp op,
                                                   tile::DotOp dot,
                                                   Buffer buffer, Value row,
                                                   ArrayRef<Value> max,
                                                   Value end, bool keep) {
-  auto loop =
-      scf::ForOp::create(b, constantIndex(0), end, constantIndex(1), max);
+  int64_t vectors = max.size();
   OpBuilder::InsertionGuard guard(b);
+  auto blocks = scf::ForOp::create(b, constantIndex(0), end,
+                                   constantIndex(kTileBlock), max);
+  b.setInsertionPointToStart(blocks.getBody());
+  Value first = blocks.getInductionVar();
+  emitTileBlock(dot, {row, first, vectors, kTileBlock}, buffer,
+                constantIndex(0));
+  auto loop = scf::ForOp::create(b, first, addIndex(first, kTileBlock),
+                                 constantIndex(1), blocks.getRegionIterArgs());
+  scf::YieldOp::create(b, loop.getResults());
   b.setInsertionPointToStart(loop.getBody());
   Value col = loop.getInductionVar();
   SmallVector<Value> next;
-  for (int64_t v = 0, count = max.size(); v < count; ++v) {
+  for (int64_t v = 0; v < vectors; ++v) {
     Value score = emitTileScore(op, dot, buffer, row, v, col);
     if (keep)
       vector::StoreOp::create(b, score, buffer.memref,
@@ -61,7 +61,7 @@ SmallVector<Value> KernelLowering::emitTileMaxima(tile::OnlineSoftmaxOp op,
     next.push_back(emitMax(b, score, loop.getRegionIterArg(v)));
   }
   scf::YieldOp::create(b, next);
-  return SmallVector<Value>(loop.getResults());
+  return SmallVector<Value>(blocks.getResults());
 }
 
 /// Whether the scores are the products, or these times one number: less to
@@ -89,9 +89,8 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
         RowState old = readState(op, row, vectors);
         Value seen = emitSeenColumns(limits, row, vectors, columns);
         Value end = seen ? seen : constantIndex(columns);
-        emitTileProducts(dot, scores, row, vectors, end);
         SmallVector<Value> max =
-            emitTileMaxima(op, dot, scores, row, old.max, end, !again);
+            emitTileScores(op, dot, scores, row, old.max, end, !again);
         RowState scaled = emitRescale(old, max, results, row);
         auto scoreAt = [&](int64_t v, Value col) {
           return again ? emitTileScore(op, dot, scores, row, v, col)
