@@ -8,8 +8,9 @@
 // however large both are (sentinels of -FLT_MAX, say). So p is 1 where s is m,
 // and stays 1 when it is rounded to 16 bits. exp2(s * c - m * c), c = log2 e,
 // with m * c rounded would save nothing, since c is part of the range reduction
-// (VectorMath.cpp), and make p a little more or less than 1 there: rounded,
-// that is an error of the whole row, whose sum is not rounded. A maximum of
+// (VectorMath.cpp; one multiplication of the short form), and make p a little
+// more or less than 1 there: rounded, that is an error of the whole row, whose
+// sum is not rounded. A maximum of
 // -inf (no key seen yet) is replaced by the lowest number: all of the row's
 // exponentials are exp(-inf) = 0.
 //
