@@ -107,7 +107,7 @@ Expected<HostInfo> fa::getHostInfo(StringRef arch) {
       info.pairDots = facts.bits == 512 && triple.isX86() &&
                       subtarget->checkFeatures("+avx512bf16");
       info.tileDots =
-          info.pairDots && subtarget->checkFeatures("+amx-tile,+amx-bf16");
+          info.pairDots && subtarget->checkFeatures("+avx512dq,+amx-tile,+amx-bf16");
       return info;
     }
   return createStringError("the CPU '" + info.cpu +

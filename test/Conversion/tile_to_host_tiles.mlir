@@ -133,3 +133,84 @@ tile.kernel @mixed(%q: memref<?x?x64xbf16> {tile.access = #tile.access<in>},
   tile.store %t, %sv[%c0, %c0] : tensor<128x128xf32>, memref<?x128xf32, strided<[128, 1]>>
   tile.return
 }
+
+// Scores that are products times a number: maxima beside the products, which
+// stay as they are and are scaled once more for the exponentials. These are
+// short, and their pairs are converted at once.
+// CHECK-LABEL: func.func @softmax
+// CHECK: scf.for %[[N:.*]] = %c0 to %c64 step %c32 iter_args
+// CHECK: amx.tile_store
+// CHECK: scf.for %{{.*}} = %[[N]] to %{{.*}} step %c1
+// CHECK-NOT: vector.store
+// CHECK: arith.mulf
+// CHECK-NOT: vector.store
+// CHECK: scf.yield
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c1
+// CHECK: arith.mulf
+// CHECK: arith.subf
+// CHECK: arith.mulf
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
+// CHECK-COUNT-4: vector.fma
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+// CHECK: vector.shuffle
+// PAIRS-NOT: llvm.x86.avx512.mask
+tile.kernel @softmax(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                     %k: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                     %v: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                     %scale: f32,
+                     %o: memref<?x64xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %low = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %a = tile.load %q[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %k[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %w = tile.load %v[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %f = tile.broadcast %scale : f32 -> tensor<64x64xf32>
+  %s = arith.mulf %d, %f : tensor<64x64xf32>
+  %p, %alpha, %max, %sum = tile.online_softmax %s, %low, %zero : tensor<64x64xf32>, tensor<64xf32>
+  %n = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+  %r = tile.dot %n, %w : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x64xf32>
+  tile.return
+}
+
+// The twin: with a mask they are stored, and read as they are.
+// CHECK-LABEL: func.func @masked
+// CHECK: scf.for %[[N:.*]] = %c0 to %c64 step %c32 iter_args
+// CHECK: amx.tile_store
+// CHECK: scf.for %{{.*}} = %[[N]] to %{{.*}} step %c1
+// CHECK: arith.mulf
+// CHECK: vector.store
+// CHECK: scf.yield
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c1
+// CHECK-NOT: arith.mulf
+// CHECK: arith.subf
+tile.kernel @masked(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                    %k: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                    %v: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                    %scale: f32, %limit: index,
+                    %o: memref<?x64xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %low = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %inf = arith.constant dense<0xFF800000> : tensor<64x64xf32>
+  %a = tile.load %q[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %k[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %w = tile.load %v[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %f = tile.broadcast %scale : f32 -> tensor<64x64xf32>
+  %s = arith.mulf %d, %f : tensor<64x64xf32>
+  %i = tile.iota dim 0 : tensor<64x64xindex>
+  %l = tile.broadcast %limit : index -> tensor<64x64xindex>
+  %m = arith.cmpi ne, %i, %l : tensor<64x64xindex>
+  %t = arith.select %m, %s, %inf : tensor<64x64xi1>, tensor<64x64xf32>
+  %p, %alpha, %max, %sum = tile.online_softmax %t, %low, %zero : tensor<64x64xf32>, tensor<64xf32>
+  %n = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+  %r = tile.dot %n, %w : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x64xf32>
+  tile.return
+}

@@ -22,7 +22,7 @@ struct HostInfo {
   /// Whether an instruction adds the products of pairs of bf16 to f32
   /// (AVX512_BF16's vdpbf16ps).
   bool pairDots = false;
-  /// Whether there are products of tiles of bf16 (AMX), too.
+  /// Whether there are products of tiles of bf16 (AMX), too, and AVX512DQ.
   bool tileDots = false;
 };
 

@@ -192,11 +192,16 @@ private:
                        Value from, Value to);
 
   //===--- Softmax of such dots (LowerTileSoftmax.cpp) ---===//
-  /// As emitScores, to row 0 of `buffer`.
+  /// What the modification makes of the product of register v at `col` of row
+  /// 0 of `buffer`.
+  Value emitTileScore(tile::OnlineSoftmaxOp op, tile::DotOp dot, Buffer buffer,
+                      Value row, int64_t v, Value col);
+  /// As emitScores, to row 0 of `buffer`: the scores if `keep`, else the
+  /// products that they are computed from.
   mlir::SmallVector<Value> emitTileScores(tile::OnlineSoftmaxOp op,
                                           tile::DotOp dot, Buffer buffer,
                                           Value row, mlir::ArrayRef<Value> max,
-                                          Value end);
+                                          Value end, bool keep);
   mlir::LogicalResult lowerTileSoftmax(tile::OnlineSoftmaxOp op,
                                        tile::DotOp dot);
 
@@ -298,11 +303,13 @@ private:
   Value emitFinite(Value max);
   /// exp(score - max) of vectors; `max` is not -inf.
   Value emitExponential(Value score, Value max);
-  /// Writes exp(score - max) of the scores at `scoresRow` to `row` of `p`,
-  /// which may be `scores`, in pairs or rounded to `narrow` if given, and
-  /// returns their sum, which starts at `sum`.
-  mlir::SmallVector<Value> emitExponentials(Buffer scores, Value scoresRow,
-                                            Buffer p, Value columns, Value row,
+  /// The scores of register v of a block of rows at a column.
+  using ScoreSource = llvm::function_ref<Value(int64_t v, Value col)>;
+  /// Writes exp(score - max) to `row` of `p`, which may be where the scores
+  /// are, in pairs or rounded to `narrow` if given, and returns their sum,
+  /// which starts at `sum`.
+  mlir::SmallVector<Value> emitExponentials(ScoreSource scoreAt, Buffer p,
+                                            Value columns, Value row,
                                             mlir::ArrayRef<Value> maxima,
                                             mlir::ArrayRef<Value> sum,
                                             mlir::Type narrow);

@@ -18,6 +18,7 @@
 #include "KernelLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
@@ -135,11 +136,19 @@ void KernelLowering::loadRowPairs(tile::LoadOp load, Buffer buffer,
   }
 }
 
+/// Both halves of a register are converted at once: LLVM has no such form of
+/// two conversions, which are two instructions each and one more to interleave.
 Value KernelLowering::packPair(Value even, Value odd) {
-  auto narrow = vectorType(b.getBF16Type());
-  Value pairs = vector::InterleaveOp::create(
-      b, Value(arith::TruncFOp::create(b, narrow, even)),
-      Value(arith::TruncFOp::create(b, narrow, odd)));
+  auto type = VectorType::get({2 * lanes()}, b.getBF16Type());
+  Value both =
+      LLVM::CallIntrinsicOp::create(
+          b, type, b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+          ValueRange{odd, even})
+          .getResult(0);
+  SmallVector<int64_t> interleaved;
+  for (int64_t n = 0; n < lanes(); ++n)
+    interleaved.append({n, lanes() + n});
+  Value pairs = vector::ShuffleOp::create(b, both, both, interleaved);
   return vector::BitCastOp::create(b, vectorType(b.getI32Type()), pairs);
 }
 

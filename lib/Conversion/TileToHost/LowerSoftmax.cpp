@@ -8,8 +8,9 @@
 // however large both are (sentinels of -FLT_MAX, say). So p is 1 where s is m,
 // and stays 1 when it is rounded to 16 bits. exp2(s * c - m * c), c = log2 e,
 // with m * c rounded would save nothing, since c is part of the range reduction
-// (VectorMath.cpp), and make p a little more or less than 1 there: rounded,
-// that is an error of the whole row, whose sum is not rounded. A maximum of
+// (VectorMath.cpp; one multiplication of the short form), and make p a little
+// more or less than 1 there: rounded, that is an error of the whole row, whose
+// sum is not rounded. A maximum of
 // -inf (no key seen yet) is replaced by the lowest number: all of the row's
 // exponentials are exp(-inf) = 0.
 //
@@ -127,12 +128,14 @@ Value KernelLowering::emitFinite(Value max) {
 }
 
 Value KernelLowering::emitExponential(Value score, Value max) {
-  return emitExp(b, arith::SubFOp::create(b, score, max));
+  Value x = arith::SubFOp::create(b, score, max);
+  return tiles ? emitShortExp(b, x) : emitExp(b, x);
 }
 
-SmallVector<Value> KernelLowering::emitExponentials(
-    Buffer scores, Value scoresRow, Buffer p, Value columns, Value row,
-    ArrayRef<Value> maxima, ArrayRef<Value> sum, Type narrow) {
+SmallVector<Value>
+KernelLowering::emitExponentials(ScoreSource scoreAt, Buffer p, Value columns,
+                                 Value row, ArrayRef<Value> maxima,
+                                 ArrayRef<Value> sum, Type narrow) {
   bool pairs = p.form == Form::LanePairs;
   if (pairs)
     columns = b.createOrFold<arith::DivUIOp>(columns, constantIndex(2));
@@ -144,11 +147,10 @@ SmallVector<Value> KernelLowering::emitExponentials(
   Value at = loop.getInductionVar();
   Value col =
       pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
-  for (auto [v, max] : llvm::enumerate(maxima)) {
-    Value scoresAt = addIndex(scoresRow, v * lanes());
+  for (auto [index, max] : llvm::enumerate(maxima)) {
+    int64_t v = index;
     auto exponential = [&](Value col) {
-      return emitExponential(readBuffer(scores, {{scoresAt, true}, {col}}),
-                             max);
+      return emitExponential(scoreAt(v, col), max);
     };
     Value x = exponential(col);
     Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
@@ -253,7 +255,11 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
         Value end = emitSeenColumns(limits, row, vectors, columns);
         SmallVector<Value> max = emitScores(op, dot, scores, row, old.max, end);
         RowState scaled = emitRescale(old, max, results, row);
-        storeState(emitExponentials(scores, row, results.p,
+        auto scoreAt = [&](int64_t v, Value col) {
+          return readBuffer(scores,
+                            {{addIndex(row, v * lanes()), true}, {col}});
+        };
+        storeState(emitExponentials(scoreAt, results.p,
                                     end ? end : constantIndex(columns), row,
                                     scaled.max, scaled.sum, narrow),
                    results, row);

@@ -6,8 +6,10 @@
 //
 // Products of tiles (LowerTileDot.cpp) leave their registers through memory
 // only. So the scores of a block of rows lie there, for all keys of the tile:
-// products, then modification, mask and maxima, then the exponentials, and the
-// next block of rows in the same place.
+// products with modification, mask and maxima, then the exponentials, and the
+// next block of rows in the same place. Products that are only scaled stay as
+// they are and are scaled again, to the same numbers: a multiplication costs
+// less than a store to the second cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,36 +21,57 @@
 using namespace mlir;
 using namespace fa;
 
+Value KernelLowering::emitTileScore(tile::OnlineSoftmaxOp op, tile::DotOp dot,
+                                    Buffer buffer, Value row, int64_t v,
+                                    Value col) {
+  dotElement[dot.getResult()] =
+      readBuffer(buffer, {{constantIndex(v * lanes()), true}, {col}});
+  Value score = evaluateVector(op.getScores(),
+                               {{addIndex(row, v * lanes()), true}, {col}});
+  dotElement.erase(dot.getResult());
+  return score;
+}
+
+/// Maxima of a few keys beside the products of the next ones: the matrix unit
+/// leaves the vector unit idle, and the products are still near.
 SmallVector<Value> KernelLowering::emitTileScores(tile::OnlineSoftmaxOp op,
                                                   tile::DotOp dot,
                                                   Buffer buffer, Value row,
                                                   ArrayRef<Value> max,
-                                                  Value end) {
+                                                  Value end, bool keep) {
   int64_t vectors = max.size();
-  Value zero = constantIndex(0);
-  {
-    auto loop = scf::ForOp::create(b, zero, end, constantIndex(kTileBlock));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    emitTileBlock(dot, {row, loop.getInductionVar(), vectors, kTileBlock},
-                  buffer, zero);
-  }
-  auto loop = scf::ForOp::create(b, zero, end, constantIndex(1), max);
   OpBuilder::InsertionGuard guard(b);
+  auto blocks = scf::ForOp::create(b, constantIndex(0), end,
+                                   constantIndex(kTileBlock), max);
+  b.setInsertionPointToStart(blocks.getBody());
+  Value first = blocks.getInductionVar();
+  emitTileBlock(dot, {row, first, vectors, kTileBlock}, buffer,
+                constantIndex(0));
+  auto loop = scf::ForOp::create(b, first, addIndex(first, kTileBlock),
+                                 constantIndex(1), blocks.getRegionIterArgs());
+  scf::YieldOp::create(b, loop.getResults());
   b.setInsertionPointToStart(loop.getBody());
   Value col = loop.getInductionVar();
   SmallVector<Value> next;
   for (int64_t v = 0; v < vectors; ++v) {
-    Value at = constantIndex(v * lanes());
-    dotElement[dot.getResult()] = readBuffer(buffer, {{at, true}, {col}});
-    Value score = evaluateVector(op.getScores(),
-                                 {{addIndex(row, v * lanes()), true}, {col}});
-    vector::StoreOp::create(b, score, buffer.memref, ValueRange{col, at});
+    Value score = emitTileScore(op, dot, buffer, row, v, col);
+    if (keep)
+      vector::StoreOp::create(b, score, buffer.memref,
+                              ValueRange{col, constantIndex(v * lanes())});
     next.push_back(emitMax(b, score, loop.getRegionIterArg(v)));
   }
-  dotElement.erase(dot.getResult());
   scf::YieldOp::create(b, next);
-  return SmallVector<Value>(loop.getResults());
+  return SmallVector<Value>(blocks.getResults());
+}
+
+/// Whether the scores are the products, or these times one number: less to
+/// compute twice than to store.
+static bool isScaledDot(Value scores, tile::DotOp dot) {
+  if (scores == dot.getResult())
+    return true;
+  auto product = scores.getDefiningOp<arith::MulFOp>();
+  return product && product.getLhs() == dot.getResult() &&
+         product.getRhs().getDefiningOp<tile::BroadcastOp>();
 }
 
 LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
@@ -56,6 +79,7 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
   auto type = cast<RankedTensorType>(op.getScores().getType());
   int64_t columns = type.getDimSize(1);
   Limits limits = findLimits(op);
+  bool again = isScaledDot(op.getScores(), dot);
   Buffer scores =
       allocate(type.clone({kTileVectors * lanes(), columns}), Form::Lanes);
   SoftmaxResults results = allocateResults(op, allocate(type, Form::LanePairs));
@@ -66,11 +90,15 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
         Value seen = emitSeenColumns(limits, row, vectors, columns);
         Value end = seen ? seen : constantIndex(columns);
         SmallVector<Value> max =
-            emitTileScores(op, dot, scores, row, old.max, end);
+            emitTileScores(op, dot, scores, row, old.max, end, !again);
         RowState scaled = emitRescale(old, max, results, row);
-        Value zero = constantIndex(0);
-        storeState(emitExponentials(scores, zero, results.p, end, row,
-                                    scaled.max, scaled.sum, Type()),
+        auto scoreAt = [&](int64_t v, Value col) {
+          return again ? emitTileScore(op, dot, scores, row, v, col)
+                       : readBuffer(scores, {{constantIndex(v * lanes()), true},
+                                             {col}});
+        };
+        storeState(emitExponentials(scoreAt, results.p, end, row, scaled.max,
+                                    scaled.sum, Type()),
                    results, row);
       },
       liveRows);

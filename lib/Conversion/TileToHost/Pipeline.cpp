@@ -48,7 +48,7 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
     // V is transposed for each tile of queries; sums go to and from memory for
     // each tile of keys.
     tiles.qTileBf16 = 256;
-    tiles.kvTileBf16 = 128;
+    tiles.kvTileBf16 = 256;
   }
   tiles.decodeKvTile = 32;
   // A few queries are a program for each KV head, whose keys can be split.

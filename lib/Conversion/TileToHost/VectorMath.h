@@ -14,6 +14,10 @@ namespace fa {
 /// exp of an f32 vector, 0 where that is 2^-126 or less, NaN for NaN.
 mlir::Value emitExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
+/// The same by instructions of AVX512DQ, of 16 floats, with a relative error of
+/// 3.5e-6 near 0 and 7.2e-6 near 2^-126: where P is rounded to bf16.
+mlir::Value emitShortExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+
 /// Transposes a square: as many vectors as each has lanes, a power of two.
 void emitTranspose(mlir::ImplicitLocOpBuilder &b,
                    mlir::MutableArrayRef<mlir::Value> rows);
