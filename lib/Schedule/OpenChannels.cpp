@@ -78,10 +78,16 @@ private:
 
   /// Of a channel that a loop reads.
   int64_t countSlots() {
-    int64_t bytes = 0;
-    for (FetchedTile &fetched : loops[0].fetched)
-      bytes += slotsOf(typeOf(fetched.load), 1).getSlotBytes();
-    return stages + ((stages + 1) * bytes <= loopBytes);
+    int64_t bytes = 0, keys = 0, slots = options.stages;
+    for (FetchedTile &fetched : loops[0].fetched) {
+      RankedTensorType tile = typeOf(fetched.load);
+      bytes += slotsOf(tile, 1).getSlotBytes();
+      keys = tile.getDimSize(0);
+    }
+    while (slots * keys < options.keys &&
+           (slots + 1) * bytes <= options.loopBytes)
+      ++slots;
+    return slots;
   }
 
   /// A slot for each consumer.
@@ -283,7 +289,8 @@ private:
   }
 
   KernelOp kernel;
-  int64_t consumers, stages, loopBytes;
+  int64_t consumers;
+  fa::TgpuOpenChannelsOptions options;
   SmallVector<FetchedTile> lefts;
   SmallVector<FetchingLoop> loops;
   ImplicitLocOpBuilder b;

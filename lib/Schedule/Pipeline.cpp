@@ -25,6 +25,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
   if (options.roles) {
     TgpuOpenChannelsOptions channels;
     channels.stages = options.stages;
+    channels.keys = options.channelKeys;
     channels.loopBytes = options.channelBytes;
     channels.persistent = options.persistent;
     pm.addPass(createTgpuOpenChannels(channels));

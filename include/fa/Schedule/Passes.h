@@ -35,8 +35,9 @@ struct ScheduleOptions {
   int64_t slotLimit = 0; ///< of mfma: bytes for two slots of a loop's buffers
   /// Bytes of a loop's slots up to which a block of one warp has one more.
   int64_t oneWarpBytes = 0;
-  /// The same of channels of roles.
-  int64_t channelBytes = 0;
+  /// Of roles: keys that are under way in more slots than `stages`, as far as
+  /// those of a loop take no more than so many bytes.
+  int64_t channelKeys = 0, channelBytes = 0;
 };
 
 /// S3 to S7.

@@ -41,9 +41,10 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
   let options = [
     Option<"stages", "stages", "int64_t", "2",
            "slots of a channel">,
+    Option<"keys", "keys", "int64_t", "0",
+           "channels have more slots until so many keys are under way">,
     Option<"loopBytes", "loop-bytes", "int64_t", "0",
-           "channels have one slot more where the slots of all that a loop reads "
-           "take no more than so many bytes then">,
+           "but no more than take so many bytes, of all that a loop reads">,
     Option<"persistent", "persistent", "bool", "false",
            "a block runs one program after the other">
   ];

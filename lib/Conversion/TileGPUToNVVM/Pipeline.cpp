@@ -35,9 +35,9 @@ static fa::NvidiaInfo findInfo(OpPassManager &pm,
 /// multiprocessor, each with two such tiles under way, were the fastest.
 static constexpr int64_t kDecodeTileBytes = 16384;
 
-/// Of K and V in a tile for warp roles, up to which a third slot of either is
-/// faster, or no slower, on an H200: 64 keys of up to 128 columns, 128 of 64.
-static constexpr int64_t kChannelTileBytes = 32768;
+/// Of warp roles: tiles of 64 keys have three slots where their columns leave
+/// room, which is faster on an H200; of 128 keys a third slot is not.
+static constexpr int64_t kChannelKeys = 192, kChannelBytes = 3 * 32768;
 
 void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
                                    const GpuPipelineOptions &options) {
@@ -67,7 +67,8 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
     schedule.stages = options.stages;
   else {
     schedule.oneWarpBytes = 3 * kDecodeTileBytes;
-    schedule.channelBytes = 3 * kChannelTileBytes;
+    schedule.channelKeys = kChannelKeys;
+    schedule.channelBytes = kChannelBytes;
   }
   NvidiaInfo info = findInfo(pm, options);
   schedule.sharedLimit = info.sharedLimit;
