@@ -33,12 +33,14 @@
 // S4-NOT: tgpu.convert %[[PH]]
 // S4: tile.dot %[[PH]], %{{.*}} acc
 
-// No copies: loads, and writes to shared memory that is laid out for the reader.
+// No copies: loads, and writes to shared memory that is laid out for the writer
+// and the reader: lines of eight columns, the three rows that lanes read together
+// in the banks, and the columns that they write together XORed with those.
 // S5: // S5 //
 // S5: tile.kernel @attention(
 // S5-NOT: tgpu.copy
 // S5: scf.for
-// S5: tgpu.write {{.*}} : tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 8 warps 4 lanes 64>>, <1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2 line 16>>
+// S5: tgpu.write {{.*}} : tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 8 warps 4 lanes 64>>, <1 x 64x64xf16, #tgpu.layout<64x64 offset = {{\[\[}}0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0]]>>
 // S5-NEXT: tgpu.barrier
 // S5: tgpu.read
 
