@@ -7,6 +7,7 @@
 #include "fa/Runtime/HostPlan.h"
 
 #include "fa/Frontend/BuildAttention.h"
+#include "fa/Launch/HostLaunch.h"
 #include "fa/Runtime/AttentionArguments.h"
 #include "fa/Target/Compile.h"
 #include "gtest/gtest.h"
@@ -144,6 +145,26 @@ TEST(HostDevice, GroupsOfFewProgramsStayOnOneThread) {
     EXPECT_EQ(scratch[index], scratch[index / 6 * 6]) << index;
   EXPECT_NE(scratch[0], scratch[6]);
   EXPECT_EQ(std::ranges::count(scratch, nullptr), 0);
+}
+
+/// The programs that ran, 10 * id1 + id0.
+static std::vector<int64_t> ranPrograms;
+
+static void recordProgram(int64_t id0, int64_t id1, int64_t, const int64_t *,
+                          void *) {
+  ranPrograms.push_back(10 * id1 + id0);
+}
+
+TEST(HostLaunch, LastQueriesOfAHeadComeFirst) {
+  using Step = SizeExpr::Step;
+  KernelInfo kernel;
+  kernel.grid = {SizeExpr{{Step{SizeExpr::Const, 3}}},
+                 SizeExpr{{Step{SizeExpr::Const, 2}}}};
+  HostDevice device(1);
+  HostFunction function = recordProgram;
+  EXPECT_FALSE(launchOnHost(LaunchChoice{{&kernel, 1}}, {&function, 1}, device,
+                            /*arguments=*/{}));
+  EXPECT_EQ(ranPrograms, (std::vector<int64_t>{2, 1, 0, 12, 11, 10}));
 }
 
 TEST(HostDevice, GroupsOfManyProgramsAreShared) {
