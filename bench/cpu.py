@@ -99,13 +99,23 @@ class Runner:
         return run, out
 
 
+def settle():
+    """Waits until no thread of this process computes. OpenMP's threads wait for the next
+    parallel region by spinning, some ten milliseconds long, on the cores that others need."""
+    while True:
+        computed = time.process_time()
+        time.sleep(0.01)
+        if time.process_time() - computed < 0.001:
+            return
+
+
 def measure(functions, rounds, clock):
-    """Medians of seconds, the functions in turns."""
+    """Medians of seconds, the functions in turns, each behind a call of its own."""
     times = [[] for _ in functions]
-    for f in functions:
-        f()
     for _ in range(rounds):
         for f, t in zip(functions, times):
+            settle()
+            f()
             start = clock()
             f()
             t.append(clock() - start)

@@ -6,6 +6,8 @@
 
 #include "fa/Launch/HostLaunch.h"
 
+#include <algorithm>
+
 using namespace fa;
 
 static Failure failOfMemory(int64_t bytes, unsigned threads) {
@@ -25,9 +27,13 @@ static Failure run(const KernelInfo &kernel, HostFunction function,
   bool ran = device.run(
       *count, kernel.scratchBytes,
       [&](int64_t index, void *scratch) {
-        int64_t id0 = index % extents[0], rest = index / extents[0];
+        // The last queries first: they see most keys of a causal mask.
+        int64_t id0 = extents[0] - 1 - index % extents[0];
+        int64_t rest = index / extents[0];
         function(id0, rest % extents[1], rest / extents[1], words, scratch);
       },
+      // The queries of a head share its keys and values.
+      /*group=*/std::max<int64_t>(extents[0], 1),
       // A merge is done before other threads are awake.
       kernel.follows ? 1 : ~0u);
   if (!ran)

@@ -4,24 +4,37 @@
 // keeps, are left out of every loop.
 // CHECK-LABEL: func.func @few_rows
 // CHECK: %[[LIVE:.*]] = arith.minsi %{{.*}}, %c16 : index
-// Q K^T reads whole vectors of keys where they lie; the loop over blocks of
-// rows is inside the one over keys.
-// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c4
-// CHECK-COUNT-4: memref.prefetch %[[V:.*]][{{.*}}], read, locality<2>, data
-// CHECK: scf.for %{{.*}} = %c0 to %[[LIVE]] step %c4
-// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c16 iter_args
-// CHECK-COUNT-4: vector.load %{{.*}} : memref<?x64xf32, strided<[?, 1]>>, vector<16xf32>
-// CHECK: vector.load %{{.*}} : memref<16x64xf32>, vector<16xf32>
+// Q K^T reads whole vectors of keys where they lie, 8 rows by 2 keys; for each
+// line of a key the same line of V is asked for.
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %[[LIVE]] step %c8
+// CHECK: arith.cmpi slt, %{{.*}}, %[[LIVE]]
+// CHECK: scf.if
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c2
+// CHECK: scf.for %[[D:.*]] = %c0 to %c64 step %c16 iter_args
+// CHECK: memref.prefetch %[[V:.*]][%[[KEY:.*]], %[[D]]], read, locality<2>, data
+// CHECK: memref.prefetch %[[V]][%[[NEXT:.*]], %[[D]]], read, locality<2>, data
+// CHECK-NOT: memref.prefetch
+// CHECK: vector.load %[[K:.*]][%[[KEY]], %[[D]]] : memref<?x64xf32, strided<[?, 1]>>, vector<16xf32>
+// CHECK: vector.load %[[K]][%[[NEXT]], %[[D]]] : memref<?x64xf32, strided<[?, 1]>>, vector<16xf32>
+// CHECK: vector.load %{{.*}}[%[[ROW]], %[[D]]] : memref<16x64xf32>, vector<16xf32>
 // CHECK-COUNT-16: vector.fma
 // The sums of 16 vectors' lanes: 8 + 4 + 2 + 1 additions, one vector.
 // CHECK-COUNT-15: arith.addf {{.*}} : vector<16xf32>
 // CHECK-NOT: arith.addf
-// CHECK: vector.extract_strided_slice {{.*}} vector<16xf32> to vector<4xf32>
+// CHECK: vector.extract_strided_slice {{.*}} vector<16xf32> to vector<2xf32>
+// CHECK: vector.store %{{.*}} : memref<16x32xf32>, vector<2xf32>
+// Four rows or less are 4 by 4.
+// CHECK: } else {
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c4
+// CHECK-COUNT-4: memref.prefetch
+// CHECK-COUNT-16: vector.fma
 // CHECK: vector.store %{{.*}} : memref<16x32xf32>, vector<4xf32>
-// P V: keys innermost, a scalar of P and vectors of V.
-// CHECK: scf.for %{{.*}} = %c0 to %[[LIVE]] step %c4
+// P V: keys innermost, a scalar of P and vectors of V, which ask for K's next
+// tile.
+// CHECK: scf.for %{{.*}} = %c0 to %[[LIVE]] step %c8
 // CHECK: scf.for %{{.*}} = %c0 to %c32 step %c4 iter_args
-// CHECK: vector.load %{{.*}} : memref<?x64xf32, strided<[?, 1]>>, vector<16xf32>
+// CHECK: memref.prefetch %[[K]][
+// CHECK: vector.load %[[V]]{{.*}} : memref<?x64xf32, strided<[?, 1]>>, vector<16xf32>
 // CHECK: memref.load %{{.*}} : memref<16x32xf32>
 // CHECK: vector.fma
 tile.kernel @few_rows(%q: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
@@ -57,7 +70,7 @@ tile.kernel @few_rows(%q: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile
 // Results with more rows than q has: all are computed.
 // CHECK-LABEL: func.func @all_rows
 // CHECK-NOT: arith.minsi %{{.*}}, %c16 : index{{$}}
-// CHECK: scf.for %{{.*}} = %c0 to %c16 step %c4
+// CHECK: scf.for %{{.*}} = %c0 to %c16 step %c8
 tile.kernel @all_rows(%q: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
                       %k: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
                       %heads: index,

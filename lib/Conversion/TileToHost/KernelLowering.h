@@ -227,26 +227,36 @@ private:
   void storeRows(tile::StoreOp store, Interval rows);
 
   //===--- Dots along rows (LowerRowDot.cpp) ---===//
-  /// Rows of a block.
-  static constexpr int64_t kRowBlock = 4;
-  /// Keys in one trip of the loop of P V, or pairs of keys: none are left over.
+  /// Rows of a block, and of one for more rows than that, where there are
+  /// registers for kWideSums sums.
+  static constexpr int64_t kRowBlock = 4, kWideRowBlock = 8, kWideSums = 24;
+  /// Keys in one trip of the loop of P V: none are left over. Each has
+  /// addresses of its own.
   static constexpr int64_t kRowUnroll = 4;
-  /// Columns of a block of Q K^T, a power of two.
-  int64_t rowBlockColumns() const;
+  /// Columns of a block of Q K^T that has `rows` rows, a power of two.
+  int64_t rowBlockColumns(int64_t rows) const;
   mlir::LogicalResult lowerRowDot(tile::DotOp dot);
-  /// `dot` has transpose_b: each element of its result is a sum of lanes.
-  void lowerDotOfRows(tile::DotOp dot, Buffer result);
+  void forRowDotBlocks(tile::DotOp dot,
+                       llvm::function_ref<void(Value, int64_t)> body);
+  /// Part of a result with lanes along its columns.
+  struct Strip {
+    Value row, col;
+    int64_t rows, columns;
+  };
+  /// `rows` rows of `dot`, which has transpose_b: each element of its result is
+  /// a sum of lanes.
+  void emitDotOfRows(tile::DotOp dot, Buffer result, Value row, int64_t rows);
+  mlir::SmallVector<Value> emitRowStep(tile::DotOp dot, Value row, int64_t rows,
+                                       Value col, Value k, int64_t count,
+                                       mlir::ValueRange sums);
   void storeSums(mlir::ArrayRef<Value> sums, Buffer result, Value row,
-                 Value col);
+                 Value col, int64_t columns);
   /// `dot` has no transpose_b: lanes run along the columns of its result.
-  void lowerDotOfColumns(tile::DotOp dot, Buffer result);
-  /// `columns` columns of the result for a block of rows; calls `beside(k)` in
-  /// each trip over the contraction.
-  void emitStrip(tile::DotOp dot, Buffer result, Value row, Value col,
-                 int64_t columns, llvm::function_ref<void(Value)> beside);
-  mlir::SmallVector<Value> emitColumnStep(tile::DotOp dot, Value row, Value col,
-                                          Value k, int64_t columns,
-                                          mlir::ValueRange sums);
+  void emitDotOfColumns(tile::DotOp dot, Buffer result, Value row,
+                        int64_t rows);
+  void emitStrip(tile::DotOp dot, Buffer result, const Strip &strip);
+  mlir::SmallVector<Value> emitColumnStep(tile::DotOp dot, const Strip &strip,
+                                          Value k, mlir::ValueRange sums);
   bool canReadRowsInPlace(tile::LoadOp load);
   /// A vector of row `row` of an operand of `dot`, from `column` on: f32, or
   /// twice as many bf16 for a pair dot; zeros from `count` on.
@@ -256,9 +266,11 @@ private:
   Value readRowPair(tile::DotOp dot, Value pair, Value column, int64_t count);
   Value readLeftElement(tile::DotOp dot, Value row, Value k);
   Value emitProduct(Value x, Value y, Value sum);
-  /// Asks for part `part` of `parts` of the rows that are read after `dot`. See
-  /// Prefetch.cpp.
-  void prefetchBeside(tile::DotOp dot, Value part, int64_t parts);
+  /// Elements of the right operand of `dot` that one request brings.
+  static int64_t elementsOfLine(tile::DotOp dot);
+  /// Asks for the line at (row, column) of the tile that is loaded after `dot`.
+  /// See Prefetch.cpp.
+  void prefetchBeside(tile::DotOp dot, Value row, Value column);
 
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);

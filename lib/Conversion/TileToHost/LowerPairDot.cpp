@@ -58,6 +58,10 @@ static bool hasOneRole(Value value, tile::DotOp dot) {
 }
 
 bool KernelLowering::isPairDot(tile::DotOp dot) {
+  // CPUs with matrix units do half as many products a second in pairs as in
+  // f32: few rows are widened.
+  if (alongRows && shape.tileDots)
+    return false;
   auto isBf16 = [](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     return type.getElementType().isBF16() && type.getRank() == 2;

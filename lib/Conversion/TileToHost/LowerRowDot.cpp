@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// See RowForm.cpp. A block is kRowBlock rows by rowBlockColumns() columns (of
-// the result) or vectors of them. bf16 in pairs (LowerPairDot.cpp) has its left
+// See RowForm.cpp. A block is kRowBlock rows, or kWideRowBlock so that what is
+// read and widened of the right operand serves more of them, by columns (of the
+// result) or vectors of them. bf16 in pairs (LowerPairDot.cpp) has its left
 // operand as it lies, two steps of the contraction in 32 bits.
 //
 //===----------------------------------------------------------------------===//
@@ -22,8 +23,30 @@ using namespace mlir;
 using namespace fa;
 using tile::typeOf;
 
-int64_t KernelLowering::rowBlockColumns() const {
-  return llvm::bit_floor(static_cast<uint64_t>(shape.accumulators / kRowBlock));
+int64_t KernelLowering::rowBlockColumns(int64_t rows) const {
+  return llvm::bit_floor(static_cast<uint64_t>(shape.accumulators / rows));
+}
+
+/// Calls `body(row, count)` for each block of `count` rows of the result of
+/// `dot`: wide ones where a narrow one would not do.
+void KernelLowering::forRowDotBlocks(
+    tile::DotOp dot, llvm::function_ref<void(Value, int64_t)> body) {
+  int64_t rows = dot.getType().getDimSize(0);
+  bool wide = rows % kWideRowBlock == 0 && shape.accumulators >= kWideSums;
+  if (!wide)
+    return forLiveRows(rows, kRowBlock,
+                       [&](Value row) { body(row, kRowBlock); });
+  forLiveRows(rows, kWideRowBlock, [&](Value row) {
+    Value end = liveRows ? liveRows : constantIndex(rows);
+    Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                       addIndex(row, kRowBlock), end);
+    auto branch = scf::IfOp::create(b, more, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    body(row, kWideRowBlock);
+    b.setInsertionPointToStart(branch.elseBlock());
+    body(row, kRowBlock);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,8 +122,7 @@ Value KernelLowering::emitProduct(Value x, Value y, Value sum) {
 //===----------------------------------------------------------------------===//
 
 void KernelLowering::storeSums(ArrayRef<Value> sums, Buffer result, Value row,
-                               Value col) {
-  int64_t columns = rowBlockColumns();
+                               Value col, int64_t columns) {
   for (size_t n = 0; n < sums.size(); n += lanes()) {
     Value x = emitSumsOfLanes(b, sums.slice(n, lanes()));
     for (int64_t lane = 0; lane < lanes(); lane += columns) {
@@ -114,79 +136,97 @@ void KernelLowering::storeSums(ArrayRef<Value> sums, Buffer result, Value row,
   }
 }
 
-void KernelLowering::lowerDotOfRows(tile::DotOp dot, Buffer result) {
-  int64_t total = dot.getType().getDimSize(1), columns = rowBlockColumns();
+/// One step of a block of `rows` rows, at `count` elements from `k` on.
+SmallVector<Value> KernelLowering::emitRowStep(tile::DotOp dot, Value row,
+                                               int64_t rows, Value col, Value k,
+                                               int64_t count, ValueRange sums) {
+  int64_t columns = rowBlockColumns(rows);
+  SmallVector<Value> keys, next;
+  for (int64_t n = 0; n < columns; ++n)
+    keys.push_back(readOperandRow(dot, dot.getB(), addIndex(col, n), k, count));
+  for (int64_t m = 0; m < rows; ++m) {
+    Value x = readOperandRow(dot, dot.getA(), addIndex(row, m), k, count);
+    for (int64_t n = 0; n < columns; ++n)
+      next.push_back(emitProduct(x, keys[n], sums[m * columns + n]));
+  }
+  return next;
+}
+
+void KernelLowering::emitDotOfRows(tile::DotOp dot, Buffer result, Value row,
+                                   int64_t rows) {
+  int64_t total = dot.getType().getDimSize(1), columns = rowBlockColumns(rows);
   int64_t depth = typeOf(dot.getA()).getDimSize(1);
   int64_t width = isPairDot(dot) ? 2 * lanes() : lanes();
-  auto step = [&](Value row, Value col, Value k, int64_t count,
-                  ValueRange sums) {
-    SmallVector<Value> keys, next;
-    for (int64_t n = 0; n < columns; ++n)
-      keys.push_back(
-          readOperandRow(dot, dot.getB(), addIndex(col, n), k, count));
-    for (int64_t m = 0; m < kRowBlock; ++m) {
-      Value x = readOperandRow(dot, dot.getA(), addIndex(row, m), k, count);
-      for (int64_t n = 0; n < columns; ++n)
-        next.push_back(emitProduct(x, keys[n], sums[m * columns + n]));
-    }
-    return next;
-  };
+  int64_t main = depth / width * width;
+  // A trip is a line of each key, if that leaves no step over.
+  int64_t line = elementsOfLine(dot);
+  int64_t trip = main % line == 0 ? std::max(line, width) : width;
   auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(total),
                                  constantIndex(columns));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value col = loop.getInductionVar();
-  prefetchBeside(dot, arith::DivUIOp::create(b, col, constantIndex(columns)),
-                 total / columns);
-  forLiveRows(dot.getType().getDimSize(0), kRowBlock, [&](Value row) {
-    SmallVector<Value> sums(kRowBlock * columns, constantVector(0.0));
-    int64_t main = depth / width * width;
-    if (main) {
-      auto overDepth = scf::ForOp::create(
-          b, constantIndex(0), constantIndex(main), constantIndex(width), sums);
-      OpBuilder::InsertionGuard inner(b);
-      b.setInsertionPointToStart(overDepth.getBody());
-      scf::YieldOp::create(b, step(row, col, overDepth.getInductionVar(), width,
-                                   overDepth.getRegionIterArgs()));
-      sums.assign(overDepth.getResults().begin(), overDepth.getResults().end());
-    }
-    if (depth > main)
-      sums = step(row, col, constantIndex(main), depth - main, sums);
-    storeSums(sums, result, row, col);
-  });
+  auto prefetch = [&](Value k) {
+    for (int64_t n = 0; n < columns; ++n)
+      prefetchBeside(dot, addIndex(col, n), k);
+  };
+  SmallVector<Value> sums(rows * columns, constantVector(0.0));
+  if (main) {
+    auto overDepth = scf::ForOp::create(
+        b, constantIndex(0), constantIndex(main), constantIndex(trip), sums);
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(overDepth.getBody());
+    Value k = overDepth.getInductionVar();
+    prefetch(k);
+    sums.assign(overDepth.getRegionIterArgs().begin(),
+                overDepth.getRegionIterArgs().end());
+    for (int64_t u = 0; u < trip; u += width)
+      sums = emitRowStep(dot, row, rows, col, addIndex(k, u), width, sums);
+    scf::YieldOp::create(b, sums);
+    sums.assign(overDepth.getResults().begin(), overDepth.getResults().end());
+  }
+  if (depth > main) {
+    prefetch(constantIndex(main));
+    sums = emitRowStep(dot, row, rows, col, constantIndex(main), depth - main,
+                       sums);
+  }
+  storeSums(sums, result, row, col, columns);
 }
 
 //===----------------------------------------------------------------------===//
 // Lanes along the columns: P V
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value> KernelLowering::emitColumnStep(tile::DotOp dot, Value row,
-                                                  Value col, Value k,
-                                                  int64_t columns,
+SmallVector<Value> KernelLowering::emitColumnStep(tile::DotOp dot,
+                                                  const Strip &strip, Value k,
                                                   ValueRange sums) {
   SmallVector<Value> right, next;
-  for (int64_t n = 0; n < columns; n += lanes()) {
-    Value at = addIndex(col, n);
-    int64_t count = std::min(lanes(), columns - n);
+  int64_t keys = isPairDot(dot) ? 2 : 1;
+  Value key = arith::MulIOp::create(b, k, constantIndex(keys));
+  for (int64_t n = 0; n < strip.columns; n += elementsOfLine(dot))
+    for (int64_t r = 0; r < keys; ++r)
+      prefetchBeside(dot, addIndex(key, r), addIndex(strip.col, n));
+  for (int64_t n = 0; n < strip.columns; n += lanes()) {
+    Value at = addIndex(strip.col, n);
+    int64_t count = std::min(lanes(), strip.columns - n);
     right.push_back(isPairDot(dot)
                         ? readRowPair(dot, k, at, count)
                         : readOperandRow(dot, dot.getB(), k, at, count));
   }
-  for (int64_t m = 0; m < kRowBlock; ++m) {
-    Value x = readLeftElement(dot, addIndex(row, m), k);
+  for (int64_t m = 0; m < strip.rows; ++m) {
+    Value x = readLeftElement(dot, addIndex(strip.row, m), k);
     for (Value y : right)
       next.push_back(emitProduct(x, y, sums[next.size()]));
   }
   return next;
 }
 
-void KernelLowering::emitStrip(tile::DotOp dot, Buffer result, Value row,
-                               Value col, int64_t columns,
-                               llvm::function_ref<void(Value)> beside) {
+void KernelLowering::emitStrip(tile::DotOp dot, Buffer result,
+                               const Strip &strip) {
   auto forBlock = [&](llvm::function_ref<void(ValueRange)> body) {
-    for (int64_t m = 0; m < kRowBlock; ++m)
-      for (int64_t n = 0; n < columns; n += lanes())
-        body({addIndex(row, m), addIndex(col, n)});
+    for (int64_t m = 0; m < strip.rows; ++m)
+      for (int64_t n = 0; n < strip.columns; n += lanes())
+        body({addIndex(strip.row, m), addIndex(strip.col, n)});
   };
   SmallVector<Value> sums;
   forBlock([&](ValueRange at) {
@@ -194,18 +234,18 @@ void KernelLowering::emitStrip(tile::DotOp dot, Buffer result, Value row,
                        ? evaluateVector(dot.getAcc(), {{at[0]}, {at[1], true}})
                        : constantVector(0.0));
   });
-  int64_t depth = typeOf(dot.getA()).getDimSize(1) / (isPairDot(dot) ? 2 : 1);
+  int64_t keys = isPairDot(dot) ? 2 : 1, unroll = kRowUnroll / keys;
+  int64_t depth = typeOf(dot.getA()).getDimSize(1) / keys;
   {
     auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(depth),
-                                   constantIndex(kRowUnroll), sums);
+                                   constantIndex(unroll), sums);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar();
-    beside(k);
     sums.assign(loop.getRegionIterArgs().begin(),
                 loop.getRegionIterArgs().end());
-    for (int64_t u = 0; u < kRowUnroll; ++u)
-      sums = emitColumnStep(dot, row, col, addIndex(k, u), columns, sums);
+    for (int64_t u = 0; u < unroll; ++u)
+      sums =
+          emitColumnStep(dot, strip, addIndex(loop.getInductionVar(), u), sums);
     scf::YieldOp::create(b, sums);
     sums.assign(loop.getResults().begin(), loop.getResults().end());
   }
@@ -215,36 +255,24 @@ void KernelLowering::emitStrip(tile::DotOp dot, Buffer result, Value row,
   });
 }
 
-void KernelLowering::lowerDotOfColumns(tile::DotOp dot, Buffer result) {
-  RankedTensorType type = dot.getType();
-  int64_t depth = typeOf(dot.getA()).getDimSize(1) / (isPairDot(dot) ? 2 : 1);
-  int64_t total = type.getDimSize(1);
+void KernelLowering::emitDotOfColumns(tile::DotOp dot, Buffer result, Value row,
+                                      int64_t rows) {
+  int64_t total = dot.getType().getDimSize(1);
   // Rows of pairs pass through more registers on their way to a product.
   int64_t vectors =
-      isPairDot(dot) ? rowBlockColumns() : shape.accumulators / kRowBlock;
+      isPairDot(dot) ? rowBlockColumns(rows) : shape.accumulators / rows;
   int64_t width = vectors * lanes();
-  int64_t trips = depth / kRowUnroll, strips = llvm::divideCeil(total, width);
-  auto strip = [&](Value col, int64_t columns) {
-    Value number = arith::DivUIOp::create(b, col, constantIndex(width));
-    Value before = arith::MulIOp::create(b, number, constantIndex(trips));
-    forLiveRows(type.getDimSize(0), kRowBlock, [&](Value row) {
-      emitStrip(dot, result, row, col, columns, [&](Value k) {
-        Value trip = arith::DivUIOp::create(b, k, constantIndex(kRowUnroll));
-        prefetchBeside(dot, arith::AddIOp::create(b, before, trip),
-                       strips * trips);
-      });
-    });
-  };
   int64_t main = total / width * width;
   if (main) {
     auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(main),
                                    constantIndex(width));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    strip(loop.getInductionVar(), width);
+    Value col = loop.getInductionVar();
+    emitStrip(dot, result, {row, col, rows, width});
   }
   if (total > main)
-    strip(constantIndex(main), total - main);
+    emitStrip(dot, result, {row, constantIndex(main), rows, total - main});
 }
 
 LogicalResult KernelLowering::lowerRowDot(tile::DotOp dot) {
@@ -258,10 +286,12 @@ LogicalResult KernelLowering::lowerRowDot(tile::DotOp dot) {
     }
   }
   Buffer result = bufferForResult(dot.getResult());
-  if (dot.getTransposeB())
-    lowerDotOfRows(dot, result);
-  else
-    lowerDotOfColumns(dot, result);
+  forRowDotBlocks(dot, [&](Value row, int64_t rows) {
+    if (dot.getTransposeB())
+      emitDotOfRows(dot, result, row, rows);
+    else
+      emitDotOfColumns(dot, result, row, rows);
+  });
   buffers[dot.getResult()] = result;
   return success();
 }

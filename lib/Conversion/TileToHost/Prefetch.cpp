@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Where a program has few rows (decode), a step of the loop over keys does less
-// arithmetic than its K and V take to arrive. Each dot of the loop then asks,
-// part by part, for the rows of the tile that is loaded next: the one that
-// follows the dot in the body or, after the last, the first of the next step.
+// arithmetic than its K and V take to arrive. Each dot of the loop then asks
+// for the tile that is loaded next, the one that follows the dot in the body
+// or, after the last, the first of the next step: where it reads a line of a
+// row, it asks for the same line. So requests leave one by one: a core has few
+// under way at once, and reads of what is there already wait behind them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +47,12 @@ static tile::LoadOp findRowLoad(Range &&ops, scf::ForOp loop) {
   return {};
 }
 
-void KernelLowering::prefetchBeside(tile::DotOp dot, Value part,
-                                    int64_t parts) {
+int64_t KernelLowering::elementsOfLine(tile::DotOp dot) {
+  auto type = cast<RankedTensorType>(dot.getB().getType());
+  return kLineBytes * 8 / type.getElementTypeBitWidth();
+}
+
+void KernelLowering::prefetchBeside(tile::DotOp dot, Value row, Value column) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   if (!loop)
     return;
@@ -60,15 +66,11 @@ void KernelLowering::prefetchBeside(tile::DotOp dot, Value part,
   }
   if (!load)
     return;
-  auto tile = cast<RankedTensorType>(load.getType());
-  int64_t rows = llvm::divideCeil(tile.getDimSize(0), parts);
-  int64_t perLine = kLineBytes * 8 / tile.getElementTypeBitWidth();
-  Value first = arith::AddIOp::create(
-      b, at, arith::MulIOp::create(b, part, constantIndex(rows)));
-  for (int64_t row = 0; row < rows; ++row)
-    for (int64_t column = 0; column < tile.getDimSize(1); column += perLine)
-      memref::PrefetchOp::create(
-          b, mapped(load.getSource()),
-          ValueRange{addIndex(first, row), constantIndex(column)},
-          /*isWrite=*/false, kLocality, /*isDataCache=*/true);
+  int64_t columns = cast<RankedTensorType>(dot.getB().getType()).getDimSize(1);
+  // K may be wider than V.
+  for (int64_t next = 0; next < load.getType().getDimSize(1); next += columns)
+    memref::PrefetchOp::create(
+        b, mapped(load.getSource()),
+        ValueRange{arith::AddIOp::create(b, at, row), addIndex(column, next)},
+        /*isWrite=*/false, kLocality, /*isDataCache=*/true);
 }

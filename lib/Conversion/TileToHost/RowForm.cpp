@@ -62,13 +62,12 @@ bool KernelLowering::suitsRowForm() {
               typeOf(dot.getResult()).getElementType().isF32() &&
               (dot.getTransposeB()
                    ? typeOf(dot.getResult()).getDimSize(1) % lanes() == 0
-                   : typeOf(dot.getA()).getDimSize(1) %
-                             (isPairDot(dot) ? 2 * kRowUnroll : kRowUnroll) ==
-                         0);
+                   : typeOf(dot.getA()).getDimSize(1) % kRowUnroll == 0);
     return suits ? WalkResult::advance() : WalkResult::interrupt();
   });
   return !result.wasInterrupted() && rows && rows <= kFewRows &&
-         rows % kRowBlock == 0 && kRowBlock * rowBlockColumns() >= lanes();
+         rows % kRowBlock == 0 &&
+         kRowBlock * rowBlockColumns(kRowBlock) >= lanes();
 }
 
 //===----------------------------------------------------------------------===//
