@@ -147,8 +147,6 @@ Value SimtLowering::isFirstCopy(const TileLayout &layout) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits, i32(0));
 }
 
-/// Neither LLVM nor ptxas knows that a lane has its own value from the
-/// exchange.
 SimtLowering::ThreadAnew::ThreadAnew(SimtLowering &lowering)
     : lowering(lowering), thread(lowering.thread),
       linears(std::move(lowering.linears)), entryEnd(lowering.entryEnd) {
