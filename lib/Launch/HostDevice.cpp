@@ -113,21 +113,9 @@ HostDevice::~HostDevice() = default;
 
 unsigned HostDevice::numThreads() const { return impl->threads; }
 
-/// The most programs that are handed out together: of larger groups each
-/// computes long enough for what it reads.
-static constexpr int64_t kMostTogether = 16;
-
-/// How many of `groups` groups of `group` programs are handed out whole to
-/// `workers`: those that leave each of them a group or more in single ones.
-static int64_t countWhole(int64_t groups, int64_t group, int64_t workers) {
-  if (group > kMostTogether || groups < 2 * workers)
-    return 0;
-  return (groups / workers - 1) * workers;
-}
-
 bool HostDevice::run(int64_t count, int64_t scratchBytes,
                      const std::function<void(int64_t, void *)> &program,
-                     int64_t group, unsigned mostThreads) {
+                     unsigned mostThreads) {
   if (count <= 0)
     return true;
   unsigned workers =
@@ -135,19 +123,11 @@ bool HostDevice::run(int64_t count, int64_t scratchBytes,
   std::vector<Memory> scratch = impl->acquire(workers, scratchBytes);
   if (scratch.empty())
     return false;
-  int64_t whole = countWhole(count / group, group, workers);
-  // What is not handed out whole is handed out one by one: programs differ in
-  // length.
-  int64_t shares = whole + count - whole * group;
+  // Programs are handed out one by one: they differ in length.
   std::atomic<int64_t> next = 0;
   impl->forEachWorker(workers, [&](unsigned worker) {
-    for (int64_t share; (share = next.fetch_add(1)) < shares;) {
-      bool together = share < whole;
-      int64_t index = together ? share * group : share + whole * (group - 1);
-      int64_t end = index + (together ? group : 1);
-      for (; index < end; ++index)
-        program(index, scratch[worker].data);
-    }
+    for (int64_t index; (index = next.fetch_add(1)) < count;)
+      program(index, scratch[worker].data);
   });
   impl->release(scratch);
   return true;

@@ -6,8 +6,6 @@
 
 #include "fa/Launch/HostLaunch.h"
 
-#include <algorithm>
-
 using namespace fa;
 
 static Failure failOfMemory(int64_t bytes, unsigned threads) {
@@ -32,8 +30,6 @@ static Failure run(const KernelInfo &kernel, HostFunction function,
         int64_t rest = index / extents[0];
         function(id0, rest % extents[1], rest / extents[1], words, scratch);
       },
-      // The queries of a head share its keys and values.
-      /*group=*/std::max<int64_t>(extents[0], 1),
       // A merge is done before other threads are awake.
       kernel.follows ? 1 : ~0u);
   if (!ran)

@@ -38,14 +38,11 @@ public:
 
   /// Calls `program(index, scratch)` for every index below `count`, which are
   /// handed out in order to `mostThreads` at most; `scratch` has `scratchBytes`
-  /// of memory, aligned to 64 bytes, that no other running program has.
-  /// Programs follow each other in groups of `group`, a divisor of `count`,
-  /// that read the same: small ones run on one thread, but for the last, which
-  /// balance what the threads have. Returns false if that memory cannot be had;
-  /// then nothing ran.
+  /// of memory, aligned to 64 bytes, that no other running program has. Returns
+  /// false if that memory cannot be had; then nothing ran.
   bool run(int64_t count, int64_t scratchBytes,
            const std::function<void(int64_t index, void *scratch)> &program,
-           int64_t group = 1, unsigned mostThreads = ~0u);
+           unsigned mostThreads = ~0u);
 
   /// Memory for one running program or launch, kept between launches.
   struct Memory {

@@ -12,9 +12,7 @@
 #include "fa/Target/Compile.h"
 #include "gtest/gtest.h"
 
-#include <algorithm>
 #include <atomic>
-#include <thread>
 
 using namespace fa;
 
@@ -119,34 +117,6 @@ TEST(HostDevice, RunsEveryProgramOnce) {
   EXPECT_TRUE(device.run(0, 128, [](int64_t, void *) { FAIL(); }));
 }
 
-/// The scratch of each program of four groups, on two threads of which both
-/// have come before the first program ends.
-static std::vector<void *> findScratch(int64_t group) {
-  HostDevice device(2);
-  std::vector<void *> scratchOf(4 * group);
-  std::atomic<int> arrived = 0;
-  EXPECT_TRUE(device.run(
-      4 * group, 64,
-      [&](int64_t index, void *scratch) {
-        EXPECT_EQ(scratchOf[index], nullptr);
-        scratchOf[index] = scratch;
-        ++arrived;
-        while (arrived < 2)
-          std::this_thread::yield();
-      },
-      group));
-  return scratchOf;
-}
-
-TEST(HostDevice, GroupsOfFewProgramsStayOnOneThread) {
-  std::vector<void *> scratch = findScratch(6);
-  // Of four groups for two threads, two are handed out whole.
-  for (int64_t index = 0; index < 12; ++index)
-    EXPECT_EQ(scratch[index], scratch[index / 6 * 6]) << index;
-  EXPECT_NE(scratch[0], scratch[6]);
-  EXPECT_EQ(std::ranges::count(scratch, nullptr), 0);
-}
-
 /// The programs that ran, 10 * id1 + id0.
 static std::vector<int64_t> ranPrograms;
 
@@ -165,10 +135,4 @@ TEST(HostLaunch, LastQueriesOfAHeadComeFirst) {
   EXPECT_FALSE(launchOnHost(LaunchChoice{{&kernel, 1}}, {&function, 1}, device,
                             /*arguments=*/{}));
   EXPECT_EQ(ranPrograms, (std::vector<int64_t>{2, 1, 0, 12, 11, 10}));
-}
-
-TEST(HostDevice, GroupsOfManyProgramsAreShared) {
-  std::vector<void *> scratch = findScratch(17);
-  EXPECT_NE(scratch[0], scratch[1]);
-  EXPECT_EQ(std::ranges::count(scratch, nullptr), 0);
 }
