@@ -32,11 +32,10 @@ namespace {
 class ChannelOpener {
 public:
   ChannelOpener(KernelOp kernel, FetchedTiles tiles, int64_t consumers,
-                int64_t stages, int64_t loopBytes)
-      : kernel(kernel), consumers(consumers), stages(stages),
-        loopBytes(loopBytes), lefts(std::move(tiles.lefts)),
-        loops(std::move(tiles.loops)), b(kernel.getLoc(), kernel.getContext()) {
-  }
+                const fa::TgpuOpenChannelsOptions &options)
+      : kernel(kernel), consumers(consumers), options(options),
+        lefts(std::move(tiles.lefts)), loops(std::move(tiles.loops)),
+        b(kernel.getLoc(), kernel.getContext()) {}
 
   /// Why there are no roles; empty: there are.
   std::string run() {
@@ -318,8 +317,8 @@ struct TgpuOpenChannels final
     auto tiles = findFetchedTiles(kernel, consumers, reason);
     if (!tiles)
       return reason;
-    return ChannelOpener(kernel, std::move(*tiles), consumers, stages,
-                         loopBytes)
+    return ChannelOpener(kernel, std::move(*tiles), consumers,
+                         {stages, keys, loopBytes, persistent})
         .run();
   }
 
