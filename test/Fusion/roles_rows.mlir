@@ -1,5 +1,5 @@
 // Kernels for roles have more rows where heads are narrow and few numbers live beside the tiles.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192' | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=64' | FileCheck %s
 
 !rows = tensor<?x?x?x64xf16>
 
@@ -44,6 +44,13 @@ func.func @scored(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
 func.func @plain(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {}
   return %o : !rows
+}
+// CHECK: tile.kernel @middle_roles(
+// CHECK-SAME: tile.shape = array<i64: 192, 64>
+!middle = tensor<?x?x?x72xf16>
+func.func @middle(%q: !middle, %k: !middle, %v: !middle, %scale: f32) -> !middle {
+  %o = tile.attention %q, %k, %v scale %scale : !middle, !middle, !middle -> !middle score {} mask {}
+  return %o : !middle
 }
 // CHECK: tile.kernel @wide_roles(
 // CHECK-SAME: tile.shape = array<i64: 128, 128>

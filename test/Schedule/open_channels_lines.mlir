@@ -2,6 +2,15 @@
 // leave out the depth, outputs the columns.
 // RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels)' | FileCheck %s
 
+// Slots until 192 keys are under way, if there is room for those of K and V; without, or of fewer keys, two.
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=192 loop-bytes=73728})' | FileCheck %s --check-prefix=THREE
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=192 loop-bytes=73727})' | FileCheck %s
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=128 loop-bytes=73728})' | FileCheck %s
+// THREE-LABEL: tile.kernel @narrow(
+// THREE: tgpu.channel own : <2 x 64x128xf16,
+// THREE: tgpu.channel : <3 x 64x128xf16,
+// THREE: tgpu.channel : <3 x 64x64xf16,
+
 !rows = memref<?x96xf16, strided<[?, 1]>>
 !values = memref<?x40xf16, strided<[?, 1]>>
 !out = memref<?x40xf32, strided<[?, 1]>>
