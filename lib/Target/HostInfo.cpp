@@ -106,8 +106,8 @@ Expected<HostInfo> fa::getHostInfo(StringRef arch) {
       info.vectorRegisters = facts.registers;
       info.pairDots = facts.bits == 512 && triple.isX86() &&
                       subtarget->checkFeatures("+avx512bf16");
-      info.tileDots =
-          info.pairDots && subtarget->checkFeatures("+avx512dq,+amx-tile,+amx-bf16");
+      info.tileDots = info.pairDots &&
+                      subtarget->checkFeatures("+avx512dq,+amx-tile,+amx-bf16");
       return info;
     }
   return createStringError("the CPU '" + info.cpu +

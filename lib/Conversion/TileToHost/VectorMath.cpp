@@ -62,8 +62,8 @@ Value fa::emitExp(ImplicitLocOpBuilder &b, Value x) {
 /// so that there is no step at negative x next to 0; relative error 3.4e-6
 /// before rounding). With the rounding of x log2 e the error is 3.5e-6 near 0
 /// and 7.2e-6 near 2^-126, where half a unit in the last place of bf16 is 2e-3
-/// or more. The comparison becomes a mask of the scaling, which takes 200 cycles
-/// where an exponential is denormal and not masked.
+/// or more. The comparison becomes a mask of the scaling, which takes 200
+/// cycles where an exponential is denormal and not masked.
 Value fa::emitShortExp(ImplicitLocOpBuilder &b, Value x) {
   static constexpr double coefficients[] = {1.0, 0.6930321208, 0.2413797629,
                                             0.05203236901, 0.01355574723};
