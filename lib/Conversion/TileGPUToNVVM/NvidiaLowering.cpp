@@ -157,7 +157,6 @@ Value NvidiaLowering::anyLane(Value condition) {
                                   NVVM::VoteSyncKind::any);
 }
 
-/// f32 to pairs of 16 bits, in one instruction each.
 Value NvidiaLowering::hide(Value number) {
   bool isWide = number.getType().isInteger(64);
   auto hidden = LLVM::InlineAsmOp::create(
@@ -167,6 +166,7 @@ Value NvidiaLowering::hide(Value number) {
   return hidden.getRes();
 }
 
+/// f32 to pairs of 16 bits, in one instruction each.
 bool NvidiaLowering::lowerToPairs(Operation *op) {
   auto truncate = dyn_cast<arith::TruncFOp>(op);
   if (!truncate || !getElementTypeOrSelf(truncate.getIn()).isF32())
