@@ -196,7 +196,8 @@ def join(peers, folders):
 
 
 def run(program, folder, out, what="fwd", seconds="540", *others):
-    folders = dict(flashtile=folder, **dict(x.split("=", 1) for x in others))
+    # So named, `table` takes none of ours for a peer.
+    folders = {"flashtile": folder, **{f"flashtile {n}": f for n, f in (x.split("=", 1) for x in others)}}
     tree = ast.parse(open(program).read(), program)
     last = max(n for n, x in enumerate(tree.body) if isinstance(x, ast.FunctionDef))
     call = ast.parse("_join(globals())").body[0]
