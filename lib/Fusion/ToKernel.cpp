@@ -309,7 +309,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
           buildSplit(b, match, variant, name, suffix);
         tile::KernelOp kernel =
             buildKernel(b, match, variant, unusedName(name + suffix), name);
-        if (StringRef(suffix).starts_with("_roles"))
+        if (StringRef(suffix) == "_roles")
           kernel->setAttr(tile::KernelOp::alternativeAttrName,
                           FlatSymbolRefAttr::get(&getContext(), name));
       }

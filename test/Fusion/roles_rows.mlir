@@ -52,6 +52,16 @@ func.func @middle(%q: !middle, %k: !middle, %v: !middle, %scale: f32) -> !middle
   %o = tile.attention %q, %k, %v scale %scale : !middle, !middle, !middle -> !middle score {} mask {}
   return %o : !middle
 }
+// CHECK: tile.kernel @middle_scored_roles(
+// CHECK-SAME: tile.shape = array<i64: 128, 128>
+func.func @middle_scored(%q: !middle, %k: !middle, %v: !middle, %scale: f32) -> !middle {
+  %o = tile.attention %q, %k, %v scale %scale : !middle, !middle, !middle -> !middle score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    %t = math.tanh %s : f32
+    tile.yield %t : f32
+  } mask {}
+  return %o : !middle
+}
 // CHECK: tile.kernel @wide_roles(
 // CHECK-SAME: tile.shape = array<i64: 128, 128>
 !wide = tensor<?x?x?x128xf16>

@@ -15,8 +15,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     The rows of the kernel's tiles are dealt to consumers, 64 each: loads, stores
     and numbers of rows begin at `tgpu.consumer_id` times 64. Loads that only
     feed dots become fetches of a producer that walks the same loops, into
-    channels of `stages` slots; dots become dots of a warpgroup that read slots,
-    begun and waited for. A kernel that mixes its rows, whose loads are no boxes
+    channels of `stages` slots, or more, until `keys` are under way in no more
+    than `loop-bytes`; dots become dots of a warpgroup that read slots, begun and
+    waited for. A kernel that mixes its rows, whose loads are no boxes
     of its arguments or whose dots are none of a warpgroup's stays as it is,
     with a remark that says why.
 
