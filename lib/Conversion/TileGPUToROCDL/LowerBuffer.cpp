@@ -41,9 +41,11 @@ std::pair<Value, Value> AmdLowering::describeRows(const GlobalView &view,
   start = arith::IndexCastOp::create(b, b.getIndexType(), first);
   Value count = index(rows);
   if (!inBounds) {
+    // Unsigned: the first tile of a loop that has none may begin before row 0
+    // (masks of more queries than keys), and has no row then.
+    start = arith::MinUIOp::create(b, start, view.sizes[0]);
     Value left = arith::SubIOp::create(b, view.sizes[0], start);
-    count = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, left, count),
-                                   index(0));
+    count = arith::MinSIOp::create(b, left, count);
   }
   Value records =
       arith::IndexCastOp::create(b, i64, arith::MulIOp::create(b, count, step));
