@@ -175,8 +175,14 @@ private:
   };
   bool isTileDot(tile::DotOp dot);
   bool hasTileDots();
-  /// Into Form::ColumnPairs; see loadRow for `rows`.
-  void loadColumnPairs(tile::LoadOp load, Buffer buffer,
+  /// Elements of bf16 in 128 bits, within which exchanges of neighbours are one
+  /// instruction each.
+  static constexpr int64_t kGroup = 8;
+  /// Into Form::ColumnPairs; zeros for what is none of `rows`.
+  void loadColumnPairs(tile::LoadOp load, Buffer buffer, Interval rows);
+  /// See loadRow for `rows`.
+  void loadColumnGroup(tile::LoadOp load, Buffer buffer, Value row,
+                       Value column, int64_t count,
                        std::optional<Interval> rows);
   Value loadRightTile(tile::DotOp dot, Value n, Value k);
   mlir::SmallVector<Value> emitTileStep(tile::DotOp dot, const TileBlock &block,
@@ -373,6 +379,9 @@ private:
   /// Into Form::Lanes or Form::LanePairs.
   void loadTransposed(tile::LoadOp load, Buffer buffer, Interval rows);
   void storeTransposed(tile::StoreOp store, Interval rows);
+  /// The f32 tile `wide` as the bf16 that `store` stores, an even number of
+  /// columns.
+  void storePairsTransposed(tile::StoreOp store, Value wide, Interval rows);
   /// Stores the first `count` elements of `x` to row `row` of the tile, from
   /// `column` on, in its type; with `rows`, if it is one of them.
   void storeRow(tile::StoreOp store, Value x, Value row, Value column,

@@ -157,7 +157,8 @@ KernelLowering::emitExponentials(ScoreSource scoreAt, Buffer p, Value columns,
     if (pairs) {
       Value odd = exponential(addIndex(col, 1));
       total = arith::AddFOp::create(b, total, odd);
-      x = packPair(x, odd);
+      // The sum keeps the NaN of a row.
+      x = tiles ? emitNearestPairs(b, x, odd) : packPair(x, odd);
     } else if (narrow) {
       x = emitRound(b, x, narrow);
     }

@@ -103,6 +103,25 @@ Value fa::emitMax(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::SelectOp::create(b, larger, x, y);
 }
 
+/// Four operations that any unit for vectors does, one of them for the shifts
+/// left out: vcvtne2ps2bf16 and the exchange behind it keep one unit busy for
+/// three cycles.
+Value fa::emitNearestPairs(ImplicitLocOpBuilder &b, Value even, Value odd) {
+  auto type = VectorType::get(cast<VectorType>(even.getType()).getShape(),
+                              b.getI32Type());
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, b.getI32IntegerAttr(value)));
+  };
+  auto roundUp = [&](Value x) -> Value {
+    Value bits = vector::BitCastOp::create(b, type, x);
+    return arith::AddIOp::create(b, bits, constant(0x8000));
+  };
+  Value low = arith::ShRUIOp::create(b, roundUp(even), constant(16));
+  Value high = arith::AndIOp::create(b, roundUp(odd), constant(-0x10000));
+  return arith::OrIOp::create(b, high, low);
+}
+
 Value fa::emitRound(ImplicitLocOpBuilder &b, Value x, Type element) {
   Type wide = x.getType(), narrow = element;
   if (auto vector = dyn_cast<VectorType>(wide))
