@@ -181,9 +181,9 @@ private:
   /// Into Form::ColumnPairs; zeros for what is none of `rows`.
   void loadColumnPairs(tile::LoadOp load, Buffer buffer, Interval rows);
   /// See loadRow for `rows`.
-  void loadColumnGroup(tile::LoadOp load, Buffer buffer, Value row,
-                       Value column, int64_t count,
-                       std::optional<Interval> rows);
+  void loadColumnGroups(tile::LoadOp load, Buffer buffer, Value row,
+                        Value column, int64_t count,
+                        std::optional<Interval> rows);
   Value loadRightTile(tile::DotOp dot, Value n, Value k);
   mlir::SmallVector<Value> emitTileStep(tile::DotOp dot, const TileBlock &block,
                                         Value k, mlir::ValueRange sums);
@@ -277,6 +277,9 @@ private:
   /// Asks for the line at (row, column) of the tile that is loaded after `dot`.
   /// See Prefetch.cpp.
   void prefetchBeside(tile::DotOp dot, Value row, Value column);
+  /// Asks for a `parts`-th of the right operand of `dot` as it is loaded by this
+  /// step of the loop around it, or `later`: by the next one.
+  void prefetchPart(tile::DotOp dot, bool later, Value part, int64_t parts);
 
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);
@@ -323,6 +326,8 @@ private:
   Value emitExponential(Value score, Value max);
   /// The scores of register v of a block of rows at a column.
   using ScoreSource = llvm::function_ref<Value(int64_t v, Value col)>;
+  /// Called in each trip of the loop over columns, with its number.
+  using BesideTrip = llvm::function_ref<void(Value trip)>;
   /// Writes exp(score - max) to `row` of `p`, which may be where the scores
   /// are, in pairs or rounded to `narrow` if given, and returns their sum,
   /// which starts at `sum`.
@@ -330,7 +335,8 @@ private:
                                             Value columns, Value row,
                                             mlir::ArrayRef<Value> maxima,
                                             mlir::ArrayRef<Value> sum,
-                                            mlir::Type narrow);
+                                            mlir::Type narrow,
+                                            BesideTrip beside = {});
 
   //===--- Memory (LowerMemory.cpp) ---===//
   mlir::LogicalResult lowerLoad(tile::LoadOp load);

@@ -77,38 +77,44 @@ bool KernelLowering::hasTileDots() {
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// kTileDepth rows at `row` by `count` columns, no more than kGroup, at
-/// `column`. Each register has a group of columns of every eighth row; they are
-/// transposed within the groups.
-void KernelLowering::loadColumnGroup(tile::LoadOp load, Buffer buffer,
-                                     Value row, Value column, int64_t count,
-                                     std::optional<Interval> rows) {
+/// kTileDepth rows at `row` by `count` columns at `column`. Each register has a
+/// group of columns of every eighth row; they are transposed within the groups.
+/// What shares rows is read together: rows have addresses of their own.
+void KernelLowering::loadColumnGroups(tile::LoadOp load, Buffer buffer,
+                                      Value row, Value column, int64_t count,
+                                      std::optional<Interval> rows) {
   auto words = [&](int64_t length) {
     return VectorType::get({length}, b.getI16Type());
   };
-  SmallVector<Value> group;
+  auto ints = vectorType(b.getI32Type());
+  SmallVector<SmallVector<Value>> groups(llvm::divideCeil(count, kGroup));
   for (int64_t r = 0; r < kGroup; ++r) {
-    SmallVector<Value> parts;
+    SmallVector<SmallVector<Value>> parts(groups.size());
     for (int64_t at = r; at < kTileDepth; at += kGroup)
-      parts.push_back(vector::BitCastOp::create(
-          b, words(kGroup),
-          loadRow(load, addIndex(row, at), column, count, kGroup, rows)));
-    group.push_back(emitConcat(b, parts));
+      for (auto [g, part] : llvm::enumerate(parts))
+        part.push_back(vector::BitCastOp::create(
+            b, words(kGroup),
+            loadRow(load, addIndex(row, at), addIndex(column, g * kGroup),
+                    std::min<int64_t>(kGroup, count - g * kGroup), kGroup,
+                    rows)));
+    for (auto [group, part] : llvm::zip(groups, parts))
+      group.push_back(emitConcat(b, part));
   }
-  emitTransposeGroups(b, group);
+  for (SmallVector<Value> &group : groups)
+    emitTransposeGroups(b, group);
   Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
   for (int64_t c = 0; c < count; ++c)
     vector::StoreOp::create(
         b,
-        Value(vector::BitCastOp::create(b, vectorType(b.getI32Type()),
-                                        group[c])),
+        Value(vector::BitCastOp::create(b, ints, groups[c / kGroup][c % kGroup])),
         buffer.memref, ValueRange{addIndex(column, c), pair});
 }
 
 void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
                                      Interval rows) {
   auto type = cast<RankedTensorType>(load.getType());
-  int64_t columns = type.getDimSize(1), main = columns / kGroup * kGroup;
+  int64_t columns = type.getDimSize(1), step = 2 * kGroup;
+  int64_t main = columns / step * step;
   Value all = constantIndex(type.getDimSize(0));
   using Body = llvm::function_ref<void(Value, Value, int64_t)>;
   auto forGroups = [&](Value from, Value to, Body body) {
@@ -118,15 +124,15 @@ void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
     b.setInsertionPointToStart(overRows.getBody());
     Value row = overRows.getInductionVar();
     auto overColumns = scf::ForOp::create(
-        b, constantIndex(0), constantIndex(main), constantIndex(kGroup));
+        b, constantIndex(0), constantIndex(main), constantIndex(step));
     if (columns > main)
       body(row, constantIndex(main), columns - main);
     b.setInsertionPointToStart(overColumns.getBody());
-    body(row, overColumns.getInductionVar(), kGroup);
+    body(row, overColumns.getInductionVar(), step);
   };
   auto copy = [&](std::optional<Interval> rows) {
     return [=, this](Value row, Value column, int64_t count) {
-      loadColumnGroup(load, buffer, row, column, count, rows);
+      loadColumnGroups(load, buffer, row, column, count, rows);
     };
   };
   Value zero = constantIndex(0);

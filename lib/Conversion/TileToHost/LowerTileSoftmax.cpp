@@ -83,6 +83,9 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
   Buffer scores =
       allocate(type.clone({kTileVectors * lanes(), columns}), Form::Lanes);
   SoftmaxResults results = allocateResults(op, allocate(type, Form::LanePairs));
+  auto reader =
+      cast<tile::DotOp>(*getOnlyNarrowing(op).getOut().getUsers().begin());
+  int64_t trips = columns / 2;
   forRowBlocks(
       type.getDimSize(0),
       [&](Value row, int64_t vectors) {
@@ -97,8 +100,18 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
                        : readBuffer(scores, {{constantIndex(v * lanes()), true},
                                              {col}});
         };
+        auto prefetch = [&](Value trip) {
+          Value block = arith::DivUIOp::create(
+              b, row, constantIndex(vectors * lanes()));
+          Value part = arith::AddIOp::create(
+              b, trip,
+              Value(arith::MulIOp::create(b, block, constantIndex(trips))));
+          int64_t parts = type.getDimSize(0) / (vectors * lanes()) * trips;
+          prefetchPart(reader, /*later=*/false, part, parts);
+          prefetchPart(dot, /*later=*/true, part, parts);
+        };
         storeState(emitExponentials(scoreAt, results.p, end, row, scaled.max,
-                                    scaled.sum, Type()),
+                                    scaled.sum, Type(), prefetch),
                    results, row);
       },
       liveRows);

@@ -74,3 +74,40 @@ void KernelLowering::prefetchBeside(tile::DotOp dot, Value row, Value column) {
         ValueRange{arith::AddIOp::create(b, at, row), addIndex(column, next)},
         /*isWrite=*/false, kLocality, /*isDataCache=*/true);
 }
+
+void KernelLowering::prefetchPart(tile::DotOp dot, bool later, Value part,
+                                  int64_t parts) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  auto load = dot.getB().getDefiningOp<tile::LoadOp>();
+  if (!loop || !load || load->getParentOp() != loop || !walksRows(load, loop))
+    return;
+  auto type = cast<RankedTensorType>(load.getType());
+  int64_t width = elementsOfLine(dot), rows = type.getDimSize(0);
+  int64_t lines = llvm::divideCeil(type.getDimSize(1), width);
+  // A part of a row, or some rows.
+  int64_t partsOfRow = llvm::divideCeil(parts, rows);
+  int64_t rowsOfPart = llvm::divideCeil(rows, parts);
+  int64_t count = llvm::divideCeil(lines, partsOfRow);
+  Value first = mapped(loop.getInductionVar());
+  if (later) {
+    // Behind the last step is what this one has.
+    Value next = arith::AddIOp::create(b, first, mapped(loop.getStep()));
+    Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next,
+                                       mapped(loop.getUpperBound()));
+    first = arith::SelectOp::create(b, more, next, first);
+  }
+  auto times = [&](Value x, int64_t y) -> Value {
+    return arith::MulIOp::create(b, x, constantIndex(y));
+  };
+  Value split = constantIndex(partsOfRow);
+  Value row = arith::AddIOp::create(
+      b, first, times(arith::DivUIOp::create(b, part, split), rowsOfPart));
+  Value column =
+      times(arith::RemUIOp::create(b, part, split), count * width);
+  for (int64_t r = 0; r < rowsOfPart; ++r)
+    for (int64_t n = 0; n < count; ++n)
+      memref::PrefetchOp::create(
+          b, mapped(load.getSource()),
+          ValueRange{addIndex(row, r), addIndex(column, n * width)},
+          /*isWrite=*/false, kLocality, /*isDataCache=*/true);
+}

@@ -137,14 +137,31 @@ void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,
     return loadSquares(load, buffer,
                        type.getDimSize(0) % lanes() ? std::optional(rows)
                                                     : std::nullopt);
-  Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.first,
-                                    rows.second);
-  auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  loadSquares(load, buffer, rows);
-  b.setInsertionPointToStart(branch.elseBlock());
-  fillZero(buffer);
+  using arith::CmpIPredicate;
+  auto compare = [&](CmpIPredicate predicate, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, predicate, x, y);
+  };
+  auto either = [&](Value condition, llvm::function_ref<void()> then,
+                    llvm::function_ref<void()> otherwise) {
+    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    then();
+    b.setInsertionPointToStart(branch.elseBlock());
+    otherwise();
+  };
+  Value all = arith::AndIOp::create(
+      b, compare(CmpIPredicate::eq, rows.first, constantIndex(0)),
+      compare(CmpIPredicate::eq, rows.second,
+              constantIndex(paddedRows(type.getDimSize(0)))));
+  either(
+      all, [&] { loadSquares(load, buffer, std::nullopt); },
+      [&] {
+        either(
+            compare(CmpIPredicate::slt, rows.first, rows.second),
+            [&] { loadSquares(load, buffer, rows); },
+            [&] { fillZero(buffer); });
+      });
 }
 
 //===----------------------------------------------------------------------===//
