@@ -148,6 +148,8 @@ private:
   /// Brings what `load` gives to where `dot`, a pair dot, reads it.
   void loadPairOperand(tile::LoadOp load, tile::DotOp dot);
   void loadRowPairs(tile::LoadOp load, Buffer buffer, Interval rows);
+  /// Rows as they lie: where they are if all of them are there, else copied.
+  Buffer loadUnlessInside(tile::LoadOp load);
   Value readRightPair(tile::DotOp dot, Value pair, Value n);
   /// The two bf16 of `memory` from `at` on as one i32.
   Value loadPair(Value memory, mlir::ValueRange at);
@@ -277,6 +279,9 @@ private:
   /// Asks for the line at (row, column) of the tile that is loaded after `dot`.
   /// See Prefetch.cpp.
   void prefetchBeside(tile::DotOp dot, Value row, Value column);
+  /// Asks for what lies at (row, column) of a tile at `indices` of `view`.
+  void prefetchAt(Value view, mlir::ValueRange indices, Value row, Value column,
+                  bool isWrite);
   /// Asks for a `parts`-th of the right operand of `dot` as it is loaded by this
   /// step of the loop around it, or `later`: by the next one.
   void prefetchPart(tile::DotOp dot, bool later, Value part, int64_t parts);

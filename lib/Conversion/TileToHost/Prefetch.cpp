@@ -75,6 +75,15 @@ void KernelLowering::prefetchBeside(tile::DotOp dot, Value row, Value column) {
         /*isWrite=*/false, kLocality, /*isDataCache=*/true);
 }
 
+void KernelLowering::prefetchAt(Value view, ValueRange indices, Value row,
+                                Value column, bool isWrite) {
+  memref::PrefetchOp::create(
+      b, mapped(view),
+      ValueRange{arith::AddIOp::create(b, mapped(indices[0]), row),
+                 arith::AddIOp::create(b, mapped(indices[1]), column)},
+      isWrite, kLocality, /*isDataCache=*/true);
+}
+
 void KernelLowering::prefetchPart(tile::DotOp dot, bool later, Value part,
                                   int64_t parts) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());

@@ -119,6 +119,9 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
       else if (element != type.getElementType())
         x = arith::ExtFOp::create(b, vectorType(element), x);
       square.push_back(x);
+      if (tiles)
+        prefetchAt(load.getSource(), load.getIndices(),
+                   addIndex(row, lanes() + r), from, /*isWrite=*/false);
     }
     emitTranspose(b, square);
     // Behind the last column there are zeros, which fill a tile.
@@ -209,6 +212,10 @@ void KernelLowering::storePairsTransposed(tile::StoreOp store, Value wide,
     square.resize(lanes(), square.front()); // these are not stored
     emitTranspose(b, square);
     auto elements = VectorType::get({2 * lanes()}, type.getElementType());
+    if (tiles)
+      for (int64_t r = 0; r < lanes(); ++r)
+        prefetchAt(store.getDest(), store.getIndices(),
+                   addIndex(row, lanes() + r), column, /*isWrite=*/true);
     for (int64_t r = 0; r < lanes(); ++r)
       storeRow(store, vector::BitCastOp::create(b, elements, square[r]),
                addIndex(row, r), column, 2 * count, rows);
