@@ -282,9 +282,14 @@ private:
   /// Asks for what lies at (row, column) of a tile at `indices` of `view`.
   void prefetchAt(Value view, mlir::ValueRange indices, Value row, Value column,
                   bool isWrite);
-  /// Asks for a `parts`-th of the right operand of `dot` as it is loaded by this
-  /// step of the loop around it, or `later`: by the next one.
-  void prefetchPart(tile::DotOp dot, bool later, Value part, int64_t parts);
+  /// One of `count` trips of a loop in one of `blocks` blocks.
+  struct Trip {
+    Value index, block;
+    int64_t count, blocks;
+  };
+  /// Asks for a part of the right operand of `dot` as it is loaded by this step
+  /// of the loop around it, or `later`: by the next one. All trips ask for all.
+  void prefetchBeside(tile::DotOp dot, bool later, const Trip &trip);
 
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);
@@ -336,12 +341,10 @@ private:
   /// Writes exp(score - max) to `row` of `p`, which may be where the scores
   /// are, in pairs or rounded to `narrow` if given, and returns their sum,
   /// which starts at `sum`.
-  mlir::SmallVector<Value> emitExponentials(ScoreSource scoreAt, Buffer p,
-                                            Value columns, Value row,
-                                            mlir::ArrayRef<Value> maxima,
-                                            mlir::ArrayRef<Value> sum,
-                                            mlir::Type narrow,
-                                            BesideTrip beside = {});
+  mlir::SmallVector<Value>
+  emitExponentials(ScoreSource scoreAt, Buffer p, Value columns, Value row,
+                   mlir::ArrayRef<Value> maxima, mlir::ArrayRef<Value> sum,
+                   mlir::Type narrow, BesideTrip beside = {});
 
   //===--- Memory (LowerMemory.cpp) ---===//
   mlir::LogicalResult lowerLoad(tile::LoadOp load);

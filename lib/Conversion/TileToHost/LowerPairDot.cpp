@@ -133,9 +133,8 @@ KernelLowering::Buffer KernelLowering::loadUnlessInside(tile::LoadOp load) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bound,
                                  constantIndex(value));
   };
-  Value all = arith::AndIOp::create(
-      b, isAt(inside[0].first, 0),
-      isAt(inside[0].second, type.getDimSize(0)));
+  Value all = arith::AndIOp::create(b, isAt(inside[0].first, 0),
+                                    isAt(inside[0].second, type.getDimSize(0)));
   auto branch =
       scf::IfOp::create(b, TypeRange(view), all, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
@@ -144,8 +143,8 @@ KernelLowering::Buffer KernelLowering::loadUnlessInside(tile::LoadOp load) {
     return getAsIndexOpFoldResult(b.getContext(), values);
   };
   Value there = memref::SubViewOp::create(
-      b, source, getAsOpFoldResult(ValueRange(indices)),
-      fixed(type.getShape()), fixed({1, 1}));
+      b, source, getAsOpFoldResult(ValueRange(indices)), fixed(type.getShape()),
+      fixed({1, 1}));
   scf::YieldOp::create(b, Value(memref::CastOp::create(b, view, there)));
   b.setInsertionPointToStart(branch.elseBlock());
   zeroUnlessInside(copy, type, inside);

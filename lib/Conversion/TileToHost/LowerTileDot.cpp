@@ -104,10 +104,11 @@ void KernelLowering::loadColumnGroups(tile::LoadOp load, Buffer buffer,
     emitTransposeGroups(b, group);
   Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
   for (int64_t c = 0; c < count; ++c)
-    vector::StoreOp::create(
-        b,
-        Value(vector::BitCastOp::create(b, ints, groups[c / kGroup][c % kGroup])),
-        buffer.memref, ValueRange{addIndex(column, c), pair});
+    vector::StoreOp::create(b,
+                            Value(vector::BitCastOp::create(
+                                b, ints, groups[c / kGroup][c % kGroup])),
+                            buffer.memref,
+                            ValueRange{addIndex(column, c), pair});
 }
 
 void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
@@ -118,8 +119,7 @@ void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
   Value all = constantIndex(type.getDimSize(0));
   using Body = llvm::function_ref<void(Value, Value, int64_t)>;
   auto forGroups = [&](Value from, Value to, Body body) {
-    auto overRows =
-        scf::ForOp::create(b, from, to, constantIndex(kTileDepth));
+    auto overRows = scf::ForOp::create(b, from, to, constantIndex(kTileDepth));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(overRows.getBody());
     Value row = overRows.getInductionVar();
@@ -143,21 +143,20 @@ void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
   Value end = arith::MaxSIOp::create(b, rows.second, zero);
   Value whole = arith::MulIOp::create(
       b, Value(arith::DivUIOp::create(b, end, depth)), depth);
-  Value atStart = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                        rows.first, zero);
+  Value atStart =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rows.first, zero);
   whole = arith::SelectOp::create(b, atStart, whole, zero);
   Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.first,
                                      rows.second);
   Value edge = arith::MulIOp::create(
-      b,
-      Value(arith::DivUIOp::create(b, addIndex(end, kTileDepth - 1), depth)),
+      b, Value(arith::DivUIOp::create(b, addIndex(end, kTileDepth - 1), depth)),
       depth);
   edge = arith::SelectOp::create(b, some, edge, whole);
   forGroups(zero, whole, copy(std::nullopt));
   forGroups(whole, edge, copy(rows));
   forGroups(edge, all, [&](Value row, Value column, int64_t count) {
-    Value none = arith::ConstantOp::create(
-        b, b.getZeroAttr(vectorType(b.getI32Type())));
+    Value none =
+        arith::ConstantOp::create(b, b.getZeroAttr(vectorType(b.getI32Type())));
     Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
     for (int64_t c = 0; c < count; ++c)
       vector::StoreOp::create(b, none, buffer.memref,

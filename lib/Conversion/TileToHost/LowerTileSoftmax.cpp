@@ -85,7 +85,6 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
   SoftmaxResults results = allocateResults(op, allocate(type, Form::LanePairs));
   auto reader =
       cast<tile::DotOp>(*getOnlyNarrowing(op).getOut().getUsers().begin());
-  int64_t trips = columns / 2;
   forRowBlocks(
       type.getDimSize(0),
       [&](Value row, int64_t vectors) {
@@ -100,15 +99,13 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
                        : readBuffer(scores, {{constantIndex(v * lanes()), true},
                                              {col}});
         };
-        auto prefetch = [&](Value trip) {
-          Value block = arith::DivUIOp::create(
-              b, row, constantIndex(vectors * lanes()));
-          Value part = arith::AddIOp::create(
-              b, trip,
-              Value(arith::MulIOp::create(b, block, constantIndex(trips))));
-          int64_t parts = type.getDimSize(0) / (vectors * lanes()) * trips;
-          prefetchPart(reader, /*later=*/false, part, parts);
-          prefetchPart(dot, /*later=*/true, part, parts);
+        Value block =
+            arith::DivUIOp::create(b, row, constantIndex(vectors * lanes()));
+        auto prefetch = [&](Value index) {
+          Trip trip{index, block, columns / 2,
+                    type.getDimSize(0) / (vectors * lanes())};
+          prefetchBeside(reader, /*later=*/false, trip);
+          prefetchBeside(dot, /*later=*/true, trip);
         };
         storeState(emitExponentials(scoreAt, results.p, end, row, scaled.max,
                                     scaled.sum, Type(), prefetch),
