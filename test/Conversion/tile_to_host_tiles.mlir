@@ -170,8 +170,7 @@ tile.kernel @mixed(%q: memref<?x?x64xbf16> {tile.access = #tile.access<in>},
 // CHECK: %[[EVEN:.*]] = arith.addi %{{.*}}, %[[HALF:.*]] : vector<16xi32>
 // CHECK: %[[LOW:.*]] = arith.shrui %[[EVEN]], %{{.*}} : vector<16xi32>
 // CHECK: %[[ODD:.*]] = arith.addi %{{.*}}, %[[HALF]] : vector<16xi32>
-// CHECK: %[[HIGH:.*]] = arith.andi %[[ODD]], %{{.*}} : vector<16xi32>
-// CHECK: arith.ori %[[HIGH]], %[[LOW]] : vector<16xi32>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.pternlog.d.512"(%[[ODD]], %{{.*}}, %[[LOW]], %c234_i32)
 // CHECK-NOT: cvtne2ps2bf16
 // PAIRS-NOT: llvm.x86.avx512.mask
 tile.kernel @softmax(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},

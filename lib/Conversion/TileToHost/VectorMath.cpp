@@ -103,13 +103,14 @@ Value fa::emitMax(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::SelectOp::create(b, larger, x, y);
 }
 
-/// Four operations that any unit for vectors does, one of them for the shifts
-/// left out: vcvtne2ps2bf16 and the exchange behind it keep one unit busy for
-/// three cycles.
+/// Additions, a shift and bits of one or the other: 0.4 of 7.2 cycles of an
+/// exponential less than vcvtne2ps2bf16 and vpermw. LLVM would make vpermt2w of
+/// the shift and the choice, which is half as fast.
 Value fa::emitNearestPairs(ImplicitLocOpBuilder &b, Value even, Value odd) {
+  static constexpr int32_t kBothOrThird = 0xEA; // (x & y) | z
   auto type = VectorType::get(cast<VectorType>(even.getType()).getShape(),
                               b.getI32Type());
-  auto constant = [&](int64_t value) -> Value {
+  auto constant = [&](int32_t value) -> Value {
     return arith::ConstantOp::create(
         b, DenseElementsAttr::get(type, b.getI32IntegerAttr(value)));
   };
@@ -118,8 +119,12 @@ Value fa::emitNearestPairs(ImplicitLocOpBuilder &b, Value even, Value odd) {
     return arith::AddIOp::create(b, bits, constant(0x8000));
   };
   Value low = arith::ShRUIOp::create(b, roundUp(even), constant(16));
-  Value high = arith::AndIOp::create(b, roundUp(odd), constant(-0x10000));
-  return arith::OrIOp::create(b, high, low);
+  Value function =
+      arith::ConstantOp::create(b, b.getI32IntegerAttr(kBothOrThird));
+  return LLVM::CallIntrinsicOp::create(
+             b, type, b.getStringAttr("llvm.x86.avx512.pternlog.d.512"),
+             ValueRange{roundUp(odd), constant(-0x10000), low, function})
+      .getResult(0);
 }
 
 Value fa::emitRound(ImplicitLocOpBuilder &b, Value x, Type element) {
