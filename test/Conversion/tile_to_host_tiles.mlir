@@ -33,16 +33,30 @@ tile.kernel @scores(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
   tile.return
 }
 
-// The right operand as it is: transposed, two of its rows side by side.
+// The right operand as it is: transposed, two of its rows side by side, in rows
+// of one line more than needed. Two times eight columns of 32 rows, which share
+// addresses: registers of four rows each, exchanged within their groups of eight
+// in three steps. What is stored as bf16 leaves as pairs of columns: squares of
+// 16 for 32 columns.
 // CHECK-LABEL: func.func @output
-// CHECK: %[[V:.*]] = memref.view %{{.*}} to memref<64x32xi32>
-// CHECK: %[[EVEN:.*]] = vector.load %{{.*}} : memref<?x64xbf16>, vector<16xbf16>
-// CHECK: %[[ODD:.*]] = vector.load %{{.*}} : memref<?x64xbf16>, vector<16xbf16>
-// CHECK: vector.interleave %[[EVEN]], %[[ODD]]
-// CHECK-COUNT-64: vector.shuffle
+// CHECK: %[[V:.*]] = memref.view %{{.*}} to memref<64x48xi32>
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c32
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c16
+// CHECK-COUNT-8: vector.load %{{.*}} : memref<?x64xbf16>, vector<8xbf16>
+// CHECK: vector.shuffle %{{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] : vector<8xi16>, vector<8xi16>
+// CHECK: vector.shuffle %{{.*}} [0, 32, 1, 33, 2, 34, 3, 35, 8, 40, {{.*}}] : vector<32xi16>, vector<32xi16>
+// CHECK: vector.shuffle %{{.*}} [4, 36, 5, 37, 6, 38, 7, 39, 12, 44, {{.*}}] : vector<32xi16>, vector<32xi16>
+// CHECK-COUNT-46: vector.shuffle %{{.*}} : vector<32xi16>, vector<32xi16>
+// CHECK-NOT: vector<32xi16>, vector<32xi16>
 // CHECK-COUNT-16: vector.store %{{.*}}, %[[V]]
 // CHECK: amx.tile_load %[[V]]
 // CHECK: amx.tile_mulf
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c16
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c16
+// CHECK-COUNT-16: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+// CHECK-NOT: cvtne2ps2bf16
+// CHECK-COUNT-16: vector.store %{{.*}}, %{{.*}} : memref<?x64xbf16>, vector<32xbf16>
+// CHECK-NOT: vector.store
 tile.kernel @output(%p: memref<?x64xbf16> {tile.access = #tile.access<in>},
                     %v: memref<?x64xbf16> {tile.access = #tile.access<in>},
                     %o: memref<?x64xbf16> {tile.access = #tile.access<out>})
@@ -136,7 +150,7 @@ tile.kernel @mixed(%q: memref<?x?x64xbf16> {tile.access = #tile.access<in>},
 
 // Scores that are products times a number: maxima beside the products, which
 // stay as they are and are scaled once more for the exponentials. These are
-// short, and their pairs are converted at once.
+// short, and rounded to pairs by additions.
 // CHECK-LABEL: func.func @softmax
 // CHECK: scf.for %[[N:.*]] = %c0 to %c64 step %c32 iter_args
 // CHECK: amx.tile_store
@@ -152,8 +166,12 @@ tile.kernel @mixed(%q: memref<?x?x64xbf16> {tile.access = #tile.access<in>},
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
 // CHECK-COUNT-4: vector.fma
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
-// CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
-// CHECK: vector.shuffle
+// CHECK-COUNT-4: vector.fma
+// CHECK: %[[EVEN:.*]] = arith.addi %{{.*}}, %[[HALF:.*]] : vector<16xi32>
+// CHECK: %[[LOW:.*]] = arith.shrui %[[EVEN]], %{{.*}} : vector<16xi32>
+// CHECK: %[[ODD:.*]] = arith.addi %{{.*}}, %[[HALF]] : vector<16xi32>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.pternlog.d.512"(%[[ODD]], %{{.*}}, %[[LOW]], %c234_i32)
+// CHECK-NOT: cvtne2ps2bf16
 // PAIRS-NOT: llvm.x86.avx512.mask
 tile.kernel @softmax(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
                      %k: memref<?x64xbf16> {tile.access = #tile.access<in>},
@@ -212,5 +230,51 @@ tile.kernel @masked(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
   %n = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
   %r = tile.dot %n, %w : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
   tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x64xf32>
+  tile.return
+}
+
+// Keys that may end in the tile: read where they lie if all of them are there,
+// else copied, and zeros behind. Values: rows that are there, a block that ends
+// among them, zeros. Beside the exponentials V and, of the next step, K are
+// asked for: 32 trips for rows 0 to 31 and 32 to 63 of one block of 64.
+// CHECK-LABEL: func.func @edge
+// CHECK: scf.for %[[I:.*]] = %c0 to %[[KEYS:.*]] step %c64
+// CHECK: %[[K:.*]] = scf.if %{{.*}} -> (memref<?x?xbf16, strided<[?, 1], offset: ?>>)
+// CHECK: memref.subview %{{.*}}[%[[I]], 0] [64, 64] [1, 1]
+// CHECK: else
+// CHECK: vector.store
+// CHECK: memref.cast %{{.*}} : memref<64x64xbf16> to
+// CHECK: amx.tile_load %[[K]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c64
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[KEYS]]
+// CHECK: %[[AHEAD:.*]] = arith.select %[[MORE]], %[[NEXT]], %[[I]]
+// CHECK-COUNT-4: memref.prefetch %{{.*}}, read, locality<2>, data : memref<?x64xbf16>
+// CHECK-NOT: memref.prefetch
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c32
+// CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c32
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c64 step %c32
+// PAIRS-NOT: memref.prefetch
+tile.kernel @edge(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                  %k: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                  %v: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                  %o: memref<?x64xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %keys = memref.dim %k, %c0 : memref<?x64xbf16>
+  %low = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %none = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %q[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %r:3 = scf.for %i = %c0 to %keys step %c64 iter_args(%acc = %none, %m = %low, %l = %zero) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %b = tile.load %k[%i, %c0] : memref<?x64xbf16> -> tensor<64x64xbf16>
+    %d = tile.dot %a, %b transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    %p, %alpha, %max, %sum = tile.online_softmax %d, %m, %l : tensor<64x64xf32>, tensor<64xf32>
+    %w = tile.load %v[%i, %c0] : memref<?x64xbf16> -> tensor<64x64xbf16>
+    %n = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xbf16>
+    %next = tile.dot %n, %w acc %acc : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+    scf.yield %next, %max, %sum : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  tile.store %r#0, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x64xf32>
   tile.return
 }

@@ -148,6 +148,8 @@ private:
   /// Brings what `load` gives to where `dot`, a pair dot, reads it.
   void loadPairOperand(tile::LoadOp load, tile::DotOp dot);
   void loadRowPairs(tile::LoadOp load, Buffer buffer, Interval rows);
+  /// Rows as they lie: where they are if all of them are there, else copied.
+  Buffer loadUnlessInside(tile::LoadOp load);
   Value readRightPair(tile::DotOp dot, Value pair, Value n);
   /// The two bf16 of `memory` from `at` on as one i32.
   Value loadPair(Value memory, mlir::ValueRange at);
@@ -175,9 +177,15 @@ private:
   };
   bool isTileDot(tile::DotOp dot);
   bool hasTileDots();
-  /// Into Form::ColumnPairs; see loadRow for `rows`.
-  void loadColumnPairs(tile::LoadOp load, Buffer buffer,
-                       std::optional<Interval> rows);
+  /// Elements of bf16 in 128 bits, within which exchanges of neighbours are one
+  /// instruction each.
+  static constexpr int64_t kGroup = 8;
+  /// Into Form::ColumnPairs; zeros for what is none of `rows`.
+  void loadColumnPairs(tile::LoadOp load, Buffer buffer, Interval rows);
+  /// See loadRow for `rows`.
+  void loadColumnGroups(tile::LoadOp load, Buffer buffer, Value row,
+                        Value column, int64_t count,
+                        std::optional<Interval> rows);
   Value loadRightTile(tile::DotOp dot, Value n, Value k);
   mlir::SmallVector<Value> emitTileStep(tile::DotOp dot, const TileBlock &block,
                                         Value k, mlir::ValueRange sums);
@@ -271,6 +279,17 @@ private:
   /// Asks for the line at (row, column) of the tile that is loaded after `dot`.
   /// See Prefetch.cpp.
   void prefetchBeside(tile::DotOp dot, Value row, Value column);
+  /// Asks for what lies at (row, column) of a tile at `indices` of `view`.
+  void prefetchAt(Value view, mlir::ValueRange indices, Value row, Value column,
+                  bool isWrite);
+  /// One of `count` trips of a loop in one of `blocks` blocks.
+  struct Trip {
+    Value index, block;
+    int64_t count, blocks;
+  };
+  /// Asks for a part of the right operand of `dot` as it is loaded by this step
+  /// of the loop around it, or `later`: by the next one. All trips ask for all.
+  void prefetchBeside(tile::DotOp dot, bool later, const Trip &trip);
 
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);
@@ -317,14 +336,15 @@ private:
   Value emitExponential(Value score, Value max);
   /// The scores of register v of a block of rows at a column.
   using ScoreSource = llvm::function_ref<Value(int64_t v, Value col)>;
+  /// Called in each trip of the loop over columns, with its number.
+  using BesideTrip = llvm::function_ref<void(Value trip)>;
   /// Writes exp(score - max) to `row` of `p`, which may be where the scores
   /// are, in pairs or rounded to `narrow` if given, and returns their sum,
   /// which starts at `sum`.
-  mlir::SmallVector<Value> emitExponentials(ScoreSource scoreAt, Buffer p,
-                                            Value columns, Value row,
-                                            mlir::ArrayRef<Value> maxima,
-                                            mlir::ArrayRef<Value> sum,
-                                            mlir::Type narrow);
+  mlir::SmallVector<Value>
+  emitExponentials(ScoreSource scoreAt, Buffer p, Value columns, Value row,
+                   mlir::ArrayRef<Value> maxima, mlir::ArrayRef<Value> sum,
+                   mlir::Type narrow, BesideTrip beside = {});
 
   //===--- Memory (LowerMemory.cpp) ---===//
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
@@ -373,6 +393,9 @@ private:
   /// Into Form::Lanes or Form::LanePairs.
   void loadTransposed(tile::LoadOp load, Buffer buffer, Interval rows);
   void storeTransposed(tile::StoreOp store, Interval rows);
+  /// The f32 tile `wide` as the bf16 that `store` stores, an even number of
+  /// columns.
+  void storePairsTransposed(tile::StoreOp store, Value wide, Interval rows);
   /// Stores the first `count` elements of `x` to row `row` of the tile, from
   /// `column` on, in its type; with `rows`, if it is one of them.
   void storeRow(tile::StoreOp store, Value x, Value row, Value column,

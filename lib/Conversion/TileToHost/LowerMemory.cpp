@@ -217,8 +217,11 @@ KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {
     inside = insideRanges(mapped(load.getSource()), load.getIndices(),
                           type.getShape());
   bool wholeRows = hasWholeRows(load);
-  if (form == Form::LanePairs || form == Form::ColumnPairs ||
-      (form == Form::Lanes && wholeRows)) {
+  if (form == Form::ColumnPairs) {
+    loadColumnPairs(load, buffer, inside[0]);
+    return buffer;
+  }
+  if (form == Form::LanePairs || (form == Form::Lanes && wholeRows)) {
     loadTransposed(load, buffer, inside[0]);
     return buffer;
   }

@@ -135,7 +135,8 @@ Value KernelLowering::emitExponential(Value score, Value max) {
 SmallVector<Value>
 KernelLowering::emitExponentials(ScoreSource scoreAt, Buffer p, Value columns,
                                  Value row, ArrayRef<Value> maxima,
-                                 ArrayRef<Value> sum, Type narrow) {
+                                 ArrayRef<Value> sum, Type narrow,
+                                 BesideTrip beside) {
   bool pairs = p.form == Form::LanePairs;
   if (pairs)
     columns = b.createOrFold<arith::DivUIOp>(columns, constantIndex(2));
@@ -145,6 +146,8 @@ KernelLowering::emitExponentials(ScoreSource scoreAt, Buffer p, Value columns,
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> next;
   Value at = loop.getInductionVar();
+  if (beside)
+    beside(at);
   Value col =
       pairs ? Value(arith::MulIOp::create(b, at, constantIndex(2))) : at;
   for (auto [index, max] : llvm::enumerate(maxima)) {
@@ -157,7 +160,8 @@ KernelLowering::emitExponentials(ScoreSource scoreAt, Buffer p, Value columns,
     if (pairs) {
       Value odd = exponential(addIndex(col, 1));
       total = arith::AddFOp::create(b, total, odd);
-      x = packPair(x, odd);
+      // The sum keeps the NaN of a row.
+      x = tiles ? emitNearestPairs(b, x, odd) : packPair(x, odd);
     } else if (narrow) {
       x = emitRound(b, x, narrow);
     }
@@ -286,7 +290,12 @@ LogicalResult KernelLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
            << type;
   if (alongRows)
     return lowerRowFinalize(op);
-  Buffer output = allocate(type, Form::Lanes);
+  // In place of what nobody reads later: that is in the caches.
+  auto held = buffers.find(op.getAcc());
+  Buffer output = held != buffers.end() && op.getAcc().hasOneUse() &&
+                          held->second.form == Form::Lanes
+                      ? held->second
+                      : allocate(type, Form::Lanes);
   Buffer lse =
       allocate(cast<RankedTensorType>(op.getLse().getType()), Form::Lanes);
   forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {

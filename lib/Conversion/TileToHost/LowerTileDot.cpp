@@ -77,27 +77,91 @@ bool KernelLowering::hasTileDots() {
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// Squares of `lanes` pairs of rows by as many columns, transposed.
+/// kTileDepth rows at `row` by `count` columns at `column`. Each register has a
+/// group of columns of every eighth row; they are transposed within the groups.
+/// What shares rows is read together: rows have addresses of their own.
+void KernelLowering::loadColumnGroups(tile::LoadOp load, Buffer buffer,
+                                      Value row, Value column, int64_t count,
+                                      std::optional<Interval> rows) {
+  auto words = [&](int64_t length) {
+    return VectorType::get({length}, b.getI16Type());
+  };
+  auto ints = vectorType(b.getI32Type());
+  SmallVector<SmallVector<Value>> groups(llvm::divideCeil(count, kGroup));
+  for (int64_t r = 0; r < kGroup; ++r) {
+    SmallVector<SmallVector<Value>> parts(groups.size());
+    for (int64_t at = r; at < kTileDepth; at += kGroup)
+      for (auto [g, part] : llvm::enumerate(parts))
+        part.push_back(vector::BitCastOp::create(
+            b, words(kGroup),
+            loadRow(load, addIndex(row, at), addIndex(column, g * kGroup),
+                    std::min<int64_t>(kGroup, count - g * kGroup), kGroup,
+                    rows)));
+    for (auto [group, part] : llvm::zip(groups, parts))
+      group.push_back(emitConcat(b, part));
+  }
+  for (SmallVector<Value> &group : groups)
+    emitTransposeGroups(b, group);
+  Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
+  for (int64_t c = 0; c < count; ++c)
+    vector::StoreOp::create(b,
+                            Value(vector::BitCastOp::create(
+                                b, ints, groups[c / kGroup][c % kGroup])),
+                            buffer.memref,
+                            ValueRange{addIndex(column, c), pair});
+}
+
 void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
-                                     std::optional<Interval> rows) {
+                                     Interval rows) {
   auto type = cast<RankedTensorType>(load.getType());
-  forSquares(
-      llvm::divideCeil(type.getDimSize(0), 2), type.getDimSize(1),
-      [&](Value pair, Value column, int64_t count) {
-        Value row = arith::MulIOp::create(b, pair, constantIndex(2));
-        auto read = [&](int64_t r) {
-          return loadRow(load, addIndex(row, r), column, count, lanes(), rows);
-        };
-        SmallVector<Value> square;
-        for (int64_t r = 0; r < 2 * lanes(); r += 2)
-          square.push_back(vector::BitCastOp::create(
-              b, vectorType(b.getI32Type()),
-              Value(vector::InterleaveOp::create(b, read(r), read(r + 1)))));
-        emitTranspose(b, square);
-        for (int64_t c = 0; c < count; ++c)
-          vector::StoreOp::create(b, square[c], buffer.memref,
-                                  ValueRange{addIndex(column, c), pair});
-      });
+  int64_t columns = type.getDimSize(1), step = 2 * kGroup;
+  int64_t main = columns / step * step;
+  Value all = constantIndex(type.getDimSize(0));
+  using Body = llvm::function_ref<void(Value, Value, int64_t)>;
+  auto forGroups = [&](Value from, Value to, Body body) {
+    auto overRows = scf::ForOp::create(b, from, to, constantIndex(kTileDepth));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(overRows.getBody());
+    Value row = overRows.getInductionVar();
+    auto overColumns = scf::ForOp::create(
+        b, constantIndex(0), constantIndex(main), constantIndex(step));
+    if (columns > main)
+      body(row, constantIndex(main), columns - main);
+    b.setInsertionPointToStart(overColumns.getBody());
+    body(row, overColumns.getInductionVar(), step);
+  };
+  auto copy = [&](std::optional<Interval> rows) {
+    return [=, this](Value row, Value column, int64_t count) {
+      loadColumnGroups(load, buffer, row, column, count, rows);
+    };
+  };
+  Value zero = constantIndex(0);
+  if (load.getInBounds())
+    return forGroups(zero, all, copy(std::nullopt));
+  // Whole blocks of rows that are there, one that ends among its rows, zeros.
+  Value depth = constantIndex(kTileDepth);
+  Value end = arith::MaxSIOp::create(b, rows.second, zero);
+  Value whole = arith::MulIOp::create(
+      b, Value(arith::DivUIOp::create(b, end, depth)), depth);
+  Value atStart =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rows.first, zero);
+  whole = arith::SelectOp::create(b, atStart, whole, zero);
+  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.first,
+                                     rows.second);
+  Value edge = arith::MulIOp::create(
+      b, Value(arith::DivUIOp::create(b, addIndex(end, kTileDepth - 1), depth)),
+      depth);
+  edge = arith::SelectOp::create(b, some, edge, whole);
+  forGroups(zero, whole, copy(std::nullopt));
+  forGroups(whole, edge, copy(rows));
+  forGroups(edge, all, [&](Value row, Value column, int64_t count) {
+    Value none =
+        arith::ConstantOp::create(b, b.getZeroAttr(vectorType(b.getI32Type())));
+    Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
+    for (int64_t c = 0; c < count; ++c)
+      vector::StoreOp::create(b, none, buffer.memref,
+                              ValueRange{addIndex(column, c), pair});
+  });
 }
 
 /// Rows of the transposed right operand of `dot` from `n` on, steps from `k`

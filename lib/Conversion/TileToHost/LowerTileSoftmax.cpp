@@ -83,6 +83,8 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
   Buffer scores =
       allocate(type.clone({kTileVectors * lanes(), columns}), Form::Lanes);
   SoftmaxResults results = allocateResults(op, allocate(type, Form::LanePairs));
+  auto reader =
+      cast<tile::DotOp>(*getOnlyNarrowing(op).getOut().getUsers().begin());
   forRowBlocks(
       type.getDimSize(0),
       [&](Value row, int64_t vectors) {
@@ -97,8 +99,16 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
                        : readBuffer(scores, {{constantIndex(v * lanes()), true},
                                              {col}});
         };
+        Value block =
+            arith::DivUIOp::create(b, row, constantIndex(vectors * lanes()));
+        auto prefetch = [&](Value index) {
+          Trip trip{index, block, columns / 2,
+                    type.getDimSize(0) / (vectors * lanes())};
+          prefetchBeside(reader, /*later=*/false, trip);
+          prefetchBeside(dot, /*later=*/true, trip);
+        };
         storeState(emitExponentials(scoreAt, results.p, end, row, scaled.max,
-                                    scaled.sum, Type()),
+                                    scaled.sum, Type(), prefetch),
                    results, row);
       },
       liveRows);

@@ -74,3 +74,53 @@ void KernelLowering::prefetchBeside(tile::DotOp dot, Value row, Value column) {
         ValueRange{arith::AddIOp::create(b, at, row), addIndex(column, next)},
         /*isWrite=*/false, kLocality, /*isDataCache=*/true);
 }
+
+void KernelLowering::prefetchAt(Value view, ValueRange indices, Value row,
+                                Value column, bool isWrite) {
+  memref::PrefetchOp::create(
+      b, mapped(view),
+      ValueRange{arith::AddIOp::create(b, mapped(indices[0]), row),
+                 arith::AddIOp::create(b, mapped(indices[1]), column)},
+      isWrite, kLocality, /*isDataCache=*/true);
+}
+
+void KernelLowering::prefetchBeside(tile::DotOp dot, bool later,
+                                    const Trip &trip) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  auto load = dot.getB().getDefiningOp<tile::LoadOp>();
+  if (!loop || !load || load->getParentOp() != loop || !walksRows(load, loop))
+    return;
+  auto type = cast<RankedTensorType>(load.getType());
+  // A block asks for some spans of rows, or some columns of one, and a trip for
+  // one row of each: its address is one addition away from the trip's before.
+  int64_t spans = llvm::divideCeil(type.getDimSize(0), trip.count);
+  int64_t spansOfBlock = llvm::divideCeil(spans, trip.blocks);
+  int64_t blocksOfSpan = llvm::divideCeil(trip.blocks, spans);
+  int64_t width = elementsOfLine(dot);
+  int64_t lines = llvm::divideCeil(llvm::divideCeil(type.getDimSize(1), width),
+                                   blocksOfSpan);
+  auto times = [&](Value x, int64_t y) -> Value {
+    return arith::MulIOp::create(b, x, constantIndex(y));
+  };
+  Value split = constantIndex(blocksOfSpan);
+  Value span = arith::DivUIOp::create(b, trip.block, split);
+  Value column =
+      times(arith::RemUIOp::create(b, trip.block, split), lines * width);
+  Value row = mapped(loop.getInductionVar());
+  if (later) {
+    // Behind the last step is what this one has.
+    Value next = arith::AddIOp::create(b, row, mapped(loop.getStep()));
+    Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next,
+                                       mapped(loop.getUpperBound()));
+    row = arith::SelectOp::create(b, more, next, row);
+  }
+  row = arith::AddIOp::create(b, row, times(span, spansOfBlock * trip.count));
+  row = arith::AddIOp::create(b, row, trip.index);
+  for (int64_t s = 0; s < spansOfBlock; ++s)
+    for (int64_t n = 0; n < lines; ++n)
+      memref::PrefetchOp::create(b, mapped(load.getSource()),
+                                 ValueRange{addIndex(row, s * trip.count),
+                                            addIndex(column, n * width)},
+                                 /*isWrite=*/false, kLocality,
+                                 /*isDataCache=*/true);
+}

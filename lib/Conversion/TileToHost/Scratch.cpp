@@ -38,7 +38,7 @@ KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
     sizes[0] = llvm::alignTo(sizes[0], kTileRows);
     if (form == Form::NaturalPairs)
       sizes[1] = llvm::alignTo(sizes[1], kTileDepth);
-    else if (lanesFirst)
+    else if (lanesFirst || rightPairs)
       sizes[1] += lanes();
   }
   auto memref = MemRefType::get(sizes, element);

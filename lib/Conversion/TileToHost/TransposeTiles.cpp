@@ -119,6 +119,9 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
       else if (element != type.getElementType())
         x = arith::ExtFOp::create(b, vectorType(element), x);
       square.push_back(x);
+      if (tiles)
+        prefetchAt(load.getSource(), load.getIndices(),
+                   addIndex(row, lanes() + r), from, /*isWrite=*/false);
     }
     emitTranspose(b, square);
     // Behind the last column there are zeros, which fill a tile.
@@ -133,23 +136,35 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
 void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,
                                     Interval rows) {
   auto type = cast<RankedTensorType>(load.getType());
-  bool columnPairs = buffer.form == Form::ColumnPairs;
-  int64_t square = columnPairs ? 2 * lanes() : lanes();
-  auto loadAll = [&](std::optional<Interval> rows) {
-    columnPairs ? loadColumnPairs(load, buffer, rows)
-                : loadSquares(load, buffer, rows);
-  };
   if (load.getInBounds())
-    return loadAll(type.getDimSize(0) % square ? std::optional(rows)
-                                               : std::nullopt);
-  Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.first,
-                                    rows.second);
-  auto branch = scf::IfOp::create(b, any, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  loadAll(rows);
-  b.setInsertionPointToStart(branch.elseBlock());
-  fillZero(buffer);
+    return loadSquares(load, buffer,
+                       type.getDimSize(0) % lanes() ? std::optional(rows)
+                                                    : std::nullopt);
+  using arith::CmpIPredicate;
+  auto compare = [&](CmpIPredicate predicate, Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, predicate, x, y);
+  };
+  auto either = [&](Value condition, llvm::function_ref<void()> then,
+                    llvm::function_ref<void()> otherwise) {
+    auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    then();
+    b.setInsertionPointToStart(branch.elseBlock());
+    otherwise();
+  };
+  Value all = arith::AndIOp::create(
+      b, compare(CmpIPredicate::eq, rows.first, constantIndex(0)),
+      compare(CmpIPredicate::eq, rows.second,
+              constantIndex(paddedRows(type.getDimSize(0)))));
+  either(
+      all, [&] { loadSquares(load, buffer, std::nullopt); },
+      [&] {
+        either(
+            compare(CmpIPredicate::slt, rows.first, rows.second),
+            [&] { loadSquares(load, buffer, rows); },
+            [&] { fillZero(buffer); });
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,8 +197,40 @@ void KernelLowering::storeRow(tile::StoreOp store, Value x, Value row,
              count);
 }
 
+/// bf16 leaves as pairs of columns: half as many exchanges.
+void KernelLowering::storePairsTransposed(tile::StoreOp store, Value wide,
+                                          Interval rows) {
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  auto body = [&](Value row, Value pair, int64_t count) {
+    Value column = arith::MulIOp::create(b, pair, constantIndex(2));
+    auto read = [&](int64_t c) {
+      return evaluateVector(wide, {{row, true}, {addIndex(column, c)}});
+    };
+    SmallVector<Value> square;
+    for (int64_t c = 0; c < 2 * count; c += 2)
+      square.push_back(packPair(read(c), read(c + 1)));
+    square.resize(lanes(), square.front()); // these are not stored
+    emitTranspose(b, square);
+    auto elements = VectorType::get({2 * lanes()}, type.getElementType());
+    if (tiles)
+      for (int64_t r = 0; r < lanes(); ++r)
+        prefetchAt(store.getDest(), store.getIndices(),
+                   addIndex(row, lanes() + r), column, /*isWrite=*/true);
+    for (int64_t r = 0; r < lanes(); ++r)
+      storeRow(store, vector::BitCastOp::create(b, elements, square[r]),
+               addIndex(row, r), column, 2 * count, rows);
+  };
+  forSquares(type.getDimSize(0), type.getDimSize(1) / 2, body);
+}
+
 void KernelLowering::storeTransposed(tile::StoreOp store, Interval rows) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
+  if (auto narrowing = store.getValue().getDefiningOp<arith::TruncFOp>();
+      narrowing && !buffers.count(narrowing.getOut()) && shape.pairDots &&
+      lanes() == 16 && type.getElementType().isBF16() &&
+      getElementTypeOrSelf(narrowing.getIn().getType()).isF32() &&
+      type.getDimSize(1) % 2 == 0)
+    return storePairsTransposed(store, narrowing.getIn(), rows);
   auto body = [&](Value row, Value column, int64_t count) {
     SmallVector<Value> square;
     for (int64_t c = 0; c < count; ++c)

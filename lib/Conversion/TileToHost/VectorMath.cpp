@@ -103,6 +103,30 @@ Value fa::emitMax(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::SelectOp::create(b, larger, x, y);
 }
 
+/// Additions, a shift and bits of one or the other: 0.4 of 7.2 cycles of an
+/// exponential less than vcvtne2ps2bf16 and vpermw. LLVM would make vpermt2w of
+/// the shift and the choice, which is half as fast.
+Value fa::emitNearestPairs(ImplicitLocOpBuilder &b, Value even, Value odd) {
+  static constexpr int32_t kBothOrThird = 0xEA; // (x & y) | z
+  auto type = VectorType::get(cast<VectorType>(even.getType()).getShape(),
+                              b.getI32Type());
+  auto constant = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, b.getI32IntegerAttr(value)));
+  };
+  auto roundUp = [&](Value x) -> Value {
+    Value bits = vector::BitCastOp::create(b, type, x);
+    return arith::AddIOp::create(b, bits, constant(0x8000));
+  };
+  Value low = arith::ShRUIOp::create(b, roundUp(even), constant(16));
+  Value function =
+      arith::ConstantOp::create(b, b.getI32IntegerAttr(kBothOrThird));
+  return LLVM::CallIntrinsicOp::create(
+             b, type, b.getStringAttr("llvm.x86.avx512.pternlog.d.512"),
+             ValueRange{roundUp(odd), constant(-0x10000), low, function})
+      .getResult(0);
+}
+
 Value fa::emitRound(ImplicitLocOpBuilder &b, Value x, Type element) {
   Type wide = x.getType(), narrow = element;
   if (auto vector = dyn_cast<VectorType>(wide))

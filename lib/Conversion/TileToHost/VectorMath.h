@@ -22,6 +22,16 @@ mlir::Value emitShortExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 void emitTranspose(mlir::ImplicitLocOpBuilder &b,
                    mlir::MutableArrayRef<mlir::Value> rows);
 
+/// One vector of all elements in order; the number of `vectors`, all of one
+/// length, is a power of two.
+mlir::Value emitConcat(mlir::ImplicitLocOpBuilder &b,
+                       mlir::ArrayRef<mlir::Value> vectors);
+
+/// Transposes squares side by side: each group of as many elements as there are
+/// vectors, a power of two.
+void emitTransposeGroups(mlir::ImplicitLocOpBuilder &b,
+                         mlir::MutableArrayRef<mlir::Value> rows);
+
 /// The sums of the lanes of `vectors`, lane i that of vector i; there are as
 /// many vectors as each has lanes, a power of two.
 mlir::Value emitSumsOfLanes(mlir::ImplicitLocOpBuilder &b,
@@ -43,6 +53,11 @@ void storeFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
 /// `x > y ? x : y`, one instruction everywhere; a NaN in x gives y.
 mlir::Value emitMax(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                     mlir::Value y);
+
+/// Vectors of f32 in [0, 1], or NaN, as one of pairs of bf16: the nearest ones,
+/// of two as near the larger. A NaN may become anything.
+mlir::Value emitNearestPairs(mlir::ImplicitLocOpBuilder &b, mlir::Value even,
+                             mlir::Value odd);
 
 /// An f32 value rounded to a narrower float type and back.
 mlir::Value emitRound(mlir::ImplicitLocOpBuilder &b, mlir::Value x,

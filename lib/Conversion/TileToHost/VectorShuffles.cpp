@@ -70,6 +70,48 @@ void fa::emitTranspose(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
     exchangeQuarters(b, rows, stride);
 }
 
+Value fa::emitConcat(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors) {
+  SmallVector<Value> parts(vectors);
+  while (parts.size() > 1) {
+    int64_t length = cast<VectorType>(parts[0].getType()).getDimSize(0);
+    for (size_t n = 0; n < parts.size() / 2; ++n)
+      parts[n] = vector::ShuffleOp::create(
+          b, parts[2 * n], parts[2 * n + 1],
+          llvm::to_vector(llvm::seq<int64_t>(2 * length)));
+    parts.truncate(parts.size() / 2);
+  }
+  return parts.front();
+}
+
+/// The first or last half of each group of `size` elements of `x`, each element
+/// followed by that of `y`.
+static Value interleaveHalves(ImplicitLocOpBuilder &b, Value x, Value y,
+                              int64_t size, bool last) {
+  int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
+  SmallVector<int64_t> order;
+  for (int64_t group = 0; group < lanes; group += size)
+    for (int64_t n = 0; n < size / 2; ++n) {
+      int64_t lane = group + (last ? size / 2 : 0) + n;
+      order.append({lane, lanes + lane});
+    }
+  return vector::ShuffleOp::create(b, x, y, order);
+}
+
+/// Each step makes the topmost bit of an element's row the lowest of its
+/// column, and the topmost of its column the lowest of its row.
+void fa::emitTransposeGroups(ImplicitLocOpBuilder &b,
+                             MutableArrayRef<Value> rows) {
+  size_t size = rows.size();
+  for (size_t step = 1; step < size; step *= 2) {
+    SmallVector<Value> next;
+    for (size_t n = 0; n < size / 2; ++n)
+      for (bool last : {false, true})
+        next.push_back(
+            interleaveHalves(b, rows[n], rows[n + size / 2], size, last));
+    llvm::copy(next, rows.begin());
+  }
+}
+
 /// A vector with ones in the first `count` of its lanes.
 static Value firstLanes(ImplicitLocOpBuilder &b, int64_t lanes, int64_t count) {
   SmallVector<bool> mask(lanes, false);
