@@ -268,6 +268,11 @@ private:
   Value emitProduct(Value x, Value y, Value sum);
   /// Elements of the right operand of `dot` that one request brings.
   static int64_t elementsOfLine(tile::DotOp dot);
+  /// Where a block of `columns` columns at `col` has read `keys` rows of V from
+  /// `key` on in place: asks for as much of the next step's.
+  /// See Prefetch.cpp.
+  void prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys, Value col,
+                        int64_t columns);
   /// Asks for the line at (row, column) of the tile that is loaded after `dot`.
   /// See Prefetch.cpp.
   void prefetchBeside(tile::DotOp dot, Value row, Value column);
