@@ -334,6 +334,9 @@ private:
   //===--- Memory (LowerMemory.cpp) ---===//
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
   Buffer loadTile(tile::LoadOp load, Form form);
+  /// Rows of f32 whose elements are read one by one: where they lie if all of
+  /// them exist, else in a copy with zeros.
+  Buffer viewOrCopy(tile::LoadOp load);
   /// The element of the view that `load` reads at `coords` of its tile.
   Value readInPlace(tile::LoadOp load, mlir::ArrayRef<TileCoord> coords);
   bool canReadInPlace(tile::LoadOp load);
@@ -342,6 +345,8 @@ private:
   void copyElements(tile::LoadOp load, Buffer buffer,
                     mlir::ArrayRef<Interval> inside);
   void copyWholeRows(tile::LoadOp load, Buffer buffer, Interval rows);
+  Value emitIsPartial(mlir::RankedTensorType type,
+                      mlir::ArrayRef<Interval> inside);
   void zeroUnlessInside(Buffer buffer, mlir::RankedTensorType type,
                         mlir::ArrayRef<Interval> inside);
   void fillZero(Buffer buffer);

@@ -61,8 +61,18 @@ void KernelLowering::prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys,
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   auto load = dot.getB().getDefiningOp<tile::LoadOp>();
   if (!loop || !load || dot.getTransposeB() || isPairDot(dot) ||
-      buffers.count(dot.getB()) || !walksRows(load, loop))
+      !walksRows(load, loop))
     return;
+  Value source = mapped(load.getSource()), row = key;
+  if (auto held = buffers.find(dot.getB()); held == buffers.end()) {
+    row = arith::AddIOp::create(b, mapped(loop.getInductionVar()), key);
+  } else {
+    // A view of rows where they lie or, at the end of all, their copy: then
+    // what is asked for is of no use, and of no harm.
+    source = held->second.memref;
+    if (cast<MemRefType>(source.getType()).hasStaticShape())
+      return;
+  }
   // Blocks that read the same line ask for those of different keys.
   int64_t sharing = std::clamp<int64_t>(elementsOfLine(dot) / columns, 1, keys);
   Value share = arith::RemUIOp::create(
@@ -70,7 +80,6 @@ void KernelLowering::prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys,
       constantIndex(sharing));
   // A view that begins at the next step, so that a request has the index of a
   // read and the view's address is known before the loop.
-  Value source = mapped(load.getSource());
   SmallVector<OpFoldResult> sizes =
       memref::getMixedSizes(b, b.getLoc(), source);
   Value next = memref::SubViewOp::create(
@@ -79,7 +88,6 @@ void KernelLowering::prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys,
            Value(arith::AddIOp::create(b, mapped(loop.getStep()), share))),
        b.getIndexAttr(0)},
       sizes, {b.getIndexAttr(1), b.getIndexAttr(1)});
-  Value row = arith::AddIOp::create(b, mapped(loop.getInductionVar()), key);
   for (int64_t n = 0; n < keys; n += sharing)
     memref::PrefetchOp::create(b, next, ValueRange{addIndex(row, n), col},
                                /*isWrite=*/false, kLocality,
