@@ -276,6 +276,11 @@ private:
   Value emitProduct(Value x, Value y, Value sum);
   /// Elements of the right operand of `dot` that one request brings.
   static int64_t elementsOfLine(tile::DotOp dot);
+  /// Where a block of `columns` columns at `col` has read `keys` rows of V from
+  /// `key` on in place: asks for as much of the next step's.
+  /// See Prefetch.cpp.
+  void prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys, Value col,
+                        int64_t columns);
   /// Asks for the line at (row, column) of the tile that is loaded after `dot`.
   /// See Prefetch.cpp.
   void prefetchBeside(tile::DotOp dot, Value row, Value column);
@@ -349,6 +354,9 @@ private:
   //===--- Memory (LowerMemory.cpp) ---===//
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
   Buffer loadTile(tile::LoadOp load, Form form);
+  /// Rows of f32 whose elements are read one by one: where they lie if all of
+  /// them exist, else in a copy with zeros.
+  Buffer viewOrCopy(tile::LoadOp load);
   /// The element of the view that `load` reads at `coords` of its tile.
   Value readInPlace(tile::LoadOp load, mlir::ArrayRef<TileCoord> coords);
   bool canReadInPlace(tile::LoadOp load);
@@ -357,6 +365,8 @@ private:
   void copyElements(tile::LoadOp load, Buffer buffer,
                     mlir::ArrayRef<Interval> inside);
   void copyWholeRows(tile::LoadOp load, Buffer buffer, Interval rows);
+  Value emitIsPartial(mlir::RankedTensorType type,
+                      mlir::ArrayRef<Interval> inside);
   void zeroUnlessInside(Buffer buffer, mlir::RankedTensorType type,
                         mlir::ArrayRef<Interval> inside);
   void fillZero(Buffer buffer);

@@ -90,6 +90,8 @@ SmallVector<Value> KernelLowering::emitDotBlock(tile::DotOp dot, Value row,
     SmallVector<Value> sums(loop.getRegionIterArgs());
     for (int64_t u = 0; u < unroll; ++u)
       sums = step(addIndex(loop.getInductionVar(), u), sums);
+    // Behind the reads: LLVM moves none of them across a request.
+    prefetchNextKeys(dot, loop.getInductionVar(), unroll, col, columns);
     scf::YieldOp::create(b, sums);
     acc.assign(loop.getResults().begin(), loop.getResults().end());
   }

@@ -65,8 +65,11 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
   if (!others || (alongRows ? canReadRowsInPlace(load) : canReadInPlace(load)))
     return success();
   bool natural = type.getRank() == 2 && isOnlyBroadcast(load.getResult());
+  bool viewed = natural && !alongRows && type.getElementType().isF32() &&
+                isReadOnly(load) && !load.getInBounds() && hasWholeRows(load);
   buffers[load.getResult()] =
-      loadTile(load, natural ? Form::Natural : tileForm());
+      viewed ? viewOrCopy(load)
+             : loadTile(load, natural ? Form::Natural : tileForm());
   return success();
 }
 
@@ -134,9 +137,9 @@ SmallVector<Value> KernelLowering::bufferIndices(Buffer buffer,
 // LoadOp
 //===----------------------------------------------------------------------===//
 
-/// Zeroes the buffer if some element of the tile lies outside the view.
-void KernelLowering::zeroUnlessInside(Buffer buffer, RankedTensorType type,
-                                      ArrayRef<Interval> inside) {
+/// Whether some element of the tile lies outside the view.
+Value KernelLowering::emitIsPartial(RankedTensorType type,
+                                    ArrayRef<Interval> inside) {
   Value partial;
   for (auto [d, range] : llvm::enumerate(inside)) {
     using arith::CmpIPredicate;
@@ -147,7 +150,14 @@ void KernelLowering::zeroUnlessInside(Buffer buffer, RankedTensorType type,
     Value either = arith::OrIOp::create(b, low, high);
     partial = partial ? arith::OrIOp::create(b, partial, either) : either;
   }
-  auto branch = scf::IfOp::create(b, partial, /*withElseRegion=*/false);
+  return partial;
+}
+
+/// Zeroes the buffer if some element of the tile lies outside the view.
+void KernelLowering::zeroUnlessInside(Buffer buffer, RankedTensorType type,
+                                      ArrayRef<Interval> inside) {
+  auto branch = scf::IfOp::create(b, emitIsPartial(type, inside),
+                                  /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   fillZero(buffer);
@@ -204,6 +214,38 @@ void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
         b,
         Value(arith::ConstantOp::create(b, b.getZeroAttr(vectorType(element)))),
         buffer.memref, ValueRange{row, constantIndex(column)});
+}
+
+/// At the edge of a mask all rows exist but for the last tile's.
+KernelLowering::Buffer KernelLowering::viewOrCopy(tile::LoadOp load) {
+  RankedTensorType type = load.getType();
+  Buffer copy = allocate(type, Form::Natural);
+  Value source = mapped(load.getSource());
+  SmallVector<Interval> inside =
+      insideRanges(source, load.getIndices(), type.getShape());
+  constexpr int64_t any = ShapedType::kDynamic;
+  auto anyRows =
+      MemRefType::get({any, any}, type.getElementType(),
+                      StridedLayoutAttr::get(b.getContext(), any, {any, 1}));
+  auto branch = scf::IfOp::create(b, anyRows, emitIsPartial(type, inside),
+                                  /*withElseRegion=*/true);
+  auto yield = [&](Value rows) {
+    scf::YieldOp::create(b,
+                         memref::CastOp::create(b, anyRows, rows).getResult());
+  };
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  fillZero(copy);
+  copyWholeRows(load, copy, inside[0]);
+  yield(copy.memref);
+  b.setInsertionPointToStart(branch.elseBlock());
+  SmallVector<OpFoldResult> at, sizes, strides(2, b.getIndexAttr(1));
+  for (auto [index, size] : llvm::zip(load.getIndices(), type.getShape())) {
+    at.push_back(mapped(index));
+    sizes.push_back(b.getIndexAttr(size));
+  }
+  yield(memref::SubViewOp::create(b, source, at, sizes, strides));
+  return {branch.getResult(0), Form::Natural};
 }
 
 KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {

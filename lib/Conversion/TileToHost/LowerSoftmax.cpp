@@ -129,7 +129,8 @@ Value KernelLowering::emitFinite(Value max) {
 
 Value KernelLowering::emitExponential(Value score, Value max) {
   Value x = arith::SubFOp::create(b, score, max);
-  return tiles ? emitShortExp(b, x) : emitExp(b, x);
+  // Tile dots come with AVX512DQ.
+  return shape.tileDots ? emitShortExp(b, x, /*narrow=*/tiles) : emitExp(b, x);
 }
 
 SmallVector<Value>

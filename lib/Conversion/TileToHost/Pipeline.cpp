@@ -42,7 +42,9 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   int64_t block =
       options.vectorBits / 32 *
       chooseDotBlock(options.vectorBits, options.vectorRegisters).vectors;
-  tiles.qTile = tiles.qTile16bit = llvm::alignTo(64, block);
+  tiles.qTile = tiles.qTileBf16 = llvm::alignTo(64, block);
+  // K and V are widened for each tile of queries.
+  tiles.qTile16bit = llvm::alignTo(128, block);
   tiles.kvTile = 64;
   if (options.tileDots) {
     // V is transposed for each tile of queries; sums go to and from memory for

@@ -11,6 +11,10 @@
 // row, it asks for the same line. So requests leave one by one: a core has few
 // under way at once, and reads of what is there already wait behind them.
 //
+// With many rows only the product with V does, where V is read in place: its
+// blocks walk down columns, from one row of memory to the next. Q K^T reads
+// along rows, which a CPU follows by itself; requests for it were not faster.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
@@ -50,6 +54,44 @@ static tile::LoadOp findRowLoad(Range &&ops, scf::ForOp loop) {
 int64_t KernelLowering::elementsOfLine(tile::DotOp dot) {
   auto type = cast<RankedTensorType>(dot.getB().getType());
   return kLineBytes * 8 / type.getElementTypeBitWidth();
+}
+
+void KernelLowering::prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys,
+                                      Value col, int64_t columns) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  auto load = dot.getB().getDefiningOp<tile::LoadOp>();
+  if (!loop || !load || dot.getTransposeB() || isPairDot(dot) ||
+      !walksRows(load, loop))
+    return;
+  Value source = mapped(load.getSource()), row = key;
+  if (auto held = buffers.find(dot.getB()); held == buffers.end()) {
+    row = arith::AddIOp::create(b, mapped(loop.getInductionVar()), key);
+  } else {
+    // A view of rows where they lie or, at the end of all, their copy: then
+    // what is asked for is of no use, and of no harm.
+    source = held->second.memref;
+    if (cast<MemRefType>(source.getType()).hasStaticShape())
+      return;
+  }
+  // Blocks that read the same line ask for those of different keys.
+  int64_t sharing = std::clamp<int64_t>(elementsOfLine(dot) / columns, 1, keys);
+  Value share = arith::RemUIOp::create(
+      b, arith::DivUIOp::create(b, col, constantIndex(columns)),
+      constantIndex(sharing));
+  // A view that begins at the next step, so that a request has the index of a
+  // read and the view's address is known before the loop.
+  SmallVector<OpFoldResult> sizes =
+      memref::getMixedSizes(b, b.getLoc(), source);
+  Value next = memref::SubViewOp::create(
+      b, source,
+      {OpFoldResult(
+           Value(arith::AddIOp::create(b, mapped(loop.getStep()), share))),
+       b.getIndexAttr(0)},
+      sizes, {b.getIndexAttr(1), b.getIndexAttr(1)});
+  for (int64_t n = 0; n < keys; n += sharing)
+    memref::PrefetchOp::create(b, next, ValueRange{addIndex(row, n), col},
+                               /*isWrite=*/false, kLocality,
+                               /*isDataCache=*/true);
 }
 
 void KernelLowering::prefetchBeside(tile::DotOp dot, Value row, Value column) {

@@ -58,15 +58,20 @@ Value fa::emitExp(ImplicitLocOpBuilder &b, Value x) {
 }
 
 /// exp(x) = 2^f 2^n with x log2 e = n + f, f in [0, 1]. 2^f by a polynomial of
-/// degree 4 that is 1 and 2 at the ends (the one so that exp(0) is 1, the other
-/// so that there is no step at negative x next to 0; relative error 3.4e-6
-/// before rounding). With the rounding of x log2 e the error is 3.5e-6 near 0
-/// and 7.2e-6 near 2^-126, where half a unit in the last place of bf16 is 2e-3
-/// or more. The comparison becomes a mask of the scaling, which takes 200
-/// cycles where an exponential is denormal and not masked.
-Value fa::emitShortExp(ImplicitLocOpBuilder &b, Value x) {
-  static constexpr double coefficients[] = {1.0, 0.6930321208, 0.2413797629,
-                                            0.05203236901, 0.01355574723};
+/// degree 5, or 4 if `narrow`, that is 1 and 2 at the ends (the one so that
+/// exp(0) is 1, the other so that there is no step at negative x next to 0;
+/// relative errors 9.3e-8 and 3.4e-6 before rounding). The rounding of x log2 e
+/// adds 6e-8 |x|: with degree 4 the error is 3.5e-6 near 0 and 7.2e-6 near
+/// 2^-126, where half a unit in the last place of bf16 is 2e-3 or more. The
+/// comparison becomes a mask of the scaling, which takes 200 cycles where an
+/// exponential is denormal and not masked.
+Value fa::emitShortExp(ImplicitLocOpBuilder &b, Value x, bool narrow) {
+  static constexpr double four[] = {1.0, 0.6930321208, 0.2413797629,
+                                    0.05203236901, 0.01355574723};
+  static constexpr double five[] = {1.0,           0.69315173883,
+                                    0.24015927146, 0.055818675961,
+                                    0.00899099510, 0.0018793186483};
+  ArrayRef<double> coefficients = narrow ? ArrayRef(four) : ArrayRef(five);
   static constexpr int32_t kFloor = 9;
   auto type = cast<VectorType>(x.getType());
   auto constant = [&](IntegerAttr value) -> Value {
@@ -87,10 +92,10 @@ Value fa::emitShortExp(ImplicitLocOpBuilder &b, Value x) {
       arith::MulFOp::create(b, x, splat(b, type, 1.4426950408889634));
   Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512", exponent,
                         constant(b.getI32IntegerAttr(kFloor)));
-  Value poly = splat(b, type, coefficients[4]);
-  for (int i = 3; i >= 0; --i)
-    poly = vector::FMAOp::create(b, poly, fraction,
-                                 splat(b, type, coefficients[i]));
+  Value poly = splat(b, type, coefficients.back());
+  for (double coefficient : llvm::reverse(coefficients.drop_back()))
+    poly =
+        vector::FMAOp::create(b, poly, fraction, splat(b, type, coefficient));
   Value scaled = call("llvm.x86.avx512.mask.scalef.ps.512", poly, exponent);
   // Unordered: a NaN is not "at or below".
   Value normal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, exponent,

@@ -15,8 +15,10 @@ namespace fa {
 mlir::Value emitExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
 /// The same by instructions of AVX512DQ, of 16 floats, with a relative error of
-/// 3.5e-6 near 0 and 7.2e-6 near 2^-126: where P is rounded to bf16.
-mlir::Value emitShortExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+/// 1.8e-7 near 0 and 4e-6 near 2^-126; if `narrow`, where what is made of it
+/// is rounded to bf16, of 3.5e-6 and 7.2e-6.
+mlir::Value emitShortExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                         bool narrow);
 
 /// Transposes a square: as many vectors as each has lanes, a power of two.
 void emitTranspose(mlir::ImplicitLocOpBuilder &b,
