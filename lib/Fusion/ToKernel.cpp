@@ -298,6 +298,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
         (widest <= 64 && isPlain) || isMiddle ? narrowRolesQTile : rolesQTile;
     roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
     roles = fitted(roles, rolesSlotColumns);
+    // All rows of a consumer are before the first query or none is: a box that
+    // begins there could be read, but not stored.
+    roles.endMultiple = 64;
     bool hasRoles = rolesQTile && bytes == 2;
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),

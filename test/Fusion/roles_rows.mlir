@@ -6,6 +6,16 @@
 // CHECK: tile.kernel @causal_roles(
 // CHECK-NOT: tile.at_most
 // CHECK-SAME: tile.shape = array<i64: 192, 128>
+// Their tiles are counted from the end, the longest first: where there are not as many queries, the one that sees the fewest keys has rows that are none.
+// CHECK: %[[ID:.*]] = tile.program_id 0
+// CHECK: %[[QUERIES:.*]] = memref.dim %arg0, %c2
+// CHECK: %[[BEHIND:.*]] = arith.muli %[[ID]], %c192
+// CHECK: %[[PARTS:.*]] = arith.ceildivui %[[QUERIES]], %c64
+// CHECK: %[[END:.*]] = arith.muli %[[PARTS]], %c64
+// CHECK: %[[LAST:.*]] = arith.subi %[[END]], %[[BEHIND]]
+// CHECK: %[[START:.*]] = arith.subi %[[LAST]], %c192
+// CHECK: %[[FIRST:.*]] = arith.maxsi %[[START]], %c0
+// CHECK: tile.load %{{.*}}[%[[START]], %c0
 func.func @causal(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -41,6 +51,7 @@ func.func @scored(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
 }
 // CHECK: tile.kernel @plain_roles(
 // CHECK-SAME: tile.shape = array<i64: 192, 128>
+// CHECK-NOT: arith.ceildivui
 func.func @plain(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {}
   return %o : !rows
