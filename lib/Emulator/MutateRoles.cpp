@@ -171,8 +171,7 @@ static int64_t neverRepeat(Operation *kernel) {
 /// Boxes are stored whether their rows are before those of the tensor or not.
 static int64_t storeBefore(Operation *kernel) {
   int64_t changed = 0;
-  for (auto store :
-       collect<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(kernel))
+  for (auto store : collect<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(kernel))
     if (auto both = store.getPredicate().getDefiningOp<LLVM::AndOp>()) {
       store.getPredicateMutable().assign(both.getLhs());
       ++changed;
