@@ -64,6 +64,8 @@ struct KernelShape {
   /// rounded up to a multiple of this, and the first begins before them: rows
   /// that are none see few keys. 0: the first begins with them.
   int64_t endMultiple = 0;
+  /// The most programs for each processor that the kernel is meant for; 0: any.
+  int64_t fewPrograms = 0;
 };
 
 /// Whether the scale of `attention` can be promised to be above 0 and applied
