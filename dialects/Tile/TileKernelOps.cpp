@@ -142,13 +142,19 @@ static LogicalResult verifyVariant(KernelOp kernel) {
     auto array = dyn_cast<DenseI64ArrayAttr>(found);
     return array && array.size() == 3;
   };
+  auto isPositive = [](Attribute found) {
+    auto number = dyn_cast<IntegerAttr>(found);
+    return number && number.getValue().isStrictlyPositive();
+  };
   return failure(failed(verifyKind(kernel, KernelOp::followsAttrName,
                                    llvm::IsaPred<FlatSymbolRefAttr>,
                                    "the name of a kernel")) ||
                  failed(verifyKind(kernel, KernelOp::splitsAttrName,
                                    llvm::IsaPred<IntegerAttr>, "a number")) ||
                  failed(verifyKind(kernel, KernelOp::atMostAttrName, isTriple,
-                                   "an argument, a dimension and a size")));
+                                   "an argument, a dimension and a size")) ||
+                 failed(verifyKind(kernel, KernelOp::fewProgramsAttrName,
+                                   isPositive, "a number above 0")));
 }
 
 /// Tensors in workspace are the last arguments.

@@ -106,6 +106,10 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     static constexpr ::llvm::StringLiteral splitsAttrName = "tile.splits";
     // [argument, dimension, most]: what a size may be at most.
     static constexpr ::llvm::StringLiteral atMostAttrName = "tile.at_most";
+    // The most programs for each processor with which a launch takes this
+    // kernel rather than another one that fits.
+    static constexpr ::llvm::StringLiteral fewProgramsAttrName =
+        "tile.few_programs";
   }];
 }
 

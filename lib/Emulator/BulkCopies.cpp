@@ -166,6 +166,15 @@ void BulkCopies::beginStore(Thread &thread, int32_t site, uint32_t map,
                  "expected a tensor map of the kernel's parameters");
     return;
   }
+  // CUDA Programming Guide, "Using TMA to transfer multi-dimensional arrays":
+  // what is written may end behind the tensor, but not begin before it.
+  for (int32_t at : start)
+    if (at < 0) {
+      block.report(FaultKind::OutOfBounds, thread, site,
+                   "a stored box begins at " + Twine(at) +
+                       ", where 0 or more is expected");
+      return;
+    }
   stores.push_back({&thread, site, map, from, start, thread.warp->clock.seen});
   if (mix(block.launched().seed, ++begun, from) % 4 == 0)
     read(stores.back());

@@ -168,6 +168,17 @@ static int64_t neverRepeat(Operation *kernel) {
   return count;
 }
 
+/// Boxes are stored whether their rows are before those of the tensor or not.
+static int64_t storeBefore(Operation *kernel) {
+  int64_t changed = 0;
+  for (auto store : collect<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(kernel))
+    if (auto both = store.getPredicate().getDefiningOp<LLVM::AndOp>()) {
+      store.getPredicateMutable().assign(both.getLhs());
+      ++changed;
+    }
+  return changed;
+}
+
 /// Two of the four warps of each warpgroup exchange registers.
 static int64_t partExchange(Operation *kernel) {
   auto exchanges = collect<NVVM::SetMaxRegisterOp>(kernel);
@@ -229,6 +240,7 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"over-arrive", false, overArrive},
       {"wrong-bytes", false, wrongBytes},
       {"never-repeat", false, neverRepeat},
+      {"store-before", false, storeBefore},
       {"part-exchange", false, partExchange},
       {"plain-descriptor", false, plainDescriptor},
   };

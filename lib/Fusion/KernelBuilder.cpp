@@ -91,12 +91,15 @@ void KernelBuilder::buildCoordinates() {
     id = arith::DivUIOp::create(b, id, numSplits);
   }
   // Later queries of a causal mask see more keys: the longest work first.
-  if (rule.growsWithQuery() && shape.pack == KernelShape::OneHead && !split) {
+  bool grows =
+      rule.growsWithQuery() && shape.pack == KernelShape::OneHead && !split;
+  bool fromEnd = grows && shape.endMultiple;
+  if (grows && !fromEnd) {
     Value count = NumProgramsOp::create(b, 0);
     Value last = arith::SubIOp::create(b, count, index(1));
     id = arith::SubIOp::create(b, last, id);
   }
-  findRows(id);
+  findRows(id, fromEnd);
   if (shape.pack == KernelShape::Heads) {
     firstRow = lastRow = index(0);
     return;
@@ -108,6 +111,8 @@ void KernelBuilder::buildCoordinates() {
     return;
   }
   firstRow = tileStart;
+  if (fromEnd)
+    firstRow = arith::MaxSIOp::create(b, firstRow, index(0));
   Value end = arith::AddIOp::create(b, tileStart, index(shape.rows));
   end = arith::MinSIOp::create(b, end, numQueries);
   lastRow = arith::SubIOp::create(b, end, index(1));

@@ -60,6 +60,12 @@ struct KernelShape {
   /// nothing lies between them.
   enum Pack { OneHead, Heads, Queries } pack = OneHead;
   int64_t maxQueries = 0; ///< that the kernel is taken for; 0: all
+  /// Where later queries see more keys, the last tile ends with the queries,
+  /// rounded up to a multiple of this, and the first begins before them: rows
+  /// that are none see few keys. 0: the first begins with them.
+  int64_t endMultiple = 0;
+  /// The most programs for each processor that the kernel is meant for; 0: any.
+  int64_t fewPrograms = 0;
 };
 
 /// Whether the scale of `attention` can be promised to be above 0 and applied

@@ -325,6 +325,9 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
         KernelOp::atMostAttrName,
         b.getDenseI64ArrayAttr(
             {source.q.number, source.q.dims[2].unitDim, shape.maxQueries}));
+  if (shape.fewPrograms)
+    kernel->setAttr(KernelOp::fewProgramsAttrName,
+                    b.getI64IntegerAttr(shape.fewPrograms));
   if (shape.part != KernelShape::Whole)
     setSplitAttributes(kernel, source, shape, names);
   Block *block = &kernel.getBody().emplaceBlock();

@@ -101,7 +101,7 @@ void ProgramBuilder::beginKernel(StringRef name, StringRef entry) {
   vMemory = source.v.build(b, kernel.getArgument(source.v.number));
 }
 
-void ProgramBuilder::findRows(Value tileNumber) {
+void ProgramBuilder::findRows(Value tileNumber, bool fromEnd) {
   Value axis1 = ProgramIdOp::create(b, 1);
   batch = ProgramIdOp::create(b, 2);
   numQueries = memref::DimOp::create(b, qMemory, 2);
@@ -110,6 +110,13 @@ void ProgramBuilder::findRows(Value tileNumber) {
   Value numKvHeads = memref::DimOp::create(b, kMemory, 1);
   group = arith::DivUIOp::create(b, numHeads, numKvHeads);
   tileStart = arith::MulIOp::create(b, tileNumber, index(shape.rows));
+  if (fromEnd) {
+    Value part = index(shape.endMultiple);
+    Value end = arith::MulIOp::create(
+        b, arith::CeilDivUIOp::create(b, numQueries, part), part);
+    tileStart = arith::SubIOp::create(
+        b, arith::SubIOp::create(b, end, tileStart), index(shape.rows));
+  }
   if (shape.pack != KernelShape::OneHead) {
     kvHead = axis1;
     head = arith::MulIOp::create(b, kvHead, group);

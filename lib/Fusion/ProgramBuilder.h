@@ -41,8 +41,9 @@ protected:
   /// start of its body.
   void beginKernel(mlir::StringRef name, mlir::StringRef entry);
   /// Which batch and head this program computes; `tileNumber`, of axis 0 of the
-  /// grid, is the number of its tile of rows.
-  void findRows(Value tileNumber);
+  /// grid, is the number of its tile of rows, counted from the first row or, if
+  /// `fromEnd`, from the end.
+  void findRows(Value tileNumber, bool fromEnd = false);
   Value view(Value memref, mlir::ArrayRef<mlir::OpFoldResult> offsets,
              mlir::ArrayRef<mlir::OpFoldResult> sizes,
              mlir::ArrayRef<int64_t> keptShape);

@@ -290,18 +290,27 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     KernelShape roles = shape;
     // More rows leave each thread fewer registers, too few for what a score
     // region needs, or the bounds of three loops and more.
-    bool isPlain = match.attention.getScore().empty() &&
-                   !analyzeMask(match.attention.getMask()).hasLowerBound();
+    MaskRule mask = analyzeMask(match.attention.getMask());
+    bool isPlain = match.attention.getScore().empty() && !mask.hasLowerBound();
     int64_t widest = std::max(dim, dimV);
     bool isMiddle = widest > 64 && widest < 128 && isPlain && middleRolesKvTile;
     roles.rows =
         (widest <= 64 && isPlain) || isMiddle ? narrowRolesQTile : rolesQTile;
     roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
     roles = fitted(roles, rolesSlotColumns);
+    // All rows of a consumer are before the first query or none is: a box that
+    // begins there could be read, but not stored.
+    roles.endMultiple = 64;
     bool hasRoles = rolesQTile && bytes == 2;
+    KernelShape few = roles;
+    few.rows = fewRolesQTile;
+    // A processor's second program is short where the first is long.
+    bool grows = mask.growsWithQuery() && !mask.hasLowerBound();
+    few.fewPrograms = fewPrograms * (grows ? 2 : 1);
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(packed, "_packed", variants && packedQTile),
+          std::tuple(few, "_few", hasRoles && fewRolesQTile),
           std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
       if (wanted && hasVariant(match, variant)) {
@@ -309,7 +318,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
           buildSplit(b, match, variant, name, suffix);
         tile::KernelOp kernel =
             buildKernel(b, match, variant, unusedName(name + suffix), name);
-        if (StringRef(suffix) == "_roles")
+        if (StringRef(suffix) == "_few" || StringRef(suffix) == "_roles")
           kernel->setAttr(tile::KernelOp::alternativeAttrName,
                           FlatSymbolRefAttr::get(&getContext(), name));
       }

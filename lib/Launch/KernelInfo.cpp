@@ -198,6 +198,10 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
   for (const SizeRule &rule : kernel.rules)
     if (Failure failure = checkRule(kernel, rule))
       return failure;
+  if (kernel.fewPrograms < 0)
+    return failOf(kernel,
+                  "expected a number of few programs of at least 0, found ",
+                  kernel.fewPrograms);
   if (kernel.tensorMaps.size() > kMaxTensorMaps)
     return failOf(kernel, "expected at most ", kMaxTensorMaps,
                   " tensor maps, found ", kernel.tensorMaps.size());

@@ -222,16 +222,31 @@ static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
   return LaunchChoice{chain, *splits, *bytes};
 }
 
+/// Whether the launch has as few programs as the kernel is for.
+static bool isFewEnough(const KernelInfo &kernel,
+                        std::span<const LaunchArgument> arguments,
+                        int64_t processors) {
+  if (!kernel.fewPrograms)
+    return true;
+  int64_t extents[3];
+  Result<int64_t> programs = evaluateGrid(kernel, arguments, extents);
+  return programs && *programs / kernel.fewPrograms +
+                             (*programs % kernel.fewPrograms != 0) <=
+                         processors;
+}
+
 /// The rule: `offer` is given each chain of kernels whose first one takes the
-/// arguments, in order, until it gives true.
+/// arguments, in order, until it gives true; those for fewer programs last.
 template <typename Offer>
 static void offerChains(std::span<const KernelInfo> kernels,
                         std::span<const LaunchArgument> arguments,
-                        Offer offer) {
-  for (size_t n = 0; n < kernels.size(); ++n)
-    if (!kernels[n].follows && fitsVariant(kernels[n], arguments) &&
-        offer(takeChain(kernels, n)))
-      return;
+                        int64_t processors, Offer offer) {
+  for (bool few : {true, false})
+    for (size_t n = 0; n < kernels.size(); ++n)
+      if (!kernels[n].follows && fitsVariant(kernels[n], arguments) &&
+          isFewEnough(kernels[n], arguments, processors) == few &&
+          offer(takeChain(kernels, n)))
+        return;
 }
 
 /// That no kernel was offered: the last one is the most general.
@@ -251,13 +266,14 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
   if (Failure failure = checkArguments(kernels.back(), arguments))
     return failure;
   Result<LaunchChoice> choice = LaunchChoice();
-  offerChains(kernels, arguments, [&](std::span<const KernelInfo> chain) {
-    if (chain.front().workspace.empty())
-      choice = LaunchChoice{chain};
-    else if (workspace.bytes)
-      choice = chooseSplit(chain, arguments, processors, workspace);
-    return !choice || !choice->kernels.empty();
-  });
+  offerChains(kernels, arguments, processors,
+              [&](std::span<const KernelInfo> chain) {
+                if (chain.front().workspace.empty())
+                  choice = LaunchChoice{chain};
+                else if (workspace.bytes)
+                  choice = chooseSplit(chain, arguments, processors, workspace);
+                return !choice || !choice->kernels.empty();
+              });
   if (choice && choice->kernels.empty())
     return explainRefusal(kernels, arguments);
   return choice;
@@ -270,7 +286,7 @@ std::string fa::explainSlower(std::span<const KernelInfo> kernels,
     if (kernel.symbol == chosen)
       break;
     std::string why;
-    if (!kernel.follows && kernel.workspace.empty() &&
+    if (!kernel.follows && kernel.workspace.empty() && !kernel.fewPrograms &&
         fitsSizes(kernel, arguments) && !fitsVariant(kernel, arguments, &why))
       return makeText(
           "@", chosen, " runs, for @", kernel.symbol,
@@ -317,19 +333,20 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
     return failure;
   std::vector<std::string> found;
   Failure wrong;
-  offerChains(kernels, arguments, [&](std::span<const KernelInfo> chain) {
-    bool isSure = chain.front().workspace.empty();
-    if (!isSure) {
-      auto splits = maySplit(chain.front(), launch, arguments);
-      if (!splits)
-        wrong = splits.takeFailure();
-      if (!splits || !*splits)
-        return bool(wrong);
-    }
-    for (const KernelInfo &kernel : chain)
-      found.push_back(kernel.symbol);
-    return isSure;
-  });
+  offerChains(kernels, arguments, launch.processors,
+              [&](std::span<const KernelInfo> chain) {
+                bool isSure = chain.front().workspace.empty();
+                if (!isSure) {
+                  auto splits = maySplit(chain.front(), launch, arguments);
+                  if (!splits)
+                    wrong = splits.takeFailure();
+                  if (!splits || !*splits)
+                    return bool(wrong);
+                }
+                for (const KernelInfo &kernel : chain)
+                  found.push_back(kernel.symbol);
+                return isSure;
+              });
   if (wrong)
     return wrong;
   if (found.empty())

@@ -126,6 +126,8 @@ static KernelInfo parseKernel(const JsonCursor &json) {
   kernel.follows = json["follows"].boolean();
   kernel.beginsEarly =
       json.has("begins_early") && json["begins_early"].boolean();
+  if (json.has("few_programs"))
+    kernel.fewPrograms = json["few_programs"].integer(0);
   kernel.splitKeys = parseExpr(json["split_keys"]);
   kernel.splits = json["splits"].integer(0);
   return kernel;

@@ -109,6 +109,7 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"grid", jsonEach(kernel.grid, jsonExpr)},
       {"arguments", jsonEach(kernel.args, jsonArgument)},
       {"rules", jsonEach(kernel.rules, jsonRule)},
+      {"few_programs", kernel.fewPrograms},
       {"tensor_maps", jsonEach(kernel.tensorMaps, jsonTensorMap)},
       {"workspace", jsonEach(kernel.workspace, jsonWorkspace)},
       {"follows", kernel.follows},

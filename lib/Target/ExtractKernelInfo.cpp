@@ -143,6 +143,9 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
   if (auto most = kernel->getAttrOfType<DenseI64ArrayAttr>(
           tile::KernelOp::atMostAttrName))
     info.rules.push_back({SizeRule::AtMost, most[0], most[1], 0, 0, most[2]});
+  if (auto few = kernel->getAttrOfType<IntegerAttr>(
+          tile::KernelOp::fewProgramsAttrName))
+    info.fewPrograms = few.getInt();
   for (AffineExpr expr : kernel.getGrid().getResults())
     appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());
   readSplits(kernel, info);

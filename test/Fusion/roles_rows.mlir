@@ -1,11 +1,29 @@
 // Kernels for roles have more rows where heads are narrow and few numbers live beside the tiles.
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=64' | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 few-roles-q-tile=64' | FileCheck %s --check-prefix=FEW
 
 !rows = tensor<?x?x?x64xf16>
 
+// For launches of few programs there is one with smaller tiles before it.
+// FEW: tile.kernel @causal_few(
+// FEW-SAME: tile.alternative = @causal, tile.few_programs = 2 : i64, tile.shape = array<i64: 64, 128>
+// FEW: tile.kernel @causal_roles(
+// FEW-NOT: tile.few_programs
+// FEW-SAME: tile.shape = array<i64: 192, 128>
+// CHECK-NOT: tile.few_programs
 // CHECK: tile.kernel @causal_roles(
 // CHECK-NOT: tile.at_most
 // CHECK-SAME: tile.shape = array<i64: 192, 128>
+// Their tiles are counted from the end, the longest first: where there are not as many queries, the one that sees the fewest keys has rows that are none.
+// CHECK: %[[ID:.*]] = tile.program_id 0
+// CHECK: %[[QUERIES:.*]] = memref.dim %arg0, %c2
+// CHECK: %[[BEHIND:.*]] = arith.muli %[[ID]], %c192
+// CHECK: %[[PARTS:.*]] = arith.ceildivui %[[QUERIES]], %c64
+// CHECK: %[[END:.*]] = arith.muli %[[PARTS]], %c64
+// CHECK: %[[LAST:.*]] = arith.subi %[[END]], %[[BEHIND]]
+// CHECK: %[[START:.*]] = arith.subi %[[LAST]], %c192
+// CHECK: %[[FIRST:.*]] = arith.maxsi %[[START]], %c0
+// CHECK: tile.load %{{.*}}[%[[START]], %c0
 func.func @causal(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -15,6 +33,9 @@ func.func @causal(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   return %o : !rows
 }
 // A mask that leaves out keys before those that are seen takes three loops.
+// Its programs are all as long.
+// FEW: tile.kernel @window_few(
+// FEW-SAME: tile.alternative = @window, tile.few_programs = 1 : i64, tile.shape = array<i64: 64, 128>
 // CHECK: tile.kernel @window_roles(
 // CHECK-SAME: tile.shape = array<i64: 128, 128>
 func.func @window(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
@@ -39,8 +60,11 @@ func.func @scored(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   } mask {}
   return %o : !rows
 }
+// FEW: tile.kernel @plain_few(
+// FEW-SAME: tile.few_programs = 1 : i64
 // CHECK: tile.kernel @plain_roles(
 // CHECK-SAME: tile.shape = array<i64: 192, 128>
+// CHECK-NOT: arith.ceildivui
 func.func @plain(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {}
   return %o : !rows

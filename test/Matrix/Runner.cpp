@@ -215,6 +215,7 @@ Runner::build(AttentionProblem p, int64_t splits, CompileOptions &options) {
   options.arch = target.arch;
   options.emulate = target.isEmulator;
   options.splits = splits;
+  options.schedule = target.schedule;
   return module;
 }
 

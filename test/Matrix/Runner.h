@@ -22,6 +22,7 @@ struct Target {
   std::shared_ptr<GpuDevice> card; ///< null: on this machine's CPU
   std::string arch = "host";
   bool isEmulator = false;
+  std::string schedule = {}; ///< see CompileOptions; empty: chosen
 };
 
 /// A target by its name: cpu, cpu:NAME, cuda, hip or emulator:ARCH.

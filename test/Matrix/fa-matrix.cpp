@@ -5,14 +5,16 @@
 //===----------------------------------------------------------------------===//
 //
 // fa-matrix [--mutate=FAULT] [--target=TARGET] [--without=WORD]
-//           [--threads=N] [--part=K/N] [--no-conflicts] FILE
+//           [--threads=N] [--part=K/N] [--no-conflicts]
+//           [--schedule=persistent|roles|plain] FILE
 // fa-matrix ... --line=LINE [--line=LINE ...]
 // fa-matrix ... --random=COUNT [--seed=SEED]
 //
 // TARGET is cpu, cpu:NAME (code for a CPU that LLVM knows, of which this
 // machine has all features), cuda, hip (the first card) or emulator:ARCH; lines
 // with WORD are left out; of N parts the K-th runs; --no-conflicts: a problem
-// whose kernels meet bank conflicts in the emulator fails. Each line of FILE is
+// whose kernels meet bank conflicts in the emulator fails; with a schedule that
+// is asked for there are no kernels for few programs. Each line of FILE is
 // a SPEC of fa-run with alternatives, `sq={1|64|239}`, which are all combined,
 // and with words of its own:
 //   gaps      strides with gaps, NaN in between, which must stay
@@ -46,7 +48,7 @@ using namespace fa::matrix;
 namespace {
 
 struct Options {
-  StringRef fault, target = "cpu", without, file;
+  StringRef fault, target = "cpu", without, schedule, file;
   std::vector<StringRef> lines; ///< none: those of the file or random ones
   int64_t random = 0;
   unsigned seed = 0, threads = 0, part = 1, parts = 1;
@@ -84,6 +86,8 @@ static Error readOption(StringRef argument, Options &options) {
     options.fault = argument;
   else if (argument.consume_front("--target="))
     options.target = argument;
+  else if (argument.consume_front("--schedule="))
+    options.schedule = argument;
   else if (argument.consume_front("--without="))
     options.without = argument;
   else if (argument == "--no-conflicts")
@@ -141,6 +145,10 @@ int main(int argc, char **argv) {
   auto target = openTarget(options.target);
   if (!target)
     return fail(toString(target.takeError()));
+  if (!is_contained({"", "persistent", "roles", "plain"}, options.schedule))
+    return fail("--schedule: expected persistent, roles or plain, found '" +
+                options.schedule + "'");
+  target->schedule = options.schedule;
   if (options.noConflicts && !target->isEmulator)
     return fail("--no-conflicts: expected an emulator as --target, found '" +
                 options.target + "'");
@@ -161,6 +169,9 @@ int main(int argc, char **argv) {
              << (options.target == "cpu"
                      ? ""
                      : "--target=" + options.target.str() + " ")
+             << (options.schedule.empty()
+                     ? ""
+                     : "--schedule=" + options.schedule.str() + " ")
              << "--line=\"" << line << "\"\n";
     }
     outs().flush(); // who waits sees how far it is

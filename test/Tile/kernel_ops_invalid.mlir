@@ -94,6 +94,13 @@ tile.kernel @splits() attributes {grid = affine_map<() -> (1)>, grid_sizes = arr
 
 // -----
 
+// expected-error @+1 {{expects 'tile.few_programs' to be a number above 0, found 0}}
+tile.kernel @few_programs() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.few_programs = 0} {
+  tile.return
+}
+
+// -----
+
 // expected-error @+1 {{expects 'tile.at_most' to be an argument, a dimension and a size, found array<i64: 1, 2>}}
 tile.kernel @at_most() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.at_most = array<i64: 1, 2>} {
   tile.return

@@ -73,6 +73,9 @@ static Expected<std::string> describe(Job &job, const Options &options) {
       out << ", keys in "
           << (kernel.splits ? std::to_string(kernel.splits) : "chosen")
           << " splits";
+    if (kernel.fewPrograms)
+      out << ", for up to " << kernel.fewPrograms
+          << " programs a multiprocessor";
     out << "\n";
   }
   return text;

@@ -156,7 +156,9 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     `NAME_decode_merge`, launched behind it, makes the results.
 
     With `roles-q-tile`, elements of 16 bits get `NAME_roles` as well, whose
-    `tile.alternative` is `NAME`: the schedule keeps one of the two.
+    `tile.alternative` is `NAME`: the schedule keeps one of the two. With
+    `few-roles-q-tile`, `NAME_few` stands before it, which is the same with fewer
+    rows, for launches of few programs.
 
     Arguments: those of the function, tensors as memrefs, then its results.
     Operands of the attention, its captures and its results may be transposes
@@ -202,6 +204,12 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "the same where scores are not modified and the largest head "
            "dimension is above 64 and below 128, and then with as many queries "
            "as for 64 (0: as for 128)">,
+    Option<"fewRolesQTile", "few-roles-q-tile", "int64_t", "0",
+           "queries in a tile of such a kernel for launches of few programs (0: "
+           "there is none)">,
+    Option<"fewPrograms", "few-programs", "int64_t", "1",
+           "the most programs for each processor of such a launch; twice as "
+           "many where later queries see more keys">,
     Option<"rolesSlotColumns", "roles-slot-columns", "int64_t", "1",
            "slots of its tiles have a multiple of so many columns">,
     Option<"wideQTile", "wide-q-tile", "int64_t", "1024",

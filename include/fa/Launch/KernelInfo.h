@@ -116,6 +116,10 @@ struct KernelInfo {
   SizeExpr splitKeys;
   int64_t splits = 0; ///< of the keys; 0: a launch chooses
   std::vector<SizeRule> rules;
+  /// Of small tiles, with which a launch of few programs has more of them: it
+  /// is taken where there are at most so many for each processor, or where no
+  /// other kernel fits; 0: wherever it fits.
+  int64_t fewPrograms = 0;
   std::vector<SizeExpr> grid;
   int64_t scratchBytes = 0;  ///< for one running program
   bool unfused = false;      ///< one program on whole tensors

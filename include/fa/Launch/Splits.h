@@ -74,7 +74,8 @@ inline constexpr int64_t kHost = 0;
 int64_t chooseHostSplits(int64_t programs, int64_t keys);
 
 /// The first of a plan's kernels that takes the arguments, and those that
-/// follow it. `processors` are the card's, or kHost. Kernels that need
+/// follow it; those that are for fewer programs than there are come last.
+/// `processors` are the card's, or kHost. Kernels that need
 /// workspace are left out where there is none or where there would be one
 /// split; where there is less than they need, that is a failure, which says how
 /// much.
@@ -85,8 +86,8 @@ Result<LaunchChoice> chooseLaunch(std::span<const KernelInfo> kernels,
 
 /// Why a launch runs the kernel `chosen` and none before it that is faster:
 /// what the first of them that is for such sizes expects of strides, gaps and
-/// addresses. Empty: there is none. Kernels in workspace are left out; whether
-/// they would run is a matter of more than that.
+/// addresses. Empty: there is none. Kernels in workspace and those for few
+/// programs are left out; whether they would run is a matter of more than that.
 std::string explainSlower(std::span<const KernelInfo> kernels,
                           std::string_view chosen,
                           std::span<const LaunchArgument> arguments);

@@ -30,7 +30,8 @@ struct CompileOptions {
   int64_t splits = 0;
   /// Where the architecture has warpgroups: "persistent", blocks of roles that
   /// run one program after the other; "roles", a block for each program;
-  /// "plain", no roles; "": chosen.
+  /// "plain", no roles; "": chosen, and of roles one more kernel, for launches
+  /// of few programs.
   std::string schedule;
   /// The digest of the entry of a tuning table that chose tile, stages, warps
   /// and schedule; "": none did.

@@ -66,6 +66,11 @@ void NvidiaLowering::storeBoxes(DeliverOp op, int64_t column, Value address) {
   // steps of the channels among it, in registers of each.
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+  // Rows before those of the tensor are as many as the box has, or none.
+  Value row = mapped(op.getIndices()[op.getDims()[0]]);
+  Value isThere =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, row, index(0));
+  Value stores = arith::AndIOp::create(b, isFirst, isThere);
   for (int64_t line = 0; line < shared.repeat; ++line) {
     SmallVector<Value> start = boxStart(op.getIndices(), op.getDims()[1],
                                         column + line * shared.base.size(1));
@@ -73,7 +78,7 @@ void NvidiaLowering::storeBoxes(DeliverOp op, int64_t column, Value address) {
         offsetBy(address, line * buffer.getSlotBytes() / shared.repeat);
     NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
         b, descriptor, LLVM::IntToPtrOp::create(b, sharedPointer(), from),
-        start, Value(), NVVM::TMAStoreMode::TILE, isFirst);
+        start, Value(), NVVM::TMAStoreMode::TILE, stores);
   }
   NVVM::CpAsyncBulkCommitGroupOp::create(b);
 }

@@ -39,6 +39,9 @@ static constexpr int64_t kDecodeTileBytes = 16384;
 /// room, which is faster on an H200; of 128 keys a third slot is not.
 static constexpr int64_t kChannelKeys = 192, kChannelBytes = 3 * 32768;
 
+/// Of warp roles, for launches of few programs: a consumer each.
+static constexpr int64_t kFewRows = 64;
+
 void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
                                    const GpuPipelineOptions &options) {
   NvidiaInfo info = findInfo(pm, options);
@@ -49,6 +52,9 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
     tiles.middleRolesKvTile = options.kvTile ? options.kvTile : 64;
+    // Beside what is asked for there is nothing else.
+    if (!options.qTile && options.schedule.empty())
+      tiles.fewRolesQTile = kFewRows;
     // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
     tiles.rolesSlotColumns = 64;
   }

@@ -249,6 +249,35 @@ TEST(Splits, RefusesPlansThatAreNone) {
             "f32 of rank 3");
 }
 
+/// Small tiles are for launches that leave processors idle with others.
+TEST(Splits, VariantsForFewPrograms) {
+  KernelInfo whole = makePlan().back(), few = whole;
+  few.symbol = "few";
+  few.fewPrograms = 2;
+  auto chosen = [&](std::vector<KernelInfo> plan, int64_t programs,
+                    int64_t processors) {
+    EXPECT_FALSE(checkPlan(plan));
+    LaunchArgument arguments[] = {keys(programs, 16)};
+    auto choice = chooseLaunch(plan, arguments, processors, Workspace());
+    std::string symbol =
+        choice ? choice->kernels.front().symbol : messageOf(std::move(choice));
+    // What a launch chooses is what its plan is compiled from.
+    auto found = findCandidates(
+        plan, {{keys(programs, 16)}, processors, /*residentBlocks=*/1});
+    EXPECT_TRUE(found && *found == std::vector{symbol});
+    return symbol;
+  };
+  EXPECT_EQ(chosen({few, whole}, 6, 3), "few");
+  EXPECT_EQ(chosen({few, whole}, 7, 3), "whole");
+  EXPECT_EQ(chosen({few, whole}, 0, 3), "few");
+  EXPECT_EQ(chosen({few, whole}, 1, kHost), "whole");
+  // It takes all launches of a plan that has nothing else.
+  EXPECT_EQ(chosen({few}, 7, 3), "few");
+  few.fewPrograms = -1;
+  EXPECT_EQ(checkPlan(std::vector{few, whole}).message(),
+            "@few: expected a number of few programs of at least 0, found -1");
+}
+
 /// A variant that a rule of its own does not like is left out, not refused.
 TEST(Splits, VariantsForFewQueriesWithoutGaps) {
   KernelInfo whole = makePlan().back(), few = whole, packed = whole;

@@ -153,6 +153,26 @@ TEST(Bundle, ReadsWhatDoesNotSayWhenKernelsBegin) {
       EXPECT_FALSE(kernel.beginsEarly) << kernel.symbol;
 }
 
+/// Nor whether a kernel is for few programs.
+TEST(Bundle, ReadsWhatDoesNotSayOfFewPrograms) {
+  std::vector<BundleFile> files = attentionBundle();
+  std::string &text = fileNamed(files, "bundle.json");
+  constexpr std::string_view none = "\"few_programs\": 0,";
+  size_t at = text.find(none);
+  ASSERT_NE(at, std::string::npos);
+  std::string most = "\"few_programs\": 9,";
+  std::vector<int64_t> found;
+  for (std::string_view instead :
+       {std::string_view(most), none, std::string_view()}) {
+    std::vector<BundleFile> changed = files;
+    fileNamed(changed, "bundle.json").replace(at, none.size(), instead);
+    auto bundle = read(changed);
+    ASSERT_TRUE(bundle);
+    found.push_back(bundle->targets[0].kernels[0].fewPrograms);
+  }
+  EXPECT_EQ(found, (std::vector<int64_t>{9, 0, 0}));
+}
+
 /// Wherever the metadata end, that is noticed.
 TEST(Bundle, SurvivesTruncation) {
   std::vector<BundleFile> files = attentionBundle();
