@@ -274,27 +274,6 @@ private:
   Value readRowPair(tile::DotOp dot, Value pair, Value column, int64_t count);
   Value readLeftElement(tile::DotOp dot, Value row, Value k);
   Value emitProduct(Value x, Value y, Value sum);
-  /// Elements of the right operand of `dot` that one request brings.
-  static int64_t elementsOfLine(tile::DotOp dot);
-  /// Where a block of `columns` columns at `col` has read `keys` rows of V from
-  /// `key` on in place: asks for as much of the next step's.
-  /// See Prefetch.cpp.
-  void prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys, Value col,
-                        int64_t columns);
-  /// Asks for the line at (row, column) of the tile that is loaded after `dot`.
-  /// See Prefetch.cpp.
-  void prefetchBeside(tile::DotOp dot, Value row, Value column);
-  /// Asks for what lies at (row, column) of a tile at `indices` of `view`.
-  void prefetchAt(Value view, mlir::ValueRange indices, Value row, Value column,
-                  bool isWrite);
-  /// One of `count` trips of a loop in one of `blocks` blocks.
-  struct Trip {
-    Value index, block;
-    int64_t count, blocks;
-  };
-  /// Asks for a part of the right operand of `dot` as it is loaded by this step
-  /// of the loop around it, or `later`: by the next one. All trips ask for all.
-  void prefetchBeside(tile::DotOp dot, bool later, const Trip &trip);
 
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);
@@ -416,6 +395,27 @@ private:
   /// `count` columns exist.
   void forSquares(int64_t rows, int64_t columns,
                   llvm::function_ref<void(Value, Value, int64_t)> body);
+
+  //===--- Lines asked for early (Prefetch.cpp) ---===//
+  /// Elements of the right operand of `dot` that one request brings.
+  static int64_t elementsOfLine(tile::DotOp dot);
+  /// Where a block of `columns` columns at `col` has read `keys` rows of V from
+  /// `key` on in place: asks for as much of the next step's.
+  void prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys, Value col,
+                        int64_t columns);
+  /// Asks for the line at (row, column) of the tile that is loaded after `dot`.
+  void prefetchBeside(tile::DotOp dot, Value row, Value column);
+  /// Asks for what lies at (row, column) of a tile at `indices` of `view`.
+  void prefetchAt(Value view, mlir::ValueRange indices, Value row, Value column,
+                  bool isWrite);
+  /// One of `count` trips of a loop in one of `blocks` blocks.
+  struct Trip {
+    Value index, block;
+    int64_t count, blocks;
+  };
+  /// Asks for a part of the right operand of `dot` as it is loaded by this step
+  /// of the loop around it, or `later`: by the next one. All trips ask for all.
+  void prefetchBeside(tile::DotOp dot, bool later, const Trip &trip);
 
   //===--- Small helpers ---===//
   int64_t lanes() const { return shape.lanes; }
