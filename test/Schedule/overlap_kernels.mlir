@@ -1,4 +1,5 @@
-// A kernel that follows another one and that other one begin early: they wait before they touch memory, and then let the next one begin.
+// A kernel that follows another one and that other one begin early: they wait before they touch memory. The first lets the next one begin behind its wait, the
+// other one at once.
 // RUN: fa-opt %s --tgpu-overlap-kernels | FileCheck %s
 
 !view = memref<?x16xf32, strided<[?, 1]>>
@@ -34,8 +35,8 @@ tile.kernel @split(%x: !view {tile.access = #tile.access<out>}, %n: memref<?xind
 // A loop that touches memory is behind the wait.
 // CHECK-LABEL: tile.kernel @merge
 // CHECK: memref.dim
-// CHECK-NEXT: tgpu.await_kernel
 // CHECK-NEXT: tgpu.begin_next
+// CHECK-NEXT: tgpu.await_kernel
 // CHECK-NEXT: scf.for
 // CHECK: tile.load
 // CHECK-NOT: tgpu.
