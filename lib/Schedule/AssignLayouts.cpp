@@ -52,8 +52,8 @@ public:
   }
 
 private:
-  /// As many as every dot and merge has tiles of rows for, of a merge of one row
-  /// as many as its columns fill lanes of; those of a warpgroup where each
+  /// As many as every dot and merge has tiles of rows for, of a merge of one
+  /// row as many as its columns fill lanes of; those of a warpgroup where each
   /// computes for itself.
   int64_t countWarps(int64_t most) {
     if (kernel->hasAttr(TileGPUDialect::consumersAttrName))

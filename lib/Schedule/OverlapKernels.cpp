@@ -37,19 +37,13 @@ static Operation *firstAccess(tile::KernelOp kernel) {
   return found == body.end() ? body.getTerminator() : &*found;
 }
 
-/// A kernel that follows another one of its launch lets the next one begin at
-/// once: that one waits for this kernel, and so for all before it. The first
-/// of a launch does so behind its wait, so that no more than two kernels wait
-/// on the card.
+/// Lets the next kernel begin behind the wait for the one before, so that of
+/// three one behind the other the last one never runs beside the first.
 static void overlap(tile::KernelOp kernel) {
   Operation *first = firstAccess(kernel);
   OpBuilder b(first);
-  bool follows = kernel->hasAttr(tile::KernelOp::followsAttrName);
-  if (follows)
-    BeginNextOp::create(b, kernel.getLoc());
   auto wait = AwaitKernelOp::create(b, kernel.getLoc());
-  if (!follows)
-    BeginNextOp::create(b, kernel.getLoc());
+  BeginNextOp::create(b, kernel.getLoc());
   // Numbers that need nothing from behind the wait are computed during it.
   DominanceInfo order(kernel);
   for (Operation &op : llvm::make_early_inc_range(llvm::make_range(

@@ -1,5 +1,4 @@
-// A kernel that follows another one and that other one begin early: they wait before they touch memory. The first lets the next one begin behind its wait, the
-// other one at once.
+// A kernel that follows another one and that other one begin early: they wait before they touch memory, and then let the next one begin.
 // RUN: fa-opt %s --tgpu-overlap-kernels | FileCheck %s
 
 !view = memref<?x16xf32, strided<[?, 1]>>
@@ -35,8 +34,8 @@ tile.kernel @split(%x: !view {tile.access = #tile.access<out>}, %n: memref<?xind
 // A loop that touches memory is behind the wait.
 // CHECK-LABEL: tile.kernel @merge
 // CHECK: memref.dim
-// CHECK-NEXT: tgpu.begin_next
 // CHECK-NEXT: tgpu.await_kernel
+// CHECK-NEXT: tgpu.begin_next
 // CHECK-NEXT: scf.for
 // CHECK: tile.load
 // CHECK-NOT: tgpu.

@@ -75,9 +75,8 @@ void SimtLowering::lowerOnlineMerge(OnlineMergeOp op) {
           b, elementsOf(merge.getOtherMax())[row], factor);
       Value rescale = arith::AddFOp::create(b, scaled, offset);
       // One exponential: that of log_sum alone may be too large for f32.
-      beta.push_back(
-          exp2(LLVM::FMAOp::create(b, f32, elementsOf(merge.getLogSum())[row],
-                                   log2e, rescale)));
+      beta.push_back(exp2(LLVM::FMAOp::create(
+          b, f32, elementsOf(merge.getLogSum())[row], log2e, rescale)));
       sum[row] = arith::AddFOp::create(b, sum[row], beta.back());
     }
   }
