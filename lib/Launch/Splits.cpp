@@ -28,8 +28,9 @@ static int64_t costOf(const SplitProblem &p, int64_t splits) {
       whole * std::max(longest * 123 / 100, share * p.residentBlocks);
   if (rest) {
     int64_t most = (rest + p.processors - 1) / p.processors;
-    cost += std::max({longest * (whole ? 200 : 123) / 100,
-                      share * rest / p.processors, share * most * 4 / 5});
+    int64_t alone = whole ? longest * 2
+                          : std::max(longest * 123 / 100, share * most * 4 / 5);
+    cost += std::max(alone, share * rest / p.processors);
   }
   cost += (whole + (rest ? 1 : 0)) * 58 * kib;
   if (splits > 1)
