@@ -90,7 +90,7 @@ class Loader:
         workspace = q.new_empty(info.workspaceSize, dtype=self.torch.uint8)
         options = fa.LaunchOptions(workspace=workspace.data_ptr() or None, workspaceSize=info.workspaceSize)
         enqueue, current = self.library.faBundlePlanLaunchWith, self.torch.cuda.current_stream
-        keep = (q, k, v, workspace)  # what the addresses point to
+        keep = (q, k, v, workspace, out)  # what the addresses point to
 
         def launch(keep=keep):
             options.stream = current().cuda_stream

@@ -23,7 +23,7 @@ using namespace fa::tile;
 
 /// Rows of a program's tile where it merges whole ones; else, of its one row,
 /// the most columns, and the most splits that are loaded at a time.
-static constexpr int64_t kWideRows = 16, kColumns = 128, kAhead = 16;
+static constexpr int64_t kWideRows = 16, kColumns = 128, kAhead = 32;
 
 static int64_t outputColumns(const AttentionFunction &source) {
   OnlineAttentionOp attention = source.attention;

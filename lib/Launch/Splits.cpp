@@ -26,9 +26,12 @@ static int64_t costOf(const SplitProblem &p, int64_t splits) {
   int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
   int64_t cost =
       whole * std::max(longest * 123 / 100, share * p.residentBlocks);
-  if (rest)
-    cost += std::max(longest * (whole ? 200 : 123) / 100,
-                     share * rest / p.processors);
+  if (rest) {
+    int64_t most = (rest + p.processors - 1) / p.processors;
+    int64_t alone = whole ? longest * 2
+                          : std::max(longest * 123 / 100, share * most * 4 / 5);
+    cost += std::max(alone, share * rest / p.processors);
+  }
   cost += (whole + (rest ? 1 : 0)) * 58 * kib;
   if (splits > 1)
     cost += 120 * kib + splits * 5 * kib / 2;

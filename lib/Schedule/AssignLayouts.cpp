@@ -52,8 +52,9 @@ public:
   }
 
 private:
-  /// As many as every dot and merge has tiles of rows for; those of a warpgroup
-  /// where each computes for itself.
+  /// As many as every dot and merge has tiles of rows for, of a merge of one
+  /// row as many as its columns fill lanes of; those of a warpgroup where each
+  /// computes for itself.
   int64_t countWarps(int64_t most) {
     if (kernel->hasAttr(TileGPUDialect::consumersAttrName))
       return 4;
@@ -63,8 +64,10 @@ private:
           warps, std::max<int64_t>(typeOf(dot).getDimSize(0) / unit.side, 1));
     });
     kernel.walk([&](OnlineMergeOp merge) {
-      int64_t rows = typeOf(merge.getAcc()).getDimSize(0);
-      warps = std::min(warps, std::max<int64_t>(rows / unit.side, 1));
+      RankedTensorType type = typeOf(merge.getAcc());
+      int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+      int64_t parts = rows == 1 ? columns / unit.lanes() : rows / unit.side;
+      warps = std::min(warps, std::max<int64_t>(parts, 1));
     });
     return llvm::bit_floor(uint64_t(warps));
   }

@@ -24,13 +24,17 @@
 // CHECK-NOT: tile.store
 // CHECK: tile.return
 
-// The merge has a row for each program. It asks for sixteen splits before it merges the first, then for eight, four, two and one of those that are left.
+// The merge has a row for each program. It asks for 32 splits before it merges the first, then for sixteen, eight, four, two and one of those that are left.
 // CHECK: tile.kernel @attention_decode_merge(
 // CHECK-SAME: {tile.access = #tile.access<in>, tile.workspace
 // CHECK-SAME: grid = #[[ROWS]]
 // CHECK-SAME: tile.follows = @attention_decode_split
 // CHECK: scf.for
-// CHECK-COUNT-48: tile.load %{{.*}} in_bounds
+// CHECK-COUNT-96: tile.load %{{.*}} in_bounds
+// CHECK-NOT: tile.load
+// CHECK-COUNT-32: tile.online_merge
+// CHECK: scf.for
+// CHECK-COUNT-48: tile.load
 // CHECK-NOT: tile.load
 // CHECK-COUNT-16: tile.online_merge
 // CHECK: scf.for

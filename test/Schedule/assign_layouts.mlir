@@ -78,10 +78,10 @@ tile.kernel @tf32(%x: memref<?x32xf32, strided<[?, 1]>> {tile.access = #tile.acc
   tile.return
 }
 
-// A merge of one row has its columns across the lanes, and the row's numbers in every lane.
+// A merge of one row has its columns across the lanes of as many warps as they fill, and the row's numbers in every lane.
 // CHECK-LABEL: tile.kernel @merge_row
 // CHECK-NOT: tgpu.convert
-// CHECK: tile.online_merge {{.*}} : tensor<1x64xf32, #tgpu.layout<blocked 1x64 vector 1 warps 1>>, tensor<1xf32, #tgpu.layout<1 lane = {{\[\[}}0], [0], [0], [0], [0]]>>
+// CHECK: tile.online_merge {{.*}} : tensor<1x64xf32, #tgpu.layout<blocked 1x64 vector 1 warps 2>>, tensor<1xf32, #tgpu.layout<1 lane = {{\[\[}}0], [0], [0], [0], [0]], warp = {{\[\[}}0]]>>
 // CHECK-NOT: tgpu.convert
 // CHECK: tile.return
 tile.kernel @merge_row(%o: memref<?x64xf32> {tile.access = #tile.access<inout>}, %m: memref<?xf32> {tile.access = #tile.access<in>})

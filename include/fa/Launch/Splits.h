@@ -55,7 +55,8 @@ struct SplitProblem {
 ///   what its programs read, by the processors together, but a program alone
 ///   needs 1.23 times its own bytes, as it waits for memory between tiles;
 ///   twice in a last wave that is not full, as the processors that are first
-///   to have room get all of it.
+///   to have room get all of it. Where all are one wave, of which some
+///   processors have more than others, each reads at most 1.25 times its share.
 /// - A wave begins and ends with 58 KiB (1.6 us) of nothing else.
 /// - The merge costs 120 KiB to launch and 2.5 for each split.
 ///

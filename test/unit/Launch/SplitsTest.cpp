@@ -22,11 +22,11 @@ static int64_t onHopper(int64_t programs, int64_t tiles) {
 
 TEST(Splits, AreTheCheapest) {
   // One batch, eight KV heads, 2k, 16k and 128k keys: a program for nearly
-  // every processor or more, and not as many as fit, as the merge takes its
-  // time.
+  // every processor, or two, and not as many as fit, as the merge takes its
+  // time. Of 24 splits some processors had two programs and others one.
   EXPECT_EQ(onHopper(8, 64), 16);
-  EXPECT_EQ(onHopper(8, 512), 24);
-  EXPECT_EQ(onHopper(8, 4096), 24);
+  EXPECT_EQ(onHopper(8, 512), 32);
+  EXPECT_EQ(onHopper(8, 4096), 32);
   // Sixteen batches of 2k and 16k: one wave that has two blocks a processor.
   EXPECT_EQ(onHopper(16 * 8, 64), 2);
   EXPECT_EQ(onHopper(16 * 8, 512), 2);
