@@ -104,6 +104,18 @@ LogicalResult DeliverOp::verify() {
   return verifyInConsumer(*this);
 }
 
+LogicalResult ReceiveOp::verify() {
+  BufferType buffer = getChannel().getType().getBuffer();
+  auto tile = cast<RankedTensorType>(getResult().getType());
+  if (tile.getRank() != 2 || tile.getElementType() != buffer.getElementType() ||
+      tile.getDimSize(0) != buffer.getShape()[0] ||
+      tile.getDimSize(1) > buffer.getShape()[1])
+    return emitOpError("expects a tile of the slots' rows and no more than "
+                       "their columns, found ")
+           << tile << " and " << buffer;
+  return verifyInConsumer(*this);
+}
+
 LogicalResult OrderWaitOp::verify() { return verifyInConsumer(*this); }
 
 LogicalResult OrderArriveOp::verify() { return verifyInConsumer(*this); }

@@ -136,6 +136,25 @@ def TileGPU_AwaitOp : TileGPU_ChannelSyncOp<"await"> {
   let summary = "waits until the slot of a step is full";
 }
 
+def TileGPU_ReceiveOp : TileGPU_Op<"receive", [MemoryEffects<[MemRead]>]> {
+  let summary = "the tile in the slot of a step, in registers";
+  let description = [{
+    Between `tgpu.await` and `tgpu.release` of the step. Of a slot with more
+    columns than the tile the first ones are read.
+
+    ```mlir
+    %bias = tgpu.receive %channel, %step
+      : !tgpu.channel<2 x 64x128xbf16, ...> -> tensor<64x128xbf16>
+    ```
+  }];
+  let arguments = (ins TileGPU_ChannelType:$channel, Index:$step);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $channel `,` $step attr-dict `:` type($channel) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def TileGPU_ReleaseOp : TileGPU_SyncOp<"release"> {
   let summary = "this consumer has read the slot of a step";
   let description = [{

@@ -67,6 +67,20 @@ static int64_t releaseEarly(Operation *kernel) {
   return changed;
 }
 
+/// Slots are given back before what is received from them is there.
+static int64_t releaseUnread(Operation *kernel) {
+  int64_t changed = 0;
+  for (ReceiveOp receive : collect<ReceiveOp>(kernel))
+    for (ReleaseOp release : collect<ReleaseOp>(kernel))
+      if (release.getChannel() == receive.getChannel() &&
+          release.getStep() == receive.getStep() &&
+          release->getBlock() == receive->getBlock()) {
+        release->moveBefore(receive);
+        ++changed;
+      }
+  return changed;
+}
+
 /// Waits let one dot more run.
 static int64_t waitForFewer(Operation *kernel) {
   auto waits = collect<DotWaitOp>(kernel);
@@ -228,6 +242,7 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"late-phase", true, latePhase},
       {"keep-turn", true, drop<OrderArriveOp>},
       {"release-early", true, releaseEarly},
+      {"release-unread", true, releaseUnread},
       {"wait-for-fewer", true, waitForFewer},
       {"round-early", true, roundEarly},
       {"shift-box", true, shiftBox},
@@ -236,6 +251,7 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"drop-product-fence", false, drop<NVVM::WgmmaFenceAlignedOp>},
       {"drop-product-commit", false, drop<NVVM::WgmmaGroupSyncAlignedOp>},
       {"drop-store-fence", false, drop<NVVM::FenceProxyOp>},
+      {"drop-warp-sync", false, drop<NVVM::SyncWarpOp>},
       {"drop-store-wait", false, drop<NVVM::CpAsyncBulkWaitGroupOp>},
       {"over-arrive", false, overArrive},
       {"wrong-bytes", false, wrongBytes},

@@ -46,6 +46,9 @@ struct KernelShape {
   bool unitStride = true; ///< elements of a row are neighbours
   /// Bytes that the rows of q, k and v begin at multiples of.
   int64_t alignment = 1;
+  /// So do those of captured tensors that are read as scores lie (scoreTiles),
+  /// whose elements are neighbours then.
+  bool alignedScores = false;
   /// Tiles hold a head dimension rounded up to a multiple of this.
   int64_t dimMultiple = 1;
   /// What all scores are multiplied with last, a constant above 0, is left to

@@ -51,9 +51,57 @@ static bool joinsQueries(const ArgumentView &view) {
   return isOwn(view.dims[1]) && isOwn(view.dims[2]);
 }
 
+/// Whether the view is the whole argument as it is.
+static bool isWhole(const ArgumentView &view, const RankedTensorType &type) {
+  if (int64_t(view.dims.size()) != type.getRank())
+    return false;
+  return llvm::all_of(llvm::enumerate(view.dims), [](auto entry) {
+    return entry.value().unitDim == int64_t(entry.index());
+  });
+}
+
+/// Whether a tile of scores reads a tile of what `extract` reads.
+static bool readsTile(tensor::ExtractOp extract) {
+  auto indices = extract.getIndices();
+  auto of = [&](int64_t coordinate) {
+    return llvm::count_if(indices, [&](Value index) {
+      return getCoordinate(index) == coordinate;
+    });
+  };
+  Type element = extract.getType();
+  bool isKnown = element.isF16() || element.isBF16() || element.isF32() ||
+                 element.isInteger(1);
+  return isKnown && readsInBounds(extract) && of(2) == 1 && of(3) == 1 &&
+         getCoordinate(indices.back()) == 3;
+}
+
+SmallVector<const ArgumentView *>
+fa::scoreTiles(const AttentionFunction &source) {
+  OnlineAttentionOp attention = source.attention;
+  SmallVector<const ArgumentView *> found;
+  for (Region *region : {&attention.getScore(), &attention.getMask()})
+    region->walk([&](tensor::ExtractOp extract) {
+      unsigned leading =
+          region->getNumArguments() - attention.getCaptures().size();
+      unsigned number =
+          cast<BlockArgument>(extract.getTensor()).getArgNumber() - leading;
+      auto captures = attention.getCaptures().take_front(number);
+      const ArgumentView *view =
+          &source.captures[llvm::count_if(captures, [](Value capture) {
+            return isa<TensorType>(capture.getType());
+          })];
+      if (readsTile(extract) && !llvm::is_contained(found, view) &&
+          isWhole(*view, extract.getTensor().getType()))
+        found.push_back(view);
+    });
+  return found;
+}
+
 bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
   // A launch reads how many queries there are off a size of the argument.
   if (shape.maxQueries && source.q.dims[2].unitDim < 0)
+    return false;
+  if (shape.alignedScores && scoreTiles(source).empty())
     return false;
   if (shape.pack == KernelShape::Queries)
     return shape.maxQueries > 0 && joinsQueries(source.q) &&
@@ -91,6 +139,9 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
   if (shape.unitStride)
     for (auto [n, view] : rowsOf(source))
       strides[n][view->dims[3].unitDim] = 1;
+  if (shape.alignedScores)
+    for (const ArgumentView *view : scoreTiles(source))
+      strides[view->number].back() = 1;
   if (shape.pack == KernelShape::Heads)
     for (auto [n, view] : queriesOf(source))
       if (!view->dims[2].isUnit())
@@ -298,6 +349,9 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
     bool isRow = llvm::is_contained(
                      {source.q.number, source.k.number, source.v.number}, n) ||
                  (access == Access::Out && !isWorkspace && strides.back() == 1);
+    if (shape.alignedScores)
+      for (const ArgumentView *view : scoreTiles(source))
+        isRow |= view->number == n;
     if (shape.alignment > 1 && isRow)
       list.append(KernelOp::alignmentAttrName,
                   b.getI64IntegerAttr(shape.alignment));

@@ -17,6 +17,11 @@ namespace fa {
 /// must be a size or a stride of an argument.
 bool hasVariant(const AttentionFunction &source, const KernelShape &shape);
 
+/// The captured tensors of which a tile of scores reads a tile:
+/// at its queries and, along the last dimension, at its keys.
+mlir::SmallVector<const ArgumentView *>
+scoreTiles(const AttentionFunction &source);
+
 /// Creates kernel `name` without a body: its argument types, its grid, and what
 /// it takes for granted of its arguments' sizes. Leaves `b` at the start of its
 /// entry block.

@@ -204,12 +204,25 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // memory.
     bool isIeee = bytes == 4 &&
                   match.attention.getPrecision() == tile::DotPrecision::Ieee;
+    // Of what is fetched for a score.
+    int64_t scoreBytes = 0;
+    for (const ArgumentView *view : scoreTiles(match))
+      scoreBytes += llvm::divideCeil(
+          cast<RankedTensorType>(function.getArgument(view->number).getType())
+              .getElementTypeBitWidth(),
+          8);
     auto bytesOf = [&](const KernelShape &shape, int64_t slots, int64_t dim,
                        int64_t dimV) {
       int64_t p = isIeee ? shape.rows * shape.columns : 0;
       int64_t right = shape.columns * (dim + dimV);
-      return bytes *
-             (leftInRegisters ? right : shape.rows * dim + slots * right + p);
+      // Beside them a line of 128 bytes of each row's output has to have room.
+      int64_t ofScores =
+          shape.alignedScores
+              ? shape.rows * (shape.columns * scoreBytes + 128) + 1024
+              : 0;
+      return ofScores + bytes * (leftInRegisters
+                                     ? right
+                                     : shape.rows * dim + slots * right + p);
     };
     auto fitted = [&](KernelShape shape, int64_t columns = 1) {
       auto isTooLarge = [&] {
@@ -287,7 +300,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
         packed.columns = shape.columns;
       }
     }
-    KernelShape roles = shape;
+    KernelShape roles = shape, fetched = shape;
     // More rows leave each thread fewer registers, too few for what a score
     // region needs, or the bounds of three loops and more.
     MaskRule mask = analyzeMask(match.attention.getMask());
@@ -301,6 +314,10 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // All rows of a consumer are before the first query or none is: a box that
     // begins there could be read, but not stored.
     roles.endMultiple = 64;
+    fetched.rows = rolesQTile;
+    fetched.columns = rolesKvTile;
+    fetched.alignedScores = true;
+    fetched = fitted(fetched, rolesSlotColumns);
     bool hasRoles = rolesQTile && bytes == 2;
     KernelShape few = roles;
     few.rows = fewRolesQTile;
@@ -310,7 +327,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(packed, "_packed", variants && packedQTile),
-          std::tuple(few, "_few", hasRoles && fewRolesQTile),
+          std::tuple(fetched, "_roles_fetched", hasRoles),
+          std::tuple(few, "_few",
+                     hasRoles && fewRolesQTile && scoreTiles(match).empty()),
           std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
       if (wanted && hasVariant(match, variant)) {
@@ -318,7 +337,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
           buildSplit(b, match, variant, name, suffix);
         tile::KernelOp kernel =
             buildKernel(b, match, variant, unusedName(name + suffix), name);
-        if (StringRef(suffix) == "_few" || StringRef(suffix) == "_roles")
+        if (StringRef(suffix) == "_few" ||
+            StringRef(suffix).starts_with("_roles"))
           kernel->setAttr(tile::KernelOp::alternativeAttrName,
                           FlatSymbolRefAttr::get(&getContext(), name));
       }

@@ -152,6 +152,12 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
 }
 
 /// The limits of cuTensorMapEncodeTiled (CUDA Driver API).
+/// What encodeTensorMap has a name for.
+static bool hasTensorMaps(ElementType type) {
+  return type == ElementType::F16 || type == ElementType::BF16 ||
+         type == ElementType::F32 || byteSize(type) == 1;
+}
+
 static Failure checkTensorMap(const KernelInfo &kernel,
                               const TensorMapInfo &map) {
   if (!hasGivenSize(kernel, map.argument, map.rowDim))
@@ -159,10 +165,10 @@ static Failure checkTensorMap(const KernelInfo &kernel,
                   " of argument ", map.argument, ", which there is not");
   const ArgumentInfo &info = kernel.args[map.argument];
   if (info.sizes.size() < 2 || info.sizes.size() > 5 ||
-      byteSize(info.type) != 2)
+      !hasTensorMaps(info.type))
     return failOf(kernel,
-                  "expected a tensor map of rank 2 to 5 and 16-bit "
-                  "elements, found rank ",
+                  "expected a tensor map of rank 2 to 5 of f16, bf16, f32 or "
+                  "bytes, found rank ",
                   info.sizes.size(), " of ", name(info.type));
   if (map.rows < 1 || map.rows > 256 || map.columns < 1 || map.columns > 256)
     return failOf(kernel,

@@ -11,8 +11,8 @@
 using namespace fa;
 
 // CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
-static constexpr int mapFloat16 = 6, mapBFloat16 = 9, mapSwizzle128 = 3,
-                     mapPromote256 = 3;
+static constexpr int mapUInt8 = 0, mapFloat16 = 6, mapFloat32 = 7,
+                     mapBFloat16 = 9, mapSwizzle128 = 3, mapPromote256 = 3;
 
 bool fa::fitsTensorMap(const TensorMapInfo &info,
                        const LaunchArgument &argument) {
@@ -50,6 +50,20 @@ TensorMapShape fa::shapeOf(const TensorMapInfo &info,
   return shape;
 }
 
+/// What is neither is bytes: booleans.
+static int typeOf(ElementType type) {
+  switch (type) {
+  case ElementType::F16:
+    return mapFloat16;
+  case ElementType::BF16:
+    return mapBFloat16;
+  case ElementType::F32:
+    return mapFloat32;
+  default:
+    return mapUInt8;
+  }
+}
+
 Failure fa::encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
                             const LaunchArgument &argument, TensorMap &map) {
   if (!cuda.TensorMapEncodeTiled)
@@ -58,11 +72,10 @@ Failure fa::encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
   TensorMapShape shape = shapeOf(info, argument);
   uint32_t steps[TensorMapShape::maxRank];
   std::fill(std::begin(steps), std::end(steps), 1);
-  int type = argument.type == ElementType::F16 ? mapFloat16 : mapBFloat16;
   return cuda.check(
       cuda.TensorMapEncodeTiled(
-          &map, type, static_cast<uint32_t>(shape.rank), argument.data,
-          shape.sizes, shape.strides + 1, shape.box, steps,
+          &map, typeOf(argument.type), static_cast<uint32_t>(shape.rank),
+          argument.data, shape.sizes, shape.strides + 1, shape.box, steps,
           /*interleave=*/0, mapSwizzle128, mapPromote256, /*outside=*/0),
       "argument ", info.argument, ": cuTensorMapEncodeTiled");
 }

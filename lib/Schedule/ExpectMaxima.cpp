@@ -22,23 +22,61 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-/// The dot of two slots whose result, perhaps masked, `op` takes while another
-/// dot runs; null: there is none.
-static DotStartOp scoresDot(OnlineSoftmaxOp op) {
-  Value scores = belowMasks(op.getScores());
-  auto wait = scores ? scores.getDefiningOp<DotWaitOp>() : DotWaitOp();
+namespace {
+
+/// What makes scores of a dot's result and of what is received from channels,
+/// in a block: to repeat them, nothing of it is kept in registers.
+struct ScoreSteps {
+  DotWaitOp wait; ///< null: there is none
+  SmallVector<ReceiveOp> received;
+  llvm::SetVector<Operation *> steps; ///< elementwise, in order
+};
+
+/// Whether `value` is made of a dot or of what is received.
+bool collectSteps(Value value, Block *block, ScoreSteps &found) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != block || !isTile(value))
+    return false;
+  if (auto wait = dyn_cast<DotWaitOp>(op)) {
+    found.wait = wait;
+    return true;
+  }
+  if (auto receive = dyn_cast<ReceiveOp>(op)) {
+    if (!llvm::is_contained(found.received, receive))
+      found.received.push_back(receive);
+    return true;
+  }
+  if (!OpTrait::hasElementwiseMappableTraits(op))
+    return false;
+  bool isMade = found.steps.contains(op);
+  if (!isMade)
+    for (Value operand : op->getOperands())
+      isMade |= collectSteps(operand, block, found);
+  if (isMade)
+    found.steps.insert(op);
+  return isMade;
+}
+
+} // namespace
+
+/// The dot of two slots whose result `op` takes while another dot runs, perhaps
+/// masked or with what is received; null: there is none.
+static DotStartOp scoresDot(OnlineSoftmaxOp op, const ScoreSteps &scores) {
+  DotWaitOp wait = scores.wait;
   if (!wait || !wait.getPending())
+    return {};
+  Value plain = belowMasks(op.getScores());
+  if (scores.received.empty() && plain != wait.getResult())
     return {};
   auto start = wait.getRunning().getDefiningOp<DotStartOp>();
   return start && start.getAChannel() && !start.getAcc() ? start : DotStartOp();
 }
 
-/// Where what `start` reads on its right is released, in the block of `op`.
-static ReleaseOp releaseOf(DotStartOp start, OnlineSoftmaxOp op) {
-  for (Operation *user : start.getBChannel().getUsers())
+/// Where the slot of a step is released, in `block`.
+static ReleaseOp releaseOf(Value channel, Value step, Block *block) {
+  for (Operation *user : channel.getUsers())
     if (auto release = dyn_cast<ReleaseOp>(user);
-        release && release->getBlock() == op->getBlock() &&
-        release.getStep() == start.getBStep())
+        release && release->getBlock() == block && release.getStep() == step)
       return release;
   return {};
 }
@@ -53,9 +91,15 @@ static bool canExpect(OnlineSoftmaxOp op) {
 }
 
 /// Whether it pays, which was measured (RATIONALE.md, "Roles"): two consumers
-/// with less depth wait for keys that are released late.
-static bool pays(DotStartOp start) {
+/// with less depth wait for keys that are released late, those that change
+/// their scores for what they change them by, unless it has two slots.
+static bool pays(DotStartOp start, const ScoreSteps &scores) {
   auto roles = start->getParentOfType<RolesOp>();
+  if (roles && !scores.received.empty())
+    return llvm::all_of(scores.received, [&](ReceiveOp op) {
+      return op.getChannel().getType().getBuffer().getSlots() >=
+             2 * int64_t(roles.getConsumers());
+    });
   int64_t depth = start.getBChannel().getType().getBuffer().getShape()[1];
   return roles && (roles.getConsumers() == 3 || depth >= 128);
 }
@@ -79,19 +123,10 @@ static Operation *branchBehind(OnlineSoftmaxOp op, ExpectedSoftmaxOp expected) {
   return othersWait ? wait.getOperation() : expected.getOperation();
 }
 
-/// `scores` at `b`, where what is below their masks is mapped.
-static Value maskAgain(OpBuilder &b, Value scores, IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(scores))
-    return known;
-  auto masked = scores.getDefiningOp<arith::SelectOp>();
-  maskAgain(b, masked.getTrueValue(), mapping);
-  return b.clone(*masked, mapping)->getResult(0);
-}
-
 /// Replaces `op`; gives what is behind the branch.
-static Operation *expect(OnlineSoftmaxOp op, DotStartOp start) {
+static Operation *expect(OnlineSoftmaxOp op, DotStartOp start,
+                         const ScoreSteps &scores) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
-  Value scores = belowMasks(op.getScores());
   auto expected = ExpectedSoftmaxOp::create(
       b, op.getP().getType(), op.getMax().getType(), b.getI1Type(),
       op.getScores(), op.getMax(), op.getScale());
@@ -117,10 +152,14 @@ static Operation *expect(OnlineSoftmaxOp op, DotStartOp start) {
     b.setInsertionPointToStart(branch.thenBlock());
     Value again = b.clone(*start)->getResult(0);
     IRMapping mapping;
-    mapping.map(scores, DotWaitOp::create(b, scores.getType(), TypeRange(),
+    Value result = DotWaitOp(scores.wait).getResult();
+    mapping.map(result, DotWaitOp::create(b, result.getType(), TypeRange(),
                                           again, ValueRange(), /*pending=*/0)
                             .getResult());
-    maskAgain(b, op.getScores(), mapping);
+    for (Operation *received : scores.received)
+      b.clone(*received, mapping);
+    for (Operation *step : scores.steps)
+      b.clone(*step, mapping);
     scf::YieldOp::create(b, b.clone(*op, mapping)->getResults());
   }
   p.replaceAllUsesExcept(branch.getResult(0),
@@ -139,17 +178,26 @@ struct TgpuExpectMaxima final
     SmallVector<OnlineSoftmaxOp> softmaxes;
     getOperation().walk([&](OnlineSoftmaxOp op) { softmaxes.push_back(op); });
     for (OnlineSoftmaxOp op : softmaxes) {
-      DotStartOp start = canExpect(op) ? scoresDot(op) : DotStartOp();
-      ReleaseOp release =
-          start && pays(start) ? releaseOf(start, op) : ReleaseOp();
-      if (!release)
+      ScoreSteps scores;
+      collectSteps(op.getScores(), op->getBlock(), scores);
+      DotStartOp start = canExpect(op) ? scoresDot(op, scores) : DotStartOp();
+      if (!start || !pays(start, scores))
         continue;
-      // Repeated, the dot reads the keys once more.
+      // Repeated, the dot reads the keys once more, and what is received is.
+      SmallVector<ReleaseOp> releases = {
+          releaseOf(start.getBChannel(), start.getBStep(), op->getBlock())};
+      for (ReceiveOp received : scores.received)
+        releases.push_back(releaseOf(received.getChannel(), received.getStep(),
+                                     op->getBlock()));
+      if (!llvm::all_of(releases, [](ReleaseOp op) { return bool(op); }))
+        continue;
       OpBuilder b(&getContext());
-      b.setInsertionPointAfter(expect(op, start));
-      ReleaseOp::create(b, release.getLoc(), release.getChannel(),
-                        release.getStep());
-      release.erase();
+      b.setInsertionPointAfter(expect(op, start, scores));
+      for (ReleaseOp release : releases)
+        ReleaseOp::create(b, release.getLoc(), release.getChannel(),
+                          release.getStep());
+      for (ReleaseOp release : releases)
+        release.erase();
     }
   }
 };

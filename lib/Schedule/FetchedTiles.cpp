@@ -33,7 +33,10 @@ public:
     });
     if (walk.wasInterrupted())
       return false;
-    return tiles.loops.empty() ? refuse("no loop has a dot") : fetchAlike();
+    if (tiles.loops.empty())
+      return refuse("no loop has a dot");
+    findScores();
+    return fetchAlike();
   }
 
   FetchedTiles tiles;
@@ -57,6 +60,41 @@ private:
     return true;
   }
 
+  /// Tiles that come as they are: in whole lines of slots, from an argument
+  /// with no end of its own. A loop that has others than the first keeps all as
+  /// loads.
+  void findScores() {
+    std::string ignored;
+    for (FetchingLoop &entry : tiles.loops)
+      for (auto load : entry.loop.getBody()->getOps<LoadOp>()) {
+        RankedTensorType type = typeOf(load);
+        if (type.getRank() != 2 || type.getDimSize(0) != 64 ||
+            !isLineOfScores(type) ||
+            llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>))
+          continue;
+        if (auto box = findTensorBox(load, ignored); box && !box->end)
+          entry.scores.push_back({load, *box, {}});
+      }
+    for (FetchingLoop &entry : tiles.loops) {
+      bool alike = entry.scores.size() == tiles.loops[0].scores.size();
+      for (auto [one, other] : llvm::zip(entry.scores, tiles.loops[0].scores))
+        alike &= one.load.getType() == other.load.getType() &&
+                 one.box.argument == other.box.argument;
+      if (alike)
+        continue;
+      for (FetchingLoop &each : tiles.loops)
+        each.scores.clear();
+      return;
+    }
+  }
+
+  /// Of 8, 16 or 32 bits; a slot has nothing behind it.
+  static bool isLineOfScores(RankedTensorType type) {
+    unsigned bits = type.getElementTypeBitWidth();
+    return (bits == 8 || bits == 16 || bits == 32) &&
+           type.getDimSize(1) * bits % 1024 == 0;
+  }
+
   bool findOperands(DotOp dot) {
     auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
     if (!loop || loop->getParentOp() != kernel)
@@ -70,7 +108,7 @@ private:
     if (!found)
       return false;
     if (tiles.loops.empty() || tiles.loops.back().loop != loop)
-      tiles.loops.push_back({loop, {}});
+      tiles.loops.push_back({loop, {}, {}});
     tiles.loops.back().fetched.push_back(*found);
     auto left = dot.getA().getDefiningOp<LoadOp>();
     if (!left || llvm::any_of(tiles.lefts, [&](FetchedTile &known) {

@@ -13,6 +13,8 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <vector>
+
 namespace fa {
 
 /// A load that becomes a fetch of the producer.
@@ -27,13 +29,15 @@ struct FetchedTile {
 struct FetchingLoop {
   mlir::scf::ForOp loop;
   llvm::SmallVector<FetchedTile> fetched;
+  /// What else it loads that lies as scores do: a bias, a mask.
+  llvm::SmallVector<FetchedTile> scores;
 };
 
-/// All that the dots of a kernel read.
+/// All that the dots of a kernel read, and what changes their scores.
 struct FetchedTiles {
   /// Left operands, which stay for all loops.
   llvm::SmallVector<FetchedTile> lefts;
-  llvm::SmallVector<FetchingLoop> loops;
+  std::vector<FetchingLoop> loops;
 };
 
 /// What a producer fetches for the dots of `kernel`, whose rows are dealt to

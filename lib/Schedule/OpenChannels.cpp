@@ -27,6 +27,9 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
+/// More than the barriers of all channels take.
+static constexpr int64_t kBarrierBytes = 1024;
+
 namespace {
 
 class ChannelOpener {
@@ -92,10 +95,10 @@ private:
   /// A slot for each consumer.
   int64_t ownSlots() const { return consumers; }
 
-  /// The step of the slot that consumer `id` owns, in a region of `roles`.
-  Value ownStep(Block &region, Value id) {
-    Value before =
-        arith::MulIOp::create(b, region.getArgument(0), index(ownSlots()));
+  /// The step of the slot that consumer `id` owns, when `passed` tiles of each
+  /// have passed.
+  Value ownStep(Value passed, Value id) {
+    Value before = arith::MulIOp::create(b, passed, index(ownSlots()));
     return arith::AddIOp::create(b, before, id);
   }
 
@@ -107,9 +110,49 @@ private:
     int64_t slots = countSlots();
     for (FetchedTile &first : loops[0].fetched)
       first.channel = open(typeOf(first.load), slots);
-    for (FetchingLoop &entry : loops)
+    openScores(slots);
+    for (FetchingLoop &entry : loops) {
       for (auto [fetched, first] : llvm::zip(entry.fetched, loops[0].fetched))
         fetched.channel = first.channel;
+      for (auto [fetched, first] : llvm::zip(entry.scores, loops[0].scores))
+        fetched.channel = first.channel;
+    }
+  }
+
+  /// What is left of the shared memory beside channels of `slots` slots and
+  /// slots of one line for the outputs.
+  int64_t roomBeside(int64_t slots) {
+    int64_t line =
+        128 * typeOf(lefts.empty() ? loops[0].fetched[0].load : lefts[0].load)
+                  .getDimSize(0);
+    int64_t room = options.limit - kBarrierBytes - consumers * line;
+    for (FetchedTile &left : lefts)
+      room -= ownSlots() * slotsOf(typeOf(left.load), 1).getSlotBytes();
+    for (FetchedTile &fetched : loops[0].fetched)
+      room -= slots * slotsOf(typeOf(fetched.load), 1).getSlotBytes();
+    return room;
+  }
+
+  /// Channels of tiles that lie as scores do, as far as there is room: each
+  /// consumer has a slot, or two where all of them can have.
+  void openScores(int64_t slots) {
+    int64_t room = roomBeside(slots), bytes = 0;
+    SmallVector<bool> fits;
+    for (FetchedTile &tile : loops[0].scores) {
+      int64_t more = consumers * slotsOf(typeOf(tile.load), 1).getSlotBytes();
+      fits.push_back(bytes + more <= room);
+      bytes += fits.back() ? more : 0;
+    }
+    for (FetchingLoop &entry : loops) {
+      auto old = std::move(entry.scores);
+      entry.scores.clear();
+      for (auto [tile, does] : llvm::zip(old, fits))
+        if (does)
+          entry.scores.push_back(tile);
+    }
+    int64_t ofEach = 2 * bytes <= room ? 2 : 1;
+    for (FetchedTile &tile : loops[0].scores)
+      tile.channel = open(typeOf(tile.load), ofEach * consumers, /*own=*/true);
   }
 
   //===--- Roles ---===//
@@ -196,7 +239,9 @@ private:
       for (int64_t consumer = 0; consumer < consumers; ++consumer) {
         IRMapping mapping;
         mapping.map(consumerId(), index(consumer));
-        fetch(left, ownStep(region, mapping.lookup(consumerId())), mapping);
+        fetch(left,
+              ownStep(region.getArgument(0), mapping.lookup(consumerId())),
+              mapping);
       }
     Value step = region.getArgument(1);
     for (FetchingLoop &loop : loops) {
@@ -210,6 +255,14 @@ private:
       mapping.map(loop.loop.getInductionVar(), walk.getInductionVar());
       for (FetchedTile &fetched : loop.fetched)
         fetch(fetched, walk.getRegionIterArg(0), mapping);
+      for (FetchedTile &tile : loop.scores)
+        for (int64_t consumer = 0; consumer < consumers; ++consumer) {
+          IRMapping own = mapping;
+          own.map(consumerId(), index(consumer));
+          fetch(tile,
+                ownStep(walk.getRegionIterArg(0), own.lookup(consumerId())),
+                own);
+        }
       Value next = arith::AddIOp::create(b, walk.getRegionIterArg(0), index(1));
       scf::YieldOp::create(b, next);
       step = walk.getResult(0);
@@ -226,7 +279,8 @@ private:
   void consume() {
     Block &region = roles.getConsumer().front();
     b.setInsertionPointToStart(&region);
-    Value own = lefts.empty() ? Value() : ownStep(region, consumerId());
+    Value own =
+        lefts.empty() ? Value() : ownStep(region.getArgument(0), consumerId());
     for (FetchedTile &left : lefts)
       AwaitOp::create(b, left.channel, own);
     Value steps = region.getArgument(1);
@@ -254,7 +308,21 @@ private:
     SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
     for (auto [dot, fetched] : llvm::zip_equal(dots, entry.fetched))
       runDot(dot, fetched, step, own);
+    for (FetchedTile &tile : entry.scores)
+      receive(tile, step);
     return loop.getResults().back();
+  }
+
+  void receive(FetchedTile &tile, Value step) {
+    b.setInsertionPoint(tile.load);
+    b.setLoc(tile.load.getLoc());
+    Value own = ownStep(step, consumerId());
+    AwaitOp::create(b, tile.channel, own);
+    auto received =
+        ReceiveOp::create(b, tile.load.getType(), tile.channel, own);
+    ReleaseOp::create(b, tile.channel, own);
+    tile.load.getResult().replaceAllUsesWith(received.getResult());
+    tile.load.erase();
   }
 
   void runDot(DotOp dot, FetchedTile &fetched, Value step, Value own) {
@@ -291,7 +359,7 @@ private:
   int64_t consumers;
   fa::TgpuOpenChannelsOptions options;
   SmallVector<FetchedTile> lefts;
-  SmallVector<FetchingLoop> loops;
+  std::vector<FetchingLoop> loops;
   ImplicitLocOpBuilder b;
   RolesOp roles;
 };
@@ -318,7 +386,7 @@ struct TgpuOpenChannels final
     if (!tiles)
       return reason;
     return ChannelOpener(kernel, std::move(*tiles), consumers,
-                         {stages, keys, loopBytes, persistent})
+                         {stages, keys, loopBytes, limit, persistent})
         .run();
   }
 

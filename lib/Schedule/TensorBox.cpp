@@ -72,6 +72,9 @@ static std::optional<TensorBox> findBox(Operation *op, Value view,
     reason = why;
     return std::nullopt;
   };
+  // Of a constant beginning the type forgets that it is one.
+  if (auto cast = view.getDefiningOp<memref::CastOp>())
+    view = cast.getSource();
   auto part = view.getDefiningOp<memref::SubViewOp>();
   auto argument = dyn_cast<BlockArgument>(part ? part.getSource() : view);
   auto kernel = op->getParentOfType<KernelOp>();

@@ -113,9 +113,10 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
       info.stages = std::max(info.stages, alloc.getType().getSlots());
     info.beginsEarly = !kernel.getBody().getOps<tgpu::AwaitKernelOp>().empty();
     kernel.walk([&](tgpu::FetchOp fetch) {
-      // Of Q each consumer has one.
-      if (isa<scf::ForOp>(fetch->getParentOp()))
-        info.stages = fetch.getChannel().getType().getBuffer().getSlots();
+      // Others are each consumer's own: Q, what scores are changed by.
+      auto channel = fetch.getChannel().getDefiningOp<tgpu::ChannelOp>();
+      if (!channel.getOwn())
+        info.stages = channel.getType().getBuffer().getSlots();
     });
   }
 }

@@ -97,3 +97,35 @@ func.func @wide(%q: !wide, %k: !wide, %v: !wide, %scale: f32) -> !wide {
   }
   return %o : !wide
 }
+
+// A captured tensor that has an element for each score is promised to have rows that can be fetched; the next variant takes
+// any. What has one row for all queries is read as it is.
+// CHECK-NOT: tile.kernel @{{.*}}_roles_fetched
+// CHECK: tile.kernel @biased_roles_fetched(
+// CHECK-SAME: %arg3: memref<?x1x?x?xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>}
+// CHECK-SAME: tile.alternative = @biased
+// CHECK: tile.kernel @biased_roles(
+// CHECK-SAME: %arg3: memref<?x1x?x?xf16, strided<[?, ?, ?, ?]>> {tile.access = #tile.access<in>}
+func.func @biased(%q: !rows, %k: !rows, %v: !rows, %t: tensor<?x1x?x?xf16>, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale captures(%t : tensor<?x1x?x?xf16>) : !rows, !rows, !rows -> !rows score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %u: tensor<?x1x?x?xf16>):
+    %c0 = arith.constant 0 : index
+    %x = tensor.extract %u[%b, %c0, %i, %j] : tensor<?x1x?x?xf16>
+    %w = arith.extf %x : f16 to f32
+    %y = arith.addf %s, %w : f32
+    tile.yield %y : f32
+  } mask {}
+  return %o : !rows
+}
+// CHECK-NOT: tile.kernel @row_roles_fetched
+// CHECK: tile.kernel @row_roles(
+func.func @row(%q: !rows, %k: !rows, %v: !rows, %t: tensor<?x?xf16>, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale captures(%t : tensor<?x?xf16>) : !rows, !rows, !rows -> !rows score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %u: tensor<?x?xf16>):
+    %x = tensor.extract %u[%b, %j] : tensor<?x?xf16>
+    %w = arith.extf %x : f16 to f32
+    %y = arith.addf %s, %w : f32
+    tile.yield %y : f32
+  } mask {}
+  return %o : !rows
+}

@@ -49,3 +49,24 @@
 // NONE: tile.kernel @attention_roles(
 // NONE-NOT: tgpu.expected_softmax
 // NONE: tile.return
+
+// What is received is received again, and its slot kept until then, where there are two of them for each consumer: at D 64,
+// not at D 128.
+// RUN: fa-run --attention "d=64 type=bf16 bias=bhqk" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=RECEIVED
+// RECEIVED: tile.kernel @attention_roles_fetched(
+// RECEIVED: dot_wait {{.*}} pending 1
+// RECEIVED: tgpu.await %[[B:[0-9]+]], %[[OWN:[0-9]+]] :
+// RECEIVED-NEXT: tgpu.receive %[[B]], %[[OWN]] :
+// RECEIVED-NOT: tgpu.release %[[B]]
+// RECEIVED: tgpu.expected_softmax
+// RECEIVED-NEXT: scf.if
+// RECEIVED: %[[AGAIN:.*]] = tgpu.receive %[[B]], %[[OWN]] :
+// RECEIVED: %[[W:.*]] = arith.extf %[[AGAIN]]
+// RECEIVED: arith.addf %{{.*}}, %[[W]]
+// RECEIVED: tgpu.seldom
+// RECEIVED: tgpu.release %[[B]], %[[OWN]] :
+// RUN: fa-run --attention "d=128 type=bf16 bias=bhqk" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=HELD
+// HELD: tile.kernel @attention_roles_fetched(
+// HELD: tgpu.receive
+// HELD-NOT: tgpu.expected_softmax
+// HELD: tile.kernel @attention_roles(

@@ -156,9 +156,13 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     `NAME_decode_merge`, launched behind it, makes the results.
 
     With `roles-q-tile`, elements of 16 bits get `NAME_roles` as well, whose
-    `tile.alternative` is `NAME`: the schedule keeps one of the two. With
-    `few-roles-q-tile`, `NAME_few` stands before it, which is the same with fewer
-    rows, for launches of few programs.
+    `tile.alternative` is `NAME`: the schedule keeps one of the two. So does
+    `NAME_roles_fetched` before it, where scores are changed by or masked with a
+    captured tensor that has an element, boolean, f16, bf16 or f32, for each of
+    them: its rows begin at multiples of `alignment` bytes, too, and tiles are so
+    small that one of it has room in shared memory.
+    With `few-roles-q-tile`, and without such a tensor, `NAME_few` stands before
+    `NAME_roles`, which is the same with fewer rows, for launches of few programs.
 
     Arguments: those of the function, tensors as memrefs, then its results.
     Operands of the attention, its captures and its results may be transposes

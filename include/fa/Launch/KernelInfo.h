@@ -91,7 +91,7 @@ struct TensorMapInfo {
 };
 
 /// The most tensor maps of a kernel.
-inline constexpr size_t kMaxTensorMaps = 8;
+inline constexpr size_t kMaxTensorMaps = 12;
 
 /// Memory of a launch that its kernels hand results over in: a row-major tensor
 /// whose dimension 0 is the number of splits.

@@ -17,8 +17,12 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     feed dots become fetches of a producer that walks the same loops, into
     channels of `stages` slots, or more, until `keys` are under way in no more
     than `loop-bytes`; dots become dots of a warpgroup that read slots, begun and
-    waited for. A kernel that mixes its rows, whose loads are no boxes
-    of its arguments or whose dots are none of a warpgroup's stays as it is,
+    waited for. So is what scores are changed by or masked with fetched, tiles of
+    an argument that lie as scores do, of 8, 16 or 32 bits: they are received into
+    registers, from channels of which each consumer has slots of its own. Where a
+    map cannot describe them, or they have no room in shared memory, loads stay
+    loads. A kernel that mixes its rows, whose loads are no boxes of its arguments
+    or whose dots are none of a warpgroup's stays as it is,
     with a remark that says why.
 
     After:
@@ -46,6 +50,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
            "channels have more slots until so many keys are under way">,
     Option<"loopBytes", "loop-bytes", "int64_t", "0",
            "but no more than take so many bytes, of all that a loop reads">,
+    Option<"limit", "limit", "int64_t", "0",
+           "bytes of shared memory that a block may have: tiles of scores are "
+           "fetched where there is room for them (0: they are not)">,
     Option<"persistent", "persistent", "bool", "false",
            "a block runs one program after the other">
   ];

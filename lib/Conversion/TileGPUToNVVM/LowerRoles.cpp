@@ -6,6 +6,8 @@
 
 #include "NvidiaLowering.h"
 
+#include "fa/Layout/NamedLayouts.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/SetVector.h"
@@ -206,12 +208,72 @@ void NvidiaLowering::lowerAwait(AwaitOp op) {
                           phaseOf(op.getChannel(), op.getStep()));
 }
 
+/// A thread's neighbours come together: of 8 or 16 bits, 16 bytes of a line are
+/// four threads', and the swizzle keeps lines of eight rows apart. Of 32 bits
+/// two rows meet in their banks.
+void NvidiaLowering::lowerReceive(ReceiveOp op) {
+  BufferType buffer = op.getChannel().getType().getBuffer();
+  TileLayout layout = layoutOf(op.getResult()),
+             shared = buffer.getLayout().getLayout();
+  Type element = buffer.getElementType();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  int64_t line = shared.base.size(1), columns = std::min(line, layout.size(1));
+  TileLayout part = mmaAccumulator(layout.size(0), columns, /*warps=*/4);
+  auto [bases, offsets] = byteOffsets(part.base, shared.base, bytes);
+  Value slot = channelSlot(op.getChannel(), op.getStep());
+  int64_t lineBytes = buffer.getSlotBytes() / shared.repeat;
+  Type word = b.getIntegerType(16 * bytes);
+  Type pair = VectorType::get({2}, element);
+  SmallVector<Value> words, elements;
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += 2) {
+    Value from = offsetBy(slot, reg / part.numRegisters() * lineBytes);
+    Value at = swizzledAddress(from, bases, offsets[reg % part.numRegisters()]);
+    words.push_back(LLVM::LoadOp::create(b, word, at));
+    if (bytes == 2)
+      continue;
+    Value both = LLVM::BitcastOp::create(b, pair, words.back());
+    for (int64_t n : {0, 1})
+      elements.push_back(LLVM::ExtractElementOp::create(b, both, i32(n)));
+  }
+  received[op] = words;
+  if (bytes == 2)
+    setPacked(op.getResult(), words);
+  else
+    setElements(op.getResult(), elements);
+}
+
+/// Something, f32, that is there when all `words` are.
+Value NvidiaLowering::whenRead(ArrayRef<Value> words) {
+  Value all = words.front();
+  for (Value word : words.drop_front())
+    all = arith::XOrIOp::create(b, all, word);
+  if (all.getType().isInteger(16))
+    all = arith::ExtUIOp::create(b, b.getI32Type(), all);
+  if (all.getType().isInteger(64)) {
+    Value half = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
+    Value upper = arith::ShRUIOp::create(b, all, half);
+    all = arith::TruncIOp::create(b, b.getI32Type(),
+                                  arith::XOrIOp::create(b, all, upper));
+  }
+  return LLVM::BitcastOp::create(b, b.getF32Type(), all);
+}
+
+/// What has been received is under way until it is there, ptxas does not wait
+/// for it before the arrival, and what is fetched next comes by another proxy.
+/// One lane says for the warp that all have read.
 void NvidiaLowering::lowerRelease(ReleaseOp op) {
-  Value lane = arith::AndIOp::create(b, thread, i32(31));
+  Value after;
   // Later than half of the tile, the slot would be fetched too late.
-  SimtArriveOp::create(
-      b, emptyBarrier(op.getChannel(), op.getStep()), lane,
-      op.getAfter()
-          ? elementsOf(op.getAfter())[elementsOf(op.getAfter()).size() / 2]
-          : Value());
+  if (op.getAfter())
+    after = elementsOf(op.getAfter())[elementsOf(op.getAfter()).size() / 2];
+  for (Operation *user : op.getChannel().getUsers())
+    if (auto receive = dyn_cast<ReceiveOp>(user);
+        receive && receive->getBlock() == op->getBlock() &&
+        receive->isBeforeInBlock(op) && receive.getStep() == op.getStep()) {
+      after = whenRead(received[receive]);
+      NVVM::SyncWarpOp::create(b, i32(-1));
+    }
+  Value lane = arith::AndIOp::create(b, thread, i32(31));
+  SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane,
+                       after);
 }

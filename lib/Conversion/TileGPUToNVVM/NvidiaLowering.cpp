@@ -100,6 +100,7 @@ LogicalResult NvidiaLowering::lowerTargetOp(Operation *op) {
       .Case([&](OrderWaitOp op) { return always((lowerOrderWait(op), 0)); })
       .Case([&](OrderArriveOp op) { return always((lowerOrderArrive(op), 0)); })
       .Case([&](AwaitOp op) { return always((lowerAwait(op), 0)); })
+      .Case([&](ReceiveOp op) { return always((lowerReceive(op), 0)); })
       .Case([&](ReleaseOp op) { return always((lowerRelease(op), 0)); })
       .Case([&](DotStartOp op) { return always((lowerDotStart(op), 0)); })
       .Case([&](DotWaitOp op) { return always((lowerDotWait(op), 0)); })
@@ -166,8 +167,26 @@ Value NvidiaLowering::hide(Value number) {
   return hidden.getRes();
 }
 
+/// Pairs of bf16, whose bits are the upper ones of f32: ptxas would convert
+/// them in the unit that computes exponents.
+bool NvidiaLowering::widenPairs(arith::ExtFOp op) {
+  Registers &registers = tiles[op.getIn()];
+  if (registers.packed.empty() || !getElementTypeOrSelf(op.getIn()).isBF16() ||
+      !getElementTypeOrSelf(op.getType()).isF32())
+    return false;
+  SmallVector<Value> elements;
+  for (Value pair : SmallVector<Value>(registers.packed))
+    for (Value bits : {Value(arith::ShLIOp::create(b, pair, i32(16))),
+                       Value(arith::AndIOp::create(b, pair, i32(0xffff0000)))})
+      elements.push_back(LLVM::BitcastOp::create(b, b.getF32Type(), bits));
+  setElements(op.getResult(), elements);
+  return true;
+}
+
 /// f32 to pairs of 16 bits, in one instruction each.
-bool NvidiaLowering::lowerToPairs(Operation *op) {
+bool NvidiaLowering::convertPairs(Operation *op) {
+  if (auto extend = dyn_cast<arith::ExtFOp>(op))
+    return widenPairs(extend);
   auto truncate = dyn_cast<arith::TruncFOp>(op);
   if (!truncate || !getElementTypeOrSelf(truncate.getIn()).isF32())
     return false;

@@ -20,6 +20,7 @@
 
 #include "fa/Launch/KernelInfo.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 namespace fa {
@@ -42,7 +43,8 @@ private:
   Value opaque(Value address) override;
   /// The same number, i32 or i64: what follows from it is not computed earlier.
   Value hide(Value number);
-  bool lowerToPairs(mlir::Operation *op) override;
+  bool convertPairs(mlir::Operation *op) override;
+  bool widenPairs(mlir::arith::ExtFOp op);
   /// By ldmatrix, where that can be.
   void lowerRead(tgpu::ReadOp op) override;
 
@@ -95,7 +97,9 @@ private:
   void lowerOrderArrive(tgpu::OrderArriveOp op);
   void lowerAcquire(tgpu::AcquireOp op);
   void lowerAwait(tgpu::AwaitOp op);
+  void lowerReceive(tgpu::ReceiveOp op);
   void lowerRelease(tgpu::ReleaseOp op);
+  Value whenRead(mlir::ArrayRef<Value> words);
   /// Number of a step's slot, and how often the slot was used before, modulo 2;
   /// i32.
   Value slotOf(mlir::TypedValue<tgpu::ChannelType> channel, Value step);
@@ -140,6 +144,8 @@ private:
   Value threadInBlock, warpgroup; ///< i32
   /// Channels of the warp that is lowered.
   llvm::SmallPtrSet<Value, 4> produced;
+  /// In words.
+  llvm::DenseMap<tgpu::ReceiveOp, llvm::SmallVector<Value>> received;
 };
 
 } // namespace fa

@@ -56,7 +56,7 @@ LogicalResult SimtLowering::lowerElementwise(Operation *op) {
     return op->emitOpError("expects one result on tiles");
   if (isPartOfCapped(op))
     return success();
-  if (lowerToPairs(op) || lowerRescale(op) || lowerColumnLimit(op) ||
+  if (convertPairs(op) || lowerRescale(op) || lowerColumnLimit(op) ||
       lowerPosition(op) || lowerTanh(op))
     return success();
   SmallVector<Value> elements;

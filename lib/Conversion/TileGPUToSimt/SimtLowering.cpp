@@ -116,8 +116,8 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
     return success(); // mapped at the start; yields belong to their parent
   auto always = [](auto) { return success(); };
   if (isa<CopyOp, CommitOp, WaitOp, BarrierOp, RolesOp, AcquireOp, FetchOp,
-          DeliverOp, OrderWaitOp, OrderArriveOp, AwaitOp, ReleaseOp, DotStartOp,
-          DotWaitOp, BeginNextOp, AwaitKernelOp>(op))
+          DeliverOp, OrderWaitOp, OrderArriveOp, AwaitOp, ReceiveOp, ReleaseOp,
+          DotStartOp, DotWaitOp, BeginNextOp, AwaitKernelOp>(op))
     return lowerTargetOp(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp op) { return lowerFor(op); })

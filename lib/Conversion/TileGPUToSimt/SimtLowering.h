@@ -83,9 +83,9 @@ protected:
   /// The same address, of which LLVM does not know what it is made of: nothing
   /// that is added to it moves out of a loop.
   virtual Value opaque(Value address) = 0;
-  /// f32 to a tile of 16 bits in instructions of its own; false: there are
-  /// none.
-  virtual bool lowerToPairs(mlir::Operation *) { return false; }
+  /// f32 to a tile of 16 bits, or back, in instructions of its own; false:
+  /// there are none.
+  virtual bool convertPairs(mlir::Operation *) { return false; }
   /// Tiles from and to global and shared memory: element by element.
   virtual mlir::LogicalResult lowerLoad(tile::LoadOp op);
   virtual mlir::LogicalResult lowerStore(tile::StoreOp op);

@@ -94,10 +94,14 @@ TEST(KernelInfo, Checks) {
                                "found 9 sizes and 9 strides");
   kernel = matrixKernel();
   kernel.tensorMaps = {{0, 0, 64, 64}};
-  EXPECT_EQ(problemOf(kernel), "@k: expected a tensor map of rank 2 to 5 and "
-                               "16-bit elements, found rank 2 of f32");
-  kernel.args[0].type = ElementType::F16;
-  EXPECT_EQ(problemOf(kernel), "");
+  kernel.args[0].type = ElementType::I32;
+  EXPECT_EQ(problemOf(kernel), "@k: expected a tensor map of rank 2 to 5 of "
+                               "f16, bf16, f32 or bytes, found rank 2 of i32");
+  for (ElementType type : {ElementType::F16, ElementType::BF16,
+                           ElementType::F32, ElementType::I1}) {
+    kernel.args[0].type = type;
+    EXPECT_EQ(problemOf(kernel), "");
+  }
   kernel.tensorMaps[0].rows = 257;
   EXPECT_EQ(problemOf(kernel), "@k: expected a tensor map with boxes of 1 to "
                                "256 rows and columns, found 257x64");
