@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fa;
@@ -58,6 +59,19 @@ void NvidiaLowering::writeLines(DeliverOp op, int64_t column, Value address) {
                           swizzledAddress(address, bases, offsets[reg]));
 }
 
+/// Whether `index` is more than sums and products of numbers of programs and
+/// consumers: a predicate that always holds takes a register where none is
+/// left.
+static bool mayBeNegative(Value index) {
+  Operation *op = index.getDefiningOp();
+  APInt constant;
+  if (matchPattern(index, m_ConstantInt(&constant)))
+    return constant.isNegative();
+  if (isa_and_nonnull<arith::AddIOp, arith::MulIOp>(op))
+    return llvm::any_of(op->getOperands(), mayBeNegative);
+  return !isa_and_nonnull<tile::ProgramIdOp, ConsumerIdOp>(op);
+}
+
 void NvidiaLowering::storeBoxes(DeliverOp op, int64_t column, Value address) {
   BufferType buffer = op.getBuffer().getType();
   TileLayout shared = buffer.getLayout().getLayout();
@@ -66,11 +80,13 @@ void NvidiaLowering::storeBoxes(DeliverOp op, int64_t column, Value address) {
   // steps of the channels among it, in registers of each.
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
-  // Rows before those of the tensor are as many as the box has, or none.
-  Value row = mapped(op.getIndices()[op.getDims()[0]]);
-  Value isThere =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, row, index(0));
-  Value stores = arith::AndIOp::create(b, isFirst, isThere);
+  Value row = op.getIndices()[op.getDims()[0]], stores = isFirst;
+  if (mayBeNegative(row)) {
+    // Rows before those of the tensor are as many as the box has, or none.
+    Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                          mapped(row), index(0));
+    stores = arith::AndIOp::create(b, isFirst, isThere);
+  }
   for (int64_t line = 0; line < shared.repeat; ++line) {
     SmallVector<Value> start = boxStart(op.getIndices(), op.getDims()[1],
                                         column + line * shared.base.size(1));
