@@ -314,6 +314,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // All rows of a consumer are before the first query or none is: a box that
     // begins there could be read, but not stored.
     roles.endMultiple = 64;
+    // Not where keys begin anywhere: such a kernel, a window of D 40, ended
+    // with an illegal instruction on a card, though not in the emulator.
     fetched.rows = rolesQTile;
     fetched.columns = rolesKvTile;
     fetched.alignedScores = true;
@@ -327,7 +329,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(packed, "_packed", variants && packedQTile),
-          std::tuple(fetched, "_roles_fetched", hasRoles),
+          std::tuple(fetched, "_roles_fetched",
+                     hasRoles && !mask.hasLowerBound()),
           std::tuple(few, "_few",
                      hasRoles && fewRolesQTile && scoreTiles(match).empty()),
           std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),

@@ -129,3 +129,9 @@ func.func @row(%q: !rows, %k: !rows, %v: !rows, %t: tensor<?x?xf16>, %scale: f32
   } mask {}
   return %o : !rows
 }
+
+// A mask with a lower edge lets keys begin anywhere: its bias is loaded, not fetched.
+// RUN: fa-run --attention "d=40 type=f16 bias=bhqk window=60,30" --arch=sm_90a --emit=kernel | FileCheck %s --check-prefix=EDGE --implicit-check-not=roles_fetched
+// EDGE: tile.kernel @attention_roles(
+// RUN: fa-run --attention "d=40 type=f16 bias=bhqk causal" --arch=sm_90a --emit=kernel | FileCheck %s --check-prefix=NOEDGE
+// NOEDGE: tile.kernel @attention_roles_fetched(
