@@ -215,7 +215,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                        int64_t dimV) {
       int64_t p = isIeee ? shape.rows * shape.columns : 0;
       int64_t right = shape.columns * (dim + dimV);
-      // Beside them a line of 128 bytes of each row's output has to have room.
+      // Beside them a line of 128 bytes of each row's output and the barriers
+      // have to have room, as tgpu-open-channels asks.
       int64_t ofScores =
           shape.alignedScores
               ? shape.rows * (shape.columns * scoreBytes + 128) + 1024
@@ -314,25 +315,25 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // All rows of a consumer are before the first query or none is: a box that
     // begins there could be read, but not stored.
     roles.endMultiple = 64;
-    // Not where keys begin anywhere: such a kernel, a window of D 40, ended
-    // with an illegal instruction on a card, though not in the emulator.
     fetched.rows = rolesQTile;
     fetched.columns = rolesKvTile;
     fetched.alignedScores = true;
     fetched = fitted(fetched, rolesSlotColumns);
     bool hasRoles = rolesQTile && bytes == 2;
+    // Not where keys begin anywhere: such a kernel, a window of D 40, ended
+    // with an illegal instruction on a card, though not in the emulator.
+    bool hasFetched = hasRoles && !mask.hasLowerBound();
     KernelShape few = roles;
     few.rows = fewRolesQTile;
     // A processor's second program is short where the first is long.
     bool grows = mask.growsWithQuery() && !mask.hasLowerBound();
     few.fewPrograms = fewPrograms * (grows ? 2 : 1);
+    bool hasFew = hasRoles && fewRolesQTile && scoreTiles(match).empty();
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(packed, "_packed", variants && packedQTile),
-          std::tuple(fetched, "_roles_fetched",
-                     hasRoles && !mask.hasLowerBound()),
-          std::tuple(few, "_few",
-                     hasRoles && fewRolesQTile && scoreTiles(match).empty()),
+          std::tuple(fetched, "_roles_fetched", hasFetched),
+          std::tuple(few, "_roles_few", hasFew),
           std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
       if (wanted && hasVariant(match, variant)) {
@@ -340,8 +341,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
           buildSplit(b, match, variant, name, suffix);
         tile::KernelOp kernel =
             buildKernel(b, match, variant, unusedName(name + suffix), name);
-        if (StringRef(suffix) == "_few" ||
-            StringRef(suffix).starts_with("_roles"))
+        if (StringRef(suffix).starts_with("_roles"))
           kernel->setAttr(tile::KernelOp::alternativeAttrName,
                           FlatSymbolRefAttr::get(&getContext(), name));
       }

@@ -6,6 +6,8 @@
 
 #include "fa/Launch/KernelInfo.h"
 
+#include "fa/Launch/TensorMap.h"
+
 #include <array>
 
 using namespace fa;
@@ -152,12 +154,6 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
 }
 
 /// The limits of cuTensorMapEncodeTiled (CUDA Driver API).
-/// What encodeTensorMap has a name for.
-static bool hasTensorMaps(ElementType type) {
-  return type == ElementType::F16 || type == ElementType::BF16 ||
-         type == ElementType::F32 || byteSize(type) == 1;
-}
-
 static Failure checkTensorMap(const KernelInfo &kernel,
                               const TensorMapInfo &map) {
   if (!hasGivenSize(kernel, map.argument, map.rowDim))
@@ -165,7 +161,7 @@ static Failure checkTensorMap(const KernelInfo &kernel,
                   " of argument ", map.argument, ", which there is not");
   const ArgumentInfo &info = kernel.args[map.argument];
   if (info.sizes.size() < 2 || info.sizes.size() > 5 ||
-      !hasTensorMaps(info.type))
+      !tensorMapType(info.type))
     return failOf(kernel,
                   "expected a tensor map of rank 2 to 5 of f16, bf16, f32 or "
                   "bytes, found rank ",

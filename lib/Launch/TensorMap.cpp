@@ -50,8 +50,7 @@ TensorMapShape fa::shapeOf(const TensorMapInfo &info,
   return shape;
 }
 
-/// What is neither is bytes: booleans.
-static int typeOf(ElementType type) {
+std::optional<int> fa::tensorMapType(ElementType type) {
   switch (type) {
   case ElementType::F16:
     return mapFloat16;
@@ -60,7 +59,7 @@ static int typeOf(ElementType type) {
   case ElementType::F32:
     return mapFloat32;
   default:
-    return mapUInt8;
+    return byteSize(type) == 1 ? std::optional(mapUInt8) : std::nullopt;
   }
 }
 
@@ -72,10 +71,11 @@ Failure fa::encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
   TensorMapShape shape = shapeOf(info, argument);
   uint32_t steps[TensorMapShape::maxRank];
   std::fill(std::begin(steps), std::end(steps), 1);
-  return cuda.check(
-      cuda.TensorMapEncodeTiled(
-          &map, typeOf(argument.type), static_cast<uint32_t>(shape.rank),
-          argument.data, shape.sizes, shape.strides + 1, shape.box, steps,
-          /*interleave=*/0, mapSwizzle128, mapPromote256, /*outside=*/0),
-      "argument ", info.argument, ": cuTensorMapEncodeTiled");
+  return cuda.check(cuda.TensorMapEncodeTiled(
+                        &map, *tensorMapType(argument.type),
+                        static_cast<uint32_t>(shape.rank), argument.data,
+                        shape.sizes, shape.strides + 1, shape.box, steps,
+                        /*interleave=*/0, mapSwizzle128, mapPromote256,
+                        /*outside=*/0),
+                    "argument ", info.argument, ": cuTensorMapEncodeTiled");
 }

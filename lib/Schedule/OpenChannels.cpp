@@ -232,17 +232,21 @@ private:
                     fetched.channel, step);
   }
 
+  /// Into the slot of each consumer, when `passed` tiles of each have passed.
+  void fetchForEach(FetchedTile &tile, Value passed, const IRMapping &loops) {
+    for (int64_t consumer = 0; consumer < consumers; ++consumer) {
+      IRMapping own = loops;
+      Value id = index(consumer);
+      own.map(consumerId(), id);
+      fetch(tile, ownStep(passed, id), own);
+    }
+  }
+
   void buildProducer() {
     Block &region = roles.getProducer().front();
     b.setInsertionPointToStart(&region);
     for (FetchedTile &left : lefts)
-      for (int64_t consumer = 0; consumer < consumers; ++consumer) {
-        IRMapping mapping;
-        mapping.map(consumerId(), index(consumer));
-        fetch(left,
-              ownStep(region.getArgument(0), mapping.lookup(consumerId())),
-              mapping);
-      }
+      fetchForEach(left, region.getArgument(0), {});
     Value step = region.getArgument(1);
     for (FetchingLoop &loop : loops) {
       b.setLoc(loop.loop.getLoc());
@@ -256,13 +260,7 @@ private:
       for (FetchedTile &fetched : loop.fetched)
         fetch(fetched, walk.getRegionIterArg(0), mapping);
       for (FetchedTile &tile : loop.scores)
-        for (int64_t consumer = 0; consumer < consumers; ++consumer) {
-          IRMapping own = mapping;
-          own.map(consumerId(), index(consumer));
-          fetch(tile,
-                ownStep(walk.getRegionIterArg(0), own.lookup(consumerId())),
-                own);
-        }
+        fetchForEach(tile, walk.getRegionIterArg(0), mapping);
       Value next = arith::AddIOp::create(b, walk.getRegionIterArg(0), index(1));
       scf::YieldOp::create(b, next);
       step = walk.getResult(0);

@@ -240,10 +240,10 @@ tile.kernel @masked(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
 // CHECK-LABEL: func.func @edge
 // CHECK: scf.for %[[I:.*]] = %c0 to %[[KEYS:.*]] step %c64
 // CHECK: %[[K:.*]] = scf.if %{{.*}} -> (memref<?x?xbf16, strided<[?, 1], offset: ?>>)
-// CHECK: memref.subview %{{.*}}[%[[I]], 0] [64, 64] [1, 1]
-// CHECK: else
 // CHECK: vector.store
 // CHECK: memref.cast %{{.*}} : memref<64x64xbf16> to
+// CHECK: else
+// CHECK: memref.subview %{{.*}}[%[[I]], 0] [64, 64] [1, 1]
 // CHECK: amx.tile_load %[[K]]
 // CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c64
 // CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[NEXT]], %[[KEYS]]

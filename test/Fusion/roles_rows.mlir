@@ -5,7 +5,7 @@
 !rows = tensor<?x?x?x64xf16>
 
 // For launches of few programs there is one with smaller tiles before it.
-// FEW: tile.kernel @causal_few(
+// FEW: tile.kernel @causal_roles_few(
 // FEW-SAME: tile.alternative = @causal, tile.few_programs = 2 : i64, tile.shape = array<i64: 64, 128>
 // FEW: tile.kernel @causal_roles(
 // FEW-NOT: tile.few_programs
@@ -34,7 +34,7 @@ func.func @causal(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
 }
 // A mask that leaves out keys before those that are seen takes three loops.
 // Its programs are all as long.
-// FEW: tile.kernel @window_few(
+// FEW: tile.kernel @window_roles_few(
 // FEW-SAME: tile.alternative = @window, tile.few_programs = 1 : i64, tile.shape = array<i64: 64, 128>
 // CHECK: tile.kernel @window_roles(
 // CHECK-SAME: tile.shape = array<i64: 128, 128>
@@ -60,7 +60,7 @@ func.func @scored(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   } mask {}
   return %o : !rows
 }
-// FEW: tile.kernel @plain_few(
+// FEW: tile.kernel @plain_roles_few(
 // FEW-SAME: tile.few_programs = 1 : i64
 // CHECK: tile.kernel @plain_roles(
 // CHECK-SAME: tile.shape = array<i64: 192, 128>

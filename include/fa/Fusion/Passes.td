@@ -161,7 +161,7 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     captured tensor that has an element, boolean, f16, bf16 or f32, for each of
     them, and the mask has no lower edge: its rows begin at multiples of `alignment`
     bytes, too, and tiles are so small that one of it has room in shared memory.
-    With `few-roles-q-tile`, and without such a tensor, `NAME_few` stands before
+    With `few-roles-q-tile`, and without such a tensor, `NAME_roles_few` stands before
     `NAME_roles`, which is the same with fewer rows, for launches of few programs.
 
     Arguments: those of the function, tensors as memrefs, then its results.

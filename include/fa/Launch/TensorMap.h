@@ -10,12 +10,18 @@
 #include "fa/Launch/GpuDriver.h"
 #include "fa/Launch/LaunchArgument.h"
 
+#include <optional>
+
 namespace fa {
 
 /// CUtensorMap.
 struct alignas(64) TensorMap {
   uint64_t words[16];
 };
+
+/// CUtensorMapDataType of f16, bf16, f32 and types of one byte, which are
+/// bytes; nothing: there is none for the type.
+std::optional<int> tensorMapType(ElementType type);
 
 /// Whether a tensor map can describe the argument: sizes below 2^32, steps
 /// above 0 and below 2^40 bytes (CUDA Driver API, cuTensorMapEncodeTiled). That

@@ -148,8 +148,6 @@ private:
   /// Brings what `load` gives to where `dot`, a pair dot, reads it.
   void loadPairOperand(tile::LoadOp load, tile::DotOp dot);
   void loadRowPairs(tile::LoadOp load, Buffer buffer, Interval rows);
-  /// Rows as they lie: where they are if all of them are there, else copied.
-  Buffer loadUnlessInside(tile::LoadOp load);
   Value readRightPair(tile::DotOp dot, Value pair, Value n);
   /// The two bf16 of `memory` from `at` on as one i32.
   Value loadPair(Value memory, mlir::ValueRange at);
@@ -333,9 +331,9 @@ private:
   //===--- Memory (LowerMemory.cpp) ---===//
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
   Buffer loadTile(tile::LoadOp load, Form form);
-  /// Rows of f32 whose elements are read one by one: where they lie if all of
-  /// them exist, else in a copy with zeros.
-  Buffer viewOrCopy(tile::LoadOp load);
+  /// Whole rows that nobody writes, in a form that has them as they lie: where
+  /// they are if all of them exist, else in a copy with zeros.
+  Buffer viewOrCopy(tile::LoadOp load, Form form);
   /// The element of the view that `load` reads at `coords` of its tile.
   Value readInPlace(tile::LoadOp load, mlir::ArrayRef<TileCoord> coords);
   bool canReadInPlace(tile::LoadOp load);

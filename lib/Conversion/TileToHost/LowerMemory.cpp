@@ -68,7 +68,7 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
   bool viewed = natural && !alongRows && type.getElementType().isF32() &&
                 isReadOnly(load) && !load.getInBounds() && hasWholeRows(load);
   buffers[load.getResult()] =
-      viewed ? viewOrCopy(load)
+      viewed ? viewOrCopy(load, Form::Natural)
              : loadTile(load, natural ? Form::Natural : tileForm());
   return success();
 }
@@ -217,9 +217,10 @@ void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
 }
 
 /// At the edge of a mask all rows exist but for the last tile's.
-KernelLowering::Buffer KernelLowering::viewOrCopy(tile::LoadOp load) {
+KernelLowering::Buffer KernelLowering::viewOrCopy(tile::LoadOp load,
+                                                  Form form) {
   RankedTensorType type = load.getType();
-  Buffer copy = allocate(type, Form::Natural);
+  Buffer copy = allocate(type, form);
   Value source = mapped(load.getSource());
   SmallVector<Interval> inside =
       insideRanges(source, load.getIndices(), type.getShape());
@@ -245,7 +246,7 @@ KernelLowering::Buffer KernelLowering::viewOrCopy(tile::LoadOp load) {
     sizes.push_back(b.getIndexAttr(size));
   }
   yield(memref::SubViewOp::create(b, source, at, sizes, strides));
-  return {branch.getResult(0), Form::Natural};
+  return {branch.getResult(0), form};
 }
 
 KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {

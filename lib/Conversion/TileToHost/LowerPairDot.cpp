@@ -103,7 +103,7 @@ void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
   if (keys && whole && load.getInBounds() && isReadOnly(load))
     return; // read where it lies
   if (keys && whole && isTileDot(dot) && isReadOnly(load)) {
-    pairBuffers[value] = loadUnlessInside(load);
+    pairBuffers[value] = viewOrCopy(load, Form::NaturalPairs);
     return;
   }
   if (alongRows && dot.getB() == value && canReadRowsInPlace(load))
@@ -114,43 +114,6 @@ void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
               : isTileDot(dot)      ? Form::ColumnPairs
                                     : Form::RowPairs;
   pairBuffers[value] = loadTile(load, form);
-}
-
-/// A tile at the edge of a mask is seldom one at the end of memory.
-KernelLowering::Buffer KernelLowering::loadUnlessInside(tile::LoadOp load) {
-  auto type = cast<RankedTensorType>(load.getType());
-  Value source = mapped(load.getSource());
-  auto indices = llvm::map_to_vector(
-      load.getIndices(), [&](Value index) { return mapped(index); });
-  Buffer copy = allocate(type, Form::NaturalPairs);
-  SmallVector<Interval> inside =
-      insideRanges(source, load.getIndices(), type.getShape());
-  auto dynamic = ShapedType::kDynamic;
-  auto view = MemRefType::get(
-      {dynamic, dynamic}, type.getElementType(),
-      StridedLayoutAttr::get(b.getContext(), dynamic, {dynamic, 1}));
-  auto isAt = [&](Value bound, int64_t value) -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bound,
-                                 constantIndex(value));
-  };
-  Value all = arith::AndIOp::create(b, isAt(inside[0].first, 0),
-                                    isAt(inside[0].second, type.getDimSize(0)));
-  auto branch =
-      scf::IfOp::create(b, TypeRange(view), all, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  auto fixed = [&](ArrayRef<int64_t> values) {
-    return getAsIndexOpFoldResult(b.getContext(), values);
-  };
-  Value there = memref::SubViewOp::create(
-      b, source, getAsOpFoldResult(ValueRange(indices)), fixed(type.getShape()),
-      fixed({1, 1}));
-  scf::YieldOp::create(b, Value(memref::CastOp::create(b, view, there)));
-  b.setInsertionPointToStart(branch.elseBlock());
-  zeroUnlessInside(copy, type, inside);
-  copyWholeRows(load, copy, inside[0]);
-  scf::YieldOp::create(b, Value(memref::CastOp::create(b, view, copy.memref)));
-  return {branch.getResult(0), Form::NaturalPairs};
 }
 
 /// Rows 2r and 2r + 1 of the tile side by side, where one of them is of `rows`.

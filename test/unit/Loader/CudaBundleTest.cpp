@@ -221,7 +221,7 @@ TEST_F(CudaBundle, PersistentBlocksFillTheCard) {
   // So few programs that there is a multiprocessor for each, of 64 rows.
   sizes[2] = 256;
   ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
-  EXPECT_STREQ(found.kernel, "attention_few");
+  EXPECT_STREQ(found.kernel, "attention_roles_few");
   EXPECT_LT(programs(), processors);
   EXPECT_EQ(found.grid, programs());
 }
