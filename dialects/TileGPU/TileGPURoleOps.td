@@ -98,8 +98,8 @@ def TileGPU_FetchOp : TileGPU_Op<"fetch",
   let description = [{
     By the tensor memory accelerator: dimensions `dims` of the source, a kernel
     argument, are those of the tile, which begins at `indices`; outside the
-    source it reads 0, and so it does from row `end` on. Rows and the base are
-    multiples of 16 bytes.
+    source it reads 0, and so it does from row `end` on. Rows, the base and the
+    first column of the tile are at multiples of 16 bytes.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
       DenseI64ArrayAttr:$dims, Optional<Index>:$end,

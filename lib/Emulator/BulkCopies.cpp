@@ -159,13 +159,30 @@ bool BulkCopies::endOneStore() {
   return false;
 }
 
-void BulkCopies::beginStore(Thread &thread, int32_t site, uint32_t map,
-                            uint32_t from, const Coordinates &start) {
-  if (map >= block.launched().maps.size()) {
+bool BulkCopies::check(Thread &thread, int32_t site, uint32_t map,
+                       const Coordinates &start) {
+  ArrayRef<BoxMap> maps = block.launched().maps;
+  if (map >= maps.size()) {
     block.report(FaultKind::OutOfBounds, thread, site,
                  "expected a tensor map of the kernel's parameters");
-    return;
+    return false;
   }
+  // Triton's tutorial of TMA in Gluon says so; an H200 reports an illegal
+  // instruction for boxes that begin between.
+  int64_t first = int64_t(start[0]) * maps[map].elementBytes;
+  if (first % 16) {
+    block.report(FaultKind::Misaligned, thread, site,
+                 "a box begins at byte " + Twine(first) +
+                     " of its rows, expected a multiple of 16");
+    return false;
+  }
+  return true;
+}
+
+void BulkCopies::beginStore(Thread &thread, int32_t site, uint32_t map,
+                            uint32_t from, const Coordinates &start) {
+  if (!check(thread, site, map, start))
+    return;
   // CUDA Programming Guide, "Using TMA to transfer multi-dimensional arrays":
   // what is written may end behind the tensor, but not begin before it.
   for (int32_t at : start)
@@ -204,11 +221,8 @@ void BulkCopies::waitForStores(Thread &thread, uint32_t pending) {
 
 void BulkCopies::begin(Thread &thread, int32_t site, uint32_t map, uint32_t to,
                        uint32_t barrier, const Coordinates &start) {
-  if (map >= block.launched().maps.size()) {
-    block.report(FaultKind::OutOfBounds, thread, site,
-                 "expected a tensor map of the kernel's parameters");
+  if (!check(thread, site, map, start))
     return;
-  }
   uint32_t bytes = block.launched().maps[map].boxBytes();
   ++block.counter().boxes;
   block.counter().boxBytes += bytes;

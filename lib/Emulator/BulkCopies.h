@@ -71,6 +71,9 @@ private:
     bool hasRead = false;
   };
 
+  /// Whether there is such a map and a box may begin there; reports it if not.
+  bool check(Thread &thread, int32_t site, uint32_t map,
+             const Coordinates &start);
   void end(const Copy &copy);
   void read(Store &store);
   bool endOneStore();

@@ -107,17 +107,22 @@ static int64_t roundEarly(Operation *kernel) {
   return changed;
 }
 
-/// Boxes begin one row too far.
-static int64_t shiftBox(Operation *kernel) {
+/// Boxes begin one line too far in a dimension of the tile.
+static int64_t shiftBoxes(Operation *kernel, unsigned dimOfTile) {
   auto fetches = collect<FetchOp>(kernel);
   for (FetchOp fetch : fetches) {
     OpBuilder b(fetch);
-    OpOperand &row = fetch.getIndicesMutable()[fetch.getDims()[0]];
+    OpOperand &index = fetch.getIndicesMutable()[fetch.getDims()[dimOfTile]];
     Value one = arith::ConstantIndexOp::create(b, fetch.getLoc(), 1);
-    row.assign(arith::AddIOp::create(b, fetch.getLoc(), row.get(), one));
+    index.assign(arith::AddIOp::create(b, fetch.getLoc(), index.get(), one));
   }
   return fetches.size();
 }
+
+static int64_t shiftBox(Operation *kernel) { return shiftBoxes(kernel, 0); }
+
+/// Boxes begin a column too far, between multiples of 16 bytes.
+static int64_t misalignBox(Operation *kernel) { return shiftBoxes(kernel, 1); }
 
 /// Rows behind the end of a view arrive as they are, not as 0.
 static int64_t fetchPastEnd(Operation *kernel) {
@@ -246,6 +251,7 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"wait-for-fewer", true, waitForFewer},
       {"round-early", true, roundEarly},
       {"shift-box", true, shiftBox},
+      {"misalign-box", true, misalignBox},
       {"fetch-past-end", true, fetchPastEnd},
       {"drop-init-fence", false, drop<NVVM::FenceMbarrierInitOp>},
       {"drop-product-fence", false, drop<NVVM::WgmmaFenceAlignedOp>},

@@ -315,10 +315,22 @@ SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
   return SmallVector<Value>(loop.getResults());
 }
 
+/// `key` or one shortly before it. The tensor memory accelerator begins boxes
+/// at multiples of 16 bytes (else a card reports an illegal instruction), and
+/// elements of score tiles have one byte or more.
+static Value roundToBoxes(ImplicitLocOpBuilder &b, Value key) {
+  Value multiple = arith::ConstantIndexOp::create(b, 16);
+  return arith::MulIOp::create(b, arith::DivUIOp::create(b, key, multiple),
+                               multiple);
+}
+
 SmallVector<Value> KernelBuilder::buildLoops() {
   SmallVector<KeyRange> ranges = buildKeyRanges(
       b, rule, firstRow, lastRow, length,
       [&](Value value, Value row) { return materialize(value, row); });
+  if (shape.alignedScores && rule.hasLowerBound())
+    for (KeyRange &keys : ranges)
+      keys.begin = roundToBoxes(b, keys.begin);
   auto loop = [&](Value begin, Value end, bool partial, ValueRange state) {
     return buildLoop(begin, end, partial, state);
   };

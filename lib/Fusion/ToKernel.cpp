@@ -320,9 +320,6 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     fetched.alignedScores = true;
     fetched = fitted(fetched, rolesSlotColumns);
     bool hasRoles = rolesQTile && bytes == 2;
-    // Not where keys begin anywhere: such a kernel, a window of D 40, ended
-    // with an illegal instruction on a card, though not in the emulator.
-    bool hasFetched = hasRoles && !mask.hasLowerBound();
     KernelShape few = roles;
     few.rows = fewRolesQTile;
     // A processor's second program is short where the first is long.
@@ -332,7 +329,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     for (auto [variant, suffix, wanted] :
          {std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(packed, "_packed", variants && packedQTile),
-          std::tuple(fetched, "_roles_fetched", hasFetched),
+          std::tuple(fetched, "_roles_fetched", hasRoles),
           std::tuple(few, "_roles_few", hasFew),
           std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})

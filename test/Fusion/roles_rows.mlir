@@ -130,8 +130,13 @@ func.func @row(%q: !rows, %k: !rows, %v: !rows, %t: tensor<?x?xf16>, %scale: f32
   return %o : !rows
 }
 
-// A mask with a lower edge lets keys begin anywhere: its bias is loaded, not fetched.
-// RUN: fa-run --attention "d=40 type=f16 bias=bhqk window=60,30" --arch=sm_90a --emit=kernel | FileCheck %s --check-prefix=EDGE --implicit-check-not=roles_fetched
+// A mask with a lower edge lets keys begin anywhere, boxes of its bias at multiples of 16 keys.
+// RUN: fa-run --attention "d=40 type=f16 bias=bhqk window=60,30" --arch=sm_90a --emit=kernel | FileCheck %s --check-prefix=EDGE
+// EDGE: tile.kernel @attention_roles_fetched(
+// EDGE: %[[SEEN:.*]] = arith.maxsi %{{.*}}, %c0 : index
+// EDGE: %[[BOX:.*]] = arith.divui %[[SEEN]], %c16 : index
+// EDGE-NEXT: %[[FIRST:.*]] = arith.muli %[[BOX]], %c16 : index
+// EDGE: scf.for %{{.*}} = %[[FIRST]] to
 // EDGE: tile.kernel @attention_roles(
-// RUN: fa-run --attention "d=40 type=f16 bias=bhqk causal" --arch=sm_90a --emit=kernel | FileCheck %s --check-prefix=NOEDGE
-// NOEDGE: tile.kernel @attention_roles_fetched(
+// EDGE-NOT: arith.divui %{{.*}}, %c16 : index
+// EDGE: scf.for
