@@ -127,8 +127,8 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
     // Behind the last column there are zeros, which fill a tile.
     int64_t stored = tiles && perLane == 2 ? lanes() : count;
     for (int64_t c = 0; c < stored; ++c)
-      vector::StoreOp::create(b, square[c], buffer.memref,
-                              ValueRange{addIndex(column, c), row});
+      storePairs(square[c], type.getElementType(), buffer, addIndex(column, c),
+                 row);
   };
   forSquares(type.getDimSize(0), columns, body);
 }

@@ -56,6 +56,10 @@ void storeFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
 mlir::Value emitMax(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                     mlir::Value y);
 
+/// Vectors of the bits of f32 as one of pairs of bf16: their upper halves.
+mlir::Value emitUpperPairs(mlir::ImplicitLocOpBuilder &b, mlir::Value even,
+                           mlir::Value odd);
+
 /// Vectors of f32 in [0, 1], or NaN, as one of pairs of bf16: the nearest ones,
 /// of two as near the larger. A NaN may become anything.
 mlir::Value emitNearestPairs(mlir::ImplicitLocOpBuilder &b, mlir::Value even,
