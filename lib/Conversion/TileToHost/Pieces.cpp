@@ -48,11 +48,6 @@ static Value splat(ImplicitLocOpBuilder &b, Type type, double value) {
       DenseElementsAttr::get(cast<VectorType>(type), b.getF32FloatAttr(value)));
 }
 
-static VectorType intsLike(Value x) {
-  auto type = cast<VectorType>(x.getType());
-  return type.clone(IntegerType::get(type.getContext(), 32));
-}
-
 /// One exchange brings the first elements of all pairs together.
 std::pair<Value, Value> fa::emitWidePairs(ImplicitLocOpBuilder &b, Value pairs,
                                           Type element) {
@@ -76,55 +71,59 @@ std::pair<Value, Value> fa::emitWidePairs(ImplicitLocOpBuilder &b, Value pairs,
   return {even, half(1)};
 }
 
-/// The float of the upper half of `bits`.
-static Value emitUpper(ImplicitLocOpBuilder &b, Type type, Value bits) {
-  return vector::BitCastOp::create(
-      b, type,
-      Value(arith::AndIOp::create(b, bits, splat(b, bits.getType(), kUpper))));
+static Value emitBits(ImplicitLocOpBuilder &b, Value x) {
+  auto type = cast<VectorType>(x.getType());
+  return vector::BitCastOp::create(b, type.clone(b.getI32Type()), x);
+}
+
+/// The upper halves of `bits`, with zeros below.
+static Value emitUpper(ImplicitLocOpBuilder &b, Value bits) {
+  return arith::AndIOp::create(b, bits, splat(b, bits.getType(), kUpper));
 }
 
 /// One unit less before the lower bits are cut off: what is left is never 0,
 /// and infinity becomes the largest number.
 SmallVector<Value> fa::emitPieces(ImplicitLocOpBuilder &b, Value even,
                                   Value odd, int64_t pieces) {
-  Type type = even.getType(), ints = intsLike(even);
+  Type type = even.getType();
   Value rest[] = {even, odd};
   SmallVector<Value> result;
   while (--pieces > 0) {
-    Value bits[2];
-    for (int side : {0, 1}) {
-      Value x = rest[side];
-      Value all = vector::BitCastOp::create(b, ints, x);
+    Value upper[2];
+    for (auto [side, x] : llvm::enumerate(rest)) {
+      Value bits = emitBits(b, x);
       Value some = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x,
                                          splat(b, type, 0.0));
-      Value less = arith::AddIOp::create(b, all, splat(b, ints, -1));
-      bits[side] = arith::SelectOp::create(b, some, less, all);
-      rest[side] = arith::SubFOp::create(b, x, emitUpper(b, type, bits[side]));
+      Value less = arith::AddIOp::create(b, bits, splat(b, bits.getType(), -1));
+      // Chosen behind the cut, which LLVM then masks: of a choice before it, it
+      // makes a number to add.
+      upper[side] = arith::SelectOp::create(b, some, emitUpper(b, less), bits);
+      x = arith::SubFOp::create(
+          b, x, Value(vector::BitCastOp::create(b, type, upper[side])));
     }
-    result.push_back(emitUpperPairs(b, bits[0], bits[1]));
+    result.push_back(emitUpperPairs(b, upper[0], upper[1]));
   }
   result.push_back(
-      emitUpperPairs(b, Value(vector::BitCastOp::create(b, ints, rest[0])),
-                     Value(vector::BitCastOp::create(b, ints, rest[1]))));
+      emitUpperPairs(b, emitBits(b, rest[0]), emitBits(b, rest[1])));
   return result;
 }
 
 /// The second piece is cut off, too: 2^-17 of the whole makes up for what that
-/// takes on average, and keeps it from 0.
+/// takes on average.
 SmallVector<Value> fa::emitRoundedPieces(ImplicitLocOpBuilder &b, Value even,
                                          Value odd, int64_t pieces) {
   if (pieces == 1)
     return {emitNearestPairs(b, even, odd)};
   assert(pieces == 2 && "15 bits");
-  Type type = even.getType(), ints = intsLike(even);
-  Value bits[2], rest[2];
-  for (auto [side, x] : llvm::enumerate(ArrayRef<Value>{even, odd})) {
-    bits[side] = vector::BitCastOp::create(b, ints, x);
-    Value first = emitUpper(b, type, bits[side]);
-    Value low = vector::FMAOp::create(b, x, splat(b, type, 1.0 + 0x1p-17),
-                                      Value(arith::NegFOp::create(b, first)));
-    rest[side] = vector::BitCastOp::create(b, ints, low);
-  }
-  return {emitUpperPairs(b, bits[0], bits[1]),
-          emitUpperPairs(b, rest[0], rest[1])};
+  Type type = even.getType();
+  auto emitRest = [&](Value x) {
+    Value first =
+        vector::BitCastOp::create(b, type, emitUpper(b, emitBits(b, x)));
+    return emitBits(
+        b, vector::FMAOp::create(b, x, splat(b, type, 1.0 + 0x1p-17),
+                                 Value(arith::NegFOp::create(b, first))));
+  };
+  Value low = emitRest(even);
+  return {emitUpperPairs(b, emitBits(b, even), emitBits(b, odd)),
+          emitUpperPairs(b, low, emitRest(odd))};
 }

@@ -42,8 +42,8 @@ llvm::SmallVector<mlir::Value> emitPieces(mlir::ImplicitLocOpBuilder &b,
                                           int64_t pieces);
 
 /// The same of what is in [0, 1], or NaN, rounded to 15 bits in two pieces, to
-/// bf16 in one. A NaN may become anything, and so may the second piece below
-/// 2^-109.
+/// bf16 in one. The second piece may be 0: see pieceProducts. A NaN may become
+/// anything.
 llvm::SmallVector<mlir::Value> emitRoundedPieces(mlir::ImplicitLocOpBuilder &b,
                                                  mlir::Value even,
                                                  mlir::Value odd,
