@@ -62,9 +62,9 @@ Value fa::emitExp(ImplicitLocOpBuilder &b, Value x) {
 /// exp(0) is 1, the other so that there is no step at negative x next to 0;
 /// relative errors 9.3e-8 and 3.4e-6 before rounding). The rounding of x log2 e
 /// adds 6e-8 |x|: with degree 4 the error is 3.5e-6 near 0 and 7.2e-6 near
-/// 2^-126, where half a unit in the last place of bf16 is 2e-3 or more. The
-/// comparison becomes a mask of the scaling, which takes 200 cycles where an
-/// exponential is denormal and not masked.
+/// 2^-126, where half a unit in the last place of bf16 is 2e-3 or more, of 15
+/// bits 1.5e-5. The comparison becomes a mask of the scaling, which takes 200
+/// cycles where an exponential is denormal and not masked.
 Value fa::emitShortExp(ImplicitLocOpBuilder &b, Value x, bool narrow) {
   static constexpr double four[] = {1.0, 0.6930321208, 0.2413797629,
                                     0.05203236901, 0.01355574723};

@@ -16,7 +16,7 @@ mlir::Value emitExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
 /// The same by instructions of AVX512DQ, of 16 floats, with a relative error of
 /// 1.8e-7 near 0 and 4e-6 near 2^-126; if `narrow`, where what is made of it
-/// is rounded to bf16, of 3.5e-6 and 7.2e-6.
+/// is rounded to 15 bits or fewer, of 3.5e-6 and 7.2e-6.
 mlir::Value emitShortExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                          bool narrow);
 
