@@ -3,13 +3,18 @@
 // RUN: sed s/f16/bf16/g %s | fa-opt --convert-tile-to-host="pair-dots=true tile-dots=true" --canonicalize --cse | not FileCheck %s
 
 // f16 by products of tiles of bf16, two pieces of each operand, which lie one
-// behind the other: 2 x 32 lines of pairs of queries, 2 x 128 keys. Pieces are
+// behind the other: 2 x 32 lines of pairs of queries, which are taken apart in
+// place, 2 x 128 keys. Pieces are
 // of f32, the first cut off, one unit less than where it would end. A step is
 // four products of pieces, of which neighbours share one: ten loads for
 // sixteen.
 // NONE-NOT: amx.
 // CHECK-LABEL: func.func @scores
 // CHECK: %[[Q:.*]] = memref.view %{{.*}} to memref<64x80xi32>
+// CHECK: vector.store %{{.*}}, %[[Q]][%{{.*}}, %{{.*}}] : memref<64x80xi32>
+// CHECK: scf.for %[[PAIR:.*]] = %c0 to %c32 step %c1
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %c64 step %c16
+// CHECK: vector.load %[[Q]][%[[PAIR]], %[[ROW]]] : memref<64x80xi32>
 // CHECK: %[[SOME:.*]] = arith.cmpf une, %[[X:.*]], %{{.*}} : vector<16xf32>
 // CHECK: %[[LESS:.*]] = arith.addi %[[BITS:.*]], %{{.*}} : vector<16xi32>
 // CHECK: %[[CUT:.*]] = arith.andi %[[LESS]], %{{.*}} : vector<16xi32>

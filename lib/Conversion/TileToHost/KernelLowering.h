@@ -194,10 +194,13 @@ private:
   //===--- Operands of such dots (LoadTileOperands.cpp) ---===//
   /// Line `line` of a piece of what is in pairs.
   Value lineOfPiece(Buffer buffer, Value line, int64_t piece);
-  /// Stores a vector of `pairs` of elements of 16 bits, in pieces if `buffer`
-  /// has them.
-  void storePairs(Value pairs, mlir::Type element, Buffer buffer, Value line,
-                  Value at);
+  /// Stores the pieces of a vector of `pairs` of elements of 16 bits.
+  void storePieces(Value pairs, mlir::Type element, Buffer buffer, Value line,
+                   Value at);
+  /// Pairs of elements that `load` has brought to the first lines of `buffer`,
+  /// in each from `from` to `to`, become their pieces, if it is for such.
+  void takeApart(tile::LoadOp load, Buffer buffer, int64_t lines, Value from,
+                 Value to);
   /// As copyWholeRows, in pieces.
   void copyPieces(tile::LoadOp load, Buffer buffer, Interval rows);
   /// Elements of bf16 in 128 bits, within which exchanges of neighbours are one

@@ -24,16 +24,13 @@ Value KernelLowering::lineOfPiece(Buffer buffer, Value line, int64_t piece) {
   return addIndex(line, piece * (lines / buffer.pieces));
 }
 
-void KernelLowering::storePairs(Value pairs, Type element, Buffer buffer,
-                                Value line, Value at) {
-  SmallVector<Value> pieces = {pairs};
-  if (buffer.pieces > 1) {
-    auto [even, odd] = emitWidePairs(b, pairs, element);
-    pieces = emitPieces(b, even, odd, buffer.pieces);
-  }
+void KernelLowering::storePieces(Value pairs, Type element, Buffer buffer,
+                                 Value line, Value at) {
+  auto [even, odd] = emitWidePairs(b, pairs, element);
   // Rows of K are of bf16, other buffers of pairs.
   Type held = cast<MemRefType>(buffer.memref.getType()).getElementType();
-  for (auto [n, piece] : llvm::enumerate(pieces)) {
+  for (auto [n, piece] :
+       llvm::enumerate(emitPieces(b, even, odd, buffer.pieces))) {
     Value x = piece;
     if (held.isBF16())
       x = vector::BitCastOp::create(b, VectorType::get({2 * lanes()}, held), x);
@@ -42,22 +39,44 @@ void KernelLowering::storePairs(Value pairs, Type element, Buffer buffer,
   }
 }
 
+/// A loop of its own is less to compile than pieces of each register there.
+void KernelLowering::takeApart(tile::LoadOp load, Buffer buffer, int64_t lines,
+                               Value from, Value to) {
+  if (buffer.pieces == 1)
+    return;
+  auto overLines = scf::ForOp::create(b, constantIndex(0), constantIndex(lines),
+                                      constantIndex(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(overLines.getBody());
+  auto loop = scf::ForOp::create(b, from, to, constantIndex(lanes()));
+  b.setInsertionPointToStart(loop.getBody());
+  Value line = overLines.getInductionVar(), at = loop.getInductionVar();
+  Value pairs = vector::LoadOp::create(b, vectorType(b.getI32Type()),
+                                       buffer.memref, ValueRange{line, at});
+  storePieces(pairs, load.getType().getElementType(), buffer, line, at);
+}
+
 /// Zeros behind the last column fill a tile.
 void KernelLowering::copyPieces(tile::LoadOp load, Buffer buffer,
                                 Interval rows) {
-  auto type = cast<RankedTensorType>(load.getType());
-  int64_t columns = type.getDimSize(1);
+  RankedTensorType type = load.getType();
+  int64_t columns = type.getDimSize(1),
+          main = columns / kTileDepth * kTileDepth;
   auto loop = scf::ForOp::create(b, rows.first, rows.second, constantIndex(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value row = loop.getInductionVar();
-  for (int64_t next = 0; next < columns; next += kTileDepth) {
-    Value column = constantIndex(next);
-    Value x = loadRow(load, row, column, std::min(columns - next, kTileDepth),
-                      kTileDepth);
-    storePairs(vector::BitCastOp::create(b, vectorType(b.getI32Type()), x),
-               type.getElementType(), buffer, row, column);
-  }
+  auto copy = [&](Value column, int64_t count) {
+    Value x = loadRow(load, row, column, count, kTileDepth);
+    storePieces(vector::BitCastOp::create(b, vectorType(b.getI32Type()), x),
+                type.getElementType(), buffer, row, column);
+  };
+  auto overColumns = scf::ForOp::create(
+      b, constantIndex(0), constantIndex(main), constantIndex(kTileDepth));
+  if (columns > main)
+    copy(constantIndex(main), columns - main);
+  b.setInsertionPointToStart(overColumns.getBody());
+  copy(overColumns.getInductionVar(), kTileDepth);
 }
 
 /// kTileDepth rows at `row` by `count` columns at `column`. Each register has a
@@ -86,11 +105,12 @@ void KernelLowering::loadColumnGroups(tile::LoadOp load, Buffer buffer,
   for (SmallVector<Value> &group : groups)
     emitTransposeGroups(b, group);
   Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
-  Type element = load.getType().getElementType();
   for (int64_t c = 0; c < count; ++c)
-    storePairs(
-        vector::BitCastOp::create(b, ints, groups[c / kGroup][c % kGroup]),
-        element, buffer, addIndex(column, c), pair);
+    vector::StoreOp::create(b,
+                            Value(vector::BitCastOp::create(
+                                b, ints, groups[c / kGroup][c % kGroup])),
+                            buffer.memref,
+                            ValueRange{addIndex(column, c), pair});
 }
 
 void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
@@ -109,6 +129,8 @@ void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
         b, constantIndex(0), constantIndex(main), constantIndex(step));
     if (columns > main)
       body(row, constantIndex(main), columns - main);
+    Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
+    takeApart(load, buffer, columns, pair, addIndex(pair, kTileDepth / 2));
     b.setInsertionPointToStart(overColumns.getBody());
     body(row, overColumns.getInductionVar(), step);
   };
@@ -141,9 +163,7 @@ void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
         arith::ConstantOp::create(b, b.getZeroAttr(vectorType(b.getI32Type())));
     Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
     for (int64_t c = 0; c < count; ++c)
-      for (int64_t piece = 0; piece < buffer.pieces; ++piece)
-        vector::StoreOp::create(
-            b, none, buffer.memref,
-            ValueRange{lineOfPiece(buffer, addIndex(column, c), piece), pair});
+      vector::StoreOp::create(b, none, buffer.memref,
+                              ValueRange{addIndex(column, c), pair});
   });
 }

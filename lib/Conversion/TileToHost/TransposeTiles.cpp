@@ -127,10 +127,12 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
     // Behind the last column there are zeros, which fill a tile.
     int64_t stored = tiles && perLane == 2 ? lanes() : count;
     for (int64_t c = 0; c < stored; ++c)
-      storePairs(square[c], type.getElementType(), buffer, addIndex(column, c),
-                 row);
+      vector::StoreOp::create(b, square[c], buffer.memref,
+                              ValueRange{addIndex(column, c), row});
   };
   forSquares(type.getDimSize(0), columns, body);
+  takeApart(load, buffer, llvm::alignTo(columns, lanes()), constantIndex(0),
+            constantIndex(paddedRows(type.getDimSize(0))));
 }
 
 void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,
