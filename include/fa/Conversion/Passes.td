@@ -59,7 +59,8 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
     Numerics: reassociating (sums of dots and rows are split by lanes and
     columns), approximating (exp by a polynomial, 2e-7 near 0 and
     1.4e-6 near 2^-126; in kernels with dots of tiles, which round P to bf16 or,
-    of f16, to 15 bits, 3.5e-6 and 7.2e-6); `pair-dots` and `tile-dots` flush denormals in dots.
+    of f16, to 15 bits, 3.5e-6 and 7.2e-6); `pair-dots` and `tile-dots` flush
+    denormals in dots of bf16.
   }];
   let dependentDialects = [
     "::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect",
