@@ -5,7 +5,8 @@
 Prints GFLOP/s (GB/s of K and V for decode) of both as medians, their ratio, and
 ours as a part of what the machine did just before the row, by build/bin/fa-peak:
 multiply-adds in registers (for bf16, where there are any, AMX's products of tiles
-or AVX512_BF16's of pairs), or bytes read in order for decode.
+or AVX512_BF16's of pairs; for f16 a quarter of AMX's, four products for one), or
+bytes read in order for decode.
 --cpu-time counts the seconds that the process computed instead of those that
 passed: for one thread on a machine that others use.
 """
@@ -131,6 +132,8 @@ def peaks(threads, cpu_time):
 def peak_of(dtype, decode, machine):
     if decode:
         return machine["read"]
+    if dtype == torch.float16 and "tile_bf16" in machine:
+        return machine["tile_bf16"] / 4
     names = ("tile_bf16", "dot_bf16", "fma_f32") if dtype == torch.bfloat16 else ("fma_f32",)
     return next(machine[name] for name in names if name in machine)
 

@@ -293,7 +293,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       if (dimV <= 192)
         shape = paired(shape);
     }
-    if (element.isBF16()) {
+    if (element.isBF16() || (f16AsBf16 && element.isF16())) {
       shape.rows = qTileBf16 ? qTileBf16 : shape.rows;
       shape.columns = kvTileBf16 ? kvTileBf16 : shape.columns;
       if (packedQTileBf16) {

@@ -168,8 +168,8 @@ tile.kernel @mixed(%q: memref<?x?x64xbf16> {tile.access = #tile.access<in>},
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
 // CHECK-COUNT-4: vector.fma
 // CHECK: %[[EVEN:.*]] = arith.addi %{{.*}}, %[[HALF:.*]] : vector<16xi32>
-// CHECK: %[[LOW:.*]] = arith.shrui %[[EVEN]], %{{.*}} : vector<16xi32>
 // CHECK: %[[ODD:.*]] = arith.addi %{{.*}}, %[[HALF]] : vector<16xi32>
+// CHECK: %[[LOW:.*]] = arith.shrui %[[EVEN]], %{{.*}} : vector<16xi32>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.pternlog.d.512"(%[[ODD]], %{{.*}}, %[[LOW]], %c234_i32)
 // CHECK-NOT: cvtne2ps2bf16
 // PAIRS-NOT: llvm.x86.avx512.mask

@@ -183,6 +183,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
     Option<"kvTileBf16", "kv-tile-bf16", "int64_t", "0",
            "keys in a tile where q-tile-bf16 counts (0: kv-tile)">,
+    Option<"f16AsBf16", "f16-as-bf16", "bool", "false",
+           "the tiles of bf16 are those of f16, too">,
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
     Option<"decodeKvTile", "decode-kv-tile", "int64_t", "0",

@@ -27,9 +27,10 @@
 // memory, and lanes run along dimension 1 (RowForm.cpp).
 //
 // Files: KernelLowering (the walk, loops), TileBuffer, Scratch, Evaluate (lazy
-// values), LowerDot, LowerPairDot, LowerTileDot, SeenColumns, Prefetch,
-// LowerSoftmax, LowerTileSoftmax, LowerMemory, TransposeTiles, VectorMath,
-// VectorShuffles, KernelAbi; RowForm, LowerRowDot, LowerRowSoftmax.
+// values), LowerDot, LowerPairDot, LowerTileDot, LoadTileOperands, Pieces,
+// SeenColumns, Prefetch, LowerSoftmax, LowerTileSoftmax, LowerMemory,
+// TransposeTiles, VectorMath, VectorShuffles, KernelAbi; RowForm, LowerRowDot,
+// LowerRowSoftmax.
 //
 //===----------------------------------------------------------------------===//
 
@@ -143,6 +144,8 @@ private:
 
   //===--- Dots of bf16 pairs (LowerPairDot.cpp) ---===//
   bool isPairDot(tile::DotOp dot);
+  /// Whether the operands of `dot`, bf16 or sums of them, can be in pairs.
+  bool hasPairs(tile::DotOp dot);
   /// Whether a pair dot is what reads `value`.
   bool isPairOperand(Value value);
   /// Brings what `load` gives to where `dot`, a pair dot, reads it.
@@ -175,16 +178,7 @@ private:
   };
   bool isTileDot(tile::DotOp dot);
   bool hasTileDots();
-  /// Elements of bf16 in 128 bits, within which exchanges of neighbours are one
-  /// instruction each.
-  static constexpr int64_t kGroup = 8;
-  /// Into Form::ColumnPairs; zeros for what is none of `rows`.
-  void loadColumnPairs(tile::LoadOp load, Buffer buffer, Interval rows);
-  /// See loadRow for `rows`.
-  void loadColumnGroups(tile::LoadOp load, Buffer buffer, Value row,
-                        Value column, int64_t count,
-                        std::optional<Interval> rows);
-  Value loadRightTile(tile::DotOp dot, Value n, Value k);
+  Value loadRightTile(tile::DotOp dot, Value n, Value k, int64_t piece);
   mlir::SmallVector<Value> emitTileStep(tile::DotOp dot, const TileBlock &block,
                                         Value k, mlir::ValueRange sums);
   /// Writes a block of two registers of rows, after `depth` steps, to
@@ -196,6 +190,28 @@ private:
   mlir::LogicalResult lowerTileDot(tile::DotOp dot);
   void evaluateColumns(Value value, Buffer buffer, Value row, int64_t vectors,
                        Value from, Value to);
+
+  //===--- Operands of such dots (LoadTileOperands.cpp) ---===//
+  /// Line `line` of a piece of what is in pairs.
+  Value lineOfPiece(Buffer buffer, Value line, int64_t piece);
+  /// Stores the pieces of a vector of `pairs` of elements of 16 bits.
+  void storePieces(Value pairs, mlir::Type element, Buffer buffer, Value line,
+                   Value at);
+  /// Pairs of elements that `load` has brought to the first lines of `buffer`,
+  /// in each from `from` to `to`, become their pieces, if it is for such.
+  void takeApart(tile::LoadOp load, Buffer buffer, int64_t lines, Value from,
+                 Value to);
+  /// As copyWholeRows, in pieces.
+  void copyPieces(tile::LoadOp load, Buffer buffer, Interval rows);
+  /// Elements of bf16 in 128 bits, within which exchanges of neighbours are one
+  /// instruction each.
+  static constexpr int64_t kGroup = 8;
+  /// Into Form::ColumnPairs; zeros for what is none of `rows`.
+  void loadColumnPairs(tile::LoadOp load, Buffer buffer, Interval rows);
+  /// See loadRow for `rows`.
+  void loadColumnGroups(tile::LoadOp load, Buffer buffer, Value row,
+                        Value column, int64_t count,
+                        std::optional<Interval> rows);
 
   //===--- Softmax of such dots (LowerTileSoftmax.cpp) ---===//
   /// What the modification makes of the product of register v at `col` of row

@@ -270,7 +270,9 @@ KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {
   }
   if (!load.getInBounds())
     zeroUnlessInside(buffer, type, inside);
-  if (form == Form::RowPairs)
+  if (buffer.pieces > 1)
+    copyPieces(load, buffer, inside[0]);
+  else if (form == Form::RowPairs)
     loadRowPairs(load, buffer, inside[0]);
   else if (wholeRows)
     copyWholeRows(load, buffer, inside[0]);

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "Pieces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -25,6 +26,7 @@
 
 using namespace mlir;
 using namespace fa;
+using tile::typeOf;
 
 //===----------------------------------------------------------------------===//
 // Which dots
@@ -58,15 +60,18 @@ static bool hasOneRole(Value value, tile::DotOp dot) {
 }
 
 bool KernelLowering::isPairDot(tile::DotOp dot) {
+  return hasPairs(dot) &&
+         (typeOf(dot.getA()).getElementType().isBF16() || isTileDot(dot));
+}
+
+bool KernelLowering::hasPairs(tile::DotOp dot) {
   // CPUs with matrix units do half as many products a second in pairs as in
   // f32: few rows are widened.
   if (alongRows && shape.tileDots)
     return false;
-  auto isBf16 = [](Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return type.getElementType().isBF16() && type.getRank() == 2;
-  };
-  if (!shape.pairDots || !isBf16(dot.getA()) || !isBf16(dot.getB()) ||
+  RankedTensorType left = typeOf(dot.getA()), right = typeOf(dot.getB());
+  if (!shape.pairDots || !countPieces(left.getElementType()) ||
+      left.getElementType() != right.getElementType() || left.getRank() != 2 ||
       dot.getA() == dot.getB())
     return false;
   auto isWholeRows = [&](Value value) {
@@ -75,7 +80,7 @@ bool KernelLowering::isPairDot(tile::DotOp dot) {
   };
   // A last step without a partner needs a zero beside it in both operands. Rows
   // that are copied get one, unless they end with a whole vector.
-  int64_t depth = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
+  int64_t depth = left.getDimSize(1);
   if (depth % 2 && (!dot.getTransposeB() || !isWholeRows(dot.getA()) ||
                     (depth + 1) % (2 * lanes()) == 0))
     return false;
@@ -98,8 +103,9 @@ void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
   Value value = load.getResult();
   bool keys = dot.getB() == value && dot.getTransposeB();
   bool whole = cast<RankedTensorType>(load.getType()).getDimSize(1) %
-                   (isTileDot(dot) ? kTileDepth : 2) ==
-               0;
+                       (isTileDot(dot) ? kTileDepth : 2) ==
+                   0 &&
+               load.getType().getElementType().isBF16();
   if (keys && whole && load.getInBounds() && isReadOnly(load))
     return; // read where it lies
   if (keys && whole && isTileDot(dot) && isReadOnly(load)) {

@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "Pieces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,6 +27,7 @@
 
 using namespace mlir;
 using namespace fa;
+using tile::typeOf;
 
 //===----------------------------------------------------------------------===//
 // Pending dots
@@ -158,17 +160,23 @@ KernelLowering::emitExponentials(ScoreSource scoreAt, Buffer p, Value columns,
     };
     Value x = exponential(col);
     Value total = arith::AddFOp::create(b, loop.getRegionIterArg(v), x);
+    SmallVector<Value> kept = {x};
     if (pairs) {
       Value odd = exponential(addIndex(col, 1));
       total = arith::AddFOp::create(b, total, odd);
       // The sum keeps the NaN of a row.
-      x = tiles ? emitNearestPairs(b, x, odd) : packPair(x, odd);
+      if (tiles)
+        kept = emitRoundedPieces(b, x, odd, p.pieces);
+      else
+        kept = {packPair(x, odd)};
     } else if (narrow) {
-      x = emitRound(b, x, narrow);
+      kept = {emitRound(b, x, narrow)};
     }
     next.push_back(total);
-    vector::StoreOp::create(b, x, p.memref,
-                            ValueRange{at, addIndex(row, v * lanes())});
+    for (auto [n, piece] : llvm::enumerate(kept))
+      vector::StoreOp::create(
+          b, piece, p.memref,
+          ValueRange{lineOfPiece(p, at, n), addIndex(row, v * lanes())});
   }
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults());
@@ -249,8 +257,9 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
 
   Buffer scores = allocate(type, Form::Lanes);
   bool pairs = truncation && isPairOperand(truncation.getOut());
-  SoftmaxResults results =
-      allocateResults(op, pairs ? allocate(type, Form::LanePairs) : scores);
+  SoftmaxResults results = allocateResults(
+      op,
+      pairs ? allocate(typeOf(truncation.getOut()), Form::LanePairs) : scores);
   int64_t columns = type.getDimSize(1);
   Limits limits = findLimits(op);
   forRowBlocks(

@@ -1,4 +1,4 @@
-//===- LowerTileDot.cpp - products of bf16 by matrix units ----------------===//
+//===- LowerTileDot.cpp - products by matrix units ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -20,9 +20,13 @@
 // padded, to multiples of 32 by zeros in Q and K and to multiples of 16 by
 // columns of O that nobody reads.
 //
+// An f16 is the sum of two bf16 (Pieces.h), so a step of its contraction is
+// four products of tiles: ten loads for sixteen. Its K is copied in pieces.
+//
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "Pieces.h"
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,7 +49,7 @@ bool KernelLowering::isTileDot(tile::DotOp dot) {
   // The right operand is brought to one form for all of them. There may be no
   // memory behind the last key.
   auto suits = [&](tile::DotOp other) {
-    if (!isPairDot(other))
+    if (!hasPairs(other))
       return true;
     if (!other.getType().getElementType().isF32() ||
         !isWhole(other.getResult(), 0) || !isWhole(other.getB(), 0))
@@ -58,7 +62,7 @@ bool KernelLowering::isTileDot(tile::DotOp dot) {
     return !other.getAcc() && narrowing && isPairOperand(narrowing.getOut());
   };
   return shape.tileDots && !alongRows && lanes() == kTileRows &&
-         isPairDot(dot) &&
+         hasPairs(dot) &&
          llvm::all_of(dot.getB().getUsers(), [&](Operation *user) {
            auto other = dyn_cast<tile::DotOp>(user);
            return !other || suits(other);
@@ -77,96 +81,10 @@ bool KernelLowering::hasTileDots() {
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// kTileDepth rows at `row` by `count` columns at `column`. Each register has a
-/// group of columns of every eighth row; they are transposed within the groups.
-/// What shares rows is read together: rows have addresses of their own.
-void KernelLowering::loadColumnGroups(tile::LoadOp load, Buffer buffer,
-                                      Value row, Value column, int64_t count,
-                                      std::optional<Interval> rows) {
-  auto words = [&](int64_t length) {
-    return VectorType::get({length}, b.getI16Type());
-  };
-  auto ints = vectorType(b.getI32Type());
-  SmallVector<SmallVector<Value>> groups(llvm::divideCeil(count, kGroup));
-  for (int64_t r = 0; r < kGroup; ++r) {
-    SmallVector<SmallVector<Value>> parts(groups.size());
-    for (int64_t at = r; at < kTileDepth; at += kGroup)
-      for (auto [g, part] : llvm::enumerate(parts))
-        part.push_back(vector::BitCastOp::create(
-            b, words(kGroup),
-            loadRow(load, addIndex(row, at), addIndex(column, g * kGroup),
-                    std::min<int64_t>(kGroup, count - g * kGroup), kGroup,
-                    rows)));
-    for (auto [group, part] : llvm::zip(groups, parts))
-      group.push_back(emitConcat(b, part));
-  }
-  for (SmallVector<Value> &group : groups)
-    emitTransposeGroups(b, group);
-  Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
-  for (int64_t c = 0; c < count; ++c)
-    vector::StoreOp::create(b,
-                            Value(vector::BitCastOp::create(
-                                b, ints, groups[c / kGroup][c % kGroup])),
-                            buffer.memref,
-                            ValueRange{addIndex(column, c), pair});
-}
-
-void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
-                                     Interval rows) {
-  auto type = cast<RankedTensorType>(load.getType());
-  int64_t columns = type.getDimSize(1), step = 2 * kGroup;
-  int64_t main = columns / step * step;
-  Value all = constantIndex(type.getDimSize(0));
-  using Body = llvm::function_ref<void(Value, Value, int64_t)>;
-  auto forGroups = [&](Value from, Value to, Body body) {
-    auto overRows = scf::ForOp::create(b, from, to, constantIndex(kTileDepth));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(overRows.getBody());
-    Value row = overRows.getInductionVar();
-    auto overColumns = scf::ForOp::create(
-        b, constantIndex(0), constantIndex(main), constantIndex(step));
-    if (columns > main)
-      body(row, constantIndex(main), columns - main);
-    b.setInsertionPointToStart(overColumns.getBody());
-    body(row, overColumns.getInductionVar(), step);
-  };
-  auto copy = [&](std::optional<Interval> rows) {
-    return [=, this](Value row, Value column, int64_t count) {
-      loadColumnGroups(load, buffer, row, column, count, rows);
-    };
-  };
-  Value zero = constantIndex(0);
-  if (load.getInBounds())
-    return forGroups(zero, all, copy(std::nullopt));
-  // Whole blocks of rows that are there, one that ends among its rows, zeros.
-  Value depth = constantIndex(kTileDepth);
-  Value end = arith::MaxSIOp::create(b, rows.second, zero);
-  Value whole = arith::MulIOp::create(
-      b, Value(arith::DivUIOp::create(b, end, depth)), depth);
-  Value atStart =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rows.first, zero);
-  whole = arith::SelectOp::create(b, atStart, whole, zero);
-  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.first,
-                                     rows.second);
-  Value edge = arith::MulIOp::create(
-      b, Value(arith::DivUIOp::create(b, addIndex(end, kTileDepth - 1), depth)),
-      depth);
-  edge = arith::SelectOp::create(b, some, edge, whole);
-  forGroups(zero, whole, copy(std::nullopt));
-  forGroups(whole, edge, copy(rows));
-  forGroups(edge, all, [&](Value row, Value column, int64_t count) {
-    Value none =
-        arith::ConstantOp::create(b, b.getZeroAttr(vectorType(b.getI32Type())));
-    Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
-    for (int64_t c = 0; c < count; ++c)
-      vector::StoreOp::create(b, none, buffer.memref,
-                              ValueRange{addIndex(column, c), pair});
-  });
-}
-
 /// Rows of the transposed right operand of `dot` from `n` on, steps from `k`
 /// on, as the first operand of a product.
-Value KernelLowering::loadRightTile(tile::DotOp dot, Value n, Value k) {
+Value KernelLowering::loadRightTile(tile::DotOp dot, Value n, Value k,
+                                    int64_t piece) {
   auto type = amx::TileType::get({kTileRows, kTileDepth}, b.getBF16Type());
   auto it = pairBuffers.find(dot.getB());
   if (it == pairBuffers.end()) {
@@ -178,7 +96,9 @@ Value KernelLowering::loadRightTile(tile::DotOp dot, Value n, Value k) {
   }
   if (it->second.form == Form::ColumnPairs)
     k = arith::DivUIOp::create(b, k, constantIndex(2));
-  return amx::TileLoadOp::create(b, type, it->second.memref, ValueRange{n, k});
+  return amx::TileLoadOp::create(
+      b, type, it->second.memref,
+      ValueRange{lineOfPiece(it->second, n, piece), k});
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,19 +110,32 @@ Value KernelLowering::loadRightTile(tile::DotOp dot, Value n, Value k) {
 SmallVector<Value> KernelLowering::emitTileStep(tile::DotOp dot,
                                                 const TileBlock &block, Value k,
                                                 ValueRange sums) {
-  SmallVector<Value> left, next;
+  SmallVector<Value> left(block.vectors),
+      right(llvm::divideCeil(block.columns, kTileRows));
+  SmallVector<Value> next(sums);
+  Buffer rows = pairBuffers.lookup(dot.getA());
   Value pair = arith::DivUIOp::create(b, k, constantIndex(2));
   auto type = amx::TileType::get({kTileRows, kTileDepth}, b.getBF16Type());
-  for (int64_t v = 0; v < block.vectors; ++v)
-    left.push_back(amx::TileLoadOp::create(
-        b, type, pairBuffers.lookup(dot.getA()).memref,
-        ValueRange{pair, addIndex(block.row, v * lanes())}));
-  for (int64_t n = 0; n < block.columns; n += kTileRows) {
-    Value right = loadRightTile(dot, addIndex(block.col, n), k);
-    for (Value x : left) {
-      Value sum = sums[next.size()];
-      next.push_back(amx::TileMulFOp::create(b, sum.getType(), right, x, sum));
+  bool rounded = !dot.getA().getDefiningOp<tile::LoadOp>();
+  std::pair<int64_t, int64_t> held = {-1, -1};
+  for (auto now : pieceProducts(rows.pieces, rounded)) {
+    if (now.first != held.first)
+      for (auto [v, x] : llvm::enumerate(left))
+        x = amx::TileLoadOp::create(
+            b, type, rows.memref,
+            ValueRange{lineOfPiece(rows, pair, now.first),
+                       addIndex(block.row, v * lanes())});
+    auto sum = next.begin();
+    for (auto [n, x] : llvm::enumerate(right)) {
+      if (now.second != held.second)
+        x = loadRightTile(dot, addIndex(block.col, n * kTileRows), k,
+                          now.second);
+      for (Value y : left) {
+        *sum = amx::TileMulFOp::create(b, sum->getType(), x, y, *sum);
+        ++sum;
+      }
     }
+    held = now;
   }
   return next;
 }

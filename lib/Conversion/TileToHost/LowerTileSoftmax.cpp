@@ -20,6 +20,7 @@
 
 using namespace mlir;
 using namespace fa;
+using tile::typeOf;
 
 Value KernelLowering::emitTileScore(tile::OnlineSoftmaxOp op, tile::DotOp dot,
                                     Buffer buffer, Value row, int64_t v,
@@ -82,7 +83,8 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
   bool again = isScaledDot(op.getScores(), dot);
   Buffer scores =
       allocate(type.clone({kTileVectors * lanes(), columns}), Form::Lanes);
-  SoftmaxResults results = allocateResults(op, allocate(type, Form::LanePairs));
+  SoftmaxResults results = allocateResults(
+      op, allocate(typeOf(getOnlyNarrowing(op).getOut()), Form::LanePairs));
   auto reader =
       cast<tile::DotOp>(*getOnlyNarrowing(op).getOut().getUsers().begin());
   forRowBlocks(

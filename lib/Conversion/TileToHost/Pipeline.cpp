@@ -51,6 +51,7 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
     // each tile of keys.
     tiles.qTileBf16 = 256;
     tiles.kvTileBf16 = 256;
+    tiles.f16AsBf16 = true; // products of its pieces
   }
   tiles.decodeKvTile = 32;
   // A few queries are a program for each KV head, whose keys can be split.

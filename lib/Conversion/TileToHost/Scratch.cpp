@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "Pieces.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -15,9 +16,9 @@ using namespace fa;
 
 KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
                                                 Form form) {
-  Type element = form == Form::NaturalPairs
-                     ? type.getElementType()
-                     : computeType(type.getElementType());
+  bool natural = form == Form::NaturalPairs;
+  Type element =
+      natural ? Type(b.getBF16Type()) : computeType(type.getElementType());
   SmallVector<int64_t> sizes(type.getShape());
   bool lanesFirst = form == Form::Lanes || form == Form::LanePairs;
   if (lanesFirst && sizes.size() == 2)
@@ -25,7 +26,8 @@ KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
   bool rightPairs = form == Form::ColumnPairs;
   if (rightPairs)
     std::swap(sizes[0], sizes[1]);
-  if (form == Form::LanePairs || form == Form::RowPairs || rightPairs) {
+  bool words = form == Form::LanePairs || form == Form::RowPairs || rightPairs;
+  if (words) {
     int64_t &paired = sizes[rightPairs ? 1 : 0];
     paired = llvm::divideCeil(paired, 2);
     element = b.getI32Type();
@@ -36,11 +38,14 @@ KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
     // Whole tiles. Rows that are a power of two bytes apart would share few
     // sets of the first cache, and a tile has sixteen of them.
     sizes[0] = llvm::alignTo(sizes[0], kTileRows);
-    if (form == Form::NaturalPairs)
+    if (natural)
       sizes[1] = llvm::alignTo(sizes[1], kTileDepth);
     else if (lanesFirst || rightPairs)
       sizes[1] += lanes();
   }
+  int64_t pieces = words || natural ? countPieces(type.getElementType()) : 1;
+  if (pieces > 1)
+    sizes[0] *= pieces;
   auto memref = MemRefType::get(sizes, element);
   int64_t width = isa<IndexType>(element)
                       ? 8
@@ -51,7 +56,7 @@ KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
   // begin at the same set of the first cache.
   scratchTop += llvm::alignTo(memref.getNumElements() * width, 64) + 64;
   scratchBytes = std::max(scratchBytes, scratchTop);
-  return {view, form};
+  return {view, form, pieces};
 }
 
 /// Whether `value`, directly or through lazy operations, is read after `op`.

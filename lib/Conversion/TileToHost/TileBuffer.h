@@ -34,6 +34,9 @@ enum class TileForm {
 struct TileBuffer {
   mlir::Value memref;
   TileForm form;
+  /// Of pairs: how many bf16 an element is the sum of (Pieces.h). They are one
+  /// after another along the first dimension of `memref`.
+  int64_t pieces = 1;
 };
 
 /// The part [first, second) of a dimension.

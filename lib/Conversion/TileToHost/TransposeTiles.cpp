@@ -131,6 +131,8 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
                               ValueRange{addIndex(column, c), row});
   };
   forSquares(type.getDimSize(0), columns, body);
+  takeApart(load, buffer, llvm::alignTo(columns, lanes()), constantIndex(0),
+            constantIndex(paddedRows(type.getDimSize(0))));
 }
 
 void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,

@@ -62,9 +62,9 @@ Value fa::emitExp(ImplicitLocOpBuilder &b, Value x) {
 /// exp(0) is 1, the other so that there is no step at negative x next to 0;
 /// relative errors 9.3e-8 and 3.4e-6 before rounding). The rounding of x log2 e
 /// adds 6e-8 |x|: with degree 4 the error is 3.5e-6 near 0 and 7.2e-6 near
-/// 2^-126, where half a unit in the last place of bf16 is 2e-3 or more. The
-/// comparison becomes a mask of the scaling, which takes 200 cycles where an
-/// exponential is denormal and not masked.
+/// 2^-126, where half a unit in the last place of bf16 is 2e-3 or more, of 15
+/// bits 1.5e-5. The comparison becomes a mask of the scaling, which takes 200
+/// cycles where an exponential is denormal and not masked.
 Value fa::emitShortExp(ImplicitLocOpBuilder &b, Value x, bool narrow) {
   static constexpr double four[] = {1.0, 0.6930321208, 0.2413797629,
                                     0.05203236901, 0.01355574723};
@@ -108,28 +108,35 @@ Value fa::emitMax(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::SelectOp::create(b, larger, x, y);
 }
 
-/// Additions, a shift and bits of one or the other: 0.4 of 7.2 cycles of an
-/// exponential less than vcvtne2ps2bf16 and vpermw. LLVM would make vpermt2w of
-/// the shift and the choice, which is half as fast.
-Value fa::emitNearestPairs(ImplicitLocOpBuilder &b, Value even, Value odd) {
+static Value splat(ImplicitLocOpBuilder &b, VectorType type, int32_t value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, b.getI32IntegerAttr(value)));
+}
+
+/// A shift and bits of one or the other. LLVM would make vpermt2w of them,
+/// which is half as fast.
+Value fa::emitUpperPairs(ImplicitLocOpBuilder &b, Value even, Value odd) {
   static constexpr int32_t kBothOrThird = 0xEA; // (x & y) | z
-  auto type = VectorType::get(cast<VectorType>(even.getType()).getShape(),
-                              b.getI32Type());
-  auto constant = [&](int32_t value) -> Value {
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(type, b.getI32IntegerAttr(value)));
-  };
-  auto roundUp = [&](Value x) -> Value {
-    Value bits = vector::BitCastOp::create(b, type, x);
-    return arith::AddIOp::create(b, bits, constant(0x8000));
-  };
-  Value low = arith::ShRUIOp::create(b, roundUp(even), constant(16));
+  auto type = cast<VectorType>(even.getType());
+  Value low = arith::ShRUIOp::create(b, even, splat(b, type, 16));
   Value function =
       arith::ConstantOp::create(b, b.getI32IntegerAttr(kBothOrThird));
   return LLVM::CallIntrinsicOp::create(
              b, type, b.getStringAttr("llvm.x86.avx512.pternlog.d.512"),
-             ValueRange{roundUp(odd), constant(-0x10000), low, function})
+             ValueRange{odd, splat(b, type, -0x10000), low, function})
       .getResult(0);
+}
+
+/// 0.4 of 7.2 cycles of an exponential less than vcvtne2ps2bf16 and vpermw.
+Value fa::emitNearestPairs(ImplicitLocOpBuilder &b, Value even, Value odd) {
+  auto type = VectorType::get(cast<VectorType>(even.getType()).getShape(),
+                              b.getI32Type());
+  auto roundUp = [&](Value x) -> Value {
+    Value bits = vector::BitCastOp::create(b, type, x);
+    return arith::AddIOp::create(b, bits, splat(b, type, 0x8000));
+  };
+  Value low = roundUp(even);
+  return emitUpperPairs(b, low, roundUp(odd));
 }
 
 Value fa::emitRound(ImplicitLocOpBuilder &b, Value x, Type element) {

@@ -16,7 +16,7 @@ mlir::Value emitExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 
 /// The same by instructions of AVX512DQ, of 16 floats, with a relative error of
 /// 1.8e-7 near 0 and 4e-6 near 2^-126; if `narrow`, where what is made of it
-/// is rounded to bf16, of 3.5e-6 and 7.2e-6.
+/// is rounded to 15 bits or fewer, of 3.5e-6 and 7.2e-6.
 mlir::Value emitShortExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                          bool narrow);
 
@@ -55,6 +55,10 @@ void storeFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
 /// `x > y ? x : y`, one instruction everywhere; a NaN in x gives y.
 mlir::Value emitMax(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                     mlir::Value y);
+
+/// Vectors of the bits of f32 as one of pairs of bf16: their upper halves.
+mlir::Value emitUpperPairs(mlir::ImplicitLocOpBuilder &b, mlir::Value even,
+                           mlir::Value odd);
 
 /// Vectors of f32 in [0, 1], or NaN, as one of pairs of bf16: the nearest ones,
 /// of two as near the larger. A NaN may become anything.
