@@ -287,6 +287,13 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     strided.rows = llvm::bit_floor(
         uint64_t(std::min(shape.rows, stridedQTile.getValue())));
     strided = paired(strided);
+    int64_t widest = std::max(dim, dimV);
+    if (middleKvTile && bytes <= 2 && widest > 80 && !isWide)
+      shape.columns = middleKvTile;
+    if (bytes == 4 && !isIeee && widest <= 64) {
+      shape.rows = tf32QTile ? tf32QTile : shape.rows;
+      shape.columns = tf32KvTile ? tf32KvTile : shape.columns;
+    }
     if (pairedTileBytes && isWide && bytes <= 2) {
       shape.rows = qTile16bit;
       // The accumulator of wider values leaves registers for one block alone.
@@ -306,7 +313,6 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // region needs, or the bounds of three loops and more.
     MaskRule mask = analyzeMask(match.attention.getMask());
     bool isPlain = match.attention.getScore().empty() && !mask.hasLowerBound();
-    int64_t widest = std::max(dim, dimV);
     bool isMiddle = widest > 64 && widest < 128 && isPlain && middleRolesKvTile;
     roles.rows =
         (widest <= 64 && isPlain) || isMiddle ? narrowRolesQTile : rolesQTile;

@@ -185,6 +185,14 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "keys in a tile where q-tile-bf16 counts (0: kv-tile)">,
     Option<"f16AsBf16", "f16-as-bf16", "bool", "false",
            "the tiles of bf16 are those of f16, too">,
+    Option<"middleKvTile", "middle-kv-tile", "int64_t", "0",
+           "keys in a tile of 16-bit elements where the largest head dimension "
+           "is above 80 and at most 128 (0: kv-tile)">,
+    Option<"tf32QTile", "tf32-q-tile", "int64_t", "0",
+           "queries in a tile of f32 that dots may round to tf32 where no head "
+           "dimension exceeds 64 (0: q-tile)">,
+    Option<"tf32KvTile", "tf32-kv-tile", "int64_t", "0",
+           "keys in such a tile (0: kv-tile)">,
     Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
            "query heads in a tile of the decode variant">,
     Option<"decodeKvTile", "decode-kv-tile", "int64_t", "0",

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fa;
@@ -149,6 +150,57 @@ SmallVector<int32_t> NvidiaLowering::rowsOf(const TileLayout &layout) {
   return rows;
 }
 
+/// Bytes from column 0 of an operand in shared memory to column `step`, where
+/// from any other column below `step` to the one so much later it is as far.
+std::optional<int64_t> NvidiaLowering::columnStride(const Fragments &fragments,
+                                                    int32_t step) {
+  const LinearLayout &base = fragments.layout.base;
+  if (!fragments.read || fragments.layout.size(1) % step)
+    return std::nullopt;
+  if (step == base.size(1))
+    return fragments.bytes * base.size(0) * step;
+  uint32_t stride = 0, others = 0;
+  for (uint32_t offset : fragments.threads)
+    others |= offset;
+  for (unsigned bit = 1; bit < base.count(Axis::Register); bit *= 2) {
+    uint32_t &part = base.apply(Place::registers(bit, 0, 0)) == Coord{0, step}
+                         ? stride
+                         : others;
+    part |= fragments.offsets[bit];
+  }
+  if (!stride || stride & others)
+    return std::nullopt;
+  return stride;
+}
+
+/// A loop over the depth of scores of many rows. In one piece, ptxas loads so
+/// many fragments ahead that it keeps in memory what lives across the loop over
+/// the keys (docs/spills.md); it does with 64 keys also if there is a loop. Its
+/// body is too large to be unrolled.
+scf::ForOp NvidiaLowering::beginDepthLoop(tile::DotOp dot, Fragments &left,
+                                          Fragments &right, int32_t &depth,
+                                          SmallVector<Value> &acc) {
+  constexpr int32_t most = 64, mostKeys = 32;
+  TileLayout layout = layoutOf(dot.getResult());
+  int32_t step = std::min<int32_t>(most, left.layout.base.size(1));
+  auto leftStride = columnStride(left, step),
+       rightStride = columnStride(right, step);
+  if (!dot.getTransposeB() || dot.getAcc() || depth <= most ||
+      layout.size(1) > mostKeys || rowsOf(layout).size() < 2 || !leftStride ||
+      !rightStride)
+    return {};
+  auto loop = scf::ForOp::create(b, i32(0), i32(depth / step), i32(1), acc);
+  b.setInsertionPointToStart(loop.getBody());
+  for (auto [fragments, stride] :
+       {std::pair(&left, *leftStride), std::pair(&right, *rightStride)})
+    fragments->slot = arith::AddIOp::create(
+        b, fragments->slot,
+        arith::MulIOp::create(b, loop.getInductionVar(), i32(stride)));
+  acc = SmallVector<Value>(loop.getRegionIterArgs());
+  depth = step;
+  return loop;
+}
+
 LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
   if (dot.isIeeeF32())
     return lowerFmaDot(dot);
@@ -179,6 +231,8 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
   auto rightWord = [&](int32_t k, int32_t n) {
     return operand(transposed ? fragment(right, n, k) : fragment(right, k, n));
   };
+  OpBuilder::InsertionGuard guard(b);
+  scf::ForOp loop = beginDepthLoop(dot, left, right, depth, acc);
   for (int32_t k = 0; k < depth; k += mma.depth) {
     SmallVector<SmallVector<Value>> a;
     for (int32_t row : rows) {
@@ -206,6 +260,11 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
           acc[regs[i]] = LLVM::ExtractValueOp::create(b, sums, i);
       }
     }
+  }
+  if (loop) {
+    scf::YieldOp::create(b, acc);
+    b.setInsertionPointAfter(loop);
+    acc = SmallVector<Value>(loop.getResults());
   }
   setElements(dot.getResult(), acc);
   return success();

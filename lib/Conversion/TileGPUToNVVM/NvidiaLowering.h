@@ -22,6 +22,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace fa {
 
@@ -75,6 +76,14 @@ private:
   /// Reads the word of register `reg` of a copy of the layout, and what the
   /// same instruction brings.
   void loadFragments(Fragments &fragments, unsigned copy, unsigned reg);
+  static std::optional<int64_t> columnStride(const Fragments &fragments,
+                                             int32_t step);
+  /// Where it pays, a loop over parts of the depth of `dot`, in whose body
+  /// `left`, `right` and `acc` are those of a part, of `depth` steps; else
+  /// none.
+  mlir::scf::ForOp beginDepthLoop(tile::DotOp dot, Fragments &left,
+                                  Fragments &right, int32_t &depth,
+                                  mlir::SmallVector<Value> &acc);
   /// An f32, or its bits, as the word that mma.sync takes.
   Value toTf32(Value element);
   static mlir::SmallVector<int32_t> rowsOf(const TileLayout &layout);
