@@ -149,10 +149,9 @@ private:
       return layoutOf(op->getResult(0));
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return LayoutChooser::turned(layoutOf(transpose.getResult()), transpose);
-    if (isa<OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp>(op))
-      return type.getRank() == 1
-                 ? chooser.rowsLayout(type.getDimSize(0))
-                 : chooser.tileLayout(type.getDimSize(0), type.getDimSize(1));
+    if (isa<OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp,
+            tile::MergePartsOp>(op))
+      return chooser.stateLayout(op, type);
     return std::nullopt; // takes what it gets
   }
 
