@@ -281,6 +281,8 @@ private:
     Value buffer = allocate(type, exchangeLayout(layoutOf(merge.getAcc())), 2);
     b.setLoc(merge.getLoc());
     b.setInsertionPoint(merge);
+    // The buffer may lie where others are read from before.
+    BarrierOp::create(b);
     auto through =
         tgpu::MergePartsOp::create(b, merge->getResultTypes(), merge.getAcc(),
                                    merge.getMax(), merge.getSum(), buffer);
