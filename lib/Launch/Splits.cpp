@@ -148,18 +148,26 @@ static Failure failOfBytes(const KernelInfo &kernel) {
                      "count");
 }
 
+/// The programs that a launch would have without splits.
+static Result<int64_t> countPrograms(const KernelInfo &kernel,
+                                     std::span<const LaunchArgument> given) {
+  int64_t extents[3];
+  if (kernel.workspace.empty())
+    return evaluateGrid(kernel, given, extents);
+  if (!countBytes(kernel, 1, given))
+    return failOfBytes(kernel);
+  // With one split, the grid is that of a kernel without splits.
+  KernelArguments one({std::span(&kernel, 1)}, given, {});
+  return evaluateGrid(kernel, one.get(), extents);
+}
+
 /// How many splits a launch of `kernel` has on so many processors.
 static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    std::span<const LaunchArgument> given,
                                    int64_t processors, int64_t residentBlocks) {
   if (kernel.splits)
     return kernel.splits;
-  if (!countBytes(kernel, 1, given))
-    return failOfBytes(kernel);
-  // With one split, the grid is that of a kernel without splits.
-  KernelArguments one({std::span(&kernel, 1)}, given, {});
-  int64_t extents[3];
-  Result<int64_t> programs = evaluateGrid(kernel, one.get(), extents);
+  Result<int64_t> programs = countPrograms(kernel, given);
   if (!programs)
     return programs;
   auto keys = evaluate(kernel.splitKeys, given);
@@ -232,12 +240,7 @@ static bool isFewEnough(const KernelInfo &kernel,
                         int64_t processors) {
   if (!kernel.fewPrograms)
     return true;
-  // With one split, the grid is that of a kernel without splits.
-  if (!countBytes(kernel, 1, arguments))
-    return false;
-  KernelArguments one({std::span(&kernel, 1)}, arguments, {});
-  int64_t extents[3];
-  Result<int64_t> programs = evaluateGrid(kernel, one.get(), extents);
+  Result<int64_t> programs = countPrograms(kernel, arguments);
   return programs && *programs / kernel.fewPrograms +
                              (*programs % kernel.fewPrograms != 0) <=
                          processors;
