@@ -164,3 +164,18 @@ LogicalResult OnlineFinalizeOp::verify() {
 LogicalResult OnlineMergeOp::verify() {
   return verifyRowState(*this, typeOf(getAcc()), typeOf(getMax()));
 }
+
+LogicalResult MergePartsOp::verify() {
+  if (cast<KernelOp>((*this)->getParentOp()).getParts() < 2)
+    return emitOpError("expects a kernel with '")
+           << KernelOp::partsAttrName << "' of at least 2";
+  for (auto [from, to] : llvm::zip(getOperands(), getResults()))
+    if (typeOf(from).getShape() != typeOf(to).getShape() ||
+        typeOf(from).getElementType() != typeOf(to).getElementType())
+      return emitOpError("expects results of the operands' sizes, found ")
+             << to.getType() << " from " << from.getType();
+  if (getSum().getType() != getMax().getType())
+    return emitOpError("expects a sum of type ")
+           << getMax().getType() << ", found " << getSum().getType();
+  return verifyRowState(*this, typeOf(getAcc()), typeOf(getMax()));
+}

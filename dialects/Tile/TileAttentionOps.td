@@ -196,6 +196,39 @@ def Tile_OnlineMergeOp : Tile_Op<"online_merge", [Pure,
   let hasVerifier = 1;
 }
 
+// An effect on everything: parts wait for each other here, so that it is neither
+// moved nor made twice.
+def Tile_MergePartsOp : Tile_Op<"merge_parts", [HasParent<"KernelOp">,
+    MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one state of online softmax from those of a program's parts";
+  let description = [{
+    Each part p of the program (`tile.parts` of the kernel) has seen keys of its
+    own. Behind it the program goes on as a whole:
+
+    ```
+    max_out_i = max_p max_pi
+    alpha_pi  = exp(max_pi − max_out_i)                    0 where max_pi = −inf
+    sum_out_i = Σ_p alpha_pi · sum_pi
+    acc_out_i = Σ_p alpha_pi · acc_pi
+    ```
+    Parts are added in the order of their numbers. All f32.
+
+    ```mlir
+    %a1, %m1, %l1 = tile.merge_parts %a, %m, %l
+      : (tensor<16x128xf32>, tensor<16xf32>, tensor<16xf32>)
+      -> (tensor<16x128xf32>, tensor<16xf32>, tensor<16xf32>)
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$acc, AnyRankedTensor:$max,
+      AnyRankedTensor:$sum);
+  let results = (outs AnyRankedTensor:$acc_out, AnyRankedTensor:$max_out,
+      AnyRankedTensor:$sum_out);
+  let assemblyFormat = [{
+    $acc `,` $max `,` $sum attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
     ParentOneOf<["AttentionOp", "OnlineAttentionOp"]>]> {
   let summary = "the result of a score or mask region";

@@ -146,6 +146,11 @@ static LogicalResult verifyVariant(KernelOp kernel) {
     auto number = dyn_cast<IntegerAttr>(found);
     return number && number.getValue().isStrictlyPositive();
   };
+  auto isPowerOfTwo = [](Attribute found) {
+    auto number = dyn_cast<IntegerAttr>(found);
+    return number && number.getInt() > 0 &&
+           llvm::isPowerOf2_64(number.getInt());
+  };
   return failure(failed(verifyKind(kernel, KernelOp::followsAttrName,
                                    llvm::IsaPred<FlatSymbolRefAttr>,
                                    "the name of a kernel")) ||
@@ -154,7 +159,9 @@ static LogicalResult verifyVariant(KernelOp kernel) {
                  failed(verifyKind(kernel, KernelOp::atMostAttrName, isTriple,
                                    "an argument, a dimension and a size")) ||
                  failed(verifyKind(kernel, KernelOp::fewProgramsAttrName,
-                                   isPositive, "a number above 0")));
+                                   isPositive, "a number above 0")) ||
+                 failed(verifyKind(kernel, KernelOp::partsAttrName,
+                                   isPowerOfTwo, "a power of two")));
 }
 
 /// Tensors in workspace are the last arguments.
@@ -181,6 +188,11 @@ static LogicalResult verifyWorkspace(KernelOp kernel) {
   Attribute keys = kernel->getAttr(KernelOp::splitKeysAttrName);
   return keys ? verifySizeMap(kernel, KernelOp::splitKeysAttrName, keys, 1)
               : success();
+}
+
+int64_t KernelOp::getParts() {
+  auto parts = (*this)->getAttrOfType<IntegerAttr>(partsAttrName);
+  return parts ? parts.getInt() : 1;
 }
 
 int64_t KernelOp::getAlignment(unsigned index) {

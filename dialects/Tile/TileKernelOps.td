@@ -110,6 +110,10 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     // kernel rather than another one that fits.
     static constexpr ::llvm::StringLiteral fewProgramsAttrName =
         "tile.few_programs";
+    /// How many parts of a block run each program: its body up to
+    /// `tile.merge_parts` once for each, and what follows once.
+    static constexpr ::llvm::StringLiteral partsAttrName = "tile.parts";
+    int64_t getParts();
   }];
 }
 
@@ -131,6 +135,15 @@ def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<2>]>:$axis);
   let results = (outs Index:$result);
   let assemblyFormat = "$axis attr-dict";
+}
+
+def Tile_PartIdOp : Tile_Op<"part_id", [Pure, HasParent<"KernelOp">]> {
+  let summary = "the number of this part of a program, from 0";
+  let description = [{
+    Of a kernel with `tile.parts`, before its `tile.merge_parts`.
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_LoadOp : Tile_Op<"load", [

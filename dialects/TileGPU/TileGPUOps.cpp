@@ -89,3 +89,11 @@ LogicalResult WriteOp::verify() {
   return verifyTile(*this, cast<RankedTensorType>(getValue().getType()),
                     getBuffer().getType());
 }
+
+LogicalResult tgpu::MergePartsOp::verify() {
+  if (getBuffer().getType().getSlots() != 2)
+    return emitOpError("expects a buffer of 2 slots, found ")
+           << getBuffer().getType();
+  return verifyTile(*this, cast<RankedTensorType>(getAcc().getType()),
+                    getBuffer().getType());
+}

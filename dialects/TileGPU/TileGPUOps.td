@@ -128,4 +128,27 @@ def TileGPU_WriteOp : TileGPU_Op<"write"> {
   let hasVerifier = 1;
 }
 
+def TileGPU_MergePartsOp : TileGPU_SyncOp<"merge_parts"> {
+  let summary = "one state of online softmax from those of a program's parts";
+  let description = [{
+    As `tile.merge_parts`, through shared memory: every part leaves its state in
+    its own `buffer`, accumulators in slot 0 and rows in slot 1. Behind a barrier
+    of the whole block each warp takes the columns that are its own, of all
+    parts. What follows is done by all warps together.
+
+    ```mlir
+    %a1, %m1, %l1 = tgpu.merge_parts %a, %m, %l by %buffer : ...
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$acc, AnyStaticShapeTensor:$max,
+      AnyStaticShapeTensor:$sum, TileGPU_BufferType:$buffer);
+  let results = (outs AnyStaticShapeTensor:$acc_out,
+      AnyStaticShapeTensor:$max_out, AnyStaticShapeTensor:$sum_out);
+  let assemblyFormat = [{
+    $acc `,` $max `,` $sum `by` $buffer attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // TILE_GPU_OPS_TD

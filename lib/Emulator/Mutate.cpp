@@ -268,6 +268,7 @@ static constexpr Mutation kMutations[] = {
     {"wrong-shuffle-lane", false, wrongShuffleLane},
     {"misalign-copy", false, misalignCopy},
     {"exit-early", false, exitEarly},
+    {"drop-block-barrier", false, drop<NVVM::Barrier0Op>},
 };
 
 /// All of them, those of roles last.

@@ -143,10 +143,6 @@ static Value constant(OpBuilder &b, Location loc, Type type, int64_t value) {
   return LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, value));
 }
 
-template <typename Op> static int64_t drop(Operation *kernel) {
-  return erase<Op>(collect<Op>(kernel));
-}
-
 /// All lanes arrive, not the first alone.
 static int64_t overArrive(Operation *kernel) {
   auto arrivals = collect<SimtArriveOp>(kernel);

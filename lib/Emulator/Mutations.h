@@ -41,6 +41,10 @@ template <typename Op> int64_t erase(llvm::ArrayRef<Op> ops) {
   return ops.size();
 }
 
+template <typename Op> int64_t drop(mlir::Operation *kernel) {
+  return erase<Op>(collect<Op>(kernel));
+}
+
 } // namespace fa
 
 #endif // FA_LIB_EMULATOR_MUTATIONS_H

@@ -42,6 +42,7 @@ private:
 
   //===--- Loops ---===//
   SmallVector<Value> buildLoops();
+  std::pair<Value, Value> findShare();
   SmallVector<Value> buildLoop(Value begin, Value end, bool partial,
                                ValueRange state);
   /// Of a dot whose operands have elements of this type.
@@ -335,10 +336,30 @@ SmallVector<Value> KernelBuilder::buildLoops() {
     return buildLoop(begin, end, partial, state);
   };
   KeyLoops loops(b, shape.columns, rule.intervals, loop);
-  keysEnd = split ? loops.takeSplit(ranges, split, numSplits, length) : length;
+  auto [share, numShares] = findShare();
+  keysEnd = share ? loops.takeSplit(ranges, share, numShares, length) : length;
   // The sink counts once: where the splits are merged.
   int64_t columns = tileDim(cast<MemRefType>(v.getType()).getDimSize(1));
-  return loops.build(ranges, initialState(columns, /*withSink=*/!split));
+  SmallVector<Value> state =
+      loops.build(ranges, initialState(columns, /*withSink=*/!split));
+  if (shape.parts == 1)
+    return state;
+  auto merge = MergePartsOp::create(b, TypeRange(ValueRange(state)), state[0],
+                                    state[1], state[2]);
+  return SmallVector<Value>(merge->getResults());
+}
+
+/// The number of this part of this split among those of all, and how many there
+/// are; null: all keys are one.
+std::pair<Value, Value> KernelBuilder::findShare() {
+  if (shape.parts == 1)
+    return {split, numSplits};
+  Value part = PartIdOp::create(b), parts = index(shape.parts);
+  if (!split)
+    return {part, parts};
+  Value first = arith::MulIOp::create(b, split, parts);
+  return {arith::AddIOp::create(b, first, part),
+          arith::MulIOp::create(b, numSplits, parts)};
 }
 
 void KernelBuilder::buildEpilogue(ValueRange state) {

@@ -69,6 +69,8 @@ struct KernelShape {
   int64_t endMultiple = 0;
   /// The most programs for each processor that the kernel is meant for; 0: any.
   int64_t fewPrograms = 0;
+  /// Parts of a block that run a program, each on keys of its own.
+  int64_t parts = 1;
 };
 
 /// Whether the scale of `attention` can be promised to be above 0 and applied

@@ -372,8 +372,8 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
       b.getArrayAttr(getRules(source, shape).rules), b.getStringAttr(entry),
       /*reference=*/FlatSymbolRefAttr(), /*unfused=*/UnitAttr(),
       b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
-  kernel->setAttr("tile.shape",
-                  b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
+  kernel->setAttr("tile.shape", b.getDenseI64ArrayAttr(
+                                    {shape.rows, shape.columns * shape.parts}));
   if (shape.maxQueries)
     kernel->setAttr(
         KernelOp::atMostAttrName,
@@ -382,6 +382,8 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   if (shape.fewPrograms)
     kernel->setAttr(KernelOp::fewProgramsAttrName,
                     b.getI64IntegerAttr(shape.fewPrograms));
+  if (shape.parts > 1)
+    kernel->setAttr(KernelOp::partsAttrName, b.getI64IntegerAttr(shape.parts));
   if (shape.part != KernelShape::Whole)
     setSplitAttributes(kernel, source, shape, names);
   Block *block = &kernel.getBody().emplaceBlock();

@@ -112,6 +112,8 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
   OpBuilder::InsertionGuard guard(b);
   KernelShape shape = of;
   shape.part = KernelShape::Merge;
+  shape.parts = 1;
+  shape.fewPrograms = 0;
   int64_t columns = outputColumns(source);
   shape.rows = shape.wideMerge ? kWideRows : 1;
   shape.columns =

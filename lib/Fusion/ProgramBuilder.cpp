@@ -229,7 +229,16 @@ SmallVector<Value> ProgramBuilder::initialState(int64_t columns,
     Value sink = memref::LoadOp::create(b, memory, head);
     max = broadcast(sink, rows);
   }
-  return {acc, max, splat({shape.rows}, 1.0f)};
+  if (shape.parts == 1)
+    return {acc, max, splat({shape.rows}, 1.0f)};
+  // Once: of the first part.
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                        PartIdOp::create(b), index(0));
+  Value one = arith::SelectOp::create(b, isFirst, constant(1), constant(0));
+  return {acc, max, broadcast(one, rows)};
 }
 
 Value ProgramBuilder::resultMemory(const AttentionFunction::Result &result) {

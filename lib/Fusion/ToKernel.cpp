@@ -274,6 +274,13 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     if (decodeKvTile)
       decode.columns = decodeKvTile;
     decode = lessKeys(paired(decode), decodeTileBytes);
+    KernelShape parted = decode;
+    parted.parts = decodeParts;
+    parted.fewPrograms = 1;
+    // Each warp has columns of its own of what the parts are merged to, of
+    // registers that fit.
+    bool hasParts = variants && decodeParts > 1 && bytes == 2 && dimV <= 128 &&
+                    llvm::isPowerOf2_64(dimV) && dimV >= 16 * decodeParts;
     KernelShape packed = shape;
     packed.rows = packedQTile;
     packed.columns = kvTile;
@@ -333,7 +340,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     few.fewPrograms = fewPrograms * (grows ? 2 : 1);
     bool hasFew = hasRoles && fewRolesQTile && scoreTiles(match).empty();
     for (auto [variant, suffix, wanted] :
-         {std::tuple(decode, "_decode", variants.getValue()),
+         {std::tuple(parted, "_decode_parts", hasParts),
+          std::tuple(decode, "_decode", variants.getValue()),
           std::tuple(packed, "_packed", variants && packedQTile),
           std::tuple(fetched, "_roles_fetched", hasRoles),
           std::tuple(few, "_roles_few", hasFew),

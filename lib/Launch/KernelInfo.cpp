@@ -204,6 +204,9 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
     return failOf(kernel,
                   "expected a number of few programs of at least 0, found ",
                   kernel.fewPrograms);
+  if (kernel.parts < 1)
+    return failOf(kernel, "expected at least 1 part of a program, found ",
+                  kernel.parts);
   if (kernel.tensorMaps.size() > kMaxTensorMaps)
     return failOf(kernel, "expected at most ", kMaxTensorMaps,
                   " tensor maps, found ", kernel.tensorMaps.size());

@@ -24,12 +24,12 @@ static int64_t costOf(const SplitProblem &p, int64_t splits) {
   int64_t whole = blocks / places, rest = blocks % places;
   int64_t share = p.tiles * p.tileBytes / splits;
   int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
-  int64_t cost =
-      whole * std::max(longest * 123 / 100, share * p.residentBlocks);
+  int64_t alone = longest * (p.parts > 1 ? 45 : 123) / 100;
+  int64_t cost = whole * std::max(alone, share * p.residentBlocks);
   if (rest) {
     int64_t most = (rest + p.processors - 1) / p.processors;
-    int64_t alone = whole ? longest * 2
-                          : std::max(longest * 123 / 100, share * most * 4 / 5);
+    if (p.parts == 1)
+      alone = whole ? longest * 2 : std::max(alone, share * most * 4 / 5);
     cost += std::max(alone, share * rest / p.processors);
   }
   cost += (whole + (rest ? 1 : 0)) * 58 * kib;
@@ -148,18 +148,26 @@ static Failure failOfBytes(const KernelInfo &kernel) {
                      "count");
 }
 
+/// The programs that a launch would have without splits.
+static Result<int64_t> countPrograms(const KernelInfo &kernel,
+                                     std::span<const LaunchArgument> given) {
+  int64_t extents[3];
+  if (kernel.workspace.empty())
+    return evaluateGrid(kernel, given, extents);
+  if (!countBytes(kernel, 1, given))
+    return failOfBytes(kernel);
+  // With one split, the grid is that of a kernel without splits.
+  KernelArguments one({std::span(&kernel, 1)}, given, {});
+  return evaluateGrid(kernel, one.get(), extents);
+}
+
 /// How many splits a launch of `kernel` has on so many processors.
 static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    std::span<const LaunchArgument> given,
                                    int64_t processors, int64_t residentBlocks) {
   if (kernel.splits)
     return kernel.splits;
-  if (!countBytes(kernel, 1, given))
-    return failOfBytes(kernel);
-  // With one split, the grid is that of a kernel without splits.
-  KernelArguments one({std::span(&kernel, 1)}, given, {});
-  int64_t extents[3];
-  Result<int64_t> programs = evaluateGrid(kernel, one.get(), extents);
+  Result<int64_t> programs = countPrograms(kernel, given);
   if (!programs)
     return programs;
   auto keys = evaluate(kernel.splitKeys, given);
@@ -171,7 +179,8 @@ static Result<int64_t> countSplits(const KernelInfo &kernel,
        .processors = processors,
        .residentBlocks = residentBlocks,
        .tiles = keys.value_or(0) / std::max<int64_t>(tile, 1),
-       .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1)});
+       .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1),
+       .parts = kernel.parts});
 }
 
 /// Whether there are several splits for some number of resident blocks.
@@ -231,8 +240,7 @@ static bool isFewEnough(const KernelInfo &kernel,
                         int64_t processors) {
   if (!kernel.fewPrograms)
     return true;
-  int64_t extents[3];
-  Result<int64_t> programs = evaluateGrid(kernel, arguments, extents);
+  Result<int64_t> programs = countPrograms(kernel, arguments);
   return programs && *programs / kernel.fewPrograms +
                              (*programs % kernel.fewPrograms != 0) <=
                          processors;

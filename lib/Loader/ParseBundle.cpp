@@ -128,6 +128,8 @@ static KernelInfo parseKernel(const JsonCursor &json) {
       json.has("begins_early") && json["begins_early"].boolean();
   if (json.has("few_programs"))
     kernel.fewPrograms = json["few_programs"].integer(0);
+  if (json.has("parts"))
+    kernel.parts = json["parts"].integer(1);
   kernel.splitKeys = parseExpr(json["split_keys"]);
   kernel.splits = json["splits"].integer(0);
   return kernel;

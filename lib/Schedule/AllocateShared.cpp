@@ -82,6 +82,7 @@ public:
     for (ConvertOp convert : converts)
       if (failed(lower(convert)))
         return failure();
+    kernel.walk([&](tile::MergePartsOp merge) { exchange(merge); });
     return success();
   }
 
@@ -150,12 +151,13 @@ private:
             reader.repeat};
   }
 
-  Value allocate(RankedTensorType type, const TileLayout &layout) {
+  Value allocate(RankedTensorType type, const TileLayout &layout,
+                 int64_t slots = 1) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&kernel.getBody().front());
     return AllocOp::create(
         b,
-        BufferType::get(b.getContext(), 1, type.getShape(),
+        BufferType::get(b.getContext(), slots, type.getShape(),
                         type.getElementType(),
                         LayoutAttr::get(b.getContext(), layout)),
         IntegerAttr());
@@ -255,6 +257,38 @@ private:
         b.setInsertionPoint(dot);
     replaceByRead(convert, buffer);
     protectFromNextIteration(convert);
+  }
+
+  /// Each register of accumulators has a line of a part's buffer, in which
+  /// lanes lie side by side, four registers of each together.
+  static TileLayout exchangeLayout(const TileLayout &accumulators) {
+    const LinearLayout &base = accumulators.base;
+    LinearLayout layout({base.size(0), base.size(1)});
+    auto add = [&](Axis axis, unsigned begin, unsigned end) {
+      for (unsigned bit = begin; bit < end; ++bit)
+        layout.add(Axis::Offset, {base.basis(axis, bit)});
+    };
+    unsigned together = std::min(2u, base.bits(Axis::Register));
+    add(Axis::Register, 0, together);
+    add(Axis::Lane, 0, base.bits(Axis::Lane));
+    add(Axis::Register, together, base.bits(Axis::Register));
+    return {layout, accumulators.repeat};
+  }
+
+  /// The state of parts goes through a buffer of each.
+  void exchange(tile::MergePartsOp merge) {
+    RankedTensorType type = typeOf(merge.getAcc());
+    Value buffer = allocate(type, exchangeLayout(layoutOf(merge.getAcc())), 2);
+    b.setLoc(merge.getLoc());
+    b.setInsertionPoint(merge);
+    // The buffer may lie where others are read from before.
+    BarrierOp::create(b);
+    auto through =
+        tgpu::MergePartsOp::create(b, merge->getResultTypes(), merge.getAcc(),
+                                   merge.getMax(), merge.getSum(), buffer);
+    through->setDiscardableAttrs(merge->getDiscardableAttrDictionary());
+    merge->replaceAllUsesWith(through->getResults());
+    merge->erase();
   }
 
   /// The next iteration writes the buffer that slower threads may still read.

@@ -54,10 +54,12 @@ public:
 private:
   /// As many as every dot and merge has tiles of rows for, of a merge of one
   /// row as many as its columns fill lanes of; those of a warpgroup where each
-  /// computes for itself.
+  /// computes for itself, and one for each part of a program.
   int64_t countWarps(int64_t most) {
     if (kernel->hasAttr(TileGPUDialect::consumersAttrName))
       return 4;
+    if (kernel.getParts() > 1)
+      return 1;
     int64_t warps = most;
     kernel.walk([&](DotOp dot) {
       warps = std::min(
@@ -149,10 +151,9 @@ private:
       return layoutOf(op->getResult(0));
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return LayoutChooser::turned(layoutOf(transpose.getResult()), transpose);
-    if (isa<OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp>(op))
-      return type.getRank() == 1
-                 ? chooser.rowsLayout(type.getDimSize(0))
-                 : chooser.tileLayout(type.getDimSize(0), type.getDimSize(1));
+    if (isa<OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp,
+            tile::MergePartsOp>(op))
+      return chooser.stateLayout(op, type);
     return std::nullopt; // takes what it gets
   }
 

@@ -68,7 +68,7 @@ struct TgpuCapMaxima final : fa::impl::TgpuCapMaximaBase<TgpuCapMaxima> {
   }
 
   void runOnOperation() override {
-    getOperation().walk([&](OnlineFinalizeOp end) {
+    forEachStateEnd(getOperation(), [&](Operation *end) {
       StateChain maxima(end, StateChain::Maxima);
       if (!commonCap(maxima))
         return;

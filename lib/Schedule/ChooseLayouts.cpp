@@ -96,15 +96,62 @@ LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
                                   ? WalkResult::interrupt()
                                   : WalkResult::advance();
                      })
-                     .wasInterrupted()) {}
+                     .wasInterrupted()) {
+  for (auto op : kernel.getBody().getOps<MergePartsOp>())
+    merge = op;
+}
+
+/// Whether `op` stands behind the merge of the parts, where their warps are
+/// those of one block.
+bool LayoutChooser::isJoined(Operation *op) const {
+  if (!merge || !op)
+    return false;
+  Operation *here = merge->getBlock()->findAncestorOpInBlock(*op);
+  return here && merge->isBeforeInBlock(here);
+}
+
+/// `layout` of a part's values, for the warps of all: each has the columns of
+/// its part's share of the registers, and all of them the same rows.
+TileLayout LayoutChooser::joined(TileLayout layout) const {
+  unsigned parts =
+      llvm::Log2_64(cast<KernelOp>(merge->getParentOp()).getParts());
+  unsigned bits = layout.base.bits(Axis::Register);
+  SmallVector<Coord> moved;
+  for (unsigned bit = bits - std::min(parts, bits); bit < bits; ++bit)
+    moved.push_back(layout.base.basis(Axis::Register, bit));
+  bool isSpread = layout.rank() == 2 && layout.repeat == 1 && bits > parts &&
+                  llvm::all_of(moved, [](Coord basis) { return basis[1]; });
+  if (!isSpread) {
+    layout.base.addCopies(Axis::Warp, parts);
+    return layout;
+  }
+  LinearLayout result({layout.base.size(0), layout.base.size(1)});
+  for (Axis axis : {Axis::Register, Axis::Lane, Axis::Warp})
+    for (unsigned bit = 0; bit < layout.base.bits(axis); ++bit)
+      if (axis != Axis::Register || bit < bits - parts)
+        result.add(axis, {layout.base.basis(axis, bit)});
+  result.add(Axis::Warp, moved);
+  return {result, 1};
+}
 
 std::optional<TileLayout> LayoutChooser::find(Value value) {
   auto known = tiles.find(value);
   if (known != tiles.end())
     return known->second;
   std::optional<TileLayout> found = findNew(value);
+  Operation *op = value.getDefiningOp();
+  if (found && (isJoined(op) || (op && op == merge)))
+    found = joined(*found);
   tiles[value] = found;
   return found;
+}
+
+std::optional<TileLayout>
+LayoutChooser::stateLayout(Operation *op, RankedTensorType type) const {
+  auto found = type.getRank() == 1
+                   ? rowsLayout(type.getDimSize(0))
+                   : tileLayout(type.getDimSize(0), type.getDimSize(1));
+  return found && isJoined(op) ? joined(*found) : found;
 }
 
 std::optional<TileLayout> LayoutChooser::findNew(Value value) {

@@ -28,6 +28,10 @@ public:
   /// That of a vector of rows: an accumulator's, without its columns.
   std::optional<TileLayout> rowsLayout(int64_t rows) const;
 
+  /// That of a tile or vector of `type` that `op`, of online softmax, takes.
+  std::optional<TileLayout> stateLayout(mlir::Operation *op,
+                                        mlir::RankedTensorType type) const;
+
   /// Remembers whether only dots read the load that `dot` has on its left, if
   /// that is one: conversions will come between.
   void noteLeft(tile::DotOp dot);
@@ -48,9 +52,12 @@ private:
   /// That of a vector of columns: it is where the tile is that it goes to.
   std::optional<TileLayout> columnsLayout(mlir::Value value) const;
   TileLayout loadLayout(mlir::Value value) const;
+  bool isJoined(mlir::Operation *op) const;
+  TileLayout joined(TileLayout layout) const;
 
   MatrixUnit unit;
   int64_t warps;
+  tile::MergePartsOp merge; ///< of a program's parts, or null
   bool mergesRows; ///< one at a time: tiles of one row are not made of vectors
   llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
   /// What was found: many ways may lead to a value.

@@ -41,12 +41,12 @@ namespace {
 
 struct TgpuDeferSums final : fa::impl::TgpuDeferSumsBase<TgpuDeferSums> {
   void runOnOperation() override {
-    getOperation().walk([](OnlineFinalizeOp end) {
+    forEachStateEnd(getOperation(), [](Operation *end) {
       StateChain sums(end, StateChain::Sums);
       // What is loaded or merged is whole.
       if (!sums.isClosed() || sums.softmaxes().empty())
         return;
-      auto present = UnitAttr::get(end.getContext());
+      auto present = UnitAttr::get(end->getContext());
       end->setAttr(TileGPUDialect::threadSumsAttrName, present);
       for (OnlineSoftmaxOp op : sums.softmaxes())
         op->setAttr(TileGPUDialect::threadSumsAttrName, present);

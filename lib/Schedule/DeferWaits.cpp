@@ -134,9 +134,12 @@ private:
   /// as one block may ask for with that.
   bool hasRoom(int64_t apart) {
     constexpr int64_t kept = 1024;
-    int64_t all = 0;
+    int64_t parts = getOperation().getParts(), all = 0;
+    // Parts are merged where tiles were.
     for (auto alloc : getOperation().getBody().getOps<AllocOp>())
-      all += llvm::alignTo(alloc.getType().getBytes(), 128);
+      if (!alloc->hasOneUse() || !isa<MergePartsOp>(*alloc->getUsers().begin()))
+        all += parts * llvm::alignTo(alloc.getType().getBytes(), 128);
+    apart *= parts;
     int64_t blocks = (limit + kept) / (all + kept);
     return blocks > 0 && blocks == (limit + kept) / (all - apart + kept);
   }

@@ -40,7 +40,7 @@ namespace {
 
 struct TgpuHoldMaxima final : fa::impl::TgpuHoldMaximaBase<TgpuHoldMaxima> {
   void runOnOperation() override {
-    getOperation().walk([](OnlineFinalizeOp end) {
+    forEachStateEnd(getOperation(), [](Operation *end) {
       StateChain maxima(end, StateChain::Maxima);
       if (!maxima.isClosed())
         return;

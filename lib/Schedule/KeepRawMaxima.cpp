@@ -49,14 +49,14 @@ namespace {
 struct TgpuKeepRawMaxima final
     : fa::impl::TgpuKeepRawMaximaBase<TgpuKeepRawMaxima> {
   void runOnOperation() override {
-    getOperation().walk([](OnlineFinalizeOp end) {
+    forEachStateEnd(getOperation(), [](Operation *end) {
       StateChain maxima(end, StateChain::Maxima);
       std::optional<Value> scale = commonScale(maxima.softmaxes());
       if (!maxima.isClosed() || !scale)
         return;
       for (OnlineSoftmaxOp op : maxima.softmaxes())
         op->setAttr(TileGPUDialect::rawMaximaAttrName,
-                    UnitAttr::get(end.getContext()));
+                    UnitAttr::get(end->getContext()));
       if (!*scale)
         return;
       for (OpOperand *start : maxima.starts())

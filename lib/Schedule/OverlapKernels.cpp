@@ -63,6 +63,8 @@ struct TgpuOverlapKernels final
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       auto before = kernel->getAttrOfType<FlatSymbolRefAttr>(
           tile::KernelOp::followsAttrName);
+      if (kernel.getParts() > 1)
+        kernels.insert(kernel);
       if (!before)
         continue;
       auto first = getOperation().lookupSymbol<tile::KernelOp>(before);

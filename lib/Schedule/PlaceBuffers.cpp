@@ -76,7 +76,8 @@ struct TgpuPlaceBuffers final
       bytes = std::max<int64_t>(bytes, endOf(alloc));
       placed.push_back(life);
     }
-    bytes = placeChannels(bytes);
+    // Each part has buffers of its own, as far behind those of the one before.
+    bytes = placeChannels(bytes) * getOperation().getParts();
     Builder b(&getContext());
     getOperation()->setAttr(TileGPUDialect::sharedBytesAttrName,
                             b.getI64IntegerAttr(bytes));

@@ -10,10 +10,24 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-StateChain::StateChain(OnlineFinalizeOp end, Kind kind) : end(end), kind(kind) {
+void fa::forEachStateEnd(KernelOp kernel,
+                         llvm::function_ref<void(Operation *)> visit) {
+  kernel.walk([&](Operation *op) {
+    if (isa<OnlineFinalizeOp, MergePartsOp>(op))
+      visit(op);
+  });
+}
+
+StateChain::StateChain(Operation *end, Kind kind) : end(end), kind(kind) {
   add(last().get());
   while (!pending.empty())
     trace(pending.pop_back_val());
+}
+
+OpOperand &StateChain::last() const {
+  if (auto merge = dyn_cast<MergePartsOp>(end))
+    return operandOf(merge);
+  return operandOf(cast<OnlineFinalizeOp>(end));
 }
 
 bool StateChain::isClosed() const {
@@ -21,8 +35,8 @@ bool StateChain::isClosed() const {
     return llvm::all_of(value.getUses(), [&](OpOperand &use) {
       if (auto softmax = dyn_cast<OnlineSoftmaxOp>(use.getOwner()))
         return &use == &operandOf(softmax);
-      if (auto finalize = dyn_cast<OnlineFinalizeOp>(use.getOwner()))
-        return &use == &last() && finalize == end;
+      if (use.getOwner() == end)
+        return &use == &last();
       return isa<scf::ForOp, scf::YieldOp>(use.getOwner());
     });
   });

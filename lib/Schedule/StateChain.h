@@ -13,19 +13,24 @@
 
 namespace fa {
 
-/// The maxima or the sums that one online_finalize ends: what flows into it
+/// Calls `visit` with everything that ends a state of online softmax: each
+/// online_finalize and merge_parts of `kernel`.
+void forEachStateEnd(tile::KernelOp kernel,
+                     llvm::function_ref<void(mlir::Operation *)> visit);
+
+/// The maxima or the sums that an end of a state takes: what flows into it
 /// through loops and online softmaxes, and where that begins.
 class StateChain {
 public:
   enum Kind { Maxima, Sums };
 
-  StateChain(tile::OnlineFinalizeOp end, Kind kind);
+  StateChain(mlir::Operation *end, Kind kind);
 
   /// Whether nothing else uses a value of the chain.
   bool isClosed() const;
 
-  /// The operand of the finalize that ends the chain.
-  mlir::OpOperand &last() const { return operandOf(end); }
+  /// The operand of the end.
+  mlir::OpOperand &last() const;
   llvm::ArrayRef<tile::OnlineSoftmaxOp> softmaxes() const { return steps; }
   /// Operands that take a value from outside of the chain.
   llvm::ArrayRef<mlir::OpOperand *> starts() const {
@@ -41,7 +46,7 @@ private:
   void addCarried(mlir::scf::ForOp loop, unsigned n);
   void trace(mlir::Value value);
 
-  mutable tile::OnlineFinalizeOp end;
+  mlir::Operation *end;
   Kind kind;
   llvm::SetVector<mlir::Value> values;
   llvm::SmallVector<mlir::Value> pending;

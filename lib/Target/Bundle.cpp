@@ -110,6 +110,7 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"arguments", jsonEach(kernel.args, jsonArgument)},
       {"rules", jsonEach(kernel.rules, jsonRule)},
       {"few_programs", kernel.fewPrograms},
+      {"parts", kernel.parts},
       {"tensor_maps", jsonEach(kernel.tensorMaps, jsonTensorMap)},
       {"workspace", jsonEach(kernel.workspace, jsonWorkspace)},
       {"follows", kernel.follows},

@@ -25,7 +25,7 @@ struct FakeDriver {
   // Of CUDA.
   int version = 12040; ///< 12.4
   int capability[2] = {80, 90};
-  int sharedLimit = 166912;
+  int sharedLimit = 232448; ///< as much as the larger of the two has
   // Of HIP.
   int hipVersion = 60342134; ///< 6.3
   const char *gcnArch[2] = {"gfx90a:sramecc+:xnack-", "gfx942:sramecc+:xnack-"};

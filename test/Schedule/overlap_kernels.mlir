@@ -57,3 +57,12 @@ tile.kernel @alone(%x: !view {tile.access = #tile.access<out>})
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f"} {
   tile.return
 }
+
+// So does one whose programs have parts, and which nothing follows.
+// CHECK-LABEL: tile.kernel @parts
+// CHECK: tgpu.await_kernel
+// CHECK-NEXT: tgpu.begin_next
+tile.kernel @parts(%x: !view {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f", tile.parts = 4 : i64} {
+  tile.return
+}

@@ -64,3 +64,14 @@ func.func @merge(%a: tensor<16x64xf32>, %m: tensor<16xf32>, %l: tensor<16xf32>, 
   %a1, %m1, %l1 = tile.online_merge %a, %m, %l with %o, %om, %s : tensor<16x64xf32>, tensor<16xf32>
   return
 }
+
+// CHECK-LABEL: tile.kernel @parts
+// CHECK: tile.part_id
+// CHECK: tile.merge_parts %{{.*}}, %{{.*}}, %{{.*}} : (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
+tile.kernel @parts() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.parts = 4 : i64} {
+  %a = arith.constant dense<0.0> : tensor<16x64xf32>
+  %m = arith.constant dense<0.0> : tensor<16xf32>
+  %part = tile.part_id
+  %a1, %m1, %l1 = tile.merge_parts %a, %m, %m : (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
+  tile.return
+}

@@ -68,3 +68,33 @@ func.func @finalize_apart(%a: tensor<16x64xf32>, %m: tensor<16xf32>) {
   %o, %s, %om = tile.online_finalize %a, %m, %m : tensor<16x64xf32>, tensor<16xf32> apart tensor<64xf32>
   return
 }
+
+// -----
+
+tile.kernel @one_part() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %a = arith.constant dense<0.0> : tensor<16x64xf32>
+  %m = arith.constant dense<0.0> : tensor<16xf32>
+  // expected-error @+1 {{expects a kernel with 'tile.parts' of at least 2}}
+  %a1, %m1, %l1 = tile.merge_parts %a, %m, %m : (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
+  tile.return
+}
+
+// -----
+
+tile.kernel @other_sizes() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.parts = 4 : i64} {
+  %a = arith.constant dense<0.0> : tensor<16x64xf32>
+  %m = arith.constant dense<0.0> : tensor<16xf32>
+  // expected-error @+1 {{expects results of the operands' sizes, found 'tensor<16x16xf32>' from 'tensor<16x64xf32>'}}
+  %a1, %m1, %l1 = tile.merge_parts %a, %m, %m : (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16x16xf32>, tensor<16xf32>, tensor<16xf32>)
+  tile.return
+}
+
+// -----
+
+tile.kernel @other_rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.parts = 4 : i64} {
+  %a = arith.constant dense<0.0> : tensor<16x64xf32>
+  %m = arith.constant dense<0.0> : tensor<32xf32>
+  // expected-error @+1 {{expects a result of type 'tensor<16xf32>', found 'tensor<32xf32>'}}
+  %a1, %m1, %l1 = tile.merge_parts %a, %m, %m : (tensor<16x64xf32>, tensor<32xf32>, tensor<32xf32>) -> (tensor<16x64xf32>, tensor<32xf32>, tensor<32xf32>)
+  tile.return
+}

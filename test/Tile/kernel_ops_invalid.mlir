@@ -101,6 +101,13 @@ tile.kernel @few_programs() attributes {grid = affine_map<() -> (1)>, grid_sizes
 
 // -----
 
+// expected-error @+1 {{expects 'tile.parts' to be a power of two, found 3 : i64}}
+tile.kernel @parts() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.parts = 3 : i64} {
+  tile.return
+}
+
+// -----
+
 // expected-error @+1 {{expects 'tile.at_most' to be an argument, a dimension and a size, found array<i64: 1, 2>}}
 tile.kernel @at_most() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.at_most = array<i64: 1, 2>} {
   tile.return

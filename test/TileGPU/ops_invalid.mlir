@@ -41,3 +41,12 @@ func.func @copy(%m: memref<?xf16>, %b: !buffer, %i: index) {
   tgpu.copy %m[%i] to %b[%i] bytes 4 : memref<?xf16>, !buffer
   return
 }
+// -----
+#acc = #tgpu.layout<accumulator 16x16 warps 1>
+#rows = #tgpu.layout<16 register = [[8]], lane = [[0], [0], [1], [2], [4]]>
+!buffer = !tgpu.buffer<1 x 16x16xf32, #tgpu.layout<swizzled 16x16 bytes 4>>
+func.func @parts(%b: !buffer, %a: tensor<16x16xf32, #acc>, %m: tensor<16xf32, #rows>) {
+  // expected-error @below {{expects a buffer of 2 slots, found '!tgpu.buffer<1 x}}
+  %0:3 = tgpu.merge_parts %a, %m, %m by %b : (tensor<16x16xf32, #acc>, tensor<16xf32, #rows>, tensor<16xf32, #rows>, !buffer) -> (tensor<16x16xf32, #acc>, tensor<16xf32, #rows>, tensor<16xf32, #rows>)
+  return
+}

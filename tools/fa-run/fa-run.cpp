@@ -73,6 +73,8 @@ static Expected<std::string> describe(Job &job, const Options &options) {
       out << ", keys in "
           << (kernel.splits ? std::to_string(kernel.splits) : "chosen")
           << " splits";
+    if (kernel.parts > 1)
+      out << ", in " << kernel.parts << " parts";
     if (kernel.fewPrograms)
       out << ", for up to " << kernel.fewPrograms
           << " programs a multiprocessor";

@@ -200,6 +200,10 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"decodeTileBytes", "decode-tile-bytes", "int64_t", "0",
            "bytes of K and V in a tile of the decode variant with elements of "
            "16 bits, which has fewer keys else, 16 at least (0: any)">,
+    Option<"decodeParts", "decode-parts", "int64_t", "1",
+           "parts of a block with keys of their own of a further decode "
+           "variant, for launches of one program a processor at most (1: there "
+           "is none)">,
     Option<"packedQTile", "packed-q-tile", "int64_t", "0",
            "rows in a tile of the variant whose rows are the queries of all "
            "heads that share a KV head, and the most queries that it is taken "

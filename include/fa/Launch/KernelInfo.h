@@ -120,6 +120,8 @@ struct KernelInfo {
   /// is taken where there are at most so many for each processor, or where no
   /// other kernel fits; 0: wherever it fits.
   int64_t fewPrograms = 0;
+  /// Warps of a block that run a program, each on keys of its own.
+  int64_t parts = 1;
   std::vector<SizeExpr> grid;
   int64_t scratchBytes = 0;  ///< for one running program
   bool unfused = false;      ///< one program on whole tensors

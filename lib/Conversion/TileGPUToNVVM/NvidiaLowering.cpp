@@ -66,6 +66,8 @@ void NvidiaLowering::numberThreads() {
   thread = threadInBlock = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   if (threads == 32 * warps)
     return;
+  if (kernel.getParts() > 1)
+    return divideIntoParts();
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     b.getI32IntegerAttr(1));
   function->setAttr(
@@ -111,7 +113,8 @@ LogicalResult NvidiaLowering::lowerTargetOp(Operation *op) {
         return always(
             (NVVM::CpAsyncWaitGroupOp::create(b, op.getPending()), 0));
       })
-      .Case([&](BarrierOp) { return always((NVVM::Barrier0Op::create(b), 0)); })
+      .Case([&](MergePartsOp op) { return lowerMergeParts(op); })
+      .Case([&](BarrierOp) { return always((lowerBarrier(), 0)); })
       .Case([&](BeginNextOp) {
         return always((NVVM::GriddepcontrolOp::create(
                            b, NVVM::GridDepActionKind::launch_dependents),
@@ -129,6 +132,14 @@ LogicalResult NvidiaLowering::lowerTargetOp(Operation *op) {
 // Instructions
 //===----------------------------------------------------------------------===//
 
+/// Of the threads that run the same: a part is a warp.
+void NvidiaLowering::lowerBarrier() {
+  if (part)
+    NVVM::SyncWarpOp::create(b, i32(-1));
+  else
+    NVVM::Barrier0Op::create(b);
+}
+
 /// ex2.approx.ftz: 2 ulp, and what attention is made of.
 Value NvidiaLowering::exp2(Value x) { return LLVM::Exp2Op::create(b, x); }
 
@@ -143,7 +154,7 @@ Value NvidiaLowering::log2(Value x) {
 /// the special register.
 Value NvidiaLowering::readThread() {
   Value number = shuffleXor(threadInBlock, 0);
-  return warpgroup
+  return warpgroup || part
              ? Value(arith::AndIOp::create(b, number, i32(32 * warps - 1)))
              : number;
 }

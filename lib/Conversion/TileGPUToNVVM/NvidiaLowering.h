@@ -88,6 +88,13 @@ private:
   Value toTf32(Value element);
   static mlir::SmallVector<int32_t> rowsOf(const TileLayout &layout);
 
+  //===--- Parts of a block (LowerParts.cpp) ---===//
+  /// Numbers the threads of each part and its shared memory.
+  void divideIntoParts();
+  void lowerBarrier();
+  mlir::LogicalResult lowerMergeParts(tgpu::MergePartsOp op);
+  void joinParts();
+
   //===--- Dots of f32 (LowerFmaDot.cpp) ---===//
   mlir::LogicalResult lowerFmaDot(tile::DotOp dot);
   struct SharedOperand;
@@ -151,6 +158,7 @@ private:
   Value anyOfDot(Value condition) override;
 
   Value threadInBlock, warpgroup; ///< i32
+  Value part; ///< i32: this thread's, until the parts are merged
   /// Channels of the warp that is lowered.
   llvm::SmallPtrSet<Value, 4> produced;
   /// In words.

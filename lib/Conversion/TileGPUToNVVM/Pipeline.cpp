@@ -39,6 +39,11 @@ static constexpr int64_t kDecodeTileBytes = 16384;
 /// room, which is faster on an H200; of 128 keys a third slot is not.
 static constexpr int64_t kChannelKeys = 192, kChannelBytes = 3 * 32768;
 
+/// Parts of a block for few queries whose programs are at most as many as the
+/// processors, where their tiles have room: each has as much as a block of one
+/// warp, queries of at most this many bytes among it.
+static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
+
 /// Of warp roles, for launches of few programs: a consumer each.
 static constexpr int64_t kFewRows = 64;
 
@@ -74,6 +79,11 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     if (!info.hasWarpgroups)
       tiles.middleKvTile = kFewKeys;
   }
+  // Beside what is asked for there is nothing else.
+  if (!options.qTile && !options.kvTile && !options.stages && !options.warps &&
+      kDecodeParts * (3 * kDecodeTileBytes + kDecodeQueryBytes) <=
+          info.sharedLimit)
+    tiles.decodeParts = kDecodeParts;
   buildGpuKernelPipeline(pm, options, tiles);
 }
 

@@ -22,7 +22,10 @@ Value SimtLowering::offsetBy(Value address, int64_t bytes) {
 
 Value SimtLowering::sharedBase(int64_t offset) {
   Value start = LLVM::AddressOfOp::create(b, sharedPointer(), sharedName);
-  return offsetBy(LLVM::PtrToIntOp::create(b, b.getI32Type(), start), offset);
+  start = LLVM::PtrToIntOp::create(b, b.getI32Type(), start);
+  if (ownShared)
+    start = arith::AddIOp::create(b, start, ownShared);
+  return offsetBy(start, offset);
 }
 
 Value SimtLowering::slotAddress(TypedValue<BufferType> buffer, Value slot) {

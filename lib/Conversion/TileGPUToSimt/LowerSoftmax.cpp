@@ -256,6 +256,22 @@ LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   return success();
 }
 
+LogicalResult SimtLowering::addThreadSums(Operation *op, const TileLayout &acc,
+                                          const TileLayout &rows,
+                                          MutableArrayRef<Value> sum) {
+  if (!op->hasAttr(TileGPUDialect::threadSumsAttrName))
+    return success();
+  auto plan = planReduction(acc.base, 1);
+  if (!plan || plan->warps || !inSameThreads(acc, rows, {0}) ||
+      plan->lanes != copyBits(rows.base, Axis::Lane))
+    return op->emitOpError("expects rows inside each warp on a GPU");
+  for (Value &total : sum)
+    total = combineLanes(total, plan->lanes, [&](Value x, Value y) {
+      return Value(arith::AddFOp::create(b, x, y));
+    });
+  return success();
+}
+
 LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   TileLayout layout = layoutOf(op.getAcc()), rows = layoutOf(op.getMax());
   SmallVector<Value> acc(elementsOf(op.getAcc())), max(elementsOf(op.getMax())),
@@ -263,16 +279,8 @@ LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
-  if (op->hasAttr(TileGPUDialect::threadSumsAttrName)) {
-    auto plan = planReduction(layout.base, 1);
-    if (!plan || plan->warps || !inSameThreads(layout, rows, {0}) ||
-        plan->lanes != copyBits(rows.base, Axis::Lane))
-      return op.emitOpError("expects rows inside each warp on a GPU");
-    for (Value &total : sum)
-      total = combineLanes(total, plan->lanes, [&](Value x, Value y) {
-        return Value(arith::AddFOp::create(b, x, y));
-      });
-  }
+  if (failed(addThreadSums(op, layout, rows, sum)))
+    return failure();
   Value zero = constant(0);
   std::map<Coord, std::pair<Value, Value>> rowValues; // empty, 1 / sum
   SmallVector<Value> lse;

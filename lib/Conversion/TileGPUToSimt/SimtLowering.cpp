@@ -87,7 +87,7 @@ int32_t fa::countThreads(tile::KernelOp kernel) {
   };
   int64_t consumers = number(TileGPUDialect::consumersAttrName);
   return lanesOf(kernel) * number(TileGPUDialect::warpsAttrName) *
-         (consumers ? consumers + 1 : 1);
+         (consumers ? consumers + 1 : 1) * kernel.getParts();
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,13 +111,14 @@ LogicalResult SimtLowering::lowerBlock(Block &block) {
 
 LogicalResult SimtLowering::lowerOp(Operation *op) {
   using namespace tile;
-  if (isa<ProgramIdOp, NumProgramsOp, ConsumerIdOp, ChannelOp, PassedOp,
-          tile::ReturnOp, scf::YieldOp>(op))
+  if (isa<ProgramIdOp, NumProgramsOp, PartIdOp, ConsumerIdOp, ChannelOp,
+          PassedOp, tile::ReturnOp, scf::YieldOp>(op))
     return success(); // mapped at the start; yields belong to their parent
   auto always = [](auto) { return success(); };
   if (isa<CopyOp, CommitOp, WaitOp, BarrierOp, RolesOp, AcquireOp, FetchOp,
           DeliverOp, OrderWaitOp, OrderArriveOp, AwaitOp, ReceiveOp, ReleaseOp,
-          DotStartOp, DotWaitOp, BeginNextOp, AwaitKernelOp>(op))
+          DotStartOp, DotWaitOp, BeginNextOp, AwaitKernelOp,
+          tgpu::MergePartsOp>(op))
     return lowerTargetOp(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp op) { return lowerFor(op); })

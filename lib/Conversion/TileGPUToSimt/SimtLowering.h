@@ -199,6 +199,11 @@ protected:
   using Combine = llvm::function_ref<Value(Value, Value)>;
   /// The values of the lanes that differ in the bits `lanes`, combined.
   Value combineLanes(Value value, uint32_t lanes, Combine combine);
+  /// Adds up `sum`, of rows `rows`, over the threads that share a row of `acc`,
+  /// if `op` says that they are those of threads.
+  mlir::LogicalResult addThreadSums(mlir::Operation *op, const TileLayout &acc,
+                                    const TileLayout &rows,
+                                    mlir::MutableArrayRef<Value> sum);
   /// For each register of `result`, the elements of `layout` in its row (or
   /// column, what is left without `dim`), combined; over the lanes, too, or for
   /// each thread its own.
@@ -296,7 +301,8 @@ protected:
   mlir::LogicalResult lowerGather(tile::GatherOp op);
 
   //===--- Shared memory (LowerShared.cpp) ---===//
-  /// Byte `offset` of the block's shared memory, i32.
+  /// Byte `offset` of the shared memory of the block, or of this part of it,
+  /// i32.
   Value sharedBase(int64_t offset);
   /// The address of a slot's first byte, i32.
   Value slotAddress(mlir::TypedValue<tgpu::BufferType> buffer, Value slot);
@@ -330,7 +336,8 @@ protected:
   int64_t warps;
   mlir::SmallVector<Value> extents; ///< programs on each axis, index
   std::string sharedName; ///< of the variable that is the shared memory
-  Value thread; ///< i32; of a kernel with roles counted in the warpgroup
+  Value ownShared; ///< i32: the byte of it where this part's begins, or null
+  Value thread;    ///< i32; of a kernel with roles counted in the warpgroup
   /// The other form of a tile that was asked for last.
   mlir::SmallVector<Value> scratchElements, scratchPacked;
 };

@@ -37,6 +37,32 @@ TEST(Splits, AreTheCheapest) {
   EXPECT_EQ(onHopper(75 * 8, 512), 4);
 }
 
+/// The same where four parts of a block read a program's keys, of which a
+/// processor holds one.
+static int64_t inParts(int64_t programs, int64_t tiles) {
+  return chooseSplits({.programs = programs,
+                       .processors = 132,
+                       .residentBlocks = 1,
+                       .tiles = tiles / 4,
+                       .tileBytes = 4 * 53248 / 3,
+                       .parts = 4});
+}
+
+TEST(Splits, OfProgramsInParts) {
+  // 64 blocks read what memory gives: one batch to eight of eight KV heads.
+  EXPECT_EQ(inParts(8, 64), 8);
+  EXPECT_EQ(inParts(8, 512), 8);
+  EXPECT_EQ(inParts(8, 4096), 8);
+  EXPECT_EQ(inParts(16, 512), 4);
+  EXPECT_EQ(inParts(32, 512), 2);
+  EXPECT_EQ(inParts(64, 512), 1);
+  EXPECT_EQ(inParts(128, 64), 1);
+  EXPECT_EQ(inParts(128, 4096), 1);
+  // The twin: blocks of one warp need more of them.
+  EXPECT_GT(onHopper(16, 512), 4);
+  EXPECT_GT(onHopper(64, 512), 1);
+}
+
 TEST(Splits, HaveLimits) {
   EXPECT_EQ(onHopper(8, 1), 1);
   EXPECT_EQ(onHopper(8, 0), 1);
@@ -273,9 +299,21 @@ TEST(Splits, VariantsForFewPrograms) {
   EXPECT_EQ(chosen({few, whole}, 1, kHost), "whole");
   // It takes all launches of a plan that has nothing else.
   EXPECT_EQ(chosen({few}, 7, 3), "few");
+  // Kernels that split keys are counted as if there were one split.
+  std::vector<KernelInfo> plan = makePlan();
+  plan.front().fewPrograms = 1;
+  plan.front().splits = 2;
+  LaunchArgument arguments[] = {keys(6, 16)};
+  for (auto [processors, expected] : {std::pair(6, "split"), {5, "whole"}}) {
+    auto choice = chooseLaunch(plan, arguments, processors, Workspace::any());
+    EXPECT_TRUE(choice && choice->kernels.front().symbol == expected);
+  }
   few.fewPrograms = -1;
   EXPECT_EQ(checkPlan(std::vector{few, whole}).message(),
             "@few: expected a number of few programs of at least 0, found -1");
+  whole.parts = 0;
+  EXPECT_EQ(checkPlan(std::vector{whole}).message(),
+            "@whole: expected at least 1 part of a program, found 0");
 }
 
 /// A variant that a rule of its own does not like is left out, not refused.

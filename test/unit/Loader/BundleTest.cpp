@@ -153,24 +153,28 @@ TEST(Bundle, ReadsWhatDoesNotSayWhenKernelsBegin) {
       EXPECT_FALSE(kernel.beginsEarly) << kernel.symbol;
 }
 
-/// Nor whether a kernel is for few programs.
-TEST(Bundle, ReadsWhatDoesNotSayOfFewPrograms) {
+/// Nor whether a kernel is for few programs, nor of how many parts one is.
+TEST(Bundle, ReadsWhatDoesNotSayOfFewProgramsOrParts) {
   std::vector<BundleFile> files = attentionBundle();
   std::string &text = fileNamed(files, "bundle.json");
-  constexpr std::string_view none = "\"few_programs\": 0,";
-  size_t at = text.find(none);
-  ASSERT_NE(at, std::string::npos);
-  std::string most = "\"few_programs\": 9,";
-  std::vector<int64_t> found;
-  for (std::string_view instead :
-       {std::string_view(most), none, std::string_view()}) {
+  auto readWith = [&](std::string_view none, std::string_view instead) {
     std::vector<BundleFile> changed = files;
-    fileNamed(changed, "bundle.json").replace(at, none.size(), instead);
+    fileNamed(changed, "bundle.json")
+        .replace(text.find(none), none.size(), instead);
     auto bundle = read(changed);
-    ASSERT_TRUE(bundle);
-    found.push_back(bundle->targets[0].kernels[0].fewPrograms);
-  }
-  EXPECT_EQ(found, (std::vector<int64_t>{9, 0, 0}));
+    EXPECT_TRUE(bundle);
+    return bundle->targets[0].kernels[0];
+  };
+  constexpr std::string_view few = "\"few_programs\": 0,",
+                             parts = "\"parts\": 1,";
+  for (std::string_view none : {few, parts})
+    ASSERT_NE(text.find(none), std::string::npos);
+  EXPECT_EQ(readWith(few, "\"few_programs\": 9,").fewPrograms, 9);
+  EXPECT_EQ(readWith(few, few).fewPrograms, 0);
+  EXPECT_EQ(readWith(few, "").fewPrograms, 0);
+  EXPECT_EQ(readWith(parts, "\"parts\": 4,").parts, 4);
+  EXPECT_EQ(readWith(parts, parts).parts, 1);
+  EXPECT_EQ(readWith(parts, "").parts, 1);
 }
 
 /// Wherever the metadata end, that is noticed.

@@ -88,10 +88,11 @@ TEST_F(CudaBundle, LaunchesWhatThePlanSays) {
     EXPECT_EQ(found.words[4 + d], sizes[d]);
   EXPECT_EQ(found.words[8], 4 * 256 * 64);
   EXPECT_EQ(found.words[11], 1);
-  // One query a head is another variant.
+  // One query a head is another variant, of few programs in parts of a block.
   sizes[2] = 1;
   ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
-  EXPECT_STREQ(found.kernel, "attention_decode");
+  EXPECT_STREQ(found.kernel, "attention_decode_parts");
+  EXPECT_EQ(found.block, 128);
 }
 
 /// sm_90a: the maps of q, k and v are made at each launch, by the driver's
