@@ -61,6 +61,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
     pm.addNestedPass<tile::KernelOp>(createTgpuHoistScalars());
     pm.addNestedPass<tile::KernelOp>(createTgpuExpectMaxima());
+    pm.addNestedPass<tile::KernelOp>(createTgpuBranchMasks());
   }
   if (options.mfma) {
     TgpuPrefetchLoadsOptions loads;
