@@ -11,6 +11,22 @@
 using namespace mlir;
 using namespace fa;
 
+bool fa::followsFromOwnRows(Value value) {
+  llvm::SetVector<Operation *> ops;
+  auto add = [&](Value operand) {
+    if (Operation *op = operand.getDefiningOp())
+      ops.insert(op);
+  };
+  add(value);
+  for (size_t n = 0; n < ops.size(); ++n) {
+    if (isa<tile::OwnRowsOp>(ops[n]))
+      return true;
+    for (Value operand : ops[n]->getOperands())
+      add(operand);
+  }
+  return false;
+}
+
 LeftTiles::LeftTiles(ImplicitLocOpBuilder &b, ArrayRef<FetchingLoop> loops,
                      Value steps)
     : b(b) {

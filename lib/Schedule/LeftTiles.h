@@ -13,6 +13,9 @@
 
 namespace fa {
 
+/// Whether the scalar `value` depends on which rows are computed.
+bool followsFromOwnRows(mlir::Value value);
+
 /// The tiles before and behind those that a consumer's rows see, which the
 /// producer fetches for others. They are steps as well.
 class LeftTiles {

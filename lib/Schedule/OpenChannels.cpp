@@ -91,7 +91,10 @@ private:
     while (slots * keys < options.keys &&
            (slots + 1) * bytes <= options.loopBytes)
       ++slots;
-    return slots;
+    bool areApart =
+        consumers > 1 && followsFromOwnRows(loops[0].loop.getLowerBound());
+    return areApart && 2 * slots * bytes <= options.apartBytes ? 2 * slots
+                                                               : slots;
   }
 
   /// A slot for each consumer.
@@ -427,8 +430,9 @@ struct TgpuOpenChannels final
     auto tiles = findFetchedTiles(kernel, consumers, reason);
     if (!tiles)
       return reason;
-    return ChannelOpener(kernel, std::move(*tiles), consumers,
-                         {stages, keys, loopBytes, limit, persistent})
+    return ChannelOpener(
+               kernel, std::move(*tiles), consumers,
+               {stages, keys, loopBytes, apartBytes, limit, persistent})
         .run();
   }
 

@@ -27,6 +27,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     channels.stages = options.stages;
     channels.keys = options.channelKeys;
     channels.loopBytes = options.channelBytes;
+    channels.apartBytes = options.apartBytes;
     channels.limit = options.sharedLimit;
     channels.persistent = options.persistent;
     pm.addPass(createTgpuOpenChannels(channels));

@@ -39,6 +39,10 @@ static constexpr int64_t kDecodeTileBytes = 16384;
 /// room, which is faster on an H200; of 128 keys a third slot is not.
 static constexpr int64_t kChannelKeys = 192, kChannelBytes = 3 * 32768;
 
+/// Of consumers that begin at different tiles: with four slots of 128 keys they
+/// come to the ends of short programs one after the other.
+static constexpr int64_t kApartBytes = 4 * 32768;
+
 /// Of warp roles, for launches of few programs: a consumer each.
 static constexpr int64_t kFewRows = 64;
 
@@ -75,6 +79,7 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
     schedule.oneWarpBytes = 3 * kDecodeTileBytes;
     schedule.channelKeys = kChannelKeys;
     schedule.channelBytes = kChannelBytes;
+    schedule.apartBytes = kApartBytes;
   }
   NvidiaInfo info = findInfo(pm, options);
   schedule.sharedLimit = info.sharedLimit;

@@ -5,9 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A row's columns from one limit to another, as the mask of a window has them:
-// a word whose bits are the thread's columns. ptxas makes seven conditions of
-// such bits by one instruction, where two comparisons for each element would be
-// two.
+// a word whose bits are the thread's columns. An element takes a test of its
+// bit and a selection; compared with both limits it takes two of each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +94,11 @@ bool SimtLowering::lowerColumnBits(Operation *op) {
   }
   SmallVector<int32_t> columns(llvm::make_first_range(rows.begin()->second));
   std::optional<ColumnRuns> runs = findRuns(columns);
-  if (!runs)
+  bool alike = llvm::all_of(llvm::make_second_range(rows), [&](auto &row) {
+    return llvm::equal(llvm::make_first_range(row), columns);
+  });
+  if (!runs || !alike ||
+      int64_t(rows.size() * columns.size()) != layout.numRegisters())
     return false;
   SmallVector<Value> from(elementsOf(lower.getRhs())),
       to(elementsOf(upper.getRhs()));

@@ -78,8 +78,7 @@ protected:
   virtual Value readThread() { return shuffleXor(thread, 0); }
   /// The value that the lane has whose number differs in the bits `mask`.
   virtual Value shuffleXor(Value value, uint32_t mask) = 0;
-  /// Whether an assembler takes bits of a word as conditions for less than it
-  /// takes comparisons.
+  /// Whether a test of a bit costs no more than a comparison.
   virtual bool testsBits() const { return false; }
   /// Whether `condition` holds in any lane of the warp.
   virtual Value anyLane(Value condition) = 0;
