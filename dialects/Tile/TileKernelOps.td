@@ -146,6 +146,23 @@ def Tile_PartIdOp : Tile_Op<"part_id", [Pure, HasParent<"KernelOp">]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Tile_OwnRowsOp : Tile_Op<"own_rows", [Pure]> {
+  let summary = "the rows of the kernel's tiles that are computed here";
+  let description = [{
+    `offset` is the first of them, `count` how many they are: 0 and `rows`,
+    unless a target deals rows of one tile to groups of threads, each of which
+    then has its own. For what may be told apart by fewer rows than a tile has,
+    but holds for all of them as well.
+
+    ```mlir
+    %offset, %count = tile.own_rows of 192
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$rows);
+  let results = (outs Index:$offset, Index:$count);
+  let assemblyFormat = "`of` $rows attr-dict";
+}
+
 def Tile_LoadOp : Tile_Op<"load", [
     MemoryEffects<[MemRead]>]> {
   let summary = "a tile of a strided view";

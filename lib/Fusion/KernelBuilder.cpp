@@ -43,6 +43,9 @@ private:
   //===--- Loops ---===//
   SmallVector<Value> buildLoops();
   std::pair<Value, Value> findShare();
+  /// The keys that rows `first` to `last` see.
+  SmallVector<KeyRange> rangesOf(Value first, Value last);
+  KeyRange ownRange();
   SmallVector<Value> buildLoop(Value begin, Value end, bool partial,
                                ValueRange state);
   /// Of a dot whose operands have elements of this type.
@@ -59,6 +62,7 @@ private:
   Value length;            ///< of the keys that there are
   Value split, numSplits;  ///< of a kernel on part of the keys
   Value keysEnd;           ///< where this program's keys end
+  WholeTiles whole;        ///< of one loop
   Value q, k, v;           ///< a tile of rows; views of one head
   MaskRule rule;
 };
@@ -266,6 +270,13 @@ std::pair<Value, Value> KernelBuilder::buildScores(Value kTile, Value key,
                               arguments);
     mask = arith::AndIOp::create(b, mask, more);
   }
+  if (whole.begin) {
+    Value behind = arith::SubIOp::create(
+        b, arith::IndexCastOp::create(b, b.getI32Type(), key), whole.begin);
+    Value isWhole = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, behind,
+                                          whole.places);
+    mask = arith::OrIOp::create(b, broadcast(isWhole, typeOf(mask)), mask);
+  }
   Value none = arith::ConstantOp::create(
       b, DenseElementsAttr::get(
              type, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
@@ -325,10 +336,24 @@ static Value roundToBoxes(ImplicitLocOpBuilder &b, Value key) {
                                multiple);
 }
 
-SmallVector<Value> KernelBuilder::buildLoops() {
-  SmallVector<KeyRange> ranges = buildKeyRanges(
-      b, rule, firstRow, lastRow, length,
+/// The keys that the rows computed here see.
+KeyRange KernelBuilder::ownRange() {
+  auto rows = OwnRowsOp::create(b, shape.rows);
+  Value first = arith::AddIOp::create(b, tileStart, rows.getOffset());
+  Value end = arith::AddIOp::create(b, first, rows.getCount());
+  first = arith::MaxSIOp::create(b, first, index(0));
+  end = arith::MinSIOp::create(b, end, numQueries);
+  return rangesOf(first, arith::SubIOp::create(b, end, index(1))).front();
+}
+
+SmallVector<KeyRange> KernelBuilder::rangesOf(Value first, Value last) {
+  return buildKeyRanges(
+      b, rule, first, last, length,
       [&](Value value, Value row) { return materialize(value, row); });
+}
+
+SmallVector<Value> KernelBuilder::buildLoops() {
+  SmallVector<KeyRange> ranges = rangesOf(firstRow, lastRow);
   if (shape.alignedScores && rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = roundToBoxes(b, keys.begin);
@@ -340,8 +365,15 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   keysEnd = share ? loops.takeSplit(ranges, share, numShares, length) : length;
   // The sink counts once: where the splits are merged.
   int64_t columns = tileDim(cast<MemRefType>(v.getType()).getDimSize(1));
-  SmallVector<Value> state =
-      loops.build(ranges, initialState(columns, /*withSink=*/!split));
+  SmallVector<Value> state = initialState(columns, /*withSink=*/!split);
+  if (shape.ownRows)
+    ranges = {loops.narrowed(ranges.front(), ownRange())};
+  if (shape.oneLoop) {
+    const KeyRange &keys = ranges.front();
+    whole = loops.wholeTiles(keys);
+    return buildLoop(keys.begin, keys.end, /*partial=*/true, state);
+  }
+  state = loops.build(ranges, state);
   if (shape.parts == 1)
     return state;
   auto merge = MergePartsOp::create(b, TypeRange(ValueRange(state)), state[0],

@@ -67,6 +67,11 @@ struct KernelShape {
   /// rounded up to a multiple of this, and the first begins before them: rows
   /// that are none see few keys. 0: the first begins with them.
   int64_t endMultiple = 0;
+  /// Keys are walked by one loop, in which tiles without a mask take a branch
+  /// around it; otherwise tiles at edges of the mask have loops of their own.
+  bool oneLoop = false;
+  /// Groups of rows of a tile walk the keys that they see (tile.own_rows).
+  bool ownRows = false;
   /// The most programs for each processor that the kernel is meant for; 0: any.
   int64_t fewPrograms = 0;
   /// Parts of a block that run a program, each on keys of its own.

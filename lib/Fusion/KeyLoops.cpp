@@ -83,6 +83,40 @@ Value KeyLoops::takeSplit(MutableArrayRef<KeyRange> ranges, Value split,
   return last;
 }
 
+KeyRange KeyLoops::narrowed(const KeyRange &all, KeyRange own) {
+  auto tileOf = [&](Value key) -> Value {
+    Value before = arith::SubIOp::create(b, key, all.begin);
+    return arith::AddIOp::create(b, all.begin,
+                                 roundToTiles(before, /*up=*/false));
+  };
+  Value one = index(1);
+  if (hasLowerEdge)
+    own.begin = arith::MinSIOp::create(
+        b, tileOf(own.begin), tileOf(arith::SubIOp::create(b, all.end, one)));
+  else
+    own.begin = all.begin;
+  own.end = arith::MaxSIOp::create(b, own.end,
+                                   arith::AddIOp::create(b, own.begin, one));
+  own.end = arith::MinSIOp::create(b, own.end, all.end);
+  return own;
+}
+
+WholeTiles KeyLoops::wholeTiles(const KeyRange &keys) {
+  // 32 bits hold what lies between the keys that are walked.
+  auto clamped = [&](Value key) -> Value {
+    key = arith::MaxSIOp::create(b, key, keys.begin);
+    key = arith::MinSIOp::create(b, key, keys.end);
+    return arith::IndexCastOp::create(b, b.getI32Type(), key);
+  };
+  auto i32 = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+  };
+  Value begin = clamped(keys.fullBegin);
+  Value places = arith::SubIOp::create(b, clamped(keys.fullEnd), begin);
+  places = arith::SubIOp::create(b, places, i32(columns - 1));
+  return {begin, arith::MaxSIOp::create(b, places, i32(0))};
+}
+
 SmallVector<Value> KeyLoops::build(ArrayRef<KeyRange> ranges,
                                    SmallVector<Value> state) {
   if (ranges.size() == 1)

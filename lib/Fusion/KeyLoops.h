@@ -12,6 +12,12 @@
 
 namespace fa {
 
+/// Where tiles of keys that every row sees begin, i32: at `places` keys from
+/// `begin` on.
+struct WholeTiles {
+  mlir::Value begin, places;
+};
+
 /// The loops of a kernel over the intervals of a mask, in tiles of `columns`
 /// keys.
 class KeyLoops {
@@ -31,6 +37,13 @@ public:
   mlir::Value takeSplit(llvm::MutableArrayRef<KeyRange> ranges,
                         mlir::Value split, mlir::Value numSplits,
                         mlir::Value length);
+
+  /// What some of the rows see, `own`, in tiles that are counted from where
+  /// those of `all` rows begin: at least one of them, if there is one.
+  KeyRange narrowed(const KeyRange &all, KeyRange own);
+
+  /// Those of one loop over `keys`.
+  WholeTiles wholeTiles(const KeyRange &keys);
 
   /// The loops over `ranges`, in ascending order; returns the state behind
   /// them. Several share their code: a loop takes one after the other, each

@@ -81,6 +81,14 @@ bool MaskRule::growsWithQuery() const {
   });
 }
 
+bool MaskRule::readsRows() const {
+  return llvm::any_of(intervals, [](const KeyInterval &interval) {
+    return llvm::any_of(interval.bounds, [](const KeyBound &bound) {
+      return !bound.form.rowTerms.empty();
+    });
+  });
+}
+
 namespace {
 
 /// Positions of a mask region's arguments.

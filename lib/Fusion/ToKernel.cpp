@@ -319,15 +319,26 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // More rows leave each thread fewer registers, too few for what a score
     // region needs, or the bounds of three loops and more.
     MaskRule mask = analyzeMask(match.attention.getMask());
-    bool isPlain = match.attention.getScore().empty() && !mask.hasLowerBound();
-    bool isMiddle = widest > 64 && widest < 128 && isPlain && middleRolesKvTile;
+    bool isPlain = match.attention.getScore().empty();
+    // One interval of keys, which follows from a row's number: one loop does.
+    bool isOne = mask.intervals.size() == 1 && mask.intervals[0].complete &&
+                 !mask.readsRows();
+    bool isNarrow = isPlain && (isOne || !mask.hasLowerBound());
+    bool isMiddle =
+        widest > 64 && widest < 128 && isNarrow && middleRolesKvTile;
     roles.rows =
-        (widest <= 64 && isPlain) || isMiddle ? narrowRolesQTile : rolesQTile;
+        (widest <= 64 && isNarrow) || isMiddle ? narrowRolesQTile : rolesQTile;
     roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
     roles = fitted(roles, rolesSlotColumns);
     // All rows of a consumer are before the first query or none is: a box that
     // begins there could be read, but not stored.
     roles.endMultiple = 64;
+    // Where keys have fewer places than rows, consumers end at different tiles.
+    // What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles").
+    bool edges = mask.hasLowerBound();
+    roles.ownRows = isPlain && isOne && roles.rows > roles.columns &&
+                    (edges || (mask.growsWithQuery() && widest > 64));
+    roles.oneLoop = roles.ownRows && (edges || isWide);
     fetched.rows = rolesQTile;
     fetched.columns = rolesKvTile;
     fetched.alignedScores = true;
@@ -335,6 +346,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     bool hasRoles = rolesQTile && bytes == 2;
     KernelShape few = roles;
     few.rows = fewRolesQTile;
+    few.ownRows = few.oneLoop = false;
     // A processor's second program is short where the first is long.
     bool grows = mask.growsWithQuery() && !mask.hasLowerBound();
     few.fewPrograms = fewPrograms * (grows ? 2 : 1);

@@ -108,7 +108,8 @@ private:
     if (!found)
       return false;
     if (tiles.loops.empty() || tiles.loops.back().loop != loop)
-      tiles.loops.push_back({loop, {}, {}});
+      tiles.loops.push_back(
+          {loop, loop.getLowerBound(), loop.getUpperBound(), {}, {}});
     tiles.loops.back().fetched.push_back(*found);
     auto left = dot.getA().getDefiningOp<LoadOp>();
     if (!left || llvm::any_of(tiles.lefts, [&](FetchedTile &known) {

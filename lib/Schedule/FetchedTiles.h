@@ -28,6 +28,9 @@ struct FetchedTile {
 /// A loop over tiles of keys: what it fetches, in order.
 struct FetchingLoop {
   mlir::scf::ForOp loop;
+  /// From and to which key tiles are fetched; the loop's unless consumers walk
+  /// what their own rows see.
+  mlir::Value begin, end;
   llvm::SmallVector<FetchedTile> fetched;
   /// What else it loads that lies as scores do: a bias, a mask.
   llvm::SmallVector<FetchedTile> scores;

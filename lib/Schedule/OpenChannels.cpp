@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FetchedTiles.h"
+#include "LeftTiles.h"
 #include "PartitionRows.h"
 
 #include "TileGPU/TileGPU.h"
@@ -46,6 +47,7 @@ public:
     buildRoles();
     if (!boundsAreAbove())
       return "the bounds of a loop are computed from tiles";
+    shareRows();
     buildProducer();
     consume();
     for (FetchedTile &left : lefts)
@@ -89,7 +91,10 @@ private:
     while (slots * keys < options.keys &&
            (slots + 1) * bytes <= options.loopBytes)
       ++slots;
-    return slots;
+    bool areApart =
+        consumers > 1 && followsFromOwnRows(loops[0].loop.getLowerBound());
+    return areApart && 2 * slots * bytes <= options.apartBytes ? 2 * slots
+                                                               : slots;
   }
 
   /// A slot for each consumer.
@@ -199,6 +204,29 @@ private:
     });
   }
 
+  /// Consumers walk the keys that their rows see, the producer those of all.
+  void shareRows() {
+    SmallVector<OwnRowsOp> ops(kernel.getBody().getOps<OwnRowsOp>());
+    b.setInsertionPoint(roles);
+    IRMapping all;
+    for (OwnRowsOp own : ops) {
+      all.map(own.getOffset(), index(0));
+      all.map(own.getCount(), index(own.getRows()));
+    }
+    for (FetchingLoop &entry : loops) {
+      entry.begin = cloneScalar(entry.loop.getLowerBound(), all);
+      entry.end = cloneScalar(entry.loop.getUpperBound(), all);
+    }
+    for (OwnRowsOp own : ops) {
+      b.setInsertionPoint(own);
+      Value rows = index(own.getRows() / consumers);
+      own.getOffset().replaceAllUsesWith(
+          arith::MulIOp::create(b, consumerId(), rows));
+      own.getCount().replaceAllUsesWith(rows);
+      own.erase();
+    }
+  }
+
   /// `value`, where the consumer's number is `id` and loops are at `mapping`.
   Value cloneScalar(Value value, IRMapping &mapping) {
     if (Value known = mapping.lookupOrNull(value))
@@ -250,8 +278,7 @@ private:
     Value step = region.getArgument(1);
     for (FetchingLoop &loop : loops) {
       b.setLoc(loop.loop.getLoc());
-      auto walk = scf::ForOp::create(b, loop.loop.getLowerBound(),
-                                     loop.loop.getUpperBound(),
+      auto walk = scf::ForOp::create(b, loop.begin, loop.end,
                                      loop.loop.getStep(), step);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(walk.getBody());
@@ -282,13 +309,33 @@ private:
     for (FetchedTile &left : lefts)
       AwaitOp::create(b, left.channel, own);
     Value steps = region.getArgument(1);
+    LeftTiles leftOut(b, loops, steps);
+    bool hasLeftOut = consumers > 1 && leftOut.any();
+    auto pass = [&](Value step) { passTile(step); };
+    if (hasLeftOut)
+      steps = leftOut.passFirst(steps, pass);
     for (FetchingLoop &loop : loops)
       steps = consumeLoop(loop, steps, own);
     b.setInsertionPointAfterValue(steps);
     for (FetchedTile &left : lefts)
       ReleaseOp::create(b, left.channel, own);
+    if (hasLeftOut)
+      steps = leftOut.passLast(steps, pass);
     b.setInsertionPointToEnd(&region);
     PassedOp::create(b, steps);
+  }
+
+  /// A tile that this consumer's rows do not see.
+  void passTile(Value step) {
+    for (FetchedTile &fetched : loops[0].fetched) {
+      AwaitOp::create(b, fetched.channel, step);
+      ReleaseOp::create(b, fetched.channel, step);
+    }
+    for (FetchedTile &tile : loops[0].scores) {
+      Value own = ownStep(step, consumerId());
+      AwaitOp::create(b, tile.channel, own);
+      ReleaseOp::create(b, tile.channel, own);
+    }
   }
 
   /// Gives the steps that have passed after the loop.
@@ -383,8 +430,9 @@ struct TgpuOpenChannels final
     auto tiles = findFetchedTiles(kernel, consumers, reason);
     if (!tiles)
       return reason;
-    return ChannelOpener(kernel, std::move(*tiles), consumers,
-                         {stages, keys, loopBytes, limit, persistent})
+    return ChannelOpener(
+               kernel, std::move(*tiles), consumers,
+               {stages, keys, loopBytes, apartBytes, limit, persistent})
         .run();
   }
 

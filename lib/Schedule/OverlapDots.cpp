@@ -77,6 +77,9 @@ public:
     for (Value more : ArrayRef(hasTiles).drop_front())
       any = arith::OrIOp::create(b, any, more);
     scf::ForOp last = loops.back().loop;
+    if (takesTurns)
+      for (auto loop : last->getBlock()->getOps<scf::ForOp>())
+        takeTurnsIn(loop);
     auto branch =
         scf::IfOp::create(b, last.getResultTypes(), any, /*withElse=*/true);
     SmallVector<ReleaseOp> releases = releasesOfLeft();
@@ -99,6 +102,17 @@ private:
   static ArrayRef<int64_t> shapeOf(const LoopDot &dot) {
     DotStartOp start = dot.start;
     return start.getBChannel().getType().getBuffer().getShape();
+  }
+
+  /// A loop over tiles that this consumer leaves out: others begin dots with
+  /// them, of which it has its turn.
+  static void takeTurnsIn(scf::ForOp loop) {
+    if (loop.getBody()->getOps<AwaitOp>().empty() ||
+        !loop.getBody()->getOps<DotStartOp>().empty())
+      return;
+    OpBuilder b(loop.getBody()->getTerminator());
+    OrderWaitOp::create(b, loop.getLoc());
+    OrderArriveOp::create(b, loop.getLoc());
   }
 
   Value index(int64_t value) {

@@ -27,6 +27,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     channels.stages = options.stages;
     channels.keys = options.channelKeys;
     channels.loopBytes = options.channelBytes;
+    channels.apartBytes = options.apartBytes;
     channels.limit = options.sharedLimit;
     channels.persistent = options.persistent;
     pm.addPass(createTgpuOpenChannels(channels));
@@ -61,6 +62,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
     pm.addNestedPass<tile::KernelOp>(createTgpuHoistScalars());
     pm.addNestedPass<tile::KernelOp>(createTgpuExpectMaxima());
+    pm.addNestedPass<tile::KernelOp>(createTgpuBranchMasks());
   }
   if (options.mfma) {
     TgpuPrefetchLoadsOptions loads;

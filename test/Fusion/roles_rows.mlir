@@ -24,6 +24,9 @@
 // CHECK: %[[START:.*]] = arith.subi %[[LAST]], %c192
 // CHECK: %[[FIRST:.*]] = arith.maxsi %[[START]], %c0
 // CHECK: tile.load %{{.*}}[%[[START]], %c0
+// CHECK-NOT: tile.own_rows
+// CHECK-COUNT-2: scf.for
+// CHECK: tile.kernel @causal(
 func.func @causal(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -32,12 +35,26 @@ func.func @causal(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   }
   return %o : !rows
 }
-// A mask that leaves out keys before those that are seen takes three loops.
+// A mask that leaves out keys before those that are seen has one loop, over the tiles that the rows computed here see.
+// Where all of them see every key the mask holds.
 // Its programs are all as long.
 // FEW: tile.kernel @window_roles_few(
 // FEW-SAME: tile.alternative = @window, tile.few_programs = 1 : i64, tile.shape = array<i64: 64, 128>
 // CHECK: tile.kernel @window_roles(
-// CHECK-SAME: tile.shape = array<i64: 128, 128>
+// CHECK-SAME: tile.shape = array<i64: 192, 128>
+// CHECK: %[[OFFSET:.*]], %[[COUNT:.*]] = tile.own_rows of 192
+// CHECK: arith.addi %{{.*}}, %[[OFFSET]] : index
+// CHECK: %[[BEGIN32:.*]] = arith.index_cast %{{.*}} : index to i32
+// CHECK: %[[PLACES:.*]] = arith.maxsi %{{.*}}, %c0_i32 : i32
+// CHECK: scf.for %[[KEY:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: %[[KEY32:.*]] = arith.index_cast %[[KEY]] : index to i32
+// CHECK: %[[BEHIND:.*]] = arith.subi %[[KEY32]], %[[BEGIN32]] : i32
+// CHECK: %[[WHOLE:.*]] = arith.cmpi ult, %[[BEHIND]], %[[PLACES]] : i32
+// CHECK: %[[ANY:.*]] = tile.broadcast %[[WHOLE]] : i1
+// CHECK: %[[MASK:.*]] = arith.ori %[[ANY]], %{{.*}} : tensor<192x128xi1>
+// CHECK: arith.select %[[MASK]]
+// CHECK-NOT: scf.for
+// CHECK: tile.kernel @window(
 func.func @window(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
   ^bb0(%b: index, %h: index, %i: index, %j: index):
@@ -46,6 +63,21 @@ func.func @window(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
     %after = arith.cmpi sge, %j, %first : index
     %before = arith.cmpi sle, %j, %i : index
     %seen = arith.andi %after, %before : i1
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
+// Bounds that are read for each row: three loops, as many rows as registers for their bounds allow.
+// CHECK: tile.kernel @documents_roles(
+// CHECK-SAME: tile.shape = array<i64: 128, 128>
+// CHECK-NOT: tile.own_rows
+// CHECK: tile.kernel @documents(
+func.func @documents(%q: !rows, %k: !rows, %v: !rows, %starts: tensor<?xi32>, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale captures(%starts : tensor<?xi32>) : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %s: tensor<?xi32>):
+    %n = tensor.extract %s[%i] : tensor<?xi32>
+    %first = arith.index_cast %n : i32 to index
+    %seen = arith.cmpi sge, %j, %first : index
     tile.yield %seen : i1
   }
   return %o : !rows
@@ -74,6 +106,20 @@ func.func @plain(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
 !middle = tensor<?x?x?x72xf16>
 func.func @middle(%q: !middle, %k: !middle, %v: !middle, %scale: f32) -> !middle {
   %o = tile.attention %q, %k, %v scale %scale : !middle, !middle, !middle -> !middle score {} mask {}
+  return %o : !middle
+}
+// CHECK: tile.kernel @middle_causal_roles(
+// CHECK-SAME: tile.shape = array<i64: 192, 64>
+// CHECK: tile.own_rows of 192
+// CHECK-COUNT-2: scf.for
+// CHECK-NOT: scf.for
+// CHECK: tile.kernel @middle_causal(
+func.func @middle_causal(%q: !middle, %k: !middle, %v: !middle, %scale: f32) -> !middle {
+  %o = tile.attention %q, %k, %v scale %scale : !middle, !middle, !middle -> !middle score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %seen = arith.cmpi sle, %j, %i : index
+    tile.yield %seen : i1
+  }
   return %o : !middle
 }
 // CHECK: tile.kernel @middle_scored_roles(

@@ -5,6 +5,8 @@
 // RUN: fa-run --attention "d=192 dv=128 type=f16" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
 // RUN: fa-run --attention "d=128 type=bf16 alibi causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
 // RUN: fa-run --attention "d=128 type=f16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
+// RUN: fa-run --attention "d=64 type=bf16 window=100,0" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=LEFT
+// RUN: fa-run --attention "d=256 type=bf16 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
 // RUN: fa-run --attention "d=128 type=bf16 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
 // RUN: fa-run --attention "d=128 type=bf16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
 // RUN: fa-run --attention "d=256 type=bf16 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
@@ -182,6 +184,23 @@ tile.kernel @apart(%end: index) attributes {grid = affine_map<() -> (1)>, grid_s
 // TURNS: tgpu.roles consumers 2
 // TURNS: tgpu.order_wait
 // TURNS: tgpu.order_arrive
+// Where consumers take turns, those that leave out a tile let theirs pass, before and behind their own.
+// LEFT: tgpu.roles consumers 3
+// LEFT: } consumer {
+// LEFT: scf.for
+// LEFT-COUNT-2: tgpu.release
+// LEFT-NEXT: tgpu.order_wait
+// LEFT-NEXT: tgpu.order_arrive
+// LEFT-NEXT: }
+// LEFT: pending 1
+// LEFT: } else {
+// LEFT: scf.for {{.*}} : i32 {
+// LEFT: tgpu.await
+// LEFT-NOT: tgpu.dot_start
+// LEFT: tgpu.order_wait
+// LEFT-NEXT: tgpu.order_arrive
+// LEFT-NEXT: }
+// LEFT: tgpu.passed
 // FREE: tgpu.roles consumers 2
 // FREE-NOT: tgpu.order_wait
 // FREE: tile.return

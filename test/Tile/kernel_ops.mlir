@@ -6,6 +6,7 @@
 // CHECK-SAME: tile.access = #tile.access<out>
 // CHECK: tile.program_id 0
 // CHECK: tile.num_programs 0
+// CHECK: %{{.*}}, %{{.*}} = tile.own_rows of 64
 // CHECK: tile.load %{{.*}}[%{{.*}}] : memref<?xf32, strided<[?]>> -> tensor<64xf32>
 // CHECK: tile.load %{{.*}}[%{{.*}}] in_bounds : memref<?xf32, strided<[?]>> -> tensor<64xf32>
 // CHECK: tile.gather %{{.*}}[%{{.*}}] : memref<?xf32, strided<[?]>>, (tensor<64xindex>) -> tensor<64xf32>
@@ -16,6 +17,7 @@ tile.kernel @copy(%x: memref<?xf32, strided<[?]>> {tile.access = #tile.access<in
     attributes {grid = affine_map<()[s0] -> (s0 ceildiv 64)>, grid_sizes = array<i64: 0, 0>} {
   %pid = tile.program_id 0
   %num = tile.num_programs 0
+  %offset, %count = tile.own_rows of 64
   %c64 = arith.constant 64 : index
   %at = arith.muli %pid, %c64 : index
   %t = tile.load %x[%at] : memref<?xf32, strided<[?]>> -> tensor<64xf32>

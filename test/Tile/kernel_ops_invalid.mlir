@@ -112,3 +112,11 @@ tile.kernel @parts() attributes {grid = affine_map<() -> (1)>, grid_sizes = arra
 tile.kernel @at_most() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.at_most = array<i64: 1, 2>} {
   tile.return
 }
+
+// -----
+
+tile.kernel @rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @+1 {{attribute 'rows' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %offset, %count = tile.own_rows of 0
+  tile.return
+}

@@ -69,6 +69,8 @@ struct MaskRule {
   llvm::SmallVector<KeyBound> lengths() const;
   /// Whether later rows see further: work grows with i.
   bool growsWithQuery() const;
+  /// Whether a bound is read for each row.
+  bool readsRows() const;
   /// Whether there may be keys before those of an interval.
   bool hasLowerBound() const;
 };

@@ -163,6 +163,10 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     bytes, too, and tiles are so small that one of it has room in shared memory.
     With `few-roles-q-tile`, and without such a tensor, `NAME_roles_few` stands before
     `NAME_roles`, which is the same with fewer rows, for launches of few programs.
+    Where a tile of `NAME_roles` has more rows than keys, its loops may be those of
+    the keys that a part of the rows sees (`tile.own_rows`); a mask that leaves out
+    keys before those that a row sees then has one loop, and holds for all of a tile
+    by a scalar where every row sees all of it.
 
     Arguments: those of the function, tensors as memrefs, then its results.
     Operands of the attention, its captures and its results may be transposes
@@ -215,7 +219,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "queries in a tile of a kernel for warp roles (0: there is none)">,
     Option<"narrowRolesQTile", "narrow-roles-q-tile", "int64_t", "128",
            "the same, where no head dimension exceeds 64, scores are not "
-           "modified, and no mask leaves out keys before those that a row sees">,
+           "modified, and a mask that leaves out keys before those that a row "
+           "sees is one interval that follows from the row's number">,
     Option<"rolesKvTile", "roles-kv-tile", "int64_t", "128",
            "keys in a tile of such a kernel">,
     Option<"middleRolesKvTile", "middle-roles-kv-tile", "int64_t", "0",

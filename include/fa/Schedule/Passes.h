@@ -38,6 +38,9 @@ struct ScheduleOptions {
   /// Of roles: keys that are under way in more slots than `stages`, as far as
   /// those of a loop take no more than so many bytes.
   int64_t channelKeys = 0, channelBytes = 0;
+  /// Of roles whose consumers begin at different tiles: bytes up to which they
+  /// have twice as many slots.
+  int64_t apartBytes = 0;
 };
 
 /// S3 to S7.

@@ -221,6 +221,34 @@ def TgpuExpectMaxima : Pass<"tgpu-expect-maxima", "::fa::tile::KernelOp"> {
       "::mlir::scf::SCFDialect"];
 }
 
+def TgpuBranchMasks : Pass<"tgpu-branch-masks", "::fa::tile::KernelOp"> {
+  let summary = "masks stand in branches where not all tiles have one";
+  let description = [{
+    A mask that holds everywhere if a scalar does (`tile-to-kernel`, one loop for
+    all keys) is applied in a branch that is taken where it does not, with what
+    the mask is computed from. The scores stay in their registers either way. It
+    comes after the passes that look for scores behind their dot.
+
+    Before:
+    ```mlir
+    %any = tile.broadcast %whole : i1 -> tensor<64x128xi1>
+    %mask = arith.ori %any, (arith.cmpi slt, %column, %limit)
+    %t = arith.select %mask, %s, %none
+    ```
+    After:
+    ```mlir
+    %t = scf.if %whole {
+      yield %s
+    } else {
+      yield arith.select (arith.cmpi slt, %column, %limit), %s, %none
+    }
+    ```
+
+    Requires: S5. Ensures: S5. Numerics: exact.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect"];
+}
+
 def TgpuVerifyStage : Pass<"tgpu-verify-stage", "::mlir::ModuleOp"> {
   let summary = "checks the one sentence of a GPU stage";
   let description = [{

@@ -21,7 +21,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     an argument that lie as scores do, of 8, 16 or 32 bits: they are received into
     registers, from channels of which each consumer has slots of its own. Where a
     map cannot describe them, or they have no room in shared memory, loads stay
-    loads. A kernel that mixes its rows, whose loads are no boxes of its arguments
+    loads. Loops whose bounds follow from `tile.own_rows` are the consumer's: the
+    producer walks those of all rows, and steps outside of its own a consumer
+    awaits and releases. A kernel that mixes its rows, whose loads are no boxes of its arguments
     or whose dots are none of a warpgroup's stays as it is,
     with a remark that says why.
 
@@ -50,6 +52,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
            "channels have more slots until so many keys are under way">,
     Option<"loopBytes", "loop-bytes", "int64_t", "0",
            "but no more than take so many bytes, of all that a loop reads">,
+    Option<"apartBytes", "apart-bytes", "int64_t", "0",
+           "where consumers begin at different tiles, channels have twice as "
+           "many slots, if those take no more than so many bytes">,
     Option<"limit", "limit", "int64_t", "0",
            "bytes of shared memory that a block may have: tiles of scores are "
            "fetched where there is room for them (0: they are not)">,
@@ -111,6 +116,9 @@ def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
       %o1 = wait(%ro) pending 0
       yield %o1, %alpha1, %p1
     ```
+    Where consumers take turns to begin dots, those that leave out a tile
+    (`tgpu-open-channels`) let their turn pass.
+
     Requires: S5. Ensures: S5. Numerics: exact.
   }];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",

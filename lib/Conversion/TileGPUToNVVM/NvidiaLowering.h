@@ -40,6 +40,7 @@ private:
   Value log2(Value x) override;
   Value readThread() override;
   Value shuffleXor(Value value, uint32_t mask) override;
+  bool testsBits() const override { return true; }
   Value anyLane(Value condition) override;
   Value opaque(Value address) override;
   /// The same number, i32 or i64: what follows from it is not computed earlier.

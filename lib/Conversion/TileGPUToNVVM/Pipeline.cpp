@@ -44,6 +44,10 @@ static constexpr int64_t kChannelKeys = 192, kChannelBytes = 3 * 32768;
 /// warp, queries of at most this many bytes among it.
 static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 
+/// Of consumers that begin at different tiles: with four slots of 128 keys they
+/// come to the ends of short programs one after the other.
+static constexpr int64_t kApartBytes = 4 * 32768;
+
 /// Of warp roles, for launches of few programs: a consumer each.
 static constexpr int64_t kFewRows = 64;
 
@@ -98,6 +102,7 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
     schedule.oneWarpBytes = 3 * kDecodeTileBytes;
     schedule.channelKeys = kChannelKeys;
     schedule.channelBytes = kChannelBytes;
+    schedule.apartBytes = kApartBytes;
   }
   NvidiaInfo info = findInfo(pm, options);
   schedule.sharedLimit = info.sharedLimit;

@@ -57,7 +57,7 @@ LogicalResult SimtLowering::lowerElementwise(Operation *op) {
   if (isPartOfCapped(op))
     return success();
   if (convertPairs(op) || lowerRescale(op) || lowerColumnLimit(op) ||
-      lowerPosition(op) || lowerTanh(op))
+      lowerColumnBits(op) || lowerPosition(op) || lowerTanh(op))
     return success();
   SmallVector<Value> elements;
   int64_t count = layoutOf(op->getResult(0)).numRegisters();

@@ -121,6 +121,11 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
           tgpu::MergePartsOp>(op))
     return lowerTargetOp(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](OwnRowsOp op) {
+        mapping.map(op.getOffset(), index(0));
+        mapping.map(op.getCount(), index(op.getRows()));
+        return success();
+      })
       .Case([&](scf::ForOp op) { return lowerFor(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       .Case([&](DotOp op) { return lowerDot(op); })
@@ -221,7 +226,7 @@ LogicalResult SimtLowering::lowerSeldom(Block &block) {
   LogicalResult result = success();
   std::function<void(Value)> compute = [&](Value tile) {
     Operation *op = tile.getDefiningOp();
-    if (!op || op->getBlock() == &block || !isTile(tile) ||
+    if (!op || block.findAncestorOpInBlock(*op) || !isTile(tile) ||
         isa<FloatType>(getElementTypeOrSelf(tile)) || op->getNumRegions() ||
         !isMemoryEffectFree(op) ||
         !before.try_emplace(tile, tiles[tile]).second)

@@ -78,6 +78,8 @@ protected:
   virtual Value readThread() { return shuffleXor(thread, 0); }
   /// The value that the lane has whose number differs in the bits `mask`.
   virtual Value shuffleXor(Value value, uint32_t mask) = 0;
+  /// Whether a test of a bit costs no more than a comparison.
+  virtual bool testsBits() const { return false; }
   /// Whether `condition` holds in any lane of the warp.
   virtual Value anyLane(Value condition) = 0;
   /// The same address, of which LLVM does not know what it is made of: nothing
@@ -123,6 +125,11 @@ protected:
   mlir::LogicalResult lowerConvert(tgpu::ConvertOp op);
   bool lowerRescale(mlir::Operation *op);
   bool lowerColumnLimit(mlir::Operation *op);
+  /// In LowerColumnBits.cpp: columns between two limits.
+  bool lowerColumnBits(mlir::Operation *op);
+  /// Of registers whose columns in a row are `run` neighbours in each `period`:
+  /// a bit for each, in ascending order, which is set from column `limit` on.
+  Value bitsFrom(Value limit, int64_t period, int64_t run, int64_t columns);
   /// In LowerPositions.cpp.
   struct Position;
   bool addPosition(Value tile, bool minus, Position &sum);

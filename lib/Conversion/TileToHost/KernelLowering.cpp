@@ -81,6 +81,12 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case(
           [&](DotOp dot) { return isPending(dot) ? success() : lowerDot(dot); })
+      .Case([&](OwnRowsOp op) {
+        mapping.map(op.getOffset(), arith::ConstantIndexOp::create(b, 0));
+        mapping.map(op.getCount(),
+                    arith::ConstantIndexOp::create(b, op.getRows()));
+        return success();
+      })
       .Case([&](OnlineSoftmaxOp op) { return lowerOnlineSoftmax(op); })
       .Case([&](OnlineFinalizeOp op) { return lowerOnlineFinalize(op); })
       .Case([&](OnlineMergeOp op) { return lowerOnlineMerge(op); })

@@ -1,0 +1,109 @@
+//===- BranchMasks.cpp - tgpu-branch-masks --------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileGPU/TileGPU.h"
+#include "fa/Schedule/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+using namespace fa::tgpu;
+
+namespace fa {
+#define GEN_PASS_DEF_TGPUBRANCHMASKS
+#include "fa/Schedule/Passes.h.inc"
+} // namespace fa
+
+/// The scalar of a tile that is the same everywhere; null: it is none.
+static Value scalarOf(Value tile) {
+  auto spread = tile.getDefiningOp<BroadcastOp>();
+  return spread && !isTile(spread.getInput()) ? spread.getInput() : Value();
+}
+
+namespace {
+
+/// Clones what a mask is computed from to where it is applied: tiles would be
+/// kept in registers, or computed for the branch alone, as scalars of the same
+/// iteration would.
+class MaskCloner {
+public:
+  explicit MaskCloner(arith::SelectOp select)
+      : b(select), loop(select->getParentOfType<scf::ForOp>()) {}
+
+  Value clone(Value value) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumRegions() || !isMemoryEffectFree(op) ||
+        !(isTile(value) || (loop && loop->isAncestor(op))))
+      return value;
+    for (Value operand : op->getOperands())
+      clone(operand);
+    return b.clone(*op, mapping)
+        ->getResult(cast<OpResult>(value).getResultNumber());
+  }
+
+  OpBuilder b;
+
+private:
+  scf::ForOp loop;
+  IRMapping mapping;
+};
+
+} // namespace
+
+/// Puts the mask of `select` into a branch, if there are tiles without one.
+static void branch(arith::SelectOp select) {
+  auto either = select.getCondition().getDefiningOp<arith::OrIOp>();
+  Value whole = either ? scalarOf(either.getLhs()) : Value();
+  if (!whole || !isTile(select.getResult()))
+    return;
+  MaskCloner cloner(select);
+  OpBuilder &b = cloner.b;
+  // Seldom taken, a branch is better short than without a mask.
+  auto around = dyn_cast<scf::IfOp>(select->getParentOp());
+  if (around && around->hasAttr(TileGPUDialect::seldomAttrName)) {
+    select.getConditionMutable().assign(cloner.clone(either.getRhs()));
+    return;
+  }
+  Location loc = select.getLoc();
+  auto branch =
+      scf::IfOp::create(b, loc, select.getType(), whole, /*withElse=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, loc, select.getTrueValue());
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value masked =
+      arith::SelectOp::create(b, loc, cloner.clone(either.getRhs()),
+                              select.getTrueValue(), select.getFalseValue());
+  scf::YieldOp::create(b, loc, masked);
+  select.replaceAllUsesWith(branch.getResult(0));
+  select.erase();
+}
+
+namespace {
+
+struct TgpuBranchMasks final : fa::impl::TgpuBranchMasksBase<TgpuBranchMasks> {
+  void runOnOperation() override {
+    SmallVector<arith::SelectOp> selects;
+    getOperation().walk([&](arith::SelectOp op) { selects.push_back(op); });
+    for (arith::SelectOp select : selects)
+      branch(select);
+    // What the masks were made of.
+    getOperation().walk<WalkOrder::PostOrder, ReverseIterator>(
+        [](Operation *op) {
+          if (isOpTriviallyDead(op))
+            op->erase();
+        });
+  }
+};
+
+} // namespace
