@@ -7,6 +7,7 @@
 #include "KernelBuilder.h"
 #include "ElementReads.h"
 #include "InlineRegion.h"
+#include "KeyDistances.h"
 #include "KeyLoops.h"
 #include "ProgramBuilder.h"
 
@@ -322,7 +323,11 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   auto loop = [&](Value begin, Value end, bool partial, ValueRange state) {
     return buildLoop(begin, end, partial, state);
   };
-  KeyLoops loops(b, shape.columns, rule.intervals, loop);
+  // A linear bias is largest at the first or the last key: with both seen
+  // first, maxima rise no more.
+  bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
+                   !rule.hasLowerBound() && hasLinearBias(attention);
+  KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);
   keysEnd = split ? loops.takeSplit(ranges, split, numSplits, length) : length;
   // The sink counts once: where the splits are merged.
   int64_t columns = tileDim(cast<MemRefType>(v.getType()).getDimSize(1));

@@ -23,7 +23,8 @@ public:
       mlir::ValueRange state)>;
 
   KeyLoops(mlir::ImplicitLocOpBuilder &b, int64_t columns,
-           llvm::ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop);
+           llvm::ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
+           bool edgeFirst = false);
 
   /// Narrows `ranges`, which are sorted, to the share of split `split`: as many
   /// tiles of keys as any other, counted from the first key that some row sees.
@@ -49,6 +50,7 @@ private:
   int64_t columns;
   LoopBuilder buildLoop;
   bool hasLowerEdge, complete; ///< of some interval
+  bool edgeFirst; ///< whether the tiles at the upper edge come before the full
 };
 
 } // namespace fa
