@@ -323,8 +323,8 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   auto loop = [&](Value begin, Value end, bool partial, ValueRange state) {
     return buildLoop(begin, end, partial, state);
   };
-  // A linear bias is largest at the first or the last key: with both seen
-  // first, maxima rise no more.
+  // A linear bias is largest at one end of the keys: with both ends seen first,
+  // maxima hardly rise behind them.
   bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
                    !rule.hasLowerBound() && hasLinearBias(attention);
   KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);

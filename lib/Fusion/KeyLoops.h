@@ -22,6 +22,8 @@ public:
       mlir::Value begin, mlir::Value end, bool partial,
       mlir::ValueRange state)>;
 
+  /// With `edgeFirst` the tiles at the upper edge of an interval come before
+  /// those that every row sees whole.
   KeyLoops(mlir::ImplicitLocOpBuilder &b, int64_t columns,
            llvm::ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
            bool edgeFirst = false);
@@ -33,7 +35,7 @@ public:
                         mlir::Value split, mlir::Value numSplits,
                         mlir::Value length);
 
-  /// The loops over `ranges`, in ascending order; returns the state behind
+  /// The loops over `ranges`, which are sorted; returns the state behind
   /// them. Several share their code: a loop takes one after the other, each
   /// beginning where the tiles of those before it ended.
   llvm::SmallVector<mlir::Value> build(llvm::ArrayRef<KeyRange> ranges,
@@ -50,7 +52,7 @@ private:
   int64_t columns;
   LoopBuilder buildLoop;
   bool hasLowerEdge, complete; ///< of some interval
-  bool edgeFirst; ///< whether the tiles at the upper edge come before the full
+  bool edgeFirst;
 };
 
 } // namespace fa
