@@ -7,6 +7,7 @@
 #include "KernelBuilder.h"
 #include "ElementReads.h"
 #include "InlineRegion.h"
+#include "KeyDistances.h"
 #include "KeyLoops.h"
 #include "ProgramBuilder.h"
 
@@ -360,7 +361,11 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   auto loop = [&](Value begin, Value end, bool partial, ValueRange state) {
     return buildLoop(begin, end, partial, state);
   };
-  KeyLoops loops(b, shape.columns, rule.intervals, loop);
+  // A linear bias is largest at one end of the keys: with both ends seen first,
+  // maxima hardly rise behind them.
+  bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
+                   !rule.hasLowerBound() && hasLinearBias(attention);
+  KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);
   auto [share, numShares] = findShare();
   keysEnd = share ? loops.takeSplit(ranges, share, numShares, length) : length;
   // The sink counts once: where the splits are merged.

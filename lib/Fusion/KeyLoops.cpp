@@ -13,12 +13,14 @@ using namespace mlir;
 using namespace fa;
 
 KeyLoops::KeyLoops(ImplicitLocOpBuilder &b, int64_t columns,
-                   ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop)
+                   ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
+                   bool edgeFirst)
     : b(b), columns(columns), buildLoop(buildLoop),
       hasLowerEdge(llvm::any_of(
           intervals, [](const KeyInterval &i) { return i.hasLowerBound(); })),
       complete(llvm::any_of(intervals,
-                            [](const KeyInterval &i) { return i.complete; })) {}
+                            [](const KeyInterval &i) { return i.complete; })),
+      edgeFirst(edgeFirst) {}
 
 Value KeyLoops::index(int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
@@ -52,6 +54,10 @@ SmallVector<Value> KeyLoops::buildInterval(const KeyRange &keys,
     Value full = arith::SubIOp::create(b, keys.fullEnd, fullBegin);
     full = roundToTiles(full, /*up=*/false);
     fullEnd = arith::AddIOp::create(b, fullBegin, full);
+    if (edgeFirst) {
+      state = buildLoop(fullEnd, keys.end, /*partial=*/true, state);
+      return buildLoop(fullBegin, fullEnd, /*partial=*/false, state);
+    }
     state = buildLoop(fullBegin, fullEnd, /*partial=*/false, state);
   }
   return buildLoop(fullEnd, keys.end, /*partial=*/true, state);

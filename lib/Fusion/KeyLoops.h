@@ -28,8 +28,11 @@ public:
       mlir::Value begin, mlir::Value end, bool partial,
       mlir::ValueRange state)>;
 
+  /// With `edgeFirst` the tiles at the upper edge of an interval come before
+  /// those that every row sees whole.
   KeyLoops(mlir::ImplicitLocOpBuilder &b, int64_t columns,
-           llvm::ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop);
+           llvm::ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
+           bool edgeFirst = false);
 
   /// Narrows `ranges`, which are sorted, to the share of split `split`: as many
   /// tiles of keys as any other, counted from the first key that some row sees.
@@ -45,7 +48,7 @@ public:
   /// Those of one loop over `keys`.
   WholeTiles wholeTiles(const KeyRange &keys);
 
-  /// The loops over `ranges`, in ascending order; returns the state behind
+  /// The loops over `ranges`, which are sorted; returns the state behind
   /// them. Several share their code: a loop takes one after the other, each
   /// beginning where the tiles of those before it ended.
   llvm::SmallVector<mlir::Value> build(llvm::ArrayRef<KeyRange> ranges,
@@ -62,6 +65,7 @@ private:
   int64_t columns;
   LoopBuilder buildLoop;
   bool hasLowerEdge, complete; ///< of some interval
+  bool edgeFirst;
 };
 
 } // namespace fa

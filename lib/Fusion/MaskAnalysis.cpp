@@ -91,15 +91,14 @@ bool MaskRule::readsRows() const {
 
 namespace {
 
-/// Positions of a mask region's arguments.
-enum MaskArgument { Batch, Head, Query, Key };
+/// What a region's coordinates are of.
+enum Coordinate { Batch, Head, Query, Key };
 
 using Intervals = SmallVector<KeyInterval, 2>;
 
 class Analyzer {
 public:
-  Analyzer(Block &block, ArrayRef<Value> varying)
-      : block(block), varying(varying) {}
+  explicit Analyzer(ArrayRef<Value> varying) : varying(varying) {}
 
   /// The intervals of `condition`, or of its negation. None: it never holds.
   Intervals analyze(Value condition, bool negated) {
@@ -108,6 +107,15 @@ public:
       return known->second;
     Intervals found = analyzeNew(condition, negated);
     intervals[negated][condition] = found;
+    return found;
+  }
+
+  std::optional<AffineForm> getForm(Value value) {
+    auto known = forms.find(value);
+    if (known != forms.end())
+      return known->second;
+    std::optional<AffineForm> found = getNewForm(value);
+    forms[value] = found;
     return found;
   }
 
@@ -181,6 +189,11 @@ private:
     return findSource(value, isThere) != Value();
   }
 
+  static bool dependsOn(Value value, Coordinate on) {
+    auto isThere = [&](Value v) { return getCoordinate(v) == on; };
+    return findSource(value, isThere) != Value();
+  }
+
   /// Bounds are computed once before the loops, by plain loads.
   static bool canBeReadEarly(Value value) {
     return !findSource(value, [](Value v) {
@@ -189,23 +202,13 @@ private:
     });
   }
 
-  std::optional<AffineForm> getForm(Value value) {
-    auto known = forms.find(value);
-    if (known != forms.end())
-      return known->second;
-    std::optional<AffineForm> found = getNewForm(value);
-    forms[value] = found;
-    return found;
-  }
-
   std::optional<AffineForm> getNewForm(Value value) {
-    Value query = block.getArgument(Query), key = block.getArgument(Key);
     AffineForm form;
-    if (value == query) {
+    if (getCoordinate(value) == Query) {
       form.query = 1;
       return form;
     }
-    if (value == key) {
+    if (getCoordinate(value) == Key) {
       form.key = 1;
       return form;
     }
@@ -216,7 +219,7 @@ private:
     }
     if (dependsOn(value, varying) || !canBeReadEarly(value))
       return std::nullopt;
-    bool perRow = dependsOn(value, query), perKey = dependsOn(value, key);
+    bool perRow = dependsOn(value, Query), perKey = dependsOn(value, Key);
     if (!perRow && !perKey) {
       form.terms.push_back({value, 1});
       return form;
@@ -301,7 +304,6 @@ private:
     return bound;
   }
 
-  Block &block;
   ArrayRef<Value> varying;
   /// What was found: a value may be read more than once.
   llvm::DenseMap<Value, Intervals> intervals[2]; ///< [negated]
@@ -314,9 +316,8 @@ MaskRule fa::analyzeMask(Region &mask, ArrayRef<Value> varying) {
   MaskRule rule;
   if (!mask.empty()) {
     Block &block = mask.front();
-    rule.intervals =
-        Analyzer(block, varying)
-            .analyze(block.getTerminator()->getOperand(0), /*negated=*/false);
+    rule.intervals = Analyzer(varying).analyze(
+        block.getTerminator()->getOperand(0), /*negated=*/false);
     if (rule.intervals.empty()) { // nothing is seen
       KeyInterval none;
       none.bounds.push_back({/*upper=*/true, {}});
@@ -327,4 +328,8 @@ MaskRule fa::analyzeMask(Region &mask, ArrayRef<Value> varying) {
     rule.intervals.emplace_back();
   }
   return rule;
+}
+
+std::optional<AffineForm> fa::analyzeForm(Value value) {
+  return Analyzer({}).getForm(value);
 }

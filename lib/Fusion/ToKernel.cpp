@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelSignature.h"
+#include "KeyDistances.h"
 #include "UnfusedKernel.h"
 
 #include "fa/Fusion/MaskAnalysis.h"
@@ -194,6 +195,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     AttentionFunction match = matchFunction(function, reason);
     if (!reason.empty())
       return convertUnfused(function, reason);
+    dropSignsOfDistances(match.attention);
     auto element =
         cast<FloatType>(getElementTypeOrSelf(match.attention.getQ().getType()));
     int64_t dim = headDim(match.attention.getQ()),

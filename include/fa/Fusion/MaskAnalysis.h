@@ -81,6 +81,9 @@ struct MaskRule {
 MaskRule analyzeMask(mlir::Region &mask,
                      llvm::ArrayRef<mlir::Value> varying = {});
 
+/// The form of a value of a score or mask region; nothing if it has none.
+std::optional<AffineForm> analyzeForm(mlir::Value value);
+
 /// The keys that a block of rows can see by one interval, of type index.
 struct KeyRange {
   mlir::Value begin, end;         ///< every key that some row sees is inside
