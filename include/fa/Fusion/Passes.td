@@ -159,8 +159,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     `tile.alternative` is `NAME`: the schedule keeps one of the two. So does
     `NAME_roles_fetched` before it, where scores are changed by or masked with a
     captured tensor that has an element, boolean, f16, bf16 or f32, for each of
-    them, and the mask has no lower edge: its rows begin at multiples of `alignment`
-    bytes, too, and tiles are so small that one of it has room in shared memory.
+    them: its rows begin at multiples of `alignment` bytes, too, its first keys at
+    multiples of 16, and tiles are so small that one of it has room in shared memory.
     With `few-roles-q-tile`, and without such a tensor, `NAME_roles_few` stands before
     `NAME_roles`, which is the same with fewer rows, for launches of few programs.
     Where a tile of `NAME_roles` has more rows than keys, its loops may be those of
