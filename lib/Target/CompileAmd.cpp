@@ -45,9 +45,10 @@ public:
       code.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version",
                          500);
     };
+    DiagnosticText text(module.getContext());
     auto translated = translate(module, context, *machine, prepare);
     if (!translated)
-      return translated.takeError();
+      return text.take(toString(translated.takeError()));
     code = std::move(*translated);
     return llvm::Error::success();
   }
@@ -71,9 +72,16 @@ llvm::Expected<Artifact> fa::compileForAmd(ModuleOp module, StringRef entry,
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
-  auto artifact = GpuCompiler(module, options, *target).run(entry, "hip");
+  GpuCompiler compiler(module, options, *target);
+  auto artifact = compiler.schedule(entry, "hip");
   if (!artifact)
     return artifact;
+  // All kernels in one module: a code object has one note that describes them.
+  if (auto error = compiler.toDialect())
+    return error;
+  artifact->compileMs.passes = total.elapsed();
+  if (auto error = beginPhase(options, "optimization"))
+    return error;
   AmdModule code;
   if (auto error = code.create(module, *target))
     return error;

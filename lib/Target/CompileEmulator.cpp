@@ -48,9 +48,15 @@ llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
-  auto artifact = GpuCompiler(module, options, *target).run(entry, "emulator");
+  GpuCompiler compiler(module, options, *target);
+  auto artifact = compiler.schedule(entry, "emulator");
   if (!artifact)
     return artifact;
+  if (auto error = compiler.toDialect())
+    return error;
+  artifact->compileMs.passes = total.elapsed();
+  if (auto error = beginPhase(options, "optimization"))
+    return error;
   if (auto error = lowerForEmulator(module, *artifact))
     return error;
   artifact->compileMs.total = total.elapsed();

@@ -122,13 +122,17 @@ struct HostCompiler {
     if (!created)
       return created.takeError();
     machine = std::move(*created);
-    return translate(
+    DiagnosticText text(module.getContext());
+    auto translated = translate(
         module, context, *machine,
-        [&](llvm::Module &translated) {
-          addTargetAttributes(translated, host);
-          addTileRequest(translated);
+        [&](llvm::Module &code) {
+          addTargetAttributes(code, host);
+          addTileRequest(code);
         },
         kOptimizations);
+    if (!translated)
+      return text.take(toString(translated.takeError()));
+    return translated;
   }
 };
 

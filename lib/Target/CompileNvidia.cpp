@@ -10,6 +10,7 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Target/NvidiaInfo.h"
 
+#include "mlir/IR/Threading.h"
 #include "llvm/Support/TargetSelect.h"
 
 #include <mutex>
@@ -27,7 +28,8 @@ static void initializeNvidiaTarget() {
   });
 }
 
-/// S8 as optimised LLVM IR; `machine` becomes the generator of its code.
+/// S8 as optimised LLVM IR; `machine` becomes the generator of its code. What
+/// fails is reported to the context's handlers.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
 toLLVM(ModuleOp module, const NvidiaInfo &info, llvm::LLVMContext &context,
        std::unique_ptr<llvm::TargetMachine> &machine) {
@@ -41,12 +43,49 @@ toLLVM(ModuleOp module, const NvidiaInfo &info, llvm::LLVMContext &context,
   if (!created)
     return created.takeError();
   machine = std::move(*created);
-  if (auto error =
-          runPasses(module, "the passes to LLVM failed", [](OpPassManager &pm) {
-            pm.addPass(createConvertTileGPUSimtToNVVM());
-          }))
-    return error;
+  if (failed(tryPasses(module, [](OpPassManager &pm) {
+        pm.addPass(createConvertTileGPUSimtToNVVM());
+      })))
+    return llvm::createStringError("the passes to LLVM failed");
   return translate(module, context, *machine, [](llvm::Module &) {});
+}
+
+static llvm::Expected<std::string> toPtx(ModuleOp module,
+                                         const NvidiaInfo &info) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  auto translated = toLLVM(module, info, context, machine);
+  if (!translated)
+    return translated.takeError();
+  return generate(**translated, *machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
+/// One text of several for the same target: it has one head, which ends with
+/// the size of addresses. Each of them may declare the shared memory.
+static std::string joinPtx(ArrayRef<std::string> parts) {
+  std::string all = parts.front();
+  for (StringRef part : parts.drop_front())
+    all += part.split(".address_size").second.split('\n').second;
+  return all;
+}
+
+/// PTX of all parts, side by side in the context's threads; they are erased.
+static llvm::Expected<std::string>
+toPtx(std::vector<OwningOpRef<ModuleOp>> parts, const NvidiaInfo &info) {
+  MLIRContext *context = parts.front()->getContext();
+  DiagnosticText text(context);
+  std::vector<std::string> ptx(parts.size());
+  auto generateOne = [&](size_t number) {
+    OwningOpRef<ModuleOp> part = std::move(parts[number]);
+    auto code = toPtx(*part, info);
+    if (!code)
+      return LogicalResult(part->emitError() << toString(code.takeError()));
+    ptx[number] = std::move(*code);
+    return success();
+  };
+  if (failed(failableParallelForEachN(context, 0, parts.size(), generateOne)))
+    return text.take("the generation of code failed");
+  return joinPtx(ptx);
 }
 
 llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
@@ -59,16 +98,17 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
-  auto artifact = GpuCompiler(module, options, *target).run(entry, "cuda");
+  GpuCompiler compiler(module, options, *target);
+  auto artifact = compiler.schedule(entry, "cuda");
   if (!artifact)
     return artifact;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::TargetMachine> machine;
-  auto translated = toLLVM(module, *info, context, machine);
-  if (!translated)
-    return translated.takeError();
-  auto ptx =
-      generate(**translated, *machine, llvm::CodeGenFileType::AssemblyFile);
+  auto parts = compiler.toDialectEach();
+  if (!parts)
+    return parts.takeError();
+  artifact->compileMs.passes = total.elapsed();
+  if (auto error = beginPhase(options, "optimization"))
+    return error;
+  auto ptx = toPtx(std::move(*parts), *info);
   if (!ptx)
     return ptx.takeError();
   artifact->ptx = std::move(*ptx);
@@ -109,9 +149,10 @@ llvm::Expected<std::string> fa::emitForNvidia(ModuleOp module, StringRef entry,
   auto toText = [&]() -> llvm::Expected<std::string> {
     llvm::LLVMContext context;
     std::unique_ptr<llvm::TargetMachine> machine;
+    DiagnosticText text(module.getContext());
     auto translated = toLLVM(module, *info, context, machine);
     if (!translated)
-      return translated.takeError();
+      return text.take(toString(translated.takeError()));
     return print(**translated);
   };
   return GpuCompiler(module, options, *target).emit(entry, form, toText);

@@ -67,15 +67,22 @@ llvm::Error fa::beginPhase(const CompileOptions &options, StringRef phase) {
   return llvm::make_error<CancelledError>();
 }
 
+LogicalResult fa::tryPasses(ModuleOp module,
+                            llvm::function_ref<void(OpPassManager &)> build,
+                            bool verifyEach) {
+  PassManager pm(module.getContext());
+  pm.enableVerifier(verifyEach);
+  build(pm);
+  return failure(failed(pm.run(module)) ||
+                 (!verifyEach && failed(verify(module))));
+}
+
 llvm::Error fa::runPasses(ModuleOp module, StringRef failure,
                           llvm::function_ref<void(OpPassManager &)> build,
                           bool verifyEach) {
   // A kernel that keeps one role does not explain why another step failed.
   DiagnosticText text(module.getContext(), /*remarks=*/false);
-  PassManager pm(module.getContext());
-  pm.enableVerifier(verifyEach);
-  build(pm);
-  if (failed(pm.run(module)) || (!verifyEach && failed(verify(module))))
+  if (failed(tryPasses(module, build, verifyEach)))
     return text.take(failure);
   return llvm::Error::success();
 }
@@ -232,10 +239,9 @@ static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,
 llvm::Expected<std::unique_ptr<llvm::Module>> fa::translate(
     ModuleOp module, llvm::LLVMContext &context, llvm::TargetMachine &machine,
     llvm::function_ref<void(llvm::Module &)> prepare, StringRef pipeline) {
-  DiagnosticText text(module.getContext());
   auto translated = translateModuleToLLVMIR(module, context, "flashtile");
   if (!translated)
-    return text.take("the translation to LLVM IR failed");
+    return llvm::createStringError("the translation to LLVM IR failed");
   translated->setTargetTriple(machine.getTargetTriple());
   translated->setDataLayout(machine.createDataLayout());
   prepare(*translated);

@@ -64,9 +64,14 @@ private:
 /// Tells the caller that `phase` begins; a CancelledError if it wants no more.
 llvm::Error beginPhase(const CompileOptions &options, llvm::StringRef phase);
 
-/// Runs what `build` adds to a pass manager; `failure` is the error's end. The
-/// module is verified after each pass or, if `verifyEach` is false, after the
-/// last.
+/// Runs what `build` adds to a pass manager. The module is verified after each
+/// pass or, if `verifyEach` is false, after the last.
+llvm::LogicalResult
+tryPasses(mlir::ModuleOp module,
+          llvm::function_ref<void(mlir::OpPassManager &)> build,
+          bool verifyEach = true);
+
+/// The same with what was reported as the error's text; `failure` is its end.
 llvm::Error runPasses(mlir::ModuleOp module, llvm::StringRef failure,
                       llvm::function_ref<void(mlir::OpPassManager &)> build,
                       bool verifyEach = true);
@@ -96,7 +101,8 @@ createTargetMachine(llvm::StringRef triple, llvm::StringRef cpu,
                     const llvm::TargetOptions &options);
 
 /// The module as LLVM IR, optimised by the passes that `pipeline` names (as for
-/// opt). `prepare` changes it before that.
+/// opt). `prepare` changes it before that. What the translation reports goes to
+/// the context's handlers, as modules may be translated side by side.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translate(mlir::ModuleOp module, llvm::LLVMContext &context,
           llvm::TargetMachine &machine,

@@ -16,9 +16,13 @@
 #include "fa/Target/GpuInfo.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Threading.h"
 
 using namespace mlir;
 using namespace fa;
+
+static constexpr llvm::StringLiteral kLoweringFailed =
+    "the passes to LLVM failed";
 
 llvm::Expected<GpuTarget> fa::getGpuTarget(StringRef arch) {
   auto info = getGpuInfo(arch);
@@ -45,39 +49,59 @@ void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.allowNoMax = options.fusion.allowNoMax;
 }
 
-llvm::Error GpuCompiler::runPipeline(GpuTarget::Build build, bool verifyEach) {
-  return runPasses(
-      module, "the passes to LLVM failed",
-      [&](OpPassManager &pm) {
-        GpuPipelineOptions pipeline;
-        fill(pipeline);
-        build(pm, pipeline);
-      },
-      verifyEach);
+void GpuCompiler::add(OpPassManager &pm, GpuTarget::Build build) const {
+  GpuPipelineOptions pipeline;
+  fill(pipeline);
+  build(pm, pipeline);
 }
 
 llvm::Error GpuCompiler::toKernels() {
-  return lowerToKernels(module, [&](OpPassManager &pm) {
-    GpuPipelineOptions pipeline;
-    fill(pipeline);
-    target.kernels(pm, pipeline);
-  });
+  return lowerToKernels(module,
+                        [&](OpPassManager &pm) { add(pm, target.kernels); });
 }
 
 llvm::Error GpuCompiler::toSchedule() {
-  if (auto error = runPipeline(target.schedule, /*verifyEach=*/true))
+  if (auto error = runPasses(module, kLoweringFailed, [&](OpPassManager &pm) {
+        add(pm, target.schedule);
+      }))
     return error;
-  return mutate(/*atSchedule=*/true);
+  return mutate(module, /*atSchedule=*/true);
 }
 
 llvm::Error GpuCompiler::toDialect() {
   // As for the host: twenty passes over thousands of operations each.
-  if (auto error = runPipeline(target.lowering, /*verifyEach=*/false))
+  if (auto error = runPasses(
+          module, kLoweringFailed,
+          [&](OpPassManager &pm) { add(pm, target.lowering); },
+          /*verifyEach=*/false))
     return error;
-  return mutate(/*atSchedule=*/false);
+  return mutate(module, /*atSchedule=*/false);
 }
 
-llvm::Error GpuCompiler::mutate(bool atSchedule) {
+llvm::Expected<std::vector<OwningOpRef<ModuleOp>>>
+GpuCompiler::toDialectEach() {
+  std::vector<OwningOpRef<ModuleOp>> parts;
+  for (auto kernel :
+       llvm::make_early_inc_range(module.getOps<tile::KernelOp>())) {
+    if (parts.empty() || options.mutate.empty())
+      parts.emplace_back(ModuleOp::create(module.getLoc()));
+    Block *body = parts.back()->getBody();
+    kernel->moveBefore(body, body->end());
+  }
+  DiagnosticText text(module.getContext(), /*remarks=*/false);
+  auto lower = [&](OwningOpRef<ModuleOp> &part) {
+    return tryPasses(
+        *part, [&](OpPassManager &pm) { add(pm, target.lowering); },
+        /*verifyEach=*/false);
+  };
+  if (failed(failableParallelForEach(module.getContext(), parts, lower)))
+    return text.take(kLoweringFailed);
+  if (auto error = mutate(*parts.front(), /*atSchedule=*/false))
+    return error;
+  return parts;
+}
+
+llvm::Error GpuCompiler::mutate(ModuleOp where, bool atSchedule) const {
   if (options.mutate.empty())
     return llvm::Error::success();
   auto stage = isScheduleFault(options.mutate);
@@ -85,7 +109,7 @@ llvm::Error GpuCompiler::mutate(bool atSchedule) {
     return stage.takeError();
   if (*stage != atSchedule)
     return llvm::Error::success();
-  return runPasses(module, "the fault was not planted", [&](OpPassManager &pm) {
+  return runPasses(where, "the fault was not planted", [&](OpPassManager &pm) {
     TgpuMutateOptions how;
     how.fault = options.mutate;
     pm.addPass(createTgpuMutate(how));
@@ -138,9 +162,8 @@ GpuCompiler::plan(llvm::StringRef entry) {
   return kernels;
 }
 
-llvm::Expected<Artifact> GpuCompiler::run(llvm::StringRef entry,
-                                          llvm::StringRef driver) {
-  Stopwatch passes;
+llvm::Expected<Artifact> GpuCompiler::schedule(llvm::StringRef entry,
+                                               llvm::StringRef driver) {
   if (auto error = beginPhase(options, "fusion"))
     return error;
   auto kernels = plan(entry);
@@ -150,15 +173,10 @@ llvm::Expected<Artifact> GpuCompiler::run(llvm::StringRef entry,
   // counts on the kernel behind.
   if (auto error = keepKernels(module, options.kernels, *kernels))
     return error;
-  if (auto error = toDialect())
-    return error;
   Artifact artifact;
   artifact.target = driver.str();
   artifact.arch = target.arch;
   artifact.kernels = std::move(*kernels);
-  artifact.compileMs.passes = passes.elapsed();
-  if (auto error = beginPhase(options, "optimization"))
-    return error;
   return artifact;
 }
 

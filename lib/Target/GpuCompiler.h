@@ -40,9 +40,15 @@ public:
   /// S0 to S7 of the kernels of `entry` (empty: all), which are left in the
   /// module; gives what launches must know of them.
   llvm::Expected<std::vector<KernelInfo>> plan(llvm::StringRef entry);
-  /// The same to S8, of those that `options.kernels` names: an artifact for the
+  /// The same, of those that `options.kernels` names: an artifact for the
   /// driver `driver`, which lacks the code.
-  llvm::Expected<Artifact> run(llvm::StringRef entry, llvm::StringRef driver);
+  llvm::Expected<Artifact> schedule(llvm::StringRef entry,
+                                    llvm::StringRef driver);
+  /// S7 to S8 with each kernel in a module of its own, in their order, side by
+  /// side in the context's threads: a program has a dozen kernels. One with a
+  /// fault planted stays together.
+  llvm::Expected<std::vector<mlir::OwningOpRef<mlir::ModuleOp>>>
+  toDialectEach();
 
   /// Compiles the kernels of `entry` (empty: all) as far as `form`, one of
   /// those up to LLVM IR, to which `toLLVM` brings what is at S8.
@@ -51,9 +57,10 @@ public:
        llvm::function_ref<llvm::Expected<std::string>()> toLLVM);
 
 private:
-  llvm::Error runPipeline(GpuTarget::Build build, bool verifyEach);
-  /// Plants the fault of `options.mutate`, if this is its stage.
-  llvm::Error mutate(bool atSchedule);
+  /// Adds `build`'s passes, with the options of this compilation.
+  void add(mlir::OpPassManager &pm, GpuTarget::Build build) const;
+  /// Plants the fault of `options.mutate` in `where`, if this is its stage.
+  llvm::Error mutate(mlir::ModuleOp where, bool atSchedule) const;
   void fill(GpuPipelineOptions &pipeline) const;
 
   mlir::ModuleOp module;

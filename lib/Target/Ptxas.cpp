@@ -151,6 +151,12 @@ static Expected<std::string> askVersion(StringRef program,
   return release.take_until([](char c) { return c == '\n'; }).str();
 }
 
+/// Since when ptxas has the option was not found out: 13.0 to 13.5 were tried.
+static bool knowsSplitCompile(StringRef version) {
+  unsigned major;
+  return !version.consumeInteger(10, major) && major >= 13;
+}
+
 Expected<std::string> fa::assemblerVersion(const CompileOptions &options) {
   if (!isNvidiaArch(options.arch))
     return ("LLVM " + llvmVersion()).str();
@@ -179,10 +185,12 @@ Error fa::assemble(Artifact &artifact, const CompileOptions &options) {
   auto version = askVersion(program, *directory, options);
   if (!version)
     return version.takeError();
-  auto report = runPtxas(
-      program,
-      {"-arch", artifact.arch, "-v", "--warn-on-spills", "-o", cubin, source},
-      *directory, options);
+  SmallVector<StringRef> arguments = {
+      "-arch", artifact.arch, "-v", "--warn-on-spills", "-o", cubin, source};
+  // Kernels side by side, on all processors: the same code, sooner.
+  if (knowsSplitCompile(*version))
+    append_range(arguments, ArrayRef<StringRef>{"--split-compile", "0"});
+  auto report = runPtxas(program, arguments, *directory, options);
   if (!report)
     return report.takeError();
   artifact.assembler = std::move(*version);

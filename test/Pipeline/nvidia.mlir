@@ -76,7 +76,7 @@
 // S7-DAG: tgpu.alloc at 16384 : <2 x 64x64xf16
 // S7-DAG: tgpu.alloc at {{0|16384}} : <1 x 128x64xf16
 
-// S8: llvm.mlir.global external @fa_shared() {addr_space = 3 : i32, alignment = 128 : i64
+// S8: llvm.mlir.global external @fa_shared() {addr_space = 3 : i32, alignment = 1024 : i64
 // S8: llvm.func @attention(%{{.*}}: !llvm.ptr {llvm.byval = !llvm.array<{{[0-9]+}} x i64>, nvvm.grid_constant})
 // S8-SAME: nvvm.kernel, nvvm.reqntid = array<i32: 128>
 // S8: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg

@@ -34,12 +34,10 @@ struct ConvertTileGPUToNVVM final
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
     // Swizzles of buffers repeat every 128 bytes, those of channels every 1024.
-    bool hasChannels = llvm::any_of(kernels, [](tile::KernelOp kernel) {
-      return !kernel.getBody().getOps<tgpu::ChannelOp>().empty();
-    });
+    // All modules say the same: their code is joined.
     LLVM::GlobalOp::create(b, module.getLoc(), bytes, /*isConstant=*/false,
                            LLVM::Linkage::External, sharedSymbol,
-                           /*value=*/Attribute(), hasChannels ? 1024 : 128,
+                           /*value=*/Attribute(), /*alignment=*/1024,
                            /*addrSpace=*/3);
     for (tile::KernelOp kernel : kernels) {
       if (!kernel->hasAttr(tgpu::TileGPUDialect::sharedBytesAttrName)) {
