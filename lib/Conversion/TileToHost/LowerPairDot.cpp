@@ -109,7 +109,9 @@ void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
   if (keys && whole && load.getInBounds() && isReadOnly(load))
     return; // read where it lies
   if (keys && whole && isTileDot(dot) && isReadOnly(load)) {
-    pairBuffers[value] = viewOrCopy(load, Form::NaturalPairs);
+    pairBuffers[value] = {
+        viewOrCopyRows(load, constantIndex(0), load.getType().getDimSize(0)),
+        Form::NaturalPairs};
     return;
   }
   if (alongRows && dot.getB() == value && canReadRowsInPlace(load))
