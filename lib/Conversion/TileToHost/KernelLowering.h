@@ -161,6 +161,8 @@ private:
   mlir::SmallVector<Value> emitPairStep(tile::DotOp dot,
                                         mlir::ArrayRef<Value> rows, Value col,
                                         Value pair, mlir::ArrayRef<Value> sums);
+  /// Two vectors of f32 as one of bf16, the second behind the first.
+  Value narrowBoth(Value first, Value second);
   /// Two vectors of f32 as one of bf16 pairs.
   Value packPair(Value even, Value odd);
 

@@ -154,13 +154,16 @@ void KernelLowering::loadRowPairs(tile::LoadOp load, Buffer buffer,
 
 /// Both halves of a register are converted at once: LLVM has no such form of
 /// two conversions, which are two instructions each and one more to interleave.
+Value KernelLowering::narrowBoth(Value first, Value second) {
+  return LLVM::CallIntrinsicOp::create(
+             b, VectorType::get({2 * lanes()}, b.getBF16Type()),
+             b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+             ValueRange{second, first})
+      .getResult(0);
+}
+
 Value KernelLowering::packPair(Value even, Value odd) {
-  auto type = VectorType::get({2 * lanes()}, b.getBF16Type());
-  Value both =
-      LLVM::CallIntrinsicOp::create(
-          b, type, b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
-          ValueRange{odd, even})
-          .getResult(0);
+  Value both = narrowBoth(even, odd);
   SmallVector<int64_t> interleaved;
   for (int64_t n = 0; n < lanes(); ++n)
     interleaved.append({n, lanes() + n});
