@@ -80,27 +80,31 @@ void KernelLowering::copyPieces(tile::LoadOp load, Buffer buffer,
 }
 
 /// Each register has a group of columns of every eighth row; they are
-/// transposed within the groups. What shares rows is read together: rows have
-/// addresses of their own.
+/// transposed within the groups. Two groups of a row are read at once and
+/// parted in registers: a row costs an address.
 void KernelLowering::loadColumnGroups(Value rows, Buffer buffer, Value pair,
                                       Value column, int64_t count) {
-  auto words = [&](int64_t length) {
-    return VectorType::get({length}, b.getI16Type());
-  };
+  bool two = count > kGroup;
+  int64_t width = two ? 2 * kGroup : kGroup;
+  auto words = VectorType::get({width}, b.getI16Type());
   auto ints = vectorType(b.getI32Type());
-  SmallVector<SmallVector<Value>> groups(llvm::divideCeil(count, kGroup));
+  SmallVector<SmallVector<Value>> groups(two ? 2 : 1);
   for (int64_t r = 0; r < kGroup; ++r) {
-    SmallVector<SmallVector<Value>> parts(groups.size());
+    SmallVector<Value> parts;
     for (int64_t at = r; at < kTileDepth; at += kGroup)
-      for (auto [g, part] : llvm::enumerate(parts))
-        part.push_back(vector::BitCastOp::create(
-            b, words(kGroup),
-            loadFirst(
-                b, rows,
-                ValueRange{constantIndex(at), addIndex(column, g * kGroup)},
-                kGroup, std::min<int64_t>(kGroup, count - g * kGroup))));
-    for (auto [group, part] : llvm::zip(groups, parts))
-      group.push_back(emitConcat(b, part));
+      parts.push_back(vector::BitCastOp::create(
+          b, words,
+          loadFirst(b, rows, ValueRange{constantIndex(at), column}, width,
+                    count)));
+    if (!two) {
+      groups[0].push_back(emitConcat(b, parts));
+      continue;
+    }
+    MutableArrayRef<Value> all = parts;
+    Value first = emitConcat(b, all.take_front(2));
+    Value last = emitConcat(b, all.take_back(2));
+    for (bool odd : {false, true})
+      groups[odd].push_back(emitParts(b, first, last, kGroup, odd));
   }
   for (SmallVector<Value> &group : groups)
     emitTransposeGroups(b, group);

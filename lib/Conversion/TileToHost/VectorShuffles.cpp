@@ -94,9 +94,8 @@ void fa::emitTransposeGroups(ImplicitLocOpBuilder &b,
   }
 }
 
-/// The even or odd parts of `unit` lanes of `x`, then those of `y`.
-static Value takeParts(ImplicitLocOpBuilder &b, Value x, Value y, int64_t unit,
-                       bool odd) {
+Value fa::emitParts(ImplicitLocOpBuilder &b, Value x, Value y, int64_t unit,
+                    bool odd) {
   int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
   SmallVector<int64_t> order;
   for (int64_t lane = 0; lane < 2 * lanes; ++lane)
@@ -114,7 +113,7 @@ static void gatherParts(ImplicitLocOpBuilder &b, ArrayRef<Value> rows,
   for (bool odd : {false, true}) {
     SmallVector<Value> half;
     for (size_t n = 0; n < rows.size(); n += 2)
-      half.push_back(takeParts(b, rows[n], rows[n + 1], unit, odd));
+      half.push_back(fa::emitParts(b, rows[n], rows[n + 1], unit, odd));
     gatherParts(b, half, unit, at + odd * step, 2 * step, sink);
   }
 }
