@@ -36,7 +36,8 @@ struct ApproximateHostMath final
     populateMathPolynomialApproximationPatterns(patterns);
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-    if (failed(applyOpPatternsGreedily(operations, std::move(patterns), config)))
+    if (failed(
+            applyOpPatternsGreedily(operations, std::move(patterns), config)))
       signalPassFailure();
   }
 };

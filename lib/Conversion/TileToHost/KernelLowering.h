@@ -30,7 +30,7 @@
 // values), LowerDot, LowerPairDot, LowerTileDot, LoadTileOperands, Pieces,
 // SeenColumns, Prefetch, LowerSoftmax, LowerTileSoftmax, LowerMemory,
 // TransposeTiles, VectorMath, VectorShuffles, KernelAbi; RowForm, LowerRowDot,
-// LowerRowSoftmax.
+// LowerRowTiles, LowerRowSoftmax.
 //
 //===----------------------------------------------------------------------===//
 
@@ -292,6 +292,13 @@ private:
   Value readRowPair(tile::DotOp dot, Value pair, Value column, int64_t count);
   Value readLeftElement(tile::DotOp dot, Value row, Value k);
   Value emitProduct(Value x, Value y, Value sum);
+
+  //===--- Scores of few rows by matrix units (LowerRowTiles.cpp) ---===//
+  bool isRowTileDot(tile::DotOp dot);
+  /// The one of these that is all that reads what `load` brings.
+  tile::DotOp findRowTileDot(tile::LoadOp load);
+  void loadRowTileOperand(tile::LoadOp load, tile::DotOp dot);
+  void emitRowTiles(tile::DotOp dot, Buffer result);
 
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);

@@ -54,6 +54,10 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
                             "and 2, found ")
            << type;
   countLiveRows(load);
+  if (tile::DotOp dot = findRowTileDot(load)) {
+    loadRowTileOperand(load, dot);
+    return success();
+  }
   bool others = false;
   for (Operation *user : load.getResult().getUsers()) {
     auto dot = dyn_cast<tile::DotOp>(user);

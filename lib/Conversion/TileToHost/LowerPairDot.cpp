@@ -66,7 +66,7 @@ bool KernelLowering::isPairDot(tile::DotOp dot) {
 
 bool KernelLowering::hasPairs(tile::DotOp dot) {
   // CPUs with matrix units do half as many products a second in pairs as in
-  // f32: few rows are widened.
+  // f32: few rows are widened, or go by tiles (LowerRowTiles.cpp).
   if (alongRows && shape.tileDots)
     return false;
   RankedTensorType left = typeOf(dot.getA()), right = typeOf(dot.getB());
