@@ -25,10 +25,10 @@ static Failure run(const KernelInfo &kernel, HostFunction function,
   bool ran = device.run(
       *count, kernel.scratchBytes,
       [&](int64_t index, void *scratch) {
-        // The last queries first: they see most keys of a causal mask.
-        int64_t id0 = extents[0] - 1 - index % extents[0];
+        // In the order of a GPU's: kernels number long programs first.
         int64_t rest = index / extents[0];
-        function(id0, rest % extents[1], rest / extents[1], words, scratch);
+        function(index % extents[0], rest % extents[1], rest / extents[1],
+                 words, scratch);
       },
       // A merge is done before other threads are awake.
       kernel.follows ? 1 : ~0u);

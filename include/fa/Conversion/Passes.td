@@ -87,7 +87,8 @@ def ApproximateHostMath : Pass<"approximate-host-math", "::mlir::func::FuncOp"> 
   let description = [{
     Upstream's approximations (exp, log, tanh, erf, sin, cos, ...) for vectors:
     left to LLVM, a vector of `math.tanh` becomes one library call an element.
-    Scalars keep their calls.
+    Scalars keep their calls. `math.clampf`, for which there is none, becomes
+    arith; only what is rewritten is looked at.
 
     Requires: what convert-tile-to-host leaves. Numerics: approximating (a few
     units in the last place of f32).

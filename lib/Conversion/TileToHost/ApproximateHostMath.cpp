@@ -24,17 +24,20 @@ namespace {
 struct ApproximateHostMath final
     : fa::impl::ApproximateHostMathBase<ApproximateHostMath> {
   void runOnOperation() override {
-    SmallVector<Operation *> vectors;
+    SmallVector<Operation *> operations;
     getOperation().walk([&](Operation *op) {
-      if (isa<math::MathDialect>(op->getDialect()) &&
-          isa<VectorType>(op->getResult(0).getType()))
-        vectors.push_back(op);
+      if (isa<math::ClampFOp>(op) ||
+          (isa<math::MathDialect>(op->getDialect()) &&
+           isa<VectorType>(op->getResult(0).getType())))
+        operations.push_back(op);
     });
     RewritePatternSet patterns(&getContext());
+    math::populateExpansionPatterns(patterns, {"clampf"});
     populateMathPolynomialApproximationPatterns(patterns);
     GreedyRewriteConfig config;
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-    if (failed(applyOpPatternsGreedily(vectors, std::move(patterns), config)))
+    if (failed(
+            applyOpPatternsGreedily(operations, std::move(patterns), config)))
       signalPassFailure();
   }
 };

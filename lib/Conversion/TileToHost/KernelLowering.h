@@ -30,7 +30,7 @@
 // values), LowerDot, LowerPairDot, LowerTileDot, LoadTileOperands, Pieces,
 // SeenColumns, Prefetch, LowerSoftmax, LowerTileSoftmax, LowerMemory,
 // TransposeTiles, VectorMath, VectorShuffles, KernelAbi; RowForm, LowerRowDot,
-// LowerRowSoftmax.
+// LowerRowTiles, LowerRowSoftmax.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,6 +80,9 @@ private:
 
   //===--- Scratch (Scratch.cpp) ---===//
   Buffer allocate(mlir::RankedTensorType type, Form form);
+  /// `count` rows of `type`, not widened.
+  Buffer allocateRows(int64_t count, mlir::RankedTensorType type);
+  Value allocate(mlir::MemRefType type);
   /// The buffer that `result` of the current op shall be written to: that of
   /// the loop-carried value it becomes if nobody reads the old value later.
   Buffer bufferForResult(Value result);
@@ -158,6 +161,8 @@ private:
   mlir::SmallVector<Value> emitPairStep(tile::DotOp dot,
                                         mlir::ArrayRef<Value> rows, Value col,
                                         Value pair, mlir::ArrayRef<Value> sums);
+  /// Two vectors of f32 as one of bf16, the second behind the first.
+  Value narrowBoth(Value first, Value second);
   /// Two vectors of f32 as one of bf16 pairs.
   Value packPair(Value even, Value odd);
 
@@ -208,10 +213,9 @@ private:
   static constexpr int64_t kGroup = 8;
   /// Into Form::ColumnPairs; zeros for what is none of `rows`.
   void loadColumnPairs(tile::LoadOp load, Buffer buffer, Interval rows);
-  /// See loadRow for `rows`.
-  void loadColumnGroups(tile::LoadOp load, Buffer buffer, Value row,
-                        Value column, int64_t count,
-                        std::optional<Interval> rows);
+  /// The first kTileDepth of `rows` by `count` columns at `column`, to `pair`.
+  void loadColumnGroups(Value rows, Buffer buffer, Value pair, Value column,
+                        int64_t count);
 
   //===--- Softmax of such dots (LowerTileSoftmax.cpp) ---===//
   /// What the modification makes of the product of register v at `col` of row
@@ -289,6 +293,13 @@ private:
   Value readLeftElement(tile::DotOp dot, Value row, Value k);
   Value emitProduct(Value x, Value y, Value sum);
 
+  //===--- Scores of few rows by matrix units (LowerRowTiles.cpp) ---===//
+  bool isRowTileDot(tile::DotOp dot);
+  /// The one of these that is all that reads what `load` brings.
+  tile::DotOp findRowTileDot(tile::LoadOp load);
+  void loadRowTileOperand(tile::LoadOp load, tile::DotOp dot);
+  void emitRowTiles(tile::DotOp dot, Buffer result);
+
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);
   mlir::LogicalResult lowerRowFinalize(tile::OnlineFinalizeOp op);
@@ -347,9 +358,10 @@ private:
   //===--- Memory (LowerMemory.cpp) ---===//
   mlir::LogicalResult lowerLoad(tile::LoadOp load);
   Buffer loadTile(tile::LoadOp load, Form form);
-  /// Whole rows that nobody writes, in a form that has them as they lie: where
-  /// they are if all of them exist, else in a copy with zeros.
-  Buffer viewOrCopy(tile::LoadOp load, Form form);
+  /// `count` whole rows of the tile from `first` on, where they lie.
+  Value viewRows(tile::LoadOp load, Value first, int64_t count);
+  /// The same where all of them exist, else in a copy with zeros.
+  Value viewOrCopyRows(tile::LoadOp load, Value first, int64_t count);
   /// The element of the view that `load` reads at `coords` of its tile.
   Value readInPlace(tile::LoadOp load, mlir::ArrayRef<TileCoord> coords);
   bool canReadInPlace(tile::LoadOp load);
@@ -357,7 +369,10 @@ private:
   bool isReadOnly(tile::LoadOp load);
   void copyElements(tile::LoadOp load, Buffer buffer,
                     mlir::ArrayRef<Interval> inside);
-  void copyWholeRows(tile::LoadOp load, Buffer buffer, Interval rows);
+  /// Copies `rows` of what begins at row `first` of the tile, else at its
+  /// first.
+  void copyWholeRows(tile::LoadOp load, Buffer buffer, Interval rows,
+                     Value first = {});
   Value emitIsPartial(mlir::RankedTensorType type,
                       mlir::ArrayRef<Interval> inside);
   void zeroUnlessInside(Buffer buffer, mlir::RankedTensorType type,

@@ -79,32 +79,35 @@ void KernelLowering::copyPieces(tile::LoadOp load, Buffer buffer,
   copy(overColumns.getInductionVar(), kTileDepth);
 }
 
-/// kTileDepth rows at `row` by `count` columns at `column`. Each register has a
-/// group of columns of every eighth row; they are transposed within the groups.
-/// What shares rows is read together: rows have addresses of their own.
-void KernelLowering::loadColumnGroups(tile::LoadOp load, Buffer buffer,
-                                      Value row, Value column, int64_t count,
-                                      std::optional<Interval> rows) {
-  auto words = [&](int64_t length) {
-    return VectorType::get({length}, b.getI16Type());
-  };
+/// Each register has a group of columns of every eighth row; they are
+/// transposed within the groups. Two groups of a row are read at once and
+/// parted in registers: a row costs an address.
+void KernelLowering::loadColumnGroups(Value rows, Buffer buffer, Value pair,
+                                      Value column, int64_t count) {
+  bool two = count > kGroup;
+  int64_t width = two ? 2 * kGroup : kGroup;
+  auto words = VectorType::get({width}, b.getI16Type());
   auto ints = vectorType(b.getI32Type());
-  SmallVector<SmallVector<Value>> groups(llvm::divideCeil(count, kGroup));
+  SmallVector<SmallVector<Value>> groups(two ? 2 : 1);
   for (int64_t r = 0; r < kGroup; ++r) {
-    SmallVector<SmallVector<Value>> parts(groups.size());
+    SmallVector<Value> parts;
     for (int64_t at = r; at < kTileDepth; at += kGroup)
-      for (auto [g, part] : llvm::enumerate(parts))
-        part.push_back(vector::BitCastOp::create(
-            b, words(kGroup),
-            loadRow(load, addIndex(row, at), addIndex(column, g * kGroup),
-                    std::min<int64_t>(kGroup, count - g * kGroup), kGroup,
-                    rows)));
-    for (auto [group, part] : llvm::zip(groups, parts))
-      group.push_back(emitConcat(b, part));
+      parts.push_back(vector::BitCastOp::create(
+          b, words,
+          loadFirst(b, rows, ValueRange{constantIndex(at), column}, width,
+                    count)));
+    if (!two) {
+      groups[0].push_back(emitConcat(b, parts));
+      continue;
+    }
+    MutableArrayRef<Value> all = parts;
+    Value first = emitConcat(b, all.take_front(2));
+    Value last = emitConcat(b, all.take_back(2));
+    for (bool odd : {false, true})
+      groups[odd].push_back(emitParts(b, first, last, kGroup, odd));
   }
   for (SmallVector<Value> &group : groups)
     emitTransposeGroups(b, group);
-  Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
   for (int64_t c = 0; c < count; ++c)
     vector::StoreOp::create(b,
                             Value(vector::BitCastOp::create(
@@ -113,57 +116,53 @@ void KernelLowering::loadColumnGroups(tile::LoadOp load, Buffer buffer,
                             ValueRange{addIndex(column, c), pair});
 }
 
+/// Rows of a block that are not there are zeros in a copy of it, so there is
+/// one form of the transposition. Blocks behind the last row are only zeroed.
 void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
                                      Interval rows) {
   auto type = cast<RankedTensorType>(load.getType());
   int64_t columns = type.getDimSize(1), step = 2 * kGroup;
   int64_t main = columns / step * step;
   Value all = constantIndex(type.getDimSize(0));
-  using Body = llvm::function_ref<void(Value, Value, int64_t)>;
-  auto forGroups = [&](Value from, Value to, Body body) {
-    auto overRows = scf::ForOp::create(b, from, to, constantIndex(kTileDepth));
+  Value end = all;
+  if (!load.getInBounds()) {
+    Value there = arith::MaxSIOp::create(b, rows.second, constantIndex(0));
+    Value depth = constantIndex(kTileDepth);
+    end = arith::MulIOp::create(b,
+                                Value(arith::DivUIOp::create(
+                                    b, addIndex(there, kTileDepth - 1), depth)),
+                                depth);
+  }
+  auto overBlocks = [&](Value from, Value to,
+                        llvm::function_ref<void(Value, Value)> body) {
+    auto loop = scf::ForOp::create(b, from, to, constantIndex(kTileDepth));
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(overRows.getBody());
-    Value row = overRows.getInductionVar();
+    b.setInsertionPointToStart(loop.getBody());
+    Value row = loop.getInductionVar();
+    body(row, arith::DivUIOp::create(b, row, constantIndex(2)));
+  };
+  overBlocks(constantIndex(0), end, [&](Value row, Value pair) {
+    Value block = load.getInBounds() ? viewRows(load, row, kTileDepth)
+                                     : viewOrCopyRows(load, row, kTileDepth);
     auto overColumns = scf::ForOp::create(
         b, constantIndex(0), constantIndex(main), constantIndex(step));
     if (columns > main)
-      body(row, constantIndex(main), columns - main);
-    Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
+      loadColumnGroups(block, buffer, pair, constantIndex(main),
+                       columns - main);
     takeApart(load, buffer, columns, pair, addIndex(pair, kTileDepth / 2));
     b.setInsertionPointToStart(overColumns.getBody());
-    body(row, overColumns.getInductionVar(), step);
-  };
-  auto copy = [&](std::optional<Interval> rows) {
-    return [=, this](Value row, Value column, int64_t count) {
-      loadColumnGroups(load, buffer, row, column, count, rows);
-    };
-  };
-  Value zero = constantIndex(0);
+    loadColumnGroups(block, buffer, pair, overColumns.getInductionVar(), step);
+  });
   if (load.getInBounds())
-    return forGroups(zero, all, copy(std::nullopt));
-  // Whole blocks of rows that are there, one that ends among its rows, zeros.
-  Value depth = constantIndex(kTileDepth);
-  Value end = arith::MaxSIOp::create(b, rows.second, zero);
-  Value whole = arith::MulIOp::create(
-      b, Value(arith::DivUIOp::create(b, end, depth)), depth);
-  Value atStart =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rows.first, zero);
-  whole = arith::SelectOp::create(b, atStart, whole, zero);
-  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, rows.first,
-                                     rows.second);
-  Value edge = arith::MulIOp::create(
-      b, Value(arith::DivUIOp::create(b, addIndex(end, kTileDepth - 1), depth)),
-      depth);
-  edge = arith::SelectOp::create(b, some, edge, whole);
-  forGroups(zero, whole, copy(std::nullopt));
-  forGroups(whole, edge, copy(rows));
-  forGroups(edge, all, [&](Value row, Value column, int64_t count) {
-    Value none =
-        arith::ConstantOp::create(b, b.getZeroAttr(vectorType(b.getI32Type())));
-    Value pair = arith::DivUIOp::create(b, row, constantIndex(2));
-    for (int64_t c = 0; c < count; ++c)
-      vector::StoreOp::create(b, none, buffer.memref,
-                              ValueRange{addIndex(column, c), pair});
+    return;
+  Value none =
+      arith::ConstantOp::create(b, b.getZeroAttr(vectorType(b.getI32Type())));
+  overBlocks(end, all, [&](Value, Value pair) {
+    int64_t lines = cast<MemRefType>(buffer.memref.getType()).getDimSize(0);
+    auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(lines),
+                                   constantIndex(1));
+    b.setInsertionPointToStart(loop.getBody());
+    vector::StoreOp::create(b, none, buffer.memref,
+                            ValueRange{loop.getInductionVar(), pair});
   });
 }

@@ -54,6 +54,10 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
                             "and 2, found ")
            << type;
   countLiveRows(load);
+  if (tile::DotOp dot = findRowTileDot(load)) {
+    loadRowTileOperand(load, dot);
+    return success();
+  }
   bool others = false;
   for (Operation *user : load.getResult().getUsers()) {
     auto dot = dyn_cast<tile::DotOp>(user);
@@ -68,8 +72,10 @@ LogicalResult KernelLowering::lowerLoad(tile::LoadOp load) {
   bool viewed = natural && !alongRows && type.getElementType().isF32() &&
                 isReadOnly(load) && !load.getInBounds() && hasWholeRows(load);
   buffers[load.getResult()] =
-      viewed ? viewOrCopy(load, Form::Natural)
-             : loadTile(load, natural ? Form::Natural : tileForm());
+      viewed
+          ? Buffer{viewOrCopyRows(load, constantIndex(0), type.getDimSize(0)),
+                   Form::Natural}
+          : loadTile(load, natural ? Form::Natural : tileForm());
   return success();
 }
 
@@ -190,7 +196,7 @@ void KernelLowering::copyElements(tile::LoadOp load, Buffer buffer,
 
 /// Rows of whole width whose elements are neighbours, a vector at a time.
 void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
-                                   Interval rows) {
+                                   Interval rows, Value first) {
   auto type = cast<RankedTensorType>(load.getType());
   Type element = cast<MemRefType>(buffer.memref.getType()).getElementType();
   int64_t columns = type.getDimSize(1);
@@ -198,10 +204,11 @@ void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value row = loop.getInductionVar();
+  Value source = first ? arith::AddIOp::create(b, first, row) : row;
   for (int64_t next = 0; next < columns; next += lanes()) {
     auto [column, count] = next + lanes() > columns ? lastVector(columns)
                                                     : std::pair(next, lanes());
-    Value x = loadRow(load, row, constantIndex(column), count, lanes());
+    Value x = loadRow(load, source, constantIndex(column), count, lanes());
     if (element != type.getElementType())
       x = arith::ExtFOp::create(b, vectorType(element), x);
     vector::StoreOp::create(b, x, buffer.memref,
@@ -216,20 +223,36 @@ void KernelLowering::copyWholeRows(tile::LoadOp load, Buffer buffer,
         buffer.memref, ValueRange{row, constantIndex(column)});
 }
 
+Value KernelLowering::viewRows(tile::LoadOp load, Value first, int64_t count) {
+  SmallVector<OpFoldResult> at, strides(2, b.getIndexAttr(1));
+  for (Value index : load.getIndices())
+    at.push_back(mapped(index));
+  at[0] = b.createOrFold<arith::AddIOp>(mapped(load.getIndices()[0]), first);
+  SmallVector<OpFoldResult> sizes = {
+      b.getIndexAttr(count), b.getIndexAttr(load.getType().getDimSize(1))};
+  return memref::SubViewOp::create(b, mapped(load.getSource()), at, sizes,
+                                   strides);
+}
+
 /// At the edge of a mask all rows exist but for the last tile's.
-KernelLowering::Buffer KernelLowering::viewOrCopy(tile::LoadOp load,
-                                                  Form form) {
+Value KernelLowering::viewOrCopyRows(tile::LoadOp load, Value first,
+                                     int64_t count) {
   RankedTensorType type = load.getType();
-  Buffer copy = allocate(type, form);
-  Value source = mapped(load.getSource());
-  SmallVector<Interval> inside =
-      insideRanges(source, load.getIndices(), type.getShape());
+  Buffer copy = allocateRows(count, type);
+  auto [low, high] = insideRanges(mapped(load.getSource()), load.getIndices(),
+                                  type.getShape())[0];
+  Interval rows = {
+      arith::MaxSIOp::create(b, Value(arith::SubIOp::create(b, low, first)),
+                             constantIndex(0)),
+      arith::MinSIOp::create(b, Value(arith::SubIOp::create(b, high, first)),
+                             constantIndex(count))};
   constexpr int64_t any = ShapedType::kDynamic;
   auto anyRows =
       MemRefType::get({any, any}, type.getElementType(),
                       StridedLayoutAttr::get(b.getContext(), any, {any, 1}));
-  auto branch = scf::IfOp::create(b, anyRows, emitIsPartial(type, inside),
-                                  /*withElseRegion=*/true);
+  auto branch =
+      scf::IfOp::create(b, anyRows, emitIsPartial(type.clone({count}), rows),
+                        /*withElseRegion=*/true);
   auto yield = [&](Value rows) {
     scf::YieldOp::create(b,
                          memref::CastOp::create(b, anyRows, rows).getResult());
@@ -237,16 +260,11 @@ KernelLowering::Buffer KernelLowering::viewOrCopy(tile::LoadOp load,
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   fillZero(copy);
-  copyWholeRows(load, copy, inside[0]);
+  copyWholeRows(load, copy, rows, first);
   yield(copy.memref);
   b.setInsertionPointToStart(branch.elseBlock());
-  SmallVector<OpFoldResult> at, sizes, strides(2, b.getIndexAttr(1));
-  for (auto [index, size] : llvm::zip(load.getIndices(), type.getShape())) {
-    at.push_back(mapped(index));
-    sizes.push_back(b.getIndexAttr(size));
-  }
-  yield(memref::SubViewOp::create(b, source, at, sizes, strides));
-  return {branch.getResult(0), form};
+  yield(viewRows(load, first, count));
+  return branch.getResult(0);
 }
 
 KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {

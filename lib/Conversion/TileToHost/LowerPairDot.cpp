@@ -66,7 +66,7 @@ bool KernelLowering::isPairDot(tile::DotOp dot) {
 
 bool KernelLowering::hasPairs(tile::DotOp dot) {
   // CPUs with matrix units do half as many products a second in pairs as in
-  // f32: few rows are widened.
+  // f32: few rows are widened, or go by tiles (LowerRowTiles.cpp).
   if (alongRows && shape.tileDots)
     return false;
   RankedTensorType left = typeOf(dot.getA()), right = typeOf(dot.getB());
@@ -109,7 +109,9 @@ void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
   if (keys && whole && load.getInBounds() && isReadOnly(load))
     return; // read where it lies
   if (keys && whole && isTileDot(dot) && isReadOnly(load)) {
-    pairBuffers[value] = viewOrCopy(load, Form::NaturalPairs);
+    pairBuffers[value] = {
+        viewOrCopyRows(load, constantIndex(0), load.getType().getDimSize(0)),
+        Form::NaturalPairs};
     return;
   }
   if (alongRows && dot.getB() == value && canReadRowsInPlace(load))
@@ -152,13 +154,16 @@ void KernelLowering::loadRowPairs(tile::LoadOp load, Buffer buffer,
 
 /// Both halves of a register are converted at once: LLVM has no such form of
 /// two conversions, which are two instructions each and one more to interleave.
+Value KernelLowering::narrowBoth(Value first, Value second) {
+  return LLVM::CallIntrinsicOp::create(
+             b, VectorType::get({2 * lanes()}, b.getBF16Type()),
+             b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+             ValueRange{second, first})
+      .getResult(0);
+}
+
 Value KernelLowering::packPair(Value even, Value odd) {
-  auto type = VectorType::get({2 * lanes()}, b.getBF16Type());
-  Value both =
-      LLVM::CallIntrinsicOp::create(
-          b, type, b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
-          ValueRange{odd, even})
-          .getResult(0);
+  Value both = narrowBoth(even, odd);
   SmallVector<int64_t> interleaved;
   for (int64_t n = 0; n < lanes(); ++n)
     interleaved.append({n, lanes() + n});

@@ -276,6 +276,12 @@ void KernelLowering::emitDotOfColumns(tile::DotOp dot, Buffer result, Value row,
 }
 
 LogicalResult KernelLowering::lowerRowDot(tile::DotOp dot) {
+  if (isRowTileDot(dot)) {
+    Buffer result = bufferForResult(dot.getResult());
+    emitRowTiles(dot, result);
+    buffers[dot.getResult()] = result;
+    return success();
+  }
   if (!isPairDot(dot)) {
     Buffer left = materialize(dot.getA(), Form::Natural);
     buffers[dot.getA()] = left;

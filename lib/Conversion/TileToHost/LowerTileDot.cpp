@@ -169,16 +169,21 @@ void KernelLowering::emitTiles(tile::DotOp dot, const TileBlock &block,
   });
 }
 
+/// Two registers of rows a trip, whose products have the same form.
 void KernelLowering::emitTileBlock(tile::DotOp dot, const TileBlock &block,
                                    Buffer result, Value resultRow) {
   int64_t steps = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
-  Value seen = emitSeenColumns(limitsOf.lookup(dot.getA()), block.row,
-                               block.vectors, steps);
-  Value depth = seen ? seen : constantIndex(llvm::alignTo(steps, kTileDepth));
-  for (int64_t v = 0; v < block.vectors; v += 2)
-    emitTiles(dot,
-              {addIndex(block.row, v * lanes()), block.col, 2, block.columns},
-              depth, result, addIndex(resultRow, v * lanes()));
+  auto loop = scf::ForOp::create(b, constantIndex(0),
+                                 constantIndex(block.vectors * lanes()),
+                                 constantIndex(2 * lanes()));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value offset = loop.getInductionVar();
+  Value row = arith::AddIOp::create(b, block.row, offset);
+  Value seen = emitSeenColumns(limitsOf.lookup(dot.getA()), row, 2, steps);
+  emitTiles(dot, {row, block.col, 2, block.columns},
+            seen ? seen : constantIndex(llvm::alignTo(steps, kTileDepth)),
+            result, arith::AddIOp::create(b, resultRow, offset));
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,15 +209,15 @@ void KernelLowering::evaluateColumns(Value value, Buffer buffer, Value row,
 LogicalResult KernelLowering::lowerTileDot(tile::DotOp dot) {
   Buffer result = bufferForResult(dot.getResult());
   int64_t total = dot.getType().getDimSize(1);
-  int64_t last = (total - 1) / kTileBlock * kTileBlock;
+  int64_t main = total / kTileBlock * kTileBlock;
   auto emitBlocks = [&](Value row, int64_t vectors) {
     auto bringSums = [&](Value from, Value to) {
       if (dot.getAcc())
         evaluateColumns(dot.getAcc(), result, row, vectors, from, to);
     };
     bringSums(constantIndex(0), constantIndex(std::min(total, kTileBlock)));
-    if (last) {
-      auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(last),
+    if (main) {
+      auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(main),
                                      constantIndex(kTileBlock));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
@@ -221,8 +226,9 @@ LogicalResult KernelLowering::lowerTileDot(tile::DotOp dot) {
       bringSums(next, arith::MinSIOp::create(b, addIndex(next, kTileBlock),
                                              constantIndex(total)));
     }
-    emitTileBlock(dot, {row, constantIndex(last), vectors, total - last},
-                  result, row);
+    if (total > main)
+      emitTileBlock(dot, {row, constantIndex(main), vectors, total - main},
+                    result, row);
   };
   forRowBlocks(dot.getType().getDimSize(0), emitBlocks, liveRows);
   buffers[dot.getResult()] = result;

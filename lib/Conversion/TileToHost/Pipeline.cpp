@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -91,10 +90,6 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   // The canonicalizer would find nothing more that LLVM does not find as well.
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
-  // Others have instructions or functions, which lose no digits.
-  math::MathExpandOpsPassOptions clamps;
-  clamps.opMnemonics = {"clampf"};
-  pm.addNestedPass<func::FuncOp>(math::createMathExpandOpsPass(clamps));
   pm.addNestedPass<func::FuncOp>(createApproximateHostMath());
   arith::ArithExpandOpsPassOptions expand;
   // Without an instruction that rounds to bf16 LLVM calls a function that no

@@ -46,7 +46,19 @@ KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
   int64_t pieces = words || natural ? countPieces(type.getElementType()) : 1;
   if (pieces > 1)
     sizes[0] *= pieces;
-  auto memref = MemRefType::get(sizes, element);
+  return {allocate(MemRefType::get(sizes, element)), form, pieces};
+}
+
+KernelLowering::Buffer KernelLowering::allocateRows(int64_t count,
+                                                    RankedTensorType type) {
+  int64_t columns =
+      llvm::alignTo(type.getDimSize(1), tiles ? kTileDepth : lanes());
+  return {allocate(MemRefType::get({count, columns}, type.getElementType())),
+          Form::Natural};
+}
+
+Value KernelLowering::allocate(MemRefType memref) {
+  Type element = memref.getElementType();
   int64_t width = isa<IndexType>(element)
                       ? 8
                       : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
@@ -56,7 +68,7 @@ KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
   // begin at the same set of the first cache.
   scratchTop += llvm::alignTo(memref.getNumElements() * width, 64) + 64;
   scratchBytes = std::max(scratchBytes, scratchTop);
-  return {view, form, pieces};
+  return view;
 }
 
 /// Whether `value`, directly or through lazy operations, is read after `op`.

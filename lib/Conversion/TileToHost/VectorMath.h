@@ -29,6 +29,16 @@ void emitTranspose(mlir::ImplicitLocOpBuilder &b,
 mlir::Value emitConcat(mlir::ImplicitLocOpBuilder &b,
                        mlir::ArrayRef<mlir::Value> vectors);
 
+/// The even or odd parts of `unit` lanes of `x`, then those of `y`.
+mlir::Value emitParts(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                      mlir::Value y, int64_t unit, bool odd);
+
+/// The elements of `x`, each followed by that of `y`: in one vector those of
+/// the first halves of all parts of 128 bits, in another those of the last
+/// halves.
+std::pair<mlir::Value, mlir::Value>
+emitInterleaved(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value y);
+
 /// Transposes squares side by side: each group of as many elements as there are
 /// vectors, a power of two.
 void emitTransposeGroups(mlir::ImplicitLocOpBuilder &b,

@@ -11,26 +11,6 @@
 
 using namespace mlir;
 
-/// Step `stride` of Eklundh's transposition: of the squares of side 2 * stride
-/// on the diagonal, the two quarters beside the diagonal change places.
-static void exchangeQuarters(ImplicitLocOpBuilder &b,
-                             MutableArrayRef<Value> rows, int64_t stride) {
-  int64_t lanes = rows.size();
-  SmallVector<int64_t> upper, lower;
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    bool right = lane & stride;
-    upper.push_back(right ? lanes + lane - stride : lane);
-    lower.push_back(right ? lanes + lane : lane + stride);
-  }
-  for (int64_t row = 0; row < lanes; ++row) {
-    if (row & stride)
-      continue;
-    Value x = rows[row], y = rows[row + stride];
-    rows[row] = vector::ShuffleOp::create(b, x, y, upper);
-    rows[row + stride] = vector::ShuffleOp::create(b, x, y, lower);
-  }
-}
-
 /// Of `x` and `y` side by side, with each group of `span` units of `unit`
 /// elements of the one followed by that of the other, the even units plus the
 /// odd ones.
@@ -65,11 +45,6 @@ Value fa::emitSumsOfLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors) {
   return sums.front();
 }
 
-void fa::emitTranspose(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
-  for (size_t stride = 1; stride < rows.size(); stride *= 2)
-    exchangeQuarters(b, rows, stride);
-}
-
 Value fa::emitConcat(ImplicitLocOpBuilder &b, ArrayRef<Value> vectors) {
   SmallVector<Value> parts(vectors);
   while (parts.size() > 1) {
@@ -97,6 +72,13 @@ static Value interleaveHalves(ImplicitLocOpBuilder &b, Value x, Value y,
   return vector::ShuffleOp::create(b, x, y, order);
 }
 
+std::pair<Value, Value> fa::emitInterleaved(ImplicitLocOpBuilder &b, Value x,
+                                            Value y) {
+  constexpr int64_t size = 4;
+  Value first = interleaveHalves(b, x, y, size, /*last=*/false);
+  return {first, interleaveHalves(b, x, y, size, /*last=*/true)};
+}
+
 /// Each step makes the topmost bit of an element's row the lowest of its
 /// column, and the topmost of its column the lowest of its row.
 void fa::emitTransposeGroups(ImplicitLocOpBuilder &b,
@@ -109,6 +91,47 @@ void fa::emitTransposeGroups(ImplicitLocOpBuilder &b,
         next.push_back(
             interleaveHalves(b, rows[n], rows[n + size / 2], size, last));
     llvm::copy(next, rows.begin());
+  }
+}
+
+Value fa::emitParts(ImplicitLocOpBuilder &b, Value x, Value y, int64_t unit,
+                    bool odd) {
+  int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
+  SmallVector<int64_t> order;
+  for (int64_t lane = 0; lane < 2 * lanes; ++lane)
+    if (lane / unit % 2 == odd)
+      order.push_back(lane);
+  return vector::ShuffleOp::create(b, x, y, order);
+}
+
+/// The parts of `unit` lanes at `at` of all `rows`, those at `at` + `step`, ...
+static void gatherParts(ImplicitLocOpBuilder &b, ArrayRef<Value> rows,
+                        int64_t unit, int64_t at, int64_t step,
+                        llvm::function_ref<void(int64_t, Value)> sink) {
+  if (rows.size() == 1)
+    return sink(at, rows.front());
+  for (bool odd : {false, true}) {
+    SmallVector<Value> half;
+    for (size_t n = 0; n < rows.size(); n += 2)
+      half.push_back(fa::emitParts(b, rows[n], rows[n + 1], unit, odd));
+    gatherParts(b, half, unit, at + odd * step, 2 * step, sink);
+  }
+}
+
+/// Squares within 128 bits, then these as wholes: each exchange is an
+/// instruction without indices in registers (unpck or zip, shuf64x2,
+/// perm2f128), which LLVM need not search for.
+void fa::emitTranspose(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
+  size_t lanes = rows.size(), part = std::min<size_t>(lanes, 4);
+  for (size_t n = 0; n < lanes; n += part)
+    emitTransposeGroups(b, rows.slice(n, part));
+  SmallVector<Value> squares(rows);
+  for (size_t c = 0; c < part; ++c) {
+    SmallVector<Value> parts;
+    for (size_t n = c; n < lanes; n += part)
+      parts.push_back(squares[n]);
+    gatherParts(b, parts, part, 0, 1,
+                [&](int64_t at, Value x) { rows[at * part + c] = x; });
   }
 }
 
