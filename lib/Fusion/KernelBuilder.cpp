@@ -38,8 +38,11 @@ private:
   void mapCaptures();
   void buildCoordinates();
   void buildLength();
+  void buildRamp();
   Value keyView(Value memref);
-  Value materialize(Value maskValue, Value row);
+  /// Of the mask region, or of one that has `more` arguments before.
+  Value materialize(Value regionValue, Value row, unsigned more = 0);
+  Value evaluate(const AffineForm &form, unsigned more);
 
   //===--- Loops ---===//
   SmallVector<Value> buildLoops();
@@ -64,7 +67,8 @@ private:
   Value split, numSplits;  ///< of a kernel on part of the keys
   Value keysEnd;           ///< where this program's keys end
   WholeTiles whole;        ///< of one loop
-  Value q, k, v;           ///< a tile of rows; views of one head
+  Value rampFactor, rampRow;
+  Value q, k, v; ///< a tile of rows; views of one head
   MaskRule rule;
 };
 
@@ -125,7 +129,7 @@ void KernelBuilder::buildCoordinates() {
 }
 
 /// A value of the mask region: at `row` or, without one, for the whole tile.
-Value KernelBuilder::materialize(Value value, Value row) {
+Value KernelBuilder::materialize(Value value, Value row, unsigned more) {
   IRMapping here; // not kept: what depends on a row is used in a loop
   std::function<Value(Value)> get = [&](Value value) -> Value {
     if (Value known = maskScalars.lookupOrNull(value))
@@ -134,7 +138,7 @@ Value KernelBuilder::materialize(Value value, Value row) {
       return known;
     IRMapping &mapping = row ? here : maskScalars;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      unsigned number = argument.getArgNumber();
+      unsigned number = argument.getArgNumber() - more;
       Value mapped = number == 0   ? batch
                      : number == 1 ? head
                      : number == 2 ? row
@@ -167,20 +171,46 @@ Value KernelBuilder::materialize(Value value, Value row) {
   return get(value);
 }
 
+/// A form without coordinates, of a region with `more` arguments.
+Value KernelBuilder::evaluate(const AffineForm &form, unsigned more) {
+  Value sum = index(form.constant);
+  for (auto [value, coefficient] : form.terms) {
+    Value term = materialize(value, Value(), more);
+    if (!isa<IndexType>(term.getType()))
+      term = arith::IndexCastOp::create(b, b.getIndexType(), term);
+    term = arith::MulIOp::create(b, term, index(coefficient));
+    sum = arith::AddIOp::create(b, sum, term);
+  }
+  return sum;
+}
+
+/// Scores that have yet to be scaled take the bias by the scale.
+void KernelBuilder::buildRamp() {
+  if (!shape.ramp)
+    return;
+  LinearBias bias = *findLinearBias(attention);
+  rampFactor =
+      bias.factor
+          ? materialize(bias.factor, Value(), /*more=*/1)
+          : Value(arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f)));
+  if (bias.isSubtracted == (bias.distance.key == 1))
+    rampFactor = arith::NegFOp::create(b, rampFactor);
+  rampFactor = arith::DivFOp::create(b, rampFactor, scale);
+  // ± (j − i − rest)
+  Value rest = evaluate(bias.distance, /*more=*/1);
+  rampRow = bias.distance.key == 1
+                ? Value(arith::SubIOp::create(b, tileStart, rest))
+                : Value(arith::AddIOp::create(b, tileStart, rest));
+}
+
 /// The keys beyond a bound that holds for every row do not exist for this
 /// program: they are not read, whatever they hold.
 void KernelBuilder::buildLength() {
   length = numKeys;
   for (const KeyBound &bound : rule.lengths()) {
-    Value sum = index(bound.form.constant + 1);
-    for (auto [value, coefficient] : bound.form.terms) {
-      Value term = materialize(value, Value());
-      if (!isa<IndexType>(term.getType()))
-        term = arith::IndexCastOp::create(b, b.getIndexType(), term);
-      term = arith::MulIOp::create(b, term, index(coefficient));
-      sum = arith::AddIOp::create(b, sum, term);
-    }
-    length = arith::MinSIOp::create(b, length, sum);
+    AffineForm end = bound.form;
+    ++end.constant;
+    length = arith::MinSIOp::create(b, length, evaluate(end, /*more=*/0));
   }
   if (length != numKeys)
     length = arith::MaxSIOp::create(b, length, index(0));
@@ -245,13 +275,16 @@ static Value takeLastFactor(OpBuilder &b, Value &scores) {
 std::pair<Value, Value> KernelBuilder::buildScores(Value kTile, Value key,
                                                    bool partial) {
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
-  Value scores = DotOp::create(b, type, q, kTile, Value(), /*transpose_b=*/true,
+  Value bias = shape.ramp
+                   ? Value(RampOp::create(b, type, rampFactor, rampRow, key))
+                   : Value();
+  Value scores = DotOp::create(b, type, q, kTile, bias, /*transpose_b=*/true,
                                precisionFor(typeOf(kTile).getElementType()));
   if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
   Value factor = shape.positiveScale ? scale : Value();
   SmallVector<RegionValue> arguments = regionArguments(key);
-  if (!attention.getScore().empty()) {
+  if (!attention.getScore().empty() && !shape.ramp) {
     SmallVector<RegionValue> withScore = {{RegionValue::Tile, scores}};
     withScore.append(arguments);
     scores = inlineRegion(b, attention.getScore(), shape.rows, shape.columns,
@@ -364,7 +397,7 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   // A linear bias is largest at one end of the keys: with both ends seen first,
   // maxima hardly rise behind them.
   bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
-                   !rule.hasLowerBound() && hasLinearBias(attention);
+                   !rule.hasLowerBound() && findLinearBias(attention);
   KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);
   auto [share, numShares] = findShare();
   keysEnd = share ? loops.takeSplit(ranges, share, numShares, length) : length;
@@ -423,6 +456,7 @@ KernelOp KernelBuilder::build(StringRef name, StringRef entry) {
   mapCaptures();
   buildCoordinates();
   buildLength();
+  buildRamp();
   Value queries = queryView(qMemory);
   auto queryType = cast<MemRefType>(queries.getType());
   q = LoadOp::create(b,

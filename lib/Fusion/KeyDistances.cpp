@@ -83,23 +83,40 @@ void fa::dropSignsOfDistances(OnlineAttentionOp op) {
   }
 }
 
-bool fa::hasLinearBias(OnlineAttentionOp op) {
+/// Whether `value` of a score region is the same for all its scores.
+static bool isUniform(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    unsigned number = argument.getArgNumber();
+    return number >= kScores && number != kScores + 2 && number != kScores + 3;
+  }
+  Operation *op = value.getDefiningOp();
+  return op->getNumRegions() == 0 && llvm::all_of(op->getOperands(), isUniform);
+}
+
+std::optional<LinearBias> fa::findLinearBias(OnlineAttentionOp op) {
   if (op.getScore().empty())
-    return false;
+    return std::nullopt;
   Block &block = op.getScore().front();
   Operation *sum = block.getTerminator()->getOperand(0).getDefiningOp();
   if (!isa_and_nonnull<arith::AddFOp, arith::SubFOp>(sum) ||
       sum->getOperand(0) != block.getArgument(0))
-    return false;
+    return std::nullopt;
+  bool isSubtracted = isa<arith::SubFOp>(sum);
   Value bias = sum->getOperand(1);
-  auto isDistance = [&](Value value) {
+  auto distanceOf = [](Value value) -> std::optional<AffineForm> {
     auto number = value.getDefiningOp<arith::SIToFPOp>();
     auto form = number ? analyzeForm(number.getIn()) : std::nullopt;
-    return form && form->key != 0 && form->rowTerms.empty();
+    return form && form->key != 0 && form->rowTerms.empty() ? form
+                                                            : std::nullopt;
   };
-  if (isDistance(bias))
-    return true;
+  if (auto distance = distanceOf(bias))
+    return LinearBias{isSubtracted, {}, *distance};
   auto product = bias.getDefiningOp<arith::MulFOp>();
-  return product &&
-         (isDistance(product.getLhs()) || isDistance(product.getRhs()));
+  if (!product)
+    return std::nullopt;
+  for (auto [value, factor] : {std::pair(product.getLhs(), product.getRhs()),
+                               std::pair(product.getRhs(), product.getLhs())})
+    if (auto distance = distanceOf(value); distance && isUniform(factor))
+      return LinearBias{isSubtracted, factor, *distance};
+  return std::nullopt;
 }

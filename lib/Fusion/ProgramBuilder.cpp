@@ -30,7 +30,7 @@ bool fa::hasFoldableScale(OnlineAttentionOp attention) {
   APFloat constant(0.0f);
   bool known = matchPattern(scale, m_ConstantFloat(&constant)) &&
                constant.isFiniteNonZero() && !constant.isNegative();
-  return attention.getScore().empty() && scale.getType().isF32() &&
+  return scale.getType().isF32() &&
          (known || isa<BlockArgument>(scale));
 }
 

@@ -266,7 +266,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     shape.alignment = alignment;
     shape.dimMultiple = dimMultiple;
     shape.foldScale = foldScale;
-    shape.positiveScale = foldScale && hasFoldableScale(match.attention);
+    bool canFoldScale = foldScale && hasFoldableScale(match.attention);
+    shape.positiveScale = canFoldScale && match.attention.getScore().empty();
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");
     OpBuilder b(function);
@@ -341,6 +342,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.ownRows = isPlain && isOne && roles.rows > roles.columns &&
                     (edges || (mask.growsWithQuery() && widest > 64));
     roles.oneLoop = roles.ownRows && (edges || isWide);
+    auto bias = findLinearBias(match.attention);
+    roles.ramp = canFoldScale && bias && bias->isRamp();
+    roles.positiveScale |= roles.ramp;
     fetched.rows = rolesQTile;
     fetched.columns = rolesKvTile;
     fetched.alignedScores = true;

@@ -63,9 +63,9 @@ public:
     // The depth of the scores and the width of the output.
     ArrayRef<int64_t> k = shapeOf(loops[0].scores),
                       v = shapeOf(loops[0].output);
+    bool changes = llvm::all_of(loops, changesScores);
     takesTurns = consumers == 3 ||
-                 (consumers == 2 &&
-                  (k[1] > v[1] || (k[1] <= 128 && changesScores(loops[0]))));
+                 (consumers == 2 && (k[1] > v[1] || (k[1] <= 128 && changes)));
   }
 
   void run() {
@@ -154,9 +154,12 @@ private:
       b.clone(*op, mapping);
   }
 
-  Value startScores(const TileLoop &tiles, Value at) {
+  /// Those of the tile at `i`, of step `at`.
+  Value startScores(const TileLoop &tiles, Value i, Value at) {
     sync(tiles.scores.await, at);
     IRMapping mapping;
+    mapping.map(tiles.loop.getInductionVar(), i);
+    cloneAll(tiles.ahead, mapping);
     mapping.map(tiles.step, at);
     return b.clone(*tiles.scores.start, mapping)->getResult(0);
   }
@@ -264,7 +267,7 @@ private:
   SmallVector<Value> buildFirstOf(const TileLoop &tiles) {
     ValueRange init = loops[0].loop.getInitArgs();
     IRMapping mapping = enter(tiles, tiles.loop.getLowerBound(), init);
-    Value running = startScores(tiles, init.back());
+    Value running = startScores(tiles, tiles.loop.getLowerBound(), init.back());
     mapping.map(tiles.scores.wait.getResult(),
                 wait(running, {}, 0).getResult());
     sync(tiles.scores.release, init.back());
@@ -293,7 +296,7 @@ private:
     Value before = arith::SubIOp::create(b, now, index(1));
     if (takesTurns)
       OrderWaitOp::create(b);
-    Value s = startScores(tiles, now);
+    Value s = startScores(tiles, steady.getInductionVar(), now);
     Value o = continueOutput(tiles, args, before);
     if (takesTurns)
       OrderArriveOp::create(b);
