@@ -12,6 +12,7 @@
 #include "ProgramBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -50,10 +51,11 @@ private:
   /// The keys that rows `first` to `last` see.
   SmallVector<KeyRange> rangesOf(Value first, Value last);
   KeyRange ownRange();
-  SmallVector<Value> buildLoop(Value begin, Value end, bool partial,
-                               ValueRange state);
+  SmallVector<Value> buildLoop(const KeyLoop &keys, ValueRange state);
   /// Of a dot whose operands have elements of this type.
   DotPrecision precisionFor(Type element);
+  Value buildBias(RankedTensorType type, Value key);
+  Value addBias(Value scores, Value key);
   std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
   SmallVector<RegionValue> regionArguments(Value key);
   void buildEpilogue(ValueRange state);
@@ -61,14 +63,15 @@ private:
   IRMapping maskScalars;             ///< uniform values of the mask region
   SmallVector<RegionValue> captures; ///< as the regions see them
   Value scale;
-  Value firstRow, lastRow; ///< queries of this tile
-  PackedRows packed;       ///< of each row, if queries are packed
-  Value length;            ///< of the keys that there are
-  Value split, numSplits;  ///< of a kernel on part of the keys
-  Value keysEnd;           ///< where this program's keys end
-  WholeTiles whole;        ///< of one loop
-  Value rampFactor, rampRow;
-  Value q, k, v; ///< a tile of rows; views of one head
+  Value firstRow, lastRow;   ///< queries of this tile
+  PackedRows packed;         ///< of each row, if queries are packed
+  Value length;              ///< of the keys that there are
+  Value split, numSplits;    ///< of a kernel on part of the keys
+  Value keysEnd;             ///< where this program's keys end
+  WholeTiles whole;          ///< of one loop
+  Value rampFactor, rampRow; ///< the bias is their ramp,
+  bool rampSides = false;    ///< or rises with the distance on both sides
+  Value q, k, v;             ///< a tile of rows; views of one head
   MaskRule rule;
 };
 
@@ -193,7 +196,10 @@ void KernelBuilder::buildRamp() {
       bias.factor
           ? materialize(bias.factor, Value(), /*more=*/1)
           : Value(arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f)));
-  if (bias.isSubtracted == (bias.distance.key == 1))
+  rampSides = bias.isAbsolute;
+  bool isNegative =
+      bias.isSubtracted != (!rampSides && bias.distance.key == -1);
+  if (isNegative)
     rampFactor = arith::NegFOp::create(b, rampFactor);
   rampFactor = arith::DivFOp::create(b, rampFactor, scale);
   // ± (j − i − rest)
@@ -270,16 +276,48 @@ static Value takeLastFactor(OpBuilder &b, Value &scores) {
                                    b.getF32FloatAttr(value.convertToFloat()));
 }
 
+/// What the scores' dot of the tile at `key` adds to. With two sides, all its
+/// keys are on one.
+Value KernelBuilder::buildBias(RankedTensorType type, Value key) {
+  Value factor = rampFactor;
+  if (rampSides) {
+    Value isBefore =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key, rampRow);
+    Value falling = arith::NegFOp::create(b, factor);
+    factor = arith::SelectOp::create(b, isBefore, falling, factor);
+  }
+  return RampOp::create(b, type, factor, rampRow, key);
+}
+
+/// Where a tile may have keys on both sides of a row.
+Value KernelBuilder::addBias(Value scores, Value key) {
+  RankedTensorType type = typeOf(scores);
+  auto indices = type.clone(b.getIndexType());
+  Value row = IotaOp::create(b, indices, 0, ValueRange{});
+  Value column = IotaOp::create(b, indices, 1, ValueRange{});
+  Value first = arith::SubIOp::create(b, key, rampRow);
+  Value steps = arith::AddIOp::create(b, arith::SubIOp::create(b, column, row),
+                                      broadcast(first, indices));
+  Value number = arith::SIToFPOp::create(
+      b, type,
+      arith::IndexCastOp::create(b, type.clone(b.getI32Type()), steps));
+  return arith::AddFOp::create(
+      b, scores,
+      arith::MulFOp::create(b, broadcast(rampFactor, type),
+                            math::AbsFOp::create(b, number)));
+}
+
 /// Scores of one tile: the dot, scaled, modified and, if `partial`, masked; and
 /// the factor above 0 that the softmax has yet to apply, or null.
 std::pair<Value, Value> KernelBuilder::buildScores(Value kTile, Value key,
                                                    bool partial) {
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
-  Value bias = shape.ramp
-                   ? Value(RampOp::create(b, type, rampFactor, rampRow, key))
-                   : Value();
+  bool isBiasedLater = rampSides && partial;
+  Value bias = shape.ramp && !isBiasedLater ? buildBias(type, key) : Value();
   Value scores = DotOp::create(b, type, q, kTile, bias, /*transpose_b=*/true,
                                precisionFor(typeOf(kTile).getElementType()));
+  if (isBiasedLater)
+    scores = addBias(scores, key);
   if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
   Value factor = shape.positiveScale ? scale : Value();
@@ -317,15 +355,23 @@ std::pair<Value, Value> KernelBuilder::buildScores(Value kTile, Value key,
   return {arith::SelectOp::create(b, mask, scores, none), factor};
 }
 
-SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
-                                            bool partial, ValueRange state) {
+SmallVector<Value> KernelBuilder::buildLoop(const KeyLoop &keys,
+                                            ValueRange state) {
+  bool partial = keys.partial;
   auto headDim = [&](Value view) {
     return tileDim(cast<MemRefType>(view.getType()).getDimSize(1));
   };
-  auto loop = scf::ForOp::create(b, begin, end, index(shape.columns), state);
+  auto loop =
+      scf::ForOp::create(b, keys.begin, keys.end, index(shape.columns), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value key = loop.getInductionVar();
+  if (keys.gap) {
+    Value isBehind =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, key, keys.gap);
+    Value more = arith::SelectOp::create(b, isBehind, keys.behind, index(0));
+    key = arith::AddIOp::create(b, key, more);
+  }
   auto args = loop.getRegionIterArgs();
   auto load = [&](Value view) -> Value {
     auto type = cast<MemRefType>(view.getType());
@@ -391,13 +437,15 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   if (shape.alignedScores && rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = roundToBoxes(b, keys.begin);
-  auto loop = [&](Value begin, Value end, bool partial, ValueRange state) {
-    return buildLoop(begin, end, partial, state);
+  auto loop = [&](const KeyLoop &keys, ValueRange state) {
+    return buildLoop(keys, state);
   };
   // A linear bias is largest at one end of the keys: with both ends seen first,
   // maxima hardly rise behind them.
+  auto bias = findLinearBias(attention);
   bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
-                   !rule.hasLowerBound() && findLinearBias(attention);
+                   (shape.ramp || !rule.hasLowerBound()) && bias &&
+                   !bias->isAbsolute;
   KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);
   auto [share, numShares] = findShare();
   keysEnd = share ? loops.takeSplit(ranges, share, numShares, length) : length;
@@ -409,7 +457,11 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   if (shape.oneLoop) {
     const KeyRange &keys = ranges.front();
     whole = loops.wholeTiles(keys);
-    return buildLoop(keys.begin, keys.end, /*partial=*/true, state);
+    return buildLoop({keys.begin, keys.end, /*partial=*/true}, state);
+  }
+  if (rampSides) {
+    Value last = arith::AddIOp::create(b, rampRow, index(shape.rows - 1));
+    return loops.buildAround(length, rampRow, last, state);
   }
   state = loops.build(ranges, state);
   if (shape.parts == 1)

@@ -103,20 +103,23 @@ std::optional<LinearBias> fa::findLinearBias(OnlineAttentionOp op) {
     return std::nullopt;
   bool isSubtracted = isa<arith::SubFOp>(sum);
   Value bias = sum->getOperand(1);
-  auto distanceOf = [](Value value) -> std::optional<AffineForm> {
+  auto biasOf = [&](Value value, Value factor) -> std::optional<LinearBias> {
+    auto size = value.getDefiningOp<math::AbsFOp>();
+    value = size ? size.getOperand() : value;
     auto number = value.getDefiningOp<arith::SIToFPOp>();
     auto form = number ? analyzeForm(number.getIn()) : std::nullopt;
-    return form && form->key != 0 && form->rowTerms.empty() ? form
-                                                            : std::nullopt;
+    if (!form || form->key == 0 || !form->rowTerms.empty())
+      return std::nullopt;
+    return LinearBias{isSubtracted, bool(size), factor, *form};
   };
-  if (auto distance = distanceOf(bias))
-    return LinearBias{isSubtracted, {}, *distance};
+  if (auto found = biasOf(bias, {}))
+    return found;
   auto product = bias.getDefiningOp<arith::MulFOp>();
   if (!product)
     return std::nullopt;
   for (auto [value, factor] : {std::pair(product.getLhs(), product.getRhs()),
                                std::pair(product.getRhs(), product.getLhs())})
-    if (auto distance = distanceOf(value); distance && isUniform(factor))
-      return LinearBias{isSubtracted, factor, *distance};
+    if (auto found = biasOf(value, factor); found && isUniform(factor))
+      return found;
   return std::nullopt;
 }

@@ -17,10 +17,12 @@ namespace fa {
 /// is not behind its query. What is masked is not looked at.
 void dropSignsOfDistances(tile::OnlineAttentionOp op);
 
-/// What a score region adds to its score: ± `factor` · `distance`. Along the
-/// keys of a row such scores rise or fall by the same amount.
+/// What a score region adds to its score: ± `factor` · `distance`, or
+/// |distance|
+/// (`isAbsolute`). Along the keys on one side of a row such scores rise or fall
+/// by the same amount.
 struct LinearBias {
-  bool isSubtracted;
+  bool isSubtracted, isAbsolute;
   mlir::Value factor; ///< of the region, without i and j; null: 1
   AffineForm distance;
 

@@ -343,7 +343,19 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                     (edges || (mask.growsWithQuery() && widest > 64));
     roles.oneLoop = roles.ownRows && (edges || isWide);
     auto bias = findLinearBias(match.attention);
-    roles.ramp = canFoldScale && bias && bias->isRamp();
+    bool isOneInterval =
+        mask.intervals.size() == 1 && mask.intervals[0].complete;
+    // With the tiles where it is largest first, maxima hardly rise later.
+    bool isOrdered =
+        bias &&
+        (bias->isAbsolute
+             ? isOneInterval && llvm::all_of(mask.intervals[0].bounds,
+                                             [](const KeyBound &bound) {
+                                               return bound.upper &&
+                                                      bound.form.isUniform();
+                                             })
+             : isOneInterval && mask.growsWithQuery());
+    roles.ramp = canFoldScale && isOrdered && bias->isRamp();
     roles.positiveScale |= roles.ramp;
     fetched.rows = rolesQTile;
     fetched.columns = rolesKvTile;
