@@ -326,22 +326,6 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // One interval of keys, which follows from a row's number: one loop does.
     bool isOne = mask.intervals.size() == 1 && mask.intervals[0].complete &&
                  !mask.readsRows();
-    bool isNarrow = isPlain && (isOne || !mask.hasLowerBound());
-    bool isMiddle =
-        widest > 64 && widest < 128 && isNarrow && middleRolesKvTile;
-    roles.rows =
-        (widest <= 64 && isNarrow) || isMiddle ? narrowRolesQTile : rolesQTile;
-    roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
-    roles = fitted(roles, rolesSlotColumns);
-    // All rows of a consumer are before the first query or none is: a box that
-    // begins there could be read, but not stored.
-    roles.endMultiple = 64;
-    // Where keys have fewer places than rows, consumers end at different tiles.
-    // What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles").
-    bool edges = mask.hasLowerBound();
-    roles.ownRows = isPlain && isOne && roles.rows > roles.columns &&
-                    (edges || (mask.growsWithQuery() && widest > 64));
-    roles.oneLoop = roles.ownRows && (edges || isWide);
     auto bias = findLinearBias(match.attention);
     bool isOneInterval =
         mask.intervals.size() == 1 && mask.intervals[0].complete;
@@ -357,6 +341,22 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
              : isOneInterval && mask.growsWithQuery());
     roles.ramp = canFoldScale && isOrdered && bias->isRamp();
     roles.positiveScale |= roles.ramp;
+    bool isNarrow = (isPlain || roles.ramp) && (isOne || !mask.hasLowerBound());
+    bool isMiddle =
+        widest > 64 && widest < 128 && isNarrow && middleRolesKvTile;
+    roles.rows =
+        (widest <= 64 && isNarrow) || isMiddle ? narrowRolesQTile : rolesQTile;
+    roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
+    roles = fitted(roles, rolesSlotColumns);
+    // All rows of a consumer are before the first query or none is: a box that
+    // begins there could be read, but not stored.
+    roles.endMultiple = 64;
+    // Where keys have fewer places than rows, consumers end at different tiles.
+    // What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles").
+    bool edges = mask.hasLowerBound();
+    roles.ownRows = isPlain && isOne && roles.rows > roles.columns &&
+                    (edges || (mask.growsWithQuery() && widest > 64));
+    roles.oneLoop = roles.ownRows && (edges || isWide);
     fetched.rows = rolesQTile;
     fetched.columns = rolesKvTile;
     fetched.alignedScores = true;

@@ -25,9 +25,11 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-/// Whether more than masks changes the scores behind their dot, and their
-/// maxima are not those of a cap: the exponents then take long.
+/// Whether more than masks changes the scores, and their maxima are not those
+/// of a cap: the exponents then take long, or the dot.
 static bool changesScores(const TileLoop &tiles) {
+  if (!tiles.ahead.empty())
+    return true;
   return llvm::any_of(tiles.early, [](Operation *op) {
     auto softmax = dyn_cast<OnlineSoftmaxOp>(op);
     if (!softmax || op->hasAttr(TileGPUDialect::cappedScoresAttrName))
@@ -63,9 +65,9 @@ public:
     // The depth of the scores and the width of the output.
     ArrayRef<int64_t> k = shapeOf(loops[0].scores),
                       v = shapeOf(loops[0].output);
-    bool changes = llvm::all_of(loops, changesScores);
     takesTurns = consumers == 3 ||
-                 (consumers == 2 && (k[1] > v[1] || (k[1] <= 128 && changes)));
+                 (consumers == 2 &&
+                  (k[1] > v[1] || (k[1] <= 128 && changesScores(loops[0]))));
   }
 
   void run() {
