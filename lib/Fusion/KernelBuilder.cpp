@@ -10,9 +10,9 @@
 #include "KeyDistances.h"
 #include "KeyLoops.h"
 #include "ProgramBuilder.h"
+#include "RampBias.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -54,8 +54,6 @@ private:
   SmallVector<Value> buildLoop(const KeyLoop &keys, ValueRange state);
   /// Of a dot whose operands have elements of this type.
   DotPrecision precisionFor(Type element);
-  Value buildBias(RankedTensorType type, Value key);
-  Value addBias(Value scores, Value key);
   std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
   SmallVector<RegionValue> regionArguments(Value key);
   void buildEpilogue(ValueRange state);
@@ -63,15 +61,14 @@ private:
   IRMapping maskScalars;             ///< uniform values of the mask region
   SmallVector<RegionValue> captures; ///< as the regions see them
   Value scale;
-  Value firstRow, lastRow;   ///< queries of this tile
-  PackedRows packed;         ///< of each row, if queries are packed
-  Value length;              ///< of the keys that there are
-  Value split, numSplits;    ///< of a kernel on part of the keys
-  Value keysEnd;             ///< where this program's keys end
-  WholeTiles whole;          ///< of one loop
-  Value rampFactor, rampRow; ///< the bias is their ramp,
-  bool rampSides = false;    ///< or rises with the distance on both sides
-  Value q, k, v;             ///< a tile of rows; views of one head
+  Value firstRow, lastRow; ///< queries of this tile
+  PackedRows packed;       ///< of each row, if queries are packed
+  Value length;            ///< of the keys that there are
+  Value split, numSplits;  ///< of a kernel on part of the keys
+  Value keysEnd;           ///< where this program's keys end
+  WholeTiles whole;        ///< of one loop
+  std::optional<RampBias> ramp;
+  Value q, k, v; ///< a tile of rows; views of one head
   MaskRule rule;
 };
 
@@ -187,26 +184,16 @@ Value KernelBuilder::evaluate(const AffineForm &form, unsigned more) {
   return sum;
 }
 
-/// Scores that have yet to be scaled take the bias by the scale.
 void KernelBuilder::buildRamp() {
   if (!shape.ramp)
     return;
   LinearBias bias = *findLinearBias(attention);
-  rampFactor =
+  Value factor =
       bias.factor
           ? materialize(bias.factor, Value(), /*more=*/1)
           : Value(arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f)));
-  rampSides = bias.isAbsolute;
-  bool isNegative =
-      bias.isSubtracted != (!rampSides && bias.distance.key == -1);
-  if (isNegative)
-    rampFactor = arith::NegFOp::create(b, rampFactor);
-  rampFactor = arith::DivFOp::create(b, rampFactor, scale);
-  // ± (j − i − rest)
-  Value rest = evaluate(bias.distance, /*more=*/1);
-  rampRow = bias.distance.key == 1
-                ? Value(arith::SubIOp::create(b, tileStart, rest))
-                : Value(arith::AddIOp::create(b, tileStart, rest));
+  ramp.emplace(b, bias, factor, evaluate(bias.distance, /*more=*/1), tileStart,
+               scale);
 }
 
 /// The keys beyond a bound that holds for every row do not exist for this
@@ -276,53 +263,22 @@ static Value takeLastFactor(OpBuilder &b, Value &scores) {
                                    b.getF32FloatAttr(value.convertToFloat()));
 }
 
-/// What the scores' dot of the tile at `key` adds to. With two sides, all its
-/// keys are on one.
-Value KernelBuilder::buildBias(RankedTensorType type, Value key) {
-  Value factor = rampFactor;
-  if (rampSides) {
-    Value isBefore =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, key, rampRow);
-    Value falling = arith::NegFOp::create(b, factor);
-    factor = arith::SelectOp::create(b, isBefore, falling, factor);
-  }
-  return RampOp::create(b, type, factor, rampRow, key);
-}
-
-/// Where a tile may have keys on both sides of a row.
-Value KernelBuilder::addBias(Value scores, Value key) {
-  RankedTensorType type = typeOf(scores);
-  auto indices = type.clone(b.getIndexType());
-  Value row = IotaOp::create(b, indices, 0, ValueRange{});
-  Value column = IotaOp::create(b, indices, 1, ValueRange{});
-  Value first = arith::SubIOp::create(b, key, rampRow);
-  Value steps = arith::AddIOp::create(b, arith::SubIOp::create(b, column, row),
-                                      broadcast(first, indices));
-  Value number = arith::SIToFPOp::create(
-      b, type,
-      arith::IndexCastOp::create(b, type.clone(b.getI32Type()), steps));
-  return arith::AddFOp::create(
-      b, scores,
-      arith::MulFOp::create(b, broadcast(rampFactor, type),
-                            math::AbsFOp::create(b, number)));
-}
-
 /// Scores of one tile: the dot, scaled, modified and, if `partial`, masked; and
 /// the factor above 0 that the softmax has yet to apply, or null.
 std::pair<Value, Value> KernelBuilder::buildScores(Value kTile, Value key,
                                                    bool partial) {
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
-  bool isBiasedLater = rampSides && partial;
-  Value bias = shape.ramp && !isBiasedLater ? buildBias(type, key) : Value();
+  bool isBiasedLater = partial && ramp && ramp->hasSides();
+  Value bias = ramp && !isBiasedLater ? ramp->build(type, key) : Value();
   Value scores = DotOp::create(b, type, q, kTile, bias, /*transpose_b=*/true,
                                precisionFor(typeOf(kTile).getElementType()));
   if (isBiasedLater)
-    scores = addBias(scores, key);
+    scores = ramp->addTo(scores, key);
   if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
   Value factor = shape.positiveScale ? scale : Value();
   SmallVector<RegionValue> arguments = regionArguments(key);
-  if (!attention.getScore().empty() && !shape.ramp) {
+  if (!attention.getScore().empty() && !ramp) {
     SmallVector<RegionValue> withScore = {{RegionValue::Tile, scores}};
     withScore.append(arguments);
     scores = inlineRegion(b, attention.getScore(), shape.rows, shape.columns,
@@ -444,8 +400,7 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   // maxima hardly rise behind them.
   auto bias = findLinearBias(attention);
   bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
-                   (shape.ramp || !rule.hasLowerBound()) && bias &&
-                   !bias->isAbsolute;
+                   (ramp || !rule.hasLowerBound()) && bias && !bias->isAbsolute;
   KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);
   auto [share, numShares] = findShare();
   keysEnd = share ? loops.takeSplit(ranges, share, numShares, length) : length;
@@ -459,9 +414,9 @@ SmallVector<Value> KernelBuilder::buildLoops() {
     whole = loops.wholeTiles(keys);
     return buildLoop({keys.begin, keys.end, /*partial=*/true}, state);
   }
-  if (rampSides) {
-    Value last = arith::AddIOp::create(b, rampRow, index(shape.rows - 1));
-    return loops.buildAround(length, rampRow, last, state);
+  if (ramp && ramp->hasSides()) {
+    Value last = arith::AddIOp::create(b, ramp->row(), index(shape.rows - 1));
+    return loops.buildAround(length, ramp->row(), last, state);
   }
   state = loops.build(ranges, state);
   if (shape.parts == 1)

@@ -341,7 +341,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
              : isOneInterval && mask.growsWithQuery());
     roles.ramp = canFoldScale && isOrdered && bias->isRamp();
     roles.positiveScale |= roles.ramp;
-    bool isNarrow = (isPlain || roles.ramp) && (isOne || !mask.hasLowerBound());
+    bool isNarrow = (isPlain || (roles.ramp && widest > 64)) &&
+                    (isOne || !mask.hasLowerBound());
     bool isMiddle =
         widest > 64 && widest < 128 && isNarrow && middleRolesKvTile;
     roles.rows =
