@@ -47,3 +47,47 @@
 // RUN: fa-run --attention "d=128 type=bf16 alibi causal prefix=100" --arch=sm_90a --emit=kernel | FileCheck %s --check-prefix=NONE
 // NONE: tile.kernel @attention_roles(
 // NONE-NOT: tile.ramp
+
+// A mask that is not the same for all rows has tiles at edges of its own.
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tile-online-softmax,tile-to-kernel{variants=false fold-scale roles-q-tile=128 roles-kv-tile=128},canonicalize,cse)' | FileCheck %s
+// CHECK-LABEL: tile.kernel @backwards_roles(
+// CHECK-NOT: tile.ramp
+// CHECK: math.absf
+// CHECK-LABEL: tile.kernel @length_roles(
+// CHECK: tile.ramp
+!rows = tensor<?x?x?x64xf16>
+func.func @backwards(%q: !rows, %k: !rows, %v: !rows, %scale: f32, %slope: f32, %n: index) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale captures(%slope, %n : f32, index) : !rows, !rows, !rows -> !rows score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: f32, %c: index):
+    %x = arith.subi %i, %j : index
+    %y = arith.index_cast %x : index to i32
+    %f = arith.sitofp %y : i32 to f32
+    %a = math.absf %f : f32
+    %p = arith.mulf %t, %a : f32
+    %z = arith.subf %s, %p : f32
+    tile.yield %z : f32
+  } mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %t: f32, %c: index):
+    %r = arith.subi %c, %i : index
+    %seen = arith.cmpi sle, %j, %r : index
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
+func.func @length(%q: !rows, %k: !rows, %v: !rows, %scale: f32, %slope: f32, %n: index) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale captures(%slope, %n : f32, index) : !rows, !rows, !rows -> !rows score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: f32, %c: index):
+    %x = arith.subi %i, %j : index
+    %y = arith.index_cast %x : index to i32
+    %f = arith.sitofp %y : i32 to f32
+    %a = math.absf %f : f32
+    %p = arith.mulf %t, %a : f32
+    %z = arith.subf %s, %p : f32
+    tile.yield %z : f32
+  } mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %t: f32, %c: index):
+    %seen = arith.cmpi slt, %j, %c : index
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
