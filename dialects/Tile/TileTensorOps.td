@@ -194,4 +194,23 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
+  let summary = "a tile that is linear in its columns and rows";
+  let description = [{
+    `r[i, j] = factor · (column + j − row − i)`. It stands as the accumulator of
+    a dot, of which a target with dots of warpgroups makes one step more
+    (`tgpu.ramp`); nothing else takes it.
+
+    ```mlir
+    %bias = tile.ramp %slope from %firstQuery, %firstKey : tensor<64x128xf32>
+    %s = tile.dot %q, %k transpose_b acc %bias
+      : tensor<64x64xf16>, tensor<128x64xf16> -> tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins F32:$factor, Index:$row, Index:$column);
+  let results = (outs 2DTensorOf<[F32]>:$result);
+  let assemblyFormat =
+      "$factor `from` $row `,` $column attr-dict `:` type($result)";
+}
+
 #endif // TILE_TENSOR_OPS_TD

@@ -151,6 +151,18 @@ LogicalResult DotStartOp::verify() {
   return success();
 }
 
+LogicalResult tgpu::RampOp::verify() {
+  BufferType numbers = getNumbers().getType();
+  int64_t columns = getType().getDimSize(1);
+  // bf16 has every number up to 256.
+  if (columns > 256 || numbers.getShape() != ArrayRef<int64_t>{columns, 16} ||
+      !numbers.getElementType().isBF16())
+    return emitOpError("expects a buffer of 16 bf16 for each of at most 256 "
+                       "columns, found ")
+           << numbers << " and " << getType();
+  return success();
+}
+
 LogicalResult DotWaitOp::verify() {
   if (getResult().getType() != getRunning().getType().getTile())
     return emitOpError("expects the running tile's type, found ")

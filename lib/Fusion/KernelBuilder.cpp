@@ -10,6 +10,7 @@
 #include "KeyDistances.h"
 #include "KeyLoops.h"
 #include "ProgramBuilder.h"
+#include "RampBias.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -38,8 +39,11 @@ private:
   void mapCaptures();
   void buildCoordinates();
   void buildLength();
+  void buildRamp();
   Value keyView(Value memref);
-  Value materialize(Value maskValue, Value row);
+  /// Of the mask region, or of one that has `more` arguments before.
+  Value materialize(Value regionValue, Value row, unsigned more = 0);
+  Value evaluate(const AffineForm &form, unsigned more);
 
   //===--- Loops ---===//
   SmallVector<Value> buildLoops();
@@ -47,8 +51,7 @@ private:
   /// The keys that rows `first` to `last` see.
   SmallVector<KeyRange> rangesOf(Value first, Value last);
   KeyRange ownRange();
-  SmallVector<Value> buildLoop(Value begin, Value end, bool partial,
-                               ValueRange state);
+  SmallVector<Value> buildLoop(const KeyLoop &keys, ValueRange state);
   /// Of a dot whose operands have elements of this type.
   DotPrecision precisionFor(Type element);
   std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
@@ -64,7 +67,8 @@ private:
   Value split, numSplits;  ///< of a kernel on part of the keys
   Value keysEnd;           ///< where this program's keys end
   WholeTiles whole;        ///< of one loop
-  Value q, k, v;           ///< a tile of rows; views of one head
+  std::optional<RampBias> ramp;
+  Value q, k, v; ///< a tile of rows; views of one head
   MaskRule rule;
 };
 
@@ -125,7 +129,7 @@ void KernelBuilder::buildCoordinates() {
 }
 
 /// A value of the mask region: at `row` or, without one, for the whole tile.
-Value KernelBuilder::materialize(Value value, Value row) {
+Value KernelBuilder::materialize(Value value, Value row, unsigned more) {
   IRMapping here; // not kept: what depends on a row is used in a loop
   std::function<Value(Value)> get = [&](Value value) -> Value {
     if (Value known = maskScalars.lookupOrNull(value))
@@ -134,7 +138,7 @@ Value KernelBuilder::materialize(Value value, Value row) {
       return known;
     IRMapping &mapping = row ? here : maskScalars;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      unsigned number = argument.getArgNumber();
+      unsigned number = argument.getArgNumber() - more;
       Value mapped = number == 0   ? batch
                      : number == 1 ? head
                      : number == 2 ? row
@@ -167,20 +171,39 @@ Value KernelBuilder::materialize(Value value, Value row) {
   return get(value);
 }
 
+/// A form without coordinates, of a region with `more` arguments.
+Value KernelBuilder::evaluate(const AffineForm &form, unsigned more) {
+  Value sum = index(form.constant);
+  for (auto [value, coefficient] : form.terms) {
+    Value term = materialize(value, Value(), more);
+    if (!isa<IndexType>(term.getType()))
+      term = arith::IndexCastOp::create(b, b.getIndexType(), term);
+    term = arith::MulIOp::create(b, term, index(coefficient));
+    sum = arith::AddIOp::create(b, sum, term);
+  }
+  return sum;
+}
+
+void KernelBuilder::buildRamp() {
+  if (!shape.ramp)
+    return;
+  LinearBias bias = *findLinearBias(attention);
+  Value factor =
+      bias.factor
+          ? materialize(bias.factor, Value(), /*more=*/1)
+          : Value(arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f)));
+  ramp.emplace(b, bias, factor, evaluate(bias.distance, /*more=*/1), tileStart,
+               scale);
+}
+
 /// The keys beyond a bound that holds for every row do not exist for this
 /// program: they are not read, whatever they hold.
 void KernelBuilder::buildLength() {
   length = numKeys;
   for (const KeyBound &bound : rule.lengths()) {
-    Value sum = index(bound.form.constant + 1);
-    for (auto [value, coefficient] : bound.form.terms) {
-      Value term = materialize(value, Value());
-      if (!isa<IndexType>(term.getType()))
-        term = arith::IndexCastOp::create(b, b.getIndexType(), term);
-      term = arith::MulIOp::create(b, term, index(coefficient));
-      sum = arith::AddIOp::create(b, sum, term);
-    }
-    length = arith::MinSIOp::create(b, length, sum);
+    AffineForm end = bound.form;
+    ++end.constant;
+    length = arith::MinSIOp::create(b, length, evaluate(end, /*more=*/0));
   }
   if (length != numKeys)
     length = arith::MaxSIOp::create(b, length, index(0));
@@ -245,13 +268,17 @@ static Value takeLastFactor(OpBuilder &b, Value &scores) {
 std::pair<Value, Value> KernelBuilder::buildScores(Value kTile, Value key,
                                                    bool partial) {
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
-  Value scores = DotOp::create(b, type, q, kTile, Value(), /*transpose_b=*/true,
+  bool isBiasedLater = partial && ramp && ramp->hasSides();
+  Value bias = ramp && !isBiasedLater ? ramp->build(type, key) : Value();
+  Value scores = DotOp::create(b, type, q, kTile, bias, /*transpose_b=*/true,
                                precisionFor(typeOf(kTile).getElementType()));
+  if (isBiasedLater)
+    scores = ramp->addTo(scores, key);
   if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
     scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
   Value factor = shape.positiveScale ? scale : Value();
   SmallVector<RegionValue> arguments = regionArguments(key);
-  if (!attention.getScore().empty()) {
+  if (!attention.getScore().empty() && !ramp) {
     SmallVector<RegionValue> withScore = {{RegionValue::Tile, scores}};
     withScore.append(arguments);
     scores = inlineRegion(b, attention.getScore(), shape.rows, shape.columns,
@@ -284,15 +311,23 @@ std::pair<Value, Value> KernelBuilder::buildScores(Value kTile, Value key,
   return {arith::SelectOp::create(b, mask, scores, none), factor};
 }
 
-SmallVector<Value> KernelBuilder::buildLoop(Value begin, Value end,
-                                            bool partial, ValueRange state) {
+SmallVector<Value> KernelBuilder::buildLoop(const KeyLoop &keys,
+                                            ValueRange state) {
+  bool partial = keys.partial;
   auto headDim = [&](Value view) {
     return tileDim(cast<MemRefType>(view.getType()).getDimSize(1));
   };
-  auto loop = scf::ForOp::create(b, begin, end, index(shape.columns), state);
+  auto loop =
+      scf::ForOp::create(b, keys.begin, keys.end, index(shape.columns), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value key = loop.getInductionVar();
+  if (keys.gap) {
+    Value isBehind =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, key, keys.gap);
+    Value more = arith::SelectOp::create(b, isBehind, keys.behind, index(0));
+    key = arith::AddIOp::create(b, key, more);
+  }
   auto args = loop.getRegionIterArgs();
   auto load = [&](Value view) -> Value {
     auto type = cast<MemRefType>(view.getType());
@@ -358,13 +393,14 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   if (shape.alignedScores && rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = roundToBoxes(b, keys.begin);
-  auto loop = [&](Value begin, Value end, bool partial, ValueRange state) {
-    return buildLoop(begin, end, partial, state);
+  auto loop = [&](const KeyLoop &keys, ValueRange state) {
+    return buildLoop(keys, state);
   };
   // A linear bias is largest at one end of the keys: with both ends seen first,
   // maxima hardly rise behind them.
+  auto bias = findLinearBias(attention);
   bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
-                   !rule.hasLowerBound() && hasLinearBias(attention);
+                   (ramp || !rule.hasLowerBound()) && bias && !bias->isAbsolute;
   KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);
   auto [share, numShares] = findShare();
   keysEnd = share ? loops.takeSplit(ranges, share, numShares, length) : length;
@@ -376,7 +412,11 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   if (shape.oneLoop) {
     const KeyRange &keys = ranges.front();
     whole = loops.wholeTiles(keys);
-    return buildLoop(keys.begin, keys.end, /*partial=*/true, state);
+    return buildLoop({keys.begin, keys.end, /*partial=*/true}, state);
+  }
+  if (ramp && ramp->hasSides()) {
+    Value last = arith::AddIOp::create(b, ramp->row(), index(shape.rows - 1));
+    return loops.buildAround(length, ramp->row(), last, state);
   }
   state = loops.build(ranges, state);
   if (shape.parts == 1)
@@ -423,6 +463,7 @@ KernelOp KernelBuilder::build(StringRef name, StringRef entry) {
   mapCaptures();
   buildCoordinates();
   buildLength();
+  buildRamp();
   Value queries = queryView(qMemory);
   auto queryType = cast<MemRefType>(queries.getType());
   q = LoadOp::create(b,

@@ -57,6 +57,9 @@ struct KernelShape {
   /// A scale that is the same for all scores is above 0: the softmax applies it
   /// with its own factor, at no cost.
   bool positiveScale = false;
+  /// The scores' bias, which is a ramp, is what their dot adds to (tile.ramp);
+  /// with `positiveScale`.
+  bool ramp = false;
   /// What the rows of a tile are besides the queries of one head. `Heads`: of
   /// one query, the query heads that share a KV head. `Queries`: of
   /// `maxQueries` at most, the queries of all these heads, head by head, where
@@ -79,8 +82,8 @@ struct KernelShape {
 };
 
 /// Whether the scale of `attention` can be promised to be above 0 and applied
-/// by the softmax: it is an argument or such a constant, and the scores are not
-/// modified.
+/// by the softmax of scores that are not modified: it is an argument or such a
+/// constant.
 bool hasFoldableScale(tile::OnlineAttentionOp attention);
 
 /// Whether a kernel can compute the scalar `value` of its function: from

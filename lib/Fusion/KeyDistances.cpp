@@ -83,23 +83,43 @@ void fa::dropSignsOfDistances(OnlineAttentionOp op) {
   }
 }
 
-bool fa::hasLinearBias(OnlineAttentionOp op) {
+/// Whether `value` of a score region is the same for all its scores.
+static bool isUniform(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    unsigned number = argument.getArgNumber();
+    return number >= kScores && number != kScores + 2 && number != kScores + 3;
+  }
+  Operation *op = value.getDefiningOp();
+  return op->getNumRegions() == 0 && llvm::all_of(op->getOperands(), isUniform);
+}
+
+std::optional<LinearBias> fa::findLinearBias(OnlineAttentionOp op) {
   if (op.getScore().empty())
-    return false;
+    return std::nullopt;
   Block &block = op.getScore().front();
   Operation *sum = block.getTerminator()->getOperand(0).getDefiningOp();
   if (!isa_and_nonnull<arith::AddFOp, arith::SubFOp>(sum) ||
       sum->getOperand(0) != block.getArgument(0))
-    return false;
+    return std::nullopt;
+  bool isSubtracted = isa<arith::SubFOp>(sum);
   Value bias = sum->getOperand(1);
-  auto isDistance = [&](Value value) {
+  auto biasOf = [&](Value value, Value factor) -> std::optional<LinearBias> {
+    auto size = value.getDefiningOp<math::AbsFOp>();
+    value = size ? size.getOperand() : value;
     auto number = value.getDefiningOp<arith::SIToFPOp>();
     auto form = number ? analyzeForm(number.getIn()) : std::nullopt;
-    return form && form->key != 0 && form->rowTerms.empty();
+    if (!form || form->key == 0 || !form->rowTerms.empty())
+      return std::nullopt;
+    return LinearBias{isSubtracted, bool(size), factor, *form};
   };
-  if (isDistance(bias))
-    return true;
+  if (auto found = biasOf(bias, {}))
+    return found;
   auto product = bias.getDefiningOp<arith::MulFOp>();
-  return product &&
-         (isDistance(product.getLhs()) || isDistance(product.getRhs()));
+  if (!product)
+    return std::nullopt;
+  for (auto [value, factor] : {std::pair(product.getLhs(), product.getRhs()),
+                               std::pair(product.getRhs(), product.getLhs())})
+    if (auto found = biasOf(value, factor); found && isUniform(factor))
+      return found;
+  return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #define FA_LIB_FUSION_KEYDISTANCES_H
 
 #include "Tile/Tile.h"
+#include "fa/Fusion/MaskAnalysis.h"
 
 namespace fa {
 
@@ -16,10 +17,24 @@ namespace fa {
 /// is not behind its query. What is masked is not looked at.
 void dropSignsOfDistances(tile::OnlineAttentionOp op);
 
-/// Whether the score region adds to its score, or subtracts from it, a float
-/// made of j by sums alone, perhaps times something without i and j: along the
-/// keys of a row such scores rise or fall by the same amount.
-bool hasLinearBias(tile::OnlineAttentionOp op);
+/// What a score region adds to its score: ± `factor` · `distance`, or
+/// |distance|
+/// (`isAbsolute`). Along the keys on one side of a row such scores rise or fall
+/// by the same amount.
+struct LinearBias {
+  bool isSubtracted, isAbsolute;
+  mlir::Value factor; ///< of the region, without i and j; null: 1
+  AffineForm distance;
+
+  /// Whether it depends on j − i alone and is the same for all rows else.
+  bool isRamp() const {
+    return (distance.key == 1 || distance.key == -1) &&
+           distance.query == -distance.key;
+  }
+};
+
+/// The bias of the score region, if that has nothing else.
+std::optional<LinearBias> findLinearBias(tile::OnlineAttentionOp op);
 
 } // namespace fa
 

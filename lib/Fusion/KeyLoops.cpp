@@ -40,27 +40,52 @@ Value KeyLoops::roundToTiles(Value value, bool up) {
 SmallVector<Value> KeyLoops::buildInterval(const KeyRange &keys,
                                            bool hasLowerEdge,
                                            ValueRange initial) {
-  SmallVector<Value> state(initial);
+  SmallVector<KeyLoop> loops;
   Value fullBegin = keys.begin;
   if (hasLowerEdge && complete) {
     Value edge = arith::SubIOp::create(b, keys.fullBegin, keys.begin);
     edge = roundToTiles(edge, /*up=*/true);
     fullBegin = arith::AddIOp::create(b, keys.begin, edge);
     fullBegin = arith::MinSIOp::create(b, fullBegin, keys.end);
-    state = buildLoop(keys.begin, fullBegin, /*partial=*/true, state);
+    loops.push_back({keys.begin, fullBegin, /*partial=*/true});
   }
   Value fullEnd = fullBegin;
   if (complete) {
     Value full = arith::SubIOp::create(b, keys.fullEnd, fullBegin);
     full = roundToTiles(full, /*up=*/false);
     fullEnd = arith::AddIOp::create(b, fullBegin, full);
-    if (edgeFirst) {
-      state = buildLoop(fullEnd, keys.end, /*partial=*/true, state);
-      return buildLoop(fullBegin, fullEnd, /*partial=*/false, state);
-    }
-    state = buildLoop(fullBegin, fullEnd, /*partial=*/false, state);
+    loops.push_back({fullBegin, fullEnd, /*partial=*/false});
   }
-  return buildLoop(fullEnd, keys.end, /*partial=*/true, state);
+  loops.push_back({fullEnd, keys.end, /*partial=*/true});
+  if (edgeFirst)
+    std::reverse(loops.begin(), loops.end());
+  SmallVector<Value> state(initial);
+  for (const KeyLoop &loop : loops)
+    state = buildLoop(loop, state);
+  return state;
+}
+
+SmallVector<Value> KeyLoops::buildAround(Value end, Value first, Value last,
+                                         SmallVector<Value> state) {
+  Value tile = index(columns);
+  Value whole = roundToTiles(end, /*up=*/false);
+  Value hasRest =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, whole, end);
+  Value begin = arith::MinSIOp::create(b, roundToTiles(first, /*up=*/false),
+                                       arith::SubIOp::create(b, whole, tile));
+  begin = arith::MaxSIOp::create(b, begin, index(0));
+  Value behind = arith::MaxSIOp::create(b, roundToTiles(last, /*up=*/true),
+                                        arith::AddIOp::create(b, begin, tile));
+  behind = arith::MinSIOp::create(b, behind, whole);
+  Value rest = arith::SelectOp::create(b, hasRest, tile, index(0));
+  state = buildLoop({begin, arith::AddIOp::create(b, behind, rest),
+                     /*partial=*/true, behind,
+                     arith::SubIOp::create(b, whole, behind)},
+                    state);
+  Value seen = arith::SubIOp::create(b, behind, begin);
+  return buildLoop({index(0), arith::SubIOp::create(b, whole, seen),
+                    /*partial=*/false, begin, seen},
+                   state);
 }
 
 Value KeyLoops::takeSplit(MutableArrayRef<KeyRange> ranges, Value split,

@@ -18,18 +18,24 @@ struct WholeTiles {
   mlir::Value begin, places;
 };
 
+/// One loop over tiles of keys, at places `begin` to `end`. A tile's first key
+/// is its place or, from place `gap` on, `behind` more.
+struct KeyLoop {
+  mlir::Value begin, end;
+  bool partial;                      ///< some row may see a tile in part
+  mlir::Value gap = {}, behind = {}; ///< null: there is none
+};
+
 /// The loops of a kernel over the intervals of a mask, in tiles of `columns`
 /// keys.
 class KeyLoops {
 public:
-  /// A loop over the tiles from `begin` to `end`, which some row may see in
-  /// part; takes and returns the running state.
+  /// Takes and returns the running state.
   using LoopBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
-      mlir::Value begin, mlir::Value end, bool partial,
-      mlir::ValueRange state)>;
+      const KeyLoop &loop, mlir::ValueRange state)>;
 
   /// With `edgeFirst` the tiles at the upper edge of an interval come before
-  /// those that every row sees whole.
+  /// those that every row sees whole, and these before those at the lower edge.
   KeyLoops(mlir::ImplicitLocOpBuilder &b, int64_t columns,
            llvm::ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
            bool edgeFirst = false);
@@ -53,6 +59,14 @@ public:
   /// beginning where the tiles of those before it ended.
   llvm::SmallVector<mlir::Value> build(llvm::ArrayRef<KeyRange> ranges,
                                        llvm::SmallVector<mlir::Value> state);
+
+  /// The loops over the keys from 0 to `end`, which all rows see: first, as if
+  /// they were seen in part, the last tile, if it is cut, and at least one
+  /// tile, those with keys `first` to `last` if there are any; then the others,
+  /// each of which has keys before `first` or keys behind `last` alone.
+  llvm::SmallVector<mlir::Value>
+  buildAround(mlir::Value end, mlir::Value first, mlir::Value last,
+              llvm::SmallVector<mlir::Value> state);
 
 private:
   mlir::Value index(int64_t value);

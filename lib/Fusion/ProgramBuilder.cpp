@@ -30,8 +30,7 @@ bool fa::hasFoldableScale(OnlineAttentionOp attention) {
   APFloat constant(0.0f);
   bool known = matchPattern(scale, m_ConstantFloat(&constant)) &&
                constant.isFiniteNonZero() && !constant.isNegative();
-  return attention.getScore().empty() && scale.getType().isF32() &&
-         (known || isa<BlockArgument>(scale));
+  return scale.getType().isF32() && (known || isa<BlockArgument>(scale));
 }
 
 /// Whether the operation that makes `value` can be done in the kernel, if its

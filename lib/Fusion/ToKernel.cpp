@@ -266,7 +266,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     shape.alignment = alignment;
     shape.dimMultiple = dimMultiple;
     shape.foldScale = foldScale;
-    shape.positiveScale = foldScale && hasFoldableScale(match.attention);
+    bool canFoldScale = foldScale && hasFoldableScale(match.attention);
+    shape.positiveScale = canFoldScale && match.attention.getScore().empty();
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");
     OpBuilder b(function);
@@ -322,10 +323,19 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // region needs, or the bounds of three loops and more.
     MaskRule mask = analyzeMask(match.attention.getMask());
     bool isPlain = match.attention.getScore().empty();
-    // One interval of keys, which follows from a row's number: one loop does.
-    bool isOne = mask.intervals.size() == 1 && mask.intervals[0].complete &&
-                 !mask.readsRows();
-    bool isNarrow = isPlain && (isOne || !mask.hasLowerBound());
+    bool isInterval = mask.intervals.size() == 1 && mask.intervals[0].complete;
+    bool grows = mask.growsWithQuery(), edges = mask.hasLowerBound();
+    // One that follows from a row's number: one loop does.
+    bool isOne = isInterval && !mask.readsRows();
+    // Tiles where a bias is largest come first, so that maxima hardly rise.
+    auto bias = findLinearBias(match.attention);
+    bool isSameForRows =
+        mask.lengths().size() == mask.intervals[0].bounds.size();
+    roles.ramp = canFoldScale && bias && bias->isRamp() && isInterval &&
+                 (bias->isAbsolute ? isSameForRows : grows);
+    roles.positiveScale |= roles.ramp;
+    bool isNarrow =
+        isPlain ? isOne || !edges : roles.ramp && !edges && widest > 64;
     bool isMiddle =
         widest > 64 && widest < 128 && isNarrow && middleRolesKvTile;
     roles.rows =
@@ -337,9 +347,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.endMultiple = 64;
     // Where keys have fewer places than rows, consumers end at different tiles.
     // What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles").
-    bool edges = mask.hasLowerBound();
     roles.ownRows = isPlain && isOne && roles.rows > roles.columns &&
-                    (edges || (mask.growsWithQuery() && widest > 64));
+                    (edges || (grows && widest > 64));
     roles.oneLoop = roles.ownRows && (edges || isWide);
     fetched.rows = rolesQTile;
     fetched.columns = rolesKvTile;
@@ -350,8 +359,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     few.rows = fewRolesQTile;
     few.ownRows = few.oneLoop = false;
     // A processor's second program is short where the first is long.
-    bool grows = mask.growsWithQuery() && !mask.hasLowerBound();
-    few.fewPrograms = fewPrograms * (grows ? 2 : 1);
+    few.fewPrograms = fewPrograms * (grows && !edges ? 2 : 1);
     bool hasFew = hasRoles && fewRolesQTile && scoreTiles(match).empty();
     for (auto [variant, suffix, wanted] :
          {std::tuple(parted, "_decode_parts", hasParts),

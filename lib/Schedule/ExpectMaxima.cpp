@@ -69,7 +69,10 @@ static DotStartOp scoresDot(OnlineSoftmaxOp op, const ScoreSteps &scores) {
   if (scores.received.empty() && plain != wait.getResult())
     return {};
   auto start = wait.getRunning().getDefiningOp<DotStartOp>();
-  return start && start.getAChannel() && !start.getAcc() ? start : DotStartOp();
+  bool canRepeat =
+      start && start.getAChannel() &&
+      (!start.getAcc() || start.getAcc().getDefiningOp<tgpu::RampOp>());
+  return canRepeat ? start : DotStartOp();
 }
 
 /// Where the slot of a step is released, in `block`.

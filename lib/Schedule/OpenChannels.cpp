@@ -107,9 +107,25 @@ private:
     return arith::AddIOp::create(b, before, id);
   }
 
+  /// What ramps are multiplied with, all of which are alike.
+  void openNumbers() {
+    kernel.walk([&](tile::RampOp ramp) {
+      int64_t shape[] = {ramp.getType().getDimSize(1), 16};
+      auto layout = LayoutAttr::get(
+          b.getContext(), swizzledShared(shape[0], shape[1], /*bytes=*/2));
+      numbers = AllocOp::create(b,
+                                BufferType::get(b.getContext(), 1, shape,
+                                                b.getBF16Type(), layout),
+                                IntegerAttr())
+                    .getResult();
+      return WalkResult::interrupt();
+    });
+  }
+
   /// Loops one after the other use the same channels.
   void openChannels() {
     b.setInsertionPointToStart(&kernel.getBody().front());
+    openNumbers();
     for (FetchedTile &left : lefts)
       left.channel = open(typeOf(left.load), ownSlots(), /*own=*/true);
     int64_t slots = countSlots();
@@ -131,6 +147,8 @@ private:
         128 * typeOf(lefts.empty() ? loops[0].fetched[0].load : lefts[0].load)
                   .getDimSize(0);
     int64_t room = options.limit - kBarrierBytes - consumers * line;
+    if (numbers)
+      room -= numbers.getType().getBytes();
     for (FetchedTile &left : lefts)
       room -= ownSlots() * slotsOf(typeOf(left.load), 1).getSlotBytes();
     for (FetchedTile &fetched : loops[0].fetched)
@@ -384,6 +402,13 @@ private:
       leftChannel = left->channel;
       leftStep = own;
     }
+    if (auto ramp = dot.getAcc() ? dot.getAcc().getDefiningOp<tile::RampOp>()
+                                 : tile::RampOp()) {
+      dot.getAccMutable().assign(
+          tgpu::RampOp::create(b, ramp.getType(), ramp.getFactor(),
+                               ramp.getRow(), ramp.getColumn(), numbers));
+      ramp.erase();
+    }
     auto running =
         DotStartOp::create(b, RunningType::get(b.getContext(), typeOf(dot)), a,
                            leftChannel, leftStep, fetched.channel, step,
@@ -405,6 +430,7 @@ private:
   fa::TgpuOpenChannelsOptions options;
   SmallVector<FetchedTile> lefts;
   std::vector<FetchingLoop> loops;
+  TypedValue<BufferType> numbers; ///< null: there are no ramps
   ImplicitLocOpBuilder b;
   RolesOp roles;
 };

@@ -25,9 +25,11 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-/// Whether more than masks changes the scores behind their dot, and their
-/// maxima are not those of a cap: the exponents then take long.
+/// Whether more than masks changes the scores, and their maxima are not those
+/// of a cap: the exponents then take long, or the dot.
 static bool changesScores(const TileLoop &tiles) {
+  if (!tiles.ahead.empty())
+    return true;
   return llvm::any_of(tiles.early, [](Operation *op) {
     auto softmax = dyn_cast<OnlineSoftmaxOp>(op);
     if (!softmax || op->hasAttr(TileGPUDialect::cappedScoresAttrName))
@@ -154,9 +156,12 @@ private:
       b.clone(*op, mapping);
   }
 
-  Value startScores(const TileLoop &tiles, Value at) {
+  /// Those of the tile at `i`, of step `at`.
+  Value startScores(const TileLoop &tiles, Value i, Value at) {
     sync(tiles.scores.await, at);
     IRMapping mapping;
+    mapping.map(tiles.loop.getInductionVar(), i);
+    cloneAll(tiles.ahead, mapping);
     mapping.map(tiles.step, at);
     return b.clone(*tiles.scores.start, mapping)->getResult(0);
   }
@@ -264,7 +269,7 @@ private:
   SmallVector<Value> buildFirstOf(const TileLoop &tiles) {
     ValueRange init = loops[0].loop.getInitArgs();
     IRMapping mapping = enter(tiles, tiles.loop.getLowerBound(), init);
-    Value running = startScores(tiles, init.back());
+    Value running = startScores(tiles, tiles.loop.getLowerBound(), init.back());
     mapping.map(tiles.scores.wait.getResult(),
                 wait(running, {}, 0).getResult());
     sync(tiles.scores.release, init.back());
@@ -293,7 +298,7 @@ private:
     Value before = arith::SubIOp::create(b, now, index(1));
     if (takesTurns)
       OrderWaitOp::create(b);
-    Value s = startScores(tiles, now);
+    Value s = startScores(tiles, steady.getInductionVar(), now);
     Value o = continueOutput(tiles, args, before);
     if (takesTurns)
       OrderArriveOp::create(b);

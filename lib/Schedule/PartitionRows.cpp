@@ -84,7 +84,7 @@ private:
       add(dot.getA());
       return dot.getAcc() ? add(dot.getAcc()) : void();
     }
-    if (isa<LoadOp, IotaOp, arith::ConstantOp>(op))
+    if (isa<LoadOp, IotaOp, tile::RampOp, arith::ConstantOp>(op))
       return;
     if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       RankedTensorType input = tileType(broadcast.getInput());
@@ -174,6 +174,8 @@ private:
     Operation *op = value.getDefiningOp();
     if (auto load = dyn_cast_or_null<LoadOp>(op))
       return shift(load, load.getIndicesMutable()[0]);
+    if (auto ramp = dyn_cast_or_null<tile::RampOp>(op))
+      return shift(ramp, ramp.getRowMutable());
     if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op)) {
       auto splat = cast<SplatElementsAttr>(constant.getValue());
       constant.setValueAttr(

@@ -19,7 +19,7 @@ bool TileLoop::match() {
     return false;
   step = loop.getRegionIterArgs().back();
   return matchDot(starts[0], scores) && matchDot(starts[1], output) &&
-         matchOutput() && classify();
+         matchRamp() && matchOutput() && classify();
 }
 
 bool TileLoop::matchDot(DotStartOp start, LoopDot &dot) {
@@ -38,11 +38,34 @@ bool TileLoop::matchDot(DotStartOp start, LoopDot &dot) {
   return dot.wait && dot.await && dot.release;
 }
 
+bool TileLoop::matchRamp() {
+  if (!scores.start.getAcc())
+    return true;
+  auto ramp = scores.start.getAcc().getDefiningOp<tgpu::RampOp>();
+  if (!ramp)
+    return false;
+  llvm::SmallPtrSet<Operation *, 8> needed{ramp};
+  for (Operation &op : llvm::reverse(loop.getBody()->without_terminator())) {
+    if (!needed.contains(&op))
+      continue;
+    ahead.insert(ahead.begin(), &op);
+    for (Value operand : op.getOperands()) {
+      if (operand.getParentBlock() != loop.getBody())
+        continue;
+      if (Operation *made = operand.getDefiningOp())
+        needed.insert(made);
+      else if (operand != loop.getInductionVar())
+        return false;
+    }
+  }
+  return llvm::all_of(ahead, isMemoryEffectFree);
+}
+
 bool TileLoop::matchOutput() {
   auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
   auto found = llvm::find(yield.getOperands(), output.wait.getResult());
-  if (found == yield.getOperands().end() || scores.start.getAcc() ||
-      !output.start.getAcc() || !output.start.getA())
+  if (found == yield.getOperands().end() || !output.start.getAcc() ||
+      !output.start.getA())
     return false;
   carried = found - yield.getOperands().begin();
   rounding = output.start.getA().getDefiningOp<arith::TruncFOp>();
@@ -54,6 +77,8 @@ bool TileLoop::classify() {
   llvm::SmallPtrSet<Operation *, 8> apart{rounding};
   for (LoopDot *dot : {&scores, &output})
     apart.insert({dot->start, dot->wait, dot->await, dot->release});
+  if (!ahead.empty())
+    apart.insert(ahead.back());
   llvm::SmallPtrSet<Operation *, 8> afterWait;
   for (Operation &op : loop.getBody()->without_terminator())
     if (!apart.contains(&op) &&

@@ -39,6 +39,8 @@ public:
   mlir::BlockArgument step; ///< counts tiles; the last that is carried
   size_t carried = 0;       ///< which carried value is the output
   mutable mlir::arith::TruncFOp rounding;
+  /// What the scores' dot adds to is made of, in order: of the tile's number.
+  mlir::SmallVector<mlir::Operation *> ahead;
   /// What is computed before the wait for the output; what makes of the output
   /// that which the next dot adds to, and what this takes from the former.
   mlir::SmallVector<mlir::Operation *> early, late;
@@ -46,6 +48,9 @@ public:
 
 private:
   bool matchDot(tgpu::DotStartOp start, LoopDot &dot);
+  /// What the scores' dot adds to, if anything, is a ramp, which follows from
+  /// the tile's number alone.
+  bool matchRamp();
   /// The second dot reads a rounded tile and carries its result.
   bool matchOutput();
   /// What is computed from the carried output comes after its wait, and after

@@ -45,10 +45,25 @@
 // Not where two consumers have less depth, or where scores are changed behind the dot.
 // RUN: fa-run --attention "d=64 type=bf16" --tile=128x128 --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // RUN: fa-run --attention "d=128 type=bf16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
-// RUN: fa-run --attention "d=128 type=bf16 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
+// RUN: fa-run --attention "d=128 type=bf16 softcap=30 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // NONE: tile.kernel @attention_roles(
 // NONE-NOT: tgpu.expected_softmax
 // NONE: tile.return
+
+// A ramp is part of the dot and repeated with it. Where the bias has two sides, the loop of the tiles in which both are
+// changes scores behind the dot and comes first.
+// RUN: fa-run --attention "d=128 type=bf16 alibi causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=RAMP
+// RUN: fa-run --attention "d=128 type=bf16 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=BOTH,RAMP
+// BOTH: tile.kernel @attention_roles(
+// BOTH: math.absf
+// BOTH: tile.online_softmax
+// RAMP: tgpu.order_wait
+// RAMP: %[[R:.*]] = tgpu.ramp
+// RAMP: tgpu.dot_start {{.*}} acc %[[R]]
+// RAMP-NOT: arith.addf
+// RAMP: tgpu.expected_softmax
+// RAMP: scf.if
+// RAMP-NEXT: tgpu.dot_start {{.*}} acc %[[R]]
 
 // What is received is received again, and its slot kept until then, where there are two of them for each consumer: at D 64,
 // not at D 128.

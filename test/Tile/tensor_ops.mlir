@@ -26,6 +26,7 @@ func.func @precision(%a: tensor<4x8xf32>, %b: tensor<16x8xf32>) -> tensor<4x8xf3
 // CHECK: tile.broadcast %{{.*}} sizes %{{.*}}, %{{.*}}, %{{.*}} : tensor<?x8x?x1xf32> -> tensor<?x8x?x?xf32>
 // CHECK: tile.broadcast %{{.*}} : f32 -> tensor<4x4xf32>
 // CHECK: tile.iota dim 1 : tensor<4x4xi32>
+// CHECK: tile.ramp %{{.*}} from %{{.*}}, %{{.*}} : tensor<4x8xf32>
 func.func @tensor_ops(%q: tensor<?x8x?x64xf16>, %k: tensor<?x2x?x64xf16>, %b: index, %m: index, %n: index, %x: f32) {
   %s = tile.dot %q, %k transpose_b : tensor<?x8x?x64xf16>, tensor<?x2x?x64xf16> -> tensor<?x8x?x?xf32>
   %p = tile.softmax %s : tensor<?x8x?x?xf32>
@@ -37,6 +38,7 @@ func.func @tensor_ops(%q: tensor<?x8x?x64xf16>, %k: tensor<?x2x?x64xf16>, %b: in
   %w = tile.broadcast %e sizes %b, %m, %n : tensor<?x8x?x1xf32> -> tensor<?x8x?x?xf32>
   %c = tile.broadcast %x : f32 -> tensor<4x4xf32>
   %i = tile.iota dim 1 : tensor<4x4xi32>
+  %a = tile.ramp %x from %m, %n : tensor<4x8xf32>
   return
 }
 

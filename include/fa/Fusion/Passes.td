@@ -167,6 +167,12 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     the keys that a part of the rows sees (`tile.own_rows`); a mask that leaves out
     keys before those that a row sees then has one loop, and holds for all of a tile
     by a scalar where every row sees all of it.
+    Where all that `NAME_roles` does to its scores is to add a factor of the head times the
+    distance of key and query, or its size, and the mask is one interval of keys, the
+    scores' dot adds to that (`tile.ramp`), by the factor over the scale, which the
+    softmax applies then. Tiles at the end of the diagonal come first, so that maxima
+    hardly rise later; of the size of a distance without an edge that grows with the queries, those
+    in which its sign changes for some row, and then all others in one loop.
 
     Arguments: those of the function, tensors as memrefs, then its results.
     Operands of the attention, its captures and its results may be transposes

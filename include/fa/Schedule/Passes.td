@@ -184,7 +184,7 @@ def TgpuExpectMaxima : Pass<"tgpu-expect-maxima", "::fa::tile::KernelOp"> {
     Online softmaxes whose maxima are held (`tgpu-hold-maxima`) mostly go on with
     those that they have. Where the scores come from a dot of two slots, while
     another dot runs, p is computed from the old maxima, and no maximum of the
-    tile is. Where the sums of p show that a score has risen above them, the dot is
+    tile is. What that dot adds to may be a ramp. Where the sums of p show that a score has risen above them, the dot is
     repeated, with the masks behind it, and the step is that with maxima. No scores
     are kept for that, so the slot of the keys is released behind the branch, not
     before the softmax. The first tile of a row has no old maxima and stays as it

@@ -45,6 +45,7 @@ void NvidiaLowering::initializeBarriers(int64_t consumers) {
     NVVM::FenceMbarrierInitOp::create(b);
     scf::YieldOp::create(b);
   });
+  writeNumbers();
   NVVM::Barrier0Op::create(b);
 }
 

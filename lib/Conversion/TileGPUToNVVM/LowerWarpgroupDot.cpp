@@ -87,7 +87,8 @@ void NvidiaLowering::keepStepsHere(DotStartOp op) {
 
 void NvidiaLowering::lowerDotStart(DotStartOp op) {
   IRMapping before = mapping;
-  if (op->getParentOp()->hasAttr(TileGPUDialect::seldomAttrName))
+  bool isSeldom = op->getParentOp()->hasAttr(TileGPUDialect::seldomAttrName);
+  if (isSeldom)
     keepStepsHere(op);
   RankedTensorType tile = op.getType().getTile();
   BufferType right = op.getBChannel().getType().getBuffer();
@@ -104,8 +105,12 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
                         /*alongDepth=*/true);
   else
     leftWords = SmallVector<Value>(packedOf(op.getA()));
-  SmallVector<Value> accumulators;
-  if (op.getAcc())
+  SmallVector<Value> accumulators, rampLeft;
+  auto ramp =
+      op.getAcc() ? op.getAcc().getDefiningOp<tgpu::RampOp>() : tgpu::RampOp();
+  if (ramp)
+    rampLeft = rampWords(ramp, isSeldom);
+  else if (op.getAcc())
     accumulators = SmallVector<Value>(elementsOf(op.getAcc()));
   SmallVector<Type> types(count, b.getF32Type());
   NVVM::WgmmaFenceAlignedOp::create(b);
@@ -120,6 +125,13 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
                             descriptorOf(b, slot, k), accumulators, transposed);
     accumulators = SmallVector<Value>(product.getResults());
   }
+  // A large bias is added once, and last.
+  if (ramp)
+    accumulators = SmallVector<Value>(
+        SimtWgmmaOp::create(b, types, b.getBF16Type(), rampLeft,
+                            numbersDescriptor(ramp), accumulators,
+                            /*transpose_b=*/false)
+            .getResults());
   NVVM::WgmmaGroupSyncAlignedOp::create(b);
   setElements(op.getResult(), accumulators);
   mapping = before;

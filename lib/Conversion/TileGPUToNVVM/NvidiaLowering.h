@@ -9,7 +9,7 @@
 // few registers busy.
 //
 // Files: NvidiaLowering (the function, exchanges), LowerPrograms, LowerCopy,
-// LowerDot, LowerFmaDot, LowerWarpgroupDot, LowerRoles.
+// LowerDot, LowerFmaDot, LowerWarpgroupDot, LowerRamp, LowerRoles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -157,6 +157,13 @@ private:
   void lowerDotWait(tgpu::DotWaitOp op);
   void keepStepsHere(tgpu::DotStartOp op);
   Value anyOfDot(Value condition) override;
+
+  //===--- Ramps as a step of a dot (LowerRamp.cpp) ---===//
+  /// Writes what ramps are multiplied with, if there are any.
+  void writeNumbers();
+  Value numbersDescriptor(tgpu::RampOp ramp);
+  /// The left operand of the step that adds `ramp`, four words.
+  mlir::SmallVector<Value> rampWords(tgpu::RampOp ramp, bool isSeldom);
 
   Value threadInBlock, warpgroup; ///< i32
   Value part; ///< i32: this thread's, until the parts are merged

@@ -63,7 +63,7 @@ LogicalResult SimtLowering::lowerExpectedSoftmax(ExpectedSoftmaxOp op) {
   // of a tile that is as large as the largest score reach 2^5.
   for (Value sum : *sums)
     risesIf(arith::CmpFPredicate::UGT, sum,
-            constant(exponent.startsAbove ? 1.0f : 0x1p11f));
+            constant(exponent.startsAbove > 0 ? 1.0f : 0x1p11f));
   setElements(op.getP(), p);
   setElements(op.getSum(), *sums);
   mapping.map(op.getRises(), anyOfDot(rises));

@@ -91,15 +91,27 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
   return success();
 }
 
+/// Whether a row may begin with a single key, far below what follows: masked
+/// scores with a ramp come first where that is largest.
+static bool beginsWithFew(tile::OnlineSoftmaxOp op) {
+  Value scores = belowMasks(op.getScores());
+  auto wait = scores ? scores.getDefiningOp<DotWaitOp>() : DotWaitOp();
+  auto start =
+      wait ? wait.getRunning().getDefiningOp<DotStartOp>() : DotStartOp();
+  return start && scores != op.getScores() && start.getAcc() &&
+         start.getAcc().getDefiningOp<tgpu::RampOp>();
+}
+
 SimtLowering::Exponent SimtLowering::exponentOf(Value c) {
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
   // p of f16 must stay below 2^16.
-  bool hasHalves = false;
+  bool hasHalves = false, hasFew = false;
   kernel.walk([&](arith::TruncFOp op) {
     hasHalves |= getElementTypeOrSelf(op.getType()).isF16();
   });
+  kernel.walk([&](tile::OnlineSoftmaxOp op) { hasFew |= beginsWithFew(op); });
   Type f32 = b.getF32Type();
   Value bits = arith::BitcastOp::create(b, b.getI32Type(), c);
   Value power = arith::BitcastOp::create(
@@ -114,7 +126,7 @@ SimtLowering::Exponent SimtLowering::exponentOf(Value c) {
       b, constant(std::numeric_limits<float>::lowest()), divisor);
   // P of f16 would lose digits at 2^-7; it, in turn, multiplies a V of f16,
   // which 2^7 does not make too large for f32.
-  return {c, power, limit, lowest, /*startsAbove=*/!hasHalves};
+  return {c, power, limit, lowest, hasHalves ? 0.0f : hasFew ? 20.0f : 7.0f};
 }
 
 SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
@@ -146,7 +158,7 @@ Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised,
                                      exponent.c);
   Value isSmall =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, rise,
-                            constant(exponent.startsAbove ? 0.0f : 7.0f));
+                            constant(exponent.startsAbove > 0 ? 0.0f : 7.0f));
   Type f32 = b.getF32Type();
   Value renewed = raised;
   if (least) {
@@ -162,9 +174,10 @@ Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised,
         b, arith::CmpFPredicate::UGT, raised,
         constant(-std::numeric_limits<float>::infinity()));
     renewed = arith::SelectOp::create(b, isSeen, above, raised);
-  } else if (exponent.startsAbove) { // by 7 / c
-    renewed = LLVM::FMAOp::create(b, f32, exponent.limit,
-                                  constant(7 * 0x1p-30f), raised);
+  } else if (exponent.startsAbove > 0) { // by as much / c
+    renewed =
+        LLVM::FMAOp::create(b, f32, exponent.limit,
+                            constant(exponent.startsAbove * 0x1p-30f), raised);
   }
   return arith::SelectOp::create(b, isSmall, old, renewed);
 }

@@ -112,8 +112,9 @@ LogicalResult SimtLowering::lowerBlock(Block &block) {
 LogicalResult SimtLowering::lowerOp(Operation *op) {
   using namespace tile;
   if (isa<ProgramIdOp, NumProgramsOp, PartIdOp, ConsumerIdOp, ChannelOp,
-          PassedOp, tile::ReturnOp, scf::YieldOp>(op))
-    return success(); // mapped at the start; yields belong to their parent
+          PassedOp, tgpu::RampOp, tile::ReturnOp, scf::YieldOp>(op))
+    return success(); // mapped at the start; yields belong to their parent,
+                      // ramps to their dot
   auto always = [](auto) { return success(); };
   if (isa<CopyOp, CommitOp, WaitOp, BarrierOp, RolesOp, AcquireOp, FetchOp,
           DeliverOp, OrderWaitOp, OrderArriveOp, AwaitOp, ReceiveOp, ReleaseOp,

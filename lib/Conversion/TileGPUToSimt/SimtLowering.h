@@ -235,9 +235,10 @@ protected:
     /// A maximum of −inf is this one: what a product with the power leaves
     /// finite.
     Value lowest;
-    /// Whether a maximum that is held begins above the scores, so that p stays
-    /// below 1; otherwise it is the maximum, and p goes up to 2^7.
-    bool startsAbove;
+    /// By how many powers of two of p a maximum that is held begins above the
+    /// scores, so that p stays below 1; 0: it is the maximum, and p goes up to
+    /// 2^7.
+    float startsAbove;
   };
   /// Of one row: factor · s + offset is the exponent of p; `alpha` rescales
   /// what came before.

@@ -1,0 +1,137 @@
+//===- LowerRamp.cpp - linear biases as a step of a dot -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// factor (column + j − row − i) = factor (column − row − i) · 1 + factor · j,
+// a product of 16 deep in bf16. An f32 is the sum of three bf16, which take
+// three columns of the left operand; the lines of the right one are 1 or j,
+// which bf16 has up to 256. All its products are exact, so that a ramp is
+// rounded as little as an f32 that is added.
+//
+// Of the left operand (PTX ISA 9.7.15.5.1, "Register Fragments") thread t of
+// the four that share a row has columns 2t, 2t + 1, 2t + 8 and 2t + 9. Thread 0
+// has the parts that are multiplied with 1, thread 1 those that are with j, and
+// what the others have is multiplied with 0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvidiaLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tgpu;
+
+/// Bits of bf16 in the upper half of those of f32.
+static constexpr uint32_t kUpper = 0xffff0000;
+
+/// Line j of the right operand, 32 bytes, is thread j's.
+void NvidiaLowering::writeNumbers() {
+  tgpu::RampOp ramp;
+  kernel.walk([&](tgpu::RampOp op) { ramp = op; });
+  if (!ramp)
+    return;
+  BufferType buffer = ramp.getNumbers().getType();
+  Value isLine = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::ult, threadInBlock, i32(buffer.getShape()[0]));
+  scf::IfOp::create(b, isLine, [&](OpBuilder &, Location) {
+    Value number = arith::BitcastOp::create(
+        b, b.getI32Type(),
+        arith::UIToFPOp::create(b, b.getF32Type(), threadInBlock));
+    Value last = arith::ShRUIOp::create(b, number, i32(16));
+    Value one = i32(0x3f80), ones = i32(0x3f803f80), none = i32(0);
+    Value both = arith::OrIOp::create(b, number, last);
+    // The swizzle of 32 bytes.
+    Value line =
+        arith::AddIOp::create(b, slotAddress(ramp.getNumbers(), Value()),
+                              arith::ShLIOp::create(b, threadInBlock, i32(5)));
+    Value turned = arith::AndIOp::create(
+        b, arith::ShLIOp::create(b, threadInBlock, i32(2)), i32(16));
+    auto store = [&](Value half, Value first, Value second) {
+      Value at = arith::AddIOp::create(b, line, half);
+      for (auto [n, word] :
+           llvm::enumerate(SmallVector<Value>{first, second, none, none}))
+        LLVM::StoreOp::create(
+            b, word,
+            LLVM::IntToPtrOp::create(b, sharedPointer(), offsetBy(at, 4 * n)));
+    };
+    store(turned, ones, both);
+    store(arith::XOrIOp::create(b, turned, i32(16)), one, last);
+    NVVM::FenceProxyOp::create(
+        b,
+        NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
+        NVVM::SharedSpaceAttr::get(b.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
+    scf::YieldOp::create(b);
+  });
+}
+
+Value NvidiaLowering::numbersDescriptor(tgpu::RampOp ramp) {
+  // Lines of 32 bytes, swizzled; eight of them are 256.
+  constexpr uint64_t fixed = 3ull << 62 | uint64_t(256 / 16) << 32 | 1ull << 16;
+  Value low = arith::ShRUIOp::create(
+      b,
+      arith::AndIOp::create(b, slotAddress(ramp.getNumbers(), Value()),
+                            i32(0x3ffff)),
+      i32(4));
+  return arith::OrIOp::create(
+      b, arith::ExtUIOp::create(b, b.getI64Type(), low),
+      arith::ConstantOp::create(b, b.getI64IntegerAttr(int64_t(fixed))));
+}
+
+/// An f32 as the sum of three bf16: a word of the first two, one of the third.
+static std::pair<Value, Value> split(ImplicitLocOpBuilder &b, Value value) {
+  Type i32 = b.getI32Type(), f32 = b.getF32Type();
+  auto constant = [&](uint32_t bits) -> Value {
+    return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(bits)));
+  };
+  SmallVector<Value> parts;
+  for (int n = 0; n < 3; ++n) {
+    Value bits = arith::BitcastOp::create(b, i32, value);
+    bits = arith::AndIOp::create(b, bits, constant(kUpper));
+    parts.push_back(bits);
+    value =
+        arith::SubFOp::create(b, value, arith::BitcastOp::create(b, f32, bits));
+  }
+  auto lower = [&](Value bits) -> Value {
+    return arith::ShRUIOp::create(b, bits, constant(16));
+  };
+  return {arith::OrIOp::create(b, lower(parts[0]), parts[1]), lower(parts[2])};
+}
+
+SmallVector<Value> NvidiaLowering::rampWords(tgpu::RampOp ramp, bool isSeldom) {
+  Type f32 = b.getF32Type();
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  Value first = arith::SubIOp::create(b, i32Of(mapped(ramp.getColumn())),
+                                      i32Of(mapped(ramp.getRow())));
+  // Of a dot that is repeated, not kept since the first time.
+  if (isSeldom)
+    first = hide(first);
+  Value distance = arith::SIToFPOp::create(b, f32, first);
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                            arith::AndIOp::create(b, thread, i32(3)), i32(0));
+  Value times = arith::SelectOp::create(b, isFirst, constant(1), constant(0));
+  Value warp = arith::ShRUIOp::create(b, thread, i32(5));
+  Value quad = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, thread, i32(2)), i32(7));
+  Value row =
+      arith::OrIOp::create(b, arith::ShLIOp::create(b, warp, i32(4)), quad);
+  SmallVector<Value> words(4);
+  for (int half : {0, 1}) {
+    Value here = arith::OrIOp::create(b, row, i32(8 * half));
+    Value before =
+        arith::SIToFPOp::create(b, f32, arith::SubIOp::create(b, i32(0), here));
+    Value own = arith::SelectOp::create(b, isFirst, before, constant(1));
+    Value steps = LLVM::FMAOp::create(b, f32, distance, times, own);
+    std::tie(words[half], words[2 + half]) =
+        split(b, arith::MulFOp::create(b, mapped(ramp.getFactor()), steps));
+  }
+  return words;
+}
