@@ -53,6 +53,7 @@
 // CHECK-LABEL: tile.kernel @backwards_roles(
 // CHECK-NOT: tile.ramp
 // CHECK: math.absf
+// CHECK-NOT: tile.ramp
 // CHECK-LABEL: tile.kernel @length_roles(
 // CHECK: tile.ramp
 !rows = tensor<?x?x?x64xf16>
