@@ -358,6 +358,11 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   if (shape.alignedScores && rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = roundToBoxes(b, keys.begin);
+  if (shape.someKeys) {
+    KeyRange &keys = ranges.front();
+    Value some = arith::AddIOp::create(b, keys.begin, index(1));
+    keys.end = arith::MaxSIOp::create(b, keys.end, some);
+  }
   auto loop = [&](Value begin, Value end, bool partial, ValueRange state) {
     return buildLoop(begin, end, partial, state);
   };
