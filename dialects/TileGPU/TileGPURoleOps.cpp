@@ -116,6 +116,10 @@ LogicalResult ReceiveOp::verify() {
   return verifyInConsumer(*this);
 }
 
+LogicalResult TurnsOp::verify() { return verifyInConsumer(*this); }
+
+LogicalResult ProgramInOp::verify() { return verifyInConsumer(*this); }
+
 LogicalResult OrderWaitOp::verify() { return verifyInConsumer(*this); }
 
 LogicalResult OrderArriveOp::verify() { return verifyInConsumer(*this); }

@@ -54,6 +54,41 @@ def TileGPU_PassedOp : TileGPU_Op<"passed",
   let assemblyFormat = "$steps attr-dict";
 }
 
+def TileGPU_TurnsOp : TileGPU_Op<"turns", [Pure]> {
+  let summary = "how many programs this block runs";
+  let description = [{
+    In the consumer of a persistent kernel whose loop over the block's programs is
+    written out (`tgpu-overlap-programs`). Its region is then run once, and sees
+    none of the scalars above that belong to a program. At least one: a launch has
+    no more blocks than programs.
+  }];
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def TileGPU_ProgramInOp : TileGPU_Op<"program_in", [Pure]> {
+  let summary = "which program this block runs in a turn";
+  let description = [{
+    Its numbers on the three axes of the grid, as `tile.program_id` gives them.
+  }];
+  let arguments = (ins Index:$turn);
+  let results = (outs Index:$x, Index:$y, Index:$z);
+  let assemblyFormat = "$turn attr-dict";
+  let hasVerifier = 1;
+}
+
+def TileGPU_AnewOp : TileGPU_SyncOp<"anew"> {
+  let summary = "the same number, not known to be";
+  let description = [{
+    What follows from the result is computed where it stands, in each turn of a
+    loop: computed before the loop, it would be held in registers.
+  }];
+  let arguments = (ins Index:$value);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$value attr-dict";
+}
+
 def TileGPU_ConsumerIdOp : TileGPU_Op<"consumer_id", [Pure]> {
   let summary = "the number of the consumer that computes this";
   let description = [{

@@ -393,6 +393,11 @@ SmallVector<Value> KernelBuilder::buildLoops() {
   if (shape.alignedScores && rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = roundToBoxes(b, keys.begin);
+  if (shape.someKeys) {
+    KeyRange &keys = ranges.front();
+    Value some = arith::AddIOp::create(b, keys.begin, index(1));
+    keys.end = arith::MaxSIOp::create(b, keys.end, some);
+  }
   auto loop = [&](const KeyLoop &keys, ValueRange state) {
     return buildLoop(keys, state);
   };

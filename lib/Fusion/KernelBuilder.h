@@ -75,6 +75,9 @@ struct KernelShape {
   bool oneLoop = false;
   /// Groups of rows of a tile walk the keys that they see (tile.own_rows).
   bool ownRows = false;
+  /// Of one interval of keys, a program walks a tile even where it sees none:
+  /// one begins beside the end of the one before, whatever that sees.
+  bool someKeys = false;
   /// The most programs for each processor that the kernel is meant for; 0: any.
   int64_t fewPrograms = 0;
   /// Parts of a block that run a program, each on keys of its own.

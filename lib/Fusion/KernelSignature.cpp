@@ -382,6 +382,8 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   if (shape.fewPrograms)
     kernel->setAttr(KernelOp::fewProgramsAttrName,
                     b.getI64IntegerAttr(shape.fewPrograms));
+  if (shape.someKeys)
+    kernel->setAttr(KernelOp::someKeysAttrName, b.getUnitAttr());
   if (shape.parts > 1)
     kernel->setAttr(KernelOp::partsAttrName, b.getI64IntegerAttr(shape.parts));
   if (shape.part != KernelShape::Whole)

@@ -350,6 +350,11 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.ownRows = isPlain && isOne && roles.rows > roles.columns &&
                     (edges || (grows && widest > 64));
     roles.oneLoop = roles.ownRows && (edges || isWide);
+    // For programs that begin beside the end of others, which takes bounds of
+    // both. Where it pays was measured as well.
+    bool isTight = widest <= 64 && mask.growsWithQuery();
+    roles.someKeys = isPlain && isOne && !edges && widest <= 128 && !isMiddle &&
+                     !(isTight && !mask.lengths().empty());
     fetched.rows = rolesQTile;
     fetched.columns = rolesKvTile;
     fetched.alignedScores = true;
@@ -357,7 +362,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     bool hasRoles = rolesQTile && bytes == 2;
     KernelShape few = roles;
     few.rows = fewRolesQTile;
-    few.ownRows = few.oneLoop = false;
+    few.ownRows = few.oneLoop = few.someKeys = false;
     // A processor's second program is short where the first is long.
     few.fewPrograms = fewPrograms * (grows && !edges ? 2 : 1);
     bool hasFew = hasRoles && fewRolesQTile && scoreTiles(match).empty();

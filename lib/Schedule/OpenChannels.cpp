@@ -97,13 +97,22 @@ private:
                                                                : slots;
   }
 
-  /// A slot for each consumer.
-  int64_t ownSlots() const { return consumers; }
+  /// Of what all loops read: a slot for each consumer, or two, where programs
+  /// begin before the end of others and there is room.
+  int64_t leftSlots(int64_t slots) {
+    if (!options.ahead || !options.persistent || !loops[0].scores.empty() ||
+        !kernel->hasAttr(KernelOp::someKeysAttrName))
+      return consumers;
+    int64_t room = roomBeside(slots);
+    for (FetchedTile &left : lefts)
+      room -= consumers * slotsOf(typeOf(left.load), 1).getSlotBytes();
+    return room >= 0 ? 2 * consumers : consumers;
+  }
 
   /// The step of the slot that consumer `id` owns, when `passed` tiles of each
   /// have passed.
   Value ownStep(Value passed, Value id) {
-    Value before = arith::MulIOp::create(b, passed, index(ownSlots()));
+    Value before = arith::MulIOp::create(b, passed, index(consumers));
     return arith::AddIOp::create(b, before, id);
   }
 
@@ -126,9 +135,9 @@ private:
   void openChannels() {
     b.setInsertionPointToStart(&kernel.getBody().front());
     openNumbers();
-    for (FetchedTile &left : lefts)
-      left.channel = open(typeOf(left.load), ownSlots(), /*own=*/true);
-    int64_t slots = countSlots();
+    int64_t slots = countSlots(), left = leftSlots(slots);
+    for (FetchedTile &tile : lefts)
+      tile.channel = open(typeOf(tile.load), left, /*own=*/true);
     for (FetchedTile &first : loops[0].fetched)
       first.channel = open(typeOf(first.load), slots);
     openScores(slots);
@@ -140,8 +149,8 @@ private:
     }
   }
 
-  /// What is left of the shared memory beside channels of `slots` slots and
-  /// slots of one line for the outputs.
+  /// What is left of the shared memory beside channels of `slots` slots, a slot
+  /// for each consumer, and slots of one line for the outputs.
   int64_t roomBeside(int64_t slots) {
     int64_t line =
         128 * typeOf(lefts.empty() ? loops[0].fetched[0].load : lefts[0].load)
@@ -150,7 +159,7 @@ private:
     if (numbers)
       room -= numbers.getType().getBytes();
     for (FetchedTile &left : lefts)
-      room -= ownSlots() * slotsOf(typeOf(left.load), 1).getSlotBytes();
+      room -= consumers * slotsOf(typeOf(left.load), 1).getSlotBytes();
     for (FetchedTile &fetched : loops[0].fetched)
       room -= slots * slotsOf(typeOf(fetched.load), 1).getSlotBytes();
     return room;
@@ -458,7 +467,7 @@ struct TgpuOpenChannels final
       return reason;
     return ChannelOpener(
                kernel, std::move(*tiles), consumers,
-               {stages, keys, loopBytes, apartBytes, limit, persistent})
+               {stages, keys, loopBytes, apartBytes, limit, ahead, persistent})
         .run();
   }
 

@@ -30,6 +30,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     channels.apartBytes = options.apartBytes;
     channels.limit = options.sharedLimit;
     channels.persistent = options.persistent;
+    channels.ahead = options.overlap && options.overlapPrograms;
     pm.addPass(createTgpuOpenChannels(channels));
     pm.addPass(createTgpuChooseAlternatives());
     pm.addPass(createCanonicalizerPass());
@@ -62,6 +63,8 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
     pm.addNestedPass<tile::KernelOp>(createTgpuHoistScalars());
     pm.addNestedPass<tile::KernelOp>(createTgpuExpectMaxima());
+    if (options.overlapPrograms)
+      pm.addNestedPass<tile::KernelOp>(createTgpuOverlapPrograms());
     pm.addNestedPass<tile::KernelOp>(createTgpuBranchMasks());
   }
   if (options.mfma) {

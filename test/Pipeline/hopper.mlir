@@ -16,7 +16,7 @@
 // S4: tile.kernel @attention_roles(
 // S4-SAME: tgpu.consumers = 2
 // S4-SAME: tgpu.persistent
-// S4: %[[Q:.*]] = tgpu.channel own : <2 x 64x128xf16
+// S4: %[[Q:.*]] = tgpu.channel own : <4 x 64x128xf16
 // S4: %[[K:.*]] = tgpu.channel : <2 x 128x128xf16
 // S4: %[[V:.*]] = tgpu.channel : <2 x 128x128xf16
 // S4: %[[ID:.*]] = tgpu.consumer_id
@@ -52,17 +52,20 @@
 
 // In the steady state two dots run, and the softmax under the second. What came
 // before is rescaled once the first has begun; most warps find nothing to do. The first
-// tile is that of the first loop that has one; the pipeline goes on from one loop
+// tile is that of the first loop that has one, with a mask or without; the pipeline goes on from one loop
 // to the next, and Q's slot is free before the last dot. Keys are released behind the
 // softmax, which may repeat their dot.
 // S6: // S6 //
 // S6: tile.kernel @attention_roles(
 // S6: consumer {
-// S6: tgpu.await %[[Q:[0-9]+]], %[[ID:[0-9]+]]
-// S6: scf.if
-// S6: scf.if
-// S6: tgpu.await %[[K:[0-9]+]], %[[STEPS:arg[0-9]+]]
-// S6: scf.for {{.*}} %[[N:arg[0-9]+]] = %{{[0-9]+}}#3, %[[ALPHA:arg[0-9]+]] = %{{[0-9]+}}#4, %[[P:arg[0-9]+]] = %{{[0-9]+}}#5) ->
+// S6: %[[TURNS:.*]] = tgpu.turns
+// S6: tgpu.await %[[Q:[0-9]+]],
+// S6-NEXT: tgpu.await %[[K:[0-9]+]], %c0
+// S6: tgpu.dot_wait {{.*}} pending 0
+// S6: scf.for %[[TURN:.*]] = %c0 to %[[TURNS]] {{.*}} iter_args(%[[STEPS:arg[0-9]+]] = %c0,
+// S6: tgpu.program_in %[[TURN]]
+// S6: %[[ID:.*]] = arith.addi %{{[0-9]+}}, %{{[0-9]+}}
+// S6: scf.for {{.*}} %[[N:arg[0-9]+]] = %{{[0-9]+}}, %[[ALPHA:arg[0-9]+]] = %{{arg[0-9]+}}, %[[P:arg[0-9]+]] = %{{arg[0-9]+}}) ->
 // S6: %[[BEFORE:.*]] = arith.subi %[[N]], %c1
 // S6-NEXT: tgpu.await %[[K]], %[[N]] :
 // S6-NEXT: %[[S:.*]] = tgpu.dot_start slot %[[Q]], %[[ID]] by slot %[[K]], %[[N]] transpose_b
@@ -85,16 +88,30 @@
 // S6: tgpu.dot_wait %{{[0-9]+}} pending 1
 // S6: scf.yield
 // S6: tgpu.release %[[Q]], %[[ID]] :
-// S6: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
-// S6: tgpu.await %[[V]], %[[LAST]] :
+// The next program begins the same way, beside the last output.
+// S6: scf.if
+// S6: tgpu.await %[[Q]],
+// S6-NEXT: tgpu.await %[[K]], %[[FIRST:.*]] :
+// S6-NEXT: %[[S:.*]] = tgpu.dot_start slot %[[Q]], %{{.*}} by slot %[[K]], %[[FIRST]] transpose_b
+// S6: tgpu.await %[[V]], %[[LAST:[0-9]+]] :
+// S6-NEXT: %[[O:.*]] = tgpu.dot_start %{{.*}} by slot %[[V]], %[[LAST]] acc
+// S6-NEXT: tgpu.dot_wait %[[S]] pending 1
+// S6: tile.online_softmax {{.*}} {tgpu.held_maxima, tgpu.raw_maxima, tgpu.thread_sums}
+// S6-NEXT: tgpu.release %[[K]], %[[FIRST]] after
+// S6-NEXT: %{{.*}}, %[[THROUGH:.*]] = tgpu.dot_wait %[[O]] through %{{.*}} pending 0
+// S6-NEXT: tgpu.release %[[V]], %[[LAST]] :
+// S6-NEXT: arith.truncf %[[THROUGH]]
+// S6: } else {
+// S6: tgpu.dot_wait {{.*}} pending 0
+// S6: tile.online_finalize
 
 // The output leaves by a slot of each consumer, in front of the channels. Slots begin at multiples of 1024 bytes, barriers lie behind them.
 // S7: // S7 //
 // S7: tile.kernel @attention_roles(
 // S7: %[[BUFFER:.*]] = tgpu.alloc at 0 : <2 x 64x128xf16
-// S7: tgpu.channel own at 32768 barriers 196608 : <2 x 64x128xf16
-// S7: tgpu.channel at 65536 barriers 196640 : <2 x 128x128xf16
-// S7: tgpu.channel at 131072 barriers 196672 : <2 x 128x128xf16
+// S7: tgpu.channel own at 32768 barriers 229376 : <4 x 64x128xf16
+// S7: tgpu.channel at 98304 barriers 229440 : <2 x 128x128xf16
+// S7: tgpu.channel at 163840 barriers 229472 : <2 x 128x128xf16
 // S7: tgpu.deliver %{{.*}} by %[[BUFFER]][%[[ID:.*]]] to %arg4[{{.*}}] dims [2, 3]
 
 // S8: llvm.mlir.global external @fa_shared() {addr_space = 3 : i32, alignment = 1024

@@ -132,6 +132,18 @@ tile.kernel @not_a_consumer(%x: !memory {tile.access = #tile.access<out>}, %t: f
   tile.return
 }
 // -----
+tile.kernel @no_turns() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  %turns = tgpu.turns
+  tile.return
+}
+// -----
+tile.kernel @no_program(%n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  %x, %y, %z = tgpu.program_in %n
+  tile.return
+}
+// -----
 tile.kernel @no_turn() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   // expected-error @below {{expects to be in the consumer of tgpu.roles}}
   tgpu.order_arrive

@@ -58,6 +58,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     Option<"limit", "limit", "int64_t", "0",
            "bytes of shared memory that a block may have: tiles of scores are "
            "fetched where there is room for them (0: they are not)">,
+    Option<"ahead", "ahead", "bool", "false",
+           "what a consumer reads in all of a persistent kernel's loops has two "
+           "slots where there is room, for the next program as well">,
     Option<"persistent", "persistent", "bool", "false",
            "a block runs one program after the other">
   ];
@@ -120,6 +123,49 @@ def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
     (`tgpu-open-channels`) let their turn pass.
 
     Requires: S5. Ensures: S5. Numerics: exact.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def TgpuOverlapPrograms
+    : Pass<"tgpu-overlap-programs", "::fa::tile::KernelOp"> {
+  let summary = "a consumer begins the next program beside the end of this one";
+  let description = [{
+    In the consumers of a persistent kernel, the loop over the block's programs is
+    written out and rotated: the first scores of a program are begun together with
+    the last output of the one before, as those of all other tiles are, and its
+    first softmax runs under that. What is computed from a program's number is
+    computed for both. The last program ends alone.
+
+    For kernels whose programs all have a tile of keys (`tile.some_keys`), with a
+    second slot for what is read in all loops, so that it is there by then.
+
+    Before:
+    ```mlir
+    consumer {
+    ^bb0(%turn: index, %steps: index):
+      tgpu.await %q, %turn
+      scf.if %hasTiles { first tile; scf.for ... { tiles }; last output }
+      store
+    }
+    ```
+    After:
+    ```mlir
+    consumer {
+    ^bb0(%none: index, %begin: index):
+      first tile of the first program
+      scf.for %turn = %c0 to %turns ... {
+        scf.for ... { tiles }
+        scf.if %hasNext { last output, and the first tile of the next program }
+        else { last output }
+        store
+      }
+    }
+    ```
+    Requires: S5, after `tgpu-expect-maxima`, before `tgpu-branch-masks`.
+    Ensures: S5. Numerics: exact.
   }];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace fa;
@@ -101,6 +102,47 @@ void NvidiaLowering::keepInLoop(memref::DimOp size) {
                   .getResult());
 }
 
+LogicalResult NvidiaLowering::lowerTurns(TurnsOp op) {
+  if (!turnsOfRole)
+    return op.emitOpError("expects to be in the block of a persistent "
+                          "kernel's consumer");
+  mapping.map(op.getResult(), arith::IndexCastUIOp::create(b, b.getIndexType(),
+                                                           turnsOfRole->count)
+                                  .getResult());
+  return success();
+}
+
+LogicalResult NvidiaLowering::lowerProgramIn(ProgramInOp op) {
+  if (!turnsOfRole)
+    return op.emitOpError("expects tgpu.turns in the consumer's block");
+  auto ids = programIn(*turnsOfRole, i32Of(mapped(op.getTurn())));
+  for (auto [result, id] : llvm::zip(op.getResults(), ids))
+    mapping.map(
+        result,
+        arith::IndexCastUIOp::create(b, b.getIndexType(), id).getResult());
+  return success();
+}
+
+void NvidiaLowering::lowerAnew(AnewOp op) {
+  Value number =
+      arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(op.getValue()));
+  mapping.map(op.getResult(),
+              arith::IndexCastUIOp::create(b, b.getIndexType(), hide(number))
+                  .getResult());
+}
+
+/// What the scalars above make of a program's number is not used: the role has
+/// its own for each program.
+LogicalResult NvidiaLowering::lowerLoopOfRole(Block &region) {
+  Turns turns = takeTurns();
+  llvm::SaveAndRestore restore(turnsOfRole, &turns);
+  mapPrograms({i32(0), i32(0), i32(0)});
+  for (Operation &op : kernel.getBody().front())
+    if (!isa<RolesOp>(op) && failed(lowerOp(&op)))
+      return failure();
+  return lowerBlock(region);
+}
+
 LogicalResult NvidiaLowering::lowerRole(Block &region) {
   // What was made for the other role is not there for this one.
   views.clear();
@@ -109,6 +151,8 @@ LogicalResult NvidiaLowering::lowerRole(Block &region) {
       mapping.map(argument, index(0));
     return lowerBlock(region);
   }
+  if (!region.getOps<TurnsOp>().empty())
+    return lowerLoopOfRole(region);
   Turns turns = takeTurns();
   auto loop = scf::ForOp::create(b, i32(0), turns.count, i32(1), index(0));
   OpBuilder::InsertionGuard guard(b);

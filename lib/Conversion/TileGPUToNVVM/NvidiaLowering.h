@@ -55,6 +55,11 @@ private:
   mlir::LogicalResult lowerBody() override;
   /// The region of a role, for one program or for all that are the block's.
   mlir::LogicalResult lowerRole(mlir::Block &region);
+  /// Of a role that has the loop over its programs written out.
+  mlir::LogicalResult lowerLoopOfRole(mlir::Block &region);
+  mlir::LogicalResult lowerTurns(tgpu::TurnsOp op);
+  mlir::LogicalResult lowerProgramIn(tgpu::ProgramInOp op);
+  void lowerAnew(tgpu::AnewOp op);
   void keepInLoop(mlir::memref::DimOp size);
   struct Turns;
   Turns takeTurns();
@@ -166,6 +171,7 @@ private:
   mlir::SmallVector<Value> rampWords(tgpu::RampOp ramp, bool isSeldom);
 
   Value threadInBlock, warpgroup; ///< i32
+  Turns *turnsOfRole = nullptr;   ///< while lowerLoopOfRole lowers it
   Value part; ///< i32: this thread's, until the parts are merged
   /// Channels of the warp that is lowered.
   llvm::SmallPtrSet<Value, 4> produced;

@@ -118,8 +118,8 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
   auto always = [](auto) { return success(); };
   if (isa<CopyOp, CommitOp, WaitOp, BarrierOp, RolesOp, AcquireOp, FetchOp,
           DeliverOp, OrderWaitOp, OrderArriveOp, AwaitOp, ReceiveOp, ReleaseOp,
-          DotStartOp, DotWaitOp, BeginNextOp, AwaitKernelOp,
-          tgpu::MergePartsOp>(op))
+          DotStartOp, DotWaitOp, BeginNextOp, AwaitKernelOp, TurnsOp,
+          ProgramInOp, AnewOp, tgpu::MergePartsOp>(op))
     return lowerTargetOp(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](OwnRowsOp op) {

@@ -1,0 +1,284 @@
+//===- OverlapPrograms.cpp - tgpu-overlap-programs ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramParts.h"
+
+#include "fa/Schedule/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+using namespace fa::tgpu;
+
+namespace fa {
+#define GEN_PASS_DEF_TGPUOVERLAPPROGRAMS
+#include "fa/Schedule/Passes.h.inc"
+} // namespace fa
+
+/// Divisions by a size are made once for all programs.
+static bool divides(memref::DimOp size) {
+  return llvm::any_of(size->getUsers(), [](Operation *user) {
+    return isa<arith::DivUIOp, arith::DivSIOp>(user);
+  });
+}
+
+namespace {
+
+/// Builds the loop over programs. What belongs to one of them, tiles and
+/// numbers, is in an IRMapping of its own; numbers are cloned when they are
+/// asked for.
+class ProgramOverlapper {
+public:
+  ProgramOverlapper(KernelOp kernel, Block &region, ProgramParts &parts)
+      : kernel(kernel), region(region), parts(parts),
+        passed(cast<PassedOp>(region.getTerminator())),
+        b(passed.getLoc(), passed) {
+    parts.forEachRest([&](Operation *op) {
+      takesTurns |= op->walk([](OrderWaitOp) {
+                        return WalkResult::interrupt();
+                      }).wasInterrupted();
+    });
+  }
+
+  void run() {
+    std::vector<Operation *> old;
+    for (Operation &op : region.without_terminator())
+      old.push_back(&op);
+    carried = parts.takenFromFirst();
+    Value zero = index(0), turns = TurnsOp::create(b, b.getIndexType());
+    IRMapping first = enter(zero, zero);
+    cloneEffects(parts.before, first);
+    cloneAll(parts.first, first);
+    SmallVector<Value> init = {zero};
+    appendCarried(init, first);
+    auto loop = scf::ForOp::create(b, zero, turns, index(1), init);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      buildProgram(loop, turns);
+    }
+    passed.getStepsMutable().assign(loop.getResult(0));
+    for (Operation *op : llvm::reverse(old))
+      op->erase();
+  }
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  /// The program of a turn, before which `steps` steps have passed.
+  IRMapping enter(Value turn, Value steps) {
+    IRMapping program;
+    auto ids =
+        ProgramInOp::create(b, SmallVector<Type>(3, b.getIndexType()), turn);
+    kernel.walk([&](ProgramIdOp id) {
+      program.map(id.getResult(), ids.getResult(id.getAxis()));
+    });
+    program.map(region.getArguments(), ValueRange{turn, steps});
+    for (Value zero : parts.zeros) {
+      auto type = cast<RankedTensorType>(zero.getType());
+      program.map(zero, arith::ConstantOp::create(
+                            b, type, DenseElementsAttr::get(type, 0.0f))
+                            .getResult());
+    }
+    return program;
+  }
+
+  //===--- Numbers of a program ---===//
+
+  Value valueOf(Value value, IRMapping &program) {
+    if (Value known = program.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op || isa<ConsumerIdOp, ChannelOp, AllocOp, NumProgramsOp>(op))
+      return value;
+    bool isAbove = op->getBlock() == &kernel.getBody().front();
+    if (isAbove ? op->hasTrait<OpTrait::ConstantLike>()
+                : !isMemoryEffectFree(op))
+      return value;
+    if (auto size = dyn_cast<memref::DimOp>(op)) {
+      Value anew = divides(size)
+                       ? value
+                       : Value(AnewOp::create(b, b.getIndexType(), value));
+      program.map(value, anew);
+      return anew;
+    }
+    clone(op, program);
+    return program.lookup(value);
+  }
+
+  Operation *clone(Operation *op, IRMapping &program) {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!op->isAncestor(operand.getParentBlock()->getParentOp()))
+          valueOf(operand, program);
+    });
+    return b.clone(*op, program);
+  }
+
+  void cloneOnce(Operation *op, IRMapping &program) {
+    if (!op->getNumResults() || !program.contains(op->getResult(0)))
+      clone(op, program);
+  }
+
+  void cloneAll(ArrayRef<Operation *> ops, IRMapping &program) {
+    for (Operation *op : ops)
+      cloneOnce(op, program);
+  }
+
+  /// Without what is computed when it is asked for.
+  void cloneEffects(ArrayRef<Operation *> ops, IRMapping &program) {
+    for (Operation *op : ops)
+      if (!isMemoryEffectFree(op))
+        clone(op, program);
+  }
+
+  void appendCarried(SmallVector<Value> &values, IRMapping &program) {
+    for (Value value : carried)
+      values.push_back(program.lookup(value));
+  }
+
+  //===--- A program ---===//
+
+  void buildProgram(scf::ForOp loop, Value turns) {
+    ValueRange args = loop.getRegionIterArgs();
+    Value turn = loop.getInductionVar();
+    IRMapping now = enter(turn, args.front());
+    now.map(carried, args.drop_front());
+    cloneAll(parts.tiles, now);
+    for (auto [result, value] :
+         llvm::zip(parts.branch.getResults(), parts.left().getOperands()))
+      if (value != parts.outputWait.getResult())
+        now.map(result, valueOf(value, now));
+    cloneEffects(parts.passing, now);
+    Value steps = valueOf(passed.getSteps(), now);
+    Value next = arith::AddIOp::create(b, turn, index(1));
+    Value hasNext =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, turns);
+    SmallVector<Type> types(args.getTypes());
+    types.push_back(parts.outputWait.getResult().getType());
+    auto branch = scf::IfOp::create(b, types, hasNext, /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      buildNext(now, next, steps);
+      b.setInsertionPointToStart(branch.elseBlock());
+      buildLast(now, steps);
+    }
+    for (auto [result, value] :
+         llvm::zip(parts.branch.getResults(), parts.left().getOperands()))
+      if (value == parts.outputWait.getResult())
+        now.map(result, branch.getResults().back());
+    cloneAll(parts.behind, now);
+    scf::YieldOp::create(b, branch.getResults().drop_back());
+  }
+
+  /// The last output of a program alone.
+  void buildLast(IRMapping now, Value steps) {
+    cloneAll(parts.last, now);
+    SmallVector<Value> values = {steps};
+    for (Value value : carried) {
+      auto type = cast<RankedTensorType>(value.getType());
+      values.push_back(arith::ConstantOp::create(b, type, b.getZeroAttr(type)));
+    }
+    values.push_back(now.lookup(parts.outputWait.getResult()));
+    scf::YieldOp::create(b, values);
+  }
+
+  /// The last output of a program and the first tile of the next one, as in
+  /// the middle of a program (tgpu-overlap-dots).
+  void buildNext(IRMapping now, Value turn, Value steps) {
+    IRMapping next = enter(turn, steps);
+    cloneEffects(parts.before, next);
+    auto [scores, softmax] = splitBehind(parts.first, parts.scores);
+    auto [output, ending] = splitBehind(parts.last, parts.output);
+    if (takesTurns)
+      OrderWaitOp::create(b);
+    cloneAll(scores, next);
+    cloneAll(output, now);
+    if (takesTurns)
+      OrderArriveOp::create(b);
+    for (Operation *op : softmax)
+      if (op != parts.release && op != parts.rounding)
+        cloneOnce(op, next);
+    cast<DotWaitOp>(next.lookup(parts.scoresWait.getResult()).getDefiningOp())
+        .setPending(1);
+    Value rounded = endOutput(ending, now, next);
+    next.map(parts.rounding.getResult(), rounded);
+    SmallVector<Value> values = {steps};
+    appendCarried(values, next);
+    values.push_back(now.lookup(parts.outputWait.getResult()));
+    scf::YieldOp::create(b, values);
+  }
+
+  /// Waits for the output of `now`; gives P of `next`, rounded into registers
+  /// that the output has read until then.
+  Value endOutput(ArrayRef<Operation *> ending, IRMapping &now,
+                  IRMapping &next) {
+    Value unrounded = next.lookup(parts.rounding.getIn());
+    // Begun before the exponents, the wait would hold them up.
+    ReleaseOp::create(b, parts.release.getChannel(),
+                      valueOf(parts.release.getStep(), next), unrounded);
+    DotWaitOp last = parts.outputWait;
+    auto wait = DotWaitOp::create(
+        b, last.getResult().getType(), unrounded.getType(),
+        now.lookup(last.getRunning()), unrounded, /*pending=*/0);
+    now.map(last.getResult(), wait.getResult());
+    for (Operation *op : ending)
+      if (op != last)
+        clone(op, now);
+    return arith::TruncFOp::create(b, parts.rounding.getType(),
+                                   wait.getPassed().front());
+  }
+
+  static std::pair<ArrayRef<Operation *>, ArrayRef<Operation *>>
+  splitBehind(ArrayRef<Operation *> ops, Operation *op) {
+    size_t count = llvm::find(ops, op) - ops.begin() + 1;
+    return {ops.take_front(count), ops.drop_front(count)};
+  }
+
+  KernelOp kernel;
+  Block &region;
+  ProgramParts &parts;
+  PassedOp passed;
+  ImplicitLocOpBuilder b;
+  bool takesTurns = false;
+  /// Tiles of the first tile of keys that the rest of a program takes.
+  SmallVector<Value> carried;
+};
+
+struct TgpuOverlapPrograms final
+    : fa::impl::TgpuOverlapProgramsBase<TgpuOverlapPrograms> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    if (!kernel->hasAttr(TileGPUDialect::persistentAttrName) ||
+        !kernel->hasAttr(KernelOp::someKeysAttrName))
+      return;
+    SmallVector<RolesOp> all(kernel.getBody().getOps<RolesOp>());
+    for (RolesOp roles : all) {
+      Block &region = roles.getConsumer().front();
+      ProgramParts parts;
+      if (!parts.take(region, roles.getConsumers()))
+        continue;
+      ProgramOverlapper(kernel, region, parts).run();
+    }
+    kernel.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isOpTriviallyDead(op))
+        op->erase();
+    });
+  }
+};
+
+} // namespace
