@@ -75,10 +75,12 @@ void KernelLowering::emitRowTiles(tile::DotOp dot, Buffer result) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(overKeys.getBody());
   Value col = overKeys.getInductionVar();
-  Value none = amx::TileZeroOp::create(b, wide);
+  // One each: a copy of a tile goes through memory.
+  Value none[] = {amx::TileZeroOp::create(b, wide),
+                  amx::TileZeroOp::create(b, wide)};
   auto overDepth = scf::ForOp::create(
       b, zero, constantIndex(typeOf(dot.getA()).getDimSize(1)),
-      constantIndex(kTileDepth), ValueRange{none, none});
+      constantIndex(kTileDepth), ValueRange(none));
   {
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToStart(overDepth.getBody());
