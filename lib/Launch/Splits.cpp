@@ -74,13 +74,17 @@ int64_t fa::chooseSplits(const SplitProblem &problem) {
 }
 
 bool fa::partsPay(const SplitProblem &problem) {
+  constexpr int64_t mostWaves = 2, percent = 96, mostParts = 32;
+  int64_t parts = std::clamp<int64_t>(problem.parts, 1, mostParts);
   SplitProblem apart = problem;
-  apart.tiles = std::min(problem.tiles, kMaxTiles) * problem.parts;
-  apart.tileBytes /= problem.parts;
-  apart.residentBlocks *= problem.parts;
+  apart.tiles = std::min(problem.tiles, kMaxTiles) * parts;
+  apart.tileBytes /= parts;
+  apart.residentBlocks *= parts;
   apart.parts = 1;
   auto together = findCheapest(problem), alone = findCheapest(apart);
-  return together && alone && together->cost < alone->cost;
+  return parts > 1 && together && alone &&
+         problem.programs <= mostWaves * problem.processors &&
+         together->cost * percent < alone->cost * 100;
 }
 
 int64_t fa::chooseHostSplits(int64_t programs, int64_t keys) {

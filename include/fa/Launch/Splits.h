@@ -70,10 +70,13 @@ struct SplitProblem {
 int64_t chooseSplits(const SplitProblem &problem);
 
 /// Whether `parts` of a block that read each program's keys together are faster
-/// than as many blocks, which read a program each: the cheapest of either, of
-/// which a processor holds `residentBlocks` and `parts` times as many. On the
-/// H200 of above that is so of 24 batches of 2k keys (1.06), and neither of 20,
-/// where two splits are 2.4 waves (0.95), nor, by 1 or 2 %, from 32 on.
+/// than as many blocks of one, of which a processor holds `parts` times as
+/// many: the cheapest of either by the rule above, which gives parts 3 to 5 %
+/// too much where they are more than a wave. On the H200 of above they
+/// are 1.05, 1.00 and 1.02 times as fast for 24, 28 and 32 batches of 2k keys
+/// and 1.02 for 20 of 16k, but 0.95 for 20 of 2k: two splits of them are 2.4
+/// waves. More than two programs for each processor are as fast in blocks of
+/// one.
 bool partsPay(const SplitProblem &problem);
 
 /// Stands for the host where a card's number of processors is asked for.

@@ -67,8 +67,8 @@ TEST(Splits, OfProgramsInParts) {
   EXPECT_GT(onHopper(64, 512), 1);
 }
 
-/// Parts beside blocks of one warp, of 2k, 16k and 128k keys: what both took on
-/// an H200 (bench/results/2026-11-22-h200-parts.md).
+/// Parts beside blocks of one warp: which were faster on an H200
+/// (bench/results/2026-11-22-h200-parts.md and -h200-last-block.md).
 TEST(Splits, WherePartsPay) {
   auto pay = [](int64_t batches, int64_t keys) {
     return partsPay(problemInParts(8 * batches, keys / 32));
@@ -76,9 +76,13 @@ TEST(Splits, WherePartsPay) {
   for (int64_t batches : {1, 2, 4, 8, 16})
     for (int64_t keys : {2048, 16384})
       EXPECT_TRUE(pay(batches, keys)) << batches << " x " << keys;
-  EXPECT_TRUE(pay(24, 2048));              // 1.06
-  for (int64_t batches : {20, 32, 48, 64}) // 0.95, 1.01, ..
-    EXPECT_FALSE(pay(batches, 2048)) << batches;
+  for (int64_t batches : {24, 28, 32}) // 1.05, 1.00, 1.02
+    EXPECT_TRUE(pay(batches, 2048)) << batches;
+  EXPECT_FALSE(pay(20, 2048)); // 0.95
+  EXPECT_TRUE(pay(20, 16384)); // 1.02
+  // More than two programs for each processor: 1.01 and less.
+  EXPECT_FALSE(pay(34, 2048));
+  EXPECT_FALSE(pay(64, 16384));
   // One part is a block of one warp.
   SplitProblem problem = problemInParts(8 * 20, 64);
   problem.parts = 1;
@@ -86,7 +90,7 @@ TEST(Splits, WherePartsPay) {
   // No sum overflows.
   EXPECT_FALSE(partsPay(problemInParts(INT64_MAX, INT64_MAX)));
   problem = problemInParts(1, 1);
-  problem.tiles = problem.tileBytes = INT64_MAX;
+  problem.tiles = problem.tileBytes = problem.parts = INT64_MAX;
   EXPECT_TRUE(partsPay(problem));
 }
 
@@ -366,8 +370,10 @@ TEST(Splits, MoreProgramsInParts) {
   };
   EXPECT_EQ(chosen(132), "parts");
   EXPECT_EQ(chosen(133), "whole");
+  EXPECT_EQ(chosen(160), "whole");
   EXPECT_EQ(chosen(192), "parts");
-  EXPECT_EQ(chosen(256), "whole");
+  EXPECT_EQ(chosen(264), "parts");
+  EXPECT_EQ(chosen(265), "whole");
   // A plan that does not know the keys has parts for few programs alone.
   plan.erase(plan.begin());
   EXPECT_EQ(chosen(132), "parts");
