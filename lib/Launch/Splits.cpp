@@ -76,15 +76,15 @@ int64_t fa::chooseSplits(const SplitProblem &problem) {
 bool fa::partsPay(const SplitProblem &problem) {
   constexpr int64_t mostWaves = 2, percent = 96, mostParts = 32;
   int64_t parts = std::clamp<int64_t>(problem.parts, 1, mostParts);
+  if (parts == 1 || problem.programs > mostWaves * problem.processors)
+    return false;
   SplitProblem apart = problem;
   apart.tiles = std::min(problem.tiles, kMaxTiles) * parts;
   apart.tileBytes /= parts;
   apart.residentBlocks *= parts;
   apart.parts = 1;
   auto together = findCheapest(problem), alone = findCheapest(apart);
-  return parts > 1 && together && alone &&
-         problem.programs <= mostWaves * problem.processors &&
-         together->cost * percent < alone->cost * 100;
+  return together && alone && together->cost * percent < alone->cost * 100;
 }
 
 int64_t fa::chooseHostSplits(int64_t programs, int64_t keys) {
