@@ -38,24 +38,53 @@ static int64_t costOf(const SplitProblem &p, int64_t splits) {
   return cost;
 }
 
-int64_t fa::chooseSplits(const SplitProblem &given) {
-  // Beyond these, splits change nothing, and costs would overflow.
-  constexpr int64_t maxTiles = 1 << 24, maxTileBytes = 1 << 18, maxWaves = 64;
+namespace {
+
+/// A number of splits and what a launch in so many costs.
+struct PricedSplits {
+  int64_t splits, cost;
+};
+
+} // namespace
+
+/// Beyond these, splits change nothing, and costs would overflow.
+static constexpr int64_t kMaxTiles = 1 << 24, kMaxTileBytes = 1 << 18,
+                         kMaxWaves = 64;
+
+/// The cheapest, as Splits.h says; none where programs fill too many waves.
+static std::optional<PricedSplits> findCheapest(const SplitProblem &given) {
   constexpr int64_t mostSplits = 128;
   SplitProblem p = given;
-  p.tiles = std::clamp<int64_t>(p.tiles, 0, maxTiles);
-  p.tileBytes = std::clamp<int64_t>(p.tileBytes, 1, maxTileBytes);
+  p.tiles = std::clamp<int64_t>(p.tiles, 0, kMaxTiles);
+  p.tileBytes = std::clamp<int64_t>(p.tileBytes, 1, kMaxTileBytes);
   if (p.programs <= 0 ||
-      p.programs / maxWaves >= p.processors * p.residentBlocks)
-    return 1;
-  int64_t best = 1, least = costOf(p, 1);
+      p.programs / kMaxWaves >= p.processors * p.residentBlocks)
+    return std::nullopt;
+  PricedSplits best = {1, costOf(p, 1)};
   for (int64_t splits = 2; splits <= std::min(p.tiles, mostSplits);
        splits += splits < 8 ? 1 : 8)
-    if (int64_t cost = costOf(p, splits); cost < least) {
-      least = cost;
-      best = splits;
-    }
+    if (int64_t cost = costOf(p, splits); cost < best.cost)
+      best = {splits, cost};
   return best;
+}
+
+int64_t fa::chooseSplits(const SplitProblem &problem) {
+  auto best = findCheapest(problem);
+  return best ? best->splits : 1;
+}
+
+bool fa::partsPay(const SplitProblem &problem) {
+  constexpr int64_t mostWaves = 2, percent = 96, mostParts = 32;
+  int64_t parts = std::clamp<int64_t>(problem.parts, 1, mostParts);
+  if (parts == 1 || problem.programs > mostWaves * problem.processors)
+    return false;
+  SplitProblem apart = problem;
+  apart.tiles = std::min(problem.tiles, kMaxTiles) * parts;
+  apart.tileBytes /= parts;
+  apart.residentBlocks *= parts;
+  apart.parts = 1;
+  auto together = findCheapest(problem), alone = findCheapest(apart);
+  return together && alone && together->cost * percent < alone->cost * 100;
 }
 
 int64_t fa::chooseHostSplits(int64_t programs, int64_t keys) {
@@ -161,6 +190,21 @@ static Result<int64_t> countPrograms(const KernelInfo &kernel,
   return evaluateGrid(kernel, one.get(), extents);
 }
 
+/// What `programs` of a kernel that splits keys are to the rule for a card.
+static SplitProblem describeProblem(const KernelInfo &kernel,
+                                    std::span<const LaunchArgument> given,
+                                    int64_t programs, int64_t processors,
+                                    int64_t residentBlocks) {
+  int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
+  return {.programs = programs,
+          .processors = processors,
+          .residentBlocks = residentBlocks,
+          .tiles = evaluate(kernel.splitKeys, given).value_or(0) /
+                   std::max<int64_t>(tile, 1),
+          .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1),
+          .parts = kernel.parts};
+}
+
 /// How many splits a launch of `kernel` has on so many processors.
 static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    std::span<const LaunchArgument> given,
@@ -170,17 +214,11 @@ static Result<int64_t> countSplits(const KernelInfo &kernel,
   Result<int64_t> programs = countPrograms(kernel, given);
   if (!programs)
     return programs;
-  auto keys = evaluate(kernel.splitKeys, given);
   if (processors == kHost)
-    return chooseHostSplits(*programs, keys.value_or(0));
-  int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
+    return chooseHostSplits(*programs,
+                            evaluate(kernel.splitKeys, given).value_or(0));
   return chooseSplits(
-      {.programs = *programs,
-       .processors = processors,
-       .residentBlocks = residentBlocks,
-       .tiles = keys.value_or(0) / std::max<int64_t>(tile, 1),
-       .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1),
-       .parts = kernel.parts});
+      describeProblem(kernel, given, *programs, processors, residentBlocks));
 }
 
 /// Whether there are several splits for some number of resident blocks.
@@ -234,16 +272,29 @@ static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
   return LaunchChoice{chain, *splits, *bytes};
 }
 
-/// Whether the launch has as few programs as the kernel is for.
-static bool isFewEnough(const KernelInfo &kernel,
+/// Whether the launch has as few programs as the kernel is for; of parts also
+/// where more of them pay. What keys they have the kernel of the plan knows
+/// that splits them.
+static bool isFewEnough(std::span<const KernelInfo> kernels,
+                        const KernelInfo &kernel,
                         std::span<const LaunchArgument> arguments,
                         int64_t processors) {
   if (!kernel.fewPrograms)
     return true;
   Result<int64_t> programs = countPrograms(kernel, arguments);
-  return programs && *programs / kernel.fewPrograms +
-                             (*programs % kernel.fewPrograms != 0) <=
-                         processors;
+  if (!programs)
+    return false;
+  if (*programs / kernel.fewPrograms + (*programs % kernel.fewPrograms != 0) <=
+      processors)
+    return true;
+  if (kernel.parts == 1 || processors == kHost)
+    return false;
+  auto split = std::ranges::find_if(kernels, [&](const KernelInfo &other) {
+    return other.parts == kernel.parts && !other.splitKeys.steps.empty();
+  });
+  return split != kernels.end() &&
+         partsPay(describeProblem(*split, arguments, *programs, processors,
+                                  split->residentBlocks));
 }
 
 /// The rule: `offer` is given each chain of kernels whose first one takes the
@@ -255,7 +306,7 @@ static void offerChains(std::span<const KernelInfo> kernels,
   for (bool few : {true, false})
     for (size_t n = 0; n < kernels.size(); ++n)
       if (!kernels[n].follows && fitsVariant(kernels[n], arguments) &&
-          isFewEnough(kernels[n], arguments, processors) == few &&
+          isFewEnough(kernels, kernels[n], arguments, processors) == few &&
           offer(takeChain(kernels, n)))
         return;
 }

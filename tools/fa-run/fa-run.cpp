@@ -77,7 +77,8 @@ static Expected<std::string> describe(Job &job, const Options &options) {
       out << ", in " << kernel.parts << " parts";
     if (kernel.fewPrograms)
       out << ", for up to " << kernel.fewPrograms
-          << " programs a multiprocessor";
+          << " programs a multiprocessor"
+          << (kernel.parts > 1 ? ", more where that is cheaper" : "");
     out << "\n";
   }
   return text;

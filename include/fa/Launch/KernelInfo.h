@@ -117,8 +117,8 @@ struct KernelInfo {
   int64_t splits = 0; ///< of the keys; 0: a launch chooses
   std::vector<SizeRule> rules;
   /// Of small tiles, with which a launch of few programs has more of them: it
-  /// is taken where there are at most so many for each processor, or where no
-  /// other kernel fits; 0: wherever it fits.
+  /// is taken where there are at most so many for each processor (of parts also
+  /// where they pay) or where no other kernel fits; 0: wherever it fits.
   int64_t fewPrograms = 0;
   /// Warps of a block that run a program, each on keys of its own.
   int64_t parts = 1;

@@ -39,13 +39,17 @@ TEST(Splits, AreTheCheapest) {
 
 /// The same where four parts of a block read a program's keys, of which a
 /// processor holds one.
+static SplitProblem problemInParts(int64_t programs, int64_t tiles) {
+  return {.programs = programs,
+          .processors = 132,
+          .residentBlocks = 1,
+          .tiles = tiles / 4,
+          .tileBytes = 4 * 53248 / 3,
+          .parts = 4};
+}
+
 static int64_t inParts(int64_t programs, int64_t tiles) {
-  return chooseSplits({.programs = programs,
-                       .processors = 132,
-                       .residentBlocks = 1,
-                       .tiles = tiles / 4,
-                       .tileBytes = 4 * 53248 / 3,
-                       .parts = 4});
+  return chooseSplits(problemInParts(programs, tiles));
 }
 
 TEST(Splits, OfProgramsInParts) {
@@ -61,6 +65,33 @@ TEST(Splits, OfProgramsInParts) {
   // The twin: blocks of one warp need more of them.
   EXPECT_GT(onHopper(16, 512), 4);
   EXPECT_GT(onHopper(64, 512), 1);
+}
+
+/// Parts beside blocks of one warp: which were faster on an H200
+/// (bench/results/2026-11-22-h200-parts.md and -h200-last-block.md).
+TEST(Splits, WherePartsPay) {
+  auto pay = [](int64_t batches, int64_t keys) {
+    return partsPay(problemInParts(8 * batches, keys / 32));
+  };
+  for (int64_t batches : {1, 2, 4, 8, 16})
+    for (int64_t keys : {2048, 16384})
+      EXPECT_TRUE(pay(batches, keys)) << batches << " x " << keys;
+  for (int64_t batches : {24, 28, 32}) // 1.05, 1.00, 1.02
+    EXPECT_TRUE(pay(batches, 2048)) << batches;
+  EXPECT_FALSE(pay(20, 2048)); // 0.95
+  EXPECT_TRUE(pay(20, 16384)); // 1.02
+  // More than two programs for each processor: 1.01 and less.
+  EXPECT_FALSE(pay(34, 2048));
+  EXPECT_FALSE(pay(64, 16384));
+  // One part is a block of one warp.
+  SplitProblem problem = problemInParts(8 * 20, 64);
+  problem.parts = 1;
+  EXPECT_FALSE(partsPay(problem));
+  // No sum overflows.
+  EXPECT_FALSE(partsPay(problemInParts(INT64_MAX, INT64_MAX)));
+  problem = problemInParts(1, 1);
+  problem.tiles = problem.tileBytes = problem.parts = INT64_MAX;
+  EXPECT_TRUE(partsPay(problem));
 }
 
 TEST(Splits, HaveLimits) {
@@ -314,6 +345,43 @@ TEST(Splits, VariantsForFewPrograms) {
   whole.parts = 0;
   EXPECT_EQ(checkPlan(std::vector{whole}).message(),
             "@whole: expected at least 1 part of a program, found 0");
+}
+
+/// Of more programs than processors parts take those that their kernel on
+/// splits of the keys says they are faster for.
+TEST(Splits, MoreProgramsInParts) {
+  KernelInfo whole = makePlan().back(), parts = whole, split = makePlan()[0];
+  parts.symbol = "parts";
+  parts.fewPrograms = split.fewPrograms = 1;
+  parts.parts = split.parts = 4;
+  split.tile = {16, 128};
+  split.stages = 3;
+  split.sharedBytes = 4 * 53248;
+  std::vector<KernelInfo> plan = {split, parts, whole};
+  ASSERT_FALSE(checkPlan(plan));
+  auto chosen = [&](int64_t programs) {
+    LaunchArgument arguments[] = {keys(programs, 2048)};
+    auto choice = chooseLaunch(plan, arguments, 132, Workspace::any());
+    std::string symbol =
+        choice ? choice->kernels.front().symbol : messageOf(std::move(choice));
+    auto found = findCandidates(plan, {{arguments[0]}, 132, 1});
+    EXPECT_TRUE(found && *found == std::vector{symbol});
+    return symbol;
+  };
+  EXPECT_EQ(chosen(132), "parts");
+  EXPECT_EQ(chosen(133), "whole");
+  EXPECT_EQ(chosen(160), "whole");
+  EXPECT_EQ(chosen(192), "parts");
+  EXPECT_EQ(chosen(264), "parts");
+  EXPECT_EQ(chosen(265), "whole");
+  // A plan that does not know the keys has parts for few programs alone.
+  plan.erase(plan.begin());
+  EXPECT_EQ(chosen(132), "parts");
+  EXPECT_EQ(chosen(192), "whole");
+  // So has one whose other kernels are in other parts.
+  split.parts = 2;
+  plan.insert(plan.begin(), split);
+  EXPECT_EQ(chosen(192), "whole");
 }
 
 /// A variant that a rule of its own does not like is left out, not refused.
