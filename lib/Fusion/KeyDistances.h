@@ -17,8 +17,7 @@ namespace fa {
 /// is not behind its query. What is masked is not looked at.
 void dropSignsOfDistances(tile::OnlineAttentionOp op);
 
-/// What a score region adds to its score: ± `factor` · `distance`, or
-/// |distance|
+/// What a score region adds to its score: ± `factor` · `distance`, or its size
 /// (`isAbsolute`). Along the keys on one side of a row such scores rise or fall
 /// by the same amount.
 struct LinearBias {

@@ -10,7 +10,6 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Target/NvidiaInfo.h"
 
-#include "mlir/IR/Threading.h"
 #include "llvm/Support/TargetSelect.h"
 
 #include <mutex>
@@ -69,7 +68,7 @@ static std::string joinPtx(ArrayRef<std::string> parts) {
   return all;
 }
 
-/// PTX of all parts, side by side in the context's threads; they are erased.
+/// PTX of all parts, side by side; they are erased.
 static llvm::Expected<std::string>
 toPtx(std::vector<OwningOpRef<ModuleOp>> parts, const NvidiaInfo &info) {
   MLIRContext *context = parts.front()->getContext();
@@ -83,7 +82,7 @@ toPtx(std::vector<OwningOpRef<ModuleOp>> parts, const NvidiaInfo &info) {
     ptx[number] = std::move(*code);
     return success();
   };
-  if (failed(failableParallelForEachN(context, 0, parts.size(), generateOne)))
+  if (failed(runSideBySide(context, parts.size(), generateOne)))
     return text.take("the generation of code failed");
   return joinPtx(ptx);
 }

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -27,6 +28,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -65,6 +67,16 @@ llvm::Error fa::beginPhase(const CompileOptions &options, StringRef phase) {
   if (!options.progress || options.progress(phase))
     return llvm::Error::success();
   return llvm::make_error<CancelledError>();
+}
+
+LogicalResult fa::runSideBySide(MLIRContext *context, size_t count,
+                                llvm::function_ref<LogicalResult(size_t)> run) {
+  // A thread cannot load one while others run.
+  context->loadAllAvailableDialects();
+  bool hadThreads = context->isMultithreadingEnabled();
+  context->enableMultithreading(hadThreads || count > 1);
+  llvm::scope_exit restore([&] { context->enableMultithreading(hadThreads); });
+  return failableParallelForEachN(context, 0, count, run);
 }
 
 LogicalResult fa::tryPasses(ModuleOp module,

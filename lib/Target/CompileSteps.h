@@ -64,6 +64,13 @@ private:
 /// Tells the caller that `phase` begins; a CancelledError if it wants no more.
 llvm::Error beginPhase(const CompileOptions &options, llvm::StringRef phase);
 
+/// Calls `run` with each number below `count`, side by side on all cores,
+/// though contexts here have no threads of their own. What fails is reported to
+/// the context's handlers, in the order of the numbers.
+llvm::LogicalResult
+runSideBySide(mlir::MLIRContext *context, size_t count,
+              llvm::function_ref<llvm::LogicalResult(size_t)> run);
+
 /// Runs what `build` adds to a pass manager. The module is verified after each
 /// pass or, if `verifyEach` is false, after the last.
 llvm::LogicalResult

@@ -16,7 +16,6 @@
 #include "fa/Target/GpuInfo.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Threading.h"
 
 using namespace mlir;
 using namespace fa;
@@ -89,12 +88,12 @@ GpuCompiler::toDialectEach() {
     kernel->moveBefore(body, body->end());
   }
   DiagnosticText text(module.getContext(), /*remarks=*/false);
-  auto lower = [&](OwningOpRef<ModuleOp> &part) {
+  auto lower = [&](size_t number) {
     return tryPasses(
-        *part, [&](OpPassManager &pm) { add(pm, target.lowering); },
+        *parts[number], [&](OpPassManager &pm) { add(pm, target.lowering); },
         /*verifyEach=*/false);
   };
-  if (failed(failableParallelForEach(module.getContext(), parts, lower)))
+  if (failed(runSideBySide(module.getContext(), parts.size(), lower)))
     return text.take(kLoweringFailed);
   if (auto error = mutate(*parts.front(), /*atSchedule=*/false))
     return error;
