@@ -1,5 +1,4 @@
-//===- ColumnLimit.h - what a comparison says of a tile's columns -*- C++
-//-*-===//
+//===- ColumnLimit.h - what a comparison says of columns --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

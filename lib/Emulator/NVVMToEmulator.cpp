@@ -128,7 +128,7 @@ LogicalResult KernelRewriter::rewriteMma(NVVM::MmaOp op) {
   auto fields = dyn_cast<LLVM::LLVMStructType>(op.getType());
   if (shape.getM() != 16 || shape.getN() != 8 || shape.getK() != 16 ||
       (!isBf16 && !isF16) || !fields || !fields.getBody().front().isF32())
-    return op.emitOpError(
+    return op->emitOpError(
         "the emulator has m16n8k16 of f16 and bf16 and m16n8k8 "
         "of tf32, with f32 accumulators, only");
   Type element = isF16 ? Type(b.getF16Type()) : Type(b.getBF16Type());
@@ -247,9 +247,10 @@ LogicalResult KernelRewriter::rewrite(Operation *op) {
         return rewriteAccess(op, op.getAddr(), op.getValue(),
                              op.getAlignment().value_or(0));
       })
-      .Case([&](LLVM::AddressOfOp op) {
+      .Case([&](LLVM::AddressOfOp op) -> LogicalResult {
         if (addressSpaceOf(op) != Shared)
-          return success();
+          return op->emitOpError(
+              "the emulator does not know globals of a module");
         Value base = LLVM::ConstantOp::create(
             b, b.getI64Type(), b.getI64IntegerAttr(fa::kEmulatorSharedBase));
         op.replaceAllUsesWith(

@@ -1,4 +1,4 @@
-//===- RampBias.cpp - a linear bias as what a dot adds to -------------===//
+//===- RampBias.cpp - a linear bias as what a dot adds to -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- RampBias.h - a linear bias as what a dot adds to --*- C++ -*-===//
+//===- RampBias.h - a linear bias as what a dot adds to ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

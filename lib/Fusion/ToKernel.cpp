@@ -330,7 +330,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // Tiles where a bias is largest come first, so that maxima hardly rise.
     auto bias = findLinearBias(match.attention);
     bool isSameForRows =
-        mask.lengths().size() == mask.intervals[0].bounds.size();
+        isInterval && mask.lengths().size() == mask.intervals[0].bounds.size();
     roles.ramp = canFoldScale && bias && bias->isRamp() && isInterval &&
                  (bias->isAbsolute ? isSameForRows : grows);
     roles.positiveScale |= roles.ramp;
@@ -352,7 +352,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.oneLoop = roles.ownRows && (edges || isWide);
     // For programs that begin beside the end of others, which takes bounds of
     // both. Where it pays was measured as well.
-    bool isTight = widest <= 64 && mask.growsWithQuery();
+    bool isTight = widest <= 64 && grows;
     roles.someKeys = isPlain && isOne && !edges && widest <= 128 && !isMiddle &&
                      !(isTight && !mask.lengths().empty());
     fetched.rows = rolesQTile;

@@ -79,13 +79,18 @@ llvm::Error GpuCompiler::toDialect() {
 
 llvm::Expected<std::vector<OwningOpRef<ModuleOp>>>
 GpuCompiler::toDialectEach() {
+  // What else there is, a constant table say, may be any kernel's; and a fault
+  // is planted once.
+  bool apart = options.mutate.empty() &&
+               llvm::all_of(*module.getBody(), llvm::IsaPred<tile::KernelOp>);
   std::vector<OwningOpRef<ModuleOp>> parts;
-  for (auto kernel :
-       llvm::make_early_inc_range(module.getOps<tile::KernelOp>())) {
-    if (parts.empty() || options.mutate.empty())
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
+    if (parts.empty() || apart) {
       parts.emplace_back(ModuleOp::create(module.getLoc()));
+      parts.back()->getOperation()->setAttrs(module->getAttrs());
+    }
     Block *body = parts.back()->getBody();
-    kernel->moveBefore(body, body->end());
+    op.moveBefore(body, body->end());
   }
   DiagnosticText text(module.getContext(), /*remarks=*/false);
   auto lower = [&](size_t number) {

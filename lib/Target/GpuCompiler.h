@@ -45,8 +45,8 @@ public:
   llvm::Expected<Artifact> schedule(llvm::StringRef entry,
                                     llvm::StringRef driver);
   /// S7 to S8 with each kernel in a module of its own, in their order, side by
-  /// side: a program has a dozen kernels. One with a fault planted stays
-  /// together.
+  /// side: a program has a dozen kernels. What holds more than kernels
+  /// (globals), or a planted fault, stays together.
   llvm::Expected<std::vector<mlir::OwningOpRef<mlir::ModuleOp>>>
   toDialectEach();
 

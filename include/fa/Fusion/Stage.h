@@ -1,4 +1,4 @@
-//===- Stage.h - the stages of a program -----------------------*- C++ -*-===//
+//===- Stage.h - the stages of a program ------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
