@@ -1,0 +1,202 @@
+//===- AttentionBuilder.cpp - what is the same for all keys ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <functional>
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+void AttentionBuilder::mapCaptures() {
+  scale = getScalar(attention.getScale());
+  const ArgumentView *view = source.captures.data();
+  for (Value capture : attention.getCaptures()) {
+    if (isa<TensorType>(capture.getType())) {
+      Value memory = view->build(b, kernel.getArgument(view->number));
+      captures.push_back({RegionValue::Memory, memory});
+      ++view;
+      continue;
+    }
+    captures.push_back({RegionValue::Uniform, getScalar(capture)});
+  }
+}
+
+/// Which batch, head, rows and split this program computes.
+void AttentionBuilder::buildCoordinates() {
+  Value id = ProgramIdOp::create(b, 0);
+  if (shape.part == KernelShape::Split) {
+    numSplits = countSplits();
+    split = arith::RemUIOp::create(b, id, numSplits);
+    id = arith::DivUIOp::create(b, id, numSplits);
+  }
+  // Later queries of a causal mask see more keys: the longest work first.
+  bool grows =
+      rule.growsWithQuery() && shape.pack == KernelShape::OneHead && !split;
+  bool fromEnd = grows && shape.endMultiple;
+  if (grows && !fromEnd) {
+    Value count = NumProgramsOp::create(b, 0);
+    Value last = arith::SubIOp::create(b, count, index(1));
+    id = arith::SubIOp::create(b, last, id);
+  }
+  findRows(id, fromEnd);
+  if (shape.pack == KernelShape::Heads) {
+    firstRow = lastRow = index(0);
+    return;
+  }
+  if (shape.pack == KernelShape::Queries) {
+    packed = findPacked();
+    firstRow = index(0);
+    lastRow = arith::SubIOp::create(b, numQueries, index(1));
+    return;
+  }
+  firstRow = tileStart;
+  if (fromEnd)
+    firstRow = arith::MaxSIOp::create(b, firstRow, index(0));
+  Value end = arith::AddIOp::create(b, tileStart, index(shape.rows));
+  end = arith::MinSIOp::create(b, end, numQueries);
+  lastRow = arith::SubIOp::create(b, end, index(1));
+}
+
+/// A value of the mask region: at `row` or, without one, for the whole tile.
+Value AttentionBuilder::materialize(Value value, Value row, unsigned more) {
+  IRMapping here; // not kept: what depends on a row is used in a loop
+  std::function<Value(Value)> get = [&](Value value) -> Value {
+    if (Value known = maskScalars.lookupOrNull(value))
+      return known;
+    if (Value known = here.lookupOrNull(value))
+      return known;
+    IRMapping &mapping = row ? here : maskScalars;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      unsigned number = argument.getArgNumber() - more;
+      Value mapped = number == 0   ? batch
+                     : number == 1 ? head
+                     : number == 2 ? row
+                                   : captures[number - 4].value;
+      mapping.map(value, mapped);
+      return mapped;
+    }
+    Operation *op = value.getDefiningOp();
+    auto extract = dyn_cast<tensor::ExtractOp>(op);
+    for (Value operand : op->getOperands())
+      mapping.map(operand, get(operand));
+    if (!extract) {
+      b.clone(*op, mapping);
+      return mapping.lookup(value);
+    }
+    SmallVector<Value> at;
+    for (Value operand : extract.getIndices())
+      at.push_back(mapping.lookup(operand));
+    Value loaded =
+        memref::LoadOp::create(b, mapping.lookup(extract.getTensor()), at);
+    // A boolean has a byte of its own in memory; any but 0 is true.
+    if (loaded.getType() != value.getType())
+      loaded =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ne, loaded,
+                                Value(arith::ConstantOp::create(
+                                    b, b.getIntegerAttr(loaded.getType(), 0))));
+    mapping.map(value, loaded);
+    return loaded;
+  };
+  return get(value);
+}
+
+/// A form without coordinates, of a region with `more` arguments.
+Value AttentionBuilder::evaluate(const AffineForm &form, unsigned more) {
+  Value sum = index(form.constant);
+  for (auto [value, coefficient] : form.terms) {
+    Value term = materialize(value, Value(), more);
+    if (!isa<IndexType>(term.getType()))
+      term = arith::IndexCastOp::create(b, b.getIndexType(), term);
+    term = arith::MulIOp::create(b, term, index(coefficient));
+    sum = arith::AddIOp::create(b, sum, term);
+  }
+  return sum;
+}
+
+void AttentionBuilder::buildRamp() {
+  if (!shape.ramp)
+    return;
+  Value factor =
+      bias->factor
+          ? materialize(bias->factor, Value(), /*more=*/1)
+          : Value(arith::ConstantOp::create(b, b.getF32FloatAttr(1.0f)));
+  ramp.emplace(b, *bias, factor, evaluate(bias->distance, /*more=*/1),
+               tileStart, scale);
+}
+
+/// The keys beyond a bound that holds for every row do not exist for this
+/// program: they are not read, whatever they hold.
+void AttentionBuilder::buildLength() {
+  length = numKeys;
+  for (const KeyBound &bound : rule.lengths()) {
+    AffineForm end = bound.form;
+    ++end.constant;
+    length = arith::MinSIOp::create(b, length, evaluate(end, /*more=*/0));
+  }
+  if (length != numKeys)
+    length = arith::MaxSIOp::create(b, length, index(0));
+}
+
+Value AttentionBuilder::keyView(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  int64_t dim = type.getDimSize(3);
+  return view(memref, {batch, kvHead, zero, zero},
+              {one, one, length, b.getIndexAttr(dim)},
+              {ShapedType::kDynamic, dim});
+}
+
+void AttentionBuilder::buildEpilogue(ValueRange state) {
+  Type output = state[0].getType(), rows = state[1].getType();
+  auto finalize = OnlineFinalizeOp::create(
+      b, output, rows, split ? rows : Type(), state[0], state[1], state[2]);
+  if (split) {
+    SmallVector<Value> row = {tileStart}, element = {tileStart, index(0)};
+    StoreOp::create(b, finalize.getOutput(), partialView(0, split), element);
+    StoreOp::create(b, finalize.getMaxOut(), partialView(1, split), row);
+    StoreOp::create(b, finalize.getLse(), partialView(2, split), row);
+  } else {
+    storeResults(finalize);
+  }
+  tile::ReturnOp::create(b);
+}
+
+KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
+  SmallVector<Value> varying;
+  if (shape.pack != KernelShape::OneHead && !attention.getMask().empty())
+    varying.push_back(attention.getMask().getArgument(1));
+  rule = analyzeMask(attention.getMask(), varying);
+  bias = findLinearBias(attention);
+  beginKernel(name, entry);
+  mapCaptures();
+  buildCoordinates();
+  buildLength();
+  buildRamp();
+  Value queries = queryView(qMemory);
+  auto queryType = cast<MemRefType>(queries.getType());
+  q = LoadOp::create(b,
+                     tile({shape.rows, tileDim(queryType.getDimSize(1))},
+                          queryType.getElementType()),
+                     queries, ValueRange{tileStart, index(0)},
+                     /*in_bounds=*/false);
+  k = keyView(kMemory);
+  v = keyView(vMemory);
+  buildEpilogue(buildLoops());
+  return kernel;
+}
+
+KernelOp fa::buildKernel(OpBuilder &b, AttentionFunction source,
+                         const KernelShape &shape, StringRef name,
+                         StringRef entry) {
+  OpBuilder::InsertionGuard guard(b);
+  return AttentionBuilder(b, source, shape).build(name, entry);
+}

@@ -1,0 +1,68 @@
+//===- AttentionBuilder.h - builds an attention kernel at S3 ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_ATTENTIONBUILDER_H
+#define FA_LIB_FUSION_ATTENTIONBUILDER_H
+
+#include "InlineRegion.h"
+#include "KeyDistances.h"
+#include "KeyLoops.h"
+#include "ProgramBuilder.h"
+#include "RampBias.h"
+
+namespace fa {
+
+/// Builds a kernel that attends to all keys or to a split of them: what is the
+/// same for all keys (AttentionBuilder.cpp) and the way along them
+/// (AttentionLoops.cpp).
+class AttentionBuilder : ProgramBuilder {
+public:
+  using ProgramBuilder::ProgramBuilder;
+  tile::KernelOp build(mlir::StringRef name, mlir::StringRef entry);
+
+private:
+  //===--- Prologue ---===//
+  void mapCaptures();
+  void buildCoordinates();
+  void buildLength();
+  void buildRamp();
+  Value keyView(Value memref);
+  /// Of the mask region, or of one that has `more` arguments before.
+  Value materialize(Value regionValue, Value row, unsigned more = 0);
+  Value evaluate(const AffineForm &form, unsigned more);
+
+  //===--- Loops ---===//
+  mlir::SmallVector<Value> buildLoops();
+  std::pair<Value, Value> findShare();
+  /// The keys that rows `first` to `last` see.
+  mlir::SmallVector<KeyRange> rangesOf(Value first, Value last);
+  KeyRange ownRange();
+  mlir::SmallVector<Value> buildLoop(const KeyLoop &keys,
+                                     mlir::ValueRange state);
+  /// Of a dot whose operands have elements of this type.
+  tile::DotPrecision precisionFor(mlir::Type element);
+  std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
+  mlir::SmallVector<RegionValue> regionArguments(Value key);
+  void buildEpilogue(mlir::ValueRange state);
+
+  mlir::IRMapping maskScalars; ///< uniform values of the mask region
+  mlir::SmallVector<RegionValue> captures; ///< as the regions see them
+  Value scale;
+  Value firstRow, lastRow;        ///< queries of this tile
+  PackedRows packed;              ///< of each row, if queries are packed
+  Value length;                   ///< of the keys that there are
+  Value split, numSplits;         ///< of a kernel on part of the keys
+  Value keysEnd;                  ///< where this program's keys end
+  WholeTiles whole;               ///< of one loop
+  std::optional<LinearBias> bias; ///< what the score region is, if that
+  std::optional<RampBias> ramp;   ///< the same, as what the dot adds to
+  Value q, k, v;                  ///< a tile of rows; views of one head
+  MaskRule rule;
+};
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_ATTENTIONBUILDER_H

@@ -1,0 +1,239 @@
+//===- AttentionLoops.cpp - the way along the keys of an attention --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionBuilder.h"
+#include "ElementReads.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+SmallVector<RegionValue> AttentionBuilder::regionArguments(Value key) {
+  SmallVector<RegionValue> arguments = {{RegionValue::Uniform, batch},
+                                        {RegionValue::Uniform, head},
+                                        {RegionValue::Row, tileStart},
+                                        {RegionValue::Column, key}};
+  if (shape.pack == KernelShape::Heads) {
+    arguments[1] = {RegionValue::Row,
+                    arith::AddIOp::create(b, head, tileStart)};
+    arguments[2] = {RegionValue::Uniform, index(0)};
+  } else if (shape.pack == KernelShape::Queries) {
+    arguments[1] = {RegionValue::Vector, packed.heads};
+    arguments[2] = {RegionValue::Vector, packed.queries};
+  }
+  arguments.append(captures.begin(), captures.end());
+  return arguments;
+}
+
+DotPrecision AttentionBuilder::precisionFor(Type element) {
+  return element.isF32() ? attention.getPrecision() : DotPrecision::Ieee;
+}
+
+/// Takes a last product with a constant above 0, that of a softcap, from
+/// `scores` and returns it: the softmax has a factor of its own. Null if there
+/// is none.
+static Value takeLastFactor(OpBuilder &b, Value &scores) {
+  auto product = scores.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return {};
+  Value factor = product.getRhs();
+  if (auto spread = factor.getDefiningOp<BroadcastOp>())
+    factor = spread.getInput();
+  APFloat value(0.0f);
+  if (!matchPattern(factor, m_ConstantFloat(&value)) ||
+      !value.isFiniteNonZero() || value.isNegative() ||
+      value > APFloat(0x1p127f)) // times log2 e, it would be infinite
+    return {};
+  scores = product.getLhs();
+  return arith::ConstantOp::create(b, product.getLoc(),
+                                   b.getF32FloatAttr(value.convertToFloat()));
+}
+
+/// Scores of one tile: the dot, scaled, modified and, if `partial`, masked; and
+/// the factor above 0 that the softmax has yet to apply, or null.
+std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
+                                                      bool partial) {
+  auto type = tile({shape.rows, shape.columns}, b.getF32Type());
+  bool isBiasedLater = partial && ramp && ramp->hasSides();
+  Value addend = ramp && !isBiasedLater ? ramp->build(type, key) : Value();
+  Value scores = DotOp::create(b, type, q, kTile, addend, /*transpose_b=*/true,
+                               precisionFor(typeOf(kTile).getElementType()));
+  if (isBiasedLater)
+    scores = ramp->addTo(scores, key);
+  if (!shape.positiveScale && !matchPattern(scale, m_OneFloat()))
+    scores = arith::MulFOp::create(b, scores, broadcast(scale, type));
+  Value factor = shape.positiveScale ? scale : Value();
+  SmallVector<RegionValue> arguments = regionArguments(key);
+  if (!attention.getScore().empty() && !ramp) {
+    SmallVector<RegionValue> withScore = {{RegionValue::Tile, scores}};
+    withScore.append(arguments);
+    scores = inlineRegion(b, attention.getScore(), shape.rows, shape.columns,
+                          withScore);
+    if (shape.foldScale)
+      factor = takeLastFactor(b, scores);
+  }
+  if (!partial)
+    return {scores, factor};
+  auto indices = tile({shape.rows, shape.columns}, b.getIndexType());
+  Value column = IotaOp::create(b, indices, 1, ValueRange{});
+  Value left = arith::SubIOp::create(b, keysEnd, key);
+  Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
+                                     broadcast(left, indices));
+  if (!attention.getMask().empty()) {
+    Value more = inlineRegion(b, attention.getMask(), shape.rows, shape.columns,
+                              arguments);
+    mask = arith::AndIOp::create(b, mask, more);
+  }
+  if (whole.begin) {
+    Value behind = arith::SubIOp::create(
+        b, arith::IndexCastOp::create(b, b.getI32Type(), key), whole.begin);
+    Value isWhole = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, behind,
+                                          whole.places);
+    mask = arith::OrIOp::create(b, broadcast(isWhole, typeOf(mask)), mask);
+  }
+  Value none = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(
+             type, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
+  return {arith::SelectOp::create(b, mask, scores, none), factor};
+}
+
+SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
+                                               ValueRange state) {
+  bool partial = keys.partial;
+  auto headDim = [&](Value view) {
+    return tileDim(cast<MemRefType>(view.getType()).getDimSize(1));
+  };
+  auto loop =
+      scf::ForOp::create(b, keys.begin, keys.end, index(shape.columns), state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value key = loop.getInductionVar();
+  if (keys.gap) {
+    Value isBehind =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, key, keys.gap);
+    Value more = arith::SelectOp::create(b, isBehind, keys.behind, index(0));
+    key = arith::AddIOp::create(b, key, more);
+  }
+  auto args = loop.getRegionIterArgs();
+  auto load = [&](Value view) -> Value {
+    auto type = cast<MemRefType>(view.getType());
+    return LoadOp::create(
+        b, tile({shape.columns, headDim(view)}, type.getElementType()), view,
+        ValueRange{key, index(0)},
+        /*in_bounds=*/!partial && headDim(view) == type.getDimSize(1));
+  };
+  auto [scores, factor] = buildScores(load(k), key, partial);
+  auto rows = cast<RankedTensorType>(args[1].getType());
+  auto softmax =
+      OnlineSoftmaxOp::create(b, TypeRange{scores.getType(), rows, rows, rows},
+                              scores, args[1], args[2], factor);
+  auto accType = cast<RankedTensorType>(args[0].getType());
+  Value alpha = ExpandDimsOp::create(b, tile({shape.rows, 1}, b.getF32Type()),
+                                     softmax.getAlpha(), 1);
+  Value acc = arith::MulFOp::create(b, args[0], broadcast(alpha, accType));
+  Value vTile = load(v);
+  Value p = softmax.getP();
+  Type element = typeOf(vTile).getElementType();
+  if (attention.getWideP())
+    vTile = element.isF32()
+                ? vTile
+                : Value(arith::ExtFOp::create(
+                      b, typeOf(vTile).clone(b.getF32Type()), vTile));
+  else if (!element.isF32())
+    p = arith::TruncFOp::create(b, tile({shape.rows, shape.columns}, element),
+                                p);
+  acc = DotOp::create(b, accType, p, vTile, acc, /*transpose_b=*/false,
+                      precisionFor(typeOf(vTile).getElementType()));
+  scf::YieldOp::create(
+      b, ValueRange{acc, softmax.getMaxOut(), softmax.getSumOut()});
+  return SmallVector<Value>(loop.getResults());
+}
+
+/// `key` or one shortly before it. The tensor memory accelerator begins boxes
+/// at multiples of 16 bytes (else a card reports an illegal instruction), and
+/// elements of score tiles have one byte or more.
+static Value roundToBoxes(ImplicitLocOpBuilder &b, Value key) {
+  Value multiple = arith::ConstantIndexOp::create(b, 16);
+  return arith::MulIOp::create(b, arith::DivUIOp::create(b, key, multiple),
+                               multiple);
+}
+
+/// The keys that the rows computed here see.
+KeyRange AttentionBuilder::ownRange() {
+  auto rows = OwnRowsOp::create(b, shape.rows);
+  Value first = arith::AddIOp::create(b, tileStart, rows.getOffset());
+  Value end = arith::AddIOp::create(b, first, rows.getCount());
+  first = arith::MaxSIOp::create(b, first, index(0));
+  end = arith::MinSIOp::create(b, end, numQueries);
+  return rangesOf(first, arith::SubIOp::create(b, end, index(1))).front();
+}
+
+SmallVector<KeyRange> AttentionBuilder::rangesOf(Value first, Value last) {
+  return buildKeyRanges(
+      b, rule, first, last, length,
+      [&](Value value, Value row) { return materialize(value, row); });
+}
+
+SmallVector<Value> AttentionBuilder::buildLoops() {
+  SmallVector<KeyRange> ranges = rangesOf(firstRow, lastRow);
+  if (shape.alignedScores && rule.hasLowerBound())
+    for (KeyRange &keys : ranges)
+      keys.begin = roundToBoxes(b, keys.begin);
+  if (shape.someKeys) {
+    KeyRange &keys = ranges.front();
+    Value some = arith::AddIOp::create(b, keys.begin, index(1));
+    keys.end = arith::MaxSIOp::create(b, keys.end, some);
+  }
+  auto loop = [&](const KeyLoop &keys, ValueRange state) {
+    return buildLoop(keys, state);
+  };
+  // A linear bias is largest at one end of the keys: with both ends seen first,
+  // maxima hardly rise behind them.
+  bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
+                   (ramp || !rule.hasLowerBound()) && bias && !bias->isAbsolute;
+  KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);
+  auto [share, numShares] = findShare();
+  keysEnd = share ? loops.takeSplit(ranges, share, numShares, length) : length;
+  // The sink counts once: where the splits are merged.
+  int64_t columns = tileDim(cast<MemRefType>(v.getType()).getDimSize(1));
+  SmallVector<Value> state = initialState(columns, /*withSink=*/!split);
+  if (shape.ownRows)
+    ranges = {loops.narrowed(ranges.front(), ownRange())};
+  if (shape.oneLoop) {
+    const KeyRange &keys = ranges.front();
+    whole = loops.wholeTiles(keys);
+    return buildLoop({keys.begin, keys.end, /*partial=*/true}, state);
+  }
+  if (ramp && ramp->hasSides()) {
+    Value last = arith::AddIOp::create(b, ramp->row(), index(shape.rows - 1));
+    return loops.buildAround(length, ramp->row(), last, state);
+  }
+  state = loops.build(ranges, state);
+  if (shape.parts == 1)
+    return state;
+  auto merge = MergePartsOp::create(b, TypeRange(ValueRange(state)), state[0],
+                                    state[1], state[2]);
+  return SmallVector<Value>(merge->getResults());
+}
+
+/// The number of this part of this split among those of all, and how many there
+/// are; null: all keys are one.
+std::pair<Value, Value> AttentionBuilder::findShare() {
+  if (shape.parts == 1)
+    return {split, numSplits};
+  Value part = PartIdOp::create(b), parts = index(shape.parts);
+  if (!split)
+    return {part, parts};
+  Value first = arith::MulIOp::create(b, split, parts);
+  return {arith::AddIOp::create(b, first, part),
+          arith::MulIOp::create(b, numSplits, parts)};
+}
