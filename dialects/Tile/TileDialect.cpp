@@ -25,7 +25,23 @@ using namespace fa::tile;
 #define GET_ATTRDEF_CLASSES
 #include "Tile/TileAttributes.cpp.inc"
 
+namespace {
+
+/// Functions that are called go where they are called from, whatever they hold.
+struct TileInliner final : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+
+} // namespace
+
 void TileDialect::initialize() {
+  addInterfaces<TileInliner>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "Tile/TileAttributes.cpp.inc"

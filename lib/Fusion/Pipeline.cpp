@@ -17,6 +17,7 @@ void fa::addStageEnd(OpPassManager &pm, Stage stage) {
 }
 
 void fa::buildFusionPipeline(OpPassManager &pm, const FusionOptions &options) {
+  pm.addPass(createTileInlineCalls());
   pm.addNestedPass<func::FuncOp>(createTileRaiseLinalg());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -9,7 +9,9 @@
 
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"
+#include "fa/Fusion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -47,6 +49,7 @@ void fa::registerDialects(DialectRegistry &registry) {
               ROCDL::ROCDLDialect, linalg::LinalgDialect, memref::MemRefDialect,
               scf::SCFDialect, tensor::TensorDialect, tgpu::TileGPUDialect,
               tile::TileDialect, vector::VectorDialect>();
+  func::registerInlinerExtension(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
@@ -133,12 +136,13 @@ fa::lowerToKernels(ModuleOp module,
     return text.take("the module is not valid");
   if (failed(checkElementTypes(module)))
     return text.take("the module is not supported");
-  if (!hasKernels(module)) {
-    PassManager pm(module.getContext());
+  PassManager pm(module.getContext());
+  if (hasKernels(module))
+    pm.addPass(createTileInlineCalls());
+  else
     build(pm);
-    if (failed(pm.run(module)))
-      return text.take("the passes to kernels failed");
-  }
+  if (failed(pm.run(module)))
+    return text.take("the passes to kernels failed");
   if (!hasKernels(module))
     return text.take("expected a function or a tile.kernel, found neither");
   return llvm::Error::success();

@@ -19,6 +19,7 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -134,6 +135,7 @@ int main(int argc, char **argv) {
               func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
               tensor::TensorDialect, vector::VectorDialect>();
+  func::registerInlinerExtension(registry);
   registerTransformsPasses();
   mlir::registerConversionPasses();
   memref::registerMemRefPasses();

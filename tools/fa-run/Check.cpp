@@ -18,7 +18,7 @@ std::string fa::run::findReference(mlir::ModuleOp module, StringRef entry) {
     if (entry.empty() || kernel.getEntryName() == entry)
       return kernel.getReference().value_or("").str();
   for (auto function : module.getOps<mlir::func::FuncOp>())
-    if (entry.empty() || function.getSymName() == entry)
+    if (entry.empty() ? function.isPublic() : function.getSymName() == entry)
       return function.getSymName().str();
   return "";
 }

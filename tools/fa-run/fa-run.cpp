@@ -6,9 +6,11 @@
 
 #include "Job.h"
 
+#include "fa/Fusion/Passes.h"
 #include "fa/Numerics/Npy.h"
 #include "fa/Target/Bundle.h"
 
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
@@ -174,6 +176,12 @@ static int runJob(Job &job, const Options &options) {
                                     "'reference' function, found none"),
                   BadInput);
     job.original = job.module->clone();
+    mlir::PassManager pm(job.original->getContext());
+    pm.addPass(createTileInlineCalls());
+    if (failed(pm.run(*job.original)))
+      return fail(createStringError("--check: the reference's calls could not "
+                                    "be inlined"),
+                  BadInput);
   }
   auto place = findPlace(options.target, options.compile.arch);
   if (!place)

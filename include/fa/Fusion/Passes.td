@@ -9,6 +9,26 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileInlineCalls : Pass<"tile-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "functions go where they are called from";
+  let description = [{
+    Upstream's inliner, without passes of its own for what is called: those
+    behind see it anyway. A call that is left is an error: its function has no
+    body here, or calls itself. Private functions that nothing calls are erased.
+
+    Before:
+    ```mlir
+    %s = func.call @scores(%q, %k) : ...
+    ```
+    After:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ...
+    ```
+    Requires: nothing. Ensures: functions and kernels call nothing.
+    Numerics: exact.
+  }];
+}
+
 def TileRaiseLinalg : Pass<"tile-raise-linalg", "::mlir::func::FuncOp"> {
   let summary = "linalg on tensors becomes the canonical spelling of S0";
   let description = [{
