@@ -7,6 +7,8 @@
 #ifndef FA_LIB_LAUNCH_THREADPOOL_H
 #define FA_LIB_LAUNCH_THREADPOOL_H
 
+#include "Seats.h"
+
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -36,7 +38,16 @@ private:
     const std::function<void(unsigned)> &body;
     unsigned next, count, running;
   };
-  void help();
+  struct Helper {
+    cpu_set_t usable; ///< cores, but while it waits
+    bool waits = false;
+  };
+  void help(unsigned number);
+  /// Waits for work or the end on a core of its own; the caller holds the lock.
+  void wait(unsigned number, std::unique_lock<std::mutex> &lock);
+  /// Moves the helper that waits where this thread is, which goes on working;
+  /// the caller holds the lock.
+  void leaveCoreToCaller();
   /// Takes a worker of `call`; the caller holds the lock.
   void runNext(Call &call, std::unique_lock<std::mutex> &lock);
 
@@ -44,6 +55,8 @@ private:
   std::condition_variable work, done;
   std::deque<Call *> calls; ///< those with workers that nobody has taken
   bool stopping = false;
+  Seats seats;
+  std::vector<Helper> helpers;
   std::vector<std::thread> threads;
 };
 
