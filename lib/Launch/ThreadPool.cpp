@@ -7,6 +7,7 @@
 #include "ThreadPool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <sched.h>
 
 using namespace fa;
@@ -63,11 +64,15 @@ void ThreadPool::wait(unsigned number, std::unique_lock<std::mutex> &lock) {
   self.waits = false;
   // A caller may have moved it meanwhile.
   seat = seats.of(number);
-  if (seat != Seats::none) {
-    lock.unlock();
+  // One worker is for this helper.
+  unsigned others =
+      calls.empty() ? 0 : calls.front()->count - calls.front()->next - 1;
+  lock.unlock();
+  if (seat != Seats::none)
     Seats::unbind(seat, self.usable);
-    lock.lock();
-  }
+  for (unsigned n = 0; n < std::min(others, 2u); ++n)
+    work.notify_one();
+  lock.lock();
 }
 
 void ThreadPool::help(unsigned number) {
@@ -89,6 +94,19 @@ void ThreadPool::leaveCoreToCaller() {
     Seats::bind(threads[there].native_handle(), other);
 }
 
+void ThreadPool::awaitHelpers(const Call &call,
+                              std::unique_lock<std::mutex> &lock) {
+  // Workers end nearly together: to sleep and be woken takes longer than most
+  // of them need.
+  constexpr auto longest = std::chrono::microseconds(100);
+  lock.unlock();
+  auto end = std::chrono::steady_clock::now() + longest;
+  while (call.running != 0 && std::chrono::steady_clock::now() < end)
+    ;
+  lock.lock();
+  done.wait(lock, [&] { return call.running == 0; });
+}
+
 void ThreadPool::run(unsigned count,
                      const std::function<void(unsigned)> &body) {
   std::unique_lock lock(mutex);
@@ -96,10 +114,10 @@ void ThreadPool::run(unsigned count,
   calls.push_back(&call);
   if (count > 1) {
     leaveCoreToCaller();
-    work.notify_all();
+    work.notify_one();
   }
   // The calling thread takes what no helper has come for.
   while (call.next < call.count)
     runNext(call, lock);
-  done.wait(lock, [&] { return call.running == 0; });
+  awaitHelpers(call, lock);
 }

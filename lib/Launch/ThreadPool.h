@@ -9,6 +9,7 @@
 
 #include "Seats.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -21,7 +22,10 @@ namespace fa {
 /// The number of cores that this process may use, at least 1.
 unsigned usableCores();
 
-/// Threads that help the calling ones. Safe to use from several threads.
+/// Threads that help the calling ones. Safe to use from several threads. A
+/// caller wakes one of them, which wakes two more, and so on: to wake a thread
+/// of another core takes its waker some twenty microseconds in a virtual
+/// machine, as long as a small call.
 class ThreadPool {
 public:
   explicit ThreadPool(unsigned helpers);
@@ -33,10 +37,11 @@ public:
   void run(unsigned count, const std::function<void(unsigned)> &body);
 
 private:
-  /// One call of `run`; all members are guarded by `mutex`.
+  /// One call of `run`; all members are changed under `mutex`.
   struct Call {
     const std::function<void(unsigned)> &body;
-    unsigned next, count, running;
+    unsigned next, count;
+    std::atomic<unsigned> running; ///< read without the lock
   };
   struct Helper {
     cpu_set_t usable; ///< cores, but while it waits
@@ -48,6 +53,8 @@ private:
   /// Moves the helper that waits where this thread is, which goes on working;
   /// the caller holds the lock.
   void leaveCoreToCaller();
+  /// Returns when no worker of `call` runs; the caller holds the lock.
+  void awaitHelpers(const Call &call, std::unique_lock<std::mutex> &lock);
   /// Takes a worker of `call`; the caller holds the lock.
   void runNext(Call &call, std::unique_lock<std::mutex> &lock);
 

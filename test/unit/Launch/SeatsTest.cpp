@@ -115,13 +115,16 @@ TEST(ThreadPool, HelpersWaitApartAndWorkUnbound) {
     }
     std::multiset<int> seats = findBound();
     EXPECT_EQ(std::set<int>(seats.begin(), seats.end()).size(), count - 1);
-    // Each waits for the others, so that none does the work of two.
+    // Each waits for the others, so that none does the work of two; helpers
+    // wake each other.
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     std::atomic<unsigned> unbound = 0, came = 0;
     pool.run(count, [&](unsigned) {
       cpu_set_t usable = usableNow();
       unbound += CPU_EQUAL(&usable, &all);
-      for (++came; came < count;)
+      for (++came; came < count && std::chrono::steady_clock::now() < end;)
         std::this_thread::yield();
+      EXPECT_EQ(came, count) << "helpers sleep";
     });
     EXPECT_EQ(unbound, count);
   }
