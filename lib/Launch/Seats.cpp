@@ -11,23 +11,23 @@
 
 using namespace fa;
 
-int Seats::findFree(const cpu_set_t &usable) const {
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &usable) && !std::ranges::count(cores, core))
-      return core;
+int Seats::findFree(int core, const cpu_set_t &usable) const {
+  for (int n = 1; n <= CPU_SETSIZE; ++n) {
+    int other = (core + n) % CPU_SETSIZE;
+    if (CPU_ISSET(other, &usable) && !std::ranges::count(cores, other))
+      return other;
+  }
   return none;
 }
 
 int Seats::take(unsigned helper, int current, const cpu_set_t &usable) {
   cores[helper] = none;
-  if (cores.size() + 1 < size_t(CPU_COUNT(&usable)))
-    return none;
   bool isFree = current >= 0 && !std::ranges::count(cores, current);
-  return cores[helper] = isFree ? current : findFree(usable);
+  return cores[helper] = isFree ? current : findFree(current, usable);
 }
 
 int Seats::change(unsigned helper, const cpu_set_t &usable) {
-  if (int other = findFree(usable); other != none)
+  if (int other = findFree(cores[helper], usable); other != none)
     cores[helper] = other;
   return cores[helper];
 }

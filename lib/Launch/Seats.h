@@ -6,9 +6,9 @@
 //
 // Linux may wake two threads of a launch on one core while another has none,
 // and leaves them there for longer than a launch takes, the next time again:
-// three cores do the work of four. So a helper of a pool that has all cores
-// sleeps bound to a core that no other helper has, where it wakes therefore,
-// and works unbound: from there the system may move it as any thread.
+// three cores do the work of four. So a helper sleeps bound to a core that no
+// other helper of its pool has, where it wakes therefore, and works unbound:
+// from there the system may move it as any thread, and it sleeps where it was.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +29,8 @@ public:
 
   explicit Seats(unsigned helpers) : cores(helpers, none) {}
 
-  /// The core on which `helper` is to wait, out of `usable`, `current` if it is
-  /// nobody's; none if fewer threads than cores work: then Linux has a choice
-  /// that may be better than ours.
+  /// The core on which `helper` is to wait: `current` if it is nobody's, else
+  /// the next one of `usable`, the first behind the last, or none.
   int take(unsigned helper, int current, const cpu_set_t &usable);
 
   /// Gives `helper` another core of `usable`, or its own if none is free.
@@ -50,8 +49,8 @@ public:
   static void unbind(int core, const cpu_set_t &before);
 
 private:
-  /// The first of `usable` that is nobody's, or none.
-  int findFree(const cpu_set_t &usable) const;
+  /// The first of `usable` behind `core` that is nobody's, or none.
+  int findFree(int core, const cpu_set_t &usable) const;
 
   std::vector<int> cores; ///< by helper
 };
