@@ -7,6 +7,10 @@ ours as a part of what the machine did just before the row, by build/bin/fa-peak
 multiply-adds in registers (for bf16, where there are any, AMX's products of tiles
 or AVX512_BF16's of pairs; for f16 a quarter of AMX's, four products for one), or
 bytes read in order for decode.
+Both have the same: each call is timed behind one of its own, before which no thread
+of the process computes (OpenMP's spin for milliseconds behind theirs). The threads of
+either are placed by Linux or themselves, and nothing here binds them; new threads may
+share a core for some calls, so the first row has some that do not count.
 --cpu-time counts the seconds that the process computed instead of those that
 passed: for one thread on a machine that others use.
 """
@@ -179,8 +183,10 @@ def main():
         k, v = (torch.randn(b, hkv, sk, d, dtype=dtype) for _ in range(2))
         ours, out = runner.prepare(q, k, v, causal)
         theirs = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=hq != hkv)
-        measured.append(peaks(options.threads, options.cpu_time))
         with torch.no_grad():
+            if not measured:
+                measure((ours, theirs), 10, time.perf_counter)
+            measured.append(peaks(options.threads, options.cpu_time))
             times = measure((ours, theirs), options.rounds, time.process_time if options.cpu_time else time.perf_counter)
             difference = float((out.float() - theirs().float()).abs().max())
         assert difference < 0.05, f"results differ by {difference}"

@@ -7,6 +7,9 @@
 #ifndef FA_LIB_LAUNCH_THREADPOOL_H
 #define FA_LIB_LAUNCH_THREADPOOL_H
 
+#include "Seats.h"
+
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -19,7 +22,10 @@ namespace fa {
 /// The number of cores that this process may use, at least 1.
 unsigned usableCores();
 
-/// Threads that help the calling ones. Safe to use from several threads.
+/// Threads that help the calling ones. Safe to use from several threads. A
+/// caller wakes one of them, which wakes two more, and so on: to wake a thread
+/// of another core takes its waker some twenty microseconds in a virtual
+/// machine, as long as a small call.
 class ThreadPool {
 public:
   explicit ThreadPool(unsigned helpers);
@@ -31,12 +37,24 @@ public:
   void run(unsigned count, const std::function<void(unsigned)> &body);
 
 private:
-  /// One call of `run`; all members are guarded by `mutex`.
+  /// One call of `run`; all members are changed under `mutex`.
   struct Call {
     const std::function<void(unsigned)> &body;
-    unsigned next, count, running;
+    unsigned next, count;
+    std::atomic<unsigned> running; ///< read without the lock
   };
-  void help();
+  struct Helper {
+    cpu_set_t usable; ///< cores, but while it waits
+    bool waits = false;
+  };
+  void help(unsigned number);
+  /// Waits for work or the end on a core of its own; the caller holds the lock.
+  void wait(unsigned number, std::unique_lock<std::mutex> &lock);
+  /// Moves the helper that waits where this thread is, which goes on working;
+  /// the caller holds the lock.
+  void leaveCoreToCaller();
+  /// Returns when no worker of `call` runs; the caller holds the lock.
+  void awaitHelpers(const Call &call, std::unique_lock<std::mutex> &lock);
   /// Takes a worker of `call`; the caller holds the lock.
   void runNext(Call &call, std::unique_lock<std::mutex> &lock);
 
@@ -44,6 +62,8 @@ private:
   std::condition_variable work, done;
   std::deque<Call *> calls; ///< those with workers that nobody has taken
   bool stopping = false;
+  Seats seats;
+  std::vector<Helper> helpers;
   std::vector<std::thread> threads;
 };
 

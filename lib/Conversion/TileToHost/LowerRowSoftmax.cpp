@@ -72,6 +72,25 @@ void KernelLowering::emitRowExponentials(Buffer scores, Buffer p,
     });
     memref::StoreOp::create(b, total, sums.memref, row);
   });
+  if (!liveRows)
+    return;
+  // P V takes whole blocks of rows. What the scratch holds where no row is may
+  // be numbers so small that each product with them takes 100 cycles.
+  Value blocks =
+      arith::CeilDivUIOp::create(b, liveRows, constantIndex(kRowBlock));
+  Value end = arith::MulIOp::create(b, blocks, constantIndex(kRowBlock));
+  auto loop = scf::ForOp::create(b, liveRows, end, constantIndex(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  VectorType part =
+      vectorType(cast<MemRefType>(p.memref.getType()).getElementType());
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(part));
+  forVectors(type.getDimSize(1), {},
+             [&](Value col, ValueRange) -> SmallVector<Value> {
+               vector::StoreOp::create(b, zero, p.memref,
+                                       ValueRange{loop.getInductionVar(), col});
+               return {};
+             });
 }
 
 LogicalResult KernelLowering::lowerRowSoftmax(tile::OnlineSoftmaxOp op) {
