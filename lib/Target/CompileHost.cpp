@@ -148,7 +148,8 @@ fa::planForHost(ModuleOp module, StringRef entry,
   return HostCompiler{module, options, *host, {}, {}}.plan(entry);
 }
 
-llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
+llvm::Expected<Artifact> fa::compileForHost(ModuleOp module,
+                                            std::vector<KernelInfo> kernels,
                                             const CompileOptions &options) {
   Stopwatch total;
   initializeHostTarget();
@@ -160,12 +161,9 @@ llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
   artifact.target = "cpu";
   artifact.arch = host->cpu;
   artifact.features = host->features;
-  auto kernels = compiler.plan(entry);
-  if (!kernels)
-    return kernels.takeError();
-  if (auto error = keepKernels(module, options.kernels, *kernels))
+  if (auto error = keepKernels(module, options.kernels, kernels))
     return error;
-  artifact.kernels = std::move(*kernels);
+  artifact.kernels = std::move(kernels);
   if (auto error = beginPhase(options, "lowering"))
     return error;
   if (auto error = compiler.toLLVMDialect())

@@ -87,7 +87,8 @@ toPtx(std::vector<OwningOpRef<ModuleOp>> parts, const NvidiaInfo &info) {
   return joinPtx(ptx);
 }
 
-llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
+llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module,
+                                              std::vector<KernelInfo> kernels,
                                               const CompileOptions &options) {
   Stopwatch total;
   initializeNvidiaTarget();
@@ -98,7 +99,7 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   if (!target)
     return target.takeError();
   GpuCompiler compiler(module, options, *target);
-  auto artifact = compiler.schedule(entry, "cuda");
+  auto artifact = compiler.keep(std::move(kernels), "cuda");
   if (!artifact)
     return artifact;
   auto parts = compiler.toDialectEach();
@@ -134,7 +135,10 @@ llvm::Expected<std::string> fa::emitForNvidia(ModuleOp module, StringRef entry,
     CompileOptions how = options;
     if (wantsText)
       how.ptxas = "none";
-    auto artifact = compileForNvidia(module, entry, how);
+    auto kernels = planForGpu(module, entry, how);
+    if (!kernels)
+      return kernels.takeError();
+    auto artifact = compileForNvidia(module, std::move(*kernels), how);
     if (!artifact)
       return artifact.takeError();
     if (!wantsText && artifact->object.empty())

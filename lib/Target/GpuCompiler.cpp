@@ -60,9 +60,12 @@ llvm::Error GpuCompiler::toKernels() {
 }
 
 llvm::Error GpuCompiler::toSchedule() {
-  if (auto error = runPasses(module, kLoweringFailed, [&](OpPassManager &pm) {
-        add(pm, target.schedule);
-      }))
+  // A program has a dozen kernels, and a verification of all of them takes as
+  // long as most of thirty passes.
+  if (auto error = runPasses(
+          module, kLoweringFailed,
+          [&](OpPassManager &pm) { add(pm, target.schedule); },
+          /*verifyEach=*/false))
     return error;
   return mutate(module, /*atSchedule=*/true);
 }
@@ -151,6 +154,8 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
 
 llvm::Expected<std::vector<KernelInfo>>
 GpuCompiler::plan(llvm::StringRef entry) {
+  if (auto error = beginPhase(options, "fusion"))
+    return error;
   if (auto error = toKernels())
     return error;
   if (auto error = keepEntry(module, entry))
@@ -166,21 +171,16 @@ GpuCompiler::plan(llvm::StringRef entry) {
   return kernels;
 }
 
-llvm::Expected<Artifact> GpuCompiler::schedule(llvm::StringRef entry,
-                                               llvm::StringRef driver) {
-  if (auto error = beginPhase(options, "fusion"))
-    return error;
-  auto kernels = plan(entry);
-  if (!kernels)
-    return kernels.takeError();
+llvm::Expected<Artifact> GpuCompiler::keep(std::vector<KernelInfo> kernels,
+                                           llvm::StringRef driver) {
   // Not sooner: the schedule decides between alternatives, and what it limits
   // counts on the kernel behind.
-  if (auto error = keepKernels(module, options.kernels, *kernels))
+  if (auto error = keepKernels(module, options.kernels, kernels))
     return error;
   Artifact artifact;
   artifact.target = driver.str();
   artifact.arch = target.arch;
-  artifact.kernels = std::move(*kernels);
+  artifact.kernels = std::move(kernels);
   return artifact;
 }
 
