@@ -27,6 +27,31 @@ static void initializeNvidiaTarget() {
   });
 }
 
+/// What kernels need of opt: of O2's passes those without which some PTX is
+/// another one. Nothing is left to inline or in memory.
+/// - The numbers of threads in a block bound those of a thread
+///   (nvvm-intr-range); what is constant is found first, also that arguments of
+///   a kernel are what they are (ipsccp).
+/// - Addresses and positions: sums in the order that shares most (reassociate),
+///   what does not change outside of loops (licm, loop-rotate), counters
+///   (indvars), what is computed twice (early-cse, gvn), what ranges and bits
+///   say (constraint-elimination, sccp, bdce, correlated-propagation).
+/// - Branches of a few operations are selections (speculative-execution,
+///   simplifycfg); quotient and remainder are one division (div-rem-pairs).
+/// - Pairs of registers go around loops together (slp-vectorizer), which are
+///   fewer moves; loops of a few steps are unrolled.
+static constexpr llvm::StringLiteral kOptimizations =
+    "function(nvvm-intr-range,simplifycfg,early-cse),ipsccp,"
+    "function(instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,"
+    "speculative-execution<only-if-divergent-target>,aggressive-instcombine,"
+    "reassociate,constraint-elimination,"
+    "loop-mssa(licm<no-allowspeculation>,loop-rotate,licm),simplifycfg,"
+    "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion),gvn,sccp,bdce,"
+    "instcombine<no-verify-fixpoint>,correlated-propagation,"
+    "simplifycfg<hoist-common-insts;sink-common-insts>,slp-vectorizer,"
+    "loop-unroll<O2>,infer-alignment,instcombine<no-verify-fixpoint>,"
+    "div-rem-pairs),globaldce";
+
 /// S8 as optimised LLVM IR; `machine` becomes the generator of its code. What
 /// fails is reported to the context's handlers.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
@@ -37,8 +62,10 @@ toLLVM(ModuleOp module, const NvidiaInfo &info, llvm::LLVMContext &context,
   // A program's products are rounded where it says so: bias + scale * s with
   // one rounding is another number. What shall be one operation is written so.
   target.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  auto created = createTargetMachine("nvptx64-nvidia-cuda", info.name,
-                                     info.ptxVersion, target);
+  // With more of it values are numbered anew, which opt has done.
+  auto created =
+      createTargetMachine("nvptx64-nvidia-cuda", info.name, info.ptxVersion,
+                          target, llvm::CodeGenOptLevel::Default);
   if (!created)
     return created.takeError();
   machine = std::move(*created);
@@ -46,7 +73,8 @@ toLLVM(ModuleOp module, const NvidiaInfo &info, llvm::LLVMContext &context,
         pm.addPass(createConvertTileGPUSimtToNVVM());
       })))
     return llvm::createStringError("the passes to LLVM failed");
-  return translate(module, context, *machine, [](llvm::Module &) {});
+  return translate(
+      module, context, *machine, [](llvm::Module &) {}, kOptimizations);
 }
 
 static llvm::Expected<std::string> toPtx(ModuleOp module,

@@ -82,24 +82,13 @@ llvm::Error GpuCompiler::toDialect() {
 
 llvm::Expected<std::vector<OwningOpRef<ModuleOp>>>
 GpuCompiler::toDialectEach() {
-  // What else there is, a constant table say, may be any kernel's; and a fault
-  // is planted once.
-  bool apart = options.mutate.empty() &&
-               llvm::all_of(*module.getBody(), llvm::IsaPred<tile::KernelOp>);
-  std::vector<OwningOpRef<ModuleOp>> parts;
-  for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
-    if (parts.empty() || apart) {
-      parts.emplace_back(ModuleOp::create(module.getLoc()));
-      parts.back()->getOperation()->setAttrs(module->getAttrs());
-    }
-    Block *body = parts.back()->getBody();
-    op.moveBefore(body, body->end());
-  }
+  // A fault is planted once.
+  auto parts = splitKernels(module, /*apart=*/options.mutate.empty());
   DiagnosticText text(module.getContext(), /*remarks=*/false);
+  auto build = [&](OpPassManager &pm) { add(pm, target.lowering); };
+  loadDialects(module.getContext(), build);
   auto lower = [&](size_t number) {
-    return tryPasses(
-        *parts[number], [&](OpPassManager &pm) { add(pm, target.lowering); },
-        /*verifyEach=*/false);
+    return tryPasses(*parts[number], build, /*verifyEach=*/false);
   };
   if (failed(runSideBySide(module.getContext(), parts.size(), lower)))
     return text.take(kLoweringFailed);
