@@ -28,7 +28,7 @@ static void initializeNvidiaTarget() {
 }
 
 /// What kernels need of opt: of O2's passes those without which some PTX is
-/// another one. Nothing is left to inline or in memory.
+/// another one. Nothing is left to inline or to unroll or in memory.
 /// - The numbers of threads in a block bound those of a thread
 ///   (nvvm-intr-range); what is constant is found first, also that arguments of
 ///   a kernel are what they are (ipsccp).
@@ -38,8 +38,7 @@ static void initializeNvidiaTarget() {
 ///   say (constraint-elimination, sccp, bdce, correlated-propagation).
 /// - Branches of a few operations are selections (speculative-execution,
 ///   simplifycfg); quotient and remainder are one division (div-rem-pairs).
-/// - Pairs of registers go around loops together (slp-vectorizer), which are
-///   fewer moves; loops of a few steps are unrolled.
+/// - Pairs of registers go around loops together (slp-vectorizer): fewer moves.
 static constexpr llvm::StringLiteral kOptimizations =
     "function(nvvm-intr-range,simplifycfg,early-cse),ipsccp,"
     "function(instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,"
@@ -49,7 +48,7 @@ static constexpr llvm::StringLiteral kOptimizations =
     "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion),gvn,sccp,bdce,"
     "instcombine<no-verify-fixpoint>,correlated-propagation,"
     "simplifycfg<hoist-common-insts;sink-common-insts>,slp-vectorizer,"
-    "loop-unroll<O2>,infer-alignment,instcombine<no-verify-fixpoint>,"
+    "loop-simplify,lcssa,infer-alignment,instcombine<no-verify-fixpoint>,"
     "div-rem-pairs),globaldce";
 
 /// S8 as optimised LLVM IR; `machine` becomes the generator of its code. What

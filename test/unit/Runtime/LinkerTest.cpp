@@ -99,8 +99,7 @@ TEST(Linker, MakesOneObjectOfSeveral) {
   problem.seqQ = 1;
   auto program = fa::buildProgram(problem, "", "");
   ASSERT_TRUE(bool(program));
-  auto artifact =
-      cantFail(fa::compile(*program->module, program->entry, {}));
+  auto artifact = cantFail(fa::compile(*program->module, program->entry, {}));
   ASSERT_GT(artifact.kernels.size(), 1u);
   auto object = cantFail(object::ObjectFile::createObjectFile(
       MemoryBufferRef(artifact.object, "kernels")));
