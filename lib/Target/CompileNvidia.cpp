@@ -61,10 +61,8 @@ toLLVM(ModuleOp module, const NvidiaInfo &info, llvm::LLVMContext &context,
   // A program's products are rounded where it says so: bias + scale * s with
   // one rounding is another number. What shall be one operation is written so.
   target.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  // With more of it values are numbered anew, which opt has done.
-  auto created =
-      createTargetMachine("nvptx64-nvidia-cuda", info.name, info.ptxVersion,
-                          target, llvm::CodeGenOptLevel::Default);
+  auto created = createTargetMachine("nvptx64-nvidia-cuda", info.name,
+                                     info.ptxVersion, target);
   if (!created)
     return created.takeError();
   machine = std::move(*created);

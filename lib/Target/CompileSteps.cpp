@@ -240,8 +240,7 @@ std::vector<OwningOpRef<ModuleOp>> fa::splitKernels(ModuleOp module,
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 fa::createTargetMachine(StringRef tripleName, StringRef cpu, StringRef features,
-                        const llvm::TargetOptions &options,
-                        llvm::CodeGenOptLevel level) {
+                        const llvm::TargetOptions &options) {
   std::string problem;
   llvm::Triple triple(tripleName);
   const llvm::Target *target =
@@ -249,7 +248,8 @@ fa::createTargetMachine(StringRef tripleName, StringRef cpu, StringRef features,
   if (!target)
     return llvm::createStringError(problem);
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt, level));
+      triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
 }
 
 static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,

@@ -113,10 +113,10 @@ llvm::Error keepKernels(mlir::ModuleOp module,
                         std::vector<KernelInfo> &kernels);
 
 /// The code generator for a target.
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(
-    llvm::StringRef triple, llvm::StringRef cpu, llvm::StringRef features,
-    const llvm::TargetOptions &options,
-    llvm::CodeGenOptLevel level = llvm::CodeGenOptLevel::Aggressive);
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(llvm::StringRef triple, llvm::StringRef cpu,
+                    llvm::StringRef features,
+                    const llvm::TargetOptions &options);
 
 /// The module as LLVM IR, optimised by the passes that `pipeline` names (as for
 /// opt). `prepare` changes it before that. What the translation reports goes to
