@@ -14,13 +14,15 @@ using namespace fa;
 char RefusedLaunchError::ID = 0;
 
 /// The program's kernels as an artifact without code, which is what the cache
-/// keeps.
+/// keeps; `planned` becomes what planning left.
 static Expected<Artifact> planAll(mlir::ModuleOp module, StringRef entry,
-                                  const CompileOptions &options) {
+                                  const CompileOptions &options,
+                                  std::optional<PlannedProgram> &planned) {
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   auto kernels = planKernels(*copy, entry, options);
   if (!kernels)
     return kernels.takeError();
+  planned = PlannedProgram{std::move(copy), *kernels};
   Artifact artifact;
   artifact.target = isNvidiaArch(options.arch) ? "cuda"
                     : isAmdArch(options.arch)  ? "hip"
@@ -37,9 +39,9 @@ fa::chooseKernels(DiskCache &cache, mlir::ModuleOp module, StringRef entry,
   auto begin = Clock::now();
   CompileOptions how = options;
   how.kernels.clear();
-  how.progress = nullptr; // the compilation will come to the same phases
+  std::optional<PlannedProgram> planned;
   auto plan = [&]() -> Expected<CachedArtifact> {
-    auto planNow = [&] { return planAll(module, entry, how); };
+    auto planNow = [&] { return planAll(module, entry, how, planned); };
     auto key = makeCacheKey(module, entry, how);
     if (key && cache.isOn() && !how.emulate) {
       key->text = "kernels without code\n" + key->text;
@@ -60,5 +62,5 @@ fa::chooseKernels(DiskCache &cache, mlir::ModuleOp module, StringRef entry,
       explainSlower(plan->artifact.kernels, names->back(), launch);
   options.kernels = std::move(*names);
   std::chrono::duration<double, std::milli> time = Clock::now() - begin;
-  return KernelsChosen{time.count(), std::move(slower)};
+  return KernelsChosen{time.count(), std::move(slower), std::move(planned)};
 }

@@ -11,13 +11,17 @@
 using namespace llvm;
 using namespace fa;
 
-Expected<CachedArtifact> fa::compileCached(DiskCache &cache,
-                                           mlir::ModuleOp module,
-                                           StringRef entry,
-                                           const CompileOptions &options) {
+Expected<CachedArtifact>
+fa::compileCached(DiskCache &cache, mlir::ModuleOp module, StringRef entry,
+                  const CompileOptions &options,
+                  std::optional<PlannedProgram> planned) {
   using Clock = std::chrono::steady_clock;
   auto begin = Clock::now();
-  auto compileNow = [&] { return compile(module, entry, options); };
+  auto compileNow = [&] {
+    return planned ? compilePlanned(*planned->module,
+                                    std::move(planned->kernels), options)
+                   : compile(module, entry, options);
+  };
   auto withoutCache = [&]() -> Expected<CachedArtifact> {
     auto artifact = compileNow();
     if (!artifact)

@@ -6,8 +6,6 @@
 
 #include "fa/Runtime/PlanStore.h"
 
-#include "fa/Runtime/ChooseKernels.h"
-
 using namespace llvm;
 using namespace fa;
 
@@ -35,11 +33,12 @@ static Error load(Artifact artifact, const PlanStore::Options &options,
 Expected<PlanStore::Plan> PlanStore::make(mlir::ModuleOp module,
                                           StringRef entry,
                                           const CompileOptions &how,
-                                          double choosingMs) {
-  auto compiled = compileCached(cache, module, entry, how);
+                                          KernelsChosen chosen) {
+  auto compiled =
+      compileCached(cache, module, entry, how, std::move(chosen.planned));
   if (!compiled)
     return compiled.takeError();
-  compiled->addChoosing(choosingMs);
+  compiled->addChoosing(chosen.milliseconds);
   if (options.compile.progress && !options.compile.progress("load"))
     return make_error<CancelledError>();
   auto plan = std::make_shared<LoadedPlan>();
@@ -68,29 +67,29 @@ PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
                    std::optional<std::vector<LaunchArgument>> launch,
                    const AttentionProblem *problem) {
   CompileOptions how = options.compile;
-  double choosingMs = 0;
+  KernelsChosen chosen;
   if (launch) {
     if (problem && options.tuning)
       options.tuning->apply(*problem, *launch, how);
     int64_t processors = options.card ? options.card->numProcessors() : kHost;
     PlannedLaunch planned{std::move(*launch), processors, kMaxResidentBlocks};
-    auto chosen = chooseKernels(cache, module, entry, planned, how);
-    if (!chosen)
-      return chosen.takeError();
-    choosingMs = chosen->milliseconds;
-    if (options.note && !chosen->slower.empty())
-      options.note(chosen->slower);
+    auto found = chooseKernels(cache, module, entry, planned, how);
+    if (!found)
+      return found.takeError();
+    chosen = std::move(*found);
+    if (options.note && !chosen.slower.empty())
+      options.note(chosen.slower);
   }
   auto key = makeCacheKey(module, entry, how);
   if (!key) { // and what is wrong with the options, the compilation says
     consumeError(key.takeError());
-    return make(module, entry, how, choosingMs);
+    return make(module, entry, how, std::move(chosen));
   }
   std::shared_ptr<Slot> slot = findSlot(key->hash());
   std::lock_guard lock(slot->mutex);
   if (Plan plan = slot->plan.lock())
     return plan;
-  auto plan = make(module, entry, how, choosingMs);
+  auto plan = make(module, entry, how, std::move(chosen));
   if (plan)
     slot->plan = *plan;
   return plan;

@@ -7,6 +7,7 @@
 #include "fa/Schedule/Passes.h"
 
 #include "TileGPU/TileGPU.h"
+#include "fa/Fusion/Sweep.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/PassManager.h"
@@ -33,7 +34,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     channels.ahead = options.overlap && options.overlapPrograms;
     pm.addPass(createTgpuOpenChannels(channels));
     pm.addPass(createTgpuChooseAlternatives());
-    pm.addPass(createCanonicalizerPass());
+    addSweep(pm);
     pm.addPass(createCSEPass());
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuNarrowMasks());

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Target/Compile.h"
+#include "CompileSteps.h"
 
 #include "fa/Target/AmdInfo.h"
 #include "fa/Target/GpuInfo.h"
@@ -62,16 +62,29 @@ static llvm::Error checkForm(StringRef arch, Emit form) {
                                  name + ", found '" + arch + "'");
 }
 
+llvm::Expected<Artifact> fa::compilePlanned(ModuleOp module,
+                                            std::vector<KernelInfo> kernels,
+                                            const CompileOptions &options) {
+  auto compile = options.emulate              ? compileForEmulator
+                 : isAmdArch(options.arch)    ? compileForAmd
+                 : isNvidiaArch(options.arch) ? compileForNvidia
+                                              : compileForHost;
+  return compile(module, std::move(kernels), options);
+}
+
 llvm::Expected<Artifact> fa::compile(ModuleOp module, StringRef entry,
                                      const CompileOptions &options) {
-  if (auto error = checkNoFault(options))
-    return error;
-  if (options.emulate)
-    return compileForEmulator(module, entry, options);
-  if (isAmdArch(options.arch))
-    return compileForAmd(module, entry, options);
-  return isNvidiaArch(options.arch) ? compileForNvidia(module, entry, options)
-                                    : compileForHost(module, entry, options);
+  Stopwatch planning;
+  auto kernels = planKernels(module, entry, options);
+  if (!kernels)
+    return kernels.takeError();
+  double ms = planning.elapsed();
+  auto artifact = compilePlanned(module, std::move(*kernels), options);
+  if (artifact) {
+    artifact->compileMs.passes += ms;
+    artifact->compileMs.total += ms;
+  }
+  return artifact;
 }
 
 llvm::Expected<std::vector<KernelInfo>>

@@ -66,14 +66,15 @@ private:
 
 } // namespace
 
-llvm::Expected<Artifact> fa::compileForAmd(ModuleOp module, StringRef entry,
+llvm::Expected<Artifact> fa::compileForAmd(ModuleOp module,
+                                           std::vector<KernelInfo> kernels,
                                            const CompileOptions &options) {
   Stopwatch total;
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
   GpuCompiler compiler(module, options, *target);
-  auto artifact = compiler.schedule(entry, "hip");
+  auto artifact = compiler.keep(std::move(kernels), "hip");
   if (!artifact)
     return artifact;
   // All kernels in one module: a code object has one note that describes them.

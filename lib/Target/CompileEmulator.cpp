@@ -42,14 +42,14 @@ llvm::Error fa::lowerForEmulator(ModuleOp module, Artifact &artifact) {
 }
 
 llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
-                                                StringRef entry,
+                                                std::vector<KernelInfo> kernels,
                                                 const CompileOptions &options) {
   Stopwatch total;
   auto target = getGpuTarget(options.arch);
   if (!target)
     return target.takeError();
   GpuCompiler compiler(module, options, *target);
-  auto artifact = compiler.schedule(entry, "emulator");
+  auto artifact = compiler.keep(std::move(kernels), "emulator");
   if (!artifact)
     return artifact;
   if (auto error = compiler.toDialect())

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CompileSteps.h"
+#include "Linker.h"
 #include "MatrixTiles.h"
 
 #include "Tile/Tile.h"
@@ -72,6 +73,9 @@ static constexpr llvm::StringLiteral kOptimizations =
     "loop-simplify,lcssa,loop-mssa(loop-rotate,licm),early-cse<memssa>,"
     "simplifycfg)";
 
+static constexpr llvm::StringLiteral kLoweringFailed =
+    "the passes to LLVM failed";
+
 namespace {
 
 /// A compilation under way.
@@ -100,17 +104,20 @@ struct HostCompiler {
     return extractKernels(module);
   }
 
-  llvm::Error toLLVMDialect() {
-    bool hasUnfused =
+  /// The passes from S3 to the LLVM dialect.
+  void addLowering(OpPassManager &pm) {
+    HostPipelineOptions pipeline;
+    fill(&pipeline, options, host)->unfused =
         llvm::any_of(module.getOps<tile::KernelOp>(),
                      [](tile::KernelOp kernel) { return kernel.getUnfused(); });
-    return runPasses(
-        module, "the passes to LLVM failed",
-        [&](OpPassManager &pm) {
-          HostPipelineOptions pipeline;
-          fill(&pipeline, options, host)->unfused = hasUnfused;
-          buildHostLoweringPipeline(pm, pipeline);
-        },
+    buildHostLoweringPipeline(pm, pipeline);
+  }
+
+  /// What fails is reported to the context's handlers, as in `toLLVM` and
+  /// `toObject`: kernels may be compiled side by side.
+  LogicalResult toLLVMDialect() {
+    return tryPasses(
+        module, [&](OpPassManager &pm) { addLowering(pm); },
         /*verifyEach=*/false);
   }
 
@@ -122,21 +129,65 @@ struct HostCompiler {
     if (!created)
       return created.takeError();
     machine = std::move(*created);
-    DiagnosticText text(module.getContext());
-    auto translated = translate(
+    return translate(
         module, context, *machine,
         [&](llvm::Module &code) {
           addTargetAttributes(code, host);
           addTileRequest(code);
         },
         kOptimizations);
+  }
+
+  llvm::Expected<std::string> toObject() {
+    auto translated = toLLVM();
     if (!translated)
-      return text.take(toString(translated.takeError()));
-    return translated;
+      return translated.takeError();
+    return generate(**translated, *machine, llvm::CodeGenFileType::ObjectFile);
   }
 };
 
 } // namespace
+
+using Parts = std::vector<OwningOpRef<ModuleOp>>;
+
+/// S3 to the LLVM dialect, the parts side by side.
+static llvm::Error lowerEach(Parts &parts, const CompileOptions &options,
+                             const HostInfo &host) {
+  MLIRContext *context = parts.front()->getContext();
+  DiagnosticText text(context, /*remarks=*/false);
+  for (auto &part : parts)
+    loadDialects(context, [&](OpPassManager &pm) {
+      HostCompiler{*part, options, host, {}, {}}.addLowering(pm);
+    });
+  auto lower = [&](size_t number) {
+    return HostCompiler{*parts[number], options, host, {}, {}}.toLLVMDialect();
+  };
+  if (failed(runSideBySide(context, parts.size(), lower)))
+    return text.take(kLoweringFailed);
+  return llvm::Error::success();
+}
+
+/// One object of the parts, whose code is generated side by side.
+static llvm::Expected<std::string> generateEach(Parts &parts,
+                                                const CompileOptions &options,
+                                                const HostInfo &host) {
+  MLIRContext *context = parts.front()->getContext();
+  DiagnosticText text(context);
+  std::vector<std::string> objects(parts.size());
+  auto generateOne = [&](size_t number) {
+    ModuleOp part = *parts[number];
+    auto object = HostCompiler{part, options, host, {}, {}}.toObject();
+    if (!object)
+      return LogicalResult(part->emitError() << toString(object.takeError()));
+    objects[number] = std::move(*object);
+    return success();
+  };
+  if (failed(runSideBySide(context, parts.size(), generateOne)))
+    return text.take("the generation of code failed");
+  if (objects.size() == 1)
+    return std::move(objects.front());
+  return link({"-r"}, objects);
+}
 
 llvm::Expected<std::vector<KernelInfo>>
 fa::planForHost(ModuleOp module, StringRef entry,
@@ -148,37 +199,32 @@ fa::planForHost(ModuleOp module, StringRef entry,
   return HostCompiler{module, options, *host, {}, {}}.plan(entry);
 }
 
-llvm::Expected<Artifact> fa::compileForHost(ModuleOp module, StringRef entry,
+llvm::Expected<Artifact> fa::compileForHost(ModuleOp module,
+                                            std::vector<KernelInfo> kernels,
                                             const CompileOptions &options) {
   Stopwatch total;
   initializeHostTarget();
   auto host = getHostInfo(options.arch);
   if (!host)
     return host.takeError();
-  HostCompiler compiler{module, options, *host, {}, {}};
   Artifact artifact;
   artifact.target = "cpu";
   artifact.arch = host->cpu;
   artifact.features = host->features;
-  auto kernels = compiler.plan(entry);
-  if (!kernels)
-    return kernels.takeError();
-  if (auto error = keepKernels(module, options.kernels, *kernels))
+  if (auto error = keepKernels(module, options.kernels, kernels))
     return error;
-  artifact.kernels = std::move(*kernels);
+  artifact.kernels = std::move(kernels);
   if (auto error = beginPhase(options, "lowering"))
     return error;
-  if (auto error = compiler.toLLVMDialect())
+  auto parts = splitKernels(module);
+  if (auto error = lowerEach(parts, options, *host))
     return error;
-  readScratch(module, artifact.kernels);
+  for (auto &part : parts)
+    readScratch(*part, artifact.kernels);
   artifact.compileMs.passes = total.elapsed();
   if (auto error = beginPhase(options, "optimization"))
     return error;
-  auto translated = compiler.toLLVM();
-  if (!translated)
-    return translated.takeError();
-  auto object = generate(**translated, *compiler.machine,
-                         llvm::CodeGenFileType::ObjectFile);
+  auto object = generateEach(parts, options, *host);
   if (!object)
     return object.takeError();
   artifact.object = std::move(*object);
@@ -206,11 +252,12 @@ llvm::Expected<std::string> fa::emitForHost(ModuleOp module, StringRef entry,
     return error;
   if (form == Emit::Kernel)
     return print(module);
-  if (auto error = compiler.toLLVMDialect())
-    return error;
+  DiagnosticText text(module.getContext());
+  if (failed(compiler.toLLVMDialect()))
+    return text.take(kLoweringFailed);
   auto translated = compiler.toLLVM();
   if (!translated)
-    return translated.takeError();
+    return text.take(toString(translated.takeError()));
   if (form == Emit::LLVM)
     return print(**translated);
   return generate(**translated, *compiler.machine,

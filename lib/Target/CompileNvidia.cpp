@@ -27,6 +27,30 @@ static void initializeNvidiaTarget() {
   });
 }
 
+/// What kernels need of opt: of O2's passes those without which some PTX is
+/// another one. Nothing is left to inline or to unroll or in memory.
+/// - The numbers of threads in a block bound those of a thread
+///   (nvvm-intr-range); what is constant is found first, also that arguments of
+///   a kernel are what they are (ipsccp).
+/// - Addresses and positions: sums in the order that shares most (reassociate),
+///   what does not change outside of loops (licm, loop-rotate), counters
+///   (indvars), what is computed twice (early-cse, gvn), what ranges and bits
+///   say (constraint-elimination, sccp, bdce, correlated-propagation).
+/// - Branches of a few operations are selections (speculative-execution,
+///   simplifycfg); quotient and remainder are one division (div-rem-pairs).
+/// - Pairs of registers go around loops together (slp-vectorizer): fewer moves.
+static constexpr llvm::StringLiteral kOptimizations =
+    "function(nvvm-intr-range,simplifycfg,early-cse),ipsccp,"
+    "function(instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,"
+    "speculative-execution<only-if-divergent-target>,aggressive-instcombine,"
+    "reassociate,constraint-elimination,"
+    "loop-mssa(licm<no-allowspeculation>,loop-rotate,licm),simplifycfg,"
+    "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion),gvn,sccp,bdce,"
+    "instcombine<no-verify-fixpoint>,correlated-propagation,"
+    "simplifycfg<hoist-common-insts;sink-common-insts>,slp-vectorizer,"
+    "loop-simplify,lcssa,infer-alignment,instcombine<no-verify-fixpoint>,"
+    "div-rem-pairs),globaldce";
+
 /// S8 as optimised LLVM IR; `machine` becomes the generator of its code. What
 /// fails is reported to the context's handlers.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
@@ -46,7 +70,8 @@ toLLVM(ModuleOp module, const NvidiaInfo &info, llvm::LLVMContext &context,
         pm.addPass(createConvertTileGPUSimtToNVVM());
       })))
     return llvm::createStringError("the passes to LLVM failed");
-  return translate(module, context, *machine, [](llvm::Module &) {});
+  return translate(
+      module, context, *machine, [](llvm::Module &) {}, kOptimizations);
 }
 
 static llvm::Expected<std::string> toPtx(ModuleOp module,
@@ -87,7 +112,8 @@ toPtx(std::vector<OwningOpRef<ModuleOp>> parts, const NvidiaInfo &info) {
   return joinPtx(ptx);
 }
 
-llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
+llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module,
+                                              std::vector<KernelInfo> kernels,
                                               const CompileOptions &options) {
   Stopwatch total;
   initializeNvidiaTarget();
@@ -98,7 +124,7 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module, StringRef entry,
   if (!target)
     return target.takeError();
   GpuCompiler compiler(module, options, *target);
-  auto artifact = compiler.schedule(entry, "cuda");
+  auto artifact = compiler.keep(std::move(kernels), "cuda");
   if (!artifact)
     return artifact;
   auto parts = compiler.toDialectEach();
@@ -134,7 +160,10 @@ llvm::Expected<std::string> fa::emitForNvidia(ModuleOp module, StringRef entry,
     CompileOptions how = options;
     if (wantsText)
       how.ptxas = "none";
-    auto artifact = compileForNvidia(module, entry, how);
+    auto kernels = planForGpu(module, entry, how);
+    if (!kernels)
+      return kernels.takeError();
+    auto artifact = compileForNvidia(module, std::move(*kernels), how);
     if (!artifact)
       return artifact.takeError();
     if (!wantsText && artifact->object.empty())

@@ -72,12 +72,25 @@ llvm::Error fa::beginPhase(const CompileOptions &options, StringRef phase) {
   return llvm::make_error<CancelledError>();
 }
 
+void fa::loadDialects(MLIRContext *context,
+                      llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager pm(context);
+  build(pm);
+  DialectRegistry made;
+  pm.getDependentDialects(made);
+  context->appendDialectRegistry(made);
+  for (StringRef name : made.getDialectNames())
+    context->getOrLoadDialect(name);
+}
+
 LogicalResult fa::runSideBySide(MLIRContext *context, size_t count,
                                 llvm::function_ref<LogicalResult(size_t)> run) {
+  if (count == 1)
+    return run(0);
   // A thread cannot load one while others run.
   context->loadAllAvailableDialects();
   bool hadThreads = context->isMultithreadingEnabled();
-  context->enableMultithreading(hadThreads || count > 1);
+  context->enableMultithreading();
   llvm::scope_exit restore([&] { context->enableMultithreading(hadThreads); });
   return failableParallelForEachN(context, 0, count, run);
 }
@@ -214,6 +227,21 @@ llvm::Error fa::keepKernels(ModuleOp module, ArrayRef<std::string> wanted,
   return llvm::Error::success();
 }
 
+std::vector<OwningOpRef<ModuleOp>> fa::splitKernels(ModuleOp module,
+                                                    bool apart) {
+  apart &= llvm::all_of(*module.getBody(), llvm::IsaPred<tile::KernelOp>);
+  std::vector<OwningOpRef<ModuleOp>> parts;
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
+    if (parts.empty() || apart) {
+      parts.emplace_back(ModuleOp::create(module.getLoc()));
+      parts.back()->getOperation()->setAttrs(module->getAttrs());
+    }
+    Block *body = parts.back()->getBody();
+    op.moveBefore(body, body->end());
+  }
+  return parts;
+}
+
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 fa::createTargetMachine(StringRef tripleName, StringRef cpu, StringRef features,
                         const llvm::TargetOptions &options) {
@@ -272,7 +300,9 @@ llvm::Expected<std::string> fa::generate(llvm::Module &module,
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, out, nullptr, form))
+  // The translation has verified the module.
+  if (machine.addPassesToEmitFile(passes, out, nullptr, form,
+                                  /*DisableVerify=*/true))
     return llvm::createStringError("the target cannot write this kind of file");
   passes.run(module);
   return std::string(bytes.begin(), bytes.end());

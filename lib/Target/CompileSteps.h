@@ -64,6 +64,11 @@ private:
 /// Tells the caller that `phase` begins; a CancelledError if it wants no more.
 llvm::Error beginPhase(const CompileOptions &options, llvm::StringRef phase);
 
+/// Loads the dialects that the passes of `build` make: side by side they
+/// cannot.
+void loadDialects(mlir::MLIRContext *context,
+                  llvm::function_ref<void(mlir::OpPassManager &)> build);
+
 /// Calls `run` with each number below `count`, side by side on all cores,
 /// though contexts here have no threads of their own. What fails is reported to
 /// the context's handlers, in the order of the numbers.
@@ -91,6 +96,12 @@ lowerToKernels(mlir::ModuleOp module,
 /// Kernels of other entries than `entry` (empty: all), and functions that are
 /// references, are not compiled.
 llvm::Error keepEntry(mlir::ModuleOp module, llvm::StringRef entry);
+
+/// The module's kernels, each in a module of its own, in their order. What else
+/// there is, a constant table say, may be any kernel's: then all stay together,
+/// as they do where they are not wanted `apart`.
+std::vector<mlir::OwningOpRef<mlir::ModuleOp>>
+splitKernels(mlir::ModuleOp module, bool apart = true);
 
 /// What launches must know of the module's kernels.
 llvm::Expected<std::vector<KernelInfo>> extractKernels(mlir::ModuleOp module);

@@ -60,9 +60,12 @@ llvm::Error GpuCompiler::toKernels() {
 }
 
 llvm::Error GpuCompiler::toSchedule() {
-  if (auto error = runPasses(module, kLoweringFailed, [&](OpPassManager &pm) {
-        add(pm, target.schedule);
-      }))
+  // A program has a dozen kernels, and a verification of all of them takes as
+  // long as most of thirty passes.
+  if (auto error = runPasses(
+          module, kLoweringFailed,
+          [&](OpPassManager &pm) { add(pm, target.schedule); },
+          /*verifyEach=*/false))
     return error;
   return mutate(module, /*atSchedule=*/true);
 }
@@ -79,24 +82,13 @@ llvm::Error GpuCompiler::toDialect() {
 
 llvm::Expected<std::vector<OwningOpRef<ModuleOp>>>
 GpuCompiler::toDialectEach() {
-  // What else there is, a constant table say, may be any kernel's; and a fault
-  // is planted once.
-  bool apart = options.mutate.empty() &&
-               llvm::all_of(*module.getBody(), llvm::IsaPred<tile::KernelOp>);
-  std::vector<OwningOpRef<ModuleOp>> parts;
-  for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
-    if (parts.empty() || apart) {
-      parts.emplace_back(ModuleOp::create(module.getLoc()));
-      parts.back()->getOperation()->setAttrs(module->getAttrs());
-    }
-    Block *body = parts.back()->getBody();
-    op.moveBefore(body, body->end());
-  }
+  // A fault is planted once.
+  auto parts = splitKernels(module, /*apart=*/options.mutate.empty());
   DiagnosticText text(module.getContext(), /*remarks=*/false);
+  auto build = [&](OpPassManager &pm) { add(pm, target.lowering); };
+  loadDialects(module.getContext(), build);
   auto lower = [&](size_t number) {
-    return tryPasses(
-        *parts[number], [&](OpPassManager &pm) { add(pm, target.lowering); },
-        /*verifyEach=*/false);
+    return tryPasses(*parts[number], build, /*verifyEach=*/false);
   };
   if (failed(runSideBySide(module.getContext(), parts.size(), lower)))
     return text.take(kLoweringFailed);
@@ -151,6 +143,8 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
 
 llvm::Expected<std::vector<KernelInfo>>
 GpuCompiler::plan(llvm::StringRef entry) {
+  if (auto error = beginPhase(options, "fusion"))
+    return error;
   if (auto error = toKernels())
     return error;
   if (auto error = keepEntry(module, entry))
@@ -166,21 +160,16 @@ GpuCompiler::plan(llvm::StringRef entry) {
   return kernels;
 }
 
-llvm::Expected<Artifact> GpuCompiler::schedule(llvm::StringRef entry,
-                                               llvm::StringRef driver) {
-  if (auto error = beginPhase(options, "fusion"))
-    return error;
-  auto kernels = plan(entry);
-  if (!kernels)
-    return kernels.takeError();
+llvm::Expected<Artifact> GpuCompiler::keep(std::vector<KernelInfo> kernels,
+                                           llvm::StringRef driver) {
   // Not sooner: the schedule decides between alternatives, and what it limits
   // counts on the kernel behind.
-  if (auto error = keepKernels(module, options.kernels, *kernels))
+  if (auto error = keepKernels(module, options.kernels, kernels))
     return error;
   Artifact artifact;
   artifact.target = driver.str();
   artifact.arch = target.arch;
-  artifact.kernels = std::move(*kernels);
+  artifact.kernels = std::move(kernels);
   return artifact;
 }
 

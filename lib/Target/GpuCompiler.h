@@ -40,10 +40,10 @@ public:
   /// S0 to S7 of the kernels of `entry` (empty: all), which are left in the
   /// module; gives what launches must know of them.
   llvm::Expected<std::vector<KernelInfo>> plan(llvm::StringRef entry);
-  /// The same, of those that `options.kernels` names: an artifact for the
-  /// driver `driver`, which lacks the code.
-  llvm::Expected<Artifact> schedule(llvm::StringRef entry,
-                                    llvm::StringRef driver);
+  /// Erases those of `kernels`, the module's at S7, that `options.kernels` does
+  /// not name: an artifact for the driver `driver`, which lacks the code.
+  llvm::Expected<Artifact> keep(std::vector<KernelInfo> kernels,
+                                llvm::StringRef driver);
   /// S7 to S8 with each kernel in a module of its own, in their order, side by
   /// side: a program has a dozen kernels. What holds more than kernels
   /// (globals), or a planted fault, stays together.

@@ -6,75 +6,16 @@
 
 #include "Hsaco.h"
 
-#include "OptionsAside.h"
-#include "OutputPipe.h"
-#include "PrivateDirectory.h"
+#include "Linker.h"
 
-#include "lld/Common/Driver.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/Parallel.h"
-
-#include <mutex>
-
-LLD_HAS_DRIVER(elf)
 
 using namespace llvm;
 using namespace fa;
 
-//===----------------------------------------------------------------------===//
-// Linking
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The process's one linker.
-class Linker {
-public:
-  static Linker &get() {
-    static Linker linker;
-    return linker;
-  }
-
-  /// The shared object of the file `from`.
-  Expected<std::string> run(const std::string &from) {
-    std::lock_guard lock(mutex);
-    if (isBroken)
-      return createStringError("lld failed before and cannot run again");
-    OutputPipe linked;
-    if (Error error = linked.open())
-      return error;
-    std::string to = linked.name(), text;
-    raw_string_ostream out(text);
-    const char *arguments[] = {"ld.lld",         "-shared", "--threads=1",
-                               "--no-undefined", "-o",      to.c_str(),
-                               from.c_str()};
-    // What lld sets for the process is set back.
-    OptionsAside aside;
-    auto strategy = parallel::strategy;
-    lld::Result result =
-        lld::lldMain(arguments, out, out, {{lld::Gnu, &lld::elf::link}});
-    parallel::strategy = strategy;
-    isBroken = !result.canRunAgain;
-    if (result.retCode)
-      return createStringError("lld: " + text);
-    return linked.take();
-  }
-
-private:
-  std::mutex mutex;
-  bool isBroken = false;
-};
-
-} // namespace
-
 Expected<std::string> fa::linkHsaco(StringRef object) {
-  auto directory = PrivateDirectory::create();
-  if (!directory)
-    return directory.takeError();
-  if (Error error = directory->write("kernel.o", object))
-    return error;
-  return Linker::get().run(directory->file("kernel.o"));
+  return link({"-shared", "--no-undefined"}, object.str());
 }
 
 //===----------------------------------------------------------------------===//

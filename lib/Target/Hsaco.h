@@ -15,9 +15,7 @@
 namespace fa {
 
 /// Links one relocatable object of the AMDGPU back end to a code object that a
-/// runtime loads. lld has one context in a process: callers wait for each
-/// other. What the host program shares with it - LLVM's options, signal
-/// handlers - is as it was.
+/// runtime loads.
 llvm::Expected<std::string> linkHsaco(llvm::StringRef object);
 
 /// Fills what the notes of the code object say of `kernels` (LLVM, "User Guide

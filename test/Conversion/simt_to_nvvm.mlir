@@ -23,6 +23,42 @@ llvm.func @registers(%w: i32, %b: i64, %c: f32) {
   llvm.return
 }
 
+// Products one after the other onto the same accumulators are one assembly, in which
+// sums of a descriptor stand in front of their product.
+// CHECK-LABEL: @chain
+llvm.func @chain(%w: i32, %a: i64, %b: i64) {
+  %two = llvm.mlir.constant(2 : i64) : i64
+  %a2 = llvm.add %a, %two : i64
+  %b2 = llvm.add %b, %two : i64
+  // CHECK-NOT: inline_asm
+  // CHECK: %[[CHAIN:.*]] = llvm.inline_asm has_side_effects "{\0A.reg .b64 a, b;\0A
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $4, $5, 0, 1, 1, 0, 0;\0A
+  // CHECK-SAME: add.s64 a, $4, 2;\0Aadd.s64 b, $5, 2;\0A
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, a, b, 1, 1, 1, 0, 0;\0A
+  // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$6, $7, $8, $9}, $5, 1, 1, 1, 1;\0A}
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,l,l,r,r,r,r" %{{.*}} :
+  %s:4 = tgpu.simt.wgmma f16 a(%a) b(%b) : (i64, i64) -> (f32, f32, f32, f32)
+  %t:4 = tgpu.simt.wgmma f16 a(%a2) b(%b2) acc(%s#0, %s#1, %s#2, %s#3) : (i64, i64, f32, f32, f32, f32) -> (f32, f32, f32, f32)
+  %u:4 = tgpu.simt.wgmma f16 a(%w, %w, %w, %w) b(%b) transpose_b acc(%t#0, %t#1, %t#2, %t#3) : (i32, i32, i32, i32, i64, f32, f32, f32, f32) -> (f32, f32, f32, f32)
+  // CHECK: llvm.extractvalue %[[CHAIN]][0]
+  // CHECK: wgmma.wait_group
+  %x = tgpu.simt.wgmma_wait 0 through %u#0 : (f32) -> f32
+  llvm.return
+}
+
+// The twins: another use of what is between, another order, an effect between them.
+// CHECK-LABEL: @apart
+llvm.func @apart(%a: i64, %b: i64) {
+  // CHECK-COUNT-4: "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{[^\]*}}", "=f
+  %s:4 = tgpu.simt.wgmma f16 a(%a) b(%b) : (i64, i64) -> (f32, f32, f32, f32)
+  %t:4 = tgpu.simt.wgmma f16 a(%a) b(%b) acc(%s#0, %s#1, %s#2, %s#3) : (i64, i64, f32, f32, f32, f32) -> (f32, f32, f32, f32)
+  %x = tgpu.simt.wgmma_wait 1 through %s#3 : (f32) -> f32
+  %u:4 = tgpu.simt.wgmma f16 a(%a) b(%b) acc(%t#1, %t#0, %t#2, %t#3) : (i64, i64, f32, f32, f32, f32) -> (f32, f32, f32, f32)
+  nvvm.wgmma.commit.group.sync.aligned
+  %v:4 = tgpu.simt.wgmma f16 a(%a) b(%b) acc(%u#0, %u#1, %u#2, %u#3) : (i64, i64, f32, f32, f32, f32) -> (f32, f32, f32, f32)
+  llvm.return
+}
+
 // What another kernel stored is read behind the wait for it.
 // CHECK-LABEL: @kernels
 llvm.func @kernels() {

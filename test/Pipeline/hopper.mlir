@@ -137,7 +137,7 @@
 // S8-DAG: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // S8-DAG: @$2 cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [$0, {$3, $4, $5, $6}], [$1];
 // S8-DAG: nvvm.cp.async.bulk.commit.group
-// S8-DAG: llvm.inline_asm has_side_effects "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+// S8-DAG: llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
 // S8-DAG: wgmma.wait_group.sync.aligned 1;
 
 func.func @attention(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {

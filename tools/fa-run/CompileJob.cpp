@@ -29,18 +29,19 @@ DiskCache fa::run::openCache(const Options &options) {
 Expected<CachedArtifact> fa::run::compileForLaunch(DiskCache &cache,
                                                    const Place &place, Job &job,
                                                    CompileOptions &how) {
-  double choosingMs = 0;
+  KernelsChosen chosen;
   if (job.problem) {
     PlannedLaunch launch{job.arguments, place.processors, place.residentBlocks};
-    auto chosen = chooseKernels(cache, *job.module, job.entry, launch, how);
-    if (!chosen)
-      return chosen.takeError();
-    choosingMs = chosen->milliseconds;
+    auto found = chooseKernels(cache, *job.module, job.entry, launch, how);
+    if (!found)
+      return found.takeError();
+    chosen = std::move(*found);
   }
   mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
-  auto compiled = compileCached(cache, *copy, job.entry, how);
+  auto compiled =
+      compileCached(cache, *copy, job.entry, how, std::move(chosen.planned));
   if (compiled)
-    compiled->addChoosing(choosingMs);
+    compiled->addChoosing(chosen.milliseconds);
   return compiled;
 }
 

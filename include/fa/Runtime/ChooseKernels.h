@@ -22,14 +22,16 @@ public:
 };
 
 struct KernelsChosen {
-  double milliseconds; ///< that it took
-  std::string slower;  ///< see explainSlower
+  double milliseconds = 0; ///< that it took
+  std::string slower;      ///< see explainSlower
+  /// The program on its way, if it was not in the cache what to choose from.
+  std::optional<PlannedProgram> planned;
 };
 
 /// Sets `options.kernels` to those that `launch` may run. What there is to
 /// choose from is found out by `planKernels` and kept in the cache, so that a
-/// program that is there is found without a pass. A launch that none takes is
-/// a RefusedLaunchError.
+/// program that is there is found without a pass; else `compileCached` goes on
+/// from what was planned. A launch that none takes is a RefusedLaunchError.
 llvm::Expected<KernelsChosen>
 chooseKernels(DiskCache &cache, mlir::ModuleOp module, llvm::StringRef entry,
               const PlannedLaunch &launch, CompileOptions &options);

@@ -7,6 +7,7 @@
 #ifndef FA_RUNTIME_PLANSTORE_H
 #define FA_RUNTIME_PLANSTORE_H
 
+#include "fa/Runtime/ChooseKernels.h"
 #include "fa/Runtime/CompileCached.h"
 #include "fa/Runtime/GpuPlan.h"
 #include "fa/Runtime/HostPlan.h"
@@ -76,7 +77,7 @@ private:
   };
   std::shared_ptr<Slot> findSlot(llvm::StringRef key);
   llvm::Expected<Plan> make(mlir::ModuleOp module, llvm::StringRef entry,
-                            const CompileOptions &how, double choosingMs);
+                            const CompileOptions &how, KernelsChosen chosen);
 
   Options options;
   DiskCache cache;

@@ -11,6 +11,7 @@
 #include "fa/Target/Artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/Error.h"
 
 #include <functional>
@@ -72,10 +73,9 @@ enum class Emit { Tile, Kernel, TileGPU, LLVM, Asm, Object, PTX, Cubin, Hsaco };
 /// translations to LLVM IR.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// Compiles the kernels of `entry` for the host CPU. `module` is at S0 or S3
-/// and is transformed in place. What the passes report is the error's text.
+/// `compilePlanned` for the host, whose kernels are at S3 then.
 llvm::Expected<Artifact> compileForHost(mlir::ModuleOp module,
-                                        llvm::StringRef entry,
+                                        std::vector<KernelInfo> kernels,
                                         const CompileOptions &options);
 
 /// Compiles the kernels of `entry` (empty: all that the module has) as far as
@@ -85,10 +85,10 @@ llvm::Expected<std::string> emitForHost(mlir::ModuleOp module,
                                         const CompileOptions &options,
                                         Emit form);
 
-/// The same for an NVIDIA architecture. The artifact has PTX and, where there
-/// is an assembler, a cubin.
+/// The same for an NVIDIA architecture, from S7. The artifact has PTX and,
+/// where there is an assembler, a cubin.
 llvm::Expected<Artifact> compileForNvidia(mlir::ModuleOp module,
-                                          llvm::StringRef entry,
+                                          std::vector<KernelInfo> kernels,
                                           const CompileOptions &options);
 llvm::Expected<std::string> emitForNvidia(mlir::ModuleOp module,
                                           llvm::StringRef entry,
@@ -97,7 +97,7 @@ llvm::Expected<std::string> emitForNvidia(mlir::ModuleOp module,
 
 /// The same for an AMD architecture. The artifact has a code object.
 llvm::Expected<Artifact> compileForAmd(mlir::ModuleOp module,
-                                       llvm::StringRef entry,
+                                       std::vector<KernelInfo> kernels,
                                        const CompileOptions &options);
 llvm::Expected<std::string> emitForAmd(mlir::ModuleOp module,
                                        llvm::StringRef entry,
@@ -112,9 +112,9 @@ llvm::Expected<std::vector<KernelInfo>>
 planForHost(mlir::ModuleOp module, llvm::StringRef entry,
             const CompileOptions &options);
 
-/// The same as code for the emulator.
+/// `compilePlanned` for the emulator.
 llvm::Expected<Artifact> compileForEmulator(mlir::ModuleOp module,
-                                            llvm::StringRef entry,
+                                            std::vector<KernelInfo> kernels,
                                             const CompileOptions &options);
 
 /// The last step of that alone: `module` is at S8; fills the code and its
@@ -127,7 +127,9 @@ bool isNvidiaArch(llvm::StringRef arch);
 /// Whether `arch` is spelt as an AMD architecture ("gfx...").
 bool isAmdArch(llvm::StringRef arch);
 
-/// Compiles for what `options.arch` names.
+/// Compiles the kernels of `entry` for what `options.arch` names. `module` is
+/// at S0 or S3 and is transformed in place. What the passes report is the
+/// error's text.
 llvm::Expected<Artifact> compile(mlir::ModuleOp module, llvm::StringRef entry,
                                  const CompileOptions &options);
 llvm::Expected<std::string> emit(mlir::ModuleOp module, llvm::StringRef entry,
@@ -136,9 +138,23 @@ llvm::Expected<std::string> emit(mlir::ModuleOp module, llvm::StringRef entry,
 /// What launches must know of the kernels that `compile` with the same options
 /// would give, found out without generating code; `options.kernels` is not
 /// looked at. What the host's lowering and the assembler say is missing.
+/// `module` is left on its way, for `compilePlanned`.
 llvm::Expected<std::vector<KernelInfo>>
 planKernels(mlir::ModuleOp module, llvm::StringRef entry,
             const CompileOptions &options);
+
+/// What `planKernels` gave and left of a program.
+struct PlannedProgram {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<KernelInfo> kernels;
+};
+
+/// The rest of `compile`: code for those of `kernels` that `options.kernels`
+/// names. `module` is as `planKernels` left it with the same options but
+/// `kernels`.
+llvm::Expected<Artifact> compilePlanned(mlir::ModuleOp module,
+                                        std::vector<KernelInfo> kernels,
+                                        const CompileOptions &options);
 
 /// What makes code of an architecture's instructions with these options: the
 /// version of ptxas, which is run for that, "driver" where there is none, or

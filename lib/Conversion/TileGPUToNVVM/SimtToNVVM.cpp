@@ -16,6 +16,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -78,24 +79,119 @@ static std::string shapeOf(SimtWgmmaOp op) {
       .str();
 }
 
-static void convert(SimtWgmmaOp op) {
-  size_t count = op.getNumResults(), a = op.getA().size();
-  bool isTransposed = op.getTransposeB();
-  std::string text = "wgmma.mma_async.sync.aligned." + shapeOf(op) + " " +
-                     registerList(0, count) + ", ";
-  text += op.isFromRegisters() ? registerList(count, a)
-                               : "$" + std::to_string(count);
-  text += ", $" + std::to_string(count + a);
-  text += op.getAcc().empty() ? ", 0" : ", 1";
-  text += op.isFromRegisters() ? ", 1, 1" : ", 1, 1, 0";
-  text += isTransposed ? ", 1;" : ", 0;";
-  std::string constraints = repeated("=f", count);
-  constraints += op.isFromRegisters() ? repeated("r", a) : "l,";
-  constraints += "l";
-  for (size_t n = 0; n < op.getAcc().size(); ++n)
-    constraints += "," + std::to_string(n);
-  replaceByAsm(op, op->getOperands(), text, constraints);
+/// The product that adds to the result of `op`, which nothing else uses, with
+/// no effects between them; null if there is none.
+static SimtWgmmaOp nextOf(SimtWgmmaOp op) {
+  auto isUsedOnce = [](Value value) { return value.hasOneUse(); };
+  if (!llvm::all_of(op.getResults(), isUsedOnce))
+    return {};
+  auto next = dyn_cast<SimtWgmmaOp>(*op->user_begin());
+  if (!next || next->getBlock() != op->getBlock() ||
+      !llvm::equal(next.getAcc(), op.getResults()))
+    return {};
+  for (Operation *between = op->getNextNode(); between != next;
+       between = between->getNextNode())
+    if (!isMemoryEffectFree(between))
+      return {};
+  return next;
 }
+
+/// Whether no product comes before `op` in its chain.
+static bool isFirst(SimtWgmmaOp op) {
+  if (op.getAcc().empty())
+    return true;
+  auto before = op.getAcc().front().getDefiningOp<SimtWgmmaOp>();
+  return !before || nextOf(before) != op;
+}
+
+namespace {
+
+/// One assembly for products onto the same accumulators, which are most of the
+/// operands and named once for all of them. Descriptors are computed in front
+/// of their products, where ptxas needs them: of registers that keep them since
+/// the first product it makes uniform ones with an instruction each.
+class ProductChain {
+public:
+  explicit ProductChain(SimtWgmmaOp first) : chain({first}) {
+    while (SimtWgmmaOp next = nextOf(chain.back()))
+      chain.push_back(next);
+  }
+
+  void convert() {
+    size_t count = chain.front().getNumResults();
+    for (SimtWgmmaOp op : chain)
+      append(op);
+    // Later products still read their operands when the first one has written.
+    std::string constraints =
+        repeated(chain.size() == 1 ? "=f" : "=&f", count) + inputs;
+    ValueRange accumulators = chain.front().getAcc();
+    for (size_t n = 0; n < accumulators.size(); ++n)
+      constraints += std::to_string(n) + ",";
+    constraints.pop_back();
+    llvm::append_range(operands, accumulators);
+    if (hasSums)
+      text = "{\n.reg .b64 a, b;\n" + text + "\n}";
+    replaceByAsm(chain.back(), operands, text, constraints);
+    for (SimtWgmmaOp op : llvm::reverse(llvm::ArrayRef(chain).drop_back()))
+      op->erase();
+  }
+
+private:
+  /// "$n", a new operand.
+  std::string add(Value value, StringRef constraint) {
+    operands.push_back(value);
+    inputs += constraint.str() + ",";
+    return "$" +
+           std::to_string(chain.front().getNumResults() + operands.size() - 1);
+  }
+
+  /// "$n", the same for all products of `descriptor`.
+  std::string nameOf(Value descriptor) {
+    std::string &name = names[descriptor];
+    if (name.empty())
+      name = add(descriptor, "l");
+    return name;
+  }
+
+  /// What names a descriptor, computed in `temporary` if it has to be.
+  std::string descriptor(Value value, StringRef temporary) {
+    APInt units;
+    auto sum = value.getDefiningOp<LLVM::AddOp>();
+    if (!sum || !matchPattern(sum.getRhs(), m_ConstantInt(&units)))
+      return nameOf(value);
+    hasSums = true;
+    text += ("add.s64 " + temporary + ", " + nameOf(sum.getLhs()) + ", " +
+             Twine(units.getSExtValue()) + ";\n")
+                .str();
+    return temporary.str();
+  }
+
+  void append(SimtWgmmaOp op) {
+    text += text.empty() ? "" : "\n";
+    std::string a;
+    if (op.isFromRegisters()) {
+      for (Value word : op.getA())
+        a += (a.empty() ? "{" : ", ") + add(word, "r");
+      a += "}";
+    } else {
+      a = descriptor(op.getA().front(), "a");
+    }
+    std::string b = descriptor(op.getB(), "b");
+    text += "wgmma.mma_async.sync.aligned." + shapeOf(op) + " " +
+            registerList(0, op.getNumResults()) + ", " + a + ", " + b;
+    text += op.getAcc().empty() ? ", 0" : ", 1";
+    text += op.isFromRegisters() ? ", 1, 1" : ", 1, 1, 0";
+    text += op.getTransposeB() ? ", 1;" : ", 0;";
+  }
+
+  SmallVector<SimtWgmmaOp> chain;
+  SmallVector<Value> operands;
+  llvm::DenseMap<Value, std::string> names; ///< of descriptors
+  std::string text, inputs;                 ///< inputs: their constraints
+  bool hasSums = false;
+};
+
+} // namespace
 
 static void convert(SimtWgmmaWaitOp op) {
   size_t count = op.getValues().size();
@@ -181,9 +277,15 @@ namespace {
 struct ConvertTileGPUSimtToNVVM final
     : fa::impl::ConvertTileGPUSimtToNVVMBase<ConvertTileGPUSimtToNVVM> {
   void runOnOperation() override {
+    SmallVector<SimtWgmmaOp> firsts;
+    getOperation()->walk([&](SimtWgmmaOp op) {
+      if (isFirst(op))
+        firsts.push_back(op);
+    });
+    llvm::for_each(firsts, [](SimtWgmmaOp op) { ProductChain(op).convert(); });
     getOperation()->walk([](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
-          .Case<SimtWgmmaOp, SimtWgmmaWaitOp, SimtWaitPhaseOp, SimtArriveOp,
+          .Case<SimtWgmmaWaitOp, SimtWaitPhaseOp, SimtArriveOp,
                 NVVM::BarrierArriveOp, NVVM::GriddepcontrolOp,
                 NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(
               [](auto op) { convert(op); });

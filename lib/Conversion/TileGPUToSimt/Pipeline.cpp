@@ -7,6 +7,7 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileGPUToSimt.h"
 #include "fa/Fusion/Passes.h"
+#include "fa/Fusion/Sweep.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -61,7 +62,7 @@ void fa::buildGpuKernelPipeline(OpPassManager &pm,
   if (options.qTile || options.kvTile)
     tiles.tileBytes = tiles.pairedTileBytes = 0;
   pm.addPass(createTileToKernel(tiles));
-  pm.addPass(createCanonicalizerPass());
+  addSweep(pm);
   pm.addPass(createCSEPass());
   addStageEnd(pm, Stage::S3);
 }
@@ -77,11 +78,9 @@ static math::MathExpandOpsPassOptions expandedMath() {
 }
 
 void fa::buildSimtLoweringPipeline(OpPassManager &pm) {
-  // Loops carry hundreds of registers: from the top, the canonicalizer looks at
-  // them again and again, with the same result.
-  GreedyRewriteConfig bottomUp;
-  bottomUp.setUseTopDownTraversal(false);
-  pm.addPass(createCanonicalizerPass(bottomUp));
+  // From the top, the canonicalizer looks at loops with hundreds of registers
+  // again and again, with the same result.
+  addSweep(pm, /*topDown=*/false);
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   // What has an approximation takes it; what else there is becomes what has
@@ -99,6 +98,6 @@ void fa::buildSimtLoweringPipeline(OpPassManager &pm) {
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
+  addSweep(pm);
   pm.addPass(createCSEPass());
 }

@@ -7,6 +7,7 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileToHost.h"
 #include "fa/Fusion/Passes.h"
+#include "fa/Fusion/Sweep.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -66,7 +67,7 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
     tiles.decodeKvTile = 0;
   }
   pm.addPass(createTileToKernel(tiles));
-  pm.addPass(createCanonicalizerPass());
+  addSweep(pm);
   pm.addPass(createCSEPass());
   addStageEnd(pm, Stage::S3);
 }

@@ -27,7 +27,7 @@ const Artifact &artifact() {
     context.loadAllAvailableDialects();
     auto module = cantFail(buildAttention(
         context, cantFail(parseAttentionSpec("type=f32 d=16")).problem));
-    return cantFail(compileForHost(*module, "attention", {}));
+    return cantFail(compile(*module, "attention", {}));
   }();
   return compiled;
 }

@@ -23,7 +23,7 @@ static std::unique_ptr<HostPlan> makePlan(const AttentionProblem &problem,
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
   auto module = llvm::cantFail(buildAttention(context, problem));
-  auto artifact = llvm::cantFail(compileForHost(*module, "attention", {}));
+  auto artifact = llvm::cantFail(compile(*module, "attention", {}));
   return llvm::cantFail(HostPlan::load(std::move(artifact),
                                        std::make_shared<HostDevice>(threads)));
 }

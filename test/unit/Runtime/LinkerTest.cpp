@@ -4,9 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Linker.h"
+
 #include "fa/Runtime/ReadProgram.h"
 #include "fa/Target/Compile.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/CommandLine.h"
 
 #include "gtest/gtest.h"
@@ -85,4 +89,27 @@ TEST(Linker, LeavesOptionsAlone) {
   cl::ResetAllOptionOccurrences();
   EXPECT_EQ(mine, 1);
   std::destroy_at(gone);
+}
+
+/// A host program's kernels are compiled side by side, each to an object, of
+/// which one is made. The twin: what is defined twice is an error, after which
+/// lld still links.
+TEST(Linker, MakesOneObjectOfSeveral) {
+  fa::AttentionProblem problem;
+  problem.seqQ = 1;
+  auto program = fa::buildProgram(problem, "", "");
+  ASSERT_TRUE(bool(program));
+  auto artifact = cantFail(fa::compile(*program->module, program->entry, {}));
+  ASSERT_GT(artifact.kernels.size(), 1u);
+  auto object = cantFail(object::ObjectFile::createObjectFile(
+      MemoryBufferRef(artifact.object, "kernels")));
+  for (const fa::KernelInfo &kernel : artifact.kernels)
+    EXPECT_TRUE(any_of(object->symbols(), [&](object::SymbolRef symbol) {
+      return cantFail(symbol.getName()) == kernel.symbol;
+    })) << kernel.symbol;
+  auto twice = fa::link({"-r"}, {artifact.object, artifact.object});
+  ASSERT_FALSE(bool(twice));
+  EXPECT_NE(toString(twice.takeError()).find("duplicate symbol"),
+            std::string::npos);
+  EXPECT_FALSE(cantFail(fa::link({"-r"}, {artifact.object})).empty());
 }
