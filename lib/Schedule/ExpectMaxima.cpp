@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileGPU/TileGPU.h"
+#include "fa/Fusion/ShortCap.h"
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -61,16 +62,12 @@ bool collectSteps(Value value, Block *block, ScoreSteps &found) {
 
 } // namespace
 
-/// Caps from here on have short forms of tanh for scores up to 5, whatever
-/// error is allowed (OddTanh.h).
-static constexpr float kLeastCap = 15;
-
 /// Whether scores are `cap * tanh(...)` of what the dot leaves, perhaps scaled,
 /// with a cap that most are far below.
 static bool isCapped(OnlineSoftmaxOp op, Value dot) {
   APFloat cap(0.0f);
   if (!op.getScale() || !matchPattern(op.getScale(), m_ConstantFloat(&cap)) ||
-      cap.convertToFloat() < kLeastCap)
+      cap.convertToFloat() < kLeastShortCap)
     return false;
   Value scores = belowMasks(op.getScores());
   auto tanh = scores && scores.hasOneUse()
@@ -128,8 +125,6 @@ static bool pays(DotStartOp start, const ScoreSteps &scores) {
       return op.getChannel().getType().getBuffer().getSlots() >=
              2 * int64_t(roles.getConsumers());
     });
-  if (getenv("FA_PAY"))
-    return true;
   int64_t depth = start.getBChannel().getType().getBuffer().getShape()[1];
   return roles && (roles.getConsumers() == 3 || depth >= 128);
 }

@@ -29,9 +29,15 @@ static std::vector<double> oddChebyshev(unsigned n) {
 }
 
 OddTanh fa::oddTanh(unsigned terms, double bound) {
-  std::vector<double> series = {
-      1.,         -1. / 3,         2. / 15,          -17. / 315,
-      62. / 2835, -1382. / 155925, 21844. / 6081075, -929569. / 638512875};
+  std::vector<double> series = {1.,
+                                -1. / 3,
+                                2. / 15,
+                                -17. / 315,
+                                62. / 2835,
+                                -1382. / 155925,
+                                21844. / 6081075,
+                                -929569. / 638512875,
+                                6404582. / 10854718875};
   double error = 0;
   while (series.size() > terms) {
     std::vector<double> chebyshev = oddChebyshev(series.size() - 1);
@@ -46,7 +52,7 @@ OddTanh fa::oddTanh(unsigned terms, double bound) {
 }
 
 OddTanh fa::oddTanhWithin(unsigned terms, double error) {
-  double low = 0x1p-10, high = 0.6;
+  double low = 0x1p-10, high = 0.5;
   for (unsigned step = 0; step < 40; ++step) {
     double middle = (low + high) / 2;
     (oddTanh(terms, middle).error <= error ? low : high) = middle;

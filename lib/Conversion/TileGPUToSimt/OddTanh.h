@@ -19,7 +19,7 @@ struct OddTanh {
 };
 
 /// The polynomial with so many coefficients (1 to 4) whose error up to `bound`
-/// (at most 0.6) is least, nearly: Taylor's series of degree 15, less multiples
+/// (at most 0.5) is least, nearly: Taylor's series of degree 17, less multiples
 /// of Chebyshev's polynomials for the terms that are left out.
 OddTanh oddTanh(unsigned terms, double bound);
 
