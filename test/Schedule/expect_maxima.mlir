@@ -44,7 +44,7 @@
 
 // Not where two consumers have less depth, or where scores are changed behind the dot.
 // RUN: fa-run --attention "d=64 type=bf16" --tile=128x128 --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
-// RUN: fa-run --attention "d=64 type=bf16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
+// RUN: fa-run --attention "d=64 type=bf16 softcap=30 window=100,0" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // RUN: fa-run --attention "d=128 type=bf16 softcap=12" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // RUN: fa-run --attention "d=128 type=bf16 softcap=30 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // NONE: tile.kernel @attention_roles(
@@ -52,8 +52,8 @@
 // NONE: tile.return
 
 // A cap is taken in again, masked or not; what its maxima are above, they stay (bf16).
-// RUN: fa-run --attention "d=128 type=bf16 softcap=30 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=CAP,SHARE
-// RUN: fa-run --attention "d=128 type=f16 softcap=50 causal lse" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=CAP
+// RUN: fa-run --attention "d=256 type=bf16 softcap=30 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=CAP,SHARE
+// RUN: fa-run --attention "d=192 dv=128 type=f16 softcap=50 causal lse" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=CAP
 // CAP: tile.kernel @attention_roles(
 // CAP: tgpu.expected_softmax
 // CAP: math.tanh

@@ -135,10 +135,7 @@ bool SimtLowering::lowerTanh(Operation *op) {
   if (!tanh || !getElementTypeOrSelf(tanh.getType()).isF32())
     return false;
   auto [scores, factor] = takeFactor(tanh);
-  // Beside expected maxima it is what is done where a short form does not do,
-  // seldom: what follows from the factor is in no register until then.
-  if (expectsMaxima())
-    factor = shuffleXor(factor, 0);
+  // Beside expected maxima it is what is done where a short form does not do.
   setElements(tanh.getResult(),
               tanhOf(scores, factor,
                      ArrayRef(kSmallTanhs).drop_front(expectsMaxima())));
