@@ -89,6 +89,10 @@ struct KernelShape {
 /// constant.
 bool hasFoldableScale(tile::OnlineAttentionOp attention);
 
+/// Whether scores are a tanh of themselves, but for factors, the last of which
+/// is a constant: a softcap alone, of those that have a short form.
+bool hasShortCap(tile::OnlineAttentionOp attention);
+
 /// Whether a kernel can compute the scalar `value` of its function: from
 /// scalar arguments, sizes of arguments and fixed elements of them.
 bool isKernelScalar(mlir::Value value);

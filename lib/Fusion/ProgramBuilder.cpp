@@ -10,7 +10,9 @@
 #include "KernelSignature.h"
 #include "WorkspaceSignature.h"
 
+#include "fa/Fusion/ShortCap.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -31,6 +33,22 @@ bool fa::hasFoldableScale(OnlineAttentionOp attention) {
   bool known = matchPattern(scale, m_ConstantFloat(&constant)) &&
                constant.isFiniteNonZero() && !constant.isNegative();
   return scale.getType().isF32() && (known || isa<BlockArgument>(scale));
+}
+
+bool fa::hasShortCap(OnlineAttentionOp attention) {
+  if (attention.getScore().empty())
+    return false;
+  Block &block = attention.getScore().front();
+  auto product =
+      block.getTerminator()->getOperand(0).getDefiningOp<arith::MulFOp>();
+  APFloat cap(0.0f);
+  return product && product.getLhs().getDefiningOp<math::TanhOp>() &&
+         matchPattern(product.getRhs(), m_ConstantFloat(&cap)) &&
+         cap.convertToDouble() >= kLeastShortCap &&
+         llvm::all_of(block.without_terminator(), [&](Operation &op) {
+           return op.getResult(0) == product.getLhs() ||
+                  isa<arith::ConstantOp, arith::MulFOp, arith::DivFOp>(op);
+         });
 }
 
 /// Whether the operation that makes `value` can be done in the kernel, if its

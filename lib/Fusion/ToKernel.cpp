@@ -334,10 +334,12 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.ramp = canFoldScale && bias && bias->isRamp() && isInterval &&
                  (bias->isAbsolute ? isSameForRows : grows);
     roles.positiveScale |= roles.ramp;
-    bool isNarrow =
-        isPlain ? isOne || !edges : roles.ramp && !edges && widest > 64;
-    bool isMiddle =
-        widest > 64 && widest < 128 && isNarrow && middleRolesKvTile;
+    // Three consumers hide what a short form of tanh takes.
+    bool isCapped = hasShortCap(match.attention) && isOne && !edges;
+    bool isNarrow = isPlain ? isOne || !edges
+                            : isCapped || (roles.ramp && !edges && widest > 64);
+    bool isMiddle = widest > 64 && (isCapped ? widest <= 128 : widest < 128) &&
+                    isNarrow && middleRolesKvTile;
     roles.rows =
         (widest <= 64 && isNarrow) || isMiddle ? narrowRolesQTile : rolesQTile;
     roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;

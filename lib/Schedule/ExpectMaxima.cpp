@@ -5,12 +5,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileGPU/TileGPU.h"
+#include "fa/Fusion/ShortCap.h"
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fa;
@@ -59,6 +62,25 @@ bool collectSteps(Value value, Block *block, ScoreSteps &found) {
 
 } // namespace
 
+/// Whether scores are `cap * tanh(...)` of what the dot leaves, perhaps scaled,
+/// with a cap that most are far below.
+static bool isCapped(OnlineSoftmaxOp op, Value dot) {
+  APFloat cap(0.0f);
+  if (!op.getScale() || !matchPattern(op.getScale(), m_ConstantFloat(&cap)) ||
+      cap.convertToFloat() < kLeastShortCap)
+    return false;
+  Value scores = belowMasks(op.getScores());
+  auto tanh = scores && scores.hasOneUse()
+                  ? scores.getDefiningOp<math::TanhOp>()
+                  : math::TanhOp();
+  if (!tanh)
+    return false;
+  Value inner = tanh.getOperand();
+  if (auto product = inner.getDefiningOp<arith::MulFOp>())
+    inner = product.getLhs();
+  return inner == dot;
+}
+
 /// The dot of two slots whose result `op` takes while another dot runs, perhaps
 /// masked or with what is received; null: there is none.
 static DotStartOp scoresDot(OnlineSoftmaxOp op, const ScoreSteps &scores) {
@@ -66,7 +88,8 @@ static DotStartOp scoresDot(OnlineSoftmaxOp op, const ScoreSteps &scores) {
   if (!wait || !wait.getPending())
     return {};
   Value plain = belowMasks(op.getScores());
-  if (scores.received.empty() && plain != wait.getResult())
+  if (scores.received.empty() && plain != wait.getResult() &&
+      !isCapped(op, wait.getResult()))
     return {};
   auto start = wait.getRunning().getDefiningOp<DotStartOp>();
   bool canRepeat =
@@ -89,7 +112,6 @@ static ReleaseOp releaseOf(Value channel, Value step, Block *block) {
 static bool canExpect(OnlineSoftmaxOp op) {
   return op->hasAttr(TileGPUDialect::heldMaximaAttrName) &&
          op->hasAttr(TileGPUDialect::threadSumsAttrName) &&
-         !op->hasAttr(TileGPUDialect::cappedScoresAttrName) &&
          (!op.getScale() || op->hasAttr(TileGPUDialect::rawMaximaAttrName));
 }
 

@@ -25,14 +25,14 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-/// Whether more than masks changes the scores, and their maxima are not those
-/// of a cap: the exponents then take long, or the dot.
+/// Whether more than masks changes the scores: the exponents then take long, or
+/// the dot.
 static bool changesScores(const TileLoop &tiles) {
   if (!tiles.ahead.empty())
     return true;
   return llvm::any_of(tiles.early, [](Operation *op) {
     auto softmax = dyn_cast<OnlineSoftmaxOp>(op);
-    if (!softmax || op->hasAttr(TileGPUDialect::cappedScoresAttrName))
+    if (!softmax)
       return false;
     Value scores = belowMasks(softmax.getScores());
     return scores && !scores.getDefiningOp<DotWaitOp>();

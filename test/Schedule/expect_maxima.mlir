@@ -44,11 +44,29 @@
 
 // Not where two consumers have less depth, or where scores are changed behind the dot.
 // RUN: fa-run --attention "d=64 type=bf16" --tile=128x128 --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
-// RUN: fa-run --attention "d=128 type=bf16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
+// RUN: fa-run --attention "d=64 type=bf16 softcap=30 window=100,0" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
+// RUN: fa-run --attention "d=128 type=bf16 softcap=12" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // RUN: fa-run --attention "d=128 type=bf16 softcap=30 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=NONE
 // NONE: tile.kernel @attention_roles(
 // NONE-NOT: tgpu.expected_softmax
 // NONE: tile.return
+
+// A cap is taken in again, masked or not; what its maxima are above, they stay (bf16).
+// RUN: fa-run --attention "d=256 type=bf16 softcap=30 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=CAP,SHARE
+// RUN: fa-run --attention "d=192 dv=128 type=f16 softcap=50 causal lse" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=CAP
+// CAP: tile.kernel @attention_roles(
+// CAP: tgpu.expected_softmax
+// CAP: math.tanh
+// CAP: arith.cmpi slt
+// CAP: tgpu.expected_softmax
+// CAP-NEXT: scf.if
+// CAP-NEXT: tgpu.dot_start
+// CAP-NEXT: %[[S:.*]] = tgpu.dot_wait
+// CAP-NEXT: %[[X:.*]] = arith.mulf %[[S]]
+// CAP-NEXT: %[[T:.*]] = math.tanh %[[X]]
+// CAP-NEXT: %[[M:.*]] = arith.select %{{.*}}, %[[T]]
+// CAP-NEXT: tile.online_softmax %[[M]]
+// SHARE-SAME: tgpu.capped_scores
 
 // A ramp is part of the dot and repeated with it. Where the bias has two sides, the loop of the tiles in which both are
 // changes scores behind the dot and comes first.

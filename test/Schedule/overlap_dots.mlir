@@ -4,11 +4,11 @@
 // RUN: sed 's/consumers 3/consumers 1/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s --check-prefix=LATE
 // RUN: fa-run --attention "d=192 dv=128 type=f16" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
 // RUN: fa-run --attention "d=128 type=bf16 alibi causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
-// RUN: fa-run --attention "d=128 type=f16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
+// RUN: fa-run --attention "d=128 type=f16 softcap=30 window=100,0" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
 // RUN: fa-run --attention "d=64 type=bf16 window=100,0" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=LEFT
 // RUN: fa-run --attention "d=256 type=bf16 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
 // RUN: fa-run --attention "d=128 type=bf16 causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
-// RUN: fa-run --attention "d=128 type=bf16 softcap=30" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
+// RUN: fa-run --attention "d=128 type=bf16 softcap=30 window=100,0" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
 // RUN: fa-run --attention "d=256 type=bf16 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=FREE
 
 !own = !tgpu.channel<1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>

@@ -49,9 +49,18 @@ LogicalResult SimtLowering::lowerExpectedSoftmax(ExpectedSoftmaxOp op) {
   }
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   std::map<Coord, unsigned> rowTable = registerTable(rows);
-  for (auto [reg, score] : llvm::enumerate(elementsOf(op.getScores()))) {
-    Value offset = offsets[rowTable.at(Coord{coordOf(layout, reg)[0]})];
-    p.push_back(exp2(LLVM::FMAOp::create(b, f32, score, exponent.c, offset)));
+  auto offsetOf = [&](size_t reg) {
+    return offsets[rowTable.at(Coord{coordOf(layout, reg)[0]})];
+  };
+  if (cappedOf(op)) {
+    auto [exponents, isFar] = cappedExponents(op, exponent.c, offsetOf);
+    rises = arith::OrIOp::create(b, rises, isFar);
+    for (Value capped : exponents)
+      p.push_back(exp2(capped));
+  } else {
+    for (auto [reg, score] : llvm::enumerate(elementsOf(op.getScores())))
+      p.push_back(
+          exp2(LLVM::FMAOp::create(b, f32, score, exponent.c, offsetOf(reg))));
   }
   auto plus = [&](Value x, Value y) -> Value {
     return arith::AddFOp::create(b, x, y);

@@ -246,7 +246,7 @@ Value SimtLowering::masked(Value value, const ScoreMasks &masks, size_t reg) {
 LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   FailureOr<SoftmaxStep> step =
-      op->hasAttr(TileGPUDialect::cappedScoresAttrName)
+      hasShortForm(op)
           ? cappedStep(op)
           : softmaxStep(op, SmallVector<Value>(elementsOf(op.getScores())));
   if (failed(step))

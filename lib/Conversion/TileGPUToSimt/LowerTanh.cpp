@@ -77,19 +77,25 @@ SmallVector<Value> SimtLowering::scaleCoefficients(const SmallTanh &form,
   return coefficients;
 }
 
+/// i1: comparison with a constant.
+static Value compare(ImplicitLocOpBuilder &b, arith::CmpFPredicate predicate,
+                     Value x, float y) {
+  Value constant = arith::ConstantOp::create(b, b.getF32FloatAttr(y));
+  return arith::CmpFOp::create(b, predicate, x, constant);
+}
+
+Value SimtLowering::isOutOfRange(Value factor) {
+  return arith::OrIOp::create(
+      b, compare(b, arith::CmpFPredicate::ULT, factor, 0x1p-13f),
+      compare(b, arith::CmpFPredicate::UGT, factor, 0x1p13f));
+}
+
 Value SimtLowering::isBeyond(ArrayRef<Value> scores, Value factor,
                              float bound) {
-  auto compare = [&](arith::CmpFPredicate predicate, Value x,
-                     float y) -> Value {
-    Value constant = arith::ConstantOp::create(b, b.getF32FloatAttr(y));
-    return arith::CmpFOp::create(b, predicate, x, constant);
-  };
-  Value outOfRange = arith::OrIOp::create(
-      b, compare(arith::CmpFPredicate::ULT, factor, 0x1p-13f),
-      compare(arith::CmpFPredicate::UGT, factor, 0x1p13f));
   Value largest = arith::MulFOp::create(b, largestOf(scores), factor);
   return arith::OrIOp::create(
-      b, outOfRange, compare(arith::CmpFPredicate::OGT, largest, bound));
+      b, isOutOfRange(factor),
+      compare(b, arith::CmpFPredicate::OGT, largest, bound));
 }
 
 /// Softcaps are chosen so that most scores are far below them. Where all of a
@@ -129,6 +135,9 @@ bool SimtLowering::lowerTanh(Operation *op) {
   if (!tanh || !getElementTypeOrSelf(tanh.getType()).isF32())
     return false;
   auto [scores, factor] = takeFactor(tanh);
-  setElements(tanh.getResult(), tanhOf(scores, factor, kSmallTanhs));
+  // Beside expected maxima it is what is done where a short form does not do.
+  setElements(tanh.getResult(),
+              tanhOf(scores, factor,
+                     ArrayRef(kSmallTanhs).drop_front(expectsMaxima())));
   return true;
 }

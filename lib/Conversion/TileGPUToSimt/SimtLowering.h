@@ -43,6 +43,7 @@
 
 namespace fa {
 
+struct OddTanh;
 struct SmallTanh;
 
 class SimtLowering {
@@ -144,6 +145,8 @@ protected:
   /// with.
   std::pair<mlir::SmallVector<Value>, Value>
   takeFactor(mlir::math::TanhOp tanh);
+  /// i1: powers of `factor` are no numbers for a polynomial's coefficients.
+  Value isOutOfRange(Value factor);
   /// i1, of a thread: whether tanh(factor · score) of one of these needs more
   /// than a form for numbers up to `bound`.
   Value isBeyond(mlir::ArrayRef<Value> scores, Value factor, float bound);
@@ -260,9 +263,24 @@ protected:
   /// Where scores are capped: in LowerCapped.cpp, with the operations that cap
   /// and mask them.
   mlir::FailureOr<SoftmaxStep> cappedStep(tile::OnlineSoftmaxOp op);
-  static bool isPartOfCapped(mlir::Operation *op);
+  /// Whether steps of the kernel are `tgpu.expected_softmax`.
+  bool expectsMaxima();
+  bool isPartOfCapped(mlir::Operation *op);
+  /// Whether the step `op` of capped scores asks for the form of tanh itself:
+  /// beside expected maxima it is what is done where the short one does not do.
+  bool hasShortForm(tile::OnlineSoftmaxOp op);
   /// Where old maxima are expected to do: in LowerExpected.cpp.
   mlir::LogicalResult lowerExpectedSoftmax(tgpu::ExpectedSoftmaxOp op);
+  /// What caps the scores of `op`, below their masks; null: nothing does.
+  static mlir::math::TanhOp cappedOf(tgpu::ExpectedSoftmaxOp op);
+  /// In LowerCapped.cpp: the exponents of such scores, c tanh(f s) + the offset
+  /// of each register, by a short polynomial, and whether a score of this
+  /// thread is beyond what that is for.
+  std::pair<mlir::SmallVector<Value>, Value>
+  cappedExponents(tgpu::ExpectedSoftmaxOp op, Value c,
+                  llvm::function_ref<Value(size_t)> offsetOf);
+  OddTanh tanhUpTo(tgpu::ExpectedSoftmaxOp op);
+  Value squareAbove(mlir::ArrayRef<Value> squares, Value limit);
   /// Whether `condition` is true in any thread whose dots are the same.
   virtual Value anyOfDot(Value condition);
   static constexpr float kLog2e = 1.44269504f;
