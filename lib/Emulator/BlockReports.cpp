@@ -36,6 +36,16 @@ bool Block::requireAllLanes(Warp &warp, uint32_t lanes) {
   return false;
 }
 
+/// PTX ISA, "griddepcontrol": .wait ends when all grids before have completed
+/// and what they did to memory is seen.
+bool Block::requireKernelBefore(const Thread &thread, int32_t site) {
+  if (!launch->beginsEarly || thread.hasAwaited)
+    return true;
+  report(FaultKind::MissingWait, thread, site,
+         "no griddepcontrol.wait has waited for the kernel before this one");
+  return false;
+}
+
 /// PTX ISA, "bar, barrier": with .aligned, all threads in the warp must execute
 /// the same barrier instruction.
 void Block::reportDivergentBarrier() {
@@ -122,6 +132,9 @@ void Block::checkEnd() {
     Thread &thread = warp.lanes[0];
     if (numExited == created)
       warp.products.checkEnd(thread);
+    // The grid would count as complete before the one before it.
+    if (numExited == created)
+      requireKernelBefore(thread, 0);
     const Warp &first = warps[warp.index / 4 * 4];
     if (warp.registerExchanges != first.registerExchanges)
       report(FaultKind::IllegalRegisters, thread,

@@ -19,6 +19,19 @@ bool NvidiaLowering::isPersistent() const {
   return kernel->hasAttr(TileGPUDialect::persistentAttrName);
 }
 
+/// Roles lower themselves; the kernel before is waited for once in a block.
+static bool isOfProgram(Operation &op) {
+  return !isa<RolesOp, AwaitKernelOp, BeginNextOp>(op);
+}
+
+/// By all threads, before they part: whatever they do to memory is behind it,
+/// and a block without programs does not end before the kernel before.
+void NvidiaLowering::awaitKernelBefore() {
+  for (Operation &op : kernel.getBody().front())
+    if (isa<AwaitKernelOp, BeginNextOp>(op))
+      (void)lowerTargetOp(&op);
+}
+
 /// The scalars of a persistent kernel belong to each of its programs: they are
 /// lowered with the roles.
 LogicalResult NvidiaLowering::lowerBody() {
@@ -138,7 +151,7 @@ LogicalResult NvidiaLowering::lowerLoopOfRole(Block &region) {
   llvm::SaveAndRestore restore(turnsOfRole, &turns);
   mapPrograms({i32(0), i32(0), i32(0)});
   for (Operation &op : kernel.getBody().front())
-    if (!isa<RolesOp>(op) && failed(lowerOp(&op)))
+    if (isOfProgram(op) && failed(lowerOp(&op)))
       return failure();
   return lowerBlock(region);
 }
@@ -164,7 +177,7 @@ LogicalResult NvidiaLowering::lowerRole(Block &region) {
       arith::IndexCastUIOp::create(b, b.getIndexType(), turn).getResult());
   mapping.map(region.getArgument(1), loop.getRegionIterArg(0));
   for (Operation &op : kernel.getBody().front()) {
-    if (!isa<RolesOp>(op) && failed(lowerOp(&op)))
+    if (isOfProgram(op) && failed(lowerOp(&op)))
       return failure();
     if (auto size = dyn_cast<memref::DimOp>(op))
       keepInLoop(size);
