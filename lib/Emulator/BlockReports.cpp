@@ -128,13 +128,14 @@ void Block::reportDeadlock() {
 void Block::checkEnd() {
   if (numExited == created)
     bulk.checkEnd();
+  // The grid would count as complete before the one before it.
+  if (none_of(ArrayRef(threads.get(), created),
+              [](const Thread &thread) { return thread.hasAwaited; }))
+    requireKernelBefore(threads[0], 0);
   for (Warp &warp : warps) {
     Thread &thread = warp.lanes[0];
     if (numExited == created)
       warp.products.checkEnd(thread);
-    // The grid would count as complete before the one before it.
-    if (numExited == created)
-      requireKernelBefore(thread, 0);
     const Warp &first = warps[warp.index / 4 * 4];
     if (warp.registerExchanges != first.registerExchanges)
       report(FaultKind::IllegalRegisters, thread,

@@ -230,6 +230,7 @@ def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
     multiprocessor has one block at a time: all of their blocks run at once, so
     that those of the next kernel take places that nobody waits for. Others would
     begin on whichever multiprocessors are free first, several on some of them.
+    A persistent kernel's wait is each role's (`convert-tgpu-to-nvvm`).
 
     Before:
     ```mlir

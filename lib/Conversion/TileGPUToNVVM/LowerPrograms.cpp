@@ -19,19 +19,6 @@ bool NvidiaLowering::isPersistent() const {
   return kernel->hasAttr(TileGPUDialect::persistentAttrName);
 }
 
-/// Roles lower themselves; the kernel before is waited for once in a block.
-static bool isOfProgram(Operation &op) {
-  return !isa<RolesOp, AwaitKernelOp, BeginNextOp>(op);
-}
-
-/// By all threads, before they part: whatever they do to memory is behind it,
-/// and a block without programs does not end before the kernel before.
-void NvidiaLowering::awaitKernelBefore() {
-  for (Operation &op : kernel.getBody().front())
-    if (isa<AwaitKernelOp, BeginNextOp>(op))
-      (void)lowerTargetOp(&op);
-}
-
 /// The scalars of a persistent kernel belong to each of its programs: they are
 /// lowered with the roles.
 LogicalResult NvidiaLowering::lowerBody() {
@@ -151,11 +138,19 @@ LogicalResult NvidiaLowering::lowerLoopOfRole(Block &region) {
   llvm::SaveAndRestore restore(turnsOfRole, &turns);
   mapPrograms({i32(0), i32(0), i32(0)});
   for (Operation &op : kernel.getBody().front())
-    if (isOfProgram(op) && failed(lowerOp(&op)))
+    if (!isa<RolesOp>(op) && failed(lowerOp(&op)))
       return failure();
   return lowerBlock(region);
 }
 
+static bool isKernelWait(Operation &op) {
+  return isa<AwaitKernelOp, BeginNextOp>(op);
+}
+
+/// The kernel before is waited for where the scalars say so, behind a program's
+/// divisions, which are what the first fetch needs; in each program, as nothing
+/// remembers the first, and only that one takes time. A consumer, whose
+/// registers are few, waits before its loop: nothing arrives sooner.
 LogicalResult NvidiaLowering::lowerRole(Block &region) {
   // What was made for the other role is not there for this one.
   views.clear();
@@ -166,7 +161,12 @@ LogicalResult NvidiaLowering::lowerRole(Block &region) {
   }
   if (!region.getOps<TurnsOp>().empty())
     return lowerLoopOfRole(region);
+  auto roles = cast<RolesOp>(region.getParentOp());
+  bool waitsFirst = region.getParent() == &roles.getConsumer();
   Turns turns = takeTurns();
+  for (Operation &op : kernel.getBody().front())
+    if (waitsFirst && isKernelWait(op) && failed(lowerOp(&op)))
+      return failure();
   auto loop = scf::ForOp::create(b, i32(0), turns.count, i32(1), index(0));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
@@ -177,7 +177,9 @@ LogicalResult NvidiaLowering::lowerRole(Block &region) {
       arith::IndexCastUIOp::create(b, b.getIndexType(), turn).getResult());
   mapping.map(region.getArgument(1), loop.getRegionIterArg(0));
   for (Operation &op : kernel.getBody().front()) {
-    if (isOfProgram(op) && failed(lowerOp(&op)))
+    if (isa<RolesOp>(op) || (waitsFirst && isKernelWait(op)))
+      continue;
+    if (failed(lowerOp(&op)))
       return failure();
     if (auto size = dyn_cast<memref::DimOp>(op))
       keepInLoop(size);

@@ -79,8 +79,6 @@ LogicalResult NvidiaLowering::lowerProducers(RolesOp op) {
 LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
   int64_t consumers = op.getConsumers();
   initializeBarriers(consumers);
-  if (isPersistent())
-    awaitKernelBefore();
   auto [few, many] = registersOf(consumers);
   bool exchanges = consumers > 1;
   Value isProducer =

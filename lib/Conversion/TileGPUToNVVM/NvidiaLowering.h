@@ -52,7 +52,6 @@ private:
 
   //===--- Programs (LowerPrograms.cpp) ---===//
   bool isPersistent() const;
-  void awaitKernelBefore();
   mlir::LogicalResult lowerBody() override;
   /// The region of a role, for one program or for all that are the block's.
   mlir::LogicalResult lowerRole(mlir::Block &region);
