@@ -247,13 +247,6 @@ static int64_t exitEarly(Operation *kernel) {
   return changed;
 }
 
-static int64_t dropKernelWait(Operation *kernel) {
-  return erase<NVVM::GriddepcontrolOp>(llvm::filter_to_vector(
-      collect<NVVM::GriddepcontrolOp>(kernel), [](NVVM::GriddepcontrolOp op) {
-        return op.getKind() == NVVM::GridDepActionKind::wait;
-      }));
-}
-
 /// The next kernel may begin before this one has waited.
 static int64_t beginNextFirst(Operation *kernel) {
   int64_t changed = 0;
@@ -288,7 +281,7 @@ static constexpr Mutation kMutations[] = {
     {"misalign-copy", false, misalignCopy},
     {"exit-early", false, exitEarly},
     {"drop-block-barrier", false, drop<NVVM::Barrier0Op>},
-    {"drop-kernel-wait", false, dropKernelWait},
+    {"drop-kernel-wait", false, drop<NVVM::GriddepcontrolOp>},
     {"begin-next-first", false, beginNextFirst},
 };
 
