@@ -129,9 +129,13 @@ void Block::checkEnd() {
   if (numExited == created)
     bulk.checkEnd();
   // The grid would count as complete before the one before it.
-  if (none_of(ArrayRef(threads.get(), created),
+  if (launch->beginsEarly &&
+      none_of(ArrayRef(threads.get(), created),
               [](const Thread &thread) { return thread.hasAwaited; }))
-    requireKernelBefore(threads[0], 0);
+    log.add(FaultKind::MissingWait,
+            (name(FaultKind::MissingWait) + ": block " + Twine(blockIndex) +
+             " ended before a griddepcontrol.wait for the kernel before it")
+                .str());
   for (Warp &warp : warps) {
     Thread &thread = warp.lanes[0];
     if (numExited == created)

@@ -3,7 +3,7 @@
 // RUN: not fa-run %s --in 16x16 --out %t.npy --target=emulator:sm_90 --cache=off --fa-mutate=drop-kernel-wait 2>&1 | FileCheck %s --check-prefix=ENDS
 // CHECK: kernel   @first
 // CHECK: time
-// ENDS: missing wait: {{.*}} no griddepcontrol.wait has waited for the kernel before this one
+// ENDS: missing wait: block 0 ended before a griddepcontrol.wait for the kernel before it
 
 !x = memref<16x16xf32>
 
@@ -14,8 +14,5 @@ tile.kernel @first(%in: !x {tile.access = #tile.access<in>}, %out: !x {tile.acce
 
 tile.kernel @second(%in: !x {tile.access = #tile.access<in>}, %out: !x {tile.access = #tile.access<out>})
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f", tile.follows = @first} {
-  %c0 = arith.constant 0 : index
-  %tile = tile.load %in[%c0, %c0] : !x -> tensor<16x16xf32>
-  tile.store %tile, %out[%c0, %c0] : tensor<16x16xf32>, !x
   tile.return
 }
