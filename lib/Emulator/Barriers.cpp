@@ -29,8 +29,20 @@ static void warpBarrier(Thread *thread, int32_t site) {
                           passWarpBarrier);
 }
 
+/// PTX ISA, "griddepcontrol": the emulator runs one kernel after the other, so
+/// that nothing is left to wait for; what comes before it is found.
+static void awaitKernel(Thread *thread, int32_t) { thread->hasAwaited = true; }
+
+/// A kernel that waits for this one counts on those before, too.
+static void beginNext(Thread *thread, int32_t site) {
+  thread->block->requireKernelBefore(*thread, site);
+}
+
 llvm::ArrayRef<EmulatorFunction> fa::emu::barrierFunctions() {
   static const EmulatorFunction functions[] = {
-      {"fa_emu_barrier", barrier}, {"fa_emu_warp_barrier", warpBarrier}};
+      {"fa_emu_barrier", barrier},
+      {"fa_emu_warp_barrier", warpBarrier},
+      {"fa_emu_await_kernel", awaitKernel},
+      {"fa_emu_begin_next", beginNext}};
   return functions;
 }

@@ -61,7 +61,7 @@ bool Block::prepare(const Launch &next, int64_t index) {
     thread.index = n;
     thread.lane = n % kWarpSize;
     thread.warp = &warps[n / kWarpSize];
-    thread.exited = false;
+    thread.exited = thread.hasAwaited = false;
     thread.waitsAt = -1;
     thread.copies.clear();
     thread.trace.clear();

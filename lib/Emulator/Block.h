@@ -63,6 +63,8 @@ struct Launch {
   bool count = false;
   unsigned banks = 32;   ///< of shared memory, 4 bytes each
   bool hasWaves = false; ///< they serve lanes of 64
+  /// The kernel before it may run still where a thread has not waited for it.
+  bool beginsEarly = false;
 };
 
 /// What lanes of a warp do together, once the last of them has come: takes the
@@ -86,7 +88,8 @@ struct Thread {
   Warp *warp = nullptr;
   unsigned index = 0, lane = 0;
   bool exited = false;
-  int32_t waitsAt = -1; ///< a site
+  bool hasAwaited = false; ///< the kernel before this one
+  int32_t waitsAt = -1;    ///< a site
   WaitsFor waitsFor = WaitsFor::Lanes;
   AsyncCopies copies;
   uint32_t storeGroups = 0; ///< cp.async.bulk.commit_group so far
@@ -197,6 +200,9 @@ public:
   /// Reports an operation of a warp that not all of its lanes execute
   /// (.aligned).
   bool requireAllLanes(Warp &warp, uint32_t lanes);
+  /// Reports what a thread does that has not waited for the kernel before,
+  /// where that may run still.
+  bool requireKernelBefore(const Thread &thread, int32_t site);
 
 private:
   static void runThread(void *thread);

@@ -36,6 +36,16 @@ bool Block::requireAllLanes(Warp &warp, uint32_t lanes) {
   return false;
 }
 
+/// PTX ISA, "griddepcontrol": .wait ends when all grids before have completed
+/// and what they did to memory is seen.
+bool Block::requireKernelBefore(const Thread &thread, int32_t site) {
+  if (!launch->beginsEarly || thread.hasAwaited)
+    return true;
+  report(FaultKind::MissingWait, thread, site,
+         "no griddepcontrol.wait has waited for the kernel before this one");
+  return false;
+}
+
 /// PTX ISA, "bar, barrier": with .aligned, all threads in the warp must execute
 /// the same barrier instruction.
 void Block::reportDivergentBarrier() {
@@ -118,6 +128,14 @@ void Block::reportDeadlock() {
 void Block::checkEnd() {
   if (numExited == created)
     bulk.checkEnd();
+  // The grid would count as complete before the one before it.
+  if (launch->beginsEarly &&
+      none_of(ArrayRef(threads.get(), created),
+              [](const Thread &thread) { return thread.hasAwaited; }))
+    log.add(FaultKind::MissingWait,
+            (name(FaultKind::MissingWait) + ": block " + Twine(blockIndex) +
+             " ended before a griddepcontrol.wait for the kernel before it")
+                .str());
   for (Warp &warp : warps) {
     Thread &thread = warp.lanes[0];
     if (numExited == created)

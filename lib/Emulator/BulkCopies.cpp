@@ -223,6 +223,7 @@ void BulkCopies::begin(Thread &thread, int32_t site, uint32_t map, uint32_t to,
                        uint32_t barrier, const Coordinates &start) {
   if (!check(thread, site, map, start))
     return;
+  block.requireKernelBefore(thread, site);
   uint32_t bytes = block.launched().maps[map].boxBytes();
   ++block.counter().boxes;
   block.counter().boxBytes += bytes;

@@ -149,6 +149,7 @@ Expected<EmulatorCounters> EmulatedProgram::run(
   launch.count = options.count;
   launch.banks = impl->banks;
   launch.hasWaves = impl->hasWaves;
+  launch.beginsEarly = kernel.beginsEarly;
   Outcome outcome;
   BlockStore store;
   parallelFor(blocks, [&](int64_t index) {

@@ -161,6 +161,8 @@ void GlobalMemory::reportOutside(Thread &thread, int32_t site, uint64_t address,
 GlobalMemory::Region *GlobalMemory::locate(Thread &thread, int32_t site,
                                            uint64_t address, uint32_t bytes,
                                            uint32_t alignment) {
+  if (!thread.block->requireKernelBefore(thread, site))
+    return nullptr;
   Region *region = find(address, bytes);
   if (!region) {
     reportOutside(thread, site, address, bytes);

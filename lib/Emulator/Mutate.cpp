@@ -247,6 +247,18 @@ static int64_t exitEarly(Operation *kernel) {
   return changed;
 }
 
+/// The next kernel may begin before this one has waited.
+static int64_t beginNextFirst(Operation *kernel) {
+  int64_t changed = 0;
+  for (auto op : collect<NVVM::GriddepcontrolOp>(kernel))
+    if (auto wait =
+            dyn_cast_if_present<NVVM::GriddepcontrolOp>(op->getPrevNode())) {
+      op->moveBefore(wait);
+      ++changed;
+    }
+  return changed;
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -269,6 +281,8 @@ static constexpr Mutation kMutations[] = {
     {"misalign-copy", false, misalignCopy},
     {"exit-early", false, exitEarly},
     {"drop-block-barrier", false, drop<NVVM::Barrier0Op>},
+    {"drop-kernel-wait", false, drop<NVVM::GriddepcontrolOp>},
+    {"begin-next-first", false, beginNextFirst},
 };
 
 /// All of them, those of roles last.

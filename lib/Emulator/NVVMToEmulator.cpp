@@ -208,9 +208,11 @@ LogicalResult KernelRewriter::rewrite(Operation *op) {
       .Case([&](NVVM::Barrier0Op op) { return call(op, "fa_emu_barrier", {}); })
       .Case([&](NVVM::BarrierOp op) { return rewriteBarrier(op); })
       .Case([&](NVVM::GriddepcontrolOp op) {
-        // The emulator runs one kernel after the other.
-        op.erase();
-        return success();
+        return call(op,
+                    op.getKind() == NVVM::GridDepActionKind::wait
+                        ? "fa_emu_await_kernel"
+                        : "fa_emu_begin_next",
+                    {});
       })
       .Case([&](NVVM::SyncWarpOp op) {
         return call(op, "fa_emu_warp_barrier", op->getOperands());

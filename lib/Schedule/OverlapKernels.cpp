@@ -32,9 +32,13 @@ static bool isScalar(Operation &op) {
 static Operation *firstAccess(tile::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   auto found = llvm::find_if(body, [](Operation &op) {
-    return !isa<AllocOp>(op) && !isMemoryEffectFree(&op);
+    return !isa<AllocOp, ChannelOp>(op) && !isMemoryEffectFree(&op);
   });
   return found == body.end() ? body.getTerminator() : &*found;
+}
+
+static bool isPersistent(tile::KernelOp kernel) {
+  return kernel->hasAttr(TileGPUDialect::persistentAttrName);
 }
 
 /// Lets the next kernel begin behind the wait for the one before, so that of
@@ -44,6 +48,9 @@ static void overlap(tile::KernelOp kernel) {
   OpBuilder b(first);
   auto wait = AwaitKernelOp::create(b, kernel.getLoc());
   BeginNextOp::create(b, kernel.getLoc());
+  // Roles compute the numbers of each of a block's programs.
+  if (isPersistent(kernel))
+    return;
   // Numbers that need nothing from behind the wait are computed during it.
   DominanceInfo order(kernel);
   for (Operation &op : llvm::make_early_inc_range(llvm::make_range(
@@ -63,7 +70,7 @@ struct TgpuOverlapKernels final
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       auto before = kernel->getAttrOfType<FlatSymbolRefAttr>(
           tile::KernelOp::followsAttrName);
-      if (kernel.getParts() > 1)
+      if (kernel.getParts() > 1 || isPersistent(kernel))
         kernels.insert(kernel);
       if (!before)
         continue;

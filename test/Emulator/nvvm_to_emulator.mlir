@@ -2,7 +2,7 @@
 // bytes, what a CPU has stays.
 // RUN: fa-opt %s --pass-pipeline='builtin.module(convert-nvvm-to-emulator)' | FileCheck %s
 
-// CHECK: module attributes {fa.sites = {{\[\[}}"nvvm.read.ptx.sreg.tid.x", "{{.*}}nvvm_to_emulator.mlir:23:10", []], ["nvvm.cp.async.shared.global", "{{.*}}", [16, 1]],
+// CHECK: module attributes {fa.sites = {{.*}}["nvvm.read.ptx.sreg.tid.x", "{{.*}}nvvm_to_emulator.mlir:25:10", []], ["nvvm.cp.async.shared.global", "{{.*}}", [16, 1]],
 // CHECK-SAME: ["nvvm.mma.sync", "{{.*}}", [16, 8, 16]]
 // CHECK-NOT: llvm.mlir.global
 llvm.mlir.global external @fa_shared() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
@@ -12,8 +12,10 @@ llvm.mlir.global external @fa_shared() {addr_space = 3 : i32, alignment = 128 : 
 // CHECK-NOT: nvvm.
 // CHECK-NOT: !llvm.ptr<
 llvm.func @kernel(%words: !llvm.ptr {llvm.byval = !llvm.array<4 x i64>, nvvm.grid_constant}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
-  // The emulator runs one kernel after the other.
+  // CHECK: llvm.call @fa_emu_await_kernel(%[[THREAD]], %{{.*}}) : (!llvm.ptr, i32) -> ()
   nvvm.griddepcontrol wait
+  // CHECK: llvm.call @fa_emu_begin_next(%[[THREAD]], %{{.*}}) : (!llvm.ptr, i32) -> ()
+  nvvm.griddepcontrol launch_dependents
   // The words of the arguments are no memory of the GPU's.
   // CHECK: llvm.load %[[WORDS]] : !llvm.ptr -> i64
   %bits = llvm.load %words : !llvm.ptr -> i64

@@ -66,3 +66,29 @@ tile.kernel @parts(%x: !view {tile.access = #tile.access<out>})
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f", tile.parts = 4 : i64} {
   tile.return
 }
+
+// And one whose blocks run several programs: the wait is the block's, in front of what may touch memory; channels are shared memory.
+// CHECK-LABEL: tile.kernel @persistent
+// CHECK: tgpu.channel
+// CHECK-NEXT: tgpu.await_kernel
+// CHECK-NEXT: tgpu.begin_next
+// CHECK-NEXT: memref.load
+// CHECK-NEXT: memref.dim
+// CHECK-NEXT: tgpu.roles
+// CHECK-NOT: tgpu.await_kernel
+tile.kernel @persistent(%x: !view {tile.access = #tile.access<out>}, %n: memref<?xindex> {tile.access = #tile.access<in>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f", tgpu.persistent} {
+  %c0 = arith.constant 0 : index
+  %k = tgpu.channel : <2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+  %row = memref.load %n[%c0] : memref<?xindex>
+  // Computed for each of the block's programs: it stays where it is.
+  %size = memref.dim %x, %c0 : !view
+  tgpu.roles consumers 2 producer {
+  ^bb0(%programs: index, %steps: index):
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    tgpu.passed %steps
+  }
+  tile.return
+}

@@ -226,6 +226,12 @@ def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
     another launch does. Behind the wait, since a kernel that waits for this one
     alone may count on all before it. For targets that have such launches.
 
+    So do kernels whose programs have parts, and persistent ones, of which a
+    multiprocessor has one block at a time: all of their blocks run at once, so
+    that those of the next kernel take places that nobody waits for. Others would
+    begin on whichever multiprocessors are free first, several on some of them.
+    A persistent kernel's wait is each role's (`convert-tgpu-to-nvvm`).
+
     Before:
     ```mlir
     tile.kernel @merge(...) attributes {tile.follows = @split} {
