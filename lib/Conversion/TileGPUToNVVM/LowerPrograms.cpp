@@ -131,61 +131,26 @@ void NvidiaLowering::lowerAnew(AnewOp op) {
                   .getResult());
 }
 
-static bool isKernelWait(Operation &op) {
-  return isa<AwaitKernelOp, BeginNextOp>(op);
-}
-
-/// Whether it touches global memory in another way than by storing: operations
-/// of `tgpu` know shared memory and barriers, copies aside.
-static bool isOtherAccess(Operation *op) {
-  if (isa<CopyOp, FetchOp>(op))
-    return true;
-  return !isa<TileGPUDialect>(op->getDialect()) && !isa<tile::StoreOp>(op) &&
-         !op->hasTrait<OpTrait::IsTerminator>() && op->getNumRegions() == 0 &&
-         !isMemoryEffectFree(op);
-}
-
-/// Where a consumer touches memory by nothing but what it delivers or stores,
-/// it waits for the kernel before in front of these; says whether it does.
-static bool waitsWhereItStores(tile::KernelOp kernel, Block &region) {
-  SmallVector<Operation *> stores;
-  bool hasOthers = llvm::any_of(kernel.getBody().front(), [](Operation &op) {
-    return isOtherAccess(&op);
-  });
-  region.walk([&](Operation *op) {
-    hasOthers |= isOtherAccess(op);
-    if (isa<DeliverOp, tile::StoreOp>(op))
-      stores.push_back(op);
-  });
-  if (hasOthers || kernel.getBody().getOps<AwaitKernelOp>().empty())
-    return false;
-  for (Operation *store : stores) {
-    OpBuilder before(store);
-    AwaitKernelOp::create(before, store->getLoc());
-  }
-  return true;
-}
-
 /// What the scalars above make of a program's number is not used: the role has
 /// its own for each program.
 LogicalResult NvidiaLowering::lowerLoopOfRole(Block &region) {
   Turns turns = takeTurns();
   llvm::SaveAndRestore restore(turnsOfRole, &turns);
   mapPrograms({i32(0), i32(0), i32(0)});
-  bool waits = !waitsWhereItStores(kernel, region);
-  for (Operation &op : kernel.getBody().front()) {
-    if (isa<RolesOp>(op) || (!waits && isKernelWait(op)))
-      continue;
-    if (failed(lowerOp(&op)))
+  for (Operation &op : kernel.getBody().front())
+    if (!isa<RolesOp>(op) && failed(lowerOp(&op)))
       return failure();
-  }
   return lowerBlock(region);
+}
+
+static bool isKernelWait(Operation &op) {
+  return isa<AwaitKernelOp, BeginNextOp>(op);
 }
 
 /// The kernel before is waited for where the scalars say so, behind a program's
 /// divisions, which are what the first fetch needs; in each program, as nothing
 /// remembers the first, and only that one takes time. A consumer, whose
-/// registers are few, waits before its loop, or where it stores.
+/// registers are few, waits before its loop: nothing arrives sooner.
 LogicalResult NvidiaLowering::lowerRole(Block &region) {
   // What was made for the other role is not there for this one.
   views.clear();
@@ -197,8 +162,7 @@ LogicalResult NvidiaLowering::lowerRole(Block &region) {
   if (!region.getOps<TurnsOp>().empty())
     return lowerLoopOfRole(region);
   auto roles = cast<RolesOp>(region.getParentOp());
-  bool isConsumer = region.getParent() == &roles.getConsumer();
-  bool waitsFirst = isConsumer && !waitsWhereItStores(kernel, region);
+  bool waitsFirst = region.getParent() == &roles.getConsumer();
   Turns turns = takeTurns();
   for (Operation &op : kernel.getBody().front())
     if (waitsFirst && isKernelWait(op) && failed(lowerOp(&op)))
@@ -213,7 +177,7 @@ LogicalResult NvidiaLowering::lowerRole(Block &region) {
       arith::IndexCastUIOp::create(b, b.getIndexType(), turn).getResult());
   mapping.map(region.getArgument(1), loop.getRegionIterArg(0));
   for (Operation &op : kernel.getBody().front()) {
-    if (isa<RolesOp>(op) || (isConsumer && isKernelWait(op)))
+    if (isa<RolesOp>(op) || (waitsFirst && isKernelWait(op)))
       continue;
     if (failed(lowerOp(&op)))
       return failure();
