@@ -120,8 +120,10 @@ TEST_F(CudaBundle, EncodesTensorMaps) {
   std::string encodes;
   for (size_t n = 0; n < numMaps; ++n)
     encodes += "cuTensorMapEncodeTiled ";
+  // It begins early, which takes an attribute.
+  EXPECT_TRUE(kernel->beginsEarly);
   EXPECT_EQ(callsSince(before), "cuCtxPushCurrent_v2 " + encodes +
-                                    "cuLaunchKernel cuCtxPopCurrent_v2");
+                                    "cuLaunchKernelEx cuCtxPopCurrent_v2");
   EXPECT_EQ(fakeDriver()->launch.kernel, kernel->symbol);
   for (size_t n = 0; n < numMaps; ++n) {
     const uint64_t *map = fakeDriver()->launch.maps[n];
