@@ -1,4 +1,4 @@
-//===- InlineCalls.cpp - tile-inline-calls ------------------------------===//
+//===- InlineCalls.cpp - tile-inline-calls --------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
