@@ -8,13 +8,17 @@
 
 #include "OptionsAside.h"
 #include "OutputPipe.h"
-#include "PrivateDirectory.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Parallel.h"
+#include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
+#include <list>
 #include <mutex>
+#include <sys/mman.h>
+#include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
 
@@ -65,17 +69,58 @@ private:
 
 } // namespace
 
+namespace {
+
+/// An object that has a path but needs no room on a disk, nor a folder that may
+/// be written to: programs that embed the compiler may have neither.
+class MemoryFile {
+public:
+  MemoryFile() = default;
+  MemoryFile(const MemoryFile &) = delete;
+  MemoryFile &operator=(const MemoryFile &) = delete;
+  ~MemoryFile() {
+    if (descriptor >= 0)
+      ::close(descriptor);
+  }
+
+  Error write(StringRef name, StringRef bytes) {
+    std::error_code error;
+    descriptor = ::memfd_create(name.str().c_str(), MFD_CLOEXEC);
+    if (descriptor < 0) {
+      error = std::error_code(errno, std::generic_category());
+    } else {
+      raw_fd_ostream out(descriptor, /*shouldClose=*/false);
+      out << bytes;
+      out.flush();
+      error = out.error();
+      out.clear_error(); // or the process ends with the stream
+    }
+    if (error)
+      return createStringError(error, "cannot write '" + name +
+                                          "' to memory: " + error.message());
+    return Error::success();
+  }
+
+  std::string path() const {
+    return "/proc/self/fd/" + std::to_string(descriptor);
+  }
+
+private:
+  int descriptor = -1;
+};
+
+} // namespace
+
 Expected<std::string> fa::link(ArrayRef<const char *> options,
                                ArrayRef<std::string> objects) {
-  auto directory = PrivateDirectory::create();
-  if (!directory)
-    return directory.takeError();
-  std::vector<std::string> files;
+  std::list<MemoryFile> files;
+  std::vector<std::string> paths;
   for (auto [number, object] : enumerate(objects)) {
-    std::string name = "kernel" + std::to_string(number) + ".o";
-    if (Error error = directory->write(name, object))
+    MemoryFile &file = files.emplace_back();
+    if (Error error =
+            file.write("kernel" + std::to_string(number) + ".o", object))
       return error;
-    files.push_back(directory->file(name));
+    paths.push_back(file.path());
   }
-  return Linker::get().run(options, files);
+  return Linker::get().run(options, paths);
 }
