@@ -71,10 +71,30 @@ class Loader:
             self.plans[path] = plan
         return self.plans[path]
 
-    def argument(self, tensor):
-        numbers = ctypes.c_int64 * 4
-        kind = fa.BF16 if tensor.dtype == self.torch.bfloat16 else fa.F16
-        return fa.Argument(isTensor=1, type=kind, data=tensor.data_ptr(), rank=4, sizes=numbers(*tensor.shape), strides=numbers(*tensor.stride()))
+    def argument(self, value):
+        if isinstance(value, float):
+            return fa.Argument(type=fa.F32, f32=value)
+        torch, numbers = self.torch, ctypes.c_int64 * value.dim()
+        kind = {torch.bfloat16: fa.BF16, torch.float16: fa.F16, torch.float32: fa.F32, torch.int32: fa.I32}[value.dtype]
+        sizes, strides = numbers(*value.shape), numbers(*value.stride())
+        return fa.Argument(isTensor=1, type=kind, data=value.data_ptr(), rank=value.dim(), sizes=sizes, strides=strides)
+
+    def launcher(self, path, values):
+        """A function that launches the bundle at `path` with these tensors and numbers."""
+        plan, count = self.plan(path), ctypes.c_size_t(len(values))
+        arguments = (fa.Argument * len(values))(*(self.argument(x) for x in values))
+        info = fa.LaunchInfo()
+        self.check(self.library.faBundlePlanGetLaunchInfo(plan, arguments, count, ctypes.byref(info)))
+        workspace = self.torch.empty(info.workspaceSize, dtype=self.torch.uint8, device="cuda")
+        options = fa.LaunchOptions(workspace=workspace.data_ptr() or None, workspaceSize=info.workspaceSize)
+        enqueue, current = self.library.faBundlePlanLaunchWith, self.torch.cuda.current_stream
+        keep = (values, workspace)  # what the addresses point to
+
+        def launch(keep=keep):
+            options.stream = current().cuda_stream
+            self.check(enqueue(plan, ctypes.byref(options), arguments, count))
+
+        return launch
 
     def attention(self, folder, q, k, v, causal):
         """A function that launches, and the tensor that it writes; or nothing where there is no bundle of this kind."""
@@ -82,37 +102,29 @@ class Loader:
         path = os.path.join(folder, bundle_name(q.shape[3], v.shape[3], dtype, causal))
         if not os.path.exists(path):
             return None
-        plan, out = self.plan(path), q.new_empty(*q.shape[:3], v.shape[3])
-        scale = fa.Argument(type=fa.F32, f32=1 / math.sqrt(q.shape[3]))
-        arguments = (fa.Argument * 5)(*(self.argument(t) for t in (q, k, v)), scale, self.argument(out))
-        info = fa.LaunchInfo()
-        self.check(self.library.faBundlePlanGetLaunchInfo(plan, arguments, ctypes.c_size_t(5), ctypes.byref(info)))
-        workspace = q.new_empty(info.workspaceSize, dtype=self.torch.uint8)
-        options = fa.LaunchOptions(workspace=workspace.data_ptr() or None, workspaceSize=info.workspaceSize)
-        enqueue, current = self.library.faBundlePlanLaunchWith, self.torch.cuda.current_stream
-        keep = (q, k, v, workspace, out)  # what the addresses point to
-
-        def launch(keep=keep):
-            options.stream = current().cuda_stream
-            self.check(enqueue(plan, ctypes.byref(options), arguments, ctypes.c_size_t(5)))
-
-        return launch, out
+        out = q.new_empty(*q.shape[:3], v.shape[3])
+        return self.launcher(path, [q, k, v, 1 / math.sqrt(q.shape[3]), out]), out
 
 
-def check(torch, name, found, q, k, v, causal, heads=3, most=2048):
-    """Up to 2048 rows of up to three heads together against float64, by the rule of docs/numerics.md."""
+def causal_scores(scores, batch, head, rows, columns):
+    """Keys behind a row's own, counted from the last of both."""
+    return scores.masked_fill(rows < columns, -math.inf)
+
+
+def check(torch, name, found, q, k, v, change, heads=3, most=2048):
+    """Up to 2048 rows of up to three heads together against float64, by the rule of docs/numerics.md. `change(scores, batch,
+    head, rows, columns)` says what becomes of scores, numbers of rows [n, 1] and columns [m] as those of keys."""
     b, hq, sq, d = q.shape
     errors, e0s = [], []
     for n in torch.randperm(b * hq)[:heads].tolist():
         i, h = divmod(n, hq)
         kv = h // (hq // k.shape[1])
         rows = torch.randperm(sq, device=q.device)[:most]
-        mask = rows[:, None] + (k.shape[2] - sq) < torch.arange(k.shape[2], device=q.device) if causal else None
+        columns = torch.arange(k.shape[2], device=q.device)
 
         def unfused(x, y, z, kept):
-            s = x @ y.T / math.sqrt(d)
-            p = torch.softmax(s.masked_fill(mask, -math.inf) if causal else s, -1)
-            return p.to(kept).to(x.dtype) @ z
+            s = change(x @ y.T / math.sqrt(d), i, h, rows[:, None] + (k.shape[2] - sq), columns)
+            return torch.softmax(s, -1).to(kept).to(x.dtype) @ z
 
         x, y, z = q[i, h, rows], k[i, kv], v[i, kv]
         exact = unfused(x.double(), y.double(), z.double(), torch.float64)
@@ -180,7 +192,9 @@ def join(peers, folders):
                 continue
             for (launch, out), x in zip(ours, inputs):
                 launch()
-                check(torch, f"{name} {bundle_name(x[0].shape[3], x[2].shape[3], str(x[0].dtype), x[3])}", out, *x)
+                q, k, v, causal = x
+                what = f"{name} {bundle_name(q.shape[3], v.shape[3], str(q.dtype), causal)}"
+                check(torch, what, out, q, k, v, causal_scores if causal else lambda scores, *_: scores)
             runners[name] = ours[0][0]
             if decode:
                 turns = itertools.cycle([launch for launch, _ in ours])
@@ -234,4 +248,5 @@ def main():
     actions[sys.argv[1]](*sys.argv[2:])
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -13,15 +13,31 @@ using namespace fa::tile;
 
 namespace {
 
-/// row * i + column * j + constant + scalars, where i and j number the tile's
-/// rows and columns.
+/// row * i + column * j + constant + scalars + rows[i], where i and j number
+/// the tile's rows and columns.
 struct LinearTile {
   int64_t row = 0, column = 0, constant = 0;
-  SmallVector<std::pair<Value, int64_t>> scalars; ///< each with its sign
+  SmallVector<std::pair<Value, int64_t>> scalars, rows; ///< with their signs
   unsigned numTerms = 0;
 };
 
 } // namespace
+
+/// What each row of a tile has in all columns, index or up to 32 bits; null if
+/// `value` is not made so.
+static Value findRows(Value value) {
+  if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  auto column = broadcast ? broadcast.getInput().getDefiningOp<ExpandDimsOp>()
+                          : ExpandDimsOp();
+  if (!column || column.getDim() != 1)
+    return {};
+  Type element = getElementTypeOrSelf(column.getInput().getType());
+  return element.isIndex() || element.getIntOrFloatBitWidth() <= 32
+             ? column.getInput()
+             : Value();
+}
 
 /// Adds `sign` times the tile `value`. False: it is no sum of few such terms,
 /// or its constant is so large that 1 more could wrap.
@@ -41,6 +57,10 @@ static bool addTerms(Value value, int64_t sign, LinearTile &sum) {
   }
   if (auto iota = dyn_cast_or_null<IotaOp>(op)) {
     (iota.getDim() == 0 ? sum.row : sum.column) += sign;
+    return true;
+  }
+  if (Value rows = findRows(value)) {
+    sum.rows.push_back({rows, sign});
     return true;
   }
   if (auto broadcast = dyn_cast_or_null<BroadcastOp>(op)) {
@@ -90,6 +110,8 @@ std::optional<ColumnLimit> fa::tile::findColumnLimit(arith::CmpIOp compare) {
   limit.constant = -sum.column * sum.constant;
   for (auto [scalar, sign] : sum.scalars)
     limit.scalars.push_back({scalar, -sum.column * sign});
+  for (auto [rows, sign] : sum.rows)
+    limit.rows.push_back({rows, -sum.column * sign});
   limit.isUpper = predicate == slt || predicate == sle;
   // j <= x is j < x + 1, j > x is not j < x + 1.
   if (predicate == sle || predicate == sgt)

@@ -138,7 +138,7 @@ void AttentionBuilder::buildRamp() {
 void AttentionBuilder::buildLength() {
   length = numKeys;
   for (const KeyBound &bound : rule.lengths()) {
-    AffineForm end = bound.form;
+    AffineForm end = bound.forms.front();
     ++end.constant;
     length = arith::MinSIOp::create(b, length, evaluate(end, /*more=*/0));
   }

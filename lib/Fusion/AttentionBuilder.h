@@ -51,15 +51,15 @@ private:
   mlir::IRMapping maskScalars; ///< uniform values of the mask region
   mlir::SmallVector<RegionValue> captures; ///< as the regions see them
   Value scale;
-  Value firstRow, lastRow;        ///< queries of this tile
-  PackedRows packed;              ///< of each row, if queries are packed
-  Value length;                   ///< of the keys that there are
-  Value split, numSplits;         ///< of a kernel on part of the keys
-  Value keysEnd;                  ///< where this program's keys end
-  WholeTiles whole;               ///< of one loop
-  std::optional<LinearBias> bias; ///< what the score region is, if that
-  std::optional<RampBias> ramp;   ///< the same, as what the dot adds to
-  Value q, k, v;                  ///< a tile of rows; views of one head
+  Value firstRow, lastRow;             ///< queries of this tile
+  PackedRows packed;                   ///< of each row, if queries are packed
+  Value length;                        ///< of the keys that there are
+  Value split, numSplits;              ///< of a kernel on part of the keys
+  Value keysEnd;                       ///< where this program's keys end
+  mlir::SmallVector<WholeTiles> whole; ///< of one loop
+  std::optional<LinearBias> bias;      ///< what the score region is, if that
+  std::optional<RampBias> ramp;        ///< the same, as what the dot adds to
+  Value q, k, v;                       ///< a tile of rows; views of one head
   MaskRule rule;
 };
 

@@ -93,13 +93,16 @@ std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
                               arguments);
     mask = arith::AndIOp::create(b, mask, more);
   }
-  if (whole.begin) {
+  Value isWhole;
+  for (const WholeTiles &tiles : whole) {
     Value behind = arith::SubIOp::create(
-        b, arith::IndexCastOp::create(b, b.getI32Type(), key), whole.begin);
-    Value isWhole = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, behind,
-                                          whole.places);
-    mask = arith::OrIOp::create(b, broadcast(isWhole, typeOf(mask)), mask);
+        b, arith::IndexCastOp::create(b, b.getI32Type(), key), tiles.begin);
+    Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, behind,
+                                        tiles.places);
+    isWhole = isWhole ? arith::OrIOp::create(b, isWhole, isOne) : isOne;
   }
+  if (isWhole)
+    mask = arith::OrIOp::create(b, broadcast(isWhole, typeOf(mask)), mask);
   Value none = arith::ConstantOp::create(
       b, DenseElementsAttr::get(
              type, b.getF32FloatAttr(-std::numeric_limits<float>::infinity())));
@@ -116,13 +119,17 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
       scf::ForOp::create(b, keys.begin, keys.end, index(shape.columns), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value key = loop.getInductionVar();
-  if (keys.gap) {
+  auto shiftFrom = [&](Value place, const KeyGap &gap) -> Value {
     Value isBehind =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, key, keys.gap);
-    Value more = arith::SelectOp::create(b, isBehind, keys.behind, index(0));
-    key = arith::AddIOp::create(b, key, more);
-  }
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, place, gap.place);
+    return arith::SelectOp::create(b, isBehind, gap.left, index(0));
+  };
+  Value place = loop.getInductionVar();
+  if (keys.back.place)
+    place = arith::SubIOp::create(b, place, shiftFrom(place, keys.back));
+  Value key = place;
+  for (const KeyGap &gap : keys.gaps)
+    key = arith::AddIOp::create(b, key, shiftFrom(place, gap));
   auto args = loop.getRegionIterArgs();
   auto load = [&](Value view) -> Value {
     auto type = cast<MemRefType>(view.getType());
@@ -209,9 +216,13 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   if (shape.ownRows)
     ranges = {loops.narrowed(ranges.front(), ownRange())};
   if (shape.oneLoop) {
-    const KeyRange &keys = ranges.front();
-    whole = loops.wholeTiles(keys);
-    return buildLoop({keys.begin, keys.end, /*partial=*/true}, state);
+    for (const KeyRange &keys : ranges)
+      whole.push_back(loops.wholeTiles(keys));
+    return buildLoop(shape.ownRows
+                         ? KeyLoop{ranges.front().begin, ranges.front().end,
+                                   /*partial=*/true}
+                         : loops.joined(ranges),
+                     state);
   }
   if (ramp && ramp->hasSides()) {
     Value last = arith::AddIOp::create(b, ramp->row(), index(shape.rows - 1));

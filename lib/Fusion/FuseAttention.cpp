@@ -238,14 +238,16 @@ private:
 /// numQueries - 1 (dynamic: for every i).
 static bool lets(const KeyBound &bound, int64_t slope, int64_t offset,
                  int64_t numQueries) {
-  if (!bound.form.terms.empty() || !bound.form.rowTerms.empty())
-    return false;
-  int64_t sign = bound.upper ? 1 : -1;
-  int64_t perRow = sign * (bound.form.query - slope);
-  int64_t first = sign * (bound.form.constant - offset);
-  if (ShapedType::isDynamic(numQueries))
-    return first >= 0 && perRow >= 0;
-  return first >= 0 && first + perRow * (numQueries - 1) >= 0;
+  return llvm::any_of(bound.forms, [&](const AffineForm &form) {
+    if (!form.terms.empty() || !form.rowTerms.empty())
+      return false;
+    int64_t sign = bound.upper ? 1 : -1;
+    int64_t perRow = sign * (form.query - slope);
+    int64_t first = sign * (form.constant - offset);
+    if (ShapedType::isDynamic(numQueries))
+      return first >= 0 && perRow >= 0;
+    return first >= 0 && first + perRow * (numQueries - 1) >= 0;
+  });
 }
 
 /// Whether every row of queries provably keeps a key under the mask of `op`.

@@ -72,8 +72,11 @@ void fa::dropSignsOfDistances(OnlineAttentionOp op) {
     bool isPositive =
         llvm::all_of(rule.intervals, [&](const KeyInterval &interval) {
           return llvm::any_of(interval.bounds, [&](const KeyBound &bound) {
-            auto more = difference(op, *form, bound.form);
-            return bound.upper && more && *more >= 0;
+            return bound.upper &&
+                   llvm::all_of(bound.forms, [&](const AffineForm &limit) {
+                     auto more = difference(op, *form, limit);
+                     return more && *more >= 0;
+                   });
           });
         });
     if (!isPositive)

@@ -78,13 +78,16 @@ SmallVector<Value> KeyLoops::buildAround(Value end, Value first, Value last,
                                         arith::AddIOp::create(b, begin, tile));
   behind = arith::MinSIOp::create(b, behind, whole);
   Value rest = arith::SelectOp::create(b, hasRest, tile, index(0));
-  state = buildLoop({begin, arith::AddIOp::create(b, behind, rest),
-                     /*partial=*/true, behind,
-                     arith::SubIOp::create(b, whole, behind)},
+  state = buildLoop({begin,
+                     arith::AddIOp::create(b, behind, rest),
+                     /*partial=*/true,
+                     {{behind, arith::SubIOp::create(b, whole, behind)}}},
                     state);
   Value seen = arith::SubIOp::create(b, behind, begin);
-  return buildLoop({index(0), arith::SubIOp::create(b, whole, seen),
-                    /*partial=*/false, begin, seen},
+  return buildLoop({index(0),
+                    arith::SubIOp::create(b, whole, seen),
+                    /*partial=*/false,
+                    {{begin, seen}}},
                    state);
 }
 
@@ -146,6 +149,35 @@ WholeTiles KeyLoops::wholeTiles(const KeyRange &keys) {
   Value places = arith::SubIOp::create(b, clamped(keys.fullEnd), begin);
   places = arith::SubIOp::create(b, places, i32(columns - 1));
   return {begin, arith::MaxSIOp::create(b, places, i32(0))};
+}
+
+KeyLoop KeyLoops::joined(ArrayRef<KeyRange> ranges) {
+  Value start = ranges.front().begin, seen = start, edge;
+  KeyLoop loop = {start, start, /*partial=*/true};
+  for (const KeyRange &keys : ranges) {
+    Value begin = keys.begin;
+    if (&keys != ranges.begin()) {
+      begin = arith::MaxSIOp::create(b, begin, seen);
+      loop.gaps.push_back({loop.end, arith::SubIOp::create(b, begin, seen)});
+    }
+    Value walked = roundToTiles(arith::SubIOp::create(b, keys.end, begin),
+                                /*up=*/true);
+    edge = roundToTiles(arith::SubIOp::create(b, keys.fullBegin, begin),
+                        /*up=*/true);
+    Value most = arith::SubIOp::create(b, walked, index(columns));
+    edge = arith::MinSIOp::create(b, edge, most);
+    edge = arith::MaxSIOp::create(b, edge, index(0));
+    edge = arith::AddIOp::create(b, loop.end, edge);
+    loop.end = arith::AddIOp::create(b, loop.end, walked);
+    seen = arith::AddIOp::create(b, begin, walked);
+  }
+  if (!hasLowerEdge)
+    return loop;
+  Value all = arith::SubIOp::create(b, loop.end, start);
+  loop.back = {loop.end, all};
+  loop.begin = edge;
+  loop.end = arith::AddIOp::create(b, edge, all);
+  return loop;
 }
 
 SmallVector<Value> KeyLoops::build(ArrayRef<KeyRange> ranges,

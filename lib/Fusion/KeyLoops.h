@@ -18,12 +18,18 @@ struct WholeTiles {
   mlir::Value begin, places;
 };
 
+/// Keys that a loop leaves out: from `place` on, a tile's keys are `left` more.
+struct KeyGap {
+  mlir::Value place, left;
+};
+
 /// One loop over tiles of keys, at places `begin` to `end`. A tile's first key
-/// is its place or, from place `gap` on, `behind` more.
+/// is its place and what the gaps before it leave out.
 struct KeyLoop {
   mlir::Value begin, end;
-  bool partial;                      ///< some row may see a tile in part
-  mlir::Value gap = {}, behind = {}; ///< null: there is none
+  bool partial; ///< some row may see a tile in part
+  llvm::SmallVector<KeyGap, 1> gaps = {};
+  KeyGap back = {}; ///< where places go back, by how much (null: they do not)
 };
 
 /// The loops of a kernel over the intervals of a mask, in tiles of `columns`
@@ -53,6 +59,13 @@ public:
 
   /// Those of one loop over `keys`.
   WholeTiles wholeTiles(const KeyRange &keys);
+
+  /// One loop over all of `ranges`, which are sorted, each beginning where the
+  /// tiles of those before it ended. If there may be a lower edge the first
+  /// tile is one that all rows see in the last range, if there is one, and
+  /// those before it come last: where rows see few keys, the maxima of a first
+  /// tile rise with the next one.
+  KeyLoop joined(llvm::ArrayRef<KeyRange> ranges);
 
   /// The loops over `ranges`, which are sorted; returns the state behind
   /// them. Several share their code: a loop takes one after the other, each

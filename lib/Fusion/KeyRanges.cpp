@@ -26,7 +26,7 @@ public:
   KeyRange build(const KeyInterval &interval) {
     KeyRange keys{index(0), length, index(0), length};
     for (const KeyBound &bound : interval.bounds) {
-      auto [low, high] = extremes(bound.form);
+      auto [low, high] = extremes(bound);
       if (bound.upper) {
         low = arith::AddIOp::create(b, low, index(1));
         high = arith::AddIOp::create(b, high, index(1));
@@ -64,6 +64,22 @@ private:
     for (auto [value, coefficient] : form.rowTerms)
       add(materialize(value, row), coefficient);
     return sum;
+  }
+
+  /// The smallest and the largest value over the rows; of several forms not
+  /// quite, but inside of what all rows see and outside of what one does.
+  std::pair<Value, Value> extremes(const KeyBound &bound) {
+    auto [low, high] = extremes(bound.forms.front());
+    for (const AffineForm &form : llvm::drop_begin(bound.forms)) {
+      auto [lowMore, highMore] = extremes(form);
+      auto wider = [&](Value x, Value y) -> Value {
+        return bound.upper ? arith::MaxSIOp::create(b, x, y).getResult()
+                           : arith::MinSIOp::create(b, x, y).getResult();
+      };
+      low = wider(low, lowMore);
+      high = wider(high, highMore);
+    }
+    return {low, high};
   }
 
   /// The smallest and the largest value over the rows.

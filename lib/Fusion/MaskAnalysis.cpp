@@ -56,10 +56,27 @@ bool KeyInterval::hasLowerBound() const {
   return llvm::any_of(bounds, [](const KeyBound &b) { return !b.upper; });
 }
 
+std::optional<int64_t> KeyInterval::width() const {
+  std::optional<int64_t> least;
+  for (const KeyBound &above : bounds)
+    for (const KeyBound &below : bounds) {
+      if (!above.upper || below.upper || above.forms.size() > 1 ||
+          below.forms.size() > 1)
+        continue;
+      auto width = above.forms.front().plus(below.forms.front(), -1);
+      auto isGone = [](const AffineForm::Term &term) { return !term.second; };
+      if (width && width->query == 0 && llvm::all_of(width->terms, isGone) &&
+          llvm::all_of(width->rowTerms, isGone))
+        least =
+            std::min(least.value_or(width->constant + 1), width->constant + 1);
+    }
+  return least;
+}
+
 SmallVector<KeyBound> MaskRule::lengths() const {
   SmallVector<KeyBound> result;
   for (const KeyBound &bound : intervals.front().bounds)
-    if (bound.upper && bound.form.isUniform() &&
+    if (bound.upper && bound.forms.size() == 1 && bound.isUniform() &&
         llvm::all_of(intervals, [&](const KeyInterval &interval) {
           return llvm::is_contained(interval.bounds, bound);
         }))
@@ -76,7 +93,10 @@ bool MaskRule::hasLowerBound() const {
 bool MaskRule::growsWithQuery() const {
   return llvm::any_of(intervals, [](const KeyInterval &interval) {
     return llvm::any_of(interval.bounds, [](const KeyBound &bound) {
-      return bound.upper && bound.form.query > 0;
+      return bound.upper &&
+             llvm::any_of(bound.forms, [](const AffineForm &form) {
+               return form.query > 0;
+             });
     });
   });
 }
@@ -84,7 +104,9 @@ bool MaskRule::growsWithQuery() const {
 bool MaskRule::readsRows() const {
   return llvm::any_of(intervals, [](const KeyInterval &interval) {
     return llvm::any_of(interval.bounds, [](const KeyBound &bound) {
-      return !bound.form.rowTerms.empty();
+      return llvm::any_of(bound.forms, [](const AffineForm &form) {
+        return !form.rowTerms.empty();
+      });
     });
   });
 }
@@ -154,7 +176,8 @@ private:
   Intervals combine(Value lhs, Value rhs, bool negated, bool conjunction) {
     Intervals x = analyze(lhs, negated), y = analyze(rhs, negated);
     if (!conjunction) {
-      x.append(y);
+      for (const KeyInterval &more : y)
+        unite(x, more);
       return limited(std::move(x));
     }
     Intervals result;
@@ -165,9 +188,58 @@ private:
           if (!llvm::is_contained(both.bounds, bound))
             both.bounds.push_back(bound);
         both.complete &= right.complete;
-        result.push_back(both);
+        unite(result, both);
       }
     return limited(std::move(result));
+  }
+
+  /// The bound that holds where one of two does, if it is one.
+  static std::optional<KeyBound> either(const KeyBound &x, const KeyBound &y) {
+    if (x.upper != y.upper)
+      return std::nullopt;
+    KeyBound both = x;
+    for (const AffineForm &form : y.forms)
+      if (!llvm::is_contained(both.forms, form))
+        both.forms.push_back(form);
+    return both;
+  }
+
+  /// What holds where one of two intervals does, if that is one: they differ in
+  /// one bound at most, or one has bounds beyond those of the other.
+  static std::optional<KeyInterval> either(const KeyInterval &x,
+                                           const KeyInterval &y) {
+    if (!x.complete || !y.complete)
+      return std::nullopt;
+    KeyInterval common;
+    SmallVector<KeyBound> ofX, ofY;
+    for (const KeyBound &bound : x.bounds)
+      if (llvm::is_contained(y.bounds, bound))
+        common.bounds.push_back(bound);
+      else
+        ofX.push_back(bound);
+    for (const KeyBound &bound : y.bounds)
+      if (!llvm::is_contained(x.bounds, bound))
+        ofY.push_back(bound);
+    if (ofX.empty() || ofY.empty())
+      return common;
+    if (ofX.size() > 1 || ofY.size() > 1)
+      return std::nullopt;
+    std::optional<KeyBound> both = either(ofX.front(), ofY.front());
+    if (!both)
+      return std::nullopt;
+    common.bounds.push_back(*both);
+    return common;
+  }
+
+  /// Adds an interval to a disjunction, as one with another if that can be.
+  static void unite(Intervals &intervals, const KeyInterval &more) {
+    for (KeyInterval &interval : intervals)
+      if (std::optional<KeyInterval> both = either(interval, more)) {
+        KeyInterval united = *both;
+        intervals.erase(&interval);
+        return unite(intervals, united);
+      }
+    intervals.push_back(more);
   }
 
   /// Too many intervals become one, with the bounds that all of them have.
@@ -298,10 +370,10 @@ private:
   static KeyBound atMostZero(const AffineForm &form, const AffineForm &opposite,
                              int64_t margin) {
     bool upper = form.key == 1;
-    KeyBound bound{upper, upper ? opposite : form};
-    bound.form.key = 0;
-    bound.form.constant += upper ? -margin : margin;
-    return bound;
+    AffineForm limit = upper ? opposite : form;
+    limit.key = 0;
+    limit.constant += upper ? -margin : margin;
+    return {upper, {limit}};
   }
 
   ArrayRef<Value> varying;
@@ -320,8 +392,9 @@ MaskRule fa::analyzeMask(Region &mask, ArrayRef<Value> varying) {
         block.getTerminator()->getOperand(0), /*negated=*/false);
     if (rule.intervals.empty()) { // nothing is seen
       KeyInterval none;
-      none.bounds.push_back({/*upper=*/true, {}});
-      none.bounds.front().form.constant = -1;
+      AffineForm before;
+      before.constant = -1;
+      none.bounds.push_back({/*upper=*/true, {before}});
       rule.intervals.push_back(none);
     }
   } else {

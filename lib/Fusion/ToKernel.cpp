@@ -349,9 +349,13 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.endMultiple = 64;
     // Where keys have fewer places than rows, consumers end at different tiles.
     // What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles").
+    bool isWideWindow =
+        edges && mask.intervals.front().width().value_or(0) >= 4 * roles.rows;
     roles.ownRows = isPlain && isOne && roles.rows > roles.columns &&
-                    (edges || (grows && widest > 64));
-    roles.oneLoop = roles.ownRows && (edges || isWide);
+                    !isWideWindow && (edges || (grows && widest > 64));
+    roles.oneLoop = (roles.ownRows && (edges || isWide)) ||
+                    (isPlain && (edges || mask.readsRows())) ||
+                    mask.intervals.size() > 1;
     // For programs that begin beside the end of others, which takes bounds of
     // both. Where it pays was measured as well.
     bool isTight = widest <= 64 && grows;

@@ -8,6 +8,7 @@
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
@@ -69,9 +70,11 @@ static void branch(arith::SelectOp select) {
     return;
   MaskCloner cloner(select);
   OpBuilder &b = cloner.b;
-  // Seldom taken, a branch is better short than without a mask.
+  // Seldom taken, a branch is better short than without a mask; the short form
+  // of a cap has its mask behind the cap.
   auto around = dyn_cast<scf::IfOp>(select->getParentOp());
-  if (around && around->hasAttr(TileGPUDialect::seldomAttrName)) {
+  if ((around && around->hasAttr(TileGPUDialect::seldomAttrName)) ||
+      select.getTrueValue().getDefiningOp<math::TanhOp>()) {
     select.getConditionMutable().assign(cloner.clone(either.getRhs()));
     return;
   }

@@ -90,10 +90,29 @@ private:
     for (auto [scalar, sign] : limit.scalars)
       start = sign > 0 ? b.createOrFold<arith::AddIOp>(start, scalar)
                        : b.createOrFold<arith::SubIOp>(start, scalar);
-    start = arith::MaxSIOp::create(b, start, index(-rows));
-    start = arith::MinSIOp::create(b, start, index(columns + rows));
-    start = arith::IndexCastOp::create(b, b.getI32Type(), start);
-    Value result = BroadcastOp::create(b, words(rows), start, ValueRange{});
+    Value low = index(-rows), high = index(columns + rows);
+    auto vector = RankedTensorType::get({rows}, b.getIndexType());
+    auto spread = [&](Value scalar) -> Value {
+      return BroadcastOp::create(b, vector, scalar, ValueRange{});
+    };
+    if (!limit.rows.empty())
+      start = spread(start), low = spread(low), high = spread(high);
+    for (auto [value, sign] : limit.rows) {
+      if (value.getType() != vector)
+        value = arith::IndexCastOp::create(b, vector, value);
+      start = sign > 0 ? arith::AddIOp::create(b, start, value).getResult()
+                       : arith::SubIOp::create(b, start, value).getResult();
+    }
+    start = arith::MaxSIOp::create(b, start, low);
+    start = arith::MinSIOp::create(b, start, high);
+    Value result;
+    if (limit.rows.empty())
+      result = BroadcastOp::create(
+          b, words(rows),
+          arith::IndexCastOp::create(b, b.getI32Type(), start).getResult(),
+          ValueRange{});
+    else
+      result = arith::IndexCastOp::create(b, words(rows), start);
     if (limit.slope == 0)
       return result;
     Value row = IotaOp::create(b, words(rows), 0, ValueRange{});

@@ -67,10 +67,13 @@ func.func @window(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   }
   return %o : !rows
 }
-// Bounds that are read for each row: three loops, as many rows as registers for their bounds allow.
+// Bounds that are read for each row: one loop over the keys, as many rows as registers for their bounds allow.
 // CHECK: tile.kernel @documents_roles(
 // CHECK-SAME: tile.shape = array<i64: 128, 128>
 // CHECK-NOT: tile.own_rows
+// CHECK: scf.for {{.*}} -> (index, index)
+// CHECK: scf.for {{.*}} -> (tensor<128x64xf32>
+// CHECK-NOT: scf.for
 // CHECK: tile.kernel @documents(
 func.func @documents(%q: !rows, %k: !rows, %v: !rows, %starts: tensor<?xi32>, %scale: f32) -> !rows {
   %o = tile.attention %q, %k, %v scale %scale captures(%starts : tensor<?xi32>) : !rows, !rows, !rows -> !rows score {} mask {
@@ -78,6 +81,77 @@ func.func @documents(%q: !rows, %k: !rows, %v: !rows, %starts: tensor<?xi32>, %s
     %n = tensor.extract %s[%i] : tensor<?xi32>
     %first = arith.index_cast %n : i32 to index
     %seen = arith.cmpi sge, %j, %first : index
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
+// A wide one begins with tiles that all rows see; those at its lower edge come last.
+// CHECK: tile.kernel @wide_window_roles(
+// CHECK-SAME: tile.shape = array<i64: 192, 128>
+// CHECK-NOT: tile.own_rows
+// CHECK: scf.for %[[TURN:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: %[[IS_BACK:.*]] = arith.cmpi sge, %[[TURN]], %{{.*}} : index
+// CHECK: %[[BACK:.*]] = arith.select %[[IS_BACK]], %{{.*}}, %c0
+// CHECK: %[[KEY:.*]] = arith.subi %[[TURN]], %[[BACK]] : index
+// CHECK: tile.load %{{.*}}[%[[KEY]], %c0
+// CHECK-NOT: scf.for
+// CHECK: tile.kernel @wide_window(
+func.func @wide_window(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %c1023 = arith.constant 1023 : index
+    %first = arith.subi %i, %c1023 : index
+    %after = arith.cmpi sge, %j, %first : index
+    %before = arith.cmpi sle, %j, %i : index
+    %seen = arith.andi %after, %before : i1
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
+// Two intervals: one loop that leaves out the keys between them.
+// CHECK: tile.kernel @sinks_roles(
+// CHECK-SAME: tile.shape = array<i64: 128, 128>
+// CHECK-NOT: tile.own_rows
+// CHECK: scf.for %[[TURN:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: %[[PLACE:.*]] = arith.subi %[[TURN]], %{{.*}} : index
+// CHECK: %[[IS_BEHIND:.*]] = arith.cmpi sge, %[[PLACE]], %{{.*}} : index
+// CHECK: %[[MORE:.*]] = arith.select %[[IS_BEHIND]], %{{.*}}, %c0
+// CHECK: %[[KEY:.*]] = arith.addi %[[PLACE]], %[[MORE]] : index
+// CHECK: tile.load %{{.*}}[%[[KEY]], %c0
+// CHECK: arith.cmpi ult
+// CHECK: arith.cmpi ult
+// CHECK: %[[WHOLE:.*]] = arith.ori %{{.*}}, %{{.*}} : i1
+// CHECK: tile.broadcast %[[WHOLE]] : i1
+// CHECK-NOT: scf.for
+// CHECK: tile.kernel @sinks(
+func.func @sinks(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %c4 = arith.constant 4 : index
+    %c256 = arith.constant 256 : index
+    %first = arith.subi %i, %c256 : index
+    %after = arith.cmpi sge, %j, %first : index
+    %before = arith.cmpi sle, %j, %i : index
+    %window = arith.andi %after, %before : i1
+    %sink = arith.cmpi slt, %j, %c4 : index
+    %seen = arith.ori %window, %sink : i1
+    tile.yield %seen : i1
+  }
+  return %o : !rows
+}
+// A prefix that all see is a bound farther than the causal one: the same tiles as with that alone.
+// CHECK: tile.kernel @prefix_roles(
+// CHECK-SAME: tile.shape = array<i64: 192, 128>
+// CHECK-COUNT-2: scf.for
+// CHECK-NOT: scf.for
+// CHECK: tile.kernel @prefix(
+func.func @prefix(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %c300 = arith.constant 300 : index
+    %before = arith.cmpi sle, %j, %i : index
+    %prefix = arith.cmpi slt, %j, %c300 : index
+    %seen = arith.ori %before, %prefix : i1
     tile.yield %seen : i1
   }
   return %o : !rows

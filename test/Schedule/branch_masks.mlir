@@ -75,3 +75,25 @@ tile.kernel @seldom(%x: !in {tile.access = #tile.access<in>}, %o: !in {tile.acce
   tile.store %u, %o[%c0, %c0] : !scores, !in
   tile.return
 }
+
+// A cap's short form has its mask behind the cap: there it stays.
+// CHECK-LABEL: tile.kernel @capped
+// CHECK: %[[T:.*]] = math.tanh
+// CHECK: %[[MASK:.*]] = arith.cmpi slt
+// CHECK-NEXT: arith.select %[[MASK]], %[[T]],
+// CHECK-NOT: scf.if
+// CHECK: tile.return
+tile.kernel @capped(%x: !in {tile.access = #tile.access<in>}, %o: !in {tile.access = #tile.access<out>}, %n: i32, %first: i1) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : !scores
+  %column = tile.iota dim 1 : !words
+  %limit = tile.broadcast %n : i32 -> !words
+  %mask = arith.cmpi slt, %column, %limit : !words
+  %any = tile.broadcast %first : i1 -> !mask
+  %m = arith.ori %any, %mask : !mask
+  %s = tile.load %x[%c0, %c0] : !in -> !scores
+  %t = math.tanh %s : !scores
+  %masked = arith.select %m, %t, %none : !mask, !scores
+  tile.store %masked, %o[%c0, %c0] : !scores, !in
+  tile.return
+}

@@ -60,6 +60,32 @@ tile.kernel @window(%x: !out {tile.access = #tile.access<in>}, %o: !out {tile.ac
   tile.return
 }
 
+// Where each row's document begins: a limit of each row as well.
+// CHECK-LABEL: tile.kernel @documents
+// CHECK: %[[STARTS:.*]] = tile.load {{.*}} tensor<64xi32>
+// CHECK: %[[WIDE:.*]] = arith.index_cast %[[STARTS]] : tensor<64xi32> to tensor<64xindex>
+// CHECK: %[[BEHIND:.*]] = arith.addi %{{.*}}, %[[WIDE]] : tensor<64xindex>
+// CHECK: arith.maxsi %[[BEHIND]], %{{.*}} : tensor<64xindex>
+// CHECK: %[[NEAR:.*]] = arith.minsi {{.*}} : tensor<64xindex>
+// CHECK: %[[ROWS:.*]] = arith.index_cast %[[NEAR]] : tensor<64xindex> to tensor<64xi32>
+// CHECK: %[[COLUMN:.*]] = tile.expand_dims %[[ROWS]] dim 1
+// CHECK: %[[LIMIT:.*]] = tile.broadcast %[[COLUMN]]
+// CHECK: %[[MASK:.*]] = arith.cmpi sge, %{{.*}}, %[[LIMIT]] : tensor<64x128xi32>
+// CHECK: tile.store %[[MASK]]
+tile.kernel @documents(%starts: memref<?xi32> {tile.access = #tile.access<in>}, %j0: index, %i0: index, %o: !out {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %j = tile.iota dim 1 : !tile
+  %j0t = tile.broadcast %j0 : index -> !tile
+  %key = arith.addi %j, %j0t : !tile
+  %rows = tile.load %starts[%i0] : memref<?xi32> -> tensor<64xi32>
+  %column = tile.expand_dims %rows dim 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %limits = tile.broadcast %column : tensor<64x1xi32> -> tensor<64x128xi32>
+  %first = arith.index_cast %limits : tensor<64x128xi32> to !tile
+  %m = arith.cmpi sge, %key, %first : !tile
+  tile.store %m, %o[%c0, %c0] : !mask, !out
+  tile.return
+}
+
 // Equality, rows alone and columns twice are left alone.
 // CHECK-LABEL: tile.kernel @others
 // CHECK-NOT: i32

@@ -7,7 +7,8 @@
 // A mask is brought to a disjunction of conjunctions of comparisons. A
 // comparison of the key index j with a form that does not depend on j bounds
 // the keys that a row i sees; a conjunction is then one interval of keys, the
-// mask a short list of them. For a block of rows, the smallest and the largest
+// mask a short list of them. Two that differ in one bound are one with a wider
+// bound. For a block of rows, the smallest and the largest
 // value of each form give what some row sees and what all rows see: for forms
 // that are affine in i these are at the first or last row; forms that read
 // something for each row (where its document begins) are looked at row by row,
@@ -22,6 +23,8 @@
 #include "mlir/IR/Block.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Region.h"
+
+#include <functional>
 
 namespace fa {
 
@@ -42,10 +45,16 @@ struct AffineForm {
   bool operator==(const AffineForm &) const = default;
 };
 
-/// A row i sees keys j <= form(i) only (`upper`), or j >= form(i) only.
+/// A row i sees only keys j that are at most the largest of the forms at i
+/// (`upper`), or at least the smallest: prefix or causal, say.
 struct KeyBound {
   bool upper;
-  AffineForm form; ///< without key
+  llvm::SmallVector<AffineForm, 1> forms; ///< without key, at least one
+
+  /// Whether the bound is the same for all rows.
+  bool isUniform() const {
+    return llvm::all_of(forms, std::mem_fn(&AffineForm::isUniform));
+  }
   bool operator==(const KeyBound &) const = default;
 };
 
@@ -56,6 +65,9 @@ struct KeyInterval {
   bool complete = true;
 
   bool hasLowerBound() const;
+  /// How many keys each row sees at most, if bounds that differ by a constant
+  /// say so: those of a window.
+  std::optional<int64_t> width() const;
 };
 
 /// The disjunction of its intervals, at least one; more than four are taken

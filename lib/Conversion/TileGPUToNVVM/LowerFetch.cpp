@@ -156,6 +156,12 @@ void NvidiaLowering::fetchPart(FetchOp op, Value first, Value valid) {
 void NvidiaLowering::lowerFetch(FetchOp op) {
   if (!produced.contains(op.getChannel()))
     return;
+  if (fetcher == Fetcher::OfWarp)
+    return byOneLane([&] { fetchTile(op); });
+  fetchTile(op);
+}
+
+void NvidiaLowering::fetchTile(FetchOp op) {
   BufferType buffer = op.getChannel().getType().getBuffer();
   // What is outside of the tensor arrives as well.
   NVVM::MBarrierArriveExpectTxOp::create(

@@ -40,6 +40,7 @@ private:
   Value log2(Value x) override;
   Value readThread() override;
   Value shuffleXor(Value value, uint32_t mask) override;
+  bool runsInWholeWarps() const override { return fetcher != Fetcher::Alone; }
   bool testsBits() const override { return true; }
   Value anyLane(Value condition) override;
   Value opaque(Value address) override;
@@ -114,6 +115,8 @@ private:
   mlir::LogicalResult lowerRoles(tgpu::RolesOp op);
   void initializeBarriers(int64_t consumers);
   mlir::LogicalResult lowerProducers(tgpu::RolesOp op);
+  /// Lowers something for one lane of a warp.
+  void byOneLane(llvm::function_ref<void()> lower);
   void giveFirstTurn(tgpu::RolesOp roles);
   void lowerOrderWait(tgpu::OrderWaitOp op);
   void lowerOrderArrive(tgpu::OrderArriveOp op);
@@ -138,6 +141,7 @@ private:
 
   //===--- Boxes of tensors (LowerFetch.cpp) ---===//
   void lowerFetch(tgpu::FetchOp op);
+  void fetchTile(tgpu::FetchOp op);
   void fetchRows(tgpu::FetchOp op, int64_t rows, Value first, Value to);
   void fetchPart(tgpu::FetchOp op, Value first, Value valid);
   /// The kernel's parameter.
@@ -175,6 +179,8 @@ private:
   Value part; ///< i32: this thread's, until the parts are merged
   /// Channels of the warp that is lowered.
   llvm::SmallPtrSet<Value, 4> produced;
+  /// Who is in the producer that is lowered now, if one is.
+  enum class Fetcher { None, Alone, OfWarp } fetcher = Fetcher::None;
   /// In words.
   llvm::DenseMap<tgpu::ReceiveOp, llvm::SmallVector<Value>> received;
 };

@@ -197,6 +197,8 @@ void SimtLowering::takeFrom(ValueRange &flat, Value value) {
 }
 
 LogicalResult SimtLowering::lowerFor(scf::ForOp loop) {
+  if (findsExtremes(loop))
+    return lowerExtremes(loop);
   auto lowered = scf::ForOp::create(
       b, mapped(loop.getLowerBound()), mapped(loop.getUpperBound()),
       mapped(loop.getStep()), flatten(loop.getInitArgs()));

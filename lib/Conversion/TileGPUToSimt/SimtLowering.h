@@ -79,6 +79,8 @@ protected:
   virtual Value readThread() { return shuffleXor(thread, 0); }
   /// The value that the lane has whose number differs in the bits `mask`.
   virtual Value shuffleXor(Value value, uint32_t mask) = 0;
+  /// Whether what is lowered now is run by all threads of a warp.
+  virtual bool runsInWholeWarps() const { return true; }
   /// Whether a test of a bit costs no more than a comparison.
   virtual bool testsBits() const { return false; }
   /// Whether `condition` holds in any lane of the warp.
@@ -118,6 +120,13 @@ protected:
   mlir::SmallVector<Value> flatten(mlir::ValueRange values);
   /// The inverse: takes what `tile` needs from `flat`.
   void takeFrom(mlir::ValueRange &flat, Value tile);
+
+  //===--- Loops over rows (LowerExtremes.cpp) ---===//
+  /// Whether a loop finds the smallest or largest of scalars that depend on its
+  /// number alone, in whatever order.
+  static bool findsExtremes(mlir::scf::ForOp loop);
+  mlir::LogicalResult lowerExtremes(mlir::scf::ForOp loop);
+  Value shuffleIndex(Value value, uint32_t mask);
 
   //===--- Element by element (LowerElementwise.cpp) ---===//
   mlir::LogicalResult lowerConstant(mlir::Operation *op);

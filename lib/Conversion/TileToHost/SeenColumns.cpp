@@ -26,7 +26,7 @@ static void addUpperLimits(Value mask,
     addUpperLimits(both.getRhs(), limits);
   } else if (auto compare = mask.getDefiningOp<arith::CmpIOp>()) {
     auto limit = tile::findColumnLimit(compare);
-    if (limit && limit->isUpper)
+    if (limit && limit->isUpper && limit->rows.empty())
       limits.push_back(*limit);
   }
 }

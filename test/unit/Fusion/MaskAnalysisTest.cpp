@@ -258,7 +258,7 @@ TEST_F(MaskAnalysis, KeepsWhatItKnows) {
   EXPECT_FALSE(rule.intervals[0].complete);
   ASSERT_EQ(rule.intervals[0].bounds.size(), 1u);
   EXPECT_TRUE(rule.intervals[0].bounds[0].upper);
-  EXPECT_EQ(rule.intervals[0].bounds[0].form.query, 1);
+  EXPECT_EQ(rule.intervals[0].bounds[0].forms[0].query, 1);
 }
 
 /// A head that differs within a tile cannot be part of its bounds.
@@ -280,12 +280,46 @@ TEST_F(MaskAnalysis, LengthsAreCommonToAllIntervals) {
   Value length = region.getArgument(4);
   Value within = arith::CmpIOp::create(b, slt, j, length);
   Value causal = arith::CmpIOp::create(b, sle, j, i);
-  Value prefix = arith::CmpIOp::create(b, slt, j, constant(7));
-  Value either = arith::OrIOp::create(b, causal, prefix);
+  Value seventh = arith::CmpIOp::create(b, eq, j, constant(7));
+  Value either = arith::OrIOp::create(b, causal, seventh);
   tile::YieldOp::create(b, Value(arith::AndIOp::create(b, within, either)));
   MaskRule rule = analyzeMask(region);
   EXPECT_EQ(rule.intervals.size(), 2u);
   ASSERT_EQ(rule.lengths().size(), 1u);
-  EXPECT_EQ(rule.lengths()[0].form.terms[0].first, length);
+  EXPECT_EQ(rule.lengths()[0].forms[0].terms[0].first, length);
+  EXPECT_TRUE(rule.growsWithQuery());
+}
+
+/// A window's bounds differ by a constant.
+TEST_F(MaskAnalysis, KnowsTheWidthOfWindows) {
+  using enum arith::CmpIPredicate;
+  Value i = region.getArgument(2), j = region.getArgument(3);
+  Value last = arith::AddIOp::create(b, i, region.getArgument(4));
+  Value first = arith::SubIOp::create(b, last, constant(9));
+  Value before = arith::CmpIOp::create(b, sle, j, last);
+  Value after = arith::CmpIOp::create(b, sgt, j, first);
+  tile::YieldOp::create(b, Value(arith::AndIOp::create(b, before, after)));
+  MaskRule rule = analyzeMask(region);
+  ASSERT_EQ(rule.intervals.size(), 1u);
+  EXPECT_EQ(rule.intervals[0].width(), 9);
+  rule.intervals[0].bounds.pop_back();
+  EXPECT_EQ(rule.intervals[0].width(), std::nullopt);
+}
+
+/// Intervals that differ in one bound are one, up to the farther of two bounds.
+TEST_F(MaskAnalysis, PrefixAndCausalAreOneInterval) {
+  using enum arith::CmpIPredicate;
+  Value i = region.getArgument(2), j = region.getArgument(3);
+  Value within = arith::CmpIOp::create(b, slt, j, region.getArgument(4));
+  Value causal = arith::CmpIOp::create(b, sle, j, i);
+  Value prefix = arith::CmpIOp::create(b, slt, j, constant(7));
+  Value either = arith::OrIOp::create(b, causal, prefix);
+  tile::YieldOp::create(b, Value(arith::AndIOp::create(b, within, either)));
+  MaskRule rule = analyzeMask(region);
+  ASSERT_EQ(rule.intervals.size(), 1u);
+  EXPECT_TRUE(rule.intervals[0].complete);
+  ASSERT_EQ(rule.intervals[0].bounds.size(), 2u);
+  EXPECT_EQ(rule.intervals[0].bounds[0], rule.lengths()[0]);
+  EXPECT_EQ(rule.intervals[0].bounds[1].forms.size(), 2u);
   EXPECT_TRUE(rule.growsWithQuery());
 }

@@ -1,0 +1,117 @@
+//===- LowerExtremes.cpp - loops that find a smallest or largest value ----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bounds of a mask that are read for each row, such as where its document
+// begins, are looked at row by row before the loops over keys. Row after row, a
+// program would wait for as many loads: here several are under way, of each
+// lane of the warp its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimtLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace fa;
+
+static constexpr int64_t kLanes = 32;
+/// Rows that a thread looks at beside each other: of a warp those of a tile, of
+/// one thread alone what hides most of a load.
+static constexpr int64_t kRowsOfLane = 4, kRowsOfThread = 8;
+
+/// What `result` of the loop is found by: min(what was found, a value of this
+/// iteration) or max; null if by something else.
+static Operation *findExtreme(scf::ForOp loop, unsigned result) {
+  Value argument = loop.getRegionIterArg(result);
+  Operation *op = loop.getYieldedValues()[result].getDefiningOp();
+  if (!isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op) ||
+      op->getOperand(0) != argument || !argument.hasOneUse() ||
+      !isa<IndexType>(argument.getType()))
+    return nullptr;
+  return op;
+}
+
+bool SimtLowering::findsExtremes(scf::ForOp loop) {
+  if (loop.getNumResults() == 0 || !matchPattern(loop.getStep(), m_One()))
+    return false;
+  for (unsigned n = 0; n < loop.getNumResults(); ++n)
+    if (!findExtreme(loop, n))
+      return false;
+  return llvm::all_of(loop.getBody()->without_terminator(), [](Operation &op) {
+    return llvm::none_of(op.getResults(), tile::isTile) &&
+           (isa<memref::LoadOp>(op) || isPure(&op));
+  });
+}
+
+/// The same by the lane whose number differs in the bits `mask`.
+Value SimtLowering::shuffleIndex(Value value, uint32_t mask) {
+  Value wide = arith::IndexCastOp::create(b, b.getI64Type(), value);
+  Value half = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
+  auto exchanged = [&](Value part) -> Value {
+    part = arith::TruncIOp::create(b, b.getI32Type(), part);
+    return arith::ExtUIOp::create(b, b.getI64Type(), shuffleXor(part, mask));
+  };
+  Value low = exchanged(wide);
+  Value high = exchanged(arith::ShRUIOp::create(b, wide, half));
+  wide = arith::OrIOp::create(b, low, arith::ShLIOp::create(b, high, half));
+  return arith::IndexCastOp::create(b, b.getIndexType(), wide);
+}
+
+/// All threads walk as many rounds; those that would be beyond the last row
+/// look at that once more.
+LogicalResult SimtLowering::lowerExtremes(scf::ForOp loop) {
+  bool inWarps = runsInWholeWarps();
+  int64_t lanes = inWarps ? kLanes : 1;
+  int64_t rows = inWarps ? kRowsOfLane : kRowsOfThread;
+  Value end = mapped(loop.getUpperBound());
+  Value last = arith::SubIOp::create(b, end, index(1));
+  SmallVector<Value> found;
+  for (Value init : loop.getInitArgs())
+    found.push_back(mapped(init));
+  auto lowered = scf::ForOp::create(b, mapped(loop.getLowerBound()), end,
+                                    index(lanes * rows), found);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(lowered.getBody());
+    found.assign(lowered.getRegionIterArgs().begin(),
+                 lowered.getRegionIterArgs().end());
+    Value first = lowered.getInductionVar();
+    if (inWarps) {
+      Value lane = arith::AndIOp::create(b, thread, i32(kLanes - 1));
+      lane = arith::IndexCastUIOp::create(b, b.getIndexType(), lane);
+      first = arith::AddIOp::create(b, first, lane);
+    }
+    for (int64_t n = 0; n < rows; ++n) {
+      Value row = arith::AddIOp::create(b, first, index(n * lanes));
+      mapping.map(loop.getInductionVar(),
+                  arith::MinSIOp::create(b, row, last).getResult());
+      for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), found))
+        mapping.map(argument, value);
+      if (failed(lowerBlock(*loop.getBody())))
+        return failure();
+      for (auto [value, yielded] : llvm::zip(found, loop.getYieldedValues()))
+        value = mapped(yielded);
+    }
+    scf::YieldOp::create(b, found);
+  }
+  for (unsigned n = 0; n < loop.getNumResults(); ++n) {
+    Value value = lowered.getResult(n);
+    Operation *extreme = findExtreme(loop, n);
+    for (uint32_t mask = 1; inWarps && mask < kLanes; mask *= 2) {
+      IRMapping operands;
+      operands.map(extreme->getOperand(0), value);
+      operands.map(extreme->getOperand(1), shuffleIndex(value, mask));
+      value = b.clone(*extreme, operands)->getResult(0);
+    }
+    mapping.map(loop.getResult(n), value);
+  }
+  return success();
+}
