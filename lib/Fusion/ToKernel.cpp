@@ -271,8 +271,11 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");
     OpBuilder b(function);
+    // What one role has beside roles of other sizes.
+    int64_t roundKeys = llvm::bit_floor(uint64_t(shape.columns));
     KernelShape decode = shape;
     decode.rows = decodeQTile;
+    decode.columns = roundKeys;
     decode.pack = KernelShape::Heads;
     if (decodeKvTile)
       decode.columns = decodeKvTile;
@@ -286,7 +289,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                     llvm::isPowerOf2_64(dimV) && dimV >= 16 * decodeParts;
     KernelShape packed = shape;
     packed.rows = packedQTile;
-    packed.columns = kvTile;
+    packed.columns = llvm::bit_floor(uint64_t(kvTile));
     packed.pack = KernelShape::Queries;
     packed.maxQueries = packedQTile;
     packed = paired(fitted(packed));
@@ -296,6 +299,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     strided.positiveScale = false;
     strided.rows = llvm::bit_floor(
         uint64_t(std::min(shape.rows, stridedQTile.getValue())));
+    strided.columns = roundKeys;
     strided = paired(strided);
     int64_t widest = std::max(dim, dimV);
     if (middleKvTile && bytes <= 2 && widest > 80 && !isWide)
@@ -343,6 +347,10 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.rows =
         (widest <= 64 && isNarrow) || isMiddle ? narrowRolesQTile : rolesQTile;
     roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
+    // What a ramp is multiplied with has a power of two of places; beside what
+    // a cap takes three consumers have no registers for more.
+    if (roles.ramp || (isMiddle && isCapped))
+      roles.columns = llvm::bit_floor(uint64_t(roles.columns));
     roles = fitted(roles, rolesSlotColumns);
     // All rows of a consumer are before the first query or none is: a box that
     // begins there could be read, but not stored.

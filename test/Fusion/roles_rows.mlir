@@ -1,5 +1,5 @@
 // Kernels for roles have more rows where heads are narrow and few numbers live beside the tiles.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=64' | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96' | FileCheck %s
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 few-roles-q-tile=64' | FileCheck %s --check-prefix=FEW
 
 !rows = tensor<?x?x?x64xf16>
@@ -102,14 +102,14 @@ func.func @plain(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   return %o : !rows
 }
 // CHECK: tile.kernel @middle_roles(
-// CHECK-SAME: tile.shape = array<i64: 192, 64>
+// CHECK-SAME: tile.shape = array<i64: 192, 96>
 !middle = tensor<?x?x?x72xf16>
 func.func @middle(%q: !middle, %k: !middle, %v: !middle, %scale: f32) -> !middle {
   %o = tile.attention %q, %k, %v scale %scale : !middle, !middle, !middle -> !middle score {} mask {}
   return %o : !middle
 }
 // CHECK: tile.kernel @middle_causal_roles(
-// CHECK-SAME: tile.shape = array<i64: 192, 64>
+// CHECK-SAME: tile.shape = array<i64: 192, 96>
 // CHECK: tile.own_rows of 192
 // CHECK-COUNT-2: scf.for
 // CHECK-NOT: scf.for
