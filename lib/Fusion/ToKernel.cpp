@@ -227,14 +227,14 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                                      ? right
                                      : shape.rows * dim + slots * right + p);
     };
+    auto isTooLarge = [&](const KernelShape &shape, int64_t columns) {
+      return tileBytes && bytesOf(shape, 2, llvm::alignTo(dim, columns),
+                                  llvm::alignTo(dimV, columns)) > tileBytes;
+    };
     auto fitted = [&](KernelShape shape, int64_t columns = 1) {
-      auto isTooLarge = [&] {
-        return bytesOf(shape, 2, llvm::alignTo(dim, columns),
-                       llvm::alignTo(dimV, columns)) > tileBytes;
-      };
-      while (tileBytes && shape.columns > 16 && isTooLarge())
+      while (shape.columns > 16 && isTooLarge(shape, columns))
         shape.columns /= 2;
-      while (tileBytes && shape.rows > 16 && isTooLarge())
+      while (shape.rows > 16 && isTooLarge(shape, columns))
         shape.rows /= 2;
       return shape;
     };
@@ -347,11 +347,19 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.rows =
         (widest <= 64 && isNarrow) || isMiddle ? narrowRolesQTile : rolesQTile;
     roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
-    // What a ramp is multiplied with has a power of two of places; beside what
-    // a cap takes three consumers have no registers for more.
-    if (roles.ramp || (isMiddle && isCapped))
+    // Tiles between powers of two were faster for plain scores, if no mask has
+    // a lower edge. What a ramp is multiplied with comes in powers of two
+    // alone.
+    bool isBetween = !tileBytes || (isPlain && !edges);
+    if (roles.ramp || !isBetween)
       roles.columns = llvm::bit_floor(uint64_t(roles.columns));
+    int64_t mostKeys = roles.columns;
     roles = fitted(roles, rolesSlotColumns);
+    KernelShape larger = roles;
+    larger.columns += roles.columns / 2;
+    if (isBetween && larger.columns < mostKeys &&
+        !isTooLarge(larger, rolesSlotColumns))
+      roles = larger;
     // All rows of a consumer are before the first query or none is: a box that
     // begins there could be read, but not stored.
     roles.endMultiple = 64;
@@ -372,6 +380,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     bool hasRoles = rolesQTile && bytes == 2;
     KernelShape few = roles;
     few.rows = fewRolesQTile;
+    few.columns = llvm::bit_floor(uint64_t(few.columns));
     few.ownRows = few.oneLoop = few.someKeys = false;
     // A processor's second program is short where the first is long.
     few.fewPrograms = fewPrograms * (grows && !edges ? 2 : 1);
