@@ -89,7 +89,8 @@ private:
       bytes += slotsOf(tile, 1).getSlotBytes();
       keys = tile.getDimSize(0);
     }
-    if (keys < options.keys && 3 * bytes <= options.loopBytes)
+    if (keys < options.keys && bytes <= keys * options.keyBytes &&
+        (!options.limit || roomBeside(3) >= 0))
       slots = std::max<int64_t>(slots, 3);
     bool areApart =
         consumers > 1 && followsFromOwnRows(loops[0].loop.getLowerBound());
@@ -467,7 +468,7 @@ struct TgpuOpenChannels final
       return reason;
     return ChannelOpener(
                kernel, std::move(*tiles), consumers,
-               {stages, keys, loopBytes, apartBytes, limit, ahead, persistent})
+               {stages, keys, keyBytes, apartBytes, limit, ahead, persistent})
         .run();
   }
 

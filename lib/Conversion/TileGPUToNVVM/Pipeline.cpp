@@ -39,10 +39,9 @@ static constexpr int64_t kDecodeTileBytes = 16384;
 /// consumers the registers of their scores, and room for three slots.
 static constexpr int64_t kMiddleKeys = 96;
 
-/// Of warp roles: tiles of fewer keys than 128 have three slots where they have
-/// room, which is faster on an H200; of 128 keys a third slot is not.
-static constexpr int64_t kChannelKeys = 128,
-                         kChannelBytes = 3 * kMiddleKeys * 2 * 256;
+/// Of warp roles: tiles of fewer keys than 128 have three slots up to D 128,
+/// which is faster on an H200; of 128 keys or wider ones a third slot is not.
+static constexpr int64_t kChannelKeys = 128, kChannelKeyBytes = 2 * 128 * 2;
 
 /// Parts of a block for few queries whose programs are at most as many as the
 /// processors, where their tiles have room: each has as much as a block of one
@@ -106,7 +105,7 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
   else {
     schedule.oneWarpBytes = 3 * kDecodeTileBytes;
     schedule.channelKeys = kChannelKeys;
-    schedule.channelBytes = kChannelBytes;
+    schedule.channelKeyBytes = kChannelKeyBytes;
     schedule.apartBytes = kApartBytes;
   }
   NvidiaInfo info = findInfo(pm, options);
