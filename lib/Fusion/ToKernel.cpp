@@ -357,7 +357,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles = fitted(roles, rolesSlotColumns);
     KernelShape larger = roles;
     larger.columns += roles.columns / 2;
-    if (isBetween && larger.columns < mostKeys &&
+    if (isBetween && widest <= 160 && larger.columns < mostKeys &&
         !isTooLarge(larger, rolesSlotColumns))
       roles = larger;
     // All rows of a consumer are before the first query or none is: a box that

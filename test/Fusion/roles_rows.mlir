@@ -13,6 +13,8 @@
 // ROOM: tile.kernel @broad_roles(
 // MORE-SAME: tile.shape = array<i64: 128, 96>
 // LESS-SAME: tile.shape = array<i64: 128, 64>
+// ROOM: tile.kernel @broader_roles(
+// ROOM-SAME: tile.shape = array<i64: 128, 64>
 
 !rows = tensor<?x?x?x64xf16>
 
@@ -210,4 +212,9 @@ func.func @middle_window(%q: !middle, %k: !middle, %v: !middle, %scale: f32) -> 
 func.func @broad(%q: !broad, %k: !broad, %v: !broad, %scale: f32) -> !broad {
   %o = tile.attention %q, %k, %v scale %scale : !broad, !broad, !broad -> !broad score {} mask {}
   return %o : !broad
+}
+!broader = tensor<?x?x?x192xf16>
+func.func @broader(%q: !broader, %k: !broader, %v: !broader, %scale: f32) -> !broader {
+  %o = tile.attention %q, %k, %v scale %scale : !broader, !broader, !broader -> !broader score {} mask {}
+  return %o : !broader
 }
