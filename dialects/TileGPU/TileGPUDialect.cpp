@@ -72,6 +72,20 @@ void BufferType::print(AsmPrinter &printer) const {
   printer << getElementType() << ", " << getLayout() << '>';
 }
 
+/// Whether the last rows of a layout, those that a tile of `shape` has not, lie
+/// behind all others, so that a slot ends before them.
+static bool rowsAreLast(ArrayRef<int64_t> shape, const TileLayout &layout) {
+  const LinearLayout &base = layout.base;
+  if (shape.size() != 2 || base.rank() != 2 || shape[0] < 1 ||
+      shape[0] >= base.size(0) || shape[1] != layout.size(1))
+    return false;
+  unsigned bits = base.bits(Axis::Offset);
+  for (int64_t row = base.size(0) / 2; shape[0] % (2 * row); row /= 2)
+    if (!bits || base.basis(Axis::Offset, --bits) != Coord{int32_t(row), 0})
+      return false;
+  return true;
+}
+
 LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t slots, ArrayRef<int64_t> shape,
                                  Type element, LayoutAttr layout) {
@@ -79,9 +93,12 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected at least one slot, found " << slots;
   if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8)
     return emitError() << "expected elements of whole bytes, found " << element;
-  if (failed(layout.verifyEncoding(shape, element, emitError)))
-    return failure();
   const LinearLayout &base = layout.getLayout().base;
+  SmallVector<int64_t> sizes(shape);
+  if (rowsAreLast(shape, layout.getLayout()))
+    sizes[0] = base.size(0);
+  if (failed(layout.verifyEncoding(sizes, element, emitError)))
+    return failure();
   if (!base.bits(Axis::Offset) || !base.isInjective())
     return emitError() << "expected a layout of offsets, one for each element, "
                           "found "

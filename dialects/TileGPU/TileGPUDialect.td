@@ -117,10 +117,13 @@ def TileGPU_BufferType : TypeDef<TileGPU_Dialect, "Buffer"> {
   let summary = "slots of shared memory, each for one tile";
   let description = [{
     `slots` tiles of `shape`, one behind the other, laid out by a layout of
-    offsets.
+    offsets. A channel's tiles may have fewer rows than the layout, where those
+    that are left out lie behind all others: a slot, and each copy of a repeated
+    layout, ends before them.
 
     ```mlir
     !tgpu.buffer<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+    !tgpu.buffer<3 x 96x64xf16, #tgpu.layout<swizzled 128x64 bytes 2>>
     ```
   }];
   let parameters = (ins "int64_t":$slots, ArrayRefParameter<"int64_t">:$shape,

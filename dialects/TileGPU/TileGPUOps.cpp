@@ -48,6 +48,10 @@ LogicalResult AllocOp::verify() {
   if (getOffset() && (*getOffset() < 0 || *getOffset() % 128))
     return emitOpError("expects an offset that is a multiple of 128, found ")
            << *getOffset();
+  BufferType buffer = getResult().getType();
+  if (buffer.getShape()[0] != buffer.getLayout().getLayout().size(0))
+    return emitOpError("expects tiles with all rows of their layout, found ")
+           << buffer;
   return success();
 }
 

@@ -227,14 +227,14 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                                      ? right
                                      : shape.rows * dim + slots * right + p);
     };
+    auto isTooLarge = [&](const KernelShape &shape, int64_t columns) {
+      return tileBytes && bytesOf(shape, 2, llvm::alignTo(dim, columns),
+                                  llvm::alignTo(dimV, columns)) > tileBytes;
+    };
     auto fitted = [&](KernelShape shape, int64_t columns = 1) {
-      auto isTooLarge = [&] {
-        return bytesOf(shape, 2, llvm::alignTo(dim, columns),
-                       llvm::alignTo(dimV, columns)) > tileBytes;
-      };
-      while (tileBytes && shape.columns > 16 && isTooLarge())
+      while (shape.columns > 16 && isTooLarge(shape, columns))
         shape.columns /= 2;
-      while (tileBytes && shape.rows > 16 && isTooLarge())
+      while (shape.rows > 16 && isTooLarge(shape, columns))
         shape.rows /= 2;
       return shape;
     };
@@ -271,8 +271,11 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     std::string name = function.getSymName().str();
     function.setSymName(name + "_s2");
     OpBuilder b(function);
+    // What one role has beside roles of other sizes.
+    int64_t roundKeys = llvm::bit_floor(uint64_t(shape.columns));
     KernelShape decode = shape;
     decode.rows = decodeQTile;
+    decode.columns = roundKeys;
     decode.pack = KernelShape::Heads;
     if (decodeKvTile)
       decode.columns = decodeKvTile;
@@ -286,7 +289,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                     llvm::isPowerOf2_64(dimV) && dimV >= 16 * decodeParts;
     KernelShape packed = shape;
     packed.rows = packedQTile;
-    packed.columns = kvTile;
+    packed.columns = llvm::bit_floor(uint64_t(kvTile));
     packed.pack = KernelShape::Queries;
     packed.maxQueries = packedQTile;
     packed = paired(fitted(packed));
@@ -296,6 +299,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     strided.positiveScale = false;
     strided.rows = llvm::bit_floor(
         uint64_t(std::min(shape.rows, stridedQTile.getValue())));
+    strided.columns = roundKeys;
     strided = paired(strided);
     int64_t widest = std::max(dim, dimV);
     if (middleKvTile && bytes <= 2 && widest > 80 && !isWide)
@@ -343,7 +347,19 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.rows =
         (widest <= 64 && isNarrow) || isMiddle ? narrowRolesQTile : rolesQTile;
     roles.columns = isMiddle ? middleRolesKvTile : rolesKvTile;
+    // Tiles between powers of two were faster for plain scores, if no mask has
+    // a lower edge. What a ramp is multiplied with comes in powers of two
+    // alone.
+    bool isBetween = !tileBytes || (isPlain && !edges);
+    if (roles.ramp || !isBetween)
+      roles.columns = llvm::bit_floor(uint64_t(roles.columns));
+    int64_t mostKeys = roles.columns;
     roles = fitted(roles, rolesSlotColumns);
+    KernelShape larger = roles;
+    larger.columns += roles.columns / 2;
+    if (isBetween && widest <= 160 && larger.columns < mostKeys &&
+        !isTooLarge(larger, rolesSlotColumns))
+      roles = larger;
     // All rows of a consumer are before the first query or none is: a box that
     // begins there could be read, but not stored.
     roles.endMultiple = 64;
@@ -368,6 +384,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     bool hasRoles = rolesQTile && bytes == 2;
     KernelShape few = roles;
     few.rows = fewRolesQTile;
+    few.columns = llvm::bit_floor(uint64_t(few.columns));
     few.ownRows = few.oneLoop = few.someKeys = false;
     // A processor's second program is short where the first is long.
     few.fewPrograms = fewPrograms * (grows && !edges ? 2 : 1);

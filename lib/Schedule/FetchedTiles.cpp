@@ -138,7 +138,7 @@ private:
         right.getElementType() != element || !r.getElementType().isF32())
       return refuse("a dot is not of f16 or bf16 with f32 results");
     if (r.getDimSize(0) != 64 || r.getDimSize(1) % 8 || r.getDimSize(1) > 256 ||
-        a.getDimSize(1) % 16 || right.getDimSize(0) % 8 ||
+        a.getDimSize(1) % 16 || right.getDimSize(0) % 16 ||
         right.getDimSize(0) > 256)
       return refuse("a dot's sizes are not those of a warpgroup");
     return true;
@@ -148,10 +148,6 @@ private:
     auto box = findTensorBox(load, reason);
     if (!box)
       return std::nullopt;
-    if (!llvm::isPowerOf2_64(typeOf(load).getDimSize(0))) {
-      refuse("a tile's rows are no power of two");
-      return std::nullopt;
-    }
     return FetchedTile{load, *box, {}};
   }
 

@@ -66,7 +66,8 @@ private:
   /// tile that has not are columns that no dot reads.
   BufferType slotsOf(RankedTensorType tile, int64_t slots) {
     int64_t bytes = tile.getElementTypeBitWidth() / 8, line = 128 / bytes;
-    TileLayout layout = swizzledShared(tile.getDimSize(0), line, bytes);
+    TileLayout layout = swizzledShared(
+        llvm::bit_ceil(uint64_t(tile.getDimSize(0))), line, bytes);
     layout.repeat = llvm::divideCeil(tile.getDimSize(1), line);
     int64_t shape[] = {tile.getDimSize(0), layout.size(1)};
     return BufferType::get(b.getContext(), slots, shape, tile.getElementType(),
@@ -88,9 +89,9 @@ private:
       bytes += slotsOf(tile, 1).getSlotBytes();
       keys = tile.getDimSize(0);
     }
-    while (slots * keys < options.keys &&
-           (slots + 1) * bytes <= options.loopBytes)
-      ++slots;
+    if (keys < options.keys && bytes <= keys * options.keyBytes &&
+        (!options.limit || roomBeside(3) >= 0))
+      slots = std::max<int64_t>(slots, 3);
     bool areApart =
         consumers > 1 && followsFromOwnRows(loops[0].loop.getLowerBound());
     return areApart && 2 * slots * bytes <= options.apartBytes ? 2 * slots
@@ -467,7 +468,7 @@ struct TgpuOpenChannels final
       return reason;
     return ChannelOpener(
                kernel, std::move(*tiles), consumers,
-               {stages, keys, loopBytes, apartBytes, limit, ahead, persistent})
+               {stages, keys, keyBytes, apartBytes, limit, ahead, persistent})
         .run();
   }
 

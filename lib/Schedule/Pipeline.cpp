@@ -27,7 +27,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     TgpuOpenChannelsOptions channels;
     channels.stages = options.stages;
     channels.keys = options.channelKeys;
-    channels.loopBytes = options.channelBytes;
+    channels.keyBytes = options.channelKeyBytes;
     channels.apartBytes = options.apartBytes;
     channels.limit = options.sharedLimit;
     channels.persistent = options.persistent;

@@ -1,6 +1,20 @@
 // Kernels for roles have more rows where heads are narrow and few numbers live beside the tiles.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=64' | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96' | FileCheck %s
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 few-roles-q-tile=64' | FileCheck %s --check-prefix=FEW
+// Keys between powers of two: where two tiles of them and one of queries have room, for plain scores of masks without a lower edge and many programs.
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96 few-roles-q-tile=64 roles-slot-columns=64 tile-bytes=196608' | FileCheck %s --check-prefixes=ROOM,MORE
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96 few-roles-q-tile=64 roles-slot-columns=64 tile-bytes=196607' | FileCheck %s --check-prefixes=ROOM,LESS
+// ROOM: tile.kernel @middle_roles_few(
+// ROOM-SAME: tile.shape = array<i64: 64, 64>
+// ROOM: tile.kernel @middle_roles(
+// ROOM-SAME: tile.shape = array<i64: 192, 96>
+// ROOM: tile.kernel @middle_window_roles(
+// ROOM-SAME: tile.shape = array<i64: 192, 64>
+// ROOM: tile.kernel @broad_roles(
+// MORE-SAME: tile.shape = array<i64: 128, 96>
+// LESS-SAME: tile.shape = array<i64: 128, 64>
+// ROOM: tile.kernel @broader_roles(
+// ROOM-SAME: tile.shape = array<i64: 128, 64>
 
 !rows = tensor<?x?x?x64xf16>
 
@@ -176,14 +190,14 @@ func.func @plain(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
   return %o : !rows
 }
 // CHECK: tile.kernel @middle_roles(
-// CHECK-SAME: tile.shape = array<i64: 192, 64>
+// CHECK-SAME: tile.shape = array<i64: 192, 96>
 !middle = tensor<?x?x?x72xf16>
 func.func @middle(%q: !middle, %k: !middle, %v: !middle, %scale: f32) -> !middle {
   %o = tile.attention %q, %k, %v scale %scale : !middle, !middle, !middle -> !middle score {} mask {}
   return %o : !middle
 }
 // CHECK: tile.kernel @middle_causal_roles(
-// CHECK-SAME: tile.shape = array<i64: 192, 64>
+// CHECK-SAME: tile.shape = array<i64: 192, 96>
 // CHECK: tile.own_rows of 192
 // CHECK-COUNT-2: scf.for
 // CHECK-NOT: scf.for
@@ -260,3 +274,21 @@ func.func @row(%q: !rows, %k: !rows, %v: !rows, %t: tensor<?x?xf16>, %scale: f32
 // EDGE: tile.kernel @attention_roles(
 // EDGE-NOT: arith.divui %{{.*}}, %c16 : index
 // EDGE: scf.for
+func.func @middle_window(%q: !middle, %k: !middle, %v: !middle, %scale: f32) -> !middle {
+  %o = tile.attention %q, %k, %v scale %scale : !middle, !middle, !middle -> !middle score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %seen = arith.cmpi sge, %j, %i : index
+    tile.yield %seen : i1
+  }
+  return %o : !middle
+}
+!broad = tensor<?x?x?x160xf16>
+func.func @broad(%q: !broad, %k: !broad, %v: !broad, %scale: f32) -> !broad {
+  %o = tile.attention %q, %k, %v scale %scale : !broad, !broad, !broad -> !broad score {} mask {}
+  return %o : !broad
+}
+!broader = tensor<?x?x?x192xf16>
+func.func @broader(%q: !broader, %k: !broader, %v: !broader, %scale: f32) -> !broader {
+  %o = tile.attention %q, %k, %v scale %scale : !broader, !broader, !broader -> !broader score {} mask {}
+  return %o : !broader
+}

@@ -2,10 +2,12 @@
 // leave out the depth, outputs the columns.
 // RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels)' | FileCheck %s
 
-// Slots until 192 keys are under way, if there is room for those of K and V; without, or of fewer keys, two.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=192 loop-bytes=73728})' | FileCheck %s --check-prefix=THREE
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=192 loop-bytes=73727})' | FileCheck %s
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=128 loop-bytes=73728})' | FileCheck %s
+// Of fewer keys three slots, if K and V have no more bytes a key and there is room: 73728 bytes of them, 32768 of Q, a line for each row, and the barriers.
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=65 key-bytes=384})' | FileCheck %s --check-prefix=THREE
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=65 key-bytes=383})' | FileCheck %s
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=64 key-bytes=384})' | FileCheck %s
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=65 key-bytes=384 limit=123904})' | FileCheck %s --check-prefix=THREE
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=65 key-bytes=384 limit=123903})' | FileCheck %s
 // THREE-LABEL: tile.kernel @narrow(
 // THREE: tgpu.channel own : <2 x 64x128xf16,
 // THREE: tgpu.channel : <3 x 64x128xf16,
@@ -38,6 +40,30 @@ tile.kernel @narrow(%x: !rows {tile.access = #tile.access<in>, tile.alignment = 
     scf.yield %a : tensor<128x48xf32>
   }
   tile.store %r, %o[%c0, %c0] : tensor<128x48xf32>, !out
+  tile.return
+}
+
+// Tiles of 48 keys: slots end behind them.
+// CHECK-LABEL: tile.kernel @between(
+// CHECK: tgpu.channel own : <1 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+// CHECK: tgpu.channel : <{{[23]}} x 48x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+// CHECK: tgpu.channel : <{{[23]}} x 48x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+// CHECK: !tgpu.running<tensor<64x48xf32>>
+tile.kernel @between(%x: memref<?x64xf16, strided<[?, 1]>> {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c48 = arith.constant 48 : index
+  %q = tile.load %x[%c0, %c0] : memref<?x64xf16, strided<[?, 1]>> -> tensor<64x64xf16>
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %i = %c0 to %n step %c48 iter_args(%acc = %z) -> tensor<64x64xf32> {
+    %k = tile.load %x[%i, %c0] : memref<?x64xf16, strided<[?, 1]>> -> tensor<48x64xf16>
+    %s = tile.dot %q, %k transpose_b : tensor<64x64xf16>, tensor<48x64xf16> -> tensor<64x48xf32>
+    %p = arith.truncf %s : tensor<64x48xf32> to tensor<64x48xf16>
+    %v = tile.load %x[%i, %c0] : memref<?x64xf16, strided<[?, 1]>> -> tensor<48x64xf16>
+    %a = tile.dot %p, %v acc %acc : tensor<64x48xf16>, tensor<48x64xf16> -> tensor<64x64xf32>
+    scf.yield %a : tensor<64x64xf32>
+  }
+  tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, memref<?x64xf32, strided<[?, 1]>>
   tile.return
 }
 

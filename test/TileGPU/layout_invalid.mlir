@@ -33,6 +33,13 @@ func.func private @other(tensor<16x16xf32, #tgpu.layout<accumulator 16x8 warps 1
 // expected-error @below {{expected at least one slot, found 0}}
 func.func private @slots(!tgpu.buffer<0 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>)
 // -----
+// Rows that are left out lie behind all others: not so where columns do.
+// expected-error @below {{expected a tile of the sizes of #tgpu.layout<4x2 offset = }}
+func.func private @first_rows(!tgpu.channel<1 x 3x2xf16, #tgpu.layout<4x2 offset = [[1, 0], [2, 0], [0, 1]]>>)
+// -----
+// expected-error @below {{expected a tile of the sizes of #tgpu.layout<swizzled 128x64 bytes 2>, found sizes 96, 32}}
+func.func private @columns(!tgpu.channel<1 x 96x32xf16, #tgpu.layout<swizzled 128x64 bytes 2>>)
+// -----
 // expected-error @below {{expected a layout of offsets, one for each element}}
 func.func private @place(!tgpu.buffer<1 x 16x8xf16, #tgpu.layout<accumulator 16x8 warps 1>>)
 // -----

@@ -20,6 +20,12 @@ func.func @alloc() {
   return
 }
 // -----
+tile.kernel @rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects tiles with all rows of their layout, found '!tgpu.buffer<1 x 24x32xf16}}
+  %0 = tgpu.alloc : <1 x 24x32xf16, #tgpu.layout<swizzled 32x32 bytes 2>>
+  tile.return
+}
+// -----
 #acc = #tgpu.layout<accumulator 16x16 warps 1>
 !buffer = !tgpu.buffer<1 x 16x32xf16, #tgpu.layout<swizzled 16x32 bytes 2>>
 func.func @read(%b: !buffer, %i: index) {

@@ -252,7 +252,9 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"middleRolesKvTile", "middle-roles-kv-tile", "int64_t", "0",
            "the same where scores are not modified and the largest head "
            "dimension is above 64 and below 128, and then with as many queries "
-           "as for 64 (0: as for 128)">,
+           "as for 64 (0: as for 128); the power of two below it where scores "
+           "are modified, a mask leaves out keys before those that are seen, or "
+           "programs are few">,
     Option<"fewRolesQTile", "few-roles-q-tile", "int64_t", "0",
            "queries in a tile of such a kernel for launches of few programs (0: "
            "there is none)">,

@@ -37,9 +37,9 @@ struct ScheduleOptions {
   int64_t slotLimit = 0; ///< of mfma: bytes for two slots of a loop's buffers
   /// Bytes of a loop's slots up to which a block of one warp has one more.
   int64_t oneWarpBytes = 0;
-  /// Of roles: keys that are under way in more slots than `stages`, as far as
-  /// those of a loop take no more than so many bytes.
-  int64_t channelKeys = 0, channelBytes = 0;
+  /// Of roles: tiles of fewer keys have three slots, if a key takes no more
+  /// than so many bytes of a loop's slots.
+  int64_t channelKeys = 0, channelKeyBytes = 0;
   /// Of roles whose consumers begin at different tiles: bytes up to which they
   /// have twice as many slots.
   int64_t apartBytes = 0;

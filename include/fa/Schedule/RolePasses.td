@@ -15,9 +15,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     The rows of the kernel's tiles are dealt to consumers, 64 each: loads, stores
     and numbers of rows begin at `tgpu.consumer_id` times 64. Loads that only
     feed dots become fetches of a producer that walks the same loops, into
-    channels of `stages` slots, or more, until `keys` are under way in no more
-    than `loop-bytes`; dots become dots of a warpgroup that read slots, begun and
-    waited for. So is what scores are changed by or masked with fetched, tiles of
+    channels of `stages` slots, or three where a tile has fewer keys than `keys`,
+    each of no more than `key-bytes`; dots become dots of a warpgroup that
+    read slots, begun and waited for. So is what scores are changed by or masked with fetched, tiles of
     an argument that lie as scores do, of 8, 16 or 32 bits: they are received into
     registers, from channels of which each consumer has slots of its own. Where a
     map cannot describe them, or they have no room in shared memory, loads stay
@@ -49,9 +49,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     Option<"stages", "stages", "int64_t", "2",
            "slots of a channel">,
     Option<"keys", "keys", "int64_t", "0",
-           "channels have more slots until so many keys are under way">,
-    Option<"loopBytes", "loop-bytes", "int64_t", "0",
-           "but no more than take so many bytes, of all that a loop reads">,
+           "tiles of fewer keys have three slots, as far as there is room">,
+    Option<"keyBytes", "key-bytes", "int64_t", "0",
+           "if a key takes no more than so many bytes of all that a loop reads">,
     Option<"apartBytes", "apart-bytes", "int64_t", "0",
            "where consumers begin at different tiles, channels have twice as "
            "many slots, if those take no more than so many bytes">,

@@ -35,9 +35,13 @@ static fa::NvidiaInfo findInfo(OpPassManager &pm,
 /// multiprocessor, each with two such tiles under way, were the fastest.
 static constexpr int64_t kDecodeTileBytes = 16384;
 
-/// Of warp roles: tiles of 64 keys have three slots where their columns leave
-/// room, which is faster on an H200; of 128 keys a third slot is not.
-static constexpr int64_t kChannelKeys = 192, kChannelBytes = 3 * 32768;
+/// Of warp roles with D between 64 and 128: as many keys as leave three
+/// consumers the registers of their scores, and room for three slots.
+static constexpr int64_t kMiddleKeys = 96;
+
+/// Of warp roles: tiles of fewer keys than 128 have three slots up to D 128,
+/// which is faster on an H200; of 128 keys or wider ones a third slot is not.
+static constexpr int64_t kChannelKeys = 128, kChannelKeyBytes = 2 * 128 * 2;
 
 /// Parts of a block for few queries whose programs are at most as many as the
 /// processors, where their tiles have room: each has as much as a block of one
@@ -65,7 +69,7 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     tiles.rolesQTile = options.qTile ? options.qTile : 128;
     tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
-    tiles.middleRolesKvTile = options.kvTile ? options.kvTile : 64;
+    tiles.middleRolesKvTile = options.kvTile ? options.kvTile : kMiddleKeys;
     // Beside what is asked for there is nothing else.
     if (!options.qTile && options.schedule.empty())
       tiles.fewRolesQTile = kFewRows;
@@ -101,7 +105,7 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
   else {
     schedule.oneWarpBytes = 3 * kDecodeTileBytes;
     schedule.channelKeys = kChannelKeys;
-    schedule.channelBytes = kChannelBytes;
+    schedule.channelKeyBytes = kChannelKeyBytes;
     schedule.apartBytes = kApartBytes;
   }
   NvidiaInfo info = findInfo(pm, options);
