@@ -168,7 +168,9 @@ private:
   void writeNumbers();
   Value numbersDescriptor(tgpu::RampOp ramp);
   /// The left operand of the step that adds `ramp`, four words.
-  mlir::SmallVector<Value> rampWords(tgpu::RampOp ramp, bool isSeldom);
+  mlir::SmallVector<Value> leftOf(tgpu::RampOp ramp);
+  mlir::SmallVector<Value> wordsOf(Value factor);
+  llvm::DenseMap<Value, mlir::SmallVector<Value>> rampWords;
 
   Value threadInBlock, warpgroup; ///< i32
   Turns *turnsOfRole = nullptr;   ///< while lowerLoopOfRole lowers it
