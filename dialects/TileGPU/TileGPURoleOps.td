@@ -269,12 +269,12 @@ def TileGPU_RampOp : TileGPU_Op<"ramp", [Pure]> {
   let description = [{
     `r[i, j] = factor · (column + j − row − i)`, as `tile.ramp` has it, and only
     the accumulator of a `tgpu.dot_start` as well, whose result only steps of a
-    softmax take, masked or not. The dot adds `factor · (j − i)`, a product of 16
-    deep behind its own: on the left, in registers, the factor and what it makes
-    of the row, each in three bf16 that add up to the f32, which stay the same in
-    a program but for the factor's sign; on the right, in `numbers`, lines of j
-    and of 1, which are there as soon as the roles begin and stay. What is left,
-    r[0, 0], the softmax adds to what it knows of its rows.
+    softmax take, masked or not. That adds a product of 16 deep behind its own:
+    on the left, in registers, the factor and what it makes of the tile's first
+    column, each in three bf16 that add up to the f32; on the right, in
+    `numbers`, lines of j and of 1, which are there as soon as the roles begin
+    and stay. With three consumers and one factor for all tiles the product is
+    `factor · (j − i)`, and the softmax adds r[0, 0] to what it knows of its rows.
 
     ```mlir
     %bias = tgpu.ramp %slope from %i, %j by %numbers

@@ -4,12 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// factor (j − i) = factor (−i) · 1 + factor · j, a product of 16 deep in bf16.
-// An f32 is the sum of three bf16, which take three columns of the left
-// operand; the lines of the right one are 1 or j, which bf16 has up to 256. All
-// its products are exact, so that a ramp is rounded as little as an f32 that is
-// added. What is left, factor (column − row), the softmax adds to its rows, so
-// that the left operand changes from tile to tile by its sign at most.
+// factor (column + j − row − i) = factor (column − row − i) · 1 + factor · j,
+// a product of 16 deep in bf16. An f32 is the sum of three bf16, which take
+// three columns of the left operand; the lines of the right one are 1 or j,
+// which bf16 has up to 256. All its products are exact, so that a ramp is
+// rounded as little as an f32 that is added.
+//
+// Three consumers with a mask have no registers for words of each tile. There
+// the dot adds factor (−i) · 1 + factor · j, with the same words for all tiles
+// of a program, and the softmax the rest, factor (column − row).
 //
 // Of the left operand (PTX ISA 9.7.15.5.1, "Register Fragments") thread t of
 // the four that share a row has columns 2t, 2t + 1, 2t + 8 and 2t + 9. Thread 0
@@ -98,47 +101,55 @@ static std::pair<Value, Value> split(ImplicitLocOpBuilder &b, Value value) {
   return {arith::OrIOp::create(b, lower(parts[0]), parts[1]), lower(parts[2])};
 }
 
-/// The words of `factor`, which are computed once for all tiles of a program,
-/// from a thread's number that is none of those that are kept.
-SmallVector<Value> NvidiaLowering::wordsOf(Value factor) {
-  SmallVector<Value> &words = rampWords[factor];
-  if (!words.empty())
-    return words;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointAfterValue(factor);
-  Value own = readThread();
+SmallVector<Value> NvidiaLowering::wordsOf(Value factor, Value distance) {
+  Type f32 = b.getF32Type();
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  Value own = distance ? thread : readThread();
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                             arith::AndIOp::create(b, own, i32(3)), i32(0));
+  Value times = arith::SelectOp::create(b, isFirst, constant(1), constant(0));
   Value warp = arith::ShRUIOp::create(b, own, i32(5));
   Value quad =
       arith::AndIOp::create(b, arith::ShRUIOp::create(b, own, i32(2)), i32(7));
   Value row =
       arith::OrIOp::create(b, arith::ShLIOp::create(b, warp, i32(4)), quad);
-  Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
-  words.resize(4);
+  SmallVector<Value> words(4);
   for (int half : {0, 1}) {
     Value here = arith::OrIOp::create(b, row, i32(8 * half));
-    Value before = arith::SIToFPOp::create(
-        b, b.getF32Type(), arith::SubIOp::create(b, i32(0), here));
-    Value steps = arith::SelectOp::create(b, isFirst, before, one);
+    Value before =
+        arith::SIToFPOp::create(b, f32, arith::SubIOp::create(b, i32(0), here));
+    Value steps = arith::SelectOp::create(b, isFirst, before, constant(1));
+    if (distance)
+      steps = LLVM::FMAOp::create(b, f32, distance, times, steps);
     std::tie(words[half], words[2 + half]) =
         split(b, arith::MulFOp::create(b, factor, steps));
   }
   return words;
 }
 
-SmallVector<Value> NvidiaLowering::leftOf(tgpu::RampOp ramp) {
-  // A ramp with two sides: of tiles on one of them the factor is turned.
-  auto side = ramp.getFactor().getDefiningOp<arith::SelectOp>();
-  auto turned = side ? side.getTrueValue().getDefiningOp<arith::NegFOp>()
-                     : arith::NegFOp();
-  if (!turned || turned.getOperand() != side.getFalseValue())
-    return wordsOf(mapped(ramp.getFactor()));
-  Value signs = arith::SelectOp::create(b, mapped(side.getCondition()),
-                                        i32(int32_t(0x80008000)), i32(0));
-  return llvm::map_to_vector(wordsOf(mapped(side.getFalseValue())),
-                             [&](Value word) -> Value {
-                               return arith::XOrIOp::create(b, word, signs);
-                             });
+/// Those of all tiles of a program, computed once, from a thread's number that
+/// is none of those that are kept.
+ArrayRef<Value> NvidiaLowering::programWords(Value factor) {
+  SmallVector<Value> &words = rampWords[factor];
+  if (words.empty()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(factor);
+    words = wordsOf(factor, Value());
+  }
+  return words;
+}
+
+SmallVector<Value> NvidiaLowering::leftOf(tgpu::RampOp ramp, bool isSeldom) {
+  Value factor = mapped(ramp.getFactor());
+  if (firstIsApart())
+    return SmallVector<Value>(programWords(factor));
+  Value first = arith::SubIOp::create(b, i32Of(mapped(ramp.getColumn())),
+                                      i32Of(mapped(ramp.getRow())));
+  // Of a dot that is repeated, not kept since the first time.
+  if (isSeldom)
+    first = hide(first);
+  return wordsOf(factor, arith::SIToFPOp::create(b, b.getF32Type(), first));
 }

@@ -125,8 +125,19 @@ LogicalResult SimtLowering::checkRamp(DotWaitOp wait) {
   return success();
 }
 
+bool SimtLowering::firstIsApart() {
+  auto consumers =
+      kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName);
+  bool hasRamp = false, hasSides = false;
+  kernel.walk([&](tgpu::RampOp ramp) {
+    hasRamp = true;
+    hasSides |= ramp.getFactor().getParentBlock() != &kernel.getBody().front();
+  });
+  return hasRamp && !hasSides && consumers && consumers.getInt() == 3;
+}
+
 Value SimtLowering::firstOfRamp(Value scores) {
-  tgpu::RampOp ramp = rampOf(scores);
+  tgpu::RampOp ramp = firstIsApart() ? rampOf(scores) : tgpu::RampOp();
   if (!ramp)
     return {};
   Value distance = arith::SubIOp::create(b, i32Of(mapped(ramp.getColumn())),
@@ -141,12 +152,11 @@ SimtLowering::Exponent SimtLowering::exponentOf(Value c, bool limited) {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
   // p of f16 must stay below 2^16.
-  bool hasHalves = false, hasFew = false, hasRamp = false;
+  bool hasHalves = false, hasFew = false;
   kernel.walk([&](arith::TruncFOp op) {
     hasHalves |= getElementTypeOrSelf(op.getType()).isF16();
   });
   kernel.walk([&](tile::OnlineSoftmaxOp op) { hasFew |= beginsWithFew(op); });
-  kernel.walk([&](tgpu::RampOp) { hasRamp = true; });
   Exponent exponent;
   exponent.c = c;
   // P of f16 would lose digits at 2^-7; it, in turn, multiplies a V of f16,
@@ -156,10 +166,10 @@ SimtLowering::Exponent SimtLowering::exponentOf(Value c, bool limited) {
   exponent.mostProduct = mostProduct * (1 - 0x1p-20f);
   if (!limited)
     return exponent;
-  // Beside ramps there are no registers for what expected steps do without: it
-  // is computed where maxima are.
+  // There are no registers for what expected steps do without: it is computed
+  // where maxima are.
   Type f32 = b.getF32Type();
-  Value own = hasRamp ? shuffleXor(c, 0) : c;
+  Value own = firstIsApart() ? shuffleXor(c, 0) : c;
   Value bits = arith::BitcastOp::create(b, b.getI32Type(), own);
   exponent.power = arith::BitcastOp::create(
       b, f32, arith::AndIOp::create(b, bits, i32(0x7f800000)));

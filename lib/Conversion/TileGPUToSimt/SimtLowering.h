@@ -296,8 +296,12 @@ protected:
   /// With `shift`, the scores lack as much (`firstOfRamp`), `max` does not.
   ExponentRow rowExponent(const Exponent &exponent, Value oldMax, Value max,
                           Value shift = {});
-  /// What scores that a dot with a ramp leaves, perhaps masked, lack: element
-  /// 0, 0 of the ramp. Null: nothing.
+  /// Whether dots with ramps leave out element 0, 0 of them, which the softmax
+  /// adds: three consumers have few registers. Not with ramps of two sides,
+  /// whose factors are those of a tile.
+  bool firstIsApart();
+  /// What scores that a dot leaves, perhaps masked, lack for that; null:
+  /// nothing.
   Value firstOfRamp(Value scores);
   /// Whether what takes the scores of `wait` knows of its ramp, if it has one.
   mlir::LogicalResult checkRamp(tgpu::DotWaitOp wait);
