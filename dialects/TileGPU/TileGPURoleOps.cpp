@@ -159,9 +159,9 @@ LogicalResult tgpu::RampOp::verify() {
   BufferType numbers = getNumbers().getType();
   int64_t columns = getType().getDimSize(1);
   // bf16 has every number up to 256.
-  if (columns > 256 || numbers.getShape() != ArrayRef<int64_t>{columns, 16} ||
+  if (columns > 256 || numbers.getShape() != ArrayRef<int64_t>{columns, 8} ||
       !numbers.getElementType().isBF16())
-    return emitOpError("expects a buffer of 16 bf16 for each of at most 256 "
+    return emitOpError("expects a buffer of 8 bf16 for each of at most 256 "
                        "columns, found ")
            << numbers << " and " << getType();
   return success();

@@ -268,15 +268,17 @@ def TileGPU_RampOp : TileGPU_Op<"ramp", [Pure]> {
   let summary = "a tile that one step of a dot adds";
   let description = [{
     `r[i, j] = factor · (column + j − row − i)`, as `tile.ramp` has it, and only
-    the accumulator of a `tgpu.dot_start` as well. That adds a product of 16 deep
-    behind its own: on the left, in registers, the factor and what it makes of
-    the tile's first column, each in three bf16 that add up to the f32; on the
-    right, in `numbers`, lines of j and of 1, which are there as soon as the
-    roles begin and stay.
+    the accumulator of a `tgpu.dot_start` as well, whose result only steps of a
+    softmax take, masked or not. That adds a product of 16 deep behind its own:
+    on the left, in registers, the factor and what it makes of the tile's first
+    column, each in three bf16 that add up to the f32; on the right, in
+    `numbers`, lines of j and of 1, which are there as soon as the roles begin
+    and stay. With three consumers and one factor for all tiles the product is
+    `factor · (j − i)`, and the softmax adds r[0, 0] to what it knows of its rows.
 
     ```mlir
     %bias = tgpu.ramp %slope from %i, %j by %numbers
-      : !tgpu.buffer<1 x 128x16xbf16, #tgpu.layout<swizzled 128x16 bytes 2>> -> tensor<64x128xf32>
+      : !tgpu.buffer<1 x 128x8xbf16, #tgpu.layout<swizzled 128x8 bytes 2>> -> tensor<64x128xf32>
     ```
   }];
   let arguments = (ins F32:$factor, Index:$row, Index:$column,

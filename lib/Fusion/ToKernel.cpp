@@ -340,8 +340,11 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     roles.positiveScale |= roles.ramp;
     // Three consumers hide what a short form of tanh takes.
     bool isCapped = hasShortCap(match.attention) && isOne && !edges;
+    // At D 64 a bias with two sides leaves none for lengths or an LSE.
+    bool isLight = widest > 64 || (bias && !bias->isAbsolute) ||
+                   (mask.lengths().empty() && match.results.size() == 1);
     bool isNarrow = isPlain ? isOne || !edges
-                            : isCapped || (roles.ramp && !edges && widest > 64);
+                            : isCapped || (roles.ramp && !edges && isLight);
     bool isMiddle = widest > 64 && (isCapped ? widest <= 128 : widest < 128) &&
                     isNarrow && middleRolesKvTile;
     roles.rows =

@@ -120,7 +120,7 @@ private:
   /// What ramps are multiplied with, all of which are alike.
   void openNumbers() {
     kernel.walk([&](tile::RampOp ramp) {
-      int64_t shape[] = {ramp.getType().getDimSize(1), 16};
+      int64_t shape[] = {ramp.getType().getDimSize(1), 8};
       auto layout = LayoutAttr::get(
           b.getContext(), swizzledShared(shape[0], shape[1], /*bytes=*/2));
       numbers = AllocOp::create(b,

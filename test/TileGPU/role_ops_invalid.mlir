@@ -197,16 +197,16 @@ tile.kernel @received_outside(%n: index) attributes {grid = affine_map<() -> (1)
 // -----
 tile.kernel @ramp(%x: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
-  %numbers = tgpu.alloc : !tgpu.buffer<1 x 64x16xf16, #tgpu.layout<swizzled 64x16 bytes 2>>
-  // expected-error @below {{expects a buffer of 16 bf16 for each of at most 256 columns}}
-  %0 = tgpu.ramp %x from %c0, %c0 by %numbers : !tgpu.buffer<1 x 64x16xf16, #tgpu.layout<swizzled 64x16 bytes 2>> -> tensor<64x64xf32>
+  %numbers = tgpu.alloc : !tgpu.buffer<1 x 64x8xf16, #tgpu.layout<swizzled 64x8 bytes 2>>
+  // expected-error @below {{expects a buffer of 8 bf16 for each of at most 256 columns}}
+  %0 = tgpu.ramp %x from %c0, %c0 by %numbers : !tgpu.buffer<1 x 64x8xf16, #tgpu.layout<swizzled 64x8 bytes 2>> -> tensor<64x64xf32>
   tile.return
 }
 // -----
 tile.kernel @ramp_columns(%x: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
-  %numbers = tgpu.alloc : !tgpu.buffer<1 x 64x16xbf16, #tgpu.layout<swizzled 64x16 bytes 2>>
-  // expected-error @below {{expects a buffer of 16 bf16 for each of at most 256 columns}}
-  %0 = tgpu.ramp %x from %c0, %c0 by %numbers : !tgpu.buffer<1 x 64x16xbf16, #tgpu.layout<swizzled 64x16 bytes 2>> -> tensor<64x128xf32>
+  %numbers = tgpu.alloc : !tgpu.buffer<1 x 64x8xbf16, #tgpu.layout<swizzled 64x8 bytes 2>>
+  // expected-error @below {{expects a buffer of 8 bf16 for each of at most 256 columns}}
+  %0 = tgpu.ramp %x from %c0, %c0 by %numbers : !tgpu.buffer<1 x 64x8xbf16, #tgpu.layout<swizzled 64x8 bytes 2>> -> tensor<64x128xf32>
   tile.return
 }

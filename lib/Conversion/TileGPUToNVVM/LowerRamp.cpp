@@ -10,10 +10,15 @@
 // which bf16 has up to 256. All its products are exact, so that a ramp is
 // rounded as little as an f32 that is added.
 //
+// Three consumers with a mask have no registers for words of each tile. There
+// the dot adds factor (−i) · 1 + factor · j, with the same words for all tiles
+// of a program, and the softmax the rest, factor (column − row).
+//
 // Of the left operand (PTX ISA 9.7.15.5.1, "Register Fragments") thread t of
 // the four that share a row has columns 2t, 2t + 1, 2t + 8 and 2t + 9. Thread 0
 // has the parts that are multiplied with 1, thread 1 those that are with j, and
-// what the others have is multiplied with 0.
+// what the others have is multiplied with 0. Both halves of the depth are
+// multiplied with the same lines, which lie in shared memory once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +34,7 @@ using namespace fa::tgpu;
 /// Bits of bf16 in the upper half of those of f32.
 static constexpr uint32_t kUpper = 0xffff0000;
 
-/// Line j of the right operand, 32 bytes, is thread j's.
+/// Line j of the right operand, 16 bytes, is thread j's.
 void NvidiaLowering::writeNumbers() {
   tgpu::RampOp ramp;
   kernel.walk([&](tgpu::RampOp op) { ramp = op; });
@@ -42,25 +47,17 @@ void NvidiaLowering::writeNumbers() {
     Value number = arith::BitcastOp::create(
         b, b.getI32Type(),
         arith::UIToFPOp::create(b, b.getF32Type(), threadInBlock));
-    Value last = arith::ShRUIOp::create(b, number, i32(16));
-    Value one = i32(0x3f80), ones = i32(0x3f803f80), none = i32(0);
-    Value both = arith::OrIOp::create(b, number, last);
-    // The swizzle of 32 bytes.
+    Value ones = i32(0x3f803f80), none = i32(0);
+    Value both = arith::OrIOp::create(
+        b, number, arith::ShRUIOp::create(b, number, i32(16)));
     Value line =
         arith::AddIOp::create(b, slotAddress(ramp.getNumbers(), Value()),
-                              arith::ShLIOp::create(b, threadInBlock, i32(5)));
-    Value turned = arith::AndIOp::create(
-        b, arith::ShLIOp::create(b, threadInBlock, i32(2)), i32(16));
-    auto store = [&](Value half, Value first, Value second) {
-      Value at = arith::AddIOp::create(b, line, half);
-      for (auto [n, word] :
-           llvm::enumerate(SmallVector<Value>{first, second, none, none}))
-        LLVM::StoreOp::create(
-            b, word,
-            LLVM::IntToPtrOp::create(b, sharedPointer(), offsetBy(at, 4 * n)));
-    };
-    store(turned, ones, both);
-    store(arith::XOrIOp::create(b, turned, i32(16)), one, last);
+                              arith::ShLIOp::create(b, threadInBlock, i32(4)));
+    for (auto [n, word] :
+         llvm::enumerate(SmallVector<Value>{ones, both, none, none}))
+      LLVM::StoreOp::create(
+          b, word,
+          LLVM::IntToPtrOp::create(b, sharedPointer(), offsetBy(line, 4 * n)));
     NVVM::FenceProxyOp::create(
         b,
         NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
@@ -71,8 +68,9 @@ void NvidiaLowering::writeNumbers() {
 }
 
 Value NvidiaLowering::numbersDescriptor(tgpu::RampOp ramp) {
-  // Lines of 32 bytes, swizzled; eight of them are 256.
-  constexpr uint64_t fixed = 3ull << 62 | uint64_t(256 / 16) << 32 | 1ull << 16;
+  // Lines of 16 bytes, not swizzled; eight of them are 128. The second half of
+  // the depth is 0 bytes behind the first.
+  constexpr uint64_t fixed = uint64_t(128 / 16) << 32;
   Value low = arith::ShRUIOp::create(
       b,
       arith::AndIOp::create(b, slotAddress(ramp.getNumbers(), Value()),
@@ -103,24 +101,19 @@ static std::pair<Value, Value> split(ImplicitLocOpBuilder &b, Value value) {
   return {arith::OrIOp::create(b, lower(parts[0]), parts[1]), lower(parts[2])};
 }
 
-SmallVector<Value> NvidiaLowering::rampWords(tgpu::RampOp ramp, bool isSeldom) {
+SmallVector<Value> NvidiaLowering::wordsOf(Value factor, Value distance) {
   Type f32 = b.getF32Type();
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
-  Value first = arith::SubIOp::create(b, i32Of(mapped(ramp.getColumn())),
-                                      i32Of(mapped(ramp.getRow())));
-  // Of a dot that is repeated, not kept since the first time.
-  if (isSeldom)
-    first = hide(first);
-  Value distance = arith::SIToFPOp::create(b, f32, first);
+  Value own = distance ? thread : readThread();
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                            arith::AndIOp::create(b, thread, i32(3)), i32(0));
+                            arith::AndIOp::create(b, own, i32(3)), i32(0));
   Value times = arith::SelectOp::create(b, isFirst, constant(1), constant(0));
-  Value warp = arith::ShRUIOp::create(b, thread, i32(5));
-  Value quad = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, thread, i32(2)), i32(7));
+  Value warp = arith::ShRUIOp::create(b, own, i32(5));
+  Value quad =
+      arith::AndIOp::create(b, arith::ShRUIOp::create(b, own, i32(2)), i32(7));
   Value row =
       arith::OrIOp::create(b, arith::ShLIOp::create(b, warp, i32(4)), quad);
   SmallVector<Value> words(4);
@@ -128,10 +121,35 @@ SmallVector<Value> NvidiaLowering::rampWords(tgpu::RampOp ramp, bool isSeldom) {
     Value here = arith::OrIOp::create(b, row, i32(8 * half));
     Value before =
         arith::SIToFPOp::create(b, f32, arith::SubIOp::create(b, i32(0), here));
-    Value own = arith::SelectOp::create(b, isFirst, before, constant(1));
-    Value steps = LLVM::FMAOp::create(b, f32, distance, times, own);
+    Value steps = arith::SelectOp::create(b, isFirst, before, constant(1));
+    if (distance)
+      steps = LLVM::FMAOp::create(b, f32, distance, times, steps);
     std::tie(words[half], words[2 + half]) =
-        split(b, arith::MulFOp::create(b, mapped(ramp.getFactor()), steps));
+        split(b, arith::MulFOp::create(b, factor, steps));
   }
   return words;
+}
+
+/// Those of all tiles of a program, computed once, from a thread's number that
+/// is none of those that are kept.
+ArrayRef<Value> NvidiaLowering::programWords(Value factor) {
+  SmallVector<Value> &words = rampWords[factor];
+  if (words.empty()) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(factor);
+    words = wordsOf(factor, Value());
+  }
+  return words;
+}
+
+SmallVector<Value> NvidiaLowering::leftOf(tgpu::RampOp ramp, bool isSeldom) {
+  Value factor = mapped(ramp.getFactor());
+  if (firstIsApart())
+    return SmallVector<Value>(programWords(factor));
+  Value first = arith::SubIOp::create(b, i32Of(mapped(ramp.getColumn())),
+                                      i32Of(mapped(ramp.getRow())));
+  // Of a dot that is repeated, not kept since the first time.
+  if (isSeldom)
+    first = hide(first);
+  return wordsOf(factor, arith::SIToFPOp::create(b, b.getF32Type(), first));
 }

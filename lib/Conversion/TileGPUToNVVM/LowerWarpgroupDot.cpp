@@ -109,7 +109,7 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
   auto ramp =
       op.getAcc() ? op.getAcc().getDefiningOp<tgpu::RampOp>() : tgpu::RampOp();
   if (ramp)
-    rampLeft = rampWords(ramp, isSeldom);
+    rampLeft = leftOf(ramp, isSeldom);
   else if (op.getAcc())
     accumulators = SmallVector<Value>(elementsOf(op.getAcc()));
   SmallVector<Type> types(count, b.getF32Type());

@@ -108,7 +108,10 @@ LogicalResult NvidiaLowering::lowerTargetOp(Operation *op) {
       .Case([&](ReceiveOp op) { return always((lowerReceive(op), 0)); })
       .Case([&](ReleaseOp op) { return always((lowerRelease(op), 0)); })
       .Case([&](DotStartOp op) { return always((lowerDotStart(op), 0)); })
-      .Case([&](DotWaitOp op) { return always((lowerDotWait(op), 0)); })
+      .Case([&](DotWaitOp op) {
+        lowerDotWait(op);
+        return checkRamp(op);
+      })
       .Case([&](CommitOp) {
         return always((NVVM::CpAsyncCommitGroupOp::create(b), 0));
       })

@@ -172,7 +172,12 @@ private:
   void writeNumbers();
   Value numbersDescriptor(tgpu::RampOp ramp);
   /// The left operand of the step that adds `ramp`, four words.
-  mlir::SmallVector<Value> rampWords(tgpu::RampOp ramp, bool isSeldom);
+  mlir::SmallVector<Value> leftOf(tgpu::RampOp ramp, bool isSeldom);
+  /// Those of a factor and of a tile whose first element is as far away; null:
+  /// of one that is at 0.
+  mlir::SmallVector<Value> wordsOf(Value factor, Value distance);
+  mlir::ArrayRef<Value> programWords(Value factor);
+  llvm::DenseMap<Value, mlir::SmallVector<Value>> rampWords;
 
   Value threadInBlock, warpgroup; ///< i32
   Turns *turnsOfRole = nullptr;   ///< while lowerLoopOfRole lowers it

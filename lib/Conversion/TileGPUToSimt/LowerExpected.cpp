@@ -31,7 +31,8 @@ LogicalResult SimtLowering::lowerExpectedSoftmax(ExpectedSoftmaxOp op) {
   Value c = constant(kLog2e);
   if (op.getScale())
     c = arith::MulFOp::create(b, mapped(op.getScale()), c);
-  Exponent exponent = exponentOf(c);
+  Value shift = firstOfRamp(op.getScores());
+  Exponent exponent = exponentOf(c, /*limited=*/!shift);
 
   // A maximum whose product with c is not what exponents are taken of, or that
   // is infinite, is none to expect.
@@ -42,10 +43,23 @@ LogicalResult SimtLowering::lowerExpectedSoftmax(ExpectedSoftmaxOp op) {
   };
   SmallVector<Value> offsets, p;
   for (Value m : SmallVector<Value>(elementsOf(op.getMax()))) {
-    risesIf(arith::CmpFPredicate::UGE, LLVM::FAbsOp::create(b, f32, m),
-            exponent.limit);
-    offsets.push_back(
-        arith::NegFOp::create(b, arith::MulFOp::create(b, m, exponent.c)));
+    auto productOf = [&](Value max) -> Value {
+      return arith::MulFOp::create(b, max, exponent.c);
+    };
+    auto risesFrom = [&](Value value, Value limit) {
+      risesIf(arith::CmpFPredicate::UGE, LLVM::FAbsOp::create(b, f32, value),
+              limit);
+    };
+    Value product = productOf(m);
+    if (shift) {
+      Value most = constant(exponent.mostProduct);
+      risesFrom(product, most);
+      product = productOf(arith::SubFOp::create(b, m, shift));
+      risesFrom(product, most);
+    } else {
+      risesFrom(m, exponent.limit);
+    }
+    offsets.push_back(arith::NegFOp::create(b, product));
   }
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   std::map<Coord, unsigned> rowTable = registerTable(rows);

@@ -91,18 +91,63 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
   return success();
 }
 
-/// Whether a row may begin with a single key, far below what follows: masked
-/// scores with a ramp come first where that is largest.
-static bool beginsWithFew(tile::OnlineSoftmaxOp op) {
-  Value scores = belowMasks(op.getScores());
+/// What the dot of `scores` adds; null: no ramp.
+static tgpu::RampOp rampOf(Value scores) {
+  scores = belowMasks(scores);
   auto wait = scores ? scores.getDefiningOp<DotWaitOp>() : DotWaitOp();
   auto start =
       wait ? wait.getRunning().getDefiningOp<DotStartOp>() : DotStartOp();
-  return start && scores != op.getScores() && start.getAcc() &&
-         start.getAcc().getDefiningOp<tgpu::RampOp>();
+  return start && start.getAcc() ? start.getAcc().getDefiningOp<tgpu::RampOp>()
+                                 : tgpu::RampOp();
 }
 
-SimtLowering::Exponent SimtLowering::exponentOf(Value c) {
+/// Whether a row may begin with a single key, far below what follows: masked
+/// scores with a ramp come first where that is largest.
+static bool beginsWithFew(tile::OnlineSoftmaxOp op) {
+  return belowMasks(op.getScores()) != op.getScores() && rampOf(op.getScores());
+}
+
+LogicalResult SimtLowering::checkRamp(DotWaitOp wait) {
+  auto start = wait.getRunning().getDefiningOp<DotStartOp>();
+  if (!start || !start.getAcc() ||
+      !start.getAcc().getDefiningOp<tgpu::RampOp>())
+    return success();
+  Value scores = wait.getResult();
+  for (Operation *user : scores.getUsers()) {
+    while (isa<arith::SelectOp>(user) && user->hasOneUse())
+      user = *user->user_begin();
+    bool isStep = isa<tile::OnlineSoftmaxOp, ExpectedSoftmaxOp>(user);
+    if (!isStep || !rampOf(user->getOperand(0)))
+      return wait.emitOpError("expects steps of a softmax as the users of "
+                              "scores with a ramp, found ")
+             << user->getName();
+  }
+  return success();
+}
+
+bool SimtLowering::firstIsApart() {
+  auto consumers =
+      kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName);
+  bool hasRamp = false, hasSides = false;
+  kernel.walk([&](tgpu::RampOp ramp) {
+    hasRamp = true;
+    hasSides |= ramp.getFactor().getParentBlock() != &kernel.getBody().front();
+  });
+  return hasRamp && !hasSides && consumers && consumers.getInt() == 3;
+}
+
+Value SimtLowering::firstOfRamp(Value scores) {
+  tgpu::RampOp ramp = firstIsApart() ? rampOf(scores) : tgpu::RampOp();
+  if (!ramp)
+    return {};
+  Value distance = arith::SubIOp::create(b, i32Of(mapped(ramp.getColumn())),
+                                         i32Of(mapped(ramp.getRow())));
+  return arith::MulFOp::create(
+      b, mapped(ramp.getFactor()),
+      arith::SIToFPOp::create(b, b.getF32Type(), distance));
+}
+
+SimtLowering::Exponent SimtLowering::exponentOf(Value c, bool limited) {
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
@@ -112,35 +157,58 @@ SimtLowering::Exponent SimtLowering::exponentOf(Value c) {
     hasHalves |= getElementTypeOrSelf(op.getType()).isF16();
   });
   kernel.walk([&](tile::OnlineSoftmaxOp op) { hasFew |= beginsWithFew(op); });
-  Type f32 = b.getF32Type();
-  Value bits = arith::BitcastOp::create(b, b.getI32Type(), c);
-  Value power = arith::BitcastOp::create(
-      b, f32, arith::AndIOp::create(b, bits, i32(0x7f800000)));
-  // Finite, since holdMax adds a part of it.
-  Value limit = LLVM::MinNumOp::create(
-      b, f32,
-      arith::DivFOp::create(b, constant(hasHalves ? 0x1p28f : 0x1p30f), c),
-      constant(0x1p126f));
-  Value divisor = LLVM::MaxNumOp::create(b, f32, power, constant(1));
-  Value lowest = arith::DivFOp::create(
-      b, constant(std::numeric_limits<float>::lowest()), divisor);
+  Exponent exponent;
+  exponent.c = c;
   // P of f16 would lose digits at 2^-7; it, in turn, multiplies a V of f16,
   // which 2^7 does not make too large for f32.
-  return {c, power, limit, lowest, hasHalves ? 0.0f : hasFew ? 20.0f : 7.0f};
+  exponent.startsAbove = hasHalves ? 0.0f : hasFew ? 20.0f : 7.0f;
+  float mostProduct = hasHalves ? 0x1p28f : 0x1p30f;
+  exponent.mostProduct = mostProduct * (1 - 0x1p-20f);
+  if (!limited)
+    return exponent;
+  // There are no registers for what expected steps do without: it is computed
+  // where maxima are.
+  Type f32 = b.getF32Type();
+  Value own = firstIsApart() ? shuffleXor(c, 0) : c;
+  Value bits = arith::BitcastOp::create(b, b.getI32Type(), own);
+  exponent.power = arith::BitcastOp::create(
+      b, f32, arith::AndIOp::create(b, bits, i32(0x7f800000)));
+  // Finite, since holdMax adds a part of it.
+  exponent.limit = LLVM::MinNumOp::create(
+      b, f32, arith::DivFOp::create(b, constant(mostProduct), own),
+      constant(0x1p126f));
+  Value divisor = LLVM::MaxNumOp::create(b, f32, exponent.power, constant(1));
+  exponent.lowest = arith::DivFOp::create(
+      b, constant(std::numeric_limits<float>::lowest()), divisor);
+  return exponent;
 }
 
 SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
-                                                    Value oldMax, Value max) {
+                                                    Value oldMax, Value max,
+                                                    Value shift) {
   Type f32 = b.getF32Type();
-  Value m = LLVM::MaxNumOp::create(b, f32, max, exponent.lowest);
-  Value huge =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::OGE,
-                            LLVM::FAbsOp::create(b, f32, m), exponent.limit);
+  auto bounded = [&](Value m) -> Value {
+    return LLVM::MaxNumOp::create(b, f32, m, exponent.lowest);
+  };
+  auto isHuge = [&](Value m) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGE,
+                                 LLVM::FAbsOp::create(b, f32, m),
+                                 exponent.limit);
+  };
+  Value m = bounded(max), ofScores = m, huge = isHuge(m);
+  if (shift) {
+    ofScores = bounded(arith::SubFOp::create(b, m, shift));
+    huge = arith::OrIOp::create(b, huge, isHuge(ofScores));
+  }
   Value factor = arith::SelectOp::create(b, huge, exponent.power, exponent.c);
-  Value offset = arith::NegFOp::create(b, arith::MulFOp::create(b, m, factor));
+  auto offsetOf = [&](Value m) -> Value {
+    return arith::NegFOp::create(b, arith::MulFOp::create(b, m, factor));
+  };
+  Value offset = offsetOf(m);
   // The old maximum in the same rounding as when it was the new one.
   Value before = arith::MulFOp::create(b, oldMax, factor);
-  return {factor, offset, exp2(arith::AddFOp::create(b, before, offset))};
+  return {factor, shift ? offsetOf(ofScores) : offset,
+          exp2(arith::AddFOp::create(b, before, offset))};
 }
 
 /// `old` where p would not be too large with it: at most 1, or 2^7. Where the
@@ -191,13 +259,16 @@ SimtLowering::softmaxStep(tile::OnlineSoftmaxOp op, SmallVector<Value> scores) {
     return LLVM::MaxNumOp::create(b, f32, x, y);
   };
   Value c = arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e));
+  Value shift = firstOfRamp(op.getScores());
   if (op.getScale()) {
     Value scale = mapped(op.getScale());
-    if (op->hasAttr(TileGPUDialect::rawMaximaAttrName))
+    if (op->hasAttr(TileGPUDialect::rawMaximaAttrName)) {
       c = arith::MulFOp::create(b, scale, c);
-    else
+    } else {
       for (Value &score : scores)
         score = arith::MulFOp::create(b, score, scale);
+      shift = shift ? arith::MulFOp::create(b, shift, scale) : shift;
+    }
   }
   auto tileMax = reduceAlong(op, scores, layout, 1, rows, greater);
   if (failed(tileMax))
@@ -210,11 +281,12 @@ SimtLowering::softmaxStep(tile::OnlineSoftmaxOp op, SmallVector<Value> scores) {
   Exponent exponent = exponentOf(c);
   SmallVector<ExponentRow> exponents;
   for (auto [old, found] : llvm::zip(elementsOf(op.getMax()), *tileMax)) {
-    Value raised = greater(old, found);
+    Value raised =
+        greater(old, shift ? arith::AddFOp::create(b, found, shift) : found);
     step.max.push_back(op->hasAttr(TileGPUDialect::heldMaximaAttrName)
                            ? holdMax(exponent, old, raised, least)
                            : raised);
-    exponents.push_back(rowExponent(exponent, old, step.max.back()));
+    exponents.push_back(rowExponent(exponent, old, step.max.back(), shift));
     step.alpha.push_back(exponents.back().alpha);
   }
   std::map<Coord, unsigned> rowTable = registerTable(rows);

@@ -251,6 +251,8 @@ protected:
     /// scores, so that p stays below 1; 0: it is the maximum, and p goes up to
     /// 2^7.
     float startsAbove;
+    /// A little less than what |m c| is below `limit`.
+    float mostProduct;
   };
   /// Of one row: factor · s + offset is the exponent of p; `alpha` rescales
   /// what came before.
@@ -294,12 +296,24 @@ protected:
   virtual Value anyOfDot(Value condition);
   static constexpr float kLog2e = 1.44269504f;
   /// How scores become p where they are multiplied with `c` in base 2: the same
-  /// for all rows, and for one whose maximum becomes `max`.
-  Exponent exponentOf(Value c);
+  /// for all rows, and for one whose maximum becomes `max`. Unless `limited`,
+  /// without `power`, `limit` and `lowest`.
+  Exponent exponentOf(Value c, bool limited = true);
   /// The maximum that a row goes on with: `raised`, or still `old`; one that is
   /// new is at least `least`, unless that is null.
   Value holdMax(const Exponent &exponent, Value old, Value raised, Value least);
-  ExponentRow rowExponent(const Exponent &exponent, Value oldMax, Value max);
+  /// With `shift`, the scores lack as much (`firstOfRamp`), `max` does not.
+  ExponentRow rowExponent(const Exponent &exponent, Value oldMax, Value max,
+                          Value shift = {});
+  /// Whether dots with ramps leave out element 0, 0 of them, which the softmax
+  /// adds: three consumers have few registers. Not with ramps of two sides,
+  /// whose factors are those of a tile.
+  bool firstIsApart();
+  /// What scores that a dot leaves, perhaps masked, lack for that; null:
+  /// nothing.
+  Value firstOfRamp(Value scores);
+  /// Whether what takes the scores of `wait` knows of its ramp, if it has one.
+  mlir::LogicalResult checkRamp(tgpu::DotWaitOp wait);
 
   //===--- Global memory (LowerGlobal.cpp) ---===//
   /// A view in global memory, taken apart.
