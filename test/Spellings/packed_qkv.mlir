@@ -82,13 +82,13 @@ func.func @heads(%x: !h) -> !h4 {
 }
 
 !a = tensor<40x128xf16>
-!aq = tensor<40x36xf16>
+!aq = tensor<40x32xf16>
 !as = tensor<40x40xf32>
 !ap = tensor<40x40xf16>
 func.func @askew(%x: !a) -> !aq {
-  %q = tensor.extract_slice %x[0, 0] [40, 36] [1, 1] : !a to !aq
-  %k = tensor.extract_slice %x[0, 36] [40, 36] [1, 1] : !a to !aq
-  %v = tensor.extract_slice %x[0, 74] [40, 36] [1, 1] : !a to !aq
+  %q = tensor.extract_slice %x[0, 0] [40, 32] [1, 1] : !a to !aq
+  %k = tensor.extract_slice %x[0, 36] [40, 32] [1, 1] : !a to !aq
+  %v = tensor.extract_slice %x[0, 74] [40, 32] [1, 1] : !a to !aq
   %s = tile.dot %q, %k transpose_b : !aq, !aq -> !as
   %p = tile.softmax %s : !as
   %w = arith.truncf %p : !as to !ap
