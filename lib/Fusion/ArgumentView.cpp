@@ -48,12 +48,11 @@ bool fa::isKnownSlice(tensor::ExtractSliceOp slice) {
       llvm::is_contained(slice.getStaticOffsets(), ShapedType::kDynamic))
     return false;
   // The verifier looks at constant parts of constant sizes.
-  return llvm::all_of(llvm::seq(slice.getSourceType().getRank()),
-                      [&](int64_t d) {
-                        return slice.getSourceType().isDynamicDim(d)
-                                   ? isWholeAlong(slice, d)
-                                   : !slice.isDynamicSize(d);
-                      });
+  return llvm::all_of(
+      llvm::seq(slice.getSourceType().getRank()), [&](int64_t d) {
+        return slice.getSourceType().isDynamicDim(d) ? isWholeAlong(slice, d)
+                                                     : !slice.isDynamicSize(d);
+      });
 }
 
 /// What `op` does to the tensor that it views, or, `inverse`, what leads from
@@ -358,8 +357,8 @@ Value ArgumentView::buildSlice(ImplicitLocOpBuilder &b, Value memref,
   SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
   SmallVector<int64_t> kept;
   for (int64_t d : step.permutation)
-    kept.push_back(getConstantIntValue(sizes[d]).value_or(
-        ShapedType::kDynamic));
+    kept.push_back(
+        getConstantIntValue(sizes[d]).value_or(ShapedType::kDynamic));
   auto viewType = memref::SubViewOp::inferRankReducedResultType(
       kept, type, offsets, sizes, strides);
   return memref::SubViewOp::create(b, viewType, memref, offsets, sizes,

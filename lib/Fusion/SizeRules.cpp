@@ -351,7 +351,8 @@ private:
     llvm::SmallBitVector dropped = op.getDroppedDims();
     int64_t kept = 0;
     for (int64_t d = 0; d < op.getSourceType().getRank(); ++d) {
-      if (op.isDynamicSize(d) && !unite(op.getResult(), kept, op.getSource(), d))
+      if (op.isDynamicSize(d) &&
+          !unite(op.getResult(), kept, op.getSource(), d))
         return false;
       kept += !dropped.test(d);
     }

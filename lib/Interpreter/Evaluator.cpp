@@ -226,10 +226,9 @@ llvm::Expected<Tensor> Evaluator::slice(tensor::ExtractSliceOp op) {
     return notEvaluated(op);
   for (auto [d, size] : llvm::enumerate(source.sizes))
     if (offsets[d] < 0 || sizes[d] < 0 || sizes[d] > size - offsets[d])
-      return llvm::createStringError("expected a part of " +
-                                     formatSizes(source.sizes) + ", found " +
-                                     formatSizes(sizes) + " at " +
-                                     formatSizes(offsets));
+      return llvm::createStringError(
+          "expected a part of " + formatSizes(source.sizes) + ", found " +
+          formatSizes(sizes) + " at " + formatSizes(offsets));
   llvm::SmallBitVector dropped = op.getDroppedDims();
   Tensor result = interp::slice(source, offsets, sizes);
   result.sizes.clear();
