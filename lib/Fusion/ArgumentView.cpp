@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,6 +32,27 @@ static SmallVector<ReassociationIndices> groupsWithUnit(int64_t rank,
       groups.push_back({d});
   }
   return groups;
+}
+
+/// Whether `slice` is as large as its source along dimension `d`, which is
+/// dynamic.
+static bool isWholeAlong(tensor::ExtractSliceOp slice, int64_t d) {
+  auto size = dyn_cast<Value>(slice.getMixedSizes()[d]);
+  auto dim = size ? size.getDefiningOp<tensor::DimOp>() : tensor::DimOp();
+  return dim && dim.getSource() == slice.getSource() &&
+         dim.getConstantIndex() == d && slice.getStaticOffsets()[d] == 0;
+}
+
+bool fa::isKnownSlice(tensor::ExtractSliceOp slice) {
+  if (!slice.hasUnitStride() ||
+      llvm::is_contained(slice.getStaticOffsets(), ShapedType::kDynamic))
+    return false;
+  // The verifier looks at constant parts of constant sizes.
+  return llvm::all_of(
+      llvm::seq(slice.getSourceType().getRank()), [&](int64_t d) {
+        return slice.getSourceType().isDynamicDim(d) ? isWholeAlong(slice, d)
+                                                     : !slice.isDynamicSize(d);
+      });
 }
 
 /// What `op` does to the tensor that it views, or, `inverse`, what leads from
@@ -74,6 +94,18 @@ FailureOr<ArgumentView::Step> ArgumentView::stepOf(Operation *op,
                     collapse.getReassociationIndices(),
                     inverse ? shapeOf(collapse.getSrc())
                             : shapeOf(collapse.getResult())};
+      })
+      .Case([&](tensor::ExtractSliceOp slice) -> FailureOr<Step> {
+        if (inverse || !isKnownSlice(slice))
+          return failure();
+        Step step{Step::Slice, {}, {}, {}};
+        llvm::append_range(step.shape, slice.getStaticSizes());
+        llvm::append_range(step.offsets, slice.getStaticOffsets());
+        llvm::SmallBitVector dropped = slice.getDroppedDims();
+        for (int64_t d = 0; d < slice.getSourceType().getRank(); ++d)
+          if (!dropped.test(d))
+            step.permutation.push_back(d);
+        return step;
       })
       .Default([](Operation *) { return failure(); });
 }
@@ -165,6 +197,23 @@ LogicalResult ArgumentView::collapse(const Step &step) {
   return success();
 }
 
+void ArgumentView::slice(const Step &step) {
+  SmallVector<ViewDim, 4> result;
+  for (int64_t d : step.permutation) {
+    ViewDim dim = dims[d];
+    // What is a part of a dimension does not have that dimension's size.
+    if (!ShapedType::isDynamic(step.shape[d]) &&
+        step.shape[d] != dim.staticSize) {
+      dim.parts.clear();
+      dim.divisor = 1;
+      dim.staticSize = step.shape[d];
+    }
+    result.push_back(dim);
+  }
+  dims = result;
+  isPart = true;
+}
+
 LogicalResult ArgumentView::apply(Step step) {
   LogicalResult result = success();
   switch (step.kind) {
@@ -176,6 +225,9 @@ LogicalResult ArgumentView::apply(Step step) {
     break;
   case Step::Collapse:
     result = collapse(step);
+    break;
+  case Step::Slice:
+    slice(step);
     break;
   }
   steps.push_back(std::move(step));
@@ -289,6 +341,30 @@ Value ArgumentView::buildExpand(ImplicitLocOpBuilder &b, Value memref,
   return memref::ExpandShapeOp::create(b, shape, memref, step.groups, sizes);
 }
 
+Value ArgumentView::buildSlice(ImplicitLocOpBuilder &b, Value memref,
+                               const Step &step) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<OpFoldResult> offsets, sizes;
+  for (auto [d, size] : llvm::enumerate(step.shape)) {
+    offsets.push_back(b.getIndexAttr(step.offsets[d]));
+    // A variant may know more of its argument than the function did.
+    if (!ShapedType::isDynamic(size) || !type.isDynamicDim(d))
+      sizes.push_back(b.getIndexAttr(
+          ShapedType::isDynamic(size) ? type.getDimSize(d) : size));
+    else
+      sizes.push_back(Value(memref::DimOp::create(b, memref, d)));
+  }
+  SmallVector<OpFoldResult> strides(sizes.size(), b.getIndexAttr(1));
+  SmallVector<int64_t> kept;
+  for (int64_t d : step.permutation)
+    kept.push_back(
+        getConstantIntValue(sizes[d]).value_or(ShapedType::kDynamic));
+  auto viewType = memref::SubViewOp::inferRankReducedResultType(
+      kept, type, offsets, sizes, strides);
+  return memref::SubViewOp::create(b, viewType, memref, offsets, sizes,
+                                   strides);
+}
+
 Value ArgumentView::build(ImplicitLocOpBuilder &b, Value memref) const {
   for (const Step &step : steps) {
     switch (step.kind) {
@@ -304,6 +380,9 @@ Value ArgumentView::build(ImplicitLocOpBuilder &b, Value memref) const {
       break;
     case Step::Collapse:
       memref = memref::CollapseShapeOp::create(b, memref, step.groups);
+      break;
+    case Step::Slice:
+      memref = buildSlice(b, memref, step);
       break;
     }
   }

@@ -6,15 +6,16 @@
 //
 // Attention is of rank 4; what a program's arguments are is the program's
 // business. Between an argument and the attention's operand there may be
-// transposes and reshapes, and between the attention's output and the
-// function's result, too. None of them moves data: in a kernel they are views
-// of the argument's memory.
+// transposes, reshapes and slices, and between the attention's output and the
+// function's result transposes and reshapes. None of them moves data: in a
+// kernel they are views of the argument's memory.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FA_LIB_FUSION_ARGUMENTVIEW_H
 #define FA_LIB_FUSION_ARGUMENTVIEW_H
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -33,6 +34,10 @@ struct ViewDim {
 
   bool isUnit() const { return staticSize == 1; }
 };
+
+/// Whether it is known before a launch that `slice` lies in its source: along
+/// each dimension it is a constant part of a constant size, or the whole.
+bool isKnownSlice(mlir::tensor::ExtractSliceOp slice);
 
 /// Two dimensions of the argument that become one: the stride of `outer` must
 /// be the size of `inner` times its stride.
@@ -57,6 +62,7 @@ public:
   /// Of an operand: the argument's number. Of a result: the result's number.
   unsigned number = 0;
   llvm::SmallVector<ViewDim, 4> dims;
+  bool isPart = false; ///< a slice is on the way
   llvm::SmallVector<CollapsedDims> collapsed;
   /// Sizes that a dimension of the argument must be a multiple of.
   llvm::SmallVector<std::pair<int64_t, int64_t>> divisible;
@@ -71,10 +77,14 @@ public:
 
 private:
   struct Step {
-    enum Kind { Transpose, Expand, Collapse } kind;
-    llvm::SmallVector<int64_t> permutation; ///< of a transpose
+    enum Kind { Transpose, Expand, Collapse, Slice } kind;
+    /// Of a transpose; of a slice the dimensions that are kept.
+    llvm::SmallVector<int64_t> permutation;
     llvm::SmallVector<mlir::ReassociationIndices> groups;
-    llvm::SmallVector<int64_t> shape; ///< of an expansion's result
+    /// Of an expansion's result; of a slice all sizes, dynamic where it is as
+    /// large as its source.
+    llvm::SmallVector<int64_t> shape;
+    llvm::SmallVector<int64_t> offsets = {}; ///< of a slice
   };
 
   void start(mlir::RankedTensorType type);
@@ -82,9 +92,12 @@ private:
   void transpose(llvm::ArrayRef<int64_t> permutation);
   mlir::LogicalResult expand(const Step &step);
   mlir::LogicalResult collapse(const Step &step);
+  void slice(const Step &step);
   static mlir::FailureOr<Step> stepOf(mlir::Operation *op, bool inverse);
   static mlir::Value buildExpand(mlir::ImplicitLocOpBuilder &b,
                                  mlir::Value memref, const Step &step);
+  static mlir::Value buildSlice(mlir::ImplicitLocOpBuilder &b,
+                                mlir::Value memref, const Step &step);
 
   llvm::SmallVector<Step> steps;
 };

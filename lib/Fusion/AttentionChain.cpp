@@ -45,9 +45,38 @@ static DotOp findScoreDot(Value value) {
   return source ? source.getDefiningOp<DotOp>() : DotOp();
 }
 
+int64_t fa::productOf(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes) {
+    if (ShapedType::isDynamic(size))
+      return ShapedType::kDynamic;
+    result *= size;
+  }
+  return result;
+}
+
+/// What is collapsed, by all collapses in a row as one, and how.
+static std::pair<Value, SmallVector<ReassociationIndices>>
+wholeCollapse(tensor::CollapseShapeOp collapse) {
+  Value source = collapse.getSrc();
+  SmallVector<ReassociationIndices> groups = collapse.getReassociationIndices();
+  while (auto before = source.getDefiningOp<tensor::CollapseShapeOp>()) {
+    auto inner = before.getReassociationIndices();
+    for (ReassociationIndices &group : groups) {
+      ReassociationIndices all;
+      for (int64_t d : group)
+        llvm::append_range(all, inner[d]);
+      group = all;
+    }
+    source = before.getSrc();
+  }
+  return {source, groups};
+}
+
 /// K or V without the repetition of its heads for each query head of a group:
 /// heads [.., hkv, s, d] seen as [.., hkv, 1, s, d], broadcast and collapsed,
-/// or a leading dimension of 1 broadcast. A dot shares heads by itself.
+/// alone or together with the batches before them, or a leading dimension of 1
+/// broadcast. A dot shares heads by itself.
 static Value peelRepetition(Value value) {
   int64_t rank = typeOf(value).getRank();
   if (auto broadcast = value.getDefiningOp<BroadcastOp>()) {
@@ -61,32 +90,51 @@ static Value peelRepetition(Value value) {
     return peelRepetition(input);
   }
   auto collapse = value.getDefiningOp<tensor::CollapseShapeOp>();
-  auto broadcast =
-      collapse ? collapse.getSrc().getDefiningOp<BroadcastOp>() : BroadcastOp();
-  if (!broadcast || rank < 3)
+  if (!collapse || rank < 3)
     return value;
-  auto input = dyn_cast<RankedTensorType>(broadcast.getInput().getType());
-  if (!input || input.getRank() != rank + 1)
+  auto [source, groups] = wholeCollapse(collapse);
+  auto broadcast = source.getDefiningOp<BroadcastOp>();
+  auto input = broadcast
+                   ? dyn_cast<RankedTensorType>(broadcast.getInput().getType())
+                   : RankedTensorType();
+  if (!input)
     return value;
-  // Only the heads are collapsed, and only the new dimension is broadcast.
-  auto groups = collapse.getReassociationIndices();
-  for (auto [d, group] : llvm::enumerate(groups))
-    if (group.size() != (static_cast<int64_t>(d) == rank - 3 ? 2u : 1u))
+  // Only leading dimensions are collapsed, and only the last of the heads' is
+  // broadcast.
+  ReassociationIndices &heads = groups[rank - 3];
+  int64_t repeated = input.getRank() - 3;
+  if (heads.size() < 2 || heads.back() != repeated)
+    return value;
+  for (int64_t d = 0; d < input.getRank(); ++d)
+    if (d != repeated && input.getDimSize(d) == 1 &&
+        typeOf(source).getDimSize(d) != 1)
       return value;
-  RankedTensorType wide = typeOf(collapse.getSrc());
-  for (int64_t d = 0; d <= rank; ++d)
-    if (d != rank - 2 && input.getDimSize(d) == 1 && wide.getDimSize(d) != 1)
-      return value;
-  if (input.getDimSize(rank - 2) != 1)
+  if (input.getDimSize(repeated) != 1)
     return value;
-  if (auto expand = broadcast.getInput().getDefiningOp<ExpandDimsOp>();
-      expand && static_cast<int64_t>(expand.getDim()) == rank - 2)
+  auto expand = broadcast.getInput().getDefiningOp<ExpandDimsOp>();
+  bool isAdded = expand && static_cast<int64_t>(expand.getDim()) == repeated;
+  if (isAdded && input.getRank() == rank + 1)
     return expand.getInput();
-  SmallVector<int64_t> sizes(input.getShape());
-  sizes.erase(sizes.begin() + rank - 2);
+  // Without the repeated dimension, what is left of the groups.
+  SmallVector<int64_t> sizes;
+  for (ArrayRef<int64_t> group : groups) {
+    if (group.back() == repeated)
+      group = group.drop_back();
+    SmallVector<int64_t> parts;
+    for (int64_t d : group)
+      parts.push_back(input.getDimSize(d));
+    sizes.push_back(productOf(parts));
+  }
+  Value whole = broadcast.getInput();
   OpBuilder b(collapse);
-  return tensor::CollapseShapeOp::create(
-      b, collapse.getLoc(), input.clone(sizes), broadcast.getInput(), groups);
+  if (isAdded) {
+    whole = expand.getInput();
+    heads.pop_back();
+    groups[rank - 2] = {repeated};
+    groups[rank - 1] = {repeated + 1};
+  }
+  return tensor::CollapseShapeOp::create(b, collapse.getLoc(),
+                                         input.clone(sizes), whole, groups);
 }
 
 /// Finds the dot that reads the probabilities. Gives the reason if there is no

@@ -18,6 +18,9 @@ namespace fa {
 /// Whether `op` only looks at its first operand, a tensor, in another shape.
 bool isView(mlir::Operation *op);
 
+/// The number of elements of so many dimensions, dynamic if one size is.
+int64_t productOf(llvm::ArrayRef<int64_t> sizes);
+
 /// The view operation `op` of another operand.
 mlir::Value cloneView(mlir::Operation *op, mlir::Value operand);
 

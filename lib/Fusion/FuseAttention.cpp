@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionChain.h"
+#include "ChainParts.h"
 #include "DeadOps.h"
 #include "ElementRegion.h"
 
@@ -42,23 +43,13 @@ static SmallVector<ReassociationIndices> groupsOf(const AttentionChain &chain,
   return groups;
 }
 
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes) {
-    if (ShapedType::isDynamic(size))
-      return ShapedType::kDynamic;
-    result *= size;
-  }
-  return result;
-}
-
 /// The type of `type` with batches and heads as one dimension each.
 static RankedTensorType canonicalType(const AttentionChain &chain,
                                       RankedTensorType type) {
   int64_t n = chain.numLeading();
   SmallVector<int64_t> sizes = {
-      product(type.getShape().take_front(chain.firstHeadDim)),
-      product(
+      productOf(type.getShape().take_front(chain.firstHeadDim)),
+      productOf(
           type.getShape().slice(chain.firstHeadDim, n - chain.firstHeadDim))};
   llvm::append_range(sizes, type.getShape().drop_front(n));
   return type.clone(sizes);

@@ -9,6 +9,7 @@
 #include "Tile/Tile.h"
 #include "fa/Fusion/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -42,9 +43,30 @@ struct TileRaiseLinalg final : fa::impl::TileRaiseLinalgBase<TileRaiseLinalg> {
       op.getResult(0).replaceAllUsesWith(*result);
       op.erase();
     }
+    SmallVector<DotOp> dots;
+    getOperation().walk([&](DotOp op) { dots.push_back(op); });
+    for (DotOp op : dots)
+      widen(op);
   }
 
 private:
+  /// A dot of 16 bits becomes one of f32 that is rounded: products are
+  /// accumulated in f32 whatever the result is kept in.
+  static void widen(DotOp op) {
+    unsigned bits = op.getType().getElementTypeBitWidth();
+    if (bits >= 32)
+      return;
+    ImplicitLocOpBuilder b(op.getLoc(), op);
+    RankedTensorType type = op.getType(), wide = type.clone(b.getF32Type());
+    Value acc = op.getAcc();
+    if (acc)
+      acc = arith::ExtFOp::create(b, wide, acc);
+    auto dot = DotOp::create(b, wide, op.getA(), op.getB(), acc,
+                             op.getTransposeBAttr(), op.getPrecisionAttr());
+    op.replaceAllUsesWith(Value(arith::TruncFOp::create(b, type, dot)));
+    op.erase();
+  }
+
   /// Named operations become linalg.generic, but the softmax.
   void generalize() {
     IRRewriter rewriter(&getContext());

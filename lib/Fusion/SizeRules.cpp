@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgumentView.h"
 #include "ElementReads.h"
 #include "UnfusedKernel.h"
 
@@ -192,6 +193,9 @@ private:
         })
         .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
             [&](auto reshape) { return understandReshape(reshape); })
+        .Case([&](tensor::ExtractSliceOp slice) {
+          return understandSlice(slice);
+        })
         .Case([&](linalg::LinalgOp linalg) { return understandLinalg(linalg); })
         .Default([&](Operation *op) { return understandElementwise(op); });
   }
@@ -336,6 +340,21 @@ private:
       } else if (!several.empty() && ShapedType::isDynamic(whole)) {
         return false; // a product of sizes has no name
       }
+    }
+    return true;
+  }
+
+  /// Sizes of a part are constants, others those of the source.
+  bool understandSlice(tensor::ExtractSliceOp op) {
+    if (!isKnownSlice(op))
+      return false;
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    int64_t kept = 0;
+    for (int64_t d = 0; d < op.getSourceType().getRank(); ++d) {
+      if (op.isDynamicSize(d) &&
+          !unite(op.getResult(), kept, op.getSource(), d))
+        return false;
+      kept += !dropped.test(d);
     }
     return true;
   }

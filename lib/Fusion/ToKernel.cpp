@@ -36,6 +36,32 @@ static Value findSink(tile::OnlineAttentionOp attention) {
   return type && type.getRank() == 1 ? value : Value();
 }
 
+/// Whether sizes of operands that are parts of arguments agree with those of
+/// the others, which a rule cannot say of a part. Gives the reason if not.
+static std::string checkParts(AttentionFunction &match) {
+  tile::OnlineAttentionOp op = match.attention;
+  std::pair<const ArgumentView *, Value> operands[] = {
+      {&match.q, op.getQ()}, {&match.k, op.getK()}, {&match.v, op.getV()}};
+  if (llvm::none_of(operands, [](auto entry) { return entry.first->isPart; }))
+    return "";
+  for (int64_t d = 0; d < 3; ++d) {
+    // There may be more or fewer queries than keys.
+    auto agree = ArrayRef(operands).drop_front(d == 2 ? 1 : 0);
+    bool isCut = llvm::any_of(
+        agree, [&](auto entry) { return entry.first->dims[d].parts.empty(); });
+    for (auto [view, value] : agree)
+      if (isCut && cast<RankedTensorType>(value.getType()).isDynamicDim(d))
+        return "a slice of an argument is used with a tensor whose size is "
+               "known at launch only";
+  }
+  for (Value capture : op.getCaptures())
+    if (auto type = dyn_cast<RankedTensorType>(capture.getType());
+        type && !type.hasStaticShape())
+      return "a slice of an argument is used with scores that read a tensor "
+             "whose size is known at launch only";
+  return "";
+}
+
 /// Sets the views of the operands of `match`. Gives the reason if one is not a
 /// view of an argument.
 static std::string matchOperands(AttentionFunction &match) {
@@ -52,6 +78,8 @@ static std::string matchOperands(AttentionFunction &match) {
     if (type.isDynamicDim(3))
       return std::string(name) + " has a dynamic head dim";
   }
+  if (std::string reason = checkParts(match); !reason.empty())
+    return reason;
   if (!isKernelScalar(op.getScale()))
     return "the scale is computed from tensors in the function";
   for (Value capture : op.getCaptures()) {
@@ -62,14 +90,14 @@ static std::string matchOperands(AttentionFunction &match) {
       continue;
     }
     FailureOr<ArgumentView> found = ArgumentView::ofOperand(capture);
-    if (failed(found))
+    if (failed(found) || found->isPart)
       return "a tensor that the scores read is computed in the function, where "
              "a view of an argument is expected";
     match.captures.push_back(*found);
   }
   if (Value sink = findSink(op)) {
     FailureOr<ArgumentView> found = ArgumentView::ofOperand(sink);
-    if (failed(found))
+    if (failed(found) || found->isPart)
       return "the sink is computed in the function";
     match.sink = *found;
   }

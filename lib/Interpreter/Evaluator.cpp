@@ -133,6 +133,7 @@ llvm::Expected<Tensor> Evaluator::compute(Operation *op) {
                            sizesOf(op.getResultType(), op.getOutputShape()));
           })
           .Case([&](tensor::CollapseShapeOp op) { return collapse(op); })
+          .Case([&](tensor::ExtractSliceOp op) { return slice(op); })
           .Case([&](linalg::SoftmaxOp op) {
             return softmax(get(op.getInput()), op.getDimension(), nullptr,
                            precision);
@@ -208,6 +209,33 @@ llvm::Expected<Tensor> Evaluator::collapse(tensor::CollapseShapeOp op) {
     sizes.push_back(size);
   }
   return reshape(source, sizes);
+}
+
+llvm::Expected<Tensor> Evaluator::slice(tensor::ExtractSliceOp op) {
+  const Tensor &source = get(op.getSource());
+  auto numbers = [&](ArrayRef<OpFoldResult> values) {
+    Sizes result;
+    for (OpFoldResult value : values)
+      result.push_back(isa<Value>(value) ? getIndex(cast<Value>(value))
+                                         : *getConstantIntValue(value));
+    return result;
+  };
+  Sizes offsets = numbers(op.getMixedOffsets()),
+        sizes = numbers(op.getMixedSizes());
+  if (!op.hasUnitStride())
+    return notEvaluated(op);
+  for (auto [d, size] : llvm::enumerate(source.sizes))
+    if (offsets[d] < 0 || sizes[d] < 0 || sizes[d] > size - offsets[d])
+      return llvm::createStringError(
+          "expected a part of " + formatSizes(source.sizes) + ", found " +
+          formatSizes(sizes) + " at " + formatSizes(offsets));
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  Tensor result = interp::slice(source, offsets, sizes);
+  result.sizes.clear();
+  for (auto [d, size] : llvm::enumerate(sizes))
+    if (!dropped.test(d))
+      result.sizes.push_back(size);
+  return result;
 }
 
 llvm::Expected<Tensor> Evaluator::computeElementwise(Operation *op) {

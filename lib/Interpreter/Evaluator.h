@@ -40,6 +40,7 @@ private:
   llvm::Expected<Tensor> computeElementwise(mlir::Operation *op);
   llvm::Expected<Tensor> extract(mlir::tensor::ExtractOp op);
   llvm::Expected<Tensor> collapse(mlir::tensor::CollapseShapeOp op);
+  llvm::Expected<Tensor> slice(mlir::tensor::ExtractSliceOp op);
   llvm::Expected<Tensor> dim(mlir::tensor::DimOp op);
   llvm::Error evaluateLoops(mlir::linalg::LinalgOp op);
 

@@ -70,6 +70,17 @@ Tensor interp::iota(ArrayRef<int64_t> sizes, int64_t dim) {
   return result;
 }
 
+Tensor interp::slice(const Tensor &input, ArrayRef<int64_t> offsets,
+                     ArrayRef<int64_t> sizes) {
+  Sizes strides = contiguousStrides(input.sizes);
+  return remap(input, sizes, [&](ArrayRef<int64_t> indices) {
+    int64_t at = 0;
+    for (auto [d, index] : llvm::enumerate(indices))
+      at += (offsets[d] + index) * strides[d];
+    return at;
+  });
+}
+
 Tensor interp::transpose(const Tensor &input, ArrayRef<int64_t> permutation) {
   Sizes strides = contiguousStrides(input.sizes), sizes;
   for (int64_t from : permutation)

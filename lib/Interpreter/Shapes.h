@@ -35,6 +35,9 @@ llvm::Expected<Tensor> broadcast(const Tensor &input,
 Tensor iota(llvm::ArrayRef<int64_t> sizes, int64_t dim);
 
 /// Dimension d of the result is dimension permutation[d] of `input`.
+/// The part of `input` that begins at `offsets` and has `sizes`.
+Tensor slice(const Tensor &input, llvm::ArrayRef<int64_t> offsets,
+             llvm::ArrayRef<int64_t> sizes);
 Tensor transpose(const Tensor &input, llvm::ArrayRef<int64_t> permutation);
 
 /// The elements of `input`, of which there must be as many, as `sizes`.

@@ -49,6 +49,13 @@ Error AttentionProblem::verify() const {
     if (value < least)
       return createStringError("expected " + key + " of at least " +
                                Twine(least) + ", found " + Twine(value));
+  // Code is of the length of a row: here it takes seconds to compile, and four
+  // times as long for each doubling.
+  constexpr int64_t longest = 1 << 14;
+  for (auto [key, value] : {std::pair("d", headDim), {"dv", headDimV}})
+    if (value > longest)
+      return createStringError("expected " + Twine(key) + " of at most " +
+                               Twine(longest) + ", found " + Twine(value));
   if (numHeads % numKvHeads)
     return createStringError("expected hq to be a multiple of hkv, found hq=" +
                              Twine(numHeads) + " hkv=" + Twine(numKvHeads));

@@ -70,13 +70,18 @@ bool fa::loadsCloseLines(LoadOp load) {
          promisedAlignment(load.getSource()) == 16;
 }
 
-/// Whether `op` makes a step out of the unit dimension that is not static, or
-/// begins in the middle of it.
+/// Where `op` begins in the unit dimension of its source, in elements; dynamic:
+/// not known.
+static int64_t startInUnitDim(Operation *op) {
+  auto part = dyn_cast<memref::SubViewOp>(op);
+  int64_t unit = part ? unitDim(part.getSourceType()) : -1;
+  return unit < 0 ? 0 : part.getStaticOffsets()[unit];
+}
+
+/// Whether `op` makes a step out of the unit dimension that is not static.
 static bool stepsUnitDim(Operation *op) {
-  if (auto part = dyn_cast<memref::SubViewOp>(op)) {
-    int64_t unit = unitDim(part.getSourceType());
-    return unit >= 0 && getConstantIntValue(part.getMixedOffsets()[unit]) != 0;
-  }
+  if (ShapedType::isDynamic(startInUnitDim(op)))
+    return true;
   auto expand = dyn_cast<memref::ExpandShapeOp>(op);
   int64_t unit = expand ? unitDim(expand.getSrcType()) : -1;
   if (unit < 0)
@@ -95,6 +100,8 @@ int64_t fa::promisedAlignment(Value view) {
     auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
     if (!viewLike || stepsUnitDim(op))
       return 1;
+    if (int64_t start = startInUnitDim(op))
+      strides = std::min(strides, powerOfTwoPart(start) * element);
     auto type = cast<MemRefType>(view.getType());
     for (int64_t stride : type.getStridesAndOffset().first)
       if (!ShapedType::isDynamic(stride) && stride != 1)

@@ -4,10 +4,10 @@
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='tile-bytes=196608 kv-tile=64' | FileCheck %s --check-prefix=FITS
 // Where left operands take none, there is room for more.
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='tile-bytes=131072 kv-tile=64 left-in-registers' | FileCheck %s --check-prefix=FITS
-// RUN: not fa-run --attention "d=100000 type=f16" --arch=sm_80 --emit=report 2>&1 | FileCheck %s --check-prefix=CARD
+// RUN: not fa-run --attention "d=10000 type=f16" --arch=sm_80 --emit=report 2>&1 | FileCheck %s --check-prefix=CARD
 // WIDE: error: expected head dimensions of which a tile of 16 queries and 16 keys fits into 196607 bytes of shared memory, found 2048 and 2048, which take 196608
 // FITS: tile.kernel @attention(
-// CARD: found 100000 and 100000, which take 9600000
+// CARD: found 10000 and 10000, which take 960000
 
 !rows = tensor<?x?x?x2048xf16>
 

@@ -12,12 +12,21 @@
 #include "fa/Fusion/Stage.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
+
+static raw_ostream &writeLocation(raw_ostream &out, Location loc) {
+  if (auto at = loc->findInstanceOf<FileLineColLoc>())
+    out << at.getFilename().getValue() << ':' << at.getLine() << ':'
+        << at.getColumn() << ": ";
+  return out;
+}
 
 namespace {
 
@@ -41,12 +50,7 @@ public:
   }
 
 private:
-  raw_ostream &begin(Operation *op) {
-    if (auto at = op->getLoc()->findInstanceOf<FileLineColLoc>())
-      out << at.getFilename().getValue() << ':' << at.getLine() << ':'
-          << at.getColumn() << ": ";
-    return out;
-  }
+  raw_ostream &begin(Operation *op) { return writeLocation(out, op->getLoc()); }
 
   void reportFused(AttentionOp op) {
     ++fused;
@@ -106,6 +110,28 @@ private:
 
 } // namespace
 
+/// Says which functions are no kernels for all that was fused in them, and why:
+/// what their attentions read or what is done with the results has no place in
+/// one.
+static void reportKernels(ModuleOp module, raw_ostream &out) {
+  llvm::DenseSet<Location> fused;
+  module.walk([&](AttentionOp op) {
+    fused.insert(op->getParentOfType<FunctionOpInterface>().getLoc());
+  });
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
+    bool isError = d.getSeverity() == DiagnosticSeverity::Error;
+    if (isError || fused.contains(d.getLocation()))
+      writeLocation(out, d.getLocation())
+          << (isError ? "refused: " : "") << d.str() << '\n';
+    return success();
+  });
+  PassManager pm(module.getContext());
+  pm.addPass(createTileOnlineSoftmax());
+  pm.addPass(createTileToKernel());
+  // What fails was reported.
+  (void)pm.run(module);
+}
+
 LogicalResult fa::opt::explain(ModuleOp module, raw_ostream &out) {
   {
     // The report says what the remarks say.
@@ -118,5 +144,6 @@ LogicalResult fa::opt::explain(ModuleOp module, raw_ostream &out) {
       return failure();
   }
   Reporter(out).report(module);
+  reportKernels(module, out);
   return success();
 }

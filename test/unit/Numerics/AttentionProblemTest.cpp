@@ -66,6 +66,8 @@ TEST(AttentionProblem, Errors) {
       {"sq=-1", "expected sq of at least 0, found -1"},
       {"hq=5 hkv=2", "expected hq to be a multiple of hkv"},
       {"hkv=0", "expected hkv of at least 1, found 0"},
+      {"d=16385", "expected d of at most 16384, found 16385"},
+      {"d=8 dv=1000000", "expected dv of at most 16384, found 1000000"},
       {"type=bf16 precision=tf32",
        "expected type=f32 for precision=tf32, found type=bf16"},
       {"bias=kqhb", "expected a bias pattern"},
