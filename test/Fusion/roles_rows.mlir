@@ -129,8 +129,8 @@ func.func @wide_window(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
 // CHECK: scf.for %[[TURN:.*]] = %{{.*}} to %{{.*}} step
 // CHECK: %[[PLACE:.*]] = arith.subi %[[TURN]], %{{.*}} : index
 // CHECK: %[[IS_BEHIND:.*]] = arith.cmpi sge, %[[PLACE]], %{{.*}} : index
-// CHECK: %[[MORE:.*]] = arith.select %[[IS_BEHIND]], %{{.*}}, %c0
-// CHECK: %[[KEY:.*]] = arith.addi %[[PLACE]], %[[MORE]] : index
+// CHECK: %[[SHIFT:.*]] = arith.select %[[IS_BEHIND]], %{{.*}}, %c0
+// CHECK: %[[KEY:.*]] = arith.addi %[[PLACE]], %[[SHIFT]] : index
 // CHECK: tile.load %{{.*}}[%[[KEY]], %c0
 // CHECK: arith.cmpi ult
 // CHECK: arith.cmpi ult
