@@ -85,8 +85,9 @@ def TgpuAllocateShared : Pass<"tgpu-allocate-shared", "::fa::tile::KernelOp"> {
 def TgpuNarrowMasks : Pass<"tgpu-narrow-masks", "::fa::tile::KernelOp"> {
   let summary = "a mask compares columns with one limit of each row, in 32 bits";
   let description = [{
-    A comparison of sums of row numbers, column numbers and scalars says which
-    columns of a row are below a limit, or are not. The limits of a row that are joined by
+    A comparison of sums of row numbers, column numbers, scalars and numbers that
+    each row has (where its document begins) says which columns of a row are below
+    a limit, or are not. The limits of a row that are joined by
     `and` become one, computed once for the row; a tile is small, so that a
     limit far outside of it may as well be just outside.
 
@@ -227,7 +228,8 @@ def TgpuBranchMasks : Pass<"tgpu-branch-masks", "::fa::tile::KernelOp"> {
     A mask that holds everywhere if a scalar does (`tile-to-kernel`, one loop for
     all keys) is applied in a branch that is taken where it does not, with what
     the mask is computed from. The scores stay in their registers either way. It
-    comes after the passes that look for scores behind their dot.
+    comes after the passes that look for scores behind their dot. Scores that a
+    cap changed keep their mask: its short form looks for the cap behind that.
 
     Before:
     ```mlir
