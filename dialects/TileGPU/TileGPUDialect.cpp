@@ -80,9 +80,13 @@ static bool rowsAreLast(ArrayRef<int64_t> shape, const TileLayout &layout) {
       shape[0] >= base.size(0) || shape[1] != layout.size(1))
     return false;
   unsigned bits = base.bits(Axis::Offset);
-  for (int64_t row = base.size(0) / 2; shape[0] % (2 * row); row /= 2)
-    if (!bits || base.basis(Axis::Offset, --bits) != Coord{int32_t(row), 0})
+  for (int64_t row = base.size(0) / 2; shape[0] % (2 * row); row /= 2) {
+    if (bits == 0)
       return false;
+    --bits;
+    if (base.basis(Axis::Offset, bits) != Coord{int32_t(row), 0})
+      return false;
+  }
   return true;
 }
 

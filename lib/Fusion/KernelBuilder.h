@@ -7,31 +7,9 @@
 #ifndef FA_LIB_FUSION_KERNELBUILDER_H
 #define FA_LIB_FUSION_KERNELBUILDER_H
 
-#include "ArgumentView.h"
-
-#include "Tile/Tile.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-
-#include <vector>
+#include "AttentionFunction.h"
 
 namespace fa {
-
-/// A function at S2 that is one online attention on views of its arguments.
-struct AttentionFunction {
-  struct Result {
-    bool isLse; ///< else the output
-    ArgumentView view;
-    mlir::SmallVector<mlir::Operation *> epilogue; ///< elementwise
-  };
-
-  mlir::func::FuncOp function;
-  tile::OnlineAttentionOp attention;
-  ArgumentView q, k, v;
-  std::optional<ArgumentView> sink;   ///< f32 [hq]
-  std::vector<ArgumentView> captures; ///< of the captured tensors
-  std::vector<Result> results;        ///< by number
-};
 
 /// What distinguishes the variants of a kernel.
 struct KernelShape {
@@ -71,7 +49,8 @@ struct KernelShape {
   /// that are none see few keys. 0: the first begins with them.
   int64_t endMultiple = 0;
   /// Keys are walked by one loop, in which tiles without a mask take a branch
-  /// around it; otherwise tiles at edges of the mask have loops of their own.
+  /// around it, from one of these on; otherwise tiles at edges of the mask have
+  /// loops of their own.
   bool oneLoop = false;
   /// Groups of rows of a tile walk the keys that they see (tile.own_rows).
   bool ownRows = false;

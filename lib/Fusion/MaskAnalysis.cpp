@@ -235,9 +235,8 @@ private:
   static void unite(Intervals &intervals, const KeyInterval &more) {
     for (KeyInterval &interval : intervals)
       if (std::optional<KeyInterval> both = either(interval, more)) {
-        KeyInterval united = *both;
         intervals.erase(&interval);
-        return unite(intervals, united);
+        return unite(intervals, *both);
       }
     intervals.push_back(more);
   }

@@ -1,0 +1,147 @@
+//===- AttentionFunction.cpp - functions that are one attention -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionFunction.h"
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fa;
+
+/// The [hq] tensor that the state of `attention` begins with, or null.
+static Value findSink(tile::OnlineAttentionOp attention) {
+  Value value = attention.getMax();
+  if (auto broadcast = value.getDefiningOp<tile::BroadcastOp>())
+    value = broadcast.getInput();
+  while (auto expand = value.getDefiningOp<tile::ExpandDimsOp>())
+    value = expand.getInput();
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 1 ? value : Value();
+}
+
+/// Whether sizes of operands that are parts of arguments agree with those of
+/// the others, which a rule cannot say of a part. Gives the reason if not.
+static std::string checkParts(AttentionFunction &match) {
+  tile::OnlineAttentionOp op = match.attention;
+  std::pair<const ArgumentView *, Value> operands[] = {
+      {&match.q, op.getQ()}, {&match.k, op.getK()}, {&match.v, op.getV()}};
+  if (llvm::none_of(operands, [](auto entry) { return entry.first->isPart; }))
+    return "";
+  for (int64_t d = 0; d < 3; ++d) {
+    // There may be more or fewer queries than keys.
+    auto agree = ArrayRef(operands).drop_front(d == 2 ? 1 : 0);
+    bool isCut = llvm::any_of(
+        agree, [&](auto entry) { return entry.first->dims[d].parts.empty(); });
+    for (auto [view, value] : agree)
+      if (isCut && cast<RankedTensorType>(value.getType()).isDynamicDim(d))
+        return "a slice of an argument is used with a tensor whose size is "
+               "known at launch only";
+  }
+  for (Value capture : op.getCaptures())
+    if (auto type = dyn_cast<RankedTensorType>(capture.getType());
+        type && !type.hasStaticShape())
+      return "a slice of an argument is used with scores that read a tensor "
+             "whose size is known at launch only";
+  return "";
+}
+
+/// Sets the views of the operands of `match`. Gives the reason if one is not a
+/// view of an argument.
+static std::string matchOperands(AttentionFunction &match) {
+  tile::OnlineAttentionOp op = match.attention;
+  for (auto [value, view, name] : {std::tuple(op.getQ(), &match.q, "q"),
+                                   std::tuple(op.getK(), &match.k, "k"),
+                                   std::tuple(op.getV(), &match.v, "v")}) {
+    FailureOr<ArgumentView> found = ArgumentView::ofOperand(value);
+    if (failed(found))
+      return std::string(name) + " is computed in the function, where a view "
+                                 "of an argument is expected";
+    *view = *found;
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.isDynamicDim(3))
+      return std::string(name) + " has a dynamic head dim";
+  }
+  if (std::string reason = checkParts(match); !reason.empty())
+    return reason;
+  if (!isKernelScalar(op.getScale()))
+    return "the scale is computed from tensors in the function";
+  for (Value capture : op.getCaptures()) {
+    if (!isa<TensorType>(capture.getType())) {
+      if (!isKernelScalar(capture))
+        return "a scalar that the scores read is computed from tensors in the "
+               "function";
+      continue;
+    }
+    FailureOr<ArgumentView> found = ArgumentView::ofOperand(capture);
+    if (failed(found) || found->isPart)
+      return "a tensor that the scores read is computed in the function, where "
+             "a view of an argument is expected";
+    match.captures.push_back(*found);
+  }
+  if (Value sink = findSink(op)) {
+    FailureOr<ArgumentView> found = ArgumentView::ofOperand(sink);
+    if (failed(found) || found->isPart)
+      return "the sink is computed in the function";
+    match.sink = *found;
+  }
+  return "";
+}
+
+/// Sets the results of `match`: all that the function returns.
+static std::string matchResults(AttentionFunction &match) {
+  Value state = match.attention.getAccOut();
+  auto finalize =
+      state.hasOneUse()
+          ? dyn_cast<tile::OnlineFinalizeOp>(*state.getUsers().begin())
+          : tile::OnlineFinalizeOp();
+  if (!finalize)
+    return "its state is read by something else than tile.online_finalize";
+  if (finalize.getMaxOut())
+    return "its maxima stay apart";
+  for (Value value : finalize.getResults()) {
+    if (value.use_empty())
+      continue;
+    SmallVector<Operation *> epilogue;
+    FailureOr<ArgumentView> view = ArgumentView::ofResult(value, epilogue);
+    if (failed(view))
+      return "its result is not returned as it is, or in another shape";
+    for (Operation *op : epilogue)
+      for (Value operand : op->getOperands())
+        if (auto uniform = operand.getDefiningOp<tile::BroadcastOp>();
+            uniform && !isKernelScalar(uniform.getInput()))
+          return "a scalar that its result is combined with is computed from "
+                 "tensors in the function";
+    match.results.push_back(
+        {value == finalize.getLse(), *view, std::move(epilogue)});
+  }
+  if (match.results.size() != match.function.getNumResults())
+    return "the function returns something else, too";
+  return "";
+}
+
+AttentionFunction fa::matchFunction(func::FuncOp function,
+                                    std::string &reason) {
+  AttentionFunction match{function, {}, {}, {}, {}, {}, {}, {}};
+  if (!function.getBody().hasOneBlock()) {
+    reason = "its body has " +
+             std::to_string(function.getBody().getBlocks().size()) +
+             " blocks, where one is expected";
+    return match;
+  }
+  auto attentions =
+      llvm::to_vector(function.getBody().getOps<tile::OnlineAttentionOp>());
+  if (attentions.size() != 1) {
+    reason = "the function has " + std::to_string(attentions.size()) +
+             " attentions, where one is expected";
+    return match;
+  }
+  match.attention = attentions.front();
+  reason = matchOperands(match);
+  if (reason.empty())
+    reason = matchResults(match);
+  return match;
+}

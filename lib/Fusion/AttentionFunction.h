@@ -1,0 +1,43 @@
+//===- AttentionFunction.h - functions that are one attention - -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_ATTENTIONFUNCTION_H
+#define FA_LIB_FUSION_ATTENTIONFUNCTION_H
+
+#include "ArgumentView.h"
+
+#include "Tile/Tile.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <vector>
+
+namespace fa {
+
+/// A function at S2 that is one online attention on views of its arguments.
+struct AttentionFunction {
+  struct Result {
+    bool isLse; ///< else the output
+    ArgumentView view;
+    mlir::SmallVector<mlir::Operation *> epilogue; ///< elementwise
+  };
+
+  mlir::func::FuncOp function;
+  tile::OnlineAttentionOp attention;
+  ArgumentView q, k, v;
+  std::optional<ArgumentView> sink;   ///< f32 [hq]
+  std::vector<ArgumentView> captures; ///< of the captured tensors
+  std::vector<Result> results;        ///< by number
+};
+
+/// Finds out whether `function` is one online attention on views of its
+/// arguments; else `reason` says what it is, and the result is of no use.
+AttentionFunction matchFunction(mlir::func::FuncOp function,
+                                std::string &reason);
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_ATTENTIONFUNCTION_H
