@@ -1,5 +1,5 @@
-// Columns from one limit of a row to another are bits of a word: a comparison of each with 0, none with a limit. One limit
-// is compared with.
+// Columns from one limit of a row to another are bits of a word: a comparison of each with 0, none with a limit, and each
+// element selected before the next bit is tested. One limit is compared with.
 // RUN: fa-run %s --arch=sm_80 --emit=ptx | FileCheck %s
 
 !mask = tensor<64x64xi1>
@@ -9,8 +9,12 @@
 // CHECK: mov.b32 %[[ONES:.*]], -1;
 // CHECK: shl.b32 %{{.*}}, %[[ONES]],
 // CHECK-NOT: setp.{{gt|lt|ge|le}}
-// CHECK: and.b32 %{{.*}}, %{{.*}}, 32768;
+// CHECK: and.b32 %{{.*}}, %[[WORD:.*]], 16384;
 // CHECK-NEXT: setp.eq.b32 %{{.*}}, 0;
+// CHECK-NEXT: selp.f32
+// CHECK-NEXT: and.b32 %{{.*}}, %[[WORD]], 32768;
+// CHECK-NEXT: setp.eq.b32 %{{.*}}, 0;
+// CHECK-NEXT: selp.f32
 // CHECK-NOT: setp.{{gt|lt|ge|le}}
 // CHECK: ret;
 tile.kernel @between(%o: !out {tile.access = #tile.access<out>}, %first: index, %end: index)

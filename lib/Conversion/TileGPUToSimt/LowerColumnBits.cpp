@@ -6,7 +6,9 @@
 //
 // A row's columns from one limit to another, as the mask of a window has them:
 // a word whose bits are the thread's columns. An element takes a test of its
-// bit and a selection; compared with both limits it takes two of each.
+// bit and a selection; compared with both limits it takes two of each. Where
+// tests and selections alternate along a word, ptxas takes seven bits into
+// predicates by one instruction (R2P).
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,6 +71,8 @@ Value SimtLowering::bitsFrom(Value limit, int64_t period, int64_t run,
   part = arith::MinSIOp::create(b, part, i32(run));
   Value below =
       arith::AddIOp::create(b, arith::MulIOp::create(b, whole, i32(run)), part);
+  if (count < 32)
+    return arith::ShLIOp::create(b, i32(-1), below);
   // A shift by all 32 bits is none: two by up to half of them.
   Value half = arith::MinSIOp::create(b, below, i32(16));
   Value bits = arith::ShLIOp::create(b, i32(-1), half);
@@ -103,6 +107,7 @@ bool SimtLowering::lowerColumnBits(Operation *op) {
   SmallVector<Value> from(elementsOf(lower.getRhs())),
       to(elementsOf(upper.getRhs()));
   Value thread = i32Of(threadCoord(layout, 1));
+  SmallVector<WordBit> bits(layout.numRegisters());
   SmallVector<Value> elements(layout.numRegisters());
   for (auto &[row, registers] : rows) {
     auto bitsOf = [&](Value limit) {
@@ -110,14 +115,38 @@ bool SimtLowering::lowerColumnBits(Operation *op) {
                       runs->run, runs->count);
     };
     unsigned first = registers.begin()->second;
-    Value bits = arith::AndIOp::create(
+    Value word = arith::AndIOp::create(
         b, bitsOf(from[first]),
         arith::XOrIOp::create(b, bitsOf(to[first]), i32(-1)));
-    for (auto [n, reg] : llvm::enumerate(llvm::make_second_range(registers)))
-      elements[reg] = arith::CmpIOp::create(
-          b, arith::CmpIPredicate::ne,
-          arith::AndIOp::create(b, bits, i32(int32_t(1u << n))), i32(0));
+    for (auto [n, reg] : llvm::enumerate(llvm::make_second_range(registers))) {
+      bits[reg] = {word, unsigned(n)};
+      elements[reg] = testBit(bits[reg]);
+    }
   }
   setElements(both.getResult(), elements);
+  tiles[both.getResult()].bits = bits;
+  return true;
+}
+
+Value SimtLowering::testBit(const WordBit &at) {
+  Value one = arith::AndIOp::create(b, at.word, i32(int32_t(1u << at.bit)));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, one, i32(0));
+}
+
+bool SimtLowering::lowerBitSelect(Operation *op) {
+  auto select = dyn_cast<arith::SelectOp>(op);
+  auto mask = select ? tiles.find(select.getCondition()) : tiles.end();
+  if (mask == tiles.end() || mask->second.bits.empty())
+    return false;
+  llvm::MapVector<Value, std::map<unsigned, unsigned>> registers;
+  for (auto [reg, at] : llvm::enumerate(mask->second.bits))
+    registers[at.word][at.bit] = reg;
+  SmallVector<Value> yes(elementsOf(select.getTrueValue())),
+      no(elementsOf(select.getFalseValue())), elements(yes.size());
+  for (auto &[word, ofBits] : registers)
+    for (auto [bit, reg] : ofBits)
+      elements[reg] =
+          arith::SelectOp::create(b, testBit({word, bit}), yes[reg], no[reg]);
+  setElements(select.getResult(), elements);
   return true;
 }

@@ -57,7 +57,8 @@ LogicalResult SimtLowering::lowerElementwise(Operation *op) {
   if (isPartOfCapped(op))
     return success();
   if (convertPairs(op) || lowerRescale(op) || lowerColumnLimit(op) ||
-      lowerColumnBits(op) || lowerPosition(op) || lowerTanh(op))
+      lowerColumnBits(op) || lowerBitSelect(op) || lowerPosition(op) ||
+      lowerTanh(op))
     return success();
   SmallVector<Value> elements;
   int64_t count = layoutOf(op->getResult(0)).numRegisters();

@@ -97,10 +97,17 @@ protected:
   virtual void lowerRead(tgpu::ReadOp op);
   virtual void lowerWrite(tgpu::WriteOp op);
 
+  struct WordBit {
+    Value word; ///< i32
+    unsigned bit;
+  };
+
   /// What a thread holds of a tile: elements, pairs of them, or both.
   struct Registers {
     mlir::SmallVector<Value> elements;
     mlir::SmallVector<Value> packed; ///< i32
+    /// Of a mask in words, what each element tests.
+    mlir::SmallVector<WordBit> bits = {};
   };
 
   //===--- The walk (SimtLowering.cpp) ---===//
@@ -137,6 +144,9 @@ protected:
   bool lowerColumnLimit(mlir::Operation *op);
   /// In LowerColumnBits.cpp: columns between two limits.
   bool lowerColumnBits(mlir::Operation *op);
+  /// A selection by such columns.
+  bool lowerBitSelect(mlir::Operation *op);
+  Value testBit(const WordBit &at);
   /// Of registers whose columns in a row are `run` neighbours in each `period`:
   /// a bit for each, in ascending order, which is set from column `limit` on.
   Value bitsFrom(Value limit, int64_t period, int64_t run, int64_t columns);
