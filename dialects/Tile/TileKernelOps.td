@@ -110,6 +110,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     // kernel rather than another one that fits.
     static constexpr ::llvm::StringLiteral fewProgramsAttrName =
         "tile.few_programs";
+    /// A merge of more rows than a decode has: a launch has programs enough.
+    static constexpr ::llvm::StringLiteral manyRowsAttrName = "tile.many_rows";
     /// Each program walks a tile of keys at least, seen or not.
     static constexpr ::llvm::StringLiteral someKeysAttrName = "tile.some_keys";
     /// How many parts of a block run each program: its body up to

@@ -122,6 +122,8 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
           : std::min<int64_t>(llvm::PowerOf2Ceil(columns), kColumns);
   KernelOp merge =
       MergeBuilder(b, source, shape).build(name, first.getEntryName());
+  if (shape.pack == KernelShape::OneHead)
+    merge->setAttr(KernelOp::manyRowsAttrName, b.getUnitAttr());
   merge->setAttr(KernelOp::followsAttrName,
                  FlatSymbolRefAttr::get(first.getSymNameAttr()));
   return merge;

@@ -71,8 +71,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
 
   /// The kernel on splits of the keys and the one that merges them, which
   /// stand before the kernel of the same shape that needs no workspace.
-  void buildSplit(OpBuilder &b, const AttentionFunction &match,
-                  KernelShape shape, StringRef name, StringRef suffix) {
+  tile::KernelOp buildSplit(OpBuilder &b, const AttentionFunction &match,
+                            KernelShape shape, StringRef name,
+                            StringRef suffix) {
     shape.part = KernelShape::Split;
     shape.splits = splits;
     shape.wideMerge = wideMerge;
@@ -80,6 +81,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     tile::KernelOp first =
         buildKernel(b, match, shape, unusedName(prefix + "_split"), name);
     buildMergeKernel(b, match, shape, unusedName(prefix + "_merge"), first);
+    return first;
   }
 
   LogicalResult convert(func::FuncOp function) {
@@ -235,7 +237,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // At D 64 a bias with two sides leaves none for lengths or an LSE.
     bool isLight = widest > 64 || (bias && !bias->isAbsolute) ||
                    (mask.lengths().empty() && match.results.size() == 1);
-    bool isNarrow = isPlain ? isOne || !edges
+    bool isKnown = llvm::all_of(
+        mask.intervals, [](const KeyInterval &each) { return each.complete; });
+    bool isNarrow = isPlain ? (isKnown && !mask.readsRows()) || !edges
                             : isCapped || (roles.ramp && !edges && isLight);
     bool isMiddle = widest > 64 && (isCapped ? widest <= 128 : widest < 128) &&
                     isNarrow && middleRolesKvTile;
@@ -284,6 +288,10 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     // A processor's second program is short where the first is long.
     few.fewPrograms = fewPrograms * (grows && !edges ? 2 : 1);
     bool hasFew = hasRoles && fewRolesQTile && scoreTiles(match).empty();
+    // From where half of its rows are queries, dots of warpgroups are faster;
+    // they have at most 256 columns.
+    if (hasFew && widest <= 256)
+      packed.maxQueries = std::min(packed.maxQueries, fewRolesQTile / 2 - 1);
     for (auto [variant, suffix, wanted] :
          {std::tuple(parted, "_decode_parts", hasParts),
           std::tuple(decode, "_decode", variants.getValue()),
@@ -293,13 +301,16 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
           std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
       if (wanted && hasVariant(match, variant)) {
-        if (splits != 1 && variant.pack != KernelShape::OneHead)
-          buildSplit(b, match, variant, name, suffix);
-        tile::KernelOp kernel =
-            buildKernel(b, match, variant, unusedName(name + suffix), name);
+        SmallVector<tile::KernelOp, 2> kernels;
+        if (splits != 1 &&
+            (variant.pack != KernelShape::OneHead || variant.fewPrograms))
+          kernels.push_back(buildSplit(b, match, variant, name, suffix));
+        kernels.push_back(
+            buildKernel(b, match, variant, unusedName(name + suffix), name));
         if (StringRef(suffix).starts_with("_roles"))
-          kernel->setAttr(tile::KernelOp::alternativeAttrName,
-                          FlatSymbolRefAttr::get(&getContext(), name));
+          for (tile::KernelOp kernel : kernels)
+            kernel->setAttr(tile::KernelOp::alternativeAttrName,
+                            FlatSymbolRefAttr::get(&getContext(), name));
       }
     function.erase();
     return success();

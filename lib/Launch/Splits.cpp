@@ -16,9 +16,22 @@ using namespace fa;
 // The rule
 //===----------------------------------------------------------------------===//
 
+static constexpr int64_t kib = 1024;
+
+/// What a launch in `splits` costs that waits for arithmetic.
+static int64_t costOfComputing(const SplitProblem &p, int64_t splits) {
+  int64_t blocks = p.programs * splits,
+          places = p.processors * p.residentBlocks;
+  int64_t waves = (blocks + places - 1) / places;
+  int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
+  int64_t cost = waves * (longest + 150 * kib);
+  return splits > 1 ? cost + 300 * kib + blocks * 9 / 2 * kib : cost;
+}
+
 /// What a launch in `splits` costs, as Splits.h says.
 static int64_t costOf(const SplitProblem &p, int64_t splits) {
-  constexpr int64_t kib = 1024;
+  if (p.computes)
+    return costOfComputing(p, splits);
   int64_t blocks = p.programs * splits,
           places = p.processors * p.residentBlocks;
   int64_t whole = blocks / places, rest = blocks % places;
@@ -202,7 +215,8 @@ static SplitProblem describeProblem(const KernelInfo &kernel,
           .tiles = evaluate(kernel.splitKeys, given).value_or(0) /
                    std::max<int64_t>(tile, 1),
           .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1),
-          .parts = kernel.parts};
+          .parts = kernel.parts,
+          .computes = kernel.persistent};
 }
 
 /// How many splits a launch of `kernel` has on so many processors.

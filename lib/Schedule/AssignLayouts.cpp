@@ -53,12 +53,13 @@ public:
 
 private:
   /// As many as every dot and merge has tiles of rows for, of a merge of one
-  /// row as many as its columns fill lanes of; those of a warpgroup where each
-  /// computes for itself, and one for each part of a program.
+  /// row as many as its columns fill lanes of, or one where instructions take
+  /// more time than the way to memory; those of a warpgroup where each computes
+  /// for itself, and one for each part of a program.
   int64_t countWarps(int64_t most) {
     if (kernel->hasAttr(TileGPUDialect::consumersAttrName))
       return 4;
-    if (kernel.getParts() > 1)
+    if (kernel.getParts() > 1 || kernel->hasAttr(KernelOp::manyRowsAttrName))
       return 1;
     int64_t warps = most;
     kernel.walk([&](DotOp dot) {

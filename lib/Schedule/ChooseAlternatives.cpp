@@ -42,6 +42,11 @@ struct TgpuChooseAlternatives final
     for (auto [other, replaced] : isReplaced)
       if (replaced)
         dropped.insert(other);
+    for (auto kernel : getOperation().getOps<KernelOp>())
+      if (auto first = kernel->getAttrOfType<FlatSymbolRefAttr>(
+              KernelOp::followsAttrName);
+          first && dropped.contains(symbols.lookup<KernelOp>(first.getAttr())))
+        dropped.insert(kernel);
     for (KernelOp kernel : dropped)
       kernel.erase();
   }

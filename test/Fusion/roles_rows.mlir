@@ -124,7 +124,7 @@ func.func @wide_window(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
 }
 // Two intervals: one loop that leaves out the keys between them.
 // CHECK: tile.kernel @sinks_roles(
-// CHECK-SAME: tile.shape = array<i64: 128, 128>
+// CHECK-SAME: tile.shape = array<i64: 192, 128>
 // CHECK-NOT: tile.own_rows
 // CHECK: scf.for %[[TURN:.*]] = %{{.*}} to %{{.*}} step
 // CHECK: %[[PLACE:.*]] = arith.subi %[[TURN]], %{{.*}} : index

@@ -18,7 +18,7 @@ tile.kernel @roles() attributes {grid = affine_map<() -> (1)>, grid_sizes = arra
   tile.return
 }
 
-// Without roles it goes, and with it no other one.
+// Without roles it goes, and with it what merges what it leaves, but no other one.
 // CHECK-LABEL: tile.kernel @some_short(
 // CHECK-NOT: tile.kernel @some_long
 // CHECK-LABEL: tile.kernel @some(
@@ -33,6 +33,9 @@ tile.kernel @some_short() attributes {grid = affine_map<() -> (1)>, grid_sizes =
   tile.return
 }
 tile.kernel @some_long() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @some} {
+  tile.return
+}
+tile.kernel @some_long_merge() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.follows = @some_long} {
   tile.return
 }
 tile.kernel @some() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {

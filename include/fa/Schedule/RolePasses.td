@@ -73,9 +73,9 @@ def TgpuChooseAlternatives
     : Pass<"tgpu-choose-alternatives", "::mlir::ModuleOp"> {
   let summary = "of a kernel for roles and its alternative one stays";
   let description = [{
-    A kernel with a `tile.alternative` is for roles: without them it goes. The
-    alternative goes if all that name it have roles; one of them may be for few
-    queries only.
+    A kernel with a `tile.alternative` is for roles: without them it goes, and
+    what follows it. The alternative goes if all that name it have roles; one of
+    them may be for few queries only.
 
     Before, where the second cannot have roles:
     ```mlir
