@@ -110,6 +110,10 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     // kernel rather than another one that fits.
     static constexpr ::llvm::StringLiteral fewProgramsAttrName =
         "tile.few_programs";
+    /// So many blocks are to fetch what they have in common together: a kernel
+    /// for launches whose programs come in whole clusters. Where they cannot,
+    /// it goes.
+    static constexpr ::llvm::StringLiteral clusterAttrName = "tile.cluster";
     /// A merge of more rows than a decode has: a launch has programs enough.
     static constexpr ::llvm::StringLiteral manyRowsAttrName = "tile.many_rows";
     /// Each program walks a tile of keys at least, seen or not.

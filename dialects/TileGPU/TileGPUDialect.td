@@ -37,12 +37,16 @@ def TileGPU_Dialect : Dialect {
     /// Attribute of a kernel at S4 and below whose warps do not have 32 threads:
     /// how many they have.
     static constexpr ::llvm::StringLiteral lanesAttrName = "tgpu.lanes";
-    /// Attribute of a kernel whose rows are dealt to so many warpgroups, each
-    /// with tiles of its own.
+    /// Attribute of a kernel of which a block runs one program after the other.
     static constexpr ::llvm::StringLiteral persistentAttrName =
         "tgpu.persistent";
+    /// Attribute of a kernel whose rows are dealt to so many warpgroups, each
+    /// with tiles of its own.
     static constexpr ::llvm::StringLiteral consumersAttrName =
         "tgpu.consumers";
+    /// Attribute of a persistent kernel: so many blocks are a cluster, and run
+    /// neighbours on the first axis of the grid at a time.
+    static constexpr ::llvm::StringLiteral clusterAttrName = "tgpu.cluster";
     /// Attribute of an online softmax and of what ends it: the sums of a row
     /// are those of one thread each, to be added at the end.
     static constexpr ::llvm::StringLiteral threadSumsAttrName =

@@ -108,12 +108,15 @@ def TileGPU_ChannelOp : TileGPU_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
     of a fetch, and `empty`, completed by every warp of the consumers that read
     it. Where the slots and the barriers lie, in
     bytes, is known from S7 on. With `own`, the slots of `slots` steps belong to one consumer each.
+    With `shared`, the blocks of a cluster (`tgpu.cluster`) get the same tiles:
+    each fetches its part of the rows into the slots of all, and a slot is empty
+    when the consumers of all have read theirs.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset,
-      OptionalAttr<I64Attr>:$barriers, UnitAttr:$own);
+      OptionalAttr<I64Attr>:$barriers, UnitAttr:$own, UnitAttr:$shared);
   let results = (outs TileGPU_ChannelType:$result);
   let assemblyFormat = [{
-    (`own` $own^)? (`at` $offset^)? (`barriers` $barriers^)? attr-dict `:` type($result)
+    (`own` $own^)? (`shared` $shared^)? (`at` $offset^)? (`barriers` $barriers^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -96,16 +96,21 @@ def TileGPU_SimtArriveOp : TileGPU_SimtOp<"arrive"> {
   let description = [{
     Once for the warp: the thread whose `lane` is 0 arrives, the others do
     nothing (mbarrier.arrive, PTX ISA 9.7.13.15.13). A branch would do, and costs
-    ptxas the convergence of the warp. Not before `after` is there.
+    ptxas the convergence of the warp. Not before `after` is there. Of a cluster
+    of `ranks` blocks each has such a barrier, and as many threads of the warp
+    arrive: that whose `lane` is r at the barrier of the block of rank r (mapa).
 
     ```mlir
     tgpu.simt.arrive %barrier, %lane : !llvm.ptr<3>
+    tgpu.simt.arrive %barrier, %lane ranks 2 : !llvm.ptr<3>
     ```
   }];
   let arguments = (ins LLVM_PointerInAddressSpace<3>:$barrier, I32:$lane,
-                       Optional<F32>:$after);
+      Optional<F32>:$after,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$ranks);
   let assemblyFormat = [{
-    $barrier `,` $lane (`after` $after^)? attr-dict `:` type($barrier)
+    $barrier `,` $lane (`after` $after^)? (`ranks` $ranks^)? attr-dict
+    `:` type($barrier)
   }];
 }
 

@@ -38,10 +38,21 @@ static void beginNext(Thread *thread, int32_t site) {
   thread->block->requireKernelBefore(*thread, site);
 }
 
+/// PTX ISA 9.7.13.4, "barrier.cluster": arrive releases, wait acquires.
+static void arriveAtCluster(Thread *thread, int32_t site) {
+  thread->block->arriveAtCluster(*thread, site);
+}
+
+static void waitForCluster(Thread *thread, int32_t site) {
+  thread->block->waitForCluster(*thread, site);
+}
+
 llvm::ArrayRef<EmulatorFunction> fa::emu::barrierFunctions() {
   static const EmulatorFunction functions[] = {
       {"fa_emu_barrier", barrier},
       {"fa_emu_warp_barrier", warpBarrier},
+      {"fa_emu_arrive_at_cluster", arriveAtCluster},
+      {"fa_emu_wait_for_cluster", waitForCluster},
       {"fa_emu_await_kernel", awaitKernel},
       {"fa_emu_begin_next", beginNext}};
   return functions;

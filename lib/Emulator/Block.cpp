@@ -32,24 +32,24 @@ void Block::runThread(void *argument) {
 
 bool Block::prepare(const Launch &next, int64_t index) {
   launch = &next;
-  blockIndex = index;
+  clusterIndex = index;
   counters = {};
   log.clear();
   ready.clear();
-  atBarrier = numExited = 0;
-  barrierCount = 0;
-  memory.reset(launch->sharedBytes);
+  numExited = 0;
+  memory.reset(launch->sharedBytes, launch->cluster);
   phaseBarriers.clear();
   bulk.clear();
-  registers = {};
-  named = {};
-  if (created != launch->threads) {
+  clusterBarrier = {};
+  members.assign(launch->cluster, Member());
+  unsigned count = launch->cluster * launch->threads;
+  if (created != count) {
     created = 0;
-    threads = std::make_unique<Thread[]>(launch->threads);
-    for (unsigned n = 0; n < launch->threads; ++n)
+    threads = std::make_unique<Thread[]>(count);
+    for (unsigned n = 0; n < count; ++n)
       if (!threads[n].fiber.restart(runThread, &threads[n]))
         return false;
-    created = launch->threads;
+    created = count;
   }
   warps.assign(created / kWarpSize, Warp());
   for (unsigned n = 0; n < created; ++n) {
@@ -58,11 +58,14 @@ bool Block::prepare(const Launch &next, int64_t index) {
     if (thread.block && !thread.exited)
       thread.fiber.restart(runThread, &thread);
     thread.block = this;
-    thread.index = n;
+    thread.number = n;
+    thread.index = n % launch->threads;
+    thread.rank = n / launch->threads;
     thread.lane = n % kWarpSize;
     thread.warp = &warps[n / kWarpSize];
     thread.exited = thread.hasAwaited = false;
     thread.waitsAt = -1;
+    thread.clusterArrivals = 0;
     thread.copies.clear();
     thread.trace.clear();
   }
@@ -108,11 +111,15 @@ void Block::yield(Thread &thread) {
 void Block::exitThread(Thread &thread) {
   thread.exited = true;
   ++numExited;
+  ++member(thread).numExited;
+  if (thread.clusterArrivals > clusterBarrier.completed)
+    --clusterBarrier.arrived;
   Warp &warp = *thread.warp;
   warp.exited |= 1u << thread.lane;
   // The others no longer wait for this one.
   completeIfAllCame(warp);
-  completeBarrierIfAllCame();
+  completeBarrierIfAllCame(thread.rank);
+  completeClusterIfAllCame();
   if (warp.exited == ~0u)
     countRequests(warp);
   yield(thread);
@@ -174,17 +181,23 @@ void Block::meetWarp(Thread &thread, int32_t site, uint32_t mask,
 // Barriers
 //===----------------------------------------------------------------------===//
 
-void Block::completeBarrier() {
-  reportDivergentBarrier();
-  ++barrierCount;
+MutableArrayRef<Warp> Block::warpsOf(unsigned rank) {
+  unsigned count = launch->threads / kWarpSize;
+  return MutableArrayRef(warps).slice(rank * count, count);
+}
+
+void Block::completeBarrier(unsigned rank) {
+  reportDivergentBarrier(rank);
+  Member &member = members[rank];
+  ++member.barriers;
   ++counters.barriers;
-  atBarrier = 0;
+  member.atBarrier = 0;
   Horizon known;
-  for (Warp &warp : warps)
-    known.join(ordersReleased ? warp.released : warp.clock.release());
-  for (Warp &warp : warps) {
+  for (Warp &warp : warpsOf(rank))
+    known.join(member.ordersReleased ? warp.released : warp.clock.release());
+  for (Warp &warp : warpsOf(rank)) {
     countRequests(warp);
-    if (ordersReleased)
+    if (member.ordersReleased)
       warp.heard.join(known);
     else
       warp.clock.acquire(known);
@@ -198,17 +211,20 @@ void Block::completeBarrier() {
   }
 }
 
-void Block::completeBarrierIfAllCame() {
-  if (atBarrier && atBarrier + numExited == created)
-    completeBarrier();
+void Block::completeBarrierIfAllCame(unsigned rank) {
+  const Member &member = members[rank];
+  if (member.atBarrier &&
+      member.atBarrier + member.numExited == launch->threads)
+    completeBarrier(rank);
 }
 
 void Block::meetBlock(Thread &thread, int32_t site, bool released) {
-  ordersReleased = released;
+  Member &own = member(thread);
+  own.ordersReleased = released;
   thread.waitsAt = site;
   thread.waitsFor = WaitsFor::Block;
-  ++atBarrier;
-  completeBarrierIfAllCame();
+  ++own.atBarrier;
+  completeBarrierIfAllCame(thread.rank);
   yield(thread);
 }
 
@@ -217,4 +233,58 @@ void Block::sleep(Thread &thread, int32_t site, WaitsFor what) {
   thread.waitsFor = what;
   yield(thread);
   thread.waitsAt = -1;
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+uint32_t Block::toCluster(const Thread &thread, uint32_t address) const {
+  return address >> kRankShift ? address : toRank(address, thread.rank);
+}
+
+uint32_t Block::toRank(uint32_t address, unsigned rank) const {
+  return launch->cluster == 1 ? address
+                              : withoutRank(address) | (rank + 1) << kRankShift;
+}
+
+void Block::noteRemote(const Thread &thread, int32_t site, uint32_t address) {
+  unsigned rank = rankOf(address);
+  if (rank == thread.rank)
+    return;
+  members[rank].remote.raise(thread.warp->index, thread.warp->clock.now);
+  members[rank].remoteSite = site;
+}
+
+void Block::completeClusterIfAllCame() {
+  ClusterBarrier &barrier = clusterBarrier;
+  if (!barrier.arrived || barrier.arrived + numExited != created)
+    return;
+  ++barrier.completed;
+  barrier.arrived = 0;
+  barrier.known.join(barrier.arriving);
+  for (Thread *waiting : barrier.waiting)
+    wake(*waiting);
+  barrier.waiting.clear();
+}
+
+void Block::arriveAtCluster(Thread &thread, int32_t site) {
+  if (thread.clusterArrivals > clusterBarrier.completed)
+    return report(FaultKind::IllegalBarrier, thread, site,
+                  "the thread has arrived and not waited since");
+  thread.clusterArrivals = clusterBarrier.completed + 1;
+  clusterBarrier.arriving.join(thread.warp->clock.release());
+  ++clusterBarrier.arrived;
+  completeClusterIfAllCame();
+}
+
+void Block::waitForCluster(Thread &thread, int32_t site) {
+  if (!thread.clusterArrivals)
+    return report(FaultKind::IllegalBarrier, thread, site,
+                  "the thread has not arrived");
+  if (thread.clusterArrivals > clusterBarrier.completed) {
+    clusterBarrier.waiting.push_back(&thread);
+    sleep(thread, site, WaitsFor::Cluster);
+  }
+  thread.warp->clock.acquire(clusterBarrier.known);
 }

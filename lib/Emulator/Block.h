@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One system thread runs a block. Each GPU thread is a fiber, which runs until
-// it waits for others: for lanes of its warp at an operation that a warp does
-// together, or for the block at a barrier. Nothing here needs a lock.
+// One system thread runs a block, or all blocks of a cluster. Each GPU thread
+// is a fiber, which runs until it waits for others: for lanes of its warp at an
+// operation that a warp does together, or for the block at a barrier. Nothing
+// here needs a lock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,6 +47,16 @@ inline constexpr unsigned kWarpSize = 32;
 /// Lanes of an AMD wave: two warps.
 inline constexpr unsigned kWaveSize = 64;
 
+/// A shared::cluster address (PTX ISA, "mapa") has the block's rank + 1 above
+/// the address in the block; of a block alone nothing is there.
+inline constexpr unsigned kRankShift = 24;
+inline uint32_t withoutRank(uint32_t address) {
+  return address & ((1u << kRankShift) - 1);
+}
+inline unsigned rankOf(uint32_t address) {
+  return std::max(address >> kRankShift, 1u) - 1;
+}
+
 /// A kernel as `convert-nvvm-to-emulator` makes it.
 using KernelFunction = void (*)(const int64_t *words, Thread *thread);
 
@@ -57,7 +68,8 @@ struct Launch {
   GlobalMemory *global = nullptr;
   unsigned threads = 0; ///< of a block, a multiple of 32
   uint32_t blocks = 0;
-  size_t sharedBytes = 0;
+  unsigned cluster = 1;        ///< blocks that run together
+  size_t sharedBytes = 0;      ///< of a block
   llvm::ArrayRef<BoxMap> maps; ///< tensor maps, by parameter
   uint64_t seed = 0;
   bool count = false;
@@ -77,7 +89,7 @@ using WaveCollective = void (*)(Block &block, Thread *lanes,
                                 const EmulatorSite &site);
 
 /// What a thread that does not run waits for.
-enum class WaitsFor { Lanes, Block, NamedBarrier, Phase, Registers };
+enum class WaitsFor { Lanes, Block, Cluster, NamedBarrier, Phase, Registers };
 
 struct Thread {
   /// Where emulated code leaves operands and finds results; the first member,
@@ -86,13 +98,16 @@ struct Thread {
 
   Block *block = nullptr;
   Warp *warp = nullptr;
-  unsigned index = 0, lane = 0;
+  unsigned number = 0;          ///< in the cluster
+  unsigned index = 0, lane = 0; ///< in the block, in the warp
+  unsigned rank = 0;            ///< of the block in the cluster
   bool exited = false;
   bool hasAwaited = false; ///< the kernel before this one
   int32_t waitsAt = -1;    ///< a site
   WaitsFor waitsFor = WaitsFor::Lanes;
   AsyncCopies copies;
   uint32_t storeGroups = 0; ///< cp.async.bulk.commit_group so far
+  uint32_t clusterArrivals = 0;
   LaneTrace trace;
   Fiber fiber;
 
@@ -119,7 +134,7 @@ struct Warp {
   };
 
   Block *block = nullptr;
-  unsigned index = 0;
+  unsigned index = 0; ///< in the cluster
   Thread *lanes = nullptr;
   uint32_t exited = 0;
   WarpClock clock;
@@ -132,13 +147,14 @@ struct Warp {
   llvm::SmallVector<Meeting, 2> meetings;
 };
 
+/// A block, or the blocks of a cluster, which see each other's shared memory.
 class Block {
 public:
   Block();
   ~Block();
 
-  /// Runs block `index` of the launch to its end, or to where it cannot go on.
-  /// Returns false if there is no memory for stacks.
+  /// Runs cluster `index` of the launch to its end, or to where it cannot go
+  /// on. Returns false if there is no memory for stacks.
   bool run(const Launch &launch, int64_t index);
 
   const FaultLog &faults() const { return log; }
@@ -146,7 +162,10 @@ public:
 
   //===--- For what threads do ---===//
   const Launch &launched() const { return *launch; }
-  int64_t index() const { return blockIndex; }
+  /// Which block of the launch runs `thread`.
+  int64_t indexFor(const Thread &thread) const {
+    return clusterIndex * launch->cluster + thread.rank;
+  }
   unsigned numThreads() const { return launch->threads; }
   Thread &thread(unsigned n) { return threads[n]; }
   const EmulatorSite &site(int32_t n) const { return launch->sites[n]; }
@@ -161,10 +180,10 @@ public:
   }
   EmulatorCounters &counter() { return counters; }
   bool hasFault(FaultKind kind) const { return log.has(kind); }
-  /// Whether all threads have exited.
-  bool hasEnded() const { return numExited == created; }
-  /// Barriers that have been completed.
-  uint32_t barriers() const { return barrierCount; }
+  /// Whether all threads of the block of this rank have exited.
+  bool hasEnded(unsigned rank) const {
+    return members[rank].numExited == launch->threads;
+  }
 
   void report(FaultKind kind, const Thread &thread, int32_t site,
               const llvm::Twine &detail);
@@ -186,7 +205,7 @@ public:
   struct RegisterPool {
     int64_t left = 0;
     llvm::SmallVector<Thread *> waiting;
-  } registers;
+  };
 
   /// bar.sync with a number of threads.
   struct NamedBarrier {
@@ -195,7 +214,32 @@ public:
     bool any = false; ///< a predicate of theirs is true
     llvm::SmallVector<Thread *> waiting;
   };
-  std::array<NamedBarrier, 16> named;
+
+  /// What each block of a cluster has of its own.
+  struct Member {
+    std::array<NamedBarrier, 16> named;
+    RegisterPool registers;
+    unsigned atBarrier = 0, numExited = 0;
+    bool ordersReleased = false; ///< the barrier that is waited at
+    uint32_t barriers = 0;       ///< that have been completed
+    /// When warps of other blocks used its shared memory last, and where.
+    VectorClock remote;
+    int32_t remoteSite = -1;
+  };
+  Member &member(const Thread &thread) { return members[thread.rank]; }
+
+  /// A thread's shared::cluster address of what `address` is to it (PTX ISA,
+  /// "State Spaces: .shared"). Of a block alone they are the same.
+  uint32_t toCluster(const Thread &thread, uint32_t address) const;
+  /// The same place in the block of that rank (PTX ISA, "mapa").
+  uint32_t toRank(uint32_t address, unsigned rank) const;
+  /// `thread` uses what is at the mapped `address`, and nothing tells the block
+  /// whose it is.
+  void noteRemote(const Thread &thread, int32_t site, uint32_t address);
+  /// barrier.cluster (PTX ISA 9.7.13.4): arrives, and waits for those that have
+  /// not exited.
+  void arriveAtCluster(Thread &thread, int32_t site);
+  void waitForCluster(Thread &thread, int32_t site);
 
   /// Reports an operation of a warp that not all of its lanes execute
   /// (.aligned).
@@ -211,14 +255,17 @@ private:
   void yield(Thread &thread);
   void completeIfAllCame(Warp &warp);
   void complete(Warp &warp, Warp::Meeting meeting);
-  void completeBarrier();
-  void completeBarrierIfAllCame();
-  void reportDivergentBarrier();
+  void completeBarrier(unsigned rank);
+  void completeBarrierIfAllCame(unsigned rank);
+  void completeClusterIfAllCame();
+  llvm::MutableArrayRef<Warp> warpsOf(unsigned rank);
+  void reportDivergentBarrier(unsigned rank);
   void reportDeadlock();
   void checkEnd();
+  void checkRemote();
 
   const Launch *launch = nullptr;
-  int64_t blockIndex = 0;
+  int64_t clusterIndex = 0;
   unsigned created = 0;
   std::unique_ptr<Thread[]> threads;
   std::vector<Warp> warps;
@@ -228,9 +275,16 @@ private:
   EmulatorCounters counters;
   FaultLog log;
   std::deque<Thread *> ready;
-  unsigned atBarrier = 0, numExited = 0;
-  bool ordersReleased = false; ///< the barrier that is waited at
-  uint32_t barrierCount = 0;
+  std::vector<Member> members;
+  unsigned numExited = 0; ///< of all members
+  /// Of the cluster's barrier: times that it was completed, threads that have
+  /// arrived since and have not exited, what they knew, who waits.
+  struct ClusterBarrier {
+    uint32_t completed = 0;
+    unsigned arrived = 0;
+    Horizon arriving, known;
+    llvm::SmallVector<Thread *> waiting;
+  } clusterBarrier;
   Fiber scheduler;
 };
 

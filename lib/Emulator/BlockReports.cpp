@@ -22,7 +22,7 @@ void Block::report(FaultKind kind, const Thread &thread, int32_t site,
   const EmulatorSite &at = this->site(site);
   log.add(kind, (at.location + ": " + name(kind) + ": " + at.op +
                  " in thread " + Twine(thread.index) + " of block " +
-                 Twine(blockIndex) + ": " + detail)
+                 Twine(indexFor(thread)) + ": " + detail)
                     .str());
 }
 
@@ -48,8 +48,8 @@ bool Block::requireKernelBefore(const Thread &thread, int32_t site) {
 
 /// PTX ISA, "bar, barrier": with .aligned, all threads in the warp must execute
 /// the same barrier instruction.
-void Block::reportDivergentBarrier() {
-  for (Warp &warp : warps)
+void Block::reportDivergentBarrier(unsigned rank) {
+  for (Warp &warp : warpsOf(rank))
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
       Thread &thread = warp.lanes[lane];
       if (thread.exited)
@@ -85,19 +85,21 @@ static std::string formatRanges(ArrayRef<unsigned> numbers) {
   return text;
 }
 
-static std::string describeWait(const Block &block, const Thread &thread) {
+static std::string describeWait(Block &block, const Thread &thread) {
   switch (thread.waitsFor) {
   case WaitsFor::Lanes:
     return "for lanes of their warps";
   case WaitsFor::Block:
     return "for the whole block";
+  case WaitsFor::Cluster:
+    return "for the whole cluster";
   case WaitsFor::NamedBarrier:
     return "for the others of the barrier";
   case WaitsFor::Phase:
     return "for " + block.describePhase(thread);
   case WaitsFor::Registers:
-    return ("for registers, of which " + Twine(block.registers.left) +
-            " are left")
+    return ("for registers, of which " +
+            Twine(block.member(thread).registers.left) + " are left")
         .str();
   }
   llvm_unreachable("every wait is for something");
@@ -112,28 +114,49 @@ void Block::reportDeadlock() {
     else
       waiting[threads[n].waitsAt].push_back(n);
   }
-  std::string text;
+  std::string text,
+      threadsOf = launch->cluster > 1 ? "threads of the cluster " : "threads ";
   for (auto &[at, numbers] : waiting)
-    text += (text.empty() ? "" : "; ") + ("threads " + formatRanges(numbers)) +
+    text += (text.empty() ? "" : "; ") + (threadsOf + formatRanges(numbers)) +
             " wait at " + site(at).op + " (" + site(at).location + ") " +
             describeWait(*this, threads[numbers[0]]);
   if (!gone.empty())
-    text += "; threads " + formatRanges(gone) + " have exited";
+    text += "; " + threadsOf + formatRanges(gone) + " have exited";
   auto &[at, numbers] = *waiting.begin();
   report(FaultKind::Deadlock, threads[numbers.front()], at, text);
+}
+
+/// PTX ISA, "mapa": shared memory of a block is there until it has exited. So
+/// what others do to it comes before something that its threads have seen.
+void Block::checkRemote() {
+  for (auto [rank, member] : enumerate(members)) {
+    Horizon seen;
+    for (const Warp &warp : warpsOf(rank))
+      seen.join(warp.clock.seen);
+    for (const Warp &warp : warps)
+      if (uint32_t last = member.remote[warp.index];
+          last && last >= seen.all[warp.index])
+        report(FaultKind::MissingWait, warp.lanes[0], member.remoteSite,
+               "block " + Twine(indexFor(warpsOf(rank)[0].lanes[0])) +
+                   ", whose shared memory it reaches, may have ended: no "
+                   "barrier.cluster lies between");
+  }
 }
 
 /// What is under way when a block ends goes to memory that is another block's.
 /// A warpgroup has exchanged registers as a whole (setmaxnreg.sync.aligned).
 void Block::checkEnd() {
-  if (numExited == created)
+  if (numExited == created) {
     bulk.checkEnd();
+    checkRemote();
+  }
   // The grid would count as complete before the one before it.
   if (launch->beginsEarly &&
       none_of(ArrayRef(threads.get(), created),
               [](const Thread &thread) { return thread.hasAwaited; }))
     log.add(FaultKind::MissingWait,
-            (name(FaultKind::MissingWait) + ": block " + Twine(blockIndex) +
+            (name(FaultKind::MissingWait) + ": block " +
+             Twine(clusterIndex * launch->cluster) +
              " ended before a griddepcontrol.wait for the kernel before it")
                 .str());
   for (Warp &warp : warps) {

@@ -102,8 +102,8 @@ bool BulkCopies::endOne() {
       mix(block.launched().seed, begun, underWay.size()) % underWay.size();
   Copy copy = underWay[n];
   underWay.erase(underWay.begin() + n);
-  // The threads have ended: nobody waits for it.
-  if (block.hasEnded()) {
+  // The threads whose memory it is have ended: nobody waits for it.
+  if (block.hasEnded(rankOf(copy.write.address))) {
     ++unfinished;
     last = copy;
   }
@@ -220,25 +220,33 @@ void BulkCopies::waitForStores(Thread &thread, uint32_t pending) {
 //===----------------------------------------------------------------------===//
 
 void BulkCopies::begin(Thread &thread, int32_t site, uint32_t map, uint32_t to,
-                       uint32_t barrier, const Coordinates &start) {
+                       uint32_t barrier, const Coordinates &start,
+                       uint32_t ranks) {
   if (!check(thread, site, map, start))
     return;
   block.requireKernelBefore(thread, site);
   uint32_t bytes = block.launched().maps[map].boxBytes();
   ++block.counter().boxes;
   block.counter().boxBytes += bytes;
+  for (unsigned rank = 0; rank < block.launched().cluster; ++rank)
+    if (ranks >> rank & 1)
+      beginFor(
+          thread, block.toRank(barrier, rank),
+          {{block.toRank(to, rank), bytes, 0, 0, site}, map, start, &thread});
+}
+
+void BulkCopies::beginFor(Thread &thread, uint32_t barrier, Copy copy) {
+  int32_t site = copy.write.site;
   PhaseBarrier *completes = block.phases().openCopy(thread, site, barrier);
   if (!completes)
     return;
-  Copy copy = {{to, bytes, completes->number, completes->phase, site},
-               map,
-               start,
-               &thread};
+  copy.write.barrier = completes->number;
+  copy.write.phase = completes->phase;
   if (!block.shared().beginBulk(thread, copy.write)) {
-    block.phases().endCopy(thread, site, *completes, bytes);
+    block.phases().endCopy(thread, site, *completes, copy.write.bytes);
     return;
   }
-  if (mix(block.launched().seed, ++begun, to) % 4 == 0)
+  if (mix(block.launched().seed, ++begun, copy.write.address) % 4 == 0)
     end(copy);
   else
     underWay.push_back(copy);
@@ -247,17 +255,20 @@ void BulkCopies::begin(Thread &thread, int32_t site, uint32_t map, uint32_t to,
 /// PTX ISA 9.7.9.25.5.2, "cp.async.bulk.tensor", .tile from .global to
 /// .shared::cluster, completed by .mbarrier::complete_tx::bytes: one box, from
 /// the tensor map, the coordinates innermost first. The destination is a
-/// multiple of 128 bytes.
-/// Operands: destination, map, coordinates, barrier. Attributes: how many
-/// coordinates.
+/// multiple of 128 bytes. With .multicast::cluster a mask says which blocks of
+/// the cluster get it; without, this one does.
+/// Operands: destination, map, coordinates, barrier, mask. Attributes: how many
+/// coordinates, whether there is a mask.
 static void copyBox(Thread *thread, int32_t site) {
-  uint32_t rank = thread->block->site(site).attributes[0];
+  auto [rank, isForSeveral, a, b] = thread->block->site(site).attributes;
   BulkCopies::Coordinates start = {};
-  for (uint32_t d = 0; d < rank && d < start.size(); ++d)
+  for (uint32_t d = 0; d < uint32_t(rank) && d < start.size(); ++d)
     start[d] = thread->get<int32_t>(2 + d);
-  thread->block->bulkCopies().begin(*thread, site, thread->get<uint32_t>(1),
-                                    thread->get<uint32_t>(0),
-                                    thread->get<uint32_t>(2 + rank), start);
+  uint32_t ranks =
+      isForSeveral ? thread->get<uint16_t>(3 + rank) : 1u << thread->rank;
+  thread->block->bulkCopies().begin(
+      *thread, site, thread->get<uint32_t>(1), thread->get<uint32_t>(0),
+      thread->get<uint32_t>(2 + rank), start, ranks);
 }
 
 /// The same from .shared::cta to .global, by .bulk_group.

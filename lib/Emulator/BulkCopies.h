@@ -38,8 +38,10 @@ public:
   explicit BulkCopies(Block &block) : block(block) {}
 
   void clear();
+  /// For the blocks of the cluster that `ranks` has a bit of, each at the same
+  /// place of its shared memory.
   void begin(Thread &thread, int32_t site, uint32_t map, uint32_t to,
-             uint32_t barrier, const Coordinates &start);
+             uint32_t barrier, const Coordinates &start, uint32_t ranks);
   /// A store of the box at `from`; it reads when its thread waits for it, or
   /// before.
   void beginStore(Thread &thread, int32_t site, uint32_t map, uint32_t from,
@@ -74,6 +76,7 @@ private:
   /// Whether there is such a map and a box may begin there; reports it if not.
   bool check(Thread &thread, int32_t site, uint32_t map,
              const Coordinates &start);
+  void beginFor(Thread &thread, uint32_t barrier, Copy copy);
   void end(const Copy &copy);
   void read(Store &store);
   bool endOneStore();

@@ -18,6 +18,9 @@ using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
 
+/// Of a cluster: shadows have no numbers for more.
+static constexpr unsigned kMaxThreads = 1024;
+
 namespace {
 
 /// Blocks that are not running: their stacks and shadows serve the next ones of
@@ -142,6 +145,7 @@ Expected<EmulatorCounters> EmulatedProgram::run(
   launch.global = &*global;
   launch.threads = kernel.threads;
   launch.blocks = blocks;
+  launch.cluster = kernel.cluster;
   launch.sharedBytes = kernel.sharedBytes;
   auto maps = openMaps(kernel, arguments);
   launch.maps = maps;
@@ -150,9 +154,14 @@ Expected<EmulatorCounters> EmulatedProgram::run(
   launch.banks = impl->banks;
   launch.hasWaves = impl->hasWaves;
   launch.beginsEarly = kernel.beginsEarly;
+  if (launch.cluster * launch.threads > kMaxThreads)
+    return createStringError("the emulator has clusters of up to " +
+                             Twine(kMaxThreads) + " threads, @" +
+                             kernel.symbol + " has " + Twine(launch.cluster) +
+                             " blocks of " + Twine(launch.threads));
   Outcome outcome;
   BlockStore store;
-  parallelFor(blocks, [&](int64_t index) {
+  parallelFor(blocks / kernel.cluster, [&](int64_t index) {
     if (!outcome.matters(index))
       return;
     auto block = store.take();

@@ -181,8 +181,9 @@ GlobalMemory::Region *GlobalMemory::locate(Thread &thread, int32_t site,
 
 /// A writer: block, barriers that the block had passed, thread; never 0.
 static uint64_t stampOf(const Thread &thread) {
-  return uint64_t(thread.block->index() + 1) << 32 |
-         uint64_t(thread.block->barriers() & 0x3fffff) << 10 | thread.index;
+  return uint64_t(thread.block->indexFor(thread) + 1) << 32 |
+         uint64_t(thread.block->member(thread).barriers & 0x3fffff) << 10 |
+         thread.index;
 }
 
 static bool isOrdered(uint64_t stamp, const Thread &thread) {

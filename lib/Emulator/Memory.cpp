@@ -72,7 +72,7 @@ static void threadId(Thread *thread, int32_t) {
 }
 
 static void blockId(Thread *thread, int32_t) {
-  thread->set<uint32_t>(0, thread->block->index());
+  thread->set<uint32_t>(0, thread->block->indexFor(*thread));
 }
 
 static void numBlocks(Thread *thread, int32_t) {

@@ -154,6 +154,53 @@ static int64_t overArrive(Operation *kernel) {
   return arrivals.size();
 }
 
+/// Slots are given back to this block alone.
+static int64_t releaseOwn(Operation *kernel) {
+  int64_t changed = 0;
+  for (SimtArriveOp arrive : collect<SimtArriveOp>(kernel))
+    if (arrive.getRanks() > 1) {
+      arrive.setRanks(1);
+      ++changed;
+    }
+  return changed;
+}
+
+/// Boxes for all blocks of a cluster go to this one.
+static int64_t fetchForOne(Operation *kernel) {
+  int64_t changed = 0;
+  for (auto box :
+       collect<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(kernel))
+    if (box.getMulticastMask()) {
+      box.getMulticastMaskMutable().clear();
+      ++changed;
+    }
+  return changed;
+}
+
+/// The threads of a cluster do not wait for each other: before the roles, or
+/// behind them.
+static int64_t dropClusterSync(Operation *kernel, bool isFirst) {
+  auto arrivals = collect<NVVM::ClusterArriveOp>(kernel);
+  auto waits = collect<NVVM::ClusterWaitOp>(kernel);
+  if (arrivals.size() != 2 || waits.size() != 2)
+    return 0;
+  if (isFirst) { // threads of a block still do
+    OpBuilder b(arrivals.front());
+    NVVM::Barrier0Op::create(b, arrivals.front().getLoc());
+  }
+  (isFirst ? arrivals.front() : arrivals.back()).erase();
+  (isFirst ? waits.front() : waits.back()).erase();
+  return 1;
+}
+
+static int64_t dropClusterBegin(Operation *kernel) {
+  return dropClusterSync(kernel, /*isFirst=*/true);
+}
+
+static int64_t dropClusterEnd(Operation *kernel) {
+  return dropClusterSync(kernel, /*isFirst=*/false);
+}
+
 /// Half of the bytes of a slot are expected.
 static int64_t wrongBytes(Operation *kernel) {
   auto arrivals = collect<NVVM::MBarrierArriveExpectTxOp>(kernel);
@@ -256,6 +303,10 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"drop-warp-sync", false, drop<NVVM::SyncWarpOp>},
       {"drop-store-wait", false, drop<NVVM::CpAsyncBulkWaitGroupOp>},
       {"over-arrive", false, overArrive},
+      {"release-own", false, releaseOwn},
+      {"fetch-for-one", false, fetchForOne},
+      {"drop-cluster-begin", false, dropClusterBegin},
+      {"drop-cluster-end", false, dropClusterEnd},
       {"wrong-bytes", false, wrongBytes},
       {"never-repeat", false, neverRepeat},
       {"store-before", false, storeBefore},

@@ -64,6 +64,7 @@ void KernelRewriter::changeSignature() {
                          StringRef(NVVM::NVVMDialect::getReqntidAttrName()),
                          StringRef(NVVM::NVVMDialect::getMinctasmAttrName()),
                          StringRef(NVVM::NVVMDialect::getMaxnregAttrName()),
+                         StringRef(NVVM::NVVMDialect::getClusterDimAttrName()),
                          ROCDL::ROCDLDialect::getKernelFuncAttrName(),
                          StringRef("rocdl.reqd_work_group_size"),
                          StringRef("rocdl.flat_work_group_size")})

@@ -20,9 +20,18 @@ static constexpr uint32_t kBytes = 8;
 /// PTX ISA 9.7.13.15.2, "Contents of the mbarrier object".
 static constexpr uint32_t kMaxCount = (1 << 20) - 1;
 
+/// "byte 64 of shared memory".
+static std::string describeAddress(uint32_t address) {
+  uint32_t offset = withoutRank(address) - kEmulatorSharedBase;
+  std::string text =
+      "byte " + std::to_string(int32_t(offset)) + " of shared memory";
+  if (address >> kRankShift)
+    text += " of block " + std::to_string(rankOf(address)) + " of the cluster";
+  return text;
+}
+
 std::string PhaseBarriers::describe(uint16_t number) const {
-  return "mbarrier at byte " + std::to_string(barriers[number].offset) +
-         " of shared memory";
+  return "mbarrier at " + describeAddress(barriers[number].address);
 }
 
 std::string PhaseBarriers::describeWait(const Thread &thread) const {
@@ -46,8 +55,8 @@ void PhaseBarriers::init(Thread &thread, int32_t site, uint32_t address,
                      Twine(arrivals));
   uint64_t value = uint64_t(arrivals) << 32;
   block.shared().write(thread, site, address, kBytes, kBytes, &value);
-  uint32_t offset = address - kEmulatorSharedBase;
-  if (PhaseBarrier *before = at(offset)) {
+  uint32_t mapped = block.toCluster(thread, address);
+  if (PhaseBarrier *before = at(mapped)) {
     if (!before->waiting.empty())
       block.report(FaultKind::IllegalBarrier, thread, site,
                    "thread " + Twine(before->waiting.front()->index) +
@@ -56,28 +65,27 @@ void PhaseBarriers::init(Thread &thread, int32_t site, uint32_t address,
   }
   PhaseBarrier barrier;
   barrier.number = barriers.size();
-  barrier.offset = offset;
+  barrier.address = mapped;
   barrier.arrivals = barrier.pending = arrivals;
   barrier.initWarp = thread.warp->index;
   barrier.initTime = thread.warp->clock.now;
   barriers.push_back(std::move(barrier));
 }
 
-PhaseBarrier *PhaseBarriers::at(uint32_t offset) {
+PhaseBarrier *PhaseBarriers::at(uint32_t address) {
   auto it = llvm::find_if(barriers, [&](const PhaseBarrier &barrier) {
-    return barrier.offset == offset && !barrier.isOver;
+    return barrier.address == address && !barrier.isOver;
   });
   return it == barriers.end() ? nullptr : &*it;
 }
 
 PhaseBarrier *PhaseBarriers::find(Thread &thread, int32_t site,
                                   uint32_t address) {
-  uint32_t offset = address - kEmulatorSharedBase;
-  PhaseBarrier *barrier = at(offset);
+  uint32_t mapped = block.toCluster(thread, address);
+  PhaseBarrier *barrier = at(mapped);
   if (!barrier) {
     block.report(FaultKind::IllegalBarrier, thread, site,
-                 "there is no mbarrier at byte " + Twine(int32_t(offset)) +
-                     " of shared memory");
+                 "there is no mbarrier at " + describeAddress(mapped));
     return nullptr;
   }
   unsigned self = thread.warp->index;
@@ -110,6 +118,7 @@ void PhaseBarriers::arrive(Thread &thread, int32_t site, uint32_t address) {
                      Twine(barrier->arrivals) + " arrivals");
     return;
   }
+  block.noteRemote(thread, site, barrier->address);
   barrier->arrived.join(thread.warp->clock.release());
   --barrier->pending;
   completeIfAllCame(thread, site, *barrier);
@@ -215,6 +224,16 @@ static void arriveExpecting(Thread *thread, int32_t site) {
   barriers.arrive(*thread, site, address);
 }
 
+/// The lane's number is the rank of the block at whose barrier it arrives.
+/// Operands: the barrier, the lane. Attributes: how many blocks.
+static void arriveAtRanks(Thread *thread, int32_t site) {
+  auto lane = thread->get<uint32_t>(1);
+  Block &block = *thread->block;
+  if (lane < uint32_t(block.site(site).attributes[0]))
+    block.phases().arrive(*thread, site,
+                          block.toRank(thread->get<uint32_t>(0), lane));
+}
+
 /// Operands: the barrier, the lane.
 static void arriveFirst(Thread *thread, int32_t site) {
   if (thread->get<uint32_t>(1) == 0)
@@ -238,6 +257,7 @@ ArrayRef<EmulatorFunction> fa::emu::phaseFunctions() {
       {"fa_emu_proxy_fence", fence},
       {"fa_emu_arrive", arrive},
       {"fa_emu_arrive_expecting", arriveExpecting},
+      {"fa_emu_arrive_at_ranks", arriveAtRanks},
       {"fa_emu_arrive_first", arriveFirst},
       {"fa_emu_wait_phase", waitPhase}};
   return functions;

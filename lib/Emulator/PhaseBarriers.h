@@ -28,7 +28,7 @@ struct Thread;
 
 struct PhaseBarrier {
   uint16_t number = 0;   ///< among those of the block
-  uint32_t offset = 0;   ///< in shared memory
+  uint32_t address = 0;  ///< in the cluster
   bool isOver = false;   ///< another one has begun there
   uint32_t arrivals = 0; ///< of a phase
   uint32_t pending = 0;  ///< arrivals that this phase still waits for
@@ -70,7 +70,7 @@ public:
   std::string describeWait(const Thread &thread) const;
 
 private:
-  PhaseBarrier *at(uint32_t offset);
+  PhaseBarrier *at(uint32_t address);
   PhaseBarrier *find(Thread &thread, int32_t site, uint32_t address);
   void completeIfAllCame(Thread &thread, int32_t site, PhaseBarrier &barrier);
 

@@ -53,7 +53,7 @@ static void exchangeRegisters(Thread *thread, int32_t site) {
   Block &block = *thread->block;
   block.meetWarp(*thread, site, kAllLanes, checkExchange);
   Warp &warp = *thread->warp;
-  auto &pool = block.registers;
+  auto &pool = block.member(*thread).registers;
   int64_t count = block.site(site).attributes[0];
   while (int64_t more = (count - warp.registers) * kWarpSize) {
     if (more <= pool.left) {
@@ -76,9 +76,9 @@ static void exchangeRegisters(Thread *thread, int32_t site) {
 /// PTX ISA 9.7.13.14, "elect.sync": one lane of the mask, which one is not
 /// said.
 static void electOne(Warp &warp, const EmulatorSite &, uint32_t lanes) {
-  unsigned number =
-      mix(warp.block->launched().seed, warp.block->index(), warp.index) %
-      popcount(lanes);
+  unsigned number = mix(warp.block->launched().seed,
+                        warp.block->indexFor(warp.lanes[0]), warp.index) %
+                    popcount(lanes);
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     if (lanes >> lane & 1)
       warp.lanes[lane].set<uint32_t>(0, number-- == 0);
@@ -108,7 +108,7 @@ static void meetAtBarrier(Thread &thread, int32_t site, bool waits,
                      Twine(id) + " of " + Twine(count));
     return;
   }
-  Block::NamedBarrier &barrier = block.named[id];
+  Block::NamedBarrier &barrier = block.member(thread).named[id];
   if (barrier.arrived && barrier.expected != count)
     block.report(FaultKind::IllegalBarrier, thread, site,
                  "others wait at barrier " + Twine(id) + " for " +

@@ -158,13 +158,16 @@ LogicalResult KernelRewriter::rewriteProductWait(SimtWgmmaWaitOp op) {
 LogicalResult
 KernelRewriter::rewriteBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op) {
   if (op.getMode() != NVVM::TMALoadMode::TILE || op.getIsCTAOnly() ||
-      op.getPredicate() || op.getMulticastMask())
-    return op.emitOpError("the emulator has boxes in tile mode, for one block");
+      op.getPredicate())
+    return op.emitOpError("the emulator has boxes in tile mode");
   SmallVector<Value> operands = {op.getDstMem(), op.getTmaDescriptor()};
   llvm::append_range(operands, op.getCoordinates());
   operands.push_back(op.getMbar());
-  return call(op, "fa_emu_copy_box", operands,
-              {int64_t(op.getCoordinates().size())});
+  if (Value ranks = op.getMulticastMask())
+    operands.push_back(ranks);
+  return call(
+      op, "fa_emu_copy_box", operands,
+      {int64_t(op.getCoordinates().size()), bool(op.getMulticastMask())});
 }
 
 LogicalResult
@@ -191,10 +194,20 @@ std::optional<LogicalResult> KernelRewriter::rewriteForRoles(Operation *op) {
         return call(op, "fa_emu_arrive_expecting", op->getOperands());
       })
       .Case([&](SimtArriveOp op) {
-        return call(op, "fa_emu_arrive_first", op->getOperands().take_front(2));
+        ValueRange operands = op->getOperands().take_front(2);
+        if (op.getRanks() == 1)
+          return call(op, "fa_emu_arrive_first", operands);
+        return call(op, "fa_emu_arrive_at_ranks", operands,
+                    {int64_t(op.getRanks())});
       })
       .Case([&](SimtWaitPhaseOp op) {
         return call(op, "fa_emu_wait_phase", op->getOperands());
+      })
+      .Case([&](NVVM::ClusterArriveOp op) {
+        return call(op, "fa_emu_arrive_at_cluster", {});
+      })
+      .Case([&](NVVM::ClusterWaitOp op) {
+        return call(op, "fa_emu_wait_for_cluster", {});
       })
       .Case([&](NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op) {
         return rewriteBox(op);

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Who has written or read a byte, as a number of 16 bits: a thread's is its
-// index + 1.
+// number in the cluster + 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ inline constexpr uint16_t kWarps = 2048;
 /// phase.
 inline constexpr uint16_t kCopies = 4096;
 
-inline uint16_t numberOf(const Thread &thread) { return thread.index + 1; }
+inline uint16_t numberOf(const Thread &thread) { return thread.number + 1; }
 
 inline bool isCopy(uint16_t who) { return who >= kCopies; }
 

@@ -17,29 +17,47 @@ using namespace fa::emu;
 // Accesses
 //===----------------------------------------------------------------------===//
 
-void SharedMemory::reset(size_t size) {
-  bytes.assign(size, char(0xff));
-  cells.assign(size, Cell());
+void SharedMemory::reset(size_t size, unsigned blocks) {
+  blockBytes = size;
+  bytes.assign(size * blocks, char(0xff));
+  cells.assign(size * blocks, Cell());
   readTimes.clear();
   knownReadTimes.clear();
   lastReaders = {};
 }
 
+uint32_t SharedMemory::offsetOf(uint32_t address) const {
+  uint64_t offset = rankOf(address) * uint64_t(blockBytes) +
+                    (withoutRank(address) - kEmulatorSharedBase);
+  return std::min<uint64_t>(offset, UINT32_MAX);
+}
+
+std::string SharedMemory::place(uint32_t offset) const {
+  std::string text =
+      "byte " + std::to_string(offset % blockBytes) + " of shared memory";
+  if (bytes.size() > blockBytes)
+    text +=
+        " of block " + std::to_string(offset / blockBytes) + " of the cluster";
+  return text;
+}
+
 bool SharedMemory::locate(Thread &thread, int32_t site, uint32_t address,
                           uint32_t size, uint32_t alignment, uint32_t &offset) {
-  offset = address - kEmulatorSharedBase;
-  if (offset > bytes.size() || bytes.size() - offset < size) {
+  uint32_t mapped = thread.block->toCluster(thread, address);
+  uint32_t inBlock = withoutRank(mapped) - kEmulatorSharedBase;
+  offset = offsetOf(mapped);
+  if (offset > bytes.size() || inBlock > blockBytes ||
+      blockBytes - inBlock < size) {
     thread.block->report(
         FaultKind::OutOfBounds, thread, site,
-        Twine(size) + " bytes at byte " + Twine(int32_t(offset)) +
-            " of shared memory, the block has " + Twine(bytes.size()));
+        Twine(size) + " bytes at byte " + Twine(int32_t(inBlock)) +
+            " of shared memory, the block has " + Twine(blockBytes));
     return false;
   }
   if (address % alignment) {
     thread.block->report(FaultKind::Misaligned, thread, site,
-                         Twine(size) + " bytes at byte " + Twine(offset) +
-                             " of shared memory, expected a multiple of " +
-                             Twine(alignment));
+                         Twine(size) + " bytes at " + place(offset) +
+                             ", expected a multiple of " + Twine(alignment));
     return false;
   }
   return true;
@@ -135,14 +153,14 @@ bool SharedMemory::beginBulk(Thread &thread, const BulkWrite &write) {
 }
 
 void SharedMemory::putBulk(uint32_t address, const void *from) {
-  uint32_t offset = address - kEmulatorSharedBase;
+  uint32_t offset = offsetOf(address);
   // A swizzle stays inside of 1024 bytes, which a box need not.
   if (offset < bytes.size() && bytes.size() - offset >= 16)
     std::memcpy(&bytes[offset], from, 16);
 }
 
 void SharedMemory::endBulk(const BulkWrite &write) {
-  uint32_t offset = write.address - kEmulatorSharedBase;
+  uint32_t offset = offsetOf(write.address);
   for (uint32_t n = offset; n < offset + write.bytes; ++n) {
     Cell &cell = cells[n];
     cell.isWritten = cell.isCopied = true;

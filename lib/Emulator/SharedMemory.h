@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -33,11 +34,12 @@ struct Warp;
 
 class SharedMemory {
 public:
-  /// `bytes` of NaN that nobody wrote.
-  void reset(size_t bytes);
+  /// `bytes` of NaN that nobody wrote, for each block of a cluster.
+  void reset(size_t bytes, unsigned blocks);
 
-  /// An access of `bytes` at a 32-bit address by one thread. What cannot be
-  /// done is reported; then the bytes read are NaN.
+  /// An access of `bytes` at a 32-bit address by one thread, of its block or
+  /// mapped to another of the cluster. What cannot be done is reported; then
+  /// the bytes read are NaN.
   void read(Thread &thread, int32_t site, uint32_t address, uint32_t bytes,
             uint32_t alignment, void *to);
   void write(Thread &thread, int32_t site, uint32_t address, uint32_t bytes,
@@ -63,6 +65,7 @@ public:
     uint32_t phase;
     int32_t site;
   };
+  /// The address of `write` is mapped.
   bool beginBulk(Thread &thread, const BulkWrite &write);
   /// 16 of its bytes arrive.
   void putBulk(uint32_t address, const void *from);
@@ -110,6 +113,12 @@ private:
   using ReadersKey = std::tuple<uint16_t, uint32_t, unsigned, uint32_t>;
   uint32_t addReader(const Cell &cell, const Accessor &self);
 
+  /// Of a mapped address; behind all of them for one that is in no block.
+  uint32_t offsetOf(uint32_t address) const;
+  /// "byte 64 of shared memory".
+  std::string place(uint32_t offset) const;
+
+  size_t blockBytes = 0;
   std::vector<char> bytes;
   std::vector<Cell> cells;
   /// When each warp read last, of bytes that several warps read.

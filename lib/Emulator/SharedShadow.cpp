@@ -110,7 +110,7 @@ void SharedMemory::reportPending(const Accessor &self, uint32_t offset) {
               : "; no cp.async.wait_group has waited for its group";
   }
   block.report(FaultKind::MissingWait, self.thread, self.site,
-               "byte " + Twine(offset) + " of shared memory: " + who + " at " +
+               place(offset) + ": " + who + " at " +
                    block.site(cell.site).location + " is under way" + why);
 }
 
@@ -133,8 +133,8 @@ void SharedMemory::reportRace(const Accessor &self, uint32_t offset,
                             : ", phase " + std::to_string(cell.writeTime) +
                                   " of which was not waited for";
   block.report(kind, self.thread, self.site,
-               "byte " + Twine(offset) + " of shared memory was " + how +
-                   " by " + describe(block, who) + between);
+               place(offset) + " was " + how + " by " + describe(block, who) +
+                   between);
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,8 +150,7 @@ void SharedMemory::checkProxy(const Accessor &self, uint32_t offset) {
     return;
   Block &block = *self.thread.block;
   block.report(FaultKind::MissingFence, self.thread, self.site,
-               "byte " + Twine(offset) +
-                   " of shared memory was written in the generic proxy (" +
+               place(offset) + " was written in the generic proxy (" +
                    block.site(cell.site).location + ") by " +
                    describe(block, cell.writer) +
                    ", no fence.proxy.async lies between");
@@ -162,9 +161,8 @@ void SharedMemory::checkCell(const Accessor &self, uint32_t offset) {
   if (cell.isPending)
     reportPending(self, offset);
   else if (!cell.isWritten)
-    self.thread.block->report(
-        FaultKind::UninitialisedRead, self.thread, self.site,
-        "byte " + Twine(offset) + " of shared memory was never written");
+    self.thread.block->report(FaultKind::UninitialisedRead, self.thread,
+                              self.site, place(offset) + " was never written");
   else if (!isOrdered(cell.writer, cell.writeTime, self))
     reportRace(self, offset, "written", cell.writer);
   else

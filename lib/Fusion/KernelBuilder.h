@@ -57,6 +57,8 @@ struct KernelShape {
   /// Of one interval of keys, a program walks a tile even where it sees none:
   /// one begins beside the end of the one before, whatever that sees.
   bool someKeys = false;
+  /// Blocks that are to fetch together.
+  int64_t cluster = 1;
   /// The most programs for each processor that the kernel is meant for; 0: any.
   int64_t fewPrograms = 0;
   /// Parts of a block that run a program, each on keys of its own.

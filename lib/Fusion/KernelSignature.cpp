@@ -382,6 +382,9 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   if (shape.fewPrograms)
     kernel->setAttr(KernelOp::fewProgramsAttrName,
                     b.getI64IntegerAttr(shape.fewPrograms));
+  if (shape.cluster > 1)
+    kernel->setAttr(KernelOp::clusterAttrName,
+                    b.getI64IntegerAttr(shape.cluster));
   if (shape.someKeys)
     kernel->setAttr(KernelOp::someKeysAttrName, b.getUnitAttr());
   if (shape.parts > 1)

@@ -287,6 +287,13 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     few.ownRows = few.oneLoop = few.someKeys = false;
     // A processor's second program is short where the first is long.
     few.fewPrograms = fewPrograms * (grows && !edges ? 2 : 1);
+    // Blocks of two consumers, all of whose queries see the same keys; of three
+    // consumers it does not pay.
+    KernelShape clustered = roles;
+    clustered.cluster = clusterBlocks;
+    bool isFull = isOne && !edges && !grows && mask.lengths().empty();
+    bool hasClusters =
+        hasRoles && clusterBlocks > 1 && isPlain && isFull && widest >= 128;
     bool hasFew = hasRoles && fewRolesQTile && scoreTiles(match).empty();
     // From where half of its rows are queries, dots of warpgroups are faster;
     // they have at most 256 columns.
@@ -298,6 +305,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
           std::tuple(packed, "_packed", variants && packedQTile),
           std::tuple(fetched, "_roles_fetched", hasRoles),
           std::tuple(few, "_roles_few", hasFew),
+          std::tuple(clustered, "_roles_clusters", hasClusters),
           std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),
           std::tuple(strided, "_strided", variants.getValue())})
       if (wanted && hasVariant(match, variant)) {

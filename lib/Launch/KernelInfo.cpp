@@ -207,6 +207,13 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
   if (kernel.parts < 1)
     return failOf(kernel, "expected at least 1 part of a program, found ",
                   kernel.parts);
+  // PTX ISA, "Cluster of Cooperative Thread Arrays": 8 run on every card.
+  bool canCluster = kernel.persistent && !kernel.grid.empty();
+  if (kernel.cluster < 1 || kernel.cluster > (canCluster ? 8 : 1))
+    return failOf(kernel,
+                  "expected a cluster of one block or, of a persistent "
+                  "kernel with a grid, up to 8, found ",
+                  kernel.cluster);
   if (kernel.tensorMaps.size() > kMaxTensorMaps)
     return failOf(kernel, "expected at most ", kMaxTensorMaps,
                   " tensor maps, found ", kernel.tensorMaps.size());

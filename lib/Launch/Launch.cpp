@@ -85,7 +85,13 @@ Result<int64_t> fa::countBlocks(const KernelInfo &kernel, int64_t programs,
     return makeFailure("@", kernel.symbol, ": expected at most ",
                        std::numeric_limits<int32_t>::max(), " programs, found ",
                        programs);
-  return kernel.persistent ? std::min(programs, processors) : programs;
+  if (!kernel.persistent)
+    return programs;
+  // A cluster runs as many programs at a time, the last one of a row of them
+  // perhaps fewer.
+  int64_t clusters = (programs + kernel.cluster - 1) / kernel.cluster;
+  int64_t places = std::max<int64_t>(processors / kernel.cluster, 1);
+  return std::min(clusters, places) * kernel.cluster;
 }
 
 size_t fa::countWords(const KernelInfo &kernel) {

@@ -286,13 +286,35 @@ static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
   return LaunchChoice{chain, *splits, *bytes};
 }
 
-/// Whether the launch has as few programs as the kernel is for; of parts also
-/// where more of them pay. What keys they have the kernel of the plan knows
-/// that splits them.
-static bool isFewEnough(std::span<const KernelInfo> kernels,
-                        const KernelInfo &kernel,
-                        std::span<const LaunchArgument> arguments,
-                        int64_t processors) {
+/// Of programs on the first axis, those that a last cluster lacks: it pays up
+/// to this share of them.
+static constexpr int64_t kMostLacking = 64;
+
+/// Whether the launch's programs come in whole clusters, nearly, or the plan
+/// has no such kernel for blocks alone.
+static bool fillsClusters(std::span<const KernelInfo> kernels,
+                          const KernelInfo &kernel,
+                          std::span<const LaunchArgument> arguments) {
+  if (kernel.cluster == 1)
+    return true;
+  int64_t tiles = evaluate(kernel.grid[0], arguments).value_or(0);
+  int64_t last = tiles % kernel.cluster;
+  return !last || kernel.cluster - last <= tiles / kMostLacking ||
+         std::ranges::none_of(kernels, [&](const KernelInfo &other) {
+           return other.persistent && other.cluster == 1 &&
+                  other.tile == kernel.tile;
+         });
+}
+
+/// Whether the launch is one that the kernel is for: its programs come in whole
+/// clusters and are as few; of parts also where more of them pay. What keys
+/// they have the kernel of the plan knows that splits them.
+static bool isMeantFor(std::span<const KernelInfo> kernels,
+                       const KernelInfo &kernel,
+                       std::span<const LaunchArgument> arguments,
+                       int64_t processors) {
+  if (!fillsClusters(kernels, kernel, arguments))
+    return false;
   if (!kernel.fewPrograms)
     return true;
   Result<int64_t> programs = countPrograms(kernel, arguments);
@@ -312,15 +334,15 @@ static bool isFewEnough(std::span<const KernelInfo> kernels,
 }
 
 /// The rule: `offer` is given each chain of kernels whose first one takes the
-/// arguments, in order, until it gives true; those for fewer programs last.
+/// arguments, in order, until it gives true; those for other launches last.
 template <typename Offer>
 static void offerChains(std::span<const KernelInfo> kernels,
                         std::span<const LaunchArgument> arguments,
                         int64_t processors, Offer offer) {
-  for (bool few : {true, false})
+  for (bool meant : {true, false})
     for (size_t n = 0; n < kernels.size(); ++n)
       if (!kernels[n].follows && fitsVariant(kernels[n], arguments) &&
-          isFewEnough(kernels, kernels[n], arguments, processors) == few &&
+          isMeantFor(kernels, kernels[n], arguments, processors) == meant &&
           offer(takeChain(kernels, n)))
         return;
 }

@@ -130,6 +130,8 @@ static KernelInfo parseKernel(const JsonCursor &json) {
     kernel.fewPrograms = json["few_programs"].integer(0);
   if (json.has("parts"))
     kernel.parts = json["parts"].integer(1);
+  if (json.has("cluster"))
+    kernel.cluster = json["cluster"].integer(1);
   kernel.splitKeys = parseExpr(json["split_keys"]);
   kernel.splits = json["splits"].integer(0);
   return kernel;

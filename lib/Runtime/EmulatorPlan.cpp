@@ -79,7 +79,7 @@ EmulatorPlan::run(const KernelInfo &kernel,
   if (*count <= 0)
     return EmulatorCounters();
   Expected<int64_t> blocks =
-      toExpected(countBlocks(kernel, *count, numProcessors));
+      toExpected(countBlocks(kernel, *count, numProcessors * kernel.cluster));
   if (!blocks)
     return blocks.takeError();
   SmallVector<int64_t> words(countWords(kernel));

@@ -30,8 +30,8 @@ static void addAll(const Space &space, std::vector<TunedOptions> &candidates) {
                 {qTile, kvTile, stages, warps, schedule.str()});
 }
 
-/// Tiles of powers of two, as matrix units take them, but for the rows of
-/// warpgroups, 64 each.
+/// Tiles of powers of two, as matrix units take them, but for those of
+/// warpgroups: rows by 64, and 96 keys where three of them share registers.
 static Expected<SmallVector<Space, 2>> spacesOf(StringRef arch) {
   if (isAmdArch(arch)) {
     auto info = getAmdInfo(arch);
@@ -46,8 +46,11 @@ static Expected<SmallVector<Space, 2>> spacesOf(StringRef arch) {
     return info.takeError();
   SmallVector<Space, 2> spaces;
   if (info->hasWarpgroups)
-    spaces.push_back(
-        {{64, 128, 192}, {64, 128, 256}, {2, 3}, {0}, {"persistent", "roles"}});
+    spaces.push_back({{64, 128, 192},
+                      {64, 96, 128, 256},
+                      {2, 3},
+                      {0},
+                      {"persistent", "clusters", "roles"}});
   spaces.push_back({{64, 128}, {32, 64, 128}, {2, 3}, {4, 8}});
   if (info->hasWarpgroups)
     spaces.back().schedules = {"plain"};

@@ -6,6 +6,7 @@
 
 #include "fa/Runtime/TuningTable.h"
 
+#include "fa/Target/Compile.h"
 #include "fa/Target/GpuInfo.h"
 #include "fa/Target/HostInfo.h"
 
@@ -221,9 +222,8 @@ static Error readEntry(const json::Value &value, std::string path,
   entry.expect("warps", is_contained({0, 1, 2, 4, 8}, how.warps),
                "0, 1, 2, 4 or 8");
   how.schedule = entry.string("schedule");
-  entry.expect("schedule",
-               is_contained({"", "persistent", "roles", "plain"}, how.schedule),
-               "persistent, roles, plain or \"\"");
+  entry.expect("schedule", isSchedule(how.schedule),
+               (kSchedules + ", or \"\"").str());
   tuned.ms = entry.number("ms");
   tuned.rulesMs = entry.number("rules_ms");
   tuned.device = entry.string("device");

@@ -34,6 +34,9 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     channels.ahead = options.overlap && options.overlapPrograms;
     pm.addPass(createTgpuOpenChannels(channels));
     pm.addPass(createTgpuChooseAlternatives());
+    TgpuFormClustersOptions clusters;
+    clusters.blocks = options.cluster;
+    pm.addPass(createTgpuFormClusters(clusters));
     addSweep(pm);
     pm.addPass(createCSEPass());
   }

@@ -102,6 +102,7 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"scratch_bytes", kernel.scratchBytes},
       {"stages", kernel.stages},
       {"persistent", kernel.persistent},
+      {"cluster", kernel.cluster},
       {"row_step_limit", kernel.rowStepLimit},
       {"registers", kernel.registers},
       {"stack_bytes", kernel.stackBytes},

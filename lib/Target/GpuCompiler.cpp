@@ -126,6 +126,8 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
     };
     info.threads = countThreads(kernel);
     info.persistent = kernel->hasAttr(tgpu::TileGPUDialect::persistentAttrName);
+    info.cluster =
+        std::max<int64_t>(number(tgpu::TileGPUDialect::clusterAttrName), 1);
     info.tensorMaps = collectTensorMaps(kernel);
     info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
     info.rowStepLimit = number(kRowStepLimit);

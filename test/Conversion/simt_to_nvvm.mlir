@@ -85,5 +85,8 @@ llvm.func @barriers(%at: !llvm.ptr<3>, %n: i32) {
   nvvm.barrier.arrive id = %n number_of_threads = %n
   // CHECK: llvm.inline_asm has_side_effects "{{.*}}@first mbarrier.arrive.shared::cta.b64 _, [$0];{{.*}}", "r,r"
   tgpu.simt.arrive %at, %n : !llvm.ptr<3>
+  // Of a cluster, lane r at the barrier of rank r.
+  // CHECK: llvm.inline_asm has_side_effects "{{.*}}setp.lt.u32 first, $1, 2;\0A@first mapa.shared::cluster.u32 remote, $0, $1;\0A@first mbarrier.arrive.shared::cluster.b64 _, [remote];{{.*}}", "r,r"
+  tgpu.simt.arrive %at, %n ranks 2 : !llvm.ptr<3>
   llvm.return
 }

@@ -3,7 +3,7 @@
 
 llvm.func @unknown(%words: !llvm.ptr) attributes {nvvm.kernel} {
   // expected-error @below {{the emulator does not know this operation}}
-  nvvm.cluster.arrive
+  nvvm.cluster.arrive.relaxed
   llvm.return
 }
 // -----

@@ -5,7 +5,7 @@
 // CHECK: module attributes {fa.sites =
 // CHECK-SAME: ["nvvm.mbarrier.init", "{{[^"]*}}", []]
 // CHECK-SAME: ["nvvm.setmaxregister", "{{[^"]*}}", [24, 0, 168]]
-// CHECK-SAME: ["nvvm.cp.async.bulk.tensor.shared.cluster.global", "{{[^"]*}}", [2]]
+// CHECK-SAME: ["nvvm.cp.async.bulk.tensor.shared.cluster.global", "{{[^"]*}}", [2, 0]]
 // CHECK-LABEL: llvm.func @boxes(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) {
 llvm.func @boxes(%words: !llvm.ptr, %q: !llvm.ptr, %k: !llvm.ptr) attributes {nvvm.kernel, nvvm.maxnreg = 168 : i32} {
   %bar = llvm.mlir.zero : !llvm.ptr<3>
@@ -31,6 +31,29 @@ llvm.func @boxes(%words: !llvm.ptr, %q: !llvm.ptr, %k: !llvm.ptr) attributes {nv
   tgpu.simt.wait_phase %bar, %n : !llvm.ptr<3>
   // CHECK: llvm.call @fa_emu_arrive_first
   tgpu.simt.arrive %bar, %n : !llvm.ptr<3>
+  llvm.return
+}
+
+// -----
+
+// Two blocks: a box of two coordinates for those of a mask, arrivals at both.
+// CHECK: ["nvvm.cp.async.bulk.tensor.shared.cluster.global", "{{[^"]*}}", [2, 1]]
+// CHECK-SAME: ["tgpu.simt.arrive", "{{[^"]*}}", [2]]
+// CHECK-LABEL: llvm.func @clusters(
+// CHECK-NOT: cluster_dim
+llvm.func @clusters(%words: !llvm.ptr, %k: !llvm.ptr) attributes {nvvm.kernel, nvvm.cluster_dim = array<i32: 2, 1, 1>} {
+  %bar = llvm.mlir.zero : !llvm.ptr<3>
+  %n = llvm.mlir.constant(7 : i32) : i32
+  %ranks = llvm.mlir.constant(3 : i16) : i16
+  // CHECK: llvm.call @fa_emu_arrive_at_cluster
+  nvvm.cluster.arrive
+  // CHECK: llvm.call @fa_emu_wait_for_cluster
+  nvvm.cluster.wait
+  %to = llvm.addrspacecast %bar : !llvm.ptr<3> to !llvm.ptr<7>
+  // CHECK: llvm.call @fa_emu_copy_box
+  nvvm.cp.async.bulk.tensor.shared.cluster.global %to, %k, %bar, box[%n, %n] multicast_mask = %ranks : !llvm.ptr<7>, !llvm.ptr
+  // CHECK: llvm.call @fa_emu_arrive_at_ranks
+  tgpu.simt.arrive %bar, %n ranks 2 : !llvm.ptr<3>
   llvm.return
 }
 

@@ -6,7 +6,7 @@
 //
 // fa-matrix [--mutate=FAULT] [--target=TARGET] [--without=WORD]
 //           [--threads=N] [--part=K/N] [--no-conflicts]
-//           [--schedule=persistent|roles|plain] FILE
+//           [--schedule=persistent|clusters|roles|plain] FILE
 // fa-matrix ... --line=LINE [--line=LINE ...]
 // fa-matrix ... --random=COUNT [--seed=SEED]
 //
@@ -145,8 +145,8 @@ int main(int argc, char **argv) {
   auto target = openTarget(options.target);
   if (!target)
     return fail(toString(target.takeError()));
-  if (!is_contained({"", "persistent", "roles", "plain"}, options.schedule))
-    return fail("--schedule: expected persistent, roles or plain, found '" +
+  if (!isSchedule(options.schedule))
+    return fail("--schedule: expected " + kSchedules + ", found '" +
                 options.schedule + "'");
   target->schedule = options.schedule;
   if (options.noConflicts && !target->isEmulator)

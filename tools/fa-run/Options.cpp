@@ -128,9 +128,9 @@ struct CommandLine {
                "largest of the architecture)"),
       cl::cat(category)};
   cl::opt<std::string> schedule{
-      "schedule", cl::value_desc("persistent|roles|plain"),
-      cl::desc("blocks of warp roles for many programs or for one each, or "
-               "none (default: chosen)"),
+      "schedule", cl::value_desc("persistent|clusters|roles|plain"),
+      cl::desc("blocks of warp roles for many programs, those in clusters, or "
+               "for one each, or no roles (default: chosen)"),
       cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas", cl::value_desc("path|none"),
@@ -279,10 +279,9 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   if (!is_contained({0, 1, 2, 4, 8}, int64_t(line.warps)))
     return createStringError("--warps: expected 1, 2, 4 or 8, found " +
                              Twine(line.warps));
-  if (!is_contained({"", "persistent", "roles", "plain"}, line.schedule))
-    return createStringError("--schedule: expected persistent, roles or plain, "
-                             "found '" +
-                             line.schedule + "'");
+  if (!isSchedule(line.schedule))
+    return createStringError("--schedule: expected " + Twine(kSchedules) +
+                             ", found '" + line.schedule + "'");
   if (!line.tile.empty())
     if (Error error = parseTile(line.tile, options.compile))
       return error;

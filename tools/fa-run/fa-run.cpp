@@ -77,6 +77,8 @@ static Expected<std::string> describe(Job &job, const Options &options) {
           << " splits";
     if (kernel.parts > 1)
       out << ", in " << kernel.parts << " parts";
+    if (kernel.cluster > 1)
+      out << ", in clusters of " << kernel.cluster;
     if (kernel.fewPrograms)
       out << ", for up to " << kernel.fewPrograms
           << " programs a multiprocessor"

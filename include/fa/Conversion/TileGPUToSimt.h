@@ -47,7 +47,8 @@ struct GpuPipelineOptions
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("who computes what, where the architecture has "
-                     "warpgroups: persistent, roles or plain (\"\": chosen)"),
+                     "warpgroups: persistent, clusters, roles or plain (\"\": "
+                     "chosen)"),
       llvm::cl::init("")};
   Option<int64_t> dies{*this, "dies",
                        llvm::cl::desc("dies of an AMD card (0: those of the "

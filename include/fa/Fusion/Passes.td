@@ -258,6 +258,9 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"fewRolesQTile", "few-roles-q-tile", "int64_t", "0",
            "queries in a tile of such a kernel for launches of few programs (0: "
            "there is none)">,
+    Option<"clusterBlocks", "cluster-blocks", "int64_t", "1",
+           "blocks of such a kernel for full attention that are to fetch keys and "
+           "values together (1: there is none)">,
     Option<"fewPrograms", "few-programs", "int64_t", "1",
            "the most programs for each processor of such a launch; twice as "
            "many where later queries see more keys">,

@@ -134,6 +134,11 @@ struct KernelInfo {
   /// an argument of aligned rows stays below, and is at least a row; 0: any.
   int64_t rowStepLimit = 0;
   bool persistent = false; ///< a block runs programs until there are no more
+  /// Of a persistent kernel: blocks of a cluster, which run as many programs
+  /// that are neighbours on the first axis of the grid. Where clusters lack
+  /// more than a few, one of the same tiles for blocks alone is taken if there
+  /// is any.
+  int64_t cluster = 1;
   std::vector<TensorMapInfo> tensorMaps; ///< parameters behind the words
   /// What the assembler said; -1: not assembled.
   int64_t registers = -1, stackBytes = -1, spillBytes = -1;

@@ -29,6 +29,8 @@ struct ScheduleOptions {
   bool roles = false;     ///< warpgroups that load, others that compute
   bool overlap = true;    ///< of roles: two dots at a time
   bool persistent = true; ///< of roles: a block runs several programs
+  /// Of all persistent roles: blocks that fetch together.
+  int64_t cluster = 1;
   /// Of persistent roles: the next program begins beside the end of this one.
   bool overlapPrograms = true;
   /// Waves of 64 lanes, dots by mfma, tiles through registers to shared memory.

@@ -93,6 +93,38 @@ def TgpuChooseAlternatives
   }];
 }
 
+def TgpuFormClusters : Pass<"tgpu-form-clusters", "::mlir::ModuleOp"> {
+  let summary = "blocks with the same keys fetch them together";
+  let description = [{
+    Of a persistent kernel whose channels get the same tiles in all programs of a
+    head, as many blocks as its `tile.cluster` says, or `blocks`, become a cluster
+    (PTX ISA, "Cluster of Cooperative Thread Arrays"), which runs as many
+    neighbours on the first axis of the grid at a time. Each fetches its part of a tile's rows into the slots
+    of all, which halves what two of them read of L2. A slot is fetched again when
+    the consumers of all have released it, so that blocks of a cluster wait for
+    each other. Channels whose tiles or number follow from the program's place on
+    that axis, as causal ones do, or that end inside of a view, stay a block's. A
+    kernel with a `tile.cluster` that has no others goes.
+
+    Before:
+    ```mlir
+    tile.kernel @f() attributes {tgpu.persistent} {
+      %k = tgpu.channel : ...
+    ```
+    After:
+    ```mlir
+    tile.kernel @f() attributes {tgpu.persistent, tgpu.cluster = 2 : i64} {
+      %k = tgpu.channel shared : ...
+    ```
+    Requires: S3, after `tgpu-open-channels`. Ensures: S3. Numerics: exact.
+  }];
+  let options = [
+    Option<"blocks", "blocks", "int64_t", "1",
+           "of a cluster of kernels that do not say it, a power of two">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
 def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
   let summary = "the next scores are computed while the last output is";
   let description = [{

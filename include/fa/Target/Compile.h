@@ -30,7 +30,8 @@ struct CompileOptions {
   /// launch chooses.
   int64_t splits = 0;
   /// Where the architecture has warpgroups: "persistent", blocks of roles that
-  /// run one program after the other; "roles", a block for each program;
+  /// run one program after the other; "clusters", the same, and blocks with the
+  /// same keys fetch them together; "roles", a block for each program;
   /// "plain", no roles; "": chosen, and of roles one more kernel, for launches
   /// of few programs.
   std::string schedule;
@@ -57,6 +58,12 @@ struct CompileOptions {
   /// compilation, whose error is then a CancelledError. Empty: runs through.
   std::function<bool(llvm::StringRef phase)> progress;
 };
+
+/// What `CompileOptions::schedule` may be beside "".
+inline constexpr llvm::StringLiteral kSchedules =
+    "persistent, clusters, roles or plain";
+/// Whether `schedule` is "" or one of those.
+bool isSchedule(llvm::StringRef schedule);
 
 /// A compilation that its caller did not want any more.
 class CancelledError : public llvm::ErrorInfo<CancelledError> {

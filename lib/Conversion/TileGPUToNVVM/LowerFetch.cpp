@@ -47,6 +47,18 @@ static TensorMapInfo mapOfRows(FetchOp fetch, int64_t rows) {
   return map;
 }
 
+/// Of a tile that the blocks of a cluster fetch together: the rows of each; 0:
+/// they do not.
+static int64_t rowsOfPart(FetchOp fetch) {
+  auto channel = fetch.getChannel().getDefiningOp<ChannelOp>();
+  if (!channel.getShared())
+    return 0;
+  auto blocks =
+      fetch->getParentOfType<tile::KernelOp>()->getAttrOfType<IntegerAttr>(
+          TileGPUDialect::clusterAttrName);
+  return tensorMapOf(fetch).rows / blocks.getInt();
+}
+
 std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
   std::vector<TensorMapInfo> maps;
   auto add = [&](const TensorMapInfo &map) {
@@ -54,6 +66,8 @@ std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
       maps.push_back(map);
   };
   kernel.walk([&](FetchOp fetch) {
+    if (int64_t rows = rowsOfPart(fetch))
+      return add(mapOfRows(fetch, rows));
     add(tensorMapOf(fetch));
     if (!fetch.getEnd())
       return;
@@ -97,7 +111,10 @@ void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first,
   Value full = fullBarrier(op.getChannel(), op.getStep());
   Value slot = channelSlot(op.getChannel(), op.getStep());
   Type cluster = LLVM::LLVMPointerType::get(b.getContext(), /*cluster=*/7);
-  Value descriptor = parameterOf(mapOfRows(op, rows));
+  Value descriptor = parameterOf(mapOfRows(op, rows)), ranks;
+  if (op.getChannel().getDefiningOp<ChannelOp>().getShared())
+    ranks = arith::ConstantOp::create(
+        b, b.getI16IntegerAttr(int16_t((1 << clusterBlocks()) - 1)));
   if (to)
     slot = arith::AddIOp::create(
         b, slot,
@@ -111,7 +128,7 @@ void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first,
     Value at = LLVM::AddrSpaceCastOp::create(
         b, cluster, LLVM::IntToPtrOp::create(b, sharedPointer(), bytes));
     NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-        b, at, descriptor, start, full, ValueRange(), Value(), Value(),
+        b, at, descriptor, start, full, ValueRange(), ranks, Value(),
         NVVM::TMALoadMode::TILE, false, NVVM::CTAGroupKindAttr(), Value());
   }
 }
@@ -153,6 +170,15 @@ void NvidiaLowering::fetchPart(FetchOp op, Value first, Value valid) {
   });
 }
 
+/// This block's part of a tile, for all blocks of the cluster: at the same
+/// places of their slots, completing bytes at the same barriers.
+void NvidiaLowering::fetchShared(FetchOp op) {
+  int64_t rows = rowsOfPart(op);
+  Value to = arith::MulIOp::create(b, rankInCluster(), i32(rows));
+  Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]]));
+  fetchRows(op, rows, arith::AddIOp::create(b, first, to), to);
+}
+
 void NvidiaLowering::lowerFetch(FetchOp op) {
   if (!produced.contains(op.getChannel()))
     return;
@@ -170,6 +196,8 @@ void NvidiaLowering::fetchTile(FetchOp op) {
       NVVM::MemScopeKindAttr::get(b.getContext(), NVVM::MemScopeKind::CTA),
       b.getBoolAttr(false), Value());
   int64_t rows = buffer.getShape()[0];
+  if (rowsOfPart(op))
+    return fetchShared(op);
   if (!op.getEnd())
     return fetchRows(op, rows, Value(), Value());
   Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]]));

@@ -29,6 +29,11 @@ LogicalResult NvidiaLowering::lowerBody() {
   return kernel.emitOpError("expects roles where it is persistent");
 }
 
+/// A grid has one dimension, and clusters are along it.
+Value NvidiaLowering::rankInCluster() {
+  return arith::RemUIOp::create(b, blockNumber(), i32(clusterBlocks()));
+}
+
 namespace {
 
 /// What many numbers below 2^31 are divided by: multiplied with a reciprocal,
@@ -74,8 +79,12 @@ struct Divisor {
 /// that is up over every second program and down over the others, a section of
 /// heads at a time: over some turns each block gets as much as any other, and
 /// the last programs are short.
+///
+/// Blocks of a cluster are one here, and so are as many programs that are
+/// neighbours on the first axis.
 struct NvidiaLowering::Turns {
   Value programs, blocks, block; ///< how many, n, b; i32, as all numbers here
+  Value tiles;                   ///< programs on the first axis
   Value count;                   ///< of the turns that this block takes part in
   Value lastSection;
   Divisor section;          ///< programs of a section
@@ -202,11 +211,17 @@ NvidiaLowering::Turns NvidiaLowering::takeTurns() {
   auto divideUp = [&](Value x, Value y) -> Value {
     return arith::DivUIOp::create(b, add(x, sub(y, i32(1))), y);
   };
+  Value cluster = i32(clusterBlocks());
   Value tiles = i32Of(extents[0]), axis1 = i32Of(extents[1]);
-  Value allHeads = mul(axis1, i32Of(extents[2]));
-  Value programs = mul(allHeads, tiles);
   Value blocks = NVVM::GridDimXOp::create(b, b.getI32Type());
   Value block = blockNumber();
+  if (clusterBlocks() > 1) {
+    tiles = divideUp(tiles, cluster);
+    blocks = arith::DivUIOp::create(b, blocks, cluster);
+    block = arith::DivUIOp::create(b, block, cluster);
+  }
+  Value allHeads = mul(axis1, i32Of(extents[2]));
+  Value programs = mul(allHeads, tiles);
   auto [whole, rest] = divide(programs, blocks);
   Value takesOne =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, block, rest);
@@ -217,9 +232,16 @@ NvidiaLowering::Turns NvidiaLowering::takeTurns() {
   Value lastSection = sub(divideUp(allHeads, heads), i32(1));
   Value lastHeads = sub(allHeads, mul(lastSection, heads));
   auto by = [&](Value divisor) { return Divisor(b, b.getLoc(), divisor); };
-  return {programs,        blocks,        block,
-          add(whole, one), lastSection,   by(mul(heads, tiles)),
-          by(heads),       by(lastHeads), by(axis1)};
+  return {programs,
+          blocks,
+          block,
+          tiles,
+          add(whole, one),
+          lastSection,
+          by(mul(heads, tiles)),
+          by(heads),
+          by(lastHeads),
+          by(axis1)};
 }
 
 std::array<Value, 3> NvidiaLowering::programIn(const Turns &turns, Value turn) {
@@ -231,7 +253,7 @@ std::array<Value, 3> NvidiaLowering::programIn(const Turns &turns, Value turn) {
   Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, section,
                                        turns.lastSection);
   Divisor heads(b, b.getLoc(), isLast, turns.lastHeads, turns.heads);
-  Value size = mul(heads.divisor, i32Of(extents[0]));
+  Value size = mul(heads.divisor, turns.tiles);
   // The section's programs by tile, then by head, from the end: every second
   // one, and back over the others.
   Value isUp = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, place,
@@ -244,5 +266,7 @@ std::array<Value, 3> NvidiaLowering::programIn(const Turns &turns, Value turn) {
       heads.divide(b, arith::SelectOp::create(b, isUp, up, down));
   Value head = add(mul(section, turns.heads.divisor), headInSection);
   auto [id2, id1] = turns.axis1.divide(b, head);
+  if (clusterBlocks() > 1)
+    tile = add(mul(tile, i32(clusterBlocks())), rankInCluster());
   return {tile, id1, id2};
 }

@@ -37,6 +37,8 @@ void NvidiaLowering::initializeBarriers(int64_t consumers) {
     for (auto channel : kernel.getBody().getOps<ChannelOp>()) {
       int64_t slots = channel.getType().getBuffer().getSlots();
       int64_t readers = channel.getOwn() ? 1 : consumers;
+      if (channel.getShared())
+        readers *= clusterBlocks();
       // A fetch arrives once; of the consumers every warp does.
       for (int64_t n = 0; n < 2 * slots; ++n)
         NVVM::MBarrierInitOp::create(
@@ -47,7 +49,15 @@ void NvidiaLowering::initializeBarriers(int64_t consumers) {
     scf::YieldOp::create(b);
   });
   writeNumbers();
-  NVVM::Barrier0Op::create(b);
+  if (clusterBlocks() > 1)
+    syncCluster();
+  else
+    NVVM::Barrier0Op::create(b);
+}
+
+void NvidiaLowering::syncCluster() {
+  NVVM::ClusterArriveOp::create(b, UnitAttr());
+  NVVM::ClusterWaitOp::create(b, UnitAttr());
 }
 
 /// Each channel has a warp of its own, of which one thread fetches: where no
@@ -122,6 +132,9 @@ LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
           awaitDeliveries();
         scf::YieldOp::create(b);
       });
+  // Others of the cluster may still release what this block has fetched.
+  if (clusterBlocks() > 1)
+    syncCluster();
   return result;
 }
 
@@ -292,6 +305,7 @@ void NvidiaLowering::lowerRelease(ReleaseOp op) {
       NVVM::SyncWarpOp::create(b, i32(-1));
     }
   Value lane = arith::AndIOp::create(b, thread, i32(31));
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
   SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane,
-                       after);
+                       after, channel.getShared() ? clusterBlocks() : 1);
 }

@@ -26,6 +26,12 @@ NvidiaLowering::NvidiaLowering(tile::KernelOp kernel) : SimtLowering(kernel) {
 // The function
 //===----------------------------------------------------------------------===//
 
+int64_t NvidiaLowering::clusterBlocks() const {
+  auto blocks =
+      kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::clusterAttrName);
+  return blocks ? blocks.getInt() : 1;
+}
+
 /// One parameter, the words of the arguments by value, then the tensor maps.
 void NvidiaLowering::declareFunction() {
   MLIRContext *context = b.getContext();
@@ -42,6 +48,9 @@ void NvidiaLowering::declareFunction() {
   int32_t threads = countThreads(kernel);
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     b.getDenseI32ArrayAttr({threads}));
+  if (clusterBlocks() > 1)
+    function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      b.getDenseI32ArrayAttr({int32_t(clusterBlocks()), 1, 1}));
   // A denormal costs exp2 twice its instructions.
   function.setDenormalFpMathF32("preserve-sign,preserve-sign");
   auto passByValue = [&](unsigned argument, Type type) {

@@ -53,6 +53,10 @@ private:
 
   //===--- Programs (LowerPrograms.cpp) ---===//
   bool isPersistent() const;
+  /// How many blocks a cluster has.
+  int64_t clusterBlocks() const;
+  /// The number of this one among them; i32.
+  Value rankInCluster();
   mlir::LogicalResult lowerBody() override;
   /// The region of a role, for one program or for all that are the block's.
   mlir::LogicalResult lowerRole(mlir::Block &region);
@@ -114,6 +118,8 @@ private:
   //===--- Roles, channels (LowerRoles.cpp) ---===//
   mlir::LogicalResult lowerRoles(tgpu::RolesOp op);
   void initializeBarriers(int64_t consumers);
+  /// Waits for all threads of the block and of those in its cluster.
+  void syncCluster();
   mlir::LogicalResult lowerProducers(tgpu::RolesOp op);
   /// Lowers something for one lane of a warp.
   void byOneLane(llvm::function_ref<void()> lower);
@@ -143,6 +149,7 @@ private:
   void lowerFetch(tgpu::FetchOp op);
   void fetchTile(tgpu::FetchOp op);
   void fetchRows(tgpu::FetchOp op, int64_t rows, Value first, Value to);
+  void fetchShared(tgpu::FetchOp op);
   void fetchPart(tgpu::FetchOp op, Value first, Value valid);
   /// The kernel's parameter.
   Value parameterOf(const TensorMapInfo &map);

@@ -55,6 +55,9 @@ static constexpr int64_t kApartBytes = 4 * 32768;
 /// Of warp roles, for launches of few programs: a consumer each.
 static constexpr int64_t kFewRows = 64;
 
+/// Blocks that fetch the same tiles together, where that pays or is asked for.
+static constexpr int64_t kClusterBlocks = 2;
+
 /// Of one role: with 64 keys a thread has too few registers at head dimensions
 /// above 80 (docs/spills.md), and on an sm_80 shared memory for one block. With
 /// tf32, 128 rows and 32 keys are 1.1 times as fast on an H200 as 64 and 64.
@@ -71,8 +74,10 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
     tiles.middleRolesKvTile = options.kvTile ? options.kvTile : kMiddleKeys;
     // Beside what is asked for there is nothing else.
-    if (!options.qTile && options.schedule.empty())
+    if (!options.qTile && options.schedule.empty()) {
       tiles.fewRolesQTile = kFewRows;
+      tiles.clusterBlocks = kClusterBlocks;
+    }
     // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
     tiles.rolesSlotColumns = 64;
   }
@@ -112,6 +117,8 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
   schedule.sharedLimit = info.sharedLimit;
   schedule.roles = info.hasWarpgroups;
   schedule.persistent = options.schedule != "roles";
+  if (options.schedule == "clusters")
+    schedule.cluster = kClusterBlocks;
   buildSchedulePipeline(pm, schedule);
   if (info.hasEarlyLaunch)
     pm.addPass(createTgpuOverlapKernels());

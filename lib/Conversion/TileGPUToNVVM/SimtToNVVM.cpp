@@ -218,21 +218,35 @@ static void convert(SimtWaitPhaseOp op) {
                "r,r");
 }
 
+/// The thread of lane r maps the barrier to the block of rank r, if there are
+/// several. In scope of a cluster ptxas would wait for all that the thread has
+/// written (MEMBAR.ALL.GPU), but what comes before are reads.
 static void convert(SimtArriveOp op) {
-  // The third coordinate of a block in a linear grid is 0, which ptxas does not
-  // know: the lane's number stays what it is, and depends on the value.
-  if (op.getAfter())
-    return replaceByAsm(op, op->getOperands(),
-                        "{\n.reg .pred first;\n.reg .b32 none;\n"
-                        "mov.u32 none, %ctaid.z;\nand.b32 none, none, $2;\n"
-                        "or.b32 none, none, $1;\n"
-                        "setp.eq.u32 first, none, 0;\n"
-                        "@first mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
-                        "r,r,r");
+  StringRef before, lane = "$1", constraints = "r,r";
+  if (op.getAfter()) {
+    // The third coordinate of a block in a linear grid is 0, which ptxas does
+    // not know: the lane's number stays what it is, and depends on the value.
+    before = ".reg .b32 none;\nmov.u32 none, %ctaid.z;\n"
+             "and.b32 none, none, $2;\nor.b32 none, none, $1;\n";
+    lane = "none";
+    constraints = "r,r,r";
+  }
+  std::string begin = ("{\n.reg .pred first;\n" + before).str();
+  if (op.getRanks() == 1)
+    return replaceByAsm(
+        op, op->getOperands(),
+        (begin + "setp.eq.u32 first, " + lane +
+         ", 0;\n@first mbarrier.arrive.shared::cta.b64 _, [$0];\n}")
+            .str(),
+        constraints);
   replaceByAsm(op, op->getOperands(),
-               "{\n.reg .pred first;\nsetp.eq.u32 first, $1, 0;\n"
-               "@first mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
-               "r,r");
+               (begin + ".reg .b32 remote;\nsetp.lt.u32 first, " + lane + ", " +
+                Twine(op.getRanks()) +
+                ";\n@first mapa.shared::cluster.u32 remote, $0, " + lane +
+                ";\n@first mbarrier.arrive.shared::cluster.b64 _, "
+                "[remote];\n}")
+                   .str(),
+               constraints);
 }
 
 /// Upstream makes asm of it. The intrinsic is convergent, so that no pass of

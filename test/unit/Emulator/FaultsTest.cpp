@@ -224,7 +224,7 @@ TEST(Faults, MatrixOfHalfAWarp) {
 }
 
 TEST(Faults, UnknownOperation) {
-  std::string faults = runText("nvvm.cluster.arrive").faults;
+  std::string faults = runText("nvvm.cluster.arrive.relaxed").faults;
   EXPECT_NE(faults.find("the emulator does not know this operation"),
             std::string::npos)
       << faults;

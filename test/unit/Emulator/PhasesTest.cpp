@@ -12,20 +12,6 @@ using namespace fa::test;
 
 namespace {
 
-/// %bar, a barrier of `count` arrivals behind 512 bytes; all threads behind it
-/// in ^go.
-std::string barrier(int count, llvm::StringRef fence) {
-  return ("%n = llvm.mlir.constant(" + std::to_string(count) +
-          " : i32) : i32\n%c512 = llvm.mlir.constant(512 : i32) : i32\n"
-          "%bar = llvm.getelementptr %shared[%c512] : (!llvm.ptr<3>, i32) -> "
-          "!llvm.ptr<3>, i8\n"
-          "%first = llvm.icmp \"eq\" %tid, %c0 : i32\n"
-          "llvm.cond_br %first, ^init, ^all\n"
-          "^init:\nnvvm.mbarrier.init %bar, %n : !llvm.ptr<3>, i32\n" +
-          fence + "\nllvm.br ^all\n^all:\nnvvm.barrier0\nllvm.br ^go\n^go:\n")
-      .str();
-}
-
 constexpr RunSizes twoWarps = {.threads = 64, .sharedBytes = 520};
 
 //===----------------------------------------------------------------------===//

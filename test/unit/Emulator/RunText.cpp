@@ -70,6 +70,7 @@ static KernelInfo makeKernel(const RunSizes &sizes) {
   kernel.symbol = "kernel";
   kernel.threads = sizes.threads;
   kernel.sharedBytes = sizes.sharedBytes;
+  kernel.cluster = sizes.cluster;
   kernel.args.resize(2);
   for (ArgumentInfo &argument : kernel.args)
     argument.isMemRef = true;
@@ -77,6 +78,18 @@ static KernelInfo makeKernel(const RunSizes &sizes) {
   if (sizes.boxRows)
     kernel.tensorMaps = {{0, 0, sizes.boxRows, 32}};
   return kernel;
+}
+
+std::string fa::test::barrier(int count, llvm::StringRef fence) {
+  return ("%n = llvm.mlir.constant(" + std::to_string(count) +
+          " : i32) : i32\n%c512 = llvm.mlir.constant(512 : i32) : i32\n"
+          "%bar = llvm.getelementptr %shared[%c512] : (!llvm.ptr<3>, i32) -> "
+          "!llvm.ptr<3>, i8\n"
+          "%first = llvm.icmp \"eq\" %tid, %c0 : i32\n"
+          "llvm.cond_br %first, ^init, ^all\n"
+          "^init:\nnvvm.mbarrier.init %bar, %n : !llvm.ptr<3>, i32\n" +
+          fence + "\nllvm.br ^all\n^all:\nnvvm.barrier0\nllvm.br ^go\n^go:\n")
+      .str();
 }
 
 RunResult fa::test::runText(llvm::StringRef body, const RunSizes &sizes) {

@@ -19,7 +19,7 @@ namespace fa::test {
 /// Sizes of a run; the kernel's arguments are two tensors of floats.
 struct RunSizes {
   unsigned threads = 32;
-  int64_t sharedBytes = 256, blocks = 1;
+  int64_t sharedBytes = 256, blocks = 1, cluster = 1;
   unsigned hostThreads = 1;
   uint64_t seed = 0;
   bool gaps = false; ///< the input is 8 rows of 4 floats, 8 apart
@@ -41,6 +41,11 @@ struct RunResult {
 /// whose number differs in bit 0, %across, in bit 5; %base (i32), the address
 /// of %shared; %map, a tensor map; %c0, %c1, %c16, %c32, %all (i32, -1).
 RunResult runText(llvm::StringRef body, const RunSizes &sizes = {});
+
+/// Begins a body: %bar, a barrier of `count` arrivals behind 512 bytes, and
+/// `fence` behind its initialisation; all threads behind it in ^go, %first
+/// where it is the first.
+std::string barrier(int count, llvm::StringRef fence);
 
 } // namespace fa::test
 

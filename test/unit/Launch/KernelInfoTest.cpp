@@ -6,6 +6,7 @@
 
 #include "fa/Launch/KernelInfo.h"
 #include "fa/Launch/CheckArguments.h"
+#include "fa/Launch/Launch.h"
 #include "fa/Launch/LaunchArgument.h"
 #include "fa/Launch/TargetName.h"
 
@@ -109,8 +110,39 @@ TEST(KernelInfo, Checks) {
   EXPECT_EQ(problemOf(kernel), "@k: its tensor map speaks of dimension 2 of "
                                "argument 0, which there is not");
   kernel = matrixKernel();
+  kernel.cluster = 2;
+  EXPECT_EQ(problemOf(kernel),
+            "@k: expected a cluster of one block or, of a persistent kernel "
+            "with a grid, up to 8, found 2");
+  kernel.persistent = true;
+  EXPECT_EQ(problemOf(kernel), "");
+  kernel.grid.clear();
+  EXPECT_NE(problemOf(kernel), "");
+  kernel.grid = matrixKernel().grid;
+  for (int64_t blocks : {0, 9}) {
+    kernel.cluster = blocks;
+    EXPECT_NE(problemOf(kernel), "") << blocks;
+  }
+  kernel = matrixKernel();
   kernel.args.resize(65, kernel.args[0]);
   EXPECT_EQ(problemOf(kernel), "@k: expected at most 64 arguments, found 65");
+}
+
+/// Of a persistent kernel in clusters, programs come in whole ones.
+TEST(KernelInfo, CountsBlocks) {
+  KernelInfo kernel = matrixKernel();
+  auto blocks = [&](int64_t programs, int64_t processors) {
+    return *countBlocks(kernel, programs, processors);
+  };
+  EXPECT_EQ(blocks(500, 132), 500);
+  kernel.persistent = true;
+  EXPECT_EQ(blocks(500, 132), 132);
+  EXPECT_EQ(blocks(7, 132), 7);
+  kernel.cluster = 2;
+  EXPECT_EQ(blocks(500, 132), 132);
+  EXPECT_EQ(blocks(500, 131), 130);
+  EXPECT_EQ(blocks(7, 132), 8);
+  EXPECT_EQ(blocks(7, 1), 2);
 }
 
 /// A kernel that limits steps from row to row takes rows behind each other, and

@@ -444,6 +444,26 @@ std::string candidates(std::span<const KernelInfo> plan,
 
 } // namespace
 
+/// Of kernels of the same tiles the one for clusters is taken where whole ones
+/// are nearly all, or where it is alone.
+TEST(Candidates, FillClusters) {
+  KernelInfo alone = makePlan().back(), pair = alone, strided = alone;
+  strided.symbol = "strided";
+  pair.symbol = "pair";
+  alone.tile = pair.tile = {64, 64};
+  alone.persistent = pair.persistent = true;
+  pair.cluster = 2;
+  auto chosen = [](std::vector<KernelInfo> plan, int64_t programs) {
+    return candidates(plan, {keys(programs, 64)}, 12);
+  };
+  for (int64_t programs : {2, 4, 100, 129, 1001})
+    EXPECT_EQ(chosen({pair, alone, strided}, programs), "pair") << programs;
+  for (int64_t programs : {1, 3, 63})
+    EXPECT_EQ(chosen({pair, alone, strided}, programs), "whole") << programs;
+  for (int64_t programs : {1, 2, 3})
+    EXPECT_EQ(chosen({pair, strided}, programs), "pair") << programs;
+}
+
 /// Whatever a launch chooses, with workspace or without, is among the
 /// candidates, and what none chooses is not.
 TEST(Candidates, AreWhatALaunchChooses) {

@@ -154,7 +154,7 @@ TEST(Bundle, ReadsWhatDoesNotSayWhenKernelsBegin) {
 }
 
 /// Nor whether a kernel is for few programs, nor of how many parts one is.
-TEST(Bundle, ReadsWhatDoesNotSayOfFewProgramsOrParts) {
+TEST(Bundle, ReadsWhatDoesNotSayOfFewProgramsPartsOrClusters) {
   std::vector<BundleFile> files = attentionBundle();
   std::string &text = fileNamed(files, "bundle.json");
   auto readWith = [&](std::string_view none, std::string_view instead) {
@@ -166,8 +166,9 @@ TEST(Bundle, ReadsWhatDoesNotSayOfFewProgramsOrParts) {
     return bundle->targets[0].kernels[0];
   };
   constexpr std::string_view few = "\"few_programs\": 0,",
-                             parts = "\"parts\": 1,";
-  for (std::string_view none : {few, parts})
+                             parts = "\"parts\": 1,",
+                             cluster = "\"cluster\": 1,";
+  for (std::string_view none : {few, parts, cluster})
     ASSERT_NE(text.find(none), std::string::npos);
   EXPECT_EQ(readWith(few, "\"few_programs\": 9,").fewPrograms, 9);
   EXPECT_EQ(readWith(few, few).fewPrograms, 0);
@@ -175,6 +176,8 @@ TEST(Bundle, ReadsWhatDoesNotSayOfFewProgramsOrParts) {
   EXPECT_EQ(readWith(parts, "\"parts\": 4,").parts, 4);
   EXPECT_EQ(readWith(parts, parts).parts, 1);
   EXPECT_EQ(readWith(parts, "").parts, 1);
+  EXPECT_EQ(readWith(cluster, cluster).cluster, 1);
+  EXPECT_EQ(readWith(cluster, "").cluster, 1);
 }
 
 /// Wherever the metadata end, that is noticed.

@@ -174,7 +174,8 @@ TEST(TuningTable, SaysWhatIsWrong) {
       {"\"warps\": 0", "\"warps\": 3",
        "F: entries[0].warps: expected 0, 1, 2, 4 or 8, found 3"},
       {"roles", "rolls",
-       "F: entries[0].schedule: expected persistent, roles, plain or \"\", "
+       "F: entries[0].schedule: expected persistent, clusters, roles or plain, "
+       "or \"\", "
        "found \"rolls\""}};
   for (auto [from, to, message] : wrong) {
     std::string found = messageOf(TuningTable::parse(tableOf(from, to), "F"));
