@@ -259,17 +259,18 @@ takeChain(std::span<const KernelInfo> kernels, size_t first) {
 }
 
 /// The launch that begins with the first of `chain` and splits keys; none if
-/// there would be one split.
+/// there would be fewer than `least` splits.
 static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
                                         std::span<const LaunchArgument> given,
                                         int64_t processors,
-                                        const Workspace &workspace) {
+                                        const Workspace &workspace,
+                                        int64_t least = 2) {
   const KernelInfo &kernel = chain.front();
   Result<int64_t> splits =
       countSplits(kernel, given, processors, kernel.residentBlocks);
   if (!splits)
     return splits.takeFailure();
-  if (*splits == 1)
+  if (*splits < least)
     return LaunchChoice();
   auto bytes = countBytes(kernel, *splits, given);
   if (!bytes)
@@ -364,14 +365,19 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
   if (Failure failure = checkArguments(kernels.back(), arguments))
     return failure;
   Result<LaunchChoice> choice = LaunchChoice();
-  offerChains(kernels, arguments, processors,
-              [&](std::span<const KernelInfo> chain) {
-                if (chain.front().workspace.empty())
-                  choice = LaunchChoice{chain};
-                else if (workspace.bytes)
-                  choice = chooseSplit(chain, arguments, processors, workspace);
-                return !choice || !choice->kernels.empty();
-              });
+  // A plan of a launch that splits keys may have no other kernel: then others
+  // have one split.
+  for (int64_t least : {2, 1})
+    if (choice && choice->kernels.empty())
+      offerChains(kernels, arguments, processors,
+                  [&](std::span<const KernelInfo> chain) {
+                    if (chain.front().workspace.empty())
+                      choice = LaunchChoice{chain};
+                    else if (workspace.bytes)
+                      choice = chooseSplit(chain, arguments, processors,
+                                           workspace, least);
+                    return !choice || !choice->kernels.empty();
+                  });
   if (choice && choice->kernels.empty())
     return explainRefusal(kernels, arguments);
   return choice;
@@ -440,6 +446,8 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
                     wrong = splits.takeFailure();
                   if (!splits || !*splits)
                     return bool(wrong);
+                  // The host has workspace of its own.
+                  isSure = launch.processors == kHost;
                 }
                 for (const KernelInfo &kernel : chain)
                   found.push_back(kernel.symbol);

@@ -197,9 +197,11 @@ static int runJob(Job &job, const Options &options) {
             prepareFileArguments(job, options, artifact.kernels.back()))
       return fail(std::move(error), BadInput);
   // Arguments that do not fit are the caller's; what comes after, the device's.
-  if (auto kernel = toExpected(selectKernel(artifact.kernels, job.arguments));
-      !kernel)
-    return fail(kernel.takeError(), BadInput);
+  if (auto choice =
+          toExpected(chooseLaunch(artifact.kernels, job.arguments,
+                                  /*processors=*/1, Workspace::any()));
+      !choice)
+    return fail(choice.takeError(), BadInput);
   auto execution = execute(*place, std::move(artifact), job.arguments, options);
   if (!execution)
     return fail(execution.takeError(), DeviceFailed);

@@ -98,9 +98,9 @@ int64_t chooseHostSplits(int64_t programs, int64_t keys);
 /// The first of a plan's kernels that takes the arguments, and those that
 /// follow it; those that are for fewer programs than there are come last.
 /// `processors` are the card's, or kHost. Kernels that need
-/// workspace are left out where there is none or where there would be one
-/// split; where there is less than they need, that is a failure, which says how
-/// much.
+/// workspace are left out where there is none or, if another kernel takes the
+/// arguments, where there would be one split; where there is less than they
+/// need, that is a failure, which says how much.
 Result<LaunchChoice> chooseLaunch(std::span<const KernelInfo> kernels,
                                   std::span<const LaunchArgument> arguments,
                                   int64_t processors,

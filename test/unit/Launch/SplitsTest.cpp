@@ -472,6 +472,9 @@ TEST(Candidates, AreWhatALaunchChooses) {
   EXPECT_EQ(candidates(plan, {keys(3, 704)}, 5), "whole"); // too few processors
   EXPECT_EQ(candidates(plan, {keys(3, 255)}, 12), "whole");  // and tiles
   EXPECT_EQ(candidates(plan, {keys(12, 704)}, 12), "whole"); // many programs
+  // The host has workspace of its own.
+  EXPECT_EQ(candidates(plan, {keys(3, 8192)}, kHost), "split merge");
+  EXPECT_EQ(candidates(plan, {keys(3, 100)}, kHost), "whole");
   // With one block a processor, not with more.
   EXPECT_EQ(candidates(plan, {keys(13, 1024)}, 12, 4), "split merge whole");
   plan[0].splits = plan[1].splits = 7;

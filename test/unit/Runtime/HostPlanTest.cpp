@@ -16,14 +16,18 @@
 
 using namespace fa;
 
-static std::unique_ptr<HostPlan> makePlan(const AttentionProblem &problem,
-                                          unsigned threads = 2) {
+/// Of all kernels, or of those that are named.
+static std::unique_ptr<HostPlan>
+makePlan(const AttentionProblem &problem, unsigned threads = 2,
+         std::vector<std::string> kernels = {}) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
   auto module = llvm::cantFail(buildAttention(context, problem));
-  auto artifact = llvm::cantFail(compile(*module, "attention", {}));
+  CompileOptions options;
+  options.kernels = std::move(kernels);
+  auto artifact = llvm::cantFail(compile(*module, "attention", options));
   return llvm::cantFail(HostPlan::load(std::move(artifact),
                                        std::make_shared<HostDevice>(threads)));
 }
@@ -84,6 +88,33 @@ static void expectSameBits(llvm::StringRef spec) {
 TEST(HostPlan, GivesTheSameBitsForAnyNumberOfThreads) {
   expectSameBits("type=f32 hq=2 sq=1 sk=9000");
   expectSameBits("type=f32 hq=2 sq=5 sk=9000 causal");
+}
+
+/// A plan of a launch that splits keys has nothing else: launches of fewer keys
+/// have one split.
+TEST(HostPlan, OfSplitsTakesFewKeys) {
+  for (auto [spec, splits] : {std::pair("type=f32 hq=2 sq=1 sk=9000", 4),
+                              {"type=f32 hq=2 sq=1 sk=70", 1},
+                              {"type=f32 hq=2 sq=1 sk=0", 1}}) {
+    AttentionProblem problem = llvm::cantFail(parseAttentionSpec(spec)).problem;
+    AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 1));
+    auto plan = makePlan(problem, 2,
+                         {"attention_decode_split", "attention_decode_merge"});
+    EXPECT_EQ(plan->artifact().kernels.size(), 2u);
+    auto run = [&](const HostPlan &plan) {
+      HostTensor out = llvm::cantFail(HostTensor::create(
+          problem.type, {1, problem.numHeads, 1, problem.headDimV}));
+      auto arguments = llvm::cantFail(makeArguments(problem, in, out, nullptr));
+      EXPECT_EQ(llvm::cantFail(plan.choose(arguments)).splits, splits);
+      llvm::cantFail(plan.launch(arguments));
+      auto *data = static_cast<const float *>(out.data());
+      return std::vector<float>(data, data + out.numElements());
+    };
+    auto found = run(*plan), expected = run(*makePlan(problem));
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t n = 0; n < found.size(); ++n)
+      EXPECT_NEAR(found[n], expected[n], 1e-6) << spec << ", element " << n;
+  }
 }
 
 TEST(SizeExpr, Evaluates) {
