@@ -110,6 +110,10 @@ GpuModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
   for (KernelInfo &kernel : result->infos)
     if (Failure failure = result->prepare(kernel))
       return failure;
+  if (std::ranges::any_of(result->infos, [](const KernelInfo &kernel) {
+        return !kernel.tensorMaps.empty();
+      }))
+    result->tensorMaps.reserve();
   return result;
 }
 
@@ -163,8 +167,8 @@ Failure GpuModule::enqueue(const KernelInfo &kernel,
   TensorMap maps[kMaxTensorMaps];
   for (size_t n = 0; n < kernel.tensorMaps.size(); ++n) {
     const TensorMapInfo &info = kernel.tensorMaps[n];
-    if (Failure failure = encodeTensorMap(card->driver(), info,
-                                          arguments[info.argument], maps[n]))
+    if (Failure failure = tensorMaps.get(card->driver(), info,
+                                         arguments[info.argument], maps[n]))
       return failure;
     parameters[1 + n] = &maps[n];
   }

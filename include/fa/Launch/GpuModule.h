@@ -9,6 +9,7 @@
 
 #include "fa/Launch/GpuDevice.h"
 #include "fa/Launch/Splits.h"
+#include "fa/Launch/TensorMap.h"
 
 namespace fa {
 
@@ -69,6 +70,7 @@ private:
   std::vector<void *> functions; ///< of `infos`
   std::shared_ptr<GpuDevice> card;
   void *module = nullptr;
+  mutable TensorMapCache tensorMaps;
 };
 
 } // namespace fa

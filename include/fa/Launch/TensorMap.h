@@ -10,7 +10,9 @@
 #include "fa/Launch/GpuDriver.h"
 #include "fa/Launch/LaunchArgument.h"
 
+#include <mutex>
 #include <optional>
+#include <vector>
 
 namespace fa {
 
@@ -34,6 +36,8 @@ struct TensorMapShape {
   size_t rank;
   uint64_t sizes[maxRank], strides[maxRank]; ///< strides in bytes
   uint32_t box[maxRank];
+
+  bool operator==(const TensorMapShape &) const = default;
 };
 TensorMapShape shapeOf(const TensorMapInfo &info,
                        const LaunchArgument &argument);
@@ -41,6 +45,37 @@ TensorMapShape shapeOf(const TensorMapInfo &info,
 /// Writes the map of an argument that fits. Calls nothing on the card.
 Failure encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
                         const LaunchArgument &argument, TensorMap &map);
+
+/// Maps of the launches before: a layer of a network asks for the same ones
+/// with each token, and the driver checks and packs what it is given each time.
+/// Several threads may ask at once; who finds another one at it encodes.
+class TensorMapCache {
+public:
+  /// Makes room for 512 maps, four for each of a hundred layers; before, all
+  /// are encoded.
+  void reserve() { entries.resize(size_t(1) << entryBits); }
+
+  /// `encodeTensorMap`, of a map that was not asked for lately. Nothing is
+  /// allocated.
+  Failure get(const GpuDriver &cuda, const TensorMapInfo &info,
+              const LaunchArgument &argument, TensorMap &map);
+
+private:
+  /// Empty without an address.
+  struct Entry {
+    void *data = nullptr;
+    ElementType type = ElementType::F16;
+    TensorMapShape shape = {};
+    TensorMap map;
+  };
+
+  static constexpr unsigned entryBits = 9;
+  /// Whichever map comes there last is kept.
+  static size_t placeOf(const void *data, const TensorMapShape &shape);
+
+  std::mutex mutex;
+  std::vector<Entry> entries;
+};
 
 } // namespace fa
 

@@ -114,6 +114,8 @@ TEST_F(CudaBundle, EncodesTensorMaps) {
   ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS)
       << faBundleGetLastErrorMessage();
   fakeDriver()->numMaps = numMaps;
+  for (int argument : {0, 1, 2, 4})
+    arguments[argument].data = addressOf(size_t(argument) << 12);
   size_t before = fakeDriver()->numCalls, allocations = countAllocations();
   ASSERT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
   EXPECT_EQ(countAllocations(), allocations);
@@ -128,10 +130,55 @@ TEST_F(CudaBundle, EncodesTensorMaps) {
   for (size_t n = 0; n < numMaps; ++n) {
     const uint64_t *map = fakeDriver()->launch.maps[n];
     const TensorMapInfo &info = kernel->tensorMaps[n];
-    EXPECT_EQ(map[0], memory);
+    EXPECT_EQ(map[0],
+              reinterpret_cast<uintptr_t>(arguments[info.argument].data));
     EXPECT_EQ(map[1], 4u);
     EXPECT_EQ(map[2], uint64_t(info.columns));
   }
+}
+
+/// What launches before had, at the same address in the same sizes, is not made
+/// again, whatever came between; each other argument is.
+TEST_F(CudaBundle, KeepsTensorMaps) {
+  auto files = llvm::cantFail(makeBundle(compileFor({"sm_90a"})));
+  faBundleClose(bundle);
+  open(files);
+  fakeDriver()->sharedLimit = 232448;
+  ASSERT_EQ(prepare(options("cuda:1")), FA_SUCCESS)
+      << faBundleGetLastErrorMessage();
+  auto countEncodes = [&] {
+    size_t before = fakeDriver()->numCalls, allocations = countAllocations();
+    EXPECT_EQ(launch(), FA_SUCCESS) << faBundleGetLastErrorMessage();
+    EXPECT_EQ(countAllocations(), allocations);
+    std::string calls = callsSince(before);
+    size_t count = 0;
+    for (size_t at = 0; (at = calls.find("Encode", at)) != std::string::npos;
+         ++at)
+      ++count;
+    return count;
+  };
+  size_t all = countEncodes();
+  ASSERT_GE(all, 1u);
+  const uint64_t *map = fakeDriver()->launch.maps[0];
+  uint64_t first[3] = {map[0], map[1], map[2]};
+  EXPECT_EQ(countEncodes(), 0u);
+  EXPECT_TRUE(std::equal(first, first + 3, fakeDriver()->launch.maps[0]));
+  // K elsewhere, as another layer has it; then both again.
+  void *k = arguments[1].data;
+  arguments[1].data = addressOf(1 << 15);
+  EXPECT_EQ(countEncodes(), 1u);
+  arguments[1].data = k;
+  EXPECT_EQ(countEncodes(), 0u);
+  arguments[1].data = addressOf(1 << 15);
+  EXPECT_EQ(countEncodes(), 0u);
+  // Other sizes at the same places.
+  sizes[2] = 192;
+  EXPECT_GE(countEncodes(), 1u);
+  EXPECT_EQ(countEncodes(), 0u);
+  // What the driver refuses is not kept.
+  arguments[1].data = addressOf(3 << 14);
+  expectFailure("cuTensorMapEncodeTiled", 1, "cuTensorMapEncodeTiled");
+  EXPECT_EQ(countEncodes(), 1u);
 }
 
 /// With workspace, a decode runs two kernels on one stream, and nothing else:
