@@ -6,7 +6,7 @@
 
 #include "fa/Launch/Launch.h"
 
-#include "fa/Launch/Splits.h"
+#include "fa/Launch/ChooseLaunch.h"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Launch/Splits.h"
+#include "fa/Launch/ChooseLaunch.h"
 #include "fa/Loader/Bundle.h"
 
 using namespace fa;

@@ -10,7 +10,7 @@
 #include "Options.h"
 
 #include "fa/Emulator/Counters.h"
-#include "fa/Launch/Splits.h"
+#include "fa/Launch/ChooseLaunch.h"
 #include "fa/Launch/TargetName.h"
 #include "fa/Runtime/DiskCache.h"
 #include "fa/Target/Artifact.h"

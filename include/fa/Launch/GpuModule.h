@@ -7,8 +7,8 @@
 #ifndef FA_LAUNCH_GPUMODULE_H
 #define FA_LAUNCH_GPUMODULE_H
 
+#include "fa/Launch/ChooseLaunch.h"
 #include "fa/Launch/GpuDevice.h"
-#include "fa/Launch/Splits.h"
 #include "fa/Launch/TensorMap.h"
 
 namespace fa {

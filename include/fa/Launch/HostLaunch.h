@@ -7,8 +7,8 @@
 #ifndef FA_LAUNCH_HOSTLAUNCH_H
 #define FA_LAUNCH_HOSTLAUNCH_H
 
+#include "fa/Launch/ChooseLaunch.h"
 #include "fa/Launch/HostDevice.h"
-#include "fa/Launch/Splits.h"
 
 namespace fa {
 

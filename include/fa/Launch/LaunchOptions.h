@@ -7,8 +7,8 @@
 #ifndef FA_LAUNCH_LAUNCHOPTIONS_H
 #define FA_LAUNCH_LAUNCHOPTIONS_H
 
+#include "fa/Launch/ChooseLaunch.h"
 #include "fa/Launch/SizedStruct.h"
-#include "fa/Launch/Splits.h"
 #include "fa/fa.h"
 
 #include <cstddef>

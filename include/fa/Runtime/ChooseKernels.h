@@ -7,7 +7,7 @@
 #ifndef FA_RUNTIME_CHOOSEKERNELS_H
 #define FA_RUNTIME_CHOOSEKERNELS_H
 
-#include "fa/Launch/Splits.h"
+#include "fa/Launch/ChooseLaunch.h"
 #include "fa/Runtime/DiskCache.h"
 
 namespace fa {

@@ -8,8 +8,8 @@
 #define FA_RUNTIME_EMULATORPLAN_H
 
 #include "fa/Emulator/Emulator.h"
+#include "fa/Launch/ChooseLaunch.h"
 #include "fa/Launch/HostDevice.h"
-#include "fa/Launch/Splits.h"
 
 namespace fa {
 

@@ -1,0 +1,366 @@
+//===- ChooseLaunch.cpp - which kernels of a plan a launch runs -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Launch/ChooseLaunch.h"
+
+#include "fa/Launch/CheckArguments.h"
+#include "fa/Launch/Splits.h"
+
+#include <algorithm>
+
+using namespace fa;
+
+//===----------------------------------------------------------------------===//
+// Workspace
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t>
+evaluate(const SizeExpr &expr, std::span<const LaunchArgument> arguments) {
+  return expr.evaluate([&](int64_t argument, int64_t dim) {
+    return arguments[argument].sizes[dim];
+  });
+}
+
+/// A tensor of the workspace without its memory; nothing if a size overflows.
+static std::optional<LaunchArgument>
+shapeOf(const KernelInfo &kernel, size_t number, int64_t splits,
+        std::span<const LaunchArgument> given) {
+  const ArgumentInfo &info = kernel.args[kernel.numGiven() + number];
+  int64_t sizes[kMaxRank] = {splits}, strides[kMaxRank];
+  size_t rank = 1;
+  for (const SizeExpr &expr : kernel.workspace[number].sizes) {
+    auto size = evaluate(expr, given);
+    if (!size || *size < 0)
+      return std::nullopt;
+    sizes[rank++] = *size;
+  }
+  fillContiguousStrides(std::span(sizes, rank), std::span(strides, rank));
+  return LaunchArgument::tensor(nullptr, info.type, std::span(sizes, rank),
+                                std::span(strides, rank));
+}
+
+/// Bytes of such a tensor, rounded up so that another one can stand behind it.
+static std::optional<size_t> bytesOf(const LaunchArgument &tensor) {
+  int64_t bytes = byteSize(tensor.type);
+  for (int64_t size : tensor.sizes)
+    if (__builtin_mul_overflow(bytes, size, &bytes))
+      return std::nullopt;
+  if (__builtin_add_overflow(bytes, int64_t(kWorkspaceAlignment) - 1, &bytes))
+    return std::nullopt;
+  return size_t(bytes) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+static std::optional<size_t> countBytes(const KernelInfo &kernel,
+                                        int64_t splits,
+                                        std::span<const LaunchArgument> given) {
+  size_t sum = 0;
+  for (size_t n = 0; n < kernel.workspace.size(); ++n) {
+    auto tensor = shapeOf(kernel, n, splits, given);
+    auto bytes = tensor ? bytesOf(*tensor) : std::nullopt;
+    if (!bytes || __builtin_add_overflow(sum, *bytes, &sum))
+      return std::nullopt;
+  }
+  return sum;
+}
+
+KernelArguments::KernelArguments(const LaunchChoice &choice,
+                                 std::span<const LaunchArgument> given,
+                                 const Workspace &workspace)
+    : all(given) {
+  const KernelInfo &kernel = choice.kernels.front();
+  if (kernel.workspace.empty())
+    return;
+  std::copy(given.begin(), given.end(), storage);
+  auto *memory = static_cast<char *>(workspace.data);
+  for (size_t n = 0; n < kernel.workspace.size(); ++n) {
+    LaunchArgument &tensor = storage[given.size() + n];
+    // Neither overflows: the bytes were counted.
+    tensor = *shapeOf(kernel, n, choice.splits, given);
+    tensor.data = memory;
+    memory += *bytesOf(tensor);
+  }
+  all = std::span(storage, kernel.args.size());
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+static Failure failOfBytes(const KernelInfo &kernel) {
+  return makeFailure("the workspace of @", kernel.symbol,
+                     " has a negative size or more bytes than 63 bits can "
+                     "count");
+}
+
+/// The programs that a launch would have without splits.
+static Result<int64_t> countPrograms(const KernelInfo &kernel,
+                                     std::span<const LaunchArgument> given) {
+  int64_t extents[3];
+  if (kernel.workspace.empty())
+    return evaluateGrid(kernel, given, extents);
+  if (!countBytes(kernel, 1, given))
+    return failOfBytes(kernel);
+  // With one split, the grid is that of a kernel without splits.
+  KernelArguments one({std::span(&kernel, 1)}, given, {});
+  return evaluateGrid(kernel, one.get(), extents);
+}
+
+/// What `programs` of a kernel that splits keys are to the rule for a card.
+static SplitProblem describeProblem(const KernelInfo &kernel,
+                                    std::span<const LaunchArgument> given,
+                                    int64_t programs, int64_t processors,
+                                    int64_t residentBlocks) {
+  int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
+  return {.programs = programs,
+          .processors = processors,
+          .residentBlocks = residentBlocks,
+          .tiles = evaluate(kernel.splitKeys, given).value_or(0) /
+                   std::max<int64_t>(tile, 1),
+          .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1),
+          .parts = kernel.parts,
+          .computes = kernel.persistent};
+}
+
+/// How many splits a launch of `kernel` has on so many processors.
+static Result<int64_t> countSplits(const KernelInfo &kernel,
+                                   std::span<const LaunchArgument> given,
+                                   int64_t processors, int64_t residentBlocks) {
+  if (kernel.splits)
+    return kernel.splits;
+  Result<int64_t> programs = countPrograms(kernel, given);
+  if (!programs)
+    return programs;
+  if (processors == kHost)
+    return chooseHostSplits(*programs,
+                            evaluate(kernel.splitKeys, given).value_or(0));
+  return chooseSplits(
+      describeProblem(kernel, given, *programs, processors, residentBlocks));
+}
+
+/// Whether there are several splits for some number of resident blocks.
+static Result<bool> maySplit(const KernelInfo &kernel,
+                             const PlannedLaunch &launch,
+                             std::span<const LaunchArgument> arguments) {
+  for (int64_t blocks = 1; blocks <= launch.residentBlocks; ++blocks) {
+    auto splits = countSplits(kernel, arguments, launch.processors, blocks);
+    if (!splits)
+      return splits.takeFailure();
+    if (*splits > 1)
+      return true;
+  }
+  return false;
+}
+
+/// `kernels[first]` and those that follow it.
+static std::span<const KernelInfo>
+takeChain(std::span<const KernelInfo> kernels, size_t first) {
+  size_t end = first + 1;
+  while (end < kernels.size() && kernels[end].follows)
+    ++end;
+  return kernels.subspan(first, end - first);
+}
+
+/// The launch that begins with the first of `chain` and splits keys; none if
+/// there would be fewer than `least` splits.
+static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
+                                        std::span<const LaunchArgument> given,
+                                        int64_t processors,
+                                        const Workspace &workspace,
+                                        int64_t least = 2) {
+  const KernelInfo &kernel = chain.front();
+  Result<int64_t> splits =
+      countSplits(kernel, given, processors, kernel.residentBlocks);
+  if (!splits)
+    return splits.takeFailure();
+  if (*splits < least)
+    return LaunchChoice();
+  auto bytes = countBytes(kernel, *splits, given);
+  if (!bytes)
+    return failOfBytes(kernel);
+  if (*bytes > workspace.bytes)
+    return makeFailure("@", kernel.symbol, " in ", *splits,
+                       " splits: expected a workspace of ", *bytes,
+                       " bytes, found ", workspace.bytes);
+  if (auto off =
+          reinterpret_cast<uintptr_t>(workspace.data) % kWorkspaceAlignment)
+    return makeFailure(
+        "@", kernel.symbol, ": expected a workspace at a multiple of ",
+        kWorkspaceAlignment, " bytes, found one ", off, " bytes off");
+  return LaunchChoice{chain, *splits, *bytes};
+}
+
+/// Of programs on the first axis, those that a last cluster lacks: it pays up
+/// to this share of them.
+static constexpr int64_t kMostLacking = 64;
+
+/// Whether the launch's programs come in whole clusters, nearly, or the plan
+/// has no such kernel for blocks alone.
+static bool fillsClusters(std::span<const KernelInfo> kernels,
+                          const KernelInfo &kernel,
+                          std::span<const LaunchArgument> arguments) {
+  if (kernel.cluster == 1)
+    return true;
+  int64_t tiles = evaluate(kernel.grid[0], arguments).value_or(0);
+  int64_t last = tiles % kernel.cluster;
+  return !last || kernel.cluster - last <= tiles / kMostLacking ||
+         std::ranges::none_of(kernels, [&](const KernelInfo &other) {
+           return other.persistent && other.cluster == 1 &&
+                  other.tile == kernel.tile;
+         });
+}
+
+/// Whether the launch is one that the kernel is for: its programs come in whole
+/// clusters and are as few; of parts also where more of them pay. What keys
+/// they have the kernel of the plan knows that splits them.
+static bool isMeantFor(std::span<const KernelInfo> kernels,
+                       const KernelInfo &kernel,
+                       std::span<const LaunchArgument> arguments,
+                       int64_t processors) {
+  if (!fillsClusters(kernels, kernel, arguments))
+    return false;
+  if (!kernel.fewPrograms)
+    return true;
+  Result<int64_t> programs = countPrograms(kernel, arguments);
+  if (!programs)
+    return false;
+  if (*programs / kernel.fewPrograms + (*programs % kernel.fewPrograms != 0) <=
+      processors)
+    return true;
+  if (kernel.parts == 1 || processors == kHost)
+    return false;
+  auto split = std::ranges::find_if(kernels, [&](const KernelInfo &other) {
+    return other.parts == kernel.parts && !other.splitKeys.steps.empty();
+  });
+  return split != kernels.end() &&
+         partsPay(describeProblem(*split, arguments, *programs, processors,
+                                  split->residentBlocks));
+}
+
+/// The rule: `offer` is given each chain of kernels whose first one takes the
+/// arguments, in order, until it gives true; those for other launches last.
+template <typename Offer>
+static void offerChains(std::span<const KernelInfo> kernels,
+                        std::span<const LaunchArgument> arguments,
+                        int64_t processors, Offer offer) {
+  for (bool meant : {true, false})
+    for (size_t n = 0; n < kernels.size(); ++n)
+      if (!kernels[n].follows && fitsVariant(kernels[n], arguments) &&
+          isMeantFor(kernels, kernels[n], arguments, processors) == meant &&
+          offer(takeChain(kernels, n)))
+        return;
+}
+
+/// That no kernel was offered: the last one is the most general.
+static Failure explainRefusal(std::span<const KernelInfo> kernels,
+                              std::span<const LaunchArgument> arguments) {
+  std::string why;
+  fitsVariant(kernels.back(), arguments, &why);
+  return Failure(why);
+}
+
+Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
+                                      std::span<const LaunchArgument> arguments,
+                                      int64_t processors,
+                                      const Workspace &workspace) {
+  assert(!kernels.empty() && "a plan has kernels");
+  // The last variant is the most general: its reason is the one to give.
+  if (Failure failure = checkArguments(kernels.back(), arguments))
+    return failure;
+  Result<LaunchChoice> choice = LaunchChoice();
+  // A plan of a launch that splits keys may have no other kernel: then others
+  // have one split.
+  for (int64_t least : {2, 1})
+    if (choice && choice->kernels.empty())
+      offerChains(kernels, arguments, processors,
+                  [&](std::span<const KernelInfo> chain) {
+                    if (chain.front().workspace.empty())
+                      choice = LaunchChoice{chain};
+                    else if (workspace.bytes)
+                      choice = chooseSplit(chain, arguments, processors,
+                                           workspace, least);
+                    return !choice || !choice->kernels.empty();
+                  });
+  if (choice && choice->kernels.empty())
+    return explainRefusal(kernels, arguments);
+  return choice;
+}
+
+std::string fa::explainSlower(std::span<const KernelInfo> kernels,
+                              std::string_view chosen,
+                              std::span<const LaunchArgument> arguments) {
+  for (const KernelInfo &kernel : kernels) {
+    if (kernel.symbol == chosen)
+      break;
+    std::string why;
+    if (!kernel.follows && kernel.workspace.empty() && !kernel.fewPrograms &&
+        fitsSizes(kernel, arguments) && !fitsVariant(kernel, arguments, &why))
+      return makeText(
+          "@", chosen, " runs, for @", kernel.symbol,
+          ", which is faster, does not take these arguments: ", why);
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Before a plan is compiled
+//===----------------------------------------------------------------------===//
+
+/// The launch's arguments, with an address for those that have none yet.
+static std::span<const LaunchArgument>
+fillAddresses(std::span<const LaunchArgument> arguments,
+              LaunchArgument (&storage)[kMaxArguments]) {
+  // As aligned as any driver's memory.
+  alignas(256) static char memory[256];
+  std::copy(arguments.begin(), arguments.end(), storage);
+  for (LaunchArgument &argument : storage)
+    if (argument.isTensor && !argument.data)
+      argument.data = memory;
+  return std::span(storage, arguments.size());
+}
+
+std::string fa::explainSlower(std::span<const KernelInfo> kernels,
+                              std::string_view chosen,
+                              const PlannedLaunch &launch) {
+  LaunchArgument storage[kMaxArguments];
+  return explainSlower(kernels, chosen,
+                       fillAddresses(launch.arguments, storage));
+}
+
+Result<std::vector<std::string>>
+fa::findCandidates(std::span<const KernelInfo> kernels,
+                   const PlannedLaunch &launch) {
+  assert(!kernels.empty() && "a plan has kernels");
+  LaunchArgument storage[kMaxArguments];
+  if (launch.arguments.size() > kMaxArguments)
+    return makeFailure("expected at most ", kMaxArguments, " arguments, found ",
+                       launch.arguments.size());
+  auto arguments = fillAddresses(launch.arguments, storage);
+  if (Failure failure = checkArguments(kernels.back(), arguments))
+    return failure;
+  std::vector<std::string> found;
+  Failure wrong;
+  offerChains(kernels, arguments, launch.processors,
+              [&](std::span<const KernelInfo> chain) {
+                bool isSure = chain.front().workspace.empty();
+                if (!isSure) {
+                  auto splits = maySplit(chain.front(), launch, arguments);
+                  if (!splits)
+                    wrong = splits.takeFailure();
+                  if (!splits || !*splits)
+                    return bool(wrong);
+                  // The host has workspace of its own.
+                  isSure = launch.processors == kHost;
+                }
+                for (const KernelInfo &kernel : chain)
+                  found.push_back(kernel.symbol);
+                return isSure;
+              });
+  if (wrong)
+    return wrong;
+  if (found.empty())
+    return explainRefusal(kernels, arguments);
+  return found;
+}

@@ -1,0 +1,367 @@
+//===- ChooseLaunchTest.cpp -----------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Launch/ChooseLaunch.h"
+
+#include "gtest/gtest.h"
+
+using namespace fa;
+
+namespace {
+
+SizeExpr size(int64_t argument, int64_t dim) {
+  return {{{SizeExpr::Size, argument, dim}}};
+}
+
+/// A plan of a kernel that splits the keys, argument 0, dimension 1, one that
+/// follows it, and one without workspace. Of each batch there are two rows.
+std::vector<KernelInfo> makePlan() {
+  ArgumentInfo given, memory;
+  given.isMemRef = memory.isMemRef = true;
+  given.sizes = given.strides = {kDynamic, kDynamic};
+  memory.sizes = memory.strides = {kDynamic, kDynamic, kDynamic};
+  KernelInfo split, merge, whole;
+  split.symbol = "split";
+  split.args = {given, memory};
+  split.workspace = {{{size(0, 0), SizeExpr{{{SizeExpr::Const, 2}}}}}};
+  split.splitKeys = size(0, 1);
+  split.tile = {16, 64};
+  split.stages = 2;
+  split.sharedBytes = 2 * 32768;
+  split.grid = {size(1, 0), size(0, 0)};
+  merge = split;
+  merge.symbol = "merge";
+  merge.follows = true;
+  merge.splitKeys = {};
+  merge.grid = {size(0, 0)};
+  whole.symbol = "whole";
+  whole.args = {given};
+  whole.grid = {size(0, 0)};
+  return {split, merge, whole};
+}
+
+LaunchArgument keys(int64_t batches, int64_t count) {
+  alignas(16) static char memory[1];
+  int64_t sizes[] = {batches, count}, strides[] = {count, 1};
+  return LaunchArgument::tensor(memory, ElementType::F32, sizes, strides);
+}
+
+std::string messageOf(Result<LaunchChoice> choice) {
+  return choice ? "" : choice.takeFailure().message();
+}
+
+} // namespace
+
+TEST(ChooseLaunch, ALaunchTakesTheChain) {
+  std::vector<KernelInfo> plan = makePlan();
+  EXPECT_FALSE(checkPlan(plan));
+  LaunchArgument arguments[] = {keys(3, 704)};
+  auto choice = chooseLaunch(plan, arguments, 12, Workspace::any());
+  ASSERT_TRUE(choice);
+  ASSERT_EQ(choice->kernels.size(), 2u);
+  EXPECT_EQ(choice->kernels[0].symbol, "split");
+  EXPECT_EQ(choice->kernels[1].symbol, "merge");
+  EXPECT_EQ(choice->splits, 4); // for 12 processors and 3 programs
+  EXPECT_EQ(choice->workspaceBytes, 4u * 3 * 2 * 4);
+
+  alignas(kWorkspaceAlignment) char memory[96];
+  KernelArguments all(*choice, arguments, {memory, sizeof memory});
+  ASSERT_EQ(all.get().size(), 2u);
+  EXPECT_EQ(all.get()[1].data, memory);
+  EXPECT_EQ(all.get()[1].sizes[0], 4);
+  EXPECT_EQ(all.get()[1].strides[0], 6);
+  int64_t extents[3];
+  EXPECT_EQ(*evaluateGrid(choice->kernels[0], all.get(), extents), 12);
+}
+
+TEST(ChooseLaunch, TheNumberCanBeSaid) {
+  std::vector<KernelInfo> plan = makePlan();
+  plan[0].splits = 7;
+  LaunchArgument arguments[] = {keys(3, 100)};
+  for (int64_t processors : {1, 12, 1000}) {
+    auto choice = chooseLaunch(plan, arguments, processors, Workspace::any());
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->splits, 7);
+  }
+  plan[0].splits = kMaxSplits + 1;
+  EXPECT_TRUE(checkPlan(plan));
+}
+
+TEST(ChooseLaunch, WithoutWorkspaceThereAreNone) {
+  std::vector<KernelInfo> plan = makePlan();
+  LaunchArgument arguments[] = {keys(3, 704)};
+  auto choice = chooseLaunch(plan, arguments, 12, Workspace());
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->kernels[0].symbol, "whole");
+  // One split is none, too.
+  choice = chooseLaunch(plan, arguments, 3, Workspace::any());
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->kernels[0].symbol, "whole");
+  EXPECT_EQ(choice->workspaceBytes, 0u);
+}
+
+TEST(ChooseLaunch, RefusesWhatIsTooSmall) {
+  std::vector<KernelInfo> plan = makePlan();
+  LaunchArgument arguments[] = {keys(3, 704)};
+  alignas(kWorkspaceAlignment) char memory[97];
+  EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, {memory, 95})),
+            "@split in 4 splits: expected a workspace of 96 bytes, found 95");
+  EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, {memory + 1, 96})),
+            "@split: expected a workspace at a multiple of 16 bytes, "
+            "found one 1 bytes off");
+  LaunchArgument many[] = {keys(INT64_MAX / 2, 1 << 20)};
+  plan[0].splits = 2;
+  EXPECT_EQ(messageOf(chooseLaunch(plan, many, 12, Workspace::any())),
+            "argument 0: sizes 4611686018427387903x1048576 and strides "
+            "1048576x1 reach beyond 64-bit addresses");
+}
+
+/// Workspace that cannot be counted is found before anything is made of it,
+/// even where there are no splits.
+TEST(ChooseLaunch, RefusesWhatCannotBeCounted) {
+  std::vector<KernelInfo> plan = makePlan();
+  plan[0].workspace[0].sizes = {size(0, 0), size(0, 0)};
+  auto message = [&](int64_t batches) {
+    int64_t sizes[] = {batches, 1}, strides[] = {1, 1};
+    alignas(16) static char memory[1];
+    LaunchArgument arguments[] = {
+        LaunchArgument::tensor(memory, ElementType::F32, sizes, strides)};
+    return messageOf(chooseLaunch(plan, arguments, 12, Workspace::any()));
+  };
+  EXPECT_EQ(message(8), "");
+  const char *text = "the workspace of @split has a negative size or more "
+                     "bytes than 63 bits can count";
+  EXPECT_EQ(message(int64_t(1) << 32), text);
+  plan[0].workspace[0].sizes[0] = SizeExpr{{{SizeExpr::Const, -1}}};
+  EXPECT_EQ(message(8), text);
+}
+
+TEST(ChooseLaunch, RefusesPlansThatAreNone) {
+  auto refused = [](auto change) {
+    std::vector<KernelInfo> plan = makePlan();
+    change(plan);
+    Failure failure = checkPlan(plan);
+    return failure ? failure.message() : "";
+  };
+  using Plan = std::vector<KernelInfo>;
+  EXPECT_EQ(refused([](Plan &plan) { plan.pop_back(); }),
+            "expected a plan whose last kernel takes every launch, without "
+            "workspace");
+  EXPECT_EQ(refused([](Plan &plan) { plan.erase(plan.begin()); }),
+            "@merge: expected to follow a kernel with the same arguments and "
+            "workspace");
+  EXPECT_EQ(refused([](Plan &plan) { plan[1].follows = false; }),
+            "@merge: expected workspace where keys are split, and only there");
+  EXPECT_EQ(
+      refused([](Plan &plan) { plan[0].workspace[0].sizes[0] = size(1, 0); }),
+      "@split: expected the size of one of 1 given arguments, found "
+      "argument 1");
+  EXPECT_EQ(refused([](Plan &plan) {
+              plan[0].rules = {{SizeRule::AtMost, 1, 0, 0, 0, 64}};
+            }),
+            "@split: its size rule 'at_most' speaks of a dimension that there "
+            "is not");
+  EXPECT_EQ(refused([](Plan &plan) {
+              plan.insert(plan.begin(), plan.back());
+              plan[0].args.push_back(plan[0].args[0]);
+            }),
+            "@whole: expected 1 given arguments as of @whole, found 2");
+  EXPECT_EQ(refused([](Plan &plan) {
+              plan.insert(plan.begin(), plan.back());
+              plan[0].args[0].sizes = plan[0].args[0].strides = {1, 1, 1};
+            }),
+            "@whole: argument 0: expected f32 of rank 2 as of @whole, found "
+            "f32 of rank 3");
+}
+
+/// Small tiles are for launches that leave processors idle with others.
+TEST(ChooseLaunch, VariantsForFewPrograms) {
+  KernelInfo whole = makePlan().back(), few = whole;
+  few.symbol = "few";
+  few.fewPrograms = 2;
+  auto chosen = [&](std::vector<KernelInfo> plan, int64_t programs,
+                    int64_t processors) {
+    EXPECT_FALSE(checkPlan(plan));
+    LaunchArgument arguments[] = {keys(programs, 16)};
+    auto choice = chooseLaunch(plan, arguments, processors, Workspace());
+    std::string symbol =
+        choice ? choice->kernels.front().symbol : messageOf(std::move(choice));
+    // What a launch chooses is what its plan is compiled from.
+    auto found = findCandidates(
+        plan, {{keys(programs, 16)}, processors, /*residentBlocks=*/1});
+    EXPECT_TRUE(found && *found == std::vector{symbol});
+    return symbol;
+  };
+  EXPECT_EQ(chosen({few, whole}, 6, 3), "few");
+  EXPECT_EQ(chosen({few, whole}, 7, 3), "whole");
+  EXPECT_EQ(chosen({few, whole}, 0, 3), "few");
+  EXPECT_EQ(chosen({few, whole}, 1, kHost), "whole");
+  // It takes all launches of a plan that has nothing else.
+  EXPECT_EQ(chosen({few}, 7, 3), "few");
+  // Kernels that split keys are counted as if there were one split.
+  std::vector<KernelInfo> plan = makePlan();
+  plan.front().fewPrograms = 1;
+  plan.front().splits = 2;
+  LaunchArgument arguments[] = {keys(6, 16)};
+  for (auto [processors, expected] : {std::pair(6, "split"), {5, "whole"}}) {
+    auto choice = chooseLaunch(plan, arguments, processors, Workspace::any());
+    EXPECT_TRUE(choice && choice->kernels.front().symbol == expected);
+  }
+  few.fewPrograms = -1;
+  EXPECT_EQ(checkPlan(std::vector{few, whole}).message(),
+            "@few: expected a number of few programs of at least 0, found -1");
+  whole.parts = 0;
+  EXPECT_EQ(checkPlan(std::vector{whole}).message(),
+            "@whole: expected at least 1 part of a program, found 0");
+}
+
+/// Of more programs than processors parts take those that their kernel on
+/// splits of the keys says they are faster for.
+TEST(ChooseLaunch, MoreProgramsInParts) {
+  KernelInfo whole = makePlan().back(), parts = whole, split = makePlan()[0];
+  parts.symbol = "parts";
+  parts.fewPrograms = split.fewPrograms = 1;
+  parts.parts = split.parts = 4;
+  split.tile = {16, 128};
+  split.stages = 3;
+  split.sharedBytes = 4 * 53248;
+  std::vector<KernelInfo> plan = {split, parts, whole};
+  ASSERT_FALSE(checkPlan(plan));
+  auto chosen = [&](int64_t programs) {
+    LaunchArgument arguments[] = {keys(programs, 2048)};
+    auto choice = chooseLaunch(plan, arguments, 132, Workspace::any());
+    std::string symbol =
+        choice ? choice->kernels.front().symbol : messageOf(std::move(choice));
+    auto found = findCandidates(plan, {{arguments[0]}, 132, 1});
+    EXPECT_TRUE(found && *found == std::vector{symbol});
+    return symbol;
+  };
+  EXPECT_EQ(chosen(132), "parts");
+  EXPECT_EQ(chosen(133), "whole");
+  EXPECT_EQ(chosen(160), "whole");
+  EXPECT_EQ(chosen(192), "parts");
+  EXPECT_EQ(chosen(264), "parts");
+  EXPECT_EQ(chosen(265), "whole");
+  // A plan that does not know the keys has parts for few programs alone.
+  plan.erase(plan.begin());
+  EXPECT_EQ(chosen(132), "parts");
+  EXPECT_EQ(chosen(192), "whole");
+  // So has one whose other kernels are in other parts.
+  split.parts = 2;
+  plan.insert(plan.begin(), split);
+  EXPECT_EQ(chosen(192), "whole");
+}
+
+/// A variant that a rule of its own does not like is left out, not refused.
+TEST(ChooseLaunch, VariantsForFewQueriesWithoutGaps) {
+  KernelInfo whole = makePlan().back(), few = whole, packed = whole;
+  few.symbol = "few";
+  few.rules = {{SizeRule::AtMost, 0, 0, 0, 0, 64}};
+  packed.symbol = "packed";
+  packed.rules = {{SizeRule::Packed, 0, 0, 0, 1, 1}};
+  std::vector<KernelInfo> plan = {few, packed, whole};
+  ASSERT_FALSE(checkPlan(plan));
+  auto chosen = [&](int64_t rows, int64_t stride) {
+    alignas(16) static char memory[1];
+    int64_t sizes[] = {rows, 16}, strides[] = {stride, 1};
+    LaunchArgument arguments[] = {
+        LaunchArgument::tensor(memory, ElementType::F32, sizes, strides)};
+    auto kernel = selectKernel(plan, arguments);
+    return kernel ? (*kernel)->symbol : kernel.takeFailure().message();
+  };
+  EXPECT_EQ(chosen(64, 20), "few");
+  EXPECT_EQ(chosen(65, 16), "packed");
+  EXPECT_EQ(chosen(65, 20), "whole");
+}
+
+namespace {
+
+/// The candidates of a plan for a launch, with spaces between; or why not.
+std::string candidates(std::span<const KernelInfo> plan,
+                       std::vector<LaunchArgument> arguments,
+                       int64_t processors, int64_t residentBlocks = 1) {
+  auto found =
+      findCandidates(plan, {std::move(arguments), processors, residentBlocks});
+  if (!found)
+    return found.takeFailure().message();
+  std::string text;
+  for (const std::string &name : *found)
+    text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+} // namespace
+
+/// Of kernels of the same tiles the one for clusters is taken where whole ones
+/// are nearly all, or where it is alone.
+TEST(Candidates, FillClusters) {
+  KernelInfo alone = makePlan().back(), pair = alone, strided = alone;
+  strided.symbol = "strided";
+  pair.symbol = "pair";
+  alone.tile = pair.tile = {64, 64};
+  alone.persistent = pair.persistent = true;
+  pair.cluster = 2;
+  auto chosen = [](std::vector<KernelInfo> plan, int64_t programs) {
+    return candidates(plan, {keys(programs, 64)}, 12);
+  };
+  for (int64_t programs : {2, 4, 100, 129, 1001})
+    EXPECT_EQ(chosen({pair, alone, strided}, programs), "pair") << programs;
+  for (int64_t programs : {1, 3, 63})
+    EXPECT_EQ(chosen({pair, alone, strided}, programs), "whole") << programs;
+  for (int64_t programs : {1, 2, 3})
+    EXPECT_EQ(chosen({pair, strided}, programs), "pair") << programs;
+}
+
+/// Whatever a launch chooses, with workspace or without, is among the
+/// candidates, and what none chooses is not.
+TEST(Candidates, AreWhatALaunchChooses) {
+  std::vector<KernelInfo> plan = makePlan();
+  EXPECT_EQ(candidates(plan, {keys(3, 704)}, 12), "split merge whole");
+  EXPECT_EQ(candidates(plan, {keys(3, 704)}, 5), "whole"); // too few processors
+  EXPECT_EQ(candidates(plan, {keys(3, 255)}, 12), "whole");  // and tiles
+  EXPECT_EQ(candidates(plan, {keys(12, 704)}, 12), "whole"); // many programs
+  // The host has workspace of its own.
+  EXPECT_EQ(candidates(plan, {keys(3, 8192)}, kHost), "split merge");
+  EXPECT_EQ(candidates(plan, {keys(3, 100)}, kHost), "whole");
+  // With one block a processor, not with more.
+  EXPECT_EQ(candidates(plan, {keys(13, 1024)}, 12, 4), "split merge whole");
+  plan[0].splits = plan[1].splits = 7;
+  EXPECT_EQ(candidates(plan, {keys(3, 1)}, 1), "split merge whole");
+  for (int64_t count : {64, 255, 256, 1024, 4096})
+    for (int64_t batches : {1, 3, 6, 7, 13})
+      for (const Workspace &workspace : {Workspace(), Workspace::any()}) {
+        plan = makePlan();
+        LaunchArgument arguments[] = {keys(batches, count)};
+        // How many blocks a processor holds, a plan does not say.
+        std::string all = candidates(plan, {arguments[0]}, 12, 4);
+        plan[0].residentBlocks = 1 + (count + batches) % 4;
+        auto choice = chooseLaunch(plan, arguments, 12, workspace);
+        ASSERT_TRUE(choice);
+        for (const KernelInfo &kernel : choice->kernels)
+          EXPECT_NE(all.find(kernel.symbol), std::string::npos) << all;
+      }
+}
+
+/// The first that surely takes the launch ends the list; a launch that none
+/// takes is told why.
+TEST(Candidates, EndWithTheFirstThatFits) {
+  std::vector<KernelInfo> plan = makePlan();
+  KernelInfo last = plan.back();
+  last.symbol = "last";
+  plan.back().args[0].alignment = 16;
+  plan.back().args[0].strides = {kDynamic, 1};
+  plan.push_back(last);
+  LaunchArgument aligned = keys(12, 704), address = aligned, odd = aligned;
+  address.data = nullptr;
+  odd.data = static_cast<char *>(odd.data) + 4;
+  EXPECT_EQ(candidates(plan, {aligned}, 12), "whole");
+  EXPECT_EQ(candidates(plan, {address}, 12), "whole");
+  EXPECT_EQ(candidates(plan, {odd}, 12), "last");
+  plan.pop_back();
+  EXPECT_NE(candidates(plan, {odd}, 12).find("multiple of 16"),
+            std::string::npos);
+  EXPECT_EQ(candidates(plan, {}, 12), "expected 1 arguments, found 0");
+}
