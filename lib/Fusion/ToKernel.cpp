@@ -84,159 +84,205 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     return first;
   }
 
-  LogicalResult convert(func::FuncOp function) {
-    std::string reason;
-    AttentionFunction match = matchFunction(function, reason);
-    if (!reason.empty())
-      return convertUnfused(function, reason);
-    dropSignsOfDistances(match.attention);
-    auto element =
-        cast<FloatType>(getElementTypeOrSelf(match.attention.getQ().getType()));
-    int64_t dim = headDim(match.attention.getQ()),
-            dimV = headDim(match.attention.getV());
-    bool isWide = std::max(dim, dimV) > 128;
-    int64_t bytes = element.getWidth() / 8;
-    // P of matrix units goes on in registers, that of multiply-adds through
-    // memory.
-    bool isIeee = bytes == 4 &&
-                  match.attention.getPrecision() == tile::DotPrecision::Ieee;
-    // Of what is fetched for a score.
-    int64_t scoreBytes = 0;
-    for (const ArgumentView *view : scoreTiles(match))
-      scoreBytes += llvm::divideCeil(
-          cast<RankedTensorType>(function.getArgument(view->number).getType())
-              .getElementTypeBitWidth(),
-          8);
-    auto bytesOf = [&](const KernelShape &shape, int64_t slots, int64_t dim,
-                       int64_t dimV) {
-      int64_t p = isIeee ? shape.rows * shape.columns : 0;
-      int64_t right = shape.columns * (dim + dimV);
-      // Beside them a line of 128 bytes of each row's output and the barriers
-      // have to have room, as tgpu-open-channels asks.
-      int64_t ofScores =
-          shape.alignedScores
-              ? shape.rows * (shape.columns * scoreBytes + 128) + 1024
-              : 0;
-      return ofScores + bytes * (leftInRegisters
-                                     ? right
-                                     : shape.rows * dim + slots * right + p);
-    };
-    auto isTooLarge = [&](const KernelShape &shape, int64_t columns) {
-      return tileBytes && bytesOf(shape, 2, llvm::alignTo(dim, columns),
-                                  llvm::alignTo(dimV, columns)) > tileBytes;
-    };
-    auto fitted = [&](KernelShape shape, int64_t columns = 1) {
-      while (shape.columns > 16 && isTooLarge(shape, columns))
-        shape.columns /= 2;
-      while (shape.rows > 16 && isTooLarge(shape, columns))
-        shape.rows /= 2;
-      return shape;
-    };
-    // Of 16 bits, keys and values in no more than `most` bytes (0: any).
-    auto lessKeys = [&](KernelShape shape, int64_t most) {
-      while (most && bytes <= 2 && shape.columns > 16 &&
-             bytes * shape.columns * (dim + dimV) > most)
-        shape.columns /= 2;
-      return shape;
-    };
-    // In so few that two such tiles have room.
-    auto paired = [&](const KernelShape &shape) {
-      return lessKeys(shape, isWide ? pairedTileBytes.getValue() : 0);
-    };
+  //===--- What shapes follow from ---===//
+
+  struct Problem {
+    explicit Problem(const TileToKernel &pass, const AttentionFunction &match)
+        : match(match), attention(match.attention),
+          mask(analyzeMask(attention.getMask())),
+          element(cast<FloatType>(
+              getElementTypeOrSelf(attention.getQ().getType()))),
+          dim(pass.headDim(attention.getQ())),
+          dimV(pass.headDim(attention.getV())), widest(std::max(dim, dimV)),
+          bytes(element.getWidth() / 8),
+          isIeee(bytes == 4 &&
+                 attention.getPrecision() == tile::DotPrecision::Ieee),
+          isPlain(attention.getScore().empty()) {
+      func::FuncOp function = match.function;
+      for (const ArgumentView *view : scoreTiles(match))
+        scoreBytes += llvm::divideCeil(
+            cast<RankedTensorType>(function.getArgument(view->number).getType())
+                .getElementTypeBitWidth(),
+            8);
+    }
+
+    bool isWide() const { return widest > 128; }
+
+    const AttentionFunction &match;
+    tile::OnlineAttentionOp attention;
+    MaskRule mask;
+    FloatType element;
+    int64_t dim, dimV, widest; ///< head dimensions, as tiles have them
+    int64_t bytes;             ///< of an element
+    int64_t scoreBytes = 0;    ///< of what is fetched for a score
+    bool isIeee;               ///< f32 is multiplied as it is
+    bool isPlain;              ///< nothing changes scores
+  };
+
+  //===--- Bytes ---===//
+
+  /// P of matrix units goes on in registers, that of multiply-adds through
+  /// memory.
+  int64_t bytesOf(const Problem &problem, const KernelShape &shape,
+                  int64_t slots, int64_t dim, int64_t dimV) const {
+    int64_t p = problem.isIeee ? shape.rows * shape.columns : 0;
+    int64_t right = shape.columns * (dim + dimV);
+    // Beside them a line of 128 bytes of each row's output and the barriers
+    // have to have room, as tgpu-open-channels asks.
+    int64_t ofScores =
+        shape.alignedScores
+            ? shape.rows * (shape.columns * problem.scoreBytes + 128) + 1024
+            : 0;
+    return ofScores +
+           problem.bytes *
+               (leftInRegisters ? right : shape.rows * dim + slots * right + p);
+  }
+
+  /// With two slots whose head dimensions are multiples of `columns`.
+  bool isTooLarge(const Problem &problem, const KernelShape &shape,
+                  int64_t columns) const {
+    return tileBytes &&
+           bytesOf(problem, shape, 2, llvm::alignTo(problem.dim, columns),
+                   llvm::alignTo(problem.dimV, columns)) > tileBytes;
+  }
+
+  KernelShape fitted(const Problem &problem, KernelShape shape,
+                     int64_t columns = 1) const {
+    while (shape.columns > 16 && isTooLarge(problem, shape, columns))
+      shape.columns /= 2;
+    while (shape.rows > 16 && isTooLarge(problem, shape, columns))
+      shape.rows /= 2;
+    return shape;
+  }
+
+  /// Of 16 bits, keys and values in no more than `most` bytes (0: any).
+  static KernelShape lessKeys(const Problem &problem, KernelShape shape,
+                              int64_t most) {
+    int64_t bytes = problem.bytes * (problem.dim + problem.dimV);
+    while (most && problem.bytes <= 2 && shape.columns > 16 &&
+           bytes * shape.columns > most)
+      shape.columns /= 2;
+    return shape;
+  }
+
+  /// In so few that two such tiles have room.
+  KernelShape paired(const Problem &problem, const KernelShape &shape) const {
+    return lessKeys(problem, shape,
+                    problem.isWide() ? pairedTileBytes.getValue() : 0);
+  }
+
+  //===--- Shapes for one role ---===//
+
+  /// What all variants begin with.
+  FailureOr<KernelShape> chooseFirst(const Problem &problem) const {
     KernelShape shape;
-    shape.rows = bytes <= 2 ? qTile16bit : qTile;
-    if (isWide)
+    shape.rows = problem.bytes <= 2 ? qTile16bit : qTile;
+    if (problem.isWide())
       shape.rows = std::min(shape.rows, wideQTile.getValue());
     shape.columns = kvTile;
-    shape = fitted(shape);
+    shape = fitted(problem, shape);
     // One slot of each tile is the least that later passes can do with.
-    if (int64_t least = bytesOf(shape, 1, dim, dimV);
-        tileBytes && least > tileBytes)
+    if (int64_t least = bytesOf(problem, shape, 1, problem.dim, problem.dimV);
+        tileBytes && least > tileBytes) {
+      func::FuncOp function = problem.match.function;
       return emitError(function.getLoc())
              << "expected head dimensions of which a tile of " << shape.rows
              << " queries and " << shape.columns << " keys fits into "
-             << tileBytes.getValue() << " bytes of shared memory, found " << dim
-             << " and " << dimV << ", which take " << least;
+             << tileBytes.getValue() << " bytes of shared memory, found "
+             << problem.dim << " and " << problem.dimV << ", which take "
+             << least;
+    }
     shape.alignment = alignment;
     shape.dimMultiple = dimMultiple;
     shape.foldScale = foldScale;
-    bool canFoldScale = foldScale && hasFoldableScale(match.attention);
-    shape.positiveScale = canFoldScale && match.attention.getScore().empty();
-    std::string name = function.getSymName().str();
-    function.setSymName(name + "_s2");
-    OpBuilder b(function);
-    // What one role has beside roles of other sizes.
-    int64_t roundKeys = llvm::bit_floor(uint64_t(shape.columns));
-    KernelShape decode = shape;
-    decode.rows = decodeQTile;
-    decode.columns = roundKeys;
-    decode.pack = KernelShape::Heads;
-    if (decodeKvTile)
-      decode.columns = decodeKvTile;
-    decode = lessKeys(paired(decode), decodeTileBytes);
-    KernelShape parted = decode;
-    parted.parts = decodeParts;
-    parted.fewPrograms = 1;
-    // Each warp has columns of its own of what the parts are merged to, of
-    // registers that fit.
-    bool hasParts = variants && decodeParts > 1 && bytes == 2 && dimV <= 128 &&
-                    llvm::isPowerOf2_64(dimV) && dimV >= 16 * decodeParts;
-    KernelShape packed = shape;
-    packed.rows = packedQTile;
-    packed.columns = llvm::bit_floor(uint64_t(kvTile));
-    packed.pack = KernelShape::Queries;
-    packed.maxQueries = packedQTile;
-    packed = paired(fitted(packed));
-    KernelShape strided = shape;
-    strided.unitStride = false;
-    strided.alignment = 1;
-    strided.positiveScale = false;
-    strided.rows = llvm::bit_floor(
+    shape.positiveScale =
+        foldScale && hasFoldableScale(problem.attention) && problem.isPlain;
+    return shape;
+  }
+
+  /// Beside roles of other sizes.
+  static int64_t roundKeys(const KernelShape &first) {
+    return llvm::bit_floor(uint64_t(first.columns));
+  }
+
+  KernelShape chooseDecode(const Problem &problem, KernelShape first) const {
+    KernelShape shape = first;
+    shape.rows = decodeQTile;
+    shape.columns = decodeKvTile ? decodeKvTile : roundKeys(first);
+    shape.pack = KernelShape::Heads;
+    return lessKeys(problem, paired(problem, shape), decodeTileBytes);
+  }
+
+  KernelShape choosePacked(const Problem &problem, KernelShape shape) const {
+    shape.rows = shape.maxQueries = packedQTile;
+    shape.columns = llvm::bit_floor(uint64_t(kvTile));
+    shape.pack = KernelShape::Queries;
+    return paired(problem, fitted(problem, shape));
+  }
+
+  KernelShape chooseStrided(const Problem &problem, KernelShape first) const {
+    KernelShape shape = first;
+    shape.unitStride = false;
+    shape.alignment = 1;
+    shape.positiveScale = false;
+    shape.rows = llvm::bit_floor(
         uint64_t(std::min(shape.rows, stridedQTile.getValue())));
-    strided.columns = roundKeys;
-    strided = paired(strided);
-    int64_t widest = std::max(dim, dimV);
-    if (middleKvTile && bytes <= 2 && widest > 80 && !isWide)
+    shape.columns = roundKeys(first);
+    return paired(problem, shape);
+  }
+
+  bool isAsBf16(const Problem &problem) const {
+    return problem.element.isBF16() || (f16AsBf16 && problem.element.isF16());
+  }
+
+  KernelShape chooseGeneral(const Problem &problem, KernelShape shape) const {
+    if (middleKvTile && problem.bytes <= 2 && problem.widest > 80 &&
+        !problem.isWide())
       shape.columns = middleKvTile;
-    if (bytes == 4 && !isIeee && widest <= 64) {
+    if (problem.bytes == 4 && !problem.isIeee && problem.widest <= 64) {
       shape.rows = tf32QTile ? tf32QTile : shape.rows;
       shape.columns = tf32KvTile ? tf32KvTile : shape.columns;
     }
-    if (pairedTileBytes && isWide && bytes <= 2) {
+    if (pairedTileBytes && problem.isWide() && problem.bytes <= 2) {
       shape.rows = qTile16bit;
       // The accumulator of wider values leaves registers for one block alone.
-      if (dimV <= 192)
-        shape = paired(shape);
+      if (problem.dimV <= 192)
+        shape = paired(problem, shape);
     }
-    if (element.isBF16() || (f16AsBf16 && element.isF16())) {
+    if (isAsBf16(problem)) {
       shape.rows = qTileBf16 ? qTileBf16 : shape.rows;
       shape.columns = kvTileBf16 ? kvTileBf16 : shape.columns;
-      if (packedQTileBf16) {
-        packed.rows = packed.maxQueries = packedQTileBf16;
-        packed.columns = shape.columns;
-      }
     }
-    KernelShape roles = shape, fetched = shape;
-    // More rows leave each thread fewer registers, too few for what a score
-    // region needs, or the bounds of three loops and more.
-    MaskRule mask = analyzeMask(match.attention.getMask());
-    bool isPlain = match.attention.getScore().empty();
+    return shape;
+  }
+
+  //===--- Shapes for roles ---===//
+
+  /// What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles").
+  KernelShape chooseRoles(const Problem &problem, KernelShape roles) const {
+    const MaskRule &mask = problem.mask;
+    int64_t widest = problem.widest;
+    bool isPlain = problem.isPlain;
     bool isInterval = mask.intervals.size() == 1 && mask.intervals[0].complete;
     bool grows = mask.growsWithQuery(), edges = mask.hasLowerBound();
     // One that follows from a row's number: one loop does.
     bool isOne = isInterval && !mask.readsRows();
     // Tiles where a bias is largest come first, so that maxima hardly rise.
-    auto bias = findLinearBias(match.attention);
+    auto bias = findLinearBias(problem.attention);
     bool isSameForRows =
         isInterval && mask.lengths().size() == mask.intervals[0].bounds.size();
-    roles.ramp = canFoldScale && bias && bias->isRamp() && isInterval &&
+    roles.ramp = foldScale && hasFoldableScale(problem.attention) && bias &&
+                 bias->isRamp() && isInterval &&
                  (bias->isAbsolute ? isSameForRows : grows);
     roles.positiveScale |= roles.ramp;
-    // Three consumers hide what a short form of tanh takes.
-    bool isCapped = hasShortCap(match.attention) && isOne && !edges;
+    // More rows leave each thread fewer registers, too few for what a score
+    // region needs, or the bounds of three loops and more. Three consumers hide
+    // what a short form of tanh takes.
+    bool isCapped = hasShortCap(problem.attention) && isOne && !edges;
     // At D 64 a bias with two sides leaves none for lengths or an LSE.
-    bool isLight = widest > 64 || (bias && !bias->isAbsolute) ||
-                   (mask.lengths().empty() && match.results.size() == 1);
+    bool isLight =
+        widest > 64 || (bias && !bias->isAbsolute) ||
+        (mask.lengths().empty() && problem.match.results.size() == 1);
     bool isKnown = llvm::all_of(
         mask.intervals, [](const KeyInterval &each) { return each.complete; });
     bool isNarrow = isPlain ? (isKnown && !mask.readsRows()) || !edges
@@ -253,22 +299,21 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     if (roles.ramp || !isBetween)
       roles.columns = llvm::bit_floor(uint64_t(roles.columns));
     int64_t mostKeys = roles.columns;
-    roles = fitted(roles, rolesSlotColumns);
+    roles = fitted(problem, roles, rolesSlotColumns);
     KernelShape larger = roles;
     larger.columns += roles.columns / 2;
     if (isBetween && widest <= 160 && larger.columns < mostKeys &&
-        !isTooLarge(larger, rolesSlotColumns))
+        !isTooLarge(problem, larger, rolesSlotColumns))
       roles = larger;
     // All rows of a consumer are before the first query or none is: a box that
     // begins there could be read, but not stored.
     roles.endMultiple = 64;
     // Where keys have fewer places than rows, consumers end at different tiles.
-    // What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles").
     bool isWideWindow =
         edges && mask.intervals.front().width().value_or(0) >= 4 * roles.rows;
     roles.ownRows = isPlain && isOne && roles.rows > roles.columns &&
                     !isWideWindow && (edges || (grows && widest > 64));
-    roles.oneLoop = (roles.ownRows && (edges || isWide)) ||
+    roles.oneLoop = (roles.ownRows && (edges || problem.isWide())) ||
                     (isPlain && (edges || mask.readsRows())) ||
                     mask.intervals.size() > 1;
     // For programs that begin beside the end of others, which takes bounds of
@@ -276,50 +321,121 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     bool isTight = widest <= 64 && grows;
     roles.someKeys = isPlain && isOne && !edges && widest <= 128 && !isMiddle &&
                      !(isTight && !mask.lengths().empty());
-    fetched.rows = rolesQTile;
-    fetched.columns = rolesKvTile;
-    fetched.alignedScores = true;
-    fetched = fitted(fetched, rolesSlotColumns);
-    bool hasRoles = rolesQTile && bytes == 2;
-    KernelShape few = roles;
-    few.rows = fewRolesQTile;
-    few.columns = llvm::bit_floor(uint64_t(few.columns));
-    few.ownRows = few.oneLoop = few.someKeys = false;
+    return roles;
+  }
+
+  KernelShape chooseFetched(const Problem &problem, KernelShape shape) const {
+    shape.rows = rolesQTile;
+    shape.columns = rolesKvTile;
+    shape.alignedScores = true;
+    return fitted(problem, shape, rolesSlotColumns);
+  }
+
+  KernelShape chooseFew(const Problem &problem, KernelShape shape) const {
+    const MaskRule &mask = problem.mask;
+    shape.rows = fewRolesQTile;
+    shape.columns = llvm::bit_floor(uint64_t(shape.columns));
+    shape.ownRows = shape.oneLoop = shape.someKeys = false;
     // A processor's second program is short where the first is long.
-    few.fewPrograms = fewPrograms * (grows && !edges ? 2 : 1);
-    // Blocks of two consumers, all of whose queries see the same keys; of three
-    // consumers it does not pay.
-    KernelShape clustered = roles;
-    clustered.cluster = clusterBlocks;
-    bool isFull = isOne && !edges && !grows && mask.lengths().empty();
-    bool hasClusters =
-        hasRoles && clusterBlocks > 1 && isPlain && isFull && widest >= 128;
-    bool hasFew = hasRoles && fewRolesQTile && scoreTiles(match).empty();
-    // From where half of its rows are queries, dots of warpgroups are faster;
-    // they have at most 256 columns.
-    if (hasFew && widest <= 256)
-      packed.maxQueries = std::min(packed.maxQueries, fewRolesQTile / 2 - 1);
-    for (auto [variant, suffix, wanted] :
-         {std::tuple(parted, "_decode_parts", hasParts),
-          std::tuple(decode, "_decode", variants.getValue()),
-          std::tuple(packed, "_packed", variants && packedQTile),
-          std::tuple(fetched, "_roles_fetched", hasRoles),
-          std::tuple(few, "_roles_few", hasFew),
-          std::tuple(clustered, "_roles_clusters", hasClusters),
-          std::tuple(roles, "_roles", hasRoles), std::tuple(shape, "", true),
-          std::tuple(strided, "_strided", variants.getValue())})
-      if (wanted && hasVariant(match, variant)) {
-        SmallVector<tile::KernelOp, 2> kernels;
-        if (splits != 1 &&
-            (variant.pack != KernelShape::OneHead || variant.fewPrograms))
-          kernels.push_back(buildSplit(b, match, variant, name, suffix));
-        kernels.push_back(
-            buildKernel(b, match, variant, unusedName(name + suffix), name));
-        if (StringRef(suffix).starts_with("_roles"))
-          for (tile::KernelOp kernel : kernels)
-            kernel->setAttr(tile::KernelOp::alternativeAttrName,
-                            FlatSymbolRefAttr::get(&getContext(), name));
+    bool isSteep = mask.growsWithQuery() && !mask.hasLowerBound();
+    shape.fewPrograms = fewPrograms * (isSteep ? 2 : 1);
+    return shape;
+  }
+
+  /// Whether blocks of two consumers, all of whose queries see the same keys,
+  /// are to fetch together; of three consumers it does not pay.
+  bool hasClusters(const Problem &problem) const {
+    const MaskRule &mask = problem.mask;
+    return clusterBlocks > 1 && problem.isPlain && problem.widest >= 128 &&
+           mask.intervals.size() == 1 && mask.intervals[0].complete &&
+           !mask.readsRows() && !mask.hasLowerBound() &&
+           !mask.growsWithQuery() && mask.lengths().empty();
+  }
+
+  //===--- Variants ---===//
+
+  struct Variant {
+    StringRef suffix;
+    KernelShape shape;
+  };
+
+  /// In the order in which a launch looks for one.
+  SmallVector<Variant> chooseVariants(const Problem &problem,
+                                      const KernelShape &first) const {
+    KernelShape general = chooseGeneral(problem, first);
+    bool hasRoles = rolesQTile && problem.bytes == 2;
+    bool hasFew =
+        hasRoles && fewRolesQTile && scoreTiles(problem.match).empty();
+    SmallVector<Variant> all;
+    KernelShape decode = chooseDecode(problem, first);
+    // Each warp has columns of its own of what the parts are merged to, of
+    // registers that fit.
+    if (variants && decodeParts > 1 && problem.bytes == 2 &&
+        problem.dimV <= 128 && llvm::isPowerOf2_64(problem.dimV) &&
+        problem.dimV >= 16 * decodeParts) {
+      KernelShape parted = decode;
+      parted.parts = decodeParts;
+      parted.fewPrograms = 1;
+      all.push_back({"_decode_parts", parted});
+    }
+    if (variants)
+      all.push_back({"_decode", decode});
+    if (variants && packedQTile) {
+      KernelShape packed = choosePacked(problem, first);
+      if (isAsBf16(problem) && packedQTileBf16) {
+        packed.rows = packed.maxQueries = packedQTileBf16;
+        packed.columns = general.columns;
       }
+      // From where half of its rows are queries, dots of warpgroups are faster;
+      // they have at most 256 columns.
+      if (hasFew && problem.widest <= 256)
+        packed.maxQueries = std::min(packed.maxQueries, fewRolesQTile / 2 - 1);
+      all.push_back({"_packed", packed});
+    }
+    if (hasRoles) {
+      KernelShape roles = chooseRoles(problem, general);
+      all.push_back({"_roles_fetched", chooseFetched(problem, general)});
+      if (hasFew)
+        all.push_back({"_roles_few", chooseFew(problem, roles)});
+      if (hasClusters(problem)) {
+        all.push_back({"_roles_clusters", roles});
+        all.back().shape.cluster = clusterBlocks;
+      }
+      all.push_back({"_roles", roles});
+    }
+    all.push_back({"", general});
+    if (variants)
+      all.push_back({"_strided", chooseStrided(problem, first)});
+    return all;
+  }
+
+  LogicalResult convert(func::FuncOp function) {
+    std::string reason;
+    AttentionFunction match = matchFunction(function, reason);
+    if (!reason.empty())
+      return convertUnfused(function, reason);
+    dropSignsOfDistances(match.attention);
+    Problem problem(*this, match);
+    FailureOr<KernelShape> first = chooseFirst(problem);
+    if (failed(first))
+      return failure();
+    std::string name = function.getSymName().str();
+    function.setSymName(name + "_s2");
+    OpBuilder b(function);
+    for (const auto &[suffix, shape] : chooseVariants(problem, *first)) {
+      if (!hasVariant(match, shape))
+        continue;
+      SmallVector<tile::KernelOp, 2> kernels;
+      if (splits != 1 &&
+          (shape.pack != KernelShape::OneHead || shape.fewPrograms))
+        kernels.push_back(buildSplit(b, match, shape, name, suffix));
+      kernels.push_back(
+          buildKernel(b, match, shape, unusedName(name + suffix.str()), name));
+      if (suffix.starts_with("_roles"))
+        for (tile::KernelOp kernel : kernels)
+          kernel->setAttr(tile::KernelOp::alternativeAttrName,
+                          FlatSymbolRefAttr::get(&getContext(), name));
+    }
     function.erase();
     return success();
   }
