@@ -75,9 +75,9 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
   if (build.empty())
     return createStringError("this build has no build id (-Wl,--build-id)");
   // An option that is added later does not compile before it is taken up here.
-  const auto &[arch, qTile, kvTile, stages, warps, splits, schedule, tuning,
-               dies, ptxas, emulate, mutate, fusion, kernels, progress] =
-      options;
+  const auto &[arch, qTile, kvTile, stages, warps, consumers, splits, schedule,
+               tuning, dies, ptxas, emulate, mutate, fusion, kernels,
+               progress] = options;
   const auto &[assumeNoEmptyRows, allowNoMax] = fusion;
   (void)progress; // changes nothing of the code
   CacheKey key;
@@ -86,11 +86,11 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
   if (Error error = printTarget(arch, ptxas, out))
     return error;
   out << "tile " << qTile << "x" << kvTile << "\nstages " << stages
-      << "\nwarps " << warps << "\nsplits " << splits << "\nschedule "
-      << schedule << "\ntuning " << (tuning.empty() ? "none" : tuning)
-      << "\ndies " << dies << "\nemulate " << emulate << "\nmutate " << mutate
-      << "\nassume-no-empty-rows " << assumeNoEmptyRows << "\nallow-no-max "
-      << allowNoMax << "\nkernels "
+      << "\nwarps " << warps << "\nconsumers " << consumers << "\nsplits "
+      << splits << "\nschedule " << schedule << "\ntuning "
+      << (tuning.empty() ? "none" : tuning) << "\ndies " << dies << "\nemulate "
+      << emulate << "\nmutate " << mutate << "\nassume-no-empty-rows "
+      << assumeNoEmptyRows << "\nallow-no-max " << allowNoMax << "\nkernels "
       << (kernels.empty() ? "all" : join(kernels, " ")) << "\nentry " << entry
       << "\n";
   module.print(out);

@@ -357,7 +357,8 @@ const TuningEntry *Tuning::apply(const AttentionProblem &problem,
                                  ArrayRef<LaunchArgument> launch,
                                  CompileOptions &options) const {
   auto name = tuningClass(problem, launch);
-  if (!name || !(tunedOptionsOf(options) == TunedOptions()))
+  if (!name || options.consumers ||
+      !(tunedOptionsOf(options) == TunedOptions()))
     return nullptr;
   TuningKey key = compiler;
   key.problem = std::move(*name);

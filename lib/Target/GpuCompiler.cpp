@@ -40,6 +40,7 @@ void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.kvTile = options.kvTile;
   pipeline.stages = options.stages;
   pipeline.warps = options.warps;
+  pipeline.consumers = options.consumers;
   pipeline.splits = options.splits;
   pipeline.schedule = options.schedule;
   pipeline.dies = options.dies;

@@ -118,6 +118,11 @@ struct CommandLine {
   cl::opt<int64_t> warps{"warps", cl::init(0),
                          cl::desc("warps of a block on a GPU (0: chosen)"),
                          cl::cat(category)};
+  cl::opt<int64_t> consumers{
+      "consumers", cl::init(0),
+      cl::desc("warpgroups of a block that compute, 64 queries each, where the "
+               "architecture has them (0: as --tile says, or chosen)"),
+      cl::cat(category)};
   cl::opt<int64_t> splits{
       "splits", cl::init(0),
       cl::desc("splits of the keys where queries are few (0: chosen)"),
@@ -264,6 +269,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.compile.mutate = line.mutate;
   options.compile.stages = line.stages;
   options.compile.warps = line.warps;
+  options.compile.consumers = line.consumers;
   options.compile.splits = line.splits;
   options.compile.dies = line.dies;
   if (line.dies < 0 || line.dies > 64)
@@ -279,6 +285,12 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   if (!is_contained({0, 1, 2, 4, 8}, int64_t(line.warps)))
     return createStringError("--warps: expected 1, 2, 4 or 8, found " +
                              Twine(line.warps));
+  if (line.consumers < 0 || line.consumers > 3)
+    return createStringError("--consumers: expected 1, 2 or 3, found " +
+                             Twine(line.consumers));
+  if (line.consumers && !line.tile.empty())
+    return createStringError(
+        "expected either --tile or --consumers, found both");
   if (!isSchedule(line.schedule))
     return createStringError("--schedule: expected " + Twine(kSchedules) +
                              ", found '" + line.schedule + "'");

@@ -144,6 +144,10 @@ static Error checkOptions(const Job &job, const Options &options,
     return createStringError("--tune: expected no options that it searches, "
                              "found " +
                              given.str());
+  if (options.compile.consumers) // tiles are
+    return createStringError("--tune: expected no options that it searches, "
+                             "found --consumers=" +
+                             Twine(options.compile.consumers));
   if (options.tuning.empty())
     return createStringError("--tune: expected --tuning=FILE to write, found "
                              "none");

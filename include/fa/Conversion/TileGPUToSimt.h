@@ -40,6 +40,11 @@ struct GpuPipelineOptions
   Option<int64_t> warps{*this, "warps",
                         llvm::cl::desc("warps of a program (0: chosen)"),
                         llvm::cl::init(0)};
+  Option<int64_t> consumers{
+      *this, "consumers",
+      llvm::cl::desc("warpgroups of a block that compute, where the "
+                     "architecture has them (0: as q-tile says, or chosen)"),
+      llvm::cl::init(0)};
   Option<int64_t> splits{*this, "splits",
                          llvm::cl::desc("splits of the keys where queries are "
                                         "few (0: chosen by a launch)"),

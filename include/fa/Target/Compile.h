@@ -26,6 +26,10 @@ struct CompileOptions {
   int64_t kvTile = 0; ///< keys in a tile; 0: chosen
   int64_t stages = 0; ///< tiles of keys under way on a GPU; 0: chosen
   int64_t warps = 0;  ///< of a block on a GPU; 0: chosen
+  /// Where the architecture has warpgroups, those of a block that compute, with
+  /// 64 queries each, beside the one that loads: 1 to 3; 0: as `qTile` says, or
+  /// chosen.
+  int64_t consumers = 0;
   /// Splits of the keys where queries are few, 1 to kMaxSplits; 0: as many as a
   /// launch chooses.
   int64_t splits = 0;

@@ -52,8 +52,9 @@ static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 /// come to the ends of short programs one after the other.
 static constexpr int64_t kApartBytes = 4 * 32768;
 
-/// Of warp roles, for launches of few programs: a consumer each.
-static constexpr int64_t kFewRows = 64;
+/// Of warp roles: of a consumer, which is all that launches of few programs
+/// have.
+static constexpr int64_t kConsumerRows = 64;
 
 /// Blocks that fetch the same tiles together, where that pays or is asked for.
 static constexpr int64_t kClusterBlocks = 2;
@@ -68,14 +69,16 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
   NvidiaInfo info = findInfo(pm, options);
   TileToKernelOptions tiles;
   if (info.hasWarpgroups) {
-    // Two or three warpgroups of 64 rows.
-    tiles.rolesQTile = options.qTile ? options.qTile : 128;
-    tiles.narrowRolesQTile = options.qTile ? options.qTile : 192;
+    // Two or three warpgroups.
+    int64_t rows =
+        options.consumers ? kConsumerRows * options.consumers : options.qTile;
+    tiles.rolesQTile = rows ? rows : 2 * kConsumerRows;
+    tiles.narrowRolesQTile = rows ? rows : 3 * kConsumerRows;
     tiles.rolesKvTile = options.kvTile ? options.kvTile : 128;
     tiles.middleRolesKvTile = options.kvTile ? options.kvTile : kMiddleKeys;
     // Beside what is asked for there is nothing else.
-    if (!options.qTile && options.schedule.empty()) {
-      tiles.fewRolesQTile = kFewRows;
+    if (!rows && options.schedule.empty()) {
+      tiles.fewRolesQTile = kConsumerRows;
       tiles.clusterBlocks = kClusterBlocks;
     }
     // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
