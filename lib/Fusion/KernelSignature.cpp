@@ -352,6 +352,9 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
     if (shape.alignedScores)
       for (const ArgumentView *view : scoreTiles(source))
         isRow |= view->number == n;
+    // A launch lays out workspace by itself.
+    if (shape.part == KernelShape::Split && n == firstOfWorkspace(source))
+      isRow = strides[strides.size() - 2] * 4 % shape.alignment == 0;
     if (shape.alignment > 1 && isRow)
       list.append(KernelOp::alignmentAttrName,
                   b.getI64IntegerAttr(shape.alignment));

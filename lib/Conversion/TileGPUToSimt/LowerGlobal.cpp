@@ -152,16 +152,17 @@ LogicalResult SimtLowering::lowerLoad(tile::LoadOp op) {
   return success();
 }
 
-/// Whether two neighbours of 16 bits always are both inside, side by side in
-/// registers and at a multiple of 4 bytes.
+/// Whether two neighbours of 16 or 32 bits always are both inside, side by side
+/// in registers and at a multiple of their bytes.
 static bool storesPairs(tile::StoreOp op) {
   auto type = cast<RankedTensorType>(op.getValue().getType());
   auto view = cast<MemRefType>(op.getDest().getType());
   APInt start;
   int64_t unit = type.getRank() - 1;
-  return type.getElementTypeBitWidth() == 16 && unitDim(view) == unit &&
+  int64_t bits = type.getElementTypeBitWidth();
+  return (bits == 16 || bits == 32) && unitDim(view) == unit &&
          contiguousRegisters(layoutOf(type).base, unit) >= 2 &&
-         promisedAlignment(op.getDest()) % 4 == 0 &&
+         promisedAlignment(op.getDest()) % (2 * bits / 8) == 0 &&
          matchPattern(op.getIndices()[unit], m_ConstantInt(&start)) &&
          start.getSExtValue() % 2 == 0 && !view.isDynamicDim(unit) &&
          view.getDimSize(unit) % 2 == 0;
@@ -175,7 +176,7 @@ LogicalResult SimtLowering::lowerStore(tile::StoreOp op) {
   Value first = isFirstCopy(layout);
   uint32_t registerCopies = copyBits(layout.base, Axis::Register);
   bool inPairs = storesPairs(op);
-  SmallVector<Value> elements(inPairs ? packedOf(op.getValue())
+  SmallVector<Value> elements(inPairs ? pairsOf(op.getValue())
                                       : elementsOf(op.getValue()));
   for (int64_t reg = 0; reg < layout.numRegisters(); reg += inPairs ? 2 : 1) {
     if (reg & registerCopies)

@@ -178,6 +178,10 @@ protected:
   //===--- Registers (SimtRegisters.cpp) ---===//
   mlir::ArrayRef<Value> elementsOf(Value tile);
   mlir::ArrayRef<Value> packedOf(Value tile);
+  /// Neighbours of 16 bits as words, of 32 as vectors of two.
+  mlir::SmallVector<Value> pairsOf(Value tile);
+  /// Vectors of two neighbours each.
+  mlir::SmallVector<Value> pairUp(mlir::ArrayRef<Value> elements);
   void setElements(Value tile, mlir::SmallVector<Value> elements);
   void setPacked(Value tile, mlir::SmallVector<Value> packed);
   Value mapped(Value scalar) { return mapping.lookup(scalar); }

@@ -42,19 +42,32 @@ ArrayRef<Value> SimtLowering::elementsOf(Value tile) {
   return registers.elements;
 }
 
+SmallVector<Value> SimtLowering::pairUp(ArrayRef<Value> elements) {
+  SmallVector<Value> pairs;
+  for (size_t n = 0; n < elements.size(); n += 2) {
+    Value pair =
+        LLVM::PoisonOp::create(b, VectorType::get({2}, elements[n].getType()));
+    for (int32_t half : {0, 1})
+      pair =
+          LLVM::InsertElementOp::create(b, pair, elements[n + half], i32(half));
+    pairs.push_back(pair);
+  }
+  return pairs;
+}
+
+SmallVector<Value> SimtLowering::pairsOf(Value tile) {
+  if (typeOf(tile).getElementTypeBitWidth() == 16)
+    return SmallVector<Value>(packedOf(tile));
+  return pairUp(elementsOf(tile));
+}
+
 ArrayRef<Value> SimtLowering::packedOf(Value tile) {
   Registers &registers = tiles[tile];
   if (!registers.packed.empty())
     return registers.packed;
-  Type pair = VectorType::get({2}, typeOf(tile).getElementType());
   scratchPacked.clear();
-  for (size_t n = 0; n < registers.elements.size(); n += 2) {
-    Value both = LLVM::PoisonOp::create(b, pair);
-    for (int64_t half : {0, 1})
-      both = LLVM::InsertElementOp::create(
-          b, both, registers.elements[n + half], i32(half));
-    scratchPacked.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), both));
-  }
+  for (Value pair : pairUp(registers.elements))
+    scratchPacked.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
   return scratchPacked;
 }
 
