@@ -110,11 +110,15 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     // kernel rather than another one that fits.
     static constexpr ::llvm::StringLiteral fewProgramsAttrName =
         "tile.few_programs";
+    /// A launch takes this kernel where its tiles have fewer rows, counting
+    /// those that are none, than those of the next kernel that fits.
+    static constexpr ::llvm::StringLiteral fewerRowsAttrName =
+        "tile.fewer_rows";
     /// So many blocks are to fetch what they have in common together: a kernel
     /// for launches whose programs come in whole clusters. Where they cannot,
     /// it goes.
     static constexpr ::llvm::StringLiteral clusterAttrName = "tile.cluster";
-    /// A merge of more rows than a decode has: a launch has programs enough.
+    /// A merge whose rows keep a card busy: each is one warp's.
     static constexpr ::llvm::StringLiteral manyRowsAttrName = "tile.many_rows";
     /// Each program walks a tile of keys at least, seen or not.
     static constexpr ::llvm::StringLiteral someKeysAttrName = "tile.some_keys";

@@ -47,6 +47,8 @@ def TileGPU_Dialect : Dialect {
     /// Attribute of a persistent kernel: so many blocks are a cluster, and run
     /// neighbours on the first axis of the grid at a time.
     static constexpr ::llvm::StringLiteral clusterAttrName = "tgpu.cluster";
+    /// Programs that a block runs, each by one warp that meets no other.
+    static constexpr ::llvm::StringLiteral programsAttrName = "tgpu.programs";
     /// Attribute of an online softmax and of what ends it: the sums of a row
     /// are those of one thread each, to be added at the end.
     static constexpr ::llvm::StringLiteral threadSumsAttrName =

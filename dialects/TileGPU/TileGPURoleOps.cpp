@@ -70,6 +70,9 @@ static LogicalResult verifyBox(Operation *op, Value memory, ValueRange indices,
 }
 
 LogicalResult FetchOp::verify() {
+  if (getJoined() && (getDims().empty() || getDims()[0] < 1))
+    return emitOpError("expects a dimension before that of the rows to join "
+                       "them with");
   return verifyBox(*this, getSource(), getIndices(), getDims(),
                    getChannel().getType().getBuffer());
 }

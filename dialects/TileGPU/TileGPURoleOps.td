@@ -137,13 +137,15 @@ def TileGPU_FetchOp : TileGPU_Op<"fetch",
     By the tensor memory accelerator: dimensions `dims` of the source, a kernel
     argument, are those of the tile, which begins at `indices`; outside the
     source it reads 0, and so it does from row `end` on. Rows, the base and the
-    first column of the tile are at multiples of 16 bytes.
+    first column of the tile are at multiples of 16 bytes. With `joined`, rows
+    go on through the dimension before theirs, whose index is 0: the source has
+    no gaps between the two.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
-      DenseI64ArrayAttr:$dims, Optional<Index>:$end,
+      DenseI64ArrayAttr:$dims, Optional<Index>:$end, UnitAttr:$joined,
       TileGPU_ChannelType:$channel, Index:$step);
   let assemblyFormat = [{
-    $source `[` $indices `]` `dims` $dims (`end` $end^)? `to` $channel `,` $step
+    $source `[` $indices `]` `dims` $dims (`joined` $joined^)? (`end` $end^)? `to` $channel `,` $step
     attr-dict `:` type($source) `,` type($channel)
   }];
   let hasVerifier = 1;

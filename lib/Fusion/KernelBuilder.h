@@ -61,6 +61,8 @@ struct KernelShape {
   int64_t cluster = 1;
   /// The most programs for each processor that the kernel is meant for; 0: any.
   int64_t fewPrograms = 0;
+  /// The kernel is meant for launches in which it has fewer rows than others.
+  bool fewerRows = false;
   /// Parts of a block that run a program, each on keys of its own.
   int64_t parts = 1;
 };

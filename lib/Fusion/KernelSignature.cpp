@@ -385,6 +385,8 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   if (shape.fewPrograms)
     kernel->setAttr(KernelOp::fewProgramsAttrName,
                     b.getI64IntegerAttr(shape.fewPrograms));
+  if (shape.fewerRows)
+    kernel->setAttr(KernelOp::fewerRowsAttrName, b.getUnitAttr());
   if (shape.cluster > 1)
     kernel->setAttr(KernelOp::clusterAttrName,
                     b.getI64IntegerAttr(shape.cluster));

@@ -114,6 +114,7 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
   shape.part = KernelShape::Merge;
   shape.parts = 1;
   shape.fewPrograms = 0;
+  shape.fewerRows = false;
   int64_t columns = outputColumns(source);
   shape.rows = shape.wideMerge ? kWideRows : 1;
   shape.columns =
@@ -122,7 +123,10 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
           : std::min<int64_t>(llvm::PowerOf2Ceil(columns), kColumns);
   KernelOp merge =
       MergeBuilder(b, source, shape).build(name, first.getEntryName());
-  if (shape.pack == KernelShape::OneHead)
+  // Of a decode it pays where a row is all of a warp's columns.
+  bool isOneTile = columns <= kColumns && shape.columns == kColumns;
+  if (of.pack == KernelShape::OneHead || of.fewerRows ||
+      (of.pack == KernelShape::Heads && isOneTile && !of.wideMerge))
     merge->setAttr(KernelOp::manyRowsAttrName, b.getUnitAttr());
   merge->setAttr(KernelOp::followsAttrName,
                  FlatSymbolRefAttr::get(first.getSymNameAttr()));

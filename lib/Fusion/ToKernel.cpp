@@ -342,6 +342,16 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     return shape;
   }
 
+  KernelShape choosePackedRoles(const Problem &problem, KernelShape shape,
+                                const KernelShape &roles) const {
+    shape.rows = packedRolesQTile;
+    shape.columns = llvm::bit_floor(uint64_t(roles.columns));
+    shape.pack = KernelShape::Queries;
+    shape.maxQueries = packedRolesQTile;
+    shape.fewerRows = true;
+    return fitted(problem, shape, rolesSlotColumns);
+  }
+
   /// Whether blocks of two consumers, all of whose queries see the same keys,
   /// are to fetch together; of three consumers it does not pay.
   bool hasClusters(const Problem &problem) const {
@@ -386,8 +396,8 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
         packed.rows = packed.maxQueries = packedQTileBf16;
         packed.columns = general.columns;
       }
-      // From where half of its rows are queries, dots of warpgroups are faster;
-      // they have at most 256 columns.
+      // From where half of its rows are queries, tiles of more rows or of one
+      // head are faster; dots of warpgroups have at most 256 columns.
       if (hasFew && problem.widest <= 256)
         packed.maxQueries = std::min(packed.maxQueries, fewRolesQTile / 2 - 1);
       all.push_back({"_packed", packed});
@@ -395,6 +405,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     if (hasRoles) {
       KernelShape roles = chooseRoles(problem, general);
       all.push_back({"_roles_fetched", chooseFetched(problem, general)});
+      if (hasFew && variants && packedRolesQTile)
+        all.push_back(
+            {"_roles_packed", choosePackedRoles(problem, general, roles)});
       if (hasFew)
         all.push_back({"_roles_few", chooseFew(problem, roles)});
       if (hasClusters(problem)) {

@@ -120,6 +120,8 @@ static SplitProblem describeProblem(const KernelInfo &kernel,
           .tiles = evaluate(kernel.splitKeys, given).value_or(0) /
                    std::max<int64_t>(tile, 1),
           .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1),
+          .tileRows = kernel.tile.empty() ? 1 : kernel.tile[0],
+          .tileKeys = tile,
           .parts = kernel.parts,
           .computes = kernel.persistent};
 }
@@ -212,15 +214,13 @@ static bool fillsClusters(std::span<const KernelInfo> kernels,
          });
 }
 
-/// Whether the launch is one that the kernel is for: its programs come in whole
-/// clusters and are as few; of parts also where more of them pay. What keys
-/// they have the kernel of the plan knows that splits them.
-static bool isMeantFor(std::span<const KernelInfo> kernels,
-                       const KernelInfo &kernel,
-                       std::span<const LaunchArgument> arguments,
-                       int64_t processors) {
-  if (!fillsClusters(kernels, kernel, arguments))
-    return false;
+/// Whether the launch's programs are as few as the kernel asks for; of parts
+/// also where more of them pay. What keys they have the kernel of the plan
+/// knows that splits them.
+static bool hasFewPrograms(std::span<const KernelInfo> kernels,
+                           const KernelInfo &kernel,
+                           std::span<const LaunchArgument> arguments,
+                           int64_t processors) {
   if (!kernel.fewPrograms)
     return true;
   Result<int64_t> programs = countPrograms(kernel, arguments);
@@ -237,6 +237,77 @@ static bool isMeantFor(std::span<const KernelInfo> kernels,
   return split != kernels.end() &&
          partsPay(describeProblem(*split, arguments, *programs, processors,
                                   split->residentBlocks));
+}
+
+static bool isMeantFor(std::span<const KernelInfo> kernels,
+                       const KernelInfo &kernel,
+                       std::span<const LaunchArgument> arguments,
+                       int64_t processors);
+
+/// Rows of all tiles, those that are none among them; none without a tile.
+static std::optional<int64_t> countRows(const KernelInfo &kernel,
+                                        std::span<const LaunchArgument> given) {
+  Result<int64_t> programs = countPrograms(kernel, given);
+  int64_t rows = 0;
+  if (!programs || kernel.tile.empty() ||
+      __builtin_mul_overflow(*programs, kernel.tile.front(), &rows))
+    return std::nullopt;
+  return rows;
+}
+
+/// What the rule for splits looks at, of the kernel or of the one that splits
+/// the keys of the same programs; none without such a one.
+static std::optional<SplitProblem>
+describeSplits(std::span<const KernelInfo> kernels, const KernelInfo &kernel,
+               std::span<const LaunchArgument> arguments, int64_t processors) {
+  auto split = std::ranges::find_if(kernels, [&](const KernelInfo &other) {
+    return !other.splitKeys.steps.empty() && other.tile == kernel.tile &&
+           other.fewerRows == kernel.fewerRows &&
+           other.fewPrograms == kernel.fewPrograms;
+  });
+  if (split == kernels.end())
+    return std::nullopt;
+  Result<int64_t> programs = countPrograms(*split, arguments);
+  if (!programs)
+    return std::nullopt;
+  return describeProblem(*split, arguments, *programs, processors,
+                         split->residentBlocks);
+}
+
+/// Whether the kernel has fewer rows than the one behind it that would be
+/// taken; where that one is for few programs, no more rows and lower costs.
+static bool savesRows(std::span<const KernelInfo> kernels,
+                      const KernelInfo &kernel,
+                      std::span<const LaunchArgument> arguments,
+                      int64_t processors) {
+  if (!kernel.fewerRows)
+    return true;
+  auto behind = kernels.subspan(size_t(&kernel - kernels.data()) + 1);
+  auto other = std::ranges::find_if(behind, [&](const KernelInfo &each) {
+    return !each.follows && !each.fewerRows && fitsVariant(each, arguments) &&
+           isMeantFor(kernels, each, arguments, processors);
+  });
+  auto rows = countRows(kernel, arguments);
+  if (other == behind.end() || !rows)
+    return true;
+  auto others = countRows(*other, arguments);
+  if (!others || *rows > *others)
+    return false;
+  auto own = describeSplits(kernels, kernel, arguments, processors),
+       theirs = describeSplits(kernels, *other, arguments, processors);
+  auto cheaper = other->fewPrograms && own && theirs ? isCheaper(*own, *theirs)
+                                                     : std::nullopt;
+  return cheaper.value_or(*rows < *others);
+}
+
+/// Whether the launch is one that the kernel is for.
+static bool isMeantFor(std::span<const KernelInfo> kernels,
+                       const KernelInfo &kernel,
+                       std::span<const LaunchArgument> arguments,
+                       int64_t processors) {
+  return fillsClusters(kernels, kernel, arguments) &&
+         hasFewPrograms(kernels, kernel, arguments, processors) &&
+         savesRows(kernels, kernel, arguments, processors);
 }
 
 /// The rule: `offer` is given each chain of kernels whose first one takes the
@@ -296,7 +367,8 @@ std::string fa::explainSlower(std::span<const KernelInfo> kernels,
       break;
     std::string why;
     if (!kernel.follows && kernel.workspace.empty() && !kernel.fewPrograms &&
-        fitsSizes(kernel, arguments) && !fitsVariant(kernel, arguments, &why))
+        !kernel.fewerRows && fitsSizes(kernel, arguments) &&
+        !fitsVariant(kernel, arguments, &why))
       return makeText(
           "@", chosen, " runs, for @", kernel.symbol,
           ", which is faster, does not take these arguments: ", why);

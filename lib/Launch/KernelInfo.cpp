@@ -166,6 +166,12 @@ static Failure checkTensorMap(const KernelInfo &kernel,
                   "expected a tensor map of rank 2 to 5 of f16, bf16, f32 or "
                   "bytes, found rank ",
                   info.sizes.size(), " of ", name(info.type));
+  if (map.joined &&
+      (map.rowDim < 1 || map.rowDim + 1 >= int64_t(info.sizes.size())))
+    return failOf(kernel, "its tensor map joins dimension ", map.rowDim,
+                  " of argument ", map.argument,
+                  " with the one before it: expected one between the first and "
+                  "the last");
   if (map.rows < 1 || map.rows > 256 || map.columns < 1 || map.columns > 256)
     return failOf(kernel,
                   "expected a tensor map with boxes of 1 to 256 rows "
@@ -207,6 +213,11 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
   if (kernel.parts < 1)
     return failOf(kernel, "expected at least 1 part of a program, found ",
                   kernel.parts);
+  if (kernel.programs < 1 || (kernel.persistent && kernel.programs > 1))
+    return failOf(kernel,
+                  "expected at least 1 program of a block, and 1 of a "
+                  "persistent one, found ",
+                  kernel.programs);
   // PTX ISA, "Cluster of Cooperative Thread Arrays": 8 run on every card.
   bool canCluster = kernel.persistent && !kernel.grid.empty();
   if (kernel.cluster < 1 || kernel.cluster > (canCluster ? 8 : 1))

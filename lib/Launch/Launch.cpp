@@ -86,7 +86,7 @@ Result<int64_t> fa::countBlocks(const KernelInfo &kernel, int64_t programs,
                        std::numeric_limits<int32_t>::max(), " programs, found ",
                        programs);
   if (!kernel.persistent)
-    return programs;
+    return programs / kernel.programs + (programs % kernel.programs != 0);
   // A cluster runs as many programs at a time, the last one of a row of them
   // perhaps fewer.
   int64_t clusters = (programs + kernel.cluster - 1) / kernel.cluster;

@@ -18,9 +18,12 @@ static int64_t costOfComputing(const SplitProblem &p, int64_t splits) {
   int64_t blocks = p.programs * splits,
           places = p.processors * p.residentBlocks;
   int64_t waves = (blocks + places - 1) / places;
-  int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
-  int64_t cost = waves * (longest + 150 * kib);
-  return splits > 1 ? cost + 300 * kib + blocks * 9 / 2 * kib : cost;
+  int64_t tile = std::max(p.tileBytes, p.tileRows * p.tileKeys * 13 / 2);
+  int64_t longest = (p.tiles + splits - 1) / splits * tile;
+  int64_t cost = waves * (longest + p.tileRows * 16 / 5 * kib);
+  if (splits > 1)
+    cost += 195 * kib + blocks * p.tileRows * 13 / 512 * kib;
+  return cost;
 }
 
 /// What a launch in `splits` costs, as Splits.h says.
@@ -57,7 +60,7 @@ struct PricedSplits {
 
 /// Beyond these, splits change nothing, and costs would overflow.
 static constexpr int64_t kMaxTiles = 1 << 24, kMaxTileBytes = 1 << 18,
-                         kMaxWaves = 64;
+                         kMaxTileSize = 1 << 8, kMaxWaves = 64;
 
 /// The cheapest, as Splits.h says; none where programs fill too many waves.
 static std::optional<PricedSplits> findCheapest(const SplitProblem &given) {
@@ -65,6 +68,8 @@ static std::optional<PricedSplits> findCheapest(const SplitProblem &given) {
   SplitProblem p = given;
   p.tiles = std::clamp<int64_t>(p.tiles, 0, kMaxTiles);
   p.tileBytes = std::clamp<int64_t>(p.tileBytes, 1, kMaxTileBytes);
+  p.tileRows = std::clamp<int64_t>(p.tileRows, 1, kMaxTileSize);
+  p.tileKeys = std::clamp<int64_t>(p.tileKeys, 1, kMaxTileSize);
   if (p.programs <= 0 ||
       p.programs / kMaxWaves >= p.processors * p.residentBlocks)
     return std::nullopt;
@@ -79,6 +84,13 @@ static std::optional<PricedSplits> findCheapest(const SplitProblem &given) {
 int64_t fa::chooseSplits(const SplitProblem &problem) {
   auto best = findCheapest(problem);
   return best ? best->splits : 1;
+}
+
+std::optional<bool> fa::isCheaper(const SplitProblem &one,
+                                  const SplitProblem &other) {
+  auto mine = findCheapest(one), theirs = findCheapest(other);
+  return mine && theirs ? std::optional(mine->cost < theirs->cost)
+                        : std::nullopt;
 }
 
 bool fa::partsPay(const SplitProblem &problem) {

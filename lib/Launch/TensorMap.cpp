@@ -7,6 +7,7 @@
 #include "fa/Launch/TensorMap.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace fa;
 
@@ -14,11 +15,25 @@ using namespace fa;
 static constexpr int mapUInt8 = 0, mapFloat16 = 6, mapFloat32 = 7,
                      mapBFloat16 = 9, mapSwizzle128 = 3, mapPromote256 = 3;
 
+/// Of a dimension of the map; more than 32 bits can count where it overflows.
+static int64_t sizeOf(const TensorMapInfo &info, const LaunchArgument &argument,
+                      size_t dim) {
+  int64_t size = argument.sizes[dim];
+  if (!info.joined || info.rowDim > int64_t(dim) + 1 ||
+      info.rowDim < int64_t(dim))
+    return size;
+  if (info.rowDim == int64_t(dim) + 1)
+    return 1;
+  return __builtin_mul_overflow(size, argument.sizes[dim - 1], &size)
+             ? std::numeric_limits<int64_t>::max()
+             : size;
+}
+
 bool fa::fitsTensorMap(const TensorMapInfo &info,
                        const LaunchArgument &argument) {
   int64_t bytes = byteSize(argument.type);
   for (size_t d = 0; d < argument.sizes.size(); ++d) {
-    int64_t size = argument.sizes[d], stride = argument.strides[d];
+    int64_t size = sizeOf(info, argument, d), stride = argument.strides[d];
     if (size > int64_t(UINT32_MAX))
       return false;
     if (size > 1 && (stride <= 0 || stride >= (int64_t(1) << 40) / bytes))
@@ -37,11 +52,10 @@ TensorMapShape fa::shapeOf(const TensorMapInfo &info,
   for (size_t n = 0; n < shape.rank; ++n) {
     size_t d = shape.rank - 1 - n;
     // What is empty is never read, what has one row never stepped over.
-    shape.sizes[n] =
-        static_cast<uint64_t>(std::max<int64_t>(argument.sizes[d], 1));
-    shape.strides[n] = argument.sizes[d] > 1
-                           ? static_cast<uint64_t>(argument.strides[d]) * bytes
-                           : 16;
+    int64_t size = sizeOf(info, argument, d);
+    shape.sizes[n] = static_cast<uint64_t>(std::max<int64_t>(size, 1));
+    shape.strides[n] =
+        size > 1 ? static_cast<uint64_t>(argument.strides[d]) * bytes : 16;
     shape.box[n] = n == 0 ? static_cast<uint32_t>(info.columns)
                    : int64_t(d) == info.rowDim
                        ? static_cast<uint32_t>(info.rows)

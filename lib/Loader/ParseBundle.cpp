@@ -62,7 +62,8 @@ static SizeRule parseRule(const JsonCursor &json) {
 
 static TensorMapInfo parseTensorMap(const JsonCursor &json) {
   return TensorMapInfo{json["argument"].integer(), json["row_dim"].integer(),
-                       json["rows"].integer(), json["columns"].integer()};
+                       json["rows"].integer(), json["columns"].integer(),
+                       json.has("joined") && json["joined"].boolean()};
 }
 
 /// A postfix program: numbers, ["size", argument, dim] and names of operations.
@@ -128,8 +129,11 @@ static KernelInfo parseKernel(const JsonCursor &json) {
       json.has("begins_early") && json["begins_early"].boolean();
   if (json.has("few_programs"))
     kernel.fewPrograms = json["few_programs"].integer(0);
+  kernel.fewerRows = json.has("fewer_rows") && json["fewer_rows"].boolean();
   if (json.has("parts"))
     kernel.parts = json["parts"].integer(1);
+  if (json.has("programs"))
+    kernel.programs = json["programs"].integer(1);
   if (json.has("cluster"))
     kernel.cluster = json["cluster"].integer(1);
   kernel.splitKeys = parseExpr(json["split_keys"]);

@@ -28,6 +28,10 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
+/// Of programs that have a warp each and are many: a processor holds 32 blocks
+/// at a time, and begins one after the other.
+static constexpr int64_t kProgramsOfBlock = 4;
+
 namespace {
 
 class LayoutAssigner {
@@ -39,6 +43,9 @@ public:
   LogicalResult run() {
     Builder b(kernel.getContext());
     kernel->setAttr(TileGPUDialect::warpsAttrName, b.getI64IntegerAttr(warps));
+    if (runsByWarps())
+      kernel->setAttr(TileGPUDialect::programsAttrName,
+                      b.getI64IntegerAttr(kProgramsOfBlock));
     if (unit.lanes() != 32)
       kernel->setAttr(TileGPUDialect::lanesAttrName,
                       b.getI64IntegerAttr(unit.lanes()));
@@ -59,7 +66,7 @@ private:
   int64_t countWarps(int64_t most) {
     if (kernel->hasAttr(TileGPUDialect::consumersAttrName))
       return 4;
-    if (kernel.getParts() > 1 || kernel->hasAttr(KernelOp::manyRowsAttrName))
+    if (kernel.getParts() > 1 || runsByWarps())
       return 1;
     int64_t warps = most;
     kernel.walk([&](DotOp dot) {
@@ -73,6 +80,11 @@ private:
       warps = std::min(warps, std::max<int64_t>(parts, 1));
     });
     return llvm::bit_floor(uint64_t(warps));
+  }
+
+  /// Whether each program is run by a warp of a block of several.
+  bool runsByWarps() {
+    return kernel->hasAttr(KernelOp::manyRowsAttrName) && unit.lanes() == 32;
   }
 
   LogicalResult chooseAll() {

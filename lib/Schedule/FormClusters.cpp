@@ -57,7 +57,9 @@ struct TgpuFormClusters final
          llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
       auto asked =
           kernel->getAttrOfType<IntegerAttr>(KernelOp::clusterAttrName);
-      int64_t size = asked ? asked.getInt() : blocks.getValue();
+      // Of few queries a group of heads has a tile or two.
+      bool isFew = kernel->hasAttr(KernelOp::atMostAttrName);
+      int64_t size = asked ? asked.getInt() : isFew ? 1 : blocks.getValue();
       if (size > 1 && !formClusters(kernel, size) && asked)
         kernel.erase();
     }

@@ -280,12 +280,19 @@ private:
       return value ? cloneScalar(value, mapping)
                    : index(*getConstantIntValue(at));
     };
+    const TensorBox &box = fetched.box;
     SmallVector<Value> start;
-    for (OpFoldResult at : fetched.box.start)
+    for (OpFoldResult at : box.start)
       start.push_back(build(at));
-    Value end = fetched.box.end ? build(fetched.box.end) : Value();
-    FetchOp::create(b, fetched.box.argument, start, fetched.box.dims, end,
-                    fetched.channel, step);
+    Value end = box.end ? build(box.end) : Value();
+    if (box.origin) {
+      Value origin = build(box.origin), &row = start[box.dims[0]];
+      row = arith::AddIOp::create(b, origin, row);
+      if (end)
+        end = arith::AddIOp::create(b, origin, end);
+    }
+    FetchOp::create(b, box.argument, start, box.dims, end,
+                    /*joined=*/bool(box.origin), fetched.channel, step);
   }
 
   /// Into the slot of each consumer, when `passed` tiles of each have passed.

@@ -119,7 +119,69 @@ static std::optional<TensorBox> findBox(Operation *op, Value view,
   return box;
 }
 
+/// The dimension whose rows `view` counts on through the one before it, which
+/// the kernel's rules say has no gaps; −1: it is no such view of an argument.
+static int64_t findJoined(memref::CollapseShapeOp view, BlockArgument argument,
+                          KernelOp kernel) {
+  int64_t joined = -1;
+  for (const ReassociationIndices &group : view.getReassociationIndices()) {
+    if (group.size() == 1)
+      continue;
+    if (group.size() != 2 || joined >= 0)
+      return -1;
+    joined = group.back();
+  }
+  if (joined < 0 || !kernel.getRules())
+    return -1;
+  int64_t number = argument.getArgNumber();
+  auto rules = kernel.getRules()->getAsRange<SizeRuleAttr>();
+  bool isPacked = llvm::any_of(rules, [&](SizeRuleAttr rule) {
+    return rule.getKind() == SizeRuleKind::Packed &&
+           rule.getArgument() == number && rule.getOther() == number &&
+           rule.getDim() == joined - 1 && rule.getOtherDim() == joined;
+  });
+  return isPacked ? joined : -1;
+}
+
+/// Of rows that are those of two dimensions: part of a collapsed argument.
+static std::optional<TensorBox> findJoinedBox(LoadOp load) {
+  auto part = load.getSource().getDefiningOp<memref::SubViewOp>();
+  auto view = part ? part.getSource().getDefiningOp<memref::CollapseShapeOp>()
+                   : memref::CollapseShapeOp();
+  auto argument =
+      view ? dyn_cast<BlockArgument>(view.getSrc()) : BlockArgument();
+  auto kernel = load->getParentOfType<KernelOp>();
+  if (!argument || argument.getOwner() != &kernel.getBody().front() ||
+      !isAligned(argument, kernel) || !part.hasUnitStride())
+    return std::nullopt;
+  auto type = cast<MemRefType>(argument.getType());
+  int64_t last = type.getRank() - 1;
+  if (last < 2 || last > 4 || findJoined(view, argument, kernel) != last - 1)
+    return std::nullopt;
+  // In the view, rows are the dimension before the columns, as in the box.
+  llvm::SmallBitVector kept = part.getDroppedDims().flip();
+  SmallVector<OpFoldResult> offsets = part.getMixedOffsets(),
+                            sizes = part.getMixedSizes();
+  if (kept.count() != 2 || !kept.test(last - 2) || !kept.test(last - 1) ||
+      !isConstantIntValue(offsets.back(), 0) ||
+      !isSizeOf(sizes.back(), argument, last))
+    return std::nullopt;
+  TensorBox box;
+  box.argument = argument;
+  box.dims = {last - 1, last};
+  box.origin = offsets[last - 2];
+  if (!load.getInBounds())
+    box.end = sizes[last - 2];
+  box.start = offsets;
+  box.start[last - 2] = Builder(load.getContext()).getIndexAttr(0);
+  box.start.back() = load.getIndices()[0];
+  box.start.push_back(load.getIndices()[1]);
+  return box;
+}
+
 std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
+  if (auto box = findJoinedBox(load))
+    return box;
   return findBox(load, load.getSource(), load.getIndices(), load.getInBounds(),
                  /*mayEnd=*/true, reason);
 }

@@ -24,6 +24,10 @@ struct TensorBox {
   /// Rows from here on read as 0, though the argument may have them; null:
   /// only those that it has not.
   mlir::OpFoldResult end;
+  /// The rows are those of two dimensions without a gap, the one before
+  /// `dims[0]` and that one; `start` and `end` count them from `origin` on, and
+  /// `start` is 0 in the one before. Null: those of one dimension.
+  mlir::OpFoldResult origin;
 };
 
 /// The box of a load of a tile of two dimensions. Rows and columns outside of

@@ -57,10 +57,13 @@ static json::Object jsonRule(const SizeRule &rule) {
 }
 
 static json::Object jsonTensorMap(const TensorMapInfo &map) {
-  return json::Object{{"argument", map.argument},
+  json::Object object{{"argument", map.argument},
                       {"row_dim", map.rowDim},
                       {"rows", map.rows},
                       {"columns", map.columns}};
+  if (map.joined)
+    object["joined"] = true;
+  return object;
 }
 
 /// A postfix program: numbers, ["size", argument, dim] and names of operations.
@@ -102,6 +105,7 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"scratch_bytes", kernel.scratchBytes},
       {"stages", kernel.stages},
       {"persistent", kernel.persistent},
+      {"programs", kernel.programs},
       {"cluster", kernel.cluster},
       {"row_step_limit", kernel.rowStepLimit},
       {"registers", kernel.registers},
@@ -111,6 +115,7 @@ static json::Object jsonKernel(const KernelInfo &kernel) {
       {"arguments", jsonEach(kernel.args, jsonArgument)},
       {"rules", jsonEach(kernel.rules, jsonRule)},
       {"few_programs", kernel.fewPrograms},
+      {"fewer_rows", kernel.fewerRows},
       {"parts", kernel.parts},
       {"tensor_maps", jsonEach(kernel.tensorMaps, jsonTensorMap)},
       {"workspace", jsonEach(kernel.workspace, jsonWorkspace)},

@@ -146,6 +146,7 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
   if (auto few = kernel->getAttrOfType<IntegerAttr>(
           tile::KernelOp::fewProgramsAttrName))
     info.fewPrograms = few.getInt();
+  info.fewerRows = kernel->hasAttr(tile::KernelOp::fewerRowsAttrName);
   info.parts = kernel.getParts();
   for (AffineExpr expr : kernel.getGrid().getResults())
     appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());

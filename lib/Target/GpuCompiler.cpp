@@ -126,6 +126,7 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
       return attribute ? attribute.getInt() : 0;
     };
     info.threads = countThreads(kernel);
+    info.programs = programsOfBlock(kernel);
     info.persistent = kernel->hasAttr(tgpu::TileGPUDialect::persistentAttrName);
     info.cluster =
         std::max<int64_t>(number(tgpu::TileGPUDialect::clusterAttrName), 1);

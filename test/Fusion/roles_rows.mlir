@@ -1,6 +1,17 @@
 // Kernels for roles have more rows where heads are narrow and few numbers live beside the tiles.
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96' | FileCheck %s
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 few-roles-q-tile=64' | FileCheck %s --check-prefix=FEW
+// Rows of all heads of a group, for launches in which that makes fewer of them.
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 few-roles-q-tile=64 packed-roles-q-tile=128 splits=0' | FileCheck %s --check-prefix=PACKED
+// PACKED: tile.kernel @causal_roles_packed_split(
+// PACKED-SAME: tile.alternative = @causal, tile.at_most = array<i64: 0, 2, 128>, tile.fewer_rows, tile.shape = array<i64: 128, 128>
+// PACKED: tile.kernel @causal_roles_packed_merge(
+// PACKED-SAME: tile.follows = @causal_roles_packed_split, tile.many_rows
+// PACKED-NOT: tile.fewer_rows
+// PACKED: tile.kernel @causal_roles_packed(
+// PACKED-SAME: #tile.size_rule<packed 0[1], 0[2]>
+// PACKED-SAME: tile.fewer_rows
+// PACKED: tile.kernel @causal_roles_few_split(
 // Keys between powers of two: where two tiles of them and one of queries have room, for plain scores of masks without a lower edge and many programs.
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96 few-roles-q-tile=64 roles-slot-columns=64 tile-bytes=196608' | FileCheck %s --check-prefixes=ROOM,MORE
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96 few-roles-q-tile=64 roles-slot-columns=64 tile-bytes=196607' | FileCheck %s --check-prefixes=ROOM,LESS

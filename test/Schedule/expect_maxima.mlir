@@ -70,8 +70,9 @@
 
 // A ramp is part of the dot and repeated with it. Where the bias has two sides, the loop of the tiles in which both are
 // changes scores behind the dot and comes first.
-// RUN: fa-run --attention "d=128 type=bf16 alibi causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=RAMP
+// RUN: fa-run --attention "d=128 type=bf16 alibi causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=ONE,RAMP
 // RUN: fa-run --attention "d=128 type=bf16 alibi" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefixes=BOTH,RAMP
+// ONE: tile.kernel @attention_roles(
 // BOTH: tile.kernel @attention_roles(
 // BOTH: math.absf
 // BOTH: tile.online_softmax

@@ -39,6 +39,16 @@ tile.kernel @dims(%x: !memory {tile.access = #tile.access<in>}) attributes {grid
 }
 // -----
 !channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @joined(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects a dimension before that of the rows to join them with}}
+  tgpu.fetch %x[%c0, %c0] dims [0, 1] joined to %0, %c0 : !memory, !channel
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
 !acc = tensor<64x128xf32, #tgpu.layout<accumulator 64x128 warps 4>>
 tile.kernel @sizes() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index

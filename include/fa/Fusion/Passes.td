@@ -183,6 +183,9 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     multiples of 16, and tiles are so small that one of it has room in shared memory.
     With `few-roles-q-tile`, and without such a tensor, `NAME_roles_few` stands before
     `NAME_roles`, which is the same with fewer rows, for launches of few programs.
+    With `packed-roles-q-tile`, and without such a tensor, `NAME_roles_packed` stands
+    before those, whose rows are packed, for launches in which it has fewer
+    (`tile.fewer_rows`).
     Where a tile of `NAME_roles` has more rows than keys, its loops may be those of
     the keys that a part of the rows sees (`tile.own_rows`); a mask that leaves out
     keys before those that a row sees then has one loop, and holds for all of a tile
@@ -258,6 +261,10 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Option<"fewRolesQTile", "few-roles-q-tile", "int64_t", "0",
            "queries in a tile of such a kernel for launches of few programs (0: "
            "there is none)">,
+    Option<"packedRolesQTile", "packed-roles-q-tile", "int64_t", "0",
+           "rows in a tile of such a kernel whose rows are the queries of all "
+           "heads that share a KV head, and the most queries that it is taken "
+           "for (0: there is none)">,
     Option<"clusterBlocks", "cluster-blocks", "int64_t", "1",
            "blocks of such a kernel for full attention that are to fetch keys and "
            "values together (1: there is none)">,

@@ -83,9 +83,11 @@ struct SizeRule {
 /// boxes of `rows` x `columns` of a memref argument, whose last dimension has
 /// the columns and dimension `rowDim` the rows; all others are one element
 /// wide. The rows of a box are 128 bytes, swizzled as a whole; what is outside
-/// of the argument is read as 0 and not written.
+/// of the argument is read as 0 and not written. `joined`: the rows are those
+/// of dimension `rowDim` and the one before it, which have no gap, as one.
 struct TensorMapInfo {
   int64_t argument = 0, rowDim = 0, rows = 0, columns = 0;
+  bool joined = false;
 
   bool operator==(const TensorMapInfo &) const = default;
 };
@@ -120,6 +122,11 @@ struct KernelInfo {
   /// is taken where there are at most so many for each processor (of parts also
   /// where they pay) or where no other kernel fits; 0: wherever it fits.
   int64_t fewPrograms = 0;
+  /// It is taken where its tiles have fewer rows in all, counting those that
+  /// are none, than those of the kernel that the launch would take otherwise;
+  /// where that one is for few programs, no more rows and lower costs by the
+  /// rule for splits (Splits.h); and where no other kernel fits.
+  bool fewerRows = false;
   /// Warps of a block that run a program, each on keys of its own.
   int64_t parts = 1;
   std::vector<SizeExpr> grid;
@@ -127,6 +134,7 @@ struct KernelInfo {
   bool unfused = false;      ///< one program on whole tensors
   std::vector<int64_t> tile; ///< queries, keys; empty if unknown
   // On a GPU:
+  int64_t programs = 1;    ///< of a block that is not persistent, side by side
   int64_t threads = 0;     ///< of a block
   int64_t sharedBytes = 0; ///< dynamic, of a block
   int64_t stages = 0;

@@ -15,6 +15,7 @@
 #define FA_LAUNCH_SPLITS_H
 
 #include <cstdint>
+#include <optional>
 
 namespace fa {
 
@@ -25,7 +26,9 @@ struct SplitProblem {
   int64_t residentBlocks = 1; ///< that a processor holds at a time
   int64_t tiles = 0;          ///< of a program's keys
   int64_t tileBytes = 1;      ///< of K and V that a program reads for a tile
-  int64_t parts = 1;          ///< that read a program's tile together
+  int64_t tileRows = 1;       ///< of queries
+  int64_t tileKeys = 1;
+  int64_t parts = 1;     ///< that read a program's tile together
   bool computes = false; ///< dots of warpgroups, and not reading, take time
 };
 
@@ -52,12 +55,19 @@ struct SplitProblem {
 /// of them what memory gives.
 ///
 /// Of programs that wait for arithmetic each wave takes what its longest
-/// program does, counted in bytes as well (75 KiB a microsecond): a tile's
-/// bytes for each tile, and 150 KiB. The merge costs 300 KiB, and 4.5 for each
-/// block that leaves something to it. Fitted to the same card, D 128, bf16, 64
-/// rows and 128 keys a tile, 32 to 128 programs of 2k to 16k keys, 1 to 16
-/// splits: most times within 7 %.
+/// program does, counted in bytes as well (75 KiB a microsecond): for each tile
+/// its bytes, or 6.5 for each score if that is more, and 3.2 KiB for each row.
+/// The merge costs 195 KiB, and 1.6 for each 64 rows of a block that leaves
+/// something to it. Fitted to the same card, bf16, D 64 to 256, tiles of 64 and
+/// 128 rows and 128 keys, 4 to 128 programs of 1k to 16k keys, 1 to 32 splits
+/// (bench/results/2026-11-23-h200-packed-roles.md).
 int64_t chooseSplits(const SplitProblem &problem);
+
+/// Whether the rule finds `one` cheaper than `other`, each in its cheapest
+/// number of splits; nothing where it has no costs: programs fill too many
+/// waves.
+std::optional<bool> isCheaper(const SplitProblem &one,
+                              const SplitProblem &other);
 
 /// Whether `parts` of a block that read each program's keys together are faster
 /// than as many blocks of one, of which a processor holds `parts` times as

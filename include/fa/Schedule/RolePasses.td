@@ -120,7 +120,8 @@ def TgpuFormClusters : Pass<"tgpu-form-clusters", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"blocks", "blocks", "int64_t", "1",
-           "of a cluster of kernels that do not say it, a power of two">
+           "of a cluster of kernels that do not say it and are not for few "
+           "queries (`tile.at_most`), a power of two">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
 }

@@ -31,8 +31,10 @@ static TensorMapInfo mapOf(Value argument, int64_t rowDim, BufferType buffer) {
 }
 
 TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
-  return mapOf(fetch.getSource(), fetch.getDims()[0],
-               fetch.getChannel().getType().getBuffer());
+  TensorMapInfo map = mapOf(fetch.getSource(), fetch.getDims()[0],
+                            fetch.getChannel().getType().getBuffer());
+  map.joined = fetch.getJoined();
+  return map;
 }
 
 TensorMapInfo fa::tensorMapOf(DeliverOp deliver) {

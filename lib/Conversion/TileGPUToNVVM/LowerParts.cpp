@@ -31,11 +31,7 @@ static int64_t sharedBytesOfPart(tile::KernelOp kernel) {
 
 void NvidiaLowering::divideIntoParts() {
   assert(warps == 1 && "a part is a warp");
-  Value number = arith::ShRUIOp::create(b, thread, i32(5));
-  // The same for all lanes, as ptxas is to know.
-  part = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), number, i32(0),
-                              i32(31), NVVM::ShflKind::idx, UnitAttr());
-  thread = arith::AndIOp::create(b, thread, i32(31));
+  part = takeWarpNumber();
   ownShared = arith::MulIOp::create(b, part, i32(sharedBytesOfPart(kernel)));
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     b.getI32IntegerAttr(1));

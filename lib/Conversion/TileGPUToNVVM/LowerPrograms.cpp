@@ -6,6 +6,8 @@
 
 #include "NvidiaLowering.h"
 
+#include "fa/Conversion/TileGPUToSimt.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -19,9 +21,33 @@ bool NvidiaLowering::isPersistent() const {
   return kernel->hasAttr(TileGPUDialect::persistentAttrName);
 }
 
+Value NvidiaLowering::programNumber() {
+  Value block = blockNumber();
+  if (!warpNumber)
+    return block;
+  int64_t programs = programsOfBlock(kernel);
+  return arith::AddIOp::create(
+      b, arith::MulIOp::create(b, block, i32(programs)), warpNumber);
+}
+
+/// The last block may have fewer programs than warps.
+LogicalResult NvidiaLowering::lowerBodyOfWarp() {
+  Value count = i32Of(extents[0]);
+  for (Value extent : ArrayRef(extents).drop_front())
+    count = arith::MulIOp::create(b, count, i32Of(extent));
+  Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                      programNumber(), count);
+  auto branch = scf::IfOp::create(b, isOne, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  return SimtLowering::lowerBody();
+}
+
 /// The scalars of a persistent kernel belong to each of its programs: they are
 /// lowered with the roles.
 LogicalResult NvidiaLowering::lowerBody() {
+  if (warpNumber)
+    return lowerBodyOfWarp();
   if (!isPersistent())
     return SimtLowering::lowerBody();
   for (RolesOp roles : kernel.getBody().getOps<RolesOp>())

@@ -25,9 +25,16 @@ using namespace fa::tgpu;
 static constexpr uint32_t kWarpsOfGroup = 4;
 
 /// Registers of a thread when the producer's warpgroup has given away what it
-/// does not need: multiples of 8 (PTX ISA, setmaxnreg) that share 65536.
-static std::pair<uint32_t, uint32_t> registersOf(int64_t consumers) {
-  return consumers == 2 ? std::pair(40, 232) : std::pair(32, 160);
+/// does not need: multiples of 8 (PTX ISA, setmaxnreg) that share 65536. Rows
+/// that are joined and end in their argument take more: with 40, a value that
+/// both roles read spills.
+static std::pair<uint32_t, uint32_t> registersOf(RolesOp op) {
+  if (op.getConsumers() != 2)
+    return {32, 160};
+  auto walk = op.getProducer().walk([](FetchOp fetch) {
+    return fetch.getJoined() ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted() ? std::pair(56, 224) : std::pair(40, 232);
 }
 
 void NvidiaLowering::initializeBarriers(int64_t consumers) {
@@ -106,7 +113,7 @@ void NvidiaLowering::byOneLane(llvm::function_ref<void()> lower) {
 LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
   int64_t consumers = op.getConsumers();
   initializeBarriers(consumers);
-  auto [few, many] = registersOf(consumers);
+  auto [few, many] = registersOf(op);
   bool exchanges = consumers > 1;
   Value isProducer =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warpgroup, i32(0));

@@ -68,6 +68,18 @@ void NvidiaLowering::declareFunction() {
   function.addEntryBlock(b);
 }
 
+/// Of the `warps` warps that this one is one of among the block's, and leaves
+/// the thread its number among theirs. The same for all threads of a warp, as
+/// branches need it and ptxas is to know.
+Value NvidiaLowering::takeWarpNumber() {
+  Value number =
+      arith::ShRUIOp::create(b, thread, i32(llvm::Log2_64(32 * warps)));
+  number = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), number, i32(0),
+                                i32(31), NVVM::ShflKind::idx, UnitAttr());
+  thread = arith::AndIOp::create(b, thread, i32(32 * warps - 1));
+  return number;
+}
+
 /// With roles, the registers of a block are what one block on a processor has:
 /// ptxas heeds the exchange of registers only if the function says so.
 void NvidiaLowering::numberThreads() {
@@ -75,6 +87,10 @@ void NvidiaLowering::numberThreads() {
   thread = threadInBlock = NVVM::ThreadIdXOp::create(b, b.getI32Type());
   if (threads == 32 * warps)
     return;
+  if (programsOfBlock(kernel) > 1) {
+    warpNumber = takeWarpNumber();
+    return;
+  }
   if (kernel.getParts() > 1)
     return divideIntoParts();
   function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
@@ -82,12 +98,7 @@ void NvidiaLowering::numberThreads() {
   function->setAttr(
       NVVM::NVVMDialect::getMaxnregAttrName(),
       b.getI32IntegerAttr(std::min(65536 / threads / 8 * 8, 248)));
-  // The same for all threads of a warp, as branches between roles need it.
-  Value group =
-      arith::ShRUIOp::create(b, thread, i32(llvm::Log2_64(32 * warps)));
-  warpgroup = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), group, i32(0),
-                                   i32(31), NVVM::ShflKind::idx, UnitAttr());
-  thread = arith::AndIOp::create(b, thread, i32(32 * warps - 1));
+  warpgroup = takeWarpNumber();
   kernel.walk([&](ConsumerIdOp id) {
     Value number = arith::SubIOp::create(b, warpgroup, i32(1));
     mapping.map(

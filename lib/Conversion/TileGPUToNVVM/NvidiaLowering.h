@@ -34,7 +34,9 @@ private:
   //===--- The function, exchanges (NvidiaLowering.cpp) ---===//
   void declareFunction() override;
   void numberThreads() override;
+  Value takeWarpNumber();
   Value blockNumber() override;
+  Value programNumber() override;
   mlir::LogicalResult lowerTargetOp(mlir::Operation *op) override;
   Value exp2(Value x) override;
   Value log2(Value x) override;
@@ -58,6 +60,7 @@ private:
   /// The number of this one among them; i32.
   Value rankInCluster();
   mlir::LogicalResult lowerBody() override;
+  mlir::LogicalResult lowerBodyOfWarp();
   /// The region of a role, for one program or for all that are the block's.
   mlir::LogicalResult lowerRole(mlir::Block &region);
   /// Of a role that has the loop over its programs written out.
@@ -188,7 +191,8 @@ private:
 
   Value threadInBlock, warpgroup; ///< i32
   Turns *turnsOfRole = nullptr;   ///< while lowerLoopOfRole lowers it
-  Value part; ///< i32: this thread's, until the parts are merged
+  Value warpNumber; ///< i32: of a warp that runs a program by itself
+  Value part;       ///< i32: this thread's, until the parts are merged
   /// Channels of the warp that is lowered.
   llvm::SmallPtrSet<Value, 4> produced;
   /// Who is in the producer that is lowered now, if one is.

@@ -79,6 +79,7 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
     // Beside what is asked for there is nothing else.
     if (!rows && options.schedule.empty()) {
       tiles.fewRolesQTile = kConsumerRows;
+      tiles.packedRolesQTile = 2 * kConsumerRows;
       tiles.clusterBlocks = kClusterBlocks;
     }
     // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.

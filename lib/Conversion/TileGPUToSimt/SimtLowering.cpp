@@ -68,7 +68,7 @@ void SimtLowering::mapPrograms(std::array<Value, 3> program) {
 
 LogicalResult SimtLowering::lowerBody() {
   // 31 bits number all programs; a division of 64 takes a hundred instructions.
-  auto [outer, id0] = divide(blockNumber(), i32Of(extents[0]));
+  auto [outer, id0] = divide(programNumber(), i32Of(extents[0]));
   auto [id2, id1] = divide(outer, i32Of(extents[1]));
   mapPrograms({id0, id1, id2});
   return lowerBlock(kernel.getBody().front());
@@ -80,6 +80,12 @@ int64_t fa::lanesOf(tile::KernelOp kernel) {
   return lanes ? lanes.getInt() : 32;
 }
 
+int64_t fa::programsOfBlock(tile::KernelOp kernel) {
+  auto programs =
+      kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::programsAttrName);
+  return programs ? programs.getInt() : 1;
+}
+
 int32_t fa::countThreads(tile::KernelOp kernel) {
   auto number = [&](StringRef name) {
     auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
@@ -87,7 +93,8 @@ int32_t fa::countThreads(tile::KernelOp kernel) {
   };
   int64_t consumers = number(TileGPUDialect::consumersAttrName);
   return lanesOf(kernel) * number(TileGPUDialect::warpsAttrName) *
-         (consumers ? consumers + 1 : 1) * kernel.getParts();
+         (consumers ? consumers + 1 : 1) * kernel.getParts() *
+         programsOfBlock(kernel);
 }
 
 //===----------------------------------------------------------------------===//

@@ -66,6 +66,8 @@ protected:
   virtual void numberThreads() = 0;
   /// The block's number in a linear grid, i32.
   virtual Value blockNumber() = 0;
+  /// That of the program which this thread runs, i32.
+  virtual Value programNumber() { return blockNumber(); }
   /// The kernel's body: a block runs the program that has its number.
   virtual mlir::LogicalResult lowerBody();
   virtual mlir::LogicalResult lowerDot(tile::DotOp dot) = 0;

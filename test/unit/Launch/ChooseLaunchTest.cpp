@@ -218,6 +218,43 @@ TEST(ChooseLaunch, VariantsForFewPrograms) {
             "@whole: expected at least 1 part of a program, found 0");
 }
 
+/// A kernel whose tiles have fewer rows in all, those that are none among them.
+TEST(ChooseLaunch, VariantsOfFewerRows) {
+  KernelInfo whole = makePlan().back(), packed = whole, few = whole;
+  whole.tile = {64, 16};
+  packed.symbol = "packed";
+  packed.fewerRows = true;
+  packed.tile = {128, 16};
+  auto chosen = [&](std::span<const KernelInfo> plan, int64_t programs) {
+    EXPECT_FALSE(checkPlan(plan));
+    LaunchArgument arguments[] = {keys(programs, 16)};
+    auto choice = chooseLaunch(plan, arguments, 3, Workspace());
+    std::string symbol =
+        choice ? choice->kernels.front().symbol : messageOf(std::move(choice));
+    auto found = findCandidates(plan, {{keys(programs, 16)}, 3, 1});
+    EXPECT_TRUE(found && *found == std::vector{symbol});
+    return symbol;
+  };
+  // As many programs of twice as many rows.
+  std::vector<KernelInfo> plan = {packed, whole};
+  EXPECT_EQ(chosen(plan, 2), "whole");
+  plan[0].tile[0] = 32;
+  EXPECT_EQ(chosen(plan, 2), "packed");
+  // As many rows are not fewer.
+  plan[0].tile[0] = 64;
+  EXPECT_EQ(chosen(plan, 2), "whole");
+  // What would be taken otherwise depends on the launch.
+  few.symbol = "few";
+  few.fewPrograms = 1;
+  few.tile = {32, 16};
+  plan = {packed, few, whole};
+  plan[0].tile[0] = 48;
+  EXPECT_EQ(chosen(plan, 3), "few");
+  EXPECT_EQ(chosen(plan, 4), "packed");
+  // A plan that has nothing else.
+  EXPECT_EQ(chosen(std::vector{packed}, 2), "packed");
+}
+
 /// Of more programs than processors parts take those that their kernel on
 /// splits of the keys says they are faster for.
 TEST(ChooseLaunch, MoreProgramsInParts) {

@@ -110,6 +110,27 @@ TEST(KernelInfo, Checks) {
   EXPECT_EQ(problemOf(kernel), "@k: its tensor map speaks of dimension 2 of "
                                "argument 0, which there is not");
   kernel = matrixKernel();
+  kernel.args[0].type = ElementType::F16;
+  kernel.args[0].sizes.insert(kernel.args[0].sizes.begin(), 2, -1);
+  kernel.args[0].strides = kernel.args[0].sizes;
+  kernel.tensorMaps = {{0, 2, 64, 64, /*joined=*/true}};
+  EXPECT_EQ(problemOf(kernel), "");
+  for (int64_t dim : {0, 3}) {
+    kernel.tensorMaps[0].rowDim = dim;
+    EXPECT_EQ(problemOf(kernel),
+              "@k: its tensor map joins dimension " + std::to_string(dim) +
+                  " of argument 0 with the one before it: expected one between "
+                  "the first and the last");
+  }
+  kernel = matrixKernel();
+  kernel.programs = 0;
+  EXPECT_EQ(problemOf(kernel), "@k: expected at least 1 program of a block, "
+                               "and 1 of a persistent one, found 0");
+  kernel.programs = 4;
+  EXPECT_EQ(problemOf(kernel), "");
+  kernel.persistent = true;
+  EXPECT_NE(problemOf(kernel), "");
+  kernel = matrixKernel();
   kernel.cluster = 2;
   EXPECT_EQ(problemOf(kernel),
             "@k: expected a cluster of one block or, of a persistent kernel "
@@ -135,6 +156,11 @@ TEST(KernelInfo, CountsBlocks) {
     return *countBlocks(kernel, programs, processors);
   };
   EXPECT_EQ(blocks(500, 132), 500);
+  kernel.programs = 4;
+  EXPECT_EQ(blocks(500, 132), 125);
+  EXPECT_EQ(blocks(501, 132), 126);
+  EXPECT_EQ(blocks(0, 132), 0);
+  kernel.programs = 1;
   kernel.persistent = true;
   EXPECT_EQ(blocks(500, 132), 132);
   EXPECT_EQ(blocks(7, 132), 7);

@@ -167,8 +167,10 @@ TEST(Bundle, ReadsWhatDoesNotSayOfFewProgramsPartsOrClusters) {
   };
   constexpr std::string_view few = "\"few_programs\": 0,",
                              parts = "\"parts\": 1,",
+                             fewer = "\"fewer_rows\": false,",
+                             programs = "\"programs\": 1,",
                              cluster = "\"cluster\": 1,";
-  for (std::string_view none : {few, parts, cluster})
+  for (std::string_view none : {few, parts, cluster, fewer, programs})
     ASSERT_NE(text.find(none), std::string::npos);
   EXPECT_EQ(readWith(few, "\"few_programs\": 9,").fewPrograms, 9);
   EXPECT_EQ(readWith(few, few).fewPrograms, 0);
@@ -176,6 +178,10 @@ TEST(Bundle, ReadsWhatDoesNotSayOfFewProgramsPartsOrClusters) {
   EXPECT_EQ(readWith(parts, "\"parts\": 4,").parts, 4);
   EXPECT_EQ(readWith(parts, parts).parts, 1);
   EXPECT_EQ(readWith(parts, "").parts, 1);
+  EXPECT_TRUE(readWith(fewer, "\"fewer_rows\": true,").fewerRows);
+  EXPECT_FALSE(readWith(fewer, "").fewerRows);
+  EXPECT_EQ(readWith(programs, "\"programs\": 4,").programs, 4);
+  EXPECT_EQ(readWith(programs, "").programs, 1);
   EXPECT_EQ(readWith(cluster, cluster).cluster, 1);
   EXPECT_EQ(readWith(cluster, "").cluster, 1);
 }
