@@ -199,9 +199,9 @@ Result<Bundle> fa::parseBundleMetadata(std::string text) {
   Failure failure;
   JsonCursor json(*value, failure);
   int64_t version = json["flashtile_bundle"].integer();
-  if (version != kBundleVersion)
-    json.fail("expected a bundle of version ", kBundleVersion,
-              ", found version ", version);
+  if (version < kOldestBundleVersion || version > kBundleVersion)
+    json.fail("expected a bundle of version ", kOldestBundleVersion, " to ",
+              kBundleVersion, ", found version ", version);
   Bundle bundle;
   bundle.entry = json["entry"].string();
   if (json["select"].string() != kBundleSelection)

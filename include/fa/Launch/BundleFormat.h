@@ -16,7 +16,7 @@
 namespace fa {
 
 /// Counts up with every change that an older reader would misunderstand.
-inline constexpr int64_t kBundleVersion = 2;
+inline constexpr int64_t kBundleVersion = 3, kOldestBundleVersion = 2;
 
 /// The file with the metadata.
 inline constexpr char kBundleMetadata[] = "bundle.json";

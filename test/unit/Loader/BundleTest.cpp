@@ -94,8 +94,13 @@ TEST(Bundle, PicksTheCodeForACard) {
 
 TEST(Bundle, RefusesWhatIsNotOne) {
   expectRefused(
-      withMetadata("\"flashtile_bundle\": 2", "\"flashtile_bundle\": 1"),
-      "expected a bundle of version 2, found version 1");
+      withMetadata("\"flashtile_bundle\": 3", "\"flashtile_bundle\": 1"),
+      "expected a bundle of version 2 to 3, found version 1");
+  expectRefused(
+      withMetadata("\"flashtile_bundle\": 3", "\"flashtile_bundle\": 4"),
+      "expected a bundle of version 2 to 3, found version 4");
+  EXPECT_TRUE(
+      read(withMetadata("\"flashtile_bundle\": 3", "\"flashtile_bundle\": 2")));
   expectRefused(withMetadata("\"follows\": true", "\"follows\": false"),
                 "expected workspace where keys are split, and only there");
   expectRefused(withMetadata("first-fit", "random"),
