@@ -118,8 +118,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     /// for launches whose programs come in whole clusters. Where they cannot,
     /// it goes.
     static constexpr ::llvm::StringLiteral clusterAttrName = "tile.cluster";
-    /// A merge whose rows keep a card busy: each is one warp's.
-    static constexpr ::llvm::StringLiteral manyRowsAttrName = "tile.many_rows";
+    /// A warp, and no more, is to compute each row of a merge.
+    static constexpr ::llvm::StringLiteral warpRowsAttrName = "tile.warp_rows";
     /// Each program walks a tile of keys at least, seen or not.
     static constexpr ::llvm::StringLiteral someKeysAttrName = "tile.some_keys";
     /// How many parts of a block run each program: its body up to

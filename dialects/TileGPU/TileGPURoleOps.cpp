@@ -72,7 +72,8 @@ static LogicalResult verifyBox(Operation *op, Value memory, ValueRange indices,
 LogicalResult FetchOp::verify() {
   if (getJoined() && (getDims().empty() || getDims()[0] < 1))
     return emitOpError("expects a dimension before that of the rows to join "
-                       "them with");
+                       "them with, found dimensions ")
+           << getDims();
   return verifyBox(*this, getSource(), getIndices(), getDims(),
                    getChannel().getType().getBuffer());
 }

@@ -127,7 +127,7 @@ KernelOp fa::buildMergeKernel(OpBuilder &b, AttentionFunction source,
   bool isOneTile = columns <= kColumns && shape.columns == kColumns;
   if (of.pack == KernelShape::OneHead || of.fewerRows ||
       (of.pack == KernelShape::Heads && isOneTile && !of.wideMerge))
-    merge->setAttr(KernelOp::manyRowsAttrName, b.getUnitAttr());
+    merge->setAttr(KernelOp::warpRowsAttrName, b.getUnitAttr());
   merge->setAttr(KernelOp::followsAttrName,
                  FlatSymbolRefAttr::get(first.getSymNameAttr()));
   return merge;

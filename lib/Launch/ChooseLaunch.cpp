@@ -214,9 +214,27 @@ static bool fillsClusters(std::span<const KernelInfo> kernels,
          });
 }
 
+/// What the rule for splits looks at, of the kernel or of the one that splits
+/// the keys of the same programs; none without such a one.
+static std::optional<SplitProblem>
+describeSplits(std::span<const KernelInfo> kernels, const KernelInfo &kernel,
+               std::span<const LaunchArgument> arguments, int64_t processors) {
+  auto split = std::ranges::find_if(kernels, [&](const KernelInfo &other) {
+    return !other.splitKeys.steps.empty() && other.tile == kernel.tile &&
+           other.parts == kernel.parts && other.fewerRows == kernel.fewerRows &&
+           other.fewPrograms == kernel.fewPrograms;
+  });
+  if (split == kernels.end())
+    return std::nullopt;
+  Result<int64_t> programs = countPrograms(*split, arguments);
+  if (!programs)
+    return std::nullopt;
+  return describeProblem(*split, arguments, *programs, processors,
+                         split->residentBlocks);
+}
+
 /// Whether the launch's programs are as few as the kernel asks for; of parts
-/// also where more of them pay. What keys they have the kernel of the plan
-/// knows that splits them.
+/// also where more of them pay.
 static bool hasFewPrograms(std::span<const KernelInfo> kernels,
                            const KernelInfo &kernel,
                            std::span<const LaunchArgument> arguments,
@@ -231,18 +249,18 @@ static bool hasFewPrograms(std::span<const KernelInfo> kernels,
     return true;
   if (kernel.parts == 1 || processors == kHost)
     return false;
-  auto split = std::ranges::find_if(kernels, [&](const KernelInfo &other) {
-    return other.parts == kernel.parts && !other.splitKeys.steps.empty();
-  });
-  return split != kernels.end() &&
-         partsPay(describeProblem(*split, arguments, *programs, processors,
-                                  split->residentBlocks));
+  auto splits = describeSplits(kernels, kernel, arguments, processors);
+  return splits && partsPay(*splits);
 }
 
-static bool isMeantFor(std::span<const KernelInfo> kernels,
-                       const KernelInfo &kernel,
-                       std::span<const LaunchArgument> arguments,
-                       int64_t processors);
+/// Whether the launch's programs are as the kernel asks for, whatever others
+/// take.
+static bool suits(std::span<const KernelInfo> kernels, const KernelInfo &kernel,
+                  std::span<const LaunchArgument> arguments,
+                  int64_t processors) {
+  return fillsClusters(kernels, kernel, arguments) &&
+         hasFewPrograms(kernels, kernel, arguments, processors);
+}
 
 /// Rows of all tiles, those that are none among them; none without a tile.
 static std::optional<int64_t> countRows(const KernelInfo &kernel,
@@ -253,25 +271,6 @@ static std::optional<int64_t> countRows(const KernelInfo &kernel,
       __builtin_mul_overflow(*programs, kernel.tile.front(), &rows))
     return std::nullopt;
   return rows;
-}
-
-/// What the rule for splits looks at, of the kernel or of the one that splits
-/// the keys of the same programs; none without such a one.
-static std::optional<SplitProblem>
-describeSplits(std::span<const KernelInfo> kernels, const KernelInfo &kernel,
-               std::span<const LaunchArgument> arguments, int64_t processors) {
-  auto split = std::ranges::find_if(kernels, [&](const KernelInfo &other) {
-    return !other.splitKeys.steps.empty() && other.tile == kernel.tile &&
-           other.fewerRows == kernel.fewerRows &&
-           other.fewPrograms == kernel.fewPrograms;
-  });
-  if (split == kernels.end())
-    return std::nullopt;
-  Result<int64_t> programs = countPrograms(*split, arguments);
-  if (!programs)
-    return std::nullopt;
-  return describeProblem(*split, arguments, *programs, processors,
-                         split->residentBlocks);
 }
 
 /// Whether the kernel has fewer rows than the one behind it that would be
@@ -285,7 +284,7 @@ static bool savesRows(std::span<const KernelInfo> kernels,
   auto behind = kernels.subspan(size_t(&kernel - kernels.data()) + 1);
   auto other = std::ranges::find_if(behind, [&](const KernelInfo &each) {
     return !each.follows && !each.fewerRows && fitsVariant(each, arguments) &&
-           isMeantFor(kernels, each, arguments, processors);
+           suits(kernels, each, arguments, processors);
   });
   auto rows = countRows(kernel, arguments);
   if (other == behind.end() || !rows)
@@ -305,8 +304,7 @@ static bool isMeantFor(std::span<const KernelInfo> kernels,
                        const KernelInfo &kernel,
                        std::span<const LaunchArgument> arguments,
                        int64_t processors) {
-  return fillsClusters(kernels, kernel, arguments) &&
-         hasFewPrograms(kernels, kernel, arguments, processors) &&
+  return suits(kernels, kernel, arguments, processors) &&
          savesRows(kernels, kernel, arguments, processors);
 }
 

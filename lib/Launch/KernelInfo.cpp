@@ -172,6 +172,13 @@ static Failure checkTensorMap(const KernelInfo &kernel,
                   " of argument ", map.argument,
                   " with the one before it: expected one between the first and "
                   "the last");
+  SizeRule packed = {SizeRule::Packed, map.argument, map.rowDim - 1,
+                     map.argument,     map.rowDim,   1};
+  if (map.joined &&
+      std::ranges::find(kernel.rules, packed) == kernel.rules.end())
+    return failOf(kernel, "its tensor map joins dimensions ", map.rowDim - 1,
+                  " and ", map.rowDim, " of argument ", map.argument,
+                  ", expected a rule that they are packed, found none");
   if (map.rows < 1 || map.rows > 256 || map.columns < 1 || map.columns > 256)
     return failOf(kernel,
                   "expected a tensor map with boxes of 1 to 256 rows "

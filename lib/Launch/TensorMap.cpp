@@ -18,12 +18,11 @@ static constexpr int mapUInt8 = 0, mapFloat16 = 6, mapFloat32 = 7,
 /// Of a dimension of the map; more than 32 bits can count where it overflows.
 static int64_t sizeOf(const TensorMapInfo &info, const LaunchArgument &argument,
                       size_t dim) {
-  int64_t size = argument.sizes[dim];
-  if (!info.joined || info.rowDim > int64_t(dim) + 1 ||
-      info.rowDim < int64_t(dim))
-    return size;
-  if (info.rowDim == int64_t(dim) + 1)
+  int64_t size = argument.sizes[dim], behind = info.rowDim - int64_t(dim);
+  if (info.joined && behind == 1)
     return 1;
+  if (!info.joined || behind != 0)
+    return size;
   return __builtin_mul_overflow(size, argument.sizes[dim - 1], &size)
              ? std::numeric_limits<int64_t>::max()
              : size;

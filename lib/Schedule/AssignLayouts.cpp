@@ -84,7 +84,7 @@ private:
 
   /// Whether each program is run by a warp of a block of several.
   bool runsByWarps() {
-    return kernel->hasAttr(KernelOp::manyRowsAttrName) && unit.lanes() == 32;
+    return kernel->hasAttr(KernelOp::warpRowsAttrName) && unit.lanes() == 32;
   }
 
   LogicalResult chooseAll() {

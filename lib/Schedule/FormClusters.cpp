@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileGPU/TileGPU.h"
+#include "fa/Layout/NamedLayouts.h"
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,9 +20,6 @@ namespace fa {
 #define GEN_PASS_DEF_TGPUFORMCLUSTERS
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
-
-/// Rows after which a swizzle repeats: a block fetches as many at least.
-static constexpr int64_t kGroupRows = 8;
 
 namespace {
 
@@ -86,7 +84,7 @@ struct TgpuFormClusters final
   /// rows each.
   static bool canShare(ChannelOp channel, int64_t blocks,
                        const OwnValues &own) {
-    if (channel.getType().getBuffer().getShape()[0] % (blocks * kGroupRows))
+    if (channel.getType().getBuffer().getShape()[0] % (blocks * kSwizzleRows))
       return false;
     auto isOwn = [&](Value value) { return own.contains(value); };
     return llvm::all_of(channel->getUsers(), [&](Operation *user) {

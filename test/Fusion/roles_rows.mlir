@@ -6,7 +6,8 @@
 // PACKED: tile.kernel @causal_roles_packed_split(
 // PACKED-SAME: tile.alternative = @causal, tile.at_most = array<i64: 0, 2, 128>, tile.fewer_rows, tile.shape = array<i64: 128, 128>
 // PACKED: tile.kernel @causal_roles_packed_merge(
-// PACKED-SAME: tile.follows = @causal_roles_packed_split, tile.many_rows
+// PACKED-SAME: tile.follows = @causal_roles_packed_split
+// PACKED-SAME: tile.warp_rows
 // PACKED-NOT: tile.fewer_rows
 // PACKED: tile.kernel @causal_roles_packed(
 // PACKED-SAME: #tile.size_rule<packed 0[1], 0[2]>

@@ -43,7 +43,7 @@ tile.kernel @dims(%x: !memory {tile.access = #tile.access<in>}) attributes {grid
 tile.kernel @joined(%x: !memory {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel : !channel
-  // expected-error @below {{expects a dimension before that of the rows to join them with}}
+  // expected-error @below {{expects a dimension before that of the rows to join them with, found dimensions 0, 1}}
   tgpu.fetch %x[%c0, %c0] dims [0, 1] joined to %0, %c0 : !memory, !channel
   tile.return
 }

@@ -33,11 +33,12 @@ struct LaunchChoice {
 inline constexpr int64_t kHost = 0;
 
 /// The first of a plan's kernels that takes the arguments, and those that
-/// follow it; those that are for fewer programs than there are, or for whole
-/// clusters of them, come last. `processors` are the card's, or kHost. Kernels
-/// that need workspace are left out where there is none or, if another kernel
-/// takes the arguments, where there would be one split; where there is less
-/// than they need, that is a failure, which says how much.
+/// follow it; those that are for fewer programs than there are, for whole
+/// clusters of them, or for launches in which they have fewer rows, come last.
+/// `processors` are the card's, or kHost. Kernels that need workspace are left
+/// out where there is none or, if another kernel takes the arguments, where
+/// there would be one split; where there is less than they need, that is a
+/// failure, which says how much.
 Result<LaunchChoice> chooseLaunch(std::span<const KernelInfo> kernels,
                                   std::span<const LaunchArgument> arguments,
                                   int64_t processors,

@@ -28,10 +28,10 @@ Result<int64_t> evaluateGrid(const KernelInfo &kernel,
                              std::span<const LaunchArgument> arguments,
                              int64_t (&extents)[3]);
 
-/// The blocks of a GPU that run `programs` programs: one for each or, where the
-/// kernel is persistent, at most one for each of `processors` multiprocessors,
-/// in whole clusters.
-/// A failure: more programs than 31 bits number.
+/// The blocks of a GPU that run `programs` programs: as many as hold all, each
+/// the kernel's number of them, or, where the kernel is persistent, at most one
+/// for each of `processors` multiprocessors, in whole clusters. A failure: more
+/// programs than 31 bits number.
 Result<int64_t> countBlocks(const KernelInfo &kernel, int64_t programs,
                             int64_t processors);
 

@@ -80,6 +80,9 @@ TileLayout mfmaOperandB(int64_t rows, int64_t columns, bool transposed,
 /// without gaps; of a repeated layout each copy is a block of its own.
 TileLayout swizzledShared(int64_t rows, int64_t columns, int64_t bytes);
 
+/// Rows after which its swizzle repeats.
+inline constexpr int64_t kSwizzleRows = 8;
+
 /// The same for the 64 banks of gfx950, 256 bytes, XORed with all bits of the
 /// row in turn: lanes that read neighbouring rows find different banks.
 TileLayout cyclicShared(int64_t rows, int64_t columns, int64_t bytes);

@@ -7,6 +7,7 @@
 #include "NvidiaLowering.h"
 
 #include "fa/Conversion/TileGPUToNVVM.h"
+#include "fa/Layout/NamedLayouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -19,9 +20,8 @@ using namespace fa::tgpu;
 // Tensor maps
 //===----------------------------------------------------------------------===//
 
-/// Rows of which the boxes of a tile that ends inside of its argument are: a
-/// swizzle repeats every eight.
-static constexpr int64_t kGroupRows = 8;
+/// Of the boxes of a tile that ends inside of its argument.
+static constexpr int64_t kGroupRows = kSwizzleRows;
 
 /// Of boxes that a block of columns of a slot of `buffer` holds.
 static TensorMapInfo mapOf(Value argument, int64_t rowDim, BufferType buffer) {

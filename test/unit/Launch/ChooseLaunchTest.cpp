@@ -262,7 +262,7 @@ TEST(ChooseLaunch, MoreProgramsInParts) {
   parts.symbol = "parts";
   parts.fewPrograms = split.fewPrograms = 1;
   parts.parts = split.parts = 4;
-  split.tile = {16, 128};
+  parts.tile = split.tile = {16, 128};
   split.stages = 3;
   split.sharedBytes = 4 * 53248;
   std::vector<KernelInfo> plan = {split, parts, whole};

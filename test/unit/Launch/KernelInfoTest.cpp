@@ -114,6 +114,10 @@ TEST(KernelInfo, Checks) {
   kernel.args[0].sizes.insert(kernel.args[0].sizes.begin(), 2, -1);
   kernel.args[0].strides = kernel.args[0].sizes;
   kernel.tensorMaps = {{0, 2, 64, 64, /*joined=*/true}};
+  EXPECT_EQ(problemOf(kernel),
+            "@k: its tensor map joins dimensions 1 and 2 of argument 0, "
+            "expected a rule that they are packed, found none");
+  kernel.rules.push_back({SizeRule::Packed, 0, 1, 0, 2, 1});
   EXPECT_EQ(problemOf(kernel), "");
   for (int64_t dim : {0, 3}) {
     kernel.tensorMaps[0].rowDim = dim;
