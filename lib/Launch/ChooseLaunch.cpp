@@ -98,14 +98,18 @@ static Failure failOfBytes(const KernelInfo &kernel) {
 /// The programs that a launch would have without splits.
 static Result<int64_t> countPrograms(const KernelInfo &kernel,
                                      std::span<const LaunchArgument> given) {
-  int64_t extents[3];
-  if (kernel.workspace.empty())
-    return evaluateGrid(kernel, given, extents);
-  if (!countBytes(kernel, 1, given))
-    return failOfBytes(kernel);
   // With one split, the grid is that of a kernel without splits.
-  KernelArguments one({std::span(&kernel, 1)}, given, {});
-  return evaluateGrid(kernel, one.get(), extents);
+  auto sizeOf = [&](int64_t argument, int64_t dim) -> int64_t {
+    auto number = size_t(argument);
+    if (number < given.size())
+      return given[number].sizes[dim];
+    if (dim == 0)
+      return 1;
+    const WorkspaceInfo &info = kernel.workspace[number - given.size()];
+    return evaluate(info.sizes[dim - 1], given).value_or(0);
+  };
+  int64_t extents[3];
+  return evaluateGrid(kernel, sizeOf, extents);
 }
 
 /// What `programs` of a kernel that splits keys are to the rule for a card.
@@ -177,11 +181,11 @@ static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
       countSplits(kernel, given, processors, kernel.residentBlocks);
   if (!splits)
     return splits.takeFailure();
-  if (*splits < least)
-    return LaunchChoice();
   auto bytes = countBytes(kernel, *splits, given);
   if (!bytes)
     return failOfBytes(kernel);
+  if (*splits < least)
+    return LaunchChoice();
   if (*bytes > workspace.bytes)
     return makeFailure("@", kernel.symbol, " in ", *splits,
                        " splits: expected a workspace of ", *bytes,

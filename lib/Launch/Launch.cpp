@@ -63,14 +63,22 @@ fa::selectKernel(std::span<const KernelInfo> kernels,
 Result<int64_t> fa::evaluateGrid(const KernelInfo &kernel,
                                  std::span<const LaunchArgument> arguments,
                                  int64_t (&extents)[3]) {
+  auto sizeOf = [&](int64_t argument, int64_t dim) {
+    return arguments[argument].sizes[dim];
+  };
+  return evaluateGrid(kernel, sizeOf, extents);
+}
+
+Result<int64_t> fa::evaluateGrid(
+    const KernelInfo &kernel,
+    const std::function<int64_t(int64_t argument, int64_t dim)> &sizeOf,
+    int64_t (&extents)[3]) {
   int64_t count = 1;
   for (size_t d = 0; d < 3; ++d) {
     extents[d] = 1;
     if (d >= kernel.grid.size())
       continue;
-    auto extent = kernel.grid[d].evaluate([&](int64_t argument, int64_t dim) {
-      return arguments[argument].sizes[dim];
-    });
+    auto extent = kernel.grid[d].evaluate(sizeOf);
     if (!extent || __builtin_mul_overflow(count, *extent, &count))
       return makeFailure("the grid of @", kernel.symbol,
                          " has more programs than 64 bits can count");

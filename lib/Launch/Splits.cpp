@@ -13,17 +13,36 @@ using namespace fa;
 
 static constexpr int64_t kib = 1024;
 
+/// Of programs that wait for arithmetic: a tile, what a program has besides its
+/// tiles, and the merge.
+static int64_t costOfTile(const SplitProblem &p) {
+  return std::max(p.tileBytes, p.tileRows * p.tileKeys * 13 / 2);
+}
+static int64_t costOfEnds(const SplitProblem &p) {
+  return p.tileRows * 16 / 5 * kib;
+}
+static int64_t costOfMerge(const SplitProblem &p, int64_t blocks) {
+  return 195 * kib + blocks * p.tileRows * 13 / 512 * kib;
+}
+
 /// What a launch in `splits` costs that waits for arithmetic.
 static int64_t costOfComputing(const SplitProblem &p, int64_t splits) {
   int64_t blocks = p.programs * splits,
           places = p.processors * p.residentBlocks;
   int64_t waves = (blocks + places - 1) / places;
-  int64_t tile = std::max(p.tileBytes, p.tileRows * p.tileKeys * 13 / 2);
-  int64_t longest = (p.tiles + splits - 1) / splits * tile;
-  int64_t cost = waves * (longest + p.tileRows * 16 / 5 * kib);
-  if (splits > 1)
-    cost += 195 * kib + blocks * p.tileRows * 13 / 512 * kib;
-  return cost;
+  int64_t longest = (p.tiles + splits - 1) / splits * costOfTile(p);
+  int64_t cost = waves * (longest + costOfEnds(p));
+  return splits > 1 ? cost + costOfMerge(p, blocks) : cost;
+}
+
+/// Not more than it costs in so many splits or any more: all places have as
+/// much to do.
+static int64_t leastCostOfComputing(const SplitProblem &p, int64_t splits) {
+  int64_t blocks = p.programs * splits,
+          places = p.processors * p.residentBlocks;
+  return (p.programs * p.tiles * costOfTile(p) + blocks * costOfEnds(p)) /
+             places +
+         costOfMerge(p, blocks);
 }
 
 /// What a launch in `splits` costs, as Splits.h says.
@@ -75,9 +94,13 @@ static std::optional<PricedSplits> findCheapest(const SplitProblem &given) {
     return std::nullopt;
   PricedSplits best = {1, costOf(p, 1)};
   for (int64_t splits = 2; splits <= std::min(p.tiles, mostSplits);
-       splits += splits < 8 ? 1 : 8)
+       splits += splits < 8 ? 1 : 8) {
+    // A launch has no time to price what cannot be the cheapest.
+    if (p.computes && leastCostOfComputing(p, splits) >= best.cost)
+      break;
     if (int64_t cost = costOf(p, splits); cost < best.cost)
       best = {splits, cost};
+  }
   return best;
 }
 

@@ -27,6 +27,11 @@ selectKernel(std::span<const KernelInfo> kernels,
 Result<int64_t> evaluateGrid(const KernelInfo &kernel,
                              std::span<const LaunchArgument> arguments,
                              int64_t (&extents)[3]);
+/// The same of arguments of these sizes.
+Result<int64_t> evaluateGrid(
+    const KernelInfo &kernel,
+    const std::function<int64_t(int64_t argument, int64_t dim)> &sizeOf,
+    int64_t (&extents)[3]);
 
 /// The blocks of a GPU that run `programs` programs: as many as hold all, each
 /// the kernel's number of them, or, where the kernel is persistent, at most one
