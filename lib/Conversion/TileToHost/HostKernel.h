@@ -40,6 +40,10 @@ mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
 /// The conversion of p to V's type, if that is all that happens to p.
 mlir::arith::TruncFOp getOnlyNarrowing(tile::OnlineSoftmaxOp op);
 
+/// Whether the softmax that computes `p` can write it in pairs: it is narrowed
+/// and nobody else reads it.
+bool isNarrowedForOneDot(mlir::Value p);
+
 } // namespace fa
 
 #endif // FA_LIB_CONVERSION_TILETOHOST_HOSTKERNEL_H

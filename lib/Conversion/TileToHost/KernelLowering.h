@@ -293,12 +293,16 @@ private:
   Value readLeftElement(tile::DotOp dot, Value row, Value k);
   Value emitProduct(Value x, Value y, Value sum);
 
-  //===--- Scores of few rows by matrix units (LowerRowTiles.cpp) ---===//
+  //===--- Few rows by matrix units (LowerRowTiles.cpp) ---===//
+  bool isWholeTileLoad(Value operand, int64_t rows);
   bool isRowTileDot(tile::DotOp dot);
   /// The one of these that is all that reads what `load` brings.
   tile::DotOp findRowTileDot(tile::LoadOp load);
   void loadRowTileOperand(tile::LoadOp load, tile::DotOp dot);
-  void emitRowTiles(tile::DotOp dot, Buffer result);
+  void emitRowTileScores(tile::DotOp dot, Buffer result);
+  void emitRowTileOutput(tile::DotOp dot, Buffer result);
+  void emitRowTileStrip(tile::DotOp dot, Buffer result, Value col,
+                        int64_t columns);
 
   //===--- Softmax along rows (LowerRowSoftmax.cpp) ---===//
   mlir::LogicalResult lowerRowSoftmax(tile::OnlineSoftmaxOp op);

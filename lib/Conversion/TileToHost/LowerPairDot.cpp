@@ -38,9 +38,7 @@ arith::TruncFOp fa::getOnlyNarrowing(tile::OnlineSoftmaxOp op) {
   return dyn_cast<arith::TruncFOp>(*op.getP().getUsers().begin());
 }
 
-/// Whether the softmax that computes `p` can write it in pairs: nobody else
-/// reads it.
-static bool isNarrowedForOneDot(Value p) {
+bool fa::isNarrowedForOneDot(Value p) {
   auto narrowed = p.getDefiningOp<arith::TruncFOp>();
   if (!narrowed || !p.hasOneUse())
     return false;
@@ -91,7 +89,7 @@ bool KernelLowering::hasPairs(tile::DotOp dot) {
 bool KernelLowering::isPairOperand(Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     auto dot = dyn_cast<tile::DotOp>(user);
-    return dot && isPairDot(dot);
+    return dot && (isPairDot(dot) || isRowTileDot(dot));
   });
 }
 
@@ -138,18 +136,30 @@ void KernelLowering::loadRowPairs(tile::LoadOp load, Buffer buffer,
   Value pair = overPairs.getInductionVar();
   Value row = arith::MulIOp::create(b, pair, two);
   auto clamp = load.getInBounds() ? std::nullopt : std::optional(rows);
-  for (int64_t column = 0; column < columns; column += lanes()) {
-    int64_t count = std::min(lanes(), columns - column);
-    auto read = [&](Value row) {
-      return loadRow(load, row, constantIndex(column), count, lanes(), clamp);
-    };
-    Value both =
-        vector::InterleaveOp::create(b, read(row), read(addIndex(row, 1)));
+  auto store = [&](Value both, int64_t column) {
     vector::StoreOp::create(
         b,
         Value(vector::BitCastOp::create(b, vectorType(b.getI32Type()), both)),
         buffer.memref, ValueRange{pair, constantIndex(column)});
+  };
+  for (int64_t column = 0; column < columns; column += 2 * lanes()) {
+    int64_t count = std::min(2 * lanes(), columns - column);
+    int64_t width = count > lanes() ? 2 * lanes() : lanes();
+    auto read = [&](Value row) {
+      return loadRow(load, row, constantIndex(column), count, width, clamp);
+    };
+    Value even = read(row), odd = read(addIndex(row, 1));
+    for (int64_t n = 0; n < width; n += lanes()) {
+      SmallVector<int64_t> interleaved;
+      for (int64_t at = n; at < n + lanes(); ++at)
+        interleaved.append({at, width + at});
+      store(vector::ShuffleOp::create(b, even, odd, interleaved), column + n);
+    }
   }
+  if (tile::DotOp dot = findRowTileDot(load))
+    for (int64_t r = 0; r < 2; ++r)
+      for (int64_t column = 0; column < columns; column += elementsOfLine(dot))
+        prefetchBeside(dot, addIndex(row, r), constantIndex(column));
 }
 
 /// Both halves of a register are converted at once: LLVM has no such form of

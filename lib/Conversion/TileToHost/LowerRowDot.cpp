@@ -278,7 +278,10 @@ void KernelLowering::emitDotOfColumns(tile::DotOp dot, Buffer result, Value row,
 LogicalResult KernelLowering::lowerRowDot(tile::DotOp dot) {
   if (isRowTileDot(dot)) {
     Buffer result = bufferForResult(dot.getResult());
-    emitRowTiles(dot, result);
+    if (dot.getTransposeB())
+      emitRowTileScores(dot, result);
+    else
+      emitRowTileOutput(dot, result);
     buffers[dot.getResult()] = result;
     return success();
   }

@@ -15,7 +15,7 @@
 //    number of heads in a group is known at run time only.
 // So they do where splits of the keys are merged, whose rows lie in memory.
 // K and V are read where they lie, narrow floats widened on the way; where
-// there is a matrix unit, it multiplies K of bf16 (LowerRowTiles.cpp).
+// there is a matrix unit, it multiplies bf16 (LowerRowTiles.cpp).
 //
 //===----------------------------------------------------------------------===//
 
