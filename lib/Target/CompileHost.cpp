@@ -116,9 +116,15 @@ struct HostCompiler {
   /// What fails is reported to the context's handlers, as in `toLLVM` and
   /// `toObject`: kernels may be compiled side by side.
   LogicalResult toLLVMDialect() {
-    return tryPasses(
-        module, [&](OpPassManager &pm) { addLowering(pm); },
-        /*verifyEach=*/false);
+    if (failed(tryPasses(
+            module, [&](OpPassManager &pm) { addLowering(pm); },
+            /*verifyEach=*/false)))
+      return failure();
+    // Not internal: code for a caller may be generated apart.
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      if (function.isPrivate() && !function.isExternal())
+        function.setVisibility_(LLVM::Visibility::Hidden);
+    return success();
   }
 
   llvm::Expected<std::unique_ptr<llvm::Module>> toLLVM() {
@@ -165,6 +171,38 @@ static llvm::Error lowerEach(Parts &parts, const CompileOptions &options,
   if (failed(runSideBySide(context, parts.size(), lower)))
     return text.take(kLoweringFailed);
   return llvm::Error::success();
+}
+
+/// Each function of the parts in a module of its own, with declarations of
+/// those that it calls. What else there is, a constant table say, may be any
+/// function's: then a part stays as it is.
+static Parts splitFunctions(Parts parts) {
+  Parts result;
+  for (auto &part : parts) {
+    SmallVector<LLVM::LLVMFuncOp> functions;
+    for (auto function : part->getOps<LLVM::LLVMFuncOp>())
+      if (!function.isExternal())
+        functions.push_back(function);
+    bool onlyFunctions =
+        llvm::all_of(*part->getBody(), llvm::IsaPred<LLVM::LLVMFuncOp>);
+    for (LLVM::LLVMFuncOp function : functions) {
+      if (!onlyFunctions || functions.size() == 1)
+        break;
+      OwningOpRef<ModuleOp> own = ModuleOp::create(part->getLoc());
+      own->getOperation()->setAttrs((*part)->getAttrs());
+      Block *body = own->getBody();
+      OpBuilder b = OpBuilder::atBlockBegin(body);
+      b.clone(*function);
+      for (auto other : part->getOps<LLVM::LLVMFuncOp>())
+        if (other != function &&
+            !SymbolTable::symbolKnownUseEmpty(other, function))
+          b.insert(other->cloneWithoutRegions());
+      result.push_back(std::move(own));
+    }
+    if (!onlyFunctions || functions.size() == 1)
+      result.push_back(std::move(part));
+  }
+  return result;
 }
 
 /// One object of the parts, whose code is generated side by side.
@@ -224,6 +262,7 @@ llvm::Expected<Artifact> fa::compileForHost(ModuleOp module,
   artifact.compileMs.passes = total.elapsed();
   if (auto error = beginPhase(options, "optimization"))
     return error;
+  parts = splitFunctions(std::move(parts));
   auto object = generateEach(parts, options, *host);
   if (!object)
     return object.takeError();

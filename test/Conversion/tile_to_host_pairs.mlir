@@ -43,11 +43,9 @@ tile.kernel @scores(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
 
 // The right operand as it is: two rows of it side by side.
 // CHECK-LABEL: func.func @output
-// CHECK: %[[V:.*]] = memref.view %{{.*}} to memref<32x64xi32>
-// CHECK: %[[EVEN:.*]] = vector.load %{{.*}} : memref<?x64xbf16>, vector<16xbf16>
-// CHECK: %[[ODD:.*]] = vector.load %{{.*}} : memref<?x64xbf16>, vector<16xbf16>
-// CHECK: vector.interleave %[[EVEN]], %[[ODD]]
-// CHECK: vector.store %{{.*}}, %[[V]]
+// CHECK: %[[BOTH:.*]] = vector.shuffle %{{.*}}, %{{.*}} [0, 32, 1, 33, {{.*}} : vector<32xbf16>, vector<32xbf16>
+// CHECK: %[[WORDS:.*]] = vector.bitcast %[[BOTH]]
+// CHECK: vector.store %[[WORDS]], %[[V:[a-z0-9_]+]]
 // CHECK: memref.load %[[V]]
 // CHECK: x86vector.avx512.dot
 tile.kernel @output(%p: memref<?x64xbf16> {tile.access = #tile.access<in>},

@@ -82,6 +82,30 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
   ];
 }
 
+def OutlineTileLoops : Pass<"outline-tile-loops", "::mlir::ModuleOp"> {
+  let summary = "loops over tiles become functions of their own";
+  let description = [{
+    Where a kernel has several loops over tiles (of keys that all rows see, of
+    those at the edge of a mask), each becomes a private function behind the
+    kernel's: code for them can then be generated side by side. It takes the
+    kernel's arguments and the scalars that it cannot compute from them; tiles
+    are in the scratch memory. What is computed of arguments alone is computed
+    again there, so that addresses are as plain as they were.
+
+    After, of `@attention` with two loops marked `fa.tile_loop`:
+    ```mlir
+    func.func @attention(%pid0: i64, ...) {
+      ...
+      call @attention.1(%pid0, %pid1, %pid2, %words, %scratch, %begin, %end)
+      call @attention.2(%pid0, %pid1, %pid2, %words, %scratch, %end, %length)
+      ...
+    ```
+
+    Requires: what convert-tile-to-host leaves. Numerics: exact.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def ApproximateHostMath : Pass<"approximate-host-math", "::mlir::func::FuncOp"> {
   let summary = "functions of f32 vectors become polynomials";
   let description = [{

@@ -37,6 +37,9 @@ mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
                                       mlir::ImplicitLocOpBuilder &b,
                                       HostArguments &arguments);
 
+/// Marks a loop over tiles, which carries nothing but what is in memory.
+inline constexpr llvm::StringLiteral kTileLoop = "fa.tile_loop";
+
 /// The conversion of p to V's type, if that is all that happens to p.
 mlir::arith::TruncFOp getOnlyNarrowing(tile::OnlineSoftmaxOp op);
 

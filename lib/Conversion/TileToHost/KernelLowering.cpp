@@ -148,6 +148,8 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp loop) {
   auto lowered = scf::ForOp::create(b, mapped(loop.getLowerBound()),
                                     mapped(loop.getUpperBound()),
                                     mapped(loop.getStep()), scalarInits);
+  if (scalarInits.empty())
+    lowered->setAttr(kTileLoop, b.getUnitAttr());
   mapping.map(loop.getInductionVar(), lowered.getInductionVar());
   unsigned scalar = 0;
   for (auto [arg, result] :

@@ -263,7 +263,10 @@ void KernelLowering::emitDotOfColumns(tile::DotOp dot, Buffer result, Value row,
       isPairDot(dot) ? rowBlockColumns(rows) : shape.accumulators / rows;
   int64_t width = vectors * lanes();
   int64_t main = total / width * width;
-  if (main) {
+  if (main == width) {
+    // A loop of one trip would be one more to compile.
+    emitStrip(dot, result, {row, constantIndex(0), rows, width});
+  } else if (main) {
     auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(main),
                                    constantIndex(width));
     OpBuilder::InsertionGuard guard(b);

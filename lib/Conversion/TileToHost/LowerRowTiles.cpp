@@ -89,8 +89,6 @@ void KernelLowering::loadRowTileOperand(tile::LoadOp load, tile::DotOp dot) {
 
 /// Two tiles of keys for one of Q: three loads for two products.
 void KernelLowering::emitRowTileScores(tile::DotOp dot, Buffer result) {
-  Buffer rows = pairBuffers.lookup(dot.getA());
-  auto narrow = amx::TileType::get({kTileRows, kTileDepth}, b.getBF16Type());
   auto wide = amx::TileType::get({kTileRows, lanes()}, b.getF32Type());
   Value scores =
       allocate(MemRefType::get({kTileBlock, lanes()}, b.getF32Type()));
@@ -121,15 +119,9 @@ void KernelLowering::emitRowTileScores(tile::DotOp dot, Buffer result) {
     for (int64_t n = 0; n < count; ++n)
       for (int64_t at = 0; at < steps; ++at)
         prefetchBeside(dot, addIndex(first, n), constantIndex(at * kTileDepth));
-    Value pair = arith::DivUIOp::create(b, k, constantIndex(2));
-    Value y =
-        amx::TileLoadOp::create(b, narrow, rows.memref, ValueRange{pair, zero});
-    SmallVector<Value> sums;
-    for (auto [n, sum] : llvm::enumerate(overDepth.getRegionIterArgs()))
-      sums.push_back(amx::TileMulFOp::create(
-          b, wide, loadRightTile(dot, addIndex(col, n * kTileRows), k, 0), y,
-          sum));
-    scf::YieldOp::create(b, sums);
+    TileBlock block = {zero, col, 1, kTileBlock};
+    scf::YieldOp::create(
+        b, emitTileStep(dot, block, k, overDepth.getRegionIterArgs()));
   }
   for (auto [n, sum] : llvm::enumerate(overDepth.getResults()))
     amx::TileStoreOp::create(

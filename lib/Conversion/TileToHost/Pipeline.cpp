@@ -81,6 +81,7 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   shape.tileDots = options.tileDots;
   pm.addPass(createConvertTileToLinalg());
   pm.addPass(createConvertTileToHost(shape));
+  pm.addPass(createOutlineTileLoops());
   if (options.unfused) {
     pm.addPass(createBufferizeUnfused());
     bufferization::buildBufferDeallocationPipeline(
