@@ -179,19 +179,18 @@ static llvm::Error lowerEach(Parts &parts, const CompileOptions &options,
 static Parts splitFunctions(Parts parts) {
   Parts result;
   for (auto &part : parts) {
-    SmallVector<LLVM::LLVMFuncOp> functions;
-    for (auto function : part->getOps<LLVM::LLVMFuncOp>())
-      if (!function.isExternal())
-        functions.push_back(function);
-    bool onlyFunctions =
-        llvm::all_of(*part->getBody(), llvm::IsaPred<LLVM::LLVMFuncOp>);
+    auto functions = llvm::filter_to_vector(
+        part->getOps<LLVM::LLVMFuncOp>(),
+        [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });
+    if (functions.size() == 1 ||
+        !llvm::all_of(*part->getBody(), llvm::IsaPred<LLVM::LLVMFuncOp>)) {
+      result.push_back(std::move(part));
+      continue;
+    }
     for (LLVM::LLVMFuncOp function : functions) {
-      if (!onlyFunctions || functions.size() == 1)
-        break;
       OwningOpRef<ModuleOp> own = ModuleOp::create(part->getLoc());
       own->getOperation()->setAttrs((*part)->getAttrs());
-      Block *body = own->getBody();
-      OpBuilder b = OpBuilder::atBlockBegin(body);
+      OpBuilder b = OpBuilder::atBlockBegin(own->getBody());
       b.clone(*function);
       for (auto other : part->getOps<LLVM::LLVMFuncOp>())
         if (other != function &&
@@ -199,8 +198,6 @@ static Parts splitFunctions(Parts parts) {
           b.insert(other->cloneWithoutRegions());
       result.push_back(std::move(own));
     }
-    if (!onlyFunctions || functions.size() == 1)
-      result.push_back(std::move(part));
   }
   return result;
 }

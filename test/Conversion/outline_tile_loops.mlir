@@ -9,17 +9,17 @@
 // CHECK: %[[LENGTH:.*]] = memref.load
 // CHECK: %[[SOME:.*]] = arith.cmpi slt, %[[ZERO:.*]], %[[LENGTH]]
 // CHECK: scf.if %[[SOME]] {
-// CHECK-NEXT: call @kernel.1(%[[PID]], {{.*}}, %[[WORDS]], %[[SCRATCH]], %[[LENGTH]])
+// CHECK-NEXT: call @kernel.loop1(%[[PID]], {{.*}}, %[[WORDS]], %[[SCRATCH]], %[[LENGTH]])
 // CHECK: scf.if
-// CHECK-NEXT: call @kernel.2({{.*}}, %[[LENGTH]])
+// CHECK-NEXT: call @kernel.loop2({{.*}}, %[[LENGTH]])
 // CHECK-NOT: scf.for
 // CHECK: return
-// CHECK-LABEL: func.func private @kernel.1(
+// CHECK-LABEL: func.func private @kernel.loop1(
 // CHECK-SAME: !llvm.ptr {llvm.noalias}, %{{.*}}: !llvm.ptr {llvm.noalias}, %[[END:.*]]: index) {
 // CHECK: %[[BEGIN:.*]] = arith.constant 0
 // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
 // CHECK-NOT: fa.tile_loop
-// CHECK: func.func private @kernel.2(
+// CHECK: func.func private @kernel.loop2(
 // CHECK: llvm.load
 // CHECK: scf.for
 // CHECK-NOT: fa.tile_loop
@@ -55,8 +55,8 @@ func.func @kernel(%pid: i64, %1: i64, %2: i64, %words: !llvm.ptr {llvm.noalias},
 // CHECK: %[[CHOSEN:.*]] = scf.if
 // CHECK: scf.for
 // CHECK: memref.store %{{.*}}, %[[CHOSEN]]
-// CHECK: call @views.2
-// CHECK: func.func private @views.2
+// CHECK: call @views.loop2
+// CHECK: func.func private @views.loop2
 func.func @one(%pid: i64, %1: i64, %2: i64, %words: !llvm.ptr, %scratch: !llvm.ptr) {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index

@@ -96,8 +96,8 @@ def OutlineTileLoops : Pass<"outline-tile-loops", "::mlir::ModuleOp"> {
     ```mlir
     func.func @attention(%pid0: i64, ...) {
       ...
-      call @attention.1(%pid0, %pid1, %pid2, %words, %scratch, %begin, %end)
-      call @attention.2(%pid0, %pid1, %pid2, %words, %scratch, %end, %length)
+      call @attention.loop1(%pid0, %pid1, %pid2, %words, %scratch, %begin, %end)
+      call @attention.loop2(%pid0, %pid1, %pid2, %words, %scratch, %end, %length)
       ...
     ```
 

@@ -82,7 +82,7 @@ struct OutlineTileLoops final
       Operation *last = function;
       for (auto [n, loop] : llvm::enumerate(loops)) {
         loop->removeAttr(fa::kTileLoop);
-        std::string name = (function.getName() + "." + Twine(n + 1)).str();
+        std::string name = (function.getName() + ".loop" + Twine(n + 1)).str();
         if (loops.size() > 1)
           last = outline(function, loop, name, last);
       }
