@@ -3,10 +3,11 @@
     ./dev bench cpu [--threads N] [--rounds N] [--cpu-time] [--save FILE]
 
 Prints GFLOP/s (GB/s of K and V for decode) of both as medians, their ratio, and
-ours as a part of what the machine did just before the row, by build/bin/fa-peak:
-multiply-adds in registers (for bf16, where there are any, AMX's products of tiles
-or AVX512_BF16's of pairs; for f16 a quarter of AMX's, four products for one), or
-bytes read in order for decode.
+ours as a part of what the machine does, by build/bin/fa-peak, the median of five
+samples before this row and its neighbours: multiply-adds in registers, also for f32
+where AMX multiplies it (for bf16, where there are any, AMX's products of tiles or
+AVX512_BF16's of pairs; for f16 a quarter of AMX's, four products for one), or bytes
+read in order for decode.
 Both have the same: each call is timed behind one of its own, before which no thread
 of the process computes (OpenMP's spin for milliseconds behind theirs). The threads of
 either are placed by Linux or themselves, and nothing here binds them; new threads may
@@ -174,10 +175,7 @@ def main():
     cpu = cpu_info("model name")
     has = [name for name in FEATURES if name in (cpu_info("flags") or cpu_info("Features")).split()]
     info = None
-    lines = ["| type | problem | ours | PyTorch | unit | ratio | of peak |",
-             "| --- | --- | --- | --- | --- | --- | --- |"]
-    ratios, measured = [], []
-    print("\n".join(lines))
+    ratios, measured, table = [], [], []
     for dtype, (b, hq, hkv, sq, sk, d), causal in rows():
         q = torch.randn(b, hq, sq, d, dtype=dtype)
         k, v = (torch.randn(b, hkv, sk, d, dtype=dtype) for _ in range(2))
@@ -197,9 +195,14 @@ def main():
         ratio = times[1] / times[0]
         ratios.append(ratio)
         name = f"B{b} H{hq}" + (f"/{hkv}" if hq != hkv else "") + f" S{sk} D{d} " + ("decode" if sq == 1 else "causal" if causal else "full")
-        lines.append(f"| {str(dtype)[6:]} | {name} | {work / times[0]:.1f} | {work / times[1]:.1f} | {unit} | {ratio:.2f} | {work / times[0] / peak_of(dtype, sq == 1, measured[-1]):.2f} |")
-        print(lines[-1], flush=True)
+        table.append((f"| {str(dtype)[6:]} | {name} | {work / times[0]:.1f} | {work / times[1]:.1f} | {unit} | {ratio:.2f} |", work / times[0], dtype, sq == 1))
+        print(table[-1][0], flush=True)
         info = info or json.loads(runner.lib.faPlanDescribe(runner.plan(dtype, d, causal)))
+    lines = ["| type | problem | ours | PyTorch | unit | ratio | of peak |",
+             "| --- | --- | --- | --- | --- | --- | --- |"]
+    for n, (line, rate, dtype, decode) in enumerate(table):
+        peak = statistics.median(peak_of(dtype, decode, m) for m in measured[max(0, n - 2):n + 3])
+        lines.append(f"{line} {rate / peak:.2f} |")
     geomean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     machine = ", ".join(f"{name} {statistics.median(m[name] for m in measured):.0f} {'GB/s' if name == 'read' else 'GFLOP/s'}"
                         for name in ("fma_f32", "dot_bf16", "tile_bf16", "read") if name in measured[0])
@@ -208,7 +211,7 @@ def main():
               f"Peaks, medians of those before each row: {machine}. Load average at the end {os.getloadavg()[0]:.1f}.",
               f"{datetime.date.today()}, {cpu} ({info['arch']}; {' '.join(has)}), LLVM {info['llvm']}, PyTorch {torch.__version__} "
               f"({torch.backends.cpu.get_cpu_capability()}), Linux {platform.machine()}."]
-    print("\n".join(lines[-4:]))
+    print("\n".join(lines))
     if options.save:
         with open(options.save, "w") as f:
             f.write("# Host kernels beside PyTorch's\n" + "\n".join(lines) + "\n")

@@ -231,8 +231,16 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     return paired(problem, shape);
   }
 
+  /// Whether f32 is multiplied as sums of bf16. Small head dimensions leave too
+  /// much of a matrix unit's steps of 32 empty.
+  bool isSum(const Problem &problem) const {
+    return sumsOfBf16 && problem.element.isF32() &&
+           std::min(problem.dim, problem.dimV) >= 48;
+  }
+
   bool isAsBf16(const Problem &problem) const {
-    return problem.element.isBF16() || (f16AsBf16 && problem.element.isF16());
+    return problem.element.isBF16() || isSum(problem) ||
+           (sumsOfBf16 && problem.element.isF16());
   }
 
   KernelShape chooseGeneral(const Problem &problem, KernelShape shape) const {
@@ -252,6 +260,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
     if (isAsBf16(problem)) {
       shape.rows = qTileBf16 ? qTileBf16 : shape.rows;
       shape.columns = kvTileBf16 ? kvTileBf16 : shape.columns;
+      // Three for an element take more of the second cache.
+      if (isSum(problem))
+        shape.columns /= 2;
     }
     return shape;
   }
@@ -392,7 +403,7 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       all.push_back({"_decode", decode});
     if (variants && packedQTile) {
       KernelShape packed = choosePacked(problem, first);
-      if (isAsBf16(problem) && packedQTileBf16) {
+      if (isAsBf16(problem) && !isSum(problem) && packedQTileBf16) {
         packed.rows = packed.maxQueries = packedQTileBf16;
         packed.columns = general.columns;
       }
@@ -401,6 +412,10 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       if (hasFew && problem.widest <= 256)
         packed.maxQueries = std::min(packed.maxQueries, fewRolesQTile / 2 - 1);
       all.push_back({"_packed", packed});
+    }
+    if (variants && shortQueries && isSum(problem)) {
+      all.push_back({"_short", first});
+      all.back().shape.maxQueries = shortQueries;
     }
     if (hasRoles) {
       KernelShape roles = chooseRoles(problem, general);

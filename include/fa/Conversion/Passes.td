@@ -53,14 +53,16 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
       %b = amx.tile_load %q_pairs[%pair, %row] : memref<32x64xi32> into !amx.tile<16x32xbf16>
       %s = amx.tile_mulf %a, %b, %sum : ...
     ```
-    So do the same dots of f16, each operand the sum of two bf16 (Pieces.h).
+    So do the same dots of f16, each operand the sum of two bf16, and those of
+    f32 that have 128 rows, each the sum of three (Pieces.h).
 
     Requires: S3. Ensures: no operation of the tile dialect.
     Numerics: reassociating (sums of dots and rows are split by lanes and
     columns), approximating (exp by a polynomial, 2e-7 near 0 and
     1.4e-6 near 2^-126; in kernels with dots of tiles, which round P to bf16 or,
-    of f16, to 15 bits, 3.5e-6 and 7.2e-6); `pair-dots` and `tile-dots` flush
-    denormals in dots of bf16.
+    of f16, to 15 bits, 3.5e-6 and 7.2e-6; of f32, products of dots of tiles to
+    2^-22, 2^-25 as a root mean square); `pair-dots` and `tile-dots` flush
+    denormals in dots of bf16, `tile-dots` pieces of f32 below 2^-126.
   }];
   let dependentDialects = [
     "::mlir::amx::AMXDialect", "::mlir::arith::ArithDialect",
@@ -77,8 +79,8 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
     Option<"pairDots", "pair-dots", "bool", "false",
            "bf16 by AVX512_BF16's products of pairs">,
     Option<"tileDots", "tile-dots", "bool", "false",
-           "what pair-dots takes, and f16, by AMX's products of tiles where "
-           "that suits">
+           "what pair-dots takes, f16 and f32, by AMX's products of tiles "
+           "where that suits">
   ];
 }
 

@@ -62,7 +62,7 @@ struct HostPipelineOptions
   Option<bool> tileDots{
       *this, "tile-dots",
       llvm::cl::desc(
-          "bf16 and f16 by AMX's products of tiles; needs pair-dots"),
+          "bf16, f16 and f32 by AMX's products of tiles; needs pair-dots"),
       llvm::cl::init(false)};
   Option<bool> unfused{*this, "unfused",
                        llvm::cl::desc("there may be programs on whole tensors"),

@@ -212,12 +212,16 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "queries in a tile when elements have 16 bits">,
     Option<"qTileBf16", "q-tile-bf16", "int64_t", "0",
            "the same when they are bf16 and lie without gaps (0: as others of "
-           "16 bits)">,
+           "that size)">,
     Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
     Option<"kvTileBf16", "kv-tile-bf16", "int64_t", "0",
            "keys in a tile where q-tile-bf16 counts (0: kv-tile)">,
-    Option<"f16AsBf16", "f16-as-bf16", "bool", "false",
-           "the tiles of bf16 are those of f16, too">,
+    Option<"sumsOfBf16", "sums-of-bf16", "bool", "false",
+           "f16 and f32 are multiplied as sums of bf16: their tiles are those "
+           "of bf16">,
+    Option<"shortQueries", "short-queries", "int64_t", "0",
+           "up to so many queries f32 is multiplied as it is, in tiles of "
+           "q-tile by kv-tile (0: none)">,
     Option<"middleKvTile", "middle-kv-tile", "int64_t", "0",
            "keys in a tile of 16-bit elements where the largest head dimension "
            "is above 80 and at most 128 (0: kv-tile)">,

@@ -43,9 +43,12 @@ inline constexpr llvm::StringLiteral kTileLoop = "fa.tile_loop";
 /// The conversion of p to V's type, if that is all that happens to p.
 mlir::arith::TruncFOp getOnlyNarrowing(tile::OnlineSoftmaxOp op);
 
-/// Whether the softmax that computes `p` can write it in pairs: it is narrowed
-/// and nobody else reads it.
-bool isNarrowedForOneDot(mlir::Value p);
+/// What dots read of p: that conversion, else p.
+mlir::Value getReadP(tile::OnlineSoftmaxOp op);
+
+/// Whether the softmax that computes `p` can write it in pairs: it is what is
+/// read of that, by one operation.
+bool isPForOneDot(mlir::Value p);
 
 } // namespace fa
 

@@ -27,6 +27,7 @@ FailureOr<func::FuncOp> KernelLowering::run() {
   HostArguments arguments;
   alongRows = suitsRowForm();
   tiles = hasTileDots();
+  narrowExp = tiles && !hasTileDots(b.getF32Type());
   if (tiles) {
     shape.maxVectors = kTileVectors;
     shape.accumulators = kTileVectors * kTileVectors;

@@ -182,7 +182,8 @@ private:
     int64_t vectors, columns;
   };
   bool isTileDot(tile::DotOp dot);
-  bool hasTileDots();
+  /// Whether there are some, of `element` if that is given.
+  bool hasTileDots(mlir::Type element = {});
   Value loadRightTile(tile::DotOp dot, Value n, Value k, int64_t piece);
   mlir::SmallVector<Value> emitTileStep(tile::DotOp dot, const TileBlock &block,
                                         Value k, mlir::ValueRange sums);
@@ -199,11 +200,13 @@ private:
   //===--- Operands of such dots (LoadTileOperands.cpp) ---===//
   /// Line `line` of a piece of what is in pairs.
   Value lineOfPiece(Buffer buffer, Value line, int64_t piece);
-  /// Stores the pieces of a vector of `pairs` of elements of 16 bits.
-  void storePieces(Value pairs, mlir::Type element, Buffer buffer, Value line,
-                   Value at);
+  /// Where the square of f32 from `column` on lies until it is taken apart.
+  Value lineOfSquare(Buffer buffer, Value column);
+  /// Stores the pieces of a vector of pairs in f32.
+  void storePieces(Value even, Value odd, Buffer buffer, Value line, Value at);
   /// Pairs of elements that `load` has brought to the first lines of `buffer`,
-  /// in each from `from` to `to`, become their pieces, if it is for such.
+  /// in each from `from` to `to`, become their pieces, if it is for such. Of
+  /// f32, the second ones of pairs are in the lines of the second piece.
   void takeApart(tile::LoadOp load, Buffer buffer, int64_t lines, Value from,
                  Value to);
   /// As copyWholeRows, in pieces.
@@ -216,6 +219,9 @@ private:
   /// The first kTileDepth of `rows` by `count` columns at `column`, to `pair`.
   void loadColumnGroups(Value rows, Buffer buffer, Value pair, Value column,
                         int64_t count);
+  /// The same of f32.
+  void loadColumnSquares(Value rows, Buffer buffer, Value pair, Value column,
+                         int64_t count);
 
   //===--- Softmax of such dots (LowerTileSoftmax.cpp) ---===//
   /// What the modification makes of the product of register v at `col` of row
@@ -489,8 +495,9 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::SmallVector<Evaluated, 1>> evaluated;
   unsigned evaluationDepth = 0;
   bool alongRows = false;
-  bool tiles = false; ///< whether there are tile dots
-  Value liveRows;     ///< how many rows are kept, null if all
+  bool tiles = false;     ///< whether there are tile dots
+  bool narrowExp = false; ///< whether P is rounded to 15 bits or fewer
+  Value liveRows;         ///< how many rows are kept, null if all
   Value scratch;
   int64_t scratchTop = 0;
   int64_t scratchBytes = 0;

@@ -24,9 +24,21 @@ Value KernelLowering::lineOfPiece(Buffer buffer, Value line, int64_t piece) {
   return addIndex(line, piece * (lines / buffer.pieces));
 }
 
-void KernelLowering::storePieces(Value pairs, Type element, Buffer buffer,
+Value KernelLowering::lineOfSquare(Buffer buffer, Value column) {
+  int64_t lines = cast<MemRefType>(buffer.memref.getType()).getDimSize(0);
+  Value depth = constantIndex(kTileDepth), size = constantIndex(lanes());
+  Value side = arith::DivUIOp::create(
+      b, Value(arith::RemUIOp::create(b, column, depth)), size);
+  Value line = arith::MulIOp::create(
+      b, Value(arith::DivUIOp::create(b, column, depth)), size);
+  return arith::AddIOp::create(
+      b, line,
+      Value(arith::MulIOp::create(b, side,
+                                  constantIndex(lines / buffer.pieces))));
+}
+
+void KernelLowering::storePieces(Value even, Value odd, Buffer buffer,
                                  Value line, Value at) {
-  auto [even, odd] = emitWidePairs(b, pairs, element);
   // Rows of K are of bf16, other buffers of pairs.
   Type held = cast<MemRefType>(buffer.memref.getType()).getElementType();
   for (auto [n, piece] :
@@ -51,12 +63,23 @@ void KernelLowering::takeApart(tile::LoadOp load, Buffer buffer, int64_t lines,
   auto loop = scf::ForOp::create(b, from, to, constantIndex(lanes()));
   b.setInsertionPointToStart(loop.getBody());
   Value line = overLines.getInductionVar(), at = loop.getInductionVar();
-  Value pairs = vector::LoadOp::create(b, vectorType(b.getI32Type()),
-                                       buffer.memref, ValueRange{line, at});
-  storePieces(pairs, load.getType().getElementType(), buffer, line, at);
+  auto read = [&](int64_t piece) -> Value {
+    return vector::LoadOp::create(
+        b, vectorType(b.getI32Type()), buffer.memref,
+        ValueRange{lineOfPiece(buffer, line, piece), at});
+  };
+  Type element = load.getType().getElementType();
+  auto floats = [&](Value bits) -> Value {
+    return vector::BitCastOp::create(b, vectorType(element), bits);
+  };
+  auto [even, odd] = element.isF32()
+                         ? std::pair(floats(read(0)), floats(read(1)))
+                         : emitWidePairs(b, read(0), element);
+  storePieces(even, odd, buffer, line, at);
 }
 
-/// Zeros behind the last column fill a tile.
+/// Zeros behind the last column fill a tile. A pair of f32 is of two columns
+/// that are as far apart as a register is long, as in Q (loadSquares).
 void KernelLowering::copyPieces(tile::LoadOp load, Buffer buffer,
                                 Interval rows) {
   RankedTensorType type = load.getType();
@@ -67,9 +90,21 @@ void KernelLowering::copyPieces(tile::LoadOp load, Buffer buffer,
   b.setInsertionPointToStart(loop.getBody());
   Value row = loop.getInductionVar();
   auto copy = [&](Value column, int64_t count) {
+    if (type.getElementType().isF32()) {
+      Value first =
+          loadRow(load, row, column, std::min(count, lanes()), lanes());
+      Value second = count > lanes()
+                         ? loadRow(load, row, addIndex(column, lanes()),
+                                   count - lanes(), lanes())
+                         : constantVector(0.0);
+      storePieces(first, second, buffer, row, column);
+      return;
+    }
     Value x = loadRow(load, row, column, count, kTileDepth);
-    storePieces(vector::BitCastOp::create(b, vectorType(b.getI32Type()), x),
-                type.getElementType(), buffer, row, column);
+    auto [even, odd] = emitWidePairs(
+        b, vector::BitCastOp::create(b, vectorType(b.getI32Type()), x),
+        type.getElementType());
+    storePieces(even, odd, buffer, row, column);
   };
   auto overColumns = scf::ForOp::create(
       b, constantIndex(0), constantIndex(main), constantIndex(kTileDepth));
@@ -116,6 +151,31 @@ void KernelLowering::loadColumnGroups(Value rows, Buffer buffer, Value pair,
                             ValueRange{addIndex(column, c), pair});
 }
 
+/// Rows 2r and 2r + 1 are a pair: a square of the even ones, one of the others.
+void KernelLowering::loadColumnSquares(Value rows, Buffer buffer, Value pair,
+                                       Value column, int64_t count) {
+  int64_t lines = cast<MemRefType>(buffer.memref.getType()).getDimSize(0);
+  auto overSides = scf::ForOp::create(b, constantIndex(0), constantIndex(2),
+                                      constantIndex(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(overSides.getBody());
+  Value side = overSides.getInductionVar();
+  SmallVector<Value> square;
+  for (int64_t r = 0; r < lanes(); ++r)
+    square.push_back(loadFirst(
+        b, rows, ValueRange{addIndex(side, 2 * r), column}, lanes(), count));
+  emitTranspose(b, square);
+  Value line = arith::AddIOp::create(
+      b, column,
+      Value(arith::MulIOp::create(b, side,
+                                  constantIndex(lines / buffer.pieces))));
+  for (int64_t c = 0; c < count; ++c)
+    vector::StoreOp::create(b,
+                            Value(vector::BitCastOp::create(
+                                b, vectorType(b.getI32Type()), square[c])),
+                            buffer.memref, ValueRange{addIndex(line, c), pair});
+}
+
 /// Rows of a block that are not there are zeros in a copy of it, so there is
 /// one form of the transposition. Blocks behind the last row are only zeroed.
 void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
@@ -123,6 +183,7 @@ void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
   auto type = cast<RankedTensorType>(load.getType());
   int64_t columns = type.getDimSize(1), step = 2 * kGroup;
   int64_t main = columns / step * step;
+  assert(step == lanes());
   Value all = constantIndex(type.getDimSize(0));
   Value end = all;
   if (!load.getInBounds()) {
@@ -146,12 +207,17 @@ void KernelLowering::loadColumnPairs(tile::LoadOp load, Buffer buffer,
                                      : viewOrCopyRows(load, row, kTileDepth);
     auto overColumns = scf::ForOp::create(
         b, constantIndex(0), constantIndex(main), constantIndex(step));
+    auto transpose = [&](Value column, int64_t count) {
+      if (type.getElementType().isF32())
+        loadColumnSquares(block, buffer, pair, column, count);
+      else
+        loadColumnGroups(block, buffer, pair, column, count);
+    };
     if (columns > main)
-      loadColumnGroups(block, buffer, pair, constantIndex(main),
-                       columns - main);
+      transpose(constantIndex(main), columns - main);
     takeApart(load, buffer, columns, pair, addIndex(pair, kTileDepth / 2));
     b.setInsertionPointToStart(overColumns.getBody());
-    loadColumnGroups(block, buffer, pair, overColumns.getInductionVar(), step);
+    transpose(overColumns.getInductionVar(), step);
   });
   if (load.getInBounds())
     return;

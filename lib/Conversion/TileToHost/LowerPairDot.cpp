@@ -38,13 +38,16 @@ arith::TruncFOp fa::getOnlyNarrowing(tile::OnlineSoftmaxOp op) {
   return dyn_cast<arith::TruncFOp>(*op.getP().getUsers().begin());
 }
 
-bool fa::isNarrowedForOneDot(Value p) {
-  auto narrowed = p.getDefiningOp<arith::TruncFOp>();
-  if (!narrowed || !p.hasOneUse())
-    return false;
-  auto softmax = narrowed.getIn().getDefiningOp<tile::OnlineSoftmaxOp>();
-  return softmax && softmax.getP() == narrowed.getIn() &&
-         getOnlyNarrowing(softmax) == narrowed;
+Value fa::getReadP(tile::OnlineSoftmaxOp op) {
+  arith::TruncFOp narrowing = getOnlyNarrowing(op);
+  return narrowing ? narrowing.getOut() : op.getP();
+}
+
+bool fa::isPForOneDot(Value p) {
+  auto narrowing = p.getDefiningOp<arith::TruncFOp>();
+  auto softmax = (narrowing ? narrowing.getIn() : p)
+                     .getDefiningOp<tile::OnlineSoftmaxOp>();
+  return softmax && getReadP(softmax) == p && p.hasOneUse();
 }
 
 /// Whether every dot that reads `value` reads it as `dot` does.
@@ -69,6 +72,7 @@ bool KernelLowering::hasPairs(tile::DotOp dot) {
     return false;
   RankedTensorType left = typeOf(dot.getA()), right = typeOf(dot.getB());
   if (!shape.pairDots || !countPieces(left.getElementType()) ||
+      (left.getElementType().isF32() && !shape.tileDots) ||
       left.getElementType() != right.getElementType() || left.getRank() != 2 ||
       dot.getA() == dot.getB())
     return false;
@@ -79,11 +83,12 @@ bool KernelLowering::hasPairs(tile::DotOp dot) {
   // A last step without a partner needs a zero beside it in both operands. Rows
   // that are copied get one, unless they end with a whole vector.
   int64_t depth = left.getDimSize(1);
-  if (depth % 2 && (!dot.getTransposeB() || !isWholeRows(dot.getA()) ||
-                    (depth + 1) % (2 * lanes()) == 0))
+  if (depth % 2 && !left.getElementType().isF32() &&
+      (!dot.getTransposeB() || !isWholeRows(dot.getA()) ||
+       (depth + 1) % (2 * lanes()) == 0))
     return false;
   return isWholeRows(dot.getB()) &&
-         (isWholeRows(dot.getA()) || isNarrowedForOneDot(dot.getA()));
+         (isWholeRows(dot.getA()) || isPForOneDot(dot.getA()));
 }
 
 bool KernelLowering::isPairOperand(Value value) {

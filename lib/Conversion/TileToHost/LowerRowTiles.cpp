@@ -59,7 +59,7 @@ bool KernelLowering::isRowTileDot(tile::DotOp dot) {
     return false;
   if (!dot.getTransposeB())
     return typeOf(dot.getA()).getElementType().isBF16() &&
-           isNarrowedForOneDot(dot.getA()) && dot.getB().hasOneUse() &&
+           isPForOneDot(dot.getA()) && dot.getB().hasOneUse() &&
            isWholeTileLoad(dot.getB(), kTileDepth);
   return isWholeTileLoad(dot.getA(), kTileRows) &&
          llvm::all_of(dot.getA().getUsers(), suits);

@@ -132,7 +132,7 @@ Value KernelLowering::emitFinite(Value max) {
 Value KernelLowering::emitExponential(Value score, Value max) {
   Value x = arith::SubFOp::create(b, score, max);
   // Tile dots come with AVX512DQ.
-  return shape.tileDots ? emitShortExp(b, x, /*narrow=*/tiles) : emitExp(b, x);
+  return shape.tileDots ? emitShortExp(b, x, narrowExp) : emitExp(b, x);
 }
 
 SmallVector<Value>
@@ -223,15 +223,12 @@ void KernelLowering::storeState(ArrayRef<Value> sum,
 
 void KernelLowering::keepResults(tile::OnlineSoftmaxOp op,
                                  const SoftmaxResults &results, Limits limits) {
-  arith::TruncFOp truncation = getOnlyNarrowing(op);
-  bool pairs = results.p.form == Form::LanePairs;
-  if (pairs)
-    pairBuffers[truncation.getResult()] = results.p;
+  Value p = getReadP(op);
+  if (results.p.form == Form::LanePairs)
+    pairBuffers[p] = results.p;
   else
-    buffers[op.getP()] = results.p;
-  if (truncation && !pairs)
-    buffers[truncation.getResult()] = results.p;
-  limitsOf[truncation ? truncation.getOut() : op.getP()] = std::move(limits);
+    buffers[op.getP()] = buffers[p] = results.p;
+  limitsOf[p] = std::move(limits);
   buffers[op.getAlpha()] = results.alpha;
   buffers[op.getMaxOut()] = results.max;
   buffers[op.getSumOut()] = results.sum;
@@ -256,10 +253,9 @@ LogicalResult KernelLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
       truncation ? getElementTypeOrSelf(truncation.getType()) : Type();
 
   Buffer scores = allocate(type, Form::Lanes);
-  bool pairs = truncation && isPairOperand(truncation.getOut());
+  Value p = getReadP(op);
   SoftmaxResults results = allocateResults(
-      op,
-      pairs ? allocate(typeOf(truncation.getOut()), Form::LanePairs) : scores);
+      op, isPairOperand(p) ? allocate(typeOf(p), Form::LanePairs) : scores);
   int64_t columns = type.getDimSize(1);
   Limits limits = findLimits(op);
   forRowBlocks(

@@ -21,7 +21,8 @@
 // columns of O that nobody reads.
 //
 // An f16 is the sum of two bf16 (Pieces.h), so a step of its contraction is
-// four products of tiles: ten loads for sixteen. Its K is copied in pieces.
+// four products of tiles: ten loads for sixteen. Its K is copied in pieces. An
+// f32 is the sum of three, a step six products: fourteen loads for twenty-four.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,10 +36,14 @@
 
 using namespace mlir;
 using namespace fa;
+using tile::typeOf;
 
 //===----------------------------------------------------------------------===//
 // Which dots
 //===----------------------------------------------------------------------===//
+
+/// Of f32.
+static constexpr int64_t kSharingRows = 128;
 
 bool KernelLowering::isTileDot(tile::DotOp dot) {
   auto isWhole = [](Value value, int64_t dim) {
@@ -58,10 +63,12 @@ bool KernelLowering::isTileDot(tile::DotOp dot) {
     if (!softmax)
       return true;
     // Scores stay in the memory of a block where P leaves in pairs.
-    arith::TruncFOp narrowing = getOnlyNarrowing(softmax);
-    return !other.getAcc() && narrowing && isPairOperand(narrowing.getOut());
+    return !other.getAcc() && isPairOperand(getReadP(softmax));
   };
-  return shape.tileDots && !alongRows && lanes() == kTileRows &&
+  // What is taken apart into three pieces has to serve many rows.
+  bool isShared = !typeOf(dot.getA()).getElementType().isF32() ||
+                  dot.getType().getDimSize(0) >= kSharingRows;
+  return shape.tileDots && !alongRows && lanes() == kTileRows && isShared &&
          hasPairs(dot) &&
          llvm::all_of(dot.getB().getUsers(), [&](Operation *user) {
            auto other = dyn_cast<tile::DotOp>(user);
@@ -69,10 +76,12 @@ bool KernelLowering::isTileDot(tile::DotOp dot) {
          });
 }
 
-bool KernelLowering::hasTileDots() {
+bool KernelLowering::hasTileDots(Type element) {
   return kernel
       .walk([&](tile::DotOp dot) {
-        return isTileDot(dot) ? WalkResult::interrupt() : WalkResult::advance();
+        bool suits = !element || getElementTypeOrSelf(dot.getA()) == element;
+        return suits && isTileDot(dot) ? WalkResult::interrupt()
+                                       : WalkResult::advance();
       })
       .wasInterrupted();
 }

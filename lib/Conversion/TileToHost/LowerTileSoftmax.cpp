@@ -83,10 +83,9 @@ LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
   bool again = isScaledDot(op.getScores(), dot);
   Buffer scores =
       allocate(type.clone({kTileVectors * lanes(), columns}), Form::Lanes);
-  SoftmaxResults results = allocateResults(
-      op, allocate(typeOf(getOnlyNarrowing(op).getOut()), Form::LanePairs));
-  auto reader =
-      cast<tile::DotOp>(*getOnlyNarrowing(op).getOut().getUsers().begin());
+  SoftmaxResults results =
+      allocateResults(op, allocate(typeOf(getReadP(op)), Form::LanePairs));
+  auto reader = cast<tile::DotOp>(*getReadP(op).getUsers().begin());
   forRowBlocks(
       type.getDimSize(0),
       [&](Value row, int64_t vectors) {

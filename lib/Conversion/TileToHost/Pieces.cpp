@@ -9,6 +9,7 @@
 #include "VectorMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -18,21 +19,29 @@ using namespace mlir;
 static constexpr int32_t kUpper = -0x10000;
 
 int64_t fa::countPieces(Type element) {
-  return element.isBF16() ? 1 : element.isF16() ? 2 : 0;
+  return element.isBF16() ? 1 : element.isF16() ? 2 : element.isF32() ? 3 : 0;
 }
 
 SmallVector<std::pair<int64_t, int64_t>> fa::pieceProducts(int64_t pieces,
                                                            bool rounded) {
   SmallVector<std::pair<int64_t, int64_t>> products;
-  bool skipsLast = rounded && pieces > 1;
-  // There and back, so that a piece on the right serves two on the left.
-  for (int64_t left = pieces - 1; left >= 0; --left)
-    for (int64_t n = 0; n < pieces; ++n) {
-      bool back = (pieces - left) % 2;
-      int64_t right = back ? pieces - 1 - n : n;
-      if (!skipsLast || left + right < 2 * (pieces - 1))
+  // The sum of both numbers says how small a product is.
+  int64_t most = 2 * (pieces - 1);
+  if (pieces == 3)
+    most = 2;
+  else if (pieces == 2 && rounded)
+    most = 1;
+  // The piece on the right that is there comes first, the others behind it,
+  // smallest first.
+  int64_t held = -1;
+  for (int64_t left = pieces - 1; left >= 0; --left) {
+    if (held >= 0)
+      products.push_back({left, held});
+    for (int64_t right = std::min(pieces - 1, most - left); right >= 0; --right)
+      if (right != held)
         products.push_back({left, right});
-    }
+    held = products.back().second;
+  }
   return products;
 }
 
@@ -81,10 +90,58 @@ static Value emitUpper(ImplicitLocOpBuilder &b, Value bits) {
   return arith::AndIOp::create(b, bits, splat(b, bits.getType(), kUpper));
 }
 
+/// The three bf16 of f32, as bits. The middle one is rounded, so that what is
+/// left out of products (pieceProducts) is as often above 0 as below. That of
+/// infinity are 1, 0 and infinity, each with its sign: the two others are never
+/// multiplied with the last ones of another number.
+static SmallVector<Value> emitThreePieces(ImplicitLocOpBuilder &b, Value x,
+                                          bool finite) {
+  Type type = x.getType();
+  Value bits = emitBits(b, x);
+  auto emitRest = [&](Value x, Value piece) -> Value {
+    return arith::SubFOp::create(
+        b, x, Value(vector::BitCastOp::create(b, type, piece)));
+  };
+  auto emitMiddle = [&](Value rest) {
+    Value rounded = emitBits(b, rest);
+    return emitUpper(
+        b, arith::AddIOp::create(b, rounded, splat(b, bits.getType(), 0x8000)));
+  };
+  if (finite) {
+    Value high = emitUpper(b, bits), rest = emitRest(x, high);
+    Value middle = emitMiddle(rest);
+    return {high, middle, emitBits(b, emitRest(rest, middle))};
+  }
+  constexpr int32_t kOneOfInfinity = 0xBF800000;
+  Value infinite = arith::CmpFOp::create(
+      b, arith::CmpFPredicate::OEQ, Value(math::AbsFOp::create(b, x)),
+      splat(b, type, std::numeric_limits<double>::infinity()));
+  Value high = arith::SelectOp::create(
+      b, infinite,
+      Value(arith::AndIOp::create(b, bits,
+                                  splat(b, bits.getType(), kOneOfInfinity))),
+      emitUpper(b, bits));
+  Value rest = emitRest(x, high);
+  Value middle = arith::SelectOp::create(
+      b, infinite, splat(b, bits.getType(), 0), emitMiddle(rest));
+  return {high, middle, emitBits(b, emitRest(rest, middle))};
+}
+
+static SmallVector<Value> emitThreePieces(ImplicitLocOpBuilder &b, Value even,
+                                          Value odd, bool finite) {
+  SmallVector<Value> pairs;
+  for (auto [x, y] : llvm::zip(emitThreePieces(b, even, finite),
+                               emitThreePieces(b, odd, finite)))
+    pairs.push_back(fa::emitUpperPairs(b, x, y));
+  return pairs;
+}
+
 /// One unit less before the lower bits are cut off: what is left is never 0,
 /// and infinity becomes the largest number.
 SmallVector<Value> fa::emitPieces(ImplicitLocOpBuilder &b, Value even,
                                   Value odd, int64_t pieces) {
+  if (pieces == 3)
+    return emitThreePieces(b, even, odd, /*finite=*/false);
   Type type = even.getType();
   Value rest[] = {even, odd};
   SmallVector<Value> result;
@@ -114,6 +171,8 @@ SmallVector<Value> fa::emitRoundedPieces(ImplicitLocOpBuilder &b, Value even,
                                          Value odd, int64_t pieces) {
   if (pieces == 1)
     return {emitNearestPairs(b, even, odd)};
+  if (pieces == 3)
+    return emitThreePieces(b, even, odd, /*finite=*/true);
   assert(pieces == 2 && "15 bits");
   Type type = even.getType();
   auto emitRest = [&](Value x) {

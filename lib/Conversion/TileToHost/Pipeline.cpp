@@ -51,7 +51,9 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
     // each tile of keys.
     tiles.qTileBf16 = 256;
     tiles.kvTileBf16 = 256;
-    tiles.f16AsBf16 = true; // products of its pieces
+    tiles.sumsOfBf16 = true;
+    // K and V are taken apart for each tile of queries.
+    tiles.shortQueries = options.qTile ? 0 : 192;
   }
   tiles.decodeKvTile = 32;
   // A few queries are a program for each KV head, whose keys can be split.

@@ -35,8 +35,7 @@ KernelLowering::Limits KernelLowering::findLimits(tile::OnlineSoftmaxOp op) {
   auto select = op.getScores().getDefiningOp<arith::SelectOp>();
   if (!select || !matchPattern(select.getFalseValue(), m_NegInfFloat()))
     return {};
-  arith::TruncFOp narrowing = getOnlyNarrowing(op);
-  Value p = narrowing ? narrowing.getOut() : op.getP();
+  Value p = getReadP(op);
   auto dot = p.hasOneUse() ? dyn_cast<tile::DotOp>(*p.getUsers().begin())
                            : tile::DotOp();
   if (!dot || dot.getA() != p || dot->getBlock() != op->getBlock() ||

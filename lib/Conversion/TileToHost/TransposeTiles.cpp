@@ -103,7 +103,11 @@ Value KernelLowering::loadRow(tile::LoadOp load, Value row, Value column,
 void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
                                  std::optional<Interval> rows) {
   auto type = cast<RankedTensorType>(load.getType());
-  int64_t perLane = buffer.form == Form::LanePairs ? 2 : 1;
+  // Squares of f32 that go into pairs lie one in the lines of the first piece,
+  // the next in those of the second: pairs of columns a register apart.
+  bool pairsOfSquares =
+      buffer.form == Form::LanePairs && type.getElementType().isF32();
+  int64_t perLane = buffer.form == Form::LanePairs && !pairsOfSquares ? 2 : 1;
   Type element = cast<MemRefType>(buffer.memref.getType()).getElementType();
   int64_t columns = llvm::divideCeil(type.getDimSize(1), perLane);
   int64_t missing = columns * perLane - type.getDimSize(1);
@@ -116,7 +120,7 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
                         lanes() * perLane, rows);
       if (perLane == 2)
         x = vector::BitCastOp::create(b, vectorType(element), x);
-      else if (element != type.getElementType())
+      else if (element != type.getElementType() && !pairsOfSquares)
         x = arith::ExtFOp::create(b, vectorType(element), x);
       square.push_back(x);
       if (tiles)
@@ -126,12 +130,20 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
     emitTranspose(b, square);
     // Behind the last column there are zeros, which fill a tile.
     int64_t stored = tiles && perLane == 2 ? lanes() : count;
-    for (int64_t c = 0; c < stored; ++c)
-      vector::StoreOp::create(b, square[c], buffer.memref,
-                              ValueRange{addIndex(column, c), row});
+    Value line = pairsOfSquares ? lineOfSquare(buffer, column) : column;
+    for (int64_t c = 0; c < stored; ++c) {
+      Value x = square[c];
+      if (pairsOfSquares)
+        x = vector::BitCastOp::create(b, vectorType(element), x);
+      vector::StoreOp::create(b, x, buffer.memref,
+                              ValueRange{addIndex(line, c), row});
+    }
   };
+  if (pairsOfSquares && columns % kTileDepth)
+    fillZero(buffer);
   forSquares(type.getDimSize(0), columns, body);
-  takeApart(load, buffer, llvm::alignTo(columns, lanes()), constantIndex(0),
+  int64_t lines = cast<MemRefType>(buffer.memref.getType()).getDimSize(0);
+  takeApart(load, buffer, lines / buffer.pieces, constantIndex(0),
             constantIndex(paddedRows(type.getDimSize(0))));
 }
 
