@@ -1,9 +1,19 @@
 // RUN: fa-opt %s --convert-tile-to-host --canonicalize --cse | FileCheck %s
+// The twin: other rows, of too many pages.
+// RUN: sed 's/x64xf32/x128xf32/g; s/heads, 64/heads, 128/' %s | fa-opt --convert-tile-to-host --canonicalize --cse | not FileCheck %s
 
 // Few rows: lanes along them. Rows beyond those of q's view, which no store
 // keeps, are left out of every loop.
 // CHECK-LABEL: func.func @few_rows
 // CHECK: %[[LIVE:.*]] = arith.minsi %{{.*}}, %c16 : index
+// Both pages of K are asked for two steps early, if there is such a step.
+// CHECK: scf.for %[[STEP:.*]] = %c0 to %[[N:.*]] step %c32
+// CHECK-NEXT: %[[LATER:.*]] = arith.addi %[[STEP]], %c64 : index
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[LATER]], %[[N]] : index
+// CHECK: %[[THEN:.*]] = arith.select %[[MORE]], %[[LATER]], %[[STEP]] : index
+// CHECK: memref.prefetch %[[KEYS:.*]][%[[THEN]], %c0], read, locality<2>, data
+// CHECK: %[[PAGE:.*]] = arith.addi %[[THEN]], %c16 : index
+// CHECK: memref.prefetch %[[KEYS]][%[[PAGE]], %c0], read, locality<2>, data
 // Q K^T reads whole vectors of keys where they lie, 8 rows by 2 keys; for each
 // line of a key the same line of V is asked for.
 // CHECK: scf.for %[[ROW:.*]] = %c0 to %[[LIVE]] step %c8
@@ -37,7 +47,9 @@
 // CHECK: scf.for %[[COL:.*]] = %c0 to %c32 step %c16
 // CHECK: vector.store %[[ZERO:.*]], %[[P:.*]][%[[NONE]], %[[COL]]] : memref<16x32xf32>
 // P V: keys innermost, a scalar of P and vectors of V, which ask for K's next
-// tile.
+// tile. V's pages two steps on are asked for here.
+// CHECK: memref.prefetch %[[V]][%{{.*}}, %c0]
+// CHECK: memref.prefetch %[[V]][%{{.*}}, %c0]
 // CHECK: scf.for %{{.*}} = %c0 to %[[LIVE]] step %c8
 // CHECK: scf.for %{{.*}} = %c0 to %c32 step %c4 iter_args
 // CHECK: memref.prefetch %[[K]][
@@ -71,6 +83,41 @@ tile.kernel @few_rows(%q: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile
   %output, %lse = tile.online_finalize %r#0, %r#1, %r#2 : tensor<16x64xf32>, tensor<16xf32>
   %results = memref.subview %o[0, 0] [%heads, 64] [1, 1] : memref<?x64xf32, strided<[?, 1]>> to memref<?x64xf32, strided<[?, 1]>>
   tile.store %output, %results[%c0, %c0] : tensor<16x64xf32>, memref<?x64xf32, strided<[?, 1]>>
+  tile.return
+}
+
+// Four pages of K and of V in a step, two steps are 128 KiB: only the next
+// lines are asked for.
+// CHECK-LABEL: func.func @wide_rows
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c32 {
+// CHECK-NOT: memref.prefetch
+// CHECK: iter_args
+// CHECK: memref.prefetch
+tile.kernel @wide_rows(%q: memref<?x128xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
+                       %k: memref<?x128xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
+                       %v: memref<?x128xf32, strided<[?, 1]>> {tile.access = #tile.access<in>},
+                       %n: index,
+                       %o: memref<?x128xf32, strided<[?, 1]>> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %acc = arith.constant dense<0.0> : tensor<16x128xf32>
+  %max = arith.constant dense<0xFF800000> : tensor<16xf32>
+  %sum = arith.constant dense<0.0> : tensor<16xf32>
+  %a = tile.load %q[%c0, %c0] : memref<?x128xf32, strided<[?, 1]>> -> tensor<16x128xf32>
+  %r:3 = scf.for %key = %c0 to %n step %c32 iter_args(%x = %acc, %m = %max, %l = %sum) -> (tensor<16x128xf32>, tensor<16xf32>, tensor<16xf32>) {
+    %kt = tile.load %k[%key, %c0] in_bounds : memref<?x128xf32, strided<[?, 1]>> -> tensor<32x128xf32>
+    %s = tile.dot %a, %kt transpose_b : tensor<16x128xf32>, tensor<32x128xf32> -> tensor<16x32xf32>
+    %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %l : tensor<16x32xf32>, tensor<16xf32>
+    %e = tile.expand_dims %alpha dim 1 : tensor<16xf32> -> tensor<16x1xf32>
+    %w = tile.broadcast %e : tensor<16x1xf32> -> tensor<16x128xf32>
+    %scaled = arith.mulf %x, %w : tensor<16x128xf32>
+    %vt = tile.load %v[%key, %c0] in_bounds : memref<?x128xf32, strided<[?, 1]>> -> tensor<32x128xf32>
+    %y = tile.dot %p, %vt acc %scaled : tensor<16x32xf32>, tensor<32x128xf32> -> tensor<16x128xf32>
+    scf.yield %y, %m1, %l1 : tensor<16x128xf32>, tensor<16xf32>, tensor<16xf32>
+  }
+  %output, %lse = tile.online_finalize %r#0, %r#1, %r#2 : tensor<16x128xf32>, tensor<16xf32>
+  tile.store %output, %o[%c0, %c0] : tensor<16x128xf32>, memref<?x128xf32, strided<[?, 1]>>
   tile.return
 }
 

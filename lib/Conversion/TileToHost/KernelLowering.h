@@ -444,6 +444,11 @@ private:
                         int64_t columns);
   /// Asks for the line at (row, column) of the tile that is loaded after `dot`.
   void prefetchBeside(tile::DotOp dot, Value row, Value column);
+  /// What the induction variable of `loop` is `steps` later, if it is, else
+  /// now.
+  Value emitLaterStep(mlir::scf::ForOp loop, int64_t steps);
+  /// Asks for a line of each page of what `dot` multiplies with two steps on.
+  void prefetchPages(tile::DotOp dot);
   /// Asks for what lies at (row, column) of a tile at `indices` of `view`.
   void prefetchAt(Value view, mlir::ValueRange indices, Value row, Value column,
                   bool isWrite);

@@ -279,6 +279,7 @@ void KernelLowering::emitDotOfColumns(tile::DotOp dot, Buffer result, Value row,
 }
 
 LogicalResult KernelLowering::lowerRowDot(tile::DotOp dot) {
+  prefetchPages(dot);
   if (isRowTileDot(dot)) {
     Buffer result = bufferForResult(dot.getResult());
     if (dot.getTransposeB())

@@ -11,6 +11,10 @@
 // row, it asks for the same line. So requests leave one by one: a core has few
 // under way at once, and reads of what is there already wait behind them.
 //
+// An address in a page that the core has not read from lately takes one more
+// way through memory. So each dot first asks for a line of each page of its own
+// operand two steps on, if these are few: with more, all was slower.
+//
 // With many rows only the product with V does, where V is read in place: its
 // blocks walk down columns, from one row of memory to the next. Q K^T reads
 // along rows, which a CPU follows by itself; requests for it were not faster.
@@ -27,6 +31,10 @@ using namespace fa;
 
 /// Bytes that come at once; a smaller line only makes one request do for two.
 static constexpr int64_t kLineBytes = 64;
+/// A page of memory, of which there are larger ones, too.
+static constexpr int64_t kPageBytes = 4096;
+/// Of what a dot multiplies with in a step, for requests two steps on.
+static constexpr int64_t kMostPages = 2;
 /// Of memref.prefetch: into the second cache, which has more requests under way
 /// at once than the first.
 static constexpr int32_t kLocality = 2;
@@ -54,6 +62,18 @@ static tile::LoadOp findRowLoad(Range &&ops, scf::ForOp loop) {
 int64_t KernelLowering::elementsOfLine(tile::DotOp dot) {
   auto type = cast<RankedTensorType>(dot.getB().getType());
   return kLineBytes * 8 / type.getElementTypeBitWidth();
+}
+
+/// Behind the last step is what this one has.
+Value KernelLowering::emitLaterStep(scf::ForOp loop, int64_t steps) {
+  Value row = mapped(loop.getInductionVar()), later = row;
+  if (!steps)
+    return row;
+  for (int64_t n = 0; n < steps; ++n)
+    later = arith::AddIOp::create(b, later, mapped(loop.getStep()));
+  Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, later,
+                                     mapped(loop.getUpperBound()));
+  return arith::SelectOp::create(b, more, later, row);
 }
 
 void KernelLowering::prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys,
@@ -117,6 +137,25 @@ void KernelLowering::prefetchBeside(tile::DotOp dot, Value row, Value column) {
         /*isWrite=*/false, kLocality, /*isDataCache=*/true);
 }
 
+void KernelLowering::prefetchPages(tile::DotOp dot) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  auto load = dot.getB().getDefiningOp<tile::LoadOp>();
+  if (!loop || !load || !walksRows(load, loop))
+    return;
+  auto type = load.getType();
+  int64_t rows = type.getDimSize(0);
+  int64_t rowBytes = type.getDimSize(1) * kLineBytes / elementsOfLine(dot);
+  if (rows * rowBytes > kMostPages * kPageBytes)
+    return;
+  Value row = emitLaterStep(loop, 2);
+  for (int64_t r = 0; r < rows;
+       r += std::max<int64_t>(1, kPageBytes / rowBytes))
+    memref::PrefetchOp::create(b, mapped(load.getSource()),
+                               ValueRange{addIndex(row, r), constantIndex(0)},
+                               /*isWrite=*/false, kLocality,
+                               /*isDataCache=*/true);
+}
+
 void KernelLowering::prefetchAt(Value view, ValueRange indices, Value row,
                                 Value column, bool isWrite) {
   memref::PrefetchOp::create(
@@ -148,14 +187,7 @@ void KernelLowering::prefetchBeside(tile::DotOp dot, bool later,
   Value span = arith::DivUIOp::create(b, trip.block, split);
   Value column =
       times(arith::RemUIOp::create(b, trip.block, split), lines * width);
-  Value row = mapped(loop.getInductionVar());
-  if (later) {
-    // Behind the last step is what this one has.
-    Value next = arith::AddIOp::create(b, row, mapped(loop.getStep()));
-    Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next,
-                                       mapped(loop.getUpperBound()));
-    row = arith::SelectOp::create(b, more, next, row);
-  }
+  Value row = emitLaterStep(loop, later ? 1 : 0);
   row = arith::AddIOp::create(b, row, times(span, spansOfBlock * trip.count));
   row = arith::AddIOp::create(b, row, trip.index);
   for (int64_t s = 0; s < spansOfBlock; ++s)
