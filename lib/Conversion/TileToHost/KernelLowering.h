@@ -198,6 +198,7 @@ private:
                        Value from, Value to);
 
   //===--- Operands of such dots (LoadTileOperands.cpp) ---===//
+  static int64_t linesOfPiece(Buffer buffer);
   /// Line `line` of a piece of what is in pairs.
   Value lineOfPiece(Buffer buffer, Value line, int64_t piece);
   /// Where the square of f32 from `column` on lies until it is taken apart.

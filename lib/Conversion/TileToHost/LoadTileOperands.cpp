@@ -19,22 +19,24 @@
 using namespace mlir;
 using namespace fa;
 
+int64_t KernelLowering::linesOfPiece(Buffer buffer) {
+  return cast<MemRefType>(buffer.memref.getType()).getDimSize(0) /
+         buffer.pieces;
+}
+
 Value KernelLowering::lineOfPiece(Buffer buffer, Value line, int64_t piece) {
-  int64_t lines = cast<MemRefType>(buffer.memref.getType()).getDimSize(0);
-  return addIndex(line, piece * (lines / buffer.pieces));
+  return addIndex(line, piece * linesOfPiece(buffer));
 }
 
 Value KernelLowering::lineOfSquare(Buffer buffer, Value column) {
-  int64_t lines = cast<MemRefType>(buffer.memref.getType()).getDimSize(0);
   Value depth = constantIndex(kTileDepth), size = constantIndex(lanes());
   Value side = arith::DivUIOp::create(
       b, Value(arith::RemUIOp::create(b, column, depth)), size);
   Value line = arith::MulIOp::create(
       b, Value(arith::DivUIOp::create(b, column, depth)), size);
-  return arith::AddIOp::create(
-      b, line,
-      Value(arith::MulIOp::create(b, side,
-                                  constantIndex(lines / buffer.pieces))));
+  Value ofSide =
+      arith::MulIOp::create(b, side, constantIndex(linesOfPiece(buffer)));
+  return arith::AddIOp::create(b, line, ofSide);
 }
 
 void KernelLowering::storePieces(Value even, Value odd, Buffer buffer,
@@ -154,7 +156,6 @@ void KernelLowering::loadColumnGroups(Value rows, Buffer buffer, Value pair,
 /// Rows 2r and 2r + 1 are a pair: a square of the even ones, one of the others.
 void KernelLowering::loadColumnSquares(Value rows, Buffer buffer, Value pair,
                                        Value column, int64_t count) {
-  int64_t lines = cast<MemRefType>(buffer.memref.getType()).getDimSize(0);
   auto overSides = scf::ForOp::create(b, constantIndex(0), constantIndex(2),
                                       constantIndex(1));
   OpBuilder::InsertionGuard guard(b);
@@ -165,15 +166,15 @@ void KernelLowering::loadColumnSquares(Value rows, Buffer buffer, Value pair,
     square.push_back(loadFirst(
         b, rows, ValueRange{addIndex(side, 2 * r), column}, lanes(), count));
   emitTranspose(b, square);
-  Value line = arith::AddIOp::create(
-      b, column,
-      Value(arith::MulIOp::create(b, side,
-                                  constantIndex(lines / buffer.pieces))));
-  for (int64_t c = 0; c < count; ++c)
-    vector::StoreOp::create(b,
-                            Value(vector::BitCastOp::create(
-                                b, vectorType(b.getI32Type()), square[c])),
-                            buffer.memref, ValueRange{addIndex(line, c), pair});
+  Value ofSide =
+      arith::MulIOp::create(b, side, constantIndex(linesOfPiece(buffer)));
+  Value line = arith::AddIOp::create(b, column, ofSide);
+  for (int64_t c = 0; c < count; ++c) {
+    Value bits =
+        vector::BitCastOp::create(b, vectorType(b.getI32Type()), square[c]);
+    vector::StoreOp::create(b, bits, buffer.memref,
+                            ValueRange{addIndex(line, c), pair});
+  }
 }
 
 /// Rows of a block that are not there are zeros in a copy of it, so there is

@@ -12,9 +12,9 @@
 //
 // An f32 is the sum of three (Henry, Tang, Heinecke, "Leveraging the bfloat16
 // Artificial Intelligence Datatype For Higher-Precision Computations", 2019).
-// The six largest of nine products leave out 2^-22 of their sum at most, 2^-25
-// as a root mean square, half of what rounding it to f32 does. The pieces of
-// infinity are 1, 0 and infinity.
+// The six largest of nine products leave out 2^-22 of their sum at most, and as
+// a root mean square 2^-25, as rounding it to f32 does. The pieces of infinity
+// are 1, 0 and infinity.
 //
 //===----------------------------------------------------------------------===//
 

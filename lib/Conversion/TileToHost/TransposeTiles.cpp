@@ -142,8 +142,7 @@ void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
   if (pairsOfSquares && columns % kTileDepth)
     fillZero(buffer);
   forSquares(type.getDimSize(0), columns, body);
-  int64_t lines = cast<MemRefType>(buffer.memref.getType()).getDimSize(0);
-  takeApart(load, buffer, lines / buffer.pieces, constantIndex(0),
+  takeApart(load, buffer, linesOfPiece(buffer), constantIndex(0),
             constantIndex(paddedRows(type.getDimSize(0))));
 }
 
