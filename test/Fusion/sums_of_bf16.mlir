@@ -34,6 +34,19 @@ func.func @small(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !rows {
 
 // -----
 
+// One of them is enough.
+// CHECK-NOT: tile.kernel @values_short(
+// CHECK: tile.kernel @values(
+// CHECK-SAME: tile.shape = array<i64: 96, 64>
+!keys = tensor<?x?x?x64xf32>
+!values = tensor<?x?x?x40xf32>
+func.func @values(%q: !keys, %k: !keys, %v: !values, %scale: f32) -> !values {
+  %o = tile.attention %q, %k, %v scale %scale : !keys, !keys, !values -> !values score {} mask {}
+  return %o : !values
+}
+
+// -----
+
 // f16 has all of their keys, for any number of queries.
 // CHECK-NOT: tile.kernel @f16_short(
 // CHECK: tile.kernel @f16(

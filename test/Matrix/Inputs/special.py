@@ -1,6 +1,6 @@
 """special.py DIR f16|f32 WHICH
 
-Q, K and V of one head, 300 by 64, as DIR/q.npy, k.npy and v.npy, with
+Q, K and V of one head, 300 by 80, as DIR/q.npy, k.npy and v.npy, with
 infinities and NaN where WHICH says: q, k, v (some of each), or none.
 """
 import math
@@ -8,12 +8,14 @@ import random
 import struct
 import sys
 
-ROWS, COLUMNS = 300, 64
+# The last columns fill no tile: infinities meet the zeros behind them, if these
+# are in one operand alone.
+ROWS, COLUMNS = 300, 80
 INFINITY, NAN = math.inf, math.nan
 # Rows, columns and values. In V of one row more than one: of both signs in a column.
 SPECIAL = {
-    "q": [(7, 3, INFINITY), (70, 0, -INFINITY), (150, 63, NAN), (299, 31, INFINITY)],
-    "k": [(11, 32, INFINITY), (299, 5, -INFINITY)],
+    "q": [(7, 3, INFINITY), (70, 0, -INFINITY), (150, 63, NAN), (200, 79, -INFINITY), (299, 31, INFINITY)],
+    "k": [(11, 32, INFINITY), (20, 70, -INFINITY), (299, 5, -INFINITY)],
     "v": [(0, 0, INFINITY), (5, 63, -INFINITY), (33, 40, NAN), (256, 17, INFINITY), (257, 17, -INFINITY), (299, 33, INFINITY)],
 }
 
