@@ -62,10 +62,26 @@ if lit_config.params.get("full"):
     config.available_features.add("full")
 if platform.machine() in ("x86_64", "AMD64"):
     config.available_features.add("x86")
+
+# What of x86-64's levels this machine has, by one flag of each. With
+# `--param host_cpu=NAME` every program of the suite takes it for a lesser one
+# (test/FakeCpu).
+host_cpu = lit_config.params.get("host_cpu")
 if os.path.exists("/proc/cpuinfo"):
     cpu = open("/proc/cpuinfo").read().split()
-    if "avx2" in cpu:
-        config.available_features.add("avx2")
+    levels = {"x86-64-v2": "sse4_2", "x86-64-v3": "avx2", "x86-64-v4": "avx512vl"}
+    known = list(levels)[: list(levels).index(host_cpu) + 1] if host_cpu in levels else levels
+    for level in known:
+        if levels[level] in cpu:
+            config.available_features.add(level)
     # The registers of AMX are there for who asks: arch_prctl's request.
-    if "amx_bf16" in cpu and ctypes.CDLL(None).syscall(158, 0x1023, 18) == 0:
+    if "amx_bf16" in cpu and ctypes.CDLL(None).syscall(158, 0x1023, 18) == 0 and not host_cpu:
         config.available_features.add("amx")
+if host_cpu:
+    fake = os.path.join(config.binary_dir, "test", "unit", "libfake-cpu.so")
+    if not os.path.exists(fake):
+        lit_config.fatal("host_cpu: this build has no " + fake)
+    if host_cpu not in levels:
+        lit_config.fatal("host_cpu: expected one of %s, found %s" % (", ".join(levels), host_cpu))
+    config.environment["FAKE_CPU"] = host_cpu
+    config.environment["LD_PRELOAD"] = fake

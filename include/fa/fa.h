@@ -145,6 +145,11 @@ typedef struct faContextOptions {
    * fastest for its class. null: none. One that cannot be read is
    * FA_ERROR_INVALID_ARGUMENT; one of another assembler is a warning. */
   const char *tuning;
+  /* The CPU that code for the target "cpu" is made for, by LLVM's name, such as
+   * "x86-64-v3", of which this machine must have all features; null: this
+   * machine's. Another name is FA_ERROR_INVALID_ARGUMENT, which says what is
+   * missing. For a card nothing is compiled for the host. */
+  const char *hostCpu;
 } faContextOptions;
 
 /* `options` may be null. For a card, opens the driver and, of CUDA, retains the

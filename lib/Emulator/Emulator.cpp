@@ -101,7 +101,8 @@ EmulatedProgram::~EmulatedProgram() = default;
 Expected<std::unique_ptr<EmulatedProgram>>
 EmulatedProgram::load(const Artifact &artifact) {
   auto impl = std::make_unique<Impl>();
-  auto code = HostCode::load(artifact.object);
+  auto code =
+      HostCode::load(artifact.object, artifact.hostCpu, artifact.features);
   if (!code)
     return code.takeError();
   impl->code = std::move(*code);

@@ -13,6 +13,8 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
 
 using namespace llvm;
 using namespace fa::emu;
@@ -35,18 +37,19 @@ static orc::SymbolMap functionSymbols(orc::LLJIT &jit) {
   return symbols;
 }
 
-Expected<std::unique_ptr<HostCode>> HostCode::load(std::string bitcode) {
+Expected<std::unique_ptr<HostCode>>
+HostCode::load(std::string bitcode, StringRef cpu, StringRef features) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
   std::unique_ptr<HostCode> code(new HostCode(std::move(bitcode)));
-  auto machine = orc::JITTargetMachineBuilder::detectHost();
-  if (!machine)
-    return machine.takeError();
+  orc::JITTargetMachineBuilder machine((Triple(sys::getProcessTriple())));
+  machine.setCPU(cpu.str());
+  machine.addFeatures(SubtargetFeatures(features).getFeatures());
   // Kernels are long and run for milliseconds, most of them in the functions
   // that they call: a second of optimizations saves less than it takes.
-  machine->setCodeGenOptLevel(CodeGenOptLevel::None);
+  machine.setCodeGenOptLevel(CodeGenOptLevel::None);
   auto jit = orc::LLJITBuilder()
-                 .setJITTargetMachineBuilder(std::move(*machine))
+                 .setJITTargetMachineBuilder(std::move(machine))
                  .create();
   if (!jit)
     return jit.takeError();

@@ -24,7 +24,9 @@ namespace fa::emu {
 /// which no launch asks for: each is compiled when it is looked up first.
 class HostCode {
 public:
-  static llvm::Expected<std::unique_ptr<HostCode>> load(std::string bitcode);
+  /// `features` are what code for `cpu` may use beside what LLVM knows of it.
+  static llvm::Expected<std::unique_ptr<HostCode>>
+  load(std::string bitcode, llvm::StringRef cpu, llvm::StringRef features);
   ~HostCode();
 
   llvm::Expected<KernelFunction> lookup(llvm::StringRef kernel);

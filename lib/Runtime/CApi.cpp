@@ -10,6 +10,8 @@
 #include "fa/Launch/ConvertArgument.h"
 #include "fa/Launch/LaunchOptions.h"
 #include "fa/Launch/TargetName.h"
+#include "fa/Target/HostInfo.h"
+#include "llvm/Support/TargetSelect.h"
 
 using namespace llvm;
 using namespace fa;
@@ -82,6 +84,22 @@ static Error openTuning(const faContextOptions &options,
   return Error::success();
 }
 
+/// The CPU that the caller names: one that LLVM knows and that this machine can
+/// run code for.
+static Error readHostCpu(const faContextOptions &options,
+                         CompileOptions &compile) {
+  if (!options.hostCpu)
+    return Error::success();
+  InitializeNativeTarget();
+  auto host = getHostInfo(options.hostCpu);
+  if (!host)
+    return host.takeError();
+  if (Error error = checkRunsHere(host->cpu, host->features))
+    return error;
+  compile.hostCpu = options.hostCpu;
+  return Error::success();
+}
+
 static CacheOptions readCacheOptions(const faContextOptions &options,
                                      const faContextImpl &context) {
   CacheOptions cache;
@@ -113,10 +131,13 @@ faStatus faContextCreate(const faContextOptions *options,
   result->user = given->user;
   result->ranges = openRanges(*given, *result);
   PlanStore::Options store;
+  if (Error error = readHostCpu(*given, store.compile))
+    return fail(FA_ERROR_INVALID_ARGUMENT, std::move(error));
   if (target->driver) {
     if (Error error = openCard(*target, *given, store))
       return fail(FA_ERROR_DEVICE, std::move(error));
   } else {
+    store.compile.arch = store.compile.hostCpu;
     store.host = createHostDevice(*given);
     result->threads = store.host->numThreads();
   }

@@ -76,7 +76,7 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
     return createStringError("this build has no build id (-Wl,--build-id)");
   // An option that is added later does not compile before it is taken up here.
   const auto &[arch, qTile, kvTile, stages, warps, consumers, splits, schedule,
-               tuning, dies, ptxas, emulate, mutate, fusion, kernels,
+               tuning, dies, ptxas, emulate, hostCpu, mutate, fusion, kernels,
                progress] = options;
   const auto &[assumeNoEmptyRows, allowNoMax] = fusion;
   (void)progress; // changes nothing of the code
@@ -89,8 +89,9 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
       << "\nwarps " << warps << "\nconsumers " << consumers << "\nsplits "
       << splits << "\nschedule " << schedule << "\ntuning "
       << (tuning.empty() ? "none" : tuning) << "\ndies " << dies << "\nemulate "
-      << emulate << "\nmutate " << mutate << "\nassume-no-empty-rows "
-      << assumeNoEmptyRows << "\nallow-no-max " << allowNoMax << "\nkernels "
+      << emulate << "\nhost-cpu " << (emulate ? StringRef(hostCpu) : "none")
+      << "\nmutate " << mutate << "\nassume-no-empty-rows " << assumeNoEmptyRows
+      << "\nallow-no-max " << allowNoMax << "\nkernels "
       << (kernels.empty() ? "all" : join(kernels, " ")) << "\nentry " << entry
       << "\n";
   module.print(out);

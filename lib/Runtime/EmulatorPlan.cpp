@@ -8,6 +8,7 @@
 
 #include "fa/Runtime/ToError.h"
 #include "fa/Target/GpuInfo.h"
+#include "fa/Target/HostInfo.h"
 
 #include <limits>
 
@@ -17,6 +18,8 @@ using namespace fa;
 Expected<std::unique_ptr<EmulatorPlan>>
 EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
                    EmulatedProgram::Options options) {
+  if (Error error = checkRunsHere(artifact.hostCpu, artifact.features))
+    return error;
   auto info = getGpuInfo(artifact.arch);
   if (!info)
     return info.takeError();

@@ -13,7 +13,6 @@
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/TargetSelect.h"
 
 using namespace llvm;
 using namespace fa;
@@ -67,13 +66,10 @@ Error HostPlan::Impl::link() {
 /// Code for this machine has AMX where the system was asked and grants it
 /// (getHostInfo); for a CPU that was named nobody has looked yet.
 static Error checkNamedCpu(const Artifact &artifact) {
+  if (Error error = checkRunsHere(artifact.arch, artifact.features))
+    return error;
   if (!artifact.features.empty())
     return Error::success();
-  InitializeNativeTarget();
-  if (std::string missing = findMissingFeatures(artifact.arch);
-      !missing.empty())
-    return createStringError("code for '" + artifact.arch + "' needs " +
-                             missing + ", which this machine has not");
   auto host = getHostInfo(artifact.arch);
   if (!host)
     return host.takeError();

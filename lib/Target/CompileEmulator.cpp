@@ -5,36 +5,47 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuCompiler.h"
+#include "NarrowFloats.h"
 
 #include "fa/Emulator/Passes.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Support/TargetSelect.h"
 
 using namespace mlir;
 using namespace fa;
 
-/// The module as LLVM IR for the host, not optimised: code is generated for the
+/// The module as LLVM IR for `host`, not optimised: code is generated for the
 /// kernels that run.
-static llvm::Expected<std::string> toBitcode(ModuleOp module) {
+static llvm::Expected<std::string> toBitcode(ModuleOp module,
+                                             const HostInfo &host) {
   DiagnosticText text(module.getContext());
   llvm::LLVMContext context;
   auto translated = translateModuleToLLVMIR(module, context, "flashtile");
   if (!translated)
     return text.take("the translation to LLVM IR failed");
+  expandNarrowFloats(*translated, host);
   std::string bytes;
   llvm::raw_string_ostream out(bytes);
   llvm::WriteBitcodeToFile(*translated, out);
   return bytes;
 }
 
-llvm::Error fa::lowerForEmulator(ModuleOp module, Artifact &artifact) {
+llvm::Error fa::lowerForEmulator(ModuleOp module, StringRef hostCpu,
+                                 Artifact &artifact) {
+  llvm::InitializeNativeTarget();
+  auto host = getHostInfo(hostCpu);
+  if (!host)
+    return host.takeError();
+  artifact.hostCpu = host->cpu;
+  artifact.features = host->features;
   if (auto error = runPasses(
           module, "the emulator cannot run this program",
           [](OpPassManager &pm) { pm.addPass(createConvertNVVMToEmulator()); }))
     return error;
   artifact.target = "emulator";
   artifact.sites = readEmulatorSites(module);
-  auto bitcode = toBitcode(module);
+  auto bitcode = toBitcode(module, *host);
   if (!bitcode)
     return bitcode.takeError();
   artifact.object = std::move(*bitcode);
@@ -57,7 +68,7 @@ llvm::Expected<Artifact> fa::compileForEmulator(ModuleOp module,
   artifact->compileMs.passes = total.elapsed();
   if (auto error = beginPhase(options, "optimization"))
     return error;
-  if (auto error = lowerForEmulator(module, *artifact))
+  if (auto error = lowerForEmulator(module, options.hostCpu, *artifact))
     return error;
   artifact->compileMs.total = total.elapsed();
   artifact->compileMs.llvm =

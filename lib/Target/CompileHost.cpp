@@ -7,6 +7,7 @@
 #include "CompileSteps.h"
 #include "Linker.h"
 #include "MatrixTiles.h"
+#include "NarrowFloats.h"
 
 #include "Tile/Tile.h"
 #include "fa/Conversion/TileToHost.h"
@@ -138,6 +139,7 @@ struct HostCompiler {
     return translate(
         module, context, *machine,
         [&](llvm::Module &code) {
+          expandNarrowFloats(code, host);
           addTargetAttributes(code, host);
           addTileRequest(code);
         },

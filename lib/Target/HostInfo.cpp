@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/TargetParser/Triple.h"
@@ -59,7 +60,9 @@ static bool isUsedByCode(StringRef feature) {
       families, [&](StringRef family) { return feature.starts_with(family); });
 }
 
-std::string fa::findMissingFeatures(StringRef cpu) {
+/// What code for `cpu` may use and this machine has not: names of features with
+/// commas between; empty where the code runs here.
+static std::string findMissingFeatures(StringRef cpu) {
   Triple triple(sys::getProcessTriple());
   std::string problem, missing;
   const Target *target = TargetRegistry::lookupTarget(triple, problem);
@@ -76,6 +79,16 @@ std::string fa::findMissingFeatures(StringRef cpu) {
         subtarget->checkFeatures(("+" + feature).str()))
       missing += (missing.empty() ? "" : ", ") + feature.str();
   return missing;
+}
+
+Error fa::checkRunsHere(StringRef cpu, StringRef features) {
+  if (!features.empty())
+    return Error::success();
+  InitializeNativeTarget();
+  if (std::string missing = findMissingFeatures(cpu); !missing.empty())
+    return createStringError("code for '" + cpu + "' needs " + missing +
+                             ", which this machine has not");
+  return Error::success();
 }
 
 Expected<HostInfo> fa::getHostInfo(StringRef arch) {
@@ -99,6 +112,12 @@ Expected<HostInfo> fa::getHostInfo(StringRef arch) {
         (triple.isX86() ? "x86-64-v3 or znver4" : "neoverse-n1"));
   std::unique_ptr<MCSubtargetInfo> subtarget(
       target->createMCSubtargetInfo(triple, info.cpu, info.features));
+  if (triple.isX86()) {
+    info.convertsHalf = subtarget->checkFeatures("+f16c");
+    info.convertsBfloat = subtarget->checkFeatures("+avx512bf16");
+  } else {
+    info.convertsBfloat = subtarget->checkFeatures("+bf16");
+  }
   for (const VectorFacts &facts : kVectors)
     if (facts.arch == triple.getArch() &&
         subtarget->checkFeatures(("+" + facts.feature).str())) {

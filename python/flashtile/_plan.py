@@ -32,9 +32,10 @@ class Context:
     compilation; what is true cancels it. ranges: the library of a profiler that
     shows them; that of Nsight Systems, which the environment names, is found.
     tuning: a table that fa-run --tune wrote.
+    host_cpu: the CPU that code for "cpu" is made for, by LLVM's name; this machine's.
     """
 
-    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None, ranges=None, tuning=None):
+    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None, ranges=None, tuning=None, host_cpu=None):
         self.target, self._handle = target, None
         self._progress = fa.ProgressFunction(
             (lambda user, phase: int(bool(progress(phase.decode())))) if progress else 0
@@ -48,6 +49,7 @@ class Context:
             progress=self._progress,
             ranges=os.fsencode(ranges or os.environ.get("NVTX_INJECTION64_PATH") or "") or None,
             tuning=os.fsencode(tuning) if tuning else None,
+            hostCpu=host_cpu.encode() if host_cpu else None,
         )
         handle = c_void_p()
         check(library.faContextCreate(byref(options), byref(handle)))

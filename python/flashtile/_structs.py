@@ -51,6 +51,7 @@ class ContextOptions(_Sized):
         ("user", c_void_p),
         ("ranges", c_char_p),
         ("tuning", c_char_p),
+        ("hostCpu", c_char_p),
     ]
 
 

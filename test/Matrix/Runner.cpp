@@ -24,7 +24,7 @@ using namespace llvm;
 using namespace fa;
 using namespace fa::matrix;
 
-Expected<Target> matrix::openTarget(StringRef name) {
+Expected<Target> matrix::openTarget(StringRef name, StringRef hostCpu) {
   Target target;
   if (name == "cuda" || name == "hip") {
     auto kind = name == "hip" ? DriverKind::Hip : DriverKind::Cuda;
@@ -42,14 +42,14 @@ Expected<Target> matrix::openTarget(StringRef name) {
       return info.takeError();
     target.arch = info->name;
     target.isEmulator = true;
-  } else if (name.consume_front("cpu:")) {
-    target.arch = name.str();
   } else if (name != "cpu") {
-    return createStringError(
-        "--target: expected cpu, cpu:NAME, cuda, hip or emulator:ARCH, "
-        "found '" +
-        name + "'");
+    return createStringError("--target: expected cpu, cuda, hip or "
+                             "emulator:ARCH, found '" +
+                             name + "'");
+  } else {
+    target.arch = hostCpu;
   }
+  target.hostCpu = hostCpu;
   return target;
 }
 
@@ -214,6 +214,7 @@ Runner::build(AttentionProblem p, int64_t splits, CompileOptions &options) {
       return error;
   options.arch = target.arch;
   options.emulate = target.isEmulator;
+  options.hostCpu = target.hostCpu;
   options.splits = splits;
   options.schedule = target.schedule;
   return module;

@@ -21,12 +21,15 @@ namespace fa::matrix {
 struct Target {
   std::shared_ptr<GpuDevice> card; ///< null: on this machine's CPU
   std::string arch = "host";
+  std::string hostCpu = "host"; ///< see CompileOptions
   bool isEmulator = false;
   std::string schedule = {}; ///< see CompileOptions; empty: chosen
 };
 
-/// A target by its name: cpu, cpu:NAME, cuda, hip or emulator:ARCH.
-llvm::Expected<Target> openTarget(llvm::StringRef name);
+/// A target by its name: cpu, cuda, hip or emulator:ARCH. Code that runs on
+/// this machine is for `hostCpu`.
+llvm::Expected<Target> openTarget(llvm::StringRef name,
+                                  llvm::StringRef hostCpu);
 
 /// Runs cases on one target; keeps what it compiled.
 class Runner {

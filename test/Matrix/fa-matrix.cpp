@@ -4,19 +4,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// fa-matrix [--mutate=FAULT] [--target=TARGET] [--without=WORD]
+// fa-matrix [--mutate=FAULT] [--target=TARGET] [--host-cpu=NAME]
+// [--without=WORD]
 //           [--threads=N] [--part=K/N] [--no-conflicts]
 //           [--schedule=persistent|clusters|roles|plain] FILE
 // fa-matrix ... --line=LINE [--line=LINE ...]
 // fa-matrix ... --random=COUNT [--seed=SEED]
 //
-// TARGET is cpu, cpu:NAME (code for a CPU that LLVM knows, of which this
-// machine has all features), cuda, hip (the first card) or emulator:ARCH; lines
-// with WORD are left out; of N parts the K-th runs; --no-conflicts: a problem
-// whose kernels meet bank conflicts in the emulator fails; with a schedule that
-// is asked for there are no kernels for few programs. Each line of FILE is
-// a SPEC of fa-run with alternatives, `sq={1|64|239}`, which are all combined,
-// and with words of its own:
+// TARGET is cpu, cuda, hip (the first card) or emulator:ARCH; what runs on this
+// machine is code for NAME, a CPU that LLVM knows, of which this machine has
+// all features; lines with WORD are left out; of N parts the K-th runs;
+// --no-conflicts: a problem whose kernels meet bank conflicts in the emulator
+// fails; with a schedule that is asked for there are no kernels for few
+// programs. Each line of FILE is a SPEC of fa-run with alternatives,
+// `sq={1|64|239}`, which are all combined, and with words of its own:
 //   gaps      strides with gaps, NaN in between, which must stay
 //   shifted   bases that are only aligned to an element
 //   poison    NaN and infinities in K and V beyond the lengths
@@ -48,7 +49,7 @@ using namespace fa::matrix;
 namespace {
 
 struct Options {
-  StringRef fault, target = "cpu", without, schedule, file;
+  StringRef fault, target = "cpu", hostCpu = "host", without, schedule, file;
   std::vector<StringRef> lines; ///< none: those of the file or random ones
   int64_t random = 0;
   unsigned seed = 0, threads = 0, part = 1, parts = 1;
@@ -86,6 +87,8 @@ static Error readOption(StringRef argument, Options &options) {
     options.fault = argument;
   else if (argument.consume_front("--target="))
     options.target = argument;
+  else if (argument.consume_front("--host-cpu="))
+    options.hostCpu = argument;
   else if (argument.consume_front("--schedule="))
     options.schedule = argument;
   else if (argument.consume_front("--without="))
@@ -142,7 +145,7 @@ int main(int argc, char **argv) {
   auto lines = makeLines(options);
   if (!lines)
     return fail(toString(lines.takeError()));
-  auto target = openTarget(options.target);
+  auto target = openTarget(options.target, options.hostCpu);
   if (!target)
     return fail(toString(target.takeError()));
   if (!isSchedule(options.schedule))
@@ -169,6 +172,9 @@ int main(int argc, char **argv) {
              << (options.target == "cpu"
                      ? ""
                      : "--target=" + options.target.str() + " ")
+             << (options.hostCpu == "host"
+                     ? ""
+                     : "--host-cpu=" + options.hostCpu.str() + " ")
              << (options.schedule.empty()
                      ? ""
                      : "--schedule=" + options.schedule.str() + " ")

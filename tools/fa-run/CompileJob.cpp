@@ -27,7 +27,8 @@ DiskCache fa::run::openCache(const Options &options) {
 }
 
 Expected<CachedArtifact> fa::run::compileForLaunch(DiskCache &cache,
-                                                   const Place &place, Job &job,
+                                                   const RunTarget &place,
+                                                   Job &job,
                                                    CompileOptions &how) {
   KernelsChosen chosen;
   if (job.problem) {
@@ -58,7 +59,7 @@ static Error applyTable(const Options &options, Job &job, CompileOptions &how) {
   return Error::success();
 }
 
-Expected<CachedArtifact> fa::run::compileFor(Place &place, Job &job,
+Expected<CachedArtifact> fa::run::compileFor(RunTarget &place, Job &job,
                                              const Options &options) {
   DiskCache cache = openCache(options);
   auto compileOn = [&]() -> Expected<CachedArtifact> {
@@ -75,6 +76,6 @@ Expected<CachedArtifact> fa::run::compileFor(Place &place, Job &job,
   if (artifact || !options.target.empty() || place.target == "cpu")
     return artifact;
   note("runs on the CPU: " + toString(artifact.takeError()));
-  place = Place{"cpu", {}, "host"};
+  place = RunTarget{"cpu", {}, options.compile.hostCpu};
   return compileOn();
 }

@@ -27,25 +27,24 @@ using namespace fa::run;
 
 static constexpr DriverKind kDrivers[] = {DriverKind::Cuda, DriverKind::Hip};
 
-static Expected<Place> findCard(TargetName name) {
+static Expected<RunTarget> findCard(TargetName name) {
   auto device = toExpected(GpuDevice::open(*name.driver, name.card));
   if (!device)
     return device.takeError();
   auto arch = archOf(**device);
   if (!arch)
     return arch.takeError();
-  return Place{std::string(infoOf(*name.driver).target),
-               name,
-               *arch,
-               (*device)->numProcessors(),
-               kMaxResidentBlocks,
-               diesOf(**device)};
+  return RunTarget{std::string(infoOf(*name.driver).target),
+                   name,
+                   *arch,
+                   (*device)->numProcessors(),
+                   kMaxResidentBlocks,
+                   diesOf(**device)};
 }
 
-Expected<Place> fa::run::findPlace(StringRef target, StringRef arch) {
-  Place cpu{"cpu", {}, arch.str()};
-  if (arch != "host")
-    return cpu;
+Expected<RunTarget> fa::run::findRunTarget(StringRef target,
+                                           StringRef hostCpu) {
+  RunTarget cpu{"cpu", {}, hostCpu.str()};
   if (target.empty()) {
     for (DriverKind kind : kDrivers) {
       auto card = findCard({kind, 0});
@@ -59,7 +58,7 @@ Expected<Place> fa::run::findPlace(StringRef target, StringRef arch) {
     auto info = getGpuInfo(target);
     if (!info)
       return info.takeError();
-    return Place{"emulator", {}, info->name, EmulatorPlan::numProcessors};
+    return RunTarget{"emulator", {}, info->name, EmulatorPlan::numProcessors};
   }
   auto parsed = toExpected(parseTargetName(target));
   if (!parsed)
@@ -241,7 +240,7 @@ static Expected<Execution> executeOnCard(TargetName card, Artifact artifact,
                        *timing);
 }
 
-Expected<Execution> fa::run::execute(const Place &place, Artifact artifact,
+Expected<Execution> fa::run::execute(const RunTarget &place, Artifact artifact,
                                      ArrayRef<LaunchArgument> arguments,
                                      const Options &options) {
   if (place.target == "emulator")

@@ -35,7 +35,7 @@ struct Execution {
 };
 
 /// Where a program can run: the architecture to compile for, and its name.
-struct Place {
+struct RunTarget {
   std::string target; ///< cpu, cuda, hip or emulator
   TargetName name;    ///< of a card: its driver and number
   std::string arch;
@@ -45,9 +45,10 @@ struct Place {
 };
 
 /// The place that `target` names (cpu, cuda, cuda:N, hip, hip:N,
-/// emulator:ARCH); "" is the best present. `arch` is that of the CPU to compile
-/// for, host if it is this one: with another name the place is the CPU.
-llvm::Expected<Place> findPlace(llvm::StringRef target, llvm::StringRef arch);
+/// emulator:ARCH); "" is the best present. `hostCpu` is the CPU that host code
+/// is for, host if it is this one.
+llvm::Expected<RunTarget> findRunTarget(llvm::StringRef target,
+                                        llvm::StringRef hostCpu);
 
 /// One line for each target, of cards for each card: what is there, or why it
 /// is not.
@@ -55,7 +56,7 @@ std::string listPlaces();
 
 /// Loads and launches, once or, to measure, at least seven times and for half a
 /// second. Arguments are in host memory.
-llvm::Expected<Execution> execute(const Place &place, Artifact artifact,
+llvm::Expected<Execution> execute(const RunTarget &place, Artifact artifact,
                                   llvm::ArrayRef<LaunchArgument> arguments,
                                   const Options &options);
 

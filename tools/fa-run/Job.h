@@ -73,12 +73,12 @@ DiskCache openCache(const Options &options);
 /// Compiles the kernels that the job's arguments may run on `place`; those of a
 /// file are made when its kernels are known, and it gets all.
 llvm::Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
-                                                const Place &place, Job &job,
-                                                CompileOptions &how);
+                                                const RunTarget &place,
+                                                Job &job, CompileOptions &how);
 
 /// The same with what the tuning table says. What a card cannot run is left to
 /// the host, with a note, if the place was not asked for by name.
-llvm::Expected<CachedArtifact> compileFor(Place &place, Job &job,
+llvm::Expected<CachedArtifact> compileFor(RunTarget &place, Job &job,
                                           const Options &options);
 
 /// Finds the fastest options for an attention and writes them into the tuning

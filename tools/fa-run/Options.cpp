@@ -77,9 +77,15 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<std::string> arch{
       "arch", cl::init("host"),
-      cl::desc("what to compile for: host, a CPU that LLVM knows, and with "
-               "--emit sm_80, sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942 or "
-               "gfx950; several with commas between for a bundle"),
+      cl::desc("what --emit is for: host, a CPU that LLVM knows, sm_80, "
+               "sm_86, sm_89, sm_90, sm_90a, gfx90a, gfx942 or gfx950; several "
+               "with commas between for a bundle"),
+      cl::cat(category)};
+  cl::opt<std::string> hostCpu{
+      "host-cpu", cl::init("host"), cl::value_desc("NAME"),
+      cl::desc("the CPU that code which runs on this machine is for, the "
+               "emulator's, too: a CPU that LLVM knows, such as x86-64-v3, "
+               "whose features this machine has (default: this one)"),
       cl::cat(category)};
   cl::opt<unsigned> threads{"threads", cl::init(0),
                             cl::desc("worker threads (0: all cores)"),
@@ -184,16 +190,19 @@ static Error parseTile(StringRef text, CompileOptions &compile) {
   return Error::success();
 }
 
-/// A run takes the architecture from its target, of CPUs from --arch, too.
+/// --arch says what a form is for, --host-cpu what a run's code is for.
 static Error checkArch(const Options &options) {
-  StringRef arch = options.compile.arch, target = options.target;
-  bool isGpu = !errorToBool(getGpuInfo(arch).takeError());
-  if (!options.emit.empty() || arch == "host" ||
-      (!isGpu && (target.empty() || target == "cpu")))
-    return Error::success();
-  return createStringError("--arch: expected host, or the name of a CPU and no "
-                           "other --target than cpu, to run, found '" +
-                           arch + "' (it is for --emit)");
+  if (options.compile.arch != "host" &&
+      (options.emit.empty() || !options.target.empty()))
+    return createStringError(
+        "--arch says what --emit is for and goes with no run and no --target, "
+        "found '" +
+        options.compile.arch +
+        "'; the CPU that code which runs is for is --host-cpu");
+  if (options.compile.hostCpu != "host" && !options.emit.empty())
+    return createStringError("--host-cpu says what a run's code is for, found "
+                             "it beside --emit, whose is --arch");
+  return Error::success();
 }
 
 /// The table that --tuning names; "" is none. The one that nobody named need
@@ -265,6 +274,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.tune = line.tune;
   options.tuning = findTuning(line.tuning, options.cache, line.tune);
   options.compile.arch = line.arch;
+  options.compile.hostCpu = line.hostCpu;
   options.compile.ptxas = line.ptxas;
   options.compile.mutate = line.mutate;
   options.compile.stages = line.stages;

@@ -62,7 +62,7 @@ private:
 /// Compiles, runs, checks and measures candidates.
 class Bench {
 public:
-  Bench(Job &job, const Options &given, const Place &place,
+  Bench(Job &job, const Options &given, const RunTarget &place,
         std::vector<TunedOptions> candidates, AttentionReference reference)
       : candidates(std::move(candidates)), job(job), options(given),
         place(place), reference(std::move(reference)), cache(openCache(given)),
@@ -121,7 +121,7 @@ private:
 
   Job &job;
   Options options;
-  Place place;
+  RunTarget place;
   AttentionReference reference;
   DiskCache cache;
   StringMap<size_t> seen; ///< code, and whose it is
@@ -133,7 +133,7 @@ private:
 
 /// What is wrong with asking for a search.
 static Error checkOptions(const Job &job, const Options &options,
-                          const Place &place) {
+                          const RunTarget &place) {
   if (!job.problem)
     return createStringError("--tune: expected --attention, found a file");
   if (place.target == "emulator")
@@ -155,7 +155,7 @@ static Error checkOptions(const Job &job, const Options &options,
 }
 
 static Expected<TuningKey> keyOf(const Job &job, const Options &options,
-                                 const Place &place) {
+                                 const RunTarget &place) {
   CompileOptions how = options.compile;
   how.arch = place.arch;
   auto arch = tuningArch(how.arch);
@@ -186,7 +186,7 @@ static Error writeEntry(const Options &options, const TuningKey &key,
   return table->write(options.tuning);
 }
 
-static int tuneOn(const Place &place, Job &job, const Options &options) {
+static int tuneOn(const RunTarget &place, Job &job, const Options &options) {
   auto key = keyOf(job, options, place);
   if (!key)
     return fail(key.takeError(), BadInput);
@@ -223,7 +223,7 @@ static int tuneOn(const Place &place, Job &job, const Options &options) {
 }
 
 int fa::run::tune(Job &job, const Options &options) {
-  auto place = findPlace(options.target, options.compile.arch);
+  auto place = findRunTarget(options.target, options.compile.hostCpu);
   if (!place)
     return fail(place.takeError(), DeviceFailed);
   if (Error error = checkOptions(job, options, *place))

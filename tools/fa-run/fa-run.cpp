@@ -185,7 +185,7 @@ static int runJob(Job &job, const Options &options) {
                                     "be inlined"),
                   BadInput);
   }
-  auto place = findPlace(options.target, options.compile.arch);
+  auto place = findRunTarget(options.target, options.compile.hostCpu);
   if (!place)
     return fail(place.takeError(), DeviceFailed);
   auto compiled = compileFor(*place, job, options);

@@ -26,7 +26,10 @@ struct CompileTimes {
 struct Artifact {
   std::string target; ///< "cpu", "cuda", "hip" or "emulator"
   std::string arch;   ///< e.g. "znver4" or "sm_80"
+  /// Of code that runs on a host: what it may use, in LLVM's spelling, if it is
+  /// for this machine; empty if its CPU was named.
   std::string features;
+  std::string hostCpu; ///< of code for the emulator; `arch` is the GPU's
   std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
   /// A relocatable object file, a cubin, a code object or, for the emulator,
   /// LLVM bitcode.

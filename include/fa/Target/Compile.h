@@ -50,6 +50,9 @@ struct CompileOptions {
   std::string ptxas;
   /// Compile what `arch` runs for the emulator on this machine.
   bool emulate = false;
+  /// The CPU that runs the emulator's code, as `arch` names one: "host" or a
+  /// CPU that LLVM knows, of which this machine has all features.
+  std::string hostCpu = "host";
   /// A fault to plant in a GPU program, to see it found (`tgpu-mutate`); "":
   /// none.
   std::string mutate;
@@ -128,9 +131,10 @@ llvm::Expected<Artifact> compileForEmulator(mlir::ModuleOp module,
                                             std::vector<KernelInfo> kernels,
                                             const CompileOptions &options);
 
-/// The last step of that alone: `module` is at S8; fills the code and its
-/// sites.
-llvm::Error lowerForEmulator(mlir::ModuleOp module, Artifact &artifact);
+/// The last step of that alone: `module` is at S8; fills the code, for
+/// `hostCpu` as in CompileOptions, and its sites.
+llvm::Error lowerForEmulator(mlir::ModuleOp module, llvm::StringRef hostCpu,
+                             Artifact &artifact);
 
 /// Whether `arch` is spelt as an NVIDIA architecture ("sm_...").
 bool isNvidiaArch(llvm::StringRef arch);

@@ -24,15 +24,20 @@ struct HostInfo {
   bool pairDots = false;
   /// Whether there are products of tiles of bf16 (AMX), too, and AVX512DQ.
   bool tileDots = false;
+  /// Whether instructions convert between float and half (F16C), and round
+  /// float to bfloat (AVX512_BF16). Where not, code does it with integers.
+  bool convertsHalf = true, convertsBfloat = true;
 };
 
 /// The facts of `arch`: "host" (this machine) or the name of a CPU of this
 /// machine's architecture that LLVM knows. An unknown name is an error.
 llvm::Expected<HostInfo> getHostInfo(llvm::StringRef arch);
 
-/// What code for `cpu`, a CPU that LLVM knows, may use and this machine has
-/// not: names of features with commas between; empty where the code runs here.
-std::string findMissingFeatures(llvm::StringRef cpu);
+/// Whether code for `cpu` runs on this machine. `features` are those that the
+/// code may use, as getHostInfo gave them for this machine; empty: of `cpu`, a
+/// CPU that was named, all that LLVM knows of it. The error names what this
+/// machine has not.
+llvm::Error checkRunsHere(llvm::StringRef cpu, llvm::StringRef features);
 
 /// Asks the system for the registers of AMX, which a process must before it
 /// runs code for them. Whether it grants them.

@@ -9,7 +9,9 @@
 #include "fa/Fusion/Passes.h"
 #include "fa/Fusion/Sweep.h"
 
-#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -95,11 +97,7 @@ void fa::buildHostLoweringPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   pm.addNestedPass<func::FuncOp>(createApproximateHostMath());
-  arith::ArithExpandOpsPassOptions expand;
-  // Without an instruction that rounds to bf16 LLVM calls a function that no
-  // library of the process has to offer.
-  expand.includeBf16 = !options.pairDots;
-  pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass(expand));
+  pm.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

@@ -175,6 +175,13 @@ except flashtile.Error as found:
 else:
     raise AssertionError("expected that it was cancelled")
 
+# The CPU that code is for is taken, and refused, by its name.
+try:
+    flashtile.Context(host_cpu="none")
+    sys.exit("expected an error")
+except flashtile.Error as error:
+    assert "unknown architecture 'none'" in str(error), error
+
 # A kernel of one's own.
 plan = flashtile.Context(threads=2).module(open(os.path.join(sys.argv[2], "kernels/rms_norm.mlir")).read())
 x, w, y = normal(50, 64), normal(64), np.full((50, 64), np.nan, np.float32)

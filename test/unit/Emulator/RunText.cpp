@@ -60,7 +60,7 @@ static llvm::Expected<Artifact> compileText(llvm::StringRef body,
   if (!module)
     return llvm::createStringError("the program does not parse");
   Artifact artifact;
-  if (auto error = lowerForEmulator(*module, artifact))
+  if (auto error = lowerForEmulator(*module, "host", artifact))
     return error;
   return artifact;
 }

@@ -181,6 +181,34 @@ TEST(CApi, CallersPool) {
   faContextDestroy(context);
 }
 
+TEST(CApi, CompilesForTheCpuThatIsNamed) {
+  faContextOptions options{};
+  options.size = sizeof options;
+  options.hostCpu = "x86-64"; // of these CPUs every one runs its code
+  faContext context = nullptr;
+#if defined(__x86_64__)
+  ASSERT_EQ(faContextCreate(&options, &context), FA_SUCCESS) << lastError();
+  faAttentionDesc desc = fa::attention(FA_BF16, 64);
+  faPlan plan = nullptr;
+  ASSERT_EQ(faPlanCreateFromAttention(context, &desc, &plan), FA_SUCCESS)
+      << lastError();
+  faPlanInfo info{};
+  info.size = sizeof info;
+  ASSERT_EQ(faPlanGetInfo(plan, &info), FA_SUCCESS);
+  EXPECT_STREQ(info.arch, "x86-64");
+  faPlanDestroy(plan);
+  faContextDestroy(context);
+  context = nullptr;
+  options.hostCpu = "bdver4"; // has XOP, which AMD dropped in 2017
+  expectError(faContextCreate(&options, &context), FA_ERROR_INVALID_ARGUMENT,
+              "code for 'bdver4' needs ");
+#endif
+  options.hostCpu = "none";
+  expectError(faContextCreate(&options, &context), FA_ERROR_INVALID_ARGUMENT,
+              "unknown architecture 'none', expected host or a CPU of");
+  EXPECT_EQ(context, nullptr);
+}
+
 TEST(CApi, DescribesThePlan) {
   fa::Context context(1);
   fa::Plan plan(context, fa::attention(FA_F16, 64));
