@@ -91,7 +91,8 @@ function(fa_resolve_libs out)
   set(${out} ${result} PARENT_SCOPE)
 endfunction()
 
-# One precompiled header for code on LLVM alone, one for code on MLIR.
+# One precompiled header a kind of code: on LLVM alone (llvm), on MLIR (mlir), and
+# unit tests (gtest). Parsing headers is most of what compiling a file takes.
 function(fa_use_pch target kind)
   set(owner fa_pch_${kind})
   if(NOT TARGET ${owner})
@@ -100,6 +101,11 @@ function(fa_use_pch target kind)
     target_link_libraries(${owner} PRIVATE fa_options)
     target_precompile_headers(${owner} PRIVATE
       ${PROJECT_SOURCE_DIR}/cmake/pch_${kind}.h)
+    if(kind STREQUAL "mlir") # it holds our dialects' headers
+      add_dependencies(${owner} FaTileIncGen FaTileGPUIncGen)
+    elseif(kind STREQUAL "gtest")
+      target_link_libraries(${owner} PRIVATE GTest::gtest)
+    endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
 endfunction()
@@ -154,13 +160,30 @@ function(fa_add_tool name)
 endfunction()
 
 # fa_add_unittest(name KIND sources... LINK_LIBS PRIVATE libs...): a GoogleTest
-# program in test/unit, of code on LLVM alone (KIND llvm), on MLIR (KIND mlir) or
-# on neither (KIND plain).
+# program in test/unit, of code on LLVM and perhaps MLIR (KIND llvm) or on neither
+# (KIND plain).
 function(fa_add_unittest name kind)
   fa_parse_arguments(${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   list(APPEND ARG_LIBS GTest::gtest GTest::gtest_main)
-  fa_finish_target(${name} ${kind})
+  if(kind STREQUAL "plain")
+    fa_finish_target(${name} plain)
+  else()
+    fa_finish_target(${name} gtest)
+  endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
+endfunction()
+
+# fa_collect_programs(out folder): what the folder and those in it build to run or
+# to load, in `out`.
+function(fa_collect_programs out folder)
+  get_property(found DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  list(FILTER found EXCLUDE REGEX "^fa_pch_")
+  get_property(inner DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(each ${inner})
+    fa_collect_programs(deeper ${each})
+    list(APPEND found ${deeper})
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
 endfunction()
