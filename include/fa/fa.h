@@ -150,11 +150,19 @@ typedef struct faContextOptions {
    * machine's. Another name is FA_ERROR_INVALID_ARGUMENT, which says what is
    * missing. For a card nothing is compiled for the host. */
   const char *hostCpu;
+  /* Of a card: the most bytes of its memory that the context takes for launches
+   * that want workspace and are given none (faPlanEnqueue, faPlanLaunch). Taken
+   * as it is wanted and kept until the context is destroyed: for each stream,
+   * known by its handle, and for each stream of each capture of a graph. A
+   * launch that gets none of it runs without splits, slower, which `log` is
+   * told. 0: no launch gets any. */
+  uint64_t workspacePoolBytes;
 } faContextOptions;
 
 /* `options` may be null. For a card, opens the driver and, of CUDA, retains the
  * card's primary context; FA_ERROR_DEVICE says what is missing. The caller
- * destroys the context, after its plans. */
+ * destroys the context, after its plans and when no launch with workspace of
+ * its pool is under way and no graph that has one will be launched. */
 FA_API faStatus faContextCreate(const faContextOptions *options,
                                 faContext *context) FA_NOEXCEPT;
 FA_API void faContextDestroy(faContext context) FA_NOEXCEPT;
@@ -303,15 +311,17 @@ FA_API faStatus faPlanGetKernelInfo(faPlan plan, uint32_t index,
 
 /* Runs and returns when the outputs are written. Outputs must not overlap with
  * anything. Allocates only the first time that so many threads are at work or a
- * launch has so many splits. On a card, tensors are in its memory; launches on
- * the default stream and waits for it. */
+ * launch has so many splits. On a card, tensors are in its memory; launches as
+ * faPlanEnqueue on the default stream and waits for it. */
 FA_API faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                              size_t count) FA_NOEXCEPT;
 
-/* Of a card's plan: enqueues a kernel that needs no workspace on `stream`, a
- * CUstream of the card's primary context or a hipStream_t (null: the default
- * stream), and returns. Nothing is allocated, opened or waited for: legal while
- * a graph is captured. What the caller has as current context or device stays
+/* Of a card's plan: enqueues a launch on `stream`, a CUstream of the card's
+ * primary context or a hipStream_t (null: the default stream), and returns.
+ * What wants workspace has it of the context (workspacePoolBytes), else runs
+ * without splits. Nothing is opened or waited for, and nothing allocated but
+ * workspace, where a stream's is smaller than the launch wants: legal while a
+ * graph is captured. What the caller has as current context or device stays
  * so. */
 FA_API faStatus faPlanEnqueue(faPlan plan, void *stream,
                               const faArgument *arguments,
@@ -320,8 +330,8 @@ FA_API faStatus faPlanEnqueue(faPlan plan, void *stream,
 /* What a launch with certain arguments runs. Where queries are few and keys are
  * many, a plan can split the keys over more programs: a launch then runs a
  * kernel on the splits and one that merges their results, always in the same
- * order. On a card it does so if it is given workspace; on the CPU it has its
- * own. */
+ * order. On a card it does so if it has workspace, the caller's or the
+ * context's; on the CPU it has its own. */
 typedef struct faLaunchInfo {
   size_t size;          /* sizeof(faLaunchInfo), set by the caller */
   size_t workspaceSize; /* 0: it wants none */
@@ -340,7 +350,7 @@ typedef struct faLaunchOptions {
   size_t size;     /* sizeof(faLaunchOptions) */
   void *stream;    /* as of faPlanEnqueue */
   void *workspace; /* of the card's memory, at a multiple of 16 bytes; null:
-                    * runs without splits */
+                    * as faPlanEnqueue */
   size_t workspaceSize; /* bytes; at least what faPlanGetLaunchInfo says */
 } faLaunchOptions;
 

@@ -98,6 +98,11 @@ static const char *findFunctions(void *library, GpuDriver &driver) {
   find(driver.MemFree, "cuMemFree_v2", "hipFree");
   find(driver.MemcpyHtoD, "cuMemcpyHtoD_v2", "hipMemcpyHtoD");
   find(driver.MemcpyDtoH, "cuMemcpyDtoH_v2", "hipMemcpyDtoH");
+  find(driver.StreamGetCaptureInfo, "cuStreamGetCaptureInfo",
+       "hipStreamGetCaptureInfo");
+  find(driver.ThreadExchangeStreamCaptureMode,
+       "cuThreadExchangeStreamCaptureMode",
+       "hipThreadExchangeStreamCaptureMode");
   find(driver.EventCreate, "cuEventCreate", "hipEventCreateWithFlags");
   find(driver.EventDestroy, "cuEventDestroy_v2", "hipEventDestroy");
   find(driver.EventRecord, "cuEventRecord", "hipEventRecord");

@@ -136,6 +136,9 @@ faStatus faContextCreate(const faContextOptions *options,
   if (target->driver) {
     if (Error error = openCard(*target, *given, store))
       return fail(FA_ERROR_DEVICE, std::move(error));
+    if (given->workspacePoolBytes)
+      result->workspaces = std::make_unique<WorkspacePool>(
+          store.card, given->workspacePoolBytes);
   } else {
     store.compile.arch = store.compile.hostCpu;
     store.host = createHostDevice(*given);
@@ -176,21 +179,65 @@ static void noteSlower(faPlanImpl &plan, const LaunchChoice &choice,
     plan.context->log(FA_LOG_NOTE, why);
 }
 
-/// Converts and checks the arguments and calls `launch` with them.
-static faStatus
-launchWith(faPlan plan, const faArgument *arguments, size_t count,
-           const Workspace &workspace,
-           function_ref<Error(const LaunchChoice &, ArrayRef<LaunchArgument>)>
-               launch) {
-  Ranges::Range range(plan->ranges.get(), plan->rangeName.c_str());
+/// Says, once a plan, that a launch runs `choice` for want of workspace.
+static void noteUnsplit(faPlanImpl &plan, const LaunchChoice &choice,
+                        const LaunchChoice &wanted, const Failure &why) {
+  if (!plan.context->logTo || plan.saidUnsplit.exchange(true))
+    return;
+  plan.context->log(FA_LOG_NOTE,
+                    makeText("@", choice.kernels.front().symbol, " runs, for @",
+                             wanted.kernels.front().symbol, " in ",
+                             wanted.splits,
+                             " splits, which is faster, has no workspace of ",
+                             wanted.workspaceBytes, " bytes: ", why.message()));
+}
+
+/// What a launch that is given no workspace runs: in the pool's, which it has
+/// as long as `lease` is there, or in none.
+static Expected<LaunchChoice> chooseInPool(faPlanImpl &plan, void *stream,
+                                           ArrayRef<LaunchArgument> arguments,
+                                           WorkspacePool::Lease &lease) {
+  WorkspacePool *pool = plan.context->workspaces.get();
+  bool isTold =
+      plan.context->logTo && !plan.saidUnsplit.load(std::memory_order_relaxed);
+  if (!plan.plan->card || (!pool && !isTold))
+    return plan.plan->choose(arguments, Workspace());
+  auto wanted = plan.plan->choose(arguments, Workspace::any());
+  if (!wanted || !wanted->workspaceBytes)
+    return wanted;
+  auto taken = pool ? pool->take(stream, wanted->workspaceBytes)
+                    : makeFailure("none was given, and workspacePoolBytes of "
+                                  "the context is 0");
+  if (taken) {
+    lease = std::move(*taken);
+    return wanted;
+  }
+  auto choice = plan.plan->choose(arguments, Workspace());
+  if (choice)
+    noteUnsplit(plan, *choice, *wanted, taken.takeFailure());
+  return choice;
+}
+
+/// Converts and checks the arguments and starts the launch: on the host it has
+/// run then, on a card it is enqueued.
+static faStatus start(faPlan plan, const LaunchOptions &options,
+                      const faArgument *arguments, size_t count) {
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
-  auto choice = plan->plan->choose(converted.get(), workspace);
+  WorkspacePool::Lease lease = {options.workspace, {}};
+  auto choice =
+      options.workspace.bytes
+          ? plan->plan->choose(converted.get(), options.workspace)
+          : chooseInPool(*plan, options.stream, converted.get(), lease);
   if (!choice)
     return fail(FA_ERROR_INVALID_ARGUMENT, choice.takeError());
   noteSlower(*plan, *choice, converted.get());
-  if (Error error = launch(*choice, converted.get()))
+  const LoadedPlan &loaded = *plan->plan;
+  if (Error error = loaded.host
+                        ? loaded.host->launch(*choice, converted.get())
+                        : loaded.card->launch(*choice, converted.get(),
+                                              options.stream, lease.workspace))
     return fail(FA_ERROR_DEVICE, std::move(error));
   return FA_SUCCESS;
 }
@@ -200,16 +247,13 @@ faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
   if (!plan || (!arguments && count))
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanLaunch: expected a plan and arguments, found null");
-  return launchWith(plan, arguments, count, Workspace(),
-                    [&](const LaunchChoice &choice,
-                        ArrayRef<LaunchArgument> converted) -> Error {
-                      if (plan->plan->host)
-                        return plan->plan->host->launch(choice, converted);
-                      if (Error error =
-                              plan->plan->card->launch(choice, converted))
-                        return error;
-                      return plan->plan->card->synchronize(nullptr);
-                    });
+  Ranges::Range range(plan->ranges.get(), plan->rangeName.c_str());
+  faStatus status = start(plan, {}, arguments, count);
+  if (status != FA_SUCCESS || plan->plan->host)
+    return status;
+  if (Error error = plan->plan->card->synchronize(nullptr))
+    return fail(FA_ERROR_DEVICE, std::move(error));
+  return FA_SUCCESS;
 }
 
 /// faPlanEnqueue and faPlanEnqueueWith, which is `function`.
@@ -220,12 +264,8 @@ static faStatus enqueue(StringRef function, faPlan plan,
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 function + ": expected a plan of a card, found one of the "
                            "CPU, which faPlanLaunch runs");
-  return launchWith(
-      plan, arguments, count, options.workspace,
-      [&](const LaunchChoice &choice, ArrayRef<LaunchArgument> converted) {
-        return plan->plan->card->launch(choice, converted, options.stream,
-                                        options.workspace);
-      });
+  Ranges::Range range(plan->ranges.get(), plan->rangeName.c_str());
+  return start(plan, options, arguments, count);
 }
 
 faStatus faPlanEnqueue(faPlan plan, void *stream, const faArgument *arguments,

@@ -8,6 +8,7 @@
 #define FA_LIB_RUNTIME_CAPI_H
 
 #include "fa/Launch/Ranges.h"
+#include "fa/Launch/WorkspacePool.h"
 #include "fa/Runtime/PlanStore.h"
 #include "fa/fa.h"
 
@@ -20,6 +21,8 @@ struct faContextImpl {
   unsigned threads = 0; ///< of the host's device
   std::unique_ptr<fa::PlanStore> plans;
   std::shared_ptr<const fa::Ranges> ranges; ///< null: none
+  /// For launches on a card that are given no workspace; null: none.
+  std::unique_ptr<fa::WorkspacePool> workspaces;
 
   void log(faLogLevel level, const std::string &message) const {
     if (logTo)
@@ -36,6 +39,8 @@ struct faPlanImpl {
   const faContextImpl *context;             ///< that it was made for
   /// Whether a launch said that it runs slower than another one would.
   std::atomic<bool> saidSlower = false;
+  /// Whether one said that it has no workspace, which it wants.
+  std::atomic<bool> saidUnsplit = false;
 };
 
 namespace fa {

@@ -34,6 +34,18 @@ extern "C" {
 FakeDriver *fakeDriver() { return &driver(); }
 void *fakePushOwnContext() { return stack[depth++] = &own; }
 void *fakeCurrentContext() { return current(); }
+size_t fakeCountCalls(const char *name) {
+  return std::count_if(
+      driver().calls, driver().calls + driver().numCalls,
+      [&](const char *call) { return !std::strcmp(call, name); });
+}
+const char *fakeLaunched(size_t number) {
+  return number < driver().numLaunches ? driver().kernels[number] : "";
+}
+void fakeCapture(void *stream) {
+  driver().capturing = stream;
+  ++driver().capture;
+}
 
 int cuInit(unsigned) {
   ENTRY(cuInit);
@@ -237,6 +249,16 @@ int cuTensorMapEncodeTiled(void *map, int, unsigned rank, void *address,
                         box[1]};
   std::memcpy(map, words, sizeof words);
   return Success;
+}
+
+int cuStreamGetCaptureInfo(void *stream, int *status, uint64_t *id) {
+  ENTRY(cuStreamGetCaptureInfo);
+  return getCaptureInfo(stream, status, id);
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+  ENTRY(cuThreadExchangeStreamCaptureMode);
+  return exchangeCaptureMode(mode);
 }
 
 int cuEventCreate(void **event, unsigned) {

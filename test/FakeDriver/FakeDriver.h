@@ -39,6 +39,11 @@ struct FakeDriver {
   const char *failing = nullptr;
   int failure = 0;
 
+  /// The stream that a graph is captured from, null: none, and which capture it
+  /// is. Ended by what a capture does not allow.
+  void *capturing = nullptr;
+  uint64_t capture = 0;
+
   static constexpr size_t maxCalls = 4096;
   const char *calls[maxCalls]; ///< names, in order
   size_t numCalls = 0;
@@ -56,6 +61,7 @@ struct FakeDriver {
   Launch launch = {};     ///< the last one
   Launch lastLaunch = {}; ///< the one before it
   size_t numLaunches = 0;
+  const char *kernels[maxCalls]; ///< of the launches, in order
   /// How many words a launch copies to `launch.words`.
   size_t numWords = 3;
   /// How many tensor maps it copies to `launch.maps`.
@@ -63,6 +69,7 @@ struct FakeDriver {
 
   int retained[2] = {}; ///< primary contexts of CUDA
   int numModules = 0, maxModules = 0;
+  int numBlocks = 0; ///< of memory that was allocated and not freed
 };
 
 extern "C" {
@@ -73,6 +80,13 @@ FakeDriver *fakeHip();
 void *fakePushOwnContext();
 /// The current context of this thread.
 void *fakeCurrentContext();
+// For tests in other languages.
+/// How often the driver's function of this name was called.
+size_t fakeCountCalls(const char *name);
+/// The kernel of launch `number`, from 0; empty: there was none.
+const char *fakeLaunched(size_t number);
+/// Begins a capture of `stream`; null: ends the one that there is.
+void fakeCapture(void *stream);
 }
 
 #endif // FA_TEST_FAKEDRIVER_H

@@ -169,6 +169,16 @@ int hipMemcpyDtoH(void *to, uint64_t from, size_t bytes) {
   return Success;
 }
 
+int hipStreamGetCaptureInfo(void *stream, int *status, uint64_t *id) {
+  ENTRY(hipStreamGetCaptureInfo);
+  return getCaptureInfo(stream, status, id);
+}
+
+int hipThreadExchangeStreamCaptureMode(int *mode) {
+  ENTRY(hipThreadExchangeStreamCaptureMode);
+  return exchangeCaptureMode(mode);
+}
+
 int hipEventCreateWithFlags(void **event, unsigned) {
   ENTRY(hipEventCreateWithFlags);
   *event = &driver();

@@ -12,6 +12,7 @@
 #include <list>
 #include <mutex>
 #include <set>
+#include <thread>
 
 using namespace fake;
 
@@ -84,7 +85,12 @@ int fake::launchKernel(void *function, int card, unsigned grid, unsigned block,
     return InvalidContext;
   if (!grid || !block)
     return InvalidValue;
+  // A driver takes its time, in which another thread may be first.
+  std::this_thread::yield();
+  std::lock_guard lock(mutex);
   auto &launch = state.launch;
+  if (state.numLaunches < FakeDriver::maxCalls)
+    state.kernels[state.numLaunches] = kernel->name;
   ++state.numLaunches;
   state.lastLaunch = launch;
   std::memcpy(launch.kernel, kernel->name, sizeof launch.kernel);
@@ -104,21 +110,51 @@ int fake::launchKernel(void *function, int card, unsigned grid, unsigned block,
 // Memory
 //===----------------------------------------------------------------------===//
 
+static thread_local int captureMode = 0; // global
+
+int fake::getCaptureInfo(void *stream, int *status, uint64_t *id) {
+  *status = state.capturing && stream == state.capturing;
+  *id = state.capture;
+  return Success;
+}
+
+int fake::exchangeCaptureMode(int *mode) {
+  std::swap(*mode, captureMode);
+  return Success;
+}
+
+/// What may wait for the card ends a capture, but in the relaxed mode.
+static int checkCapture() {
+  if (!state.capturing || captureMode == 2)
+    return Success;
+  state.capturing = nullptr;
+  return CaptureUnsupported;
+}
+
 int fake::allocate(uint64_t *address, size_t bytes) {
+  if (int failure = checkCapture())
+    return failure;
   // As aligned as the real drivers'.
   void *block = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (!block)
     return OutOfMemory;
   *address = reinterpret_cast<uintptr_t>(block);
-  std::lock_guard lock(mutex);
-  memory.insert(*address);
+  {
+    std::lock_guard lock(mutex);
+    memory.insert(*address);
+    ++state.numBlocks;
+  }
+  std::this_thread::yield(); // as in launchKernel
   return Success;
 }
 
 int fake::release(uint64_t address) {
+  if (int failure = checkCapture())
+    return failure;
   std::lock_guard lock(mutex);
   if (!memory.erase(address))
     return InvalidValue;
+  --state.numBlocks;
   std::free(toPointer(address));
   return Success;
 }

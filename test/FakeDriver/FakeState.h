@@ -28,6 +28,7 @@ enum Status : int {
   InvalidDevice = 101,
   InvalidImage = 200,
   InvalidContext = 201,
+  CaptureUnsupported = 900,
 };
 
 FakeDriver &driver();
@@ -47,6 +48,9 @@ int launchKernel(void *function, int card, unsigned grid, unsigned block,
 
 int allocate(uint64_t *address, size_t bytes);
 int release(uint64_t address);
+/// CUDA's and HIP's capture of one stream by this thread, in the global mode.
+int getCaptureInfo(void *stream, int *status, uint64_t *id);
+int exchangeCaptureMode(int *mode);
 /// Fails for memory that the driver did not allocate.
 int getMemoryType(void *value, uint64_t address);
 

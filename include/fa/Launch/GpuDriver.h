@@ -74,6 +74,8 @@ struct GpuDriver {
   Status (*MemFree)(Pointer);
   Status (*MemcpyHtoD)(Pointer, const void *, size_t);
   Status (*MemcpyDtoH)(void *, Pointer, size_t);
+  Status (*StreamGetCaptureInfo)(void *, int *, uint64_t *);
+  Status (*ThreadExchangeStreamCaptureMode)(int *);
   Status (*EventCreate)(void **, unsigned);
   Status (*EventDestroy)(void *);
   Status (*EventRecord)(void *, void *);
@@ -106,6 +108,10 @@ struct GpuDriver {
   static constexpr int functionMaxDynamicShared = 8, functionNumRegs = 4,
                        functionLocalBytes = 3, functionSharedCarveout = 9;
   static constexpr int pointerMemoryType = 2;
+  // CUstreamCaptureMode, CUstreamCaptureStatus, CU_STREAM_PER_THREAD; HIP's
+  // have the same numbers.
+  static constexpr int captureModeRelaxed = 2, captureActive = 1;
+  static constexpr uintptr_t streamPerThread = 2;
   // CUlaunchAttributeID.
   static constexpr int launchProgrammaticSerialization = 6;
 
