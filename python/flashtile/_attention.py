@@ -6,7 +6,7 @@ import math
 
 from . import _structs as fa
 from ._plan import Context, Launch
-from ._tensor import NAMES, Tensor, address, current_stream, empty_like, facts, row_major, tensor
+from ._tensor import NAMES, Tensor, address, choose_stream, empty_like, facts, row_major, tensor
 
 _CAUSAL = {False: 0, None: 0, True: 1, "bottom-right": 1, "top-left": 2}
 _PRECISION = {"ieee": 0, "tf32": 1}
@@ -179,7 +179,8 @@ def attention(
         b, x, y, _ = launch.shape
         lse = empty_like(q, (b, y, x) if layout == "bshd" else (b, x, y), NAMES[fa.F32])
         addresses.append(address(lse))
-    if launch.target != "cpu" and stream is None:
-        stream = current_stream(q)
-    launch(addresses, stream)
+    owner = None
+    if launch.target != "cpu":
+        stream, owner = choose_stream(q, stream)
+    launch(addresses, stream, owner)
     return (out, lse) if return_lse else out

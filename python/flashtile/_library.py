@@ -5,7 +5,7 @@ import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_void_p
 
-from ._structs import Argument, AttentionDesc, ContextOptions, ModuleDesc
+from ._structs import Argument, AttentionDesc, ContextOptions, LaunchInfo, LaunchOptions, ModuleDesc
 
 
 class Error(RuntimeError):
@@ -24,6 +24,8 @@ _FUNCTIONS = {
     "faModuleIsSupported": [c_char_p, POINTER(ModuleDesc)],
     "faPlanLaunch": [c_void_p, POINTER(Argument), c_size_t],
     "faPlanEnqueue": [c_void_p, c_void_p, POINTER(Argument), c_size_t],
+    "faPlanEnqueueWith": [c_void_p, POINTER(LaunchOptions), POINTER(Argument), c_size_t],
+    "faPlanGetLaunchInfo": [c_void_p, POINTER(Argument), c_size_t, POINTER(LaunchInfo)],
 }
 
 

@@ -9,7 +9,7 @@ from ctypes import byref, c_void_p
 
 from . import _structs as fa
 from ._library import check, library
-from ._tensor import Tensor, scalar, tensor
+from ._tensor import Tensor, address, choose_stream, empty_bytes, scalar, tensor
 
 _logger = logging.getLogger("flashtile")
 
@@ -31,11 +31,25 @@ class Context:
     programs, None for none. progress: called with the name of each phase of a
     compilation; what is true cancels it. ranges: the library of a profiler that
     shows them; that of Nsight Systems, which the environment names, is found.
-    tuning: a table that fa-run --tune wrote.
-    host_cpu: the CPU that code for "cpu" is made for, by LLVM's name; this machine's.
+    tuning: a table that fa-run --tune wrote. host_cpu: the CPU that code for
+    "cpu" is made for, by LLVM's name; this machine's. workspace: the most bytes of a
+    card's memory that launches may have in which keys are split, where the
+    arrays' package does not give it.
     """
 
-    def __init__(self, target="cpu", *, threads=0, cache=_default_cache(), ptxas=None, progress=None, ranges=None, tuning=None, host_cpu=None):
+    def __init__(
+        self,
+        target="cpu",
+        *,
+        threads=0,
+        cache=_default_cache(),
+        ptxas=None,
+        progress=None,
+        ranges=None,
+        tuning=None,
+        host_cpu=None,
+        workspace=256 << 20,
+    ):
         self.target, self._handle = target, None
         self._progress = fa.ProgressFunction(
             (lambda user, phase: int(bool(progress(phase.decode())))) if progress else 0
@@ -50,6 +64,7 @@ class Context:
             ranges=os.fsencode(ranges or os.environ.get("NVTX_INJECTION64_PATH") or "") or None,
             tuning=os.fsencode(tuning) if tuning else None,
             hostCpu=host_cpu.encode() if host_cpu else None,
+            workspacePoolBytes=workspace,
         )
         handle = c_void_p()
         check(library.faContextCreate(byref(options), byref(handle)))
@@ -100,10 +115,11 @@ class Plan:
         """Arrays and numbers, outputs last. Returns when the outputs are
         written or, with a `stream` of a card, when it is enqueued there."""
         described = [a if isinstance(a, (int, float)) else tensor(a) for a in arguments]
-        launch = Launch(self, described)
-        if launch.target != "cpu" and stream is None:
-            stream = 0
-        launch([a.data for a in described if isinstance(a, Tensor)], stream)
+        launch, owner = Launch(self, described), None
+        if launch.target != "cpu":
+            array = next(a for a, d in zip(arguments, described) if isinstance(d, Tensor))
+            stream, owner = choose_stream(array, stream or 0)
+        launch([a.data for a in described if isinstance(a, Tensor)], stream, owner)
 
 
 def _values(arguments):
@@ -127,18 +143,40 @@ class Launch:
         if len(targets) > 1:
             raise ValueError(f"expected all arrays in one place, found them in {', '.join(sorted(targets))}")
         self.target = targets.pop() if targets else "cpu"
+        self._wanted = None, 0
 
-    def __call__(self, addresses, stream=None):
+    def _workspace_size(self, arguments, addresses):
+        """How many bytes the launch wants, asked once for addresses as aligned
+        as these, of which kernels count on 16 bytes at most."""
+        alignment = tuple([data & 63 for data in addresses])
+        known, size = self._wanted
+        if known != alignment:
+            info = fa.LaunchInfo()
+            check(library.faPlanGetLaunchInfo(self._plan._handle, arguments, len(arguments), byref(info)))
+            size = info.workspaceSize
+            self._wanted = alignment, size
+        return size
+
+    def __call__(self, addresses, stream=None, owner=None):
         """`addresses` of the tensors, in order. Returns when the outputs are
-        written or, with a `stream` of a card, when it is enqueued there."""
+        written or, with a `stream` of a card, when it is enqueued there. owner:
+        as `choose_stream` gives it, an array whose package has workspace for
+        this stream; without, the context has."""
         # A copy: other threads may launch the same. Sizes stay where they are.
         arguments = type(self._arguments).from_buffer_copy(self._arguments)
         for n, data in zip(self._tensors, addresses):
             arguments[n].data = data
+        handle, count = self._plan._handle, len(arguments)
         if stream is None:
-            check(library.faPlanLaunch(self._plan._handle, arguments, len(arguments)))
-        else:
-            check(library.faPlanEnqueue(self._plan._handle, stream, arguments, len(arguments)))
+            check(library.faPlanLaunch(handle, arguments, count))
+            return
+        size = 0 if owner is None else self._workspace_size(arguments, addresses)
+        if not size:
+            check(library.faPlanEnqueue(handle, stream, arguments, count))
+            return
+        memory = empty_bytes(owner, size)
+        options = fa.LaunchOptions(stream=stream, workspace=address(memory), workspaceSize=size)
+        check(library.faPlanEnqueueWith(handle, byref(options), arguments, count))
 
 
 def is_supported(program, arch="host"):

@@ -216,6 +216,24 @@ def empty_like(array, shape, type):
     raise TypeError(f"expected out=, for there is no new {array.__class__.__name__} to be had here")
 
 
+def choose_stream(array, stream):
+    """Where a launch goes: `stream` or, without, the current one of `array`'s
+    package. Beside it `array`, if `empty_bytes` gives memory for that stream."""
+    current = current_stream(array)
+    stream = current if stream is None else stream
+    is_torch = array.__class__.__module__.split(".")[0] == "torch"
+    return stream, array if is_torch and stream == current else None
+
+
+def empty_bytes(array, count):
+    """`count` new bytes on the device of PyTorch's `array`, for its current
+    stream: what comes later there may have them as soon as they are dropped.
+    Legal while a graph is captured."""
+    import torch
+
+    return torch.empty(count, dtype=torch.uint8, device=array.device)
+
+
 def current_stream(array):
     """The stream that `array`'s package works on, as an address; 0: default."""
     package = array.__class__.__module__.split(".")[0]
