@@ -1,10 +1,10 @@
-//===- Elementwise.cpp - arith and math, element by element ---------------===//
+//===- Elementwise.cpp - arith and math on rows of elements ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Integers.h"
+#include "Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -14,31 +14,28 @@
 #include <limits>
 
 using namespace mlir;
+using namespace fa;
 using namespace fa::interp;
 
-using Unary = double (*)(double);
-using Binary = double (*)(double, double);
+//===----------------------------------------------------------------------===//
+// Rows of floats
+//===----------------------------------------------------------------------===//
 
-static const llvm::StringMap<Unary> &unaryFloats() {
-  static const llvm::StringMap<Unary> table = {
-      {"arith.negf", [](double x) { return -x; }},
-      {"arith.extf", [](double x) { return x; }},
-      {"arith.truncf", [](double x) { return x; }},
-      {"math.absf", [](double x) { return std::fabs(x); }},
-      {"math.exp", [](double x) { return std::exp(x); }},
-      {"math.exp2", [](double x) { return std::exp2(x); }},
-      {"math.log", [](double x) { return std::log(x); }},
-      {"math.log2", [](double x) { return std::log2(x); }},
-      {"math.tanh", [](double x) { return std::tanh(x); }},
-      {"math.sqrt", [](double x) { return std::sqrt(x); }},
-      {"math.rsqrt", [](double x) { return 1 / std::sqrt(x); }},
-      {"math.sin", [](double x) { return std::sin(x); }},
-      {"math.cos", [](double x) { return std::cos(x); }},
-      {"math.erf", [](double x) { return std::erf(x); }},
-      {"math.floor", [](double x) { return std::floor(x); }},
-      {"math.ceil", [](double x) { return std::ceil(x); }},
-  };
-  return table;
+/// `f` of each element.
+template <auto f>
+static void unary(const Elementwise &, ArrayRef<ConstRow> operands, Row result,
+                  int64_t count) {
+  const double *x = operands[0].floats;
+  for (int64_t n = 0; n < count; ++n)
+    result.floats[n] = f(x[n]);
+}
+
+template <auto f>
+static void binary(const Elementwise &, ArrayRef<ConstRow> operands, Row result,
+                   int64_t count) {
+  const double *x = operands[0].floats, *y = operands[1].floats;
+  for (int64_t n = 0; n < count; ++n)
+    result.floats[n] = f(x[n], y[n]);
 }
 
 /// NaN if one is: std::fmax would drop it.
@@ -50,135 +47,126 @@ static double maximum(double x, double y) {
 
 static double minimum(double x, double y) { return -maximum(-x, -y); }
 
-static const llvm::StringMap<Binary> &binaryFloats() {
-  static const llvm::StringMap<Binary> table = {
-      {"arith.addf", [](double x, double y) { return x + y; }},
-      {"arith.subf", [](double x, double y) { return x - y; }},
-      {"arith.mulf", [](double x, double y) { return x * y; }},
-      {"arith.divf", [](double x, double y) { return x / y; }},
-      {"arith.maximumf", maximum},
-      {"arith.minimumf", minimum},
-      {"arith.maxnumf", [](double x, double y) { return std::fmax(x, y); }},
-      {"arith.minnumf", [](double x, double y) { return std::fmin(x, y); }},
-      {"math.powf", [](double x, double y) { return std::pow(x, y); }},
+static void multiplyAdd(const Elementwise &, ArrayRef<ConstRow> operands,
+                        Row result, int64_t count) {
+  for (int64_t n = 0; n < count; ++n)
+    result.floats[n] = std::fma(operands[0].floats[n], operands[1].floats[n],
+                                operands[2].floats[n]);
+}
+
+/// Of arith.cmpf, in the order of its predicates: whether it holds for equal,
+/// greater, less, unordered numbers, from bit 0 on.
+static constexpr unsigned kRelations[] = {0, 1,  2,  3,  4,  5,  6, 7,
+                                          9, 10, 11, 12, 13, 14, 8, 15};
+
+static void compare(const Elementwise &op, ArrayRef<ConstRow> operands,
+                    Row result, int64_t count) {
+  const double *x = operands[0].floats, *y = operands[1].floats;
+  for (int64_t n = 0; n < count; ++n) {
+    unsigned relation = x[n] == y[n]  ? 0
+                        : x[n] > y[n] ? 1
+                        : x[n] < y[n] ? 2
+                                      : 3;
+    result.ints[n] = op.relations >> relation & 1;
+  }
+}
+
+static void select(const Elementwise &, ArrayRef<ConstRow> operands, Row result,
+                   int64_t count) {
+  const int64_t *condition = operands[0].ints;
+  auto choose = [&](const auto *x, const auto *y, auto *chosen) {
+    for (int64_t n = 0; n < count; ++n)
+      chosen[n] = condition[n] ? x[n] : y[n];
+  };
+  if (result.floats)
+    choose(operands[1].floats, operands[2].floats, result.floats);
+  else
+    choose(operands[1].ints, operands[2].ints, result.ints);
+}
+
+static const llvm::StringMap<Elementwise::Kernel> &floatKernels() {
+  static const llvm::StringMap<Elementwise::Kernel> table = {
+      {"arith.negf", unary<[](double x) { return -x; }>},
+      {"arith.extf", unary<[](double x) { return x; }>},
+      {"arith.truncf", unary<[](double x) { return x; }>},
+      {"math.absf", unary<[](double x) { return std::fabs(x); }>},
+      {"math.exp", unary<[](double x) { return std::exp(x); }>},
+      {"math.exp2", unary<[](double x) { return std::exp2(x); }>},
+      {"math.log", unary<[](double x) { return std::log(x); }>},
+      {"math.log2", unary<[](double x) { return std::log2(x); }>},
+      {"math.tanh", unary<[](double x) { return std::tanh(x); }>},
+      {"math.sqrt", unary<[](double x) { return std::sqrt(x); }>},
+      {"math.rsqrt", unary<[](double x) { return 1 / std::sqrt(x); }>},
+      {"math.sin", unary<[](double x) { return std::sin(x); }>},
+      {"math.cos", unary<[](double x) { return std::cos(x); }>},
+      {"math.erf", unary<[](double x) { return std::erf(x); }>},
+      {"math.floor", unary<[](double x) { return std::floor(x); }>},
+      {"math.ceil", unary<[](double x) { return std::ceil(x); }>},
+      {"arith.addf", binary<[](double x, double y) { return x + y; }>},
+      {"arith.subf", binary<[](double x, double y) { return x - y; }>},
+      {"arith.mulf", binary<[](double x, double y) { return x * y; }>},
+      {"arith.divf", binary<[](double x, double y) { return x / y; }>},
+      {"arith.maximumf", binary<maximum>},
+      {"arith.minimumf", binary<minimum>},
+      {"arith.maxnumf",
+       binary<[](double x, double y) { return std::fmax(x, y); }>},
+      {"arith.minnumf",
+       binary<[](double x, double y) { return std::fmin(x, y); }>},
+      {"math.powf", binary<[](double x, double y) { return std::pow(x, y); }>},
+      {"math.fma", multiplyAdd},
+      {"arith.cmpf", compare},
+      {"arith.select", select},
   };
   return table;
 }
 
-/// The predicate's bits say for which of equal, greater, less, unordered it
-/// holds.
-static int64_t compare(arith::CmpFPredicate predicate, double x, double y) {
-  using enum arith::CmpFPredicate;
-  bool unordered = std::isnan(x) || std::isnan(y);
-  switch (predicate) {
-  case AlwaysFalse:
-    return 0;
-  case OEQ:
-    return !unordered && x == y;
-  case OGT:
-    return !unordered && x > y;
-  case OGE:
-    return !unordered && x >= y;
-  case OLT:
-    return !unordered && x < y;
-  case OLE:
-    return !unordered && x <= y;
-  case ONE:
-    return !unordered && x != y;
-  case ORD:
-    return !unordered;
-  case UEQ:
-    return unordered || x == y;
-  case UGT:
-    return unordered || x > y;
-  case UGE:
-    return unordered || x >= y;
-  case ULT:
-    return unordered || x < y;
-  case ULE:
-    return unordered || x <= y;
-  case UNE:
-    return unordered || x != y;
-  case UNO:
-    return unordered;
-  case AlwaysTrue:
-    return 1;
-  }
-  llvm_unreachable("every predicate is handled");
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// The width of an integer's type; 64 of any other.
+static unsigned widthOf(Value value) {
+  auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(value.getType()));
+  return type ? type.getWidth() : 64;
 }
 
-Tensor::Tensor(ArrayRef<int64_t> sizes, bool isFloat)
-    : sizes(sizes), isFloat(isFloat) {
-  if (isFloat)
-    floats.resize(count());
-  else
-    ints.resize(count());
-}
-
-int64_t Tensor::count() const {
-  int64_t n = 1;
-  for (int64_t size : sizes)
-    n *= size;
-  return n;
-}
-
-static Tensor makeFloats(ArrayRef<int64_t> sizes,
-                         llvm::function_ref<double(int64_t)> f) {
-  Tensor result(sizes, /*isFloat=*/true);
-  for (size_t n = 0; n < result.floats.size(); ++n)
-    result.floats[n] = f(n);
-  return result;
-}
-
-static Tensor makeInts(ArrayRef<int64_t> sizes,
-                       llvm::function_ref<int64_t(int64_t)> f) {
-  Tensor result(sizes, /*isFloat=*/false);
-  for (size_t n = 0; n < result.ints.size(); ++n)
-    result.ints[n] = f(n);
-  return result;
-}
-
-static Tensor select(const Tensor &condition, const Tensor &x,
-                     const Tensor &y) {
-  // A scalar condition chooses between tensors.
-  auto isTrue = [&](int64_t n) {
-    return condition.ints[condition.sizes.empty() ? 0 : n] != 0;
-  };
-  if (x.isFloat)
-    return makeFloats(x.sizes, [&](int64_t n) {
-      return isTrue(n) ? x.floats[n] : y.floats[n];
-    });
-  return makeInts(x.sizes,
-                  [&](int64_t n) { return isTrue(n) ? x.ints[n] : y.ints[n]; });
-}
-
-std::optional<Tensor>
-fa::interp::evaluateElementwise(Operation *op,
-                                ArrayRef<const Tensor *> operands) {
-  StringRef name = op->getName().getStringRef();
-  const Tensor &x = *operands[0];
-  if (Unary f = unaryFloats().lookup(name))
-    return makeFloats(x.sizes, [&](int64_t n) { return f(x.floats[n]); });
-  if (std::optional<Tensor> integers = evaluateIntegers(op, operands))
-    return integers;
-  if (operands.size() < 2)
+std::optional<Elementwise> interp::findElementwise(Operation *op) {
+  Elementwise result;
+  result.kernel = floatKernels().lookup(op->getName().getStringRef());
+  if (!result.kernel)
+    result.kernel = findIntegerKernel(op);
+  if (!result.kernel)
     return std::nullopt;
-  const Tensor &y = *operands[1];
-  if (Binary f = binaryFloats().lookup(name))
-    return makeFloats(x.sizes,
-                      [&](int64_t n) { return f(x.floats[n], y.floats[n]); });
+  result.width = widthOf(op->getOperand(0));
+  result.resultWidth = widthOf(op->getResult(0));
   if (auto cmp = dyn_cast<arith::CmpFOp>(op))
-    return makeInts(x.sizes, [&](int64_t n) {
-      return compare(cmp.getPredicate(), x.floats[n], y.floats[n]);
-    });
-  if (operands.size() < 3)
-    return std::nullopt;
-  const Tensor &z = *operands[2];
-  if (isa<arith::SelectOp>(op))
-    return select(x, y, z);
-  if (name == "math.fma")
-    return makeFloats(x.sizes, [&](int64_t n) {
-      return std::fma(x.floats[n], y.floats[n], z.floats[n]);
-    });
-  return std::nullopt;
+    result.relations = kRelations[static_cast<size_t>(cmp.getPredicate())];
+  return result;
+}
+
+bool interp::isFloat(Type type) {
+  return isa<FloatType>(getElementTypeOrSelf(type));
+}
+
+ElementType interp::roundingOf(Type type, Precision precision) {
+  Type element = getElementTypeOrSelf(type);
+  if (precision == Precision::Float64)
+    return ElementType::F64;
+  if (element.isF16())
+    return ElementType::F16;
+  if (element.isBF16())
+    return ElementType::BF16;
+  return element.isF32() ? ElementType::F32 : ElementType::F64;
+}
+
+void interp::roundAll(MutableArrayRef<double> elements, ElementType type) {
+  if (type == ElementType::F64)
+    return;
+  if (type == ElementType::F32) {
+    for (double &x : elements)
+      x = static_cast<float>(x);
+    return;
+  }
+  for (double &x : elements)
+    x = roundTo(type, x);
 }

@@ -7,6 +7,7 @@
 #include "Dot.h"
 #include "Evaluator.h"
 #include "Lines.h"
+#include "LoopNest.h"
 
 #include <limits>
 
@@ -20,20 +21,29 @@ llvm::Expected<Tensor> Evaluator::evaluateRegion(tile::AttentionOp op,
                                                  ArrayRef<int64_t> sizes,
                                                  const Tensor *scores) {
   Block &block = region.front();
+  Value yielded = block.getTerminator()->getOperand(0);
+  Sizes strides = contiguousStrides(sizes);
+  LoopNest nest{Sizes(sizes), {}, {Value(), nullptr, strides}, yielded};
   unsigned next = 0;
   if (scores)
-    values[block.getArgument(next++)] = *scores;
+    nest.inputs.push_back({block.getArgument(next++), scores, strides});
   for (int64_t dim = 0; dim < 4; ++dim)
-    values[block.getArgument(next++)] = iota(sizes, dim);
+    nest.inputs.push_back(indexAlong(block.getArgument(next++), 4, dim));
+  llvm::erase_if(nest.inputs,
+                 [](ElementAccess &in) { return in.value.use_empty(); });
   for (Value capture : op.getCaptures()) {
     Tensor copy = get(capture);
     values[block.getArgument(next++)] = std::move(copy);
   }
-  for (Operation &inner : block.without_terminator())
-    if (llvm::Error error = evaluate(&inner))
-      return error;
-  const Tensor &result = get(block.getTerminator()->getOperand(0));
-  return result.sizes.empty() ? spread(result, sizes) : result;
+  Tensor result(sizes, isFloat(yielded.getType()));
+  if (llvm::is_contained(sizes, 0))
+    return result;
+  if (llvm::Error error = evaluateUniform(block))
+    return error;
+  Body body(values, precision);
+  if (llvm::Error error = body.add(block))
+    return error;
+  return runLoops(nest, body, std::move(result));
 }
 
 /// The scores, scaled, modified and masked.
@@ -76,8 +86,7 @@ llvm::Error Evaluator::attend(tile::AttentionOp op, const Tensor &scores) {
       return llvm::createStringError(
           "expected sinks of " + llvm::Twine(scores.sizes[1]) +
           " heads, found " + llvm::Twine(sink.sizes[0]));
-    sinks = remap(sink, ArrayRef(scores.sizes).drop_back(),
-                  [](ArrayRef<int64_t> at) { return at[1]; });
+    sinks = strided(sink, ArrayRef(scores.sizes).drop_back(), {0, 1, 0});
   }
   const Tensor *rows = sinks ? &*sinks : nullptr;
   auto p = softmax(scores, 3, rows, precision);

@@ -7,7 +7,6 @@
 #include "Evaluator.h"
 #include "Dot.h"
 #include "Lines.h"
-#include "Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -23,10 +22,6 @@ llvm::Error interp::located(Operation *op, llvm::Error error) {
                                  toString(std::move(error)));
 }
 
-bool interp::isFloat(Type type) {
-  return isa<FloatType>(getElementTypeOrSelf(type));
-}
-
 bool interp::hasType(ArrayRef<int64_t> sizes, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
@@ -38,24 +33,13 @@ bool interp::hasType(ArrayRef<int64_t> sizes, Type type) {
          });
 }
 
-static ElementType elementTypeOf(Type type) {
-  if (type.isF16())
-    return ElementType::F16;
-  if (type.isBF16())
-    return ElementType::BF16;
-  return type.isF32() ? ElementType::F32 : ElementType::F64;
-}
-
 Tensor Evaluator::rounded(Tensor tensor, Type type) {
-  if (precision == Precision::Float64 || !tensor.isFloat)
-    return tensor;
-  ElementType element = elementTypeOf(getElementTypeOrSelf(type));
-  for (double &x : tensor.floats)
-    x = roundTo(element, x);
+  if (tensor.isFloat)
+    roundAll(tensor.floats, roundingOf(type, precision));
   return tensor;
 }
 
-static llvm::Error notEvaluated(Operation *op) {
+llvm::Error interp::notEvaluated(Operation *op) {
   return llvm::createStringError("'" + op->getName().getStringRef() +
                                  "' is not evaluated by the reference");
 }
@@ -65,8 +49,13 @@ llvm::Error Evaluator::evaluate(Operation *op) {
     return evaluateAttention(attention);
   if (op->getNumResults() != 1)
     return located(op, notEvaluated(op));
-  if (auto linalg = dyn_cast<linalg::LinalgOp>(op))
-    return evaluateLoops(linalg);
+  if (auto linalg = dyn_cast<linalg::LinalgOp>(op)) {
+    llvm::Expected<Tensor> result = evaluateLoops(linalg);
+    if (!result)
+      return result.takeError();
+    values[op->getResult(0)] = std::move(*result);
+    return llvm::Error::success();
+  }
   llvm::Expected<Tensor> result = compute(op);
   if (!result)
     return located(op, result.takeError());
@@ -171,9 +160,8 @@ llvm::Expected<Tensor> Evaluator::compute(Operation *op) {
             return reduce(get(op.getInput()), op.getDim(), op.getKind());
           })
           .Default([&](Operation *op) { return computeElementwise(op); });
-  // In the body of a loop nest a scalar is a tensor of all iterations.
   Type type = op->getResult(0).getType();
-  if (result && isa<RankedTensorType>(type) && !hasType(result->sizes, type))
+  if (result && !hasType(result->sizes, type))
     return llvm::createStringError("expected " + debugString(type) +
                                    ", found sizes " +
                                    formatSizes(result->sizes));
@@ -193,10 +181,13 @@ llvm::Expected<Tensor> Evaluator::dim(tensor::DimOp op) {
 }
 
 llvm::Expected<Tensor> Evaluator::extract(tensor::ExtractOp op) {
-  SmallVector<const Tensor *> indices;
+  SmallVector<ConstRow> indices;
   for (Value index : op.getIndices())
-    indices.push_back(&get(index));
-  return gather(get(op.getTensor()), indices);
+    indices.push_back(get(index));
+  Tensor result(ArrayRef<int64_t>{}, isFloat(op.getType()));
+  if (llvm::Error error = gather(get(op.getTensor()), indices, result, 1))
+    return error;
+  return result;
 }
 
 llvm::Expected<Tensor> Evaluator::collapse(tensor::CollapseShapeOp op) {
@@ -239,43 +230,44 @@ llvm::Expected<Tensor> Evaluator::slice(tensor::ExtractSliceOp op) {
 }
 
 llvm::Expected<Tensor> Evaluator::computeElementwise(Operation *op) {
-  if (!OpTrait::hasElementwiseMappableTraits(op) || !op->getNumOperands())
+  std::optional<Elementwise> function = findElementwise(op);
+  if (!function)
     return notEvaluated(op);
-  SmallVector<const Tensor *> operands;
-  for (Value operand : op->getOperands())
-    operands.push_back(&get(operand));
-  // In the body of a loop nest a scalar meets a tensor of all iterations.
-  ArrayRef<int64_t> sizes;
-  for (const Tensor *operand : operands)
-    if (!operand->sizes.empty())
-      sizes = operand->sizes;
-  SmallVector<Tensor> spreads;
-  spreads.reserve(operands.size());
-  for (const Tensor *&operand : operands) {
-    if (ArrayRef<int64_t>(operand->sizes) == sizes)
-      continue;
-    if (!operand->sizes.empty())
+  const Sizes &sizes = get(op->getOperands().back()).sizes;
+  SmallVector<ConstRow> rows;
+  std::optional<Tensor> condition;
+  for (Value operand : op->getOperands()) {
+    const Tensor &tensor = get(operand);
+    if (tensor.sizes == sizes) {
+      rows.push_back(tensor);
+    } else if (tensor.sizes.empty()) { // of arith.select
+      rows.push_back(condition.emplace(spread(tensor, sizes)));
+    } else {
       return llvm::createStringError(
           "expected operands of equal sizes, found " +
-          formatSizes(operand->sizes) + " and " + formatSizes(sizes));
-    spreads.push_back(spread(*operand, sizes));
-    operand = &spreads.back();
+          formatSizes(tensor.sizes) + " and " + formatSizes(sizes));
+    }
   }
-  std::optional<Tensor> result = evaluateElementwise(op, operands);
-  if (!result)
-    return notEvaluated(op);
-  return std::move(*result);
+  Tensor result(sizes, isFloat(op->getResult(0).getType()));
+  function->apply(rows, result, result.count());
+  return result;
 }
 
-llvm::Error Evaluator::evaluateLoops(linalg::LinalgOp op) {
-  auto read = [&](Value value) -> const Tensor & { return get(value); };
-  auto write = [&](Value value, Tensor tensor) {
-    values[value] = std::move(tensor);
-  };
-  auto step = [&](Operation *inner) { return evaluate(inner); };
-  llvm::Expected<Tensor> result = evaluateStructured(op, {read, write, step});
-  if (!result)
-    return result.takeError();
-  values[op->getResult(0)] = std::move(*result);
+/// Whether `op` and what is inside it reads only `known` values and its own.
+static bool readsOnly(Operation *op, const ValueMap &known) {
+  return !op->walk([&](Operation *inner) {
+              for (Value operand : inner->getOperands())
+                if (!known.contains(operand) &&
+                    !op->isAncestor(operand.getParentBlock()->getParentOp()))
+                  return WalkResult::interrupt();
+              return WalkResult::advance();
+            }).wasInterrupted();
+}
+
+llvm::Error Evaluator::evaluateUniform(Block &body) {
+  for (Operation &op : body.without_terminator())
+    if (!isa<linalg::IndexOp>(op) && readsOnly(&op, values))
+      if (llvm::Error error = evaluate(&op))
+        return error;
   return llvm::Error::success();
 }

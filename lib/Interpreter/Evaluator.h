@@ -7,6 +7,7 @@
 #ifndef FA_LIB_INTERPRETER_EVALUATOR_H
 #define FA_LIB_INTERPRETER_EVALUATOR_H
 
+#include "Body.h"
 #include "Shapes.h"
 
 #include "Tile/Tile.h"
@@ -14,7 +15,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/ADT/DenseMap.h"
 
 namespace fa::interp {
 
@@ -42,7 +42,12 @@ private:
   llvm::Expected<Tensor> collapse(mlir::tensor::CollapseShapeOp op);
   llvm::Expected<Tensor> slice(mlir::tensor::ExtractSliceOp op);
   llvm::Expected<Tensor> dim(mlir::tensor::DimOp op);
-  llvm::Error evaluateLoops(mlir::linalg::LinalgOp op);
+
+  /// A linalg operation of one result, by its loops; errors have a location.
+  llvm::Expected<Tensor> evaluateLoops(mlir::linalg::LinalgOp op);
+  llvm::Expected<Sizes> findLoops(mlir::linalg::LinalgOp op);
+  /// Evaluates what is the same at every iteration of `body`, once.
+  llvm::Error evaluateUniform(mlir::Block &body);
 
   /// tile.attention, as its definition says.
   llvm::Error evaluateAttention(tile::AttentionOp op);
@@ -59,7 +64,7 @@ private:
   Tensor rounded(Tensor tensor, mlir::Type type);
 
   Precision precision;
-  llvm::DenseMap<mlir::Value, Tensor> values;
+  ValueMap values;
 };
 
 /// An error unless `arguments` are as many as those of `function`, and of their
@@ -67,14 +72,14 @@ private:
 llvm::Error checkArguments(mlir::func::FuncOp function,
                            llvm::ArrayRef<InterpreterValue> arguments);
 
-/// Whether `type`, or that of its elements, is a float's.
-bool isFloat(mlir::Type type);
-
 /// Whether a value of `sizes` is one of `type`.
 bool hasType(llvm::ArrayRef<int64_t> sizes, mlir::Type type);
 
 /// `error` at the location of `op`.
 llvm::Error located(mlir::Operation *op, llvm::Error error);
+
+/// What is said of an operation that the reference does not know.
+llvm::Error notEvaluated(mlir::Operation *op);
 
 } // namespace fa::interp
 

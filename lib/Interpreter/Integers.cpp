@@ -1,29 +1,24 @@
-//===- Integers.cpp - arith on integers -----------------------------------===//
+//===- Integers.cpp - arith on rows of integers --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Integers.h"
+#include "Elementwise.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
 using namespace mlir;
+using namespace fa;
 using namespace fa::interp;
 
 //===----------------------------------------------------------------------===//
 // Widths
 //===----------------------------------------------------------------------===//
-
-static unsigned widthOf(Value value) {
-  Type element = getElementTypeOrSelf(value.getType());
-  return isa<IndexType>(element) ? 64 : element.getIntOrFloatBitWidth();
-}
 
 /// The low `width` bits as a tensor holds them.
 static int64_t wrap(uint64_t bits, unsigned width) {
@@ -53,24 +48,22 @@ struct Integer {
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// Gives bits of which those of the result's width count.
-using Unary = uint64_t (*)(Integer);
-using Binary = uint64_t (*)(Integer, Integer);
+/// `f` of each element gives bits, of which those of the result's width count.
+template <auto f>
+static void unary(const Elementwise &op, ArrayRef<ConstRow> operands,
+                  Row result, int64_t count) {
+  const int64_t *x = operands[0].ints;
+  for (int64_t n = 0; n < count; ++n)
+    result.ints[n] = wrap(f(Integer{x[n], op.width}), op.resultWidth);
+}
 
-static const llvm::StringMap<Unary> &unaryIntegers() {
-  static const llvm::StringMap<Unary> table = {
-      {"arith.extsi", [](Integer x) { return uint64_t(x.asSigned()); }},
-      {"arith.extui", [](Integer x) { return x.asUnsigned(); }},
-      {"arith.trunci", [](Integer x) { return x.asUnsigned(); }},
-      {"arith.index_cast", [](Integer x) { return uint64_t(x.asSigned()); }},
-      {"arith.index_castui", [](Integer x) { return x.asUnsigned(); }},
-      {"math.absi",
-       [](Integer x) {
-         uint64_t bits = x.asSigned();
-         return x.asSigned() < 0 ? 0 - bits : bits;
-       }},
-  };
-  return table;
+template <auto f>
+static void binary(const Elementwise &op, ArrayRef<ConstRow> operands,
+                   Row result, int64_t count) {
+  const int64_t *x = operands[0].ints, *y = operands[1].ints;
+  for (int64_t n = 0; n < count; ++n)
+    result.ints[n] = wrap(f(Integer{x[n], op.width}, Integer{y[n], op.width}),
+                          op.resultWidth);
 }
 
 static uint64_t divide(int64_t x, int64_t y) {
@@ -83,129 +76,124 @@ static uint64_t remainder(int64_t x, int64_t y) {
   return y && y != -1 ? x % y : 0;
 }
 
-static const llvm::StringMap<Binary> &binaryIntegers() {
+/// The nearest number towards 0 that 64 bits hold.
+template <bool isSigned>
+static void toIntegers(const Elementwise &op, ArrayRef<ConstRow> operands,
+                       Row result, int64_t count) {
+  for (int64_t n = 0; n < count; ++n) {
+    double x = operands[0].floats[n];
+    uint64_t bits = 0;
+    if (isSigned ? x >= -0x1p63 && x < 0x1p63 : x > -1 && x < 0x1p64)
+      bits = isSigned || x < 0 ? uint64_t(int64_t(x)) : uint64_t(x);
+    result.ints[n] = wrap(bits, op.resultWidth);
+  }
+}
+
+template <bool isSigned>
+static void toFloats(const Elementwise &op, ArrayRef<ConstRow> operands,
+                     Row result, int64_t count) {
+  for (int64_t n = 0; n < count; ++n) {
+    Integer x{operands[0].ints[n], op.width};
+    result.floats[n] = isSigned ? static_cast<double>(x.asSigned())
+                                : static_cast<double>(x.asUnsigned());
+  }
+}
+
+static const llvm::StringMap<Elementwise::Kernel> &integerKernels() {
   using X = Integer;
-  static const llvm::StringMap<Binary> table = {
-      {"arith.addi", [](X x, X y) { return x.asUnsigned() + y.asUnsigned(); }},
-      {"arith.subi", [](X x, X y) { return x.asUnsigned() - y.asUnsigned(); }},
-      {"arith.muli", [](X x, X y) { return x.asUnsigned() * y.asUnsigned(); }},
-      {"arith.andi", [](X x, X y) { return x.asUnsigned() & y.asUnsigned(); }},
-      {"arith.ori", [](X x, X y) { return x.asUnsigned() | y.asUnsigned(); }},
-      {"arith.xori", [](X x, X y) { return x.asUnsigned() ^ y.asUnsigned(); }},
+  static const llvm::StringMap<Elementwise::Kernel> table = {
+      {"arith.extsi", unary<[](Integer x) { return uint64_t(x.asSigned()); }>},
+      {"arith.extui", unary<[](Integer x) { return x.asUnsigned(); }>},
+      {"arith.trunci", unary<[](Integer x) { return x.asUnsigned(); }>},
+      {"arith.index_cast",
+       unary<[](Integer x) { return uint64_t(x.asSigned()); }>},
+      {"arith.index_castui", unary<[](Integer x) { return x.asUnsigned(); }>},
+      {"math.absi", unary<[](Integer x) {
+         uint64_t bits = x.asSigned();
+         return x.asSigned() < 0 ? 0 - bits : bits;
+       }>},
+      {"arith.addi",
+       binary<[](X x, X y) { return x.asUnsigned() + y.asUnsigned(); }>},
+      {"arith.subi",
+       binary<[](X x, X y) { return x.asUnsigned() - y.asUnsigned(); }>},
+      {"arith.muli",
+       binary<[](X x, X y) { return x.asUnsigned() * y.asUnsigned(); }>},
+      {"arith.andi",
+       binary<[](X x, X y) { return x.asUnsigned() & y.asUnsigned(); }>},
+      {"arith.ori",
+       binary<[](X x, X y) { return x.asUnsigned() | y.asUnsigned(); }>},
+      {"arith.xori",
+       binary<[](X x, X y) { return x.asUnsigned() ^ y.asUnsigned(); }>},
       {"arith.divsi",
-       [](X x, X y) { return divide(x.asSigned(), y.asSigned()); }},
+       binary<[](X x, X y) { return divide(x.asSigned(), y.asSigned()); }>},
       {"arith.remsi",
-       [](X x, X y) { return remainder(x.asSigned(), y.asSigned()); }},
-      {"arith.divui",
-       [](X x, X y) {
+       binary<[](X x, X y) { return remainder(x.asSigned(), y.asSigned()); }>},
+      {"arith.divui", binary<[](X x, X y) {
          return y.value ? x.asUnsigned() / y.asUnsigned() : uint64_t(0);
-       }},
-      {"arith.remui",
-       [](X x, X y) {
+       }>},
+      {"arith.remui", binary<[](X x, X y) {
          return y.value ? x.asUnsigned() % y.asUnsigned() : uint64_t(0);
-       }},
-      {"arith.maxsi",
-       [](X x, X y) { return uint64_t(std::max(x.asSigned(), y.asSigned())); }},
-      {"arith.minsi",
-       [](X x, X y) { return uint64_t(std::min(x.asSigned(), y.asSigned())); }},
-      {"arith.maxui",
-       [](X x, X y) { return std::max(x.asUnsigned(), y.asUnsigned()); }},
-      {"arith.minui",
-       [](X x, X y) { return std::min(x.asUnsigned(), y.asUnsigned()); }},
-      {"arith.shli",
-       [](X x, X y) {
+       }>},
+      {"arith.maxsi", binary<[](X x, X y) {
+         return uint64_t(std::max(x.asSigned(), y.asSigned()));
+       }>},
+      {"arith.minsi", binary<[](X x, X y) {
+         return uint64_t(std::min(x.asSigned(), y.asSigned()));
+       }>},
+      {"arith.maxui", binary<[](X x, X y) {
+         return std::max(x.asUnsigned(), y.asUnsigned());
+       }>},
+      {"arith.minui", binary<[](X x, X y) {
+         return std::min(x.asUnsigned(), y.asUnsigned());
+       }>},
+      {"arith.shli", binary<[](X x, X y) {
          return y.asUnsigned() < x.width ? x.asUnsigned() << y.asUnsigned()
                                          : uint64_t(0);
-       }},
-      {"arith.shrui",
-       [](X x, X y) {
+       }>},
+      {"arith.shrui", binary<[](X x, X y) {
          return y.asUnsigned() < x.width ? x.asUnsigned() >> y.asUnsigned()
                                          : uint64_t(0);
-       }},
-      {"arith.shrsi",
-       [](X x, X y) {
+       }>},
+      {"arith.shrsi", binary<[](X x, X y) {
          uint64_t by = std::min<uint64_t>(y.asUnsigned(), x.width - 1);
          return uint64_t(x.asSigned() >> by);
-       }},
+       }>},
+      {"arith.sitofp", toFloats<true>},
+      {"arith.uitofp", toFloats<false>},
+      {"arith.fptosi", toIntegers<true>},
+      {"arith.fptoui", toIntegers<false>},
   };
   return table;
 }
 
-static bool compare(arith::CmpIPredicate predicate, Integer x, Integer y) {
-  using enum arith::CmpIPredicate;
-  switch (predicate) {
-  case eq:
-    return x.value == y.value;
-  case ne:
-    return x.value != y.value;
-  case slt:
-    return x.asSigned() < y.asSigned();
-  case sle:
-    return x.asSigned() <= y.asSigned();
-  case sgt:
-    return x.asSigned() > y.asSigned();
-  case sge:
-    return x.asSigned() >= y.asSigned();
-  case ult:
-    return x.asUnsigned() < y.asUnsigned();
-  case ule:
-    return x.asUnsigned() <= y.asUnsigned();
-  case ugt:
-    return x.asUnsigned() > y.asUnsigned();
-  case uge:
-    return x.asUnsigned() >= y.asUnsigned();
-  }
-  llvm_unreachable("every predicate is handled");
+/// Of arith.cmpi, in the order of its predicates.
+static Elementwise::Kernel comparison(arith::CmpIPredicate predicate) {
+  using X = Integer;
+  static constexpr Elementwise::Kernel kernels[] = {
+      binary<[](X x, X y) { return uint64_t(x.value == y.value); }>,
+      binary<[](X x, X y) { return uint64_t(x.value != y.value); }>,
+      binary<[](X x, X y) { return uint64_t(x.asSigned() < y.asSigned()); }>,
+      binary<[](X x, X y) { return uint64_t(x.asSigned() <= y.asSigned()); }>,
+      binary<[](X x, X y) { return uint64_t(x.asSigned() > y.asSigned()); }>,
+      binary<[](X x, X y) { return uint64_t(x.asSigned() >= y.asSigned()); }>,
+      binary<[](X x, X y) {
+        return uint64_t(x.asUnsigned() < y.asUnsigned());
+      }>,
+      binary<[](X x, X y) {
+        return uint64_t(x.asUnsigned() <= y.asUnsigned());
+      }>,
+      binary<[](X x, X y) {
+        return uint64_t(x.asUnsigned() > y.asUnsigned());
+      }>,
+      binary<[](X x, X y) {
+        return uint64_t(x.asUnsigned() >= y.asUnsigned());
+      }>,
+  };
+  return kernels[static_cast<size_t>(predicate)];
 }
 
-/// The nearest number towards 0 that 64 bits hold.
-static uint64_t toInteger(double x, bool isSigned) {
-  if (isSigned ? x >= -0x1p63 && x < 0x1p63 : x > -1 && x < 0x1p64)
-    return isSigned || x < 0 ? uint64_t(int64_t(x)) : uint64_t(x);
-  return 0;
-}
-
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
-
-std::optional<Tensor>
-fa::interp::evaluateIntegers(Operation *op, ArrayRef<const Tensor *> operands) {
-  StringRef name = op->getName().getStringRef();
-  Value first = op->getOperand(0), result = op->getResult(0);
-  const Tensor &x = *operands[0];
-  auto integer = [&](const Tensor &tensor, int64_t n) {
-    return Integer{tensor.ints[n], widthOf(first)};
-  };
-  auto makeInts = [&](llvm::function_ref<uint64_t(int64_t)> f) {
-    Tensor tensor(x.sizes, /*isFloat=*/false);
-    unsigned width = widthOf(result);
-    for (size_t n = 0; n < tensor.ints.size(); ++n)
-      tensor.ints[n] = wrap(f(n), width);
-    return tensor;
-  };
-  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op)) {
-    Tensor tensor(x.sizes, /*isFloat=*/true);
-    for (size_t n = 0; n < tensor.floats.size(); ++n)
-      tensor.floats[n] = isa<arith::SIToFPOp>(op)
-                             ? static_cast<double>(integer(x, n).asSigned())
-                             : static_cast<double>(integer(x, n).asUnsigned());
-    return tensor;
-  }
-  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
-    return makeInts([&](int64_t n) {
-      return toInteger(x.floats[n], isa<arith::FPToSIOp>(op));
-    });
-  if (Unary f = unaryIntegers().lookup(name))
-    return makeInts([&](int64_t n) { return f(integer(x, n)); });
-  if (operands.size() != 2)
-    return std::nullopt;
-  const Tensor &y = *operands[1];
+Elementwise::Kernel interp::findIntegerKernel(Operation *op) {
   if (auto cmp = dyn_cast<arith::CmpIOp>(op))
-    return makeInts([&](int64_t n) {
-      return compare(cmp.getPredicate(), integer(x, n), integer(y, n));
-    });
-  if (Binary f = binaryIntegers().lookup(name))
-    return makeInts([&](int64_t n) { return f(integer(x, n), integer(y, n)); });
-  return std::nullopt;
+    return comparison(cmp.getPredicate());
+  return integerKernels().lookup(op->getName().getStringRef());
 }

@@ -7,18 +7,18 @@
 #ifndef FA_LIB_INTERPRETER_VALUE_H
 #define FA_LIB_INTERPRETER_VALUE_H
 
-#include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Support/Error.h"
 
 #include <vector>
 
 namespace fa::interp {
 
+using Sizes = llvm::SmallVector<int64_t, 4>;
+
 /// A row-major tensor; a scalar has rank 0. Integers are exact in `ints`:
 /// sign-extended, but booleans, which are 0 or 1.
 struct Tensor {
-  llvm::SmallVector<int64_t, 4> sizes;
+  Sizes sizes;
   bool isFloat = true;
   std::vector<double> floats;
   std::vector<int64_t> ints;
@@ -28,11 +28,27 @@ struct Tensor {
   int64_t count() const;
 };
 
-/// Evaluates an elementwise operation of arith or math on operands of equal
-/// sizes. Integers wrap at their width. Null if the operation is not known.
-std::optional<Tensor>
-evaluateElementwise(mlir::Operation *op,
-                    llvm::ArrayRef<const Tensor *> operands);
+/// Elements side by side that are written: floats or integers, the other
+/// pointer is null.
+struct Row {
+  double *floats;
+  int64_t *ints;
+
+  /// The elements of `tensor` from number `first` on.
+  Row(Tensor &tensor, int64_t first = 0)
+      : floats(tensor.isFloat ? tensor.floats.data() + first : nullptr),
+        ints(tensor.isFloat ? nullptr : tensor.ints.data() + first) {}
+};
+
+/// Elements side by side that are read.
+struct ConstRow {
+  const double *floats;
+  const int64_t *ints;
+
+  ConstRow(const Tensor &tensor)
+      : floats(tensor.isFloat ? tensor.floats.data() : nullptr),
+        ints(tensor.isFloat ? nullptr : tensor.ints.data()) {}
+};
 
 } // namespace fa::interp
 

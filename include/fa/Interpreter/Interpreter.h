@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Evaluates S0 programs op by op, unfused: the reference of a program that is
-// given as a file. Slow and plain on purpose.
+// given as a file. It shares nothing with the compiler. A linalg operation is
+// what its loops give one after the other in their order: each element of a
+// result is summed up in that order, whatever is evaluated side by side.
 //
 //===----------------------------------------------------------------------===//
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Interpreter/Interpreter.h"
+#include "Programs.h"
 
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Numerics/Reference.h"
@@ -98,6 +98,43 @@ TEST(Interpreter, Twin) {
   AttentionResult reference = llvm::cantFail(referenceF64(right, in));
   EXPECT_GT(difference(run(wrong, in, Precision::Float64)[0], reference.out),
             1e-3);
+}
+
+/// The regions of tile.attention, over scores that end in a part of a row.
+TEST(Interpreter, RegionsOfAttention) {
+  AttentionProblem problem =
+      makeProblem("hq=2 sq=9 sk=301 d=8 causal softcap=0.5 type=f32");
+  AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 3));
+  AttentionResult reference = llvm::cantFail(referenceF64(problem, in));
+  std::vector<double> found = resultOf(
+      "!t = tensor<?x?x?x8xf32>\n"
+      "func.func @f(%q: !t, %k: !t, %v: !t, %scale: f32, %far: index,\n"
+      "             %caps: tensor<2xf32>) -> !t {\n"
+      "  %o = tile.attention %q, %k, %v scale %scale\n"
+      "      captures(%far, %caps : index, tensor<2xf32>) : !t, !t, !t -> !t\n"
+      "  score {\n"
+      "  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index,\n"
+      "       %d: index, %c: tensor<2xf32>):\n"
+      "    %cap = tensor.extract %c[%h] : tensor<2xf32>\n"
+      "    %s1 = arith.divf %s, %cap : f32\n"
+      "    %s2 = math.tanh %s1 : f32\n"
+      "    %s3 = arith.mulf %s2, %cap : f32\n"
+      "    tile.yield %s3 : f32\n"
+      "  } mask {\n"
+      "  ^bb0(%b: index, %h: index, %i: index, %j: index,\n"
+      "       %d: index, %c: tensor<2xf32>):\n"
+      "    %last = arith.addi %i, %d : index\n"
+      "    %m = arith.cmpi sle, %j, %last : index\n"
+      "    tile.yield %m : i1\n"
+      "  }\n"
+      "  return %o : !t\n"
+      "}\n",
+      {in.q, in.k, in.v, problem.effectiveScale(), 292.0,
+       makeTensor({2}, [](int64_t) { return 0.5; })});
+  std::vector<double> expected = reference.out.toDoubles();
+  ASSERT_EQ(found.size(), expected.size());
+  for (auto [x, y] : llvm::zip(found, expected))
+    EXPECT_NEAR(x, y, 1e-13);
 }
 
 static HostTensor runText(StringRef text, const HostTensor &x) {
