@@ -3,10 +3,11 @@
 """Packs the package and its library into a wheel (PyPA's binary distribution
 format), with nothing but Python itself.
 
-    build_wheel.py LIBRARY VERSION FOLDER
+    build_wheel.py LIBRARY VERSION FOLDER [BESIDE]
 
-The tag is what the library needs: manylinux_2_X for the newest version of a
-symbol of glibc's in it (PEP 600).
+BESIDE is the library with PyTorch's operator, if there is one. The tag is what
+the libraries need: manylinux_2_X for the newest version of a symbol of glibc's
+in them (PEP 600).
 """
 
 import base64
@@ -20,10 +21,10 @@ import zipfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def platform_tag(library):
+def platform_tag(library, *beside):
     """manylinux_2_X_MACHINE, from the names of the symbols' versions and the
     machine of the ELF header (gABI, e_machine)."""
-    versions = [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", library)]
+    versions = [int(minor) for each in (library, *beside) for minor in re.findall(rb"GLIBC_2\.(\d+)", each)]
     if not versions:
         sys.exit("build_wheel.py: error: expected a library that needs glibc, found none of its versions")
     machines = {62: "x86_64", 183: "aarch64"}
@@ -33,11 +34,13 @@ def platform_tag(library):
     return f"manylinux_2_{max(versions)}_{machines[machine]}"
 
 
-def members(library, version, tag):
+def members(library, beside, version, tag):
     """Name and bytes of each file but the list of them."""
     for path in sorted(glob.glob(os.path.join(HERE, "flashtile", "*.py"))):
         yield "flashtile/" + os.path.basename(path), open(path, "rb").read()
     yield "flashtile/libflashtile.so.0", library
+    for data in beside:
+        yield "flashtile/libflashtile-torch.so", data
     info = f"flashtile-{version}.dist-info"
     yield f"{info}/METADATA", (
         f"Metadata-Version: 2.1\nName: flashtile\nVersion: {version}\n"
@@ -51,17 +54,17 @@ def members(library, version, tag):
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) not in (4, 5):
         sys.exit(__doc__)
-    path, version, folder = sys.argv[1:]
-    library = open(path, "rb").read()
-    tag = "py3-none-" + platform_tag(library)
+    path, version, folder = sys.argv[1:4]
+    library, *beside = (open(file, "rb").read() for file in (path, *sys.argv[4:]))
+    tag = "py3-none-" + platform_tag(library, *beside)
     for old in glob.glob(os.path.join(folder, "flashtile-*.whl")):
         os.remove(old)
     wheel = os.path.join(folder, f"flashtile-{version}-{tag}.whl")
     record = ""
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as out:
-        for name, data in members(library, version, tag):
+        for name, data in members(library, beside, version, tag):
             out.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record += f"{name},sha256={digest},{len(data)}\n"

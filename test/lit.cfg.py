@@ -48,6 +48,10 @@ for package in ("numpy", "torch"):
     if glob.glob(os.path.join(config.source_dir, ".cache/python/lib/python3*/site-packages", package)):
         config.available_features.add(package)
 
+# PyTorch's operator in C++, which is built where PyTorch was when this was configured.
+if os.path.exists(os.path.join(config.binary_dir, "lib", "libflashtile-torch.so")):
+    config.available_features.add("torch-extension")
+
 # What PyTorch's code generator needs: g++ (clang has no omp.h) and Python.h.
 if shutil.which("g++") and os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
     config.available_features.add("inductor")

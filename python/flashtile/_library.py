@@ -37,6 +37,11 @@ def _find():
     return given or (inside if os.path.exists(inside) else "libflashtile.so.0")
 
 
+def beside(name):
+    """Where a library called `name` is that belongs to this one."""
+    return os.path.join(os.path.dirname(_find()), name)
+
+
 def _load():
     path = _find()
     try:
