@@ -5,9 +5,9 @@
     out = flashtile.attention(q, k, v, causal=True)
 
 on NumPy arrays, and on tensors of any framework that speaks DLPack (PyTorch,
-JAX, CuPy), in their own memory. Nothing of this package is compiled: it calls
-libflashtile's C interface (include/fa/fa.h) by ctypes. docs/python.md is the
-manual.
+JAX, CuPy), in their own memory. It calls libflashtile's C interface
+(include/fa/fa.h) by ctypes; PyTorch calls its operator in C++ where
+libflashtile-torch.so is (flashtile.torch). docs/python.md is the manual.
 """
 
 from ._attention import attention
