@@ -122,7 +122,7 @@ def _prepare_plan(request, held, message, capacity):
         held.contents.plan, held.contents.token = plan._handle, token
         return 0
     except BaseException as error:  # nothing goes through C++
-        _last.error = error
+        _last.error = error.with_traceback(None)  # whose frames have the call's tensors
         text = str(error).encode()[: capacity - 1].decode(errors="ignore").encode() + b"\0"
         ctypes.memmove(message, text, len(text))
         return 1

@@ -3,9 +3,12 @@ errors and refusals of a derivative, and the road that was expected.
 
 usage: torch_dispatch.py c++|python
 """
+import gc
 import itertools
+import resource
 import sys
 import threading
+import weakref
 
 import torch
 
@@ -136,6 +139,33 @@ q, k, v = make()
 refused(RuntimeError, "autograd.Function", lambda: torch.func.grad(lambda q: attention(q, k, v).sum())(q))
 on_meta = op(*(x.to("meta") for x in (q, k, v)))
 assert on_meta.device.type == "meta" and on_meta.shape == (2, 4, 40, 16)
+
+# ===--- Nothing is kept -----------------------------------------------------------
+
+
+def kept(**how):
+    """How many of a call's tensors outlive it."""
+    inputs = [*make(), torch.zeros(1, 1, 40, 48)]
+    inputs[0].requires_grad_(how.pop("wants_gradient", False))
+    found = None
+    try:
+        found = op_lse(*inputs[:3], bias=inputs[3], scale=0.5, **how)
+    except (RuntimeError, ValueError):
+        pass
+    references = [weakref.ref(x) for x in (*inputs, *(found or ()))]
+    del inputs, found
+    gc.collect()
+    return sum(reference() is not None for reference in references)
+
+
+assert kept() == 0 and kept(causal="sideways") == 0 and kept(wants_gradient=True) == 0
+long = CAUSAL + "\n// " + "x" * 200_000
+op(q, k, v, mask_mod=long)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for n in range(600):
+    op(q, k, v, mask_mod=long)
+grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+assert grown < 20_000, f"{grown} KiB for 600 texts of 200 kB"
 
 # ===--- Threads -----------------------------------------------------------------
 
