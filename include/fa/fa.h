@@ -94,6 +94,21 @@ typedef enum faCacheMode {
   FA_CACHE_MODE_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
 } faCacheMode;
 
+/* When the kernels of a plan for any launch on a card are compiled. Those of a
+ * plan for a known launch, and of the CPU, always are when it is created. */
+typedef enum faCompileMode {
+  FA_COMPILE_EAGER = 0, /* when the plan is created: a launch never compiles */
+  /* When a launch, faPlanGetLaunchInfo or faPlanPrepare first takes them; on
+   * the calling thread, which `progress` is told of. No launch takes a slower
+   * kernel for it. */
+  FA_COMPILE_LAZY = 1,
+  /* The same, and the rest on a thread of the context's, once the first launch
+   * has its own. `progress` is not told of that. What fails there is told to
+   * the launch that needs it, and the next one tries again. */
+  FA_COMPILE_BACKGROUND = 2,
+  FA_COMPILE_MODE_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
+} faCompileMode;
+
 typedef struct faContextOptions {
   size_t size;      /* sizeof(faContextOptions) */
   uint32_t threads; /* workers, the calling thread among them; 0: all cores */
@@ -150,6 +165,7 @@ typedef struct faContextOptions {
    * machine's. Another name is FA_ERROR_INVALID_ARGUMENT, which says what is
    * missing. For a card nothing is compiled for the host. */
   const char *hostCpu;
+  faCompileMode compile;
   /* Of a card: the most bytes of its memory that the context takes for launches
    * that want workspace and are given none (faPlanEnqueue, faPlanLaunch). Taken
    * as it is wanted and kept until the context is destroyed: for each stream,
@@ -284,7 +300,8 @@ typedef struct faPlanInfo {
   uint32_t numKernels;
   faCacheOutcome cache;
   /* Milliseconds; of a plan from the cache, `compileMs` is the time of finding
-   * it and the others are 0. */
+   * it and the others are 0. What launches compile is not in it, nor in
+   * `codeSize`. */
   double compileMs, passesMs, llvmMs, assemblerMs;
   size_t codeSize;
   /* Scratch that a launch at work on all threads takes; 0 on a card. */
@@ -299,7 +316,8 @@ typedef struct faKernelInfo {
   int32_t unfused;       /* one program on whole tensors: slow */
   int64_t tileQ, tileKv; /* 0: unknown */
   int64_t scratchBytes;  /* CPU: of one running program */
-  /* On a card; registers, stack and spills are of one thread, -1: not known. */
+  /* On a card; registers, stack and spills are of one thread, -1: not known,
+   * as of a kernel that no launch has taken yet (faCompileMode). */
   int64_t threads, sharedBytes, stages, registers, stackBytes, spillBytes;
 } faKernelInfo;
 
@@ -322,7 +340,10 @@ FA_API faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
  * without splits. Nothing is opened or waited for, and nothing allocated but
  * workspace, where a stream's is smaller than the launch wants: legal while a
  * graph is captured. What the caller has as current context or device stays
- * so. */
+ * so. A kernel that the context left uncompiled (faCompileMode) is compiled and
+ * loaded first, which is legal then as well and no part of the graph; a driver
+ * that does not let the thread is FA_ERROR_DEVICE, breaks no capture, and
+ * faPlanPrepare helps. FA_ERROR_COMPILE: it does not compile. */
 FA_API faStatus faPlanEnqueue(faPlan plan, void *stream,
                               const faArgument *arguments,
                               size_t count) FA_NOEXCEPT;
@@ -353,6 +374,15 @@ typedef struct faLaunchOptions {
                     * as faPlanEnqueue */
   size_t workspaceSize; /* bytes; at least what faPlanGetLaunchInfo says */
 } faLaunchOptions;
+
+/* Compiles and loads what launches with these arguments run, with workspace or
+ * without, and enqueues nothing: such a launch compiles and loads nothing then.
+ * For who measures, and for a capture that shall not wait. Sizes, strides and
+ * addresses are looked at as of faAttentionDesc.launch. What was compiled when
+ * the plan was created is not again; errors are those of faPlanCreate... and,
+ * of the arguments, of faPlanEnqueue. */
+FA_API faStatus faPlanPrepare(faPlan plan, const faArgument *arguments,
+                              size_t count) FA_NOEXCEPT;
 
 /* faPlanEnqueue with workspace, which the launch uses until it is done:
  * launches at the same time need one each. What is in it does not matter. Too

@@ -209,6 +209,12 @@ public:
     return faPlanEnqueueWith(handle, &options, values.data(), arguments.size());
   }
 
+  /// Compiles and loads what launches with these arguments run.
+  faStatus prepare(std::span<const Argument> arguments) const {
+    Values values(arguments);
+    return faPlanPrepare(handle, values.data(), arguments.size());
+  }
+
   /// What a launch with these arguments runs; its size is 0 where it fails.
   faLaunchInfo launchInfo(std::span<const Argument> arguments) const {
     Values values(arguments);

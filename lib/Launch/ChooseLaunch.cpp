@@ -89,6 +89,34 @@ KernelArguments::KernelArguments(const LaunchChoice &choice,
 // The choice
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// A plan's kernels where a launch runs.
+struct Place {
+  std::span<const KernelInfo> kernels;
+  int64_t processors;
+  ResidentBlocks residentBlocks = {};
+  /// The first kernel whose resident blocks are not known and matter.
+  const KernelInfo *unknown = nullptr;
+
+  /// `decide` of the blocks of a kernel that a processor holds. Where they are
+  /// not known, of any number, if it is the same for all; else notes that.
+  template <typename Decide>
+  auto decideBy(const KernelInfo &kernel, Decide decide) {
+    int64_t blocks = residentBlocks.empty()
+                         ? kernel.residentBlocks
+                         : residentBlocks[&kernel - kernels.data()].load();
+    auto value = decide(std::max<int64_t>(blocks, 1));
+    for (int64_t other = 2; !blocks && !unknown && other <= kMaxResidentBlocks;
+         ++other)
+      if (decide(other) != value)
+        unknown = &kernel;
+    return value;
+  }
+};
+
+} // namespace
+
 static Failure failOfBytes(const KernelInfo &kernel) {
   return makeFailure("the workspace of @", kernel.symbol,
                      " has a negative size or more bytes than 63 bits can "
@@ -171,16 +199,21 @@ takeChain(std::span<const KernelInfo> kernels, size_t first) {
 
 /// The launch that begins with the first of `chain` and splits keys; none if
 /// there would be fewer than `least` splits.
-static Result<LaunchChoice> chooseSplit(std::span<const KernelInfo> chain,
+static Result<LaunchChoice> chooseSplit(Place &place,
+                                        std::span<const KernelInfo> chain,
                                         std::span<const LaunchArgument> given,
-                                        int64_t processors,
                                         const Workspace &workspace,
-                                        int64_t least = 2) {
+                                        int64_t least) {
   const KernelInfo &kernel = chain.front();
-  Result<int64_t> splits =
-      countSplits(kernel, given, processors, kernel.residentBlocks);
+  Result<int64_t> splits = 0;
+  place.decideBy(kernel, [&](int64_t blocks) {
+    splits = countSplits(kernel, given, place.processors, blocks);
+    return splits ? *splits : 0;
+  });
   if (!splits)
     return splits.takeFailure();
+  if (place.unknown)
+    return LaunchChoice();
   auto bytes = countBytes(kernel, *splits, given);
   if (!bytes)
     return failOfBytes(kernel);
@@ -218,52 +251,70 @@ static bool fillsClusters(std::span<const KernelInfo> kernels,
          });
 }
 
-/// What the rule for splits looks at, of the kernel or of the one that splits
-/// the keys of the same programs; none without such a one.
-static std::optional<SplitProblem>
-describeSplits(std::span<const KernelInfo> kernels, const KernelInfo &kernel,
-               std::span<const LaunchArgument> arguments, int64_t processors) {
-  auto split = std::ranges::find_if(kernels, [&](const KernelInfo &other) {
-    return !other.splitKeys.steps.empty() && other.tile == kernel.tile &&
-           other.parts == kernel.parts && other.fewerRows == kernel.fewerRows &&
-           other.fewPrograms == kernel.fewPrograms;
-  });
-  if (split == kernels.end())
+namespace {
+
+/// A kernel that splits keys, and what the rule for splits looks at.
+struct DescribedSplits {
+  const KernelInfo *kernel;
+  SplitProblem problem;
+
+  SplitProblem with(int64_t residentBlocks) const {
+    SplitProblem result = problem;
+    result.residentBlocks = residentBlocks;
+    return result;
+  }
+};
+
+} // namespace
+
+/// Of the kernel or of the one that splits the keys of the same programs; none
+/// without such a one.
+static std::optional<DescribedSplits>
+describeSplits(const Place &place, const KernelInfo &kernel,
+               std::span<const LaunchArgument> arguments) {
+  auto split =
+      std::ranges::find_if(place.kernels, [&](const KernelInfo &other) {
+        return !other.splitKeys.steps.empty() && other.tile == kernel.tile &&
+               other.parts == kernel.parts &&
+               other.fewerRows == kernel.fewerRows &&
+               other.fewPrograms == kernel.fewPrograms;
+      });
+  if (split == place.kernels.end())
     return std::nullopt;
   Result<int64_t> programs = countPrograms(*split, arguments);
   if (!programs)
     return std::nullopt;
-  return describeProblem(*split, arguments, *programs, processors,
-                         split->residentBlocks);
+  return DescribedSplits{&*split, describeProblem(*split, arguments, *programs,
+                                                  place.processors,
+                                                  split->residentBlocks)};
 }
 
 /// Whether the launch's programs are as few as the kernel asks for; of parts
 /// also where more of them pay.
-static bool hasFewPrograms(std::span<const KernelInfo> kernels,
-                           const KernelInfo &kernel,
-                           std::span<const LaunchArgument> arguments,
-                           int64_t processors) {
+static bool hasFewPrograms(Place &place, const KernelInfo &kernel,
+                           std::span<const LaunchArgument> arguments) {
   if (!kernel.fewPrograms)
     return true;
   Result<int64_t> programs = countPrograms(kernel, arguments);
   if (!programs)
     return false;
   if (*programs / kernel.fewPrograms + (*programs % kernel.fewPrograms != 0) <=
-      processors)
+      place.processors)
     return true;
-  if (kernel.parts == 1 || processors == kHost)
+  if (kernel.parts == 1 || place.processors == kHost)
     return false;
-  auto splits = describeSplits(kernels, kernel, arguments, processors);
-  return splits && partsPay(*splits);
+  auto splits = describeSplits(place, kernel, arguments);
+  return splits && place.decideBy(*splits->kernel, [&](int64_t blocks) {
+    return partsPay(splits->with(blocks));
+  });
 }
 
 /// Whether the launch's programs are as the kernel asks for, whatever others
 /// take.
-static bool suits(std::span<const KernelInfo> kernels, const KernelInfo &kernel,
-                  std::span<const LaunchArgument> arguments,
-                  int64_t processors) {
-  return fillsClusters(kernels, kernel, arguments) &&
-         hasFewPrograms(kernels, kernel, arguments, processors);
+static bool suits(Place &place, const KernelInfo &kernel,
+                  std::span<const LaunchArgument> arguments) {
+  return fillsClusters(place.kernels, kernel, arguments) &&
+         hasFewPrograms(place, kernel, arguments);
 }
 
 /// Rows of all tiles, those that are none among them; none without a tile.
@@ -279,16 +330,15 @@ static std::optional<int64_t> countRows(const KernelInfo &kernel,
 
 /// Whether the kernel has fewer rows than the one behind it that would be
 /// taken; where that one is for few programs, no more rows and lower costs.
-static bool savesRows(std::span<const KernelInfo> kernels,
-                      const KernelInfo &kernel,
-                      std::span<const LaunchArgument> arguments,
-                      int64_t processors) {
+static bool savesRows(Place &place, const KernelInfo &kernel,
+                      std::span<const LaunchArgument> arguments) {
   if (!kernel.fewerRows)
     return true;
-  auto behind = kernels.subspan(size_t(&kernel - kernels.data()) + 1);
+  auto behind =
+      place.kernels.subspan(size_t(&kernel - place.kernels.data()) + 1);
   auto other = std::ranges::find_if(behind, [&](const KernelInfo &each) {
     return !each.follows && !each.fewerRows && fitsVariant(each, arguments) &&
-           suits(kernels, each, arguments, processors);
+           suits(place, each, arguments);
   });
   auto rows = countRows(kernel, arguments);
   if (other == behind.end() || !rows)
@@ -296,34 +346,41 @@ static bool savesRows(std::span<const KernelInfo> kernels,
   auto others = countRows(*other, arguments);
   if (!others || *rows > *others)
     return false;
-  auto own = describeSplits(kernels, kernel, arguments, processors),
-       theirs = describeSplits(kernels, *other, arguments, processors);
-  auto cheaper = other->fewPrograms && own && theirs ? isCheaper(*own, *theirs)
-                                                     : std::nullopt;
-  return cheaper.value_or(*rows < *others);
+  auto own = describeSplits(place, kernel, arguments),
+       theirs = describeSplits(place, *other, arguments);
+  if (!other->fewPrograms || !own || !theirs)
+    return *rows < *others;
+  return place.decideBy(*own->kernel, [&](int64_t mine) {
+    return place.decideBy(*theirs->kernel, [&](int64_t blocks) {
+      return isCheaper(own->with(mine), theirs->with(blocks))
+          .value_or(*rows < *others);
+    });
+  });
 }
 
 /// Whether the launch is one that the kernel is for.
-static bool isMeantFor(std::span<const KernelInfo> kernels,
-                       const KernelInfo &kernel,
-                       std::span<const LaunchArgument> arguments,
-                       int64_t processors) {
-  return suits(kernels, kernel, arguments, processors) &&
-         savesRows(kernels, kernel, arguments, processors);
+static bool isMeantFor(Place &place, const KernelInfo &kernel,
+                       std::span<const LaunchArgument> arguments) {
+  return suits(place, kernel, arguments) && savesRows(place, kernel, arguments);
 }
 
 /// The rule: `offer` is given each chain of kernels whose first one takes the
-/// arguments, in order, until it gives true; those for other launches last.
+/// arguments, in order, until it gives true or something is unknown; those for
+/// other launches last.
 template <typename Offer>
-static void offerChains(std::span<const KernelInfo> kernels,
-                        std::span<const LaunchArgument> arguments,
-                        int64_t processors, Offer offer) {
+static void offerChains(Place &place, std::span<const LaunchArgument> arguments,
+                        Offer offer) {
   for (bool meant : {true, false})
-    for (size_t n = 0; n < kernels.size(); ++n)
-      if (!kernels[n].follows && fitsVariant(kernels[n], arguments) &&
-          isMeantFor(kernels, kernels[n], arguments, processors) == meant &&
-          offer(takeChain(kernels, n)))
+    for (size_t n = 0; n < place.kernels.size(); ++n) {
+      const KernelInfo &kernel = place.kernels[n];
+      if (kernel.follows || !fitsVariant(kernel, arguments))
+        continue;
+      bool isMeant = isMeantFor(place, kernel, arguments);
+      if (place.unknown)
         return;
+      if (isMeant == meant && offer(takeChain(place.kernels, n)))
+        return;
+    }
 }
 
 /// That no kernel was offered: the last one is the most general.
@@ -337,25 +394,27 @@ static Failure explainRefusal(std::span<const KernelInfo> kernels,
 Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
                                       std::span<const LaunchArgument> arguments,
                                       int64_t processors,
-                                      const Workspace &workspace) {
+                                      const Workspace &workspace,
+                                      ResidentBlocks residentBlocks) {
   assert(!kernels.empty() && "a plan has kernels");
   // The last variant is the most general: its reason is the one to give.
   if (Failure failure = checkArguments(kernels.back(), arguments))
     return failure;
+  Place place = {kernels, processors, residentBlocks};
   Result<LaunchChoice> choice = LaunchChoice();
   // A plan of a launch that splits keys may have no other kernel: then others
   // have one split.
   for (int64_t least : {2, 1})
-    if (choice && choice->kernels.empty())
-      offerChains(kernels, arguments, processors,
-                  [&](std::span<const KernelInfo> chain) {
-                    if (chain.front().workspace.empty())
-                      choice = LaunchChoice{chain};
-                    else if (workspace.bytes)
-                      choice = chooseSplit(chain, arguments, processors,
-                                           workspace, least);
-                    return !choice || !choice->kernels.empty();
-                  });
+    if (choice && choice->kernels.empty() && !place.unknown)
+      offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
+        if (chain.front().workspace.empty())
+          choice = LaunchChoice{chain};
+        else if (workspace.bytes)
+          choice = chooseSplit(place, chain, arguments, workspace, least);
+        return !choice || !choice->kernels.empty() || place.unknown;
+      });
+  if (choice && place.unknown)
+    return LaunchChoice{{}, 1, 0, place.unknown};
   if (choice && choice->kernels.empty())
     return explainRefusal(kernels, arguments);
   return choice;
@@ -382,10 +441,9 @@ std::string fa::explainSlower(std::span<const KernelInfo> kernels,
 // Before a plan is compiled
 //===----------------------------------------------------------------------===//
 
-/// The launch's arguments, with an address for those that have none yet.
-static std::span<const LaunchArgument>
-fillAddresses(std::span<const LaunchArgument> arguments,
-              LaunchArgument (&storage)[kMaxArguments]) {
+std::span<const LaunchArgument>
+fa::fillAddresses(std::span<const LaunchArgument> arguments,
+                  LaunchArgument (&storage)[kMaxArguments]) {
   // As aligned as any driver's memory.
   alignas(256) static char memory[256];
   std::copy(arguments.begin(), arguments.end(), storage);
@@ -416,22 +474,22 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
     return failure;
   std::vector<std::string> found;
   Failure wrong;
-  offerChains(kernels, arguments, launch.processors,
-              [&](std::span<const KernelInfo> chain) {
-                bool isSure = chain.front().workspace.empty();
-                if (!isSure) {
-                  auto splits = maySplit(chain.front(), launch, arguments);
-                  if (!splits)
-                    wrong = splits.takeFailure();
-                  if (!splits || !*splits)
-                    return bool(wrong);
-                  // The host has workspace of its own.
-                  isSure = launch.processors == kHost;
-                }
-                for (const KernelInfo &kernel : chain)
-                  found.push_back(kernel.symbol);
-                return isSure;
-              });
+  Place place = {kernels, launch.processors};
+  offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
+    bool isSure = chain.front().workspace.empty();
+    if (!isSure) {
+      auto splits = maySplit(chain.front(), launch, arguments);
+      if (!splits)
+        wrong = splits.takeFailure();
+      if (!splits || !*splits)
+        return bool(wrong);
+      // The host has workspace of its own.
+      isSure = launch.processors == kHost;
+    }
+    for (const KernelInfo &kernel : chain)
+      found.push_back(kernel.symbol);
+    return isSure;
+  });
   if (wrong)
     return wrong;
   if (found.empty())

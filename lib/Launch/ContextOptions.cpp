@@ -26,6 +26,11 @@ fa::readContextOptions(const faContextOptions *options) {
     return makeFailure("faContextOptions: expected cacheMode between 0 and 2, "
                        "found ",
                        static_cast<int>(result.cacheMode));
+  if (result.compile < FA_COMPILE_EAGER ||
+      result.compile > FA_COMPILE_BACKGROUND)
+    return makeFailure("faContextOptions: expected compile between 0 and 2, "
+                       "found ",
+                       static_cast<int>(result.compile));
   if (!result.allocate != !result.deallocate)
     return makeFailure("faContextOptions: expected both of allocate and "
                        "deallocate or neither, found one");

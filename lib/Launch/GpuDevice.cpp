@@ -121,6 +121,19 @@ Failure GpuDevice::Current::failure() const {
                                                           : "CtxPushCurrent");
 }
 
+GpuDevice::RelaxedCapture::RelaxedCapture(const GpuDevice &device)
+    : device(device),
+      status(device.driver().ThreadExchangeStreamCaptureMode(&mode)) {}
+
+GpuDevice::RelaxedCapture::~RelaxedCapture() {
+  if (status == 0)
+    device.driver().ThreadExchangeStreamCaptureMode(&mode);
+}
+
+Failure GpuDevice::RelaxedCapture::failure() const {
+  return device.driver().checkCall(status, "ThreadExchangeStreamCaptureMode");
+}
+
 Failure GpuDevice::synchronize() const {
   Current current(*this);
   if (Failure failure = current.failure())

@@ -8,6 +8,8 @@
 
 #include "fa/Launch/TensorMap.h"
 
+#include <cassert>
+
 using namespace fa;
 
 /// Words of 64 bits in 4 KiB, what every driver takes as a kernel's parameters
@@ -15,7 +17,7 @@ using namespace fa;
 static constexpr size_t kParameterWords = 512;
 
 /// The driver's log explains a failure.
-Failure GpuModule::loadImage(std::string_view arch, const void *image) {
+Result<void *> GpuModule::loadImage(std::string_view arch, const void *image) {
   const GpuDriver &driver = card->driver();
   // CU_JIT_ERROR_LOG_BUFFER and its size, which travels as a pointer; HIP has
   // the same numbers and writes nothing.
@@ -23,9 +25,13 @@ Failure GpuModule::loadImage(std::string_view arch, const void *image) {
   int options[] = {5, 6};
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   void *values[] = {log, reinterpret_cast<void *>(sizeof(log) - 1)};
+  void *module = nullptr;
   int status = driver.ModuleLoadDataEx(&module, image, 2, options, values);
-  return driver.check(status, "cannot load the kernels for ", arch,
-                      log[0] ? ": " : "", log);
+  if (Failure failure = driver.check(status, "cannot load the kernels for ",
+                                     arch, log[0] ? ": " : "", log))
+    return failure;
+  modules.push_back(module);
+  return module;
 }
 
 /// The words, and behind them the tensor maps, each aligned to its 64 bytes.
@@ -62,7 +68,7 @@ Failure GpuModule::allowShared(void *function, const KernelInfo &kernel) const {
       "@", kernel.symbol, ": cuFuncSetAttribute");
 }
 
-Failure GpuModule::prepare(KernelInfo &kernel) {
+Result<void *> GpuModule::prepare(void *module, KernelInfo &kernel) {
   const GpuDriver &driver = card->driver();
   if (kernel.sharedBytes > card->sharedLimit())
     return makeFailure("@", kernel.symbol, " needs ", kernel.sharedBytes,
@@ -92,36 +98,72 @@ Failure GpuModule::prepare(KernelInfo &kernel) {
           askedShared(kernel)) &&
       value > 0)
     kernel.residentBlocks = value;
-  functions.push_back(function);
-  return {};
+  return function;
+}
+
+GpuModule::GpuModule(std::vector<KernelInfo> kernels,
+                     std::shared_ptr<GpuDevice> device)
+    : infos(std::move(kernels)), card(std::move(device)),
+      functions(infos.size()) {
+  if (std::ranges::any_of(infos, [](const KernelInfo &kernel) {
+        return !kernel.tensorMaps.empty();
+      }))
+    tensorMaps.reserve();
 }
 
 Result<std::unique_ptr<GpuModule>>
 GpuModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
                 const void *image, std::shared_ptr<GpuDevice> device) {
-  std::unique_ptr<GpuModule> result(new GpuModule);
-  result->infos = std::move(kernels);
-  result->card = std::move(device);
+  std::unique_ptr<GpuModule> result(
+      new GpuModule(std::move(kernels), std::move(device)));
   GpuDevice::Current current(*result->card);
   if (Failure failure = current.failure())
     return failure;
-  if (Failure failure = result->loadImage(arch, image))
-    return failure;
-  for (KernelInfo &kernel : result->infos)
-    if (Failure failure = result->prepare(kernel))
-      return failure;
-  if (std::ranges::any_of(result->infos, [](const KernelInfo &kernel) {
-        return !kernel.tensorMaps.empty();
-      }))
-    result->tensorMaps.reserve();
+  auto module = result->loadImage(arch, image);
+  if (!module)
+    return module.takeFailure();
+  for (size_t n = 0; n < result->infos.size(); ++n) {
+    auto function = result->prepare(*module, result->infos[n]);
+    if (!function)
+      return function.takeFailure();
+    result->functions[n] = *function;
+  }
   return result;
 }
 
-GpuModule::~GpuModule() {
+std::unique_ptr<GpuModule>
+GpuModule::create(std::vector<KernelInfo> kernels,
+                  std::shared_ptr<GpuDevice> device) {
+  std::unique_ptr<GpuModule> result(
+      new GpuModule(std::move(kernels), std::move(device)));
+  result->residentBlocks =
+      std::vector<std::atomic<int64_t>>(result->infos.size());
+  return result;
+}
+
+Result<KernelInfo> GpuModule::add(size_t number, std::string_view arch,
+                                  const void *image) {
+  GpuDevice::Current current(*card);
+  if (Failure failure = current.failure())
+    return failure;
+  auto module = loadImage(arch, image);
   if (!module)
+    return module.takeFailure();
+  KernelInfo kernel = infos[number];
+  auto function = prepare(*module, kernel);
+  if (!function)
+    return function.takeFailure();
+  residentBlocks[number].store(kernel.residentBlocks);
+  functions[number].store(*function, std::memory_order_release);
+  return kernel;
+}
+
+GpuModule::~GpuModule() {
+  if (modules.empty())
     return;
   GpuDevice::Current current(*card);
-  card->driver().ModuleUnload(module);
+  for (void *module : modules)
+    card->driver().ModuleUnload(module);
 }
 
 Failure GpuModule::launch(const LaunchChoice &choice,
@@ -174,6 +216,7 @@ Failure GpuModule::enqueue(const KernelInfo &kernel,
   }
   const GpuDriver &driver = card->driver();
   void *function = functions[&kernel - infos.data()];
+  assert(function && "a kernel that is launched is loaded");
   auto blocks = static_cast<unsigned>(grid.blocks);
   auto threads = static_cast<unsigned>(kernel.threads);
   int status;

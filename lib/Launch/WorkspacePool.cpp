@@ -11,33 +11,11 @@
 
 using namespace fa;
 
-namespace {
-
-/// Lets this thread allocate and free while any thread captures a graph. A
-/// driver refuses both in the other modes, and breaks the capture, since they
-/// may wait for the card; neither becomes part of the graph (CUDA Driver API,
-/// cuThreadExchangeStreamCaptureMode).
-class RelaxedCapture {
-public:
-  explicit RelaxedCapture(const GpuDriver &driver) : driver(driver) {
-    driver.ThreadExchangeStreamCaptureMode(&mode);
-  }
-  ~RelaxedCapture() { driver.ThreadExchangeStreamCaptureMode(&mode); }
-  RelaxedCapture(const RelaxedCapture &) = delete;
-  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
-
-private:
-  const GpuDriver &driver;
-  int mode = GpuDriver::captureModeRelaxed; ///< then the mode before
-};
-
-} // namespace
-
 WorkspacePool::~WorkspacePool() {
   if (blocks.empty())
     return;
   GpuDevice::Current current(*card);
-  RelaxedCapture relaxed(card->driver());
+  GpuDevice::RelaxedCapture relaxed(*card);
   for (GpuDriver::Pointer block : blocks)
     card->driver().MemFree(block);
 }
@@ -69,7 +47,7 @@ Result<Workspace> WorkspacePool::allocate(size_t bytes) {
   size_t rounded =
       std::min<uint64_t>(std::bit_ceil(std::max(bytes, leastBytes)), left);
   GpuDriver::Pointer address = 0;
-  RelaxedCapture relaxed(card->driver());
+  GpuDevice::RelaxedCapture relaxed(*card);
   if (Failure failure = card->driver().check(
           card->driver().MemAlloc(&address, rounded), "cannot allocate ",
           rounded, " bytes on ", card->name()))

@@ -139,6 +139,7 @@ faStatus faContextCreate(const faContextOptions *options,
     if (given->workspacePoolBytes)
       result->workspaces = std::make_unique<WorkspacePool>(
           store.card, given->workspacePoolBytes);
+    store.mode = static_cast<CompileMode>(given->compile);
   } else {
     store.compile.arch = store.compile.hostCpu;
     store.host = createHostDevice(*given);
@@ -202,9 +203,15 @@ static Expected<LaunchChoice> chooseInPool(faPlanImpl &plan, void *stream,
       plan.context->logTo && !plan.saidUnsplit.load(std::memory_order_relaxed);
   if (!plan.plan->card || (!pool && !isTold))
     return plan.plan->choose(arguments, Workspace());
-  auto wanted = plan.plan->choose(arguments, Workspace::any());
-  if (!wanted || !wanted->workspaceBytes)
+  // Only told of, a kernel need not be there.
+  auto wanted = pool ? plan.plan->choose(arguments, Workspace::any())
+                     : plan.plan->card->choose(arguments, Workspace::any());
+  if (pool && (!wanted || !wanted->workspaceBytes))
     return wanted;
+  if (!wanted || !wanted->workspaceBytes || wanted->unknown) {
+    consumeError(wanted.takeError());
+    return plan.plan->choose(arguments, Workspace());
+  }
   auto taken = pool ? pool->take(stream, wanted->workspaceBytes)
                     : makeFailure("none was given, and workspacePoolBytes of "
                                   "the context is 0");
@@ -216,6 +223,15 @@ static Expected<LaunchChoice> chooseInPool(faPlanImpl &plan, void *stream,
   if (choice)
     noteUnsplit(plan, *choice, *wanted, taken.takeFailure());
   return choice;
+}
+
+/// Of an error from choosing what a launch runs, which may compile and load it.
+static faStatus failChoose(Error error) {
+  faStatus status = error.isA<CancelledError>()     ? FA_ERROR_CANCELLED
+                    : error.isA<LateCompileError>() ? FA_ERROR_COMPILE
+                    : error.isA<LoadError>()        ? FA_ERROR_DEVICE
+                                                    : FA_ERROR_INVALID_ARGUMENT;
+  return fail(status, std::move(error));
 }
 
 /// Converts and checks the arguments and starts the launch: on the host it has
@@ -231,7 +247,7 @@ static faStatus start(faPlan plan, const LaunchOptions &options,
           ? plan->plan->choose(converted.get(), options.workspace)
           : chooseInPool(*plan, options.stream, converted.get(), lease);
   if (!choice)
-    return fail(FA_ERROR_INVALID_ARGUMENT, choice.takeError());
+    return failChoose(choice.takeError());
   noteSlower(*plan, *choice, converted.get());
   const LoadedPlan &loaded = *plan->plan;
   if (Error error = loaded.host
@@ -288,6 +304,25 @@ faStatus faPlanEnqueueWith(faPlan plan, const faLaunchOptions *options,
   return enqueue("faPlanEnqueueWith", plan, *how, arguments, count);
 }
 
+faStatus faPlanPrepare(faPlan plan, const faArgument *arguments,
+                       size_t count) noexcept {
+  if (!plan || (!arguments && count))
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faPlanPrepare: expected a plan and arguments, found null");
+  Ranges::Range range(plan->ranges.get(), "flashtile: prepare");
+  ConvertedArguments converted;
+  if (Failure failure = converted.convert(arguments, count))
+    return fail(FA_ERROR_INVALID_ARGUMENT, failure);
+  LaunchArgument storage[kMaxArguments];
+  ArrayRef<LaunchArgument> given = fillAddresses(converted.get(), storage);
+  for (const Workspace &workspace : {Workspace(), Workspace::any()}) {
+    auto choice = plan->plan->choose(given, workspace);
+    if (!choice)
+      return failChoose(choice.takeError());
+  }
+  return FA_SUCCESS;
+}
+
 faStatus faPlanGetLaunchInfo(faPlan plan, const faArgument *arguments,
                              size_t count, faLaunchInfo *info) noexcept {
   if (!plan || !info || (!arguments && count))
@@ -299,7 +334,7 @@ faStatus faPlanGetLaunchInfo(faPlan plan, const faArgument *arguments,
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
   auto choice = plan->plan->choose(converted.get(), Workspace::any());
   if (!choice)
-    return fail(FA_ERROR_INVALID_ARGUMENT, choice.takeError());
+    return failChoose(choice.takeError());
   if (Failure failure = writeLaunchInfo(*choice, info))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
   return FA_SUCCESS;

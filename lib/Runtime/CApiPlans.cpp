@@ -234,5 +234,7 @@ faStatus faPlanGetKernelInfo(faPlan plan, uint32_t index,
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faPlanGetKernelInfo: expected a kernel below " +
                     Twine(kernels.size()) + ", found " + Twine(index));
-  return giveInfo("faKernelInfo", kernelInfo(kernels[index]), info);
+  faKernelInfo found = kernelInfo(plan->plan->kernel(index));
+  found.name = kernels[index].symbol.c_str(); // which the plan owns
+  return giveInfo("faKernelInfo", found, info);
 }

@@ -71,6 +71,14 @@ static Error printTarget(StringRef arch, StringRef ptxas, raw_ostream &out) {
 
 Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
                                     const CompileOptions &options) {
+  std::string program;
+  raw_string_ostream out(program);
+  module.print(out);
+  return makeCacheKey(program, entry, options);
+}
+
+Expected<CacheKey> fa::makeCacheKey(StringRef program, StringRef entry,
+                                    const CompileOptions &options) {
   std::string build = compilerBuildId();
   if (build.empty())
     return createStringError("this build has no build id (-Wl,--build-id)");
@@ -93,7 +101,7 @@ Expected<CacheKey> fa::makeCacheKey(mlir::ModuleOp module, StringRef entry,
       << "\nmutate " << mutate << "\nassume-no-empty-rows " << assumeNoEmptyRows
       << "\nallow-no-max " << allowNoMax << "\nkernels "
       << (kernels.empty() ? "all" : join(kernels, " ")) << "\nentry " << entry
-      << "\n";
-  module.print(out);
+      << "\n"
+      << program;
   return key;
 }

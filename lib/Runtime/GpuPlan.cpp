@@ -41,12 +41,15 @@ int64_t fa::diesOf(const GpuDevice &device) {
   return 0;
 }
 
+/// What the driver loads.
+static const std::string &imageOf(const Artifact &artifact) {
+  return artifact.object.empty() ? artifact.ptx : artifact.object;
+}
+
 Expected<std::unique_ptr<GpuPlan>>
 GpuPlan::load(Artifact artifact, std::shared_ptr<GpuDevice> device) {
-  const std::string &image =
-      artifact.object.empty() ? artifact.ptx : artifact.object;
-  auto module = GpuModule::load(artifact.kernels, artifact.arch, image.c_str(),
-                                std::move(device));
+  auto module = GpuModule::load(artifact.kernels, artifact.arch,
+                                imageOf(artifact).c_str(), std::move(device));
   if (!module)
     return toError(module.takeFailure());
   std::unique_ptr<GpuPlan> loaded(new GpuPlan);
@@ -54,6 +57,19 @@ GpuPlan::load(Artifact artifact, std::shared_ptr<GpuDevice> device) {
   loaded->plan = std::move(artifact);
   loaded->plan.kernels = loaded->module->kernels();
   return loaded;
+}
+
+std::unique_ptr<GpuPlan> GpuPlan::create(Artifact artifact,
+                                         std::shared_ptr<GpuDevice> device) {
+  std::unique_ptr<GpuPlan> plan(new GpuPlan);
+  plan->module = GpuModule::create(artifact.kernels, std::move(device));
+  plan->plan = std::move(artifact);
+  plan->plan.kernels = plan->module->kernels();
+  return plan;
+}
+
+Expected<KernelInfo> GpuPlan::add(size_t number, const Artifact &code) {
+  return toExpected(module->add(number, code.arch, imageOf(code).c_str()));
 }
 
 Expected<LaunchChoice> GpuPlan::choose(ArrayRef<LaunchArgument> arguments,

@@ -9,10 +9,11 @@
 using namespace llvm;
 using namespace fa;
 
-char LoadError::ID = 0;
-
 PlanStore::PlanStore(Options given)
-    : options(std::move(given)), cache(options.cache) {}
+    : options(std::move(given)), cache(options.cache), kernels(cache) {
+  if (options.card && options.mode == CompileMode::Background)
+    background.emplace();
+}
 
 static Error load(Artifact artifact, const PlanStore::Options &options,
                   LoadedPlan &plan) {
@@ -48,6 +49,24 @@ Expected<PlanStore::Plan> PlanStore::make(mlir::ModuleOp module,
   return plan;
 }
 
+Expected<PlanStore::Plan> PlanStore::makeLazy(mlir::ModuleOp module,
+                                              StringRef entry,
+                                              const CompileOptions &how) {
+  auto listed = listKernels(cache, module, entry, how);
+  if (!listed)
+    return listed.takeError();
+  auto plan = std::make_shared<LoadedPlan>();
+  plan->cache = listed->plan.outcome;
+  plan->card = GpuPlan::create(std::move(listed->plan.artifact), options.card);
+  std::vector<std::shared_ptr<StoredKernel>> stored;
+  for (auto [info, text] : zip(plan->card->kernels(), listed->texts))
+    stored.push_back(kernels.find(info, std::move(text), how));
+  plan->lazy = std::make_unique<LazyKernels>(
+      *plan->card, std::move(stored), how.progress,
+      background ? &*background : nullptr);
+  return plan;
+}
+
 std::shared_ptr<PlanStore::Slot> PlanStore::findSlot(StringRef key) {
   std::lock_guard lock(mutex);
   if (auto it = slots.find(key); it != slots.end())
@@ -68,6 +87,7 @@ PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
                    const AttentionProblem *problem) {
   CompileOptions how = options.compile;
   KernelsChosen chosen;
+  bool isLazy = !launch && options.card && options.mode != CompileMode::Eager;
   if (launch) {
     if (problem && options.tuning)
       options.tuning->apply(*problem, *launch, how);
@@ -80,16 +100,20 @@ PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
     if (options.note && !chosen.slower.empty())
       options.note(chosen.slower);
   }
+  auto makeNow = [&] {
+    return isLazy ? makeLazy(module, entry, how)
+                  : make(module, entry, how, std::move(chosen));
+  };
   auto key = makeCacheKey(module, entry, how);
   if (!key) { // and what is wrong with the options, the compilation says
     consumeError(key.takeError());
-    return make(module, entry, how, std::move(chosen));
+    return makeNow();
   }
   std::shared_ptr<Slot> slot = findSlot(key->hash());
   std::lock_guard lock(slot->mutex);
   if (Plan plan = slot->plan.lock())
     return plan;
-  auto plan = make(module, entry, how, std::move(chosen));
+  auto plan = makeNow();
   if (plan)
     slot->plan = *plan;
   return plan;

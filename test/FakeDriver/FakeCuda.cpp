@@ -150,8 +150,7 @@ int cuModuleLoadDataEx(void **module, const void *image, unsigned numOptions,
         std::strcpy(static_cast<char *>(values[n]), "no header of an image");
     return InvalidImage;
   }
-  *module = loadModule(current()->card);
-  return Success;
+  return loadModule(current()->card, module);
 }
 
 int cuModuleUnload(void *module) {

@@ -102,8 +102,7 @@ int hipModuleLoadDataEx(void **module, const void *image, unsigned, int *,
   ENTRY(hipModuleLoadDataEx);
   if (!isElf(image))
     return InvalidImage;
-  *module = loadModule(currentCard);
-  return Success;
+  return loadModule(currentCard, module);
 }
 
 /// The real one takes a module of any card.

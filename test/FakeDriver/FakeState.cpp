@@ -57,15 +57,35 @@ bool fake::isElf(const void *image) {
   return std::memcmp(image, "\177ELF", 4) == 0;
 }
 
-void *fake::loadModule(int card) {
+static thread_local int captureMode = 0; // global
+
+int fake::exchangeCaptureMode(int *mode) {
+  std::swap(*mode, captureMode);
+  return Success;
+}
+
+/// What may wait for the card ends a capture, but in the relaxed mode.
+static int checkCapture() {
+  if (!state.capturing || captureMode == 2)
+    return Success;
+  state.capturing = nullptr;
+  return CaptureUnsupported;
+}
+
+int fake::loadModule(int card, void **module) {
+  if (int failure = checkCapture())
+    return failure;
+  std::lock_guard lock(mutex);
   state.maxModules = std::max(state.maxModules, ++state.numModules);
-  return new Module{card, {}};
+  *module = new Module{card, {}};
+  return Success;
 }
 
 int fake::unloadModule(void *handle, int card) {
   auto *module = static_cast<Module *>(handle);
   if (module->card != card)
     return InvalidContext;
+  std::lock_guard lock(mutex);
   --state.numModules;
   delete module;
   return Success;
@@ -110,25 +130,10 @@ int fake::launchKernel(void *function, int card, unsigned grid, unsigned block,
 // Memory
 //===----------------------------------------------------------------------===//
 
-static thread_local int captureMode = 0; // global
-
 int fake::getCaptureInfo(void *stream, int *status, uint64_t *id) {
   *status = state.capturing && stream == state.capturing;
   *id = state.capture;
   return Success;
-}
-
-int fake::exchangeCaptureMode(int *mode) {
-  std::swap(*mode, captureMode);
-  return Success;
-}
-
-/// What may wait for the card ends a capture, but in the relaxed mode.
-static int checkCapture() {
-  if (!state.capturing || captureMode == 2)
-    return Success;
-  state.capturing = nullptr;
-  return CaptureUnsupported;
 }
 
 int fake::allocate(uint64_t *address, size_t bytes) {

@@ -39,7 +39,8 @@ int note(const char *name);
 void *toPointer(uint64_t address);
 
 bool isElf(const void *image);
-void *loadModule(int card);
+/// Fails while a graph is captured, but in the relaxed mode.
+int loadModule(int card, void **module);
 int unloadModule(void *module, int card);
 void *findFunction(void *module, const char *name);
 /// Records a launch of a function on the card where its module is.

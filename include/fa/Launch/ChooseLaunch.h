@@ -9,6 +9,8 @@
 
 #include "fa/Launch/Launch.h"
 
+#include <atomic>
+
 namespace fa {
 
 /// Memory for what the kernels of a launch hand over.
@@ -24,10 +26,18 @@ inline constexpr size_t kWorkspaceAlignment = 16;
 
 /// What a launch runs: kernels of its plan, one after the other.
 struct LaunchChoice {
-  std::span<const KernelInfo> kernels; ///< at least one
+  std::span<const KernelInfo> kernels; ///< at least one, but for `unknown`
   int64_t splits = 1;                  ///< of the keys
   size_t workspaceBytes = 0;           ///< what it needs
+  /// Not null: what is to run depends on how many blocks of this kernel a
+  /// multiprocessor holds, which is not known before it is loaded.
+  const KernelInfo *unknown = nullptr;
 };
+
+/// Of a plan whose kernels are loaded one by one, what the driver says of each:
+/// blocks that a multiprocessor holds at a time, 0 until it is loaded. Empty:
+/// the plan's `KernelInfo::residentBlocks` says so.
+using ResidentBlocks = std::span<const std::atomic<int64_t>>;
 
 /// Stands for the host where a card's number of processors is asked for.
 inline constexpr int64_t kHost = 0;
@@ -42,7 +52,8 @@ inline constexpr int64_t kHost = 0;
 Result<LaunchChoice> chooseLaunch(std::span<const KernelInfo> kernels,
                                   std::span<const LaunchArgument> arguments,
                                   int64_t processors,
-                                  const Workspace &workspace);
+                                  const Workspace &workspace,
+                                  ResidentBlocks residentBlocks = {});
 
 /// Why a launch runs the kernel `chosen` and none before it that is faster:
 /// what the first of them that is for such sizes expects of strides, gaps and
@@ -65,6 +76,12 @@ struct PlannedLaunch {
   /// How many blocks each holds at a time, at most: known once the kernels are.
   int64_t residentBlocks = 1;
 };
+
+/// A launch's arguments, of which there are at most kMaxArguments, in `storage`
+/// with an address for those that have none yet.
+std::span<const LaunchArgument>
+fillAddresses(std::span<const LaunchArgument> arguments,
+              LaunchArgument (&storage)[kMaxArguments]);
 
 /// The kernels, by symbol and in order, that `chooseLaunch` may choose for such
 /// a launch, with workspace or without: what a plan of that launch is compiled

@@ -64,6 +64,26 @@ public:
     int status;
   };
 
+  /// Lets this thread load code, allocate and free while any thread captures a
+  /// graph, as long as the object is there. In the other modes a driver refuses
+  /// that, and breaks the capture, since it may wait for the card; what is done
+  /// here becomes no part of the graph (CUDA Driver API,
+  /// cuThreadExchangeStreamCaptureMode).
+  class RelaxedCapture {
+  public:
+    explicit RelaxedCapture(const GpuDevice &device);
+    ~RelaxedCapture();
+    RelaxedCapture(const RelaxedCapture &) = delete;
+    RelaxedCapture &operator=(const RelaxedCapture &) = delete;
+    /// Why the thread's mode is what it was.
+    Failure failure() const;
+
+  private:
+    const GpuDevice &device;
+    int mode = GpuDriver::captureModeRelaxed; ///< then the mode before
+    int status;
+  };
+
 private:
   GpuDevice() = default;
   Failure readFacts();

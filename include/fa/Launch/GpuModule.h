@@ -22,22 +22,38 @@ public:
   static Result<std::unique_ptr<GpuModule>>
   load(std::vector<KernelInfo> kernels, std::string_view arch,
        const void *image, std::shared_ptr<GpuDevice> device);
+  /// The same with none of `kernels` loaded, which `add` does one by one.
+  static std::unique_ptr<GpuModule> create(std::vector<KernelInfo> kernels,
+                                           std::shared_ptr<GpuDevice> device);
   ~GpuModule();
 
-  /// With the registers and stacks that the driver reports.
+  /// Loads kernel `number` from `image`, which has it, while others may be
+  /// launched; gives what is known of it with what the driver reports. One
+  /// thread at a time, and a kernel once.
+  Result<KernelInfo> add(size_t number, std::string_view arch,
+                         const void *image);
+  bool isLoaded(const KernelInfo &kernel) const {
+    return functions[&kernel - infos.data()].load(std::memory_order_acquire);
+  }
+
+  /// With the registers and stacks that the driver reports, if all were loaded
+  /// at once.
   const std::vector<KernelInfo> &kernels() const { return infos; }
   const GpuDevice &device() const { return *card; }
 
-  /// What a launch with these arguments runs.
+  /// What a launch with these arguments runs, which may be kernels that are not
+  /// loaded, or the question for one that is not.
   Result<LaunchChoice> choose(std::span<const LaunchArgument> arguments,
                               const Workspace &workspace) const {
-    return chooseLaunch(infos, arguments, card->numProcessors(), workspace);
+    return chooseLaunch(infos, arguments, card->numProcessors(), workspace,
+                        residentBlocks);
   }
 
   /// Enqueues the kernels of `choice`, which `choose` gave for the same
-  /// arguments, on `stream` (a CUstream or hipStream_t; null: the default one)
-  /// and returns. Tensors and workspace are on the card. Nothing is allocated
-  /// and nothing waited for: legal while a graph is captured.
+  /// arguments and which are loaded, on `stream` (a CUstream or hipStream_t;
+  /// null: the default one) and returns. Tensors and workspace are on the card.
+  /// Nothing is allocated and nothing waited for: legal while a graph is
+  /// captured.
   Failure launch(const LaunchChoice &choice,
                  std::span<const LaunchArgument> arguments,
                  const Workspace &workspace, void *stream) const;
@@ -47,9 +63,11 @@ public:
   Failure checkPointers(std::span<const LaunchArgument> arguments) const;
 
 private:
-  GpuModule() = default;
-  Failure loadImage(std::string_view arch, const void *image);
-  Failure prepare(KernelInfo &kernel);
+  GpuModule(std::vector<KernelInfo> kernels, std::shared_ptr<GpuDevice> device);
+  /// The driver's module of the image, which is kept.
+  Result<void *> loadImage(std::string_view arch, const void *image);
+  /// The function of a kernel; fills in what the driver says of it.
+  Result<void *> prepare(void *module, KernelInfo &kernel);
   /// Bytes of shared memory that a launch asks for. Only CUDA's do: a code
   /// object says how much LDS its kernels have.
   unsigned askedShared(const KernelInfo &kernel) const;
@@ -67,9 +85,11 @@ private:
                   void *stream) const;
 
   std::vector<KernelInfo> infos;
-  std::vector<void *> functions; ///< of `infos`
   std::shared_ptr<GpuDevice> card;
-  void *module = nullptr;
+  std::vector<std::atomic<void *>> functions; ///< of `infos`; null: not loaded
+  /// Of `infos`, where they are loaded one by one.
+  std::vector<std::atomic<int64_t>> residentBlocks;
+  std::vector<void *> modules; ///< of the driver
   mutable TensorMapCache tensorMaps;
 };
 

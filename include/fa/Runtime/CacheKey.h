@@ -28,6 +28,10 @@ struct CacheKey {
 llvm::Expected<CacheKey> makeCacheKey(mlir::ModuleOp module,
                                       llvm::StringRef entry,
                                       const CompileOptions &options);
+/// The same of a program as it is printed.
+llvm::Expected<CacheKey> makeCacheKey(llvm::StringRef program,
+                                      llvm::StringRef entry,
+                                      const CompileOptions &options);
 
 } // namespace fa
 

@@ -36,6 +36,19 @@ llvm::Expected<KernelsChosen>
 chooseKernels(DiskCache &cache, mlir::ModuleOp module, llvm::StringRef entry,
               const PlannedLaunch &launch, CompileOptions &options);
 
+/// A program's kernels for a GPU before any is compiled.
+struct ListedKernels {
+  CachedArtifact plan;            ///< without code
+  std::vector<std::string> texts; ///< of each, see `printKernels`
+};
+
+/// Finds them out, or has them from the cache, so that a program that is there
+/// is found without a pass.
+llvm::Expected<ListedKernels> listKernels(DiskCache &cache,
+                                          mlir::ModuleOp module,
+                                          llvm::StringRef entry,
+                                          const CompileOptions &options);
+
 } // namespace fa
 
 #endif // FA_RUNTIME_CHOOSEKERNELS_H

@@ -31,10 +31,26 @@ public:
   static llvm::Expected<std::unique_ptr<GpuPlan>>
   load(Artifact artifact, std::shared_ptr<GpuDevice> device);
 
+  /// A plan without code, whose kernels `add` loads one by one.
+  static std::unique_ptr<GpuPlan> create(Artifact artifact,
+                                         std::shared_ptr<GpuDevice> device);
+  /// Loads kernel `number` of such a plan from its code, while others may be
+  /// launched; gives what the driver says of it. One thread at a time, and a
+  /// kernel once.
+  llvm::Expected<KernelInfo> add(size_t number, const Artifact &code);
+  /// Whether one of `kernels` is loaded.
+  bool isLoaded(const KernelInfo &kernel) const {
+    return module->isLoaded(kernel);
+  }
+
+  /// Those that choices are made of.
+  const std::vector<KernelInfo> &kernels() const { return module->kernels(); }
+
   const Artifact &artifact() const { return plan; }
   const GpuDevice &device() const { return module->device(); }
 
-  /// The kernels that a launch with these arguments and this workspace runs.
+  /// The kernels that a launch with these arguments and this workspace runs, of
+  /// which a plan that `create` made may lack some.
   llvm::Expected<LaunchChoice> choose(llvm::ArrayRef<LaunchArgument> arguments,
                                       const Workspace &workspace = {}) const;
 

@@ -11,9 +11,8 @@
 #include "fa/Runtime/CompileCached.h"
 #include "fa/Runtime/GpuPlan.h"
 #include "fa/Runtime/HostPlan.h"
+#include "fa/Runtime/LazyKernels.h"
 #include "fa/Runtime/TuningTable.h"
-
-#include "llvm/ADT/StringMap.h"
 
 namespace fa {
 
@@ -21,26 +20,32 @@ namespace fa {
 struct LoadedPlan {
   std::unique_ptr<HostPlan> host;
   std::unique_ptr<GpuPlan> card;
+  /// Of a card, where its kernels are compiled as launches take them.
+  std::unique_ptr<LazyKernels> lazy;
   CacheOutcome cache = CacheOutcome::Off;
 
   const Artifact &artifact() const {
     return card ? card->artifact() : host->artifact();
   }
-  /// What a launch with these arguments and this workspace runs; on the host,
-  /// which makes its workspace, whatever that is.
+  /// A kernel with what is known of it by now.
+  KernelInfo kernel(size_t number) const {
+    return lazy ? lazy->describe(number) : artifact().kernels[number];
+  }
+  /// What a launch with these arguments and this workspace runs, which is
+  /// loaded then; on the host, which makes its workspace, whatever that is.
   llvm::Expected<LaunchChoice> choose(llvm::ArrayRef<LaunchArgument> arguments,
                                       const Workspace &workspace) const {
+    if (lazy)
+      return lazy->choose(arguments, workspace);
     return card ? card->choose(arguments, workspace) : host->choose(arguments);
   }
 };
 
-/// A program could be compiled and not loaded.
-class LoadError : public llvm::ErrorInfo<LoadError, llvm::StringError> {
-public:
-  static char ID;
-  explicit LoadError(llvm::Error cause)
-      : ErrorInfo(llvm::toString(std::move(cause)),
-                  llvm::inconvertibleErrorCode()) {}
+/// When kernels of plans for any launch on a card are compiled.
+enum class CompileMode {
+  Eager,     ///< when the plan is made
+  Lazy,      ///< when a launch first takes them
+  Background ///< likewise, the rest by a thread of its own
 };
 
 /// Compiles and loads programs, each once however many threads ask for it, as
@@ -51,6 +56,7 @@ public:
     std::shared_ptr<HostDevice> host; ///< or
     std::shared_ptr<GpuDevice> card;
     CompileOptions compile;
+    CompileMode mode = CompileMode::Eager;
     CacheOptions cache;
     std::optional<Tuning> tuning;
     /// Is told why a launch that a plan is made for runs slower than it could.
@@ -78,11 +84,17 @@ private:
   std::shared_ptr<Slot> findSlot(llvm::StringRef key);
   llvm::Expected<Plan> make(mlir::ModuleOp module, llvm::StringRef entry,
                             const CompileOptions &how, KernelsChosen chosen);
+  /// A plan for any launch on a card, of which nothing is compiled.
+  llvm::Expected<Plan> makeLazy(mlir::ModuleOp module, llvm::StringRef entry,
+                                const CompileOptions &how);
 
   Options options;
   DiskCache cache;
+  KernelStore kernels;
   std::mutex mutex; ///< of `slots`
   llvm::StringMap<std::shared_ptr<Slot>> slots;
+  /// Uses all of the above: ends first.
+  std::optional<BackgroundCompiler> background;
 };
 
 } // namespace fa

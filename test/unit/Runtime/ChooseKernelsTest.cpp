@@ -8,6 +8,8 @@
 
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Runtime/CompileCached.h"
+#include "fa/Target/CompileKernel.h"
+#include "llvm/Support/FileSystem.h"
 #include "gtest/gtest.h"
 
 using namespace fa;
@@ -52,6 +54,8 @@ protected:
   PlannedLaunch launch;
 };
 
+class OneByOne : public ChooseKernels {};
+
 } // namespace
 
 /// The program itself is not looked at again, and the code is that of a
@@ -76,5 +80,41 @@ TEST_P(ChooseKernels, WhatWasPlannedIsCompiled) {
   llvm::consumeError(failed.takeError());
 }
 
+/// A kernel by itself, from its text, is what it is in the program, also where
+/// the list was in the cache.
+TEST_P(OneByOne, KernelsHaveTheSameCode) {
+  llvm::SmallString<128> folder;
+  ASSERT_FALSE(
+      llvm::sys::fs::createUniqueDirectory("flashtile-listed", folder));
+  CacheOptions kept;
+  kept.directory = folder.str();
+  DiskCache keeps(kept);
+  auto listed = cantFail(listKernels(cache, *module, "attention", options));
+  auto first = cantFail(listKernels(keeps, *module, "attention", options));
+  auto again = cantFail(listKernels(keeps, *module, "attention", options));
+  EXPECT_EQ(first.plan.outcome, CacheOutcome::Miss);
+  EXPECT_EQ(again.plan.outcome, CacheOutcome::Hit);
+  EXPECT_EQ(again.texts, listed.texts);
+  EXPECT_EQ(again.plan.artifact.kernels, listed.plan.artifact.kernels);
+  const std::vector<KernelInfo> &kernels = listed.plan.artifact.kernels;
+  ASSERT_EQ(listed.texts.size(), kernels.size());
+  for (size_t number : {size_t(0), size_t(1), kernels.size() - 2}) {
+    SCOPED_TRACE(kernels[number].symbol);
+    EXPECT_EQ(kernels[number].follows, number == 1);
+    CompileOptions one = options;
+    one.kernels = {kernels[number].symbol};
+    mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
+    auto expected = cantFail(compile(*copy, "attention", one));
+    auto found =
+        cantFail(compileKernel(listed.texts[number], kernels[number], options));
+    EXPECT_FALSE(codeOf(found).empty());
+    EXPECT_EQ(codeOf(found), codeOf(expected));
+    EXPECT_EQ(found.kernels, expected.kernels);
+  }
+  EXPECT_FALSE(llvm::sys::fs::remove_directories(folder));
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, ChooseKernels,
                          testing::Values("host", "sm_80", "sm_90a", "gfx942"));
+INSTANTIATE_TEST_SUITE_P(Cards, OneByOne,
+                         testing::Values("sm_80", "sm_90a", "gfx942"));
