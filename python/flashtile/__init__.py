@@ -10,9 +10,9 @@ JAX, CuPy), in their own memory. It calls libflashtile's C interface
 libflashtile-torch.so is (flashtile.torch). docs/python.md is the manual.
 """
 
-from ._attention import attention
+from ._attention import attention, prepare
 from ._plan import Context, Plan, is_supported
 from ._library import Error, version
 
-__all__ = ["attention", "Context", "Plan", "is_supported", "Error", "version"]
+__all__ = ["attention", "prepare", "Context", "Plan", "is_supported", "Error", "version"]
 __version__ = version()

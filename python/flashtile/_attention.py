@@ -2,6 +2,7 @@
 """flashtile.attention: one call, compiled when its kind is first seen."""
 
 import functools
+import inspect
 import math
 
 from . import _structs as fa
@@ -20,7 +21,7 @@ _MOST_LAUNCHES = 1024
 
 @functools.lru_cache(maxsize=None)
 def _context(target):
-    return Context(target)
+    return Context(target, compile="lazy")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -98,6 +99,21 @@ def _prepare(options, tensors, given):
     return Launch(plan, arguments + numbers + outputs, shape)
 
 
+def _optional(bias, alibi_slopes, lengths, key_ranges, sink):
+    """Which of the optional arrays there are, by their members, and these."""
+    first, last = key_ranges or (None, None)
+    optional = {
+        "bias": bias,
+        "hasAlibi": alibi_slopes,
+        "hasLengths": lengths,
+        "hasDocuments": first,
+        "": last,
+        "hasSink": sink,
+    }
+    given = tuple(member for member, array in optional.items() if array is not None)
+    return given, [optional[member] for member in given]
+
+
 def attention(
     q,
     k,
@@ -143,17 +159,8 @@ def attention(
     """
     arrays, given = [q, k, v], ()
     if bias is not None or alibi_slopes is not None or lengths is not None or key_ranges is not None or sink is not None:
-        first, last = key_ranges or (None, None)
-        optional = {
-            "bias": bias,
-            "hasAlibi": alibi_slopes,
-            "hasLengths": lengths,
-            "hasDocuments": first,
-            "": last,
-            "hasSink": sink,
-        }
-        given = tuple(member for member, array in optional.items() if array is not None)
-        arrays += [optional[member] for member in given]
+        given, optional = _optional(bias, alibi_slopes, lengths, key_ranges, sink)
+        arrays += optional
     if out is not None:
         given += ("out",)
         arrays.append(out)
@@ -184,3 +191,24 @@ def attention(
         stream, owner = choose_stream(q, stream)
     launch(addresses, stream, owner)
     return (out, lse) if return_lse else out
+
+
+_SIGNATURE = inspect.signature(attention)
+
+
+def prepare(*args, **how):
+    """Compiles and loads what `attention` runs with these arguments, and computes
+    nothing: such a call, in the capture of a graph or where time is measured,
+    compiles nothing then."""
+    call = _SIGNATURE.bind(*args, **how)
+    call.apply_defaults()
+    call = call.arguments
+    given, optional = _optional(*(call[n] for n in ("bias", "alibi_slopes", "lengths", "key_ranges", "sink")))
+    arrays = [call["q"], call["k"], call["v"], *optional]
+    if call["out"] is not None:
+        given += ("out",)
+        arrays.append(call["out"])
+    window = None if call["window"] is None else tuple(call["window"])
+    names = "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "layout", "return_lse"
+    options = call["causal"], window, *(call[n] for n in names)
+    _prepare(options, [tensor(array) for array in arrays], given).prepare()

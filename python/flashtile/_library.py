@@ -23,6 +23,7 @@ _FUNCTIONS = {
     "faAttentionIsSupported": [c_char_p, POINTER(AttentionDesc)],
     "faModuleIsSupported": [c_char_p, POINTER(ModuleDesc)],
     "faPlanLaunch": [c_void_p, POINTER(Argument), c_size_t],
+    "faPlanPrepare": [c_void_p, POINTER(Argument), c_size_t],
     "faPlanEnqueue": [c_void_p, c_void_p, POINTER(Argument), c_size_t],
     "faPlanEnqueueWith": [c_void_p, POINTER(LaunchOptions), POINTER(Argument), c_size_t],
     "faPlanGetLaunchInfo": [c_void_p, POINTER(Argument), c_size_t, POINTER(LaunchInfo)],

@@ -11,6 +11,7 @@ from . import _structs as fa
 from ._library import check, library
 from ._tensor import Tensor, address, choose_stream, empty_bytes, scalar, tensor
 
+_COMPILE = {"eager": 0, "lazy": 1, "background": 2}
 _logger = logging.getLogger("flashtile")
 
 
@@ -32,9 +33,12 @@ class Context:
     compilation; what is true cancels it. ranges: the library of a profiler that
     shows them; that of Nsight Systems, which the environment names, is found.
     tuning: a table that fa-run --tune wrote. host_cpu: the CPU that code for
-    "cpu" is made for, by LLVM's name; this machine's. workspace: the most bytes of a
-    card's memory that launches may have in which keys are split, where the
-    arrays' package does not give it.
+    "cpu" is made for, by LLVM's name; this machine's. compile: when a plan for any
+    launch on a card compiles its kernels: "eager", when it is made; "lazy",
+    each when a call first takes it; "background", likewise and the rest by a
+    thread of the context's. workspace: the most bytes of a card's memory that
+    launches may have in which keys are split, where the arrays' package does not
+    give it.
     """
 
     def __init__(
@@ -48,9 +52,12 @@ class Context:
         ranges=None,
         tuning=None,
         host_cpu=None,
+        compile="eager",
         workspace=256 << 20,
     ):
         self.target, self._handle = target, None
+        if compile not in _COMPILE:
+            raise ValueError(f"expected compile 'eager', 'lazy' or 'background', found {compile!r}")
         self._progress = fa.ProgressFunction(
             (lambda user, phase: int(bool(progress(phase.decode())))) if progress else 0
         )
@@ -64,6 +71,7 @@ class Context:
             ranges=os.fsencode(ranges or os.environ.get("NVTX_INJECTION64_PATH") or "") or None,
             tuning=os.fsencode(tuning) if tuning else None,
             hostCpu=host_cpu.encode() if host_cpu else None,
+            compile=_COMPILE[compile],
             workspacePoolBytes=workspace,
         )
         handle = c_void_p()
@@ -111,6 +119,12 @@ class Plan:
         """Kernels, tiles, times of the compilation, as a dictionary."""
         return json.loads(library.faPlanDescribe(self._handle))
 
+    def prepare(self, *arguments):
+        """Compiles and loads what a call with such arguments runs, and runs
+        nothing: the call compiles nothing then."""
+        described = [a if isinstance(a, (int, float)) else tensor(a) for a in arguments]
+        Launch(self, described).prepare()
+
     def __call__(self, *arguments, stream=None):
         """Arrays and numbers, outputs last. Returns when the outputs are
         written or, with a `stream` of a card, when it is enqueued there."""
@@ -156,6 +170,10 @@ class Launch:
             size = info.workspaceSize
             self._wanted = alignment, size
         return size
+
+    def prepare(self):
+        """`Plan.prepare`, of the addresses that it was made with."""
+        check(library.faPlanPrepare(self._plan._handle, self._arguments, len(self._arguments)))
 
     def __call__(self, addresses, stream=None, owner=None):
         """`addresses` of the tensors, in order. Returns when the outputs are

@@ -52,6 +52,7 @@ class ContextOptions(_Sized):
         ("ranges", c_char_p),
         ("tuning", c_char_p),
         ("hostCpu", c_char_p),
+        ("compile", c_int),
         ("workspacePoolBytes", c_uint64),
     ]
 
