@@ -146,9 +146,6 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
       if (Failure failure = checkGiven(kernel, expr))
         return failure;
   }
-  if (kernel.splits < 0 || kernel.splits > kMaxSplits)
-    return failOf(kernel, "expected at most ", kMaxSplits, " splits, found ",
-                  kernel.splits);
   return kernel.splitKeys.steps.empty() ? Failure()
                                         : checkGiven(kernel, kernel.splitKeys);
 }
@@ -200,6 +197,32 @@ static Failure checkArgument(const KernelInfo &kernel, size_t number,
   return {};
 }
 
+static Failure checkRange(const KernelInfo &kernel, std::string_view fact,
+                          int64_t value, FactRange range) {
+  if (value >= range.least && value <= range.most)
+    return {};
+  if (range.most == INT64_MAX)
+    return failOf(kernel, "expected ", fact, " of at least ", range.least,
+                  ", found ", value);
+  return failOf(kernel, "expected ", fact, " of ", range.least, " to ",
+                range.most, ", found ", value);
+}
+
+/// What is no number has no range.
+template <typename T>
+static Failure checkRange(const KernelInfo &, std::string_view, const T &,
+                          FactRange) {
+  return {};
+}
+
+static Failure checkRanges(const KernelInfo &kernel) {
+#define KERNEL_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, DOC)             \
+  if (Failure failure = checkRange(kernel, KEY, kernel.MEMBER, RANGE))         \
+    return failure;
+#include "fa/Launch/KernelFacts.def"
+  return {};
+}
+
 Failure fa::checkKernel(const KernelInfo &kernel) {
   if (kernel.args.size() > kMaxArguments)
     return failOf(kernel, "expected at most ", kMaxArguments,
@@ -213,24 +236,16 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
   for (const SizeRule &rule : kernel.rules)
     if (Failure failure = checkRule(kernel, rule))
       return failure;
-  if (kernel.fewPrograms < 0)
-    return failOf(kernel,
-                  "expected a number of few programs of at least 0, found ",
-                  kernel.fewPrograms);
-  if (kernel.parts < 1)
-    return failOf(kernel, "expected at least 1 part of a program, found ",
-                  kernel.parts);
-  if (kernel.programs < 1 || (kernel.persistent && kernel.programs > 1))
-    return failOf(kernel,
-                  "expected at least 1 program of a block, and 1 of a "
-                  "persistent one, found ",
+  if (Failure failure = checkRanges(kernel))
+    return failure;
+  if (kernel.persistent && kernel.programs > 1)
+    return failOf(kernel, "expected 1 program of a persistent block, found ",
                   kernel.programs);
-  // PTX ISA, "Cluster of Cooperative Thread Arrays": 8 run on every card.
   bool canCluster = kernel.persistent && !kernel.grid.empty();
-  if (kernel.cluster < 1 || kernel.cluster > (canCluster ? 8 : 1))
+  if (kernel.cluster > 1 && !canCluster)
     return failOf(kernel,
-                  "expected a cluster of one block or, of a persistent "
-                  "kernel with a grid, up to 8, found ",
+                  "expected a cluster of a persistent kernel with a grid, or "
+                  "of one block, found ",
                   kernel.cluster);
   if (kernel.tensorMaps.size() > kMaxTensorMaps)
     return failOf(kernel, "expected at most ", kMaxTensorMaps,

@@ -9,9 +9,6 @@
 #include "fa/Launch/BundleFormat.h"
 #include "fa/Loader/Bundle.h"
 
-#include <bit>
-#include <limits>
-
 using namespace fa;
 
 /// A name of an enum, by its own parser.
@@ -33,8 +30,30 @@ static std::vector<int64_t> parseSizes(const JsonCursor &json) {
   return sizes;
 }
 
-static ArgumentInfo parseArgument(const JsonCursor &json) {
-  ArgumentInfo info;
+//===----------------------------------------------------------------------===//
+// Facts: an overload for each type that KernelFacts.def has
+//===----------------------------------------------------------------------===//
+
+static void readFact(const JsonCursor &json, std::string &text, FactRange) {
+  text = json.string();
+}
+
+static void readFact(const JsonCursor &json, bool &flag, FactRange) {
+  flag = json.boolean();
+}
+
+static void readFact(const JsonCursor &json, int64_t &number, FactRange range) {
+  number = json.integer(range.least);
+  if (number > range.most)
+    json.fail("expected at most ", range.most, ", found ", number);
+}
+
+static void readFact(const JsonCursor &json, std::vector<int64_t> &sizes,
+                     FactRange) {
+  sizes = parseSizes(json);
+}
+
+static void readFact(const JsonCursor &json, ArgumentInfo &info, FactRange) {
   info.type = parseName(json["type"], parseElementType);
   const std::string &kind = json["kind"].string();
   info.isMemRef = kind == "tensor";
@@ -42,33 +61,31 @@ static ArgumentInfo parseArgument(const JsonCursor &json) {
     if (kind != "scalar")
       json["kind"].fail("expected tensor or scalar, found '", kind, "'");
     info.positive = json["positive"].boolean();
-    return info;
+    return;
   }
   info.sizes = parseSizes(json["sizes"]);
   info.strides = parseSizes(json["strides"]);
   info.alignment = json["alignment"].integer(1);
   info.access = parseName(json["access"], parseAccess);
-  return info;
 }
 
-static SizeRule parseRule(const JsonCursor &json) {
-  return SizeRule{parseName(json["kind"], parseRuleKind),
-                  json["argument"].integer(),
-                  json["dim"].integer(),
-                  json["other"].integer(),
-                  json["other_dim"].integer(),
-                  json["factor"].integer()};
+static void readFact(const JsonCursor &json, SizeRule &rule, FactRange) {
+  rule = {parseName(json["kind"], parseRuleKind),
+          json["argument"].integer(),
+          json["dim"].integer(),
+          json["other"].integer(),
+          json["other_dim"].integer(),
+          json["factor"].integer()};
 }
 
-static TensorMapInfo parseTensorMap(const JsonCursor &json) {
-  return TensorMapInfo{json["argument"].integer(), json["row_dim"].integer(),
-                       json["rows"].integer(), json["columns"].integer(),
-                       json.has("joined") && json["joined"].boolean()};
+static void readFact(const JsonCursor &json, TensorMapInfo &map, FactRange) {
+  map = {json["argument"].integer(), json["row_dim"].integer(),
+         json["rows"].integer(), json["columns"].integer(),
+         json.has("joined") && json["joined"].boolean()};
 }
 
 /// A postfix program: numbers, ["size", argument, dim] and names of operations.
-static SizeExpr parseExpr(const JsonCursor &json) {
-  SizeExpr expr;
+static void readFact(const JsonCursor &json, SizeExpr &expr, FactRange) {
   for (size_t n = 0; n < json.size(); ++n) {
     JsonCursor step = json[n];
     if (step.isInteger()) {
@@ -82,62 +99,30 @@ static SizeExpr parseExpr(const JsonCursor &json) {
       expr.steps.push_back({parseName(step, parseOpcode)});
     }
   }
-  return expr;
 }
 
-/// A number of bytes or threads; the driver takes them as 31 bits.
-static int64_t parseAmount(const JsonCursor &json) {
-  int64_t amount = json.integer(0);
-  if (amount > std::numeric_limits<int32_t>::max())
-    json.fail("expected at most 2147483647, found ", amount);
-  return amount;
+static void readFact(const JsonCursor &json, WorkspaceInfo &workspace,
+                     FactRange range);
+
+template <typename T>
+static void readFact(const JsonCursor &json, std::vector<T> &list,
+                     FactRange range) {
+  list.resize(json.size());
+  for (size_t n = 0; n < list.size(); ++n)
+    readFact(json[n], list[n], range);
+}
+
+static void readFact(const JsonCursor &json, WorkspaceInfo &workspace,
+                     FactRange range) {
+  readFact(json, workspace.sizes, range);
 }
 
 static KernelInfo parseKernel(const JsonCursor &json) {
   KernelInfo kernel;
-  kernel.symbol = json["symbol"].string();
-  kernel.entry = json["entry"].string();
-  kernel.unfused = json["unfused"].boolean();
-  kernel.threads = parseAmount(json["threads"]);
-  kernel.sharedBytes = parseAmount(json["shared_bytes"]);
-  kernel.scratchBytes = json["scratch_bytes"].integer(0);
-  kernel.stages = json["stages"].integer(0);
-  kernel.persistent = json["persistent"].boolean();
-  kernel.registers = json["registers"].integer(-1);
-  kernel.stackBytes = json["stack_bytes"].integer(-1);
-  kernel.spillBytes = json["spill_bytes"].integer(-1);
-  kernel.tile = parseSizes(json["tile"]);
-  JsonCursor arguments = json["arguments"], rules = json["rules"],
-             grid = json["grid"], maps = json["tensor_maps"];
-  for (size_t n = 0; n < arguments.size(); ++n)
-    kernel.args.push_back(parseArgument(arguments[n]));
-  for (size_t n = 0; n < rules.size(); ++n)
-    kernel.rules.push_back(parseRule(rules[n]));
-  for (size_t n = 0; n < grid.size(); ++n)
-    kernel.grid.push_back(parseExpr(grid[n]));
-  for (size_t n = 0; n < maps.size(); ++n)
-    kernel.tensorMaps.push_back(parseTensorMap(maps[n]));
-  JsonCursor workspace = json["workspace"];
-  for (size_t n = 0; n < workspace.size(); ++n)
-    for (size_t dim = 0, rank = workspace[n].size(); dim < rank; ++dim) {
-      if (dim == 0)
-        kernel.workspace.emplace_back();
-      kernel.workspace.back().sizes.push_back(parseExpr(workspace[n][dim]));
-    }
-  kernel.follows = json["follows"].boolean();
-  kernel.beginsEarly =
-      json.has("begins_early") && json["begins_early"].boolean();
-  if (json.has("few_programs"))
-    kernel.fewPrograms = json["few_programs"].integer(0);
-  kernel.fewerRows = json.has("fewer_rows") && json["fewer_rows"].boolean();
-  if (json.has("parts"))
-    kernel.parts = json["parts"].integer(1);
-  if (json.has("programs"))
-    kernel.programs = json["programs"].integer(1);
-  if (json.has("cluster"))
-    kernel.cluster = json["cluster"].integer(1);
-  kernel.splitKeys = parseExpr(json["split_keys"]);
-  kernel.splits = json["splits"].integer(0);
+#define KERNEL_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, DOC)             \
+  if (FactSince::SINCE == FactSince::Always || json.has(KEY))                  \
+    readFact(json[KEY], kernel.MEMBER, RANGE);
+#include "fa/Launch/KernelFacts.def"
   return kernel;
 }
 
@@ -180,9 +165,10 @@ static BundleTarget parseTarget(const JsonCursor &json) {
     KernelInfo kernel = parseKernel(kernels[n]);
     if (target.target != "cpu" && kernel.threads < 1)
       kernels[n].fail("expected at least 1 thread, found ", kernel.threads);
-    // Only such bundles have always had the member.
+    // What every bundle for such a card has had: without it a launch would take
+    // arguments that the code does not reach.
     if (target.target == "hip")
-      kernel.rowStepLimit = kernels[n]["row_step_limit"].integer(0);
+      (void)kernels[n]["row_step_limit"].integer();
     target.kernels.push_back(std::move(kernel));
   }
   if (target.kernels.empty())

@@ -26,7 +26,14 @@ using namespace fa;
 // Metadata
 //===----------------------------------------------------------------------===//
 
-static json::Array jsonSizes(ArrayRef<int64_t> sizes) {
+// What a fact is in JSON: an overload for each type that KernelFacts.def has.
+
+static json::Value toJson(const std::string &text) { return text; }
+static json::Value toJson(bool flag) { return flag; }
+static json::Value toJson(int64_t number) { return number; }
+
+/// Sizes or strides; null is one that only a launch knows.
+static json::Value toJson(const std::vector<int64_t> &sizes) {
   json::Array array;
   for (int64_t size : sizes)
     array.push_back(size == kDynamic ? json::Value(nullptr)
@@ -34,20 +41,20 @@ static json::Array jsonSizes(ArrayRef<int64_t> sizes) {
   return array;
 }
 
-static json::Object jsonArgument(const ArgumentInfo &info) {
+static json::Value toJson(const ArgumentInfo &info) {
   StringRef type = name(info.type), access = name(info.access);
   if (!info.isMemRef)
     return json::Object{
         {"kind", "scalar"}, {"type", type}, {"positive", info.positive}};
   return json::Object{{"kind", "tensor"},
                       {"type", type},
-                      {"sizes", jsonSizes(info.sizes)},
-                      {"strides", jsonSizes(info.strides)},
+                      {"sizes", toJson(info.sizes)},
+                      {"strides", toJson(info.strides)},
                       {"alignment", info.alignment},
                       {"access", access}};
 }
 
-static json::Object jsonRule(const SizeRule &rule) {
+static json::Value toJson(const SizeRule &rule) {
   return json::Object{{"kind", StringRef(name(rule.kind))},
                       {"argument", rule.argument},
                       {"dim", rule.dim},
@@ -56,7 +63,7 @@ static json::Object jsonRule(const SizeRule &rule) {
                       {"factor", rule.factor}};
 }
 
-static json::Object jsonTensorMap(const TensorMapInfo &map) {
+static json::Value toJson(const TensorMapInfo &map) {
   json::Object object{{"argument", map.argument},
                       {"row_dim", map.rowDim},
                       {"rows", map.rows},
@@ -67,7 +74,7 @@ static json::Object jsonTensorMap(const TensorMapInfo &map) {
 }
 
 /// A postfix program: numbers, ["size", argument, dim] and names of operations.
-static json::Array jsonExpr(const SizeExpr &expr) {
+static json::Value toJson(const SizeExpr &expr) {
   json::Array steps;
   for (const SizeExpr::Step &step : expr.steps) {
     StringRef opcode = name(step.opcode);
@@ -81,48 +88,25 @@ static json::Array jsonExpr(const SizeExpr &expr) {
   return steps;
 }
 
-/// The results of `convert` for each of `range`.
-template <typename Range, typename Convert>
-static json::Array jsonEach(const Range &range, Convert convert) {
+static json::Value toJson(const WorkspaceInfo &workspace);
+
+template <typename T> static json::Value toJson(const std::vector<T> &list) {
   json::Array array;
-  for (const auto &element : range)
-    array.push_back(convert(element));
+  for (const T &element : list)
+    array.push_back(toJson(element));
   return array;
 }
 
-static json::Array jsonWorkspace(const WorkspaceInfo &workspace) {
-  return jsonEach(workspace.sizes, jsonExpr);
+static json::Value toJson(const WorkspaceInfo &workspace) {
+  return toJson(workspace.sizes);
 }
 
 static json::Object jsonKernel(const KernelInfo &kernel) {
-  return json::Object{
-      {"symbol", kernel.symbol},
-      {"entry", kernel.entry},
-      {"unfused", kernel.unfused},
-      {"tile", jsonSizes(kernel.tile)},
-      {"threads", kernel.threads},
-      {"shared_bytes", kernel.sharedBytes},
-      {"scratch_bytes", kernel.scratchBytes},
-      {"stages", kernel.stages},
-      {"persistent", kernel.persistent},
-      {"programs", kernel.programs},
-      {"cluster", kernel.cluster},
-      {"row_step_limit", kernel.rowStepLimit},
-      {"registers", kernel.registers},
-      {"stack_bytes", kernel.stackBytes},
-      {"spill_bytes", kernel.spillBytes},
-      {"grid", jsonEach(kernel.grid, jsonExpr)},
-      {"arguments", jsonEach(kernel.args, jsonArgument)},
-      {"rules", jsonEach(kernel.rules, jsonRule)},
-      {"few_programs", kernel.fewPrograms},
-      {"fewer_rows", kernel.fewerRows},
-      {"parts", kernel.parts},
-      {"tensor_maps", jsonEach(kernel.tensorMaps, jsonTensorMap)},
-      {"workspace", jsonEach(kernel.workspace, jsonWorkspace)},
-      {"follows", kernel.follows},
-      {"begins_early", kernel.beginsEarly},
-      {"split_keys", jsonExpr(kernel.splitKeys)},
-      {"splits", kernel.splits}};
+  json::Object object;
+#define KERNEL_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, DOC)             \
+  object[KEY] = toJson(kernel.MEMBER);
+#include "fa/Launch/KernelFacts.def"
+  return object;
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,6 +144,9 @@ static Expected<json::Object> jsonTarget(const Artifact &artifact,
     capability = info->computeCapability;
     archSpecific = info->hasWarpgroups;
   }
+  json::Array kernels;
+  for (const KernelInfo &kernel : artifact.kernels)
+    kernels.push_back(jsonKernel(kernel));
   return json::Object{{"target", artifact.target},
                       {"arch", artifact.arch},
                       {"features", artifact.features},
@@ -170,7 +157,7 @@ static Expected<json::Object> jsonTarget(const Artifact &artifact,
                       {"bytes", int64_t(code.bytes.size())},
                       {"checksum", checksum(code.bytes)},
                       {"assembler", artifact.assembler},
-                      {"kernels", jsonEach(artifact.kernels, jsonKernel)}};
+                      {"kernels", std::move(kernels)}};
 }
 
 /// One program's functions have one name each: two CPUs in one program would be

@@ -87,23 +87,54 @@ static SizeRule::Kind kindOf(tile::SizeRuleKind kind) {
   llvm_unreachable("every kind is handled");
 }
 
-/// Workspace, and what a launch must know of splits of the keys.
-static void readSplits(tile::KernelOp kernel, KernelInfo &info) {
-  ArrayRef<int64_t> sizes = kernel.getGridSizes();
-  for (unsigned n = 0; n < kernel.getArgumentTypes().size(); ++n)
-    if (auto map = kernel.getArgAttrOfType<AffineMapAttr>(
-            n, tile::KernelOp::workspaceAttrName)) {
-      WorkspaceInfo &workspace = info.workspace.emplace_back();
-      for (AffineExpr expr : map.getValue().getResults())
-        appendExpr(expr, sizes, workspace.sizes.emplace_back());
-    }
-  info.follows = kernel->hasAttr(tile::KernelOp::followsAttrName);
-  if (auto keys = kernel->getAttrOfType<AffineMapAttr>(
-          tile::KernelOp::splitKeysAttrName))
-    appendExpr(keys.getValue().getResult(0), sizes, info.splitKeys);
-  if (auto splits =
-          kernel->getAttrOfType<IntegerAttr>(tile::KernelOp::splitsAttrName))
-    info.splits = splits.getInt();
+/// The expressions of a map over the symbols of the grid.
+static std::vector<SizeExpr> readMap(tile::KernelOp kernel, AffineMap map) {
+  std::vector<SizeExpr> sizes(map.getNumResults());
+  for (auto [size, expr] : llvm::zip(sizes, map.getResults()))
+    appendExpr(expr, kernel.getGridSizes(), size);
+  return sizes;
+}
+
+//===----------------------------------------------------------------------===//
+// Facts that an attribute says: an overload for each type of them
+//===----------------------------------------------------------------------===//
+
+static void readFact(tile::KernelOp kernel, StringRef attribute, bool &flag) {
+  flag = kernel->hasAttr(attribute);
+}
+
+static void readFact(tile::KernelOp kernel, StringRef attribute,
+                     int64_t &number) {
+  if (auto found = kernel->getAttrOfType<IntegerAttr>(attribute))
+    number = found.getInt();
+}
+
+static void readFact(tile::KernelOp kernel, StringRef attribute,
+                     std::vector<int64_t> &sizes) {
+  if (auto found = kernel->getAttrOfType<DenseI64ArrayAttr>(attribute))
+    sizes.assign(found.asArrayRef().begin(), found.asArrayRef().end());
+}
+
+static void readFact(tile::KernelOp kernel, StringRef attribute,
+                     SizeExpr &size) {
+  if (auto found = kernel->getAttrOfType<AffineMapAttr>(attribute))
+    size = readMap(kernel, found.getValue()).front();
+}
+
+static void readTileFacts(tile::KernelOp kernel, KernelInfo &info) {
+#define KERNEL_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, DOC)
+#define TILE_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, ATTRIBUTE, KIND,   \
+                  DOC)                                                         \
+  readFact(kernel, "tile." ATTRIBUTE, info.MEMBER);
+#include "fa/Launch/KernelFacts.def"
+}
+
+void fa::readGpuFacts(tile::KernelOp kernel, KernelInfo &info) {
+#define KERNEL_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, DOC)
+#define TGPU_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, ATTRIBUTE, KIND,   \
+                  DOC)                                                         \
+  readFact(kernel, "tgpu." ATTRIBUTE, info.MEMBER);
+#include "fa/Launch/KernelFacts.def"
 }
 
 llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
@@ -143,16 +174,12 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
   if (auto most = kernel->getAttrOfType<DenseI64ArrayAttr>(
           tile::KernelOp::atMostAttrName))
     info.rules.push_back({SizeRule::AtMost, most[0], most[1], 0, 0, most[2]});
-  if (auto few = kernel->getAttrOfType<IntegerAttr>(
-          tile::KernelOp::fewProgramsAttrName))
-    info.fewPrograms = few.getInt();
-  info.fewerRows = kernel->hasAttr(tile::KernelOp::fewerRowsAttrName);
-  info.parts = kernel.getParts();
-  for (AffineExpr expr : kernel.getGrid().getResults())
-    appendExpr(expr, kernel.getGridSizes(), info.grid.emplace_back());
-  readSplits(kernel, info);
-  if (auto shape = kernel->getAttrOfType<DenseI64ArrayAttr>("tile.shape"))
-    info.tile.assign(shape.asArrayRef().begin(), shape.asArrayRef().end());
+  info.grid = readMap(kernel, kernel.getGrid());
+  for (unsigned n = 0; n < kernel.getArgumentTypes().size(); ++n)
+    if (auto sizes = kernel.getArgAttrOfType<AffineMapAttr>(
+            n, tile::KernelOp::workspaceAttrName))
+      info.workspace.push_back({readMap(kernel, sizes.getValue())});
+  readTileFacts(kernel, info);
   if (Failure failure = checkKernel(info))
     return llvm::createStringError(failure.message());
   return info;

@@ -18,6 +18,9 @@ namespace fa {
 /// cannot have is an error.
 llvm::Expected<KernelInfo> extractKernelInfo(tile::KernelOp kernel);
 
+/// Reads what attributes of `tgpu` say of a kernel at S7.
+void readGpuFacts(tile::KernelOp kernel, KernelInfo &info);
+
 } // namespace fa
 
 #endif // FA_LIB_TARGET_EXTRACTKERNELINFO_H

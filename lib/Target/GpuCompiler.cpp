@@ -6,13 +6,14 @@
 
 #include "GpuCompiler.h"
 
+#include "ExtractKernelInfo.h"
+
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"
 #include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Emulator/Passes.h"
 #include "fa/Schedule/Passes.h"
-#include "fa/Schedule/ViewAlignment.h"
 #include "fa/Target/GpuInfo.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -121,18 +122,9 @@ static void readPlan(ModuleOp module, std::vector<KernelInfo> &kernels) {
   });
   for (KernelInfo &info : kernels) {
     auto kernel = module.lookupSymbol<tile::KernelOp>(info.symbol);
-    auto number = [&](StringRef name) {
-      auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
-      return attribute ? attribute.getInt() : 0;
-    };
+    readGpuFacts(kernel, info);
     info.threads = countThreads(kernel);
-    info.programs = programsOfBlock(kernel);
-    info.persistent = kernel->hasAttr(tgpu::TileGPUDialect::persistentAttrName);
-    info.cluster =
-        std::max<int64_t>(number(tgpu::TileGPUDialect::clusterAttrName), 1);
     info.tensorMaps = collectTensorMaps(kernel);
-    info.sharedBytes = number(tgpu::TileGPUDialect::sharedBytesAttrName);
-    info.rowStepLimit = number(kRowStepLimit);
     for (auto alloc : kernel.getBody().getOps<tgpu::AllocOp>())
       info.stages = std::max(info.stages, alloc.getType().getSlots());
     info.beginsEarly = !kernel.getBody().getOps<tgpu::AwaitKernelOp>().empty();

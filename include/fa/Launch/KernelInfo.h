@@ -30,6 +30,10 @@ inline constexpr size_t kMaxRank = 8, kMaxArguments = 64;
 /// The most splits of the keys.
 inline constexpr int64_t kMaxSplits = 1024;
 
+/// The most blocks of a cluster: 8 run on every card (PTX ISA, "Cluster of
+/// Cooperative Thread Arrays").
+inline constexpr int64_t kMaxCluster = 8;
+
 /// An integer expression over the sizes of the arguments, as a postfix program.
 struct SizeExpr {
   enum Opcode { Const, Size, Add, Mul, FloorDiv, CeilDiv, Mod };
@@ -103,54 +107,27 @@ struct WorkspaceInfo {
   bool operator==(const WorkspaceInfo &) const = default;
 };
 
+/// The numbers that a fact may be, both ends included.
+struct FactRange {
+  int64_t least = INT64_MIN, most = INT64_MAX;
+};
+constexpr FactRange anyValue() { return {}; }
+constexpr FactRange atLeast(int64_t least) { return {.least = least}; }
+constexpr FactRange between(int64_t least, int64_t most) {
+  return {least, most};
+}
+
+/// Whether every bundle that is read has a fact, or its default where it is not
+/// there.
+enum class FactSince { Always, Later };
+
+/// The facts of KernelFacts.def, which says what each means.
 struct KernelInfo {
-  std::string symbol, entry;
-  std::vector<ArgumentInfo> args;
-  /// The last of `args`: those that the launch makes, not its caller.
-  std::vector<WorkspaceInfo> workspace;
-  /// Runs behind the kernel before it in the plan, with the same arguments; a
-  /// launch never begins with it.
-  bool follows = false;
-  /// Waits by itself for the end of the kernel before it in the stream, so that
-  /// it may begin before that.
-  bool beginsEarly = false;
-  /// Of a kernel that splits keys: how many there are. No steps: of no other.
-  SizeExpr splitKeys;
-  int64_t splits = 0; ///< of the keys; 0: a launch chooses
-  std::vector<SizeRule> rules;
-  /// Of small tiles, with which a launch of few programs has more of them: it
-  /// is taken where there are at most so many for each processor (of parts also
-  /// where they pay) or where no other kernel fits; 0: wherever it fits.
-  int64_t fewPrograms = 0;
-  /// It is taken where its tiles have fewer rows in all, counting those that
-  /// are none, than those of the kernel that the launch would take otherwise;
-  /// where that one is for few programs, no more rows and lower costs by the
-  /// rule for splits (Splits.h); and where no other kernel fits.
-  bool fewerRows = false;
-  /// Warps of a block that run a program, each on keys of its own.
-  int64_t parts = 1;
-  std::vector<SizeExpr> grid;
-  int64_t scratchBytes = 0;  ///< for one running program
-  bool unfused = false;      ///< one program on whole tensors
-  std::vector<int64_t> tile; ///< queries, keys; empty if unknown
-  // On a GPU:
-  int64_t programs = 1;    ///< of a block that is not persistent, side by side
-  int64_t threads = 0;     ///< of a block
-  int64_t sharedBytes = 0; ///< dynamic, of a block
-  int64_t stages = 0;
-  /// Bytes that a step from row to row (along the dimension before the last) of
-  /// an argument of aligned rows stays below, and is at least a row; 0: any.
-  int64_t rowStepLimit = 0;
-  bool persistent = false; ///< a block runs programs until there are no more
-  /// Of a persistent kernel: blocks of a cluster, which run as many programs
-  /// that are neighbours on the first axis of the grid. Where clusters lack
-  /// more than a few, one of the same tiles for blocks alone is taken if there
-  /// is any.
-  int64_t cluster = 1;
-  std::vector<TensorMapInfo> tensorMaps; ///< parameters behind the words
-  /// What the assembler said; -1: not assembled.
-  int64_t registers = -1, stackBytes = -1, spillBytes = -1;
-  /// What the driver said: blocks that a multiprocessor holds at a time.
+#define KERNEL_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, DOC)             \
+  TYPE MEMBER = DEFAULT;
+#include "fa/Launch/KernelFacts.def"
+  /// What the driver said: blocks that a multiprocessor holds at a time. No
+  /// bundle says it.
   int64_t residentBlocks = 1;
 
   /// How many arguments its caller gives.

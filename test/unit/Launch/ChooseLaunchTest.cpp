@@ -212,10 +212,10 @@ TEST(ChooseLaunch, VariantsForFewPrograms) {
   }
   few.fewPrograms = -1;
   EXPECT_EQ(checkPlan(std::vector{few, whole}).message(),
-            "@few: expected a number of few programs of at least 0, found -1");
+            "@few: expected few_programs of at least 0, found -1");
   whole.parts = 0;
   EXPECT_EQ(checkPlan(std::vector{whole}).message(),
-            "@whole: expected at least 1 part of a program, found 0");
+            "@whole: expected parts of at least 1, found 0");
 }
 
 /// A kernel whose tiles have fewer rows in all, those that are none among them.

@@ -128,17 +128,17 @@ TEST(KernelInfo, Checks) {
   }
   kernel = matrixKernel();
   kernel.programs = 0;
-  EXPECT_EQ(problemOf(kernel), "@k: expected at least 1 program of a block, "
-                               "and 1 of a persistent one, found 0");
+  EXPECT_EQ(problemOf(kernel), "@k: expected programs of at least 1, found 0");
   kernel.programs = 4;
   EXPECT_EQ(problemOf(kernel), "");
   kernel.persistent = true;
-  EXPECT_NE(problemOf(kernel), "");
+  EXPECT_EQ(problemOf(kernel),
+            "@k: expected 1 program of a persistent block, found 4");
   kernel = matrixKernel();
   kernel.cluster = 2;
   EXPECT_EQ(problemOf(kernel),
-            "@k: expected a cluster of one block or, of a persistent kernel "
-            "with a grid, up to 8, found 2");
+            "@k: expected a cluster of a persistent kernel with a grid, or of "
+            "one block, found 2");
   kernel.persistent = true;
   EXPECT_EQ(problemOf(kernel), "");
   kernel.grid.clear();
@@ -146,7 +146,8 @@ TEST(KernelInfo, Checks) {
   kernel.grid = matrixKernel().grid;
   for (int64_t blocks : {0, 9}) {
     kernel.cluster = blocks;
-    EXPECT_NE(problemOf(kernel), "") << blocks;
+    EXPECT_EQ(problemOf(kernel), "@k: expected cluster of 1 to 8, found " +
+                                     std::to_string(blocks));
   }
   kernel = matrixKernel();
   kernel.args.resize(65, kernel.args[0]);
