@@ -7,6 +7,8 @@
 #ifndef TILE_TILE_H
 #define TILE_TILE_H
 
+#include "Tile/KnownAttributes.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"

@@ -52,6 +52,39 @@ void TileDialect::initialize() {
       >();
 }
 
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+ArrayRef<KnownAttribute> TileDialect::getKnownAttributes() {
+  static constexpr KnownAttribute table[] = {
+#define TILE_ATTRIBUTE(MEMBER, NAME, PLACES, KIND, DOC)                        \
+  {NAME, PLACES, /*isOfArgument=*/false, AttributeKind::KIND, DOC},
+#define TILE_ARGUMENT_ATTRIBUTE(MEMBER, NAME, KIND, DOC)                       \
+  {NAME, "tile.kernel", /*isOfArgument=*/true, AttributeKind::KIND, DOC},
+#include "Tile/TileAttributes.def"
+  };
+  return table;
+}
+
+LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attribute) {
+  return verifyKnownAttribute(getKnownAttributes(), op, attribute);
+}
+
+LogicalResult TileDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                    unsigned argument,
+                                                    NamedAttribute attribute) {
+  return verifyKnownAttribute(getKnownAttributes(), op, attribute, argument);
+}
+
+LogicalResult TileDialect::verifyRegionResultAttribute(
+    Operation *op, unsigned, unsigned result, NamedAttribute attribute) {
+  return op->emitOpError("result ")
+         << result << ": expects no attribute of 'tile', found '"
+         << attribute.getName().getValue() << "'";
+}
+
 /// Folders may turn a broadcast or transpose of a constant into a constant.
 Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                             Type type, Location loc) {

@@ -25,12 +25,24 @@ def Tile_Dialect : Dialect {
     says why each operation exists beside the upstream ones.
   }];
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect"
   ];
+  let extraClassDeclaration = [{
+    /// The discardable attributes of the dialect: TileAttributes.def.
+    static ::llvm::ArrayRef<KnownAttribute> getKnownAttributes();
+    // The names of those that no kernel has.
+#define TILE_ATTRIBUTE(MEMBER, NAME, PLACES, KIND, DOC) \
+    static constexpr ::llvm::StringLiteral MEMBER##AttrName = NAME;
+#define TILE_KERNEL_ATTRIBUTE(MEMBER, NAME, KIND, DOC)
+#include "Tile/TileAttributes.def"
+  }];
 }
 
 class Tile_Op<string mnemonic, list<Trait> traits = []>

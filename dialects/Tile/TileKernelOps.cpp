@@ -126,42 +126,13 @@ static LogicalResult verifySizeMap(KernelOp kernel, StringRef name,
          << name << "', found " << attribute;
 }
 
-/// Checks that attribute `name`, if there is one, is what `expected` says.
-static LogicalResult verifyKind(KernelOp kernel, StringRef name,
-                                function_ref<bool(Attribute)> isKind,
-                                StringRef expected) {
-  Attribute found = kernel->getAttr(name);
-  if (!found || isKind(found))
-    return success();
-  return kernel.emitOpError("expects '")
-         << name << "' to be " << expected << ", found " << found;
-}
-
-static LogicalResult verifyVariant(KernelOp kernel) {
-  auto isTriple = [](Attribute found) {
-    auto array = dyn_cast<DenseI64ArrayAttr>(found);
-    return array && array.size() == 3;
-  };
-  auto isPositive = [](Attribute found) {
-    auto number = dyn_cast<IntegerAttr>(found);
-    return number && number.getValue().isStrictlyPositive();
-  };
-  auto isPowerOfTwo = [](Attribute found) {
-    auto number = dyn_cast<IntegerAttr>(found);
-    return number && number.getInt() > 0 &&
-           llvm::isPowerOf2_64(number.getInt());
-  };
-  return failure(failed(verifyKind(kernel, KernelOp::followsAttrName,
-                                   llvm::IsaPred<FlatSymbolRefAttr>,
-                                   "the name of a kernel")) ||
-                 failed(verifyKind(kernel, KernelOp::splitsAttrName,
-                                   llvm::IsaPred<IntegerAttr>, "a number")) ||
-                 failed(verifyKind(kernel, KernelOp::atMostAttrName, isTriple,
-                                   "an argument, a dimension and a size")) ||
-                 failed(verifyKind(kernel, KernelOp::fewProgramsAttrName,
-                                   isPositive, "a number above 0")) ||
-                 failed(verifyKind(kernel, KernelOp::partsAttrName,
-                                   isPowerOfTwo, "a power of two")));
+/// `tile.at_most` speaks of a size of an argument.
+static LogicalResult verifyAtMost(KernelOp kernel) {
+  auto most =
+      kernel->getAttrOfType<DenseI64ArrayAttr>(KernelOp::atMostAttrName);
+  return most ? verifySizeNames(kernel, KernelOp::atMostAttrName,
+                                most.asArrayRef().take_front(2))
+              : success();
 }
 
 /// Tensors in workspace are the last arguments.
@@ -212,7 +183,7 @@ LogicalResult KernelOp::verify() {
     return failure();
   if (failed(verifyGrid(*this)))
     return failure();
-  if (failed(verifyVariant(*this)))
+  if (failed(verifyAtMost(*this)))
     return failure();
   return verifyWorkspace(*this);
 }

@@ -87,45 +87,17 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove,
     }
     /// What the kernel does with memref argument `index`.
     Access getAccess(unsigned index);
-    static constexpr ::llvm::StringLiteral accessAttrName = "tile.access";
     /// The number of bytes of which memref argument `index` and all its steps
     /// but those of stride 1 are multiples.
     int64_t getAlignment(unsigned index);
-    static constexpr ::llvm::StringLiteral alignmentAttrName = "tile.alignment";
-    static constexpr ::llvm::StringLiteral positiveAttrName = "tile.positive";
-    /// The symbol of a kernel that does the same with other tiles. A target
-    /// keeps one of the two.
-    static constexpr ::llvm::StringLiteral alternativeAttrName =
-        "tile.alternative";
-    // Of several kernels that a launch runs one after the other:
-    static constexpr ::llvm::StringLiteral workspaceAttrName =
-        "tile.workspace";
-    static constexpr ::llvm::StringLiteral followsAttrName = "tile.follows";
-    static constexpr ::llvm::StringLiteral splitKeysAttrName =
-        "tile.split_keys";
-    static constexpr ::llvm::StringLiteral splitsAttrName = "tile.splits";
-    // [argument, dimension, most]: what a size may be at most.
-    static constexpr ::llvm::StringLiteral atMostAttrName = "tile.at_most";
-    // The most programs for each processor with which a launch takes this
-    // kernel rather than another one that fits.
-    static constexpr ::llvm::StringLiteral fewProgramsAttrName =
-        "tile.few_programs";
-    /// A launch takes this kernel where its tiles have fewer rows, counting
-    /// those that are none, than those of the next kernel that fits.
-    static constexpr ::llvm::StringLiteral fewerRowsAttrName =
-        "tile.fewer_rows";
-    /// So many blocks are to fetch what they have in common together: a kernel
-    /// for launches whose programs come in whole clusters. Where they cannot,
-    /// it goes.
-    static constexpr ::llvm::StringLiteral clusterAttrName = "tile.cluster";
-    /// A warp, and no more, is to compute each row of a merge.
-    static constexpr ::llvm::StringLiteral warpRowsAttrName = "tile.warp_rows";
-    /// Each program walks a tile of keys at least, seen or not.
-    static constexpr ::llvm::StringLiteral someKeysAttrName = "tile.some_keys";
-    /// How many parts of a block run each program: its body up to
-    /// `tile.merge_parts` once for each, and what follows once.
-    static constexpr ::llvm::StringLiteral partsAttrName = "tile.parts";
+    /// How many parts of a block run each program.
     int64_t getParts();
+    // The names of attributes of kernels and their arguments.
+#define TILE_KERNEL_ATTRIBUTE(MEMBER, NAME, KIND, DOC) \
+    static constexpr ::llvm::StringLiteral MEMBER##AttrName = NAME;
+#define TILE_ARGUMENT_ATTRIBUTE(MEMBER, NAME, KIND, DOC) \
+    static constexpr ::llvm::StringLiteral MEMBER##AttrName = NAME;
+#include "Tile/TileAttributes.def"
   }];
 }
 

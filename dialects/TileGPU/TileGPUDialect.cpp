@@ -41,6 +41,38 @@ void TileGPUDialect::initialize() {
 }
 
 //===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+ArrayRef<tile::KnownAttribute> TileGPUDialect::getKnownAttributes() {
+  static constexpr tile::KnownAttribute table[] = {
+#define TGPU_ATTRIBUTE(MEMBER, NAME, PLACES, KIND, DOC)                        \
+  {NAME, PLACES, /*isOfArgument=*/false, tile::AttributeKind::KIND, DOC},
+#include "TileGPU/TileGPUAttributes.def"
+  };
+  return table;
+}
+
+LogicalResult
+TileGPUDialect::verifyOperationAttribute(Operation *op,
+                                         NamedAttribute attribute) {
+  return tile::verifyKnownAttribute(getKnownAttributes(), op, attribute);
+}
+
+LogicalResult TileGPUDialect::verifyRegionArgAttribute(
+    Operation *op, unsigned, unsigned argument, NamedAttribute attribute) {
+  return tile::verifyKnownAttribute(getKnownAttributes(), op, attribute,
+                                    argument);
+}
+
+LogicalResult TileGPUDialect::verifyRegionResultAttribute(
+    Operation *op, unsigned, unsigned result, NamedAttribute attribute) {
+  return op->emitOpError("result ")
+         << result << ": expects no attribute of 'tgpu', found '"
+         << attribute.getName().getValue() << "'";
+}
+
+//===----------------------------------------------------------------------===//
 // Buffers
 //===----------------------------------------------------------------------===//
 

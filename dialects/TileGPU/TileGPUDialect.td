@@ -29,54 +29,18 @@ def TileGPU_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let dependentDialects = ["::fa::tile::TileDialect",
                            "::mlir::LLVM::LLVMDialect"];
   let extraClassDeclaration = [{
-    /// Attribute of a kernel at S4 and below: how many warps run a program.
-    static constexpr ::llvm::StringLiteral warpsAttrName = "tgpu.warps";
-    /// Attribute of a kernel at S4 and below whose warps do not have 32 threads:
-    /// how many they have.
-    static constexpr ::llvm::StringLiteral lanesAttrName = "tgpu.lanes";
-    /// Attribute of a kernel of which a block runs one program after the other.
-    static constexpr ::llvm::StringLiteral persistentAttrName =
-        "tgpu.persistent";
-    /// Attribute of a kernel whose rows are dealt to so many warpgroups, each
-    /// with tiles of its own.
-    static constexpr ::llvm::StringLiteral consumersAttrName =
-        "tgpu.consumers";
-    /// Attribute of a persistent kernel: so many blocks are a cluster, and run
-    /// neighbours on the first axis of the grid at a time.
-    static constexpr ::llvm::StringLiteral clusterAttrName = "tgpu.cluster";
-    /// Programs that a block runs, each by one warp that meets no other.
-    static constexpr ::llvm::StringLiteral programsAttrName = "tgpu.programs";
-    /// Attribute of an online softmax and of what ends it: the sums of a row
-    /// are those of one thread each, to be added at the end.
-    static constexpr ::llvm::StringLiteral threadSumsAttrName =
-        "tgpu.thread_sums";
-    /// Attribute of an online softmax: the maxima that it takes and gives are
-    /// those of the scores before the scale.
-    static constexpr ::llvm::StringLiteral rawMaximaAttrName =
-        "tgpu.raw_maxima";
-    /// Attribute of an online softmax: a row's maximum stays what it was while
-    /// no score is more than 2^7 times above it; p is at most 2^7.
-    static constexpr ::llvm::StringLiteral heldMaximaAttrName =
-        "tgpu.held_maxima";
-    /// Attribute of an online softmax whose maxima are held, of scores that are
-    /// a cap times a tanh, or masked: the least new maximum, as a share of the
-    /// cap.
-    static constexpr ::llvm::StringLiteral cappedScoresAttrName =
-        "tgpu.capped_scores";
-    /// Attribute of a branch whose first region nearly no tile takes: what it
-    /// needs beside tiles is computed in it instead of being kept for it.
-    static constexpr ::llvm::StringLiteral seldomAttrName = "tgpu.seldom";
-    /// Attribute of a product with factors of rows that are mostly 1.
-    static constexpr ::llvm::StringLiteral rescaleAttrName = "tgpu.rescale";
-    /// Attribute of a loop at S6 for whose tiles there is one slot only.
-    static constexpr ::llvm::StringLiteral unpipelinedAttrName =
-        "tgpu.unpipelined";
-    /// Attribute of a kernel at S7: the bytes of shared memory of a block.
-    static constexpr ::llvm::StringLiteral sharedBytesAttrName =
-        "tgpu.shared_bytes";
+    /// The discardable attributes of the dialect: TileGPUAttributes.def.
+    static ::llvm::ArrayRef<::fa::tile::KnownAttribute> getKnownAttributes();
+    // Their names.
+#define TGPU_ATTRIBUTE(MEMBER, NAME, PLACES, KIND, DOC) \
+    static constexpr ::llvm::StringLiteral MEMBER##AttrName = NAME;
+#include "TileGPU/TileGPUAttributes.def"
   }];
 }
 

@@ -347,7 +347,7 @@ struct TileFuseAttention final
 
   static void refuse(SoftmaxOp softmax, const Twine &reason) {
     softmax.emitRemark("attention is not fused: ") << reason;
-    softmax->setAttr(notFusedAttr,
+    softmax->setAttr(TileDialect::notFusedAttrName,
                      StringAttr::get(softmax.getContext(), reason));
   }
 };

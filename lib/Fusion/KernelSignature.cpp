@@ -375,8 +375,9 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
       b.getArrayAttr(getRules(source, shape).rules), b.getStringAttr(entry),
       /*reference=*/FlatSymbolRefAttr(), /*unfused=*/UnitAttr(),
       b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
-  kernel->setAttr("tile.shape", b.getDenseI64ArrayAttr(
-                                    {shape.rows, shape.columns * shape.parts}));
+  kernel->setAttr(
+      KernelOp::tileAttrName,
+      b.getDenseI64ArrayAttr({shape.rows, shape.columns * shape.parts}));
   if (shape.maxQueries)
     kernel->setAttr(
         KernelOp::atMostAttrName,

@@ -79,7 +79,8 @@ private:
     if (stage == Stage::S3)
       return checkKernelOp(op);
     auto softmax = dyn_cast<SoftmaxOp>(op);
-    if (stage == Stage::S1 && softmax && !softmax->hasAttr(notFusedAttr) &&
+    if (stage == Stage::S1 && softmax &&
+        !softmax->hasAttr(TileDialect::notFusedAttrName) &&
         comesFromDot(softmax.getInput()) && reachesDot(softmax.getResult()))
       return "expected this softmax between two dots to be fused, or to say "
              "why it is not";

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
-#include "fa/Schedule/ViewAlignment.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
@@ -31,7 +31,7 @@ struct TgpuLimitRowSteps final
     llvm::StringSet<> behind;
     for (tile::KernelOp kernel : llvm::reverse(kernels))
       if (!behind.insert(kernel.getEntryName()).second)
-        kernel->setAttr(kRowStepLimit, bytes);
+        kernel->setAttr(tgpu::TileGPUDialect::rowStepLimitAttrName, bytes);
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "fa/Schedule/ViewAlignment.h"
 
+#include "TileGPU/TileGPU.h"
 #include "fa/Layout/NamedLayouts.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -50,7 +51,8 @@ bool fa::hasCloseRows(Value view, int64_t rows) {
   auto kernel = argument
                     ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
                     : nullptr;
-  auto limit = kernel ? kernel->getAttrOfType<IntegerAttr>(kRowStepLimit)
+  auto limit = kernel ? kernel->getAttrOfType<IntegerAttr>(
+                            tgpu::TileGPUDialect::rowStepLimitAttrName)
                       : IntegerAttr();
   return limit && rows <= (int64_t(1) << 32) / limit.getInt() &&
          kernel.getAlignment(argument.getArgNumber()) > 1;

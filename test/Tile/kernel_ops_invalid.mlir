@@ -72,44 +72,9 @@ tile.kernel @workspace_scalar(%x: memref<?xf32> {tile.access = #in}, %w: f32 {ti
 // -----
 
 #in = #tile.access<in>
-// expected-error @+1 {{to 1 sizes in 'tile.split_keys', found 3 : i64}}
+// expected-error @+1 {{expects a map from the 1 symbols of 'grid' to 1 sizes in 'tile.split_keys', found affine_map<() -> (3)>}}
 tile.kernel @split_keys(%x: memref<?xf32> {tile.access = #in})
-    attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 0>, tile.split_keys = 3 : i64} {
-  tile.return
-}
-
-// -----
-
-// expected-error @+1 {{expects 'tile.follows' to be the name of a kernel, found 3 : i64}}
-tile.kernel @follows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.follows = 3 : i64} {
-  tile.return
-}
-
-// -----
-
-// expected-error @+1 {{expects 'tile.splits' to be a number, found "x"}}
-tile.kernel @splits() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.splits = "x"} {
-  tile.return
-}
-
-// -----
-
-// expected-error @+1 {{expects 'tile.few_programs' to be a number above 0, found 0}}
-tile.kernel @few_programs() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.few_programs = 0} {
-  tile.return
-}
-
-// -----
-
-// expected-error @+1 {{expects 'tile.parts' to be a power of two, found 3 : i64}}
-tile.kernel @parts() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.parts = 3 : i64} {
-  tile.return
-}
-
-// -----
-
-// expected-error @+1 {{expects 'tile.at_most' to be an argument, a dimension and a size, found array<i64: 1, 2>}}
-tile.kernel @at_most() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.at_most = array<i64: 1, 2>} {
+    attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0, 0>, tile.split_keys = affine_map<() -> (3)>} {
   tile.return
 }
 
@@ -118,5 +83,96 @@ tile.kernel @at_most() attributes {grid = affine_map<() -> (1)>, grid_sizes = ar
 tile.kernel @rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   // expected-error @+1 {{attribute 'rows' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
   %offset, %count = tile.own_rows of 0
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects strided memref arguments, argument 0 is 'memref<4x4xf32, affine_map<(d0, d1) -> (d0 floordiv 2, d1)>>'}}
+tile.kernel @strided(%x: memref<4x4xf32, affine_map<(d0, d1) -> (d0 floordiv 2, d1)>> {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects memref arguments without an offset (the pointer is that of element 0), argument 0 is 'memref<?xf32, strided<[1], offset: 4>>'}}
+tile.kernel @offset(%x: memref<?xf32, strided<[1], offset: 4>> {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects an (argument, dimension) pair in 'grid_sizes' for each of the 1 symbols of 'grid', found 1 numbers}}
+tile.kernel @pairs(%x: memref<?xf32> {tile.access = #tile.access<in>}) attributes {grid = affine_map<()[s0] -> (s0)>, grid_sizes = array<i64: 0>} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects a factor of at least 1 in 'rules', found 0}}
+tile.kernel @factor(%x: memref<?xf32> {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, rules = [#tile.size_rule<equal 0[0], 0[0] * 0>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{'rules' names dimension 0 of argument 1, which is not a memref with that dimension}}
+tile.kernel @rule(%x: memref<?xf32> {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, rules = [#tile.size_rule<equal 0[0], 1[0]>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects no results, found '() -> f32'}}
+tile.kernel @results() -> f32 attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects a body}}
+tile.kernel @no_body() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>}
+
+// -----
+
+tile.kernel @indices(%x: memref<?x?xf32> {tile.access = #tile.access<in>}, %i: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @+1 {{expects 2 indices, found 1}}
+  %0 = tile.load %x[%i] : memref<?x?xf32> -> tensor<4x4xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @stored(%x: memref<?x?xf32> {tile.access = #tile.access<out>}, %i: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %0 = arith.constant dense<0.0> : tensor<4xf32>
+  // expected-error @+1 {{expects a tile of the view's rank 2, found 'tensor<4xf32>'}}
+  tile.store %0, %x[%i] : tensor<4xf32>, memref<?x?xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @gathered(%x: memref<?x?xf32> {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %i = tile.iota dim 0 : tensor<64xindex>
+  // expected-error @+1 {{expects 2 index tiles, found 1}}
+  %0 = tile.gather %x[%i] : memref<?x?xf32>, (tensor<64xindex>) -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @gathered_elements(%x: memref<?xf32> {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %i = tile.iota dim 0 : tensor<64xindex>
+  // expected-error @+1 {{expects one element type, found 'tensor<64xf16>' and 'memref<?xf32>'}}
+  %0 = tile.gather %x[%i] : memref<?xf32>, (tensor<64xindex>) -> tensor<64xf16>
+  tile.return
+}
+
+// -----
+
+tile.kernel @gathered_at(%x: memref<?xf32> {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %i = tile.iota dim 0 : tensor<32xindex>
+  // expected-error @+1 {{expects index tiles of type 'tensor<64xindex>', found 'tensor<32xindex>'}}
+  %0 = tile.gather %x[%i] : memref<?xf32>, (tensor<32xindex>) -> tensor<64xf32>
   tile.return
 }

@@ -97,7 +97,7 @@ private:
   }
 
   void reportSoftmax(SoftmaxOp op) {
-    auto reason = op->getAttrOfType<StringAttr>(notFusedAttr);
+    auto reason = op->getAttrOfType<StringAttr>(TileDialect::notFusedAttrName);
     ++refused;
     begin(op) << "not fused: "
               << (reason ? reason.getValue() : "not between two dots") << '\n';

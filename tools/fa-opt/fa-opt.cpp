@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Explain.h"
+#include "PrintAttributes.h"
 #include "PrintLayouts.h"
 
 #include "Tile/Tile.h"
@@ -45,6 +46,10 @@ static llvm::cl::opt<bool> explainOption(
 static llvm::cl::opt<bool> printStagesOption(
     "fa-print-stages",
     llvm::cl::desc("Print the program to stderr after each stage"));
+static llvm::cl::opt<bool> printAttributesOption(
+    "print-attributes",
+    llvm::cl::desc("Print the attributes that the dialects have and the facts "
+                   "of a launch, as Markdown; reads no program"));
 static llvm::cl::opt<std::string> printLayoutOption(
     "fa-print-layout", llvm::cl::ValueOptional,
     llvm::cl::desc("Show each layout of tiles and buffers once, to stderr as "
@@ -148,6 +153,10 @@ int main(int argc, char **argv) {
   fa::registerAmdPipelines();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "FlashTile's optimiser driver\n", registry);
+  if (printAttributesOption) {
+    fa::opt::printAttributes(llvm::outs());
+    return 0;
+  }
   // Exit code 2: bad input; what was found has been said.
   return failed(run(input, output, registry)) ? 2 : 0;
 }

@@ -12,15 +12,9 @@
 #ifndef FA_FUSION_STAGE_H
 #define FA_FUSION_STAGE_H
 
-#include "llvm/ADT/StringRef.h"
-
 namespace fa {
 
 enum class Stage { S0, S1, S2, S3 };
-
-/// The attribute of a softmax that stands between two dots and was not fused:
-/// the reason, a string.
-inline constexpr llvm::StringLiteral notFusedAttr = "tile.not_fused";
 
 } // namespace fa
 

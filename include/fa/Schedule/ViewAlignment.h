@@ -11,9 +11,6 @@
 
 namespace fa {
 
-/// Of a kernel: `tgpu-limit-row-steps`.
-inline constexpr llvm::StringLiteral kRowStepLimit = "tgpu.row_step_limit";
-
 /// Whether `view` is rows of an argument whose steps the kernel limits, so that
 /// 32 bits reach every byte of `rows` of them: those of its last two
 /// dimensions, with neighbours in the last.
