@@ -111,7 +111,8 @@ LogicalResult DeliverOp::verify() {
 LogicalResult ReceiveOp::verify() {
   BufferType buffer = getChannel().getType().getBuffer();
   auto tile = cast<RankedTensorType>(getResult().getType());
-  if (tile.getRank() != 2 || tile.getElementType() != buffer.getElementType() ||
+  if (tile.getRank() != 2 || buffer.getShape().size() != 2 ||
+      tile.getElementType() != buffer.getElementType() ||
       tile.getDimSize(0) != buffer.getShape()[0] ||
       tile.getDimSize(1) > buffer.getShape()[1])
     return emitOpError("expects a tile of the slots' rows and no more than "

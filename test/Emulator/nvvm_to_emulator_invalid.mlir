@@ -25,3 +25,27 @@ llvm.func @assembly(%words: !llvm.ptr, %x: i32) attributes {nvvm.kernel} {
   %v = llvm.inline_asm "popc.b32 $0, $1;", "=r,r" %x : (i32) -> i32
   llvm.return
 }
+// -----
+llvm.func @product(%words: !llvm.ptr, %a: vector<2xf16>) attributes {nvvm.kernel} {
+  // expected-error @below {{the emulator has m16n8k16 of f16 and bf16 and m16n8k8 of tf32, with f32 accumulators, only}}
+  %0 = nvvm.mma.sync A[%a, %a] B[%a] C[%a, %a] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 8>} : (vector<2xf16>, vector<2xf16>, vector<2xf16>) -> !llvm.struct<(vector<2xf16>, vector<2xf16>)>
+  llvm.return
+}
+// -----
+llvm.func @rounding(%words: !llvm.ptr, %x: f32) attributes {nvvm.kernel} {
+  // expected-error @below {{the emulator rounds to tf32 by .rna alone}}
+  %v = nvvm.convert.float.to.tf32 %x {rnd = #nvvm.fp_rnd_mode<rn>}
+  llvm.return
+}
+// -----
+llvm.func @arrival(%words: !llvm.ptr, %n: i32) attributes {nvvm.kernel} {
+  // expected-error @below {{the emulator has barriers with a number}}
+  nvvm.barrier.arrive number_of_threads = %n
+  llvm.return
+}
+// -----
+llvm.func @fence(%words: !llvm.ptr) attributes {rocdl.kernel} {
+  // expected-error @below {{the emulator has fences that release or acquire in a workgroup}}
+  llvm.fence syncscope("agent") release
+  llvm.return
+}

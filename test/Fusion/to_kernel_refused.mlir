@@ -23,3 +23,14 @@ func.func @dynamic_head_dim(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> !ro
   %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {}
   return %o : !rows
 }
+
+// -----
+
+!rows = tensor<?x?x?x64xf32>
+
+// expected-remark @+2 {{runs unfused, on whole tensors}}
+// expected-error @+1 {{expected results that are tensors, found 'f32'}}
+func.func @scalar_result(%q: !rows, %k: !rows, %v: !rows, %scale: f32) -> (!rows, f32) {
+  %o = tile.attention %q, %k, %v scale %scale : !rows, !rows, !rows -> !rows score {} mask {}
+  return %o, %scale : !rows, f32
+}

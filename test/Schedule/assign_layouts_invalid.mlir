@@ -21,3 +21,8 @@ tile.kernel @rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array
   %a = arith.constant dense<0.0> : tensor<48x16xf16>
   tile.return
 }
+// -----
+// expected-error @below {{a kernel on whole tensors runs on the host alone}}
+tile.kernel @whole() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, unfused} {
+  tile.return
+}

@@ -98,3 +98,81 @@ tile.kernel @other_rows() attributes {grid = affine_map<() -> (1)>, grid_sizes =
   %a1, %m1, %l1 = tile.merge_parts %a, %m, %m : (tensor<16x64xf32>, tensor<32xf32>, tensor<32xf32>) -> (tensor<16x64xf32>, tensor<32xf32>, tensor<32xf32>)
   tile.return
 }
+
+// -----
+
+func.func @region_end(%q: tensor<?x?x?x64xf16>, %c: f32) {
+  // expected-error @+1 {{expects the score region to end with tile.yield}}
+  %o = tile.attention %q, %q, %q scale %c : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16> -> tensor<?x?x?x64xf16> score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    ub.unreachable
+  } mask {}
+  return
+}
+
+// -----
+
+func.func @elements(%q: tensor<1x4x8x64xf16>, %v: tensor<1x4x8x64xi8>, %c: f32) {
+  // expected-error @+1 {{expects float elements in v, found 'tensor<1x4x8x64xi8>'}}
+  %o = tile.attention %q, %q, %v scale %c : tensor<1x4x8x64xf16>, tensor<1x4x8x64xf16>, tensor<1x4x8x64xi8> -> tensor<1x4x8x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @two_types(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x8x64xbf16>, %c: f32) {
+  // expected-error @+1 {{expects q and k of one element type, found 'tensor<1x4x8x64xf16>' and 'tensor<1x4x8x64xbf16>'}}
+  %o = tile.attention %q, %k, %k scale %c : tensor<1x4x8x64xf16>, tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16> -> tensor<1x4x8x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @batches(%q: tensor<2x4x8x64xf16>, %v: tensor<3x4x8x64xf16>, %c: f32) {
+  // expected-error @+1 {{expects q, k and v of one batch size, found 'tensor<2x4x8x64xf16>', 'tensor<2x4x8x64xf16>' and 'tensor<3x4x8x64xf16>'}}
+  %o = tile.attention %q, %q, %v scale %c : tensor<2x4x8x64xf16>, tensor<2x4x8x64xf16>, tensor<3x4x8x64xf16> -> tensor<2x4x8x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @lengths(%q: tensor<1x4x8x64xf16>, %v: tensor<1x4x9x64xf16>, %c: f32) {
+  // expected-error @+1 {{expects k and v of one number of heads and one length, found 'tensor<1x4x8x64xf16>' and 'tensor<1x4x9x64xf16>'}}
+  %o = tile.attention %q, %q, %v scale %c : tensor<1x4x8x64xf16>, tensor<1x4x8x64xf16>, tensor<1x4x9x64xf16> -> tensor<1x4x8x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @output(%q: tensor<1x4x8x64xf16>, %c: f32) {
+  // expected-error @+1 {{expects a float output, found 'tensor<1x4x8x64xi8>'}}
+  %o = tile.attention %q, %q, %q scale %c : tensor<1x4x8x64xf16>, tensor<1x4x8x64xf16>, tensor<1x4x8x64xf16> -> tensor<1x4x8x64xi8> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @state_of_f16(%s: tensor<64x128xf16>, %m: tensor<64xf16>) {
+  // expected-error @+1 {{expects f32 elements, found 'tensor<64x128xf16>'}}
+  %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %m : tensor<64x128xf16>, tensor<64xf16>
+  return
+}
+
+// -----
+
+func.func @state_of_row(%s: tensor<64xf32>, %m: tensor<f32>) {
+  // expected-error @+1 {{expects a rank of at least 2, found 'tensor<64xf32>'}}
+  %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %m : tensor<64xf32>, tensor<f32>
+  return
+}
+
+// -----
+
+tile.kernel @other_sum() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.parts = 4 : i64} {
+  %a = arith.constant dense<0.0> : tensor<16x64xf32>
+  %m = arith.constant dense<0.0> : tensor<16xf32>
+  %l = arith.constant dense<0.0> : tensor<32xf32>
+  // expected-error @+1 {{expects a sum of type 'tensor<16xf32>', found 'tensor<32xf32>'}}
+  %a1, %m1, %l1 = tile.merge_parts %a, %m, %l : (tensor<16x64xf32>, tensor<16xf32>, tensor<32xf32>) -> (tensor<16x64xf32>, tensor<16xf32>, tensor<32xf32>)
+  tile.return
+}

@@ -109,3 +109,59 @@ func.func @iota() {
   %0 = tile.iota dim 0 : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @dot_batches(%a: tensor<6x4x8xf32>, %b: tensor<6x4x8xf32>) {
+  // expected-error @+1 {{expects batch dimension 0 of the result to be that of the left operand, found 'tensor<3x4x4xf32>' and 'tensor<6x4x8xf32>'}}
+  %0 = tile.dot %a, %b transpose_b : tensor<6x4x8xf32>, tensor<6x4x8xf32> -> tensor<3x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_elements(%a: tensor<4x8xi32>) {
+  // expected-error @+1 {{expects float elements, found 'tensor<4x8xi32>'}}
+  %0 = tile.softmax %a : tensor<4x8xi32>
+  return
+}
+
+// -----
+
+func.func @log_sum_exp_elements(%a: tensor<4x8xi32>) {
+  // expected-error @+1 {{expects float elements, found 'tensor<4x8xi32>'}}
+  %0 = tile.log_sum_exp %a : tensor<4x8xi32> -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @log_sum_exp_rank(%a: tensor<f32>) {
+  // expected-error @+1 {{expects a rank of at least 1, found 'tensor<f32>'}}
+  %0 = tile.log_sum_exp %a : tensor<f32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @transpose_rank(%a: tensor<4x8xf32>) {
+  // expected-error @+1 {{expects a permutation of 2 dimensions, found [1]}}
+  %0 = tile.transpose %a [1] : tensor<4x8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_element(%a: f16) {
+  // expected-error @+1 {{expects the input's element type 'f16' in the result, found 'tensor<4xf32>'}}
+  %0 = tile.broadcast %a : f16 -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @broadcast_rank(%a: tensor<4xf32>) {
+  // expected-error @+1 {{expects a result of the input's rank 1, found 'tensor<8x4xf32>' (tile.expand_dims adds a dimension)}}
+  %0 = tile.broadcast %a : tensor<4xf32> -> tensor<8x4xf32>
+  return
+}

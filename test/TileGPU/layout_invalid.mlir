@@ -45,3 +45,12 @@ func.func private @place(!tgpu.buffer<1 x 16x8xf16, #tgpu.layout<accumulator 16x
 // -----
 // expected-error @below {{expected repeat 1 or a multiple that no basis is too large for, found 2}}
 func.func private @wide(tensor<2x4xf32, #tgpu.layout<2x4 lane = [[0, 1], [0, 2], [1, 0]] repeat 2>>)
+// -----
+// expected-error @below {{expected a #tgpu.layout, found 4 : i64}}
+func.func private @no_layout(!tgpu.buffer<1 x 16x8xf16, 4 : i64>)
+// -----
+// expected-error @below {{expected elements of whole bytes, found 'i1'}}
+func.func private @bits(!tgpu.buffer<1 x 16x8xi1, #tgpu.layout<swizzled 16x8 bytes 2>>)
+// -----
+// expected-error @below {{expected at most 20 bases}}
+func.func private @bases(tensor<2xf32, #tgpu.layout<2 register = [[0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [1]]>>)

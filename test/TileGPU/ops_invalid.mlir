@@ -56,3 +56,9 @@ func.func @parts(%b: !buffer, %a: tensor<16x16xf32, #acc>, %m: tensor<16xf32, #r
   %0:3 = tgpu.merge_parts %a, %m, %m by %b : (tensor<16x16xf32, #acc>, tensor<16xf32, #rows>, tensor<16xf32, #rows>, !buffer) -> (tensor<16x16xf32, #acc>, tensor<16xf32, #rows>, tensor<16xf32, #rows>)
   return
 }
+// -----
+tile.kernel @offset() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects an offset that is a multiple of 128, found 64}}
+  %0 = tgpu.alloc at 64 : !tgpu.buffer<1 x 16x16xf16, #tgpu.layout<swizzled 16x16 bytes 2>>
+  tile.return
+}

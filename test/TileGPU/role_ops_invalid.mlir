@@ -220,3 +220,90 @@ tile.kernel @ramp_columns(%x: f32) attributes {grid = affine_map<() -> (1)>, gri
   %0 = tgpu.ramp %x from %c0, %c0 by %numbers : !tgpu.buffer<1 x 64x8xbf16, #tgpu.layout<swizzled 64x8 bytes 2>> -> tensor<64x128xf32>
   tile.return
 }
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+func.func @channel_outside() {
+  // expected-error @below {{expects to be in the body of a tile.kernel}}
+  %0 = tgpu.channel : !channel
+  return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @barriers() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects barriers at a multiple of 8, found 12}}
+  %0 = tgpu.channel at 1024 barriers 12 : !channel
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @view(%x: !memory {tile.access = #tile.access<in>}, %n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  %view = memref.subview %x[0, 0] [%n, 64] [1, 1] : !memory to !memory
+  // expected-error @below {{expects a view of global memory that is an argument of the kernel}}
+  tgpu.fetch %view[%c0, %c0] dims [0, 1] to %0, %c0 : !memory, !channel
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!row = tensor<64xf16>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @row() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  %a = arith.constant dense<0.0> : !row
+  // expected-error @below {{expects tiles of two dimensions}}
+  %1 = tgpu.dot_start %a by slot %0, %c0 : (!row, !channel, index) -> !tgpu.running<!acc>
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @accumulator() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  %c = arith.constant dense<0.0> : tensor<64x32xf32>
+  // expected-error @below {{expects an accumulator of the result's type, found 'tensor<64x32xf32>' and 'tensor<64x64xf32, }}
+  %1 = tgpu.dot_start slot %0, %c0 by slot %0, %c0 acc %c : (!channel, index, !channel, index, tensor<64x32xf32>) -> !tgpu.running<!acc>
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @waited() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  %1 = tgpu.dot_start slot %0, %c0 by slot %0, %c0 : (!channel, index, !channel, index) -> !tgpu.running<!acc>
+  // expected-error @below {{expects the running tile's type, found 'tensor<64x64xf32>' of '!tgpu.running<tensor<64x64xf32, }}
+  %2 = tgpu.dot_wait %1 pending 0 : (!tgpu.running<!acc>) -> tensor<64x64xf32>
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @passed() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  %p = arith.constant dense<0.0> : tensor<64x64xf32>
+  %1 = tgpu.dot_start slot %0, %c0 by slot %0, %c0 : (!channel, index, !channel, index) -> !tgpu.running<!acc>
+  // expected-error @below {{expects what passes through to keep its type}}
+  %2, %3 = tgpu.dot_wait %1 through %p pending 0 : (!tgpu.running<!acc>, tensor<64x64xf32>) -> (!acc, tensor<64x64xf16>)
+  tile.return
+}
+// -----
+!line = !tgpu.channel<2 x 64xf16, #tgpu.layout<64 offset = [[1], [2], [4], [8], [16], [32]]>>
+tile.kernel @received_line(%n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel own : !line
+  tgpu.roles consumers 2 producer {
+  ^bb0(%p: index, %s: index):
+    tgpu.passed %s
+  } consumer {
+  ^bb0(%p: index, %s: index):
+    // expected-error @below {{expects a tile of the slots' rows and no more than their columns, found 'tensor<64x64xf16>'}}
+    %t = tgpu.receive %0, %c0 : !line -> tensor<64x64xf16>
+    tgpu.passed %s
+  }
+  tile.return
+}

@@ -40,13 +40,7 @@ struct ConvertTileGPUToNVVM final
                            /*value=*/Attribute(), /*alignment=*/1024,
                            /*addrSpace=*/3);
     for (tile::KernelOp kernel : kernels) {
-      if (!kernel->hasAttr(tgpu::TileGPUDialect::sharedBytesAttrName)) {
-        emitError(kernel.getLoc())
-            << "expected a kernel at stage S7, found one without '"
-            << tgpu::TileGPUDialect::sharedBytesAttrName << "'";
-        return signalPassFailure();
-      }
-      if (failed(NvidiaLowering(kernel).run()))
+      if (failed(verifyPlaced(kernel)) || failed(NvidiaLowering(kernel).run()))
         return signalPassFailure();
       kernel.erase();
     }

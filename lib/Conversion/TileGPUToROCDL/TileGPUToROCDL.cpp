@@ -51,14 +51,10 @@ struct ConvertTileGPUToROCDL final
       info->dies = dies;
     SmallVector<tile::KernelOp> kernels(module.getOps<tile::KernelOp>());
     for (tile::KernelOp kernel : kernels) {
+      if (failed(verifyPlaced(kernel)))
+        return signalPassFailure();
       auto bytes = kernel->getAttrOfType<IntegerAttr>(
           tgpu::TileGPUDialect::sharedBytesAttrName);
-      if (!bytes) {
-        emitError(kernel.getLoc())
-            << "expected a kernel at stage S7, found one without '"
-            << tgpu::TileGPUDialect::sharedBytesAttrName << "'";
-        return signalPassFailure();
-      }
       std::string shared;
       if (bytes.getInt())
         shared = createShared(kernel, bytes.getInt());

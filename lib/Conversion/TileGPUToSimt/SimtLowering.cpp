@@ -17,6 +17,16 @@ using namespace fa;
 using tile::isTile;
 using namespace fa::tgpu;
 
+LogicalResult fa::verifyPlaced(tile::KernelOp kernel) {
+  for (StringRef name :
+       {TileGPUDialect::sharedBytesAttrName, TileGPUDialect::warpsAttrName})
+    if (!kernel->hasAttr(name))
+      return emitError(kernel.getLoc())
+             << "expected a kernel at stage S7, found one without '" << name
+             << "'";
+  return success();
+}
+
 SimtLowering::SimtLowering(tile::KernelOp kernel)
     : kernel(kernel), b(kernel.getLoc(), kernel.getContext()) {
   warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::warpsAttrName)

@@ -46,10 +46,15 @@ namespace fa {
 struct OddTanh;
 struct SmallTanh;
 
+/// Checks that `kernel` is at stage S7: that it says its warps and how much
+/// shared memory a block has.
+mlir::LogicalResult verifyPlaced(tile::KernelOp kernel);
+
 class SimtLowering {
 public:
   using Value = mlir::Value;
 
+  /// `kernel` is at S7.
   explicit SimtLowering(tile::KernelOp kernel);
   virtual ~SimtLowering() = default;
 

@@ -1,0 +1,10 @@
+// RUN: fa-opt %s --verify-diagnostics --pass-pipeline='builtin.module(tile.kernel(tgpu-allocate-shared))'
+
+#a = #tgpu.layout<16 register = [[8]], lane = [[0], [0], [1], [2], [4]]>
+#b = #tgpu.layout<16 register = [[8]], lane = [[1], [2], [4], [0], [0]]>
+tile.kernel @line(%x: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.warps = 1 : i64} {
+  %0 = tile.broadcast %x : f32 -> tensor<16xf32, #a>
+  // expected-error @below {{expects a tile of two dimensions to move it between threads, found 'tensor<16xf32, }}
+  %1 = tgpu.convert %0 : tensor<16xf32, #a> -> tensor<16xf32, #b>
+  tile.return
+}
