@@ -66,3 +66,46 @@ fa::makeArguments(const AttentionProblem &problem, AttentionInputs &inputs,
     arguments.push_back(makeArgument(*lse));
   return arguments;
 }
+
+/// A tensor in the order of its memory.
+static LaunchArgument describeTensor(ElementType type,
+                                     llvm::ArrayRef<int64_t> sizes) {
+  return LaunchArgument::tensor(nullptr, type, sizes, contiguousStrides(sizes));
+}
+
+/// A [b, h, s, d] tensor in the problem's layout.
+static LaunchArgument describeRows(const AttentionProblem &p, int64_t heads,
+                                   int64_t seq, int64_t dim) {
+  int64_t sizes[] = {p.batch, heads, seq, dim};
+  llvm::SmallVector<int64_t, 4> strides = contiguousStrides(sizes);
+  if (p.layoutBshd) {
+    strides = contiguousStrides({p.batch, seq, heads, dim});
+    std::swap(strides[1], strides[2]);
+  }
+  return LaunchArgument::tensor(nullptr, p.type, sizes, strides);
+}
+
+std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
+  std::vector<LaunchArgument> arguments = {
+      describeRows(p, p.numHeads, p.seqQ, p.headDim),
+      describeRows(p, p.numKvHeads, p.seqKv, p.headDim),
+      describeRows(p, p.numKvHeads, p.seqKv, p.headDimV)};
+  if (!p.bias.empty())
+    arguments.push_back(describeTensor(p.type, p.biasSizes()));
+  if (p.alibi)
+    arguments.push_back(describeTensor(ElementType::F32, {p.numHeads}));
+  if (p.lengths)
+    arguments.push_back(describeTensor(ElementType::I32, {p.batch}));
+  if (p.documents) // starts and ends
+    arguments.insert(arguments.end(), 2,
+                     describeTensor(ElementType::I32, {p.batch, p.seqQ}));
+  if (p.sink)
+    arguments.push_back(describeTensor(ElementType::F32, {p.numHeads}));
+  arguments.push_back(
+      LaunchArgument::f32(static_cast<float>(p.effectiveScale())));
+  arguments.push_back(describeRows(p, p.numHeads, p.seqQ, p.headDimV));
+  if (p.lse)
+    arguments.push_back(
+        describeTensor(ElementType::F32, {p.batch, p.numHeads, p.seqQ}));
+  return arguments;
+}

@@ -102,15 +102,48 @@ fa::planKernels(ModuleOp module, StringRef entry,
              : planForHost(module, entry, options);
 }
 
+/// The forms before planning: S0 of an architecture that is known, and S3 of
+/// the kernels of `entry` (empty: all that the module has).
+static llvm::Expected<std::string> emitEarly(ModuleOp module, StringRef entry,
+                                             const CompileOptions &options,
+                                             Emit form) {
+  bool isGpu = isNvidiaArch(options.arch) || isAmdArch(options.arch);
+  if (auto error = isGpu ? getGpuInfo(options.arch).takeError()
+                         : checkHostArch(options.arch))
+    return error;
+  if (form == Emit::Tile)
+    return print(module);
+  if (auto error = isGpu ? toKernelsForGpu(module, options)
+                         : toKernelsForHost(module, options))
+    return error;
+  if (!entry.empty())
+    if (auto error = keepEntry(module, entry))
+      return error;
+  return print(module);
+}
+
+llvm::Expected<std::string> fa::emitPlanned(ModuleOp module,
+                                            std::vector<KernelInfo> kernels,
+                                            const CompileOptions &options,
+                                            Emit form) {
+  if (auto error = checkForm(options.arch, form))
+    return error;
+  auto emit = isAmdArch(options.arch)      ? emitForAmd
+              : isNvidiaArch(options.arch) ? emitForNvidia
+                                           : emitForHost;
+  return emit(module, std::move(kernels), options, form);
+}
+
 llvm::Expected<std::string> fa::emit(ModuleOp module, StringRef entry,
                                      const CompileOptions &options, Emit form) {
   if (auto error = checkNoFault(options))
     return error;
   if (auto error = checkForm(options.arch, form))
     return error;
-  if (isAmdArch(options.arch))
-    return emitForAmd(module, entry, options, form);
-  return isNvidiaArch(options.arch)
-             ? emitForNvidia(module, entry, options, form)
-             : emitForHost(module, entry, options, form);
+  if (form == Emit::Tile || form == Emit::Kernel)
+    return emitEarly(module, entry, options, form);
+  auto kernels = planKernels(module, entry, options);
+  if (!kernels)
+    return kernels.takeError();
+  return emitPlanned(module, std::move(*kernels), options, form);
 }

@@ -104,7 +104,8 @@ llvm::Expected<Artifact> fa::compileForAmd(ModuleOp module,
   return artifact;
 }
 
-llvm::Expected<std::string> fa::emitForAmd(ModuleOp module, StringRef entry,
+llvm::Expected<std::string> fa::emitForAmd(ModuleOp module,
+                                           std::vector<KernelInfo> kernels,
                                            const CompileOptions &options,
                                            Emit form) {
   auto target = getGpuTarget(options.arch);
@@ -123,5 +124,6 @@ llvm::Expected<std::string> fa::emitForAmd(ModuleOp module, StringRef entry,
       return object;
     return linkHsaco(*object);
   };
-  return GpuCompiler(module, options, *target).emit(entry, form, toCode);
+  return GpuCompiler(module, options, *target)
+      .emit(std::move(kernels), form, toCode);
 }

@@ -272,7 +272,22 @@ llvm::Expected<Artifact> fa::compileForHost(ModuleOp module,
   return artifact;
 }
 
-llvm::Expected<std::string> fa::emitForHost(ModuleOp module, StringRef entry,
+llvm::Error fa::checkHostArch(StringRef arch) {
+  initializeHostTarget();
+  return getHostInfo(arch).takeError();
+}
+
+llvm::Error fa::toKernelsForHost(ModuleOp module,
+                                 const CompileOptions &options) {
+  initializeHostTarget();
+  auto host = getHostInfo(options.arch);
+  if (!host)
+    return host.takeError();
+  return HostCompiler{module, options, *host, {}, {}}.toKernels();
+}
+
+llvm::Expected<std::string> fa::emitForHost(ModuleOp module,
+                                            std::vector<KernelInfo> kernels,
                                             const CompileOptions &options,
                                             Emit form) {
   initializeHostTarget();
@@ -280,16 +295,8 @@ llvm::Expected<std::string> fa::emitForHost(ModuleOp module, StringRef entry,
   if (!host)
     return host.takeError();
   HostCompiler compiler{module, options, *host, {}, {}};
-  if (form == Emit::Tile)
-    return print(module);
-  if (auto error = compiler.toKernels())
+  if (auto error = keepKernels(module, options.kernels, kernels))
     return error;
-  if (form == Emit::Kernel && entry.empty())
-    return print(module);
-  if (auto error = keepEntry(module, entry))
-    return error;
-  if (form == Emit::Kernel)
-    return print(module);
   DiagnosticText text(module.getContext());
   if (failed(compiler.toLLVMDialect()))
     return text.take(kLoweringFailed);

@@ -147,7 +147,8 @@ llvm::Expected<Artifact> fa::compileForNvidia(ModuleOp module,
   return artifact;
 }
 
-llvm::Expected<std::string> fa::emitForNvidia(ModuleOp module, StringRef entry,
+llvm::Expected<std::string> fa::emitForNvidia(ModuleOp module,
+                                              std::vector<KernelInfo> kernels,
                                               const CompileOptions &options,
                                               Emit form) {
   initializeNvidiaTarget();
@@ -160,10 +161,7 @@ llvm::Expected<std::string> fa::emitForNvidia(ModuleOp module, StringRef entry,
     CompileOptions how = options;
     if (wantsText)
       how.ptxas = "none";
-    auto kernels = planForGpu(module, entry, how);
-    if (!kernels)
-      return kernels.takeError();
-    auto artifact = compileForNvidia(module, std::move(*kernels), how);
+    auto artifact = compileForNvidia(module, std::move(kernels), how);
     if (!artifact)
       return artifact.takeError();
     if (!wantsText && artifact->object.empty())
@@ -183,5 +181,6 @@ llvm::Expected<std::string> fa::emitForNvidia(ModuleOp module, StringRef entry,
       return text.take(toString(translated.takeError()));
     return print(**translated);
   };
-  return GpuCompiler(module, options, *target).emit(entry, form, toText);
+  return GpuCompiler(module, options, *target)
+      .emit(std::move(kernels), form, toText);
 }

@@ -93,6 +93,15 @@ llvm::Error
 lowerToKernels(mlir::ModuleOp module,
                llvm::function_ref<void(mlir::OpPassManager &)> build);
 
+/// Whether `arch` is a CPU that there is code for.
+llvm::Error checkHostArch(llvm::StringRef arch);
+
+/// S0 to S3 for what `options.arch` names, a GPU or the host.
+llvm::Error toKernelsForGpu(mlir::ModuleOp module,
+                            const CompileOptions &options);
+llvm::Error toKernelsForHost(mlir::ModuleOp module,
+                             const CompileOptions &options);
+
 /// Kernels of other entries than `entry` (empty: all), and functions that are
 /// references, are not compiled.
 llvm::Error keepEntry(mlir::ModuleOp module, llvm::StringRef entry);

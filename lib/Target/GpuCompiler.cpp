@@ -178,20 +178,18 @@ fa::planForGpu(ModuleOp module, StringRef entry,
   return GpuCompiler(module, options, *target).plan(entry);
 }
 
+llvm::Error fa::toKernelsForGpu(ModuleOp module,
+                                const CompileOptions &options) {
+  auto target = getGpuTarget(options.arch);
+  if (!target)
+    return target.takeError();
+  return GpuCompiler(module, options, *target).toKernels();
+}
+
 llvm::Expected<std::string>
-GpuCompiler::emit(StringRef entry, Emit form,
+GpuCompiler::emit(std::vector<KernelInfo> kernels, Emit form,
                   llvm::function_ref<llvm::Expected<std::string>()> toLLVM) {
-  if (form == Emit::Tile)
-    return print(module);
-  if (auto error = toKernels())
-    return error;
-  if (form == Emit::Kernel && entry.empty())
-    return print(module);
-  if (auto error = keepEntry(module, entry))
-    return error;
-  if (form == Emit::Kernel)
-    return print(module);
-  if (auto error = toSchedule())
+  if (auto error = keepKernels(module, options.kernels, kernels))
     return error;
   if (form == Emit::TileGPU)
     return print(module);

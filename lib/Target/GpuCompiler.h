@@ -50,10 +50,11 @@ public:
   llvm::Expected<std::vector<mlir::OwningOpRef<mlir::ModuleOp>>>
   toDialectEach();
 
-  /// Compiles the kernels of `entry` (empty: all) as far as `form`, one of
-  /// those up to LLVM IR, to which `toLLVM` brings what is at S8.
+  /// Compiles those of `kernels`, the module's at S7, that `options.kernels`
+  /// names as far as `form`: tgpu or one to which `toLLVM` brings what is at
+  /// S8.
   llvm::Expected<std::string>
-  emit(llvm::StringRef entry, Emit form,
+  emit(std::vector<KernelInfo> kernels, Emit form,
        llvm::function_ref<llvm::Expected<std::string>()> toLLVM);
 
 private:

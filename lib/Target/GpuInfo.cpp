@@ -12,10 +12,16 @@
 using namespace llvm;
 using namespace fa;
 
+static int64_t processorsOf(const NvidiaInfo &info) { return info.processors; }
+
+static int64_t processorsOf(const AmdInfo &info) {
+  return int64_t(info.dies) * info.processorsOfDie;
+}
+
 template <typename Info> static Expected<GpuInfo> common(Expected<Info> info) {
   if (!info)
     return info.takeError();
-  return GpuInfo{info->name.str(), info->sharedLimit};
+  return GpuInfo{info->name.str(), info->sharedLimit, processorsOf(*info)};
 }
 
 Expected<GpuInfo> fa::getGpuInfo(StringRef arch) {

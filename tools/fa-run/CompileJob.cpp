@@ -6,8 +6,10 @@
 
 #include "Job.h"
 
+#include "fa/Runtime/AttentionArguments.h"
 #include "fa/Runtime/ChooseKernels.h"
 #include "fa/Runtime/TuningTable.h"
+#include "fa/Target/GpuInfo.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -78,4 +80,42 @@ Expected<CachedArtifact> fa::run::compileFor(RunTarget &place, Job &job,
   note("runs on the CPU: " + toString(artifact.takeError()));
   place = RunTarget{"cpu", {}, options.compile.hostCpu};
   return compileOn();
+}
+
+/// A launch of `problem` on the largest card of `how.arch`, or on the host.
+static Expected<PlannedLaunch> describeLaunch(const AttentionProblem &problem,
+                                              const CompileOptions &how) {
+  PlannedLaunch launch{describeArguments(problem), kHost, 1};
+  if (!isNvidiaArch(how.arch) && !isAmdArch(how.arch))
+    return launch;
+  auto info = getGpuInfo(how.arch);
+  if (!info)
+    return info.takeError();
+  launch.processors = info->processors;
+  launch.residentBlocks = kMaxResidentBlocks;
+  return launch;
+}
+
+Expected<PlannedProgram> fa::run::planLaunch(Job &job, CompileOptions &how) {
+  auto launch = describeLaunch(*job.problem, how);
+  if (!launch)
+    return launch.takeError();
+  // What is shown is compiled anew.
+  DiskCache none{CacheOptions()};
+  auto chosen = chooseKernels(none, *job.module, job.entry, *launch, how);
+  if (!chosen)
+    return chosen.takeError();
+  return std::move(*chosen->planned);
+}
+
+Expected<Artifact> fa::run::compileToShow(Job &job, const Options &options,
+                                          CompileOptions how) {
+  if (!options.launch) {
+    mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
+    return compile(*copy, job.entry, how);
+  }
+  auto planned = planLaunch(job, how);
+  if (!planned)
+    return planned.takeError();
+  return compilePlanned(*planned->module, std::move(planned->kernels), how);
 }

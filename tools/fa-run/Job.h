@@ -81,6 +81,15 @@ llvm::Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
 llvm::Expected<CachedArtifact> compileFor(RunTarget &place, Job &job,
                                           const Options &options);
 
+/// What a launch of the job's sizes takes on the largest card of `how.arch`:
+/// sets `how.kernels`, and gives the program on its way.
+llvm::Expected<PlannedProgram> planLaunch(Job &job, CompileOptions &how);
+
+/// The job's kernels, which stay as they are, compiled to be shown or kept: all
+/// or, with --launch, those of a launch.
+llvm::Expected<Artifact> compileToShow(Job &job, const Options &options,
+                                       CompileOptions how);
+
 /// Finds the fastest options for an attention and writes them into the tuning
 /// table; the exit code.
 int tune(Job &job, const Options &options);

@@ -97,6 +97,11 @@ struct CommandLine {
       cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin, hsaco, "
                "report, cache-key or bundle instead of a run"),
       cl::cat(category)};
+  cl::opt<bool> launch{
+      "launch",
+      cl::desc("with --emit of code: the kernels that a launch of the SPEC's "
+               "sizes takes on the largest card of --arch, and no others"),
+      cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("F"),
       cl::desc("where --emit writes (default: standard output; a "
@@ -205,6 +210,23 @@ static Error checkArch(const Options &options) {
   return Error::success();
 }
 
+/// A launch has sizes, and kernels are chosen for it once they are scheduled.
+static Error checkLaunch(const Options &options) {
+  if (!options.launch)
+    return Error::success();
+  if (!options.attention)
+    return createStringError("--launch: expected --attention, whose SPEC has "
+                             "the sizes, found a file");
+  if (options.emit.empty())
+    return createStringError("--launch: expected --emit, found a run, which "
+                             "compiles no other kernels anyway");
+  if (options.emit == "tile" || options.emit == "kernel")
+    return createStringError("--launch: expected --emit of a form in which "
+                             "kernels are chosen, found '" +
+                             options.emit + "', which comes before");
+  return Error::success();
+}
+
 /// The table that --tuning names; "" is none. The one that nobody named need
 /// not be there to be read.
 static std::string findTuning(StringRef given, StringRef cache,
@@ -264,6 +286,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.seed = line.seed;
   options.emit = line.emit;
   options.output = line.output;
+  options.launch = line.launch;
   options.check = line.check;
   options.bench = line.bench;
   options.counters = line.counters;
@@ -321,6 +344,8 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
         return createStringError("expected either " + Twine(name) +
                                  " or --emit, found both");
   if (Error error = checkArch(options))
+    return error;
+  if (Error error = checkLaunch(options))
     return error;
   if (options.threads > 4096)
     return createStringError("--threads: expected at most 4096, found " +

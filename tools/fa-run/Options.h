@@ -28,6 +28,7 @@ struct Options {
   unsigned threads = 0;
   uint64_t seed = 0;
   std::string emit, output;
+  bool launch = false; ///< emit the kernels of one launch
   bool check = false, bench = false, listTargets = false, counters = false;
   std::optional<std::string> json; ///< "" is standard output
   CompileOptions compile;

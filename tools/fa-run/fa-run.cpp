@@ -51,7 +51,7 @@ static Expected<Emit> parseForm(StringRef form) {
 }
 
 static Expected<std::string> describe(Job &job, const Options &options) {
-  auto artifact = compile(*job.module, job.entry, options.compile);
+  auto artifact = compileToShow(job, options, options.compile);
   if (!artifact)
     return artifact.takeError();
   std::string text;
@@ -89,7 +89,11 @@ static Expected<std::string> describe(Job &job, const Options &options) {
 }
 
 static Expected<std::string> printCacheKey(Job &job, const Options &options) {
-  auto key = makeCacheKey(*job.module, job.entry, options.compile);
+  CompileOptions how = options.compile;
+  if (options.launch)
+    if (auto planned = planLaunch(job, how); !planned)
+      return planned.takeError();
+  auto key = makeCacheKey(*job.module, job.entry, how);
   if (!key)
     return key.takeError();
   return key->hash() + "\n" + key->text;
@@ -105,8 +109,7 @@ static Error emitBundle(Job &job, const Options &options) {
   for (StringRef arch : archs) {
     CompileOptions how = options.compile;
     how.arch = arch;
-    mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
-    auto artifact = compile(*copy, job.entry, how);
+    auto artifact = compileToShow(job, options, how);
     if (!artifact)
       return artifact.takeError();
     artifacts.push_back(std::move(*artifact));
@@ -131,7 +134,14 @@ static int emit(Job &job, const Options &options) {
     auto form = parseForm(options.emit);
     if (!form)
       return form.takeError();
-    return fa::emit(*job.module, options.entry, options.compile, *form);
+    CompileOptions how = options.compile;
+    if (!options.launch)
+      return fa::emit(*job.module, options.entry, how, *form);
+    auto planned = planLaunch(job, how);
+    if (!planned)
+      return planned.takeError();
+    return emitPlanned(*planned->module, std::move(planned->kernels), how,
+                       *form);
   }();
   if (!text)
     return fail(text.takeError(), BadInput);

@@ -24,6 +24,9 @@ llvm::Expected<std::vector<LaunchArgument>>
 makeArguments(const AttentionProblem &problem, AttentionInputs &inputs,
               const HostTensor &out, const HostTensor *lse);
 
+/// The same without memory: types, sizes and strides of a launch of `problem`.
+std::vector<LaunchArgument> describeArguments(const AttentionProblem &problem);
+
 } // namespace fa
 
 #endif // FA_RUNTIME_ATTENTIONARGUMENTS_H

@@ -92,10 +92,9 @@ llvm::Expected<Artifact> compileForHost(mlir::ModuleOp module,
                                         std::vector<KernelInfo> kernels,
                                         const CompileOptions &options);
 
-/// Compiles the kernels of `entry` (empty: all that the module has) as far as
-/// `form` and gives that as text (or as the bytes of an object file).
+/// `emitPlanned` for the host.
 llvm::Expected<std::string> emitForHost(mlir::ModuleOp module,
-                                        llvm::StringRef entry,
+                                        std::vector<KernelInfo> kernels,
                                         const CompileOptions &options,
                                         Emit form);
 
@@ -105,7 +104,7 @@ llvm::Expected<Artifact> compileForNvidia(mlir::ModuleOp module,
                                           std::vector<KernelInfo> kernels,
                                           const CompileOptions &options);
 llvm::Expected<std::string> emitForNvidia(mlir::ModuleOp module,
-                                          llvm::StringRef entry,
+                                          std::vector<KernelInfo> kernels,
                                           const CompileOptions &options,
                                           Emit form);
 
@@ -114,7 +113,7 @@ llvm::Expected<Artifact> compileForAmd(mlir::ModuleOp module,
                                        std::vector<KernelInfo> kernels,
                                        const CompileOptions &options);
 llvm::Expected<std::string> emitForAmd(mlir::ModuleOp module,
-                                       llvm::StringRef entry,
+                                       std::vector<KernelInfo> kernels,
                                        const CompileOptions &options,
                                        Emit form);
 
@@ -147,6 +146,9 @@ bool isAmdArch(llvm::StringRef arch);
 /// error's text.
 llvm::Expected<Artifact> compile(mlir::ModuleOp module, llvm::StringRef entry,
                                  const CompileOptions &options);
+/// The same as far as `form`, which is the result: text, or the bytes of a
+/// file. Tile and Kernel show all kernels, other forms those that
+/// `options.kernels` names.
 llvm::Expected<std::string> emit(mlir::ModuleOp module, llvm::StringRef entry,
                                  const CompileOptions &options, Emit form);
 
@@ -170,6 +172,12 @@ struct PlannedProgram {
 llvm::Expected<Artifact> compilePlanned(mlir::ModuleOp module,
                                         std::vector<KernelInfo> kernels,
                                         const CompileOptions &options);
+
+/// The rest of `emit`, likewise: `form` is none of Tile and Kernel.
+llvm::Expected<std::string> emitPlanned(mlir::ModuleOp module,
+                                        std::vector<KernelInfo> kernels,
+                                        const CompileOptions &options,
+                                        Emit form);
 
 /// What makes code of an architecture's instructions with these options: the
 /// version of ptxas, which is run for that, "driver" where there is none, or

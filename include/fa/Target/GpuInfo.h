@@ -17,6 +17,7 @@ namespace fa {
 struct GpuInfo {
   std::string name;    ///< sm_80, gfx942
   int64_t sharedLimit; ///< bytes of shared memory a block may have
+  int64_t processors;  ///< of the largest card of the architecture
 };
 
 /// Of NVIDIA's and AMD's tables. An architecture that is in neither is an error

@@ -27,6 +27,8 @@ struct NvidiaInfo {
   /// A kernel can begin before the one before it has ended (CUDA C++
   /// Programming Guide, "Programmatic Dependent Launch").
   bool hasEarlyLaunch;
+  /// Multiprocessors of the card of the architecture that has most.
+  int64_t processors;
 };
 
 /// The facts of `arch`. One that is not known is an error that lists those that

@@ -21,7 +21,7 @@ static fa::NvidiaInfo findInfo(OpPassManager &pm,
                                                      : StringRef(options.arch));
   if (!info) {
     fa::refuseArchitecture(pm, toString(info.takeError()));
-    return {"", 0, 0, "", false, false};
+    return {"", 0, 0, "", false, false, 0};
   }
   if (options.sharedLimit)
     info->sharedLimit = options.sharedLimit;
