@@ -38,7 +38,6 @@ void fa::buildSchedulePipeline(OpPassManager &pm,
     clusters.blocks = options.cluster;
     pm.addPass(createTgpuFormClusters(clusters));
     addSweep(pm);
-    pm.addPass(createCSEPass());
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuNarrowMasks());
   pm.addPass(createCSEPass());

@@ -38,7 +38,7 @@ static void initializeNvidiaTarget() {
 ///   say (constraint-elimination, sccp, bdce, correlated-propagation).
 /// - Branches of a few operations are selections (speculative-execution,
 ///   simplifycfg); quotient and remainder are one division (div-rem-pairs).
-/// - Pairs of registers go around loops together (slp-vectorizer): fewer moves.
+/// - Pairs of registers go around loops together (pair-registers): fewer moves.
 static constexpr llvm::StringLiteral kOptimizations =
     "function(nvvm-intr-range,simplifycfg,early-cse),ipsccp,"
     "function(instcombine<no-verify-fixpoint>,simplifycfg,early-cse<memssa>,"
@@ -47,7 +47,7 @@ static constexpr llvm::StringLiteral kOptimizations =
     "loop-mssa(licm<no-allowspeculation>,loop-rotate,licm),simplifycfg,"
     "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion),gvn,sccp,bdce,"
     "instcombine<no-verify-fixpoint>,correlated-propagation,"
-    "simplifycfg<hoist-common-insts;sink-common-insts>,slp-vectorizer,"
+    "simplifycfg<hoist-common-insts;sink-common-insts>,pair-registers,"
     "loop-simplify,lcssa,infer-alignment,instcombine<no-verify-fixpoint>,"
     "div-rem-pairs),globaldce";
 

@@ -36,6 +36,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Vectorize/SLPVectorizer.h"
 
 using namespace mlir;
 using namespace fa;
@@ -95,14 +96,26 @@ LogicalResult fa::runSideBySide(MLIRContext *context, size_t count,
   return failableParallelForEachN(context, 0, count, run);
 }
 
-LogicalResult fa::tryPasses(ModuleOp module,
+static LogicalResult runAll(ModuleOp module,
                             llvm::function_ref<void(OpPassManager &)> build,
                             bool verifyEach) {
   PassManager pm(module.getContext());
   pm.enableVerifier(verifyEach);
   build(pm);
-  return failure(failed(pm.run(module)) ||
+  return pm.run(module);
+}
+
+LogicalResult fa::tryPasses(ModuleOp module,
+                            llvm::function_ref<void(OpPassManager &)> build,
+                            bool verifyEach) {
+  return failure(failed(runAll(module, build, verifyEach)) ||
                  (!verifyEach && failed(verify(module))));
+}
+
+LogicalResult
+fa::tryUnverified(ModuleOp module,
+                  llvm::function_ref<void(OpPassManager &)> build) {
+  return runAll(module, build, /*verifyEach=*/false);
 }
 
 llvm::Error fa::runPasses(ModuleOp module, StringRef failure,
@@ -149,12 +162,15 @@ fa::lowerToKernels(ModuleOp module,
     return text.take("the module is not valid");
   if (failed(checkElementTypes(module)))
     return text.take("the module is not supported");
-  PassManager pm(module.getContext());
-  if (hasKernels(module))
-    pm.addPass(createTileInlineCalls());
-  else
-    build(pm);
-  if (failed(pm.run(module)))
+  auto addPasses = [&](OpPassManager &pm) {
+    if (hasKernels(module))
+      pm.addPass(createTileInlineCalls());
+    else
+      build(pm);
+  };
+  // A program becomes a dozen kernels, and to verify them takes longer than
+  // most of these passes.
+  if (failed(tryPasses(module, addPasses, /*verifyEach=*/false)))
     return text.take("the passes to kernels failed");
   if (!hasKernels(module))
     return text.take("expected a function or a tile.kernel, found neither");
@@ -256,6 +272,26 @@ fa::createTargetMachine(StringRef tripleName, StringRef cpu, StringRef features,
       llvm::CodeGenOptLevel::Aggressive));
 }
 
+namespace {
+
+/// slp-vectorizer for a machine with registers of 32 bits: it pairs narrower
+/// values that go around loops, and looks at all others in vain.
+struct PairRegisters : llvm::PassInfoMixin<PairRegisters> {
+  llvm::PreservedAnalyses run(llvm::Function &function,
+                              llvm::FunctionAnalysisManager &analyses) {
+    bool hasNarrow = llvm::any_of(function, [](llvm::BasicBlock &block) {
+      return llvm::any_of(block.phis(), [](llvm::PHINode &phi) {
+        unsigned bits = phi.getType()->getScalarSizeInBits();
+        return bits && bits <= 16; // a pointer has none
+      });
+    });
+    return hasNarrow ? llvm::SLPVectorizerPass().run(function, analyses)
+                     : llvm::PreservedAnalyses::all();
+  }
+};
+
+} // namespace
+
 static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,
                             StringRef pipeline) {
   llvm::PipelineTuningOptions tuning;
@@ -273,6 +309,14 @@ static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, cgscc, modules);
+  builder.registerPipelineParsingCallback(
+      [](StringRef name, llvm::FunctionPassManager &passes,
+         llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+        if (name != "pair-registers")
+          return false;
+        passes.addPass(PairRegisters());
+        return true;
+      });
   llvm::ModulePassManager passes;
   if (auto error = builder.parsePassPipeline(passes, pipeline))
     return error;

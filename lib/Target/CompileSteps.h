@@ -83,7 +83,13 @@ tryPasses(mlir::ModuleOp module,
           llvm::function_ref<void(mlir::OpPassManager &)> build,
           bool verifyEach = true);
 
-/// The same with what was reported as the error's text; `failure` is its end.
+/// The same without a verification: the caller's is yet to come.
+llvm::LogicalResult
+tryUnverified(mlir::ModuleOp module,
+              llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+/// `tryPasses` with what was reported as the error's text; `failure` is its
+/// end.
 llvm::Error runPasses(mlir::ModuleOp module, llvm::StringRef failure,
                       llvm::function_ref<void(mlir::OpPassManager &)> build,
                       bool verifyEach = true);
@@ -128,8 +134,9 @@ createTargetMachine(llvm::StringRef triple, llvm::StringRef cpu,
                     const llvm::TargetOptions &options);
 
 /// The module as LLVM IR, optimised by the passes that `pipeline` names (as for
-/// opt). `prepare` changes it before that. What the translation reports goes to
-/// the context's handlers, as modules may be translated side by side.
+/// opt; pair-registers is slp-vectorizer for registers of 32 bits). `prepare`
+/// changes it before that. What the translation reports goes to the context's
+/// handlers, as modules may be translated side by side.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translate(mlir::ModuleOp module, llvm::LLVMContext &context,
           llvm::TargetMachine &machine,

@@ -17,6 +17,7 @@
 #include "fa/Target/GpuInfo.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace fa;
@@ -63,12 +64,11 @@ llvm::Error GpuCompiler::toKernels() {
 
 llvm::Error GpuCompiler::toSchedule() {
   // A program has a dozen kernels, and a verification of all of them takes as
-  // long as most of thirty passes.
-  if (auto error = runPasses(
-          module, kLoweringFailed,
-          [&](OpPassManager &pm) { add(pm, target.schedule); },
-          /*verifyEach=*/false))
-    return error;
+  // long as most of thirty passes: those that are kept are verified.
+  DiagnosticText text(module.getContext(), /*remarks=*/false);
+  if (failed(tryUnverified(
+          module, [&](OpPassManager &pm) { add(pm, target.schedule); })))
+    return text.take(kLoweringFailed);
   return mutate(module, /*atSchedule=*/true);
 }
 
@@ -89,8 +89,9 @@ GpuCompiler::toDialectEach() {
   DiagnosticText text(module.getContext(), /*remarks=*/false);
   auto build = [&](OpPassManager &pm) { add(pm, target.lowering); };
   loadDialects(module.getContext(), build);
+  // They are verified behind the last pass, which is yet to come.
   auto lower = [&](size_t number) {
-    return tryPasses(*parts[number], build, /*verifyEach=*/false);
+    return tryUnverified(*parts[number], build);
   };
   if (failed(runSideBySide(module.getContext(), parts.size(), lower)))
     return text.take(kLoweringFailed);
@@ -156,11 +157,20 @@ GpuCompiler::plan(llvm::StringRef entry) {
   return kernels;
 }
 
-llvm::Expected<Artifact> GpuCompiler::keep(std::vector<KernelInfo> kernels,
-                                           llvm::StringRef driver) {
+llvm::Error GpuCompiler::keepWanted(std::vector<KernelInfo> &kernels) {
   // Not sooner: the schedule decides between alternatives, and what it limits
   // counts on the kernel behind.
   if (auto error = keepKernels(module, options.kernels, kernels))
+    return error;
+  DiagnosticText text(module.getContext(), /*remarks=*/false);
+  if (failed(verify(module)))
+    return text.take(kLoweringFailed);
+  return llvm::Error::success();
+}
+
+llvm::Expected<Artifact> GpuCompiler::keep(std::vector<KernelInfo> kernels,
+                                           llvm::StringRef driver) {
+  if (auto error = keepWanted(kernels))
     return error;
   Artifact artifact;
   artifact.target = driver.str();
@@ -189,7 +199,7 @@ llvm::Error fa::toKernelsForGpu(ModuleOp module,
 llvm::Expected<std::string>
 GpuCompiler::emit(std::vector<KernelInfo> kernels, Emit form,
                   llvm::function_ref<llvm::Expected<std::string>()> toLLVM) {
-  if (auto error = keepKernels(module, options.kernels, kernels))
+  if (auto error = keepWanted(kernels))
     return error;
   if (form == Emit::TileGPU)
     return print(module);

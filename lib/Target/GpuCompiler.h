@@ -33,7 +33,8 @@ public:
       : module(module), options(options), target(std::move(target)) {}
 
   llvm::Error toKernels();
-  /// S3 to S7, with the fault of `options.mutate` if that is its stage.
+  /// S3 to S7, with the fault of `options.mutate` if that is its stage. Not yet
+  /// verified.
   llvm::Error toSchedule();
   /// S7 to S8, likewise.
   llvm::Error toDialect();
@@ -46,7 +47,7 @@ public:
                                 llvm::StringRef driver);
   /// S7 to S8 with each kernel in a module of its own, in their order, side by
   /// side: a program has a dozen kernels. What holds more than kernels
-  /// (globals), or a planted fault, stays together.
+  /// (globals), or a planted fault, stays together. Not yet verified.
   llvm::Expected<std::vector<mlir::OwningOpRef<mlir::ModuleOp>>>
   toDialectEach();
 
@@ -58,6 +59,9 @@ public:
        llvm::function_ref<llvm::Expected<std::string>()> toLLVM);
 
 private:
+  /// Erases those of `kernels` that `options.kernels` does not name, and
+  /// verifies the others.
+  llvm::Error keepWanted(std::vector<KernelInfo> &kernels);
   /// Adds `build`'s passes, with the options of this compilation.
   void add(mlir::OpPassManager &pm, GpuTarget::Build build) const;
   /// Plants the fault of `options.mutate` in `where`, if this is its stage.

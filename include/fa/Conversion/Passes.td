@@ -234,7 +234,8 @@ def ApproximateGpuMath : Pass<"approximate-gpu-math", "::mlir::ModuleOp"> {
   let summary = "functions of f32 scalars become polynomials";
   let description = [{
     Upstream's approximations (log, tanh, erf, sin, cos, ...): a GPU has no
-    library to call. Of tanh this is one of two forms: a warp all of whose
+    library to call. What has none (powf, cosh, roundeven, ...) is expanded
+    first. Of tanh this is one of two forms: a warp all of whose
     numbers are near 0 has a shorter one since S8
     (lib/Conversion/TileGPUToSimt/SmallTanh.h).
 
@@ -243,6 +244,37 @@ def ApproximateGpuMath : Pass<"approximate-gpu-math", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def ConvertSimtToLLVM : Pass<"convert-simt-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "what a thread computes becomes the LLVM dialect";
+  let description = [{
+    Upstream's patterns for memref, affine, math, arith, index, cf and ub, in one
+    conversion: a kernel has thousands of operations, and each conversion of its
+    own looks at all of them. Views become an address and strides before that.
+
+    Before:
+    ```mlir
+    %v = memref.subview %k[%i, 0] [1, 64] [1, 1] : ...
+    %x = memref.load %v[%c0, %j] : ...
+    %y = arith.addf %x, %z : f32
+    ```
+    After:
+    ```mlir
+    %p = llvm.getelementptr %base[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %x = llvm.load %p : !llvm.ptr -> f32
+    %y = llvm.fadd %x, %z : f32
+    ```
+
+    Requires: S8, of branches (no scf). Ensures: what is left is in the LLVM
+    dialect, the vendor's, or a cast that `reconcile-unrealized-casts` takes
+    away. Numerics: exact.
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
 }
 
 def ConvertTileToLinalg : Pass<"convert-tile-to-linalg", "::mlir::ModuleOp"> {

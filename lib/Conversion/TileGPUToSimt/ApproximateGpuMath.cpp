@@ -31,24 +31,60 @@ struct ApproximateDivisions final : RewriterBase::Listener {
   }
 };
 
+/// What upstream expands: all but multiply-adds. A machine has them in one
+/// instruction, and polynomials are made of them.
+constexpr StringRef kExpanded[] = {
+    "acosh", "asinh", "atanh", "ceil",      "clampf", "cosh", "ctlz", "exp2",
+    "fpowi", "powf",  "round", "roundeven", "rsqrt",  "sinh", "tan",  "tanh"};
+
 struct ApproximateGpuMath final
     : fa::impl::ApproximateGpuMathBase<ApproximateGpuMath> {
   void runOnOperation() override {
-    SmallVector<Operation *> scalars;
-    getOperation().walk([&](Operation *op) {
-      // What the machine has an instruction for stays.
-      if (isa<math::MathDialect>(op->getDialect()) &&
-          !isa<math::FmaOp, math::AbsFOp, math::SqrtOp, math::Exp2Op>(op))
-        scalars.push_back(op);
+    // What has an approximation takes it; what else there is becomes what has
+    // one.
+    if (failed(approximate()) || failed(expand()) || failed(approximate()))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult approximate() {
+    // What the machine has an instruction for stays.
+    auto scalars = find([](Operation *op) {
+      return !isa<math::FmaOp, math::AbsFOp, math::SqrtOp, math::Exp2Op>(op);
     });
     RewritePatternSet patterns(&getContext());
     populateMathPolynomialApproximationPatterns(patterns);
     ApproximateDivisions listener;
+    return rewrite(scalars, std::move(patterns), &listener);
+  }
+
+  LogicalResult expand() {
+    auto scalars = find([](Operation *op) {
+      return is_contained(kExpanded, op->getName().stripDialect());
+    });
+    RewritePatternSet patterns(&getContext());
+    math::populateExpansionPatterns(patterns, kExpanded);
+    return rewrite(scalars, std::move(patterns), /*listener=*/nullptr);
+  }
+
+  SmallVector<Operation *> find(function_ref<bool(Operation *)> isWanted) {
+    SmallVector<Operation *> found;
+    getOperation().walk([&](Operation *op) {
+      if (isa<math::MathDialect>(op->getDialect()) && isWanted(op))
+        found.push_back(op);
+    });
+    return found;
+  }
+
+  /// Rewrites these and what comes of them; the thousands of other operations
+  /// are not looked at.
+  static LogicalResult rewrite(ArrayRef<Operation *> scalars,
+                               RewritePatternSet patterns,
+                               RewriterBase::Listener *listener) {
     GreedyRewriteConfig config;
-    config.setListener(&listener);
+    config.setListener(listener);
     config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
-    if (failed(applyOpPatternsGreedily(scalars, std::move(patterns), config)))
-      signalPassFailure();
+    return applyOpPatternsGreedily(scalars, std::move(patterns), config);
   }
 };
 

@@ -19,8 +19,6 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -75,36 +73,15 @@ void fa::buildGpuKernelPipeline(OpPassManager &pm,
   addStageEnd(pm, Stage::S3);
 }
 
-/// All that upstream expands but multiply-adds: a machine has them in one
-/// instruction, and polynomials are made of them.
-static math::MathExpandOpsPassOptions expandedMath() {
-  math::MathExpandOpsPassOptions options;
-  options.opMnemonics = {
-      "acosh", "asinh", "atanh", "ceil",      "clampf", "cosh", "ctlz", "exp2",
-      "fpowi", "powf",  "round", "roundeven", "rsqrt",  "sinh", "tan",  "tanh"};
-  return options;
-}
-
 void fa::buildSimtLoweringPipeline(OpPassManager &pm) {
   // From the top, the canonicalizer looks at loops with hundreds of registers
   // again and again, with the same result.
   addSweep(pm, /*topDown=*/false);
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
-  // What has an approximation takes it; what else there is becomes what has
-  // one.
-  pm.addPass(createApproximateGpuMath());
-  pm.addPass(math::createMathExpandOpsPass(expandedMath()));
   pm.addPass(createApproximateGpuMath());
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertIndexToLLVMPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertSimtToLLVM());
   pm.addPass(createReconcileUnrealizedCastsPass());
   addSweep(pm);
   pm.addPass(createCSEPass());
