@@ -18,9 +18,9 @@ namespace fa {
 
 /// Rewrites what `module` computes with half and bfloat where `host` has no
 /// instruction for it: arithmetic becomes that of float, conversions become
-/// integer code, and those from double go by float. Without this LLVM calls functions of the compiler's run-time
-/// library (__truncsfbf2, __truncdfhf2, __extendhfsf2), which no library of the
-/// process has to offer.
+/// integer code, and those from double go by float. Without this LLVM calls
+/// functions of the compiler's run-time library (__truncsfbf2, __truncdfhf2,
+/// __extendhfsf2), which no library of the process has to offer.
 ///
 /// Results are those of IEEE 754 with rounding to nearest even; of float and
 /// double one rounding, never two. A NaN stays a quiet NaN: half keeps the top
