@@ -39,6 +39,8 @@ Value SimtLowering::cloneOnElements(Operation *op, ValueRange operands) {
                        {getElementTypeOrSelf(op->getResult(0))},
                        op->getAttrs());
   Operation *element = b.create(state);
+  // What is said of a tile, as `tgpu.rescale`, is not of its elements.
+  element->setDiscardableAttrs(b.getDictionaryAttr({}));
   // A product and a sum are one instruction, with one rounding less.
   if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op)) {
     auto math = cast<arith::ArithFastMathInterface>(element);
