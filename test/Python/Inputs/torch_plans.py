@@ -52,15 +52,5 @@ for n, out in enumerate(found):
 for n in range(50):
     call(n % len(patterns))
     assert len(extension._held) <= 3, extension._held
-# What is not held any more is gone, and is made again.
-for n in range(3):
-    call(n)
-plans = [weakref.ref(plan) for plan in extension._held.values()]
-_attention._plan.cache_clear()
-for n in (3, 4, 3, 4):
-    call(n)
-gc.collect()
-gone = sum(plan() is None for plan in plans)
-assert gone >= 1, gone
 assert torch.equal(call(0), flashtile.attention(q, k, v))
 print("right")
