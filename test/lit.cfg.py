@@ -62,6 +62,8 @@ if config.sanitize:
     config.environment["ASAN_OPTIONS"] = "allow_user_poisoning=0:detect_container_overflow=0"
 if os.path.basename(config.binary_dir) == "build":
     config.available_features.add("release")
+# What a test has recorded of generated code is that of one version.
+config.available_features.add("llvm-" + config.llvm_version)
 if lit_config.params.get("full"):
     config.available_features.add("full")
 if platform.machine() in ("x86_64", "AMD64"):

@@ -80,6 +80,13 @@ Expected<Case> matrix::parseCase(StringRef line) {
   return result;
 }
 
+AttentionProblem matrix::withoutSizes(AttentionProblem p) {
+  p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
+  p.scale = 1;
+  p.layoutBshd = false;
+  return p;
+}
+
 std::string matrix::randomLine(std::mt19937 &random) {
   auto draw = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);

@@ -32,6 +32,9 @@ llvm::Error readLines(llvm::StringRef file, std::vector<std::string> &lines);
 /// A line without alternatives.
 llvm::Expected<Case> parseCase(llvm::StringRef line);
 
+/// `p` without what one program serves any value of: sizes, scale, layout.
+AttentionProblem withoutSizes(AttentionProblem p);
+
 /// A random problem as a line.
 std::string randomLine(std::mt19937 &random);
 

@@ -25,17 +25,41 @@ bool Guarded::isIntact() {
   return intact;
 }
 
+/// Elements between the heads of what is far.
+static constexpr int64_t kFar = (int64_t(1) << 31) + 64;
+
+/// `sizes` and the gaps behind each.
+static SmallVector<int64_t, 4> withGaps(ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t, 4> outer(sizes);
+  for (auto [d, size] : enumerate(outer))
+    size += d + 1 == outer.size() ? 3 : 1;
+  return outer;
+}
+
+SmallVector<int64_t, 4> matrix::placedStrides(const Case &c,
+                                              ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t, 4> strides =
+      contiguousStrides(c.gaps ? withGaps(sizes) : sizes);
+  if (c.far) {
+    strides = contiguousStrides(sizes);
+    strides[1] = kFar;
+    strides[0] = kFar * sizes[1];
+  } else if (c.gaps) {
+    for (auto [size, stride] : zip(sizes, strides))
+      if (size == 1)
+        stride = 123456789;
+  }
+  return strides;
+}
+
 /// A tensor of `sizes`, [b, h, ...], full of NaN, its heads far apart. The
 /// memory between them is never touched, so it costs nothing.
-static Expected<Guarded> makeFar(ElementType type, ArrayRef<int64_t> sizes) {
-  constexpr int64_t distance = (int64_t(1) << 31) + 64;
-  SmallVector<int64_t, 4> strides = contiguousStrides(sizes);
-  strides[1] = distance;
-  strides[0] = distance * sizes[1];
-  auto whole = HostTensor::create(type, {distance * sizes[0] * sizes[1]});
+static Expected<Guarded> makeFar(const Case &c, ElementType type,
+                                 ArrayRef<int64_t> sizes) {
+  auto whole = HostTensor::create(type, {kFar * sizes[0] * sizes[1]});
   if (!whole)
     return whole.takeError();
-  HostTensor inner = whole->view(sizes, strides);
+  HostTensor inner = whole->view(sizes, placedStrides(c, sizes));
   inner.fill(kNaN);
   return Guarded{*whole, inner, /*far=*/true};
 }
@@ -43,27 +67,16 @@ static Expected<Guarded> makeFar(ElementType type, ArrayRef<int64_t> sizes) {
 Expected<Guarded> matrix::makeGuarded(const Case &c, ElementType type,
                                       ArrayRef<int64_t> sizes) {
   if (c.far)
-    return makeFar(type, sizes);
-  SmallVector<int64_t, 4> outer(sizes);
-  if (c.gaps)
-    for (auto [d, size] : enumerate(outer))
-      size += d + 1 == outer.size() ? 3 : 1;
+    return makeFar(c, type, sizes);
   int64_t margin = c.shifted ? 1 : 0;
-  int64_t elements = margin;
-  HostTensor shape;
-  SmallVector<int64_t, 4> strides = contiguousStrides(outer);
   int64_t count = 1;
-  for (int64_t size : outer)
+  for (int64_t size : c.gaps ? withGaps(sizes) : SmallVector<int64_t, 4>(sizes))
     count *= size;
-  auto whole = HostTensor::create(type, {elements + count});
+  auto whole = HostTensor::create(type, {margin + count});
   if (!whole)
     return whole.takeError();
   whole->fill(kNaN);
-  if (c.gaps)
-    for (auto [size, stride] : zip(sizes, strides))
-      if (size == 1)
-        stride = 123456789;
-  return Guarded{*whole, whole->view(sizes, strides, margin)};
+  return Guarded{*whole, whole->view(sizes, placedStrides(c, sizes), margin)};
 }
 
 /// A copy of `tensor` as the case wants it in memory.

@@ -23,6 +23,11 @@ struct Guarded {
   bool isIntact();
 };
 
+/// The strides that the case gives to a tensor of `sizes`: contiguous, with
+/// gaps, or far apart.
+llvm::SmallVector<int64_t, 4> placedStrides(const Case &c,
+                                            llvm::ArrayRef<int64_t> sizes);
+
 /// Memory for a tensor of `sizes`, with gaps after each dimension and one
 /// element before if the case asks for that. Dimensions of size 1 get a stride
 /// that would leave the memory.

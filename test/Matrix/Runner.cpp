@@ -126,9 +126,7 @@ Expected<std::string> Runner::run(const Case &c) {
 
 Expected<Runner::Launch> Runner::getPlan(AttentionProblem p, int64_t splits,
                                          ArrayRef<LaunchArgument> arguments) {
-  p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
-  p.scale = 1;
-  p.layoutBshd = false;
+  p = withoutSizes(std::move(p));
   std::string name = p.str() + " splits=" + std::to_string(splits);
   Program &program = programs[name];
   if (program.kernels.empty()) {

@@ -10,6 +10,7 @@
 //           [--schedule=persistent|clusters|roles|plain] FILE
 // fa-matrix ... --line=LINE [--line=LINE ...]
 // fa-matrix ... --random=COUNT [--seed=SEED]
+// fa-matrix --hash=ARCH [--schedule=...] [--part=K/N] FILE
 //
 // TARGET is cpu, cuda, hip (the first card) or emulator:ARCH; what runs on this
 // machine is code for NAME, a CPU that LLVM knows, of which this machine has
@@ -34,8 +35,14 @@
 // tgpu-mutate), failures are expected: that is how the harness itself is
 // tested.
 //
+// --hash runs nothing: it prints the version of LLVM and, for each problem and
+// each kernel that a launch of it may run on ARCH (as fa-run's --arch), a line
+// SPEC, symbol and SHA-256 of the code with tabs between
+// (test/CodeHashes/code_hashes.py).
+//
 //===----------------------------------------------------------------------===//
 
+#include "Hash.h"
 #include "Runner.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -50,6 +57,7 @@ namespace {
 
 struct Options {
   StringRef fault, target = "cpu", hostCpu = "host", without, schedule, file;
+  StringRef hash; ///< not empty: the architecture whose code is hashed
   std::vector<StringRef> lines; ///< none: those of the file or random ones
   int64_t random = 0;
   unsigned seed = 0, threads = 0, part = 1, parts = 1;
@@ -89,6 +97,8 @@ static Error readOption(StringRef argument, Options &options) {
     options.target = argument;
   else if (argument.consume_front("--host-cpu="))
     options.hostCpu = argument;
+  else if (argument.consume_front("--hash="))
+    options.hash = argument;
   else if (argument.consume_front("--schedule="))
     options.schedule = argument;
   else if (argument.consume_front("--without="))
@@ -136,6 +146,23 @@ static Expected<std::vector<std::string>> makeLines(const Options &options) {
   return std::vector(boundary(options.part - 1), boundary(options.part));
 }
 
+static int hashLines(const std::vector<std::string> &lines,
+                     const Options &options) {
+  CodeHasher hasher(options.hash.str(), options.schedule.str());
+  outs() << "# LLVM " << llvmVersion() << "\n";
+  for (const std::string &line : lines) {
+    auto c = parseCase(line);
+    if (!c)
+      return fail(line + ": " + toString(c.takeError()));
+    auto hashes = hasher.hash(*c);
+    if (!hashes)
+      return fail(line + ": " + toString(hashes.takeError()));
+    for (const auto &[symbol, hash] : *hashes)
+      outs() << line << "\t" << symbol << "\t" << hash << "\n";
+  }
+  return 0;
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   Options options;
@@ -145,12 +172,14 @@ int main(int argc, char **argv) {
   auto lines = makeLines(options);
   if (!lines)
     return fail(toString(lines.takeError()));
-  auto target = openTarget(options.target, options.hostCpu);
-  if (!target)
-    return fail(toString(target.takeError()));
   if (!isSchedule(options.schedule))
     return fail("--schedule: expected " + kSchedules + ", found '" +
                 options.schedule + "'");
+  if (!options.hash.empty())
+    return hashLines(*lines, options);
+  auto target = openTarget(options.target, options.hostCpu);
+  if (!target)
+    return fail(toString(target.takeError()));
   target->schedule = options.schedule;
   if (options.noConflicts && !target->isEmulator)
     return fail("--no-conflicts: expected an emulator as --target, found '" +
