@@ -142,7 +142,7 @@ def record(options):
 def read_record(path):
     """A file's or a folder's version of LLVM and (target, SPEC, symbol) -> hash."""
     versions, rows = set(), {}
-    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+    for file in sorted(path.glob("*.txt")) if path.is_dir() else [path]:
         try:
             version, *lines = file.read_text().splitlines()
         except (OSError, ValueError) as error:

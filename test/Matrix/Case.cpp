@@ -87,6 +87,10 @@ AttentionProblem matrix::withoutSizes(AttentionProblem p) {
   return p;
 }
 
+std::string matrix::programName(const Case &c) {
+  return withoutSizes(c.problem).str() + " splits=" + std::to_string(c.splits);
+}
+
 std::string matrix::randomLine(std::mt19937 &random) {
   auto draw = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);

@@ -35,6 +35,9 @@ llvm::Expected<Case> parseCase(llvm::StringRef line);
 /// `p` without what one program serves any value of: sizes, scale, layout.
 AttentionProblem withoutSizes(AttentionProblem p);
 
+/// What tells the program of `c` from others.
+std::string programName(const Case &c);
+
 /// A random problem as a line.
 std::string randomLine(std::mt19937 &random);
 

@@ -136,7 +136,7 @@ Expected<std::string> CodeHasher::hashKernel(Program &program, StringRef symbol,
 
 Expected<CodeHasher::Hashes> CodeHasher::hash(const Case &c) {
   AttentionProblem p = withoutSizes(c.problem);
-  Program &program = programs[p.str() + " splits=" + std::to_string(c.splits)];
+  Program &program = programs[programName(c)];
   if (program.planned.kernels.empty())
     if (Error error = plan(p, c.splits, program))
       return error;

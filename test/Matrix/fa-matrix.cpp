@@ -49,6 +49,9 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
+#include <set>
+
 using namespace llvm;
 using namespace fa;
 using namespace fa::matrix;
@@ -123,6 +126,25 @@ static Error readOption(StringRef argument, Options &options) {
   return Error::success();
 }
 
+/// Of the programs that `lines` have the part's, all lines of each side by
+/// side, so that no part compiles what another one does.
+static Expected<std::vector<std::string>>
+takePrograms(ArrayRef<std::string> lines, const Options &options) {
+  std::map<std::string, std::set<std::string>> programs;
+  for (const std::string &line : lines) {
+    auto c = parseCase(line);
+    if (!c)
+      return createStringError(line + ": " + toString(c.takeError()));
+    programs[programName(*c)].insert(line);
+  }
+  std::vector<std::string> taken;
+  for (auto [n, program] : enumerate(programs))
+    if (n >= programs.size() * (options.part - 1) / options.parts &&
+        n < programs.size() * options.part / options.parts)
+      llvm::append_range(taken, program.second);
+  return taken;
+}
+
 /// The lines to run, expanded.
 static Expected<std::vector<std::string>> makeLines(const Options &options) {
   std::vector<std::string> lines;
@@ -139,6 +161,8 @@ static Expected<std::vector<std::string>> makeLines(const Options &options) {
     llvm::erase_if(lines, [&](StringRef line) {
       return is_contained(split(line, ' '), options.without);
     });
+  if (!options.hash.empty())
+    return takePrograms(lines, options);
   // Neighbours share a compilation: parts are runs of lines.
   auto boundary = [&](size_t part) {
     return lines.begin() + lines.size() * part / options.parts;
