@@ -9,63 +9,9 @@
 
 #include "AttentionFunction.h"
 
-namespace fa {
+#include "fa/Plan/KernelShape.h"
 
-/// What distinguishes the variants of a kernel.
-struct KernelShape {
-  /// What a kernel does. `Split` sees part of the keys and leaves outputs,
-  /// maxima and logarithms of sums in workspace, `Merge` makes results of them.
-  enum Part { Whole, Split, Merge } part = Whole;
-  /// Of Split: how many there are; 0: a launch chooses.
-  int64_t splits = 0;
-  bool wideMerge = false; ///< a program merges whole rows, split by split
-  int64_t rows = 64;      ///< queries in a tile
-  int64_t columns = 128;  ///< keys in a tile
-  bool unitStride = true; ///< elements of a row are neighbours
-  /// Bytes that the rows of q, k and v begin at multiples of.
-  int64_t alignment = 1;
-  /// So do those of captured tensors that are read as scores lie (scoreTiles),
-  /// whose elements are neighbours then.
-  bool alignedScores = false;
-  /// Tiles hold a head dimension rounded up to a multiple of this.
-  int64_t dimMultiple = 1;
-  /// What all scores are multiplied with last, a constant above 0, is left to
-  /// the softmax.
-  bool foldScale = false;
-  /// A scale that is the same for all scores is above 0: the softmax applies it
-  /// with its own factor, at no cost.
-  bool positiveScale = false;
-  /// The scores' bias, which is a ramp, is what their dot adds to (tile.ramp);
-  /// with `positiveScale`.
-  bool ramp = false;
-  /// What the rows of a tile are besides the queries of one head. `Heads`: of
-  /// one query, the query heads that share a KV head. `Queries`: of
-  /// `maxQueries` at most, the queries of all these heads, head by head, where
-  /// nothing lies between them.
-  enum Pack { OneHead, Heads, Queries } pack = OneHead;
-  int64_t maxQueries = 0; ///< that the kernel is taken for; 0: all
-  /// Where later queries see more keys, the last tile ends with the queries,
-  /// rounded up to a multiple of this, and the first begins before them: rows
-  /// that are none see few keys. 0: the first begins with them.
-  int64_t endMultiple = 0;
-  /// Keys are walked by one loop, in which tiles without a mask take a branch
-  /// around it, from one of these on; otherwise tiles at edges of the mask have
-  /// loops of their own.
-  bool oneLoop = false;
-  /// Groups of rows of a tile walk the keys that they see (tile.own_rows).
-  bool ownRows = false;
-  /// Of one interval of keys, a program walks a tile even where it sees none:
-  /// one begins beside the end of the one before, whatever that sees.
-  bool someKeys = false;
-  /// Blocks that are to fetch together.
-  int64_t cluster = 1;
-  /// The most programs for each processor that the kernel is meant for; 0: any.
-  int64_t fewPrograms = 0;
-  /// The kernel is meant for launches in which it has fewer rows than others.
-  bool fewerRows = false;
-  /// Parts of a block that run a program, each on keys of its own.
-  int64_t parts = 1;
-};
+namespace fa {
 
 /// Whether the scale of `attention` can be promised to be above 0 and applied
 /// by the softmax of scores that are not modified: it is an argument or such a

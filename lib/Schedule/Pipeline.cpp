@@ -21,77 +21,78 @@ static void addStageEnd(OpPassManager &pm, fa::GpuStage stage) {
   pm.addPass(fa::createTgpuVerifyStage(options));
 }
 
-void fa::buildSchedulePipeline(OpPassManager &pm,
-                               const ScheduleOptions &options) {
-  if (options.roles) {
+void fa::buildSchedulePipeline(OpPassManager &pm, const ScheduleRules &rules) {
+  if (rules.isSpecialized) {
     TgpuOpenChannelsOptions channels;
-    channels.stages = options.stages;
-    channels.keys = options.channelKeys;
-    channels.keyBytes = options.channelKeyBytes;
-    channels.apartBytes = options.apartBytes;
-    channels.limit = options.sharedLimit;
-    channels.persistent = options.persistent;
-    channels.ahead = options.overlap && options.overlapPrograms;
+    channels.stages = rules.stages;
+    channels.keys = rules.channelKeys;
+    channels.keyBytes = rules.channelKeyBytes;
+    channels.apartBytes = rules.apartBytes;
+    channels.limit = rules.sharedBytes;
+    channels.persistent = rules.persistent;
+    channels.ahead = rules.overlap && rules.overlapPrograms;
     pm.addPass(createTgpuOpenChannels(channels));
     pm.addPass(createTgpuChooseAlternatives());
     TgpuFormClustersOptions clusters;
-    clusters.blocks = options.cluster;
+    clusters.blocks = rules.cluster;
     pm.addPass(createTgpuFormClusters(clusters));
     addSweep(pm);
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuNarrowMasks());
   pm.addPass(createCSEPass());
   TgpuAssignLayoutsOptions layouts;
-  layouts.warps = options.warps;
-  layouts.mfma = options.mfma;
+  layouts.warps = rules.warps;
+  layouts.mfma = rules.mfma;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
   pm.addNestedPass<tile::KernelOp>(createTgpuDeferSums());
-  if (!options.mfma) {
+  if (!rules.mfma) {
     pm.addNestedPass<tile::KernelOp>(createTgpuHoldMaxima());
     pm.addNestedPass<tile::KernelOp>(createTgpuCapMaxima());
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuKeepRawMaxima());
   addStageEnd(pm, GpuStage::S4);
   TgpuAllocateSharedOptions shared;
-  shared.copies = !options.mfma;
-  shared.direct = options.direct;
+  shared.copies = !rules.mfma;
+  shared.direct = rules.direct;
   pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared(shared));
-  if (options.roles) {
+  if (rules.isSpecialized) {
     TgpuDeliverTilesOptions tiles;
-    tiles.limit = options.sharedLimit;
+    tiles.limit = rules.sharedBytes;
     pm.addNestedPass<tile::KernelOp>(createTgpuDeliverTiles(tiles));
   }
   addStageEnd(pm, GpuStage::S5);
-  if (options.roles && options.overlap) {
+  if (rules.isSpecialized && rules.overlap) {
     pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
     pm.addNestedPass<tile::KernelOp>(createTgpuHoistScalars());
     pm.addNestedPass<tile::KernelOp>(createTgpuExpectMaxima());
-    if (options.overlapPrograms)
+    if (rules.overlapPrograms)
       pm.addNestedPass<tile::KernelOp>(createTgpuOverlapPrograms());
     pm.addNestedPass<tile::KernelOp>(createTgpuBranchMasks());
   }
-  if (options.mfma) {
+  if (rules.mfma) {
     TgpuPrefetchLoadsOptions loads;
-    loads.limit = options.slotLimit;
+    loads.limit = rules.slotBytes;
     pm.addNestedPass<tile::KernelOp>(createTgpuPrefetchLoads(loads));
   }
-  if (!options.mfma || options.direct) {
+  if (!rules.mfma || rules.direct) {
     TgpuPipelineCopiesOptions copies;
-    copies.stages = options.stages;
-    copies.limit = options.sharedLimit;
-    copies.oneWarpBytes = options.oneWarpBytes;
+    copies.stages = rules.stages;
+    copies.limit = rules.sharedBytes;
+    copies.oneWarpBytes = rules.oneWarpBytes;
     pm.addNestedPass<tile::KernelOp>(createTgpuPipelineCopies(copies));
   }
-  if (!options.mfma) {
+  if (!rules.mfma) {
     TgpuDeferWaitsOptions waits;
-    waits.limit = options.sharedLimit;
+    waits.limit = rules.sharedBytes;
     pm.addNestedPass<tile::KernelOp>(createTgpuDeferWaits(waits));
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuMergeBarriers());
   pm.addPass(createCSEPass());
   addStageEnd(pm, GpuStage::S6);
   TgpuPlaceBuffersOptions buffers;
-  buffers.limit = options.sharedLimit;
+  buffers.limit = rules.sharedBytes;
   pm.addNestedPass<tile::KernelOp>(createTgpuPlaceBuffers(buffers));
   addStageEnd(pm, GpuStage::S7);
+  if (rules.beginsEarly)
+    pm.addPass(createTgpuOverlapKernels());
 }

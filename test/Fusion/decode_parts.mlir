@@ -1,10 +1,10 @@
 // A decode variant whose programs are run by several parts of a block stands before the others, for launches of few programs: each part takes its share of the keys, or
 // of those of a split, and what they leave is merged once. The merge of splits has no parts.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='splits=0 decode-parts=4' --canonicalize --cse | FileCheck %s
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='splits=0' | FileCheck %s --check-prefix=NONE --implicit-check-not=parts
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=0"' --canonicalize --cse | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_80 constraints="splits=0"' | FileCheck %s --check-prefix=NONE --implicit-check-not=parts
 
 // CHECK: tile.kernel @attention_decode_parts_split(
-// CHECK-SAME: tile.few_programs = 1 : i64, tile.parts = 4 : i64, tile.shape = array<i64: 16, 512>
+// CHECK-SAME: tile.few_programs = 1 : i64, tile.parts = 4 : i64, tile.shape = array<i64: 16, 256>
 // CHECK-DAG: %[[SPLIT:.*]] = arith.remui
 // CHECK-DAG: %[[PART:.*]] = tile.part_id
 // CHECK: %[[FIRST:.*]] = arith.muli %[[SPLIT]], %c4

@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --split-input-file --pass-pipeline='builtin.module(tile-online-softmax,tile-to-kernel{variants=false fold-scale},canonicalize,cse)' | FileCheck %s
+// RUN: fa-opt %s --split-input-file --pass-pipeline='builtin.module(tile-online-softmax,tile-to-kernel{variants=false machine=sm_80},canonicalize,cse)' | FileCheck %s
 // RUN: fa-opt %s --split-input-file --pass-pipeline='builtin.module(tile-online-softmax,tile-to-kernel{variants=false},canonicalize,cse)' | FileCheck %s --check-prefix=KEPT
 
 !rows = tensor<?x?x?x64xf16>

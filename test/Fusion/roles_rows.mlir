@@ -1,8 +1,8 @@
 // Kernels for roles have more rows where heads are narrow and few numbers live beside the tiles.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96' | FileCheck %s
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 few-roles-q-tile=64' | FileCheck %s --check-prefix=FEW
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="schedule=persistent stages=2"' | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a' | FileCheck %s --check-prefix=FEW
 // Rows of all heads of a group, for launches in which that makes fewer of them.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 few-roles-q-tile=64 packed-roles-q-tile=128 splits=0' | FileCheck %s --check-prefix=PACKED
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=0"' | FileCheck %s --check-prefix=PACKED
 // PACKED: tile.kernel @causal_roles_packed_split(
 // PACKED-SAME: tile.alternative = @causal, tile.at_most = array<i64: 0, 2, 128>, tile.fewer_rows, tile.shape = array<i64: 128, 128>
 // PACKED: tile.kernel @causal_roles_packed_merge(
@@ -14,8 +14,8 @@
 // PACKED-SAME: tile.fewer_rows
 // PACKED: tile.kernel @causal_roles_few_split(
 // Keys between powers of two: where two tiles of them and one of queries have room, for plain scores of masks without a lower edge and many programs.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96 few-roles-q-tile=64 roles-slot-columns=64 tile-bytes=196608' | FileCheck %s --check-prefixes=ROOM,MORE
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='roles-q-tile=128 narrow-roles-q-tile=192 middle-roles-kv-tile=96 few-roles-q-tile=64 roles-slot-columns=64 tile-bytes=196607' | FileCheck %s --check-prefixes=ROOM,LESS
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a shared-bytes=196608' | FileCheck %s --check-prefixes=ROOM,MORE
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a shared-bytes=196607' | FileCheck %s --check-prefixes=ROOM,LESS
 // ROOM: tile.kernel @middle_roles_few(
 // ROOM-SAME: tile.shape = array<i64: 64, 64>
 // ROOM: tile.kernel @middle_roles(
@@ -248,7 +248,7 @@ func.func @wide(%q: !wide, %k: !wide, %v: !wide, %scale: f32) -> !wide {
 // any. What has one row for all queries is read as it is.
 // CHECK-NOT: tile.kernel @{{.*}}_roles_fetched
 // CHECK: tile.kernel @biased_roles_fetched(
-// CHECK-SAME: %arg3: memref<?x1x?x?xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>}
+// CHECK-SAME: %arg3: memref<?x1x?x?xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>, tile.alignment = 16 : i64}
 // CHECK-SAME: tile.alternative = @biased
 // CHECK: tile.kernel @biased_roles(
 // CHECK-SAME: %arg3: memref<?x1x?x?xf16, strided<[?, ?, ?, ?]>> {tile.access = #tile.access<in>}

@@ -1,5 +1,5 @@
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='splits=0 packed-q-tile=64' --canonicalize --cse | FileCheck %s
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='splits=7' --canonicalize --cse | FileCheck %s --check-prefix=SAID
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_80 constraints="splits=0"' --canonicalize --cse | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='constraints="splits=7"' --canonicalize --cse | FileCheck %s --check-prefix=SAID
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel --canonicalize --cse | FileCheck %s --check-prefix=ONE
 
 // Programs of a split find theirs in axis 0 of the grid, whose extent is a multiple of the number of splits.
@@ -8,7 +8,7 @@
 // CHECK-DAG: #[[ROWS:.*]] = affine_map<()[s0, s1, s2, s3, s4] -> (s0 floordiv s1, s1, s2)>
 
 // CHECK: tile.kernel @attention_decode_split(%[[Q:[a-z0-9]+]]: memref<?x?x1x64xf16
-// CHECK-SAME: %[[O:[a-z0-9]+]]: memref<?x?x?x?x64xf32, strided<[?, ?, ?, 64, 1]>> {tile.access = #tile.access<out>, tile.workspace = affine_map<()[s0, s1, s2, s3, s4, s5] -> (s3, s0, s4, 64)>}
+// CHECK-SAME: %[[O:[a-z0-9]+]]: memref<?x?x?x?x64xf32, strided<[?, ?, ?, 64, 1]>> {tile.access = #tile.access<out>, tile.alignment = 16 : i64, tile.workspace = affine_map<()[s0, s1, s2, s3, s4, s5] -> (s3, s0, s4, 64)>}
 // CHECK-SAME: %[[L:[a-z0-9]+]]: memref<?x?x?x?xf32, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>, tile.workspace
 // CHECK-SAME: grid = #[[SPLITS]]
 // CHECK-SAME: tile.split_keys = #[[KEYS]]

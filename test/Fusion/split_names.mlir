@@ -1,5 +1,5 @@
 // A function may have the name that a kernel on splits would get.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='splits=0' | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='constraints="splits=0"' | FileCheck %s
 // CHECK: tile.kernel @attention_decode_split_0(
 // CHECK-SAME: entry = "attention"
 // CHECK: tile.kernel @attention_decode_merge(

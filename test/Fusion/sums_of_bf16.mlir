@@ -1,7 +1,7 @@
-// RUN: fa-opt %s --split-input-file --tile-online-softmax --tile-to-kernel='sums-of-bf16=true q-tile=96 q-tile-bf16=256 kv-tile=64 kv-tile-bf16=256 short-queries=192' | FileCheck %s
-// RUN: fa-opt %s --split-input-file --tile-online-softmax --tile-to-kernel='q-tile=96 q-tile-bf16=256 kv-tile=64 kv-tile-bf16=256 short-queries=192' | FileCheck %s --check-prefix=NONE
+// RUN: fa-opt %s --split-input-file --tile-online-softmax --tile-to-kernel='machine=cpu-512x32-tiles' | FileCheck %s
+// RUN: fa-opt %s --split-input-file --tile-online-softmax --tile-to-kernel='machine=cpu-512x32-pairs' | FileCheck %s --check-prefix=NONE
 // The twin: without it, f32 has one kernel for any number of queries.
-// RUN: fa-opt %s --split-input-file --tile-online-softmax --tile-to-kernel='q-tile=96 q-tile-bf16=256 kv-tile=64 kv-tile-bf16=256 short-queries=192' | not FileCheck %s
+// RUN: fa-opt %s --split-input-file --tile-online-softmax --tile-to-kernel='machine=cpu-512x32-pairs' | not FileCheck %s
 
 // f32 as sums of bf16 has their tiles, with half as many keys, for more queries
 // than 192, and for fewer a kernel that multiplies it as it is.

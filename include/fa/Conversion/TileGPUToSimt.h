@@ -9,6 +9,8 @@
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Fusion/Passes.h"
+#include "fa/Plan/Constraints.h"
+#include "fa/Plan/Machine.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -75,18 +77,23 @@ struct GpuPipelineOptions
       llvm::cl::init(false)};
 };
 
-/// S0 to S3: fusion, online softmax, kernels with tiles as `options` and
-/// `tiles` say.
+/// What `options` ask of plans.
+PlanConstraints constraintsOf(const GpuPipelineOptions &options);
+
+/// `found`, with the shared memory that `options` say. Where there is none, the
+/// pipeline becomes one that fails with the reason.
+std::optional<Machine> machineOf(mlir::OpPassManager &pm,
+                                 const GpuPipelineOptions &options,
+                                 llvm::Expected<Machine> found);
+
+/// S0 to S3: fusion, online softmax, kernels as they are planned for `machine`.
 void buildGpuKernelPipeline(mlir::OpPassManager &pm,
                             const GpuPipelineOptions &options,
-                            TileToKernelOptions tiles);
+                            const Machine &machine);
 
 /// What one thread does, as it is in arith, math, scf, memref and the dialect
 /// of a target, to the LLVM dialect and that.
 void buildSimtLoweringPipeline(mlir::OpPassManager &pm);
-
-/// Makes the pipeline one that fails with `reason`.
-void refuseArchitecture(mlir::OpPassManager &pm, std::string reason);
 
 } // namespace fa
 

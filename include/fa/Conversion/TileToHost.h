@@ -17,23 +17,12 @@
 #ifndef FA_CONVERSION_TILETOHOST_H
 #define FA_CONVERSION_TILETOHOST_H
 
+#include "fa/Plan/Machine.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
 namespace fa {
-
-/// How many registers a block of a dot fills.
-struct DotBlock {
-  int64_t vectors;      ///< across the queries
-  int64_t accumulators; ///< vectors times columns
-};
-
-/// The block for a vector unit of so many registers: beside its accumulators it
-/// needs one register for each of its vectors and one for a broadcast. Where a
-/// broadcast is a load, high blocks cost less than wide ones: Intel's cores
-/// lose half a multiply-add for each vector that is read and a fifth for each
-/// broadcast. NEON broadcasts lanes of registers, of which it needs more.
-DotBlock chooseDotBlock(int64_t vectorBits, int64_t vectorRegisters);
 
 /// Options of `fa-cpu` and of its two halves.
 struct HostPipelineOptions

@@ -158,34 +158,40 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Each function that computes one online attention becomes a `tile.kernel`
     whose programs own a tile of queries of one head and walk the keys in tiles.
     The mask is analysed: keys that no query of the tile sees are skipped, tiles
-    of keys that all of them see carry no mask code. Three kernels share the
-    function's name as `entry`; a launch takes the first whose argument types
-    fit:
+    of keys that all of them see carry no mask code. Which kernels there are and
+    how large their tiles are is planned (fa/Plan/Forward.h) from the facts of
+    the attention and of the machine. They share the function's name as `entry`,
+    and a launch takes the first whose argument types fit and which is meant for
+    it:
      - `NAME_decode`: one query a head; the rows of a tile are the query heads
-       that share a KV head;
-     - `NAME_packed`, with `packed-q-tile`: few queries; the rows of a tile are
-       those of all the query heads that share a KV head, which lie without gaps;
+       that share a KV head. `NAME_decode_parts` before it, for launches of few
+       programs: parts of a block walk keys of their own;
+     - `NAME_packed`: few queries; the rows of a tile are those of all the query
+       heads that share a KV head, which lie without gaps;
+     - `NAME_short`: few queries of f32 that is multiplied as it is, where more
+       of them go by sums of bf16;
+     - `NAME_roles`, with elements of 16 bits on machines with warpgroups: warps
+       are specialized. Its `tile.alternative` is `NAME`, as that of the next
+       four: the schedule keeps those or `NAME`;
+     - `NAME_roles_fetched`, where scores are changed by or masked with a captured
+       tensor that has an element, boolean, f16, bf16 or f32, for each of them:
+       its rows begin at multiples of `alignment` bytes, too, its first keys at
+       multiples of 16, and tiles are so small that one of it has room in shared
+       memory;
+     - `NAME_roles_packed`: packed rows, for launches in which it has fewer
+       (`tile.fewer_rows`);
+     - `NAME_roles_few`: fewer rows, for launches of few programs;
+     - `NAME_roles_clusters`: for full attention; blocks fetch together;
      - `NAME`: elements of a row are neighbours in memory, and rows begin at
        multiples of `alignment` bytes;
      - `NAME_strided`: any strides.
 
-    With `splits` other than 1, `NAME_decode_split` stands before `NAME_decode`,
-    and the same of `NAME_packed`:
-    its programs see a split of the keys each and leave outputs, maxima and
-    logarithms of sums in workspace, the arguments with `tile.workspace`, of which
-    `NAME_decode_merge`, launched behind it, makes the results.
+    With splits other than 1, `NAME_decode_split` stands before `NAME_decode`,
+    and the same of other kernels for few queries: its programs see a split of
+    the keys each and leave outputs, maxima and logarithms of sums in workspace,
+    the arguments with `tile.workspace`, of which `NAME_decode_merge`, launched
+    behind it, makes the results.
 
-    With `roles-q-tile`, elements of 16 bits get `NAME_roles` as well, whose
-    `tile.alternative` is `NAME`: the schedule keeps one of the two. So does
-    `NAME_roles_fetched` before it, where scores are changed by or masked with a
-    captured tensor that has an element, boolean, f16, bf16 or f32, for each of
-    them: its rows begin at multiples of `alignment` bytes, too, its first keys at
-    multiples of 16, and tiles are so small that one of it has room in shared memory.
-    With `few-roles-q-tile`, and without such a tensor, `NAME_roles_few` stands before
-    `NAME_roles`, which is the same with fewer rows, for launches of few programs.
-    With `packed-roles-q-tile`, and without such a tensor, `NAME_roles_packed` stands
-    before those, whose rows are packed, for launches in which it has fewer
-    (`tile.fewer_rows`).
     Where a tile of `NAME_roles` has more rows than keys, its loops may be those of
     the keys that a part of the rows sees (`tile.own_rows`); a mask that leaves out
     keys before those that a row sees then has one loop, and holds for all of a tile
@@ -207,107 +213,20 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     Requires: S2. Ensures: S3. Numerics: reassociating (online softmax).
   }];
   let options = [
-    Option<"qTile", "q-tile", "int64_t", "64", "queries in a tile">,
-    Option<"qTile16bit", "q-tile-16bit", "int64_t", "128",
-           "queries in a tile when elements have 16 bits">,
-    Option<"qTileBf16", "q-tile-bf16", "int64_t", "0",
-           "the same when they are bf16 and lie without gaps (0: as others of "
-           "that size)">,
-    Option<"kvTile", "kv-tile", "int64_t", "128", "keys in a tile">,
-    Option<"kvTileBf16", "kv-tile-bf16", "int64_t", "0",
-           "keys in a tile where q-tile-bf16 counts (0: kv-tile)">,
-    Option<"sumsOfBf16", "sums-of-bf16", "bool", "false",
-           "f16 and f32 are multiplied as sums of bf16: their tiles are those "
-           "of bf16">,
-    Option<"shortQueries", "short-queries", "int64_t", "0",
-           "up to so many queries f32 is multiplied as it is, in tiles of "
-           "q-tile by kv-tile (0: none)">,
-    Option<"middleKvTile", "middle-kv-tile", "int64_t", "0",
-           "keys in a tile of 16-bit elements where the largest head dimension "
-           "is above 80 and at most 128 (0: kv-tile)">,
-    Option<"tf32QTile", "tf32-q-tile", "int64_t", "0",
-           "queries in a tile of f32 that dots may round to tf32 where no head "
-           "dimension exceeds 64 (0: q-tile)">,
-    Option<"tf32KvTile", "tf32-kv-tile", "int64_t", "0",
-           "keys in such a tile (0: kv-tile)">,
-    Option<"decodeQTile", "decode-q-tile", "int64_t", "16",
-           "query heads in a tile of the decode variant">,
-    Option<"decodeKvTile", "decode-kv-tile", "int64_t", "0",
-           "keys in a tile of the decode variant (0: as in the others)">,
-    Option<"decodeTileBytes", "decode-tile-bytes", "int64_t", "0",
-           "bytes of K and V in a tile of the decode variant with elements of "
-           "16 bits, which has fewer keys else, 16 at least (0: any)">,
-    Option<"decodeParts", "decode-parts", "int64_t", "1",
-           "parts of a block with keys of their own of a further decode "
-           "variant, for launches of one program a processor at most (1: there "
-           "is none)">,
-    Option<"packedQTile", "packed-q-tile", "int64_t", "0",
-           "rows in a tile of the variant whose rows are the queries of all "
-           "heads that share a KV head, and the most queries that it is taken "
-           "for (0: there is none)">,
-    Option<"packedQTileBf16", "packed-q-tile-bf16", "int64_t", "0",
-           "the same where q-tile-bf16 counts, which has kv-tile-bf16 keys (0: "
-           "packed-q-tile)">,
-    Option<"rolesQTile", "roles-q-tile", "int64_t", "0",
-           "queries in a tile of a kernel for warp roles (0: there is none)">,
-    Option<"narrowRolesQTile", "narrow-roles-q-tile", "int64_t", "128",
-           "the same, where no head dimension exceeds 64, scores are not "
-           "modified, and a mask that leaves out keys before those that a row "
-           "sees is one interval that follows from the row's number">,
-    Option<"rolesKvTile", "roles-kv-tile", "int64_t", "128",
-           "keys in a tile of such a kernel">,
-    Option<"middleRolesKvTile", "middle-roles-kv-tile", "int64_t", "0",
-           "the same where scores are not modified and the largest head "
-           "dimension is above 64 and below 128, and then with as many queries "
-           "as for 64 (0: as for 128); the power of two below it where scores "
-           "are modified, a mask leaves out keys before those that are seen, or "
-           "programs are few">,
-    Option<"fewRolesQTile", "few-roles-q-tile", "int64_t", "0",
-           "queries in a tile of such a kernel for launches of few programs (0: "
-           "there is none)">,
-    Option<"packedRolesQTile", "packed-roles-q-tile", "int64_t", "0",
-           "rows in a tile of such a kernel whose rows are the queries of all "
-           "heads that share a KV head, and the most queries that it is taken "
-           "for (0: there is none)">,
-    Option<"clusterBlocks", "cluster-blocks", "int64_t", "1",
-           "blocks of such a kernel for full attention that are to fetch keys and "
-           "values together (1: there is none)">,
-    Option<"fewPrograms", "few-programs", "int64_t", "1",
-           "the most programs for each processor of such a launch; twice as "
-           "many where later queries see more keys">,
-    Option<"rolesSlotColumns", "roles-slot-columns", "int64_t", "1",
-           "slots of its tiles have a multiple of so many columns">,
-    Option<"wideQTile", "wide-q-tile", "int64_t", "1024",
-           "the most queries in a tile when a head dimension exceeds 128">,
-    Option<"tileBytes", "tile-bytes", "int64_t", "0",
-           "bytes that a tile of Q and two each of K and V may take; fewer keys "
-           "in a tile make them fit (0: any)">,
-    Option<"leftInRegisters", "left-in-registers", "bool", "false",
-           "left operands take no shared memory, and the others one slot">,
-    Option<"pairedTileBytes", "paired-tile-bytes", "int64_t", "0",
-           "bytes of a tile of K and V that leave room for a second block: where "
-           "a head dimension exceeds 128, of 16 bits, tiles have as many keys as "
-           "fit, and wide-q-tile does not hold. Values of more than 192 columns "
-           "leave registers for one block alone, whose tiles have all keys (0: "
-           "wide-q-tile holds)">,
-    Option<"stridedQTile", "strided-q-tile", "int64_t", "1024",
-           "the most queries in a tile of the strided variant">,
-    Option<"alignment", "alignment", "int64_t", "1",
-           "bytes that rows begin at multiples of, but in the strided variant">,
-    Option<"foldScale", "fold-scale", "bool", "false",
-           "the softmax applies a scale that is promised to be above 0, but in "
-           "the strided variant, and a last factor of a score region that is "
-           "a constant above 0, such as a softcap">,
-    Option<"dimMultiple", "dim-multiple", "int64_t", "1",
-           "tiles hold head dimensions rounded up to a multiple of this">,
+    Option<"machine", "machine", "std::string", "\"any\"",
+           "what the kernels are planned for: an architecture of NVIDIA or AMD, "
+           "a host as cpu-512x32 (bits and number of its vector registers, with "
+           "-pairs or -tiles for products of them), or any, of which nothing is "
+           "known">,
+    Option<"constraints", "constraints", "std::string", "\"\"",
+           "what is asked of their plans: tile=MxN, stages=N, warps=N, "
+           "consumers=N, splits=N (0: as many as a launch chooses) and "
+           "schedule=NAME, with spaces between">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "0",
+           "bytes of shared memory that a block may have (0: those of the "
+           "machine)">,
     Option<"variants", "variants", "bool", "true",
-           "also build the decode and strided variants">,
-    Option<"splits", "splits", "int64_t", "1",
-           "splits of the keys in kernels for few queries (0: as many as a "
-           "launch chooses)">,
-    Option<"wideMerge", "wide-merge", "bool", "false",
-           "a program merges whole rows, split by split (for a processor that "
-           "reads ahead by itself)">
+           "also build the kernels for decode, a few queries and any strides">
   ];
   let dependentDialects = ["::fa::tile::TileDialect",
                            "::mlir::arith::ArithDialect",

@@ -7,7 +7,6 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Schedule/Passes.h"
-#include "fa/Target/AmdInfo.h"
 
 #include "mlir/Pass/PassRegistry.h"
 
@@ -17,47 +16,24 @@ static StringRef archOf(const fa::GpuPipelineOptions &options) {
   return options.arch.empty() ? StringRef("gfx942") : StringRef(options.arch);
 }
 
-/// The facts of the architecture; of one that is not known no more than that it
-/// is refused.
-static fa::AmdInfo findInfo(OpPassManager &pm,
-                            const fa::GpuPipelineOptions &options) {
-  auto info = fa::getAmdInfo(archOf(options));
-  if (!info) {
-    fa::refuseArchitecture(pm, toString(info.takeError()));
-    return {"", 0, 32, 4, 0, 0, false, false, 1, 1};
-  }
-  if (options.sharedLimit)
-    info->sharedLimit = options.sharedLimit;
-  return *info;
+static std::optional<fa::Machine>
+findTarget(OpPassManager &pm, const fa::GpuPipelineOptions &options) {
+  return fa::machineOf(pm, options, fa::findAmdMachine(archOf(options)));
 }
 
 void fa::buildAmdKernelPipeline(OpPassManager &pm,
                                 const GpuPipelineOptions &options) {
-  AmdInfo info = findInfo(pm, options);
-  TileToKernelOptions tiles;
-  tiles.tileBytes = info.sharedLimit;
-  tiles.leftInRegisters = true;
-  // Loads direct to LDS have two slots.
-  tiles.pairedTileBytes = info.sharedLimit / (info.hasDirectLoads ? 4 : 2);
-  buildGpuKernelPipeline(pm, options, tiles);
+  if (auto machine = findTarget(pm, options))
+    buildGpuKernelPipeline(pm, options, *machine);
 }
 
 void fa::buildAmdSchedulePipeline(OpPassManager &pm,
                                   const GpuPipelineOptions &options) {
-  AmdInfo info = findInfo(pm, options);
-  ScheduleOptions schedule;
-  schedule.mfma = true;
-  if (options.warps)
-    schedule.warps = options.warps;
-  schedule.sharedLimit = info.sharedLimit;
-  schedule.direct = info.hasDirectLoads && options.stages != 1;
-  // Two workgroups share a processor: one's softmax runs under the other's
-  // dots.
-  schedule.slotLimit = options.stages > 1 ? info.sharedLimit
-                       : options.stages   ? 0
-                                          : info.sharedLimit / 2;
+  auto machine = findTarget(pm, options);
+  if (!machine)
+    return;
   pm.addPass(createTgpuLimitRowSteps());
-  buildSchedulePipeline(pm, schedule);
+  buildSchedulePipeline(pm, scheduleRules(*machine, constraintsOf(options)));
 }
 
 void fa::buildAmdLoweringPipeline(OpPassManager &pm,

@@ -41,33 +41,38 @@ struct RefuseArchitecture final
 
 } // namespace
 
-void fa::refuseArchitecture(OpPassManager &pm, std::string reason) {
-  pm.addPass(std::make_unique<RefuseArchitecture>(std::move(reason)));
+fa::PlanConstraints fa::constraintsOf(const GpuPipelineOptions &options) {
+  return {options.qTile,     options.kvTile, options.stages,  options.warps,
+          options.consumers, options.splits, options.schedule};
+}
+
+std::optional<fa::Machine> fa::machineOf(OpPassManager &pm,
+                                         const GpuPipelineOptions &options,
+                                         llvm::Expected<Machine> found) {
+  if (!found) {
+    pm.addPass(
+        std::make_unique<RefuseArchitecture>(toString(found.takeError())));
+    return std::nullopt;
+  }
+  if (options.sharedLimit)
+    found->sharedBytes = options.sharedLimit;
+  return std::move(*found);
 }
 
 void fa::buildGpuKernelPipeline(OpPassManager &pm,
                                 const GpuPipelineOptions &options,
-                                TileToKernelOptions tiles) {
+                                const Machine &machine) {
   FusionOptions fusion;
   fusion.assumeNoEmptyRows = options.assumeNoEmptyRows;
   fusion.allowNoMax = options.allowNoMax;
   buildFusionPipeline(pm, fusion);
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
-  tiles.qTile = options.qTile ? options.qTile : 64;
-  tiles.qTile16bit = options.qTile ? options.qTile : 128;
-  tiles.kvTile = options.kvTile ? options.kvTile : 64;
-  tiles.dimMultiple = 16;
-  tiles.alignment = 16;
-  tiles.foldScale = true;
-  tiles.splits = options.splits;
-  // A tile of fewer queries than 64 would not fill the warps of a block.
-  tiles.packedQTile = options.qTile ? 0 : 64;
-  // A tile that was asked for is not made smaller.
-  tiles.stridedQTile = tiles.wideQTile = options.qTile ? options.qTile : 64;
-  if (options.qTile || options.kvTile)
-    tiles.tileBytes = tiles.pairedTileBytes = 0;
-  pm.addPass(createTileToKernel(tiles));
+  TileToKernelOptions kernels;
+  kernels.machine = machine.name;
+  kernels.constraints = printConstraints(constraintsOf(options));
+  kernels.sharedBytes = machine.sharedBytes;
+  pm.addPass(createTileToKernel(kernels));
   addSweep(pm);
   pm.addPass(createCSEPass());
   addStageEnd(pm, Stage::S3);

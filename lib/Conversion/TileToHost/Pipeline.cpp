@@ -8,6 +8,7 @@
 #include "fa/Conversion/TileToHost.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Fusion/Sweep.h"
+#include "fa/Plan/Constraints.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -19,15 +20,8 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-
-fa::DotBlock fa::chooseDotBlock(int64_t vectorBits, int64_t vectorRegisters) {
-  if (vectorRegisters < 32)
-    return {3, 12};
-  return vectorBits >= 512 ? DotBlock{3, 24} : DotBlock{4, 16};
-}
 
 void fa::buildHostKernelPipeline(OpPassManager &pm,
                                  const HostPipelineOptions &options) {
@@ -37,40 +31,16 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   buildFusionPipeline(pm, fusion);
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
-  TileToKernelOptions tiles;
-  // Whole blocks of registers. P of a block stays in the first cache; fewer
-  // keys than that lose to the rescaling of O, more to the edge of a causal
-  // mask. In decode the first cache holds a step's K, then its V.
-  int64_t block =
-      options.vectorBits / 32 *
-      chooseDotBlock(options.vectorBits, options.vectorRegisters).vectors;
-  tiles.qTile = tiles.qTileBf16 = llvm::alignTo(64, block);
-  // K and V are widened for each tile of queries.
-  tiles.qTile16bit = llvm::alignTo(128, block);
-  tiles.kvTile = 64;
-  if (options.tileDots) {
-    // V is transposed for each tile of queries; sums go to and from memory for
-    // each tile of keys.
-    tiles.qTileBf16 = 256;
-    tiles.kvTileBf16 = 256;
-    tiles.sumsOfBf16 = true;
-    // K and V are taken apart for each tile of queries.
-    tiles.shortQueries = options.qTile ? 0 : 192;
-  }
-  tiles.decodeKvTile = 32;
-  // A few queries are a program for each KV head, whose keys can be split.
-  tiles.packedQTile = options.qTile ? 0 : llvm::alignTo(48, block);
-  if (options.tileDots)
-    tiles.packedQTileBf16 = 64; // the rows of a block of tiles
-  tiles.splits = options.splits;
-  tiles.wideMerge = true;
-  if (options.qTile)
-    tiles.qTile = tiles.qTile16bit = tiles.qTileBf16 = options.qTile;
-  if (options.kvTile) {
-    tiles.kvTile = tiles.kvTileBf16 = options.kvTile;
-    tiles.decodeKvTile = 0;
-  }
-  pm.addPass(createTileToKernel(tiles));
+  PlanConstraints asked;
+  asked.qTile = options.qTile;
+  asked.kvTile = options.kvTile;
+  asked.splits = options.splits;
+  TileToKernelOptions kernels;
+  kernels.machine = hostMachine({options.vectorBits, options.vectorRegisters,
+                                 options.pairDots, options.tileDots})
+                        .name;
+  kernels.constraints = printConstraints(asked);
+  pm.addPass(createTileToKernel(kernels));
   addSweep(pm);
   pm.addPass(createCSEPass());
   addStageEnd(pm, Stage::S3);

@@ -1,0 +1,62 @@
+//===- AttentionFacts.h - what a plan must know of a problem ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_PLAN_ATTENTIONFACTS_H
+#define FA_PLAN_ATTENTIONFACTS_H
+
+#include <cstdint>
+#include <optional>
+
+namespace fa {
+
+/// What a mask says of the keys that a row sees.
+struct MaskFacts {
+  int64_t intervals = 1; ///< lists of keys between two bounds
+  /// Between the bounds of every interval, every key is seen.
+  bool isComplete = true;
+  bool growsWithQuery = false; ///< later rows see further
+  bool hasLowerBound = false;  ///< there may be keys before those of a row
+  bool readsRows = false;      ///< a bound is read for each row
+  /// Upper bounds that all rows of a batch and head have, and whether the first
+  /// interval has no others.
+  int64_t lengths = 0;
+  bool hasLengthsAlone = true;
+  /// Keys that a row of the first interval sees at most, where that is known.
+  std::optional<int64_t> width;
+
+  /// One interval between whose bounds nothing is left out.
+  bool isInterval() const { return intervals == 1 && isComplete; }
+};
+
+/// A factor of the head times the distance of key and query.
+struct LinearBiasFacts {
+  bool isRamp = false;     ///< the dot of the scores can add to it
+  bool isAbsolute = false; ///< times the size of the distance
+};
+
+/// One attention, as far as its kernels' shapes depend on it.
+struct AttentionFacts {
+  enum Element { F32, F16, BF16 };
+
+  int64_t headDim = 0, valueDim = 0; ///< columns of Q and K, and of V
+  Element element = F32;
+  bool allowsTf32 = false; ///< dots of f32 may round their operands
+  MaskFacts mask;
+  bool modifiesScores = false; ///< there is a score region
+  bool hasFoldableScale = false;
+  bool hasShortCap = false; ///< the score region is a softcap with a short tanh
+  std::optional<LinearBiasFacts> bias;
+  /// Captured tensors that a tile of scores reads a tile of, and bytes of an
+  /// element of each of them together.
+  int64_t scoreTiles = 0, scoreBytes = 0;
+  int64_t results = 1; ///< 2 with the log-sum-exp
+
+  int64_t bytes() const { return element == F32 ? 4 : 2; }
+};
+
+} // namespace fa
+
+#endif // FA_PLAN_ATTENTIONFACTS_H

@@ -1,0 +1,51 @@
+//===- ScheduleRules.h - what a machine asks of a schedule ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_PLAN_SCHEDULERULES_H
+#define FA_PLAN_SCHEDULERULES_H
+
+#include "fa/Plan/Constraints.h"
+#include "fa/Plan/Machine.h"
+
+namespace fa {
+
+/// What the schedules of all kernels of a program have in common on a GPU.
+struct ScheduleRules {
+  int64_t warps = 4;
+  int64_t stages = 2; ///< tiles of keys under way
+  int64_t sharedBytes = 101376;
+  /// One warpgroup fetches tiles, others compute.
+  bool isSpecialized = false;
+  /// Of specialized warps: two dots at a time.
+  bool overlap = true;
+  /// Of specialized warps: a block runs several programs, and the next one
+  /// begins beside the end of this one.
+  bool persistent = true, overlapPrograms = true;
+  /// Blocks of all persistent kernels that fetch together.
+  int64_t cluster = 1;
+  /// Waves of 64 lanes, dots by mfma, tiles through registers to shared memory.
+  bool mfma = false;
+  bool direct = false;   ///< of mfma: loads direct to LDS
+  int64_t slotBytes = 0; ///< of mfma: bytes for two slots of a loop's buffers
+  /// Bytes of a loop's slots up to which a block of one warp has one more.
+  int64_t oneWarpBytes = 0;
+  /// Of specialized warps: tiles of fewer keys have three slots, if a key takes
+  /// no more than so many bytes of a loop's slots.
+  int64_t channelKeys = 0, channelKeyBytes = 0;
+  /// Of consumers that begin at different tiles: bytes up to which they have
+  /// twice as many slots.
+  int64_t apartBytes = 0;
+  /// A kernel waits by itself for the end of the one before.
+  bool beginsEarly = false;
+};
+
+/// The rules of `machine`, a GPU, where so much is asked for.
+ScheduleRules scheduleRules(const Machine &machine,
+                            const PlanConstraints &constraints);
+
+} // namespace fa
+
+#endif // FA_PLAN_SCHEDULERULES_H

@@ -1,0 +1,64 @@
+//===- DescribeAttention.cpp - an attention's facts for a plan ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DescribeAttention.h"
+
+#include "KernelSignature.h"
+#include "KeyDistances.h"
+
+#include "fa/Fusion/MaskAnalysis.h"
+
+using namespace mlir;
+using namespace fa;
+
+static MaskFacts describeMask(const MaskRule &rule) {
+  MaskFacts facts;
+  const KeyInterval &first = rule.intervals.front();
+  facts.intervals = rule.intervals.size();
+  facts.isComplete = llvm::all_of(
+      rule.intervals, [](const KeyInterval &each) { return each.complete; });
+  facts.growsWithQuery = rule.growsWithQuery();
+  facts.hasLowerBound = rule.hasLowerBound();
+  facts.readsRows = rule.readsRows();
+  facts.lengths = rule.lengths().size();
+  facts.hasLengthsAlone = facts.lengths == int64_t(first.bounds.size());
+  facts.width = first.width();
+  return facts;
+}
+
+static AttentionFacts::Element describeElement(Type type) {
+  if (type.isF32())
+    return AttentionFacts::F32;
+  return type.isBF16() ? AttentionFacts::BF16 : AttentionFacts::F16;
+}
+
+AttentionFacts fa::describeAttention(const AttentionFunction &source) {
+  tile::OnlineAttentionOp attention = source.attention;
+  func::FuncOp function = source.function;
+  auto columnsOf = [](Value rows) {
+    return cast<RankedTensorType>(rows.getType()).getDimSize(3);
+  };
+  AttentionFacts facts;
+  facts.headDim = columnsOf(attention.getQ());
+  facts.valueDim = columnsOf(attention.getV());
+  facts.element =
+      describeElement(getElementTypeOrSelf(attention.getQ().getType()));
+  facts.allowsTf32 = attention.getPrecision() != tile::DotPrecision::Ieee;
+  facts.mask = describeMask(analyzeMask(attention.getMask()));
+  facts.modifiesScores = !attention.getScore().empty();
+  facts.hasFoldableScale = hasFoldableScale(attention);
+  facts.hasShortCap = hasShortCap(attention);
+  if (auto bias = findLinearBias(attention))
+    facts.bias = {bias->isRamp(), bias->isAbsolute};
+  for (const ArgumentView *view : scoreTiles(source)) {
+    Type captured = function.getArgument(view->number).getType();
+    int64_t bits = cast<RankedTensorType>(captured).getElementTypeBitWidth();
+    facts.scoreBytes += llvm::divideCeil(bits, 8);
+    ++facts.scoreTiles;
+  }
+  facts.results = source.results.size();
+  return facts;
+}

@@ -1,0 +1,204 @@
+//===- Forward.cpp - the kernels of a forward attention -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Plan/Forward.h"
+
+#include "Specialized.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace fa;
+
+namespace {
+
+class ForwardPlanner {
+public:
+  ForwardPlanner(const AttentionFacts &facts, const ForwardRules &rules)
+      : facts(facts), rules(rules), fit(facts, rules) {}
+
+  Expected<std::vector<PlannedKernel>> plan() {
+    KernelShape first = chooseFirst();
+    // One slot of each tile is the least that later passes can do with.
+    if (int64_t least = fit.bytesOf(first, /*slots=*/1);
+        rules.tileBytes && least > rules.tileBytes)
+      return refuse(first, least);
+    KernelShape general = chooseGeneral(first);
+    if (rules.variants)
+      addFewQueries(first, general);
+    append_range(all, planSpecialized(facts, rules, fit, general));
+    all.push_back({"", general});
+    if (rules.variants)
+      all.push_back({"_strided", chooseStrided(first)});
+    for (PlannedKernel &kernel : all)
+      addSplit(kernel);
+    return std::move(all);
+  }
+
+private:
+  Error refuse(const KernelShape &shape, int64_t least) const {
+    return createStringError(
+        "expected head dimensions of which a tile of " + Twine(shape.rows) +
+        " queries and " + Twine(shape.columns) + " keys fits into " +
+        Twine(rules.tileBytes) + " bytes of shared memory, found " +
+        Twine(fit.dim()) + " and " + Twine(fit.dimV()) + ", which take " +
+        Twine(least));
+  }
+
+  bool isWide() const { return fit.isWide(); }
+  bool is16bit() const { return facts.bytes() <= 2; }
+
+  /// Whether f32 is multiplied as sums of bf16. Small head dimensions leave too
+  /// much of a matrix unit's steps of 32 empty
+  /// (bench/results/2026-11-23-cpu-f32-pieces.md).
+  bool isSum() const {
+    return rules.sumsOfBf16 && facts.element == AttentionFacts::F32 &&
+           std::min(fit.dim(), fit.dimV()) >= 48;
+  }
+
+  bool isAsBf16() const {
+    return facts.element == AttentionFacts::BF16 || isSum() ||
+           (rules.sumsOfBf16 && facts.element == AttentionFacts::F16);
+  }
+
+  //===--- Shapes ---===//
+
+  /// What all variants begin with.
+  KernelShape chooseFirst() const {
+    KernelShape shape;
+    shape.rows = is16bit() ? rules.rows16bit : rules.tile.rows;
+    if (isWide())
+      shape.rows = std::min(shape.rows, rules.wideRows);
+    shape.columns = rules.tile.columns;
+    shape = fit.fitted(shape);
+    shape.alignment = rules.alignment;
+    shape.dimMultiple = rules.dimMultiple;
+    shape.foldScale = rules.foldScale;
+    shape.positiveScale =
+        rules.foldScale && facts.hasFoldableScale && !facts.modifiesScores;
+    return shape;
+  }
+
+  /// Beside kernels of other sizes.
+  static int64_t roundKeys(const KernelShape &first) {
+    return bit_floor(uint64_t(first.columns));
+  }
+
+  KernelShape chooseDecode(const KernelShape &first) const {
+    KernelShape shape = first;
+    shape.rows = rules.decode.tile.rows;
+    shape.columns = rules.decode.tile.columns ? rules.decode.tile.columns
+                                              : roundKeys(first);
+    shape.pack = KernelShape::Heads;
+    return fit.lessKeys(fit.paired(shape), rules.decode.tileBytes);
+  }
+
+  KernelShape choosePacked(KernelShape shape) const {
+    shape.rows = shape.maxQueries = rules.packedRows;
+    shape.columns = bit_floor(uint64_t(rules.tile.columns));
+    shape.pack = KernelShape::Queries;
+    return fit.paired(fit.fitted(shape));
+  }
+
+  KernelShape chooseStrided(const KernelShape &first) const {
+    KernelShape shape = first;
+    shape.unitStride = false;
+    shape.alignment = 1;
+    shape.positiveScale = false;
+    shape.rows = bit_floor(uint64_t(std::min(shape.rows, rules.stridedRows)));
+    shape.columns = roundKeys(first);
+    return fit.paired(shape);
+  }
+
+  KernelShape chooseGeneral(KernelShape shape) const {
+    auto take = [&](const TileSize &tile) {
+      shape.rows = tile.rows ? tile.rows : shape.rows;
+      shape.columns = tile.columns ? tile.columns : shape.columns;
+    };
+    if (rules.middleColumns && is16bit() && fit.widest() > 80 && !isWide())
+      shape.columns = rules.middleColumns;
+    if (facts.bytes() == 4 && !fit.isIeee() && fit.widest() <= 64)
+      take(rules.tf32);
+    if (rules.pairedTileBytes && isWide() && is16bit()) {
+      shape.rows = rules.rows16bit;
+      // The accumulator of wider values leaves registers for one block alone.
+      if (fit.dimV() <= 192)
+        shape = fit.paired(shape);
+    }
+    if (isAsBf16()) {
+      take(rules.bf16);
+      // Three for an element take more of the second cache.
+      if (isSum())
+        shape.columns /= 2;
+    }
+    return shape;
+  }
+
+  //===--- Kernels for few queries ---===//
+
+  /// Each warp has columns of its own of what the parts are merged to, of
+  /// registers that fit.
+  bool hasDecodeParts() const {
+    int64_t parts = rules.decode.parts;
+    return parts > 1 && facts.bytes() == 2 && fit.dimV() <= 128 &&
+           isPowerOf2_64(fit.dimV()) && fit.dimV() >= 16 * parts;
+  }
+
+  void addFewQueries(const KernelShape &first, const KernelShape &general) {
+    KernelShape decode = chooseDecode(first);
+    if (hasDecodeParts()) {
+      KernelShape parted = decode;
+      parted.parts = rules.decode.parts;
+      parted.fewPrograms = 1;
+      all.push_back({"_decode_parts", parted});
+    }
+    all.push_back({"_decode", decode});
+    if (rules.packedRows)
+      addPacked(first, general);
+    if (rules.shortQueries && isSum()) {
+      all.push_back({"_short", first});
+      all.back().shape.maxQueries = rules.shortQueries;
+    }
+  }
+
+  void addPacked(const KernelShape &first, const KernelShape &general) {
+    KernelShape packed = choosePacked(first);
+    if (isAsBf16() && !isSum() && rules.packedRowsBf16) {
+      packed.rows = packed.maxQueries = rules.packedRowsBf16;
+      packed.columns = general.columns;
+    }
+    // From where half of its rows are queries, tiles of more rows or of one
+    // head are faster; dots of warpgroups have at most 256 columns.
+    if (hasFewPrograms(facts, rules) && fit.widest() <= 256)
+      packed.maxQueries =
+          std::min(packed.maxQueries, rules.specialized.fewRows / 2 - 1);
+    all.push_back({"_packed", packed});
+  }
+
+  /// Splits pay where queries are few.
+  void addSplit(PlannedKernel &kernel) const {
+    const KernelShape &shape = kernel.shape;
+    if (rules.splits == 1 ||
+        (shape.pack == KernelShape::OneHead && !shape.fewPrograms))
+      return;
+    KernelShape &split = kernel.split.emplace(shape);
+    split.part = KernelShape::Split;
+    split.splits = rules.splits;
+    split.wideMerge = rules.wideMerge;
+  }
+
+  const AttentionFacts &facts;
+  const ForwardRules &rules;
+  TileFit fit;
+  std::vector<PlannedKernel> all;
+};
+
+} // namespace
+
+Expected<std::vector<PlannedKernel>>
+fa::planForward(const AttentionFacts &facts, const ForwardRules &rules) {
+  return ForwardPlanner(facts, rules).plan();
+}

@@ -1,0 +1,31 @@
+//===- Races.h - sizes that two plans have in common ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Numbers that the shapes of kernels and their schedules on NVIDIA's cards have
+// in common, each beside the race that it comes from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_PLAN_RACES_H
+#define FA_LIB_PLAN_RACES_H
+
+#include <cstdint>
+
+namespace fa {
+
+/// Of K and V in a tile of few queries. A block is one warp then, which takes
+/// longer for a tile than memory does: on an H200, four blocks a
+/// multiprocessor, each with two such tiles under way, were the fastest
+/// (bench/results/2026-11-22-h200-decode.md).
+inline constexpr int64_t kDecodeTileBytes = 16384;
+
+/// Blocks that fetch the same tiles together, where that pays or is asked for
+/// (bench/results/2026-11-23-h200-clusters.md).
+inline constexpr int64_t kClusterBlocks = 2;
+
+} // namespace fa
+
+#endif // FA_LIB_PLAN_RACES_H

@@ -1,0 +1,185 @@
+//===- Specialized.cpp - kernels whose warps are specialized --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Specialized.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace fa;
+
+/// All rows of a consumer are before the first query or none is: a box that
+/// begins there could be read, but not stored.
+static constexpr int64_t kRowsOfConsumer = 64;
+
+namespace {
+
+class SpecializedPlanner {
+public:
+  SpecializedPlanner(const AttentionFacts &facts, const ForwardRules &rules,
+                     const TileFit &fit)
+      : facts(facts), mask(facts.mask), forward(rules),
+        rules(rules.specialized), fit(fit), widest(fit.widest()),
+        isPlain(!facts.modifiesScores),
+        isOne(mask.isInterval() && !mask.readsRows) {}
+
+  /// The kernel for launches of many programs.
+  KernelShape chooseMany(KernelShape shape) const {
+    chooseBias(shape);
+    bool isMiddle = chooseTile(shape);
+    shape.endMultiple = kRowsOfConsumer;
+    chooseLoops(shape, isMiddle);
+    return shape;
+  }
+
+  /// The same whose scores read tiles of captured tensors.
+  KernelShape chooseFetched(KernelShape shape) const {
+    shape.rows = rules.tile.rows;
+    shape.columns = rules.tile.columns;
+    shape.alignedScores = true;
+    return fit.fitted(shape, rules.slotColumns);
+  }
+
+  KernelShape chooseFew(KernelShape many) const {
+    KernelShape shape = many;
+    shape.rows = rules.fewRows;
+    shape.columns = bit_floor(uint64_t(many.columns));
+    shape.ownRows = shape.oneLoop = shape.someKeys = false;
+    // A processor's second program is short where the first is long.
+    bool isSteep = mask.growsWithQuery && !mask.hasLowerBound;
+    shape.fewPrograms = rules.fewPrograms * (isSteep ? 2 : 1);
+    return shape;
+  }
+
+  KernelShape choosePacked(KernelShape shape, const KernelShape &many) const {
+    shape.rows = rules.packedRows;
+    shape.columns = bit_floor(uint64_t(many.columns));
+    shape.pack = KernelShape::Queries;
+    shape.maxQueries = rules.packedRows;
+    shape.fewerRows = true;
+    return fit.fitted(shape, rules.slotColumns);
+  }
+
+  /// Whether blocks of two consumers, all of whose queries see the same keys,
+  /// are to fetch together; of three consumers it does not pay
+  /// (bench/results/2026-11-23-h200-clusters.md).
+  bool hasClusters() const {
+    return rules.clusterBlocks > 1 && isPlain && widest >= 128 && isOne &&
+           !mask.hasLowerBound && !mask.growsWithQuery && !mask.lengths;
+  }
+
+private:
+  /// A linear bias that the scores' dot adds to
+  /// (bench/results/2026-11-22-h200-ramps.md). Tiles where it is largest come
+  /// first, so that maxima hardly rise.
+  void chooseBias(KernelShape &shape) const {
+    bool isSameForRows = mask.isInterval() && mask.hasLengthsAlone;
+    shape.ramp = forward.foldScale && facts.hasFoldableScale && facts.bias &&
+                 facts.bias->isRamp && mask.isInterval() &&
+                 (facts.bias->isAbsolute ? isSameForRows : mask.growsWithQuery);
+    shape.positiveScale |= shape.ramp;
+  }
+
+  /// Whether little is done to scores. More rows leave each thread fewer
+  /// registers, too few for what a score region needs, or the bounds of three
+  /// loops and more. Three consumers hide what a short form of tanh takes.
+  bool isNarrow(const KernelShape &shape, bool isCapped) const {
+    if (isPlain)
+      return (mask.isComplete && !mask.readsRows) || !mask.hasLowerBound;
+    // At D 64 a bias with two sides leaves none for lengths or an LSE
+    // (bench/results/2026-11-23-h200-bias.md).
+    bool isLight = widest > 64 || (facts.bias && !facts.bias->isAbsolute) ||
+                   (!mask.lengths && facts.results == 1);
+    return isCapped || (shape.ramp && !mask.hasLowerBound && isLight);
+  }
+
+  /// Rows and keys; whether they are those of head dimensions between 64 and
+  /// 128 (bench/results/2026-11-23-h200-tile-widths.md).
+  bool chooseTile(KernelShape &shape) const {
+    bool edges = mask.hasLowerBound;
+    bool isCapped = facts.hasShortCap && isOne && !edges;
+    bool narrow = isNarrow(shape, isCapped);
+    bool isMiddle = widest > 64 && (isCapped ? widest <= 128 : widest < 128) &&
+                    narrow && rules.middleColumns;
+    shape.rows = (widest <= 64 && narrow) || isMiddle ? rules.narrowRows
+                                                      : rules.tile.rows;
+    shape.columns = isMiddle ? rules.middleColumns : rules.tile.columns;
+    // Tiles between powers of two were faster for plain scores, if no mask has
+    // a lower edge. What a ramp is multiplied with comes in powers of two
+    // alone.
+    bool isBetween = !forward.tileBytes || (isPlain && !edges);
+    if (shape.ramp || !isBetween)
+      shape.columns = bit_floor(uint64_t(shape.columns));
+    int64_t mostKeys = shape.columns;
+    shape = fit.fitted(shape, rules.slotColumns);
+    KernelShape larger = shape;
+    larger.columns += shape.columns / 2;
+    if (isBetween && widest <= 160 && larger.columns < mostKeys &&
+        !fit.isTooLarge(larger, rules.slotColumns))
+      shape = larger;
+    return isMiddle;
+  }
+
+  /// How the keys of a tile are walked
+  /// (bench/results/2026-11-22-h200-windows.md, 2026-11-22-h200-programs.md).
+  void chooseLoops(KernelShape &shape, bool isMiddle) const {
+    bool edges = mask.hasLowerBound, grows = mask.growsWithQuery;
+    // Where keys have fewer places than rows, consumers end at different tiles.
+    bool isWideWindow = edges && mask.width.value_or(0) >= 4 * shape.rows;
+    shape.ownRows = isPlain && isOne && shape.rows > shape.columns &&
+                    !isWideWindow && (edges || (grows && widest > 64));
+    shape.oneLoop = (shape.ownRows && (edges || fit.isWide())) ||
+                    (isPlain && (edges || mask.readsRows)) ||
+                    mask.intervals > 1;
+    // For programs that begin beside the end of others, which takes bounds of
+    // both.
+    bool isTight = widest <= 64 && grows;
+    shape.someKeys = isPlain && isOne && !edges && widest <= 128 && !isMiddle &&
+                     !(isTight && mask.lengths);
+  }
+
+  const AttentionFacts &facts;
+  const MaskFacts &mask;
+  const ForwardRules &forward;
+  const SpecializedRules &rules;
+  const TileFit &fit;
+  int64_t widest;
+  bool isPlain; ///< nothing changes scores
+  bool isOne; ///< one interval that follows from a row's number: one loop does
+};
+
+} // namespace
+
+bool fa::hasFewPrograms(const AttentionFacts &facts,
+                        const ForwardRules &rules) {
+  return rules.specialized.tile.rows && facts.bytes() == 2 &&
+         rules.specialized.fewRows && !facts.scoreTiles;
+}
+
+std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
+                                               const ForwardRules &rules,
+                                               const TileFit &fit,
+                                               const KernelShape &general) {
+  std::vector<PlannedKernel> all;
+  if (!rules.specialized.tile.rows || facts.bytes() != 2)
+    return all;
+  SpecializedPlanner planner(facts, rules, fit);
+  KernelShape many = planner.chooseMany(general);
+  bool hasFew = hasFewPrograms(facts, rules);
+  all.push_back({"_roles_fetched", planner.chooseFetched(general)});
+  if (hasFew && rules.variants && rules.specialized.packedRows)
+    all.push_back({"_roles_packed", planner.choosePacked(general, many)});
+  if (hasFew)
+    all.push_back({"_roles_few", planner.chooseFew(many)});
+  if (planner.hasClusters()) {
+    all.push_back({"_roles_clusters", many});
+    all.back().shape.cluster = rules.specialized.clusterBlocks;
+  }
+  all.push_back({"_roles", many});
+  for (PlannedKernel &kernel : all)
+    kernel.isAlternative = true;
+  return all;
+}

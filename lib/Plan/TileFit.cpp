@@ -1,0 +1,71 @@
+//===- TileFit.cpp - tiles that shared memory has room for ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileFit.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace fa;
+
+/// Tiles are halved no further.
+static constexpr int64_t kLeastSide = 16;
+
+TileFit::TileFit(const AttentionFacts &facts, const ForwardRules &rules)
+    : facts(facts), rules(rules),
+      qkDim(alignTo(facts.headDim, rules.dimMultiple)),
+      vDim(alignTo(facts.valueDim, rules.dimMultiple)) {}
+
+bool TileFit::isIeee() const {
+  return facts.element == AttentionFacts::F32 && !facts.allowsTf32;
+}
+
+int64_t TileFit::bytesOf(const KernelShape &shape, int64_t slots, int64_t dim,
+                         int64_t dimV) const {
+  // P of matrix units goes on in registers, that of multiply-adds through
+  // memory.
+  int64_t p = isIeee() ? shape.rows * shape.columns : 0;
+  int64_t right = shape.columns * (dim + dimV);
+  // Beside them a line of 128 bytes of each row's output and the barriers have
+  // to have room, as tgpu-open-channels asks.
+  int64_t ofScores =
+      shape.alignedScores
+          ? shape.rows * (shape.columns * facts.scoreBytes + 128) + 1024
+          : 0;
+  return ofScores +
+         facts.bytes() * (rules.leftInRegisters
+                              ? right
+                              : shape.rows * dim + slots * right + p);
+}
+
+int64_t TileFit::bytesOf(const KernelShape &shape, int64_t slots) const {
+  return bytesOf(shape, slots, qkDim, vDim);
+}
+
+bool TileFit::isTooLarge(const KernelShape &shape, int64_t columns) const {
+  return rules.tileBytes && bytesOf(shape, /*slots=*/2, alignTo(qkDim, columns),
+                                    alignTo(vDim, columns)) > rules.tileBytes;
+}
+
+KernelShape TileFit::fitted(KernelShape shape, int64_t columns) const {
+  while (shape.columns > kLeastSide && isTooLarge(shape, columns))
+    shape.columns /= 2;
+  while (shape.rows > kLeastSide && isTooLarge(shape, columns))
+    shape.rows /= 2;
+  return shape;
+}
+
+KernelShape TileFit::lessKeys(KernelShape shape, int64_t most) const {
+  int64_t bytes = facts.bytes() * (qkDim + vDim);
+  while (most && facts.bytes() <= 2 && shape.columns > kLeastSide &&
+         bytes * shape.columns > most)
+    shape.columns /= 2;
+  return shape;
+}
+
+KernelShape TileFit::paired(const KernelShape &shape) const {
+  return lessKeys(shape, isWide() ? rules.pairedTileBytes : 0);
+}

@@ -1,0 +1,95 @@
+//===- ForwardTest.cpp ----------------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Plan/Forward.h"
+
+#include "llvm/Support/raw_ostream.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace fa;
+
+/// "NAME ROWSxCOLUMNS" of each kernel, with spaces between; a "+" behind those
+/// that have one on splits of the keys.
+static std::string planOf(const AttentionFacts &facts, StringRef machine,
+                          StringRef asked = "splits=0") {
+  auto kernels =
+      planForward(facts, forwardRules(cantFail(findMachine(machine)),
+                                      cantFail(parseConstraints(asked))));
+  if (!kernels)
+    return toString(kernels.takeError());
+  std::string text;
+  raw_string_ostream out(text);
+  for (const PlannedKernel &kernel : *kernels)
+    out << (text.empty() ? "" : " ") << "attention" << kernel.suffix << ' '
+        << kernel.shape.rows << 'x' << kernel.shape.columns
+        << (kernel.split ? "+" : "");
+  return text;
+}
+
+static AttentionFacts ofHalves(int64_t dim) {
+  AttentionFacts facts;
+  facts.headDim = facts.valueDim = dim;
+  facts.element = AttentionFacts::BF16;
+  facts.hasFoldableScale = true;
+  return facts;
+}
+
+static MaskFacts causal() {
+  MaskFacts mask;
+  mask.growsWithQuery = true;
+  mask.hasLengthsAlone = false;
+  return mask;
+}
+
+TEST(Forward, HasVariantsInTheOrderOfLaunches) {
+  EXPECT_EQ(planOf(ofHalves(128), "sm_90a"),
+            "attention_decode_parts 16x32+ attention_decode 16x32+ "
+            "attention_packed 64x64+ attention_roles_fetched 128x128 "
+            "attention_roles_packed 128x128+ attention_roles_few 64x128+ "
+            "attention_roles_clusters 128x128 attention_roles 128x128 "
+            "attention 128x64 attention_strided 64x64");
+  EXPECT_EQ(planOf(ofHalves(128), "sm_80"),
+            "attention_decode 16x32+ attention_packed 64x64+ "
+            "attention 128x32 attention_strided 64x64");
+  EXPECT_EQ(planOf(ofHalves(128), "cpu-512x32-tiles"),
+            "attention_decode 16x32+ attention_packed 64x256+ "
+            "attention 256x256 attention_strided 128x64");
+}
+
+/// Clusters pay where all queries see the same keys.
+TEST(Forward, HasClustersForFullAttentionAlone) {
+  AttentionFacts facts = ofHalves(128);
+  EXPECT_NE(planOf(facts, "sm_90a").find("_clusters"), std::string::npos);
+  facts.mask = causal();
+  EXPECT_EQ(planOf(facts, "sm_90a").find("_clusters"), std::string::npos);
+}
+
+/// Three warpgroups where a thread has registers for it.
+TEST(Forward, HasMoreRowsWhereLittleIsDoneToScores) {
+  AttentionFacts facts = ofHalves(64);
+  facts.mask = causal();
+  EXPECT_NE(planOf(facts, "sm_90a").find("_roles 192x128"), std::string::npos);
+  facts.modifiesScores = true;
+  EXPECT_NE(planOf(facts, "sm_90a").find("_roles 128x128"), std::string::npos);
+  facts.hasShortCap = true;
+  EXPECT_NE(planOf(facts, "sm_90a").find("_roles 192x128"), std::string::npos);
+}
+
+TEST(Forward, HasWhatIsAskedForAndNothingBeside) {
+  EXPECT_EQ(
+      planOf(ofHalves(64), "sm_90a", "consumers=1 schedule=roles").find("_few"),
+      std::string::npos);
+  EXPECT_EQ(planOf(ofHalves(64), "sm_90a", "tile=64x32 schedule=plain"),
+            "attention_decode 16x32 attention 64x32 attention_strided 64x32");
+}
+
+TEST(Forward, RefusesWhatHasNoRoom) {
+  EXPECT_EQ(planOf(ofHalves(10000), "sm_80"),
+            "expected head dimensions of which a tile of 16 queries and 16 "
+            "keys fits into 166912 bytes of shared memory, found 10000 and "
+            "10000, which take 960000");
+}
