@@ -61,6 +61,8 @@ static bool holds(AttributeKind kind, Attribute attribute) {
     return isSizeMap(attribute, kind == AttributeKind::SizeMap);
   case AttributeKind::Access:
     return isa<AccessAttr>(attribute);
+  case AttributeKind::Plan:
+    return attribute.getAbstractAttribute().getName() == "tgpu.plan";
   }
   llvm_unreachable("every kind is handled");
 }
@@ -91,6 +93,8 @@ StringRef fa::tile::describe(AttributeKind kind) {
     return "a map from symbols to one size";
   case AttributeKind::Access:
     return "a #tile.access";
+  case AttributeKind::Plan:
+    return "a #tgpu.plan";
   }
   llvm_unreachable("every kind is handled");
 }

@@ -30,6 +30,7 @@ enum class AttributeKind {
   Map,     ///< from symbols to sizes
   SizeMap, ///< the same of one size
   Access,
+  Plan, ///< of the dialect tgpu, which this one does not know
 };
 
 /// What `kind` asks for: "a power of two".

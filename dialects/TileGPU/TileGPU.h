@@ -9,6 +9,7 @@
 
 #include "Tile/Tile.h"
 #include "fa/Layout/LinearLayout.h"
+#include "fa/Plan/SchedulePlan.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/TensorEncoding.h"
@@ -41,6 +42,9 @@ inline TileLayout layoutOf(mlir::Value tile) {
 /// `type` with `layout`.
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type,
                                   const TileLayout &layout);
+
+/// The plan of `kernel`, of one partition if it has none.
+SchedulePlan planOf(tile::KernelOp kernel);
 
 /// What `scores` are below masks, which replace them by −inf; null if a mask
 /// has another value or what is below it another use.

@@ -82,6 +82,46 @@ def TileGPU_LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
   let hasCustomAssemblyFormat = 1;
 }
 
+/// A SchedulePlan, kept by value in the attribute's storage.
+def TileGPU_SchedulePlan : AttrParameter<"::fa::SchedulePlan", "a plan"> {
+  let comparator = "$_lhs == $_rhs";
+}
+
+def TileGPU_PlanAttr : AttrDef<TileGPU_Dialect, "Plan"> {
+  let mnemonic = "plan";
+  let summary = "who computes what of a kernel, and when";
+  let description = [{
+    The schedule of a `tile.kernel` (its attribute `tgpu.plan`), which `lib/Plan`
+    decides (`tgpu-plan-kernels`) and the passes behind obey:
+     - `tile`: queries and keys of a tile of scores; 0x0: not known;
+     - `partitions`: warps that run the same code: how many groups of them
+       (`*2`; one), the warps of a group (`w4`), the registers of a thread by
+       setmaxnreg (`r232`; as many as the assembler gives) and the rows of the
+       tile that a group has (`rows 64`; all). There is one, `all`, or `load`,
+       whose fetches `compute` reads;
+     - `slots`, where there are two: those of each tile that is read in all steps
+       of a program, of each that is read in a step, and, one number for each
+       of them, of tiles that lie as scores do (0: loaded by who computes);
+     - `max speculative`: a step is computed as if no maximum rose, and repeated
+       where one did. Otherwise it is lazy: it stays until a score is far above;
+     - `ping_pong`: groups begin their dots in turns;
+     - `late_rescale`: the output is rescaled when the scores' dot has begun;
+     - `persistent`: a block runs several programs;
+     - `cluster`: blocks that fetch together, where they can.
+
+    ```mlir
+    #tgpu.plan<tile 128x64, partitions [all w4]>
+    #tgpu.plan<tile 192x128, partitions [load w4 r32, compute*3 w4 r160 rows 64],
+               slots {program 6, step 2}, max speculative, ping_pong, persistent>
+    #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64],
+               slots {program 2, step 3, scores [4, 0]}, late_rescale>
+    ```
+  }];
+  let parameters = (ins TileGPU_SchedulePlan:$plan);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def TileGPU_BufferType : TypeDef<TileGPU_Dialect, "Buffer"> {
   let mnemonic = "buffer";
   let summary = "slots of shared memory, each for one tile";

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChooseLayouts.h"
+#include "RowTiles.h"
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Layout/NamedLayouts.h"
@@ -15,8 +16,6 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <limits>
 
 using namespace mlir;
 using namespace fa;
@@ -36,14 +35,14 @@ namespace {
 
 class LayoutAssigner {
 public:
-  LayoutAssigner(KernelOp kernel, MatrixUnit unit, int64_t maxWarps)
-      : kernel(kernel), unit(unit), warps(countWarps(maxWarps)),
+  LayoutAssigner(KernelOp kernel, MatrixUnit unit)
+      : kernel(kernel), unit(unit), warps(planOf(kernel).warps()),
         chooser(kernel, unit, warps) {}
 
   LogicalResult run() {
     Builder b(kernel.getContext());
     kernel->setAttr(TileGPUDialect::warpsAttrName, b.getI64IntegerAttr(warps));
-    if (runsByWarps())
+    if (runsByWarps(kernel, unit))
       kernel->setAttr(TileGPUDialect::programsAttrName,
                       b.getI64IntegerAttr(kProgramsOfBlock));
     if (unit.lanes() != 32)
@@ -59,34 +58,6 @@ public:
   }
 
 private:
-  /// As many as every dot and merge has tiles of rows for, of a merge of one
-  /// row as many as its columns fill lanes of, or one where instructions take
-  /// more time than the way to memory; those of a warpgroup where each computes
-  /// for itself, and one for each part of a program.
-  int64_t countWarps(int64_t most) {
-    if (kernel->hasAttr(TileGPUDialect::consumersAttrName))
-      return 4;
-    if (kernel.getParts() > 1 || runsByWarps())
-      return 1;
-    int64_t warps = most;
-    kernel.walk([&](DotOp dot) {
-      warps = std::min(
-          warps, std::max<int64_t>(typeOf(dot).getDimSize(0) / unit.side, 1));
-    });
-    kernel.walk([&](OnlineMergeOp merge) {
-      RankedTensorType type = typeOf(merge.getAcc());
-      int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-      int64_t parts = rows == 1 ? columns / unit.lanes() : rows / unit.side;
-      warps = std::min(warps, std::max<int64_t>(parts, 1));
-    });
-    return llvm::bit_floor(uint64_t(warps));
-  }
-
-  /// Whether each program is run by a warp of a block of several.
-  bool runsByWarps() {
-    return kernel->hasAttr(KernelOp::warpRowsAttrName) && unit.lanes() == 32;
-  }
-
   LogicalResult chooseAll() {
     WalkResult walk = kernel.walk([&](Block *block) {
       for (Value argument : block->getArguments())
@@ -218,22 +189,6 @@ LogicalResult verifyDots(KernelOp kernel, const MatrixUnit &unit) {
   return failure(walk.wasInterrupted());
 }
 
-/// Rows of the smallest dot or merge, and what the columns of all are multiples
-/// of.
-MatrixUnit chooseUnit(KernelOp kernel, bool mfma) {
-  int64_t rows = std::numeric_limits<int32_t>::max(), columns = 0;
-  kernel.walk([&](DotOp dot) {
-    rows = std::min(rows, typeOf(dot).getDimSize(0));
-    columns |= typeOf(dot).getDimSize(1);
-  });
-  kernel.walk([&](OnlineMergeOp merge) {
-    rows = std::min(rows, typeOf(merge.getAcc()).getDimSize(0));
-    columns |= typeOf(merge.getAcc()).getDimSize(1);
-  });
-  return MatrixUnit::choose(mfma ? MatrixUnit::Mfma : MatrixUnit::Mma, rows,
-                            columns ? columns : 32);
-}
-
 struct TgpuAssignLayouts final
     : fa::impl::TgpuAssignLayoutsBase<TgpuAssignLayouts> {
   using TgpuAssignLayoutsBase::TgpuAssignLayoutsBase;
@@ -247,7 +202,7 @@ struct TgpuAssignLayouts final
     }
     MatrixUnit unit = chooseUnit(kernel, mfma);
     if (failed(verifyDots(kernel, unit)) ||
-        failed(LayoutAssigner(kernel, unit, warps).run()))
+        failed(LayoutAssigner(kernel, unit).run()))
       signalPassFailure();
   }
 };

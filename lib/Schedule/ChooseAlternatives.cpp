@@ -34,7 +34,7 @@ struct TgpuChooseAlternatives final
       auto other = name ? symbols.lookup<KernelOp>(name.getAttr()) : nullptr;
       if (!other)
         continue;
-      bool hasRoles = !kernel.getBody().getOps<RolesOp>().empty();
+      bool hasRoles = planOf(kernel).isSpecialized();
       isReplaced.try_emplace(other, true).first->second &= hasRoles;
       if (!hasRoles)
         dropped.insert(kernel);

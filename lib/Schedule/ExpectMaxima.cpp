@@ -115,25 +115,11 @@ static bool canExpect(OnlineSoftmaxOp op) {
          (!op.getScale() || op->hasAttr(TileGPUDialect::rawMaximaAttrName));
 }
 
-/// Whether it pays, which was measured (RATIONALE.md, "Roles"): two consumers
-/// with less depth wait for keys that are released late, those that change
-/// their scores for what they change them by, unless it has two slots.
-static bool pays(DotStartOp start, const ScoreSteps &scores) {
-  auto roles = start->getParentOfType<RolesOp>();
-  if (roles && !scores.received.empty())
-    return llvm::all_of(scores.received, [&](ReceiveOp op) {
-      return op.getChannel().getType().getBuffer().getSlots() >=
-             2 * int64_t(roles.getConsumers());
-    });
-  int64_t depth = start.getBChannel().getType().getBuffer().getShape()[1];
-  return roles && (roles.getConsumers() == 3 || depth >= 128);
-}
-
 /// Where the dot of `start` is repeated, and with it the step `op`: behind
-/// `expected`, or where three consumers have no registers for scores beside
-/// what the dot of the output reads, behind the wait for that.
+/// `expected`, or where threads have no registers for scores beside what the
+/// dot of the output reads, behind the wait for that.
 static Operation *branchBehind(OnlineSoftmaxOp op, ExpectedSoftmaxOp expected) {
-  if (op->getParentOfType<RolesOp>().getConsumers() != 3)
+  if (!planOf(op->getParentOfType<KernelOp>()).isShortOfRegisters())
     return expected;
   DotWaitOp wait;
   for (Operation *user : expected.getP().getUsers())
@@ -200,13 +186,15 @@ namespace {
 struct TgpuExpectMaxima final
     : fa::impl::TgpuExpectMaximaBase<TgpuExpectMaxima> {
   void runOnOperation() override {
+    if (planOf(getOperation()).maximum != MaximumRule::Speculative)
+      return;
     SmallVector<OnlineSoftmaxOp> softmaxes;
     getOperation().walk([&](OnlineSoftmaxOp op) { softmaxes.push_back(op); });
     for (OnlineSoftmaxOp op : softmaxes) {
       ScoreSteps scores;
       collectSteps(op.getScores(), op->getBlock(), scores);
       DotStartOp start = canExpect(op) ? scoresDot(op, scores) : DotStartOp();
-      if (!start || !pays(start, scores))
+      if (!start)
         continue;
       // Repeated, the dot reads the keys once more, and what is received is.
       SmallVector<ReleaseOp> releases = {

@@ -6,9 +6,12 @@
 
 #include "FetchedTiles.h"
 
+#include "fa/Layout/NamedLayouts.h"
+
 using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
+using namespace fa::tgpu;
 
 namespace {
 
@@ -17,12 +20,7 @@ public:
   TileFinder(KernelOp kernel, std::string &reason)
       : kernel(kernel), reason(reason) {}
 
-  bool find(int64_t consumers) {
-    // Two and three warpgroups of consumers have 232 and 160 registers a thread
-    // (setmaxnreg); four would wait for more than there are.
-    if (consumers > 3)
-      return refuse("its rows are those of " + Twine(consumers) +
-                    " warpgroups, where a block has registers for three");
+  bool find() {
     WalkResult walk = kernel.walk([&](Operation *op) {
       if (isa<TransposeOp, ReduceOp>(op))
         return WalkResult((refuse("'" + op->getName().getStringRef() +
@@ -157,10 +155,20 @@ private:
 
 } // namespace
 
-std::optional<FetchedTiles>
-fa::findFetchedTiles(KernelOp kernel, int64_t consumers, std::string &reason) {
+std::optional<FetchedTiles> fa::findFetchedTiles(KernelOp kernel,
+                                                 std::string &reason) {
   TileFinder finder(kernel, reason);
-  if (!finder.find(consumers))
+  if (!finder.find())
     return std::nullopt;
   return std::move(finder.tiles);
+}
+
+BufferType fa::slotsFor(RankedTensorType tile, int64_t slots) {
+  int64_t bytes = tile.getElementTypeBitWidth() / 8, line = 128 / bytes;
+  TileLayout layout =
+      swizzledShared(llvm::bit_ceil(uint64_t(tile.getDimSize(0))), line, bytes);
+  layout.repeat = llvm::divideCeil(tile.getDimSize(1), line);
+  int64_t shape[] = {tile.getDimSize(0), layout.size(1)};
+  return BufferType::get(tile.getContext(), slots, shape, tile.getElementType(),
+                         LayoutAttr::get(tile.getContext(), layout));
 }

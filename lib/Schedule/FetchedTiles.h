@@ -43,11 +43,15 @@ struct FetchedTiles {
   std::vector<FetchingLoop> loops;
 };
 
+/// Slots for `tile`: rows of whole lines of 128 bytes, as the swizzle is.
+/// Behind a tile that has not are columns that no dot reads.
+tgpu::BufferType slotsFor(mlir::RankedTensorType tile, int64_t slots);
+
 /// What a producer fetches for the dots of `kernel`, whose rows are dealt to
-/// `consumers` warpgroups. Where one of them is nothing that it could fetch, or
-/// a dot none of a warpgroup's, null, and `reason` says why.
-std::optional<FetchedTiles>
-findFetchedTiles(tile::KernelOp kernel, int64_t consumers, std::string &reason);
+/// warpgroups. Where one of them is nothing that it could fetch, or a dot none
+/// of a warpgroup's, null, and `reason` says why.
+std::optional<FetchedTiles> findFetchedTiles(tile::KernelOp kernel,
+                                             std::string &reason);
 
 } // namespace fa
 

@@ -53,12 +53,9 @@ struct TgpuFormClusters final
   void runOnOperation() override {
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
-      auto asked =
-          kernel->getAttrOfType<IntegerAttr>(KernelOp::clusterAttrName);
-      // Of few queries a group of heads has a tile or two.
-      bool isFew = kernel->hasAttr(KernelOp::atMostAttrName);
-      int64_t size = asked ? asked.getInt() : isFew ? 1 : blocks.getValue();
-      if (size > 1 && !formClusters(kernel, size) && asked)
+      int64_t blocks = planOf(kernel).cluster;
+      if (blocks > 1 && !formClusters(kernel, blocks) &&
+          kernel->hasAttr(KernelOp::clusterAttrName))
         kernel.erase();
     }
   }

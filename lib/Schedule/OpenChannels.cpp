@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DescribeLoops.h"
 #include "FetchedTiles.h"
 #include "LeftTiles.h"
 #include "PartitionRows.h"
 
 #include "TileGPU/TileGPU.h"
-#include "fa/Layout/NamedLayouts.h"
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,31 +28,24 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-/// More than the barriers of all channels take.
-static constexpr int64_t kBarrierBytes = 1024;
-
 namespace {
 
 class ChannelOpener {
 public:
-  ChannelOpener(KernelOp kernel, FetchedTiles tiles, int64_t consumers,
-                const fa::TgpuOpenChannelsOptions &options)
-      : kernel(kernel), consumers(consumers), options(options),
-        lefts(std::move(tiles.lefts)), loops(std::move(tiles.loops)),
-        b(kernel.getLoc(), kernel.getContext()) {}
+  ChannelOpener(KernelOp kernel, FetchedTiles tiles, SchedulePlan plan)
+      : kernel(kernel), plan(std::move(plan)),
+        consumers(this->plan.consumers()), lefts(std::move(tiles.lefts)),
+        loops(std::move(tiles.loops)), b(kernel.getLoc(), kernel.getContext()) {
+  }
 
-  /// Why there are no roles; empty: there are.
-  std::string run() {
+  void run() {
     openChannels();
     buildRoles();
-    if (!boundsAreAbove())
-      return "the bounds of a loop are computed from tiles";
     shareRows();
     buildProducer();
     consume();
     for (FetchedTile &left : lefts)
       left.load.erase();
-    return "";
   }
 
 private:
@@ -62,52 +55,11 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
 
-  /// Slots have rows of whole lines of 128 bytes, as the swizzle is. Behind a
-  /// tile that has not are columns that no dot reads.
-  BufferType slotsOf(RankedTensorType tile, int64_t slots) {
-    int64_t bytes = tile.getElementTypeBitWidth() / 8, line = 128 / bytes;
-    TileLayout layout = swizzledShared(
-        llvm::bit_ceil(uint64_t(tile.getDimSize(0))), line, bytes);
-    layout.repeat = llvm::divideCeil(tile.getDimSize(1), line);
-    int64_t shape[] = {tile.getDimSize(0), layout.size(1)};
-    return BufferType::get(b.getContext(), slots, shape, tile.getElementType(),
-                           LayoutAttr::get(b.getContext(), layout));
-  }
-
   TypedValue<ChannelType> open(RankedTensorType tile, int64_t slots,
                                bool own = false) {
-    auto type = ChannelType::get(b.getContext(), slotsOf(tile, slots));
+    auto type = ChannelType::get(b.getContext(), slotsFor(tile, slots));
     return ChannelOp::create(b, type, IntegerAttr(), IntegerAttr(), own)
         .getResult();
-  }
-
-  /// Of a channel that a loop reads.
-  int64_t countSlots() {
-    int64_t bytes = 0, keys = 0, slots = options.stages;
-    for (FetchedTile &fetched : loops[0].fetched) {
-      RankedTensorType tile = typeOf(fetched.load);
-      bytes += slotsOf(tile, 1).getSlotBytes();
-      keys = tile.getDimSize(0);
-    }
-    if (keys < options.keys && bytes <= keys * options.keyBytes &&
-        (!options.limit || roomBeside(3) >= 0))
-      slots = std::max<int64_t>(slots, 3);
-    bool areApart =
-        consumers > 1 && followsFromOwnRows(loops[0].loop.getLowerBound());
-    return areApart && 2 * slots * bytes <= options.apartBytes ? 2 * slots
-                                                               : slots;
-  }
-
-  /// Of what all loops read: a slot for each consumer, or two, where programs
-  /// begin before the end of others and there is room.
-  int64_t leftSlots(int64_t slots) {
-    if (!options.ahead || !options.persistent || !loops[0].scores.empty() ||
-        !kernel->hasAttr(KernelOp::someKeysAttrName))
-      return consumers;
-    int64_t room = roomBeside(slots);
-    for (FetchedTile &left : lefts)
-      room -= consumers * slotsOf(typeOf(left.load), 1).getSlotBytes();
-    return room >= 0 ? 2 * consumers : consumers;
   }
 
   /// The step of the slot that consumer `id` owns, when `passed` tiles of each
@@ -120,14 +72,8 @@ private:
   /// What ramps are multiplied with, all of which are alike.
   void openNumbers() {
     kernel.walk([&](tile::RampOp ramp) {
-      int64_t shape[] = {ramp.getType().getDimSize(1), 8};
-      auto layout = LayoutAttr::get(
-          b.getContext(), swizzledShared(shape[0], shape[1], /*bytes=*/2));
-      numbers = AllocOp::create(b,
-                                BufferType::get(b.getContext(), 1, shape,
-                                                b.getBF16Type(), layout),
-                                IntegerAttr())
-                    .getResult();
+      numbers =
+          AllocOp::create(b, rampNumbers(ramp), IntegerAttr()).getResult();
       return WalkResult::interrupt();
     });
   }
@@ -136,12 +82,11 @@ private:
   void openChannels() {
     b.setInsertionPointToStart(&kernel.getBody().front());
     openNumbers();
-    int64_t slots = countSlots(), left = leftSlots(slots);
     for (FetchedTile &tile : lefts)
-      tile.channel = open(typeOf(tile.load), left, /*own=*/true);
+      tile.channel = open(typeOf(tile.load), plan.slots.program, /*own=*/true);
     for (FetchedTile &first : loops[0].fetched)
-      first.channel = open(typeOf(first.load), slots);
-    openScores(slots);
+      first.channel = open(typeOf(first.load), plan.slots.step);
+    openScores();
     for (FetchingLoop &entry : loops) {
       for (auto [fetched, first] : llvm::zip(entry.fetched, loops[0].fetched))
         fetched.channel = first.channel;
@@ -150,42 +95,19 @@ private:
     }
   }
 
-  /// What is left of the shared memory beside channels of `slots` slots, a slot
-  /// for each consumer, and slots of one line for the outputs.
-  int64_t roomBeside(int64_t slots) {
-    int64_t line =
-        128 * typeOf(lefts.empty() ? loops[0].fetched[0].load : lefts[0].load)
-                  .getDimSize(0);
-    int64_t room = options.limit - kBarrierBytes - consumers * line;
-    if (numbers)
-      room -= numbers.getType().getBytes();
-    for (FetchedTile &left : lefts)
-      room -= consumers * slotsOf(typeOf(left.load), 1).getSlotBytes();
-    for (FetchedTile &fetched : loops[0].fetched)
-      room -= slots * slotsOf(typeOf(fetched.load), 1).getSlotBytes();
-    return room;
-  }
-
-  /// Channels of tiles that lie as scores do, as far as there is room: each
-  /// consumer has a slot, or two where all of them can have.
-  void openScores(int64_t slots) {
-    int64_t room = roomBeside(slots), bytes = 0;
-    SmallVector<bool> fits;
-    for (FetchedTile &tile : loops[0].scores) {
-      int64_t more = consumers * slotsOf(typeOf(tile.load), 1).getSlotBytes();
-      fits.push_back(bytes + more <= room);
-      bytes += fits.back() ? more : 0;
-    }
+  /// Channels of tiles that lie as scores do, of those that have slots.
+  void openScores() {
     for (FetchingLoop &entry : loops) {
       auto old = std::move(entry.scores);
       entry.scores.clear();
-      for (auto [tile, does] : llvm::zip(old, fits))
-        if (does)
+      for (auto [tile, slots] : llvm::zip_equal(old, plan.slots.scores))
+        if (slots)
           entry.scores.push_back(tile);
     }
-    int64_t ofEach = 2 * bytes <= room ? 2 : 1;
-    for (FetchedTile &tile : loops[0].scores)
-      tile.channel = open(typeOf(tile.load), ofEach * consumers, /*own=*/true);
+    auto slots = llvm::make_filter_range(plan.slots.scores,
+                                         [](int64_t number) { return number; });
+    for (auto [tile, number] : llvm::zip_equal(loops[0].scores, slots))
+      tile.channel = open(typeOf(tile.load), number, /*own=*/true);
   }
 
   //===--- Roles ---===//
@@ -218,18 +140,6 @@ private:
       return WalkResult(success(!touchesTiles && isAbove));
     });
     return !walk.wasInterrupted();
-  }
-
-  /// Whether the producer can walk the loops: their bounds are computed above.
-  bool boundsAreAbove() {
-    return llvm::all_of(loops, [&](FetchingLoop &entry) {
-      return llvm::all_of(
-          ValueRange{entry.loop.getLowerBound(), entry.loop.getUpperBound(),
-                     entry.loop.getStep()},
-          [&](Value bound) {
-            return bound.getParentBlock() == &kernel.getBody().front();
-          });
-    });
   }
 
   /// Consumers walk the keys that their rows see, the producer those of all.
@@ -345,7 +255,7 @@ private:
       AwaitOp::create(b, left.channel, own);
     Value steps = region.getArgument(1);
     LeftTiles leftOut(b, loops, steps);
-    bool hasLeftOut = consumers > 1 && leftOut.any();
+    bool hasLeftOut = plan.dealsRows() && leftOut.any();
     auto pass = [&](Value step) { passTile(step); };
     if (hasLeftOut)
       steps = leftOut.passFirst(steps, pass);
@@ -443,8 +353,8 @@ private:
   }
 
   KernelOp kernel;
+  SchedulePlan plan;
   int64_t consumers;
-  fa::TgpuOpenChannelsOptions options;
   SmallVector<FetchedTile> lefts;
   std::vector<FetchingLoop> loops;
   TypedValue<BufferType> numbers; ///< null: there are no ramps
@@ -454,44 +364,32 @@ private:
 
 struct TgpuOpenChannels final
     : fa::impl::TgpuOpenChannelsBase<TgpuOpenChannels> {
-  using TgpuOpenChannelsBase::TgpuOpenChannelsBase;
-
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<KernelOp>())
-      if (!kernel.getUnfused())
-        openChannels(kernel);
-  }
-
-  /// Why `kernel`, which is lost then, has no roles; empty: it has.
-  std::string openChannelsIn(KernelOp kernel) {
-    std::string reason = partitionRows(kernel, /*rows=*/64);
-    if (!reason.empty())
-      return reason;
-    int64_t consumers =
-        kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName)
-            .getInt();
-    auto tiles = findFetchedTiles(kernel, consumers, reason);
-    if (!tiles)
-      return reason;
-    return ChannelOpener(
-               kernel, std::move(*tiles), consumers,
-               {stages, keys, keyBytes, apartBytes, limit, ahead, persistent})
-        .run();
-  }
-
-  void openChannels(KernelOp kernel) {
-    // A kernel that cannot have roles stays as it is.
-    OwningOpRef<KernelOp> trial = kernel.clone();
-    std::string reason = openChannelsIn(*trial);
-    if (!reason.empty()) {
-      emitRemark(kernel.getLoc()) << "stays with one role: " << reason;
-      return;
+    for (auto kernel : getOperation().getOps<KernelOp>()) {
+      SchedulePlan plan = planOf(kernel);
+      if (plan.isSpecialized() && failed(openChannels(kernel, plan)))
+        return signalPassFailure();
     }
-    kernel->setAttrs((*trial)->getAttrs());
-    if (persistent)
+  }
+
+  static LogicalResult openChannels(KernelOp kernel, const SchedulePlan &plan) {
+    const Partition &compute = *plan.find("compute");
+    std::string reason = partitionRows(kernel, compute.rows);
+    std::optional<FetchedTiles> tiles;
+    if (reason.empty())
+      tiles = findFetchedTiles(kernel, reason);
+    if (reason.empty())
+      reason = whyOtherThanPlanned(kernel, *tiles, plan);
+    if (!reason.empty())
+      return emitError(kernel.getLoc())
+             << "expected a kernel whose warps can be specialized as its plan "
+                "says: "
+             << reason;
+    ChannelOpener(kernel, std::move(*tiles), plan).run();
+    if (plan.persistent)
       kernel->setAttr(TileGPUDialect::persistentAttrName,
                       UnitAttr::get(kernel.getContext()));
-    kernel.getBody().takeBody(trial->getBody());
+    return success();
   }
 };
 

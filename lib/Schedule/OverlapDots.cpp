@@ -25,20 +25,6 @@ namespace fa {
 #include "fa/Schedule/Passes.h.inc"
 } // namespace fa
 
-/// Whether more than masks changes the scores: the exponents then take long, or
-/// the dot.
-static bool changesScores(const TileLoop &tiles) {
-  if (!tiles.ahead.empty())
-    return true;
-  return llvm::any_of(tiles.early, [](Operation *op) {
-    auto softmax = dyn_cast<OnlineSoftmaxOp>(op);
-    if (!softmax)
-      return false;
-    Value scores = belowMasks(softmax.getScores());
-    return scores && !scores.getDefiningOp<DotWaitOp>();
-  });
-}
-
 namespace {
 
 /// Loops one after the other, each of which goes on with what the one before
@@ -59,15 +45,10 @@ class DotOverlapper {
 public:
   explicit DotOverlapper(ArrayRef<TileLoop> loops)
       : loops(loops), b(loops.back().loop.getLoc(), loops.back().loop) {
-    auto roles = b.getInsertionBlock()->getParent()->getParentOfType<RolesOp>();
-    int64_t consumers = roles ? roles.getConsumers() : 0;
-    rescalesLate = consumers == 1 || consumers == 2;
-    // The depth of the scores and the width of the output.
-    ArrayRef<int64_t> k = shapeOf(loops[0].scores),
-                      v = shapeOf(loops[0].output);
-    takesTurns = consumers == 3 ||
-                 (consumers == 2 &&
-                  (k[1] > v[1] || (k[1] <= 128 && changesScores(loops[0]))));
+    SchedulePlan plan =
+        planOf(loops.back().loop->getParentOfType<tile::KernelOp>());
+    rescalesLate = plan.lateRescale;
+    takesTurns = plan.pingPong;
   }
 
   void run() {
@@ -101,11 +82,6 @@ public:
   }
 
 private:
-  static ArrayRef<int64_t> shapeOf(const LoopDot &dot) {
-    DotStartOp start = dot.start;
-    return start.getBChannel().getType().getBuffer().getShape();
-  }
-
   /// A loop over tiles that this consumer leaves out: others begin dots with
   /// them, of which it has its turn.
   static void takeTurnsIn(scf::ForOp loop) {

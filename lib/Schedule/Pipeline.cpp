@@ -21,27 +21,23 @@ static void addStageEnd(OpPassManager &pm, fa::GpuStage stage) {
   pm.addPass(fa::createTgpuVerifyStage(options));
 }
 
-void fa::buildSchedulePipeline(OpPassManager &pm, const ScheduleRules &rules) {
+void fa::buildSchedulePipeline(OpPassManager &pm, const Machine &machine,
+                               const PlanConstraints &asked) {
+  ScheduleRules rules = scheduleRules(machine, asked);
+  TgpuPlanKernelsOptions plan;
+  plan.machine = machine.name;
+  plan.constraints = printConstraints(asked);
+  plan.sharedBytes = machine.sharedBytes;
+  pm.addPass(createTgpuPlanKernels(plan));
   if (rules.isSpecialized) {
-    TgpuOpenChannelsOptions channels;
-    channels.stages = rules.stages;
-    channels.keys = rules.channelKeys;
-    channels.keyBytes = rules.channelKeyBytes;
-    channels.apartBytes = rules.apartBytes;
-    channels.limit = rules.sharedBytes;
-    channels.persistent = rules.persistent;
-    channels.ahead = rules.overlap && rules.overlapPrograms;
-    pm.addPass(createTgpuOpenChannels(channels));
     pm.addPass(createTgpuChooseAlternatives());
-    TgpuFormClustersOptions clusters;
-    clusters.blocks = rules.cluster;
-    pm.addPass(createTgpuFormClusters(clusters));
+    pm.addPass(createTgpuOpenChannels());
+    pm.addPass(createTgpuFormClusters());
     addSweep(pm);
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuNarrowMasks());
   pm.addPass(createCSEPass());
   TgpuAssignLayoutsOptions layouts;
-  layouts.warps = rules.warps;
   layouts.mfma = rules.mfma;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
   pm.addNestedPass<tile::KernelOp>(createTgpuDeferSums());

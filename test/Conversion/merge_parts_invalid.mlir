@@ -1,5 +1,5 @@
 // Of accumulators that leave a part no four registers there is no merge.
-// RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tile.kernel(tgpu-assign-layouts,tgpu-allocate-shared,tgpu-place-buffers),convert-tgpu-to-nvvm)'
+// RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tgpu-plan-kernels,tile.kernel(tgpu-assign-layouts,tgpu-allocate-shared,tgpu-place-buffers),convert-tgpu-to-nvvm)'
 
 tile.kernel @narrow(%o: memref<?x16xf32> {tile.access = #tile.access<inout>}, %m: memref<?xf32> {tile.access = #tile.access<inout>})
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.parts = 4 : i64} {

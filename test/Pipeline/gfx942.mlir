@@ -21,7 +21,7 @@
 // rows lie close, so that descriptors can bound them.
 // S4: // S4 //
 // S4: tile.kernel @attention(%{{.*}} {tile.access = #tile.access<in>, tile.alignment = 16 : i64}
-// S4-SAME: tgpu.lanes = 64 : i64, tgpu.row_step_limit = 16777216 : i64, tgpu.warps = 4
+// S4-SAME: tgpu.lanes = 64 : i64, tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4]>, tgpu.row_step_limit = 16777216 : i64, tgpu.warps = 4
 // S4: %[[Q:.*]] = tile.load {{.*}} -> tensor<128x64xf16, #tgpu.layout<mfma 128x64 side 32 vector 8 warps 4>>
 // S4: scf.for
 // S4: %[[K:.*]] = tile.load {{.*}} -> tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 8 warps 4 lanes 64>>

@@ -1,5 +1,5 @@
 // What follows from the layouts of operands, and what has to be moved.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tile.kernel(tgpu-assign-layouts))' | FileCheck %s
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels,tile.kernel(tgpu-assign-layouts))' | FileCheck %s
 
 !view = memref<?x16xf32, strided<[?, 1]>>
 

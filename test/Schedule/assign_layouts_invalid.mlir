@@ -1,5 +1,5 @@
 // Dots that the units of the target do not compute.
-// RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tile.kernel(tgpu-assign-layouts))'
+// RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tgpu-plan-kernels,tile.kernel(tgpu-assign-layouts))'
 
 tile.kernel @f64() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %a = arith.constant dense<0.0> : tensor<16x16xf64>

@@ -1,4 +1,4 @@
-// A kernel for roles that has them takes the place of its alternative, unless another needs that one.
+// A kernel whose plan specializes its warps takes the place of its alternative, unless another needs that one.
 // RUN: fa-opt %s --tgpu-choose-alternatives | FileCheck %s
 
 // CHECK-NOT: tile.kernel @plain
@@ -7,29 +7,15 @@
 tile.kernel @plain() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   tile.return
 }
-tile.kernel @roles() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @plain} {
-  tgpu.roles consumers 1 producer {
-  ^bb0(%n: index, %steps: index):
-    tgpu.passed %steps
-  } consumer {
-  ^bb0(%n: index, %steps: index):
-    tgpu.passed %steps
-  }
+tile.kernel @roles() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @plain, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}>} {
   tile.return
 }
 
-// Without roles it goes, and with it what merges what it leaves, but no other one.
+// Otherwise it goes, and with it what merges what it leaves, but no other one.
 // CHECK-LABEL: tile.kernel @some_short(
 // CHECK-NOT: tile.kernel @some_long
 // CHECK-LABEL: tile.kernel @some(
-tile.kernel @some_short() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @some} {
-  tgpu.roles consumers 1 producer {
-  ^bb0(%n: index, %steps: index):
-    tgpu.passed %steps
-  } consumer {
-  ^bb0(%n: index, %steps: index):
-    tgpu.passed %steps
-  }
+tile.kernel @some_short() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @some, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}>} {
   tile.return
 }
 tile.kernel @some_long() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @some} {
@@ -46,24 +32,10 @@ tile.kernel @some() attributes {grid = affine_map<() -> (1)>, grid_sizes = array
 // CHECK-LABEL: tile.kernel @all_short(
 // CHECK-LABEL: tile.kernel @all_long(
 // CHECK-NOT: tile.kernel
-tile.kernel @all_short() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @all} {
-  tgpu.roles consumers 1 producer {
-  ^bb0(%n: index, %steps: index):
-    tgpu.passed %steps
-  } consumer {
-  ^bb0(%n: index, %steps: index):
-    tgpu.passed %steps
-  }
+tile.kernel @all_short() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @all, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}>} {
   tile.return
 }
-tile.kernel @all_long() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @all} {
-  tgpu.roles consumers 1 producer {
-  ^bb0(%n: index, %steps: index):
-    tgpu.passed %steps
-  } consumer {
-  ^bb0(%n: index, %steps: index):
-    tgpu.passed %steps
-  }
+tile.kernel @all_long() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @all, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}>} {
   tile.return
 }
 tile.kernel @all() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {

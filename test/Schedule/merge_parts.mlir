@@ -1,6 +1,6 @@
 // Behind the merge of a program's parts their warps are those of one block: each has the columns of its part of the registers, and all of them the rows. The state goes
 // through a buffer of each part, and the block has the buffers of all.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tile.kernel(tgpu-assign-layouts,tgpu-allocate-shared,tgpu-place-buffers))' | FileCheck %s
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels,tile.kernel(tgpu-assign-layouts,tgpu-allocate-shared,tgpu-place-buffers))' | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @parts
 // CHECK-SAME: tgpu.shared_bytes = 32768 : i64, tgpu.warps = 1 : i64, tile.parts = 4 : i64

@@ -1,6 +1,6 @@
 // Rows that go on through two dimensions of an argument: one box, where a rule says that nothing lies between them.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels)' | FileCheck %s
-// RUN: sed -e 's/packed 0\[1\], 0\[2\]/packed 0[0], 0[1]/' %s | fa-opt --pass-pipeline='builtin.module(tgpu-open-channels)' 2>&1 | FileCheck %s --check-prefix=GAPS
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles"},tgpu-open-channels)' | FileCheck %s
+// RUN: sed -e 's/packed 0\[1\], 0\[2\]/packed 0[0], 0[1]/' %s | fa-opt --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles"},tgpu-open-channels)' 2>&1 | FileCheck %s --check-prefix=GAPS
 // GAPS: remark: stays with one role: uses a view that is not a part of an argument
 
 !heads = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>

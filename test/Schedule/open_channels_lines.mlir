@@ -1,13 +1,11 @@
 // What a fetch brings beside the tile. Slots have whole lines of 128 bytes: of their columns behind a tile, scores
 // leave out the depth, outputs the columns.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels)' | FileCheck %s
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles"},tgpu-open-channels)' | FileCheck %s
 
-// Of fewer keys three slots, if K and V have no more bytes a key and there is room: 73728 bytes of them, 32768 of Q, a line for each row, and the barriers.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=65 key-bytes=384})' | FileCheck %s --check-prefix=THREE
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=65 key-bytes=383})' | FileCheck %s
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=64 key-bytes=384})' | FileCheck %s
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=65 key-bytes=384 limit=123904})' | FileCheck %s --check-prefix=THREE
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{keys=65 key-bytes=384 limit=123903})' | FileCheck %s
+// Of fewer keys than 128 three slots, if there is room: 73728 bytes of them, 32768 of Q, a line for each row, and the barriers.
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="schedule=roles"},tgpu-open-channels)' | FileCheck %s --check-prefix=THREE
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="schedule=roles" shared-bytes=123904},tgpu-open-channels)' | FileCheck %s --check-prefix=THREE
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="schedule=roles" shared-bytes=123903},tgpu-open-channels)' | FileCheck %s
 // THREE-LABEL: tile.kernel @narrow(
 // THREE: tgpu.channel own : <2 x 64x128xf16,
 // THREE: tgpu.channel : <3 x 64x128xf16,

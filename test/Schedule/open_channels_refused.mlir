@@ -1,5 +1,5 @@
 // Kernels that stay as they are, and why.
-// RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tgpu-open-channels)' | FileCheck %s
+// RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles"},tgpu-open-channels)' | FileCheck %s
 // CHECK-NOT: tgpu.roles
 
 !kv = memref<?x64xf16, strided<[?, 1]>>

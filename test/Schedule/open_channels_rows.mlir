@@ -1,13 +1,12 @@
 // Consumers walk the keys that their own rows see; what the others see of the tiles that are fetched they let pass.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels)' | FileCheck %s
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles"},tgpu-open-channels)' | FileCheck %s
 
-// Such channels have twice as many slots, if there is room for those of K and V.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{apart-bytes=65536})' | FileCheck %s --check-prefix=FOUR
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{apart-bytes=65535})' | FileCheck %s
-// FOUR-LABEL: tile.kernel @own(
-// FOUR-COUNT-2: tgpu.channel : <4 x 64x64xf16
-// FOUR-LABEL: tile.kernel @one(
-// FOUR-COUNT-2: tgpu.channel : <2 x 64x64xf16
+// Such channels have twice as many slots, where the plan finds room for those of K and V.
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="schedule=roles"},tgpu-open-channels)' | FileCheck %s --check-prefix=SIX
+// SIX-LABEL: tile.kernel @own(
+// SIX-COUNT-2: tgpu.channel : <6 x 64x64xf16
+// SIX-LABEL: tile.kernel @one(
+// SIX-COUNT-2: tgpu.channel : <3 x 64x64xf16
 
 !rows = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>

@@ -1,10 +1,9 @@
 // What scores are changed by is fetched, too: each consumer's rows to slots of its own, received into registers.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{limit=99328})' | FileCheck %s --check-prefixes=CHECK,ROOM
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles" shared-bytes=99328},tgpu-open-channels)' | FileCheck %s --check-prefixes=CHECK,ROOM
 // Two slots for each consumer where there is room, one, none.
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{limit=99327})' | FileCheck %s --check-prefixes=CHECK,ONE
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{limit=82944})' | FileCheck %s --check-prefixes=CHECK,ONE
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels{limit=82943})' | FileCheck %s --check-prefix=NONE
-// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-open-channels)' | FileCheck %s --check-prefix=NONE
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles" shared-bytes=99327},tgpu-open-channels)' | FileCheck %s --check-prefixes=CHECK,ONE
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles" shared-bytes=82944},tgpu-open-channels)' | FileCheck %s --check-prefixes=CHECK,ONE
+// RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles" shared-bytes=82943},tgpu-open-channels)' | FileCheck %s --check-prefix=NONE
 
 !rows = memref<?x64xf16, strided<[?, 1]>>
 !bias = memref<?x?x?xf16, strided<[?, ?, 1]>>

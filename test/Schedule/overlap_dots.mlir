@@ -1,7 +1,7 @@
 // Loops one after the other are one pipeline if nothing stands between them.
 // RUN: fa-opt %s --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s
-// RUN: sed 's/consumers 3/consumers 2/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s --check-prefix=LATE
-// RUN: sed 's/consumers 3/consumers 1/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s --check-prefix=LATE
+// RUN: sed 's/consumers 3/consumers 2/; s/ping_pong/late_rescale/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s --check-prefix=LATE
+// RUN: sed 's/consumers 3/consumers 1/; s/ping_pong/late_rescale/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-overlap-dots))' | FileCheck %s --check-prefix=LATE
 // RUN: fa-run --attention "d=192 dv=128 type=f16" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
 // RUN: fa-run --attention "d=128 type=bf16 alibi causal" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
 // RUN: fa-run --attention "d=128 type=f16 softcap=30 window=100,0" --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=TURNS
@@ -43,7 +43,7 @@
 // CHECK: scf.yield
 // CHECK-NOT: tgpu.dot_start
 // CHECK: tgpu.passed
-tile.kernel @chain(%end: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @chain(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, late_rescale>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -103,7 +103,7 @@ tile.kernel @chain(%end: index) attributes {grid = affine_map<() -> (1)>, grid_s
 // CHECK: tgpu.release %0,
 // CHECK: scf.yield %[[START]]
 // CHECK: tgpu.passed
-tile.kernel @apart(%end: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @apart(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, late_rescale>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -204,7 +204,7 @@ tile.kernel @apart(%end: index) attributes {grid = affine_map<() -> (1)>, grid_s
 // FREE: tgpu.roles consumers 2
 // FREE-NOT: tgpu.order_wait
 // FREE: tile.return
-tile.kernel @three(%end: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @three(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 192x64, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 3, step 2}, ping_pong>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

@@ -22,8 +22,9 @@ enum class GpuStage { S4, S5, S6, S7 };
 #define GEN_PASS_REGISTRATION
 #include "fa/Schedule/Passes.h.inc"
 
-/// S3 to S7.
-void buildSchedulePipeline(mlir::OpPassManager &pm, const ScheduleRules &rules);
+/// S3 to S7 on `machine`, a GPU.
+void buildSchedulePipeline(mlir::OpPassManager &pm, const Machine &machine,
+                           const PlanConstraints &asked);
 
 } // namespace fa
 

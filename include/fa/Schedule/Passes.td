@@ -18,7 +18,8 @@ def TgpuAssignLayouts : Pass<"tgpu-assign-layouts", "::fa::tile::KernelOp"> {
     The accumulator of a dot decides: its rows are dealt to the warps, and what
     is computed elementwise from it, row by row or reduced, stays where the
     accumulator is. Loads that only feed a dot are laid out for memory. A
-    `tgpu.convert` stands at each operand that has to be elsewhere.
+    `tgpu.convert` stands at each operand that has to be elsewhere. Warps are those
+    of the kernel's plan.
 
     Before:
     ```mlir
@@ -34,7 +35,6 @@ def TgpuAssignLayouts : Pass<"tgpu-assign-layouts", "::fa::tile::KernelOp"> {
     Requires: S3. Ensures: S4. Numerics: exact.
   }];
   let options = [
-    Option<"warps", "warps", "int64_t", "4", "the most warps of a program">,
     Option<"mfma", "mfma", "bool", "false",
            "warps have 64 lanes, mfma computes the dots">
   ];

@@ -9,23 +9,52 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TgpuPlanKernels : Pass<"tgpu-plan-kernels", "::mlir::ModuleOp"> {
+  let summary = "every kernel gets a plan";
+  let description = [{
+    `lib/Plan` decides the schedule of each kernel that has no `tgpu.plan` yet, by
+    pure functions from what the kernel fetches and computes and from the machine
+    (fa/Plan/PlanSchedule.h). Where the machine has warpgroups, warps are
+    specialized, unless the kernel mixes its rows, its loads are no boxes of its
+    arguments, its dots are none of a warpgroup's or the bounds of a loop are
+    computed from tiles: a remark says so.
+
+    After, on sm_90a and on sm_80:
+    ```mlir
+    tile.kernel @f() attributes {tgpu.plan = #tgpu.plan<tile 128x128,
+        partitions [load w4 r40, compute*2 w4 r232 rows 64],
+        slots {program 4, step 2}, max speculative, late_rescale, persistent>}
+    tile.kernel @f() attributes {tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4]>}
+    ```
+    Requires: S3. Ensures: S3. Numerics: exact.
+  }];
+  let options = [
+    Option<"machine", "machine", "std::string", "\"sm_80\"",
+           "an architecture of NVIDIA or AMD">,
+    Option<"constraints", "constraints", "std::string", "\"\"",
+           "what is asked of the plans, as for tile-to-kernel">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "0",
+           "bytes of shared memory that a block may have (0: those of the "
+           "machine)">
+  ];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
 def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
   let summary = "a producer fetches what the consumers' dots read";
   let description = [{
-    The rows of the kernel's tiles are dealt to consumers, 64 each: loads, stores
-    and numbers of rows begin at `tgpu.consumer_id` times 64. Loads that only
-    feed dots become fetches of a producer that walks the same loops, into
-    channels of `stages` slots, or three where a tile has fewer keys than `keys`,
-    each of no more than `key-bytes`; dots become dots of a warpgroup that
-    read slots, begun and waited for. So is what scores are changed by or masked with fetched, tiles of
-    an argument that lie as scores do, of 8, 16 or 32 bits: they are received into
-    registers, from channels of which each consumer has slots of its own. Where a
-    map cannot describe them, or they have no room in shared memory, loads stay
-    loads. Loops whose bounds follow from `tile.own_rows` are the consumer's: the
-    producer walks those of all rows, and steps outside of its own a consumer
-    awaits and releases. A kernel that mixes its rows, whose loads are no boxes of its arguments
-    or whose dots are none of a warpgroup's stays as it is,
-    with a remark that says why.
+    Of kernels whose plan has partitions `load` and `compute`. The rows of the
+    kernel's tiles are dealt to the groups that compute (consumers): loads, stores
+    and numbers of rows begin at `tgpu.consumer_id` times as many as the plan says.
+    Loads that only feed dots become fetches of a producer that walks the same
+    loops, into channels of as many slots as the plan says; dots become dots of a
+    warpgroup that read slots, begun and waited for. So is what scores are changed
+    by or masked with fetched, tiles of an argument that lie as scores do, of 8, 16
+    or 32 bits, if the plan has slots for them: they are received into registers,
+    from channels of which each consumer has slots of its own. Loops whose bounds
+    follow from `tile.own_rows` are the consumer's: the producer walks those of all
+    rows, and steps outside of its own a consumer awaits and releases. A kernel that
+    is not as its plan says is an error.
 
     After:
     ```mlir
@@ -43,27 +72,8 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
         ...
     }
     ```
-    Requires: S3. Ensures: S3. Numerics: exact.
+    Requires: S3, planned. Ensures: S3. Numerics: exact.
   }];
-  let options = [
-    Option<"stages", "stages", "int64_t", "2",
-           "slots of a channel">,
-    Option<"keys", "keys", "int64_t", "0",
-           "tiles of fewer keys have three slots, as far as there is room">,
-    Option<"keyBytes", "key-bytes", "int64_t", "0",
-           "if a key takes no more than so many bytes of all that a loop reads">,
-    Option<"apartBytes", "apart-bytes", "int64_t", "0",
-           "where consumers begin at different tiles, channels have twice as "
-           "many slots, if those take no more than so many bytes">,
-    Option<"limit", "limit", "int64_t", "0",
-           "bytes of shared memory that a block may have: tiles of scores are "
-           "fetched where there is room for them (0: they are not)">,
-    Option<"ahead", "ahead", "bool", "false",
-           "what a consumer reads in all of a persistent kernel's loops has two "
-           "slots where there is room, for the next program as well">,
-    Option<"persistent", "persistent", "bool", "false",
-           "a block runs one program after the other">
-  ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -73,23 +83,23 @@ def TgpuChooseAlternatives
     : Pass<"tgpu-choose-alternatives", "::mlir::ModuleOp"> {
   let summary = "of a kernel for roles and its alternative one stays";
   let description = [{
-    A kernel with a `tile.alternative` is for roles: without them it goes, and
-    what follows it. The alternative goes if all that name it have roles; one of
-    them may be for few queries only.
+    A kernel with a `tile.alternative` is for specialized warps: if its plan has
+    one partition it goes, and what follows it. The alternative goes if all that
+    name it are specialized; one of them may be for few queries only.
 
-    Before, where the second cannot have roles:
+    Before, where the second cannot be specialized:
     ```mlir
-    tile.kernel @f_roles_few() attributes {tile.alternative = @f} { tgpu.roles ... }
+    tile.kernel @f_roles_few() attributes {tile.alternative = @f} { ... }
     tile.kernel @f_roles() attributes {tile.alternative = @f} { ... }
     tile.kernel @f() { ... }
     ```
     After:
     ```mlir
-    tile.kernel @f_roles_few() attributes {tile.alternative = @f} { tgpu.roles ... }
+    tile.kernel @f_roles_few() attributes {tile.alternative = @f} { ... }
     tile.kernel @f() { ... }
     ```
 
-    Requires: S3. Ensures: S3. Numerics: exact.
+    Requires: S3, planned. Ensures: S3. Numerics: exact.
   }];
 }
 
@@ -97,7 +107,7 @@ def TgpuFormClusters : Pass<"tgpu-form-clusters", "::mlir::ModuleOp"> {
   let summary = "blocks with the same keys fetch them together";
   let description = [{
     Of a persistent kernel whose channels get the same tiles in all programs of a
-    head, as many blocks as its `tile.cluster` says, or `blocks`, become a cluster
+    head, as many blocks as its plan says become a cluster
     (PTX ISA, "Cluster of Cooperative Thread Arrays"), which runs as many
     neighbours on the first axis of the grid at a time. Each fetches its part of a tile's rows into the slots
     of all, which halves what two of them read of L2. A slot is fetched again when
@@ -118,11 +128,6 @@ def TgpuFormClusters : Pass<"tgpu-form-clusters", "::mlir::ModuleOp"> {
     ```
     Requires: S3, after `tgpu-open-channels`. Ensures: S3. Numerics: exact.
   }];
-  let options = [
-    Option<"blocks", "blocks", "int64_t", "1",
-           "of a cluster of kernels that do not say it and are not for few "
-           "queries (`tile.at_most`), a power of two">
-  ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
 }
 

@@ -24,19 +24,6 @@ using namespace fa::tgpu;
 
 static constexpr uint32_t kWarpsOfGroup = 4;
 
-/// Registers of a thread when the producer's warpgroup has given away what it
-/// does not need: multiples of 8 (PTX ISA, setmaxnreg) that share 65536. Rows
-/// that are joined and end in their argument take more: with 40, a value that
-/// both roles read spills.
-static std::pair<uint32_t, uint32_t> registersOf(RolesOp op) {
-  if (op.getConsumers() != 2)
-    return {32, 160};
-  auto walk = op.getProducer().walk([](FetchOp fetch) {
-    return fetch.getJoined() ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return walk.wasInterrupted() ? std::pair(56, 224) : std::pair(40, 232);
-}
-
 void NvidiaLowering::initializeBarriers(int64_t consumers) {
   Value first =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, threadInBlock, i32(0));
@@ -113,22 +100,25 @@ void NvidiaLowering::byOneLane(llvm::function_ref<void()> lower) {
 LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
   int64_t consumers = op.getConsumers();
   initializeBarriers(consumers);
-  auto [few, many] = registersOf(op);
-  bool exchanges = consumers > 1;
+  SchedulePlan plan = planOf(kernel);
+  // What fetches gives away the registers that it does not need.
+  const Partition *load = plan.find("load"), *compute = plan.find("compute");
+  int64_t few = load ? load->registers : 0;
+  int64_t many = compute ? compute->registers : 0;
   Value isProducer =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warpgroup, i32(0));
   LogicalResult result = success();
   scf::IfOp::create(
       b, isProducer,
       [&](OpBuilder &, Location) {
-        if (exchanges)
+        if (few)
           NVVM::SetMaxRegisterOp::create(b, few,
                                          NVVM::SetMaxRegisterAction::decrease);
         result = lowerProducers(op);
         scf::YieldOp::create(b);
       },
       [&](OpBuilder &, Location) {
-        if (exchanges)
+        if (many)
           NVVM::SetMaxRegisterOp::create(b, many,
                                          NVVM::SetMaxRegisterAction::increase);
         giveFirstTurn(op);

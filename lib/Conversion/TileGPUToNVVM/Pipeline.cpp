@@ -29,7 +29,7 @@ void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
 void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
                                      const GpuPipelineOptions &options) {
   if (auto machine = findTarget(pm, options))
-    buildSchedulePipeline(pm, scheduleRules(*machine, constraintsOf(options)));
+    buildSchedulePipeline(pm, *machine, constraintsOf(options));
 }
 
 void fa::buildNvidiaLoweringPipeline(OpPassManager &pm,

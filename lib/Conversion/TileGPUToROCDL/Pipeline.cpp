@@ -33,7 +33,7 @@ void fa::buildAmdSchedulePipeline(OpPassManager &pm,
   if (!machine)
     return;
   pm.addPass(createTgpuLimitRowSteps());
-  buildSchedulePipeline(pm, scheduleRules(*machine, constraintsOf(options)));
+  buildSchedulePipeline(pm, *machine, constraintsOf(options));
 }
 
 void fa::buildAmdLoweringPipeline(OpPassManager &pm,

@@ -126,14 +126,12 @@ LogicalResult SimtLowering::checkRamp(DotWaitOp wait) {
 }
 
 bool SimtLowering::firstIsApart() {
-  auto consumers =
-      kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName);
   bool hasRamp = false, hasSides = false;
   kernel.walk([&](tgpu::RampOp ramp) {
     hasRamp = true;
     hasSides |= ramp.getFactor().getParentBlock() != &kernel.getBody().front();
   });
-  return hasRamp && !hasSides && consumers && consumers.getInt() == 3;
+  return hasRamp && !hasSides && planOf(kernel).isShortOfRegisters();
 }
 
 Value SimtLowering::firstOfRamp(Value scores) {

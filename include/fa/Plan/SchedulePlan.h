@@ -1,0 +1,91 @@
+//===- SchedulePlan.h - who computes what of a kernel, and when -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The schedule of one kernel as data. lib/Plan decides it, a kernel carries it
+// as #tgpu.plan, and the passes of lib/Schedule and the lowerings obey.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_PLAN_SCHEDULEPLAN_H
+#define FA_PLAN_SCHEDULEPLAN_H
+
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <vector>
+
+namespace fa {
+
+/// Warps that run the same code.
+struct Partition {
+  std::string name;  ///< "load", "compute", or "all" for all warps of a block
+  int64_t count = 1; ///< groups of warps that run it, each on rows of its own
+  int64_t warps = 4; ///< of a group
+  /// Of a thread, as setmaxnreg has it; 0: what the assembler gives to all.
+  int64_t registers = 0;
+  int64_t rows = 0; ///< of the tile that a group has; 0: all
+
+  bool operator==(const Partition &) const = default;
+};
+
+/// Tiles of shared memory between partitions.
+struct PlannedSlots {
+  int64_t program = 0; ///< of each tile that is read in all steps of a program
+  int64_t step = 0;    ///< of each tile that is read in one step
+  /// Of each tile that lies as scores do; 0: it is loaded by who computes.
+  std::vector<int64_t> scores;
+
+  bool operator==(const PlannedSlots &) const = default;
+};
+
+/// How the maximum of a row of scores is kept.
+enum class MaximumRule {
+  Lazy, ///< it stays what it was until a score is far above it
+  /// The step is computed as if it stayed, and again where it did not, for
+  /// which the dot of scores is repeated.
+  Speculative,
+};
+
+struct SchedulePlan {
+  int64_t rows = 0, columns = 0; ///< of a tile of scores
+  std::vector<Partition> partitions;
+  PlannedSlots slots;
+  MaximumRule maximum = MaximumRule::Lazy;
+  /// Groups that compute begin their dots in turns: one's softmax runs beside
+  /// another's dots.
+  bool pingPong = false;
+  /// The output is rescaled when the scores' dot has begun, not before.
+  bool lateRescale = false;
+  bool persistent = false; ///< a block runs several programs
+  int64_t cluster = 1;     ///< blocks that fetch together, where they can
+
+  bool operator==(const SchedulePlan &) const = default;
+
+  /// Whether one partition fetches what others compute with.
+  bool isSpecialized() const { return partitions.size() > 1; }
+  /// The partition of that name, or null.
+  const Partition *find(llvm::StringRef name) const;
+  /// Groups of warps that compute, each with rows of its own.
+  int64_t consumers() const;
+  /// Whether there are several.
+  bool dealsRows() const { return consumers() > 1; }
+  /// Warps of a group that computes.
+  int64_t warps() const { return partitions.back().warps; }
+  /// Whether the threads that compute have no registers for a tile of scores
+  /// beside what a running dot reads.
+  bool isShortOfRegisters() const;
+};
+
+/// Why no block can run such a plan, with what was expected and what was found;
+/// empty: one can.
+std::string whyInvalid(const SchedulePlan &plan);
+
+llvm::hash_code hash_value(const SchedulePlan &plan);
+
+} // namespace fa
+
+#endif // FA_PLAN_SCHEDULEPLAN_H

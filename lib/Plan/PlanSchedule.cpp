@@ -1,0 +1,185 @@
+//===- PlanSchedule.cpp - the schedule of a kernel ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Plan/PlanSchedule.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace llvm;
+using namespace fa;
+
+/// More than the barriers of all channels take.
+static constexpr int64_t kBarrierBytes = 1024;
+
+/// A line of a tile in shared memory, as wide as the swizzle.
+static constexpr int64_t kLineBytes = 128;
+
+/// Two and three warpgroups that compute have 232 and 160 registers a thread
+/// (setmaxnreg); four would wait for more than there are.
+static constexpr int64_t kMostConsumers = 3;
+
+//===----------------------------------------------------------------------===//
+// Specialized warps
+//===----------------------------------------------------------------------===//
+
+std::string fa::whyNotSpecialized(int64_t consumers) {
+  if (consumers <= kMostConsumers)
+    return "";
+  return "its rows are those of " + std::to_string(consumers) +
+         " warpgroups, where a block has registers for three";
+}
+
+namespace {
+
+class SpecializedSchedule {
+public:
+  SpecializedSchedule(const LoopFacts &facts, const ScheduleRules &rules)
+      : facts(facts), rules(rules), consumers(facts.consumers) {}
+
+  SchedulePlan plan() {
+    SchedulePlan plan;
+    plan.partitions = choosePartitions();
+    plan.slots.step = chooseStepSlots();
+    plan.slots.program = chooseProgramSlots(plan.slots.step);
+    plan.slots.scores = chooseScoreSlots(plan.slots.step);
+    plan.maximum = chooseMaximum(plan.slots);
+    plan.pingPong = takesTurns();
+    // Three have no registers for an output that waits for its factor.
+    plan.lateRescale = consumers < kMostConsumers;
+    plan.persistent = rules.persistent;
+    // Of few queries a group of heads has a tile or two.
+    plan.cluster = facts.cluster           ? facts.cluster
+                   : facts.isForFewQueries ? 1
+                                           : rules.cluster;
+    return plan;
+  }
+
+private:
+  /// Registers of a thread when the warpgroup that loads has given away what it
+  /// does not need: multiples of 8 (PTX ISA, setmaxnreg) that share 65536. Rows
+  /// that are joined and end in their argument take more: with 40, a value that
+  /// both partitions read spills.
+  std::vector<Partition> choosePartitions() const {
+    Partition load, compute;
+    load.name = "load";
+    compute.name = "compute";
+    compute.count = consumers;
+    compute.rows = kWarpgroupRows;
+    if (consumers == kMostConsumers) {
+      load.registers = 32;
+      compute.registers = 160;
+    } else if (consumers > 1) {
+      load.registers = facts.joinsRows ? 56 : 40;
+      compute.registers = facts.joinsRows ? 224 : 232;
+    }
+    return {load, compute};
+  }
+
+  static int64_t sum(const std::vector<int64_t> &bytes) {
+    return std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
+  }
+
+  /// Of the tiles of one step.
+  int64_t stepBytes() const {
+    int64_t bytes = 0;
+    for (const LoopFacts::StepTile &tile : facts.step)
+      bytes += tile.bytes;
+    return bytes;
+  }
+
+  /// What is left of the shared memory beside `slots` slots of each tile of a
+  /// step, one for each consumer of the others, and a line of the outputs.
+  int64_t roomBeside(int64_t slots) const {
+    return rules.sharedBytes - kBarrierBytes -
+           consumers * kLineBytes * facts.lineRows - facts.rampBytes -
+           consumers * sum(facts.programBytes) - slots * stepBytes();
+  }
+
+  int64_t chooseStepSlots() const {
+    int64_t bytes = stepBytes(), slots = rules.stages;
+    int64_t keys = facts.step.empty() ? 0 : facts.step.back().keys;
+    if (keys < rules.channelKeys && bytes <= keys * rules.channelKeyBytes &&
+        (!rules.sharedBytes || roomBeside(3) >= 0))
+      slots = std::max<int64_t>(slots, 3);
+    bool areApart = consumers > 1 && facts.beginsApart;
+    return areApart && 2 * slots * bytes <= rules.apartBytes ? 2 * slots
+                                                             : slots;
+  }
+
+  /// A slot for each consumer, or two, where programs begin before the end of
+  /// others and there is room.
+  int64_t chooseProgramSlots(int64_t step) const {
+    if (!rules.overlap || !rules.overlapPrograms || !rules.persistent ||
+        !facts.scoreBytes.empty() || !facts.hasSomeKeys)
+      return consumers;
+    int64_t room = roomBeside(step) - consumers * sum(facts.programBytes);
+    return room >= 0 ? 2 * consumers : consumers;
+  }
+
+  /// As far as there is room, a slot for each consumer, or two where all can
+  /// have them.
+  std::vector<int64_t> chooseScoreSlots(int64_t step) const {
+    int64_t room = roomBeside(step), bytes = 0;
+    std::vector<int64_t> slots;
+    for (int64_t each : facts.scoreBytes) {
+      bool fits = bytes + consumers * each <= room;
+      bytes += fits ? consumers * each : 0;
+      slots.push_back(fits ? consumers : 0);
+    }
+    if (2 * bytes <= room)
+      for (int64_t &number : slots)
+        number *= 2;
+    return slots;
+  }
+
+  /// What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles";
+  /// bench/results/2026-11-22-h200-expected-maxima.md): two consumers with less
+  /// depth wait for keys that are released late, those that change their scores
+  /// for what they change them by, unless it has two slots.
+  MaximumRule chooseMaximum(const PlannedSlots &slots) const {
+    bool isFetched = any_of(slots.scores, [](int64_t n) { return n > 0; });
+    bool areTwo = all_of(slots.scores, [&](int64_t number) {
+      return !number || number >= 2 * consumers;
+    });
+    bool isDeep = !facts.step.empty() && facts.step.front().columns >= 128;
+    bool pays = isFetched ? areTwo : consumers == kMostConsumers || isDeep;
+    return pays ? MaximumRule::Speculative : MaximumRule::Lazy;
+  }
+
+  /// Ping-pong (bench/results/2026-11-21-h200-turns.md).
+  bool takesTurns() const {
+    if (consumers == 1 || facts.step.size() < 2)
+      return false;
+    int64_t depth = facts.step[0].columns, width = facts.step[1].columns;
+    return consumers == kMostConsumers || depth > width ||
+           (depth <= 128 && facts.changesScores);
+  }
+
+  const LoopFacts &facts;
+  const ScheduleRules &rules;
+  int64_t consumers;
+};
+
+} // namespace
+
+SchedulePlan fa::planSpecialized(const LoopFacts &facts,
+                                 const ScheduleRules &rules) {
+  return SpecializedSchedule(facts, rules).plan();
+}
+
+SchedulePlan fa::planUniform(int64_t rowTiles, const ScheduleRules &rules) {
+  SchedulePlan plan;
+  Partition all;
+  all.name = "all";
+  all.warps = bit_floor(
+      uint64_t(std::min<int64_t>(rules.warps, std::max<int64_t>(rowTiles, 1))));
+  plan.partitions = {all};
+  return plan;
+}

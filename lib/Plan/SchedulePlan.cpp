@@ -1,0 +1,112 @@
+//===- SchedulePlan.cpp - who computes what of a kernel, and when ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Plan/SchedulePlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace fa;
+
+/// Registers of a multiprocessor, threads of a warp, and what setmaxnreg takes
+/// (PTX ISA, "setmaxnreg").
+static constexpr int64_t kRegisters = 65536, kLanes = 32, kRegisterStep = 8,
+                         kLeastRegisters = 24, kMostRegisters = 256;
+
+const Partition *SchedulePlan::find(StringRef name) const {
+  auto found = find_if(
+      partitions, [&](const Partition &each) { return each.name == name; });
+  return found == partitions.end() ? nullptr : &*found;
+}
+
+int64_t SchedulePlan::consumers() const {
+  const Partition *compute = find("compute");
+  return compute ? compute->count : 1;
+}
+
+bool SchedulePlan::isShortOfRegisters() const {
+  constexpr int64_t enough = 224;
+  const Partition *compute = find("compute");
+  return compute && compute->registers && compute->registers < enough;
+}
+
+static hash_code hash(const Partition &partition) {
+  return hash_combine(partition.name, partition.count, partition.warps,
+                      partition.registers, partition.rows);
+}
+
+hash_code fa::hash_value(const SchedulePlan &plan) {
+  hash_code code = hash_combine(
+      plan.rows, plan.columns, plan.slots.program, plan.slots.step,
+      hash_combine_range(plan.slots.scores), plan.maximum, plan.pingPong,
+      plan.lateRescale, plan.persistent, plan.cluster);
+  for (const Partition &partition : plan.partitions)
+    code = hash_combine(code, hash(partition));
+  return code;
+}
+
+//===----------------------------------------------------------------------===//
+// What a block can run
+//===----------------------------------------------------------------------===//
+
+static std::string whyInvalid(const Partition &partition) {
+  std::string name = "partition '" + partition.name + "': ";
+  auto found = [&](const char *what, int64_t number) {
+    return name + "expected " + what + ", found " + std::to_string(number);
+  };
+  if (partition.count < 1)
+    return found("a group of warps at least", partition.count);
+  if (!isPowerOf2_64(partition.warps) || partition.warps > 32)
+    return found("1 to 32 warps, a power of two", partition.warps);
+  if (partition.rows < 0)
+    return found("rows of at least 0", partition.rows);
+  int64_t registers = partition.registers;
+  if (registers && (registers % kRegisterStep || registers < kLeastRegisters ||
+                    registers > kMostRegisters))
+    return found("registers in steps of 8 from 24 to 256", registers);
+  return "";
+}
+
+static std::string whyInvalidTogether(const SchedulePlan &plan) {
+  if (plan.partitions.empty())
+    return "expected a partition at least, found none";
+  int64_t registers = 0;
+  for (const Partition &each : plan.partitions) {
+    if (std::string why = whyInvalid(each); !why.empty())
+      return why;
+    if (plan.find(each.name) != &each)
+      return "expected partitions of different names, found '" + each.name +
+             "' twice";
+    registers += each.count * each.warps * kLanes * each.registers;
+  }
+  if (registers > kRegisters)
+    return "expected partitions of 65536 registers at most, found " +
+           std::to_string(registers);
+  if (plan.isSpecialized() && !(plan.find("load") && plan.find("compute")))
+    return "expected partitions 'load' and 'compute' where there are several";
+  return "";
+}
+
+std::string fa::whyInvalid(const SchedulePlan &plan) {
+  if (std::string why = whyInvalidTogether(plan); !why.empty())
+    return why;
+  if (plan.rows < 0 || plan.columns < 0)
+    return "expected a tile of sizes of at least 0, found " +
+           std::to_string(plan.rows) + "x" + std::to_string(plan.columns);
+  const PlannedSlots &slots = plan.slots;
+  int64_t least = plan.isSpecialized() ? 1 : 0;
+  if (slots.program < least || slots.step < least)
+    return "expected a slot of each tile at least, found program " +
+           std::to_string(slots.program) + " and step " +
+           std::to_string(slots.step);
+  if (any_of(slots.scores, [](int64_t number) { return number < 0; }))
+    return "expected slots of scores of at least 0";
+  if (plan.cluster < 1 || plan.cluster > 8 || !isPowerOf2_64(plan.cluster))
+    return "expected a cluster of 1, 2, 4 or 8 blocks, found " +
+           std::to_string(plan.cluster);
+  return "";
+}

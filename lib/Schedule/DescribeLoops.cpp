@@ -1,0 +1,160 @@
+//===- DescribeLoops.cpp - a kernel's facts for its schedule --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DescribeLoops.h"
+
+#include "LeftTiles.h"
+#include "PartitionRows.h"
+
+#include "fa/Layout/NamedLayouts.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+using namespace fa::tgpu;
+
+BufferType fa::rampNumbers(tile::RampOp ramp) {
+  int64_t shape[] = {ramp.getType().getDimSize(1), 8};
+  MLIRContext *context = ramp.getContext();
+  auto layout =
+      LayoutAttr::get(context, swizzledShared(shape[0], shape[1], /*bytes=*/2));
+  return BufferType::get(context, 1, shape, BFloat16Type::get(context), layout);
+}
+
+/// Whether `value` is computed from tiles: who fetches could not know it.
+static bool followsFromTiles(Value value) {
+  llvm::SetVector<Operation *> ops;
+  auto add = [&](Value operand) {
+    if (Operation *op = operand.getDefiningOp())
+      ops.insert(op);
+  };
+  add(value);
+  for (size_t n = 0; n < ops.size(); ++n) {
+    WalkResult walk = ops[n]->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        add(operand);
+      bool touchesTiles = llvm::any_of(inner->getOperands(), isTile) ||
+                          llvm::any_of(inner->getResults(), isTile);
+      return touchesTiles ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
+static bool boundsFollowFromTiles(const FetchedTiles &tiles) {
+  return llvm::any_of(tiles.loops, [](FetchingLoop entry) {
+    return llvm::any_of(ValueRange{entry.loop.getLowerBound(),
+                                   entry.loop.getUpperBound(),
+                                   entry.loop.getStep()},
+                        followsFromTiles);
+  });
+}
+
+/// Whether a softmax of the loop takes anything else than what a dot of Q and
+/// K gives, perhaps masked.
+static bool changesScores(scf::ForOp loop) {
+  for (auto softmax : loop.getBody()->getOps<OnlineSoftmaxOp>()) {
+    Value scores = belowMasks(softmax.getScores());
+    auto dot = scores ? scores.getDefiningOp<DotOp>() : DotOp();
+    if (scores &&
+        (!dot || (dot.getAcc() && dot.getAcc().getDefiningOp<tile::RampOp>())))
+      return true;
+  }
+  return false;
+}
+
+static int64_t slotBytes(const FetchedTile &tile) {
+  return slotsFor(typeOf(LoadOp(tile.load)), 1).getSlotBytes();
+}
+
+static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
+                          int64_t consumers) {
+  LoopFacts facts;
+  const FetchingLoop &first = tiles.loops.front();
+  scf::ForOp loop = first.loop;
+  facts.consumers = consumers;
+  auto note = [&](const FetchedTile &tile) {
+    facts.joinsRows |= bool(tile.box.origin);
+  };
+  for (const FetchedTile &left : tiles.lefts) {
+    facts.programBytes.push_back(slotBytes(left));
+    note(left);
+  }
+  for (const FetchedTile &fetched : first.fetched) {
+    BufferType slot = slotsFor(typeOf(LoadOp(fetched.load)), 1);
+    facts.step.push_back(
+        {slot.getShape()[0], slot.getShape()[1], slot.getSlotBytes()});
+    note(fetched);
+  }
+  for (const FetchedTile &score : first.scores)
+    facts.scoreBytes.push_back(slotBytes(score));
+  LoadOp line = tiles.lefts.empty() ? first.fetched.front().load
+                                    : tiles.lefts.front().load;
+  facts.lineRows = typeOf(line).getDimSize(0);
+  kernel.walk([&](tile::RampOp ramp) {
+    facts.rampBytes = rampNumbers(ramp).getBytes();
+    return WalkResult::interrupt();
+  });
+  facts.beginsApart = followsFromOwnRows(loop.getLowerBound());
+  facts.hasSomeKeys = kernel->hasAttr(KernelOp::someKeysAttrName);
+  facts.changesScores = changesScores(loop);
+  facts.isForFewQueries = kernel->hasAttr(KernelOp::atMostAttrName);
+  if (auto cluster =
+          kernel->getAttrOfType<IntegerAttr>(KernelOp::clusterAttrName))
+    facts.cluster = cluster.getInt();
+  return facts;
+}
+
+std::optional<LoopFacts> fa::describeLoops(KernelOp kernel,
+                                           std::string &reason) {
+  OwningOpRef<KernelOp> trial = kernel.clone();
+  reason = partitionRows(*trial, kWarpgroupRows);
+  if (!reason.empty())
+    return std::nullopt;
+  int64_t consumers =
+      (*trial)
+          ->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName)
+          .getInt();
+  reason = whyNotSpecialized(consumers);
+  if (!reason.empty())
+    return std::nullopt;
+  auto tiles = findFetchedTiles(*trial, reason);
+  if (!tiles)
+    return std::nullopt;
+  if (boundsFollowFromTiles(*tiles)) {
+    reason = "the bounds of a loop are computed from tiles";
+    return std::nullopt;
+  }
+  return describe(*trial, *tiles, consumers);
+}
+
+std::string fa::whyOtherThanPlanned(KernelOp kernel, const FetchedTiles &tiles,
+                                    const SchedulePlan &plan) {
+  int64_t consumers =
+      kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::consumersAttrName)
+          .getInt();
+  auto differ = [](StringRef what, int64_t found, int64_t planned) {
+    return (what + " are " + Twine(found) + ", planned are " + Twine(planned))
+        .str();
+  };
+  if (consumers != plan.consumers())
+    return differ("groups of rows", consumers, plan.consumers());
+  size_t scores = tiles.loops.front().scores.size();
+  if (scores != plan.slots.scores.size())
+    return differ("tiles that lie as scores do", scores,
+                  plan.slots.scores.size());
+  if (!tiles.lefts.empty() && plan.slots.program % consumers)
+    return differ("slots of a tile for each of " + std::to_string(consumers) +
+                      " groups a multiple of that",
+                  plan.slots.program, consumers);
+  if (boundsFollowFromTiles(tiles))
+    return "the bounds of a loop are computed from tiles";
+  return "";
+}

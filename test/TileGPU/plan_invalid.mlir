@@ -1,0 +1,49 @@
+// Plans that no block can run, and text that is none.
+// RUN: fa-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @below {{partition 'all': expected 1 to 32 warps, a power of two, found 3}}
+#a = #tgpu.plan<tile 64x64, partitions [all w3]>
+// -----
+// expected-error @below {{partition 'load': expected a group of warps at least, found 0}}
+#a = #tgpu.plan<tile 64x64, partitions [load*0 w4, compute w4], slots {program 1, step 2}>
+// -----
+// expected-error @below {{partition 'load': expected registers in steps of 8 from 24 to 256, found 30}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4 r30, compute w4], slots {program 1, step 2}>
+// -----
+// expected-error @below {{expected partitions of 65536 registers at most, found 94208}}
+#a = #tgpu.plan<tile 192x64, partitions [load w4 r40, compute*3 w4 r232], slots {program 3, step 2}>
+// -----
+// expected-error @below {{expected partitions of different names, found 'load' twice}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, load w4], slots {program 1, step 2}>
+// -----
+// expected-error @below {{expected partitions 'load' and 'compute' where there are several}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, store w4], slots {program 1, step 2}>
+// -----
+// expected-error @below {{expected a partition at least, found none}}
+#a = #tgpu.plan<tile 64x64, partitions []>
+// -----
+// expected-error @below {{expected a slot of each tile at least, found program 0 and step 2}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 0, step 2}>
+// -----
+// expected-error @below {{expected slots of scores of at least 0}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2, scores [-1]}>
+// -----
+// expected-error @below {{expected a cluster of 1, 2, 4 or 8 blocks, found 3}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, cluster 3>
+// -----
+// expected-error @below {{expected a tile of two sizes, found 3}}
+#a = #tgpu.plan<tile 64x64x8, partitions [all w4]>
+// -----
+// expected-error @below {{expected w and a number, found 'x4'}}
+#a = #tgpu.plan<tile 64x64, partitions [all x4]>
+// -----
+// expected-error @below {{expected slots, max, ping_pong, late_rescale, persistent or cluster, found 'pingpong'}}
+#a = #tgpu.plan<tile 64x64, partitions [all w4], pingpong>
+// -----
+// expected-error @below {{expected 'speculative'}}
+#a = #tgpu.plan<tile 64x64, partitions [all w4], max exact>
+// -----
+// expected-error @below {{a #tgpu.plan}}
+tile.kernel @other() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.plan = 4 : i64} {
+  tile.return
+}
