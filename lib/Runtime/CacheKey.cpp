@@ -84,8 +84,8 @@ Expected<CacheKey> fa::makeCacheKey(StringRef program, StringRef entry,
     return createStringError("this build has no build id (-Wl,--build-id)");
   // An option that is added later does not compile before it is taken up here.
   const auto &[arch, qTile, kvTile, stages, warps, consumers, splits, schedule,
-               tuning, dies, ptxas, emulate, hostCpu, mutate, fusion, kernels,
-               progress] = options;
+               tuning, dies, ptxas, emulate, hostCpu, mutate, fusion, plans,
+               kernels, progress] = options;
   const auto &[assumeNoEmptyRows, allowNoMax] = fusion;
   (void)progress; // changes nothing of the code
   CacheKey key;
@@ -99,7 +99,7 @@ Expected<CacheKey> fa::makeCacheKey(StringRef program, StringRef entry,
       << (tuning.empty() ? "none" : tuning) << "\ndies " << dies << "\nemulate "
       << emulate << "\nhost-cpu " << (emulate ? StringRef(hostCpu) : "none")
       << "\nmutate " << mutate << "\nassume-no-empty-rows " << assumeNoEmptyRows
-      << "\nallow-no-max " << allowNoMax << "\nkernels "
+      << "\nallow-no-max " << allowNoMax << "\nplans " << plans << "\nkernels "
       << (kernels.empty() ? "all" : join(kernels, " ")) << "\nentry " << entry
       << "\n"
       << program;

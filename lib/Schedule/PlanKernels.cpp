@@ -45,21 +45,54 @@ struct TgpuPlanKernels final : fa::impl::TgpuPlanKernelsBase<TgpuPlanKernels> {
   }
 
   void runOnOperation() override {
-    for (auto kernel : getOperation().getOps<KernelOp>())
-      if (!kernel.getUnfused() &&
-          !kernel->hasAttr(TileGPUDialect::planAttrName))
+    for (auto kernel : getOperation().getOps<KernelOp>()) {
+      if (kernel.getUnfused())
+        continue;
+      if (!kernel->hasAttr(TileGPUDialect::planAttrName)) {
         kernel->setAttr(TileGPUDialect::planAttrName,
                         PlanAttr::get(&getContext(), plan(kernel)));
+      } else if (std::string why = whyNotHere(kernel); !why.empty()) {
+        emitError(kernel.getLoc()) << "its plan: " << why;
+        return signalPassFailure();
+      }
+    }
+  }
+
+  /// Queries and keys of the kernel's tile; zeros if it does not say so.
+  static std::pair<int64_t, int64_t> tileOf(KernelOp kernel) {
+    auto tile =
+        kernel->getAttrOfType<DenseI64ArrayAttr>(KernelOp::tileAttrName);
+    return tile && tile.size() == 2 ? std::pair(tile[0], tile[1])
+                                    : std::pair<int64_t, int64_t>();
+  }
+
+  /// Why the plan that `kernel` was given is none for it on this machine.
+  std::string whyNotHere(KernelOp kernel) {
+    SchedulePlan plan = planOf(kernel);
+    auto [rows, columns] = tileOf(kernel);
+    if (rows && std::pair(plan.rows, plan.columns) != std::pair(rows, columns))
+      return ("expected the kernel's tile, " + Twine(rows) + "x" +
+              Twine(columns) + ", found " + Twine(plan.rows) + "x" +
+              Twine(plan.columns))
+          .str();
+    if (plan.isSpecialized())
+      return rules.isSpecialized
+                 ? ""
+                 : "expected one partition, as there are no warpgroups on " +
+                       machine + ", found " +
+                       std::to_string(plan.partitions.size());
+    int64_t most = countRowTiles(kernel, chooseUnit(kernel, rules.mfma));
+    if (plan.warps() > most)
+      return ("expected at most " + Twine(most) +
+              " warps, as many as there are rows for, found " +
+              Twine(plan.warps()))
+          .str();
+    return "";
   }
 
   SchedulePlan plan(KernelOp kernel) {
     SchedulePlan plan = choose(kernel);
-    if (auto tile =
-            kernel->getAttrOfType<DenseI64ArrayAttr>(KernelOp::tileAttrName);
-        tile && tile.size() == 2) {
-      plan.rows = tile[0];
-      plan.columns = tile[1];
-    }
+    std::tie(plan.rows, plan.columns) = tileOf(kernel);
     return plan;
   }
 

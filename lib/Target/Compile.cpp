@@ -56,6 +56,7 @@ static llvm::Error checkForm(StringRef arch, Emit form) {
     break;
   case Emit::Tile:
   case Emit::Kernel:
+  case Emit::Plan:
   case Emit::LLVM:
   case Emit::Asm:
   case Emit::Object:

@@ -11,6 +11,7 @@
 
 #include "Tile/Tile.h"
 #include "fa/Conversion/TileToHost.h"
+#include "fa/Schedule/PlanText.h"
 #include "fa/Target/HostInfo.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Support/TargetSelect.h"
@@ -233,6 +234,10 @@ fa::planForHost(ModuleOp module, StringRef entry,
   auto host = getHostInfo(options.arch);
   if (!host)
     return host.takeError();
+  if (!options.plans.empty())
+    return llvm::createStringError(
+        "plans are those of a GPU's kernels, found some for '" + options.arch +
+        "'");
   return HostCompiler{module, options, *host, {}, {}}.plan(entry);
 }
 
@@ -297,6 +302,8 @@ llvm::Expected<std::string> fa::emitForHost(ModuleOp module,
   HostCompiler compiler{module, options, *host, {}, {}};
   if (auto error = keepKernels(module, options.kernels, kernels))
     return error;
+  if (form == Emit::Plan)
+    return printPlans(module);
   DiagnosticText text(module.getContext());
   if (failed(compiler.toLLVMDialect()))
     return text.take(kLoweringFailed);

@@ -14,6 +14,7 @@
 #include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Emulator/Passes.h"
 #include "fa/Schedule/Passes.h"
+#include "fa/Schedule/PlanText.h"
 #include "fa/Target/GpuInfo.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -65,6 +66,8 @@ llvm::Error GpuCompiler::toKernels() {
 llvm::Error GpuCompiler::toSchedule() {
   // A program has a dozen kernels, and a verification of all of them takes as
   // long as most of thirty passes: those that are kept are verified.
+  if (auto error = givePlans(module, options.plans))
+    return error;
   DiagnosticText text(module.getContext(), /*remarks=*/false);
   if (failed(tryUnverified(
           module, [&](OpPassManager &pm) { add(pm, target.schedule); })))
@@ -201,6 +204,8 @@ GpuCompiler::emit(std::vector<KernelInfo> kernels, Emit form,
                   llvm::function_ref<llvm::Expected<std::string>()> toLLVM) {
   if (auto error = keepWanted(kernels))
     return error;
+  if (form == Emit::Plan)
+    return printPlans(module);
   if (form == Emit::TileGPU)
     return print(module);
   if (auto error = toDialect())

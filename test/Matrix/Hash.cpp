@@ -13,6 +13,8 @@
 #include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Target/GpuInfo.h"
 
+#include "fa/Schedule/PlanText.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/SHA256.h"
@@ -131,6 +133,24 @@ Expected<std::string> CodeHasher::hashKernel(Program &program, StringRef symbol,
   else if (Error error = addSections(*code, digest))
     return error;
   return toHex(digest.final(), /*LowerCase=*/true);
+}
+
+Expected<std::vector<std::string>> CodeHasher::plansOf(const Case &c) {
+  Program &program = programs[programName(c)];
+  if (program.planned.kernels.empty())
+    if (Error error = plan(withoutSizes(c.problem), c.splits, program))
+      return error;
+  auto symbols = findKernels(c, program);
+  if (!symbols)
+    return symbols.takeError();
+  std::string text = printPlans(*program.planned.module);
+  SmallVector<StringRef> lines;
+  StringRef(text).split(lines, '\n');
+  std::vector<std::string> plans;
+  for (StringRef line : lines)
+    if (is_contained(*symbols, line.drop_front(!line.empty()).split(' ').first))
+      plans.push_back(line.str());
+  return plans;
 }
 
 Expected<CodeHasher::Hashes> CodeHasher::hash(const Case &c) {

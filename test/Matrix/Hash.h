@@ -21,6 +21,9 @@ public:
   /// `arch` and `schedule` as in CompileOptions.
   CodeHasher(std::string arch, std::string schedule);
 
+  /// "@SYMBOL plan<...>" of each kernel that a launch of `c` may run.
+  llvm::Expected<std::vector<std::string>> plansOf(const Case &c);
+
   /// The kernels that a launch of `c` may run, on the largest card of the
   /// architecture or on one of as many multiprocessors as the emulator has, by
   /// symbol, and the SHA-256 of the code of each: of PTX, or of what an object

@@ -11,6 +11,7 @@
 // fa-matrix ... --line=LINE [--line=LINE ...]
 // fa-matrix ... --random=COUNT [--seed=SEED]
 // fa-matrix --hash=ARCH [--schedule=...] [--part=K/N] FILE
+// fa-matrix --plans=ARCH [--schedule=...] FILE
 //
 // TARGET is cpu, cuda, hip (the first card) or emulator:ARCH; what runs on this
 // machine is code for NAME, a CPU that LLVM knows, of which this machine has
@@ -38,7 +39,9 @@
 // --hash runs nothing: it prints the version of LLVM and, for each problem and
 // each kernel that a launch of it may run on ARCH (as fa-run's --arch), a line
 // SPEC, symbol and SHA-256 of the code with tabs between
-// (test/CodeHashes/code_hashes.py).
+// (test/CodeHashes/code_hashes.py). --plans prints their plans instead: each
+// plan once, where it is first met, and for each SPEC the numbers of its
+// kernels' or why it is refused (test/Plan).
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +63,8 @@ namespace {
 
 struct Options {
   StringRef fault, target = "cpu", hostCpu = "host", without, schedule, file;
-  StringRef hash; ///< not empty: the architecture whose code is hashed
+  StringRef hash;  ///< not empty: the architecture whose code is hashed
+  StringRef plans; ///< not empty: the architecture whose plans are printed
   std::vector<StringRef> lines; ///< none: those of the file or random ones
   int64_t random = 0;
   unsigned seed = 0, threads = 0, part = 1, parts = 1;
@@ -102,6 +106,8 @@ static Error readOption(StringRef argument, Options &options) {
     options.hostCpu = argument;
   else if (argument.consume_front("--hash="))
     options.hash = argument;
+  else if (argument.consume_front("--plans="))
+    options.plans = argument;
   else if (argument.consume_front("--schedule="))
     options.schedule = argument;
   else if (argument.consume_front("--without="))
@@ -161,7 +167,7 @@ static Expected<std::vector<std::string>> makeLines(const Options &options) {
     llvm::erase_if(lines, [&](StringRef line) {
       return is_contained(split(line, ' '), options.without);
     });
-  if (!options.hash.empty())
+  if (!options.hash.empty() || !options.plans.empty())
     return takePrograms(lines, options);
   // Neighbours share a compilation: parts are runs of lines.
   auto boundary = [&](size_t part) {
@@ -187,6 +193,33 @@ static int hashLines(const std::vector<std::string> &lines,
   return 0;
 }
 
+static int printPlanTable(const std::vector<std::string> &lines,
+                          const Options &options) {
+  CodeHasher planner(options.plans.str(), options.schedule.str());
+  std::map<std::string, size_t> numbers;
+  for (const std::string &line : lines) {
+    auto c = parseCase(line);
+    if (!c)
+      return fail(line + ": " + toString(c.takeError()));
+    auto plans = planner.plansOf(*c);
+    if (!plans) {
+      std::string why = toString(plans.takeError());
+      outs() << line << ": refused: " << StringRef(why).split('\n').first
+             << "\n";
+      continue;
+    }
+    std::string taken;
+    for (const std::string &plan : *plans) {
+      auto [known, isNew] = numbers.try_emplace(plan, numbers.size());
+      if (isNew)
+        outs() << known->second << ": " << plan << "\n";
+      taken += " " + std::to_string(known->second);
+    }
+    outs() << line << ":" << taken << "\n";
+  }
+  return 0;
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   Options options;
@@ -201,6 +234,8 @@ int main(int argc, char **argv) {
                 options.schedule + "'");
   if (!options.hash.empty())
     return hashLines(*lines, options);
+  if (!options.plans.empty())
+    return printPlanTable(*lines, options);
   auto target = openTarget(options.target, options.hostCpu);
   if (!target)
     return fail(toString(target.takeError()));

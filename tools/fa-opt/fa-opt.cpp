@@ -17,6 +17,7 @@
 #include "fa/Emulator/Passes.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Schedule/Passes.h"
+#include "fa/Schedule/PlanText.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -46,6 +47,10 @@ static llvm::cl::opt<bool> explainOption(
 static llvm::cl::opt<bool> printStagesOption(
     "fa-print-stages",
     llvm::cl::desc("Print the program to stderr after each stage"));
+static llvm::cl::opt<bool> printPlanOption(
+    "print-plan",
+    llvm::cl::desc("Print the plan of each kernel, a line each, where "
+                   "tgpu-plan-kernels has run, instead of the program"));
 static llvm::cl::opt<bool> printAttributesOption(
     "print-attributes",
     llvm::cl::desc("Print the attributes that the dialects have and the facts "
@@ -70,6 +75,20 @@ public:
     StringRef stage = StringRef(text).split("stage=").second.take_front(2);
     llvm::errs() << "// -----// " << stage << " //----- //\n" << *op << '\n';
   }
+};
+
+/// Prints plans where they were made.
+class PlanPrinter final : public PassInstrumentation {
+public:
+  explicit PlanPrinter(raw_ostream &out) : out(out) {}
+
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (pass->getArgument() == "tgpu-plan-kernels")
+      out << fa::printPlans(cast<ModuleOp>(op));
+  }
+
+private:
+  raw_ostream &out;
 };
 
 } // namespace
@@ -118,13 +137,18 @@ static LogicalResult run(StringRef input, StringRef output,
         pm.getContext()->disableMultithreading();
         pm.addInstrumentation(std::make_unique<StagePrinter>());
       }
+      if (printPlanOption) {
+        pm.getContext()->disableMultithreading();
+        pm.addInstrumentation(std::make_unique<PlanPrinter>(out->os()));
+      }
       if (layouts) {
         pm.getContext()->disableMultithreading();
         pm.addInstrumentation(std::move(layouts));
       }
       return asGiven.setupPassPipeline(pm);
     });
-    result = MlirOptMain(out->os(), std::move(buffer), registry, config);
+    raw_ostream &program = printPlanOption ? llvm::nulls() : out->os();
+    result = MlirOptMain(program, std::move(buffer), registry, config);
   }
   if (succeeded(result))
     out->keep();

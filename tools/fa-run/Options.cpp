@@ -10,6 +10,7 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -94,8 +95,9 @@ struct CommandLine {
                          cl::cat(category)};
   cl::opt<std::string> emit{
       "emit", cl::value_desc("form"),
-      cl::desc("tile, kernel, tgpu, llvm, asm, object, ptx, cubin, hsaco, "
-               "report, cache-key or bundle instead of a run"),
+      cl::desc(
+          "tile, kernel, plan, tgpu, llvm, asm, object, ptx, cubin, hsaco, "
+          "report, cache-key or bundle instead of a run"),
       cl::cat(category)};
   cl::opt<bool> launch{
       "launch",
@@ -147,6 +149,12 @@ struct CommandLine {
       "schedule", cl::value_desc("persistent|clusters|roles|plain"),
       cl::desc("blocks of warp roles for many programs, those in clusters, or "
                "for one each, or no roles (default: chosen)"),
+      cl::cat(category)};
+  cl::opt<std::string> plan{
+      "plan", cl::value_desc("F"),
+      cl::desc(
+          "schedules of kernels of a GPU that are given, not chosen: lines "
+          "as --emit=plan prints them"),
       cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas", cl::value_desc("path|none"),
@@ -224,6 +232,27 @@ static Error checkLaunch(const Options &options) {
     return createStringError("--launch: expected --emit of a form in which "
                              "kernels are chosen, found '" +
                              options.emit + "', which comes before");
+  return Error::success();
+}
+
+/// Reads the file that --plan names. What it says of schedules is all: nothing
+/// else is asked of them.
+static Error readPlan(StringRef path, CompileOptions &compile) {
+  if (path.empty())
+    return Error::success();
+  std::pair<StringRef, bool> asked[] = {
+      {"--tile", compile.qTile},    {"--stages", compile.stages},
+      {"--warps", compile.warps},   {"--consumers", compile.consumers},
+      {"--splits", compile.splits}, {"--schedule", !compile.schedule.empty()}};
+  for (auto [name, given] : asked)
+    if (given)
+      return createStringError("expected either --plan or " + Twine(name) +
+                               ", found both");
+  auto file = MemoryBuffer::getFile(path);
+  if (!file)
+    return createStringError("--plan: " + path + ": " +
+                             file.getError().message());
+  compile.plans = (*file)->getBuffer().str();
   return Error::success();
 }
 
@@ -330,6 +359,8 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   if (!line.tile.empty())
     if (Error error = parseTile(line.tile, options.compile))
       return error;
+  if (Error error = readPlan(line.plan, options.compile))
+    return error;
   if (!options.listTargets && options.file.empty() && !options.attention)
     return createStringError("expected FILE.mlir, --attention SPEC or --q "
                              "F.npy (see --help)");

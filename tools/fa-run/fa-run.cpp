@@ -38,14 +38,16 @@ static Error writeText(StringRef path, StringRef text) {
 
 static Expected<Emit> parseForm(StringRef form) {
   std::pair<StringLiteral, Emit> forms[] = {
-      {"tile", Emit::Tile}, {"kernel", Emit::Kernel}, {"tgpu", Emit::TileGPU},
-      {"ptx", Emit::PTX},   {"cubin", Emit::Cubin},   {"llvm", Emit::LLVM},
-      {"asm", Emit::Asm},   {"object", Emit::Object}, {"hsaco", Emit::Hsaco}};
+      {"tile", Emit::Tile},     {"kernel", Emit::Kernel},
+      {"plan", Emit::Plan},     {"tgpu", Emit::TileGPU},
+      {"ptx", Emit::PTX},       {"cubin", Emit::Cubin},
+      {"llvm", Emit::LLVM},     {"asm", Emit::Asm},
+      {"object", Emit::Object}, {"hsaco", Emit::Hsaco}};
   for (auto [name, value] : forms)
     if (form == name)
       return value;
   return createStringError(
-      "--emit: expected tile, kernel, tgpu, llvm, asm, "
+      "--emit: expected tile, kernel, plan, tgpu, llvm, asm, "
       "object, ptx, cubin, hsaco, report, cache-key or bundle, found '" +
       form + "'");
 }

@@ -57,6 +57,9 @@ struct CompileOptions {
   /// none.
   std::string mutate;
   FusionOptions fusion;
+  /// Lines "@KERNEL plan<...>": schedules of kernels of a GPU that are not
+  /// chosen but given; "": none.
+  std::string plans;
   /// Symbols of the kernels to be compiled, of those that `planKernels` gives;
   /// empty: all.
   std::vector<std::string> kernels;
@@ -81,7 +84,18 @@ public:
 };
 
 /// Forms in which a program can be looked at on its way.
-enum class Emit { Tile, Kernel, TileGPU, LLVM, Asm, Object, PTX, Cubin, Hsaco };
+enum class Emit {
+  Tile,
+  Kernel,
+  Plan,
+  TileGPU,
+  LLVM,
+  Asm,
+  Object,
+  PTX,
+  Cubin,
+  Hsaco
+};
 
 /// Registers every dialect that a program or its compilation uses, and the
 /// translations to LLVM IR.

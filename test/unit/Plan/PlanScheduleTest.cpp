@@ -1,0 +1,129 @@
+//===- PlanScheduleTest.cpp -----------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Plan/PlanSchedule.h"
+
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace fa;
+
+static ScheduleRules onHopper(StringRef asked = "") {
+  return scheduleRules(cantFail(findMachine("sm_90a")),
+                       cantFail(parseConstraints(asked)));
+}
+
+/// Of `consumers` warpgroups, head dimensions `dim`, and tiles of `keys` keys
+/// of 16 bits.
+static LoopFacts ofHalves(int64_t consumers, int64_t dim, int64_t keys) {
+  LoopFacts facts;
+  facts.consumers = consumers;
+  facts.programBytes = {64 * dim * 2};
+  facts.step = {{keys, dim, keys * dim * 2}, {keys, dim, keys * dim * 2}};
+  return facts;
+}
+
+TEST(PlanSchedule, SharesRegisters) {
+  auto registersOf = [](const LoopFacts &facts) {
+    SchedulePlan plan = planSpecialized(facts, onHopper());
+    EXPECT_EQ(whyInvalid(plan), "");
+    return std::pair(plan.find("load")->registers,
+                     plan.find("compute")->registers);
+  };
+  LoopFacts facts = ofHalves(1, 64, 128);
+  EXPECT_EQ(registersOf(facts), std::pair(int64_t(0), int64_t(0)));
+  facts.consumers = 2;
+  EXPECT_EQ(registersOf(facts), std::pair(int64_t(40), int64_t(232)));
+  facts.joinsRows = true;
+  EXPECT_EQ(registersOf(facts), std::pair(int64_t(56), int64_t(224)));
+  facts.consumers = 3;
+  EXPECT_EQ(registersOf(facts), std::pair(int64_t(32), int64_t(160)));
+  EXPECT_EQ(whyNotSpecialized(3), "");
+  EXPECT_NE(whyNotSpecialized(4), "");
+}
+
+/// Tiles of fewer than 128 keys have three slots where a key takes no more than
+/// 512 bytes and there is room.
+TEST(PlanSchedule, HasThreeSlotsOfFewKeys) {
+  auto stepsOf = [](const LoopFacts &facts, const ScheduleRules &rules) {
+    return planSpecialized(facts, rules).slots.step;
+  };
+  EXPECT_EQ(stepsOf(ofHalves(2, 128, 96), onHopper()), 3);
+  EXPECT_EQ(stepsOf(ofHalves(2, 128, 128), onHopper()), 2);
+  EXPECT_EQ(stepsOf(ofHalves(2, 192, 96), onHopper()), 2);
+  EXPECT_EQ(stepsOf(ofHalves(2, 128, 96), onHopper("stages=2")), 2);
+  // Barriers, a line of each row, Q, three slots of K and V.
+  ScheduleRules tight = onHopper();
+  tight.sharedBytes = 1024 + 2 * 64 * 128 + 2 * 16384 + 3 * 2 * 24576;
+  EXPECT_EQ(stepsOf(ofHalves(2, 128, 96), tight), 3);
+  --tight.sharedBytes;
+  EXPECT_EQ(stepsOf(ofHalves(2, 128, 96), tight), 2);
+}
+
+/// Twice as many where consumers begin at different tiles, up to 128 KiB.
+TEST(PlanSchedule, HasMoreSlotsOfConsumersThatAreApart) {
+  LoopFacts facts = ofHalves(3, 64, 128);
+  EXPECT_EQ(planSpecialized(facts, onHopper()).slots.step, 2);
+  facts.beginsApart = true;
+  EXPECT_EQ(planSpecialized(facts, onHopper()).slots.step, 4);
+  facts.consumers = 1;
+  EXPECT_EQ(planSpecialized(facts, onHopper()).slots.step, 2);
+  LoopFacts wide = ofHalves(2, 128, 128);
+  wide.beginsApart = true;
+  EXPECT_EQ(planSpecialized(wide, onHopper()).slots.step, 2);
+}
+
+TEST(PlanSchedule, HasTwoSlotsOfQWhereProgramsOverlap) {
+  LoopFacts facts = ofHalves(2, 128, 128);
+  auto slotsOf = [&](const ScheduleRules &rules) {
+    return planSpecialized(facts, rules).slots.program;
+  };
+  EXPECT_EQ(slotsOf(onHopper()), 2);
+  facts.hasSomeKeys = true;
+  EXPECT_EQ(slotsOf(onHopper()), 4);
+  EXPECT_EQ(slotsOf(onHopper("schedule=roles")), 2);
+}
+
+TEST(PlanSchedule, FetchesScoresAsFarAsThereIsRoom) {
+  LoopFacts facts = ofHalves(2, 64, 64);
+  facts.scoreBytes = {64 * 64 * 2, 64 * 64 * 4};
+  ScheduleRules rules = onHopper("stages=2");
+  auto slotsOf = [&](int64_t bytes) {
+    rules.sharedBytes = 1024 + 2 * 64 * 128 + 2 * 8192 + 2 * 2 * 8192 + bytes;
+    return planSpecialized(facts, rules).slots.scores;
+  };
+  int64_t each = 2 * (8192 + 16384);
+  EXPECT_EQ(slotsOf(2 * each), (std::vector<int64_t>{4, 4}));
+  EXPECT_EQ(slotsOf(2 * each - 1), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(slotsOf(each), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(slotsOf(each - 1), (std::vector<int64_t>{4, 0}));
+  EXPECT_EQ(slotsOf(0), (std::vector<int64_t>{0, 0}));
+}
+
+TEST(PlanSchedule, SpeculatesAndTakesTurnsWhereItPays) {
+  auto planFor = [](int64_t consumers, int64_t dim, bool changes) {
+    LoopFacts facts = ofHalves(consumers, dim, 128);
+    facts.changesScores = changes;
+    return planSpecialized(facts, onHopper());
+  };
+  EXPECT_EQ(planFor(2, 64, false).maximum, MaximumRule::Lazy);
+  EXPECT_EQ(planFor(2, 128, false).maximum, MaximumRule::Speculative);
+  EXPECT_EQ(planFor(3, 64, false).maximum, MaximumRule::Speculative);
+  EXPECT_FALSE(planFor(2, 128, false).pingPong);
+  EXPECT_TRUE(planFor(2, 128, true).pingPong);
+  EXPECT_FALSE(planFor(2, 256, true).pingPong);
+  EXPECT_TRUE(planFor(3, 64, false).pingPong);
+  EXPECT_FALSE(planFor(1, 64, true).pingPong);
+  EXPECT_TRUE(planFor(3, 64, false).isShortOfRegisters());
+  EXPECT_FALSE(planFor(2, 64, false).isShortOfRegisters());
+}
+
+TEST(PlanSchedule, HasAsManyWarpsAsThereAreRowsFor) {
+  ScheduleRules rules = onHopper("warps=8");
+  EXPECT_EQ(planUniform(100, rules).warps(), 8);
+  EXPECT_EQ(planUniform(7, rules).warps(), 4);
+  EXPECT_EQ(planUniform(0, rules).warps(), 1);
+}
