@@ -340,16 +340,24 @@ bool Expander::expand(Instruction &instruction) {
   return true;
 }
 
-/// Words that became numbers to become words again stay what they were.
+/// Words that became numbers to become words again, perhaps of another size and
+/// in another block, stay words: what crosses blocks as a vector of bfloat LLVM
+/// keeps as floats, and rounds.
 static void foldBitCasts(Function &function) {
   SmallVector<BitCastInst *> casts;
   for (Instruction &instruction : instructions(function))
     if (auto *cast = dyn_cast<BitCastInst>(&instruction))
       casts.push_back(cast);
-  for (BitCastInst *back : casts)
-    if (auto *there = dyn_cast<BitCastInst>(back->getOperand(0)))
-      if (there->getSrcTy() == back->getDestTy())
-        back->replaceAllUsesWith(there->getOperand(0));
+  for (BitCastInst *back : casts) {
+    auto *there = dyn_cast<BitCastInst>(back->getOperand(0));
+    if (!there)
+      continue;
+    Value *words = there->getOperand(0);
+    if (there->getSrcTy() == back->getDestTy())
+      back->replaceAllUsesWith(words);
+    else
+      back->setOperand(0, words);
+  }
   SmallVector<WeakTrackingVH> unused(casts.begin(), casts.end());
   RecursivelyDeleteTriviallyDeadInstructionsPermissive(unused);
 }

@@ -238,6 +238,19 @@ TEST(NarrowFloats, Computes) {
       %r = bitcast bfloat %y to i16
       ret i16 %r
     }
+    define void @pass(ptr %p, i1 %c) {
+    entry:
+      %v = load <4 x i32>, ptr %p
+      %x = bitcast <4 x i32> %v to <8 x bfloat>
+      br i1 %c, label %other, label %end
+    other:
+      %w = bitcast <8 x bfloat> %x to <8 x i16>
+      %d = add <8 x i16> %w, %w
+      store <8 x i16> %d, ptr %p
+      br label %end
+    end:
+      ret void
+    }
     declare bfloat @llvm.maxnum.bf16(bfloat, bfloat))");
   // 1.5, 2.25 and -3.75 in half; 1, 2 in bfloat.
   EXPECT_EQ(code.get<uint16_t(uint16_t, uint16_t)>("add")(0x3e00, 0x4080),
@@ -259,6 +272,12 @@ TEST(NarrowFloats, Computes) {
   uint16_t squares[8] = {0x4080, 0, 0, 0x7c00, 0, 0x3c00, 0x4400, 0x7c00};
   for (int n = 0; n < 8; ++n)
     EXPECT_EQ(numbers[n], squares[n]) << n;
+  // Words that pass through numbers, and through a branch between.
+  uint16_t words[8] = {1, 2, 0x7f81, 4, 0x3f80, 6, 7, 0x7fff};
+  code.get<void(uint16_t *, bool)>("pass")(words, true);
+  uint16_t doubled[8] = {2, 4, 0xff02, 8, 0x7f00, 12, 14, 0xfffe};
+  for (int n = 0; n < 8; ++n)
+    EXPECT_EQ(words[n], doubled[n]) << n;
 }
 
 /// Where the CPU has the instructions nothing changes.
