@@ -31,6 +31,7 @@ public:
   mlir::LogicalResult run();
 
 private:
+  mlir::LogicalResult checkSignature();
   void changeSignature();
   mlir::LogicalResult rewrite(mlir::Operation *op);
   mlir::LogicalResult rewriteAccess(mlir::Operation *op, Value address,

@@ -39,6 +39,8 @@ static unsigned addressSpaceOf(Value pointer) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult KernelRewriter::run() {
+  if (failed(checkSignature()))
+    return failure();
   changeSignature();
   SmallVector<Operation *> ops;
   kernel.getBody().walk([&](Operation *op) { ops.push_back(op); });
@@ -51,6 +53,22 @@ LogicalResult KernelRewriter::run() {
   }
   dropDescriptors();
   dropAddressSpaces();
+  return success();
+}
+
+/// Numbers are among the words: a parameter of their own would become a pointer
+/// where it is used.
+LogicalResult KernelRewriter::checkSignature() {
+  if (kernel.isExternal())
+    return kernel.emitOpError("the emulator has kernels with a body only");
+  if (!kernel.getNumArguments())
+    return kernel.emitOpError("the emulator expected a pointer to the words of "
+                              "the arguments, found no parameter");
+  for (auto [n, type] : llvm::enumerate(kernel.getArgumentTypes()))
+    if (!isa<LLVM::LLVMPointerType>(type))
+      return kernel.emitOpError("the emulator expected pointers as parameters, "
+                                "to the words and to tensor maps, found ")
+             << type << " as parameter " << n;
   return success();
 }
 
