@@ -169,6 +169,10 @@ std::shared_ptr<Plan> flashtile::findPlan(const Call &call,
     return plan;
   decltype(Plans::known) old; // goes without the lock
   std::lock_guard lock(plans().mutex);
+  // Another thread may have made it meanwhile: then nothing has to make way.
+  auto found = plans().known.find(key);
+  if (found != plans().known.end())
+    return found->second;
   if (plans().known.size() >= host().mostPlans)
     old.swap(plans().known);
   return plans()

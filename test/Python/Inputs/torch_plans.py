@@ -52,5 +52,14 @@ for n, out in enumerate(found):
 for n in range(50):
     call(n % len(patterns))
     assert len(extension._held) <= 3, extension._held
+# As each of five was called once, the three that were there have made way: nothing
+# else holds them, and they are made again.
+plans = [weakref.ref(plan) for plan in extension._held.values()]
+assert plans
+_attention._plan.cache_clear()
+for n in range(len(patterns)):
+    call(n)
+gc.collect()
+assert all(plan() is None for plan in plans), [gc.get_referrers(plan()) for plan in plans if plan()]
 assert torch.equal(call(0), flashtile.attention(q, k, v))
 print("right")
