@@ -20,14 +20,18 @@
 #include "fa/Schedule/PlanText.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/AMX/AMXDialect.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Support/FileUtilities.h"
@@ -157,13 +161,15 @@ static LogicalResult run(StringRef input, StringRef output,
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv); // a crash says where
+  // Whatever a pass of ours leaves can be read again.
   DialectRegistry registry;
-  registry
-      .insert<fa::tile::TileDialect, fa::tgpu::TileGPUDialect,
-              NVVM::NVVMDialect, arith::ArithDialect, cf::ControlFlowDialect,
-              func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
-              math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-              tensor::TensorDialect, vector::VectorDialect>();
+  registry.insert<fa::tile::TileDialect, fa::tgpu::TileGPUDialect,
+                  amx::AMXDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                  ROCDL::ROCDLDialect, scf::SCFDialect, tensor::TensorDialect,
+                  vector::VectorDialect, x86vector::X86VectorDialect>();
   func::registerInlinerExtension(registry);
   registerTransformsPasses();
   mlir::registerConversionPasses();
