@@ -1,6 +1,6 @@
 // The pass alone; expect_maxima.mlir has the kernels that it is for.
 // RUN: fa-opt %s --pass-pipeline='builtin.module(tile.kernel(tgpu-expect-maxima))' | FileCheck %s
-// RUN: sed 's/consumers 3/consumers 2/' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-expect-maxima))' | FileCheck %s --check-prefix=SHALLOW
+// RUN: sed 's/, max speculative//' %s | fa-opt --pass-pipeline='builtin.module(tile.kernel(tgpu-expect-maxima))' | FileCheck %s --check-prefix=SHALLOW
 
 #acc = #tgpu.layout<accumulator 64x64 warps 4>
 #row = #tgpu.layout<64 register = [[8]], lane = [[0], [0], [1], [2], [4]], warp = [[16], [32]]>
@@ -10,7 +10,7 @@
 !rounded = tensor<64x64xf16, #acc>
 !rows = tensor<64xf32, #row>
 
-// Two consumers with 64 columns wait longer for the slot than they save.
+// Where the plan says so alone: two consumers with 64 columns wait longer for the slot than they save.
 // SHALLOW-NOT: tgpu.expected_softmax
 
 // Beside the dot that runs, p is made of the maxima that there are. The branch
@@ -29,7 +29,7 @@
 // CHECK: } {tgpu.seldom}
 // CHECK-NEXT: tgpu.release %{{.*}}, %{{.*}} :
 // CHECK: tgpu.passed
-tile.kernel @expected(%m: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @expected(%m: f32) attributes {tgpu.plan = #tgpu.plan<tile 192x64, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 3, step 2}, max speculative>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %zero = arith.constant dense<0.0> : !tile
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
@@ -58,7 +58,7 @@ tile.kernel @expected(%m: f32) attributes {grid = affine_map<() -> (1)>, grid_si
 // CHECK-NOT: tgpu.expected_softmax
 // CHECK-LABEL: tile.kernel @exact(
 // CHECK-NOT: tgpu.expected_softmax
-tile.kernel @first(%m: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @first(%m: f32) attributes {tgpu.plan = #tgpu.plan<tile 192x64, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 3, step 2}, max speculative>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   tgpu.roles consumers 3 producer {
@@ -75,7 +75,7 @@ tile.kernel @first(%m: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes
   }
   tile.return
 }
-tile.kernel @exact(%m: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @exact(%m: f32) attributes {tgpu.plan = #tgpu.plan<tile 192x64, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 3, step 2}, max speculative>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   tgpu.roles consumers 3 producer {

@@ -1,6 +1,6 @@
 // The pass alone; form_clusters.mlir has the kernels that it is for.
-// RUN: fa-opt %s --tgpu-form-clusters=blocks=2 | FileCheck %s --check-prefixes=CHECK,ASKED
-// RUN: fa-opt %s --tgpu-form-clusters | FileCheck %s --check-prefixes=CHECK,PLAIN
+// RUN: fa-opt %s --tgpu-form-clusters | FileCheck %s --check-prefixes=CHECK,ASKED
+// RUN: sed 's/, cluster 2>/>/' %s | fa-opt --tgpu-form-clusters | FileCheck %s --check-prefixes=CHECK,PLAIN
 
 !tiles = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
 !keys = memref<?x?x64xf16, strided<[?, ?, 1]>>
@@ -14,7 +14,7 @@
 // ASKED: tgpu.channel shared
 // ASKED-NEXT: tgpu.channel : <
 // PLAIN-NOT: tgpu.channel shared
-tile.kernel @same(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 16}, %end: index) attributes {grid = #map, grid_sizes = array<i64>, tgpu.persistent} {
+tile.kernel @same(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 16}, %end: index) attributes {grid = #map, grid_sizes = array<i64>, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, persistent, cluster 2>, tgpu.persistent} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %h = tile.program_id 1
@@ -41,7 +41,7 @@ tile.kernel @same(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 16
 // CHECK-LABEL: tile.kernel @causal(
 // CHECK-NOT: tgpu.cluster
 // CHECK-NOT: tgpu.channel shared
-tile.kernel @causal(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 16}) attributes {grid = #map, grid_sizes = array<i64>, tgpu.persistent} {
+tile.kernel @causal(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 16}) attributes {grid = #map, grid_sizes = array<i64>, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, persistent, cluster 2>, tgpu.persistent} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %h = tile.program_id 1
@@ -68,10 +68,10 @@ tile.kernel @causal(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 
 // CHECK-LABEL: tile.kernel @four(
 // CHECK-SAME: tgpu.cluster = 4 : i64
 // CHECK: tgpu.channel shared
-tile.kernel @gone(%end: index) attributes {grid = #map, grid_sizes = array<i64>, tile.cluster = 2 : i64} {
+tile.kernel @gone(%end: index) attributes {grid = #map, grid_sizes = array<i64>, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, persistent, cluster 8>, tile.cluster = 8 : i64} {
   tile.return
 }
-tile.kernel @four(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 16}) attributes {grid = #map, grid_sizes = array<i64>, tgpu.persistent, tile.cluster = 4 : i64} {
+tile.kernel @four(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 16}) attributes {grid = #map, grid_sizes = array<i64>, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, persistent, cluster 4>, tgpu.persistent, tile.cluster = 4 : i64} {
   %c0 = arith.constant 0 : index
   %h = tile.program_id 1
   %k = tgpu.channel : !tiles
