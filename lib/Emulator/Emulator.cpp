@@ -10,7 +10,7 @@
 #include "GlobalMemory.h"
 #include "HostCode.h"
 
-#include "fa/Target/AmdInfo.h"
+#include "fa/Machine/AmdInfo.h"
 
 #include <limits>
 
@@ -99,15 +99,15 @@ EmulatedProgram::EmulatedProgram(std::unique_ptr<Impl> impl)
 EmulatedProgram::~EmulatedProgram() = default;
 
 Expected<std::unique_ptr<EmulatedProgram>>
-EmulatedProgram::load(const Artifact &artifact) {
+EmulatedProgram::load(EmulatedCode emulated) {
   auto impl = std::make_unique<Impl>();
-  auto code =
-      HostCode::load(artifact.object, artifact.hostCpu, artifact.features);
+  auto code = HostCode::load(std::move(emulated.bitcode), emulated.hostCpu,
+                             emulated.features);
   if (!code)
     return code.takeError();
   impl->code = std::move(*code);
-  impl->sites = artifact.sites;
-  auto info = getAmdInfo(artifact.arch);
+  impl->sites = std::move(emulated.sites);
+  auto info = getAmdInfo(emulated.arch);
   if (info) {
     impl->banks = info->ldsBanks;
     impl->hasWaves = true;

@@ -15,8 +15,8 @@
 
 #include "Faults.h"
 
+#include "fa/Launch/KernelInfo.h"
 #include "fa/Launch/LaunchArgument.h"
-#include "fa/Target/Artifact.h"
 
 #include <atomic>
 

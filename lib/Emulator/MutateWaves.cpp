@@ -10,7 +10,7 @@
 
 #include "Mutations.h"
 
-#include "fa/Target/LaneMoves.h"
+#include "fa/Machine/LaneMoves.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"

@@ -13,7 +13,7 @@
 #include "Block.h"
 #include "Functions.h"
 
-#include "fa/Target/LaneMoves.h"
+#include "fa/Machine/LaneMoves.h"
 
 using namespace llvm;
 using namespace fa;

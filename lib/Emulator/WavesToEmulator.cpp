@@ -6,7 +6,7 @@
 
 #include "KernelRewriter.h"
 
-#include "fa/Target/LaneMoves.h"
+#include "fa/Machine/LaneMoves.h"
 
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/IR/Matchers.h"

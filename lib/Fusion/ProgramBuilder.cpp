@@ -10,7 +10,7 @@
 #include "KernelSignature.h"
 #include "WorkspaceSignature.h"
 
-#include "fa/Fusion/ShortCap.h"
+#include "fa/Support/ShortCap.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

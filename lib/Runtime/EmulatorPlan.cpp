@@ -30,7 +30,9 @@ EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
           " bytes of shared memory, " + info->name + " has " +
           Twine(info->sharedLimit) + "; a smaller --tile helps");
   std::unique_ptr<EmulatorPlan> loaded(new EmulatorPlan);
-  auto program = EmulatedProgram::load(artifact);
+  auto program =
+      EmulatedProgram::load({artifact.object, artifact.sites, artifact.arch,
+                             artifact.hostCpu, artifact.features});
   if (!program)
     return program.takeError();
   loaded->program = std::move(*program);

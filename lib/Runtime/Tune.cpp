@@ -6,8 +6,8 @@
 
 #include "fa/Runtime/Tune.h"
 
-#include "fa/Target/AmdInfo.h"
-#include "fa/Target/NvidiaInfo.h"
+#include "fa/Machine/AmdInfo.h"
+#include "fa/Machine/NvidiaInfo.h"
 
 using namespace llvm;
 using namespace fa;

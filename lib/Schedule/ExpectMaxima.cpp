@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileGPU/TileGPU.h"
-#include "fa/Fusion/ShortCap.h"
 #include "fa/Schedule/Passes.h"
+#include "fa/Support/ShortCap.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

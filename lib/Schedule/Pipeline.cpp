@@ -7,7 +7,7 @@
 #include "fa/Schedule/Passes.h"
 
 #include "TileGPU/TileGPU.h"
-#include "fa/Fusion/Sweep.h"
+#include "fa/Support/Sweep.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/PassManager.h"

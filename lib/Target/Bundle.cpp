@@ -10,8 +10,8 @@
 
 #include "fa/Launch/BundleFormat.h"
 #include "fa/Launch/Checksum.h"
+#include "fa/Machine/NvidiaInfo.h"
 #include "fa/Target/Compile.h"
-#include "fa/Target/NvidiaInfo.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"

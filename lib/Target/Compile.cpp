@@ -6,9 +6,9 @@
 
 #include "CompileSteps.h"
 
-#include "fa/Target/AmdInfo.h"
+#include "fa/Machine/AmdInfo.h"
+#include "fa/Machine/NvidiaInfo.h"
 #include "fa/Target/GpuInfo.h"
-#include "fa/Target/NvidiaInfo.h"
 
 using namespace mlir;
 using namespace fa;

@@ -8,7 +8,7 @@
 #include "Ptxas.h"
 
 #include "fa/Conversion/Passes.h"
-#include "fa/Target/NvidiaInfo.h"
+#include "fa/Machine/NvidiaInfo.h"
 
 #include "llvm/Support/TargetSelect.h"
 

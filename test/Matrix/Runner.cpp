@@ -11,11 +11,11 @@
 #include "fa/Conversion/TileToHost.h"
 #include "fa/Emulator/Passes.h"
 #include "fa/Frontend/BuildAttention.h"
+#include "fa/Machine/NvidiaInfo.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Runtime/AttentionArguments.h"
 #include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Target/GpuInfo.h"
-#include "fa/Target/NvidiaInfo.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"

@@ -8,15 +8,25 @@
 #define FA_EMULATOR_EMULATOR_H
 
 #include "fa/Emulator/Counters.h"
+#include "fa/Emulator/Site.h"
+#include "fa/Launch/KernelInfo.h"
 #include "fa/Launch/LaunchArgument.h"
-#include "fa/Target/Artifact.h"
 
 #include <functional>
 #include <memory>
 
 namespace fa {
 
-/// The code of an artifact for the target "emulator". Each kernel is compiled
+/// A GPU program as convert-nvvm-to-emulator leaves it, compiled to bitcode.
+struct EmulatedCode {
+  std::string bitcode;
+  std::vector<EmulatorSite> sites;
+  std::string arch;     ///< of the GPU
+  std::string hostCpu;  ///< that the bitcode is for
+  std::string features; ///< that it may use beside those of `hostCpu`
+};
+
+/// Such code, to be run. Each kernel is compiled
 /// when it is run for the first time. Safe to use from several threads.
 class EmulatedProgram {
 public:
@@ -32,7 +42,7 @@ public:
       int64_t count, const std::function<void(int64_t)> &body)>;
 
   static llvm::Expected<std::unique_ptr<EmulatedProgram>>
-  load(const Artifact &artifact);
+  load(EmulatedCode code);
   ~EmulatedProgram();
 
   /// Runs `blocks` blocks of `kernel` on `words`, the kernel's ABI of

@@ -10,6 +10,7 @@
 #include "fa/Emulator/Emulator.h"
 #include "fa/Launch/ChooseLaunch.h"
 #include "fa/Launch/HostDevice.h"
+#include "fa/Target/Artifact.h"
 
 namespace fa {
 

@@ -6,6 +6,7 @@
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileGPUToNVVM.h"
+#include "fa/Machine/NvidiaInfo.h"
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"

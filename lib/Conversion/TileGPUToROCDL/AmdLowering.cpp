@@ -8,7 +8,7 @@
 
 #include "../KernelAbi/KernelAbi.h"
 #include "fa/Conversion/TileGPUToROCDL.h"
-#include "fa/Target/LaneMoves.h"
+#include "fa/Machine/LaneMoves.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"

@@ -15,7 +15,7 @@
 #define FA_LIB_CONVERSION_TILEGPUTOROCDL_AMDLOWERING_H
 
 #include "../TileGPUToSimt/SimtLowering.h"
-#include "fa/Target/AmdInfo.h"
+#include "fa/Machine/AmdInfo.h"
 
 namespace fa {
 

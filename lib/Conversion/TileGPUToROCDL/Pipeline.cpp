@@ -6,6 +6,7 @@
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileGPUToROCDL.h"
+#include "fa/Machine/AmdInfo.h"
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Pass/PassRegistry.h"

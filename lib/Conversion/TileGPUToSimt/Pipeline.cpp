@@ -7,7 +7,7 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileGPUToSimt.h"
 #include "fa/Fusion/Passes.h"
-#include "fa/Fusion/Sweep.h"
+#include "fa/Support/Sweep.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

@@ -7,8 +7,8 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileToHost.h"
 #include "fa/Fusion/Passes.h"
-#include "fa/Fusion/Sweep.h"
 #include "fa/Plan/Constraints.h"
+#include "fa/Support/Sweep.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"

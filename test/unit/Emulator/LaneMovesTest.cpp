@@ -10,7 +10,7 @@
 
 #include "RunText.h"
 
-#include "fa/Target/LaneMoves.h"
+#include "fa/Machine/LaneMoves.h"
 
 #include <gtest/gtest.h>
 

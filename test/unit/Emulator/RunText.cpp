@@ -97,7 +97,9 @@ RunResult fa::test::runText(llvm::StringRef body, const RunSizes &sizes) {
   auto artifact = compileText(body, sizes.maxRegisters);
   if (!artifact)
     return {toString(artifact.takeError()), {}, {}};
-  auto program = EmulatedProgram::load(*artifact);
+  auto program =
+      EmulatedProgram::load({artifact->object, artifact->sites, artifact->arch,
+                             artifact->hostCpu, artifact->features});
   if (!program)
     return {toString(program.takeError()), {}, {}};
   std::vector<float> in(64);

@@ -6,8 +6,8 @@
 
 #include "FakeDriver.h"
 
+#include "fa/Machine/AmdInfo.h"
 #include "fa/Runtime/GpuPlan.h"
-#include "fa/Target/AmdInfo.h"
 #include "fa/fa.hpp"
 
 #include "gtest/gtest.h"

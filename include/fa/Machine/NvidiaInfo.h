@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_TARGET_NVIDIAINFO_H
-#define FA_TARGET_NVIDIAINFO_H
+#ifndef FA_MACHINE_NVIDIAINFO_H
+#define FA_MACHINE_NVIDIAINFO_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -43,4 +43,4 @@ std::string listNvidiaArchs();
 
 } // namespace fa
 
-#endif // FA_TARGET_NVIDIAINFO_H
+#endif // FA_MACHINE_NVIDIAINFO_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_TARGET_AMDINFO_H
-#define FA_TARGET_AMDINFO_H
+#ifndef FA_MACHINE_AMDINFO_H
+#define FA_MACHINE_AMDINFO_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -50,4 +50,4 @@ std::string listAmdArchs();
 
 } // namespace fa
 
-#endif // FA_TARGET_AMDINFO_H
+#endif // FA_MACHINE_AMDINFO_H

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Target/AmdInfo.h"
+#include "fa/Machine/AmdInfo.h"
 
 #include <algorithm>
 

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_TARGET_LANEMOVES_H
-#define FA_TARGET_LANEMOVES_H
+#ifndef FA_MACHINE_LANEMOVES_H
+#define FA_MACHINE_LANEMOVES_H
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -53,4 +53,4 @@ llvm::SmallVector<uint32_t, 2> movesAcross(uint32_t mask);
 
 } // namespace fa
 
-#endif // FA_TARGET_LANEMOVES_H
+#endif // FA_MACHINE_LANEMOVES_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_FUSION_SWEEP_H
-#define FA_FUSION_SWEEP_H
+#ifndef FA_SUPPORT_SWEEP_H
+#define FA_SUPPORT_SWEEP_H
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -26,4 +26,4 @@ inline void addSweep(mlir::OpPassManager &pm, bool topDown = true) {
 
 } // namespace fa
 
-#endif // FA_FUSION_SWEEP_H
+#endif // FA_SUPPORT_SWEEP_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_FUSION_SHORTCAP_H
-#define FA_FUSION_SHORTCAP_H
+#ifndef FA_SUPPORT_SHORTCAP_H
+#define FA_SUPPORT_SHORTCAP_H
 
 namespace fa {
 
@@ -16,4 +16,4 @@ constexpr float kLeastShortCap = 15;
 
 } // namespace fa
 
-#endif // FA_FUSION_SHORTCAP_H
+#endif // FA_SUPPORT_SHORTCAP_H

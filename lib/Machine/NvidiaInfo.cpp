@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Target/NvidiaInfo.h"
+#include "fa/Machine/NvidiaInfo.h"
 
 using namespace llvm;
 using namespace fa;

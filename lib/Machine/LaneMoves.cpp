@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Target/LaneMoves.h"
+#include "fa/Machine/LaneMoves.h"
 
 #include <cassert>
 
