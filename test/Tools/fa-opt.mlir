@@ -37,5 +37,7 @@ func.func @refused(%q: !rows, %k: !rows, %v: !rows) -> (!rows, !scores) {
 // STAGES: tile.online_attention
 // STAGES: // -----// S3 //----- //
 // STAGES: tile.kernel
+// STAGES: // -----// S9 //----- //
+// STAGES: llvm.func
 
 // FILE: fa-opt: error: cannot open input file '/nonexistent.mlir'

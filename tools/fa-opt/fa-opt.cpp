@@ -70,8 +70,7 @@ namespace {
 class StagePrinter final : public PassInstrumentation {
 public:
   void runAfterPass(Pass *pass, Operation *op) override {
-    if (pass->getArgument() != "tile-verify-stage" &&
-        pass->getArgument() != "tgpu-verify-stage")
+    if (!pass->getArgument().ends_with("-verify-stage"))
       return;
     std::string text;
     llvm::raw_string_ostream stream(text);

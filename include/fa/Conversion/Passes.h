@@ -11,6 +11,11 @@
 #include "mlir/Pass/Pass.h"
 
 namespace fa {
+
+/// The last stages, those of what one thread does; simt-verify-stage says what
+/// they promise.
+enum class ThreadStage { S8, S9 };
+
 #define GEN_PASS_DECL
 #include "fa/Conversion/Passes.h.inc"
 

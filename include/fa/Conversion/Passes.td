@@ -303,4 +303,30 @@ def BufferizeUnfused : Pass<"bufferize-unfused", "::mlir::ModuleOp"> {
   ];
 }
 
+def SimtVerifyStage : Pass<"simt-verify-stage", "::mlir::ModuleOp"> {
+  let summary = "checks the one sentence of a stage of threads";
+  let description = [{
+    Fails, at each operation that does not belong, unless the module is at the
+    stage that is named:
+     - `S8`: what one thread does: no operation of `tile` is left, of `tgpu`
+       none but those of `tgpu.simt`, and no value is a tile, a buffer or a
+       channel;
+     - `S9`: ready to launch: all is in the LLVM dialect and a vendor's, and
+       every function that others can call is a kernel with what its launch
+       needs: on a GPU the threads of a block (`nvvm.reqntid`,
+       `rocdl.reqd_work_group_size`) and a first argument of the launch's words,
+       on the host scratch memory (`fa.scratch_bytes`) and the arguments of a
+       program (include/fa/Conversion/TileToHost.h). The kernel's other facts
+       are taken from it at S7 (include/fa/Launch/KernelFacts.def).
+
+    Requires: nothing. Ensures: the stage named. Numerics: exact.
+  }];
+  let options = [
+    Option<"stage", "stage", "::fa::ThreadStage", "::fa::ThreadStage::S8",
+           "the stage", [{::llvm::cl::values(
+             clEnumValN(::fa::ThreadStage::S8, "S8", "simt"),
+             clEnumValN(::fa::ThreadStage::S9, "S9", "launch"))}]>
+  ];
+}
+
 #endif // FA_CONVERSION_PASSES_TD

@@ -46,6 +46,8 @@ void fa::registerNvidiaPipelines() {
         buildNvidiaKernelPipeline(pm, options);
         buildNvidiaSchedulePipeline(pm, options);
         buildNvidiaLoweringPipeline(pm, options);
+        pm.addPass(createSimtVerifyStage({ThreadStage::S8}));
         pm.addPass(createConvertTileGPUSimtToNVVM());
+        pm.addPass(createSimtVerifyStage({ThreadStage::S9}));
       });
 }

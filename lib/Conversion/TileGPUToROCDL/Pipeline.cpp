@@ -53,5 +53,6 @@ void fa::registerAmdPipelines() {
         buildAmdKernelPipeline(pm, options);
         buildAmdSchedulePipeline(pm, options);
         buildAmdLoweringPipeline(pm, options);
+        pm.addPass(createSimtVerifyStage({ThreadStage::S9}));
       });
 }

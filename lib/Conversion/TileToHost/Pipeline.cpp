@@ -81,5 +81,6 @@ void fa::registerHostPipelines() {
       [](OpPassManager &pm, const HostPipelineOptions &options) {
         buildHostKernelPipeline(pm, options);
         buildHostLoweringPipeline(pm, options);
+        pm.addPass(createSimtVerifyStage({ThreadStage::S9}));
       });
 }
