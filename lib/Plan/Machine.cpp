@@ -6,8 +6,8 @@
 
 #include "fa/Plan/Machine.h"
 
-#include "fa/Target/AmdInfo.h"
-#include "fa/Target/NvidiaInfo.h"
+#include "fa/Machine/AmdInfo.h"
+#include "fa/Machine/NvidiaInfo.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"

@@ -13,7 +13,7 @@ import sys
 # From the bottom. Api is the headers that users include; Conversion the declarations of its passes.
 LAYERS = [
     ["Api", "Layout", "Machine", "Support"],
-    ["Launch"],
+    ["Launch", "Plan"],
     ["Loader", "Numerics", "Tile"],
     ["Interpreter", "TileGPU"],
     ["Conversion", "Emulator", "Fusion", "Schedule"],
