@@ -136,12 +136,22 @@ function(fa_add_plain_library name)
   target_link_libraries(${name} PRIVATE fa_options)
 endfunction()
 
+# fa_compile_in_batches(name): half of what a file takes is templates that its
+# neighbours have as well. Files of a batch share what is static in them and their
+# using-directives: two names that meet are an error, or the file stands alone (by
+# SKIP_UNITY_BUILD_INCLUSION).
+function(fa_compile_in_batches name)
+  set_target_properties(${name} PROPERTIES
+    UNITY_BUILD ${FA_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+endfunction()
+
 # fa_add_library(name sources... LINK_LIBS PUBLIC libs...): a static library.
 function(fa_add_library name)
   fa_parse_arguments(${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   set_property(GLOBAL APPEND PROPERTY FA_LIBRARIES ${name})
   fa_finish_target(${name} llvm)
+  fa_compile_in_batches(${name})
 endfunction()
 
 # The same for code on MLIR.
@@ -150,6 +160,7 @@ function(fa_add_mlir_library name)
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   set_property(GLOBAL APPEND PROPERTY FA_LIBRARIES ${name})
   fa_finish_target(${name} mlir)
+  fa_compile_in_batches(${name})
 endfunction()
 
 # fa_add_tool(name sources... LINK_LIBS PRIVATE libs...): a program in bin/.

@@ -38,6 +38,9 @@
 
 namespace fa::emu {
 
+/// Every lane of a warp.
+inline constexpr uint32_t kAllLanes = ~0u;
+
 class Block;
 class GlobalMemory;
 struct Thread;

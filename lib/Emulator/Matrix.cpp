@@ -16,8 +16,6 @@ using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
 
-static constexpr uint32_t kAllLanes = ~0u;
-
 //===----------------------------------------------------------------------===//
 // mma.sync
 //===----------------------------------------------------------------------===//

@@ -137,7 +137,7 @@ static int64_t skipSplit(Operation *kernel) {
 // Faults of what one thread does (S8)
 //===----------------------------------------------------------------------===//
 
-static Value constant(OpBuilder &b, Location loc, Type type, int64_t value) {
+Value fa::constant(OpBuilder &b, Location loc, Type type, int64_t value) {
   return LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, value));
 }
 

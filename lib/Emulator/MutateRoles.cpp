@@ -139,10 +139,6 @@ static int64_t fetchPastEnd(Operation *kernel) {
 // Faults of what one thread does (S8)
 //===----------------------------------------------------------------------===//
 
-static Value constant(OpBuilder &b, Location loc, Type type, int64_t value) {
-  return LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, value));
-}
-
 /// All lanes arrive, not the first alone.
 static int64_t overArrive(Operation *kernel) {
   auto arrivals = collect<SimtArriveOp>(kernel);

@@ -28,7 +28,7 @@ static SmallVector<LLVM::FenceOp> fences(Operation *kernel,
 }
 
 /// Nobody waits for lgkmcnt before a barrier.
-static int64_t dropRelease(Operation *kernel) {
+static int64_t dropLdsRelease(Operation *kernel) {
   return erase<LLVM::FenceOp>(fences(kernel, LLVM::AtomicOrdering::release));
 }
 
@@ -156,7 +156,7 @@ static int64_t wrongLaneMove(Operation *kernel) {
 
 ArrayRef<Mutation> fa::waveMutations() {
   static constexpr Mutation mutations[] = {
-      {"drop-lds-wait", false, dropRelease},
+      {"drop-lds-wait", false, dropLdsRelease},
       {"late-lds-wait", false, lateRelease},
       {"drop-acquire", false, dropAcquire},
       {"drop-vector-wait", false, dropVectorWait},

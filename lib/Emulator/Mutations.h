@@ -8,6 +8,7 @@
 #define FA_LIB_EMULATOR_MUTATIONS_H
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Operation.h"
 
 namespace fa {
@@ -40,6 +41,10 @@ template <typename Op> int64_t erase(llvm::ArrayRef<Op> ops) {
     op->erase();
   return ops.size();
 }
+
+/// A number for what one thread does.
+mlir::Value constant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type,
+                     int64_t value);
 
 template <typename Op> int64_t drop(mlir::Operation *kernel) {
   return erase<Op>(collect<Op>(kernel));

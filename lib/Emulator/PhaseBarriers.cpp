@@ -212,7 +212,7 @@ static void init(Thread *thread, int32_t site) {
 }
 
 /// PTX ISA, "fence.mbarrier_init.release.cluster" and "fence.proxy.async".
-static void fence(Thread *thread, int32_t) {
+static void fenceProxies(Thread *thread, int32_t) {
   thread->warp->clock.passProxyFence();
 }
 
@@ -254,7 +254,7 @@ static void waitPhase(Thread *thread, int32_t site) {
 ArrayRef<EmulatorFunction> fa::emu::phaseFunctions() {
   static const EmulatorFunction functions[] = {
       {"fa_emu_barrier_init", init},
-      {"fa_emu_proxy_fence", fence},
+      {"fa_emu_proxy_fence", fenceProxies},
       {"fa_emu_arrive", arrive},
       {"fa_emu_arrive_expecting", arriveExpecting},
       {"fa_emu_arrive_at_ranks", arriveAtRanks},

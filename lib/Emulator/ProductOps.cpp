@@ -11,8 +11,6 @@ using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
 
-static constexpr uint32_t kAllLanes = ~0u;
-
 static void beginAll(Warp &warp, const EmulatorSite &, uint32_t lanes) {
   if (warp.block->requireAllLanes(warp, lanes))
     warp.products.begin(warp, warp.lanes[0].waitsAt);
@@ -28,7 +26,7 @@ static void fenceAll(Warp &warp, const EmulatorSite &, uint32_t lanes) {
     warp.products.fence();
 }
 
-static void fence(Thread *thread, int32_t site) {
+static void fenceProducts(Thread *thread, int32_t site) {
   thread->block->meetWarp(*thread, site, kAllLanes, fenceAll);
 }
 
@@ -67,7 +65,7 @@ static void writeRegister(Thread *thread, int32_t site) {
 ArrayRef<EmulatorFunction> fa::emu::productFunctions() {
   static const EmulatorFunction functions[] = {
       {"fa_emu_product", product},
-      {"fa_emu_product_fence", fence},
+      {"fa_emu_product_fence", fenceProducts},
       {"fa_emu_product_commit", commit},
       {"fa_emu_product_wait", wait},
       {"fa_emu_read_register", readRegister},

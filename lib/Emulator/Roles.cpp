@@ -12,8 +12,6 @@ using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
 
-static constexpr uint32_t kAllLanes = ~0u;
-
 //===----------------------------------------------------------------------===//
 // setmaxnreg
 //===----------------------------------------------------------------------===//

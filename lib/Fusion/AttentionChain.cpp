@@ -243,7 +243,7 @@ static std::string findHeads(AttentionChain &chain) {
 //===----------------------------------------------------------------------===//
 
 /// Finds the sink as one number for each head. Gives the reason if it is more.
-static std::string findSink(AttentionChain &chain) {
+static std::string matchSink(AttentionChain &chain) {
   Value value = chain.softmax.getSink();
   if (!value)
     return "";
@@ -290,7 +290,7 @@ std::string AttentionChain::match(SoftmaxOp softmax, bool takeSentinels,
     return reason;
   if (std::string reason = findHeads(chain); !reason.empty())
     return reason;
-  if (std::string reason = findSink(chain); !reason.empty())
+  if (std::string reason = matchSink(chain); !reason.empty())
     return reason;
   chain.modified = softmax.getInput();
   for (Operation *user : chain.modified.getUsers()) {

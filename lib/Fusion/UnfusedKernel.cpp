@@ -31,8 +31,9 @@ static Type argumentType(Type type) {
       StridedLayoutAttr::get(type.getContext(), /*offset=*/0, strides));
 }
 
-static KernelOp createKernel(ImplicitLocOpBuilder &b, func::FuncOp function,
-                             StringRef name, ArrayRef<Attribute> rules) {
+static KernelOp createUnfusedKernel(ImplicitLocOpBuilder &b,
+                                    func::FuncOp function, StringRef name,
+                                    ArrayRef<Attribute> rules) {
   SmallVector<Type> types;
   SmallVector<Attribute> attributes;
   auto add = [&](Type type, Access access) {
@@ -107,7 +108,7 @@ LogicalResult fa::buildUnfusedKernel(func::FuncOp function, StringRef name) {
   if (failed(rules))
     return failure();
   ImplicitLocOpBuilder b(function.getLoc(), function);
-  KernelOp kernel = createKernel(b, function, name, *rules);
+  KernelOp kernel = createUnfusedKernel(b, function, name, *rules);
   IRMapping mapping;
   for (BlockArgument argument : function.getArguments())
     mapping.map(argument,

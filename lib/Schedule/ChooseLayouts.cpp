@@ -97,7 +97,7 @@ LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
                                   : WalkResult::advance();
                      })
                      .wasInterrupted()) {
-  for (auto op : kernel.getBody().getOps<MergePartsOp>())
+  for (auto op : kernel.getBody().getOps<tile::MergePartsOp>())
     merge = op;
 }
 

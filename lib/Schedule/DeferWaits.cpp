@@ -137,7 +137,8 @@ private:
     int64_t parts = getOperation().getParts(), all = 0;
     // Parts are merged where tiles were.
     for (auto alloc : getOperation().getBody().getOps<AllocOp>())
-      if (!alloc->hasOneUse() || !isa<MergePartsOp>(*alloc->getUsers().begin()))
+      if (!alloc->hasOneUse() ||
+          !isa<tgpu::MergePartsOp>(*alloc->getUsers().begin()))
         all += parts * llvm::alignTo(alloc.getType().getBytes(), 128);
     apart *= parts;
     int64_t blocks = (limit + kept) / (all + kept);
