@@ -74,7 +74,7 @@ def read_lines(path):
 
 def all_lines(names, targets):
     """(target, schedule) -> lines of the matrices."""
-    files = sorted(MATRICES.glob("*.txt"))
+    files = sorted(file for file in MATRICES.glob("*.txt") if file.name != "CMakeLists.txt")
     unknown = set(names) - {file.stem for file in files}
     if unknown:
         fail(f"--matrices: expected some of {', '.join(f.stem for f in files)}, found '{min(unknown)}'")
@@ -126,9 +126,12 @@ def record(options):
             fail(f"--targets: expected some of {', '.join(TARGETS)}, found '{target}'")
     names = options.matrices.split(",") if options.matrices else []
     groups = sample_lines(options.sample, targets) if options.sample else all_lines(names, targets)
+    tool = options.bin.resolve() / "fa-matrix"
+    if not tool.exists():
+        fail(f"--bin: expected a folder with fa-matrix, found none in '{options.bin}'")
     version, rows = None, {}
     for (target, schedule), lines in groups.items():
-        version, found = hash_lines(options.bin / "fa-matrix", target, schedule, lines, options.part)
+        version, found = hash_lines(tool, target, schedule, lines, options.part)
         for *key, code in found:
             if rows.setdefault(tuple(key), code) != code:
                 fail(f"{' '.join(key)}: compiled twice, with two results")
