@@ -135,9 +135,6 @@ void KernelRewriter::watchRegisters() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult KernelRewriter::rewriteProduct(SimtWgmmaOp op) {
-  if (op.getElement().getIntOrFloatBitWidth() != 16)
-    return op.emitOpError("the emulator has products of 16 bits, found ")
-           << op.getElement();
   int64_t flags = op.isFromRegisters() | op.getElement().isF16() << 1 |
                   op.getTransposeB() << 2 | !op.getAcc().empty() << 3;
   auto number = leftRegisters.find(op);
@@ -159,7 +156,9 @@ LogicalResult
 KernelRewriter::rewriteBox(NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp op) {
   if (op.getMode() != NVVM::TMALoadMode::TILE || op.getIsCTAOnly() ||
       op.getPredicate())
-    return op.emitOpError("the emulator has boxes in tile mode");
+    return op.emitOpError(
+        "the emulator has boxes in tile mode, fetched without "
+        "a predicate");
   SmallVector<Value> operands = {op.getDstMem(), op.getTmaDescriptor()};
   llvm::append_range(operands, op.getCoordinates());
   operands.push_back(op.getMbar());

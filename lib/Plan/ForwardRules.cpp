@@ -8,6 +8,8 @@
 
 #include "Races.h"
 
+#include "fa/Plan/PlanSchedule.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -20,10 +22,6 @@ static constexpr TileSize kTf32Tile = {128, 32};
 /// Of one role: with 64 keys a thread has too few registers at head dimensions
 /// above 80, and on an sm_80 shared memory for one block (docs/spills.md).
 static constexpr int64_t kMiddleColumns = 32;
-
-/// Of a warpgroup that computes, which is all that launches of few programs
-/// have (bench/results/2026-11-22-h200-few-programs.md).
-static constexpr int64_t kWarpgroupRows = 64;
 
 /// Of specialized warps with D between 64 and 128: as many keys as leave three
 /// consumers the registers of their scores, and room for three slots
@@ -67,6 +65,8 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
   rules.middleColumns = orElse(asked.kvTile, kSpecializedMiddleColumns);
   // Beside what is asked for there is nothing else.
   if (!rows && asked.schedule.empty()) {
+    // All that launches of few programs have
+    // (bench/results/2026-11-22-h200-few-programs.md).
     rules.fewRows = kWarpgroupRows;
     rules.packedRows = 2 * kWarpgroupRows;
     rules.clusterBlocks = kClusterBlocks;

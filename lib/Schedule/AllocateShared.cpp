@@ -325,6 +325,13 @@ struct TgpuAllocateShared final
   using TgpuAllocateSharedBase::TgpuAllocateSharedBase;
 
   void runOnOperation() override {
+    for (auto parts : getOperation().getBody().getOps<tile::MergePartsOp>())
+      if (!isa_and_present<LayoutAttr>(
+              cast<RankedTensorType>(parts.getAcc().getType()).getEncoding())) {
+        parts.emitOpError("expected a kernel at stage S4, found a tile without "
+                          "a layout");
+        return signalPassFailure();
+      }
     if (failed(
             SharedAllocator(getOperation(), registers, copies, direct).run()))
       signalPassFailure();

@@ -37,15 +37,25 @@ static void share(OpOperand &start) {
   start.set(arith::MulFOp::create(b, value.getLoc(), value, factor));
 }
 
+static bool hasLayout(OpOperand *start) {
+  return isa_and_present<LayoutAttr>(
+      cast<RankedTensorType>(start->get().getType()).getEncoding());
+}
+
 namespace {
 
 struct TgpuDeferSums final : fa::impl::TgpuDeferSumsBase<TgpuDeferSums> {
   void runOnOperation() override {
-    forEachStateEnd(getOperation(), [](Operation *end) {
+    forEachStateEnd(getOperation(), [&](Operation *end) {
       StateChain sums(end, StateChain::Sums);
       // What is loaded or merged is whole.
       if (!sums.isClosed() || sums.softmaxes().empty())
         return;
+      if (!llvm::all_of(sums.starts(), hasLayout)) {
+        end->emitOpError("expected sums at stage S4, found some without a "
+                         "layout");
+        return signalPassFailure();
+      }
       auto present = UnitAttr::get(end->getContext());
       end->setAttr(TileGPUDialect::threadSumsAttrName, present);
       for (OnlineSoftmaxOp op : sums.softmaxes())

@@ -13,7 +13,7 @@ using namespace fa::tile;
 void fa::forEachStateEnd(KernelOp kernel,
                          llvm::function_ref<void(Operation *)> visit) {
   kernel.walk([&](Operation *op) {
-    if (isa<OnlineFinalizeOp, MergePartsOp>(op))
+    if (isa<OnlineFinalizeOp, tile::MergePartsOp>(op))
       visit(op);
   });
 }
@@ -25,7 +25,7 @@ StateChain::StateChain(Operation *end, Kind kind) : end(end), kind(kind) {
 }
 
 OpOperand &StateChain::last() const {
-  if (auto merge = dyn_cast<MergePartsOp>(end))
+  if (auto merge = dyn_cast<tile::MergePartsOp>(end))
     return operandOf(merge);
   return operandOf(cast<OnlineFinalizeOp>(end));
 }

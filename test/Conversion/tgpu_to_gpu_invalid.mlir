@@ -130,3 +130,20 @@ tile.kernel @sums_across_warps(%x: f32) attributes {tgpu.shared_bytes = 0, tgpu.
   tile.return
 }
 
+// -----
+tile.kernel @no_layout(%x: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.shared_bytes = 0 : i64, tgpu.warps = 1 : i64} {
+  // expected-error @+1 {{expected a kernel at stage S7, found a tile without a layout}}
+  %a = tile.broadcast %x : f32 -> tensor<16x16xf32>
+  tile.return
+}
+// -----
+#acc = #tgpu.layout<accumulator 16x16 warps 1>
+!buffer = !tgpu.buffer<2 x 16x16xf32, #tgpu.layout<swizzled 16x16 bytes 4>>
+tile.kernel @state_without_layout(%x: f32, %y: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.shared_bytes = 4096 : i64, tgpu.warps = 1 : i64} {
+  %b = tgpu.alloc at 0 : !buffer
+  %a = tile.broadcast %x : f32 -> tensor<16x16xf32, #acc>
+  // expected-error @+1 {{expected a kernel at stage S7, found a tile without a layout}}
+  %m = tile.broadcast %x : f32 -> tensor<16xf32>
+  %0:3 = tgpu.merge_parts %a, %m, %m by %b : (tensor<16x16xf32, #acc>, tensor<16xf32>, tensor<16xf32>, !buffer) -> (tensor<16x16xf32, #acc>, tensor<16xf32>, tensor<16xf32>)
+  tile.return
+}

@@ -75,3 +75,6 @@ llvm.func @none() attributes {nvvm.kernel} {
 // -----
 // expected-error @below {{the emulator has kernels with a body only}}
 llvm.func @declared(!llvm.ptr) attributes {nvvm.kernel}
+// -----
+// expected-error @below {{the emulator has kernels with a body}}
+llvm.func @elsewhere(!llvm.ptr) attributes {rocdl.kernel}

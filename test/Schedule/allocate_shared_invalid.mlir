@@ -1,4 +1,4 @@
-// RUN: fa-opt %s --verify-diagnostics --pass-pipeline='builtin.module(tile.kernel(tgpu-allocate-shared))'
+// RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tile.kernel(tgpu-allocate-shared))'
 
 #a = #tgpu.layout<16 register = [[8]], lane = [[0], [0], [1], [2], [4]]>
 #b = #tgpu.layout<16 register = [[8]], lane = [[1], [2], [4], [0], [0]]>
@@ -6,5 +6,13 @@ tile.kernel @line(%x: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes 
   %0 = tile.broadcast %x : f32 -> tensor<16xf32, #a>
   // expected-error @below {{expects a tile of two dimensions to move it between threads, found 'tensor<16xf32, }}
   %1 = tgpu.convert %0 : tensor<16xf32, #a> -> tensor<16xf32, #b>
+  tile.return
+}
+// -----
+tile.kernel @no_layout(%x: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.parts = 2 : i64, tgpu.warps = 1 : i64} {
+  %acc = tile.broadcast %x : f32 -> tensor<16x64xf32>
+  %max = tile.broadcast %x : f32 -> tensor<16xf32>
+  // expected-error @below {{expected a kernel at stage S4, found a tile without a layout}}
+  %a, %n, %s = tile.merge_parts %acc, %max, %max : (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
   tile.return
 }

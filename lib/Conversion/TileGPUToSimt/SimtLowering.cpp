@@ -17,6 +17,12 @@ using namespace fa;
 using tile::isTile;
 using namespace fa::tgpu;
 
+static bool isTileWithoutLayout(Value value) {
+  return isTile(value) &&
+         !isa_and_present<LayoutAttr>(
+             cast<RankedTensorType>(value.getType()).getEncoding());
+}
+
 LogicalResult fa::verifyPlaced(tile::KernelOp kernel) {
   for (StringRef name :
        {TileGPUDialect::sharedBytesAttrName, TileGPUDialect::warpsAttrName})
@@ -24,7 +30,15 @@ LogicalResult fa::verifyPlaced(tile::KernelOp kernel) {
       return emitError(kernel.getLoc())
              << "expected a kernel at stage S7, found one without '" << name
              << "'";
-  return success();
+  return failure(kernel
+                     .walk([](Operation *op) {
+                       if (llvm::none_of(op->getResults(), isTileWithoutLayout))
+                         return WalkResult::advance();
+                       return WalkResult(
+                           op->emitOpError("expected a kernel at stage S7, "
+                                           "found a tile without a layout"));
+                     })
+                     .wasInterrupted());
 }
 
 SimtLowering::SimtLowering(tile::KernelOp kernel)
