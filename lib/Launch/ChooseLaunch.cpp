@@ -26,8 +26,8 @@ evaluate(const SizeExpr &expr, std::span<const LaunchArgument> arguments) {
 
 /// A tensor of the workspace without its memory; nothing if a size overflows.
 static std::optional<LaunchArgument>
-shapeOf(const KernelInfo &kernel, size_t number, int64_t splits,
-        std::span<const LaunchArgument> given) {
+workspaceShape(const KernelInfo &kernel, size_t number, int64_t splits,
+               std::span<const LaunchArgument> given) {
   const ArgumentInfo &info = kernel.args[kernel.numGiven() + number];
   int64_t sizes[kMaxRank] = {splits}, strides[kMaxRank];
   size_t rank = 1;
@@ -58,7 +58,7 @@ static std::optional<size_t> countBytes(const KernelInfo &kernel,
                                         std::span<const LaunchArgument> given) {
   size_t sum = 0;
   for (size_t n = 0; n < kernel.workspace.size(); ++n) {
-    auto tensor = shapeOf(kernel, n, splits, given);
+    auto tensor = workspaceShape(kernel, n, splits, given);
     auto bytes = tensor ? bytesOf(*tensor) : std::nullopt;
     if (!bytes || __builtin_add_overflow(sum, *bytes, &sum))
       return std::nullopt;
@@ -78,7 +78,7 @@ KernelArguments::KernelArguments(const LaunchChoice &choice,
   for (size_t n = 0; n < kernel.workspace.size(); ++n) {
     LaunchArgument &tensor = storage[given.size() + n];
     // Neither overflows: the bytes were counted.
-    tensor = *shapeOf(kernel, n, choice.splits, given);
+    tensor = *workspaceShape(kernel, n, choice.splits, given);
     tensor.data = memory;
     memory += *bytesOf(tensor);
   }
