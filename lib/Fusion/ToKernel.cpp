@@ -11,6 +11,7 @@
 
 #include "fa/Fusion/Passes.h"
 #include "fa/Plan/Forward.h"
+#include "fa/Plan/Request.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -33,18 +34,10 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
   using TileToKernelBase::TileToKernelBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    auto target = findMachine(machine);
-    auto asked = parseConstraints(constraints);
-    std::string problems;
-    if (!target)
-      problems = toString(target.takeError());
-    if (!asked)
-      problems += toString(asked.takeError());
-    if (!problems.empty())
-      return emitError(UnknownLoc::get(context), problems);
-    if (sharedBytes)
-      target->sharedBytes = sharedBytes;
-    rules = forwardRules(*target, *asked);
+    auto request = parseRequest(machine, constraints, sharedBytes);
+    if (!request)
+      return emitError(UnknownLoc::get(context), toString(request.takeError()));
+    rules = forwardRules(request->machine, request->asked);
     rules.variants = variants;
     return success();
   }

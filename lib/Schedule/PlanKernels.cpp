@@ -8,6 +8,7 @@
 #include "RowTiles.h"
 
 #include "TileGPU/TileGPU.h"
+#include "fa/Plan/Request.h"
 #include "fa/Schedule/Passes.h"
 
 using namespace mlir;
@@ -26,21 +27,13 @@ struct TgpuPlanKernels final : fa::impl::TgpuPlanKernelsBase<TgpuPlanKernels> {
   using TgpuPlanKernelsBase::TgpuPlanKernelsBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    auto target = findMachine(machine);
-    auto asked = parseConstraints(constraints);
-    std::string problems;
-    if (!target)
-      problems = toString(target.takeError());
-    if (!asked)
-      problems += toString(asked.takeError());
-    if (!problems.empty())
-      return emitError(UnknownLoc::get(context), problems);
-    if (target->isHost())
+    auto request = parseRequest(machine, constraints, sharedBytes);
+    if (!request)
+      return emitError(UnknownLoc::get(context), toString(request.takeError()));
+    if (request->machine.isHost())
       return emitError(UnknownLoc::get(context))
              << "expected a GPU's architecture, found " << machine;
-    if (sharedBytes)
-      target->sharedBytes = sharedBytes;
-    rules = scheduleRules(*target, *asked);
+    rules = scheduleRules(request->machine, request->asked);
     return success();
   }
 
