@@ -59,6 +59,13 @@ void PlanAttr::print(AsmPrinter &out) const {
   out << ']';
   if (plan.isSpecialized())
     ::print(out, plan.slots);
+  if (!plan.dots.empty()) {
+    out << ", loop [";
+    llvm::interleaveComma(plan.dots, out, [&](const PlannedDot &dot) {
+      out << dot.stage << ':' << dot.order;
+    });
+    out << ']';
+  }
   if (plan.maximum == MaximumRule::Speculative)
     out << ", max speculative";
   if (plan.pingPong)
@@ -161,6 +168,13 @@ private:
       return failure();
     if (word == "slots")
       return parseSlots();
+    if (word == "loop")
+      return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        PlannedDot &dot = plan.dots.emplace_back();
+        return ParseResult(failure(parser.parseInteger(dot.stage) ||
+                                   parser.parseColon() ||
+                                   parser.parseInteger(dot.order)));
+      });
     if (word == "cluster")
       return parser.parseInteger(plan.cluster);
     if (word == "max") {
@@ -174,8 +188,8 @@ private:
                      .Default(nullptr);
     if (!flag)
       return parser.emitError(loc,
-                              "expected slots, max, ping_pong, late_rescale, "
-                              "persistent or cluster, found '")
+                              "expected slots, loop, max, ping_pong, "
+                              "late_rescale, persistent or cluster, found '")
              << word << "'";
     *flag = true;
     return success();

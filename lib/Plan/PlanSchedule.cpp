@@ -49,6 +49,7 @@ public:
     plan.slots.step = chooseStepSlots();
     plan.slots.program = chooseProgramSlots(plan.slots.step);
     plan.slots.scores = chooseScoreSlots(plan.slots.step);
+    plan.dots = chooseLoop();
     plan.maximum = chooseMaximum(plan.slots);
     plan.pingPong = takesTurns();
     // Three have no registers for an output that waits for its factor.
@@ -116,7 +117,7 @@ private:
   /// A slot for each consumer, or two, where programs begin before the end of
   /// others and there is room.
   int64_t chooseProgramSlots(int64_t step) const {
-    if (!rules.overlap || !rules.overlapPrograms || !rules.persistent ||
+    if (!rules.overlapPrograms || !rules.persistent ||
         !facts.scoreBytes.empty() || !facts.hasSomeKeys)
       return consumers;
     int64_t room = roomBeside(step) - consumers * sum(facts.programBytes);
@@ -139,11 +140,27 @@ private:
     return slots;
   }
 
+  /// Dots that add up come last. If there is one, it is a step late: what the
+  /// next step computes runs beside it (FlashAttention-3, section 3.2). For
+  /// what several would take from the step before there are no registers: each
+  /// begins when its left operand is there.
+  std::vector<PlannedDot> chooseLoop() const {
+    int64_t sums = count(facts.accumulates, true), others = 0;
+    int64_t sum = facts.accumulates.size() - sums;
+    bool isLate = sums == 1 && sum > 0;
+    std::vector<PlannedDot> dots;
+    for (bool accumulates : facts.accumulates)
+      dots.push_back({accumulates && isLate, accumulates ? sum++ : others++});
+    return dots;
+  }
+
   /// What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles";
   /// bench/results/2026-11-22-h200-expected-maxima.md): two consumers with less
   /// depth wait for keys that are released late, those that change their scores
   /// for what they change them by, unless it has two slots.
   MaximumRule chooseMaximum(const PlannedSlots &slots) const {
+    if (!facts.hasSoftmax)
+      return MaximumRule::Lazy;
     bool isFetched = any_of(slots.scores, [](int64_t n) { return n > 0; });
     bool areTwo = all_of(slots.scores, [&](int64_t number) {
       return !number || number >= 2 * consumers;
@@ -155,7 +172,7 @@ private:
 
   /// Ping-pong (bench/results/2026-11-21-h200-turns.md).
   bool takesTurns() const {
-    if (consumers == 1 || facts.step.size() < 2)
+    if (consumers == 1 || !facts.hasSoftmax || facts.step.size() < 2)
       return false;
     int64_t depth = facts.step[0].columns, width = facts.step[1].columns;
     return consumers == kMostConsumers || depth > width ||

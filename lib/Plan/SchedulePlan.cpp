@@ -46,6 +46,8 @@ hash_code fa::hash_value(const SchedulePlan &plan) {
       plan.lateRescale, plan.persistent, plan.cluster);
   for (const Partition &partition : plan.partitions)
     code = hash_combine(code, hash(partition));
+  for (const PlannedDot &dot : plan.dots)
+    code = hash_combine(code, dot.stage, dot.order);
   return code;
 }
 
@@ -91,6 +93,26 @@ static std::string whyInvalidTogether(const SchedulePlan &plan) {
   return "";
 }
 
+/// Why no step can begin `dots` as they say.
+static std::string whyInvalid(ArrayRef<PlannedDot> dots) {
+  std::vector<bool> isTaken(dots.size());
+  for (const PlannedDot &dot : dots) {
+    if (dot.stage != 0 && dot.stage != 1)
+      return "expected dots of stage 0 or 1, found " +
+             std::to_string(dot.stage);
+    if (dot.order < 0 || dot.order >= int64_t(dots.size()) ||
+        isTaken[dot.order])
+      return "expected an order of the loop's " + std::to_string(dots.size()) +
+             " dots, each place once, found " + std::to_string(dot.order) +
+             (dot.order >= 0 && dot.order < int64_t(dots.size()) ? " twice"
+                                                                 : "");
+    isTaken[dot.order] = true;
+  }
+  if (!dots.empty() && all_of(dots, [](PlannedDot dot) { return dot.stage; }))
+    return "expected a dot of stage 0 at least, found none";
+  return "";
+}
+
 std::string fa::whyInvalid(const SchedulePlan &plan) {
   if (std::string why = whyInvalidTogether(plan); !why.empty())
     return why;
@@ -105,6 +127,8 @@ std::string fa::whyInvalid(const SchedulePlan &plan) {
            std::to_string(slots.step);
   if (any_of(slots.scores, [](int64_t number) { return number < 0; }))
     return "expected slots of scores of at least 0";
+  if (std::string why = ::whyInvalid(plan.dots); !why.empty())
+    return why;
   if (plan.cluster < 1 || plan.cluster > 8 || !isPowerOf2_64(plan.cluster))
     return "expected a cluster of 1, 2, 4 or 8 blocks, found " +
            std::to_string(plan.cluster);

@@ -70,6 +70,12 @@ static bool changesScores(scf::ForOp loop) {
   return false;
 }
 
+/// Whether the next step alone reads the dot's result.
+static bool accumulates(DotOp dot) {
+  return dot.getAcc() && dot.getResult().hasOneUse() &&
+         isa<scf::YieldOp>(*dot->getUsers().begin());
+}
+
 static int64_t slotBytes(const FetchedTile &tile) {
   return slotsFor(typeOf(LoadOp(tile.load)), 1).getSlotBytes();
 }
@@ -93,6 +99,9 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
         {slot.getShape()[0], slot.getShape()[1], slot.getSlotBytes()});
     note(fetched);
   }
+  for (auto dot : loop.getBody()->getOps<DotOp>())
+    facts.accumulates.push_back(accumulates(dot));
+  facts.hasSoftmax = !loop.getBody()->getOps<OnlineSoftmaxOp>().empty();
   for (const FetchedTile &score : first.scores)
     facts.scoreBytes.push_back(slotBytes(score));
   LoadOp line = tiles.lefts.empty() ? first.fetched.front().load

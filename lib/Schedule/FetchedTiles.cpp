@@ -97,18 +97,37 @@ private:
     auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
     if (!loop || loop->getParentOp() != kernel)
       return refuse("a dot is not in a loop of its own");
-    auto right = dot.getB().getDefiningOp<LoadOp>();
-    if (!right || right->getBlock() != dot->getBlock() || !right->hasOneUse())
-      return refuse("the right operand of a dot is not a load beside it");
     if (!fits(dot))
-      return false;
-    auto found = fetch(right);
-    if (!found)
       return false;
     if (tiles.loops.empty() || tiles.loops.back().loop != loop)
       tiles.loops.push_back(
           {loop, loop.getLowerBound(), loop.getUpperBound(), {}, {}});
-    tiles.loops.back().fetched.push_back(*found);
+    return findRight(dot, tiles.loops.back().fetched) && findLeft(dot);
+  }
+
+  /// Any number of dots of a step may read a tile.
+  bool findRight(DotOp dot, SmallVectorImpl<FetchedTile> &fetched) {
+    auto right = dot.getB().getDefiningOp<LoadOp>();
+    bool onlyRight = right && right->getBlock() == dot->getBlock() &&
+                     llvm::all_of(right->getUses(), [](OpOperand &use) {
+                       auto user = dyn_cast<DotOp>(use.getOwner());
+                       return user && &use == &user.getBMutable() &&
+                              user->getBlock() == use.get().getParentBlock();
+                     });
+    if (!onlyRight)
+      return refuse("the right operand of a dot is not a load beside it that "
+                    "right operands alone are");
+    if (llvm::any_of(fetched, [&](const FetchedTile &known) {
+          return known.load == right;
+        }))
+      return true;
+    auto found = fetch(right);
+    if (found)
+      fetched.push_back(*found);
+    return found.has_value();
+  }
+
+  bool findLeft(DotOp dot) {
     auto left = dot.getA().getDefiningOp<LoadOp>();
     if (!left || llvm::any_of(tiles.lefts, [&](FetchedTile &known) {
           return known.load == left;

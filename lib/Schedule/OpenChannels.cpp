@@ -296,8 +296,12 @@ private:
         rewriter, before, /*replaceInitOperandUsesInLoop=*/false, next));
     Value step = loop.getRegionIterArgs().back();
     SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
-    for (auto [dot, fetched] : llvm::zip_equal(dots, entry.fetched))
-      runDot(dot, fetched, step, own);
+    for (const FetchedTile &fetched : entry.fetched)
+      awaitAndRelease(fetched, dots, step);
+    for (DotOp dot : dots)
+      runDot(dot, entry, step, own);
+    for (FetchedTile &fetched : entry.fetched)
+      fetched.load.erase();
     for (FetchedTile &tile : entry.scores)
       receive(tile, step);
     return loop.getResults().back();
@@ -315,10 +319,29 @@ private:
     tile.load.erase();
   }
 
-  void runDot(DotOp dot, FetchedTile &fetched, Value step, Value own) {
+  /// Before the first dot that reads the tile and behind the last.
+  void awaitAndRelease(const FetchedTile &fetched, ArrayRef<DotOp> dots,
+                       Value step) {
+    auto reads = [&](DotOp dot) {
+      return dot.getB().getDefiningOp() == LoadOp(fetched.load);
+    };
+    DotOp first = *llvm::find_if(dots, reads);
+    b.setInsertionPoint(first);
+    b.setLoc(first.getLoc());
+    AwaitOp::create(b, fetched.channel, step);
+    DotOp last = *llvm::find_if(llvm::reverse(dots), reads);
+    b.setInsertionPointAfter(last);
+    b.setLoc(last.getLoc());
+    ReleaseOp::create(b, fetched.channel, step);
+  }
+
+  void runDot(DotOp dot, const FetchingLoop &entry, Value step, Value own) {
+    const FetchedTile &fetched =
+        *llvm::find_if(entry.fetched, [&](const FetchedTile &known) {
+          return dot.getB().getDefiningOp() == LoadOp(known.load);
+        });
     b.setInsertionPoint(dot);
     b.setLoc(dot.getLoc());
-    AwaitOp::create(b, fetched.channel, step);
     const FetchedTile *left =
         llvm::find_if(lefts, [&](const FetchedTile &known) {
           return known.load == dot.getA().getDefiningOp();
@@ -345,11 +368,8 @@ private:
       running.setDepth(depth);
     auto wait = DotWaitOp::create(b, typeOf(dot), TypeRange(), running,
                                   ValueRange(), /*pending=*/0);
-    ReleaseOp::create(b, fetched.channel, step);
     dot.getResult().replaceAllUsesWith(wait.getResult());
-    LoadOp load = fetched.load;
     dot.erase();
-    load.erase();
   }
 
   KernelOp kernel;

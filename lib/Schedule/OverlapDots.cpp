@@ -4,14 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TileLoop.h"
+#include "TileTurn.h"
 
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <vector>
 
@@ -28,7 +27,8 @@ namespace fa {
 namespace {
 
 /// Loops one after the other, each of which goes on with what the one before
-/// leaves. They become one pipeline:
+/// leaves. They become one pipeline; of the forward's dots, S = Q K of stage 0
+/// and O = O + P V of stage 1, where P = f(S):
 ///
 ///   if (any loop has a tile):
 ///     S = Q K(first); P = f(S)                of the first loop that has one
@@ -38,13 +38,11 @@ namespace {
 ///       wait for S; P' = f(S)                 while V's dot runs
 ///       wait for O; P = P'
 ///     O = O + P V(last)
-///
-/// P is rounded to V's type after the wait for O: the registers of the old one
-/// are read until then.
 class DotOverlapper {
 public:
   explicit DotOverlapper(ArrayRef<TileLoop> loops)
-      : loops(loops), b(loops.back().loop.getLoc(), loops.back().loop) {
+      : loops(loops), late(loops.back().late()),
+        b(loops.back().loop.getLoc(), loops.back().loop) {
     SchedulePlan plan =
         planOf(loops.back().loop->getParentOfType<tile::KernelOp>());
     rescalesLate = plan.lateRescale;
@@ -97,14 +95,22 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
 
-  /// Those behind the loops: what the scores' dots read is free before the last
-  /// dot of the output, unless a later dot reads it as well.
+  /// Those behind the loops: what the dots of stage 0 read is free before the
+  /// last ones of stage 1, unless a later dot reads it as well.
   SmallVector<ReleaseOp> releasesOfLeft() {
+    llvm::SmallSetVector<Value, 2> lefts;
+    for (const LoopDot &dot : loops.back().dots)
+      if (Value left = dot.start.getAChannel())
+        lefts.insert(left);
+    SmallVector<ReleaseOp> releases;
+    for (Value left : lefts)
+      llvm::append_range(releases, releasesOf(left));
+    return releases;
+  }
+
+  SmallVector<ReleaseOp> releasesOf(Value left) {
     SmallVector<ReleaseOp> releases;
     scf::ForOp last = loops.back().loop;
-    Value left = loops.back().scores.start.getAChannel();
-    if (!left)
-      return releases;
     for (Operation *user : left.getUsers()) {
       Operation *top = last->getBlock()->findAncestorOpInBlock(*user);
       if (!top || !last->isBeforeInBlock(top))
@@ -122,79 +128,77 @@ private:
       b.clone(*release);
   }
 
-  template <typename Op> void sync(Op op, Value at) {
-    b.setLoc(op.getLoc());
-    Op::create(b, op.getChannel(), at);
-  }
-
   void cloneAll(ArrayRef<Operation *> ops, IRMapping &mapping) {
     for (Operation *op : ops)
       b.clone(*op, mapping);
   }
 
-  /// Those of the tile at `i`, of step `at`.
-  Value startScores(const TileLoop &tiles, Value i, Value at) {
-    sync(tiles.scores.await, at);
-    IRMapping mapping;
-    mapping.map(tiles.loop.getInductionVar(), i);
-    cloneAll(tiles.ahead, mapping);
-    mapping.map(tiles.step, at);
-    return b.clone(*tiles.scores.start, mapping)->getResult(0);
-  }
-
-  Value startOutput(const TileLoop &tiles, Value p, Value acc, Value at) {
-    sync(tiles.output.await, at);
-    IRMapping mapping;
-    mapping.map(tiles.step, at);
-    mapping.map(tiles.output.start.getA(), p);
-    mapping.map(tiles.output.start.getAcc(), acc);
-    return b.clone(*tiles.output.start, mapping)->getResult(0);
-  }
-
-  DotWaitOp wait(Value running, ValueRange through, int64_t pending) {
-    Type tile = cast<RunningType>(running.getType()).getTile();
-    return DotWaitOp::create(b, tile, through.getTypes(), running, through,
-                             pending);
-  }
-
-  /// Ends iteration `mapping`; gives what is carried: of the output what is
-  /// there by then, what else makes of it that which the next dot adds to, and
-  /// P.
+  /// Ends a turn; gives what is carried: of tiles that late dots add to what is
+  /// there by then, what else makes of them that which the next ones add to,
+  /// and those dots' left operands.
   SmallVector<Value> carriedBehind(const TileLoop &tiles, IRMapping &mapping) {
     if (!rescalesLate)
-      cloneAll(tiles.late, mapping);
-    b.clone(*tiles.rounding, mapping);
-    Value output = tiles.output.start.getAcc();
-    if (rescalesLate)
-      output = tiles.loop.getRegionIterArg(tiles.carried);
+      cloneAll(tiles.rescaling, mapping);
     SmallVector<Value> values;
-    for (auto [n, value] :
-         llvm::enumerate(tiles.loop.getBody()->getTerminator()->getOperands()))
-      values.push_back(
-          mapping.lookupOrDefault(n == tiles.carried ? output : value));
+    for (Value value : tiles.loop.getBody()->getTerminator()->getOperands())
+      values.push_back(value);
+    for (const LoopDot *dot : tiles.late()) {
+      b.clone(*dot->rounding, mapping);
+      values[dot->carried] =
+          rescalesLate ? Value(tiles.carriedArg(*dot)) : dot->start.getAcc();
+    }
     if (rescalesLate)
-      for (Value value : tiles.taken)
-        values.push_back(mapping.lookup(value));
-    values.push_back(mapping.lookup(tiles.rounding.getResult()));
+      llvm::append_range(values, tiles.taken);
+    for (const LoopDot *dot : tiles.late())
+      values.push_back(dot->rounding.getResult());
+    for (Value &value : values)
+      value = mapping.lookupOrDefault(value);
     return values;
   }
 
-  /// Splits off P and begins its dot, from what an iteration has left. What is
-  /// carried stays in `values`.
-  Value continueOutput(const TileLoop &tiles, SmallVector<Value> &values,
-                       Value at) {
-    Value p = values.pop_back_val();
-    if (!rescalesLate)
-      return startOutput(tiles, p, values[tiles.carried], at);
-    IRMapping mapping;
+  /// Splits off what late dots begin with, by the numbers of the dots: their
+  /// left operands, and what they add to. What the loop carries stays in
+  /// `values`.
+  struct LateOperands {
+    SmallVector<Value> lefts, accs;
+  };
+  LateOperands splitLate(const TileLoop &tiles, SmallVector<Value> &values) {
+    LateOperands operands;
+    size_t lefts = values.size() - late.size();
+    operands.lefts.assign(values.begin() + lefts, values.end());
     size_t count = tiles.loop.getNumRegionIterArgs();
-    mapping.map(tiles.taken, ArrayRef(values).drop_front(count));
+    IRMapping mapping;
+    if (rescalesLate)
+      mapping.map(tiles.taken,
+                  ArrayRef(values).slice(count, tiles.taken.size()));
     values.truncate(count);
-    mapping.map(tiles.loop.getRegionIterArg(tiles.carried),
-                values[tiles.carried]);
-    cloneAll(tiles.late, mapping);
-    Value acc = mapping.lookupOrDefault(tiles.output.start.getAcc());
-    return startOutput(tiles, p, acc, at);
+    for (const LoopDot *dot : tiles.late()) {
+      mapping.map(tiles.carriedArg(*dot), values[dot->carried]);
+      operands.accs.push_back(values[dot->carried]);
+    }
+    if (!rescalesLate)
+      return operands;
+    cloneAll(tiles.rescaling, mapping);
+    for (auto [dot, acc] : llvm::zip_equal(tiles.late(), operands.accs))
+      acc = mapping.lookupOrDefault(dot->start.getAcc());
+    return operands;
+  }
+
+  /// Begins all dots of a turn; of stage 0 where `i` is a tile's number.
+  void beginAll(TileTurn &turn, const TileLoop &tiles, bool isLast,
+                SmallVector<Value> &values) {
+    std::optional<LateOperands> operands;
+    size_t number = 0;
+    for (const LoopDot *dot : tiles.inOrder()) {
+      if (dot->isLate()) {
+        if (!operands)
+          operands = splitLate(tiles, values);
+        turn.beginLate(*dot, operands->lefts[number], operands->accs[number]);
+        ++number;
+      } else if (!isLast) {
+        turn.begin(*dot);
+      }
+    }
   }
 
   Value stepOf(const TileLoop &tiles, ArrayRef<Value> values) {
@@ -205,7 +209,8 @@ private:
   IRMapping enter(const TileLoop &tiles, Value i, ValueRange values) {
     IRMapping mapping;
     mapping.map(tiles.loop.getInductionVar(), i);
-    mapping.map(tiles.loop.getRegionIterArgs(), values);
+    mapping.map(tiles.loop.getRegionIterArgs(),
+                values.take_front(tiles.loop.getNumRegionIterArgs()));
     return mapping;
   }
 
@@ -219,9 +224,11 @@ private:
     releaseAll(releases);
     const TileLoop &tiles = loops.back();
     Value last = arith::SubIOp::create(b, stepOf(tiles, values), index(1));
-    Value running = continueOutput(tiles, values, last);
-    values[tiles.carried] = wait(running, {}, 0).getResult();
-    sync(tiles.output.release, last);
+    TileTurn turn(b, tiles, /*now=*/Value(), last, {});
+    beginAll(turn, tiles, /*isLast=*/true, values);
+    turn.finish();
+    for (const LoopDot *dot : tiles.late())
+      values[dot->carried] = turn.values().lookup(tiles.carriedArg(*dot));
     scf::YieldOp::create(b, values);
   }
 
@@ -232,7 +239,8 @@ private:
     SmallVector<Type> types(rest[0].loop.getResultTypes());
     if (rescalesLate)
       llvm::append_range(types, ValueRange(rest[0].taken).getTypes());
-    types.push_back(rest[0].rounding.getType());
+    for (const LoopDot *dot : rest[0].late())
+      types.push_back(dot->rounding.getType());
     auto branch = scf::IfOp::create(b, types, has[0], /*withElse=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
@@ -244,13 +252,14 @@ private:
 
   SmallVector<Value> buildFirstOf(const TileLoop &tiles) {
     ValueRange init = loops[0].loop.getInitArgs();
-    IRMapping mapping = enter(tiles, tiles.loop.getLowerBound(), init);
-    Value running = startScores(tiles, tiles.loop.getLowerBound(), init.back());
-    mapping.map(tiles.scores.wait.getResult(),
-                wait(running, {}, 0).getResult());
-    sync(tiles.scores.release, init.back());
-    cloneAll(tiles.early, mapping);
-    return carriedBehind(tiles, mapping);
+    TileTurn turn(b, tiles, init.back(), /*before=*/Value(),
+                  enter(tiles, tiles.loop.getLowerBound(), init));
+    for (const LoopDot *dot : tiles.inOrder())
+      if (!dot->isLate())
+        turn.begin(*dot);
+    turn.compute(/*holdsReleases=*/false);
+    turn.finish();
+    return carriedBehind(tiles, turn.values());
   }
 
   /// The tiles that are not the first of all.
@@ -272,30 +281,20 @@ private:
     SmallVector<Value> args(steady.getRegionIterArgs());
     Value now = stepOf(tiles, args);
     Value before = arith::SubIOp::create(b, now, index(1));
+    TileTurn turn(b, tiles, now, before,
+                  enter(tiles, steady.getInductionVar(), args));
     if (takesTurns)
       OrderWaitOp::create(b);
-    Value s = startScores(tiles, steady.getInductionVar(), now);
-    Value o = continueOutput(tiles, args, before);
+    beginAll(turn, tiles, /*isLast=*/false, args);
     if (takesTurns)
       OrderArriveOp::create(b);
-    IRMapping mapping = enter(tiles, steady.getInductionVar(), args);
-    mapping.map(tiles.scores.wait.getResult(), wait(s, {}, 1).getResult());
-    if (!rescalesLate)
-      sync(tiles.scores.release, now);
-    cloneAll(tiles.early, mapping);
-    Value unrounded = mapping.lookup(tiles.rounding.getIn());
-    // Begun before the exponents, the wait for the output would hold them up.
-    if (rescalesLate)
-      ReleaseOp::create(b, tiles.scores.release.getChannel(), now, unrounded);
-    DotWaitOp finished = wait(o, unrounded, 0);
-    sync(tiles.output.release, before);
-    mapping.map(tiles.loop.getRegionIterArg(tiles.carried),
-                finished.getResult());
-    mapping.map(tiles.rounding.getIn(), finished.getPassed().front());
-    scf::YieldOp::create(b, carriedBehind(tiles, mapping));
+    turn.compute(/*holdsReleases=*/rescalesLate);
+    turn.finish();
+    scf::YieldOp::create(b, carriedBehind(tiles, turn.values()));
   }
 
   ArrayRef<TileLoop> loops;
+  SmallVector<const LoopDot *> late;
   ImplicitLocOpBuilder b;
   /// Whether the output is rescaled between the dots that begin, not after its
   /// wait. Three consumers have no registers for it.
@@ -306,21 +305,74 @@ private:
   SmallVector<Value> hasTiles;
 };
 
+/// A loop all of whose dots are of stage 0: later ones run while what is there
+/// is computed with.
+void orderDots(const TileLoop &tiles) {
+  ImplicitLocOpBuilder b(tiles.loop.getLoc(), tiles.loop);
+  scf::ForOp old = tiles.loop;
+  auto loop = scf::ForOp::create(b, old.getLowerBound(), old.getUpperBound(),
+                                 old.getStep(), old.getInitArgs());
+  b.setInsertionPointToStart(loop.getBody());
+  IRMapping mapping;
+  mapping.map(old.getInductionVar(), loop.getInductionVar());
+  mapping.map(old.getRegionIterArgs(), loop.getRegionIterArgs());
+  TileTurn turn(b, tiles, loop.getRegionIterArgs().back(), /*before=*/Value(),
+                std::move(mapping));
+  for (const LoopDot *dot : tiles.inOrder())
+    turn.begin(*dot);
+  turn.compute(/*holdsReleases=*/false);
+  turn.finish();
+  SmallVector<Value> values;
+  for (Value value : old.getBody()->getTerminator()->getOperands())
+    values.push_back(turn.values().lookupOrDefault(value));
+  scf::YieldOp::create(b, values);
+  old->replaceAllUsesWith(loop);
+  old->erase();
+}
+
 struct TgpuOverlapDots final : fa::impl::TgpuOverlapDotsBase<TgpuOverlapDots> {
   using TgpuOverlapDotsBase::TgpuOverlapDotsBase;
 
   void runOnOperation() override {
+    SchedulePlan plan = planOf(getOperation());
+    if (plan.dots.empty())
+      return;
+    std::vector<TileLoop> ordered;
     std::vector<std::vector<TileLoop>> chains;
-    getOperation().walk([&](scf::ForOp loop) {
+    WalkResult walk = getOperation().walk([&](scf::ForOp loop) {
+      size_t count = llvm::range_size(loop.getBody()->getOps<DotStartOp>());
+      if (count == 0)
+        return WalkResult::advance();
+      if (count != plan.dots.size())
+        return refuse(loop, "expected the loop's " + Twine(count) +
+                                " dots, found " + Twine(plan.dots.size()));
       TileLoop tiles(loop);
-      if (!tiles.match())
-        return;
+      if (std::string why = tiles.match(plan.dots); !why.empty()) {
+        emitRemark(loop.getLoc())
+            << "dots of the loop run one after the other: it has " << why;
+        return WalkResult::advance();
+      }
+      if (std::string why = tiles.whyStuck(); !why.empty())
+        return refuse(loop, why);
+      if (!tiles.hasLate()) {
+        ordered.push_back(tiles);
+        return WalkResult::advance();
+      }
       if (chains.empty() || !tiles.follows(chains.back().back()))
         chains.emplace_back();
       chains.back().push_back(tiles);
+      return WalkResult::advance();
     });
+    if (walk.wasInterrupted())
+      return signalPassFailure();
+    llvm::for_each(ordered, orderDots);
     for (ArrayRef<TileLoop> chain : chains)
       DotOverlapper(chain).run();
+  }
+
+  static WalkResult refuse(scf::ForOp loop, const Twine &why) {
+    emitError(loop.getLoc()) << "its kernel's plan: " << why;
+    return WalkResult::interrupt();
   }
 };
 

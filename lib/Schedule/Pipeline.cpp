@@ -57,7 +57,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm, const Machine &machine,
     pm.addNestedPass<tile::KernelOp>(createTgpuDeliverTiles(tiles));
   }
   addStageEnd(pm, GpuStage::S5);
-  if (rules.isSpecialized && rules.overlap) {
+  if (rules.isSpecialized) {
     pm.addNestedPass<tile::KernelOp>(createTgpuOverlapDots());
     pm.addNestedPass<tile::KernelOp>(createTgpuHoistScalars());
     pm.addNestedPass<tile::KernelOp>(createTgpuExpectMaxima());

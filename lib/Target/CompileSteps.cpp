@@ -274,15 +274,16 @@ fa::createTargetMachine(StringRef tripleName, StringRef cpu, StringRef features,
 
 namespace {
 
-/// slp-vectorizer for a machine with registers of 32 bits: it pairs narrower
-/// values that go around loops, and looks at all others in vain.
+/// slp-vectorizer for a machine with registers of 32 bits: it pairs halves that
+/// go around loops, and looks at all others in vain. Bits are in registers of
+/// their own, predicates.
 struct PairRegisters : llvm::PassInfoMixin<PairRegisters> {
   llvm::PreservedAnalyses run(llvm::Function &function,
                               llvm::FunctionAnalysisManager &analyses) {
     bool hasNarrow = llvm::any_of(function, [](llvm::BasicBlock &block) {
       return llvm::any_of(block.phis(), [](llvm::PHINode &phi) {
         unsigned bits = phi.getType()->getScalarSizeInBits();
-        return bits && bits <= 16; // a pointer has none
+        return bits > 1 && bits <= 16; // a pointer has none
       });
     });
     return hasNarrow ? llvm::SLPVectorizerPass().run(function, analyses)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """random_plans.py COUNT SEED [OPTION...]: legal schedules that nobody chose give right results.
 
-Of problems that have kernels with specialized warps, the plans of all of these are changed at random: slots,
+Of problems that have kernels with specialized warps, the plans of all of these are changed at random: slots, when dots run,
 ping-pong, late rescaling, the speculative maximum, persistent blocks. Each runs in the emulator and is compared with float64
 (`fa-run --check`). A plan that has no room is refused and counted apart; anything else that fails is printed with the command that
 gives it again, and the exit code is 1. OPTIONs are further ones of fa-run's.
@@ -40,6 +40,7 @@ def change(plan, random):
         count = len(scores[1].split(","))
         slots += ", scores [" + ", ".join(str(consumers * random.randint(0, 2)) for _ in range(count)) + "]"
     words = [re.search(r"tile \d+x\d+", plan)[0], partitions, "slots {" + slots + "}"]
+    words += random.choice([[], ["loop [0:0, 1:1]"], ["loop [0:0, 0:1]"], ["loop [0:1, 1:0]"]])
     words += [word for word in ("max speculative", "ping_pong", "late_rescale", "persistent") if random.random() < 0.5]
     return "plan<" + ", ".join(words) + ">"
 

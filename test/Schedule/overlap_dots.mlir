@@ -43,7 +43,7 @@
 // CHECK: scf.yield
 // CHECK-NOT: tgpu.dot_start
 // CHECK: tgpu.passed
-tile.kernel @chain(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, late_rescale>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @chain(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, loop [0:0, 1:1], late_rescale>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -103,7 +103,7 @@ tile.kernel @chain(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, p
 // CHECK: tgpu.release %0,
 // CHECK: scf.yield %[[START]]
 // CHECK: tgpu.passed
-tile.kernel @apart(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, late_rescale>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @apart(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}, loop [0:0, 1:1], late_rescale>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
@@ -204,7 +204,7 @@ tile.kernel @apart(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, p
 // FREE: tgpu.roles consumers 2
 // FREE-NOT: tgpu.order_wait
 // FREE: tile.return
-tile.kernel @three(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 192x64, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 3, step 2}, ping_pong>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @three(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 192x64, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 3, step 2}, loop [0:0, 1:1], ping_pong>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

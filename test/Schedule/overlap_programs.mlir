@@ -81,7 +81,7 @@
 // TURNS: tgpu.dot_start %
 // TURNS-NEXT: tgpu.order_arrive
 // TURNS-NEXT: pending 1
-tile.kernel @programs(%keys: memref<?x64xf16> {tile.access = #tile.access<in>}, %out: memref<?x64xf32> {tile.access = #tile.access<out>}) attributes {tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], slots {program 4, step 2}, late_rescale, persistent>, tgpu.persistent, tile.some_keys, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @programs(%keys: memref<?x64xf16> {tile.access = #tile.access<in>}, %out: memref<?x64xf32> {tile.access = #tile.access<out>}) attributes {tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], slots {program 4, step 2}, loop [0:0, 1:1], late_rescale, persistent>, tgpu.persistent, tile.some_keys, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index

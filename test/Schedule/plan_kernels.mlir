@@ -18,10 +18,10 @@
 
 // HOPPER: remark: stays with one role: tiles have 16 rows, where a multiple of 64 was expected
 // CHECK-LABEL: tile.kernel @two(
-// HOPPER-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], slots {program 2, step 3}, late_rescale, persistent>
+// HOPPER-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], slots {program 2, step 3}, loop [0:0, 1:1], late_rescale, persistent>
 // AMPERE-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4]>
 // ASKED-LABEL: tile.kernel @two(
-// ASKED-SAME: slots {program 2, step 3}, late_rescale>
+// ASKED-SAME: slots {program 2, step 3}, loop [0:0, 1:1], late_rescale>
 // PLAIN-LABEL: tile.kernel @two(
 // PLAIN-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w2]>
 tile.kernel @two(%x: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)

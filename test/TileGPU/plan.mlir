@@ -6,16 +6,16 @@
 tile.kernel @uniform() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4]>} {
   tile.return
 }
-// CHECK: tgpu.plan = #tgpu.plan<tile 192x128, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 6, step 2}, max speculative, ping_pong, persistent>
+// CHECK: tgpu.plan = #tgpu.plan<tile 192x128, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 6, step 2}, loop [0:0, 1:1], max speculative, ping_pong, persistent>
 tile.kernel @three() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>,
     tgpu.plan = #tgpu.plan<tile 192x128, partitions [load w4 r32, compute*3 w4 r160 rows 64],
-                           slots {program 6, step 2}, max speculative, ping_pong, persistent>} {
+                           slots {program 6, step 2}, loop [0:0, 1:1], max speculative, ping_pong, persistent>} {
   tile.return
 }
 // Words in any order.
-// CHECK: tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], slots {program 2, step 3, scores [4, 0]}, late_rescale, cluster 2>
+// CHECK: tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], slots {program 2, step 3, scores [4, 0]}, loop [0:0, 0:2, 1:1], late_rescale, cluster 2>
 tile.kernel @scores() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>,
-    tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], cluster 2, late_rescale,
+    tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], cluster 2, late_rescale, loop [0:0, 0:2, 1:1],
                            slots {program 2, step 3, scores [4, 0]}>} {
   tile.return
 }

@@ -37,11 +37,26 @@
 // expected-error @below {{expected w and a number, found 'x4'}}
 #a = #tgpu.plan<tile 64x64, partitions [all x4]>
 // -----
-// expected-error @below {{expected slots, max, ping_pong, late_rescale, persistent or cluster, found 'pingpong'}}
+// expected-error @below {{expected slots, loop, max, ping_pong, late_rescale, persistent or cluster, found 'pingpong'}}
 #a = #tgpu.plan<tile 64x64, partitions [all w4], pingpong>
 // -----
 // expected-error @below {{expected 'speculative'}}
 #a = #tgpu.plan<tile 64x64, partitions [all w4], max exact>
+// -----
+// expected-error @below {{expected dots of stage 0 or 1, found 2}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, loop [0:0, 2:1]>
+// -----
+// expected-error @below {{expected an order of the loop's 2 dots, each place once, found 1 twice}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, loop [0:1, 1:1]>
+// -----
+// expected-error @below {{expected an order of the loop's 2 dots, each place once, found 2}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, loop [0:0, 1:2]>
+// -----
+// expected-error @below {{expected a dot of stage 0 at least, found none}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, loop [1:0]>
+// -----
+// expected-error @below {{expected ':'}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, loop [0, 1]>
 // -----
 // expected-error @below {{a #tgpu.plan}}
 tile.kernel @other() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.plan = 4 : i64} {

@@ -42,6 +42,16 @@ struct PlannedSlots {
   bool operator==(const PlannedSlots &) const = default;
 };
 
+/// When a loop over tiles computes a dot of its body.
+struct PlannedDot {
+  /// 0: in the step of its tile; 1: in the one after, beside what that
+  /// computes.
+  int64_t stage = 0;
+  int64_t order = 0; ///< its place among the dots that a step begins
+
+  bool operator==(const PlannedDot &) const = default;
+};
+
 /// How the maximum of a row of scores is kept.
 enum class MaximumRule {
   Lazy, ///< it stays what it was until a score is far above it
@@ -54,6 +64,9 @@ struct SchedulePlan {
   int64_t rows = 0, columns = 0; ///< of a tile of scores
   std::vector<Partition> partitions;
   PlannedSlots slots;
+  /// Of dots of loops over tiles, in program order: each begins in its turn and
+  /// is waited for where it is needed. Empty: they run one after the other.
+  std::vector<PlannedDot> dots;
   MaximumRule maximum = MaximumRule::Lazy;
   /// Groups that compute begin their dots in turns: one's softmax runs beside
   /// another's dots.

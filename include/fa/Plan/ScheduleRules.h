@@ -19,8 +19,6 @@ struct ScheduleRules {
   int64_t sharedBytes = 101376;
   /// One warpgroup fetches tiles, others compute.
   bool isSpecialized = false;
-  /// Of specialized warps: two dots at a time.
-  bool overlap = true;
   /// Of specialized warps: a block runs several programs, and the next one
   /// begins beside the end of this one.
   bool persistent = true, overlapPrograms = true;

@@ -132,12 +132,18 @@ def TgpuFormClusters : Pass<"tgpu-form-clusters", "::mlir::ModuleOp"> {
 }
 
 def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
-  let summary = "the next scores are computed while the last output is";
+  let summary = "dots of a consumer's loop run beside what is computed";
   let description = [{
-    In a consumer's loop with two dots, of which the second reads what is made
-    of the first: the first dot of an iteration and the second of the one before
-    are begun together, and the softmax of the first runs under the second. The
-    first iteration's scores stand before the loop, the last output behind it.
+    The plan's `loop` says of each dot of a step, in program order, its stage and
+    its place among those that a step begins. A dot begins when its turn has come
+    and is waited for where its result is needed; the slot that it reads is
+    awaited before its first reader begins and released behind the wait for its
+    last. A dot of stage 1 adds to a carried tile, and begins a step later, beside
+    the dots of stage 0 of that step: those of the first step stand before the
+    loop then, the last dots of stage 1 behind it. Loops one after the other are
+    one pipeline if each goes on with what the one before leaves.
+
+    Of two dots, `loop [0:0, 1:1]`, the second reading what is made of the first:
 
     Before:
     ```mlir
@@ -157,8 +163,16 @@ def TgpuOverlapDots : Pass<"tgpu-overlap-dots", "::fa::tile::KernelOp"> {
       %o1 = wait(%ro) pending 0
       yield %o1, %alpha1, %p1
     ```
+    With several sums there are no registers for what would be carried: `loop
+    [0:0, 0:1, 0:2, 0:3]` of a backward's loop begins S and dP, waits for S, begins
+    dV from P, waits for dP, and begins dK from dS while dV still runs.
+
     Where consumers take turns to begin dots, those that leave out a tile
     (`tgpu-open-channels`) let their turn pass.
+
+    Errors: a plan with another number of dots, with a dot before one whose result
+    it needs, with one slot of a tile that dots of both stages read. A loop whose
+    dots are otherwise none such is left alone, and a remark says why.
 
     Requires: S5. Ensures: S5. Numerics: exact.
   }];

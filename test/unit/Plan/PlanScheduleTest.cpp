@@ -23,6 +23,8 @@ static LoopFacts ofHalves(int64_t consumers, int64_t dim, int64_t keys) {
   facts.consumers = consumers;
   facts.programBytes = {64 * dim * 2};
   facts.step = {{keys, dim, keys * dim * 2}, {keys, dim, keys * dim * 2}};
+  facts.accumulates = {false, true};
+  facts.hasSoftmax = true;
   return facts;
 }
 
@@ -119,6 +121,29 @@ TEST(PlanSchedule, SpeculatesAndTakesTurnsWhereItPays) {
   EXPECT_FALSE(planFor(1, 64, true).pingPong);
   EXPECT_TRUE(planFor(3, 64, false).isShortOfRegisters());
   EXPECT_FALSE(planFor(2, 64, false).isShortOfRegisters());
+}
+
+/// One sum is a step late; for several there are no registers.
+TEST(PlanSchedule, BeginsSumsLast) {
+  LoopFacts facts = ofHalves(2, 64, 64);
+  facts.hasSoftmax = false;
+  auto loopOf = [&](std::vector<bool> accumulates) {
+    facts.accumulates = std::move(accumulates);
+    SchedulePlan plan = planSpecialized(facts, onHopper());
+    EXPECT_EQ(whyInvalid(plan), "");
+    EXPECT_EQ(plan.maximum, MaximumRule::Lazy);
+    EXPECT_FALSE(plan.pingPong);
+    return plan.dots;
+  };
+  using Dots = std::vector<PlannedDot>;
+  EXPECT_EQ(loopOf({false, true}), (Dots{{0, 0}, {1, 1}}));
+  EXPECT_EQ(loopOf({false, false, true}), (Dots{{0, 0}, {0, 1}, {1, 2}}));
+  EXPECT_EQ(loopOf({false, false, true, true}),
+            (Dots{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
+  EXPECT_EQ(loopOf({false, true, false, true}),
+            (Dots{{0, 0}, {0, 2}, {0, 1}, {0, 3}}));
+  EXPECT_EQ(loopOf({true}), (Dots{{0, 0}}));
+  EXPECT_EQ(loopOf({false}), (Dots{{0, 0}}));
 }
 
 TEST(PlanSchedule, HasAsManyWarpsAsThereAreRowsFor) {

@@ -1,0 +1,142 @@
+//===- TileTurn.cpp - what a consumer does for one tile -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileTurn.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+using namespace fa::tgpu;
+
+void TileTurn::begin(const LoopDot &dot) {
+  await(tiles.channels[dot.channel], now);
+  for (Value operand : dot.start->getOperands())
+    need(operand);
+  waitForOperandsOf(dot.start);
+  Operation *start = b.clone(*dot.start, mapping);
+  running.push_back({&dot, start->getResult(0)});
+}
+
+void TileTurn::beginLate(const LoopDot &dot, Value left, Value acc) {
+  const LoopChannel &channel = tiles.channels[dot.channel];
+  // A dot of stage 0 has awaited it in the turn before.
+  if (!tiles.isReadIn(channel, 0))
+    await(channel, before);
+  IRMapping late;
+  late.map(tiles.step, before);
+  late.map(dot.start.getA(), left);
+  late.map(dot.start.getAcc(), acc);
+  running.push_back({&dot, b.clone(*dot.start, late)->getResult(0)});
+}
+
+void TileTurn::await(const LoopChannel &channel, Value at) {
+  if (!awaited.insert(&channel).second)
+    return;
+  b.setLoc(channel.await.getLoc());
+  AwaitOp::create(b, channel.channel, at);
+}
+
+void TileTurn::need(Value value) {
+  llvm::SmallSetVector<Operation *, 8> slice;
+  auto add = [&](Value operand) {
+    Operation *op = operand.getDefiningOp();
+    if (op && llvm::is_contained(tiles.early, op))
+      slice.insert(op);
+  };
+  add(value);
+  for (size_t n = 0; n < slice.size(); ++n)
+    slice[n]->walk(
+        [&](Operation *inner) { llvm::for_each(inner->getOperands(), add); });
+  for (Operation *op : tiles.early)
+    if (slice.contains(op))
+      emit(op);
+}
+
+void TileTurn::emit(Operation *op) {
+  if (!emitted.insert(op).second)
+    return;
+  waitForOperandsOf(op);
+  b.clone(*op, mapping);
+}
+
+void TileTurn::waitForOperandsOf(Operation *op) {
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (const LoopDot *dot = tiles.dotOf(operand))
+        waitFor(*llvm::find_if(
+            running, [&](const Running &each) { return each.dot == dot; }));
+  });
+}
+
+void TileTurn::compute(bool holdsReleases) {
+  isHolding = holdsReleases;
+  // What is left needs a result: computed before the wait it would hold up
+  // what runs behind.
+  auto first = llvm::find_if(running, [](const Running &each) {
+    return !each.dot->isLast && !each.isWaitedFor;
+  });
+  if (first != running.end())
+    waitFor(*first);
+  for (Operation *op : tiles.early)
+    emit(op);
+  isHolding = false;
+  for (const LoopChannel *channel : held)
+    ReleaseOp::create(b, channel->channel, now,
+                      mapping.lookup(tiles.late().front()->rounding.getIn()));
+}
+
+void TileTurn::finish() {
+  for (Running &each : running)
+    waitFor(each);
+}
+
+void TileTurn::waitFor(Running &each) {
+  if (each.isWaitedFor)
+    return;
+  each.isWaitedFor = true;
+  const LoopDot &dot = *each.dot;
+  SmallVector<Value, 1> through;
+  // What the next turn's late dot takes is rounded after the wait: the
+  // registers of the old one are read until then.
+  if (dot.isLate())
+    if (Value unrounded = mapping.lookupOrNull(dot.rounding.getIn()))
+      through.push_back(unrounded);
+  Type tile = cast<RunningType>(each.value.getType()).getTile();
+  int64_t later = running.end() - &each - 1;
+  auto wait = DotWaitOp::create(b, tile, ValueRange(through).getTypes(),
+                                each.value, through, later);
+  if (dot.isLate())
+    mapping.map(tiles.carriedArg(dot), wait.getResult());
+  else
+    mapping.map(dot.wait.getResult(), wait.getResult());
+  if (!through.empty())
+    mapping.map(dot.rounding.getIn(), wait.getPassed().front());
+  release(dot);
+}
+
+bool TileTurn::isWaitedFor(const LoopDot &dot) const {
+  return llvm::any_of(running, [&](const Running &each) {
+    return each.dot == &dot && each.isWaitedFor;
+  });
+}
+
+void TileTurn::release(const LoopDot &dot) {
+  const LoopChannel &channel = tiles.channels[dot.channel];
+  bool isLate = tiles.isReadIn(channel, 1);
+  if (isLate != dot.isLate())
+    return;
+  for (size_t reader : channel.readers) {
+    const LoopDot &other = tiles.dots[reader];
+    if (other.isLate() == isLate && !isWaitedFor(other))
+      return;
+  }
+  if (isHolding && !isLate)
+    return held.push_back(&channel);
+  b.setLoc(channel.release.getLoc());
+  ReleaseOp::create(b, channel.channel, isLate ? before : now);
+}

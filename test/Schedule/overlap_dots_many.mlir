@@ -1,0 +1,64 @@
+// A backward's loops: tiles of a step that several dots read are fetched once, and dots run beside what is computed.
+// RUN: fa-run %examples/kernels/attention_backward.mlir --entry=backward_keys --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=KEYS
+// RUN: fa-run %examples/kernels/attention_backward.mlir --entry=backward_queries --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=QUERIES
+
+// Q and dO, each for two dots of the four.
+// KEYS: loop [0:0, 0:1, 0:2, 0:3]
+// KEYS: tgpu.roles
+// KEYS: scf.for
+// KEYS: tgpu.fetch {{.*}} to %[[Q:[^,]*]], %[[STEP:[^ ]*]] :
+// KEYS: tgpu.fetch {{.*}} to %[[DO:[^,]*]], %[[STEP]] :
+// KEYS-NOT: tgpu.fetch
+// KEYS: } consumer {
+// KEYS: scf.for
+// KEYS: tgpu.await %[[Q]],
+// KEYS: %[[S:.*]] = tgpu.dot_start {{.*}} by slot %[[Q]], {{.*}} transpose_b
+// KEYS: tgpu.await %[[DO]],
+// KEYS: %[[DP:.*]] = tgpu.dot_start {{.*}} by slot %[[DO]], {{.*}} transpose_b
+// KEYS-NOT: tgpu.await
+// KEYS: tgpu.dot_wait %[[S]] pending 1
+// KEYS: math.exp2
+// KEYS: %[[DV:.*]] = tgpu.dot_start {{.*}} by slot %[[DO]],
+// KEYS: tgpu.dot_wait %[[DP]] pending 1
+// KEYS: %[[DK:.*]] = tgpu.dot_start {{.*}} by slot %[[Q]],
+// KEYS-NOT: tgpu.release
+// KEYS: tgpu.dot_wait %[[DV]] pending 1
+// KEYS-NEXT: tgpu.release %[[DO]],
+// KEYS-NEXT: tgpu.dot_wait %[[DK]] pending 0
+// KEYS-NEXT: tgpu.release %[[Q]],
+// KEYS-NEXT: scf.yield
+
+// K is read in the step of its tile and in the one after, V in its own.
+// QUERIES: loop [0:0, 0:1, 1:2]
+// QUERIES: tgpu.roles
+// QUERIES: scf.for
+// QUERIES: tgpu.fetch {{.*}} to %[[K:[^,]*]],
+// QUERIES: tgpu.fetch {{.*}} to %[[V:[^,]*]],
+// QUERIES-NOT: tgpu.fetch
+// QUERIES: } consumer {
+// The first tile.
+// QUERIES: scf.if
+// QUERIES: tgpu.await %[[K]],
+// QUERIES: tgpu.await %[[V]],
+// QUERIES: pending 1
+// QUERIES-NOT: tgpu.release %[[K]],
+// QUERIES: pending 0
+// QUERIES: tgpu.release %[[V]],
+// QUERIES: scf.for
+// QUERIES: %[[BEFORE:.*]] = arith.subi
+// QUERIES: tgpu.await %[[K]], %[[NOW:.*]] :
+// QUERIES: %[[S:.*]] = tgpu.dot_start {{.*}} by slot %[[K]], %[[NOW]] transpose_b
+// QUERIES: tgpu.await %[[V]], %[[NOW]] :
+// QUERIES: %[[DP:.*]] = tgpu.dot_start {{.*}} by slot %[[V]], %[[NOW]] transpose_b
+// QUERIES-NOT: tgpu.await
+// QUERIES: %[[DQ:.*]] = tgpu.dot_start {{.*}} by slot %[[K]], %[[BEFORE]]
+// QUERIES: tgpu.dot_wait %[[S]] pending 2
+// QUERIES: tgpu.dot_wait %[[DP]] pending 1
+// QUERIES: tgpu.release %[[V]], %[[NOW]] after
+// QUERIES: tgpu.dot_wait %[[DQ]] through {{.*}} pending 0
+// QUERIES: tgpu.release %[[K]], %[[BEFORE]]
+// QUERIES: scf.yield
+// The last product.
+// QUERIES: tgpu.dot_start
+// QUERIES: pending 0
+// QUERIES: tgpu.release %[[K]],
