@@ -226,10 +226,24 @@ llvm::Expected<std::vector<KernelInfo>> fa::extractKernels(ModuleOp module) {
   return kernels;
 }
 
+static std::string namesOf(ArrayRef<KernelInfo> kernels) {
+  std::string names;
+  for (const KernelInfo &info : kernels)
+    names += (names.empty() ? "@" : ", @") + info.symbol;
+  return names;
+}
+
 llvm::Error fa::keepKernels(ModuleOp module, ArrayRef<std::string> wanted,
                             std::vector<KernelInfo> &kernels) {
   if (wanted.empty())
     return llvm::Error::success();
+  for (const std::string &name : wanted)
+    if (llvm::none_of(kernels, [&](const KernelInfo &info) {
+          return info.symbol == name;
+        }))
+      return llvm::createStringError(
+          "expected one of the kernels " + namesOf(kernels) + ", found '" +
+          name + "'");
   for (auto kernel :
        llvm::make_early_inc_range(module.getOps<tile::KernelOp>()))
     if (!llvm::is_contained(wanted, kernel.getSymName()))
@@ -237,9 +251,6 @@ llvm::Error fa::keepKernels(ModuleOp module, ArrayRef<std::string> wanted,
   llvm::erase_if(kernels, [&](const KernelInfo &info) {
     return !llvm::is_contained(wanted, info.symbol);
   });
-  if (kernels.empty())
-    return llvm::createStringError("expected a kernel named '" +
-                                   wanted.front() + "', found none");
   return llvm::Error::success();
 }
 

@@ -104,6 +104,10 @@ struct CommandLine {
       cl::desc("with --emit of code: the kernels that a launch of the SPEC's "
                "sizes takes on the largest card of --arch, and no others"),
       cl::cat(category)};
+  cl::list<std::string> kernels{
+      "kernels", cl::CommaSeparated, cl::value_desc("NAME,..."),
+      cl::desc("with --emit of code: these kernels and no others"),
+      cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("F"),
       cl::desc("where --emit writes (default: standard output; a "
@@ -220,17 +224,22 @@ static Error checkArch(const Options &options) {
 
 /// A launch has sizes, and kernels are chosen for it once they are scheduled.
 static Error checkLaunch(const Options &options) {
-  if (!options.launch)
+  bool isNamed = !options.compile.kernels.empty();
+  if (!options.launch && !isNamed)
     return Error::success();
-  if (!options.attention)
+  if (options.launch && isNamed)
+    return createStringError("expected either --launch or --kernels, found "
+                             "both");
+  StringRef option = isNamed ? "--kernels" : "--launch";
+  if (options.launch && !options.attention)
     return createStringError("--launch: expected --attention, whose SPEC has "
                              "the sizes, found a file");
   if (options.emit.empty())
-    return createStringError("--launch: expected --emit, found a run, which "
-                             "compiles no other kernels anyway");
+    return createStringError(option + ": expected --emit, found a run, which "
+                                      "compiles no other kernels anyway");
   if (options.emit == "tile" || options.emit == "kernel")
-    return createStringError("--launch: expected --emit of a form in which "
-                             "kernels are chosen, found '" +
+    return createStringError(option + ": expected --emit of a form in which "
+                                      "kernels are chosen, found '" +
                              options.emit + "', which comes before");
   return Error::success();
 }
@@ -316,6 +325,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.emit = line.emit;
   options.output = line.output;
   options.launch = line.launch;
+  options.compile.kernels.assign(line.kernels.begin(), line.kernels.end());
   options.check = line.check;
   options.bench = line.bench;
   options.counters = line.counters;
