@@ -21,6 +21,10 @@ static constexpr int64_t kBarrierBytes = 1024;
 /// A line of a tile in shared memory, as wide as the swizzle.
 static constexpr int64_t kLineBytes = 128;
 
+/// Of the 232 that a thread of two warpgroups has; the rest are numbers and
+/// vectors.
+static constexpr int64_t kLateRegisters = 200;
+
 /// Two and three warpgroups that compute have 232 and 160 registers a thread
 /// (setmaxnreg); four would wait for more than there are.
 static constexpr int64_t kMostConsumers = 3;
@@ -140,18 +144,31 @@ private:
     return slots;
   }
 
-  /// Dots that add up come last. If there is one, it is a step late: what the
-  /// next step computes runs beside it (FlashAttention-3, section 3.2). For
-  /// what several would take from the step before there are no registers: each
+  /// Dots that add up come last. They are a step late where there are registers
+  /// for it: what the next step computes runs beside them (FlashAttention-3,
+  /// section 3.2; bench/results/2026-11-25-h100-backward-loops.md). Else each
   /// begins when its left operand is there.
   std::vector<PlannedDot> chooseLoop() const {
-    int64_t sums = count(facts.accumulates, true), others = 0;
-    int64_t sum = facts.accumulates.size() - sums;
-    bool isLate = sums == 1 && sum > 0;
+    auto accumulates = [](const LoopFacts::StepDot &dot) {
+      return dot.accumulates;
+    };
+    int64_t sums = count_if(facts.dots, accumulates), others = 0;
+    int64_t sum = facts.dots.size() - sums;
+    bool areLate = sum > 0 && (sums == 1 || lateRegisters() <= kLateRegisters);
     std::vector<PlannedDot> dots;
-    for (bool accumulates : facts.accumulates)
-      dots.push_back({accumulates && isLate, accumulates ? sum++ : others++});
+    for (const LoopFacts::StepDot &dot : facts.dots)
+      dots.push_back(
+          {dot.accumulates && areLate, dot.accumulates ? sum++ : others++});
     return dots;
+  }
+
+  /// Registers of a thread for tiles where sums are late: results in 32 bits,
+  /// of 64 rows by 128 threads, and left operands in 16 of two steps.
+  int64_t lateRegisters() const {
+    int64_t registers = 0;
+    for (const LoopFacts::StepDot &dot : facts.dots)
+      registers += dot.columns / 2 + (dot.hasOwnLeft ? 2 * (dot.depth / 4) : 0);
+    return registers;
   }
 
   /// What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles";

@@ -70,10 +70,14 @@ static bool changesScores(scf::ForOp loop) {
   return false;
 }
 
-/// Whether the next step alone reads the dot's result.
-static bool accumulates(DotOp dot) {
-  return dot.getAcc() && dot.getResult().hasOneUse() &&
-         isa<scf::YieldOp>(*dot->getUsers().begin());
+static LoopFacts::StepDot describe(DotOp dot) {
+  LoopFacts::StepDot facts;
+  facts.columns = typeOf(dot.getResult()).getDimSize(1);
+  facts.depth = typeOf(dot.getA()).getDimSize(1);
+  facts.hasOwnLeft = !dot.getA().getDefiningOp<LoadOp>();
+  facts.accumulates = dot.getAcc() && dot.getResult().hasOneUse() &&
+                      isa<scf::YieldOp>(*dot->getUsers().begin());
+  return facts;
 }
 
 static int64_t slotBytes(const FetchedTile &tile) {
@@ -100,7 +104,7 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
     note(fetched);
   }
   for (auto dot : loop.getBody()->getOps<DotOp>())
-    facts.accumulates.push_back(accumulates(dot));
+    facts.dots.push_back(describe(dot));
   facts.hasSoftmax = !loop.getBody()->getOps<OnlineSoftmaxOp>().empty();
   for (const FetchedTile &score : first.scores)
     facts.scoreBytes.push_back(slotBytes(score));

@@ -27,10 +27,14 @@ struct LoopFacts {
     int64_t keys, columns, bytes;
   };
   std::vector<StepTile> step;
-  /// Of each dot of a step, in program order: whether only the next step reads
-  /// its result, to which it adds.
-  std::vector<bool> accumulates;
-  bool hasSoftmax = false; ///< it keeps maxima of rows
+  /// A dot of a step, a warpgroup's.
+  struct StepDot {
+    int64_t columns = 0, depth = 0;
+    bool hasOwnLeft = false;  ///< its left operand is computed in the step
+    bool accumulates = false; ///< to a result that the next step alone reads
+  };
+  std::vector<StepDot> dots; ///< in program order
+  bool hasSoftmax = false;   ///< it keeps maxima of rows
   /// Of each tile of a consumer that lies as scores do.
   std::vector<int64_t> scoreBytes;
   int64_t lineRows = kWarpgroupRows; ///< rows of a line of a consumer's output

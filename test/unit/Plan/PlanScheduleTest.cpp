@@ -23,7 +23,7 @@ static LoopFacts ofHalves(int64_t consumers, int64_t dim, int64_t keys) {
   facts.consumers = consumers;
   facts.programBytes = {64 * dim * 2};
   facts.step = {{keys, dim, keys * dim * 2}, {keys, dim, keys * dim * 2}};
-  facts.accumulates = {false, true};
+  facts.dots = {{keys, dim, false, false}, {dim, keys, true, true}};
   facts.hasSoftmax = true;
   return facts;
 }
@@ -123,12 +123,15 @@ TEST(PlanSchedule, SpeculatesAndTakesTurnsWhereItPays) {
   EXPECT_FALSE(planFor(2, 64, false).isShortOfRegisters());
 }
 
-/// One sum is a step late; for several there are no registers.
+/// A sum is a step late; several are where there are registers.
 TEST(PlanSchedule, BeginsSumsLast) {
   LoopFacts facts = ofHalves(2, 64, 64);
   facts.hasSoftmax = false;
-  auto loopOf = [&](std::vector<bool> accumulates) {
-    facts.accumulates = std::move(accumulates);
+  auto loopOf = [&](std::vector<bool> sums, int64_t dim) {
+    facts.dots.clear();
+    for (bool isSum : sums)
+      facts.dots.push_back(isSum ? LoopFacts::StepDot{dim, 64, true, true}
+                                 : LoopFacts::StepDot{64, dim, false, false});
     SchedulePlan plan = planSpecialized(facts, onHopper());
     EXPECT_EQ(whyInvalid(plan), "");
     EXPECT_EQ(plan.maximum, MaximumRule::Lazy);
@@ -136,14 +139,16 @@ TEST(PlanSchedule, BeginsSumsLast) {
     return plan.dots;
   };
   using Dots = std::vector<PlannedDot>;
-  EXPECT_EQ(loopOf({false, true}), (Dots{{0, 0}, {1, 1}}));
-  EXPECT_EQ(loopOf({false, false, true}), (Dots{{0, 0}, {0, 1}, {1, 2}}));
-  EXPECT_EQ(loopOf({false, false, true, true}),
+  EXPECT_EQ(loopOf({false, true}, 256), (Dots{{0, 0}, {1, 1}}));
+  EXPECT_EQ(loopOf({false, false, true}, 128), (Dots{{0, 0}, {0, 1}, {1, 2}}));
+  EXPECT_EQ(loopOf({false, false, true, true}, 64),
+            (Dots{{0, 0}, {0, 1}, {1, 2}, {1, 3}}));
+  EXPECT_EQ(loopOf({false, false, true, true}, 128),
             (Dots{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
-  EXPECT_EQ(loopOf({false, true, false, true}),
+  EXPECT_EQ(loopOf({false, true, false, true}, 128),
             (Dots{{0, 0}, {0, 2}, {0, 1}, {0, 3}}));
-  EXPECT_EQ(loopOf({true}), (Dots{{0, 0}}));
-  EXPECT_EQ(loopOf({false}), (Dots{{0, 0}}));
+  EXPECT_EQ(loopOf({true}, 64), (Dots{{0, 0}}));
+  EXPECT_EQ(loopOf({false}, 64), (Dots{{0, 0}}));
 }
 
 TEST(PlanSchedule, HasAsManyWarpsAsThereAreRowsFor) {
