@@ -36,8 +36,8 @@ def platform_tag(library, *beside):
 
 def members(library, beside, version, tag):
     """Name and bytes of each file but the list of them."""
-    for path in sorted(glob.glob(os.path.join(HERE, "flashtile", "*.py"))):
-        yield "flashtile/" + os.path.basename(path), open(path, "rb").read()
+    for path in sorted(glob.glob(os.path.join(HERE, "flashtile", "**", "*.py"), recursive=True)):
+        yield os.path.relpath(path, HERE), open(path, "rb").read()
     yield "flashtile/libflashtile.so.0", library
     for data in beside:
         yield "flashtile/libflashtile-torch.so", data

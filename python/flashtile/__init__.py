@@ -7,7 +7,8 @@
 on NumPy arrays, and on tensors of any framework that speaks DLPack (PyTorch,
 JAX, CuPy), in their own memory. It calls libflashtile's C interface
 (include/fa/fa.h) by ctypes; PyTorch calls its operator in C++ where
-libflashtile-torch.so is (flashtile.torch). docs/python.md is the manual.
+libflashtile-torch.so is (flashtile.torch). flashtile.flex_attention is PyTorch's
+function of that name. docs/python.md is the manual.
 """
 
 from ._attention import attention, prepare
@@ -16,3 +17,12 @@ from ._library import Error, version
 
 __all__ = ["attention", "prepare", "Context", "Plan", "is_supported", "Error", "version"]
 __version__ = version()
+
+
+def __getattr__(name):
+    if name == "flex_attention":  # the one name that needs PyTorch, and is imported with it
+        from .flex import flex_attention
+
+        globals()[name] = flex_attention
+        return flex_attention
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""PyTorch's flex_attention, by FlashTile.
+
+    from flashtile import flex_attention
+    out = flex_attention(q, k, v, score_mod=alibi, block_mask=causal)
+
+docs/flex-attention.md is the manual.
+"""
+
+import functools
+import logging
+import math
+
+import torch
+from torch.nn.attention import flex_attention as _torchs
+
+from .._attention import _context
+from .._library import Error
+from .._plan import Launch
+from .._structs import F32
+from .._tensor import NAMES, address, choose_stream, empty_like, facts, tensor
+from ._blocks import Blocks, kinds_of
+from ._expr import Expressions
+from ._keys import key_of
+from ._program import Program, stored
+from ._trace import Unsupported
+from ._translate import Mod
+
+__all__ = ["flex_attention", "Unsupported"]
+
+_logger = logging.getLogger("flashtile")
+_COMPILE = 2  # FA_ERROR_COMPILE
+_MOST = 1024
+
+# Calls that were seen, by what their mods are known by (see _keys).
+_known = {}
+
+
+@functools.lru_cache(maxsize=_MOST)
+def _plan(target, text):
+    return _context(target).module(text)
+
+
+class _Call:
+    """What all calls with equal mods, types and head dims have in common."""
+
+    def __init__(self, score_mod, mask_mod, blocks_shape, block_size, tensors, device, dtype, dims, has_lse):
+        build = Expressions()
+        self.blocks = Blocks(blocks_shape, block_size, build) if blocks_shape else None
+        # Without a key, tensors are those of the trace.
+        captured = tensors or (None, None)
+        self.score = Mod(score_mod, True, device, build, captured[0]) if score_mod else None
+        self.mask = Mod(mask_mod, False, device, build, captured[1]) if mask_mod else None
+        self.is_kept = not any(mod and mod.reads_values for mod in (self.score, self.mask))
+        score = self.score and _scalar(build, self.score.result, "f32")
+        mask = self.mask and _scalar(build, self.mask.result, "i1")
+        if self.blocks:
+            partial = build.both(self.blocks.partial, mask) if mask else self.blocks.partial
+            mask = build.either(self.blocks.full, partial)
+        self.program = Program(build, score, mask, dtype, *dims, has_lse)
+        self.tables = self.program.tables()
+        self.launches = {}
+
+    def values(self, score_tensors, mask_tensors, kinds, device):
+        """The tensor of this call for each table."""
+        results = {}
+        with torch.no_grad():
+            for mod, given in ((self.score, score_tensors), (self.mask, mask_tensors), (self.blocks, [kinds])):
+                if mod and any(table.mod is mod for table in self.tables):
+                    results[mod] = mod.evaluate(given)
+            return {table: stored(_plain(results[table.mod][table.step]), device) for table in self.tables}
+
+
+def _scalar(build, value, type):
+    return build.convert(value.at(()), type, value.wide)
+
+
+def _plain(x):
+    """Without the graph of its derivative and without a class of its own."""
+    return x.detach() if x.requires_grad or type(x) is not torch.Tensor else x
+
+
+def _check(query, key, value, block_mask, enable_gqa):
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if not isinstance(x, torch.Tensor) or x.dim() != 4:
+            raise ValueError(f"expected {name} as a tensor of four dimensions, found {getattr(x, 'shape', type(x))}")
+    if query.dtype != key.dtype or query.dtype != value.dtype:
+        raise ValueError(f"expected one type, found {query.dtype}, {key.dtype} and {value.dtype}")
+    if query.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+        raise Unsupported(f"flex_attention: expected float32, float16 or bfloat16, found {query.dtype}")
+    if query.shape[3] != key.shape[3]:
+        raise ValueError(f"expected one head dimension of query and key, found {query.shape[3]} and {key.shape[3]}")
+    hq, hkv = query.shape[1], key.shape[1]
+    if not enable_gqa and hq != hkv:
+        raise ValueError(f"expected as many heads of key as of query, or enable_gqa=True, found {hkv} and {hq}")
+    if isinstance(block_mask, _torchs.BlockMask):
+        _check_mask(query, key, block_mask)
+
+
+def _check_mask(query, key, mask):
+    if mask.mask_mod is _torchs._sliced_mask_mod_error:
+        raise RuntimeError("expected a BlockMask with a mask_mod, found one that was cut out of another and has none")
+    if mask.BLOCK_SIZE[0] == mask.BLOCK_SIZE[1] == _torchs._LARGE_SPARSE_BLOCK_SIZE:
+        return  # PyTorch's own of no mask
+    lengths = query.shape[2], key.shape[2]
+    if tuple(mask.seq_lengths) != lengths:
+        raise RuntimeError(
+            f"expected a BlockMask of {lengths} queries and keys, found one of {tuple(mask.seq_lengths)}"
+        )
+
+
+def _refuse_gradients(tensors):
+    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+        raise Unsupported(
+            "flex_attention: expected inputs that require no gradient, for there are no gradients yet, found some "
+            "that do; torch.no_grad(), or fallback='torch'"
+        )
+
+
+def _find(score_mod, mask_mod, kinds, block_size, query, value, has_lse):
+    """The call, and the tensors of this one that score_mod and mask_mod capture."""
+    dims = query.shape[3], value.shape[3]
+    rest = None if kinds is None else tuple(kinds.shape), block_size, query.device, query.dtype, dims, has_lse
+    score_key, score_tensors = key_of(score_mod)
+    mask_key, mask_tensors = key_of(mask_mod)
+    key = (score_key, mask_key, rest) if score_key and mask_key else None
+    call = _known.get(key)
+    if call is None:
+        tensors = (score_tensors, mask_tensors) if key else None
+        blocks_shape, block_size, device, dtype, dims, has_lse = rest
+        call = _Call(score_mod, mask_mod, blocks_shape, block_size, tensors, device, dtype, dims, has_lse)
+        if key and call.is_kept:
+            if len(_known) >= _MOST:
+                _known.clear()
+            _known[key] = call
+    if key is None:
+        score_tensors, mask_tensors = (mod.own if mod else [] for mod in (call.score, call.mask))
+    return call, score_tensors, mask_tensors
+
+
+def _launch(call, scale, arrays, numbers, shape, has_lse):
+    """The launch of arrays like these, kept by the call."""
+    known = scale, *numbers, *map(facts, arrays)
+    launch = call.launches.get(known)
+    if launch is None:
+        described = [tensor(array) for array in arrays]
+        outputs = [empty_like(arrays[0], shape, None)]
+        if has_lse:
+            outputs.append(empty_like(arrays[0], shape[:3], NAMES[F32]))
+        plan = _plan(described[0].target, call.program.text)
+        launch = Launch(plan, [*described, *numbers, scale, *map(tensor, outputs)], shape)
+        if len(call.launches) >= _MOST:
+            call.launches.clear()
+        call.launches[known] = launch
+    return launch
+
+
+def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse):
+    _check(query, key, value, block_mask, enable_gqa)
+    kinds, block_size, mask_mod = None, None, block_mask
+    if isinstance(block_mask, _torchs.BlockMask):
+        mask_mod = block_mask.mask_mod
+        if block_mask.BLOCK_SIZE[0] != _torchs._LARGE_SPARSE_BLOCK_SIZE:
+            kinds, block_size = kinds_of(block_mask), block_mask.BLOCK_SIZE
+    if mask_mod is _torchs.noop_mask:
+        mask_mod = None
+    (b, h, i, d), j = query.shape, key.shape[2]
+    if key.shape[0] != b and key.shape[0] == 1:
+        key, value = (x.expand(b, -1, -1, -1) for x in (key, value))
+    call, score_tensors, mask_tensors = _find(score_mod, mask_mod, kinds, block_size, query, value, has_lse)
+    _refuse_gradients([query, key, value, *score_tensors, *mask_tensors])
+    values = call.values(score_tensors, mask_tensors, kinds, query.device)
+    captures, numbers = call.program.arguments(values, {"b": b, "h": h, "i": i, "j": j})
+    arrays = [*map(_plain, (query, key, value)), *captures]
+    scale = float(1 / math.sqrt(max(d, 1)) if scale is None else scale)
+    launch = _launch(call, scale, arrays, numbers, (b, h, i, value.shape[3]), has_lse)
+    out = empty_like(arrays[0], launch.shape, None)
+    lse = empty_like(arrays[0], launch.shape[:3], NAMES[F32]) if has_lse else None
+    stream, owner = (None, None) if launch.target == "cpu" else choose_stream(arrays[0], None)
+    launch([address(x) for x in (*arrays, out, *([lse] if has_lse else []))], stream, owner)
+    return out, lse
+
+
+@functools.lru_cache(maxsize=_MOST)
+def _note(reason):
+    _logger.warning("PyTorch's flex_attention runs instead: %s", reason)
+
+
+@torch.compiler.disable
+def flex_attention(
+    query,
+    key,
+    value,
+    score_mod=None,
+    block_mask=None,
+    scale=None,
+    enable_gqa=False,
+    return_lse=False,
+    kernel_options=None,
+    *,
+    return_aux=None,
+    fallback=None,
+):
+    """torch.nn.attention.flex_attention.flex_attention, compiled by FlashTile.
+
+    query [b, hq, sq, d], key [b, hkv, sk, d], value [b, hkv, sk, dv] with any
+    strides, of float32, float16 or bfloat16; with enable_gqa hq is a multiple of
+    hkv. score_mod(score, b, h, q_idx, kv_idx) and mask_mod(b, h, q_idx, kv_idx)
+    are PyTorch's functions of one element; block_mask is a BlockMask or, without
+    building one, a mask_mod. scale: 1/sqrt(d) unless given.
+
+    kernel_options: of Triton's kernels; none of them changes a result, and none
+    is looked at. return_aux: an AuxRequest, of which lse can be had.
+    fallback="torch": PyTorch's own runs what FlashTile cannot say.
+
+    Returns the output [b, hq, sq, dv]; with return_lse also the log-sum-exp,
+    float32 [b, hq, sq], with return_aux an AuxOutput. Unsupported, a
+    NotImplementedError, names the operation of a mod that cannot be said and its
+    line, and says that inputs need a gradient, which there is not yet.
+    """
+    if fallback not in (None, "torch"):
+        raise ValueError(f"expected the fallback None or 'torch', found {fallback!r}")
+    if return_lse and return_aux is not None:
+        raise ValueError("expected return_lse or return_aux, found both")
+    has_lse = bool(return_lse or return_aux is not None and return_aux.lse)
+    try:
+        if return_aux is not None and return_aux.max_scores:
+            raise Unsupported("flex_attention: expected return_aux of lse alone, found max_scores")
+        out, lse = _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse)
+    except (Unsupported, Error) as error:
+        if fallback is None or isinstance(error, Error) and error.status != _COMPILE:
+            raise
+        _note(str(error))
+        if block_mask is not None and not isinstance(block_mask, _torchs.BlockMask):
+            sizes = query.shape[0], query.shape[1], query.shape[2], key.shape[2]
+            block_mask = _torchs.create_block_mask(block_mask, *sizes, device=query.device)
+        options = dict(return_lse=True) if return_lse else {}
+        return _torchs.flex_attention(
+            query,
+            key,
+            value,
+            score_mod,
+            block_mask,
+            scale,
+            enable_gqa,
+            kernel_options=kernel_options,
+            return_aux=return_aux,
+            **options,
+        )
+    if return_aux is not None:
+        return out, _torchs.AuxOutput(lse=lse)
+    return (out, lse) if return_lse else out

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The program of a score and a mask: the text of a tile.attention."""
+
+import torch
+
+from ._expr import Region, split_mask
+from ._translate import CONVERTED
+
+_TYPES = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+
+
+class _Captures:
+    """The captures of a program, in order of first use.
+
+    tensors: (table, pattern), where the pattern has for each dimension the letter
+    of the coordinate that it is read at, or None: such a dimension is as long as
+    there are batches, heads, queries or keys, which lets it be read in tiles.
+    sizes: (table, dimension).
+    """
+
+    def __init__(self):
+        self.tensors, self.sizes = [], []
+
+    def element(self, table, place):
+        key = table, tuple(x.coordinate for x in place)
+        if key not in self.tensors:
+            self.tensors.append(key)
+        return f"%t{self.tensors.index(key)}", self.type(table)
+
+    def size(self, table, dim):
+        if (table, dim) not in self.sizes:
+            self.sizes.append((table, dim))
+        return f"%n{self.sizes.index((table, dim))}"
+
+    @staticmethod
+    def type(table):
+        return f"tensor<{'?x' * len(table.shape)}{table.element}>"
+
+    def arguments(self):
+        """(name, type) of each, in the regions."""
+        tensors = [(f"%t{n}", self.type(table)) for n, (table, _) in enumerate(self.tensors)]
+        return tensors + [(f"%n{n}", "index") for n in range(len(self.sizes))]
+
+
+class Program:
+    """score and mask: expressions, or None. text: the program; its arguments are
+    q, k, v, what `arguments` gives, the scale and the outputs."""
+
+    def __init__(self, build, score, mask, dtype, head_dim, head_dim_v, has_lse):
+        keep, score = split_mask(build, score) if score else (None, None)
+        if keep:
+            mask = build.both(mask, keep) if mask else keep
+        captures = self._captures = _Captures()
+        is_whole = mask is None or mask.value is True
+        regions = [
+            self._region(score and build.convert(score, "f32"), "f32", ["%s: f32"], captures),
+            self._region(None if is_whole else mask, "i1", [], captures),
+        ]
+        element = _TYPES[dtype]
+        rows = f"tensor<?x?x?x{head_dim}x{element}>"
+        values = f"tensor<?x?x?x{head_dim_v}x{element}>"
+        own = captures.arguments()
+        # Names of the function must be others than those of its regions.
+        given = [(f"%captured{n}", type) for n, (_, type) in enumerate(own)]
+        names, types = (", ".join(column) for column in zip(*given)) if given else ("", "")
+        header = [f"%q: {rows}", f"%k: {rows}", f"%v: {values}", *(": ".join(each) for each in given), "%scale: f32"]
+        lse = "tensor<?x?x?xf32>"
+        results = f"({values}, {lse})" if has_lse else values
+        self.text = "\n".join(
+            [
+                f"func.func @flex_attention({', '.join(header)}) -> {results} {{",
+                f"  %o{', %lse' if has_lse else ''} = tile.attention %q, %k, %v scale %scale"
+                + (f" captures({names} : {types})" if own else "")
+                + f" : {rows}, {rows}, {values} -> {values}{f' lse {lse}' if has_lse else ''}",
+                "  score {",
+                *self._closed(regions[0], own),
+                "  } mask {",
+                *self._closed(regions[1], own),
+                "  }",
+                f"  return %o{', %lse' if has_lse else ''} : {results.strip('()')}",
+                "}",
+            ]
+        )
+
+    @staticmethod
+    def _region(expr, type, leading, captures):
+        """(leading arguments, lines) of the region that yields `expr`, or None."""
+        if expr is None or expr.text == "%s":
+            return None
+        region = Region(captures)
+        name = region.name(expr)
+        return leading, [*region.lines, f"tile.yield {name} : {type}"]
+
+    @staticmethod
+    def _closed(region, own):
+        if region is None:
+            return []
+        leading, lines = region
+        coordinates = [f"%{letter}: index" for letter in "bhij"]
+        block = ", ".join([*leading, *coordinates, *(": ".join(each) for each in own)])
+        return [f"  ^bb0({block}):", *("    " + line for line in lines)]
+
+    def tables(self):
+        """The tables that it reads, each once."""
+        return list(dict.fromkeys(table for table, _ in self._captures.tensors + self._captures.sizes))
+
+    def arguments(self, values, sizes):
+        """Views of the captured tensors, then sizes. values: of each table the
+        tensor of this call; sizes: of b, h, i and j."""
+        found = []
+        for table, pattern in self._captures.tensors:
+            tensor = values[table]
+            for d, letter in enumerate(pattern):
+                if letter is None:
+                    continue
+                if tensor.shape[d] < sizes[letter]:
+                    name = {"b": "batches", "h": "heads", "i": "queries", "j": "keys"}[letter]
+                    raise ValueError(
+                        f"expected a captured tensor of at least {sizes[letter]} {name} in dimension {d}, "
+                        f"found the shape {tuple(table.shape)}"
+                    )
+                tensor = tensor.narrow(d, 0, sizes[letter])
+            found.append(tensor)
+        return found, [values[table].shape[d] for table, d in self._captures.sizes]
+
+
+def stored(tensor, device):
+    """`tensor` as a launch takes it: itself, or a copy in a type that one has."""
+    wanted = CONVERTED.get(tensor.dtype, tensor.dtype)
+    if tensor.device != device and not tensor.dim():
+        tensor = tensor.to(device)  # a number may be anywhere, as for PyTorch
+    return tensor if tensor.dtype == wanted else tensor.to(wanted)

@@ -1,0 +1,328 @@
+"""Calls of flex_attention: what changes between calls is seen, what cannot be
+said is an error with its line, BlockMasks, gradients, PyTorch's own by request."""
+
+import functools
+import gc
+import logging
+import subprocess
+import sys
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import torch
+from flex_check import check, everywhere, inputs, unfused, wrong
+from torch.nn.attention.flex_attention import AuxRequest, BlockMask, create_block_mask
+
+import flashtile.flex as flex
+from flashtile import flex_attention
+
+torch.manual_seed(0)
+B, H, S = 2, 4, 64
+
+
+def causal(b, h, q, k):
+    return q >= k
+
+
+traced, Mod = [], flex.Mod
+flex.Mod = lambda *how: traced.append(how) or Mod(*how)
+
+
+def traces(function):
+    """How many mods `function` traces."""
+    traced.clear()
+    function()
+    return len(traced)
+
+
+# ===--- What changes between calls is seen ---===
+#
+# `check` evaluates the mod anew. A mod that is equal is not traced again.
+
+factor = 1.0
+settings = {"factor": 1.0, "list": [1.0]}
+module = SimpleNamespace(factor=1.0)
+
+
+def scaled(factor):
+    return lambda s, b, h, q, k: s * factor
+
+
+def by_global(s, b, h, q, k):
+    return s * factor
+
+
+def by_dictionary(s, b, h, q, k):
+    return s * settings["factor"] + settings["list"][0]
+
+
+def by_inner(s, b, h, q, k):
+    return (lambda x: x * factor)(s)
+
+
+def by_other(s, b, h, q, k):
+    return by_global(s, b, h, q, k) * 2
+
+
+def by_attribute(s, b, h, q, k):
+    return s * module.factor
+
+
+def by_default(s, b, h, q, k, factor=1.0):
+    return s * factor
+
+
+def by_partial(s, b, h, q, k, *, factor):
+    return s * factor
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.factor, self.weight = 1.0, torch.nn.Parameter(torch.ones(H))
+
+    def score(self, s, b, h, q, k):
+        return s * self.factor * self.weight[h]
+
+    def forward(self, s, b, h, q, k):
+        return self.score(s, b, h, q, k)
+
+
+layer = Layer().requires_grad_(False)
+calls = 0
+
+
+def counting():
+    calls = 0
+
+    def mod(s, b, h, q, k):
+        nonlocal calls
+        calls += 1
+        return s * (1 + (calls - 1) // 3)  # `check` calls it three times
+
+    return mod
+
+
+by_count = counting()
+for factor in (1.0, 3.0, 1, True):
+    settings["factor"] = settings["list"][0] = module.factor = layer.factor = factor
+    by_default.__defaults__ = (factor,)
+    check("closure", scaled(factor))
+    check("global", by_global)
+    check("dictionary", by_dictionary)
+    check("inner function", by_inner)
+    check("function of a function", by_other)
+    check("attribute", by_attribute)
+    check("default", by_default)
+    check("partial", functools.partial(by_partial, factor=factor))
+    check("method", layer.score)
+    check("module", layer)
+for _ in range(3):
+    check("state", by_count)
+assert traces(lambda: check("again", scaled(3.0), causal)) == 2
+assert traces(lambda: check("again", scaled(3.0), causal)) == 0, "equal functions are one"
+assert traces(lambda: check("again", scaled(2.0), causal)) == 2
+assert traces(lambda: [check("again", layer.score) for _ in range(2)]) == 2, "an object has no key"
+
+# Tensors: others in their place, other elements, other types, the same one twice.
+table, other = torch.randn(S), torch.randn(S)
+
+
+def of(one, two):
+    return lambda s, b, h, q, k: s + one[q] * two[k]
+
+
+first = traces(lambda: check("tensors", of(table, other)))
+assert first == 1 and traces(lambda: check("swapped", of(other, table))) == 0
+table.mul_(-3)
+other.data = torch.randn(S)
+assert traces(lambda: check("changed", of(table, other))) == 0
+check("twice", of(table, table))
+check("another type", of(table.half(), other.double()))
+check("longer", of(torch.randn(2 * S), other))
+layer.weight.data = torch.randn(H)
+check("parameter", layer.score)
+number = torch.tensor(2.0)
+for value in (2.0, 5.0):
+    number.fill_(value)
+    check("a number in a tensor", lambda s, b, h, q, k: s * number)
+
+
+# A number that is read from a tensor when it is traced is of this call alone.
+def by_item(s, b, h, q, k):
+    return s * number.item()
+
+
+def by_test(s, b, h, q, k):
+    return s if number > 3 else s * 2
+
+
+def by_list(s, b, h, q, k):
+    return s * number.reshape(1).tolist()[0]
+
+
+def by_float(s, b, h, q, k):
+    return s * float(number)
+
+
+def by_copy(s, b, h, q, k):
+    return s * torch.tensor(number) + torch.full((), number) + s.new_tensor(number)
+
+
+for value in (2.0, 5.0):
+    number.fill_(value)
+    for mod in (by_item, by_list, by_float, by_copy):
+        check(mod.__name__, mod)
+    by_global.max = value  # an attribute with the name of a function
+    check("attribute of a function", lambda s, b, h, q, k: s * by_global.max)
+    check("method of a tensor", functools.partial(lambda mul, s, b, h, q, k: s + mul(2), number.mul))
+torch.set_default_dtype(torch.float64)
+check("another default type", scaled(3.0))
+torch.set_default_dtype(torch.float32)
+
+# Nothing that is captured is kept alive.
+gone = weakref.ref(kept := torch.randn(S))
+check("kept", of(kept, kept))
+del kept
+gc.collect()
+assert gone() is None
+with ThreadPoolExecutor(4) as pool:
+    list(pool.map(lambda n: check("threads", scaled(float(n % 3)), causal), range(12)))
+
+# ===--- Errors ---===
+
+
+def refused(message, function, error=flex.Unsupported):
+    try:
+        function()
+    except error as found:
+        assert message in str(found), found
+    else:
+        raise AssertionError("expected an error: " + message)
+
+
+def lgamma(s, b, h, q, k):
+    t = s.abs() + 1
+    return torch.lgamma(t)  # here
+
+
+def branch(s, b, h, q, k):
+    return s if q > k else s * 2  # here
+
+
+def mutates(s, b, h, q, k):
+    table.add_(1)
+    return s + table[q]
+
+
+def line(function):
+    lines = open(__file__).read().split("\n")
+    start = function.__code__.co_firstlineno
+    return f"{__file__}:{next(n for n in range(start, start + 9) if 'here' in lines[n - 1])}"
+
+
+q, k, v = inputs()
+call = functools.partial(flex_attention, q, k, v, enable_gqa=True)
+refused("aten.lgamma.default", lambda: call(lgamma))
+refused(line(lgamma), lambda: call(lgamma))
+refused("branches depend on the value", lambda: call(branch))
+refused("branches depend on the value", lambda: call(by_test))
+refused(line(branch), lambda: call(branch))
+before = table.clone()
+refused("aten.add_.Tensor", lambda: call(mutates))
+assert torch.equal(before, table)
+refused("a result of shape (1,)", lambda: call(lambda s, b, h, q, k: s[None]))
+refused("a reduction of more than", lambda: call(lambda s, b, h, q, k: s + (torch.ones(2000) * s).sum()))
+refused("at least 64 queries", lambda: call(lambda s, b, h, q, k: s + table[:9][q]), ValueError)
+refused("or enable_gqa=True", lambda: flex_attention(q, k, v), ValueError)
+refused("expected one type", lambda: flex_attention(q, k.half(), v), ValueError)
+refused("found torch.float64", lambda: flex_attention(q.double(), k.double(), v.double()))
+refused("max_scores", lambda: call(return_aux=AuxRequest(max_scores=True)))
+refused("found both", lambda: call(return_lse=True, return_aux=AuxRequest(lse=True)), ValueError)
+refused("the fallback None or 'torch'", lambda: call(fallback="numpy"), ValueError)
+
+# ===--- Results, and PyTorch's own ---===
+
+plain = call(None, causal)
+assert torch.equal(plain, call(None, causal, kernel_options={"BLOCK_M": 64, "PRESCALE_QK": True}))
+out, aux = call(None, causal, return_aux=AuxRequest(lse=True))
+assert torch.equal(out, plain) and aux.max_scores is None and wrong((out, aux.lse), q, k, v, None, causal) is None
+assert call(None, causal, return_aux=AuxRequest())[1].lse is None
+one = [x[:1] for x in (k, v)]
+both = flex_attention(q, *one, None, causal, enable_gqa=True, return_lse=True)
+assert wrong(both, q, *[x.expand(B, -1, -1, -1) for x in one], None, causal) is None
+
+noted = []
+logging.getLogger("flashtile").addHandler(handler := logging.Handler())
+handler.emit = lambda record: noted.append(record.getMessage())
+with torch.no_grad():
+    torchs = flex.flex_attention(q, k, v, lgamma, causal, enable_gqa=True, fallback="torch")
+assert any("aten.lgamma" in note for note in noted), noted
+keep = everywhere(causal, (B, H, S, S))
+assert (torchs - unfused(q, k, v, lgamma, keep, 0.25, torch.float64)[0]).abs().max() < 1e-4
+assert torch.equal(call(None, causal, fallback="torch"), plain) and len(noted) == 1
+
+# Gradients: an error, whoever needs one.
+wanted = q.clone().requires_grad_()
+weight = torch.randn(H, requires_grad=True)
+refused("require no gradient", lambda: flex_attention(wanted, k, v, enable_gqa=True))
+refused("require no gradient", lambda: call(lambda s, b, h, q, k: s * weight[h]))
+with torch.no_grad():
+    flex_attention(wanted, k, v, enable_gqa=True)
+    check("a parameter", lambda s, b, h, q, k: s * weight[h])
+
+# torch.compile leaves the call as it is.
+compiled = torch.compile(flex_attention, backend="eager")
+assert torch.equal(compiled(q, k, v, None, causal, enable_gqa=True), plain)
+whole = torch.compile(lambda q: flex_attention(q * 1, k, v, None, causal, enable_gqa=True) + 0, backend="eager")
+assert torch.equal(whole(q), plain)
+
+# ===--- BlockMasks ---===
+
+for heads in (1, H):
+    mask = create_block_mask(causal, None, heads, S, S, device="cpu", BLOCK_SIZE=16)
+    assert torch.equal(call(None, mask), plain)
+assert flex.kinds_of(mask) is None  # mask_mod says it all
+by_batch = lambda b, h, q, k: (q >= k) & (k >= 8 * b + h)
+check("by batch and head", None, by_batch, create_block_mask(by_batch, B, H, S, S, device="cpu", BLOCK_SIZE=(16, 32)))
+
+# Tables that say less than mask_mod, or all there is: blocks 0 and the query's own.
+rows = S // 16
+counts = torch.full((1, 1, rows), 2, dtype=torch.int32)
+counts[..., 0] = 1
+columns = torch.zeros(1, 1, rows, rows, dtype=torch.int32)
+columns[..., 1] = torch.arange(rows)
+listed = lambda b, h, q, k: (k // 16 == 0) | (k // 16 == q // 16)
+tables = BlockMask.from_kv_blocks(counts, columns, BLOCK_SIZE=16)
+check("tables alone", None, listed, tables, twin=(None, None))
+tables = BlockMask.from_kv_blocks(counts, columns.clone(), BLOCK_SIZE=16, mask_mod=causal)
+both = lambda b, h, q, k: listed(b, h, q, k) & causal(b, h, q, k)
+check("tables and mask_mod", None, both, tables, twin=(None, causal))
+tables.kv_indices[..., 1] = rows - 1 - tables.kv_indices[..., 1]
+mirrored = lambda b, h, q, k: (k // 16 == 0) | (q // 16 > 0) & (k // 16 == rows - 1 - q // 16)
+check("tables that changed", None, lambda b, h, q, k: mirrored(b, h, q, k) & causal(b, h, q, k), tables)
+full = BlockMask.from_kv_blocks(counts, columns, counts, columns.flip(2), BLOCK_SIZE=16, mask_mod=causal)
+opposite = lambda b, h, q, k: (
+    (k // 16 == columns.flip(2)[0, 0, q // 16, 0]) | ((q // 16 > 0) & (k // 16 == columns.flip(2)[0, 0, q // 16, 1]))
+)
+check("full blocks", None, lambda b, h, q, k: both(b, h, q, k) | opposite(b, h, q, k), full)
+ragged = BlockMask.from_kv_blocks(counts, columns, BLOCK_SIZE=16, mask_mod=causal, seq_lengths=(S - 3, S - 5))
+check("lengths that are no multiples", None, both, ragged, sq=S - 3, sk=S - 5)
+refused("none", lambda: call(None, mask[:, :, :1]), RuntimeError)
+refused("a BlockMask of (64, 64)", lambda: call(None, ragged), RuntimeError)
+
+# The package needs no PyTorch, but for this.
+code = """
+import sys
+sys.modules["torch"] = None
+import numpy, flashtile
+flashtile.attention(*(numpy.ones((1, 1, 4, 8), numpy.float32),) * 3)
+try:
+    flashtile.flex_attention
+except ImportError:
+    print("needs torch")
+"""
+done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+assert done.stdout == "needs torch\n", done
+print("right")
