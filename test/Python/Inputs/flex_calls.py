@@ -170,7 +170,13 @@ def by_copy(s, b, h, q, k):
     return s * torch.tensor(number) + torch.full((), number) + s.new_tensor(number)
 
 
+def by_state(s, b, h, q, k):
+    return s * torch.initial_seed()
+
+
 for value in (2.0, 5.0):
+    torch.manual_seed(int(value))
+    check("state of torch", by_state)
     number.fill_(value)
     for mod in (by_item, by_list, by_float, by_copy):
         check(mod.__name__, mod)
@@ -180,6 +186,15 @@ for value in (2.0, 5.0):
 torch.set_default_dtype(torch.float64)
 check("another default type", scaled(3.0))
 torch.set_default_dtype(torch.float32)
+
+# The first lengths have a plan of their own, all others one.
+plans, plan = [], flex._plan
+flex._plan = lambda *how: plans.append(how) or plan(*how)
+skewed = lambda b, h, q, k: q + 7 >= k
+for sq, sk in ((64, 64), (64, 64), (1, 200), (70, 30), (64, 64)):
+    check("lengths", None, skewed, sq=sq, sk=sk)
+flex._plan = plan
+assert len(plans) == 2, plans
 
 # Nothing that is captured is kept alive.
 gone = weakref.ref(kept := torch.randn(S))

@@ -125,7 +125,11 @@ scores = {
     ),
 }
 for name, mod in scores.items():
-    check(name, mod, causal)
+    check(name, mod)  # at all keys: q - k is below 0 as well
+# Keys beyond the last one are computed, where 0 is read.
+divisors = torch.tensor([-1, 1, 3, -4, 7])[torch.arange(50) % 5]
+by_key = lambda s, b, h, q, k: s + (q - k) // divisors[k] * 0.1 + (q - 30) % divisors[k] * 0.1
+check("divisors", lambda s, b, h, q, k: by_key(s, b, h, q, k) + torch.fmod(q - k, divisors[k]) * 0.1, sk=50)
 masks = {
     "a captured boolean": lambda b, h, q, k: flags[k] | (q == k),
     "not": lambda b, h, q, k: ~flags[q] | ~(q < k),
