@@ -61,13 +61,13 @@ class _Call:
         self.tables = self.program.tables()
         self.launches = {}
 
-    def values(self, score_tensors, mask_tensors, kinds, device):
+    def values(self, score_tensors, mask_tensors, kinds, sizes, device):
         """The tensor of this call for each table."""
         results = {}
         with torch.no_grad():
             for mod, given in ((self.score, score_tensors), (self.mask, mask_tensors), (self.blocks, [kinds])):
                 if mod and any(table.mod is mod for table in self.tables):
-                    results[mod] = mod.evaluate(given)
+                    results[mod] = mod.evaluate(given, sizes, device)
             return {table: stored(_plain(results[table.mod][table.step]), device) for table in self.tables}
 
 
@@ -172,8 +172,9 @@ def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse
         key, value = (x.expand(b, -1, -1, -1) for x in (key, value))
     call, score_tensors, mask_tensors = _find(score_mod, mask_mod, kinds, block_size, query, value, has_lse)
     _refuse_gradients([query, key, value, *score_tensors, *mask_tensors])
-    values = call.values(score_tensors, mask_tensors, kinds, query.device)
-    captures, numbers = call.program.arguments(values, {"b": b, "h": h, "i": i, "j": j})
+    sizes = {"b": b, "h": h, "i": i, "j": j}
+    values = call.values(score_tensors, mask_tensors, kinds, sizes, query.device)
+    captures, numbers = call.program.arguments(values, sizes)
     arrays = [*map(_plain, (query, key, value)), *captures]
     scale = float(1 / math.sqrt(max(d, 1)) if scale is None else scale)
     launch = _launch(call, scale, arrays, numbers, (b, h, i, value.shape[3]), has_lse)

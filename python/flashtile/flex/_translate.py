@@ -9,6 +9,7 @@ from torch.fx.node import map_arg
 
 from . import _conditions, _functions, _views  # noqa: F401 (they register handlers)
 from ._ops import HANDLERS, NAMED, Call, Value, aten, type_of
+from ._rows import Rows, coordinate
 from ._trace import Trace, Unsupported
 
 # What memory holds of each type, and what is made of it at a call where a
@@ -66,29 +67,37 @@ class Mod:
         # Tensors of the trace: those of the caller must not be kept alive.
         self.own = [] if captured is None else None
         values, arguments = {}, iter(([build.score] if takes_score else []) + build.coordinates)
+        self._rows = Rows(self._add_step, self._read_row)
         for node in trace.nodes:
             if node.op == "call_function" and not node.users:
                 continue  # as is what reads a number, which then is one of Python's
+            inputs = node.all_input_nodes
+            if node.op == "call_function":
+                self._rows.add(node, inputs, values)
+            self._rows.replace(node, inputs, values)
             try:
                 values[node] = self._value(node, values, arguments)
             except NotImplementedError as error:
                 raise Unsupported(self._refusal(node, error)) from None
         self.result = values[node]
-        self._trace = self._build = self._captured = self._constants = None
+        self._trace = self._build = self._captured = self._constants = self._rows = None
 
     def _refusal(self, node, error):
         detail = f": {error}" if str(error) else ""
         found = f"{node.target}{self._trace.place(node)}{detail}"
         return f"flex_attention: expected what can be said of one element, found {found}"
 
-    def evaluate(self, tensors):
-        """The result of each step; `tensors` are those that were captured."""
+    def evaluate(self, tensors, sizes, device):
+        """The result of each step. tensors: those that were captured; sizes: how
+        many there are of b, h, i and j."""
         results = []
         for target, args, kwargs in self._steps:
             if target == "captured":
                 results.append(tensors[args])
             elif target == "constant":
                 results.append(args)
+            elif target == "coordinate":
+                results.append(coordinate(args, sizes, device))
             else:
                 resolve = lambda x: results[x.number] if isinstance(x, _Step) else x
                 args, kwargs = torch.utils._pytree.tree_map(resolve, (args, kwargs))
@@ -101,6 +110,8 @@ class Mod:
         if node.op == "placeholder":
             argument = next(arguments)
             dtype = torch.float32 if argument.type == "f32" else torch.int32
+            if argument.coordinate:
+                self._rows.add_coordinate(node, argument.coordinate)
             return Value((), dtype, lambda index: argument)
         if node.op == "output":
             return self._output(node, values)
@@ -151,10 +162,12 @@ class Mod:
             raise NotImplementedError(f"a result of shape {value.shape} for one element")
         return value
 
-    def _step(self, target, args, kwargs, shown):
-        number = len(self._steps)
+    def _add_step(self, target, args, kwargs):
         self._steps.append((target, args, kwargs))
-        return self._table(number, shown.dtype, shown.shape)
+        return _Step(len(self._steps) - 1)
+
+    def _step(self, target, args, kwargs, shown):
+        return self._table(self._add_step(target, args, kwargs).number, shown.dtype, shown.shape)
 
     def _table(self, number, dtype, shape):
         """Step `number` as a value."""
@@ -182,8 +195,7 @@ class Mod:
         def argument(n):
             if n.target is not aten._local_scalar_dense.default:
                 return values[n].table
-            self._steps.append((n.target, (values[n].table,), {}))
-            return _Step(len(self._steps) - 1)
+            return self._add_step(n.target, (values[n].table,), {})
 
         args, kwargs = map_arg((node.args, node.kwargs), argument)
         return self._step(node.target, args, kwargs, shown)
@@ -228,10 +240,19 @@ class Mod:
 
     def _read(self, value, index):
         """An element of a table; `index` has numbers and expressions."""
+        place = [self._build.constant(x, "index") if isinstance(x, int) else x for x in index]
+        return self._element(self._table_of(value), place)
+
+    def _read_row(self, step, dtype, shape, letters):
+        """An element of what a step computes for the coordinates `letters`."""
         build = self._build
-        place = [build.constant(x, "index") if isinstance(x, int) else x for x in index]
-        element = build.read(self._table_of(value), place)
-        return build.convert(element, "i1") if value.dtype == torch.bool else element
+        return self._element(
+            Table(self, step.number, dtype, shape), [x for x in build.coordinates if x.coordinate in letters]
+        )
+
+    def _element(self, table, place):
+        element = self._build.read(table, place)
+        return self._build.convert(element, "i1") if table.dtype == torch.bool else element
 
     def _table_of(self, value):
         number = value.table.number

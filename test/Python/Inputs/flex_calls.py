@@ -196,6 +196,39 @@ for sq, sk in ((64, 64), (64, 64), (1, 200), (70, 30), (64, 64)):
 flex._plan = plan
 assert len(plans) == 2, plans
 
+# What is read where other tensors say, for each query or for each key, is a vector
+# that is computed at each call: the bound of a mask.
+starts, document, kinds = torch.tensor([0, 13, 40, 50]), torch.arange(256) // 25 % 4, torch.randint(0, 3, (B, H, 256))
+
+
+def reads_of(function):
+    known = len(flex._known)
+    function()
+    texts = [call.program.text for call in list(flex._known.values())[known:]]
+    return [line.split(" = ")[1].split(" :")[0] for text in texts for line in text.split("\n") if "extract" in line]
+
+
+def packed(b, h, q, k):
+    return (k >= starts[document[q]]) & (q >= k)
+
+
+def by_head(b, h, q, k):
+    return k < starts[kinds[b, h, q] - 3] + 20 * b + 1
+
+
+def by_key(b, h, q, k):
+    return q % 4 >= starts[document[k]] // 20
+
+
+assert reads_of(lambda: check("rows", None, packed, twin=(None, causal))) == ["tensor.extract %t0[%i]"]
+assert reads_of(lambda: check("rows", None, by_head)) == ["tensor.extract %t0[%b, %h, %i]"]
+assert reads_of(lambda: check("keys", None, by_key)) == ["tensor.extract %t0[%j]"]
+starts += 3
+for mod in (packed, by_head, by_key):
+    check("elements that changed", None, mod)
+    check("one batch", None, mod, b=1, sq=9, sk=150)
+    check("a score", lambda s, b, h, q, k, mod=mod: torch.where(mod(b, h, q, k), s + starts[document[q]], -torch.inf))
+
 # Nothing that is captured is kept alive.
 gone = weakref.ref(kept := torch.randn(S))
 check("kept", of(kept, kept))
