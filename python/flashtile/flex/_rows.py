@@ -4,7 +4,8 @@
 `offsets[document[q_idx]]` is one number for each query. Read by each element it
 is a read at an index that was read, of which a mask's bounds cannot be; PyTorch
 computes it once a call for all queries, and what elements read is that vector,
-at q_idx: a bound of the keys that a query sees.
+at q_idx: a bound of the keys that a query sees. Where `document[kv_idx]` grows
+with the key, `document[q_idx] == document[kv_idx]` has two such bounds.
 """
 
 import torch
@@ -34,16 +35,29 @@ def row(x, missing, dtype):
     return x.to(dtype).squeeze(missing)
 
 
+def is_sorted(keys):
+    return (keys[1:] >= keys[:-1]).all()
+
+
+def bound(keys, x, grows, is_last):
+    """The first key that is equal to x, or the first that is greater; where keys
+    do not grow, what bounds nothing. Nothing waits for a card."""
+    dtype = torch.promote_types(keys.dtype, x.dtype)
+    found = torch.searchsorted(keys.to(dtype), x.to(dtype).contiguous(), right=is_last, out_int32=True)
+    return torch.where(grows, found, len(keys) if is_last else 0)
+
+
 class Rows:
     """Finds them. add_step: adds a step to a Mod's and gives its value."""
 
     def __init__(self, add_step, read):
         self._add_step, self._read = add_step, read
-        # (letters, whether it reads at what was read) of each node.
-        self._facts, self._steps, self._values = {}, {}, {}
+        # (letters, depth) of each node: 0 without a read, 1 with one at coordinates
+        # alone, 2 with one at what is computed.
+        self._facts, self._steps, self._vectors = {}, {}, {}
 
     def add_coordinate(self, node, letter):
-        self._facts[node] = frozenset(letter), False
+        self._facts[node] = frozenset(letter), 0
         self._steps[node] = None, letter
 
     def add(self, node, inputs, values):
@@ -65,27 +79,48 @@ class Rows:
             return
         letters = frozenset().union(*(self._facts[n][0] for n in varying))
         if letters and (letters <= _QUERIES or letters <= _KEYS):
-            is_deep = any(self._facts[n][1] for n in varying)
-            is_deep |= is_read and any(n.op != "placeholder" for n in varying)
-            self._facts[node] = letters, is_deep
+            depth = max(self._facts[n][1] for n in varying)
+            if is_read:
+                depth = 2 if depth or any(n.op != "placeholder" for n in varying) else 1
+            self._facts[node] = letters, depth
 
     def replace(self, node, inputs, values):
         """Makes those of the inputs that `node`, which is none, takes into tables."""
         if node in self._facts:
             return
         for n in inputs:
-            if self._facts.get(n, (None, False))[1]:
-                values[n] = self._value(n, values)
+            if self._facts.get(n, (None, 0))[1] == 2:
+                values[n] = self._read_at(n, self._vector(n, values), n.meta["val"].dtype)
 
-    def _value(self, node, values):
-        if node not in self._values:
-            letters, dtype = self._facts[node][0], node.meta["val"].dtype
+    def bounds(self, node, inputs, values):
+        """(first, last) of an equality of integers, one of which is read for the
+        query and the other for the key: where it holds, first <= kv_idx < last.
+        Else None."""
+        if node.target is not aten.eq.Tensor or any(self._facts.get(n, (None, 0))[1] == 0 for n in inputs):
+            return None
+        keys = [n for n in inputs if self._facts[n][0] <= _KEYS]
+        rows = [n for n in inputs if self._facts[n][0] <= _QUERIES]
+        if not keys or not rows or any(n.meta["val"].dtype not in (torch.int32, torch.int64) for n in inputs):
+            return None
+        keys, row = self._vector(keys[0], values), rows[0]
+        grows = self._add_step(is_sorted, (keys,), {})
+        steps = [self._add_step(bound, (keys, self._vector(row, values), grows, last), {}) for last in (False, True)]
+        return [self._read_at(row, step, torch.int32) for step in steps]
+
+    def _vector(self, node, values):
+        """The step that computes `node` for all of its coordinates."""
+        if node not in self._vectors:
+            letters = self._facts[node][0]
             missing = () if letters <= _KEYS else tuple(d for d in range(3) if _LETTERS[d] not in letters)
-            step = self._add_step(row, (self._step(node, values), missing, dtype), {})
-            place = [letter for letter in _LETTERS if letter in letters]
-            shape = (-1,) * len(place)
-            self._values[node] = Value((), dtype, lambda index: self._read(step, dtype, shape, place))
-        return self._values[node]
+            step = self._step(node, values)
+            self._vectors[node] = self._add_step(row, (step, missing, node.meta["val"].dtype), {})
+        return self._vectors[node]
+
+    def _read_at(self, node, step, dtype):
+        """What `step` computed, at the coordinates of `node`."""
+        letters = [letter for letter in _LETTERS if letter in self._facts[node][0]]
+        shape = (-1,) * len(letters)
+        return Value((), dtype, lambda index: self._read(step, dtype, shape, letters))
 
     def _step(self, node, values):
         known = self._steps.get(node)

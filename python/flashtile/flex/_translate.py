@@ -76,7 +76,9 @@ class Mod:
                 self._rows.add(node, inputs, values)
             self._rows.replace(node, inputs, values)
             try:
-                values[node] = self._value(node, values, arguments)
+                value = self._value(node, values, arguments)
+                limits = self._rows.bounds(node, inputs, values)
+                values[node] = self._bounded(value, *limits) if limits else value
             except NotImplementedError as error:
                 raise Unsupported(self._refusal(node, error)) from None
         self.result = values[node]
@@ -242,6 +244,12 @@ class Mod:
         """An element of a table; `index` has numbers and expressions."""
         place = [self._build.constant(x, "index") if isinstance(x, int) else x for x in index]
         return self._element(self._table_of(value), place)
+
+    def _bounded(self, value, first, last):
+        """An equality, beside which its bounds are said."""
+        build, key = self._build, self._build.coordinates[3]
+        inside = build.both(build.compare("ge", key, first.at(())), build.compare("lt", key, last.at(())))
+        return Value((), value.dtype, lambda index: build.both(value.at(()), inside))
 
     def _read_row(self, step, dtype, shape, letters):
         """An element of what a step computes for the coordinates `letters`."""

@@ -229,6 +229,28 @@ for mod in (packed, by_head, by_key):
     check("one batch", None, mod, b=1, sq=9, sk=150)
     check("a score", lambda s, b, h, q, k, mod=mod: torch.where(mod(b, h, q, k), s + starts[document[q]], -torch.inf))
 
+# An equality has bounds where what is read for keys grows with them; where it does
+# not, or does no more, it has none that exclude a key.
+ids, narrow = torch.arange(150) // 13, torch.arange(150, dtype=torch.int32) // 13
+
+
+def same(b, h, q, k):
+    return narrow[q] == ids[k]
+
+
+def differs(b, h, q, k):
+    return ~(ids[k] == narrow[q] + b) & (q >= k)
+
+
+both = ["tensor.extract %t0[%i]", "tensor.extract %t1[%j]", "tensor.extract %t2[%i]", "tensor.extract %t3[%i]"]
+assert sorted(reads_of(lambda: check("equal", None, same, twin=(None, causal)))) == both
+check("different", None, differs)
+for change in (lambda: ids.copy_(ids.flip(0)), lambda: ids.copy_(torch.randint(0, 5, (150,))), lambda: ids.fill_(1)):
+    change()
+    for mod in (same, differs):
+        assert traces(lambda: check("equal", None, mod)) == 0
+        check("equal", None, mod, b=1, sq=20, sk=150)
+
 # Nothing that is captured is kept alive.
 gone = weakref.ref(kept := torch.randn(S))
 check("kept", of(kept, kept))
