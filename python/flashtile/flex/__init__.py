@@ -59,6 +59,8 @@ class _Call:
             mask = build.either(self.blocks.full, partial)
         self.program = Program(build, score, mask, dtype, *dims, has_lse)
         self.tables = self.program.tables()
+        for mod in filter(None, (self.score, self.mask)):
+            mod.keep(self.tables)
         self.launches = {}
 
     def values(self, score_tensors, mask_tensors, kinds, sizes, device):

@@ -32,7 +32,7 @@ def coordinate(letter, sizes, device):
 
 def row(x, missing, dtype):
     """Without the dimensions of coordinates that it does not depend on."""
-    return x.to(dtype).squeeze(missing)
+    return x.to(dtype).squeeze(missing) if missing else x.to(dtype)
 
 
 def is_sorted(keys):

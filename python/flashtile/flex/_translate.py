@@ -50,6 +50,17 @@ class _Step:
         self.number = number
 
 
+def _resolved(x, result_of):
+    """`x` with the results of steps in their place."""
+    if type(x) is _Step:
+        return result_of(x.number)
+    if isinstance(x, (tuple, list)):
+        return [_resolved(each, result_of) for each in x]
+    if isinstance(x, dict):
+        return {name: _resolved(each, result_of) for name, each in x.items()}
+    return x
+
+
 class Mod:
     """A score_mod or mask_mod: `result`, an expression of `build`.
 
@@ -89,20 +100,31 @@ class Mod:
         found = f"{node.target}{self._trace.place(node)}{detail}"
         return f"flex_attention: expected what can be said of one element, found {found}"
 
+    def keep(self, tables):
+        """Of the steps, those that `tables` need are left."""
+        wanted = [table.step for table in tables if table.mod is self]
+        self._wanted = set()
+        while wanted:
+            step = wanted.pop()
+            if step not in self._wanted:
+                self._wanted.add(step)
+                _resolved(self._steps[step][1:], lambda number: wanted.append(number))
+
     def evaluate(self, tensors, sizes, device):
-        """The result of each step. tensors: those that were captured; sizes: how
-        many there are of b, h, i and j."""
+        """The result of each step, None where it is not needed. tensors: those that
+        were captured; sizes: how many there are of b, h, i and j."""
         results = []
-        for target, args, kwargs in self._steps:
-            if target == "captured":
+        for number, (target, args, kwargs) in enumerate(self._steps):
+            if number not in self._wanted:
+                results.append(None)
+            elif target == "captured":
                 results.append(tensors[args])
             elif target == "constant":
                 results.append(args)
             elif target == "coordinate":
                 results.append(coordinate(args, sizes, device))
             else:
-                resolve = lambda x: results[x.number] if isinstance(x, _Step) else x
-                args, kwargs = torch.utils._pytree.tree_map(resolve, (args, kwargs))
+                args, kwargs = _resolved((args, kwargs), results.__getitem__)
                 results.append(target(*args, **kwargs))
         return results
 
