@@ -11,105 +11,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fa;
-
-/// sum += factor * x. False where that is not below 2^62 in size: what a row
-/// and a bound add is then below 2^63.
-static bool addTo(int64_t &sum, int64_t x, int64_t factor) {
-  constexpr int64_t limit = int64_t(1) << 62;
-  int64_t product;
-  return !llvm::MulOverflow(x, factor, product) &&
-         !llvm::AddOverflow(sum, product, sum) && sum < limit && sum > -limit;
-}
-
-/// terms += factor * other; a value has one term.
-static bool addTo(SmallVectorImpl<AffineForm::Term> &terms,
-                  ArrayRef<AffineForm::Term> other, int64_t factor) {
-  return llvm::all_of(other, [&](const AffineForm::Term &term) {
-    auto *known = llvm::find_if(terms, [&](const AffineForm::Term &each) {
-      return each.first == term.first;
-    });
-    if (known == terms.end()) {
-      terms.push_back({term.first, 0});
-      known = &terms.back();
-    }
-    return addTo(known->second, term.second, factor);
-  });
-}
-
-std::optional<AffineForm> AffineForm::plus(const AffineForm &other,
-                                           int64_t factor) const {
-  AffineForm sum = *this;
-  if (addTo(sum.query, other.query, factor) &&
-      addTo(sum.key, other.key, factor) &&
-      addTo(sum.constant, other.constant, factor) &&
-      addTo(sum.terms, other.terms, factor) &&
-      addTo(sum.rowTerms, other.rowTerms, factor))
-    return sum;
-  return std::nullopt;
-}
-
-bool KeyInterval::hasLowerBound() const {
-  return llvm::any_of(bounds, [](const KeyBound &b) { return !b.upper; });
-}
-
-std::optional<int64_t> KeyInterval::width() const {
-  std::optional<int64_t> least;
-  for (const KeyBound &above : bounds)
-    for (const KeyBound &below : bounds) {
-      if (!above.upper || below.upper || above.forms.size() > 1 ||
-          below.forms.size() > 1)
-        continue;
-      auto width = above.forms.front().plus(below.forms.front(), -1);
-      auto isGone = [](const AffineForm::Term &term) { return !term.second; };
-      if (width && width->query == 0 && llvm::all_of(width->terms, isGone) &&
-          llvm::all_of(width->rowTerms, isGone))
-        least =
-            std::min(least.value_or(width->constant + 1), width->constant + 1);
-    }
-  return least;
-}
-
-SmallVector<KeyBound> MaskRule::lengths() const {
-  SmallVector<KeyBound> result;
-  for (const KeyBound &bound : intervals.front().bounds)
-    if (bound.upper && bound.forms.size() == 1 && bound.isUniform() &&
-        llvm::all_of(intervals, [&](const KeyInterval &interval) {
-          return llvm::is_contained(interval.bounds, bound);
-        }))
-      result.push_back(bound);
-  return result;
-}
-
-bool MaskRule::hasLowerBound() const {
-  return llvm::any_of(intervals, [](const KeyInterval &interval) {
-    return interval.hasLowerBound();
-  });
-}
-
-bool MaskRule::growsWithQuery() const {
-  return llvm::any_of(intervals, [](const KeyInterval &interval) {
-    return llvm::any_of(interval.bounds, [](const KeyBound &bound) {
-      return bound.upper &&
-             llvm::any_of(bound.forms, [](const AffineForm &form) {
-               return form.query > 0;
-             });
-    });
-  });
-}
-
-bool MaskRule::readsRows() const {
-  return llvm::any_of(intervals, [](const KeyInterval &interval) {
-    return llvm::any_of(interval.bounds, [](const KeyBound &bound) {
-      return llvm::any_of(bound.forms, [](const AffineForm &form) {
-        return !form.rowTerms.empty();
-      });
-    });
-  });
-}
+using arith::CmpIPredicate;
 
 namespace {
 
@@ -149,14 +54,20 @@ private:
     if (matchPattern(condition, negated ? m_One() : m_Zero()))
       return {};
     if (auto both = dyn_cast_or_null<arith::AndIOp>(op))
-      return combine(both.getLhs(), both.getRhs(), negated, !negated);
+      return combine(analyze(both.getLhs(), negated),
+                     analyze(both.getRhs(), negated), !negated);
     if (auto either = dyn_cast_or_null<arith::OrIOp>(op))
-      return combine(either.getLhs(), either.getRhs(), negated, negated);
+      return combine(analyze(either.getLhs(), negated),
+                     analyze(either.getRhs(), negated), negated);
     if (auto exclusive = dyn_cast_or_null<arith::XOrIOp>(op);
         exclusive && matchPattern(exclusive.getRhs(), m_One()))
       return analyze(exclusive.getLhs(), !negated);
-    if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op))
-      return analyzeCompare(compare, negated);
+    if (auto compare = dyn_cast_or_null<arith::CmpIOp>(op)) {
+      auto predicate = compare.getPredicate();
+      return analyzeCompare(negated ? arith::invertPredicate(predicate)
+                                    : predicate,
+                            compare.getLhs(), compare.getRhs());
+    }
     return unknown();
   }
 
@@ -173,8 +84,7 @@ private:
   }
 
   /// The conjunction or the disjunction of two conditions.
-  Intervals combine(Value lhs, Value rhs, bool negated, bool conjunction) {
-    Intervals x = analyze(lhs, negated), y = analyze(rhs, negated);
+  static Intervals combine(Intervals x, const Intervals &y, bool conjunction) {
     if (!conjunction) {
       for (const KeyInterval &more : y)
         unite(x, more);
@@ -335,31 +245,107 @@ private:
     return std::nullopt;
   }
 
-  Intervals analyzeCompare(arith::CmpIOp compare, bool negated) {
-    auto difference = getSum(compare.getLhs(), compare.getRhs(), -1);
-    if (!difference || (difference->key != 1 && difference->key != -1))
-      return unknown();
-    // In range, as the difference is.
-    AffineForm opposite = *AffineForm().plus(*difference, -1);
-    using arith::CmpIPredicate;
-    CmpIPredicate predicate = compare.getPredicate();
-    if (negated)
-      predicate = arith::invertPredicate(predicate);
+  Intervals analyzeCompare(CmpIPredicate predicate, Value lhs, Value rhs) {
+    if (auto difference = getSum(lhs, rhs, -1))
+      return isOfKey(*difference) ? solve(predicate, *difference, 1)
+                                  : unknown();
+    if (auto found = analyzeExtreme(predicate, lhs, rhs))
+      return *found;
+    if (auto found = analyzeQuotient(predicate, lhs, rhs))
+      return *found;
+    predicate = swapped(predicate);
+    if (auto found = analyzeExtreme(predicate, rhs, lhs))
+      return *found;
+    return analyzeQuotient(predicate, rhs, lhs).value_or(unknown());
+  }
+
+  static bool isOfKey(const AffineForm &form) {
+    return form.key == 1 || form.key == -1;
+  }
+
+  /// The predicate of operands that are exchanged.
+  static CmpIPredicate swapped(CmpIPredicate predicate) {
     switch (predicate) {
     case CmpIPredicate::sle:
-      return {where({atMostZero(*difference, opposite, 0)})};
+      return CmpIPredicate::sge;
     case CmpIPredicate::slt:
-      return {where({atMostZero(*difference, opposite, 1)})};
+      return CmpIPredicate::sgt;
     case CmpIPredicate::sge:
-      return {where({atMostZero(opposite, *difference, 0)})};
+      return CmpIPredicate::sle;
     case CmpIPredicate::sgt:
-      return {where({atMostZero(opposite, *difference, 1)})};
+      return CmpIPredicate::slt;
+    default: // eq, ne; unsigned ones are not solved
+      return predicate;
+    }
+  }
+
+  /// A bound of the larger or smaller of two values: |x| is max(x, -x).
+  std::optional<Intervals> analyzeExtreme(CmpIPredicate predicate,
+                                          Value extreme, Value other) {
+    bool isMost = extreme.getDefiningOp<arith::MaxSIOp>() != nullptr;
+    if (!isMost && !extreme.getDefiningOp<arith::MinSIOp>())
+      return std::nullopt;
+    bool isBelow =
+        predicate == CmpIPredicate::sle || predicate == CmpIPredicate::slt;
+    bool isAbove =
+        predicate == CmpIPredicate::sge || predicate == CmpIPredicate::sgt;
+    if (!isBelow && !isAbove)
+      return std::nullopt;
+    Operation *op = extreme.getDefiningOp();
+    return combine(analyzeCompare(predicate, op->getOperand(0), other),
+                   analyzeCompare(predicate, op->getOperand(1), other),
+                   /*conjunction=*/isMost == isBelow);
+  }
+
+  /// A bound of floor(x / c), which is that of x, c times as large.
+  std::optional<Intervals> analyzeQuotient(CmpIPredicate predicate,
+                                           Value quotient, Value other) {
+    Operation *op = quotient.getDefiningOp();
+    if (!isa_and_nonnull<arith::FloorDivSIOp, arith::DivSIOp, arith::DivUIOp>(
+            op))
+      return std::nullopt;
+    APInt divisor;
+    auto x = getForm(op->getOperand(0)), y = getForm(other);
+    if (!x || !y || !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
+        !divisor.isStrictlyPositive() ||
+        !(isa<arith::FloorDivSIOp>(op) || isNatural(*x)))
+      return std::nullopt;
+    int64_t scale = divisor.getSExtValue();
+    auto multiple = AffineForm().plus(*y, scale);
+    auto difference = multiple ? x->plus(*multiple, -1) : std::nullopt;
+    if (!difference || y->key != 0 || !isOfKey(*difference))
+      return std::nullopt;
+    return solve(predicate, *difference, scale);
+  }
+
+  /// Whether other divisions round it down, too.
+  static bool isNatural(const AffineForm &form) {
+    return form.query >= 0 && form.key >= 0 && form.constant >= 0 &&
+           form.terms.empty() && form.rowTerms.empty();
+  }
+
+  /// Where floor(difference / scale) is so beside 0, solved for j.
+  static Intervals solve(CmpIPredicate predicate, const AffineForm &difference,
+                         int64_t scale) {
+    // In range, as the difference is.
+    AffineForm opposite = *AffineForm().plus(difference, -1);
+    KeyBound atMost = atMostZero(difference, opposite, 1 - scale),
+             below = atMostZero(difference, opposite, 1),
+             atLeast = atMostZero(opposite, difference, 0),
+             above = atMostZero(opposite, difference, scale);
+    switch (predicate) {
+    case CmpIPredicate::sle:
+      return {where({atMost})};
+    case CmpIPredicate::slt:
+      return {where({below})};
+    case CmpIPredicate::sge:
+      return {where({atLeast})};
+    case CmpIPredicate::sgt:
+      return {where({above})};
     case CmpIPredicate::eq:
-      return {where({atMostZero(*difference, opposite, 0),
-                     atMostZero(opposite, *difference, 0)})};
+      return {where({atMost, atLeast})};
     case CmpIPredicate::ne:
-      return {where({atMostZero(*difference, opposite, 1)}),
-              where({atMostZero(opposite, *difference, 1)})};
+      return {where({below}), where({above})};
     default: // unsigned comparisons wrap at 0
       return unknown();
     }

@@ -62,6 +62,12 @@ public:
       return x ^ y;
     if (isa<arith::RemSIOp>(op))
       return y ? x % y : 0;
+    if (isa<arith::DivUIOp>(op))
+      return int64_t(uint64_t(x) / uint64_t(y));
+    if (isa<arith::DivSIOp>(op))
+      return x / y;
+    if (isa<arith::FloorDivSIOp>(op))
+      return llvm::divideFloorSigned(x, y);
     using enum arith::CmpIPredicate;
     switch (cast<arith::CmpIOp>(op).getPredicate()) {
     case sle:
@@ -134,6 +140,27 @@ protected:
     return sum;
   }
 
+  /// |x|, the larger or smaller of two, or a quotient.
+  Value randomExtreme() {
+    Value x = randomForm();
+    Value divisor = constant(draw(1, 4));
+    switch (draw(0, 5)) {
+    case 0:
+      return arith::MaxSIOp::create(
+          b, x, Value(arith::SubIOp::create(b, constant(0), x)));
+    case 1:
+      return arith::MaxSIOp::create(b, x, randomForm());
+    case 2:
+      return arith::MinSIOp::create(b, randomForm(), x);
+    case 3:
+      return arith::DivUIOp::create(b, region.getArgument(draw(2, 3)), divisor);
+    case 4: // which rounds x below 0 up
+      return arith::DivSIOp::create(b, x, divisor);
+    default:
+      return arith::FloorDivSIOp::create(b, x, divisor);
+    }
+  }
+
   Value randomTerm() {
     using enum arith::CmpIPredicate;
     arith::CmpIPredicate predicates[] = {sle, slt, sge, sgt, eq, ne};
@@ -143,7 +170,10 @@ protected:
           Value(arith::RemSIOp::create(b, region.getArgument(3), constant(3))),
           constant(0));
     Value lhs = draw(0, 1) ? Value(region.getArgument(3)) : randomForm();
-    return arith::CmpIOp::create(b, predicates[draw(0, 5)], lhs, randomForm());
+    if (draw(0, 3) == 0)
+      lhs = randomExtreme();
+    Value rhs = draw(0, 5) == 0 ? randomExtreme() : randomForm();
+    return arith::CmpIOp::create(b, predicates[draw(0, 5)], lhs, rhs);
   }
 
   void buildRandomMask() {
@@ -307,6 +337,47 @@ TEST_F(MaskAnalysis, KnowsTheWidthOfWindows) {
 }
 
 /// Intervals that differ in one bound are one, up to the farther of two bounds.
+/// Distances and blocks are intervals with two bounds.
+TEST_F(MaskAnalysis, DistancesAndBlocksAreIntervals) {
+  Value i = region.getArgument(2), j = region.getArgument(3);
+  using enum arith::CmpIPredicate;
+  auto ruleOf = [&](arith::CmpIPredicate predicate, Value x, Value y) {
+    tile::YieldOp::create(b, Value(arith::CmpIOp::create(b, predicate, x, y)));
+    MaskRule rule = analyzeMask(region);
+    region.front().getTerminator()->erase();
+    return rule;
+  };
+  Value distance = arith::SubIOp::create(b, i, j);
+  Value opposite = arith::SubIOp::create(b, constant(0), distance);
+  Value size = arith::MaxSIOp::create(b, distance, opposite);
+  for (bool swapped : {false, true}) {
+    MaskRule near = swapped ? ruleOf(sge, constant(3), size)
+                            : ruleOf(sle, size, constant(3));
+    ASSERT_EQ(near.intervals.size(), 1u);
+    EXPECT_TRUE(near.intervals[0].complete);
+    EXPECT_EQ(near.intervals[0].width(), 7);
+    EXPECT_FALSE(near.readsRows());
+  }
+  EXPECT_EQ(ruleOf(sgt, size, constant(3)).intervals.size(), 2u);
+
+  Value block = arith::DivUIOp::create(b, i, constant(8));
+  Value blockOfKey = arith::DivUIOp::create(b, j, constant(8));
+  for (bool swapped : {false, true}) {
+    MaskRule same =
+        swapped ? ruleOf(eq, blockOfKey, block) : ruleOf(eq, block, blockOfKey);
+    ASSERT_EQ(same.intervals.size(), 1u);
+    EXPECT_TRUE(same.intervals[0].complete);
+    EXPECT_EQ(same.intervals[0].width(), 8);
+    EXPECT_TRUE(same.readsRows());
+  }
+  // What may be below 0 is not divided as floor does.
+  Value before = arith::SubIOp::create(b, j, constant(1));
+  Value part = arith::DivSIOp::create(b, before, constant(8));
+  EXPECT_FALSE(ruleOf(eq, part, block).intervals[0].complete);
+  Value floor = arith::FloorDivSIOp::create(b, before, constant(8));
+  EXPECT_TRUE(ruleOf(eq, floor, block).intervals[0].complete);
+}
+
 TEST_F(MaskAnalysis, PrefixAndCausalAreOneInterval) {
   using enum arith::CmpIPredicate;
   Value i = region.getArgument(2), j = region.getArgument(3);
