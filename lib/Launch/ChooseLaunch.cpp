@@ -94,7 +94,7 @@ namespace {
 /// A plan's kernels where a launch runs.
 struct Place {
   std::span<const KernelInfo> kernels;
-  int64_t processors;
+  const LaunchMachine &machine;
   ResidentBlocks residentBlocks = {};
   /// The first kernel whose resident blocks are not known and matter.
   const KernelInfo *unknown = nullptr;
@@ -158,20 +158,22 @@ static SplitProblem describeProblem(const KernelInfo &kernel,
           .computes = kernel.persistent};
 }
 
-/// How many splits a launch of `kernel` has on so many processors.
+/// How many splits a launch of `kernel` has on `machine`.
 static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    std::span<const LaunchArgument> given,
-                                   int64_t processors, int64_t residentBlocks) {
+                                   const LaunchMachine &machine,
+                                   int64_t residentBlocks) {
   if (kernel.splits)
     return kernel.splits;
   Result<int64_t> programs = countPrograms(kernel, given);
   if (!programs)
     return programs;
-  if (processors == kHost)
+  if (machine.processors == kHost)
     return chooseHostSplits(*programs,
                             evaluate(kernel.splitKeys, given).value_or(0));
-  return chooseSplits(
-      describeProblem(kernel, given, *programs, processors, residentBlocks));
+  return chooseSplits(describeProblem(kernel, given, *programs,
+                                      machine.processors, residentBlocks),
+                      machine.costs);
 }
 
 /// Whether there are several splits for some number of resident blocks.
@@ -179,7 +181,7 @@ static Result<bool> maySplit(const KernelInfo &kernel,
                              const PlannedLaunch &launch,
                              std::span<const LaunchArgument> arguments) {
   for (int64_t blocks = 1; blocks <= launch.residentBlocks; ++blocks) {
-    auto splits = countSplits(kernel, arguments, launch.processors, blocks);
+    auto splits = countSplits(kernel, arguments, launch.machine, blocks);
     if (!splits)
       return splits.takeFailure();
     if (*splits > 1)
@@ -207,7 +209,7 @@ static Result<LaunchChoice> chooseSplit(Place &place,
   const KernelInfo &kernel = chain.front();
   Result<int64_t> splits = 0;
   place.decideBy(kernel, [&](int64_t blocks) {
-    splits = countSplits(kernel, given, place.processors, blocks);
+    splits = countSplits(kernel, given, place.machine, blocks);
     return splits ? *splits : 0;
   });
   if (!splits)
@@ -285,7 +287,7 @@ describeSplits(const Place &place, const KernelInfo &kernel,
   if (!programs)
     return std::nullopt;
   return DescribedSplits{&*split, describeProblem(*split, arguments, *programs,
-                                                  place.processors,
+                                                  place.machine.processors,
                                                   split->residentBlocks)};
 }
 
@@ -299,13 +301,13 @@ static bool hasFewPrograms(Place &place, const KernelInfo &kernel,
   if (!programs)
     return false;
   if (*programs / kernel.fewPrograms + (*programs % kernel.fewPrograms != 0) <=
-      place.processors)
+      place.machine.processors)
     return true;
-  if (kernel.parts == 1 || place.processors == kHost)
+  if (kernel.parts == 1 || place.machine.processors == kHost)
     return false;
   auto splits = describeSplits(place, kernel, arguments);
   return splits && place.decideBy(*splits->kernel, [&](int64_t blocks) {
-    return partsPay(splits->with(blocks));
+    return partsPay(splits->with(blocks), place.machine.costs);
   });
 }
 
@@ -352,7 +354,8 @@ static bool savesRows(Place &place, const KernelInfo &kernel,
     return *rows < *others;
   return place.decideBy(*own->kernel, [&](int64_t mine) {
     return place.decideBy(*theirs->kernel, [&](int64_t blocks) {
-      return isCheaper(own->with(mine), theirs->with(blocks))
+      return isCheaper(own->with(mine), theirs->with(blocks),
+                       place.machine.costs)
           .value_or(*rows < *others);
     });
   });
@@ -393,14 +396,14 @@ static Failure explainRefusal(std::span<const KernelInfo> kernels,
 
 Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
                                       std::span<const LaunchArgument> arguments,
-                                      int64_t processors,
+                                      const LaunchMachine &machine,
                                       const Workspace &workspace,
                                       ResidentBlocks residentBlocks) {
   assert(!kernels.empty() && "a plan has kernels");
   // The last variant is the most general: its reason is the one to give.
   if (Failure failure = checkArguments(kernels.back(), arguments))
     return failure;
-  Place place = {kernels, processors, residentBlocks};
+  Place place = {kernels, machine, residentBlocks};
   Result<LaunchChoice> choice = LaunchChoice();
   // A plan of a launch that splits keys may have no other kernel: then others
   // have one split.
@@ -474,7 +477,7 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
     return failure;
   std::vector<std::string> found;
   Failure wrong;
-  Place place = {kernels, launch.processors};
+  Place place = {kernels, launch.machine};
   offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
     bool isSure = chain.front().workspace.empty();
     if (!isSure) {
@@ -484,7 +487,7 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
       if (!splits || !*splits)
         return bool(wrong);
       // The host has workspace of its own.
-      isSure = launch.processors == kHost;
+      isSure = launch.machine.processors == kHost;
     }
     for (const KernelInfo &kernel : chain)
       found.push_back(kernel.symbol);

@@ -61,6 +61,10 @@ Failure GpuDevice::readFacts() {
   }
   if (Failure failure = opened->checkCall(status, "DeviceGetAttribute"))
     return failure;
+  // Plans do without these.
+  int64_t kilohertz = attribute(info.memoryClockRate),
+          bits = attribute(info.memoryBusWidth);
+  memoryBandwidth = 2 * kilohertz * (bits / 8) / 1000;
   return isHip() ? readArchitecture() : Failure();
 }
 

@@ -24,7 +24,9 @@ const DriverInfo &fa::infoOf(DriverKind kind) {
                                           .maxGridThreads = INT64_MAX,
                                           .multiprocessorCount = 16,
                                           .pageableMemoryAccess = 88,
-                                          .maxSharedPerBlock = 97},
+                                          .maxSharedPerBlock = 97,
+                                          .memoryClockRate = 36,
+                                          .memoryBusWidth = 37},
                                          {.target = "hip",
                                           .vendor = "AMD",
                                           .prefix = "hip",
@@ -34,7 +36,9 @@ const DriverInfo &fa::infoOf(DriverKind kind) {
                                           .maxGridThreads = UINT32_MAX,
                                           .multiprocessorCount = 63,
                                           .pageableMemoryAccess = 65,
-                                          .maxSharedPerBlock = 74}};
+                                          .maxSharedPerBlock = 74,
+                                          .memoryClockRate = 60,
+                                          .memoryBusWidth = 59}};
   return infos[static_cast<int>(kind)];
 }
 

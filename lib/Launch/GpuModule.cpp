@@ -6,6 +6,7 @@
 
 #include "fa/Launch/GpuModule.h"
 
+#include "fa/Launch/CardCosts.h"
 #include "fa/Launch/TensorMap.h"
 
 #include <cassert>
@@ -101,10 +102,20 @@ Result<void *> GpuModule::prepare(void *module, KernelInfo &kernel) {
   return function;
 }
 
+LaunchMachine fa::launchMachineOf(const GpuDevice &card,
+                                  const LaunchCosts &costs) {
+  return {card.numProcessors(),
+          findCosts({.computeCapability = card.computeCapability(),
+                     .processors = card.numProcessors(),
+                     .bandwidth = card.bandwidth()},
+                    costs)};
+}
+
 GpuModule::GpuModule(std::vector<KernelInfo> kernels,
-                     std::shared_ptr<GpuDevice> device)
+                     std::shared_ptr<GpuDevice> device,
+                     const LaunchCosts &costs)
     : infos(std::move(kernels)), card(std::move(device)),
-      functions(infos.size()) {
+      machine(launchMachineOf(*card, costs)), functions(infos.size()) {
   if (std::ranges::any_of(infos, [](const KernelInfo &kernel) {
         return !kernel.tensorMaps.empty();
       }))
@@ -113,9 +124,10 @@ GpuModule::GpuModule(std::vector<KernelInfo> kernels,
 
 Result<std::unique_ptr<GpuModule>>
 GpuModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
-                const void *image, std::shared_ptr<GpuDevice> device) {
+                const void *image, std::shared_ptr<GpuDevice> device,
+                const LaunchCosts &costs) {
   std::unique_ptr<GpuModule> result(
-      new GpuModule(std::move(kernels), std::move(device)));
+      new GpuModule(std::move(kernels), std::move(device), costs));
   GpuDevice::Current current(*result->card);
   if (Failure failure = current.failure())
     return failure;
@@ -131,11 +143,11 @@ GpuModule::load(std::vector<KernelInfo> kernels, std::string_view arch,
   return result;
 }
 
-std::unique_ptr<GpuModule>
-GpuModule::create(std::vector<KernelInfo> kernels,
-                  std::shared_ptr<GpuDevice> device) {
+std::unique_ptr<GpuModule> GpuModule::create(std::vector<KernelInfo> kernels,
+                                             std::shared_ptr<GpuDevice> device,
+                                             const LaunchCosts &costs) {
   std::unique_ptr<GpuModule> result(
-      new GpuModule(std::move(kernels), std::move(device)));
+      new GpuModule(std::move(kernels), std::move(device), costs));
   result->residentBlocks =
       std::vector<std::atomic<int64_t>>(result->infos.size());
   return result;

@@ -11,64 +11,81 @@
 
 using namespace fa;
 
-static constexpr int64_t kib = 1024;
+/// In whole KiB, as the costs of programs that compute were fitted.
+static int64_t wholeKib(int64_t bytes) { return bytes / 1024 * 1024; }
 
-/// Of programs that wait for arithmetic: a tile, what a program has besides its
-/// tiles, and the merge.
-static int64_t costOfTile(const SplitProblem &p) {
-  return std::max(p.tileBytes, p.tileRows * p.tileKeys * 13 / 2);
-}
-static int64_t costOfEnds(const SplitProblem &p) {
-  return p.tileRows * 16 / 5 * kib;
-}
-static int64_t costOfMerge(const SplitProblem &p, int64_t blocks) {
-  return 195 * kib + blocks * p.tileRows * 13 / 512 * kib;
-}
-
-/// What a launch in `splits` costs that waits for arithmetic.
-static int64_t costOfComputing(const SplitProblem &p, int64_t splits) {
-  int64_t blocks = p.programs * splits,
-          places = p.processors * p.residentBlocks;
-  int64_t waves = (blocks + places - 1) / places;
-  int64_t longest = (p.tiles + splits - 1) / splits * costOfTile(p);
-  int64_t cost = waves * (longest + costOfEnds(p));
-  return splits > 1 ? cost + costOfMerge(p, blocks) : cost;
-}
-
-/// Not more than it costs in so many splits or any more: all places have as
-/// much to do.
-static int64_t leastCostOfComputing(const SplitProblem &p, int64_t splits) {
-  int64_t blocks = p.programs * splits,
-          places = p.processors * p.residentBlocks;
-  return (p.programs * p.tiles * costOfTile(p) + blocks * costOfEnds(p)) /
-             places +
-         costOfMerge(p, blocks);
-}
-
-/// What a launch in `splits` costs, as Splits.h says.
-static int64_t costOf(const SplitProblem &p, int64_t splits) {
-  if (p.computes)
-    return costOfComputing(p, splits);
-  int64_t blocks = p.programs * splits,
-          places = p.processors * p.residentBlocks;
-  int64_t whole = blocks / places, rest = blocks % places;
-  int64_t share = p.tiles * p.tileBytes / splits;
-  int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
-  int64_t alone = longest * (p.parts > 1 ? 45 : 123) / 100;
-  int64_t cost = whole * std::max(alone, share * p.residentBlocks);
-  if (rest) {
-    int64_t most = (rest + p.processors - 1) / p.processors;
-    if (p.parts == 1)
-      alone = whole ? longest * 2 : std::max(alone, share * most * 4 / 5);
-    cost += std::max(alone, share * rest / p.processors);
-  }
-  cost += (whole + (rest ? 1 : 0)) * 58 * kib;
-  if (splits > 1)
-    cost += 120 * kib + splits * 5 * kib / 2;
-  return cost;
+static int64_t percentOf(int64_t bytes, int64_t percent) {
+  return bytes * percent / 100;
 }
 
 namespace {
+
+/// What a problem costs in so many splits, as Splits.h says.
+class Pricing {
+public:
+  Pricing(const SplitProblem &problem, const LaunchCosts &costs)
+      : p(problem), costs(costs),
+        places(problem.processors * problem.residentBlocks) {}
+
+  int64_t of(int64_t splits) const {
+    return p.computes ? ofComputing(splits) : ofReading(splits);
+  }
+
+  /// Not more than it costs in so many splits or any more, where programs wait
+  /// for arithmetic: all places have as much to do.
+  int64_t leastOfComputing(int64_t splits) const {
+    int64_t blocks = p.programs * splits;
+    return (p.programs * p.tiles * ofTile() + blocks * ofEnds()) / places +
+           ofMerge(blocks);
+  }
+
+private:
+  // Of programs that wait for arithmetic: a tile, what a program has besides
+  // its tiles, and the merge.
+  int64_t ofTile() const {
+    return std::max(p.tileBytes,
+                    p.tileRows * p.tileKeys * costs.scoreMillibytes / 1000);
+  }
+  int64_t ofEnds() const { return wholeKib(p.tileRows * costs.rowBytes); }
+  int64_t ofMerge(int64_t blocks) const {
+    return costs.computedMergeBytes +
+           wholeKib(blocks * p.tileRows * costs.mergeRowBytes);
+  }
+
+  int64_t ofComputing(int64_t splits) const {
+    int64_t blocks = p.programs * splits;
+    int64_t waves = (blocks + places - 1) / places;
+    int64_t longest = (p.tiles + splits - 1) / splits * ofTile();
+    int64_t cost = waves * (longest + ofEnds());
+    return splits > 1 ? cost + ofMerge(blocks) : cost;
+  }
+
+  int64_t ofReading(int64_t splits) const {
+    int64_t blocks = p.programs * splits;
+    int64_t whole = blocks / places, rest = blocks % places;
+    int64_t share = p.tiles * p.tileBytes / splits;
+    int64_t longest = (p.tiles + splits - 1) / splits * p.tileBytes;
+    int64_t alone = percentOf(longest, p.parts > 1 ? costs.partsAlonePercent
+                                                   : costs.alonePercent);
+    int64_t cost = whole * std::max(alone, share * p.residentBlocks);
+    if (rest) {
+      int64_t most = (rest + p.processors - 1) / p.processors;
+      if (p.parts == 1)
+        alone = whole ? percentOf(longest, costs.lastWavePercent)
+                      : std::max(alone,
+                                 percentOf(share * most, costs.unevenPercent));
+      cost += std::max(alone, share * rest / p.processors);
+    }
+    cost += (whole + (rest ? 1 : 0)) * costs.waveBytes;
+    if (splits > 1)
+      cost += costs.mergeBytes + splits * costs.mergeSplitBytes;
+    return cost;
+  }
+
+  const SplitProblem &p;
+  const LaunchCosts &costs;
+  int64_t places; ///< blocks that run at a time
+};
 
 /// A number of splits and what a launch in so many costs.
 struct PricedSplits {
@@ -82,7 +99,8 @@ static constexpr int64_t kMaxTiles = 1 << 24, kMaxTileBytes = 1 << 18,
                          kMaxTileSize = 1 << 8, kMaxWaves = 64;
 
 /// The cheapest, as Splits.h says; none where programs fill too many waves.
-static std::optional<PricedSplits> findCheapest(const SplitProblem &given) {
+static std::optional<PricedSplits> findCheapest(const SplitProblem &given,
+                                                const LaunchCosts &costs) {
   constexpr int64_t mostSplits = 128;
   SplitProblem p = given;
   p.tiles = std::clamp<int64_t>(p.tiles, 0, kMaxTiles);
@@ -92,32 +110,35 @@ static std::optional<PricedSplits> findCheapest(const SplitProblem &given) {
   if (p.programs <= 0 ||
       p.programs / kMaxWaves >= p.processors * p.residentBlocks)
     return std::nullopt;
-  PricedSplits best = {1, costOf(p, 1)};
+  Pricing cost(p, costs);
+  PricedSplits best = {1, cost.of(1)};
   for (int64_t splits = 2; splits <= std::min(p.tiles, mostSplits);
        splits += splits < 8 ? 1 : 8) {
     // A launch has no time to price what cannot be the cheapest.
-    if (p.computes && leastCostOfComputing(p, splits) >= best.cost)
+    if (p.computes && cost.leastOfComputing(splits) >= best.cost)
       break;
-    if (int64_t cost = costOf(p, splits); cost < best.cost)
-      best = {splits, cost};
+    if (int64_t found = cost.of(splits); found < best.cost)
+      best = {splits, found};
   }
   return best;
 }
 
-int64_t fa::chooseSplits(const SplitProblem &problem) {
-  auto best = findCheapest(problem);
+int64_t fa::chooseSplits(const SplitProblem &problem,
+                         const LaunchCosts &costs) {
+  auto best = findCheapest(problem, costs);
   return best ? best->splits : 1;
 }
 
 std::optional<bool> fa::isCheaper(const SplitProblem &one,
-                                  const SplitProblem &other) {
-  auto mine = findCheapest(one), theirs = findCheapest(other);
+                                  const SplitProblem &other,
+                                  const LaunchCosts &costs) {
+  auto mine = findCheapest(one, costs), theirs = findCheapest(other, costs);
   return mine && theirs ? std::optional(mine->cost < theirs->cost)
                         : std::nullopt;
 }
 
-bool fa::partsPay(const SplitProblem &problem) {
-  constexpr int64_t mostWaves = 2, percent = 96, mostParts = 32;
+bool fa::partsPay(const SplitProblem &problem, const LaunchCosts &costs) {
+  constexpr int64_t mostWaves = 2, mostParts = 32;
   int64_t parts = std::clamp<int64_t>(problem.parts, 1, mostParts);
   if (parts == 1 || problem.programs > mostWaves * problem.processors)
     return false;
@@ -126,8 +147,10 @@ bool fa::partsPay(const SplitProblem &problem) {
   apart.tileBytes /= parts;
   apart.residentBlocks *= parts;
   apart.parts = 1;
-  auto together = findCheapest(problem), alone = findCheapest(apart);
-  return together && alone && together->cost * percent < alone->cost * 100;
+  auto together = findCheapest(problem, costs),
+       alone = findCheapest(apart, costs);
+  return together && alone &&
+         together->cost * costs.partsPercent < alone->cost * 100;
 }
 
 int64_t fa::chooseHostSplits(int64_t programs, int64_t keys) {

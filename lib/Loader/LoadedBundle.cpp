@@ -69,7 +69,7 @@ loadModule(const Bundle &bundle, const PrepareOptions &options) {
                        ", which has ", describeCode(**device),
                        ", found code for ", bundle.listArchs());
   auto module = GpuModule::load(target->kernels, target->arch,
-                                target->code.c_str(), *device);
+                                target->code.c_str(), *device, target->costs);
   if (!module)
     return module.takeFailure();
   return std::shared_ptr<const GpuModule>(std::move(*module));

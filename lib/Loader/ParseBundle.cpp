@@ -126,6 +126,15 @@ static KernelInfo parseKernel(const JsonCursor &json) {
   return kernel;
 }
 
+/// Before `kCostsVersion` they were the H200's, whatever the card.
+static LaunchCosts parseCosts(const JsonCursor &json) {
+  LaunchCosts costs;
+#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, KEY, DOC)                \
+  readFact(json[KEY], costs.MEMBER, between(LEAST, MOST));
+#include "fa/Support/LaunchCosts.def"
+  return costs;
+}
+
 /// A name without a folder in it: a bundle does not reach out of its own.
 static std::string parseFileName(const JsonCursor &json) {
   const std::string &file = json.string();
@@ -144,7 +153,7 @@ static bool hasForm(const BundleTarget &target) {
              : target.target == "cpu" && target.form == "object";
 }
 
-static BundleTarget parseTarget(const JsonCursor &json) {
+static BundleTarget parseTarget(const JsonCursor &json, int64_t version) {
   BundleTarget target;
   target.target = json["target"].string();
   target.arch = json["arch"].string();
@@ -160,6 +169,8 @@ static BundleTarget parseTarget(const JsonCursor &json) {
     json.fail("expected a cubin or ptx for cuda, an hsaco for hip or an object "
               "for cpu, found '",
               target.form, "' for '", target.target, "'");
+  if (target.target != "cpu" && version >= kCostsVersion)
+    target.costs = parseCosts(json["costs"]);
   JsonCursor kernels = json["kernels"];
   for (size_t n = 0; n < kernels.size(); ++n) {
     KernelInfo kernel = parseKernel(kernels[n]);
@@ -195,7 +206,7 @@ Result<Bundle> fa::parseBundleMetadata(std::string text) {
                         json["select"].string(), "'");
   JsonCursor targets = json["targets"];
   for (size_t n = 0; n < targets.size(); ++n)
-    bundle.targets.push_back(parseTarget(targets[n]));
+    bundle.targets.push_back(parseTarget(targets[n], version));
   if (bundle.targets.empty())
     targets.fail("expected at least one target, found none");
   if (failure)

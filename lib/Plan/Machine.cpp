@@ -32,6 +32,7 @@ static Machine toMachine(const NvidiaInfo &info) {
   machine.sharedBytes = info.sharedLimit;
   machine.hasEarlyLaunch = info.hasEarlyLaunch;
   machine.hasDirectLoads = true; // cp.async
+  machine.processors = info.processors;
   return machine;
 }
 
@@ -41,6 +42,7 @@ static Machine toMachine(const AmdInfo &info) {
   machine.dots = DotUnit::MatrixCore;
   machine.sharedBytes = info.sharedLimit;
   machine.hasDirectLoads = info.hasDirectLoads;
+  machine.processors = int64_t(info.dies) * info.processorsOfDie;
   return machine;
 }
 
@@ -57,6 +59,15 @@ Expected<Machine> fa::findNvidiaMachine(StringRef name) {
 
 Expected<Machine> fa::findAmdMachine(StringRef name) {
   return toMachine(getAmdInfo(name));
+}
+
+Expected<Machine> fa::findGpuMachine(StringRef name) {
+  return name.starts_with("gfx") ? findAmdMachine(name)
+                                 : findNvidiaMachine(name);
+}
+
+std::string fa::listGpuMachines() {
+  return listNvidiaArchs() + ", " + listAmdArchs();
 }
 
 Machine fa::hostMachine(const VectorUnit &vectors) {
@@ -94,6 +105,5 @@ Expected<Machine> fa::findMachine(StringRef name) {
   }
   if (name.starts_with(kHostPrefix))
     return findHost(name);
-  return name.starts_with("gfx") ? findAmdMachine(name)
-                                 : findNvidiaMachine(name);
+  return findGpuMachine(name);
 }

@@ -85,6 +85,7 @@ static Expected<Artifact> readPlan(const Parts &parts) {
   artifact.features = std::move(target.features);
   artifact.assembler = std::move(target.assembler);
   artifact.kernels = std::move(target.kernels);
+  artifact.costs = target.costs;
   (target.form == "ptx" ? artifact.ptx : artifact.object) = parts.code.str();
   return artifact;
 }

@@ -6,6 +6,7 @@
 
 #include "fa/Runtime/ChooseKernels.h"
 
+#include "fa/Plan/Machine.h"
 #include "fa/Target/CompileKernel.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -32,6 +33,12 @@ static Expected<Artifact> planAll(mlir::ModuleOp module, StringRef entry,
                     : isAmdArch(options.arch)  ? "hip"
                                                : "cpu";
   artifact.arch = options.arch;
+  if (artifact.target != "cpu") {
+    auto machine = findGpuMachine(options.arch);
+    if (!machine)
+      return machine.takeError();
+    artifact.costs = machine->costs;
+  }
   artifact.kernels = std::move(*kernels);
   return artifact;
 }

@@ -6,8 +6,8 @@
 
 #include "fa/Runtime/EmulatorPlan.h"
 
+#include "fa/Plan/Machine.h"
 #include "fa/Runtime/ToError.h"
-#include "fa/Target/GpuInfo.h"
 #include "fa/Target/HostInfo.h"
 
 #include <limits>
@@ -20,15 +20,15 @@ EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
                    EmulatedProgram::Options options) {
   if (Error error = checkRunsHere(artifact.hostCpu, artifact.features))
     return error;
-  auto info = getGpuInfo(artifact.arch);
+  auto info = findGpuMachine(artifact.arch);
   if (!info)
     return info.takeError();
   for (const KernelInfo &kernel : artifact.kernels)
-    if (kernel.sharedBytes > info->sharedLimit)
+    if (kernel.sharedBytes > info->sharedBytes)
       return createStringError(
           "@" + kernel.symbol + " needs " + Twine(kernel.sharedBytes) +
           " bytes of shared memory, " + info->name + " has " +
-          Twine(info->sharedLimit) + "; a smaller --tile helps");
+          Twine(info->sharedBytes) + "; a smaller --tile helps");
   std::unique_ptr<EmulatorPlan> loaded(new EmulatorPlan);
   auto program =
       EmulatedProgram::load({artifact.object, artifact.sites, artifact.arch,
@@ -44,8 +44,8 @@ EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
 
 Expected<LaunchChoice>
 EmulatorPlan::choose(ArrayRef<LaunchArgument> arguments) const {
-  return toExpected(
-      chooseLaunch(plan.kernels, arguments, numProcessors, Workspace::any()));
+  return toExpected(chooseLaunch(
+      plan.kernels, arguments, {numProcessors, plan.costs}, Workspace::any()));
 }
 
 Expected<EmulatorCounters>

@@ -8,6 +8,7 @@
 
 #include "fa/Machine/AmdInfo.h"
 #include "fa/Machine/NvidiaInfo.h"
+#include "fa/Plan/Machine.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -41,6 +42,17 @@ int64_t fa::diesOf(const GpuDevice &device) {
   return 0;
 }
 
+LaunchMachine fa::launchMachineOf(const GpuDevice &device) {
+  LaunchCosts costs;
+  auto arch = archOf(device);
+  auto machine = arch ? findGpuMachine(*arch) : arch.takeError();
+  if (machine)
+    costs = machine->costs;
+  else
+    consumeError(machine.takeError());
+  return launchMachineOf(device, costs);
+}
+
 /// What the driver loads.
 static const std::string &imageOf(const Artifact &artifact) {
   return artifact.object.empty() ? artifact.ptx : artifact.object;
@@ -49,7 +61,8 @@ static const std::string &imageOf(const Artifact &artifact) {
 Expected<std::unique_ptr<GpuPlan>>
 GpuPlan::load(Artifact artifact, std::shared_ptr<GpuDevice> device) {
   auto module = GpuModule::load(artifact.kernels, artifact.arch,
-                                imageOf(artifact).c_str(), std::move(device));
+                                imageOf(artifact).c_str(), std::move(device),
+                                artifact.costs);
   if (!module)
     return toError(module.takeFailure());
   std::unique_ptr<GpuPlan> loaded(new GpuPlan);
@@ -62,7 +75,8 @@ GpuPlan::load(Artifact artifact, std::shared_ptr<GpuDevice> device) {
 std::unique_ptr<GpuPlan> GpuPlan::create(Artifact artifact,
                                          std::shared_ptr<GpuDevice> device) {
   std::unique_ptr<GpuPlan> plan(new GpuPlan);
-  plan->module = GpuModule::create(artifact.kernels, std::move(device));
+  plan->module =
+      GpuModule::create(artifact.kernels, std::move(device), artifact.costs);
   plan->plan = std::move(artifact);
   plan->plan.kernels = plan->module->kernels();
   return plan;

@@ -91,8 +91,9 @@ PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
   if (launch) {
     if (problem && options.tuning)
       options.tuning->apply(*problem, *launch, how);
-    int64_t processors = options.card ? options.card->numProcessors() : kHost;
-    PlannedLaunch planned{std::move(*launch), processors, kMaxResidentBlocks};
+    LaunchMachine machine =
+        options.card ? launchMachineOf(*options.card) : kHost;
+    PlannedLaunch planned{std::move(*launch), machine, kMaxResidentBlocks};
     auto found = chooseKernels(cache, module, entry, planned, how);
     if (!found)
       return found.takeError();

@@ -6,8 +6,8 @@
 
 #include "fa/Runtime/TuningTable.h"
 
+#include "fa/Plan/Machine.h"
 #include "fa/Target/Compile.h"
-#include "fa/Target/GpuInfo.h"
 #include "fa/Target/HostInfo.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -196,7 +196,7 @@ static bool isClass(StringRef problem) {
 static bool isKnownArch(StringRef arch) {
   if (arch.starts_with(kHostPrefix)) // another machine's, perhaps
     return true;
-  auto info = getGpuInfo(arch);
+  auto info = findGpuMachine(arch);
   if (info)
     return true;
   consumeError(info.takeError());
@@ -208,7 +208,8 @@ static Error readEntry(const json::Value &value, std::string path,
   EntryReader entry(value, std::move(path));
   TuningKey key{entry.string("arch"), entry.string("assembler"),
                 entry.string("problem")};
-  entry.expect("arch", isKnownArch(key.arch), listGpuArchs() + " or cpu:NAME");
+  entry.expect("arch", isKnownArch(key.arch),
+               listGpuMachines() + " or cpu:NAME");
   entry.expect("problem", isClass(key.problem), "a class of launches");
   TuningEntry tuned;
   TunedOptions &how = tuned.options;

@@ -101,6 +101,14 @@ static json::Value toJson(const WorkspaceInfo &workspace) {
   return toJson(workspace.sizes);
 }
 
+static json::Object jsonCosts(const LaunchCosts &costs) {
+  json::Object object;
+#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, KEY, DOC)                \
+  object[KEY] = costs.MEMBER;
+#include "fa/Support/LaunchCosts.def"
+  return object;
+}
+
 static json::Object jsonKernel(const KernelInfo &kernel) {
   json::Object object;
 #define KERNEL_FACT(TYPE, MEMBER, DEFAULT, RANGE, SINCE, KEY, DOC)             \
@@ -147,7 +155,7 @@ static Expected<json::Object> jsonTarget(const Artifact &artifact,
   json::Array kernels;
   for (const KernelInfo &kernel : artifact.kernels)
     kernels.push_back(jsonKernel(kernel));
-  return json::Object{{"target", artifact.target},
+  json::Object target{{"target", artifact.target},
                       {"arch", artifact.arch},
                       {"features", artifact.features},
                       {"compute_capability", capability},
@@ -158,6 +166,9 @@ static Expected<json::Object> jsonTarget(const Artifact &artifact,
                       {"checksum", checksum(code.bytes)},
                       {"assembler", artifact.assembler},
                       {"kernels", std::move(kernels)}};
+  if (artifact.target != "cpu")
+    target["costs"] = jsonCosts(artifact.costs);
+  return target;
 }
 
 /// One program's functions have one name each: two CPUs in one program would be

@@ -8,7 +8,7 @@
 
 #include "fa/Machine/AmdInfo.h"
 #include "fa/Machine/NvidiaInfo.h"
-#include "fa/Target/GpuInfo.h"
+#include "fa/Plan/Machine.h"
 
 using namespace mlir;
 using namespace fa;
@@ -29,7 +29,7 @@ static llvm::Error checkNoFault(const CompileOptions &options) {
     return llvm::Error::success();
   return llvm::createStringError(
       "the fault '" + options.mutate + "' is one of GPU programs: expected " +
-      listGpuArchs() + ", found '" + options.arch + "'");
+      listGpuMachines() + ", found '" + options.arch + "'");
 }
 
 /// Some forms are those of one kind of target.
@@ -40,7 +40,7 @@ static llvm::Error checkForm(StringRef arch, Emit form) {
   switch (form) {
   case Emit::TileGPU:
     fits = isNvidiaArch(arch) || isAmdArch(arch);
-    expected = listGpuArchs();
+    expected = listGpuMachines();
     name = "tgpu";
     break;
   case Emit::PTX:
@@ -109,7 +109,7 @@ static llvm::Expected<std::string> emitEarly(ModuleOp module, StringRef entry,
                                              const CompileOptions &options,
                                              Emit form) {
   bool isGpu = isNvidiaArch(options.arch) || isAmdArch(options.arch);
-  if (auto error = isGpu ? getGpuInfo(options.arch).takeError()
+  if (auto error = isGpu ? findGpuMachine(options.arch).takeError()
                          : checkHostArch(options.arch))
     return error;
   if (form == Emit::Tile)

@@ -13,9 +13,9 @@
 #include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Emulator/Passes.h"
+#include "fa/Plan/Machine.h"
 #include "fa/Schedule/Passes.h"
 #include "fa/Schedule/PlanText.h"
-#include "fa/Target/GpuInfo.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Verifier.h"
@@ -27,18 +27,18 @@ static constexpr llvm::StringLiteral kLoweringFailed =
     "the passes to LLVM failed";
 
 llvm::Expected<GpuTarget> fa::getGpuTarget(StringRef arch) {
-  auto info = getGpuInfo(arch);
-  if (!info)
-    return info.takeError();
+  auto machine = findGpuMachine(arch);
+  if (!machine)
+    return machine.takeError();
   if (isAmdArch(arch))
-    return GpuTarget{info->name, info->sharedLimit, buildAmdKernelPipeline,
+    return GpuTarget{std::move(*machine), buildAmdKernelPipeline,
                      buildAmdSchedulePipeline, buildAmdLoweringPipeline};
-  return GpuTarget{info->name, info->sharedLimit, buildNvidiaKernelPipeline,
+  return GpuTarget{std::move(*machine), buildNvidiaKernelPipeline,
                    buildNvidiaSchedulePipeline, buildNvidiaLoweringPipeline};
 }
 
 void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
-  pipeline.arch = target.arch;
+  pipeline.arch = target.machine.name;
   pipeline.qTile = options.qTile;
   pipeline.kvTile = options.kvTile;
   pipeline.stages = options.stages;
@@ -47,7 +47,7 @@ void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.splits = options.splits;
   pipeline.schedule = options.schedule;
   pipeline.dies = options.dies;
-  pipeline.sharedLimit = target.sharedLimit;
+  pipeline.sharedLimit = target.machine.sharedBytes;
   pipeline.assumeNoEmptyRows = options.fusion.assumeNoEmptyRows;
   pipeline.allowNoMax = options.fusion.allowNoMax;
 }
@@ -177,7 +177,8 @@ llvm::Expected<Artifact> GpuCompiler::keep(std::vector<KernelInfo> kernels,
     return error;
   Artifact artifact;
   artifact.target = driver.str();
-  artifact.arch = target.arch;
+  artifact.arch = target.machine.name;
+  artifact.costs = target.machine.costs;
   artifact.kernels = std::move(kernels);
   return artifact;
 }

@@ -10,6 +10,7 @@
 #include "CompileSteps.h"
 
 #include "fa/Conversion/TileGPUToSimt.h"
+#include "fa/Plan/Machine.h"
 
 namespace fa {
 
@@ -17,8 +18,7 @@ namespace fa {
 struct GpuTarget {
   using Build = void (*)(mlir::OpPassManager &, const GpuPipelineOptions &);
 
-  std::string arch;
-  int64_t sharedLimit = 0; ///< bytes of shared memory a block may have
+  Machine machine;
   Build kernels = nullptr, schedule = nullptr, lowering = nullptr;
 };
 

@@ -80,8 +80,14 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   ENTRY(cuDeviceGetAttribute);
   switch (attribute) {
   case 16:
-    *value = 108;
+    *value = driver().multiprocessors;
     return Success;
+  case 36:
+    *value = driver().memoryClock;
+    return *value ? Success : InvalidValue;
+  case 37:
+    *value = driver().memoryBus;
+    return *value ? Success : InvalidValue;
   case 75:
     *value = driver().capability[device] / 10;
     return Success;

@@ -25,6 +25,7 @@ struct FakeDriver {
   // Of CUDA.
   int version = 12040; ///< 12.4
   int capability[2] = {80, 90};
+  int multiprocessors = 108;
   int sharedLimit = 232448; ///< as much as the larger of the two has
   // Of HIP.
   int hipVersion = 60342134; ///< 6.3
@@ -33,6 +34,8 @@ struct FakeDriver {
   int processors = 304; ///< of a HIP card
 
   int readsHostMemory = 0;
+  /// kHz and bits of the memory; 0: the driver does not say.
+  int memoryClock = 0, memoryBus = 0;
   int residentBlocks = 2; ///< of any kernel on a multiprocessor
 
   /// A function that fails, and its status.

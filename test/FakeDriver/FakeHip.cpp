@@ -50,6 +50,12 @@ int hipDeviceGetName(char *name, int size, int device) {
 int hipDeviceGetAttribute(int *value, int attribute, int) {
   ENTRY(hipDeviceGetAttribute);
   switch (attribute) {
+  case 59:
+    *value = driver().memoryBus;
+    return *value ? Success : InvalidValue;
+  case 60:
+    *value = driver().memoryClock;
+    return *value ? Success : InvalidValue;
   case 63:
     *value = driver().processors;
     return Success;

@@ -9,9 +9,9 @@
 
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Launch/ChooseLaunch.h"
+#include "fa/Plan/Machine.h"
 #include "fa/Runtime/AttentionArguments.h"
 #include "fa/Runtime/EmulatorPlan.h"
-#include "fa/Target/GpuInfo.h"
 
 #include "fa/Schedule/PlanText.h"
 
@@ -74,19 +74,19 @@ Error CodeHasher::plan(const AttentionProblem &p, int64_t splits,
 
 Expected<std::vector<std::string>> CodeHasher::findKernels(const Case &c,
                                                            Program &program) {
-  std::vector<std::pair<int64_t, int64_t>> machines = {{kHost, 1}};
+  std::vector<std::pair<LaunchMachine, int64_t>> machines = {{kHost, 1}};
   if (isNvidiaArch(arch) || isAmdArch(arch)) {
-    auto info = getGpuInfo(arch);
+    auto info = findGpuMachine(arch);
     if (!info)
       return info.takeError();
-    machines = {{info->processors, kMaxResidentBlocks},
-                {EmulatorPlan::numProcessors, 1}};
+    machines = {{{info->processors, info->costs}, kMaxResidentBlocks},
+                {{EmulatorPlan::numProcessors, info->costs}, 1}};
   }
   std::vector<std::string> symbols;
-  for (auto [processors, residentBlocks] : machines) {
+  for (const auto &[machine, residentBlocks] : machines) {
     auto found = toExpected(
         findCandidates(program.planned.kernels,
-                       PlannedLaunch{describe(c), processors, residentBlocks}));
+                       PlannedLaunch{describe(c), machine, residentBlocks}));
     if (!found)
       return found.takeError();
     for (std::string &symbol : *found)

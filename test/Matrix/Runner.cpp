@@ -13,9 +13,9 @@
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Machine/NvidiaInfo.h"
 #include "fa/Numerics/ErrorRule.h"
+#include "fa/Plan/Machine.h"
 #include "fa/Runtime/AttentionArguments.h"
 #include "fa/Runtime/EmulatorPlan.h"
-#include "fa/Target/GpuInfo.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -37,10 +37,11 @@ Expected<Target> matrix::openTarget(StringRef name, StringRef hostCpu) {
     target.card = *card;
     target.arch = *arch;
   } else if (name.consume_front("emulator:")) {
-    auto info = getGpuInfo(name);
+    auto info = findGpuMachine(name);
     if (!info)
       return info.takeError();
     target.arch = info->name;
+    target.costs = info->costs;
     target.isEmulator = true;
   } else if (name != "cpu") {
     return createStringError("--target: expected cpu, cuda, hip or "
@@ -136,7 +137,7 @@ Expected<Runner::Launch> Runner::getPlan(AttentionProblem p, int64_t splits,
     program.kernels = std::move(*kernels);
   }
   // A card gets copies, which are aligned as these are.
-  PlannedLaunch planned{arguments, processors(),
+  PlannedLaunch planned{arguments, machine(),
                         target.card ? kMaxResidentBlocks : 1};
   auto wanted = toExpected(findCandidates(program.kernels, planned));
   if (!wanted)
@@ -155,10 +156,12 @@ Expected<Runner::Launch> Runner::getPlan(AttentionProblem p, int64_t splits,
   return launch = *loaded;
 }
 
-int64_t Runner::processors() const {
+LaunchMachine Runner::machine() const {
   if (target.card)
-    return target.card->numProcessors();
-  return target.isEmulator ? EmulatorPlan::numProcessors : kHost;
+    return launchMachineOf(*target.card);
+  return target.isEmulator
+             ? LaunchMachine(EmulatorPlan::numProcessors, target.costs)
+             : kHost;
 }
 
 Expected<Runner::Launch> Runner::load(Artifact artifact, uint64_t seed) {

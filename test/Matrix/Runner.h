@@ -23,6 +23,7 @@ struct Target {
   std::string arch = "host";
   std::string hostCpu = "host"; ///< see CompileOptions
   bool isEmulator = false;
+  LaunchCosts costs = {};    ///< of the card that is emulated
   std::string schedule = {}; ///< see CompileOptions; empty: chosen
 };
 
@@ -55,7 +56,7 @@ private:
   /// kernels may run.
   llvm::Expected<Launch> getPlan(AttentionProblem p, int64_t splits,
                                  llvm::ArrayRef<LaunchArgument> arguments);
-  int64_t processors() const;
+  LaunchMachine machine() const;
   llvm::Expected<Launch> load(Artifact artifact, uint64_t seed);
 
   /// The program of `p` with the fault in it, and how to compile it.

@@ -6,10 +6,10 @@
 
 #include "Job.h"
 
+#include "fa/Plan/Machine.h"
 #include "fa/Runtime/AttentionArguments.h"
 #include "fa/Runtime/ChooseKernels.h"
 #include "fa/Runtime/TuningTable.h"
-#include "fa/Target/GpuInfo.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -34,7 +34,7 @@ Expected<CachedArtifact> fa::run::compileForLaunch(DiskCache &cache,
                                                    CompileOptions &how) {
   KernelsChosen chosen;
   if (job.problem) {
-    PlannedLaunch launch{job.arguments, place.processors, place.residentBlocks};
+    PlannedLaunch launch{job.arguments, place.machine, place.residentBlocks};
     auto found = chooseKernels(cache, *job.module, job.entry, launch, how);
     if (!found)
       return found.takeError();
@@ -88,10 +88,10 @@ static Expected<PlannedLaunch> describeLaunch(const AttentionProblem &problem,
   PlannedLaunch launch{describeArguments(problem), kHost, 1};
   if (!isNvidiaArch(how.arch) && !isAmdArch(how.arch))
     return launch;
-  auto info = getGpuInfo(how.arch);
-  if (!info)
-    return info.takeError();
-  launch.processors = info->processors;
+  auto machine = findGpuMachine(how.arch);
+  if (!machine)
+    return machine.takeError();
+  launch.machine = {machine->processors, machine->costs};
   launch.residentBlocks = kMaxResidentBlocks;
   return launch;
 }

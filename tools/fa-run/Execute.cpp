@@ -7,10 +7,10 @@
 #include "Execute.h"
 
 #include "fa/Launch/TargetName.h"
+#include "fa/Plan/Machine.h"
 #include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Runtime/GpuPlan.h"
 #include "fa/Runtime/HostPlan.h"
-#include "fa/Target/GpuInfo.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -37,7 +37,7 @@ static Expected<RunTarget> findCard(TargetName name) {
   return RunTarget{std::string(infoOf(*name.driver).target),
                    name,
                    *arch,
-                   (*device)->numProcessors(),
+                   launchMachineOf(**device),
                    kMaxResidentBlocks,
                    diesOf(**device)};
 }
@@ -55,10 +55,11 @@ Expected<RunTarget> fa::run::findRunTarget(StringRef target,
     return cpu;
   }
   if (target.consume_front("emulator:")) {
-    auto info = getGpuInfo(target);
+    auto info = findGpuMachine(target);
     if (!info)
       return info.takeError();
-    return RunTarget{"emulator", {}, info->name, EmulatorPlan::numProcessors};
+    return RunTarget{
+        "emulator", {}, info->name, {EmulatorPlan::numProcessors, info->costs}};
   }
   auto parsed = toExpected(parseTargetName(target));
   if (!parsed)

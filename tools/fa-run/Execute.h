@@ -39,7 +39,7 @@ struct RunTarget {
   std::string target; ///< cpu, cuda, hip or emulator
   TargetName name;    ///< of a card: its driver and number
   std::string arch;
-  int64_t processors = kHost;
+  LaunchMachine machine = kHost;
   int64_t residentBlocks = 1; ///< of a processor, at most
   int64_t dies = 0;           ///< of an AMD card; 0: not known
 };

@@ -6,8 +6,6 @@
 
 #include "Options.h"
 
-#include "fa/Target/GpuInfo.h"
-
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

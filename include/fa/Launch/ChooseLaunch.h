@@ -8,6 +8,7 @@
 #define FA_LAUNCH_CHOOSELAUNCH_H
 
 #include "fa/Launch/Launch.h"
+#include "fa/Support/LaunchCosts.h"
 
 #include <atomic>
 
@@ -42,16 +43,26 @@ using ResidentBlocks = std::span<const std::atomic<int64_t>>;
 /// Stands for the host where a card's number of processors is asked for.
 inline constexpr int64_t kHost = 0;
 
+/// What the choice of kernels counts with: a card's processors, or kHost, and
+/// what launches cost there.
+struct LaunchMachine {
+  LaunchMachine(int64_t processors, const LaunchCosts &costs = LaunchCosts())
+      : processors(processors), costs(costs) {}
+
+  int64_t processors;
+  LaunchCosts costs;
+};
+
 /// The first of a plan's kernels that takes the arguments, and those that
 /// follow it; those that are for fewer programs than there are, for whole
 /// clusters of them, or for launches in which they have fewer rows, come last.
-/// `processors` are the card's, or kHost. Kernels that need workspace are left
+/// What is cheaper follows from `machine`. Kernels that need workspace are left
 /// out where there is none or, if another kernel takes the arguments, where
 /// there would be one split; where there is less than they need, that is a
 /// failure, which says how much.
 Result<LaunchChoice> chooseLaunch(std::span<const KernelInfo> kernels,
                                   std::span<const LaunchArgument> arguments,
-                                  int64_t processors,
+                                  const LaunchMachine &machine,
                                   const Workspace &workspace,
                                   ResidentBlocks residentBlocks = {});
 
@@ -72,8 +83,9 @@ inline constexpr int64_t kMaxResidentBlocks = 32;
 struct PlannedLaunch {
   /// A null address is one that every kernel's alignment divides.
   std::vector<LaunchArgument> arguments;
-  int64_t processors = 1; ///< of the card, or kHost
-  /// How many blocks each holds at a time, at most: known once the kernels are.
+  LaunchMachine machine = 1;
+  /// How many blocks a processor holds at a time, at most: known once the
+  /// kernels are.
   int64_t residentBlocks = 1;
 };
 

@@ -38,6 +38,9 @@ public:
   /// "gfx942"; of an NVIDIA card empty.
   const std::string &gcnArch() const { return architecture; }
   int numProcessors() const { return processors; }
+  /// MB/s of the card's memory: twice its clock times the bytes of its bus; 0
+  /// where the driver does not say.
+  int64_t bandwidth() const { return memoryBandwidth; }
   int64_t sharedLimit() const { return sharedBytes; } ///< of a block
   int driverVersion() const { return version; }       ///< CUDA: 12040 for 12.4
   /// Whether kernels can read any memory of the process.
@@ -94,7 +97,7 @@ private:
   void *context = nullptr;
   std::string cardName, architecture;
   int capability = 0, processors = 0, version = 0;
-  int64_t sharedBytes = 0;
+  int64_t sharedBytes = 0, memoryBandwidth = 0;
   bool pageable = false;
 };
 

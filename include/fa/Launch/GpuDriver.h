@@ -31,6 +31,7 @@ struct DriverInfo {
   int64_t maxGridThreads;
   // CUdevice_attribute, hipDeviceAttribute_t.
   int multiprocessorCount, pageableMemoryAccess, maxSharedPerBlock;
+  int memoryClockRate, memoryBusWidth; ///< kHz and bits
 };
 
 const DriverInfo &infoOf(DriverKind kind);

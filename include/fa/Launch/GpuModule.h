@@ -13,18 +13,26 @@
 
 namespace fa {
 
+/// The card, as launches of plans that were made with `costs` count with it:
+/// the card's own costs, where it is known, else `costs` scaled to it.
+LaunchMachine launchMachineOf(const GpuDevice &card, const LaunchCosts &costs);
+
 /// Kernels loaded on a card, ready to launch. Launches from several threads at
 /// the same time are legal.
 class GpuModule {
 public:
   /// Loads `image`, a cubin, PTX with a 0 behind it or a code object, for
   /// `arch`. Every one of `kernels` is in it and has passed `checkKernel`.
+  /// `costs` are those that the plan was made with: a launch counts with the
+  /// card's (`launchMachineOf`).
   static Result<std::unique_ptr<GpuModule>>
   load(std::vector<KernelInfo> kernels, std::string_view arch,
-       const void *image, std::shared_ptr<GpuDevice> device);
+       const void *image, std::shared_ptr<GpuDevice> device,
+       const LaunchCosts &costs);
   /// The same with none of `kernels` loaded, which `add` does one by one.
   static std::unique_ptr<GpuModule> create(std::vector<KernelInfo> kernels,
-                                           std::shared_ptr<GpuDevice> device);
+                                           std::shared_ptr<GpuDevice> device,
+                                           const LaunchCosts &costs);
   ~GpuModule();
 
   /// Loads kernel `number` from `image`, which has it, while others may be
@@ -45,8 +53,7 @@ public:
   /// loaded, or the question for one that is not.
   Result<LaunchChoice> choose(std::span<const LaunchArgument> arguments,
                               const Workspace &workspace) const {
-    return chooseLaunch(infos, arguments, card->numProcessors(), workspace,
-                        residentBlocks);
+    return chooseLaunch(infos, arguments, machine, workspace, residentBlocks);
   }
 
   /// Enqueues the kernels of `choice`, which `choose` gave for the same
@@ -63,7 +70,8 @@ public:
   Failure checkPointers(std::span<const LaunchArgument> arguments) const;
 
 private:
-  GpuModule(std::vector<KernelInfo> kernels, std::shared_ptr<GpuDevice> device);
+  GpuModule(std::vector<KernelInfo> kernels, std::shared_ptr<GpuDevice> device,
+            const LaunchCosts &costs);
   /// The driver's module of the image, which is kept.
   Result<void *> loadImage(std::string_view arch, const void *image);
   /// The function of a kernel; fills in what the driver says of it.
@@ -86,6 +94,7 @@ private:
 
   std::vector<KernelInfo> infos;
   std::shared_ptr<GpuDevice> card;
+  LaunchMachine machine;
   std::vector<std::atomic<void *>> functions; ///< of `infos`; null: not loaded
   /// Of `infos`, where they are loaded one by one.
   std::vector<std::atomic<int64_t>> residentBlocks;

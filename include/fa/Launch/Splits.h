@@ -14,7 +14,8 @@
 #ifndef FA_LAUNCH_SPLITS_H
 #define FA_LAUNCH_SPLITS_H
 
-#include <cstdint>
+#include "fa/Support/LaunchCosts.h"
+
 #include <optional>
 
 namespace fa {
@@ -37,47 +38,52 @@ struct SplitProblem {
 /// tile.
 ///
 /// A launch costs what follows, counted in the bytes that a processor gets of
-/// the memory's bandwidth meanwhile.
+/// the memory's bandwidth meanwhile. The numbers are the card's
+/// (include/fa/Support/LaunchCosts.def); those of an H200 are in parentheses.
 /// - Programs run in waves of `residentBlocks` on each processor. A wave reads
 ///   what its programs read, by the processors together, but a program alone
-///   needs 1.23 times its own bytes, as it waits for memory between tiles;
-///   twice in a last wave that is not full, as the processors that are first
-///   to have room get all of it. Where all are one wave, of which some
-///   processors have more than others, each reads at most 1.25 times its share.
-///   A program of several parts alone needs 0.45 times its bytes, in any wave.
-/// - A wave begins and ends with 58 KiB (1.6 us) of nothing else.
-/// - The merge costs 120 KiB to launch and 2.5 for each split.
+///   needs `alonePercent` of its own bytes (1.23 times), as it waits for memory
+///   between tiles; `lastWavePercent` (twice) in a last wave that is not full,
+///   as the processors that are first to have room get all of it. Where all are
+///   one wave, of which some processors have more than others, each reads its
+///   share at most 100 / `unevenPercent` times as slowly (1.25). A program of
+///   several parts alone needs `partsAlonePercent` (0.45), in any wave.
+/// - A wave begins and ends with `waveBytes` (58 KiB) of nothing else.
+/// - The merge costs `mergeBytes` (120 KiB) to launch and `mergeSplitBytes`
+///   (2.5) for each split.
 ///
-/// The numbers are fitted to an H200 (132 processors, 4.5 TB/s), 64 heads on 8,
-/// D 128, bf16, four blocks a processor with three slots of 32 keys each, B 1
-/// to 64, 2k to 128k keys, 1 to 64 splits: they give nearly all of the times
-/// within 5 %. Of blocks of four parts, 32 of them read 94 GB/s each and 64
-/// of them what memory gives.
+/// The H200's (132 processors, 4.5 TB/s) are fitted to 64 heads on 8, D 128,
+/// bf16, four blocks a processor with three slots of 32 keys each, B 1 to 64,
+/// 2k to 128k keys, 1 to 64 splits: they give nearly all of the times within
+/// 5 %. Of blocks of four parts, 32 of them read 94 GB/s each and 64 of them
+/// what memory gives.
 ///
 /// Of programs that wait for arithmetic each wave takes what its longest
 /// program does, counted in bytes as well (75 KiB a microsecond): for each tile
-/// its bytes, or 6.5 for each score if that is more, and 3.2 KiB for each row.
-/// The merge costs 195 KiB, and 1.6 for each 64 rows of a block that leaves
-/// something to it. Fitted to the same card, bf16, D 64 to 256, tiles of 64 and
-/// 128 rows and 128 keys, 4 to 128 programs of 1k to 16k keys, 1 to 32 splits
-/// (bench/results/2026-11-23-h200-packed-roles.md).
-int64_t chooseSplits(const SplitProblem &problem);
+/// its bytes, or `scoreMillibytes` (6.5 bytes) for each score if that is more,
+/// and `rowBytes` (3.2 KiB) for each row. The merge costs `computedMergeBytes`
+/// (195 KiB), and `mergeRowBytes` (1.6 KiB for 64 of them) for each row of a
+/// block that leaves something to it. Fitted to the same card, bf16, D 64 to
+/// 256, tiles of 64 and 128 rows and 128 keys, 4 to 128 programs of 1k to 16k
+/// keys, 1 to 32 splits (bench/results/2026-11-23-h200-packed-roles.md).
+int64_t chooseSplits(const SplitProblem &problem, const LaunchCosts &costs);
 
 /// Whether the rule finds `one` cheaper than `other`, each in its cheapest
 /// number of splits; nothing where it has no costs: programs fill too many
 /// waves.
 std::optional<bool> isCheaper(const SplitProblem &one,
-                              const SplitProblem &other);
+                              const SplitProblem &other,
+                              const LaunchCosts &costs);
 
 /// Whether `parts` of a block that read each program's keys together are faster
 /// than as many blocks of one, of which a processor holds `parts` times as
 /// many: the cheapest of either by the rule above, which gives parts 3 to 5 %
-/// too much where they are more than a wave. On the H200 of above they
-/// are 1.05, 1.00 and 1.02 times as fast for 24, 28 and 32 batches of 2k keys
-/// and 1.02 for 20 of 16k, but 0.95 for 20 of 2k: two splits of them are 2.4
-/// waves. More than two programs for each processor are as fast in blocks of
-/// one.
-bool partsPay(const SplitProblem &problem);
+/// too much where they are more than a wave (`partsPercent`). On the H200 of
+/// above they are 1.05, 1.00 and 1.02 times as fast for 24, 28 and 32 batches
+/// of 2k keys and 1.02 for 20 of 16k, but 0.95 for 20 of 2k: two splits of them
+/// are 2.4 waves. More than two programs for each processor are as fast in
+/// blocks of one.
+bool partsPay(const SplitProblem &problem, const LaunchCosts &costs);
 
 /// The rule on the host: splits of at least 2048 keys, until there are 32
 /// programs. It does not look at threads, so that a result has the same bits

@@ -8,6 +8,7 @@
 #define FA_LOADER_BUNDLE_H
 
 #include "fa/Launch/KernelInfo.h"
+#include "fa/Support/LaunchCosts.h"
 
 namespace fa {
 
@@ -24,6 +25,7 @@ struct BundleTarget {
   int64_t bytes = 0;               ///< of the code
   std::string sum;                 ///< of the code: `checksum`
   std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
+  LaunchCosts costs; ///< of code for a card: with which it chooses
   std::string code;
 };
 

@@ -12,6 +12,8 @@
 #ifndef FA_PLAN_MACHINE_H
 #define FA_PLAN_MACHINE_H
 
+#include "fa/Support/LaunchCosts.h"
+
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -60,6 +62,12 @@ struct Machine {
   bool hasEarlyLaunch = false;
   /// Tiles go from memory to shared memory past the registers.
   bool hasDirectLoads = false;
+  /// Multiprocessors of the architecture's largest card; 0: a host, or any.
+  int64_t processors = 0;
+  /// What launches cost on a card of it. Of other architectures than the H200's
+  /// none were measured yet: they have the H200's, which a launch scales to the
+  /// card that it finds (fa/Launch/CardCosts.h).
+  LaunchCosts costs;
   /// Of `DotUnit::Vector`.
   VectorUnit vectors;
 
@@ -72,6 +80,14 @@ struct Machine {
 /// Another name is an error that lists those that there are.
 llvm::Expected<Machine> findNvidiaMachine(llvm::StringRef name);
 llvm::Expected<Machine> findAmdMachine(llvm::StringRef name);
+
+/// The machine of an architecture of either vendor. An architecture that is in
+/// neither table is an error that lists those of the vendor that its name is
+/// spelt like.
+llvm::Expected<Machine> findGpuMachine(llvm::StringRef name);
+
+/// The names of all architectures, with commas between.
+std::string listGpuMachines();
 
 /// A host with such a vector unit. Its name is "cpu-BITSxREGISTERS", with
 /// "-pairs" or "-tiles" behind it where there are products of them.

@@ -23,6 +23,9 @@ llvm::Expected<std::string> archOf(const GpuDevice &device);
 /// such a card nothing is known (CompileOptions.dies).
 int64_t diesOf(const GpuDevice &device);
 
+/// The card, as launches count with it that are planned for its architecture.
+LaunchMachine launchMachineOf(const GpuDevice &device);
+
 /// An artifact loaded on a card. Launches from several threads at the same time
 /// are legal.
 class GpuPlan {

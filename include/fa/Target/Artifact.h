@@ -15,6 +15,7 @@
 
 #include "fa/Emulator/Site.h"
 #include "fa/Launch/KernelInfo.h"
+#include "fa/Support/LaunchCosts.h"
 
 namespace fa {
 
@@ -31,6 +32,7 @@ struct Artifact {
   std::string features;
   std::string hostCpu; ///< of code for the emulator; `arch` is the GPU's
   std::vector<KernelInfo> kernels; ///< the first that fits a launch is taken
+  LaunchCosts costs; ///< of code for a card: those of the Machine planned for
   /// A relocatable object file, a cubin, a code object or, for the emulator,
   /// LLVM bitcode.
   std::string object;

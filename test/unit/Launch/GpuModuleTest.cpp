@@ -33,7 +33,8 @@ static Result<std::unique_ptr<GpuModule>> load(KernelInfo kernel,
   *fakeDriver() = FakeDriver();
   auto device = GpuDevice::open(DriverKind::Cuda, 0, FA_FAKE_DRIVER);
   EXPECT_TRUE(device);
-  return GpuModule::load({std::move(kernel)}, "sm_80", image, *device);
+  return GpuModule::load({std::move(kernel)}, "sm_80", image, *device,
+                         LaunchCosts());
 }
 
 TEST(GpuModule, LimitsItsParameters) {
@@ -85,7 +86,8 @@ std::string launchTwo(bool firstEarly, bool secondEarly, int version) {
   first.beginsEarly = firstEarly;
   second.follows = true;
   second.beginsEarly = secondEarly;
-  auto module = GpuModule::load({first, second}, "sm_90", ".version", *device);
+  auto module = GpuModule::load({first, second}, "sm_90", ".version", *device,
+                                LaunchCosts());
   EXPECT_TRUE(module);
   int64_t sizes[] = {1, 1, 1, 1, 1, 1, 1, 1}, strides[8] = {};
   LaunchArgument arguments[] = {

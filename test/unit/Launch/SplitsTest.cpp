@@ -10,6 +10,18 @@
 
 using namespace fa;
 
+/// The figures below are an H200's.
+static int64_t chooseSplits(const SplitProblem &problem) {
+  return fa::chooseSplits(problem, LaunchCosts());
+}
+static bool partsPay(const SplitProblem &problem) {
+  return fa::partsPay(problem, LaunchCosts());
+}
+static std::optional<bool> isCheaper(const SplitProblem &one,
+                                     const SplitProblem &other) {
+  return fa::isCheaper(one, other, LaunchCosts());
+}
+
 /// Of `programs` that go through `tiles` of 32 keys, K and V of 128 bf16 each,
 /// on 132 processors that hold four blocks of three slots and a Q at a time.
 static int64_t onHopper(int64_t programs, int64_t tiles) {
@@ -196,4 +208,81 @@ TEST(Splits, OfTwoKernelsTheCheaper) {
   EXPECT_EQ(isTwo(128, 8), false);  // 0.69
   // More waves than there are costs for.
   EXPECT_EQ(isTwo(INT64_MAX, 8), std::nullopt);
+}
+
+/// The rule goes by the costs that it is given: each decides something.
+TEST(Splits, GoByCosts) {
+  SplitProblem reading = {.programs = 8,
+                          .processors = 132,
+                          .residentBlocks = 4,
+                          .tiles = 64,
+                          .tileBytes = 53248 / 3};
+  auto of = [](const SplitProblem &problem, auto change) {
+    LaunchCosts costs;
+    change(costs);
+    return fa::chooseSplits(problem, costs);
+  };
+  EXPECT_EQ(of(reading, [](LaunchCosts &) {}), 16);
+  EXPECT_LT(of(reading, [](auto &costs) { costs.mergeSplitBytes *= 8; }), 16);
+  EXPECT_EQ(of(reading, [](auto &costs) { costs.mergeBytes = 1 << 24; }), 1);
+  EXPECT_GT(of(reading, [](auto &costs) { costs.alonePercent = 1000; }), 16);
+  // Two waves and no more where a wave costs as much as all of them.
+  SplitProblem wave = reading;
+  wave.programs = 75 * 8;
+  wave.tiles = 512;
+  EXPECT_EQ(of(wave, [](LaunchCosts &) {}), 4);
+  EXPECT_LT(of(wave, [](auto &costs) { costs.waveBytes = 1 << 24; }), 4);
+  EXPECT_NE(of(wave, [](auto &costs) { costs.lastWavePercent = 100; }), 4);
+  // One wave, of which some processors have five programs and others four.
+  auto costless = [](auto &costs) { costs.mergeSplitBytes = 0; };
+  EXPECT_EQ(of(reading, costless), 56);
+  EXPECT_LT(of(reading,
+               [&](auto &costs) {
+                 costless(costs);
+                 costs.unevenPercent = 200;
+               }),
+            56);
+}
+
+TEST(Splits, OfWhatComputesGoByCosts) {
+  auto of = [](const SplitProblem &problem, auto change) {
+    LaunchCosts costs;
+    change(costs);
+    return fa::chooseSplits(problem, costs);
+  };
+  SplitProblem problem = ofOne(32, 128);
+  EXPECT_EQ(of(problem, [](LaunchCosts &) {}), 4);
+  EXPECT_EQ(
+      of(problem, [](auto &costs) { costs.computedMergeBytes = 1 << 24; }), 1);
+  EXPECT_LT(of(problem, [](auto &costs) { costs.mergeRowBytes = 1 << 12; }), 4);
+  // The more a score costs, the more a launch of few tiles is split.
+  problem = ofOne(48, 8);
+  EXPECT_EQ(of(problem, [](LaunchCosts &) {}), 1);
+  EXPECT_GT(of(problem, [](auto &costs) { costs.scoreMillibytes = 100000; }),
+            1);
+  // Two waves of shorter programs, which have twice as many ends.
+  problem = ofOne(48, 32);
+  auto costless = [](auto &costs) { costs.mergeRowBytes = 0; };
+  EXPECT_EQ(of(problem, costless), 2);
+  EXPECT_GT(of(problem,
+               [&](auto &costs) {
+                 costless(costs);
+                 costs.rowBytes = 0;
+               }),
+            2);
+}
+
+/// Whether parts pay follows from what they read alone, and from what the rule
+/// gives them too much.
+TEST(Splits, PartsGoByCosts) {
+  SplitProblem problem = problemInParts(8 * 20, 512);
+  LaunchCosts costs;
+  EXPECT_TRUE(fa::partsPay(problem, costs));
+  costs.partsPercent = 110;
+  EXPECT_FALSE(fa::partsPay(problem, costs));
+  problem = problemInParts(8, 512);
+  costs = LaunchCosts();
+  EXPECT_TRUE(fa::partsPay(problem, costs));
+  costs.partsAlonePercent = 1000;
+  EXPECT_FALSE(fa::partsPay(problem, costs));
 }

@@ -93,14 +93,12 @@ TEST(Bundle, PicksTheCodeForACard) {
 }
 
 TEST(Bundle, RefusesWhatIsNotOne) {
-  expectRefused(
-      withMetadata("\"flashtile_bundle\": 3", "\"flashtile_bundle\": 1"),
-      "expected a bundle of version 2 to 3, found version 1");
-  expectRefused(
-      withMetadata("\"flashtile_bundle\": 3", "\"flashtile_bundle\": 4"),
-      "expected a bundle of version 2 to 3, found version 4");
-  EXPECT_TRUE(
-      read(withMetadata("\"flashtile_bundle\": 3", "\"flashtile_bundle\": 2")));
+  constexpr std::string_view version = "\"flashtile_bundle\": 4";
+  expectRefused(withMetadata(version, "\"flashtile_bundle\": 1"),
+                "expected a bundle of version 2 to 4, found version 1");
+  expectRefused(withMetadata(version, "\"flashtile_bundle\": 5"),
+                "expected a bundle of version 2 to 4, found version 5");
+  EXPECT_TRUE(read(withMetadata(version, "\"flashtile_bundle\": 2")));
   expectRefused(withMetadata("\"follows\": true", "\"follows\": false"),
                 "expected workspace where keys are split, and only there");
   expectRefused(withMetadata("first-fit", "random"),

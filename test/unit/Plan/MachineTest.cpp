@@ -23,6 +23,21 @@ TEST(Machine, HasTheFactsOfItsArchitecture) {
   EXPECT_TRUE(cantFail(findMachine("gfx950")).hasDirectLoads);
 }
 
+/// What a launch on a card counts with.
+TEST(Machine, HasProcessorsAndCosts) {
+  Machine hopper = cantFail(findGpuMachine("sm_90a"));
+  EXPECT_EQ(hopper.processors, 132);
+  EXPECT_EQ(hopper.costs, LaunchCosts());
+  EXPECT_EQ(cantFail(findGpuMachine("gfx942")).processors, 304);
+  // Hosts have a rule without costs.
+  EXPECT_EQ(cantFail(findMachine("cpu-512x32")).processors, 0);
+  for (StringRef name : {"any", "cpu-512x32"}) {
+    auto machine = findGpuMachine(name);
+    EXPECT_FALSE(machine) << name.str();
+    consumeError(machine.takeError());
+  }
+}
+
 /// A pass is given a host by its name alone.
 TEST(Machine, IsAHostByName) {
   for (VectorUnit unit :
