@@ -226,7 +226,8 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   }
   if (ramp && ramp->hasSides()) {
     Value last = arith::AddIOp::create(b, ramp->row(), index(shape.rows - 1));
-    return loops.buildAround(length, ramp->row(), last, state);
+    return loops.buildAround(share ? ranges.front().begin : Value(), keysEnd,
+                             ramp->row(), last, state);
   }
   state = loops.build(ranges, state);
   if (shape.parts == 1)

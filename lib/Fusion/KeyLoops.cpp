@@ -65,29 +65,41 @@ SmallVector<Value> KeyLoops::buildInterval(const KeyRange &keys,
   return state;
 }
 
-SmallVector<Value> KeyLoops::buildAround(Value end, Value first, Value last,
-                                         SmallVector<Value> state) {
+SmallVector<Value> KeyLoops::buildAround(Value start, Value end, Value first,
+                                         Value last, SmallVector<Value> state) {
+  // Tiles are counted from the start, if it is another than key 0.
+  auto fromStart = [&](Value key) -> Value {
+    return start ? arith::SubIOp::create(b, key, start) : key;
+  };
+  auto at = [&](Value place) -> Value {
+    return start ? arith::AddIOp::create(b, start, place) : place;
+  };
+  end = fromStart(end);
+  if (start) // there may be no key
+    end = arith::MaxSIOp::create(b, end, index(0));
   Value tile = index(columns);
   Value whole = roundToTiles(end, /*up=*/false);
   Value hasRest =
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, whole, end);
-  Value begin = arith::MinSIOp::create(b, roundToTiles(first, /*up=*/false),
-                                       arith::SubIOp::create(b, whole, tile));
+  Value begin =
+      arith::MinSIOp::create(b, roundToTiles(fromStart(first), /*up=*/false),
+                             arith::SubIOp::create(b, whole, tile));
   begin = arith::MaxSIOp::create(b, begin, index(0));
-  Value behind = arith::MaxSIOp::create(b, roundToTiles(last, /*up=*/true),
-                                        arith::AddIOp::create(b, begin, tile));
+  Value behind =
+      arith::MaxSIOp::create(b, roundToTiles(fromStart(last), /*up=*/true),
+                             arith::AddIOp::create(b, begin, tile));
   behind = arith::MinSIOp::create(b, behind, whole);
   Value rest = arith::SelectOp::create(b, hasRest, tile, index(0));
-  state = buildLoop({begin,
-                     arith::AddIOp::create(b, behind, rest),
+  state = buildLoop({at(begin),
+                     at(arith::AddIOp::create(b, behind, rest)),
                      /*partial=*/true,
-                     {{behind, arith::SubIOp::create(b, whole, behind)}}},
+                     {{at(behind), arith::SubIOp::create(b, whole, behind)}}},
                     state);
   Value seen = arith::SubIOp::create(b, behind, begin);
-  return buildLoop({index(0),
-                    arith::SubIOp::create(b, whole, seen),
+  return buildLoop({at(index(0)),
+                    at(arith::SubIOp::create(b, whole, seen)),
                     /*partial=*/false,
-                    {{begin, seen}}},
+                    {{at(begin), seen}}},
                    state);
 }
 

@@ -73,13 +73,14 @@ public:
   llvm::SmallVector<mlir::Value> build(llvm::ArrayRef<KeyRange> ranges,
                                        llvm::SmallVector<mlir::Value> state);
 
-  /// The loops over the keys from 0 to `end`, which all rows see: first, as if
-  /// they were seen in part, the last tile, if it is cut, and at least one
-  /// tile, those with keys `first` to `last` if there are any; then the others,
-  /// each of which has keys before `first` or keys behind `last` alone.
+  /// The loops over the keys from `start` (null: 0) to `end`, which all rows
+  /// see and which may be none: first, as if they were seen in part, the last
+  /// tile, if it is cut, and at least one tile, those with keys `first` to
+  /// `last` if there are any; then the others, each of which has keys before
+  /// `first` or keys behind `last` alone.
   llvm::SmallVector<mlir::Value>
-  buildAround(mlir::Value end, mlir::Value first, mlir::Value last,
-              llvm::SmallVector<mlir::Value> state);
+  buildAround(mlir::Value start, mlir::Value end, mlir::Value first,
+              mlir::Value last, llvm::SmallVector<mlir::Value> state);
 
 private:
   mlir::Value index(int64_t value);
