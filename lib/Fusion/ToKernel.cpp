@@ -87,7 +87,9 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
       buildMergeKernel(b, match, *plan.split, unusedName(own + "_merge"),
                        kernels.front());
     }
-    kernels.push_back(buildKernel(b, match, plan.shape, unusedName(own), name));
+    if (!plan.isSplitAlone)
+      kernels.push_back(
+          buildKernel(b, match, plan.shape, unusedName(own), name));
     if (plan.isAlternative)
       for (tile::KernelOp kernel : kernels)
         kernel->setAttr(tile::KernelOp::alternativeAttrName,

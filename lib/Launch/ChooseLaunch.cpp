@@ -148,7 +148,8 @@ static SplitProblem describeProblem(const KernelInfo &kernel,
   int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
   return {.programs = programs,
           .processors = processors,
-          .residentBlocks = residentBlocks,
+          // Of a persistent kernel one runs, whatever there is room for.
+          .residentBlocks = kernel.persistent ? 1 : residentBlocks,
           .tiles = evaluate(kernel.splitKeys, given).value_or(0) /
                    std::max<int64_t>(tile, 1),
           .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1),
@@ -249,7 +250,7 @@ static bool fillsClusters(std::span<const KernelInfo> kernels,
   return !last || kernel.cluster - last <= tiles / kMostLacking ||
          std::ranges::none_of(kernels, [&](const KernelInfo &other) {
            return other.persistent && other.cluster == 1 &&
-                  other.tile == kernel.tile;
+                  other.workspace.empty() && other.tile == kernel.tile;
          });
 }
 

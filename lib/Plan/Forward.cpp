@@ -178,16 +178,18 @@ private:
     all.push_back({"_packed", packed});
   }
 
-  /// Splits pay where queries are few.
+  /// Splits pay where queries are few, or programs leave processors idle.
   void addSplit(PlannedKernel &kernel) const {
     const KernelShape &shape = kernel.shape;
-    if (rules.splits == 1 ||
-        (shape.pack == KernelShape::OneHead && !shape.fewPrograms))
+    bool isForFew = shape.pack != KernelShape::OneHead || shape.fewPrograms;
+    if (rules.splits == 1 || !(isForFew || kernel.isSplitAlone))
       return;
     KernelShape &split = kernel.split.emplace(shape);
     split.part = KernelShape::Split;
     split.splits = rules.splits;
     split.wideMerge = rules.wideMerge;
+    // A split may have no key.
+    split.someKeys = false;
   }
 
   const AttentionFacts &facts;

@@ -71,6 +71,7 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
     rules.packedRows = 2 * kWarpgroupRows;
     rules.clusterBlocks = kClusterBlocks;
   }
+  rules.hasSplits = asked.splits != 1;
   // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
   rules.slotColumns = 64;
   return rules;

@@ -71,6 +71,16 @@ public:
            !mask.hasLowerBound && !mask.growsWithQuery && !mask.lengths;
   }
 
+  /// Whether the keys of `many`, the kernel for many programs, may be split.
+  /// The rule for splits counts with programs that are equally long, and its
+  /// costs are fitted to one consumer and two
+  /// (bench/results/2026-11-23-h200-packed-roles.md).
+  bool hasSplits(const KernelShape &many) const {
+    return rules.hasSplits && many.rows <= rules.tile.rows &&
+           !facts.scoreTiles && isOne && !mask.hasLowerBound &&
+           !mask.growsWithQuery;
+  }
+
 private:
   /// A linear bias that the scores' dot adds to
   /// (bench/results/2026-11-22-h200-ramps.md). Tiles where it is largest come
@@ -174,6 +184,11 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
     all.push_back({"_roles_packed", planner.choosePacked(general, many)});
   if (hasFew)
     all.push_back({"_roles_few", planner.chooseFew(many)});
+  // Before what a launch takes that does not split.
+  if (planner.hasSplits(many)) {
+    all.push_back({"_roles", many});
+    all.back().isSplitAlone = true;
+  }
   if (planner.hasClusters()) {
     all.push_back({"_roles_clusters", many});
     all.back().shape.cluster = rules.specialized.clusterBlocks;

@@ -22,6 +22,8 @@ struct PlannedKernel {
   /// The shape of the kernel that stands before it and does the same on splits
   /// of the keys, where there is one.
   std::optional<KernelShape> split = std::nullopt;
+  /// There is no kernel of `shape`, but the one of `split` alone.
+  bool isSplitAlone = false;
   /// Its warps are specialized: the schedule keeps it or the general kernel.
   bool isAlternative = false;
 };

@@ -350,6 +350,13 @@ TEST(Candidates, FillClusters) {
     EXPECT_EQ(chosen({pair, alone, strided}, programs), "whole") << programs;
   for (int64_t programs : {1, 2, 3})
     EXPECT_EQ(chosen({pair, strided}, programs), "pair") << programs;
+  // One that splits keys does not take launches of one split.
+  KernelInfo split = makePlan()[0], merge = makePlan()[1];
+  split.tile = alone.tile;
+  split.persistent = true;
+  for (int64_t programs : {1, 2, 3})
+    EXPECT_EQ(chosen({split, merge, pair, strided}, programs), "pair")
+        << programs;
 }
 
 /// Whatever a launch chooses, with workspace or without, is among the
@@ -401,4 +408,18 @@ TEST(Candidates, EndWithTheFirstThatFits) {
   EXPECT_NE(candidates(plan, {odd}, 12).find("multiple of 16"),
             std::string::npos);
   EXPECT_EQ(candidates(plan, {}, 12), "expected 1 arguments, found 0");
+}
+
+/// A persistent kernel has one block a multiprocessor, however many there is
+/// room for: whether it is split does not depend on that.
+TEST(Candidates, OfPersistentKernelsAreKnown) {
+  std::vector<KernelInfo> plan = makePlan();
+  plan[0].tile = {64, 64};
+  EXPECT_EQ(candidates(plan, {keys(12, 4096)}, 12, /*residentBlocks=*/8),
+            "split merge whole");
+  plan[0].persistent = true;
+  EXPECT_EQ(candidates(plan, {keys(12, 4096)}, 12, /*residentBlocks=*/8),
+            "whole");
+  EXPECT_EQ(candidates(plan, {keys(3, 4096)}, 12, /*residentBlocks=*/8),
+            "split merge whole");
 }

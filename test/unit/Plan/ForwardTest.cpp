@@ -50,7 +50,8 @@ TEST(Forward, HasVariantsInTheOrderOfLaunches) {
             "attention_decode_parts 16x32+ attention_decode 16x32+ "
             "attention_packed 64x64+ attention_roles_fetched 128x128 "
             "attention_roles_packed 128x128+ attention_roles_few 64x128+ "
-            "attention_roles_clusters 128x128 attention_roles 128x128 "
+            "attention_roles 128x128+ attention_roles_clusters 128x128 "
+            "attention_roles 128x128 "
             "attention 128x64 attention_strided 64x64");
   EXPECT_EQ(planOf(ofHalves(128), "sm_80"),
             "attention_decode 16x32+ attention_packed 64x64+ "
@@ -66,6 +67,27 @@ TEST(Forward, HasClustersForFullAttentionAlone) {
   EXPECT_NE(planOf(facts, "sm_90a").find("_clusters"), std::string::npos);
   facts.mask = causal();
   EXPECT_EQ(planOf(facts, "sm_90a").find("_clusters"), std::string::npos);
+}
+
+/// The rule for splits has costs of programs that are equally long, of one
+/// consumer and two.
+TEST(Forward, SplitsManyProgramsWhereTheyAreAlike) {
+  auto isSplit = [](const AttentionFacts &facts, StringRef asked = "splits=0") {
+    return planOf(facts, "sm_90a", asked).find("_roles 128x128+") !=
+           std::string::npos;
+  };
+  AttentionFacts facts = ofHalves(128);
+  EXPECT_TRUE(isSplit(facts));
+  EXPECT_TRUE(isSplit(facts, "splits=3"));
+  EXPECT_FALSE(isSplit(facts, "splits=1"));
+  facts.mask.lengths = 1;
+  EXPECT_TRUE(isSplit(facts));
+  facts.mask = causal();
+  EXPECT_FALSE(isSplit(facts));
+  EXPECT_EQ(planOf(ofHalves(64), "sm_90a").find("_roles 192x128+"),
+            std::string::npos);
+  // Nothing of it where there are no warpgroups.
+  EXPECT_EQ(planOf(facts, "sm_90").find("_roles"), std::string::npos);
 }
 
 /// Three warpgroups where a thread has registers for it.
