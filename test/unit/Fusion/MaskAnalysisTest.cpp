@@ -207,13 +207,22 @@ protected:
 
 } // namespace
 
+static Value cloneAt(OpBuilder &b, Value value, IRMapping &mapping) {
+  Operation *op = value.getDefiningOp();
+  if (Value known = mapping.lookupOrNull(value); known || !op)
+    return known ? known : value;
+  for (Value operand : op->getOperands())
+    mapping.map(operand, cloneAt(b, operand, mapping));
+  return b.clone(*op, mapping)->getResult(0);
+}
+
 /// The value of a term at a row, as the kernel computes it.
 static Value materialize(OpBuilder &b, Value value, Value query, Value row) {
   if (!row)
     return value;
   IRMapping mapping;
   mapping.map(query, row);
-  return b.clone(*value.getDefiningOp(), mapping)->getResult(0);
+  return cloneAt(b, value, mapping);
 }
 
 TEST_F(MaskAnalysis, AgreesWithBruteForce) {

@@ -13,6 +13,7 @@ using namespace fa;
 
 static constexpr CardFacts kH200 = {90, 132, 4916736},
                            kH100 = {90, 132, 3352320},
+                           kH100Pcie = {90, 114, 2039040},
                            kA100 = {80, 108, 2039040};
 
 /// Costs that are none of a measured card.
@@ -29,6 +30,9 @@ TEST(CardCosts, OfACardThatWasMeasured) {
   CardFacts near = kH200;
   near.bandwidth = 4800000;
   EXPECT_EQ(findCosts(near, others()), LaunchCosts());
+  LaunchCosts h100;
+  h100.bandwidth = kH100.bandwidth;
+  EXPECT_EQ(findCosts(kH100, others()), h100);
   // The twins: another bandwidth, architecture or number of processors.
   near.bandwidth = 4000000;
   EXPECT_NE(findCosts(near, others()), LaunchCosts());
@@ -43,12 +47,12 @@ TEST(CardCosts, OfACardThatWasMeasured) {
 /// What takes a time is as many bytes as the card reads meanwhile; the rest is
 /// the same.
 TEST(CardCosts, OfAnotherCardAreThePlansScaled) {
-  LaunchCosts found = findCosts(kH100, others());
-  EXPECT_EQ(found.processors, 132);
-  EXPECT_EQ(found.bandwidth, 3352320);
-  EXPECT_EQ(found.waveBytes, 682);    // 0.6818 of 1000
-  EXPECT_EQ(found.mergeBytes, 83782); // of 120 KiB
-  EXPECT_EQ(found.alonePercent, 84);  // of 123
+  LaunchCosts found = findCosts(kH100Pcie, others());
+  EXPECT_EQ(found.processors, 114);
+  EXPECT_EQ(found.bandwidth, 2039040);
+  EXPECT_EQ(found.waveBytes, 480);    // 0.4802 of 1000
+  EXPECT_EQ(found.mergeBytes, 59006); // of 120 KiB
+  EXPECT_EQ(found.alonePercent, 59);  // of 123
   EXPECT_EQ(found.scoreMillibytes, 7000);
   EXPECT_EQ(found.lastWavePercent, 200);
   // Fewer processors share the memory of an A100.
@@ -63,7 +67,8 @@ TEST(CardCosts, AreThePlansWhereTheDriverSaysNothing) {
   EXPECT_EQ(findCosts({}, others()), others());
 }
 
-/// An H100 does not decide as an H200: its memory hides less of a merge.
+/// A card with less bandwidth decides otherwise: its memory hides less of a
+/// merge.
 TEST(CardCosts, DecideOtherwise) {
   SplitProblem decode = {.programs = 8,
                          .processors = 132,
@@ -73,7 +78,7 @@ TEST(CardCosts, DecideOtherwise) {
   int differing = 0;
   for (decode.programs = 8; decode.programs <= 1024; decode.programs += 8)
     for (decode.tiles = 16; decode.tiles <= 4096; decode.tiles *= 2)
-      differing += chooseSplits(decode, findCosts(kH100, LaunchCosts())) !=
+      differing += chooseSplits(decode, findCosts(kH100Pcie, LaunchCosts())) !=
                    chooseSplits(decode, findCosts(kH200, LaunchCosts()));
   EXPECT_GT(differing, 0);
 }
