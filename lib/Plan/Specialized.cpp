@@ -74,9 +74,12 @@ public:
   /// Whether the keys of `many`, the kernel for many programs, may be split.
   /// The rule for splits counts with programs that are equally long, and its
   /// costs are fitted to one consumer and two
-  /// (bench/results/2026-11-23-h200-packed-roles.md).
+  /// (bench/results/2026-11-23-h200-packed-roles.md). Between D 128 and 256
+  /// splits that it chose were slower than none
+  /// (bench/results/2026-11-25-h100-sweep.md).
   bool hasSplits(const KernelShape &many) const {
-    return rules.hasSplits && many.rows <= rules.tile.rows &&
+    bool isFitted = widest <= 128 || widest >= 256;
+    return rules.hasSplits && isFitted && many.rows <= rules.tile.rows &&
            !facts.scoreTiles && isOne && !mask.hasLowerBound &&
            !mask.growsWithQuery;
   }

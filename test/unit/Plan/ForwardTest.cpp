@@ -80,6 +80,12 @@ TEST(Forward, SplitsManyProgramsWhereTheyAreAlike) {
   EXPECT_TRUE(isSplit(facts));
   EXPECT_TRUE(isSplit(facts, "splits=3"));
   EXPECT_FALSE(isSplit(facts, "splits=1"));
+  EXPECT_EQ(planOf(ofHalves(160), "sm_90a").find("_roles 128x96+"),
+            std::string::npos);
+  EXPECT_NE(planOf(ofHalves(160), "sm_90a").find("_roles 128x96"),
+            std::string::npos);
+  EXPECT_NE(planOf(ofHalves(256), "sm_90a").find("_roles 128x64+"),
+            std::string::npos);
   facts.mask.lengths = 1;
   EXPECT_TRUE(isSplit(facts));
   facts.mask = causal();
