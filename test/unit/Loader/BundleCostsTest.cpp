@@ -185,8 +185,10 @@ TEST_F(CostsOfLaunches, AreTheCardsWhereTheyAreKnown) {
   fakeDriver()->memoryClock = 3201000;
   fakeDriver()->memoryBus = 6144;
   EXPECT_GT(splitsWith(costs), 1);
-  // The twin: another card with the same code.
-  fakeDriver()->memoryClock = 2619000;
+  fakeDriver()->memoryClock = 2619000; // an H100's
   fakeDriver()->memoryBus = 5120;
+  EXPECT_GT(splitsWith(costs), 1);
+  // The twin: another card with the same code.
+  fakeDriver()->memoryClock = 1593000;
   EXPECT_EQ(splitsWith(costs), 1);
 }
