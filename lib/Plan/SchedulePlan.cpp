@@ -127,6 +127,9 @@ std::string fa::whyInvalid(const SchedulePlan &plan) {
            std::to_string(slots.step);
   if (any_of(slots.scores, [](int64_t number) { return number < 0; }))
     return "expected slots of scores of at least 0";
+  if (!plan.dots.empty() && !plan.isSpecialized())
+    return "expected dots of a loop where warps are specialized, found " +
+           std::to_string(plan.dots.size()) + " beside one partition";
   if (std::string why = ::whyInvalid(plan.dots); !why.empty())
     return why;
   if (plan.cluster < 1 || plan.cluster > 8 || !isPowerOf2_64(plan.cluster))

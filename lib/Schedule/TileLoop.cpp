@@ -102,14 +102,22 @@ std::string TileLoop::classify() {
         }))
       afterWait.insert(&op);
   // What late dots take is computed before the carried tiles are there, and
-  // nothing that is carried otherwise may wait for them.
-  for (const LoopDot *dot : late())
-    if (afterWait.contains(dot->rounding.getIn().getDefiningOp()))
+  // neither a dot of stage 0 nor what is carried otherwise may wait for them.
+  auto isLate = [&](Value value) {
+    return value && (carried.contains(value) ||
+                     afterWait.contains(value.getDefiningOp()));
+  };
+  for (const LoopDot &dot : dots) {
+    if (dot.isLate() && isLate(dot.rounding.getIn()))
       return "a left operand that is computed from what dots of stage 1 add to";
-  for (Value value : loop.getBody()->getTerminator()->getOperands())
-    if (afterWait.contains(value.getDefiningOp()))
-      return "a carried value that is computed from what dots of stage 1 add "
-             "to";
+    if (dot.isLate() && !isLate(dot.start.getAcc()))
+      return "a dot of stage 1 that does not add to a carried tile";
+    if (!dot.isLate() &&
+        (isLate(dot.start.getA()) || isLate(dot.start.getAcc())))
+      return "a dot of stage 0 that reads what dots of stage 1 add to";
+  }
+  if (llvm::any_of(loop.getBody()->getTerminator()->getOperands(), isLate))
+    return "a carried value that is computed from what dots of stage 1 add to";
   spreadLate(afterWait);
   for (Operation &op : loop.getBody()->without_terminator())
     if (!apart.contains(&op))
@@ -160,8 +168,7 @@ std::string TileLoop::whyStuck() const {
     if (dot.isLate())
       continue;
     for (Operation *op : sliceOf(dot)) {
-      const LoopDot *needed =
-          op->getNumResults() ? dotOf(op->getResult(0)) : nullptr;
+      const LoopDot *needed = dotOf(op->getResult(0));
       if (needed && needed->planned.order > dot.planned.order)
         return ("expected the dot of order " + Twine(dot.planned.order) +
                 " behind the one whose result it needs, whose order is " +

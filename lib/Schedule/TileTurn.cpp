@@ -86,8 +86,9 @@ void TileTurn::compute(bool holdsReleases) {
     emit(op);
   isHolding = false;
   for (const LoopChannel *channel : held)
-    ReleaseOp::create(b, channel->channel, now,
-                      mapping.lookup(tiles.late().front()->rounding.getIn()));
+    ReleaseOp::create(
+        b, channel->channel, now,
+        mapping.lookupOrDefault(tiles.late().front()->rounding.getIn()));
 }
 
 void TileTurn::finish() {

@@ -43,6 +43,9 @@
 // expected-error @below {{expected 'speculative'}}
 #a = #tgpu.plan<tile 64x64, partitions [all w4], max exact>
 // -----
+// expected-error @below {{expected dots of a loop where warps are specialized, found 2 beside one partition}}
+#a = #tgpu.plan<tile 64x64, partitions [all w4], loop [0:0, 1:1]>
+// -----
 // expected-error @below {{expected dots of stage 0 or 1, found 2}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, loop [0:0, 2:1]>
 // -----
