@@ -10,6 +10,7 @@ same shape, causal where the row is. Outputs of ours are compared with float64 b
 distance of each peer's output from ours is kept beside its time. `run` needs libflashtile-rt (FLASHTILE_RT names it).
 """
 
+import functools
 import json
 import math
 import os
@@ -215,15 +216,6 @@ def run(bundles, out, seconds, *words):
     begin, results, loader = time.time(), [], gpu.Loader(torch)
     torch._dynamo.config.cache_size_limit = 4 * len(ROWS)
 
-    def event_times(launch, n):
-        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(n)]
-        for first, last in events:
-            first.record()
-            launch()
-            last.record()
-        torch.cuda.synchronize()
-        return [first.elapsed_time(last) for first, last in events]
-
     for row in chosen(words):
         if time.time() - begin > float(seconds):
             print("skipped:", row.name)
@@ -244,7 +236,7 @@ def run(bundles, out, seconds, *words):
         others, distances = peers(torch, row, q, k, v, x), {}
         for name, launch in others.items():
             distances[name] = (launch().float() - ours.float()).abs().max().item()
-        times = gpu.race(event_times, {**runners, **others})
+        times = gpu.race(functools.partial(gpu.event_times, torch), {**runners, **others})
         results.append({"tag": row.name, "us": {n: ms * 1000 for n, ms in times.items()}, "distance": distances})
         print(results[-1], flush=True)
         with open(out, "w") as f:

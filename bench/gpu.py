@@ -142,6 +142,17 @@ def check(torch, name, found, q, k, v, change, heads=3, most=2048):
 # ===--- Races -----------------------------------------------------------------
 
 
+def event_times(torch, launch, n):
+    """Milliseconds of n launches, each between two events."""
+    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(n)]
+    for first, last in events:
+        first.record()
+        launch()
+        last.record()
+    torch.cuda.synchronize()
+    return [first.elapsed_time(last) for first, last in events]
+
+
 def race(event_times, runners, rounds=6, burst_ms=25):
     """name -> median ms of the runners that work."""
     working, estimates = {}, {}

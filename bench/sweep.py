@@ -15,6 +15,7 @@ BUNDLES of further names (another commit's, other options') take turns where the
 names it) and no compiler.
 """
 
+import functools
 import itertools
 import json
 import math
@@ -228,16 +229,6 @@ def peers(torch, shape):
 # ===--- A race ----------------------------------------------------------------
 
 
-def event_times(torch, f, n):
-    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(n)]
-    for first, last in events:
-        first.record()
-        f()
-        last.record()
-    torch.cuda.synchronize()
-    return [first.elapsed_time(last) for first, last in events]
-
-
 def graph_of(torch, launches):
     """Eight launches, each on the next one of the inputs."""
     turns = itertools.cycle(launches)
@@ -283,7 +274,7 @@ def race(torch, loader, shape, folders):
         except Exception as e:
             torch.cuda.synchronize()
             print("  ", shape.name, name, "left out:", repr(e)[:160].replace("\n", " "), flush=True)
-    ms = gpu.race(lambda f, n: event_times(torch, f, n), runners, rounds=5, burst_ms=6)
+    ms = gpu.race(functools.partial(gpu.event_times, torch), runners, rounds=5, burst_ms=6)
     return {name: t / 8 * 1e3 for name, t in ms.items()}
 
 
