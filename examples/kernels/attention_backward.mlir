@@ -7,9 +7,10 @@
 // A program of the first has 128 keys and walks the queries, 64 in a step, with
 // scores as Sᵀ; one of the second has 128 queries and walks the keys. Neither
 // adds to what another program adds to: the results are the same in each run.
-// Queries that are not there are zeros, of which nothing comes.
+// Queries and keys that are not there are zeros, of which nothing comes.
 // (Source: Dao, "FlashAttention-2", 2023, algorithm 2.)
-//   build/bin/fa-run examples/kernels/attention_backward.mlir --entry=backward_keys …
+//   build/bin/fa-run examples/kernels/attention_backward.mlir --entry=backward_keys \
+//     --in 2x150x64 --in 2x200x64 --in 2x200x64 --in 2x150x64 --in 2x150 --in 2x150 --in 0.125 --out dk.npy --out dv.npy
 
 !tensor = memref<?x?x64xf16, strided<[?, ?, 1]>>
 !rows = memref<?x64xf16, strided<[?, 1], offset: ?>>
