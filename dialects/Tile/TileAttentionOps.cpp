@@ -135,6 +135,41 @@ LogicalResult OnlineAttentionOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// AttentionBackwardOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AttentionBackwardOp::verify() {
+  RankedTensorType q = typeOf(getQ()), k = typeOf(getK()), v = typeOf(getV());
+  if (failed(verifyQKV(*this, q, k, v)))
+    return failure();
+  if (q.getElementType() != v.getElementType())
+    return emitOpError("expects q and v of one element type, found ")
+           << q << " and " << v;
+  SmallVector<int64_t> sizes(q.getShape().drop_back());
+  Type f32 = Float32Type::get(getContext());
+  if (failed(verifyResult(*this, typeOf(getLse()), sizes, f32)) ||
+      (getDlse() && failed(verifyResult(*this, typeOf(getDlse()), sizes, f32))))
+    return failure();
+  sizes.push_back(v.getDimSize(3));
+  for (RankedTensorType rows : {typeOf(getOutput()), typeOf(getDout())})
+    if (failed(verifyResult(*this, rows, sizes, q.getElementType())))
+      return failure();
+  if (getNumResults() == 0)
+    return emitOpError("expects a gradient, found none");
+  for (auto [gradient, of] :
+       {std::pair(getDq(), q), std::pair(getDk(), k), std::pair(getDv(), v)})
+    if (gradient && failed(verifyResult(*this, typeOf(gradient), of.getShape(),
+                                        of.getElementType())))
+      return failure();
+  Type index = IndexType::get(getContext());
+  if (failed(verifyElementRegion(*this, getDerivative(), "derivative",
+                                 {f32, index, index, index, index},
+                                 getCaptures().getTypes(), f32)))
+    return failure();
+  return verifyElementRegions(*this);
+}
+
+//===----------------------------------------------------------------------===//
 // OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp
 //===----------------------------------------------------------------------===//
 

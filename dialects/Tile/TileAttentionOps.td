@@ -64,6 +64,61 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
   let hasVerifier = 1;
 }
 
+def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
+    IsolatedFromAbove, AttrSizedOperandSegments, AttrSizedResultSegments]> {
+  let summary = "gradients of tile.attention with respect to q, k and v";
+  let description = [{
+    Of `o, lse = tile.attention` with the same q, k, v, scale, captures and
+    regions, from gradients of a scalar with respect to o (`dout`) and, if there
+    is one, to lse (`dlse`). With x = scale · q kᵀ, s = score(x) and f′ what
+    `derivative` gives, the derivative of score with respect to x (an empty
+    region: 1):
+
+    ```
+    p     = exp(s − lse)             0 where masked
+    delta = Σ_d dout · o − dlse      of each row
+    ds    = p · (dout vᵀ − delta)    0 where masked, whatever dout vᵀ is
+    dx    = ds · f′
+    dv    = Pᵀ dout                  P, Dx: p and dx rounded to the inputs' type
+    dk    = scale · Dxᵀ q            both summed over the heads of a group
+    dq    = scale · Dx k
+    ```
+    (Dao, "FlashAttention-2", arXiv 2307.08691, algorithm 2; with a modification
+    of the scores and dlse: docs/numerics.md.) All in f32 but for the rounding
+    of p and dx, which `wide_p` leaves out. A row whose lse is −inf has no keys
+    and gives nothing. A sink is in lse, so that it is not an operand. Only the
+    gradients that have a result are computed.
+
+    ```mlir
+    %dq, %dk, %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c
+        : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>,
+          tensor<?x?x?x64xf16>, tensor<?x?x?xf32>, tensor<?x?x?x64xf16>
+        dq tensor<?x?x?x64xf16> dk tensor<?x?x?x64xf16> dv tensor<?x?x?x64xf16>
+    score {} mask {} derivative {}
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
+      AnyRankedTensor:$v, AnyRankedTensor:$output, AnyRankedTensor:$lse,
+      AnyRankedTensor:$dout, Optional<AnyRankedTensor>:$dlse, F32:$scale,
+      Variadic<AnyType>:$captures, UnitAttr:$wide_p,
+      DefaultValuedAttr<Tile_DotPrecisionAttr,
+                        "::fa::tile::DotPrecision::Ieee">:$precision);
+  let results = (outs Optional<AnyRankedTensor>:$dq,
+      Optional<AnyRankedTensor>:$dk, Optional<AnyRankedTensor>:$dv);
+  let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask,
+      MaxSizedRegion<1>:$derivative);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $output `,` $lse `,` $dout
+    (`dlse` $dlse^ `:` type($dlse))? `scale` $scale
+    (`captures` `(` $captures^ `:` type($captures) `)`)?
+    (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v)
+    `,` type($output) `,` type($lse) `,` type($dout)
+    (`dq` type($dq)^)? (`dk` type($dk)^)? (`dv` type($dv)^)?
+    `score` $score `mask` $mask `derivative` $derivative
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
     IsolatedFromAbove]> {
   let summary = "attention with running state over part of the keys";
@@ -230,8 +285,8 @@ def Tile_MergePartsOp : Tile_Op<"merge_parts", [HasParent<"KernelOp">,
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
-    ParentOneOf<["AttentionOp", "OnlineAttentionOp"]>]> {
-  let summary = "the result of a score or mask region";
+    ParentOneOf<["AttentionOp", "AttentionBackwardOp", "OnlineAttentionOp"]>]> {
+  let summary = "the result of a score, mask or derivative region";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }

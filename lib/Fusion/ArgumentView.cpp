@@ -19,10 +19,7 @@ using namespace fa;
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Groups of one dimension each, but dimension `at`, a new one of size 1, with
-/// a neighbour.
-static SmallVector<ReassociationIndices> groupsWithUnit(int64_t rank,
-                                                        int64_t at) {
+SmallVector<ReassociationIndices> fa::groupsWithUnit(int64_t rank, int64_t at) {
   SmallVector<ReassociationIndices> groups;
   for (int64_t d = 0; d < rank; ++d) {
     bool joins = !groups.empty() && (d == at ? at != 0 : d == 1 && at == 0);

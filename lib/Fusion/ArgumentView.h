@@ -39,6 +39,12 @@ struct ViewDim {
 /// each dimension it is a constant part of a constant size, or the whole.
 bool isKnownSlice(mlir::tensor::ExtractSliceOp slice);
 
+/// Groups of one dimension each, but dimension `at`, a new one of size 1, with
+/// a neighbour: how a tensor of `rank` dimensions, 2 at least, is reshaped to
+/// one without it.
+llvm::SmallVector<mlir::ReassociationIndices> groupsWithUnit(int64_t rank,
+                                                             int64_t at);
+
 /// Two dimensions of the argument that become one: the stride of `outer` must
 /// be the size of `inner` times its stride.
 struct CollapsedDims {

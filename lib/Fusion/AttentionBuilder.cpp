@@ -16,20 +16,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-void AttentionBuilder::mapCaptures() {
-  scale = getScalar(attention.getScale());
-  const ArgumentView *view = source.captures.data();
-  for (Value capture : attention.getCaptures()) {
-    if (isa<TensorType>(capture.getType())) {
-      Value memory = view->build(b, kernel.getArgument(view->number));
-      captures.push_back({RegionValue::Memory, memory});
-      ++view;
-      continue;
-    }
-    captures.push_back({RegionValue::Uniform, getScalar(capture)});
-  }
-}
-
 /// Which batch, head, rows and split this program computes.
 void AttentionBuilder::buildCoordinates() {
   Value id = ProgramIdOp::create(b, 0);
@@ -64,62 +50,6 @@ void AttentionBuilder::buildCoordinates() {
   Value end = arith::AddIOp::create(b, tileStart, index(shape.rows));
   end = arith::MinSIOp::create(b, end, numQueries);
   lastRow = arith::SubIOp::create(b, end, index(1));
-}
-
-/// A value of the mask region: at `row` or, without one, for the whole tile.
-Value AttentionBuilder::materialize(Value value, Value row, unsigned more) {
-  IRMapping here; // not kept: what depends on a row is used in a loop
-  std::function<Value(Value)> get = [&](Value value) -> Value {
-    if (Value known = maskScalars.lookupOrNull(value))
-      return known;
-    if (Value known = here.lookupOrNull(value))
-      return known;
-    IRMapping &mapping = row ? here : maskScalars;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      unsigned number = argument.getArgNumber() - more;
-      Value mapped = number == 0   ? batch
-                     : number == 1 ? head
-                     : number == 2 ? row
-                                   : captures[number - 4].value;
-      mapping.map(value, mapped);
-      return mapped;
-    }
-    Operation *op = value.getDefiningOp();
-    auto extract = dyn_cast<tensor::ExtractOp>(op);
-    for (Value operand : op->getOperands())
-      mapping.map(operand, get(operand));
-    if (!extract) {
-      b.clone(*op, mapping);
-      return mapping.lookup(value);
-    }
-    SmallVector<Value> at;
-    for (Value operand : extract.getIndices())
-      at.push_back(mapping.lookup(operand));
-    Value loaded =
-        memref::LoadOp::create(b, mapping.lookup(extract.getTensor()), at);
-    // A boolean has a byte of its own in memory; any but 0 is true.
-    if (loaded.getType() != value.getType())
-      loaded =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::ne, loaded,
-                                Value(arith::ConstantOp::create(
-                                    b, b.getIntegerAttr(loaded.getType(), 0))));
-    mapping.map(value, loaded);
-    return loaded;
-  };
-  return get(value);
-}
-
-/// A form without coordinates, of a region with `more` arguments.
-Value AttentionBuilder::evaluate(const AffineForm &form, unsigned more) {
-  Value sum = index(form.constant);
-  for (auto [value, coefficient] : form.terms) {
-    Value term = materialize(value, Value(), more);
-    if (!isa<IndexType>(term.getType()))
-      term = arith::IndexCastOp::create(b, b.getIndexType(), term);
-    term = arith::MulIOp::create(b, term, index(coefficient));
-    sum = arith::AddIOp::create(b, sum, term);
-  }
-  return sum;
 }
 
 void AttentionBuilder::buildRamp() {
@@ -177,7 +107,8 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
   rule = analyzeMask(attention.getMask(), varying);
   bias = findLinearBias(attention);
   beginKernel(name, entry);
-  mapCaptures();
+  scale = getScalar(attention.getScale());
+  mapCaptures(attention.getCaptures(), source.captures);
   buildCoordinates();
   buildLength();
   buildRamp();

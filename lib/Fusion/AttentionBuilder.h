@@ -7,7 +7,6 @@
 #ifndef FA_LIB_FUSION_ATTENTIONBUILDER_H
 #define FA_LIB_FUSION_ATTENTIONBUILDER_H
 
-#include "InlineRegion.h"
 #include "KeyDistances.h"
 #include "KeyLoops.h"
 #include "ProgramBuilder.h"
@@ -25,14 +24,10 @@ public:
 
 private:
   //===--- Prologue ---===//
-  void mapCaptures();
   void buildCoordinates();
   void buildLength();
   void buildRamp();
   Value keyView(Value memref);
-  /// Of the mask region, or of one that has `more` arguments before.
-  Value materialize(Value regionValue, Value row, unsigned more = 0);
-  Value evaluate(const AffineForm &form, unsigned more);
 
   //===--- Loops ---===//
   mlir::SmallVector<Value> buildLoops();
@@ -48,8 +43,6 @@ private:
   mlir::SmallVector<RegionValue> regionArguments(Value key);
   void buildEpilogue(mlir::ValueRange state);
 
-  mlir::IRMapping maskScalars; ///< uniform values of the mask region
-  mlir::SmallVector<RegionValue> captures; ///< as the regions see them
   Value scale;
   Value firstRow, lastRow;             ///< queries of this tile
   PackedRows packed;                   ///< of each row, if queries are packed

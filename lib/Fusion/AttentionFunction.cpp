@@ -49,6 +49,26 @@ static std::string checkParts(AttentionFunction &match) {
   return "";
 }
 
+std::string fa::matchScoreOperands(Value scale, OperandRange captures,
+                                   std::vector<ArgumentView> &views) {
+  if (!isKernelScalar(scale))
+    return "the scale is computed from tensors in the function";
+  for (Value capture : captures) {
+    if (!isa<TensorType>(capture.getType())) {
+      if (!isKernelScalar(capture))
+        return "a scalar that the scores read is computed from tensors in the "
+               "function";
+      continue;
+    }
+    FailureOr<ArgumentView> found = ArgumentView::ofOperand(capture);
+    if (failed(found) || found->isPart)
+      return "a tensor that the scores read is computed in the function, where "
+             "a view of an argument is expected";
+    views.push_back(*found);
+  }
+  return "";
+}
+
 /// Sets the views of the operands of `match`. Gives the reason if one is not a
 /// view of an argument.
 static std::string matchOperands(AttentionFunction &match) {
@@ -67,21 +87,10 @@ static std::string matchOperands(AttentionFunction &match) {
   }
   if (std::string reason = checkParts(match); !reason.empty())
     return reason;
-  if (!isKernelScalar(op.getScale()))
-    return "the scale is computed from tensors in the function";
-  for (Value capture : op.getCaptures()) {
-    if (!isa<TensorType>(capture.getType())) {
-      if (!isKernelScalar(capture))
-        return "a scalar that the scores read is computed from tensors in the "
-               "function";
-      continue;
-    }
-    FailureOr<ArgumentView> found = ArgumentView::ofOperand(capture);
-    if (failed(found) || found->isPart)
-      return "a tensor that the scores read is computed in the function, where "
-             "a view of an argument is expected";
-    match.captures.push_back(*found);
-  }
+  if (std::string reason =
+          matchScoreOperands(op.getScale(), op.getCaptures(), match.captures);
+      !reason.empty())
+    return reason;
   if (Value sink = findSink(op)) {
     FailureOr<ArgumentView> found = ArgumentView::ofOperand(sink);
     if (failed(found) || found->isPart)

@@ -38,6 +38,11 @@ struct AttentionFunction {
 AttentionFunction matchFunction(mlir::func::FuncOp function,
                                 std::string &reason);
 
+/// Sets `views` to those of the tensors among `captures`. Gives the reason if
+/// `scale` or a capture is not to be had in a kernel.
+std::string matchScoreOperands(mlir::Value scale, mlir::OperandRange captures,
+                               std::vector<ArgumentView> &views);
+
 } // namespace fa
 
 #endif // FA_LIB_FUSION_ATTENTIONFUNCTION_H

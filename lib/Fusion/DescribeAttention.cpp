@@ -35,20 +35,29 @@ static AttentionFacts::Element describeElement(Type type) {
   return type.isBF16() ? AttentionFacts::BF16 : AttentionFacts::F16;
 }
 
-AttentionFacts fa::describeAttention(const AttentionFunction &source) {
-  tile::OnlineAttentionOp attention = source.attention;
-  func::FuncOp function = source.function;
+/// What a forward and its gradients have in common.
+template <typename OpT> static AttentionFacts describe(OpT op) {
   auto columnsOf = [](Value rows) {
     return cast<RankedTensorType>(rows.getType()).getDimSize(3);
   };
   AttentionFacts facts;
-  facts.headDim = columnsOf(attention.getQ());
-  facts.valueDim = columnsOf(attention.getV());
-  facts.element =
-      describeElement(getElementTypeOrSelf(attention.getQ().getType()));
-  facts.allowsTf32 = attention.getPrecision() != tile::DotPrecision::Ieee;
-  facts.mask = describeMask(analyzeMask(attention.getMask()));
-  facts.modifiesScores = !attention.getScore().empty();
+  facts.headDim = columnsOf(op.getQ());
+  facts.valueDim = columnsOf(op.getV());
+  facts.element = describeElement(getElementTypeOrSelf(op.getQ().getType()));
+  facts.allowsTf32 = op.getPrecision() != tile::DotPrecision::Ieee;
+  facts.mask = describeMask(analyzeMask(op.getMask()));
+  facts.modifiesScores = !op.getScore().empty();
+  return facts;
+}
+
+AttentionFacts fa::describeAttention(const BackwardFunction &source) {
+  return describe(source.op);
+}
+
+AttentionFacts fa::describeAttention(const AttentionFunction &source) {
+  tile::OnlineAttentionOp attention = source.attention;
+  func::FuncOp function = source.function;
+  AttentionFacts facts = describe(attention);
   facts.hasFoldableScale = hasFoldableScale(attention);
   facts.hasShortCap = hasShortCap(attention);
   if (auto bias = findLinearBias(attention))

@@ -8,6 +8,7 @@
 #define FA_LIB_FUSION_DESCRIBEATTENTION_H
 
 #include "AttentionFunction.h"
+#include "BackwardFunction.h"
 
 #include "fa/Plan/AttentionFacts.h"
 
@@ -15,6 +16,7 @@ namespace fa {
 
 /// What plans of the function's kernels depend on.
 AttentionFacts describeAttention(const AttentionFunction &source);
+AttentionFacts describeAttention(const BackwardFunction &source);
 
 } // namespace fa
 

@@ -121,6 +121,15 @@ bool fa::hasVariant(const AttentionFunction &source, const KernelShape &shape) {
   return true;
 }
 
+MemRefType fa::memoryOf(Type element, ArrayRef<int64_t> sizes,
+                        ArrayRef<int64_t> strides) {
+  if (element.isInteger(1))
+    element = IntegerType::get(element.getContext(), 8);
+  return MemRefType::get(
+      sizes, element,
+      StridedLayoutAttr::get(element.getContext(), /*offset=*/0, strides));
+}
+
 /// Tensors become memrefs of unknown strides, but for what the variant
 /// promises.
 static SmallVector<Type> argumentTypes(const AttentionFunction &source,
@@ -150,13 +159,7 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       continue;
-    // A boolean has a byte of its own in memory.
-    Type element = tensor.getElementType();
-    if (element.isInteger(1))
-      element = IntegerType::get(type.getContext(), 8);
-    type = MemRefType::get(sizes[n], element,
-                           StridedLayoutAttr::get(type.getContext(),
-                                                  /*offset=*/0, strides[n]));
+    type = memoryOf(tensor.getElementType(), sizes[n], strides[n]);
   }
   if (shape.part != KernelShape::Whole)
     llvm::append_range(types, workspaceTypes(source));
@@ -166,72 +169,6 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
 //===----------------------------------------------------------------------===//
 // Grid and size rules
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// What a kernel takes for granted of its arguments' sizes.
-class SizeRules {
-public:
-  explicit SizeRules(MLIRContext *context) : context(context) {}
-
-  SmallVector<Attribute> rules;
-
-  void add(SizeRuleKind kind, int64_t argument, int64_t dim, int64_t other,
-           int64_t otherDim, int64_t factor = 1) {
-    auto rule = SizeRuleAttr::get(context, kind, argument, dim, other, otherDim,
-                                  factor);
-    if (!llvm::is_contained(rules, rule))
-      rules.push_back(rule);
-  }
-
-  void addEqual(const ArgumentView &x, unsigned argument, unsigned dim,
-                const ArgumentView &y, unsigned other, unsigned otherDim) {
-    addEqual(x.dims[dim], argument, y.dims[otherDim], other);
-  }
-
-  /// Heads of `x` are a multiple of those of `y`: all but the last part agree.
-  void addMultiple(const ArgumentView &x, unsigned argument,
-                   const ArgumentView &y, unsigned other) {
-    ViewDim heads = x.dims[1], kvHeads = y.dims[1];
-    if (heads.parts.size() == kvHeads.parts.size() && !heads.parts.empty() &&
-        heads.divisor == kvHeads.divisor) {
-      add(SizeRuleKind::Multiple, argument, heads.parts.back(), other,
-          kvHeads.parts.back());
-      heads.parts.pop_back();
-      kvHeads.parts.pop_back();
-    }
-    addEqual(heads, argument, kvHeads, other);
-  }
-
-  void addLayout(const ArgumentView &view, unsigned argument) {
-    for (CollapsedDims dims : view.collapsed)
-      add(SizeRuleKind::Packed, argument, dims.outer, argument, dims.inner);
-    for (auto [dim, factor] : view.divisible)
-      add(SizeRuleKind::Divisible, argument, dim, argument, dim, factor);
-  }
-
-  /// Rows of one head lie behind those of the one before.
-  void addJoinedQueries(const ArgumentView &view, unsigned argument) {
-    add(SizeRuleKind::Packed, argument, view.dims[1].unitDim, argument,
-        view.dims[2].unitDim);
-  }
-
-private:
-  /// Part by part; a product that is divided has one part.
-  void addEqual(const ViewDim &x, int64_t argument, const ViewDim &y,
-                int64_t other) {
-    if (y.divisor > x.divisor)
-      return addEqual(y, other, x, argument);
-    for (auto [part, otherPart] : llvm::zip(x.parts, y.parts))
-      if (argument != other || part != otherPart)
-        add(SizeRuleKind::Equal, argument, part, other, otherPart,
-            x.divisor / y.divisor);
-  }
-
-  MLIRContext *context;
-};
-
-} // namespace
 
 /// Tiles of queries, query heads, batches; or tiles of the heads of a group, KV
 /// heads, batches. Each tile has programs for its splits, or for parts of its
@@ -260,24 +197,21 @@ static AffineMap getGrid(const AttentionFunction &source,
   return names.map({tiles, heads, batches});
 }
 
-/// A captured tensor that is read at b, h, i or j has that size there.
-static void addCaptureRules(const AttentionFunction &source, Region &region,
-                            SizeRules &rules) {
-  tile::OnlineAttentionOp attention = source.attention;
-  const ArgumentView &q = source.q, &k = source.k;
+void fa::addCaptureRules(RuleList &rules, OperandRange captures,
+                         ArrayRef<ArgumentView> views, Region &region,
+                         const ArgumentView &q, const ArgumentView &k) {
   std::pair<const ArgumentView *, unsigned> sizes[] = {
       {&q, 0}, {&q, 1}, {&q, 2}, {&k, 2}};
-  SmallVector<const ArgumentView *> views;
+  SmallVector<const ArgumentView *> byNumber;
   size_t next = 0;
-  for (Value capture : attention.getCaptures())
-    views.push_back(isa<TensorType>(capture.getType())
-                        ? &source.captures[next++]
-                        : nullptr);
+  for (Value capture : captures)
+    byNumber.push_back(isa<TensorType>(capture.getType()) ? &views[next++]
+                                                          : nullptr);
   region.walk([&](tensor::ExtractOp extract) {
-    unsigned leading = region.getNumArguments() - views.size();
+    unsigned leading = region.getNumArguments() - byNumber.size();
     const ArgumentView *view =
-        views[cast<BlockArgument>(extract.getTensor()).getArgNumber() -
-              leading];
+        byNumber[cast<BlockArgument>(extract.getTensor()).getArgNumber() -
+                 leading];
     for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
       int64_t n = getCoordinate(index);
       if (n >= 0)
@@ -287,10 +221,10 @@ static void addCaptureRules(const AttentionFunction &source, Region &region,
   });
 }
 
-static SizeRules getRules(const AttentionFunction &source,
-                          const KernelShape &shape) {
+static RuleList getRules(const AttentionFunction &source,
+                         const KernelShape &shape) {
   func::FuncOp function = source.function;
-  SizeRules rules(function.getContext());
+  RuleList rules(function.getContext());
   const ArgumentView &q = source.q, &k = source.k, &v = source.v;
   rules.addEqual(k, k.number, 0, q, q.number, 0);
   rules.addEqual(v, v.number, 0, q, q.number, 0);
@@ -314,8 +248,9 @@ static SizeRules getRules(const AttentionFunction &source,
   if (shape.pack == KernelShape::Queries)
     rules.addJoinedQueries(q, q.number);
   tile::OnlineAttentionOp attention = source.attention;
-  addCaptureRules(source, attention.getScore(), rules);
-  addCaptureRules(source, attention.getMask(), rules);
+  for (Region *region : {&attention.getScore(), &attention.getMask()})
+    addCaptureRules(rules, attention.getCaptures(), source.captures, *region, q,
+                    k);
   for (const ArgumentView &view : source.captures)
     rules.addLayout(view, view.number);
   return rules;

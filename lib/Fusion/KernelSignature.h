@@ -8,6 +8,7 @@
 #define FA_LIB_FUSION_KERNELSIGNATURE_H
 
 #include "KernelBuilder.h"
+#include "RuleList.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -21,6 +22,16 @@ bool hasVariant(const AttentionFunction &source, const KernelShape &shape);
 /// at its queries and, along the last dimension, at its keys.
 mlir::SmallVector<const ArgumentView *>
 scoreTiles(const AttentionFunction &source);
+
+/// The memory of a tensor; a boolean has a byte of its own there.
+mlir::MemRefType memoryOf(mlir::Type element, mlir::ArrayRef<int64_t> sizes,
+                          mlir::ArrayRef<int64_t> strides);
+
+/// A captured tensor that `region` reads at b, h, i or j has the size there
+/// that q and k say. `views` are those of the tensors among `captures`.
+void addCaptureRules(RuleList &rules, mlir::OperandRange captures,
+                     mlir::ArrayRef<ArgumentView> views, mlir::Region &region,
+                     const ArgumentView &q, const ArgumentView &k);
 
 /// Creates kernel `name` without a body: its argument types, its grid, and what
 /// it takes for granted of its arguments' sizes. Leaves `b` at the start of its

@@ -28,5 +28,6 @@ void fa::buildFusionPipeline(OpPassManager &pm, const FusionOptions &options) {
   TileFuseAttentionOptions fuse;
   fuse.assumeNoEmptyRows = options.assumeNoEmptyRows;
   pm.addNestedPass<func::FuncOp>(createTileFuseAttention(fuse));
+  pm.addPass(createTileDifferentiate());
   addStageEnd(pm, Stage::S1);
 }

@@ -5,8 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramBuilder.h"
-#include "ElementReads.h"
-#include "FindSource.h"
 #include "KernelSignature.h"
 #include "WorkspaceSignature.h"
 
@@ -14,7 +12,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 #include <limits>
@@ -24,7 +21,7 @@ using namespace fa;
 using namespace fa::tile;
 
 //===----------------------------------------------------------------------===//
-// Scalars
+// Scores
 //===----------------------------------------------------------------------===//
 
 bool fa::hasFoldableScale(OnlineAttentionOp attention) {
@@ -49,62 +46,6 @@ bool fa::hasShortCap(OnlineAttentionOp attention) {
            return op.getResult(0) == product.getLhs() ||
                   isa<arith::ConstantOp, arith::MulFOp, arith::DivFOp>(op);
          });
-}
-
-/// Whether the operation that makes `value` can be done in the kernel, if its
-/// operands are there.
-static bool isMadeInKernel(Value value) {
-  if (isa<BlockArgument>(value))
-    return !isa<TensorType>(value.getType());
-  Operation *op = value.getDefiningOp();
-  if (auto dim = dyn_cast<tensor::DimOp>(op))
-    return isKernelScalar(dim.getIndex()) &&
-           succeeded(ArgumentView::ofOperand(dim.getSource()));
-  if (auto extract = dyn_cast<tensor::ExtractOp>(op))
-    return readsFixedElement(extract) && !extract.getType().isInteger(1) &&
-           isa<BlockArgument>(extract.getTensor());
-  return isPure(op) && op->getNumRegions() == 0;
-}
-
-bool fa::isKernelScalar(Value value) {
-  auto isElsewhere = [](Value v) { return !isMadeInKernel(v); };
-  return !findSource(value, isElsewhere, [](Operation *op) {
-    return !isa<tensor::DimOp, tensor::ExtractOp>(op);
-  });
-}
-
-Value ProgramBuilder::index(int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
-
-BlockArgument ProgramBuilder::argument(Value functionArgument) {
-  return kernel.getArgument(
-      cast<BlockArgument>(functionArgument).getArgNumber());
-}
-
-Value ProgramBuilder::getScalar(Value value) {
-  if (Value known = scalars.lookupOrNull(value))
-    return known;
-  Value scalar;
-  Operation *op = value.getDefiningOp();
-  if (!op) {
-    scalar = argument(value);
-  } else if (auto dim = dyn_cast<tensor::DimOp>(op)) {
-    ArgumentView view = *ArgumentView::ofOperand(dim.getSource());
-    Value memory = view.build(b, kernel.getArgument(view.number));
-    scalar = memref::DimOp::create(b, memory, getScalar(dim.getIndex()));
-  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    SmallVector<Value> at = llvm::map_to_vector(
-        extract.getIndices(), [&](Value index) { return getScalar(index); });
-    scalar = memref::LoadOp::create(b, argument(extract.getTensor()), at);
-  } else {
-    for (Value operand : op->getOperands())
-      getScalar(operand);
-    b.clone(*op, scalars);
-    return scalars.lookup(value);
-  }
-  scalars.map(value, scalar);
-  return scalar;
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,17 +82,6 @@ void ProgramBuilder::findRows(Value tileNumber, bool fromEnd) {
   }
   head = axis1;
   kvHead = arith::DivUIOp::create(b, head, group);
-}
-
-Value ProgramBuilder::view(Value memref, ArrayRef<OpFoldResult> offsets,
-                           ArrayRef<OpFoldResult> sizes,
-                           ArrayRef<int64_t> keptShape) {
-  auto type = cast<MemRefType>(memref.getType());
-  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      keptShape, type, offsets, sizes, strides);
-  return memref::SubViewOp::create(b, viewType, memref, offsets, sizes,
-                                   strides);
 }
 
 /// [.., heads, queries, ..] as [.., rows, ..]: a kernel with such rows relies

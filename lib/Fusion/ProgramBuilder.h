@@ -13,29 +13,19 @@
 #ifndef FA_LIB_FUSION_PROGRAMBUILDER_H
 #define FA_LIB_FUSION_PROGRAMBUILDER_H
 
+#include "KernelBody.h"
 #include "KernelBuilder.h"
-
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa {
 
-class ProgramBuilder {
+class ProgramBuilder : protected KernelBody {
 public:
   ProgramBuilder(mlir::OpBuilder &builder, const AttentionFunction &source,
                  const KernelShape &shape)
-      : source(source), attention(source.attention), shape(shape),
-        b(attention.getLoc(), builder) {}
+      : KernelBody(builder, tile::OnlineAttentionOp(source.attention).getLoc()),
+        source(source), attention(source.attention), shape(shape) {}
 
 protected:
-  using Value = mlir::Value;
-
-  //===--- Scalars ---===//
-  Value index(int64_t value);
-  mlir::BlockArgument argument(Value functionArgument);
-  /// A scalar of the function, computed again in the kernel.
-  Value getScalar(Value value);
-
   //===--- Rows ---===//
   /// Creates the kernel and the views of q, k and v; leaves the builder at the
   /// start of its body.
@@ -44,9 +34,6 @@ protected:
   /// grid, is the number of its tile of rows, counted from the first row or, if
   /// `fromEnd`, from the end.
   void findRows(Value tileNumber, bool fromEnd = false);
-  Value view(Value memref, mlir::ArrayRef<mlir::OpFoldResult> offsets,
-             mlir::ArrayRef<mlir::OpFoldResult> sizes,
-             mlir::ArrayRef<int64_t> keptShape);
   /// Rows of this program in q, the output or the log-sum-exp: [rows, dim] or
   /// [rows].
   Value queryView(Value memref);
@@ -72,13 +59,6 @@ protected:
   /// The memory of a result, as the attention sees it.
   Value resultMemory(const AttentionFunction::Result &result);
 
-  mlir::RankedTensorType tile(mlir::ArrayRef<int64_t> sizes,
-                              mlir::Type element) {
-    return mlir::RankedTensorType::get(sizes, element);
-  }
-  Value broadcast(Value value, mlir::RankedTensorType type) {
-    return tile::BroadcastOp::create(b, type, value, mlir::ValueRange{});
-  }
   /// A head dimension as tiles have it.
   int64_t tileDim(int64_t size) {
     return llvm::alignTo(size, shape.dimMultiple);
@@ -87,12 +67,9 @@ protected:
   AttentionFunction source;
   tile::OnlineAttentionOp attention;
   KernelShape shape;
-  mlir::ImplicitLocOpBuilder b;
-  tile::KernelOp kernel;
-  mlir::IRMapping scalars;          ///< scalars of the function
-  Value qMemory, kMemory, vMemory;  ///< [b, h, s, d]
-  Value batch, head, kvHead, group; ///< head is the first of a packed tile
-  Value tileStart;                  ///< row of the view where the tile begins
+  Value qMemory, kMemory, vMemory; ///< [b, h, s, d]
+  Value kvHead, group;
+  Value tileStart; ///< row of the view where the tile begins
   Value numQueries, numKeys;
 
 private:

@@ -91,8 +91,9 @@ private:
     auto kernel = op->getParentOfType<KernelOp>();
     if (kernel && kernel.getUnfused())
       return "";
-    if (isa<OnlineAttentionOp>(op))
-      return "expected kernels, found 'tile.online_attention'";
+    if (isa<OnlineAttentionOp, AttentionBackwardOp>(op))
+      return "expected kernels, found '" + op->getName().getStringRef().str() +
+             "'";
     if (!kernel)
       return "";
     for (Type type : op->getResultTypes())

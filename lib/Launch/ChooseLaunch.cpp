@@ -485,10 +485,13 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
       auto splits = maySplit(chain.front(), launch, arguments);
       if (!splits)
         wrong = splits.takeFailure();
-      if (!splits || !*splits)
-        return bool(wrong);
-      // The host has workspace of its own.
-      isSure = launch.machine.processors == kHost;
+      if (wrong)
+        return true;
+      // Of a chain with one split, which hands over something else, as well.
+      if (!*splits && !chain.front().splits)
+        return false;
+      // The host has workspace of its own, and so do launches that need it.
+      isSure = launch.machine.processors == kHost || chain.front().splits == 1;
     }
     for (const KernelInfo &kernel : chain)
       found.push_back(kernel.symbol);

@@ -15,7 +15,8 @@ static Failure failOfMemory(int64_t bytes, unsigned threads) {
 
 static Failure run(const KernelInfo &kernel, HostFunction function,
                    HostDevice &device,
-                   std::span<const LaunchArgument> arguments) {
+                   std::span<const LaunchArgument> arguments,
+                   unsigned mostThreads) {
   int64_t extents[3];
   Result<int64_t> count = evaluateGrid(kernel, arguments, extents);
   if (!count)
@@ -30,8 +31,7 @@ static Failure run(const KernelInfo &kernel, HostFunction function,
         function(index % extents[0], rest % extents[1], rest / extents[1],
                  words, scratch);
       },
-      // A merge is done before other threads are awake.
-      kernel.follows ? 1 : ~0u);
+      mostThreads);
   if (!ran)
     return failOfMemory(kernel.scratchBytes, device.numThreads());
   return {};
@@ -49,8 +49,11 @@ Failure fa::launchOnHost(const LaunchChoice &choice,
   }
   KernelArguments all(choice, arguments, {memory.data, choice.workspaceBytes});
   Failure failure;
+  // A merge of splits is done before other threads are awake.
+  bool merges = !choice.kernels.front().splitKeys.steps.empty();
   for (size_t n = 0; n < choice.kernels.size() && !failure; ++n)
-    failure = run(choice.kernels[n], functions[n], device, all.get());
+    failure = run(choice.kernels[n], functions[n], device, all.get(),
+                  n && merges ? 1 : ~0u);
   if (memory.data)
     device.giveBack(memory);
   return failure;

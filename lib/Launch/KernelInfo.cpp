@@ -282,14 +282,22 @@ static Failure checkSameGiven(const KernelInfo &kernel,
   return {};
 }
 
+/// Whether every kernel has workspace for a number of splits that is known, as
+/// those of gradients have: no launch does without.
+static bool alwaysHasWorkspace(std::span<const KernelInfo> kernels) {
+  return std::ranges::all_of(kernels, [](const KernelInfo &kernel) {
+    return !kernel.workspace.empty() && (kernel.follows || kernel.splits);
+  });
+}
+
 Failure fa::checkPlan(std::span<const KernelInfo> kernels) {
   for (size_t n = 0; n < kernels.size(); ++n) {
     if (Failure failure = checkKernel(kernels[n]))
       return failure;
-    bool splitsKeys = !kernels[n].splitKeys.steps.empty();
+    bool hasSplits = !kernels[n].splitKeys.steps.empty() || kernels[n].splits;
     if (!kernels[n].follows) {
-      if (splitsKeys == kernels[n].workspace.empty())
-        return failOf(kernels[n], "expected workspace where keys are split, "
+      if (hasSplits == kernels[n].workspace.empty())
+        return failOf(kernels[n], "expected workspace where there are splits, "
                                   "and only there");
       continue;
     }
@@ -298,9 +306,10 @@ Failure fa::checkPlan(std::span<const KernelInfo> kernels) {
       return failOf(kernels[n], "expected to follow a kernel with the same "
                                 "arguments and workspace");
   }
-  if (kernels.empty() || !kernels.back().workspace.empty())
+  if (kernels.empty() ||
+      (!kernels.back().workspace.empty() && !alwaysHasWorkspace(kernels)))
     return makeFailure("expected a plan whose last kernel takes every launch, "
-                       "without workspace");
+                       "without workspace, or whose kernels all have one");
   for (const KernelInfo &kernel : kernels)
     if (Failure failure = checkSameGiven(kernel, kernels.back()))
       return failure;

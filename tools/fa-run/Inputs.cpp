@@ -349,7 +349,8 @@ inferSizes(size_t number, const KernelInfo &kernel, const Job &job) {
 Error fa::run::prepareFileArguments(Job &job, const Options &options,
                                     const KernelInfo &kernel) {
   size_t next = 0;
-  for (auto [number, info] : enumerate(kernel.args)) {
+  ArrayRef given = ArrayRef(kernel.args).take_front(kernel.numGiven());
+  for (auto [number, info] : enumerate(given)) {
     if (info.isMemRef && info.access == Access::Out) {
       if (Error error =
               addOutput(job, "out" + std::to_string(job.outputs.size()),

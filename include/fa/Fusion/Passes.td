@@ -129,6 +129,46 @@ def TileFuseAttention : Pass<"tile-fuse-attention", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def TileDifferentiate : Pass<"tile-differentiate", "::mlir::ModuleOp"> {
+  let summary = "a function becomes its vector-Jacobian product";
+  let description = [{
+    Each function with the attribute `tile.vjp_wrt`, the numbers of arguments,
+    becomes a function of the same name that computes gradients of a scalar with
+    respect to these arguments, in this order, from its gradients with respect to
+    the results, the cotangents. Its arguments are those of the function, then all
+    of its results as it computed them, then the cotangents of the results that
+    `tile.vjp_of` names (without it: of all results of floating point), each in
+    its result's type.
+
+    Reverse mode: from the results back, each operation adds to the gradients of
+    its operands. `tile.attention` becomes `tile.attention_backward`, which takes
+    the output and the log-sum-exp from the results where the function returns
+    both, as they are or transposed or reshaped; else the attention is computed
+    again, with a remark. The derivative of its score region is derived from
+    that region. Gradients of what the region captures, of sinks and of scales are
+    errors so far, as are operations whose derivative is not known, each at its
+    place.
+
+    Before:
+    ```mlir
+    func.func @f(%q: T, %k: T, %v: T) -> (T, L)
+        attributes {tile.vjp_wrt = array<i64: 0, 1, 2>, tile.vjp_of = array<i64: 0>} {
+      %o, %lse = tile.attention %q, %k, %v scale %c ... lse L score {} mask {}
+    ```
+    After:
+    ```mlir
+    func.func @f(%q: T, %k: T, %v: T, %o: T, %lse: L, %do: T) -> (T, T, T) {
+      %dq, %dk, %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c ...
+    ```
+    Requires: S1. Ensures: S1. Numerics: gradients of the function in exact
+    arithmetic; at kinks PyTorch's (docs/numerics.md).
+  }];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def TileOnlineSoftmax : Pass<"tile-online-softmax", "::mlir::ModuleOp"> {
   let summary = "tile.attention becomes tile.online_attention";
   let description = [{

@@ -1,0 +1,55 @@
+//===- Backward.h - the kernels of an attention's gradients -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Gradients are computed by a chain of kernels, none of which adds to what
+// another program adds to, so that they have the same bits in each run: one
+// that makes row statistics (delta, and the log-sum-exp in base 2), one whose
+// programs own queries and walk keys (dQ, three dots), and one whose programs
+// own keys and walk the queries of all heads of a group (dK and dV, four dots).
+// Two dots are computed twice; in turn nothing is added in memory (Dao,
+// "FlashAttention-2", arXiv 2307.08691, section 3.2, has one kernel and adds).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_PLAN_BACKWARD_H
+#define FA_PLAN_BACKWARD_H
+
+#include "fa/Plan/AttentionFacts.h"
+#include "fa/Plan/ForwardRules.h"
+#include "fa/Plan/KernelShape.h"
+
+#include <vector>
+
+namespace fa {
+
+/// What a kernel of the chain computes: row statistics, dQ, or dK and dV.
+enum class BackwardPart { Rows, Queries, Keys };
+
+/// One kernel of a chain. Rows of its shape are queries or, of `Keys`, keys;
+/// columns the other ones.
+struct PlannedBackward {
+  BackwardPart part;
+  llvm::StringLiteral suffix; ///< of its name, behind that of its chain
+  KernelShape shape;
+  /// Its warps are specialized: the schedule keeps it or the kernel behind it.
+  bool isAlternative = false;
+};
+
+/// Kernels of one launch, one after the other.
+struct PlannedChain {
+  llvm::StringLiteral suffix; ///< of the names of its kernels
+  std::vector<PlannedBackward> kernels;
+};
+
+/// The chains of the gradients of an attention, in the order in which a launch
+/// looks for one that takes its arguments; the last one takes any. An error
+/// says that head dimensions are too large for shared memory.
+llvm::Expected<std::vector<PlannedChain>>
+planBackward(const AttentionFacts &facts, const ForwardRules &rules);
+
+} // namespace fa
+
+#endif // FA_PLAN_BACKWARD_H

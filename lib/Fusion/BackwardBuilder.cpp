@@ -1,0 +1,234 @@
+//===- BackwardBuilder.cpp - what programs of gradients own ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardBuilder.h"
+#include "BackwardSignature.h"
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include <limits>
+#include <numbers>
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+//===----------------------------------------------------------------------===//
+// Views and tiles
+//===----------------------------------------------------------------------===//
+
+Value BackwardBuilder::memoryOf(const ArgumentView &view) {
+  return view.build(b, kernel.getArgument(view.number));
+}
+
+Value BackwardBuilder::rowsOf(Value memory, Value number, Value length) {
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets = {batch, number, zero};
+  SmallVector<OpFoldResult> sizes = {one, one, length};
+  SmallVector<int64_t> kept = {ShapedType::kDynamic};
+  auto type = cast<MemRefType>(memory.getType());
+  if (type.getRank() == 4) {
+    offsets.push_back(zero);
+    sizes.push_back(b.getIndexAttr(type.getDimSize(3)));
+    kept.push_back(type.getDimSize(3));
+  }
+  return view(memory, offsets, sizes, kept);
+}
+
+Value BackwardBuilder::statistics(unsigned number) {
+  Value memory = kernel.getArgument(source.firstOfWorkspace() + number);
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  return view(memory, {zero, batch, head, zero}, {one, one, one, numQueries},
+              {ShapedType::kDynamic});
+}
+
+int64_t BackwardBuilder::columnsOf(Value memory) {
+  int64_t size = cast<MemRefType>(memory.getType()).getShape().back();
+  return llvm::alignTo(size, shape.dimMultiple);
+}
+
+Value BackwardBuilder::load(Value view, int64_t rows, Value first,
+                            bool inBounds) {
+  auto type = cast<MemRefType>(view.getType());
+  SmallVector<int64_t> sizes = {rows};
+  SmallVector<Value> at = {first};
+  if (type.getRank() == 2) {
+    sizes.push_back(columnsOf(view));
+    at.push_back(index(0));
+    inBounds &= sizes[1] == type.getDimSize(1);
+  }
+  return LoadOp::create(b, tile(sizes, type.getElementType()), view, at,
+                        inBounds);
+}
+
+Value BackwardBuilder::zeros(int64_t rows, Value memory) {
+  auto type = tile({rows, columnsOf(memory)}, b.getF32Type());
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, b.getF32FloatAttr(0.0f)));
+}
+
+Value BackwardBuilder::scaled(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return arith::MulFOp::create(b, value, broadcast(scale, type));
+}
+
+void BackwardBuilder::store(Value sum, const ArgumentView &of, Value headNumber,
+                            Value length) {
+  Value memory = of.build(b, kernel.getArgument(source.argumentOf(of)));
+  auto type = cast<RankedTensorType>(sum.getType());
+  Type element = cast<MemRefType>(memory.getType()).getElementType();
+  if (element != type.getElementType())
+    sum = arith::TruncFOp::create(b, type.clone(element), sum);
+  StoreOp::create(b, sum, rowsOf(memory, headNumber, length),
+                  ValueRange{tileStart, index(0)});
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+void BackwardBuilder::openArguments() {
+  qMemory = memoryOf(source.q);
+  kMemory = memoryOf(source.k);
+  vMemory = memoryOf(source.v);
+  doutMemory = memoryOf(source.dout);
+  numQueries = memref::DimOp::create(b, qMemory, 2);
+  numKeys = memref::DimOp::create(b, kMemory, 2);
+  scale = getScalar(op.getScale());
+  mapCaptures(op.getCaptures(), source.captures);
+}
+
+void BackwardBuilder::findProgram() {
+  Value id = ProgramIdOp::create(b, 0), axis1 = ProgramIdOp::create(b, 1);
+  batch = ProgramIdOp::create(b, 2);
+  // Later queries of a causal mask see more keys: the longest work first, which
+  // for keys is that of the first ones.
+  if (rule.growsWithQuery() && !ownsKeys()) {
+    Value last =
+        arith::SubIOp::create(b, NumProgramsOp::create(b, 0), index(1));
+    id = arith::SubIOp::create(b, last, id);
+  }
+  tileStart = arith::MulIOp::create(b, id, index(shape.rows));
+  Value numHeads = memref::DimOp::create(b, qMemory, 1);
+  Value numKvHeads = memref::DimOp::create(b, kMemory, 1);
+  group = arith::DivUIOp::create(b, numHeads, numKvHeads);
+  if (ownsKeys()) {
+    kvHead = axis1;
+    return;
+  }
+  head = axis1;
+  kvHead = arith::DivUIOp::create(b, head, group);
+}
+
+/// delta and the log-sum-exp in base 2, which of a row without keys is +inf, so
+/// that its P are 0, and NaN where it is +inf or NaN.
+void BackwardBuilder::buildStatistics() {
+  auto rows = tile({shape.rows}, b.getF32Type());
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(rows, b.getF32FloatAttr(value)));
+  };
+  auto wide = [&](Value memory) -> Value {
+    Value tile = load(rowsOf(memory, head, numQueries), shape.rows, tileStart);
+    auto type = cast<RankedTensorType>(tile.getType());
+    if (type.getElementType().isF32())
+      return tile;
+    return arith::ExtFOp::create(b, type.clone(b.getF32Type()), tile);
+  };
+  Value product =
+      arith::MulFOp::create(b, wide(memoryOf(source.output)), wide(doutMemory));
+  Value delta = ReduceOp::create(b, rows, ReduceKind::Add, product, 1);
+  auto vectorOf = [&](const ArgumentView &view) {
+    return load(rowsOf(memoryOf(view), head, numQueries), shape.rows,
+                tileStart);
+  };
+  if (source.dlse)
+    delta = arith::SubFOp::create(b, delta, vectorOf(*source.dlse));
+  Value lse = vectorOf(source.lse);
+  double infinity = std::numeric_limits<double>::infinity();
+  auto equals = [&](double value) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, lse,
+                                 constant(value));
+  };
+  Value base2 = arith::MulFOp::create(b, lse, constant(std::numbers::log2e));
+  base2 =
+      arith::SelectOp::create(b, equals(-infinity), constant(infinity), base2);
+  Value nan = constant(std::numeric_limits<double>::quiet_NaN());
+  base2 = arith::SelectOp::create(b, equals(infinity), nan, base2);
+  StoreOp::create(b, delta, statistics(0), ValueRange{tileStart});
+  StoreOp::create(b, base2, statistics(1), ValueRange{tileStart});
+}
+
+void BackwardBuilder::buildQueryGradients() {
+  length = numKeys;
+  // The keys beyond a bound that holds for every row do not exist for this
+  // program: they are not read, whatever they hold.
+  for (const KeyBound &bound : rule.lengths()) {
+    AffineForm end = bound.forms.front();
+    ++end.constant;
+    length = arith::MinSIOp::create(b, length, evaluate(end, /*more=*/0));
+  }
+  if (length != numKeys)
+    length = arith::MaxSIOp::create(b, length, index(0));
+  auto ofQueries = [&](Value view) {
+    return load(view, shape.rows, tileStart);
+  };
+  Tiles owned;
+  owned.q = ofQueries(rowsOf(qMemory, head, numQueries));
+  owned.dout = ofQueries(rowsOf(doutMemory, head, numQueries));
+  owned.delta = ofQueries(statistics(0));
+  owned.lse = ofQueries(statistics(1));
+  Value sum = walkKeys(owned, zeros(shape.rows, qMemory));
+  store(scaled(sum), *source.dq, head, numQueries);
+}
+
+void BackwardBuilder::buildKeyGradients() {
+  auto ofKeys = [&](Value memory) {
+    return load(rowsOf(memory, kvHead, numKeys), shape.rows, tileStart);
+  };
+  Tiles owned;
+  owned.k = ofKeys(kMemory);
+  owned.v = ofKeys(vMemory);
+  Values initial;
+  if (source.dk)
+    initial.push_back(zeros(shape.rows, kMemory));
+  if (source.dv)
+    initial.push_back(zeros(shape.rows, vMemory));
+  Values sums = walkQueries(owned, initial);
+  if (source.dk)
+    store(scaled(sums.front()), *source.dk, kvHead, numKeys);
+  if (source.dv)
+    store(sums.back(), *source.dv, kvHead, numKeys);
+}
+
+KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
+  rule = analyzeMask(op.getMask());
+  kernel = createBackwardKernel(b, source, part, shape, name, entry);
+  openArguments();
+  findProgram();
+  switch (part) {
+  case BackwardPart::Rows:
+    buildStatistics();
+    break;
+  case BackwardPart::Queries:
+    buildQueryGradients();
+    break;
+  case BackwardPart::Keys:
+    buildKeyGradients();
+    break;
+  }
+  tile::ReturnOp::create(b);
+  return kernel;
+}
+
+KernelOp fa::buildBackwardKernel(OpBuilder &b, const BackwardFunction &source,
+                                 const PlannedBackward &plan, StringRef name,
+                                 StringRef entry) {
+  OpBuilder::InsertionGuard guard(b);
+  return BackwardBuilder(b, source, plan).build(name, entry);
+}

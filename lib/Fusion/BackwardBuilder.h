@@ -1,0 +1,108 @@
+//===- BackwardBuilder.h - builds kernels of gradients at S3 ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_BACKWARDBUILDER_H
+#define FA_LIB_FUSION_BACKWARDBUILDER_H
+
+#include "BackwardFunction.h"
+#include "KernelBody.h"
+#include "KeyLoops.h"
+
+#include "fa/Plan/Backward.h"
+
+namespace fa {
+
+/// Builds one kernel of a chain: what programs own, and the row statistics
+/// (BackwardBuilder.cpp), and the way along queries or keys
+/// (BackwardLoops.cpp).
+class BackwardBuilder : KernelBody {
+public:
+  BackwardBuilder(mlir::OpBuilder &builder, const BackwardFunction &source,
+                  const PlannedBackward &plan)
+      : KernelBody(builder, tile::AttentionBackwardOp(source.op).getLoc()),
+        source(source), op(source.op), part(plan.part), shape(plan.shape) {}
+
+  tile::KernelOp build(mlir::StringRef name, mlir::StringRef entry);
+
+private:
+  using Values = mlir::SmallVector<Value>;
+
+  /// Tiles that a step computes with: rows of Q, dO, K and V, and the
+  /// log-sum-exp in base 2 and delta of the queries.
+  struct Tiles {
+    Value q, dout, k, v, lse, delta;
+  };
+  /// Where a step is: its first query and key, and whether some score of its
+  /// tile may be masked.
+  struct Place {
+    Value query, key;
+    bool partial;
+  };
+
+  //===--- What a program owns (BackwardBuilder.cpp) ---===//
+  void openArguments();
+  void findProgram();
+  void buildStatistics();
+  void buildQueryGradients();
+  void buildKeyGradients();
+  Value memoryOf(const ArgumentView &view);
+  /// `length` rows of head `number` of `memory`: [s, d] or [s].
+  Value rowsOf(Value memory, Value number, Value length);
+  /// Tensor `number` of workspace, of this head: delta (0) or the log-sum-exp
+  /// (1).
+  Value statistics(unsigned number);
+  /// A tile of `rows` rows of `view`, from row `first` on.
+  Value load(Value view, int64_t rows, Value first, bool inBounds = false);
+  Value zeros(int64_t rows, Value memory);
+  /// Stores `sum` as the gradient `of`, from where the program's tile begins.
+  void store(Value sum, const ArgumentView &of, Value headNumber, Value length);
+  /// A scale's product with `value`.
+  Value scaled(Value value);
+  int64_t columnsOf(Value memory);
+
+  //===--- The way along (BackwardLoops.cpp) ---===//
+  /// dQ of the program's queries.
+  Value walkKeys(const Tiles &owned, Value initial);
+  /// dK and dV, those of them that are wanted, of the program's keys: the
+  /// queries of all heads of the group.
+  Values walkQueries(const Tiles &owned, mlir::ValueRange initial);
+  Values walkHead(const Tiles &owned, mlir::ValueRange initial);
+  Values buildQueryLoop(const KeyLoop &loop, const Tiles &owned,
+                        mlir::ValueRange state);
+  /// The products and what is between them. Rows of scores are the program's.
+  Value buildX(const Tiles &tiles);
+  Value buildP(Value x, const Tiles &tiles, const Place &place, Value mask);
+  Value buildDx(Value x, Value p, Value dp, const Tiles &tiles,
+                const Place &place, Value mask);
+  Value buildMask(const Place &place);
+  mlir::SmallVector<RegionValue> regionArguments(const Place &place);
+  Value applyToScores(mlir::Region &region, Value x, const Place &place);
+  /// Numbers of queries, for each score.
+  Value spread(Value queries);
+  Value filled(double value);
+  /// left · right, the first rounded to the type of the second but for
+  /// `wide_p`.
+  Value accumulate(Value left, Value right, Value sum);
+  tile::DotPrecision precisionOf(Value operand);
+
+  bool ownsKeys() const { return part == BackwardPart::Keys; }
+  mlir::RankedTensorType scoreType(mlir::Type element) {
+    return tile({shape.rows, shape.columns}, element);
+  }
+
+  const BackwardFunction &source;
+  tile::AttentionBackwardOp op;
+  BackwardPart part;
+  KernelShape shape;
+  MaskRule rule;
+  Value qMemory, kMemory, vMemory, doutMemory; ///< [b, h, s, d]
+  Value kvHead, group, tileStart, numQueries, numKeys, scale;
+  Value length; ///< of the keys that there are for this batch and head
+};
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_BACKWARDBUILDER_H

@@ -1,0 +1,52 @@
+//===- BackwardFunction.h - functions that are gradients --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_BACKWARDFUNCTION_H
+#define FA_LIB_FUSION_BACKWARDFUNCTION_H
+
+#include "ArgumentView.h"
+
+#include "Tile/Tile.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <vector>
+
+namespace fa {
+
+/// A function that is the gradients of one attention on views of its arguments.
+struct BackwardFunction {
+  mlir::func::FuncOp function;
+  tile::AttentionBackwardOp op;
+  ArgumentView q, k, v, output, lse, dout;
+  std::optional<ArgumentView> dlse;
+  std::vector<ArgumentView> captures; ///< of the captured tensors
+  /// Of the gradients that are wanted, by result number.
+  std::optional<ArgumentView> dq, dk, dv;
+
+  /// The number of the first argument in workspace, behind those of the
+  /// function and its results: `delta` and the log-sum-exp that kernels take,
+  /// f32 [1, b, hq, sq] each.
+  unsigned firstOfWorkspace() const {
+    mlir::func::FuncOp f = function;
+    return f.getNumArguments() + f.getNumResults();
+  }
+
+  /// The number of the argument that is the memory of a gradient.
+  unsigned argumentOf(const ArgumentView &gradient) const {
+    mlir::func::FuncOp f = function;
+    return f.getNumArguments() + gradient.number;
+  }
+};
+
+/// Finds out whether `function` is the gradients of one attention on views of
+/// its arguments; else `reason` says what it is, and the result is of no use.
+BackwardFunction matchBackward(mlir::func::FuncOp function,
+                               std::string &reason);
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_BACKWARDFUNCTION_H

@@ -1,0 +1,267 @@
+//===- BackwardLoops.cpp - the way along the keys or queries --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardBuilder.h"
+#include "QueryRange.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+#include <limits>
+#include <numbers>
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+//===----------------------------------------------------------------------===//
+// One step
+//===----------------------------------------------------------------------===//
+
+DotPrecision BackwardBuilder::precisionOf(Value operand) {
+  return getElementTypeOrSelf(operand.getType()).isF32() ? op.getPrecision()
+                                                         : DotPrecision::Ieee;
+}
+
+Value BackwardBuilder::filled(double value) {
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(scoreType(b.getF32Type()),
+                                b.getF32FloatAttr(value)));
+}
+
+Value BackwardBuilder::spread(Value queries) {
+  int64_t dim = ownsKeys() ? 0 : 1;
+  SmallVector<int64_t> sizes = {shape.rows, 1};
+  if (ownsKeys())
+    sizes = {1, shape.columns};
+  Value line =
+      ExpandDimsOp::create(b, tile(sizes, b.getF32Type()), queries, dim);
+  return broadcast(line, scoreType(b.getF32Type()));
+}
+
+SmallVector<RegionValue> BackwardBuilder::regionArguments(const Place &place) {
+  auto ofQuery = ownsKeys() ? RegionValue::Column : RegionValue::Row;
+  auto ofKey = ownsKeys() ? RegionValue::Row : RegionValue::Column;
+  SmallVector<RegionValue> arguments = {{RegionValue::Uniform, batch},
+                                        {RegionValue::Uniform, head},
+                                        {ofQuery, place.query},
+                                        {ofKey, place.key}};
+  arguments.append(captures.begin(), captures.end());
+  return arguments;
+}
+
+Value BackwardBuilder::applyToScores(Region &region, Value x,
+                                     const Place &place) {
+  SmallVector<RegionValue> arguments = {{RegionValue::Tile, x}};
+  arguments.append(regionArguments(place));
+  return inlineRegion(b, region, shape.rows, shape.columns, arguments);
+}
+
+/// Where scores count: null if all do. A column that is none may only be seen
+/// where what changes scores makes something of its zeros.
+Value BackwardBuilder::buildMask(const Place &place) {
+  if (!place.partial || (op.getMask().empty() && op.getScore().empty()))
+    return {};
+  auto indices = scoreType(b.getIndexType());
+  Value column = IotaOp::create(b, indices, 1, ValueRange{});
+  Value left = ownsKeys() ? arith::SubIOp::create(b, numQueries, place.query)
+                          : arith::SubIOp::create(b, length, place.key);
+  Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
+                                     broadcast(left, indices));
+  if (op.getMask().empty())
+    return mask;
+  Value more = inlineRegion(b, op.getMask(), shape.rows, shape.columns,
+                            regionArguments(place));
+  return arith::AndIOp::create(b, mask, more);
+}
+
+/// scale · q kᵀ or, where no region looks at it, q kᵀ.
+Value BackwardBuilder::buildX(const Tiles &tiles) {
+  Value left = ownsKeys() ? tiles.k : tiles.q;
+  Value right = ownsKeys() ? tiles.q : tiles.k;
+  Value x = DotOp::create(b, scoreType(b.getF32Type()), left, right, Value(),
+                          /*transpose_b=*/true, precisionOf(right));
+  return op.getScore().empty() ? x : scaled(x);
+}
+
+/// 2^(s log2 e − lse).
+Value BackwardBuilder::buildP(Value x, const Tiles &tiles, const Place &place,
+                              Value mask) {
+  auto type = scoreType(b.getF32Type());
+  Value factor = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(std::numbers::log2e_v<float>));
+  Value scores = x;
+  if (op.getScore().empty())
+    factor = arith::MulFOp::create(b, scale, factor);
+  else
+    scores = applyToScores(op.getScore(), x, place);
+  Value below = spread(arith::NegFOp::create(b, tiles.lse));
+  Value exponent =
+      math::FmaOp::create(b, scores, broadcast(factor, type), below);
+  if (mask)
+    exponent = arith::SelectOp::create(
+        b, mask, exponent, filled(-std::numeric_limits<double>::infinity()));
+  return math::Exp2Op::create(b, exponent);
+}
+
+/// p · (dp − delta) · f′.
+Value BackwardBuilder::buildDx(Value x, Value p, Value dp, const Tiles &tiles,
+                               const Place &place, Value mask) {
+  Value difference = arith::SubFOp::create(b, dp, spread(tiles.delta));
+  Value dx = arith::MulFOp::create(b, p, difference);
+  if (!op.getDerivative().empty())
+    dx = arith::MulFOp::create(b, dx,
+                               applyToScores(op.getDerivative(), x, place));
+  if (mask)
+    dx = arith::SelectOp::create(b, mask, dx, filled(0.0));
+  return dx;
+}
+
+Value BackwardBuilder::accumulate(Value left, Value right, Value sum) {
+  auto type = cast<RankedTensorType>(right.getType());
+  Type f32 = b.getF32Type(), element = type.getElementType();
+  if (!element.isF32() && op.getWideP())
+    right = arith::ExtFOp::create(b, type.clone(f32), right);
+  else if (!element.isF32())
+    left = arith::TruncFOp::create(b, scoreType(element), left);
+  return DotOp::create(b, sum.getType(), left, right, sum,
+                       /*transpose_b=*/false, precisionOf(right));
+}
+
+//===----------------------------------------------------------------------===//
+// Along the keys
+//===----------------------------------------------------------------------===//
+
+Value BackwardBuilder::walkKeys(const Tiles &owned, Value initial) {
+  Value last = arith::AddIOp::create(b, tileStart, index(shape.rows));
+  last = arith::MinSIOp::create(b, last, numQueries);
+  last = arith::SubIOp::create(b, last, index(1));
+  SmallVector<KeyRange> ranges = buildKeyRanges(
+      b, rule, tileStart, last, length,
+      [&](Value value, Value row) { return materialize(value, row); });
+  Value k = rowsOf(kMemory, kvHead, length);
+  Value v = rowsOf(vMemory, kvHead, length);
+  auto build = [&](const KeyLoop &keys, ValueRange state) -> Values {
+    auto loop = scf::ForOp::create(b, keys.begin, keys.end,
+                                   index(shape.columns), state);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Place place = {tileStart, loop.getInductionVar(), keys.partial};
+    Tiles tiles = owned;
+    tiles.k = load(k, shape.columns, place.key, !keys.partial);
+    tiles.v = load(v, shape.columns, place.key, !keys.partial);
+    Value mask = buildMask(place);
+    Value x = buildX(tiles);
+    Value p = buildP(x, tiles, place, mask);
+    Value dp =
+        DotOp::create(b, scoreType(b.getF32Type()), tiles.dout, tiles.v,
+                      Value(), /*transpose_b=*/true, precisionOf(tiles.v));
+    Value dx = buildDx(x, p, dp, tiles, place, mask);
+    Value sum = accumulate(dx, tiles.k, loop.getRegionIterArg(0));
+    scf::YieldOp::create(b, sum);
+    return Values(loop.getResults());
+  };
+  return KeyLoops(b, shape.columns, rule.intervals, build)
+      .build(ranges, {initial})
+      .front();
+}
+
+//===----------------------------------------------------------------------===//
+// Along the queries
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
+                                                ValueRange initial) {
+  auto heads = scf::ForOp::create(b, index(0), group, index(1), initial);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(heads.getBody());
+  head = arith::AddIOp::create(b, arith::MulIOp::create(b, kvHead, group),
+                               heads.getInductionVar());
+  scf::YieldOp::create(b, walkHead(owned, heads.getRegionIterArgs()));
+  return Values(heads.getResults());
+}
+
+/// Up to three loops: tiles at the lower edge, those that see all of the
+/// program's keys, tiles at the upper edge.
+SmallVector<Value> BackwardBuilder::walkHead(const Tiles &owned,
+                                             ValueRange initial) {
+  Value last = arith::AddIOp::create(b, tileStart, index(shape.rows));
+  last = arith::MinSIOp::create(b, last, numKeys);
+  last = arith::SubIOp::create(b, last, index(1));
+  QueryRange range =
+      buildQueryRange(b, rule, tileStart, last, numQueries,
+                      [&](Value value) { return materialize(value, Value()); });
+  // Queries that are none are zeros, of which nothing comes unless scores are
+  // changed.
+  bool hasUpperEdge = range.hasUpperEdge || !op.getScore().empty();
+  Values state(initial);
+  if (!range.hasFull)
+    return buildQueryLoop({range.begin, range.end, /*partial=*/true}, owned,
+                          state);
+  auto roundedTo = [&](Value from, Value to, bool up) -> Value {
+    Value size = index(shape.columns);
+    Value count = arith::SubIOp::create(b, to, from);
+    count = arith::MaxSIOp::create(b, count, index(0));
+    if (up)
+      count = arith::AddIOp::create(b, count, index(shape.columns - 1));
+    count =
+        arith::MulIOp::create(b, arith::DivUIOp::create(b, count, size), size);
+    return arith::AddIOp::create(b, from, count);
+  };
+  Value full = range.begin;
+  if (range.hasLowerEdge) {
+    full = arith::MinSIOp::create(
+        b, roundedTo(range.begin, range.fullBegin, /*up=*/true), range.end);
+    state = buildQueryLoop({range.begin, full, /*partial=*/true}, owned, state);
+  }
+  Value edge = range.end;
+  if (hasUpperEdge)
+    edge = roundedTo(full, range.fullEnd, /*up=*/false);
+  state = buildQueryLoop({full, edge, /*partial=*/false}, owned, state);
+  if (hasUpperEdge)
+    state = buildQueryLoop({edge, range.end, /*partial=*/true}, owned, state);
+  return state;
+}
+
+SmallVector<Value> BackwardBuilder::buildQueryLoop(const KeyLoop &queries,
+                                                   const Tiles &owned,
+                                                   ValueRange state) {
+  Value q = rowsOf(qMemory, head, numQueries);
+  Value dout = rowsOf(doutMemory, head, numQueries);
+  Value lse = statistics(1), delta = statistics(0);
+  auto loop = scf::ForOp::create(b, queries.begin, queries.end,
+                                 index(shape.columns), state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Place place = {loop.getInductionVar(), tileStart, queries.partial};
+  auto ofQueries = [&](Value view) {
+    return load(view, shape.columns, place.query);
+  };
+  Tiles tiles = owned;
+  tiles.q = ofQueries(q);
+  tiles.dout = ofQueries(dout);
+  tiles.lse = ofQueries(lse);
+  Value mask = buildMask(place);
+  Value x = buildX(tiles);
+  Value p = buildP(x, tiles, place, mask);
+  Values sums(loop.getRegionIterArgs());
+  if (source.dk) {
+    tiles.delta = ofQueries(delta);
+    Value dp =
+        DotOp::create(b, scoreType(b.getF32Type()), tiles.v, tiles.dout,
+                      Value(), /*transpose_b=*/true, precisionOf(tiles.dout));
+    if (source.dv)
+      sums.back() = accumulate(p, tiles.dout, sums.back());
+    Value dx = buildDx(x, p, dp, tiles, place, mask);
+    sums.front() = accumulate(dx, tiles.q, sums.front());
+  } else {
+    sums.back() = accumulate(p, tiles.dout, sums.back());
+  }
+  scf::YieldOp::create(b, sums);
+  return Values(loop.getResults());
+}

@@ -1,0 +1,170 @@
+//===- BackwardSignature.cpp - what gradient kernels are launched with ----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardSignature.h"
+
+#include "KernelSignature.h"
+#include "SizeNames.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+namespace {
+
+class BackwardSignature {
+public:
+  BackwardSignature(const BackwardFunction &source, BackwardPart part,
+                    const KernelShape &shape)
+      : source(source), part(part), shape(shape), function(source.function),
+        names(function.getContext()) {
+    rows = {{source.q.number, &source.q},
+            {source.k.number, &source.k},
+            {source.v.number, &source.v},
+            {source.output.number, &source.output},
+            {source.dout.number, &source.dout}};
+    for (const auto &gradient : {source.dq, source.dk, source.dv})
+      if (gradient)
+        gradients.push_back({source.argumentOf(*gradient), *gradient});
+    for (const auto &[number, view] : gradients)
+      rows.push_back({number, &view});
+  }
+
+  KernelOp create(ImplicitLocOpBuilder &b, StringRef name, StringRef entry) {
+    SmallVector<Type> types = argumentTypes();
+    SmallVector<Attribute> attributes;
+    for (auto [n, type] : llvm::enumerate(types))
+      attributes.push_back(attributesOf(b, n, type));
+    // A map has as many symbols as there are names: all are named first.
+    getGrid();
+    workspaceSizes();
+    auto kernel = KernelOp::create(
+        b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),
+        AffineMapAttr::get(getGrid()), b.getDenseI64ArrayAttr(names.names),
+        b.getArrayAttr(getRules().rules), b.getStringAttr(entry),
+        /*reference=*/FlatSymbolRefAttr(), /*unfused=*/UnitAttr(),
+        b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
+    kernel->setAttr(KernelOp::tileAttrName,
+                    b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
+    if (part == BackwardPart::Rows)
+      kernel->setAttr(KernelOp::splitsAttrName, b.getI64IntegerAttr(1));
+    for (unsigned n = source.firstOfWorkspace(); n < types.size(); ++n)
+      kernel.setArgAttr(n, KernelOp::workspaceAttrName,
+                        AffineMapAttr::get(workspaceSizes()));
+    Block *block = &kernel.getBody().emplaceBlock();
+    for (Type type : types)
+      block->addArgument(type, kernel.getLoc());
+    b.setInsertionPointToStart(block);
+    return kernel;
+  }
+
+private:
+  SmallVector<Type> argumentTypes() {
+    SmallVector<Type> types(function.getArgumentTypes());
+    llvm::append_range(types, function.getResultTypes());
+    for (auto [n, type] : llvm::enumerate(types)) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
+        continue;
+      SmallVector<int64_t> strides(tensor.getRank(), ShapedType::kDynamic);
+      if (shape.unitStride)
+        for (auto [number, view] : rows)
+          if (number == n && view->dims[3].unitDim >= 0)
+            strides[view->dims[3].unitDim] = 1;
+      type = memoryOf(tensor.getElementType(), tensor.getShape(), strides);
+    }
+    int64_t any = ShapedType::kDynamic;
+    types.append(2, memoryOf(Float32Type::get(function.getContext()),
+                             {any, any, any, any}, {any, any, any, 1}));
+    return types;
+  }
+
+  Attribute attributesOf(ImplicitLocOpBuilder &b, unsigned n, Type type) {
+    NamedAttrList list;
+    bool isWorkspace = n >= source.firstOfWorkspace();
+    bool isOut = isWorkspace ? part == BackwardPart::Rows
+                             : n >= function.getNumArguments();
+    if (isa<MemRefType>(type))
+      list.append(
+          KernelOp::accessAttrName,
+          AccessAttr::get(b.getContext(), isOut ? Access::Out : Access::In));
+    bool isRow = llvm::any_of(rows, [&](auto &row) { return row.first == n; });
+    if (shape.alignment > 1 && isRow)
+      list.append(KernelOp::alignmentAttrName,
+                  b.getI64IntegerAttr(shape.alignment));
+    return list.getDictionary(b.getContext());
+  }
+
+  /// Tiles of queries and heads or, where gradients of keys are computed, tiles
+  /// of keys and KV heads; batches.
+  AffineMap getGrid() {
+    bool ofKeys = part == BackwardPart::Keys;
+    const ArgumentView &view = ofKeys ? source.k : source.q;
+    auto size = [&](unsigned dim) {
+      return names.size(view, view.number, dim);
+    };
+    AffineExpr tiles = size(2).ceilDiv(shape.rows), heads = size(1);
+    return names.map({tiles, heads, size(0)});
+  }
+
+  AffineMap workspaceSizes() {
+    SmallVector<AffineExpr> sizes;
+    for (unsigned dim = 0; dim < 3; ++dim)
+      sizes.push_back(names.size(source.q, source.q.number, dim));
+    return names.map(sizes);
+  }
+
+  RuleList getRules() {
+    RuleList rules(function.getContext());
+    const ArgumentView &q = source.q, &k = source.k, &v = source.v;
+    rules.addEqual(k, k.number, 0, q, q.number, 0);
+    for (unsigned dim = 0; dim < 3; ++dim)
+      rules.addEqual(v, v.number, dim, k, k.number, dim);
+    rules.addMultiple(q, q.number, k, k.number);
+    auto addLike = [&](const ArgumentView &view, unsigned number,
+                       const ArgumentView &other) {
+      for (unsigned dim = 0; dim < 3; ++dim)
+        rules.addEqual(view, number, dim, other, other.number, dim);
+      rules.addLayout(view, number);
+    };
+    for (const ArgumentView *view : {&source.output, &source.lse, &source.dout})
+      addLike(*view, view->number, q);
+    if (source.dlse)
+      addLike(*source.dlse, source.dlse->number, q);
+    for (auto [gradient, of] :
+         {std::pair(&source.dq, &q), std::pair(&source.dk, &k),
+          std::pair(&source.dv, &v)})
+      if (*gradient)
+        addLike(**gradient, source.argumentOf(**gradient), *of);
+    for (const ArgumentView *view : {&q, &k, &v})
+      rules.addLayout(*view, view->number);
+    AttentionBackwardOp op = source.op;
+    for (Region *region : {&op.getScore(), &op.getMask(), &op.getDerivative()})
+      addCaptureRules(rules, op.getCaptures(), source.captures, *region, q, k);
+    for (const ArgumentView &view : source.captures)
+      rules.addLayout(view, view.number);
+    return rules;
+  }
+
+  using Rows = std::pair<unsigned, const ArgumentView *>;
+
+  const BackwardFunction &source;
+  BackwardPart part;
+  const KernelShape &shape;
+  func::FuncOp function;
+  SizeNames names;
+  SmallVector<std::pair<unsigned, ArgumentView>, 3> gradients;
+  SmallVector<Rows> rows; ///< what promises are made about: all but lse
+};
+
+} // namespace
+
+KernelOp fa::createBackwardKernel(ImplicitLocOpBuilder &b,
+                                  const BackwardFunction &source,
+                                  BackwardPart part, const KernelShape &shape,
+                                  StringRef name, StringRef entry) {
+  return BackwardSignature(source, part, shape).create(b, name, entry);
+}

@@ -1,0 +1,26 @@
+//===- BackwardSignature.h - what gradient kernels are launched with ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_BACKWARDSIGNATURE_H
+#define FA_LIB_FUSION_BACKWARDSIGNATURE_H
+
+#include "BackwardFunction.h"
+
+#include "fa/Plan/Backward.h"
+
+namespace fa {
+
+/// Creates kernel `name` of a chain without a body: all kernels of a chain have
+/// the same arguments. Leaves `b` at the start of its entry block.
+tile::KernelOp createBackwardKernel(mlir::ImplicitLocOpBuilder &b,
+                                    const BackwardFunction &source,
+                                    BackwardPart part, const KernelShape &shape,
+                                    mlir::StringRef name,
+                                    mlir::StringRef entry);
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_BACKWARDSIGNATURE_H

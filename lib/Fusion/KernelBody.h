@@ -1,0 +1,71 @@
+//===- KernelBody.h - what bodies of attention kernels share ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels of a forward and of its gradients compute the function's scalars, see
+// parts of arguments and evaluate score and mask regions in the same way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_FUSION_KERNELBODY_H
+#define FA_LIB_FUSION_KERNELBODY_H
+
+#include "ArgumentView.h"
+#include "InlineRegion.h"
+
+#include "Tile/Tile.h"
+#include "fa/Fusion/MaskAnalysis.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa {
+
+class KernelBody {
+protected:
+  using Value = mlir::Value;
+
+  KernelBody(mlir::OpBuilder &builder, mlir::Location loc) : b(loc, builder) {}
+
+  //===--- Scalars ---===//
+  Value index(int64_t value);
+  mlir::BlockArgument argument(Value functionArgument);
+  /// A scalar of the function, computed again in the kernel.
+  Value getScalar(Value value);
+
+  //===--- Views and tiles ---===//
+  Value view(Value memref, mlir::ArrayRef<mlir::OpFoldResult> offsets,
+             mlir::ArrayRef<mlir::OpFoldResult> sizes,
+             mlir::ArrayRef<int64_t> keptShape);
+  mlir::RankedTensorType tile(mlir::ArrayRef<int64_t> sizes,
+                              mlir::Type element) {
+    return mlir::RankedTensorType::get(sizes, element);
+  }
+  Value broadcast(Value value, mlir::RankedTensorType type) {
+    return tile::BroadcastOp::create(b, type, value, mlir::ValueRange{});
+  }
+
+  //===--- Regions ---===//
+  /// Sets `captures` to what `operands` are in the kernel; `views` are those of
+  /// the tensors among them.
+  void mapCaptures(mlir::OperandRange operands,
+                   mlir::ArrayRef<ArgumentView> views);
+  /// A value of the mask region, or of one that has `more` arguments before: at
+  /// `row` or, without one, for the whole tile.
+  Value materialize(Value regionValue, Value row, unsigned more = 0);
+  /// A form without coordinates, of a region with `more` arguments.
+  Value evaluate(const AffineForm &form, unsigned more);
+
+  mlir::ImplicitLocOpBuilder b;
+  tile::KernelOp kernel;
+  mlir::IRMapping scalars;     ///< scalars of the function
+  mlir::IRMapping maskScalars; ///< uniform values of the mask region
+  mlir::SmallVector<RegionValue> captures; ///< as the regions see them
+  Value batch, head; ///< of this program; the first head of a packed tile
+};
+
+} // namespace fa
+
+#endif // FA_LIB_FUSION_KERNELBODY_H

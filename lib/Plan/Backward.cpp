@@ -1,0 +1,124 @@
+//===- Backward.cpp - the kernels of an attention's gradients -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Plan/Backward.h"
+
+#include "TileFit.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+using namespace fa;
+
+/// Tiles that are walked have no more rows, where a tile's size is not asked
+/// for: S, dP, and two sums for each column of the values are in registers
+/// (bench/results/2026-11-25-h100-backward-loops.md).
+static constexpr int64_t kWalked = 64, kOwned = 64;
+static constexpr int64_t kLeastSide = 16;
+
+/// The largest head dimension of which a warpgroup has registers for two sums
+/// of 64 rows beside S and dP; for one.
+static constexpr int64_t kWidestOfTwoSums = 128, kWidestOfOneSum = 256;
+
+namespace {
+
+class BackwardPlanner {
+public:
+  BackwardPlanner(const AttentionFacts &facts, const ForwardRules &rules)
+      : facts(facts), rules(rules), fit(facts, rules) {}
+
+  Expected<std::vector<PlannedChain>> plan() const {
+    KernelShape general = fitted(start());
+    if (int64_t least = bytesOf(general, /*slots=*/1);
+        rules.tileBytes && least > rules.tileBytes)
+      return createStringError(
+          "expected head dimensions of which a tile of " + Twine(general.rows) +
+          " rows and one of " + Twine(general.columns) + " fit into " +
+          Twine(rules.tileBytes) + " bytes of shared memory, found " +
+          Twine(fit.dim()) + " and " + Twine(fit.dimV()) + ", which take " +
+          Twine(least));
+    std::vector<PlannedChain> chains = {{"", chainOf(general)}};
+    if (rules.variants) {
+      KernelShape strided = general;
+      strided.unitStride = false;
+      strided.alignment = 1;
+      chains.push_back({"_strided", chainOf(strided)});
+    }
+    return chains;
+  }
+
+private:
+  KernelShape start() const {
+    KernelShape shape;
+    bool isGpu = rules.tileBytes || rules.dimMultiple > 1;
+    shape.rows = isGpu ? std::min(rules.tile.rows, kOwned) : rules.tile.rows;
+    shape.columns = std::min(rules.tile.columns, kWalked);
+    shape.alignment = rules.alignment;
+    shape.dimMultiple = rules.dimMultiple;
+    return shape;
+  }
+
+  /// Bytes of tiles that a program owns, Q and dO or K and V, and of `slots`
+  /// each of the other ones.
+  int64_t bytesOf(const KernelShape &shape, int64_t slots) const {
+    int64_t columns = fit.dim() + fit.dimV();
+    int64_t walked = slots * shape.columns * columns;
+    int64_t owned = rules.leftInRegisters ? 0 : shape.rows * columns;
+    // P and dS of multiply-adds go through memory.
+    int64_t scores = fit.isIeee() ? 2 * shape.rows * shape.columns : 0;
+    return facts.bytes() * (walked + owned + scores);
+  }
+
+  KernelShape fitted(KernelShape shape) const {
+    auto isTooLarge = [&] {
+      return rules.tileBytes && bytesOf(shape, /*slots=*/2) > rules.tileBytes;
+    };
+    while (shape.columns > kLeastSide && isTooLarge())
+      shape.columns /= 2;
+    while (shape.rows > kLeastSide && isTooLarge())
+      shape.rows /= 2;
+    return shape;
+  }
+
+  std::vector<PlannedBackward> chainOf(const KernelShape &shape) const {
+    std::vector<PlannedBackward> chain = {
+        {BackwardPart::Rows, "_delta", shape}};
+    addTo(chain, BackwardPart::Queries, "_dq_roles", "_dq", shape);
+    addTo(chain, BackwardPart::Keys, "_dkv_roles", "_dkv", shape);
+    return chain;
+  }
+
+  void addTo(std::vector<PlannedBackward> &chain, BackwardPart part,
+             StringLiteral specialized, StringLiteral plain,
+             const KernelShape &shape) const {
+    if (shape.unitStride && isSpecialized(part)) {
+      KernelShape larger = shape;
+      larger.rows = rules.specialized.tile.rows;
+      chain.push_back({part, specialized, fitted(larger),
+                       /*isAlternative=*/true});
+    }
+    chain.push_back({part, plain, shape});
+  }
+
+  /// Whether warps are specialized: what changes scores has no registers.
+  bool isSpecialized(BackwardPart part) const {
+    int64_t widest =
+        part == BackwardPart::Keys ? kWidestOfTwoSums : kWidestOfOneSum;
+    return rules.specialized.tile.rows && facts.bytes() == 2 &&
+           fit.widest() <= widest && !facts.modifiesScores;
+  }
+
+  const AttentionFacts &facts;
+  const ForwardRules &rules;
+  TileFit fit;
+};
+
+} // namespace
+
+Expected<std::vector<PlannedChain>>
+fa::planBackward(const AttentionFacts &facts, const ForwardRules &rules) {
+  return BackwardPlanner(facts, rules).plan();
+}
