@@ -221,37 +221,55 @@ static Value narrowed(ImplicitLocOpBuilder &b, Value value, Type element) {
   return arith::TruncFOp::create(b, type.clone(element), value);
 }
 
+/// Dimension `d` of `value`, `members` of each of `groups`, as two.
+static Value splitGroups(ImplicitLocOpBuilder &b, Value value, int64_t d,
+                         OpFoldResult groups, OpFoldResult members) {
+  RankedTensorType type = tensorOf(value);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), value);
+  sizes[d] = groups;
+  sizes.insert(sizes.begin() + d + 1, members);
+  SmallVector<int64_t> from(type.getShape()), to(type.getShape());
+  auto sizeOf = [](OpFoldResult size) {
+    return getConstantIntValue(size).value_or(ShapedType::kDynamic);
+  };
+  to[d] = sizeOf(groups);
+  to.insert(to.begin() + d + 1, sizeOf(members));
+  // What is split into sizes that are not known is none that is.
+  if (ShapedType::isDynamic(to[d]) || ShapedType::isDynamic(to[d + 1]))
+    from[d] = ShapedType::kDynamic;
+  if (type.clone(from) != type)
+    value = tensor::CastOp::create(b, type.clone(from), value);
+  SmallVector<ReassociationIndices> reassociation;
+  for (int64_t dim = 0, next = 0; dim < type.getRank(); ++dim) {
+    reassociation.push_back({next++});
+    if (dim == d)
+      reassociation.back().push_back(next++);
+  }
+  return tensor::ExpandShapeOp::create(b, type.clone(to), value, reassociation,
+                                       sizes);
+}
+
 /// Sums the heads of `value` that share one of `like`, [.., h, n, k].
 static Value sumGroups(ImplicitLocOpBuilder &b, Value value, Value like) {
   for (int64_t d = 0; d < tensorOf(like).getRank() - 2; ++d) {
     RankedTensorType type = tensorOf(value);
-    int64_t size = tensorOf(like).getDimSize(d);
-    if (!ShapedType::isDynamic(size) && type.getDimSize(d) == size)
+    int64_t all = type.getDimSize(d), groups = tensorOf(like).getDimSize(d);
+    bool isKnown =
+        !ShapedType::isDynamic(all) && !ShapedType::isDynamic(groups);
+    if (isKnown && all == groups)
       continue;
-    SmallVector<OpFoldResult> sizes =
-        tensor::getMixedSizes(b, b.getLoc(), value);
-    Value all = getValueOrCreateConstantIndexOp(b, b.getLoc(), sizes[d]);
-    Value groups = b.createOrFold<tensor::DimOp>(like, d);
-    Value members = b.createOrFold<arith::DivUIOp>(all, groups);
-    sizes[d] = groups;
-    sizes.insert(sizes.begin() + d + 1, members);
-    SmallVector<int64_t> shape(type.getShape());
-    shape[d] = ShapedType::kDynamic;
-    shape.insert(shape.begin() + d + 1, ShapedType::kDynamic);
-    SmallVector<ReassociationIndices> reassociation;
-    for (int64_t from = 0, to = 0; from < type.getRank(); ++from) {
-      reassociation.push_back({to++});
-      if (from == d)
-        reassociation.back().push_back(to++);
-    }
-    value = tensor::ExpandShapeOp::create(b, type.clone(shape), value,
-                                          reassociation, sizes);
-    shape.erase(shape.begin() + d + 1);
+    OpFoldResult groupsHere = tensor::getMixedSize(b, b.getLoc(), like, d);
+    OpFoldResult members = b.getIndexAttr(isKnown && groups ? all / groups : 0);
+    if (!isKnown)
+      members = arith::DivUIOp::create(
+                    b, tensor::DimOp::create(b, value, d),
+                    getValueOrCreateConstantIndexOp(b, b.getLoc(), groupsHere))
+                    .getResult();
+    value = splitGroups(b, value, d, groupsHere, members);
+    SmallVector<int64_t> sizes(tensorOf(value).getShape());
+    sizes.erase(sizes.begin() + d + 1);
     value =
-        ReduceOp::create(b, type.clone(shape), ReduceKind::Add, value, d + 1);
-    shape[d] = size;
-    if (tensorOf(value) != type.clone(shape))
-      value = tensor::CastOp::create(b, type.clone(shape), value);
+        ReduceOp::create(b, type.clone(sizes), ReduceKind::Add, value, d + 1);
   }
   return value;
 }

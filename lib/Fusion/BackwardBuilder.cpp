@@ -6,7 +6,6 @@
 
 #include "BackwardBuilder.h"
 #include "BackwardSignature.h"
-#include "KernelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -207,7 +206,11 @@ void BackwardBuilder::buildKeyGradients() {
 }
 
 KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
-  rule = analyzeMask(op.getMask());
+  // A program of keys goes through several heads.
+  SmallVector<Value> varying;
+  if (ownsKeys() && !op.getMask().empty())
+    varying.push_back(op.getMask().getArgument(1));
+  rule = analyzeMask(op.getMask(), varying);
   kernel = createBackwardKernel(b, source, part, shape, name, entry);
   openArguments();
   findProgram();
@@ -224,11 +227,4 @@ KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
   }
   tile::ReturnOp::create(b);
   return kernel;
-}
-
-KernelOp fa::buildBackwardKernel(OpBuilder &b, const BackwardFunction &source,
-                                 const PlannedBackward &plan, StringRef name,
-                                 StringRef entry) {
-  OpBuilder::InsertionGuard guard(b);
-  return BackwardBuilder(b, source, plan).build(name, entry);
 }

@@ -69,7 +69,9 @@ private:
   /// dK and dV, those of them that are wanted, of the program's keys: the
   /// queries of all heads of the group.
   Values walkQueries(const Tiles &owned, mlir::ValueRange initial);
-  Values walkHead(const Tiles &owned, mlir::ValueRange initial);
+  /// Tiles of queries `from` to `to`, rounded up or down.
+  Value countTiles(Value from, Value to, bool up);
+  Value findStep(Value step, Value tiles, Value begin);
   Values buildQueryLoop(const KeyLoop &loop, const Tiles &owned,
                         mlir::ValueRange state);
   /// The products and what is between them. Rows of scores are the program's.

@@ -175,21 +175,11 @@ Value BackwardBuilder::walkKeys(const Tiles &owned, Value initial) {
 // Along the queries
 //===----------------------------------------------------------------------===//
 
+/// Up to three loops: tiles at the lower edge, those that see all of the
+/// program's keys, tiles at the upper edge. Each goes through all heads of the
+/// group, of which a mask's bounds are the same.
 SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
                                                 ValueRange initial) {
-  auto heads = scf::ForOp::create(b, index(0), group, index(1), initial);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(heads.getBody());
-  head = arith::AddIOp::create(b, arith::MulIOp::create(b, kvHead, group),
-                               heads.getInductionVar());
-  scf::YieldOp::create(b, walkHead(owned, heads.getRegionIterArgs()));
-  return Values(heads.getResults());
-}
-
-/// Up to three loops: tiles at the lower edge, those that see all of the
-/// program's keys, tiles at the upper edge.
-SmallVector<Value> BackwardBuilder::walkHead(const Tiles &owned,
-                                             ValueRange initial) {
   Value last = arith::AddIOp::create(b, tileStart, index(shape.rows));
   last = arith::MinSIOp::create(b, last, numKeys);
   last = arith::SubIOp::create(b, last, index(1));
@@ -203,55 +193,76 @@ SmallVector<Value> BackwardBuilder::walkHead(const Tiles &owned,
   if (!range.hasFull)
     return buildQueryLoop({range.begin, range.end, /*partial=*/true}, owned,
                           state);
-  auto roundedTo = [&](Value from, Value to, bool up) -> Value {
-    Value size = index(shape.columns);
-    Value count = arith::SubIOp::create(b, to, from);
-    count = arith::MaxSIOp::create(b, count, index(0));
-    if (up)
-      count = arith::AddIOp::create(b, count, index(shape.columns - 1));
-    count =
-        arith::MulIOp::create(b, arith::DivUIOp::create(b, count, size), size);
-    return arith::AddIOp::create(b, from, count);
+  auto tiles = [&](Value from, Value to, bool up) -> Value {
+    Value count = countTiles(from, to, up);
+    return arith::AddIOp::create(
+        b, from, arith::MulIOp::create(b, count, index(shape.columns)));
   };
   Value full = range.begin;
   if (range.hasLowerEdge) {
     full = arith::MinSIOp::create(
-        b, roundedTo(range.begin, range.fullBegin, /*up=*/true), range.end);
+        b, tiles(range.begin, range.fullBegin, /*up=*/true), range.end);
     state = buildQueryLoop({range.begin, full, /*partial=*/true}, owned, state);
   }
   Value edge = range.end;
   if (hasUpperEdge)
-    edge = roundedTo(full, range.fullEnd, /*up=*/false);
+    edge = tiles(full, range.fullEnd, /*up=*/false);
   state = buildQueryLoop({full, edge, /*partial=*/false}, owned, state);
   if (hasUpperEdge)
     state = buildQueryLoop({edge, range.end, /*partial=*/true}, owned, state);
   return state;
 }
 
+Value BackwardBuilder::countTiles(Value from, Value to, bool up) {
+  Value count = arith::SubIOp::create(b, to, from);
+  count = arith::MaxSIOp::create(b, count, index(0));
+  if (up)
+    count = arith::AddIOp::create(b, count, index(shape.columns - 1));
+  return arith::DivUIOp::create(b, count, index(shape.columns));
+}
+
+/// The first query of step `step` of a loop over so many tiles of each head;
+/// sets `head`.
+Value BackwardBuilder::findStep(Value step, Value tiles, Value begin) {
+  // Of 32 bits, which are enough for tiles, a quotient is not slow.
+  auto cast = [&](Value value, Type type) -> Value {
+    return arith::IndexCastOp::create(b, type, value);
+  };
+  Type i32 = b.getI32Type(), wide = b.getIndexType();
+  Value number = cast(step, i32), count = cast(tiles, i32);
+  Value member = arith::DivUIOp::create(b, number, count);
+  Value tile =
+      arith::SubIOp::create(b, number, arith::MulIOp::create(b, member, count));
+  head = arith::AddIOp::create(b, arith::MulIOp::create(b, kvHead, group),
+                               cast(member, wide));
+  return arith::AddIOp::create(
+      b, begin,
+      arith::MulIOp::create(b, cast(tile, wide), index(shape.columns)));
+}
+
 SmallVector<Value> BackwardBuilder::buildQueryLoop(const KeyLoop &queries,
                                                    const Tiles &owned,
                                                    ValueRange state) {
-  Value q = rowsOf(qMemory, head, numQueries);
-  Value dout = rowsOf(doutMemory, head, numQueries);
-  Value lse = statistics(1), delta = statistics(0);
-  auto loop = scf::ForOp::create(b, queries.begin, queries.end,
-                                 index(shape.columns), state);
+  Value tilesOfHead = countTiles(queries.begin, queries.end, /*up=*/true);
+  Value steps = arith::MulIOp::create(b, tilesOfHead, group);
+  auto loop = scf::ForOp::create(b, index(0), steps, index(1), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Place place = {loop.getInductionVar(), tileStart, queries.partial};
+  Value query = findStep(loop.getInductionVar(), tilesOfHead, queries.begin);
+  Place place = {query, tileStart, queries.partial};
   auto ofQueries = [&](Value view) {
     return load(view, shape.columns, place.query);
   };
   Tiles tiles = owned;
-  tiles.q = ofQueries(q);
-  tiles.dout = ofQueries(dout);
-  tiles.lse = ofQueries(lse);
+  tiles.q = ofQueries(rowsOf(qMemory, head, numQueries));
+  tiles.dout = ofQueries(rowsOf(doutMemory, head, numQueries));
+  tiles.lse = ofQueries(statistics(1));
   Value mask = buildMask(place);
   Value x = buildX(tiles);
   Value p = buildP(x, tiles, place, mask);
   Values sums(loop.getRegionIterArgs());
   if (source.dk) {
-    tiles.delta = ofQueries(delta);
+    tiles.delta = ofQueries(statistics(0));
     Value dp =
         DotOp::create(b, scoreType(b.getF32Type()), tiles.v, tiles.dout,
                       Value(), /*transpose_b=*/true, precisionOf(tiles.dout));

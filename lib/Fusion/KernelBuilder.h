@@ -8,9 +8,7 @@
 #define FA_LIB_FUSION_KERNELBUILDER_H
 
 #include "AttentionFunction.h"
-#include "BackwardFunction.h"
 
-#include "fa/Plan/Backward.h"
 #include "fa/Plan/KernelShape.h"
 
 namespace fa {
@@ -40,13 +38,6 @@ tile::KernelOp buildKernel(mlir::OpBuilder &b, AttentionFunction source,
 tile::KernelOp buildMergeKernel(mlir::OpBuilder &b, AttentionFunction source,
                                 const KernelShape &of, mlir::StringRef name,
                                 tile::KernelOp first);
-
-/// Builds kernel `name` of `entry` at `b`, one of a chain that computes
-/// gradients.
-tile::KernelOp buildBackwardKernel(mlir::OpBuilder &b,
-                                   const BackwardFunction &source,
-                                   const PlannedBackward &plan,
-                                   mlir::StringRef name, mlir::StringRef entry);
 
 } // namespace fa
 

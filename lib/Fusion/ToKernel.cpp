@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BackwardKernels.h"
 #include "DescribeAttention.h"
 #include "KernelSignature.h"
 #include "KeyDistances.h"
 #include "UnfusedKernel.h"
 
 #include "fa/Fusion/Passes.h"
-#include "fa/Plan/Backward.h"
 #include "fa/Plan/Forward.h"
 #include "fa/Plan/Request.h"
 
@@ -97,48 +97,10 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
                         FlatSymbolRefAttr::get(&getContext(), name));
   }
 
-  void buildChain(OpBuilder &b, const BackwardFunction &match,
-                  const PlannedChain &chain, StringRef name) {
-    std::string own = (name + chain.suffix).str();
-    tile::KernelOp first, alternative;
-    for (const PlannedBackward &plan : chain.kernels) {
-      if (!isWanted(match, plan.part))
-        continue;
-      std::string symbol = unusedName((own + plan.suffix).str());
-      tile::KernelOp kernel = buildBackwardKernel(b, match, plan, symbol, name);
-      if (first)
-        kernel->setAttr(tile::KernelOp::followsAttrName,
-                        FlatSymbolRefAttr::get(first.getSymNameAttr()));
-      else
-        first = kernel;
-      if (alternative)
-        alternative->setAttr(tile::KernelOp::alternativeAttrName,
-                             FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
-      alternative = plan.isAlternative ? kernel : tile::KernelOp();
-    }
-  }
-
-  /// The chains of kernels that compute gradients.
-  LogicalResult convertBackward(func::FuncOp function) {
-    std::string reason;
-    BackwardFunction match = matchBackward(function, reason);
-    if (!reason.empty())
-      return convertUnfused(function, reason);
-    auto chains = planBackward(describeAttention(match), rules);
-    if (!chains)
-      return emitError(function.getLoc(), toString(chains.takeError()));
-    std::string name = function.getSymName().str();
-    function.setSymName(name + "_s2");
-    OpBuilder b(function);
-    for (const PlannedChain &chain : *chains)
-      buildChain(b, match, chain, name);
-    function.erase();
-    return success();
-  }
-
   LogicalResult convert(func::FuncOp function) {
     if (!function.getBody().getOps<tile::AttentionBackwardOp>().empty())
-      return convertBackward(function);
+      return buildBackwardKernels(
+          function, rules, [&](StringRef name) { return unusedName(name); });
     std::string reason;
     AttentionFunction match = matchFunction(function, reason);
     if (!reason.empty())
@@ -155,18 +117,6 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
         build(b, match, plan, name);
     function.erase();
     return success();
-  }
-
-  static bool isWanted(const BackwardFunction &match, BackwardPart part) {
-    switch (part) {
-    case BackwardPart::Rows:
-      return true;
-    case BackwardPart::Queries:
-      return match.dq.has_value();
-    case BackwardPart::Keys:
-      return match.dk || match.dv;
-    }
-    llvm_unreachable("every part is handled");
   }
 
   ForwardRules rules;

@@ -19,9 +19,9 @@ using namespace fa;
 static constexpr int64_t kWalked = 64, kOwned = 64;
 static constexpr int64_t kLeastSide = 16;
 
-/// The largest head dimension of which a warpgroup has registers for two sums
-/// of 64 rows beside S and dP; for one.
-static constexpr int64_t kWidestOfTwoSums = 128, kWidestOfOneSum = 256;
+/// The largest head dimension of which a warpgroup has registers for sums of 64
+/// rows beside S and dP: ptxas runs the dots of wider ones one by one.
+static constexpr int64_t kWidest = 128;
 
 namespace {
 
@@ -94,7 +94,7 @@ private:
   void addTo(std::vector<PlannedBackward> &chain, BackwardPart part,
              StringLiteral specialized, StringLiteral plain,
              const KernelShape &shape) const {
-    if (shape.unitStride && isSpecialized(part)) {
+    if (shape.unitStride && isSpecialized()) {
       KernelShape larger = shape;
       larger.rows = rules.specialized.tile.rows;
       chain.push_back({part, specialized, fitted(larger),
@@ -104,11 +104,9 @@ private:
   }
 
   /// Whether warps are specialized: what changes scores has no registers.
-  bool isSpecialized(BackwardPart part) const {
-    int64_t widest =
-        part == BackwardPart::Keys ? kWidestOfTwoSums : kWidestOfOneSum;
+  bool isSpecialized() const {
     return rules.specialized.tile.rows && facts.bytes() == 2 &&
-           fit.widest() <= widest && !facts.modifiesScores;
+           fit.widest() <= kWidest && !facts.modifiesScores;
   }
 
   const AttentionFacts &facts;

@@ -73,7 +73,7 @@ static Expected<std::string> describe(Job &job, const Options &options) {
     out << " bytes, " << kernel.numGiven() << " arguments";
     if (kernel.follows)
       out << ", after the one above";
-    else if (!kernel.workspace.empty())
+    else if (!kernel.splitKeys.steps.empty())
       out << ", keys in "
           << (kernel.splits ? std::to_string(kernel.splits) : "chosen")
           << " splits";
