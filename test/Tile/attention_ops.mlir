@@ -75,3 +75,24 @@ tile.kernel @parts() attributes {grid = affine_map<() -> (1)>, grid_sizes = arra
   %a1, %m1, %l1 = tile.merge_parts %a, %m, %m : (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16x64xf32>, tensor<16xf32>, tensor<16xf32>)
   tile.return
 }
+
+!lines = tensor<?x?x?xf32>
+// CHECK-LABEL: func @backward
+// CHECK: %{{.*}}, %{{.*}} = tile.attention_backward {{.*}} dlse %{{.*}} : tensor<?x?x?xf32> scale %{{.*}} captures(%{{.*}} : tensor<?xf32>) {wide_p} : {{.*}} dq tensor<?x?x?x64xf16> dv tensor<?x?x?x64xf16> score {
+// CHECK: } mask {
+// CHECK-NEXT: } derivative {
+func.func @backward(%q: !rows, %lse: !lines, %scale: f32, %slopes: tensor<?xf32>) -> (!rows, !rows) {
+  %dq, %dv = tile.attention_backward %q, %q, %q, %q, %lse, %q dlse %lse : !lines scale %scale captures(%slopes : tensor<?xf32>)
+      {wide_p} : !rows, !rows, !rows, !rows, !lines, !rows dq !rows dv !rows
+  score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?xf32>):
+    %e = tensor.extract %x[%h] : tensor<?xf32>
+    %m = arith.mulf %s, %e : f32
+    tile.yield %m : f32
+  } mask {} derivative {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?xf32>):
+    %e = tensor.extract %x[%h] : tensor<?xf32>
+    tile.yield %e : f32
+  }
+  return %dq, %dv : !rows, !rows
+}

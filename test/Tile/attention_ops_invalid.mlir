@@ -176,3 +176,47 @@ tile.kernel @other_sum() attributes {grid = affine_map<() -> (1)>, grid_sizes = 
   %a1, %m1, %l1 = tile.merge_parts %a, %m, %l : (tensor<16x64xf32>, tensor<16xf32>, tensor<32xf32>) -> (tensor<16x64xf32>, tensor<16xf32>, tensor<32xf32>)
   tile.return
 }
+// -----
+!t = tensor<1x4x8x64xf16>
+!l = tensor<1x4x8xf32>
+func.func @none(%q: !t, %lse: !l, %c: f32) {
+  // expected-error @below {{expects a gradient, found none}}
+  tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c : !t, !t, !t, !t, !l, !t score {} mask {} derivative {}
+  return
+}
+// -----
+!t = tensor<1x4x8x64xf16>
+!l = tensor<1x4x9xf32>
+func.func @rows(%q: !t, %lse: !l, %c: f32) {
+  // expected-error @below {{expects a result of type 'tensor<1x4x8xf32>', found 'tensor<1x4x9xf32>'}}
+  %dq = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c : !t, !t, !t, !t, !l, !t dq !t score {} mask {} derivative {}
+  return
+}
+// -----
+!t = tensor<1x4x8x64xf16>
+!w = tensor<1x4x8x64xf32>
+!l = tensor<1x4x8xf32>
+func.func @wide(%q: !t, %o: !w, %lse: !l, %c: f32) {
+  // expected-error @below {{found 'tensor<1x4x8x64xf32>'}}
+  %dq = tile.attention_backward %q, %q, %q, %o, %lse, %q scale %c : !t, !t, !t, !w, !l, !t dq !t score {} mask {} derivative {}
+  return
+}
+// -----
+!t = tensor<1x4x8x64xf16>
+!l = tensor<1x4x8xf32>
+func.func @gradient(%q: !t, %lse: !l, %c: f32) {
+  // expected-error @below {{found 'tensor<1x4x8x64xf32>'}}
+  %dq = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c : !t, !t, !t, !t, !l, !t dq tensor<1x4x8x64xf32> score {} mask {} derivative {}
+  return
+}
+// -----
+!t = tensor<1x4x8x64xf16>
+!l = tensor<1x4x8xf32>
+func.func @slope(%q: !t, %lse: !l, %c: f32) {
+  // expected-error @below {{expects the derivative region to take ('f32', 'index', 'index', 'index', 'index'), found ('f32')}}
+  %dq = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c : !t, !t, !t, !t, !l, !t dq !t score {} mask {} derivative {
+  ^bb0(%x: f32):
+    tile.yield %x : f32
+  }
+  return
+}

@@ -13,6 +13,6 @@ func.func @returned() {
 }
 // -----
 func.func @yielded(%x: f32) {
-  // expected-error @below {{'tile.yield' op expects parent op to be one of 'tile.attention, tile.online_attention'}}
+  // expected-error @below {{'tile.yield' op expects parent op to be one of 'tile.attention, tile.attention_backward, tile.online_attention'}}
   tile.yield %x : f32
 }

@@ -1,0 +1,144 @@
+// The kernels of gradients: a chain whose first kernel makes row statistics.
+// RUN: fa-opt %s --tile-to-kernel=machine=sm_80 --canonicalize --cse -split-input-file | FileCheck %s
+// RUN: fa-opt %s --tile-to-kernel=machine=sm_90a --canonicalize --cse -split-input-file | FileCheck %s --check-prefix=HOPPER
+// RUN: fa-opt %s "--tile-to-kernel=machine=cpu-256x16 variants=false" --canonicalize --cse -split-input-file | FileCheck %s --check-prefix=ONE
+
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// Each kernel has all arguments, then two tensors of workspace; the first
+// writes these, the others read them.
+// CHECK-LABEL: tile.kernel @f_delta(
+// CHECK-SAME: memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>, tile.alignment = 16 : i64},
+// CHECK-SAME: memref<?x?x?x?xf32, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>, tile.workspace = affine_map<
+// CHECK-SAME: entry = "f"
+// CHECK-SAME: tile.splits = 1
+// delta is the rows' sum, and a row without keys has a log-sum-exp of +inf.
+// CHECK: %[[P:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<64x64xf32>
+// CHECK: tile.reduce add %[[P]] dim 1
+// CHECK: arith.cmpf oeq
+// CHECK-COUNT-2: tile.store
+// CHECK: tile.return
+// Programs of queries walk the keys: those that all queries see, then the edge.
+// CHECK-LABEL: tile.kernel @f_dq(
+// CHECK-SAME: memref<?x?x?x?xf32, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>, tile.workspace = affine_map<
+// CHECK-SAME: tile.follows = @f_delta
+// CHECK: scf.for
+// CHECK-COUNT-2: tile.load {{.*}} in_bounds
+// CHECK: tile.dot {{.*}} transpose_b
+// CHECK-NOT: arith.select
+// CHECK: math.exp2
+// CHECK: tile.dot {{.*}} transpose_b
+// CHECK: tile.dot {{.*}} acc
+// CHECK: scf.for
+// CHECK: arith.select {{.*}}tensor<64x64xf32>
+// CHECK: math.exp2
+// CHECK: arith.select {{.*}}tensor<64x64xf32>
+// CHECK: tile.dot {{.*}} acc
+// CHECK: tile.store
+// Programs of keys walk the queries of all heads of their group, from the first
+// that sees one of them: the edge, then those that see all. No tile is cut at
+// the end, where queries are zeros.
+// CHECK-LABEL: tile.kernel @f_dkv(
+// CHECK-SAME: tile.follows = @f_delta
+// CHECK: scf.for
+// CHECK: arith.divui %{{.*}} : i32
+// CHECK: tile.dot {{.*}} transpose_b
+// CHECK: arith.select {{.*}}tensor<64x64xf32>
+// CHECK: tile.dot {{.*}} acc
+// CHECK: tile.dot {{.*}} acc
+// CHECK: scf.for
+// CHECK-NOT: arith.select {{.*}}tensor<64x64xf32>
+// CHECK: tile.dot {{.*}} acc
+// CHECK: tile.dot {{.*}} acc
+// CHECK-NOT: scf.for
+// CHECK-COUNT-2: tile.store
+// CHECK: tile.kernel @f_strided_delta(
+// CHECK-SAME: memref<?x?x?x64xf16, strided<[?, ?, ?, ?]>> {tile.access = #tile.access<out>}
+// CHECK: tile.kernel @f_strided_dq(
+// CHECK: tile.kernel @f_strided_dkv(
+
+// HOPPER: tile.kernel @f_delta(
+// HOPPER: tile.kernel @f_dq_roles(
+// HOPPER-SAME: tile.alternative = @f_dq, tile.follows = @f_delta, tile.shape = array<i64: 128, 64>
+// HOPPER: tile.kernel @f_dq(
+// HOPPER: tile.kernel @f_dkv_roles(
+// HOPPER-SAME: tile.alternative = @f_dkv, tile.follows = @f_delta, tile.shape = array<i64: 128, 64>
+// HOPPER: tile.kernel @f_dkv(
+// HOPPER: tile.kernel @f_strided_delta(
+// HOPPER-NOT: f_strided_dq_roles
+
+// ONE: tile.kernel @f_delta(
+// ONE-NOT: strided_
+func.func @f(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32) -> (!t, !t, !t) {
+  %dq, %dk, %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c
+      : !t, !t, !t, !t, !l, !t dq !t dk !t dv !t
+  score {}
+  mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %m = arith.cmpi sle, %j, %i : index
+    tile.yield %m : i1
+  }
+  derivative {}
+  return %dq, %dk, %dv : !t, !t, !t
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// What is not wanted has no kernel: dK alone needs no dV.
+// CHECK-LABEL: tile.kernel @keys_delta
+// CHECK-NOT: tile.kernel @keys_dq
+// CHECK: tile.kernel @keys_dkv(
+// CHECK: scf.for
+// CHECK-COUNT-3: tile.dot
+// CHECK-NOT: tile.dot
+// CHECK: tile.return
+func.func @keys(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32) -> !t {
+  %dk = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c
+      : !t, !t, !t, !t, !l, !t dk !t
+  score {} mask {} derivative {}
+  return %dk : !t
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// dV alone takes two dots.
+// CHECK-LABEL: tile.kernel @values_delta
+// CHECK: tile.kernel @values_dkv(
+// CHECK: scf.for
+// CHECK-COUNT-2: tile.dot
+// CHECK-NOT: tile.dot
+// CHECK: tile.return
+func.func @values(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32) -> !t {
+  %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c
+      : !t, !t, !t, !t, !l, !t dv !t
+  score {} mask {} derivative {}
+  return %dv : !t
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// A window: three loops of queries. Lengths leave out a program's keys, or not.
+// CHECK-LABEL: tile.kernel @window_delta
+// CHECK: tile.kernel @window_dkv(
+// CHECK-COUNT-3: scf.for
+// CHECK: tile.return
+func.func @window(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %n: tensor<?xi32>) -> !t {
+  %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c captures(%n : tensor<?xi32>)
+      : !t, !t, !t, !t, !l, !t dv !t
+  score {}
+  mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %lengths: tensor<?xi32>):
+    %c100 = arith.constant 100 : index
+    %low = arith.subi %i, %c100 : index
+    %m0 = arith.cmpi sle, %j, %i : index
+    %m1 = arith.cmpi sge, %j, %low : index
+    %length = tensor.extract %lengths[%b] : tensor<?xi32>
+    %end = arith.index_cast %length : i32 to index
+    %m2 = arith.cmpi slt, %j, %end : index
+    %m3 = arith.andi %m0, %m1 : i1
+    %m = arith.andi %m3, %m2 : i1
+    tile.yield %m : i1
+  }
+  derivative {}
+  return %dv : !t
+}

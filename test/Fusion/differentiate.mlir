@@ -1,0 +1,125 @@
+// Functions become their vector-Jacobian products.
+// RUN: fa-opt %s --split-input-file --verify-diagnostics --tile-differentiate --canonicalize --cse | FileCheck %s
+
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// The arguments, the results as they were computed, the cotangents; gradients
+// in the order that was asked for.
+// CHECK-LABEL: func.func @all
+// CHECK-SAME: (%[[Q:[^:]*]]: [[T:[^,]*]], %[[K:[^:]*]]: [[T]], %[[V:[^:]*]]: [[T]], %[[C:[^:]*]]: f32, %[[O:[^:]*]]: [[T]], %[[L:[^:]*]]: tensor<?x?x?xf32>, %[[DO:[^:]*]]: [[T]])
+// CHECK-SAME: -> ([[T]], [[T]], [[T]]) {
+// CHECK-NOT: tile.attention %
+// CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = tile.attention_backward %[[Q]], %[[K]], %[[V]], %[[O]], %[[L]], %[[DO]] scale %[[C]]
+// CHECK: score {
+// CHECK: } mask {
+// CHECK: } derivative {
+// CHECK: return %[[DV]], %[[DQ]], %[[DK]]
+func.func @all(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 2, 0, 1>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {} mask {}
+  return %o, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// What is not wanted is not computed; the log-sum-exp has a gradient, too.
+// CHECK-LABEL: func.func @keys
+// CHECK-SAME: %[[DO:[^:]*]]: tensor<?x?x?x64xf16>, %[[DL:[^:]*]]: tensor<?x?x?xf32>)
+// CHECK: %[[DK:.*]] = tile.attention_backward
+// CHECK-SAME: %[[DO]] dlse %[[DL]] : tensor<?x?x?xf32> scale
+// CHECK-SAME: dk tensor<?x?x?x64xf16> score
+// CHECK: return %[[DK]]
+func.func @keys(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 1>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {} mask {}
+  return %o, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf32>
+!b = tensor<?x?x64x?xf32>
+!l = tensor<?x?x?xf32>
+// Transposes of the arguments and of the results are undone.
+// CHECK-LABEL: func.func @views
+// CHECK-SAME: %[[O:[^:]*]]: tensor<?x?x?x64xf32>, %[[L:[^:]*]]: tensor<?x?x?xf32>, %[[DO:[^:]*]]: tensor<?x?x?x64xf32>)
+// CHECK-DAG: %[[OT:.*]] = tile.transpose %[[O]] [0, 2, 1, 3]
+// CHECK-DAG: %[[DOT:.*]] = tile.transpose %[[DO]] [0, 2, 1, 3]
+// CHECK: %[[DQ:.*]] = tile.attention_backward {{.*}} %[[OT]], %[[L]], %[[DOT]]
+// CHECK: %[[R:.*]] = tile.transpose %[[DQ]] [0, 2, 1, 3]
+// CHECK: return %[[R]]
+func.func @views(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 0>, tile.vjp_of = array<i64: 0>} {
+  %qt = tile.transpose %q [0, 2, 1, 3] : !t -> !t
+  %kt = tile.transpose %k [0, 2, 1, 3] : !t -> !t
+  %vt = tile.transpose %v [0, 2, 1, 3] : !t -> !t
+  %o, %lse = tile.attention %qt, %kt, %vt scale %c : !t, !t, !t -> !t lse !l score {} mask {}
+  %ot = tile.transpose %o [0, 2, 1, 3] : !t -> !t
+  return %ot, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// The derivative of a cap; an added bias and a mask have 1, so that no region is left.
+// CHECK-LABEL: func.func @cap
+// CHECK: derivative {
+// CHECK: %[[Y:.*]] = math.tanh
+// CHECK: %[[Y2:.*]] = arith.mulf %[[Y]], %[[Y]]
+// CHECK: arith.subf %{{.*}}, %[[Y2]]
+func.func @cap(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 0>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    %cap = arith.constant 20.0 : f32
+    %d = arith.divf %s, %cap : f32
+    %t = math.tanh %d : f32
+    %m = arith.mulf %t, %cap : f32
+    tile.yield %m : f32
+  } mask {}
+  return %o, %lse : !t, !l
+}
+// CHECK-LABEL: func.func @bias
+// CHECK: tile.attention_backward {{.*}} captures(
+// CHECK: derivative {
+// CHECK-NEXT: }
+func.func @bias(%q: !t, %k: !t, %v: !t, %c: f32, %bias: tensor<?x?xf32>) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 0>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c captures(%bias : tensor<?x?xf32>) : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xf32>):
+    %e = tensor.extract %x[%i, %j] : tensor<?x?xf32>
+    %m = arith.addf %s, %e : f32
+    tile.yield %m : f32
+  } mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xf32>):
+    %m = arith.cmpi sle, %j, %i : index
+    tile.yield %m : i1
+  }
+  return %o, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+// Without the log-sum-exp the attention is computed again.
+// CHECK-LABEL: func.func @again
+// CHECK: %[[O:.*]], %[[L:.*]] = tile.attention
+// CHECK: tile.attention_backward {{.*}}, %[[O]], %[[L]],
+func.func @again(%q: !t, %k: !t, %v: !t, %c: f32) -> !t
+    attributes {tile.vjp_wrt = array<i64: 0>} {
+  // expected-remark @below {{the attention is computed again for its gradients: expected its output and its log-sum-exp to be results of the function, found the output alone}}
+  %o = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t score {} mask {}
+  return %o : !t
+}
+// -----
+// Functions without attention differentiate, too; others stay as they are.
+// CHECK-LABEL: func.func @square
+// CHECK-SAME: (%[[X:[^:]*]]: tensor<8xf32>, %{{[^:]*}}: tensor<8xf32>, %[[D:[^:]*]]: tensor<8xf32>)
+// CHECK: %[[P:.*]] = arith.mulf %[[D]], %[[X]]
+// CHECK: %[[R:.*]] = arith.addf %[[P]], %[[P]]
+// CHECK: return %[[R]]
+func.func @square(%x: tensor<8xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt = array<i64: 0>} {
+  %r = arith.mulf %x, %x : tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @other
+// CHECK-SAME: (%{{[^:]*}}: tensor<8xf32>) -> tensor<8xf32>
+func.func @other(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %r = arith.mulf %x, %x : tensor<8xf32>
+  return %r : tensor<8xf32>
+}

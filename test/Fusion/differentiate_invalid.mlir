@@ -1,0 +1,84 @@
+// What is not differentiated is an error at its place.
+// RUN: fa-opt %s --split-input-file --verify-diagnostics --tile-differentiate
+
+// expected-error @below {{expected 'tile.vjp_wrt' to list numbers below 2 of arguments of floating point, each once, found 2}}
+func.func @number(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt = array<i64: 0, 2>} {
+  return %x : tensor<8xf32>
+}
+// -----
+// expected-error @below {{expected 'tile.vjp_wrt' to list numbers below 2 of arguments of floating point, each once, found 1}}
+func.func @twice(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt = array<i64: 1, 1>} {
+  return %x : tensor<8xf32>
+}
+// -----
+// expected-error @below {{expected 'tile.vjp_of' to list numbers below 1 of results of floating point, each once, found 0}}
+func.func @integers(%x: tensor<8xf32>, %y: tensor<8xi32>) -> tensor<8xi32> attributes {tile.vjp_wrt = array<i64: 0>, tile.vjp_of = array<i64: 0>} {
+  return %y : tensor<8xi32>
+}
+// -----
+// expected-error @below {{expected a function of one block to differentiate, found a declaration}}
+func.func private @declared(tensor<8xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt = array<i64: 0>}
+// -----
+// expected-error @below {{expected a function of one block to differentiate, found several}}
+func.func @blocks(%x: tensor<8xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt = array<i64: 0>} {
+  cf.br ^end
+^end:
+  return %x : tensor<8xf32>
+}
+// -----
+func.func @unknown(%x: tensor<8xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt = array<i64: 0>} {
+  // expected-error @below {{gradients: expected an operation with a known derivative, found 'math.cbrt'}}
+  %y = math.cbrt %x : tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+// -----
+func.func @largest(%x: tensor<8x4xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt = array<i64: 0>} {
+  // expected-error @below {{gradients: expected a reduction that adds, found another}}
+  %y = tile.reduce max %x dim 1 : tensor<8x4xf32> -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+func.func @captured(%q: !t, %k: !t, %v: !t, %c: f32, %bias: tensor<?x?xf32>) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 0, 4>, tile.vjp_of = array<i64: 0>} {
+  // expected-error @below {{gradients: those of what its scores read are not derived yet}}
+  %o, %lse = tile.attention %q, %k, %v scale %c captures(%bias : tensor<?x?xf32>) : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xf32>):
+    %e = tensor.extract %x[%i, %j] : tensor<?x?xf32>
+    %m = arith.addf %s, %e : f32
+    tile.yield %m : f32
+  } mask {}
+  return %o, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+func.func @scale(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 3>, tile.vjp_of = array<i64: 0>} {
+  // expected-error @below {{gradients: that of its scale is not derived yet}}
+  %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {} mask {}
+  return %o, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+func.func @sink(%q: !t, %k: !t, %v: !t, %c: f32, %s: tensor<?xf32>) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 4>, tile.vjp_of = array<i64: 0>} {
+  // expected-error @below {{gradients: those of its sinks are not derived yet}}
+  %o, %lse = tile.attention %q, %k, %v scale %c sink %s : tensor<?xf32> : !t, !t, !t -> !t lse !l score {} mask {}
+  return %o, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+func.func @region(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 0>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    // expected-error @below {{expected an operation with a known derivative in the scores of an attention whose gradients are wanted, found 'math.cbrt'}}
+    %t = math.cbrt %s : f32
+    tile.yield %t : f32
+  } mask {}
+  return %o, %lse : !t, !l
+}
