@@ -29,7 +29,13 @@ SmallVector<int64_t, 4> AttentionProblem::biasSizes() const {
 }
 
 double AttentionProblem::flops() const {
-  double full = 2.0 * batch * numHeads * seqQ * seqKv * (headDim + headDimV);
+  int64_t perPair = headDim + headDimV; // of S and O
+  if (backward) {
+    auto [q, k, v, dlse] = *backward;
+    perPair = headDim + (q || k ? headDimV : 0) + (q ? headDim : 0) +
+              (k ? headDim : 0) + (v ? headDimV : 0);
+  }
+  double full = 2.0 * batch * numHeads * seqQ * seqKv * perPair;
   return causal == CausalKind::None ? full : full / 2;
 }
 
@@ -84,6 +90,9 @@ Error AttentionProblem::verify() const {
   if (prefix && (*prefix < 0 || *prefix > limit))
     return createStringError("expected a prefix from 0 to " + Twine(limit) +
                              " keys, found " + Twine(*prefix));
+  if (backward && !backward->q && !backward->k && !backward->v)
+    return createStringError("expected a gradient of q, k or v that is wanted, "
+                             "found none");
   if (!bias.empty()) {
     bool fits = bias.size() == 4;
     for (size_t d = 0; fits && d < 4; ++d)
@@ -129,140 +138,19 @@ std::string AttentionProblem::str() const {
     out << " layout=bshd";
   if (lse)
     out << " lse";
+  if (backward) {
+    out << " backward";
+    if (!backward->all()) {
+      ListSeparator separator(",");
+      out << "=";
+      for (auto [wanted, name] : {std::pair(backward->q, "q"),
+                                  {backward->k, "k"},
+                                  {backward->v, "v"}})
+        if (wanted)
+          out << separator << name;
+    }
+    if (backward->dlse)
+      out << " dlse";
+  }
   return text;
-}
-
-void AttentionSpec::applyDefaults() {
-  if (!given.contains("hkv"))
-    problem.numKvHeads = problem.numHeads;
-  if (!given.contains("sk"))
-    problem.seqKv = problem.seqQ;
-  if (!given.contains("dv"))
-    problem.headDimV = problem.headDim;
-}
-
-//===----------------------------------------------------------------------===//
-// Parsing
-//===----------------------------------------------------------------------===//
-
-static constexpr StringLiteral kKnownKeys =
-    "b hq hkv sq sk d dv type precision causal window prefix documents lengths "
-    "softcap alibi scale bias sink layout lse";
-
-static Error badValue(StringRef key, StringRef value, StringRef expected) {
-  return createStringError("attention key '" + key + "': expected " + expected +
-                           ", found '" + value + "'");
-}
-
-static Error parseInteger(StringRef key, StringRef value, int64_t &result) {
-  if (value.getAsInteger(10, result))
-    return badValue(key, value, "an integer of 64 bits");
-  return Error::success();
-}
-
-static Error parseNumber(StringRef key, StringRef value, double &result) {
-  if (value.getAsDouble(result) || !std::isfinite(result))
-    return badValue(key, value, "a finite number");
-  return Error::success();
-}
-
-static Error parseSize(StringRef key, StringRef value, AttentionProblem &p,
-                       bool &known) {
-  std::pair<StringLiteral, int64_t *> sizes[] = {
-      {"b", &p.batch},    {"hq", &p.numHeads}, {"hkv", &p.numKvHeads},
-      {"sq", &p.seqQ},    {"sk", &p.seqKv},    {"d", &p.headDim},
-      {"dv", &p.headDimV}};
-  for (auto [name, size] : sizes)
-    if (key == name) {
-      known = true;
-      return parseInteger(key, value, *size);
-    }
-  return Error::success();
-}
-
-static Error parseFlag(StringRef key, StringRef value, bool hasValue,
-                       AttentionProblem &p, bool &known) {
-  std::pair<StringLiteral, bool *> flags[] = {{"documents", &p.documents},
-                                              {"lengths", &p.lengths},
-                                              {"alibi", &p.alibi},
-                                              {"sink", &p.sink},
-                                              {"lse", &p.lse}};
-  for (auto [name, flag] : flags)
-    if (key == name) {
-      known = true;
-      if (hasValue)
-        return badValue(key, value, "no value");
-      *flag = true;
-    }
-  return Error::success();
-}
-
-static Error parseWindow(StringRef value, AttentionProblem &p) {
-  auto [left, right] = value.split(',');
-  if (left.getAsInteger(10, p.windowLeft) ||
-      right.getAsInteger(10, p.windowRight))
-    return badValue("window", value, "two integers L,R (-1: no bound)");
-  return Error::success();
-}
-
-static Error parseChoice(StringRef key, StringRef value, bool hasValue,
-                         AttentionProblem &p) {
-  if (key == "type") {
-    auto type = parseElementType(value);
-    if (!type || *type == ElementType::F64 || *type == ElementType::I32 ||
-        *type == ElementType::I64 || *type == ElementType::I1)
-      return badValue(key, value, "f32, f16, bf16, f8e4m3 or f8e5m2");
-    p.type = *type;
-  } else if (key == "precision") {
-    if (value != "ieee" && value != "tf32")
-      return badValue(key, value, "ieee or tf32");
-    p.tf32 = value == "tf32";
-  } else if (key == "causal") {
-    if (hasValue && value != "bottom-right" && value != "top-left")
-      return badValue(key, value, "bottom-right or top-left");
-    p.causal =
-        value == "top-left" ? CausalKind::TopLeft : CausalKind::BottomRight;
-  } else if (key == "layout") {
-    if (value != "bhsd" && value != "bshd")
-      return badValue(key, value, "bhsd or bshd");
-    p.layoutBshd = value == "bshd";
-  } else if (key == "bias") {
-    p.bias = value.str();
-  } else if (key == "window") {
-    return parseWindow(value, p);
-  } else if (key == "prefix") {
-    p.prefix = 0;
-    return parseInteger(key, value, *p.prefix);
-  } else if (key == "softcap") {
-    return parseNumber(key, value, p.softcap);
-  } else if (key == "scale") {
-    p.scale = 0;
-    return parseNumber(key, value, *p.scale);
-  } else {
-    return createStringError("unknown attention key '" + key +
-                             "', expected one of: " + kKnownKeys);
-  }
-  return Error::success();
-}
-
-Expected<AttentionSpec> fa::parseAttentionSpec(StringRef spec) {
-  AttentionSpec result;
-  SmallVector<StringRef> words;
-  spec.split(words, ' ', -1, /*KeepEmpty=*/false);
-  for (StringRef word : words) {
-    auto [key, value] = word.split('=');
-    bool hasValue = word.contains('='), known = false;
-    if (!result.given.insert(key).second)
-      return createStringError("attention key '" + key + "' is given twice");
-    if (Error error = parseSize(key, value, result.problem, known))
-      return error;
-    if (Error error = parseFlag(key, value, hasValue, result.problem, known))
-      return error;
-    if (known)
-      continue;
-    if (Error error = parseChoice(key, value, hasValue, result.problem))
-      return error;
-  }
-  result.applyDefaults();
-  return result;
 }

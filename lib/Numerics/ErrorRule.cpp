@@ -43,11 +43,11 @@ static std::string indicesOf(int64_t position, ArrayRef<int64_t> sizes) {
 }
 
 /// Compares the values that are numbers and remembers the worst excess over
-/// 2 * e0Max + extra(reference).
+/// 2 * e0Max + extra(reference). Errors up to `least` always say something.
 static OutputCheck check(StringRef name, const HostTensor &gotTensor,
                          const HostTensor &referenceTensor,
                          const HostTensor &e0Tensor,
-                         function_ref<double(double)> extra) {
+                         function_ref<double(double)> extra, double least = 0) {
   OutputCheck result;
   result.name = name.str();
   if (gotTensor.sizes() != referenceTensor.sizes()) {
@@ -69,7 +69,7 @@ static OutputCheck check(StringRef name, const HostTensor &gotTensor,
       ++count;
     }
   result.e0Mean = count ? e0Sum / count : 0;
-  result.contractOnly = result.e0Max > 0.05 * maxReference;
+  result.contractOnly = result.e0Max > std::max(0.05 * maxReference, least);
   auto fail = [&](size_t n, const Twine &detail) {
     if (result.why.empty())
       raw_string_ostream(result.why)
@@ -95,13 +95,8 @@ static OutputCheck check(StringRef name, const HostTensor &gotTensor,
   return result;
 }
 
-OutputCheck fa::checkForward(StringRef name, const HostTensor &got,
-                             const HostTensor &reference, const HostTensor &e0,
-                             ElementType type, double maxAbsV) {
-  double floor =
-      (type == ElementType::F32 ? 1e-6 : 1e-5) * std::max(1.0, maxAbsV);
-  OutputCheck result =
-      check(name, got, reference, e0, [&](double) { return floor; });
+/// Fails a result whose mean error is above 1.1 e0 + floor / 4.
+static OutputCheck withMean(OutputCheck result, double floor) {
   double meanBound = 1.1 * result.e0Mean + floor / 4;
   if (result.pass && !result.contractOnly && result.mean > meanBound) {
     result.pass = false;
@@ -109,6 +104,28 @@ OutputCheck fa::checkForward(StringRef name, const HostTensor &got,
                                    << meanBound << " (1.1 e0 + floor / 4)";
   }
   return result;
+}
+
+static double floorOf(ElementType type) {
+  return type == ElementType::F32 ? 1e-6 : 1e-5;
+}
+
+OutputCheck fa::checkForward(StringRef name, const HostTensor &got,
+                             const HostTensor &reference, const HostTensor &e0,
+                             ElementType type, double maxAbsV) {
+  double floor = floorOf(type) * std::max(1.0, maxAbsV);
+  return withMean(
+      check(name, got, reference, e0, [&](double) { return floor; }), floor);
+}
+
+OutputCheck fa::checkGradient(StringRef name, const HostTensor &got,
+                              const HostTensor &reference, const HostTensor &e0,
+                              ElementType type, double bound) {
+  double floor = floorOf(type) * bound;
+  return withMean(
+      check(
+          name, got, reference, e0, [&](double) { return floor; }, floor),
+      floor);
 }
 
 OutputCheck fa::checkLse(StringRef name, const HostTensor &got,

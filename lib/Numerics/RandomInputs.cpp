@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Numerics/Reference.h"
+#include "fa/Numerics/ReferenceBackward.h"
 
 #include <algorithm>
 #include <cmath>
@@ -71,17 +71,26 @@ void fa::fillNormal(HostTensor &tensor, uint64_t seed) {
   });
 }
 
-/// A [b, h, s, d] tensor of normal values in the problem's layout.
-static Expected<HostTensor> makeRows(const AttentionProblem &p, int64_t heads,
-                                     int64_t seq, int64_t dim, uint64_t seed) {
+Expected<HostTensor> fa::createRows(const AttentionProblem &p, int64_t heads,
+                                    int64_t seq, int64_t dim) {
   SmallVector<int64_t, 4> sizes = {p.batch, heads, seq, dim};
   if (p.layoutBshd)
     std::swap(sizes[1], sizes[2]);
   Expected<HostTensor> tensor = HostTensor::create(p.type, sizes);
   if (!tensor)
     return tensor;
-  fillNormal(*tensor, seed);
   return p.layoutBshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
+}
+
+/// The same of normal values, drawn in the order of memory.
+static Expected<HostTensor> makeRows(const AttentionProblem &p, int64_t heads,
+                                     int64_t seq, int64_t dim, uint64_t seed) {
+  Expected<HostTensor> rows = createRows(p, heads, seq, dim);
+  if (!rows)
+    return rows;
+  HostTensor inMemory = p.layoutBshd ? rows->permuted({0, 2, 1, 3}) : *rows;
+  fillNormal(inMemory, seed);
+  return rows;
 }
 
 Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
@@ -144,4 +153,48 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
     fillNormal(*in.sink, seeds.next());
   }
   return in;
+}
+
+Expected<Cotangents> fa::makeRandomCotangents(const AttentionProblem &p,
+                                              uint64_t seed) {
+  // Other numbers than those of the inputs.
+  Generator seeds(~seed);
+  auto out = makeRows(p, p.numHeads, p.seqQ, p.headDimV, seeds.next());
+  if (!out)
+    return out.takeError();
+  Cotangents cotangents{*out, std::nullopt};
+  if (!p.backward || !p.backward->dlse)
+    return cotangents;
+  auto lse =
+      HostTensor::create(ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+  if (!lse)
+    return lse.takeError();
+  fillNormal(*lse, seeds.next());
+  cotangents.lse = *lse;
+  return cotangents;
+}
+
+/// Stores the elements of `from` in `to`, of the same sizes.
+static void copyElements(const HostTensor &from, const HostTensor &to) {
+  std::vector<double> values = from.toDoubles();
+  size_t next = 0;
+  to.forEach([&](char *e) { storeElement(e, to.type(), values[next++]); });
+}
+
+Expected<AttentionResult>
+fa::makeForwardResults(const AttentionProblem &p,
+                       const AttentionInputs &inputs) {
+  auto exact = referenceF64(p, inputs);
+  if (!exact)
+    return exact.takeError();
+  auto out = createRows(p, p.numHeads, p.seqQ, p.headDimV);
+  if (!out)
+    return out.takeError();
+  auto lse =
+      HostTensor::create(ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+  if (!lse)
+    return lse.takeError();
+  copyElements(exact->out, *out);
+  copyElements(exact->lse, *lse);
+  return AttentionResult{*out, *lse};
 }

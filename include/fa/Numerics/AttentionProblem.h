@@ -18,8 +18,17 @@ namespace fa {
 
 enum class CausalKind { None, BottomRight, TopLeft };
 
-/// A forward attention problem: sizes, element type and features. The meaning
-/// of each feature is the numerics contract, docs/numerics.md.
+/// The gradients that are wanted of an attention, instead of its results.
+struct GradientRequest {
+  bool q = false, k = false, v = false; ///< one at least
+  bool dlse = false; ///< the log-sum-exp has a gradient, which is an input
+
+  bool all() const { return q && k && v; }
+};
+
+/// An attention problem: sizes, element type and features, forward unless
+/// gradients are asked for. The meaning of each feature is the numerics
+/// contract, docs/numerics.md.
 struct AttentionProblem {
   int64_t batch = 1, numHeads = 8, numKvHeads = 8;
   int64_t seqQ = 1024, seqKv = 1024, headDim = 64, headDimV = 64;
@@ -33,15 +42,19 @@ struct AttentionProblem {
   std::optional<double> scale; ///< default 1/sqrt(headDim)
   std::string bias;            ///< "", or one of letter or 1 a dim: "1hqk"
   bool layoutBshd = false;     ///< q, k, v and the output are [b, s, h, d]
-  bool lse = false;
-  bool tf32 = false; ///< dots may round f32 operands to tf32
+  bool lse = false;            ///< a result; with gradients always an input
+  bool tf32 = false;           ///< dots may round f32 operands to tf32
+  std::optional<GradientRequest> backward;
 
   bool hasWindow() const { return windowLeft >= 0 || windowRight >= 0; }
   double effectiveScale() const;
   int64_t groupSize() const { return numKvHeads ? numHeads / numKvHeads : 1; }
   /// Sizes of the bias along b, h, q, k: the problem's, or 1.
   llvm::SmallVector<int64_t, 4> biasSizes() const;
-  /// 2 b hq sq sk (d + dv), half of it when causal.
+  /// Forward 2 b hq sq sk (d + dv). Of gradients the nominal count, each dot
+  /// once however often it is computed: S for each of them, dP for dq and dk,
+  /// and each one's own, which for all three is 2.5 times the forward's,
+  /// 10 b hq sq sk d, where dv = d. Half of it when causal.
   double flops() const;
   /// Bytes of K and V.
   double kvBytes() const;

@@ -10,10 +10,13 @@
 //   forward   max error <= 2 max e0 + floor     mean <= 1.1 mean e0 + floor/4
 //             floor = (1e-6 for f32, 1e-5 for 16-bit types) * max(1, max|V|)
 //   LSE       error <= 2 max e0 + 1e-5 max(1, |LSE|)
+//   gradients as forward, floor = (1e-6 for f32, 1e-5 for 16-bit types) * the
+//             gradient's own bound (ReferenceBackward.h)
 //
 // Positions of NaN and of each infinity must match the reference exactly and
 // are left out of the errors. Where max e0 > 0.05 max|O| the numbers say
-// nothing and only those positions are checked.
+// nothing and only those positions are checked; of gradients, which may vanish,
+// only where max e0 is above the floor, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +47,12 @@ OutputCheck checkForward(llvm::StringRef name, const HostTensor &got,
 /// Checks a log-sum-exp.
 OutputCheck checkLse(llvm::StringRef name, const HostTensor &got,
                      const HostTensor &reference, const HostTensor &e0);
+
+/// Checks a gradient of an input of element type `type`, whose terms are as
+/// large as `bound`.
+OutputCheck checkGradient(llvm::StringRef name, const HostTensor &got,
+                          const HostTensor &reference, const HostTensor &e0,
+                          ElementType type, double bound);
 
 /// The largest finite |element|, 0 if there is none.
 double maxAbs(const HostTensor &tensor);

@@ -53,6 +53,11 @@ std::vector<double> defaultAlibiSlopes(int64_t numHeads);
 /// Fills with normally distributed values, the same on every platform.
 void fillNormal(HostTensor &tensor, uint64_t seed);
 
+/// A tensor of zeros of the problem's type, its memory laid out as the problem
+/// says, in logical order [b, heads, seq, dim].
+llvm::Expected<HostTensor> createRows(const AttentionProblem &problem,
+                                      int64_t heads, int64_t seq, int64_t dim);
+
 /// Seeded inputs of a problem: normal q, k, v, bias; lengths and documents
 /// uniform; the default slopes. Memory is laid out as the problem's layout
 /// says.

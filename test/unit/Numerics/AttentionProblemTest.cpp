@@ -39,7 +39,9 @@ TEST(AttentionProblem, RoundTrip) {
        {"b=2 hq=4 hkv=2 sq=7 sk=9 d=16 dv=24 type=bf16 causal=top-left "
         "window=3,-1 softcap=15 alibi scale=0.3 bias=1hqk layout=bshd lse",
         "b=1 hq=1 hkv=1 sq=1 sk=1 d=1 dv=1 type=f32 precision=tf32 prefix=3 "
-        "documents lengths sink"}) {
+        "documents lengths sink",
+        "sq=3 backward", "sq=3 causal backward dlse", "sq=3 backward=v,q",
+        "sq=3 backward=k dlse lse"}) {
     auto spec = parseAttentionSpec(text);
     ASSERT_TRUE(static_cast<bool>(spec));
     auto again = parseAttentionSpec(spec->problem.str());
@@ -47,6 +49,24 @@ TEST(AttentionProblem, RoundTrip) {
     EXPECT_EQ(spec->problem.str(), again->problem.str());
     EXPECT_EQ(spec->problem.effectiveScale(), again->problem.effectiveScale());
   }
+}
+
+TEST(AttentionProblem, Gradients) {
+  auto parse = [](llvm::StringRef text) {
+    return llvm::cantFail(parseAttentionSpec(text)).problem;
+  };
+  EXPECT_FALSE(parse("lse").backward);
+  AttentionProblem all = parse("lse backward");
+  EXPECT_TRUE(all.backward->all());
+  EXPECT_FALSE(all.backward->dlse);
+  EXPECT_FALSE(all.lse); // an input
+  AttentionProblem some = parse("dlse backward=v,q");
+  EXPECT_TRUE(some.backward->q && some.backward->v && some.backward->dlse);
+  EXPECT_FALSE(some.backward->k);
+  EXPECT_TRUE(llvm::StringRef(some.str()).ends_with(" backward=q,v dlse"));
+  some.backward = GradientRequest{};
+  EXPECT_EQ(toString(some.verify()),
+            "expected a gradient of q, k or v that is wanted, found none");
 }
 
 TEST(AttentionProblem, Errors) {
@@ -70,6 +90,17 @@ TEST(AttentionProblem, Errors) {
       {"d=8 dv=1000000", "expected dv of at most 16384, found 1000000"},
       {"type=bf16 precision=tf32",
        "expected type=f32 for precision=tf32, found type=bf16"},
+      {"backward=q,bias",
+       "'backward': the gradient of bias is not derived yet, "
+       "only those of q, k and v"},
+      {"backward=scale sink", "the gradient of scale is not derived yet"},
+      {"backward=q,dv", "'backward': expected some of q,k,v with commas "
+                        "between, each once, found 'q,dv'"},
+      {"backward=k,k", "each once, found 'k,k'"},
+      {"backward=", "expected some of q,k,v with commas between"},
+      {"dlse", "'dlse': expected 'backward' with it, whose input it is, found "
+               "none"},
+      {"backward dlse=1", "'dlse': expected no value, found '1'"},
       {"bias=kqhb", "expected a bias pattern"},
       {"b=9223372036854775807 sq=9223372036854775807", "overflow 64 bits"},
   };
@@ -84,4 +115,25 @@ TEST(AttentionProblem, Flops) {
   auto spec = parseAttentionSpec("b=2 hq=4 sq=8 sk=16 d=32 dv=64");
   ASSERT_TRUE(static_cast<bool>(spec));
   EXPECT_EQ(spec->problem.flops(), 2.0 * 2 * 4 * 8 * 16 * (32 + 64));
+}
+
+TEST(AttentionProblem, FlopsOfGradients) {
+  double pairs = 2.0 * 2 * 4 * 8 * 16;
+  std::pair<llvm::StringRef, double> cases[] = {
+      {"backward", 3 * 32 + 2 * 64},     // S, dP, dQ, dK, dV
+      {"backward=q", 2 * 32 + 64},       // S, dP, dQ
+      {"backward=k dlse", 2 * 32 + 64},  // S, dP, dK
+      {"backward=v", 32 + 64},           // S, dV
+      {"backward=q,v", 2 * 32 + 2 * 64}, // S, dP, dQ, dV
+      {"causal backward", 1.5 * 32 + 64}};
+  for (auto [spec, perPair] : cases) {
+    auto parsed =
+        parseAttentionSpec(("b=2 hq=4 sq=8 sk=16 d=32 dv=64 " + spec).str());
+    ASSERT_TRUE(static_cast<bool>(parsed));
+    EXPECT_EQ(parsed->problem.flops(), pairs * perPair) << spec.str();
+  }
+  AttentionProblem p;
+  double forward = p.flops();
+  p.backward = GradientRequest{true, true, true};
+  EXPECT_EQ(p.flops(), 2.5 * forward);
 }

@@ -1,0 +1,183 @@
+//===- AttentionSpec.cpp - a problem as text ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Numerics/AttentionProblem.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cmath>
+
+using namespace llvm;
+using namespace fa;
+
+void AttentionSpec::applyDefaults() {
+  if (!given.contains("hkv"))
+    problem.numKvHeads = problem.numHeads;
+  if (!given.contains("sk"))
+    problem.seqKv = problem.seqQ;
+  if (!given.contains("dv"))
+    problem.headDimV = problem.headDim;
+}
+
+static constexpr StringLiteral kKnownKeys =
+    "b hq hkv sq sk d dv type precision causal window prefix documents lengths "
+    "softcap alibi scale bias sink layout lse backward dlse";
+
+static Error badValue(StringRef key, StringRef value, StringRef expected) {
+  return createStringError("attention key '" + key + "': expected " + expected +
+                           ", found '" + value + "'");
+}
+
+static Error parseInteger(StringRef key, StringRef value, int64_t &result) {
+  if (value.getAsInteger(10, result))
+    return badValue(key, value, "an integer of 64 bits");
+  return Error::success();
+}
+
+static Error parseNumber(StringRef key, StringRef value, double &result) {
+  if (value.getAsDouble(result) || !std::isfinite(result))
+    return badValue(key, value, "a finite number");
+  return Error::success();
+}
+
+static Error parseSize(StringRef key, StringRef value, AttentionProblem &p,
+                       bool &known) {
+  std::pair<StringLiteral, int64_t *> sizes[] = {
+      {"b", &p.batch},    {"hq", &p.numHeads}, {"hkv", &p.numKvHeads},
+      {"sq", &p.seqQ},    {"sk", &p.seqKv},    {"d", &p.headDim},
+      {"dv", &p.headDimV}};
+  for (auto [name, size] : sizes)
+    if (key == name) {
+      known = true;
+      return parseInteger(key, value, *size);
+    }
+  return Error::success();
+}
+
+static Error parseFlag(StringRef key, StringRef value, bool hasValue,
+                       AttentionProblem &p, bool &dlse, bool &known) {
+  std::pair<StringLiteral, bool *> flags[] = {
+      {"documents", &p.documents}, {"lengths", &p.lengths}, {"alibi", &p.alibi},
+      {"sink", &p.sink},           {"lse", &p.lse},         {"dlse", &dlse}};
+  for (auto [name, flag] : flags)
+    if (key == name) {
+      known = true;
+      if (hasValue)
+        return badValue(key, value, "no value");
+      *flag = true;
+    }
+  return Error::success();
+}
+
+static Error parseWindow(StringRef value, AttentionProblem &p) {
+  auto [left, right] = value.split(',');
+  if (left.getAsInteger(10, p.windowLeft) ||
+      right.getAsInteger(10, p.windowRight))
+    return badValue("window", value, "two integers L,R (-1: no bound)");
+  return Error::success();
+}
+
+/// `value` is "q,k": the inputs whose gradients are wanted.
+static Error parseGradients(StringRef value, bool hasValue,
+                            AttentionProblem &p) {
+  GradientRequest &request = p.backward.emplace();
+  if (!hasValue) {
+    request.q = request.k = request.v = true;
+    return Error::success();
+  }
+  std::pair<StringLiteral, bool *> inputs[] = {
+      {"q", &request.q}, {"k", &request.k}, {"v", &request.v}};
+  SmallVector<StringRef> names;
+  value.split(names, ',');
+  for (StringRef name : names) {
+    auto *input =
+        llvm::find_if(inputs, [&](auto &known) { return known.first == name; });
+    if (is_contained({"bias", "slopes", "sink", "scale"}, name))
+      return createStringError("attention key 'backward': the gradient of " +
+                               name +
+                               " is not derived yet, only those of q, k and v");
+    if (input == std::end(inputs) || *input->second)
+      return badValue("backward", value,
+                      "some of q,k,v with commas between, each once");
+    *input->second = true;
+  }
+  return Error::success();
+}
+
+static Error parseChoice(StringRef key, StringRef value, bool hasValue,
+                         AttentionProblem &p) {
+  if (key == "type") {
+    auto type = parseElementType(value);
+    if (!type || *type == ElementType::F64 || *type == ElementType::I32 ||
+        *type == ElementType::I64 || *type == ElementType::I1)
+      return badValue(key, value, "f32, f16, bf16, f8e4m3 or f8e5m2");
+    p.type = *type;
+  } else if (key == "precision") {
+    if (value != "ieee" && value != "tf32")
+      return badValue(key, value, "ieee or tf32");
+    p.tf32 = value == "tf32";
+  } else if (key == "causal") {
+    if (hasValue && value != "bottom-right" && value != "top-left")
+      return badValue(key, value, "bottom-right or top-left");
+    p.causal =
+        value == "top-left" ? CausalKind::TopLeft : CausalKind::BottomRight;
+  } else if (key == "layout") {
+    if (value != "bhsd" && value != "bshd")
+      return badValue(key, value, "bhsd or bshd");
+    p.layoutBshd = value == "bshd";
+  } else if (key == "bias") {
+    p.bias = value.str();
+  } else if (key == "backward") {
+    return parseGradients(value, hasValue, p);
+  } else if (key == "window") {
+    return parseWindow(value, p);
+  } else if (key == "prefix") {
+    p.prefix = 0;
+    return parseInteger(key, value, *p.prefix);
+  } else if (key == "softcap") {
+    return parseNumber(key, value, p.softcap);
+  } else if (key == "scale") {
+    p.scale = 0;
+    return parseNumber(key, value, *p.scale);
+  } else {
+    return createStringError("unknown attention key '" + key +
+                             "', expected one of: " + kKnownKeys);
+  }
+  return Error::success();
+}
+
+Expected<AttentionSpec> fa::parseAttentionSpec(StringRef spec) {
+  AttentionSpec result;
+  SmallVector<StringRef> words;
+  spec.split(words, ' ', -1, /*KeepEmpty=*/false);
+  bool dlse = false;
+  for (StringRef word : words) {
+    auto [key, value] = word.split('=');
+    bool hasValue = word.contains('='), known = false;
+    if (!result.given.insert(key).second)
+      return createStringError("attention key '" + key + "' is given twice");
+    if (Error error = parseSize(key, value, result.problem, known))
+      return error;
+    if (Error error =
+            parseFlag(key, value, hasValue, result.problem, dlse, known))
+      return error;
+    if (known)
+      continue;
+    if (Error error = parseChoice(key, value, hasValue, result.problem))
+      return error;
+  }
+  AttentionProblem &p = result.problem;
+  if (dlse && !p.backward)
+    return createStringError("attention key 'dlse': expected 'backward' with "
+                             "it, whose input it is, found none");
+  if (p.backward) {
+    p.backward->dlse = dlse;
+    p.lse = false; // an input, and no result
+  }
+  result.applyDefaults();
+  return result;
+}

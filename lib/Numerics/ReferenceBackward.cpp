@@ -1,0 +1,237 @@
+//===- ReferenceBackward.cpp - gradients of attention in float64 ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "fa/Numerics/ReferenceBackward.h"
+
+#include "ScoreLoops.h"
+
+#include "fa/Numerics/ErrorRule.h"
+#include "llvm/Support/Parallel.h"
+
+#include <limits>
+
+using namespace llvm;
+using namespace fa;
+
+/// The largest norm of a row of what is finite.
+static double largestNorm(const HostTensor &rows) {
+  std::vector<double> x = rows.toDoubles();
+  int64_t dim = rows.sizes().back();
+  double largest = 0;
+  for (size_t at = 0; at < x.size(); at += dim) {
+    double squares = 0;
+    for (int64_t d = 0; d < dim; ++d)
+      squares += x[at + d] * x[at + d];
+    if (std::isfinite(squares))
+      largest = std::max(largest, squares);
+  }
+  return std::sqrt(largest);
+}
+
+namespace {
+
+/// Gradients with elements of type T. Everything is computed anew for each
+/// element of P and each gradient: nothing of its size is kept.
+template <typename T> class BackwardLoops {
+public:
+  BackwardLoops(const AttentionProblem &p, const AttentionInputs &in,
+                const AttentionResult &forward, const Cotangents &cotangents)
+      : p(p), in(in), cotangents(cotangents), loops(p, in),
+        lse(loops.convert(forward.lse)), delta(lse.size()),
+        dout(loops.operand(cotangents.out)) {
+    std::vector<T> unrounded = loops.convert(cotangents.out);
+    std::vector<T> out = loops.convert(forward.out), dlse(lse.size());
+    if (p.backward->dlse)
+      dlse = loops.convert(*cotangents.lse);
+    for (size_t row = 0; row < lse.size(); ++row) {
+      if (lse[row] == std::numeric_limits<T>::infinity())
+        lse[row] = std::numeric_limits<T>::quiet_NaN();
+      delta[row] = loops.dot(&unrounded[row * p.headDimV],
+                             &out[row * p.headDimV], p.headDimV) -
+                   dlse[row];
+    }
+  }
+
+  Expected<Gradients> run() {
+    auto [wantsQ, wantsK, wantsV, dlse] = *p.backward;
+    Gradients gradients;
+    auto add = [&](StringRef name, const HostTensor &input,
+                   double bound) -> Expected<double *> {
+      auto value = HostTensor::create(ElementType::F64, input.sizes());
+      if (!value)
+        return value.takeError();
+      gradients.push_back({name.str(), *value, bound});
+      return static_cast<double *>(value->data());
+    };
+    double pairBound = std::fabs(p.effectiveScale()) *
+                       largestNorm(cotangents.out) * largestNorm(in.v);
+    if (wantsQ) {
+      auto dq = add("dq", in.q, pairBound * maxAbs(in.k));
+      if (!dq)
+        return dq.takeError();
+      parallelFor(0, p.batch * p.numHeads * p.seqQ,
+                  [&](size_t row) { setQuery(row, *dq + row * p.headDim); });
+    }
+    int64_t keys = p.batch * p.numKvHeads * p.seqKv;
+    if (wantsK) {
+      auto dk = add("dk", in.k, pairBound * maxAbs(in.q));
+      if (!dk)
+        return dk.takeError();
+      parallelFor(0, keys,
+                  [&](size_t key) { setKey(key, *dk + key * p.headDim); });
+    }
+    if (wantsV) {
+      auto dv = add("dv", in.v, 0);
+      if (!dv)
+        return dv.takeError();
+      std::vector<double> bounds(keys);
+      parallelFor(0, keys, [&](size_t key) {
+        bounds[key] = setValue(key, *dv + key * p.headDimV);
+      });
+      for (double bound : bounds)
+        if (std::isfinite(bound))
+          gradients.back().bound = std::max(gradients.back().bound, bound);
+    }
+    return gradients;
+  }
+
+private:
+  /// What a query and a key have in common.
+  struct Pair {
+    T p, dx;
+  };
+
+  int64_t rowOf(int64_t b, int64_t h, int64_t i) const {
+    return (b * p.numHeads + h) * p.seqQ + i;
+  }
+
+  /// Nothing where the key is masked.
+  std::optional<Pair> pairOf(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    const T infinity = std::numeric_limits<T>::infinity();
+    int64_t row = rowOf(b, h, i);
+    if (lse[row] == -infinity || loops.isMasked(b, i, j))
+      return std::nullopt;
+    Score<T> s = loops.score(b, h, i, j);
+    if (s.value == -infinity)
+      return std::nullopt;
+    T weight = std::exp(s.value - lse[row]);
+    T dp = loops.dot(&dout[row * p.headDimV],
+                     loops.valueRow(b, h / p.groupSize(), j), p.headDimV);
+    return Pair{weight, weight * (dp - delta[row]) * s.slope};
+  }
+
+  void setQuery(int64_t row, double *dq) const {
+    int64_t i = row % p.seqQ, h = row / p.seqQ % p.numHeads;
+    int64_t b = row / p.seqQ / p.numHeads;
+    std::vector<T> sum(p.headDim, T(0));
+    for (int64_t j = 0; j < p.seqKv; ++j)
+      if (auto pair = pairOf(b, h, i, j)) {
+        const T *key = loops.keyRow(b, h / p.groupSize(), j);
+        T dx = loops.roundOperand(pair->dx);
+        for (int64_t d = 0; d < p.headDim; ++d)
+          sum[d] += dx * key[d];
+      }
+    finish(sum, static_cast<T>(p.effectiveScale()), dq);
+  }
+
+  /// Calls `f` with head, query and pair for each that sees a key.
+  template <typename F> void forEachQuery(int64_t key, F f) const {
+    int64_t j = key % p.seqKv, hk = key / p.seqKv % p.numKvHeads;
+    int64_t b = key / p.seqKv / p.numKvHeads;
+    for (int64_t g = 0; g < p.groupSize(); ++g)
+      for (int64_t i = 0; i < p.seqQ; ++i)
+        if (int64_t h = hk * p.groupSize() + g; auto pair = pairOf(b, h, i, j))
+          f(b, h, i, *pair);
+  }
+
+  void setKey(int64_t key, double *dk) const {
+    std::vector<T> sum(p.headDim, T(0));
+    forEachQuery(key, [&](int64_t b, int64_t h, int64_t i, Pair pair) {
+      const T *query = loops.queryRow(b, h, i);
+      T dx = loops.roundOperand(pair.dx);
+      for (int64_t d = 0; d < p.headDim; ++d)
+        sum[d] += dx * query[d];
+    });
+    finish(sum, static_cast<T>(p.effectiveScale()), dk);
+  }
+
+  /// Gives the largest sum of p |dO|.
+  double setValue(int64_t key, double *dv) const {
+    std::vector<T> sum(p.headDimV, T(0)), sizes(p.headDimV, T(0));
+    forEachQuery(key, [&](int64_t b, int64_t h, int64_t i, Pair pair) {
+      const T *row = &dout[rowOf(b, h, i) * p.headDimV];
+      T weight = loops.roundOperand(pair.p);
+      for (int64_t d = 0; d < p.headDimV; ++d) {
+        sum[d] += weight * row[d];
+        sizes[d] += weight * std::fabs(row[d]);
+      }
+    });
+    finish(sum, T(1), dv);
+    return *llvm::max_element(sizes);
+  }
+
+  void finish(ArrayRef<T> sum, T factor, double *gradient) const {
+    for (auto [n, x] : enumerate(sum))
+      gradient[n] = loops.roundResult(x * factor);
+  }
+
+  const AttentionProblem &p;
+  const AttentionInputs &in;
+  const Cotangents &cotangents;
+  ScoreLoops<T> loops;
+  std::vector<T> lse, delta; ///< of rows
+  std::vector<T> dout;
+};
+
+} // namespace
+
+/// What the loops take for granted.
+static Error checkSizes(const AttentionProblem &p,
+                        const AttentionResult &forward,
+                        const Cotangents &cotangents) {
+  SmallVector<int64_t, 4> out = {p.batch, p.numHeads, p.seqQ, p.headDimV};
+  ArrayRef<int64_t> rows = ArrayRef<int64_t>(out).drop_back();
+  if (!p.backward)
+    return createStringError("expected a problem that asks for gradients");
+  if (p.backward->dlse && !cotangents.lse)
+    return createStringError("expected a gradient of the log-sum-exp");
+  auto check = [](StringRef what, const HostTensor &tensor,
+                  ArrayRef<int64_t> sizes) -> Error {
+    if (tensor.sizes() == sizes)
+      return Error::success();
+    return createStringError("expected " + what + " of " + formatSizes(sizes) +
+                             ", found " + formatSizes(tensor.sizes()));
+  };
+  if (Error error = check("the output", forward.out, out))
+    return error;
+  if (Error error = check("the log-sum-exp", forward.lse, rows))
+    return error;
+  if (p.backward->dlse)
+    if (Error error =
+            check("the log-sum-exp's gradient", *cotangents.lse, rows))
+      return error;
+  return check("the output's gradient", cotangents.out, out);
+}
+
+Expected<Gradients> fa::referenceBackwardF64(const AttentionProblem &problem,
+                                             const AttentionInputs &inputs,
+                                             const Cotangents &cotangents) {
+  auto forward = referenceF64(problem, inputs);
+  if (!forward)
+    return forward.takeError();
+  if (Error error = checkSizes(problem, *forward, cotangents))
+    return error;
+  return BackwardLoops<double>(problem, inputs, *forward, cotangents).run();
+}
+
+Expected<Gradients> fa::unfusedBackward(const AttentionProblem &problem,
+                                        const AttentionInputs &inputs,
+                                        const AttentionResult &forward,
+                                        const Cotangents &cotangents) {
+  if (Error error = checkSizes(problem, forward, cotangents))
+    return error;
+  return BackwardLoops<float>(problem, inputs, forward, cotangents).run();
+}

@@ -1,0 +1,153 @@
+//===- ScoreLoops.h - masks and scores of an attention ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the references of the forward and of the gradients have in common.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_NUMERICS_SCORELOOPS_H
+#define FA_NUMERICS_SCORELOOPS_H
+
+#include "fa/Numerics/Reference.h"
+
+#include <cmath>
+
+namespace fa {
+
+/// A score, and its derivative by the scaled product of query and key.
+template <typename T> struct Score {
+  T value, slope;
+};
+
+/// The scores of an attention with elements of type T: double for a reference,
+/// float for an unfused computation.
+template <typename T> class ScoreLoops {
+public:
+  static constexpr bool isReference = std::is_same_v<T, double>;
+
+  ScoreLoops(const AttentionProblem &p, const AttentionInputs &in)
+      : p(p), roundsOperands(p.tf32 && !isReference), q(operand(in.q)),
+        k(operand(in.k)), v(operand(in.v)), typeOut(in.q.type()) {
+    if (in.bias)
+      bias = convert(*in.bias);
+    if (in.lengths)
+      lengths = in.lengths->toDoubles();
+    if (in.documents)
+      documents = in.documents->toDoubles();
+    if (in.sink)
+      sink = in.sink->toDoubles();
+    slopes =
+        in.slopes ? in.slopes->toDoubles() : defaultAlibiSlopes(p.numHeads);
+  }
+
+  /// The elements in row-major order.
+  static std::vector<T> convert(const HostTensor &tensor) {
+    std::vector<T> values;
+    values.reserve(tensor.numElements());
+    tensor.forEach([&](char *e) {
+      values.push_back(static_cast<T>(loadElement(e, tensor.type())));
+    });
+    return values;
+  }
+  /// The same, as a dot takes them.
+  std::vector<T> operand(const HostTensor &tensor) const {
+    std::vector<T> values = convert(tensor);
+    if (roundsOperands)
+      for (T &x : values)
+        x = roundToTf32(static_cast<float>(x));
+    return values;
+  }
+  /// What a dot takes of a result of another one: rounded to the inputs' type.
+  T roundOperand(T x) const {
+    if (!isReference)
+      x = static_cast<T>(roundTo(typeOut, x));
+    return roundsOperands ? static_cast<T>(roundToTf32(static_cast<float>(x)))
+                          : x;
+  }
+  double roundResult(T x) const {
+    return isReference ? x : roundTo(typeOut, x);
+  }
+
+  const T *queryRow(int64_t b, int64_t h, int64_t i) const {
+    return q.data() + ((b * p.numHeads + h) * p.seqQ + i) * p.headDim;
+  }
+  const T *keyRow(int64_t b, int64_t hk, int64_t j) const {
+    return k.data() + ((b * p.numKvHeads + hk) * p.seqKv + j) * p.headDim;
+  }
+  const T *valueRow(int64_t b, int64_t hk, int64_t j) const {
+    return v.data() + ((b * p.numKvHeads + hk) * p.seqKv + j) * p.headDimV;
+  }
+  T sinkOf(int64_t h) const { return static_cast<T>(sink[h]); }
+
+  bool isMasked(int64_t b, int64_t i, int64_t j) const {
+    int64_t diagonal = i + p.seqKv - p.seqQ;
+    if (p.lengths && j >= lengths[b])
+      return true;
+    if (p.prefix && j < *p.prefix)
+      return false;
+    if (p.causal == CausalKind::BottomRight && j > diagonal)
+      return true;
+    if (p.causal == CausalKind::TopLeft && j > i)
+      return true;
+    if (p.windowLeft >= 0 && j < diagonal - p.windowLeft)
+      return true;
+    if (p.windowRight >= 0 && j > diagonal + p.windowRight)
+      return true;
+    return p.documents && documentOf(b, diagonal) != documentOf(b, j);
+  }
+
+  static T dot(const T *x, const T *y, int64_t count) {
+    T sum = 0;
+    for (int64_t n = 0; n < count; ++n)
+      sum += x[n] * y[n];
+    return sum;
+  }
+
+  /// Of a position that is not masked.
+  Score<T> score(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    const T *key = keyRow(b, h / p.groupSize(), j);
+    T s = dot(queryRow(b, h, i), key, p.headDim) *
+          static_cast<T>(p.effectiveScale());
+    T slope = 1;
+    if (p.softcap != 0) {
+      T cap = static_cast<T>(p.softcap);
+      T y = std::tanh(s / cap);
+      s = cap * y;
+      slope = 1 - y * y;
+    }
+    if (p.alibi)
+      s -= static_cast<T>(slopes[h]) *
+           static_cast<T>(std::abs(i + p.seqKv - p.seqQ - j));
+    if (!p.bias.empty()) {
+      llvm::SmallVector<int64_t, 4> sizes = p.biasSizes();
+      int64_t index[] = {b, h, i, j}, at = 0;
+      for (int d = 0; d < 4; ++d)
+        at = at * sizes[d] + (sizes[d] == 1 ? 0 : index[d]);
+      s += bias[at];
+    }
+    return {s, slope};
+  }
+
+private:
+  int64_t documentOf(int64_t b, int64_t position) const {
+    int64_t n = documents.size() / p.batch;
+    int64_t document = -1;
+    for (int64_t d = 0; d < n; ++d)
+      if (position >= documents[b * n + d])
+        document = d;
+    return document;
+  }
+
+  const AttentionProblem &p;
+  bool roundsOperands; ///< to tf32
+  std::vector<T> q, k, v, bias;
+  std::vector<double> lengths, documents, sink, slopes;
+  ElementType typeOut;
+};
+
+} // namespace fa
+
+#endif // FA_NUMERICS_SCORELOOPS_H
