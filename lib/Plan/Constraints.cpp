@@ -6,13 +6,55 @@
 
 #include "fa/Plan/Constraints.h"
 
+#include "fa/Support/LaunchLimits.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace fa;
+
+static constexpr ConstraintWord kTile = {"tile", "MxN",
+                                         "queries and keys in a tile"};
+static constexpr ConstraintWord kSchedule = {
+    "schedule", "persistent|clusters|roles|plain",
+    "blocks of specialized warps for many programs, those in clusters, or for "
+    "one each, or no specialized warps (default: chosen)"};
+
+namespace {
+struct NumberWord {
+  ConstraintWord word;
+  int64_t PlanConstraints::*number;
+};
+} // namespace
+
+static constexpr NumberWord kNumbers[] = {
+    {{"stages", "N", "tiles of keys under way on a GPU (0: chosen)"},
+     &PlanConstraints::stages},
+    {{"warps", "N", "warps of a block on a GPU (0: chosen)"},
+     &PlanConstraints::warps},
+    {{"consumers", "N",
+      "warpgroups of a block that compute, 64 queries each, where the "
+      "architecture has them (0: as --tile says, or chosen)"},
+     &PlanConstraints::consumers},
+    {{"splits", "N",
+      "splits of the keys where queries are few (0: chosen by a launch)"},
+     &PlanConstraints::splits}};
+
+ArrayRef<ConstraintWord> fa::constraintWords() {
+  static const SmallVector<ConstraintWord> words = [] {
+    SmallVector<ConstraintWord> all = {kTile};
+    append_range(all, map_range(kNumbers, [](const NumberWord &each) {
+                   return each.word;
+                 }));
+    all.push_back(kSchedule);
+    return all;
+  }();
+  return words;
+}
 
 /// Whether `text` is "MxN".
 static bool parseTile(StringRef text, PlanConstraints &constraints) {
@@ -22,13 +64,32 @@ static bool parseTile(StringRef text, PlanConstraints &constraints) {
          constraints.qTile >= 0 && constraints.kvTile >= 0;
 }
 
+/// Whether there is such a word of that form.
+static bool parseWord(StringRef key, StringRef value, PlanConstraints &result) {
+  if (key == kTile.key)
+    return parseTile(value, result);
+  if (key == kSchedule.key) {
+    result.schedule = value.str();
+    return true;
+  }
+  const auto *found = find_if(
+      kNumbers, [&](const NumberWord &each) { return each.word.key == key; });
+  return found != std::end(kNumbers) &&
+         !value.getAsInteger(10, result.*found->number) &&
+         result.*found->number >= 0;
+}
+
+/// "tile=MxN, stages=N, ... or schedule=NAME".
+static std::string listWords() {
+  std::string text;
+  for (const ConstraintWord &word : constraintWords().drop_back())
+    text +=
+        (text.empty() ? "" : ", ") + word.key.str() + "=" + word.value.str();
+  return text + " or " + kSchedule.key.str() + "=NAME";
+}
+
 Expected<PlanConstraints> fa::parseConstraints(StringRef text) {
   PlanConstraints result;
-  std::pair<StringLiteral, int64_t *> numbers[] = {
-      {"stages", &result.stages},
-      {"warps", &result.warps},
-      {"consumers", &result.consumers},
-      {"splits", &result.splits}};
   StringSet<> seen;
   SmallVector<StringRef> words;
   text.split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
@@ -37,45 +98,50 @@ Expected<PlanConstraints> fa::parseConstraints(StringRef text) {
     if (!seen.insert(key).second)
       return createStringError("plan constraints: '" + key +
                                "' is given twice");
-    auto number =
-        find_if(numbers, [&](const auto &each) { return each.first == key; });
-    bool isKnown = true;
-    if (number != std::end(numbers))
-      isKnown =
-          !value.getAsInteger(10, *number->second) && *number->second >= 0;
-    else if (key == "tile")
-      isKnown = parseTile(value, result);
-    else if (key == "schedule")
-      result.schedule = value.str();
-    else
-      isKnown = false;
-    if (!isKnown)
-      return createStringError(
-          "plan constraints: expected tile=MxN, stages=N, warps=N, "
-          "consumers=N, splits=N or schedule=NAME, found '" +
-          word + "'");
+    if (!parseWord(key, value, result))
+      return createStringError("plan constraints: expected " + listWords() +
+                               ", found '" + word + "'");
   }
   return result;
 }
 
 std::string fa::printConstraints(const PlanConstraints &constraints) {
-  const PlanConstraints none;
-  std::string text;
-  raw_string_ostream out(text);
-  auto begin = [&](StringRef key) -> raw_ostream & {
-    return out << (text.empty() ? "" : " ") << key << '=';
-  };
-  auto print = [&](StringRef key, int64_t PlanConstraints::*number) {
-    if (constraints.*number != none.*number)
-      begin(key) << constraints.*number;
-  };
+  SmallVector<std::string> words;
   if (constraints.qTile || constraints.kvTile)
-    begin("tile") << constraints.qTile << 'x' << constraints.kvTile;
-  print("stages", &PlanConstraints::stages);
-  print("warps", &PlanConstraints::warps);
-  print("consumers", &PlanConstraints::consumers);
-  print("splits", &PlanConstraints::splits);
+    words.push_back((kTile.key + "=" + Twine(constraints.qTile) + "x" +
+                     Twine(constraints.kvTile))
+                        .str());
+  for (const NumberWord &each : kNumbers)
+    if (int64_t number = constraints.*each.number)
+      words.push_back((each.word.key + "=" + Twine(number)).str());
   if (!constraints.schedule.empty())
-    begin("schedule") << constraints.schedule;
-  return text;
+    words.push_back((kSchedule.key + "=" + constraints.schedule).str());
+  return join(words, " ");
+}
+
+std::string fa::whyInvalid(const PlanConstraints &asked) {
+  auto found = [](const char *expected, const Twine &found) {
+    return (expected + Twine(", found ") + found).str();
+  };
+  bool hasTile = asked.qTile || asked.kvTile;
+  if (hasTile && (asked.qTile < 1 || asked.kvTile < 1 || asked.qTile > 1024 ||
+                  asked.kvTile > 4096))
+    return found("tile: expected MxN with 1 <= M <= 1024 and 1 <= N <= 4096",
+                 "'" + Twine(asked.qTile) + "x" + Twine(asked.kvTile) + "'");
+  if (asked.stages != 0 && (asked.stages < 2 || asked.stages > 8))
+    return found("stages: expected 2 to 8", Twine(asked.stages));
+  if (!is_contained({0, 1, 2, 4, 8}, asked.warps))
+    return found("warps: expected 1, 2, 4 or 8", Twine(asked.warps));
+  if (asked.consumers > 3)
+    return found("consumers: expected 1, 2 or 3", Twine(asked.consumers));
+  if (asked.consumers && hasTile)
+    return "consumers: expected either consumers or a tile, found both";
+  if (asked.splits > kMaxSplits)
+    return "splits: expected 0 to " + std::to_string(kMaxSplits) + ", found " +
+           std::to_string(asked.splits);
+  if (!is_contained({"", "persistent", "clusters", "roles", "plain"},
+                    StringRef(asked.schedule)))
+    return found("schedule: expected persistent, clusters, roles or plain",
+                 "'" + asked.schedule + "'");
+  return "";
 }

@@ -9,15 +9,20 @@
 using namespace llvm;
 using namespace fa;
 
-Expected<PlanRequest> fa::parseRequest(StringRef machine, StringRef constraints,
-                                       int64_t sharedBytes) {
-  auto found = findMachine(machine);
-  if (!found)
-    return found.takeError();
+Expected<PlanRequest> fa::makeRequest(Expected<Machine> machine,
+                                      StringRef constraints,
+                                      int64_t sharedBytes) {
+  if (!machine)
+    return machine.takeError();
   auto asked = parseConstraints(constraints);
   if (!asked)
     return asked.takeError();
   if (sharedBytes)
-    found->sharedBytes = sharedBytes;
-  return PlanRequest{std::move(*found), std::move(*asked)};
+    machine->sharedBytes = sharedBytes;
+  return PlanRequest{std::move(*machine), std::move(*asked)};
+}
+
+Expected<PlanRequest> fa::parseRequest(StringRef machine, StringRef constraints,
+                                       int64_t sharedBytes) {
+  return makeRequest(findMachine(machine), constraints, sharedBytes);
 }

@@ -6,6 +6,8 @@
 
 #include "fa/Plan/SchedulePlan.h"
 
+#include "fa/Support/LaunchLimits.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -132,7 +134,8 @@ std::string fa::whyInvalid(const SchedulePlan &plan) {
            std::to_string(plan.dots.size()) + " beside one partition";
   if (std::string why = ::whyInvalid(plan.dots); !why.empty())
     return why;
-  if (plan.cluster < 1 || plan.cluster > 8 || !isPowerOf2_64(plan.cluster))
+  if (plan.cluster < 1 || plan.cluster > kMaxCluster ||
+      !isPowerOf2_64(plan.cluster))
     return "expected a cluster of 1, 2, 4 or 8 blocks, found " +
            std::to_string(plan.cluster);
   return "";

@@ -83,9 +83,8 @@ Expected<CacheKey> fa::makeCacheKey(StringRef program, StringRef entry,
   if (build.empty())
     return createStringError("this build has no build id (-Wl,--build-id)");
   // An option that is added later does not compile before it is taken up here.
-  const auto &[arch, qTile, kvTile, stages, warps, consumers, splits, schedule,
-               tuning, dies, ptxas, emulate, hostCpu, mutate, fusion, plans,
-               kernels, progress] = options;
+  const auto &[arch, asked, tuning, dies, ptxas, emulate, hostCpu, mutate,
+               fusion, plans, kernels, progress] = options;
   const auto &[assumeNoEmptyRows, allowNoMax] = fusion;
   (void)progress; // changes nothing of the code
   CacheKey key;
@@ -93,9 +92,7 @@ Expected<CacheKey> fa::makeCacheKey(StringRef program, StringRef entry,
   out << "build " << build << "\n";
   if (Error error = printTarget(arch, ptxas, out))
     return error;
-  out << "tile " << qTile << "x" << kvTile << "\nstages " << stages
-      << "\nwarps " << warps << "\nconsumers " << consumers << "\nsplits "
-      << splits << "\nschedule " << schedule << "\ntuning "
+  out << "asked " << printConstraints(asked) << "\ntuning "
       << (tuning.empty() ? "none" : tuning) << "\ndies " << dies << "\nemulate "
       << emulate << "\nhost-cpu " << (emulate ? StringRef(hostCpu) : "none")
       << "\nmutate " << mutate << "\nassume-no-empty-rows " << assumeNoEmptyRows

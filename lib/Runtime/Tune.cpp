@@ -20,14 +20,18 @@ struct Space {
 };
 } // namespace
 
-static void addAll(const Space &space, std::vector<TunedOptions> &candidates) {
+static void addAll(const Space &space,
+                   std::vector<PlanConstraints> &candidates) {
   for (StringRef schedule : space.schedules)
     for (int64_t warps : space.warps)
       for (int64_t stages : space.stages)
         for (int64_t qTile : space.qTiles)
           for (int64_t kvTile : space.kvTiles)
-            candidates.push_back(
-                {qTile, kvTile, stages, warps, schedule.str()});
+            candidates.push_back({.qTile = qTile,
+                                  .kvTile = kvTile,
+                                  .stages = stages,
+                                  .warps = warps,
+                                  .schedule = schedule.str()});
 }
 
 /// Tiles of powers of two, as matrix units take them, but for those of
@@ -57,11 +61,11 @@ static Expected<SmallVector<Space, 2>> spacesOf(StringRef arch) {
   return spaces;
 }
 
-Expected<std::vector<TunedOptions>> fa::listCandidates(StringRef arch) {
+Expected<std::vector<PlanConstraints>> fa::listCandidates(StringRef arch) {
   auto spaces = spacesOf(arch);
   if (!spaces)
     return spaces.takeError();
-  std::vector<TunedOptions> candidates(1);
+  std::vector<PlanConstraints> candidates(1);
   for (const Space &space : *spaces)
     addAll(space, candidates);
   return candidates;

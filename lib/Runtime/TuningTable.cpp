@@ -24,39 +24,12 @@ using namespace llvm;
 using namespace fa;
 
 //===----------------------------------------------------------------------===//
-// Options and keys
+// Keys
 //===----------------------------------------------------------------------===//
 
-void TunedOptions::applyTo(CompileOptions &options) const {
-  options.qTile = qTile;
-  options.kvTile = kvTile;
-  options.stages = stages;
-  options.warps = warps;
-  options.schedule = schedule;
-}
-
-TunedOptions fa::tunedOptionsOf(const CompileOptions &options) {
-  return {options.qTile, options.kvTile, options.stages, options.warps,
-          options.schedule};
-}
-
-std::string TunedOptions::str() const {
-  std::string text;
-  raw_string_ostream out(text);
-  if (qTile)
-    out << " --tile=" << qTile << "x" << kvTile;
-  if (stages)
-    out << " --stages=" << stages;
-  if (warps)
-    out << " --warps=" << warps;
-  if (!schedule.empty())
-    out << " --schedule=" << schedule;
-  return text.empty() ? "the rules" : text.substr(1);
-}
-
 std::string TuningEntry::digest(const TuningKey &key) const {
-  std::string text =
-      join_items('\n', key.arch, key.assembler, key.problem, options.str());
+  std::string text = join_items('\n', key.arch, key.assembler, key.problem,
+                                printConstraints(asked));
   return toHex(SHA256::hash(arrayRefFromStringRef(text)), /*LowerCase=*/true);
 }
 
@@ -212,19 +185,14 @@ static Error readEntry(const json::Value &value, std::string path,
                listGpuMachines() + " or cpu:NAME");
   entry.expect("problem", isClass(key.problem), "a class of launches");
   TuningEntry tuned;
-  TunedOptions &how = tuned.options;
-  how.qTile = entry.integer("q_tile", 0, 1024);
-  how.kvTile = entry.integer("kv_tile", 0, 4096);
-  entry.expect("kv_tile", !how.qTile == !how.kvTile,
-               "both sizes of a tile or neither");
-  how.stages = entry.integer("stages", 0, 8);
-  entry.expect("stages", how.stages != 1, "0 or 2 to 8");
-  how.warps = entry.integer("warps", 0, 8);
-  entry.expect("warps", is_contained({0, 1, 2, 4, 8}, how.warps),
-               "0, 1, 2, 4 or 8");
-  how.schedule = entry.string("schedule");
-  entry.expect("schedule", isSchedule(how.schedule),
-               (kSchedules + ", or \"\"").str());
+  std::string asked = entry.string("asked");
+  if (auto parsed = parseConstraints(asked)) {
+    tuned.asked = std::move(*parsed);
+    std::string why = whyInvalid(tuned.asked);
+    entry.expect("asked", why.empty(), "what can be asked of plans: " + why);
+  } else {
+    entry.expect("asked", false, toString(parsed.takeError()));
+  }
   tuned.ms = entry.number("ms");
   tuned.rulesMs = entry.number("rules_ms");
   tuned.device = entry.string("device");
@@ -294,15 +262,10 @@ Error TuningTable::write(StringRef path) const {
       out.attributeArray("entries", [&] {
         for (const auto &[key, entry] : entries)
           out.object([&, &key = key, &entry = entry] {
-            const TunedOptions &how = entry.options;
             out.attribute("arch", key.arch);
             out.attribute("assembler", key.assembler);
             out.attribute("problem", key.problem);
-            out.attribute("q_tile", how.qTile);
-            out.attribute("kv_tile", how.kvTile);
-            out.attribute("stages", how.stages);
-            out.attribute("warps", how.warps);
-            out.attribute("schedule", how.schedule);
+            out.attribute("asked", printConstraints(entry.asked));
             out.attribute("ms", entry.ms);
             out.attribute("rules_ms", entry.rulesMs);
             out.attribute("device", entry.device);
@@ -358,15 +321,14 @@ const TuningEntry *Tuning::apply(const AttentionProblem &problem,
                                  ArrayRef<LaunchArgument> launch,
                                  CompileOptions &options) const {
   auto name = tuningClass(problem, launch);
-  if (!name || options.consumers ||
-      !(tunedOptionsOf(options) == TunedOptions()))
+  if (!name || options.asked != PlanConstraints())
     return nullptr;
   TuningKey key = compiler;
   key.problem = std::move(*name);
   const TuningEntry *entry = table.find(key);
   if (!entry)
     return nullptr;
-  entry->options.applyTo(options);
+  options.asked = entry->asked;
   options.tuning = entry->digest(key);
   return entry;
 }

@@ -21,12 +21,12 @@ static void addStageEnd(OpPassManager &pm, fa::GpuStage stage) {
   pm.addPass(fa::createTgpuVerifyStage(options));
 }
 
-void fa::buildSchedulePipeline(OpPassManager &pm, const Machine &machine,
-                               const PlanConstraints &asked) {
-  ScheduleRules rules = scheduleRules(machine, asked);
+void fa::buildSchedulePipeline(OpPassManager &pm, const PlanRequest &request) {
+  const Machine &machine = request.machine;
+  ScheduleRules rules = scheduleRules(machine, request.asked);
   TgpuPlanKernelsOptions plan;
   plan.machine = machine.name;
-  plan.constraints = printConstraints(asked);
+  plan.constraints = printConstraints(request.asked);
   plan.sharedBytes = machine.sharedBytes;
   pm.addPass(createTgpuPlanKernels(plan));
   if (rules.isSpecialized) {

@@ -17,11 +17,6 @@ bool fa::isNvidiaArch(StringRef arch) { return arch.starts_with("sm_"); }
 
 bool fa::isAmdArch(StringRef arch) { return arch.starts_with("gfx"); }
 
-bool fa::isSchedule(StringRef schedule) {
-  return llvm::is_contained({"", "persistent", "clusters", "roles", "plain"},
-                            schedule);
-}
-
 /// Faults are those of GPU programs.
 static llvm::Error checkNoFault(const CompileOptions &options) {
   if (options.mutate.empty() || isNvidiaArch(options.arch) ||

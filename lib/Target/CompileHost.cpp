@@ -33,9 +33,7 @@ static void initializeHostTarget() {
 static HostPipelineOptions *fill(HostPipelineOptions *options,
                                  const CompileOptions &from,
                                  const HostInfo &host) {
-  options->qTile = from.qTile;
-  options->kvTile = from.kvTile;
-  options->splits = from.splits;
+  options->constraints = printConstraints(from.asked);
   options->assumeNoEmptyRows = from.fusion.assumeNoEmptyRows;
   options->allowNoMax = from.fusion.allowNoMax;
   options->vectorBits = host.vectorBits;

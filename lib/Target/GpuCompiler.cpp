@@ -39,13 +39,7 @@ llvm::Expected<GpuTarget> fa::getGpuTarget(StringRef arch) {
 
 void GpuCompiler::fill(GpuPipelineOptions &pipeline) const {
   pipeline.arch = target.machine.name;
-  pipeline.qTile = options.qTile;
-  pipeline.kvTile = options.kvTile;
-  pipeline.stages = options.stages;
-  pipeline.warps = options.warps;
-  pipeline.consumers = options.consumers;
-  pipeline.splits = options.splits;
-  pipeline.schedule = options.schedule;
+  pipeline.constraints = printConstraints(options.asked);
   pipeline.dies = options.dies;
   pipeline.sharedLimit = target.machine.sharedBytes;
   pipeline.assumeNoEmptyRows = options.fusion.assumeNoEmptyRows;

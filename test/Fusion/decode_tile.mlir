@@ -1,6 +1,6 @@
 // Tiles of the decode variant have as many keys as K and V of 16384 bytes have, at least 16, where elements have 16 bits; other variants keep theirs.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a' | FileCheck %s
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='constraints="tile=0x64"' | FileCheck %s --check-prefix=ALL
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=1"' | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='constraints="tile=0x64 splits=1"' | FileCheck %s --check-prefix=ALL
 
 // CHECK-LABEL: tile.kernel @d128_decode(
 // CHECK: tile.load {{.*}} -> tensor<32x128xf16>

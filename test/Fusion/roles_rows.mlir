@@ -1,6 +1,6 @@
 // Kernels for roles have more rows where heads are narrow and few numbers live beside the tiles.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="schedule=persistent stages=2"' | FileCheck %s
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a' | FileCheck %s --check-prefix=FEW
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="schedule=persistent stages=2 splits=1"' | FileCheck %s
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=1"' | FileCheck %s --check-prefix=FEW
 // Rows of all heads of a group, for launches in which that makes fewer of them.
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=0"' | FileCheck %s --check-prefix=PACKED
 // PACKED: tile.kernel @causal_roles_packed_split(
@@ -14,8 +14,8 @@
 // PACKED-SAME: tile.fewer_rows
 // PACKED: tile.kernel @causal_roles_few_split(
 // Keys between powers of two: where two tiles of them and one of queries have room, for plain scores of masks without a lower edge and many programs.
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a shared-bytes=196608' | FileCheck %s --check-prefixes=ROOM,MORE
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a shared-bytes=196607' | FileCheck %s --check-prefixes=ROOM,LESS
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=1" shared-bytes=196608' | FileCheck %s --check-prefixes=ROOM,MORE
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=1" shared-bytes=196607' | FileCheck %s --check-prefixes=ROOM,LESS
 // ROOM: tile.kernel @middle_roles_few(
 // ROOM-SAME: tile.shape = array<i64: 64, 64>
 // ROOM: tile.kernel @middle_roles(

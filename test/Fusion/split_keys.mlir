@@ -1,6 +1,6 @@
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_80 constraints="splits=0"' --canonicalize --cse | FileCheck %s
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='constraints="splits=7"' --canonicalize --cse | FileCheck %s --check-prefix=SAID
-// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel --canonicalize --cse | FileCheck %s --check-prefix=ONE
+// RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='constraints="splits=1"' --canonicalize --cse | FileCheck %s --check-prefix=ONE
 
 // Programs of a split find theirs in axis 0 of the grid, whose extent is a multiple of the number of splits.
 // CHECK-DAG: #[[SPLITS:.*]] = affine_map<()[s0, s1, s2, s3, s4, s5] -> (((s0 floordiv s1) ceildiv 16) * s2, s1, s3)>

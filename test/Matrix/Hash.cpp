@@ -55,8 +55,8 @@ static std::vector<LaunchArgument> describe(const Case &c) {
 CompileOptions CodeHasher::optionsFor(int64_t splits) const {
   CompileOptions options;
   options.arch = arch;
-  options.schedule = schedule;
-  options.splits = splits;
+  options.asked.schedule = schedule;
+  options.asked.splits = splits;
   return options;
 }
 

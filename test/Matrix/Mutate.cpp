@@ -52,7 +52,8 @@ static void swapPrecision(tile::KernelOp kernel) {
 llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   PassManager pm(module.getContext());
   HostPipelineOptions options;
-  options.qTile = 64; // which every target takes
+  // Which every target takes.
+  options.constraints = "tile=64x0 splits=1";
   buildHostKernelPipeline(pm, options);
   if (failed(pm.run(module)))
     return llvm::createStringError("the passes to kernels failed");

@@ -216,8 +216,8 @@ Runner::build(AttentionProblem p, int64_t splits, CompileOptions &options) {
   options.arch = target.arch;
   options.emulate = target.isEmulator;
   options.hostCpu = target.hostCpu;
-  options.splits = splits;
-  options.schedule = target.schedule;
+  options.asked.splits = splits;
+  options.asked.schedule = target.schedule;
   return module;
 }
 

@@ -229,9 +229,10 @@ int main(int argc, char **argv) {
   auto lines = makeLines(options);
   if (!lines)
     return fail(toString(lines.takeError()));
-  if (!isSchedule(options.schedule))
-    return fail("--schedule: expected " + kSchedules + ", found '" +
-                options.schedule + "'");
+  PlanConstraints asked;
+  asked.schedule = options.schedule.str();
+  if (std::string why = whyInvalid(asked); !why.empty())
+    return fail("--" + why);
   if (!options.hash.empty())
     return hashLines(*lines, options);
   if (!options.plans.empty())

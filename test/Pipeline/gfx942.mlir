@@ -8,7 +8,7 @@
 // RUN: fa-opt %s --pass-pipeline='builtin.module(fa-amd{arch=gfx950})' --fa-print-stages -o %t.deep.s8 2> %t.deep
 // RUN: FileCheck %s --check-prefix=DEEP5 < %t.deep
 // RUN: FileCheck %s --check-prefix=DEEP < %t.deep.s8
-// RUN: fa-opt %s --pass-pipeline='builtin.module(fa-amd{stages=1})' --fa-print-stages -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
+// RUN: fa-opt %s --pass-pipeline='builtin.module(fa-amd{constraints=stages=1})' --fa-print-stages -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: not fa-opt %s --pass-pipeline='builtin.module(fa-amd{arch=gfx906})' 2>&1 | FileCheck %s --check-prefix=ARCH
 // ARCH: error: unknown architecture 'gfx906', expected gfx90a, gfx942, gfx950
 

@@ -6,7 +6,7 @@
 // RUN: FileCheck %s --check-prefix=S6 < %t.stages
 // RUN: FileCheck %s --check-prefix=S7 < %t.stages
 // RUN: FileCheck %s --check-prefix=S8 < %t.s8
-// RUN: fa-opt %s --pass-pipeline='builtin.module(fa-nvidia{warps=4 stages=3})' --fa-print-stages -o /dev/null 2>&1 | FileCheck %s --check-prefix=DEEP
+// RUN: fa-opt %s --pass-pipeline='builtin.module(fa-nvidia{constraints="warps=4 stages=3"})' --fa-print-stages -o /dev/null 2>&1 | FileCheck %s --check-prefix=DEEP
 // RUN: not fa-opt %s --pass-pipeline='builtin.module(fa-nvidia{arch=sm_20})' 2>&1 | FileCheck %s --check-prefix=ARCH
 // ARCH: error: unknown architecture 'sm_20', expected sm_80, sm_86, sm_89, sm_90
 

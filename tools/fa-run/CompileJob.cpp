@@ -57,7 +57,7 @@ static Error applyTable(const Options &options, Job &job, CompileOptions &how) {
   if (!tuning)
     return tuning.takeError();
   if (tuning->apply(*job.problem, job.arguments, how))
-    job.tuned = tunedOptionsOf(how).str();
+    job.tuned = describe(how.asked);
   return Error::success();
 }
 

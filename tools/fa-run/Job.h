@@ -36,8 +36,11 @@ struct Job {
   std::vector<LaunchArgument> arguments;
   std::vector<HostTensor> tensors; ///< keeps the arguments' memory
   std::vector<std::pair<std::string, HostTensor>> outputs;
-  std::string tuned; ///< options that a tuning table chose; "": none
+  std::string tuned; ///< what a tuning table chose; "": nothing
 };
+
+/// What is asked of plans, for reports.
+std::string describe(const PlanConstraints &asked);
 
 /// Builds the job of an attention problem: sizes from the inputs where they are
 /// given, random values for the rest, outputs full of NaN.

@@ -123,34 +123,19 @@ struct CommandLine {
                             cl::cat(category)};
   cl::opt<std::string> json{"json", cl::ValueOptional, cl::value_desc("F"),
                             cl::desc("report as JSON"), cl::cat(category)};
-  cl::opt<std::string> tile{"tile", cl::value_desc("MxN"),
-                            cl::desc("queries and keys in a tile"),
-                            cl::cat(category)};
-  cl::opt<int64_t> stages{
-      "stages", cl::init(0),
-      cl::desc("tiles of keys under way on a GPU (0: chosen)"),
-      cl::cat(category)};
-  cl::opt<int64_t> warps{"warps", cl::init(0),
-                         cl::desc("warps of a block on a GPU (0: chosen)"),
-                         cl::cat(category)};
-  cl::opt<int64_t> consumers{
-      "consumers", cl::init(0),
-      cl::desc("warpgroups of a block that compute, 64 queries each, where the "
-               "architecture has them (0: as --tile says, or chosen)"),
-      cl::cat(category)};
-  cl::opt<int64_t> splits{
-      "splits", cl::init(0),
-      cl::desc("splits of the keys where queries are few (0: chosen)"),
-      cl::cat(category)};
+  /// What is asked of plans, an option a word.
+  std::vector<std::unique_ptr<cl::opt<std::string>>> asked = [this] {
+    std::vector<std::unique_ptr<cl::opt<std::string>>> options;
+    for (const ConstraintWord &word : constraintWords())
+      options.push_back(std::make_unique<cl::opt<std::string>>(
+          StringRef(word.key), cl::value_desc(word.value),
+          cl::desc(word.meaning), cl::cat(category)));
+    return options;
+  }();
   cl::opt<int64_t> dies{
       "dies", cl::init(0),
       cl::desc("dies of an AMD card (0: the card's, or of the "
                "largest of the architecture)"),
-      cl::cat(category)};
-  cl::opt<std::string> schedule{
-      "schedule", cl::value_desc("persistent|clusters|roles|plain"),
-      cl::desc("blocks of warp roles for many programs, those in clusters, or "
-               "for one each, or no roles (default: chosen)"),
       cl::cat(category)};
   cl::opt<std::string> plan{
       "plan", cl::value_desc("F"),
@@ -194,15 +179,18 @@ static void forgetRegisteredOptions() {
     option->removeArgument();
 }
 
-static Error parseTile(StringRef text, CompileOptions &compile) {
-  auto [m, n] = text.split('x');
-  if (m.getAsInteger(10, compile.qTile) || n.getAsInteger(10, compile.kvTile) ||
-      compile.qTile < 1 || compile.kvTile < 1 || compile.qTile > 1024 ||
-      compile.kvTile > 4096)
-    return createStringError("--tile: expected MxN with 1 <= M <= 1024 and "
-                             "1 <= N <= 4096, found '" +
-                             text + "'");
-  return Error::success();
+/// What the options of `line` ask of plans.
+static Expected<PlanConstraints> readConstraints(const CommandLine &line) {
+  std::string words;
+  for (const auto &option : line.asked)
+    if (!option->empty())
+      words += " " + (option->ArgStr + "=" + option->getValue()).str();
+  auto asked = parseConstraints(words);
+  if (!asked)
+    return asked;
+  if (std::string why = whyInvalid(*asked); !why.empty())
+    return createStringError("--" + why);
+  return asked;
 }
 
 /// --arch says what a form is for, --host-cpu what a run's code is for.
@@ -236,8 +224,9 @@ static Error checkLaunch(const Options &options) {
     return createStringError(option + ": expected --emit, found a run, which "
                                       "compiles no other kernels anyway");
   if (options.emit == "tile" || options.emit == "kernel")
-    return createStringError(option + ": expected --emit of a form in which "
-                                      "kernels are chosen, found '" +
+    return createStringError(option +
+                             ": expected --emit of a form in which "
+                             "kernels are chosen, found '" +
                              options.emit + "', which comes before");
   return Error::success();
 }
@@ -247,14 +236,10 @@ static Error checkLaunch(const Options &options) {
 static Error readPlan(StringRef path, CompileOptions &compile) {
   if (path.empty())
     return Error::success();
-  std::pair<StringRef, bool> asked[] = {
-      {"--tile", compile.qTile},    {"--stages", compile.stages},
-      {"--warps", compile.warps},   {"--consumers", compile.consumers},
-      {"--splits", compile.splits}, {"--schedule", !compile.schedule.empty()}};
-  for (auto [name, given] : asked)
-    if (given)
-      return createStringError("expected either --plan or " + Twine(name) +
-                               ", found both");
+  if (std::string asked = printConstraints(compile.asked); !asked.empty())
+    return createStringError("expected either --plan or --" +
+                             StringRef(asked).split(' ').first +
+                             ", found both");
   auto file = MemoryBuffer::getFile(path);
   if (!file)
     return createStringError("--plan: " + path + ": " +
@@ -337,36 +322,14 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.compile.hostCpu = line.hostCpu;
   options.compile.ptxas = line.ptxas;
   options.compile.mutate = line.mutate;
-  options.compile.stages = line.stages;
-  options.compile.warps = line.warps;
-  options.compile.consumers = line.consumers;
-  options.compile.splits = line.splits;
   options.compile.dies = line.dies;
   if (line.dies < 0 || line.dies > 64)
     return createStringError("--dies: expected 0 to 64, found " +
                              Twine(line.dies));
-  options.compile.schedule = line.schedule;
-  if (line.splits < 0 || line.splits > kMaxSplits)
-    return createStringError("--splits: expected 0 to " + Twine(kMaxSplits) +
-                             ", found " + Twine(line.splits));
-  if (line.stages != 0 && (line.stages < 2 || line.stages > 8))
-    return createStringError("--stages: expected 2 to 8, found " +
-                             Twine(line.stages));
-  if (!is_contained({0, 1, 2, 4, 8}, int64_t(line.warps)))
-    return createStringError("--warps: expected 1, 2, 4 or 8, found " +
-                             Twine(line.warps));
-  if (line.consumers < 0 || line.consumers > 3)
-    return createStringError("--consumers: expected 1, 2 or 3, found " +
-                             Twine(line.consumers));
-  if (line.consumers && !line.tile.empty())
-    return createStringError(
-        "expected either --tile or --consumers, found both");
-  if (!isSchedule(line.schedule))
-    return createStringError("--schedule: expected " + Twine(kSchedules) +
-                             ", found '" + line.schedule + "'");
-  if (!line.tile.empty())
-    if (Error error = parseTile(line.tile, options.compile))
-      return error;
+  auto asked = readConstraints(line);
+  if (!asked)
+    return asked.takeError();
+  options.compile.asked = std::move(*asked);
   if (Error error = readPlan(line.plan, options.compile))
     return error;
   if (!options.listTargets && options.file.empty() && !options.attention)

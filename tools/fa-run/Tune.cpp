@@ -23,6 +23,11 @@ using namespace llvm;
 using namespace fa;
 using namespace fa::run;
 
+std::string fa::run::describe(const PlanConstraints &asked) {
+  std::string text = printConstraints(asked);
+  return text.empty() ? "the rules" : text;
+}
+
 namespace {
 
 /// A bar on a terminal; elsewhere a line for each candidate.
@@ -63,7 +68,7 @@ private:
 class Bench {
 public:
   Bench(Job &job, const Options &given, const RunTarget &place,
-        std::vector<TunedOptions> candidates, AttentionReference reference)
+        std::vector<PlanConstraints> candidates, AttentionReference reference)
       : candidates(std::move(candidates)), job(job), options(given),
         place(place), reference(std::move(reference)), cache(openCache(given)),
         results(this->candidates.size()) {
@@ -74,9 +79,9 @@ public:
     Progress progress(candidates.size());
     auto fastest = findFastest(
         candidates.size(), [&](size_t n) -> Expected<CandidateResult> {
-          progress.begin(n, candidates[n].str());
+          progress.begin(n, describe(candidates[n]));
           results[n] = measure(n);
-          progress.end(n, candidates[n].str(), results[n]);
+          progress.end(n, describe(candidates[n]), results[n]);
           return results[n];
         });
     progress.finish();
@@ -88,19 +93,19 @@ public:
   double msOf(size_t n) const { return results[n].ms; }
   const std::string &device() const { return deviceName; }
 
-  const std::vector<TunedOptions> candidates;
+  const std::vector<PlanConstraints> candidates;
 
 private:
   CandidateResult measure(size_t n) {
     CompileOptions how = options.compile;
     how.arch = place.arch;
-    candidates[n].applyTo(how);
+    how.asked = candidates[n];
     auto compiled = compileForLaunch(cache, place, job, how);
     if (!compiled)
       return {0, firstLine(compiled.takeError())};
     auto [same, isNew] = seen.try_emplace(codeOf(compiled->artifact), n);
     if (!isNew)
-      return {0, "the same code as " + candidates[same->second].str()};
+      return {0, "the same code as " + describe(candidates[same->second])};
     // What the candidate before it wrote does not count.
     for (auto &[name, tensor] : job.outputs)
       tensor.fill(std::numeric_limits<double>::quiet_NaN());
@@ -139,15 +144,10 @@ static Error checkOptions(const Job &job, const Options &options,
   if (place.target == "emulator")
     return createStringError("--tune: expected a card or the CPU, found the "
                              "emulator, whose time says nothing");
-  TunedOptions given = tunedOptionsOf(options.compile);
-  if (!(given == TunedOptions()))
+  if (options.compile.asked != PlanConstraints())
     return createStringError("--tune: expected no options that it searches, "
-                             "found " +
-                             given.str());
-  if (options.compile.consumers) // tiles are
-    return createStringError("--tune: expected no options that it searches, "
-                             "found --consumers=" +
-                             Twine(options.compile.consumers));
+                             "found --" +
+                             printConstraints(options.compile.asked));
   if (options.tuning.empty())
     return createStringError("--tune: expected --tuning=FILE to write, found "
                              "none");
@@ -209,7 +209,7 @@ static int tuneOn(const RunTarget &place, Job &job, const Options &options) {
   outs() << "program  " << job.program << "\n"
          << "target   " << key->arch << ", " << entry.device << ", assembler "
          << key->assembler << "\n"
-         << "fastest  " << entry.options.str()
+         << "fastest  " << describe(entry.asked)
          << format(", %.4f ms (the rules %.4f ms)", entry.ms, entry.rulesMs)
          << ", of " << bench.countPrograms() << " programs\n";
   if (bench.countPrograms() < 2) {

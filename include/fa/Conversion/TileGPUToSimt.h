@@ -9,8 +9,7 @@
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Fusion/Passes.h"
-#include "fa/Plan/Constraints.h"
-#include "fa/Plan/Machine.h"
+#include "fa/Plan/Request.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -32,32 +31,9 @@ struct GpuPipelineOptions
                            llvm::cl::desc("sm_80, ..., gfx942, ... (empty: the "
                                           "pipeline's first)"),
                            llvm::cl::init("")};
-  Option<int64_t> qTile{*this, "q-tile",
-                        llvm::cl::desc("queries in a tile (0: chosen)"),
-                        llvm::cl::init(0)};
-  Option<int64_t> kvTile{*this, "kv-tile",
-                         llvm::cl::desc("keys in a tile (0: chosen)"),
-                         llvm::cl::init(0)};
-  Option<int64_t> stages{*this, "stages",
-                         llvm::cl::desc("slots of a buffer (0: chosen)"),
-                         llvm::cl::init(0)};
-  Option<int64_t> warps{*this, "warps",
-                        llvm::cl::desc("warps of a program (0: chosen)"),
-                        llvm::cl::init(0)};
-  Option<int64_t> consumers{
-      *this, "consumers",
-      llvm::cl::desc("warpgroups of a block that compute, where the "
-                     "architecture has them (0: as q-tile says, or chosen)"),
-      llvm::cl::init(0)};
-  Option<int64_t> splits{*this, "splits",
-                         llvm::cl::desc("splits of the keys where queries are "
-                                        "few (0: chosen by a launch)"),
-                         llvm::cl::init(0)};
-  Option<std::string> schedule{
-      *this, "schedule",
-      llvm::cl::desc("who computes what, where the architecture has "
-                     "warpgroups: persistent, clusters, roles or plain (\"\": "
-                     "chosen)"),
+  Option<std::string> constraints{
+      *this, "constraints",
+      llvm::cl::desc("what is asked of plans, as for tile-to-kernel"),
       llvm::cl::init("")};
   Option<int64_t> dies{*this, "dies",
                        llvm::cl::desc("dies of an AMD card (0: those of the "
@@ -77,19 +53,17 @@ struct GpuPipelineOptions
       llvm::cl::init(false)};
 };
 
-/// What `options` ask of plans.
-PlanConstraints constraintsOf(const GpuPipelineOptions &options);
+/// What `options` ask of plans for `found`, with the shared memory that they
+/// say. Where there is no such machine or request, the pipeline becomes one
+/// that fails with the reason.
+std::optional<PlanRequest> requestOf(mlir::OpPassManager &pm,
+                                     const GpuPipelineOptions &options,
+                                     llvm::Expected<Machine> found);
 
-/// `found`, with the shared memory that `options` say. Where there is none, the
-/// pipeline becomes one that fails with the reason.
-std::optional<Machine> machineOf(mlir::OpPassManager &pm,
-                                 const GpuPipelineOptions &options,
-                                 llvm::Expected<Machine> found);
-
-/// S0 to S3: fusion, online softmax, kernels as they are planned for `machine`.
+/// S0 to S3: fusion, online softmax, kernels as they are planned.
 void buildGpuKernelPipeline(mlir::OpPassManager &pm,
                             const GpuPipelineOptions &options,
-                            const Machine &machine);
+                            const PlanRequest &request);
 
 /// What one thread does, as it is in arith, math, scf, memref and the dialect
 /// of a target, to the LLVM dialect and that.

@@ -27,17 +27,10 @@ namespace fa {
 /// Options of `fa-cpu` and of its two halves.
 struct HostPipelineOptions
     : public mlir::PassPipelineOptions<HostPipelineOptions> {
-  Option<int64_t> qTile{*this, "q-tile",
-                        llvm::cl::desc("queries in a tile (0: chosen)"),
-                        llvm::cl::init(0)};
-  Option<int64_t> kvTile{*this, "kv-tile",
-                         llvm::cl::desc("keys in a tile (0: chosen)"),
-                         llvm::cl::init(0)};
-  Option<int64_t> splits{
-      *this, "splits",
-      llvm::cl::desc("splits of the keys where queries are few (0: as many as "
-                     "a launch chooses)"),
-      llvm::cl::init(1)};
+  Option<std::string> constraints{
+      *this, "constraints",
+      llvm::cl::desc("what is asked of plans, as for tile-to-kernel"),
+      llvm::cl::init("")};
   Option<int64_t> vectorBits{*this, "vector-bits",
                              llvm::cl::desc("width of a vector register"),
                              llvm::cl::init(512)};

@@ -14,6 +14,7 @@
 
 #include "fa/Launch/ElementType.h"
 #include "fa/Launch/Text.h"
+#include "fa/Support/LaunchLimits.h"
 
 #include <functional>
 #include <string>
@@ -26,13 +27,6 @@ inline constexpr int64_t kDynamic = INT64_MIN;
 
 /// What a launch keeps in place instead of allocating it.
 inline constexpr size_t kMaxRank = 8, kMaxArguments = 64;
-
-/// The most splits of the keys.
-inline constexpr int64_t kMaxSplits = 1024;
-
-/// The most blocks of a cluster: 8 run on every card (PTX ISA, "Cluster of
-/// Cooperative Thread Arrays").
-inline constexpr int64_t kMaxCluster = 8;
 
 /// An integer expression over the sizes of the arguments, as a postfix program.
 struct SizeExpr {

@@ -3,10 +3,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The one list of what can be asked of plans: compilations, pipelines, the
+// command line, the cache's keys and tuning tables hold it, read it and print
+// it by what is declared here.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FA_PLAN_CONSTRAINTS_H
 #define FA_PLAN_CONSTRAINTS_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
@@ -16,17 +23,36 @@ namespace fa {
 
 /// What a user asks of the plans of a program; the planner chooses the rest.
 struct PlanConstraints {
-  int64_t qTile = 0;     ///< queries in a tile; 0: chosen
-  int64_t kvTile = 0;    ///< keys in a tile; 0: chosen
-  int64_t stages = 0;    ///< tiles of keys under way on a GPU; 0: chosen
-  int64_t warps = 0;     ///< of a block on a GPU; 0: chosen
-  int64_t consumers = 0; ///< warpgroups of a block that compute; 0: chosen
-  /// Splits of the keys where queries are few; 0: as many as a launch chooses.
-  int64_t splits = 1;
-  /// Where there are warpgroups: "persistent", "clusters", "roles" or "plain";
-  /// "": chosen.
+  int64_t qTile = 0;  ///< queries in a tile; 0: chosen
+  int64_t kvTile = 0; ///< keys in a tile; 0: chosen
+  int64_t stages = 0; ///< tiles of keys under way on a GPU; 0: chosen
+  int64_t warps = 0;  ///< of a block on a GPU; 0: chosen
+  /// Where the architecture has warpgroups, those of a block that compute, with
+  /// 64 queries each, beside the one that loads: 1 to 3; 0: as `qTile` says, or
+  /// chosen.
+  int64_t consumers = 0;
+  /// Splits of the keys where queries are few, 1 to kMaxSplits; 0: as many as a
+  /// launch chooses.
+  int64_t splits = 0;
+  /// Where there are warpgroups: "persistent", blocks of specialized warps that
+  /// run one program after the other; "clusters", the same, and blocks with the
+  /// same keys fetch them together; "roles", a block for each program; "plain",
+  /// no specialized warps; "": chosen, and of specialized warps one more
+  /// kernel, for launches of few programs.
   std::string schedule;
+
+  bool operator==(const PlanConstraints &) const = default;
 };
+
+/// A word of what can be asked, "KEY=VALUE".
+struct ConstraintWord {
+  llvm::StringLiteral key;   ///< "tile"
+  llvm::StringLiteral value; ///< its form: "MxN"
+  llvm::StringLiteral meaning;
+};
+
+/// All of them, in the order in which they are printed.
+llvm::ArrayRef<ConstraintWord> constraintWords();
 
 /// Reads "tile=MxN stages=N warps=N consumers=N splits=N schedule=NAME", each
 /// at most once, in any order, with spaces between; N is 0 or more, and M and N
@@ -35,6 +61,10 @@ llvm::Expected<PlanConstraints> parseConstraints(llvm::StringRef text);
 
 /// What `parseConstraints` reads as the same; "" if nothing is asked for.
 std::string printConstraints(const PlanConstraints &constraints);
+
+/// Why a user cannot ask for so much, beginning with the word's key: "stages:
+/// expected 2 to 8, found 9"; empty: one can.
+std::string whyInvalid(const PlanConstraints &constraints);
 
 } // namespace fa
 

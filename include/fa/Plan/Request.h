@@ -18,10 +18,15 @@ struct PlanRequest {
   PlanConstraints asked;
 };
 
-/// Reads the options of a pass that plans: the name of a machine
-/// (`findMachine`), constraints (`parseConstraints`), and the bytes of shared
+/// What `constraints` ask of plans for `machine`, with so many bytes of shared
 /// memory that a block may have (0: those of the machine). The error is that of
 /// the first that is wrong.
+llvm::Expected<PlanRequest> makeRequest(llvm::Expected<Machine> machine,
+                                        llvm::StringRef constraints,
+                                        int64_t sharedBytes);
+
+/// Reads the options of a pass that plans: the name of a machine
+/// (`findMachine`), and what `makeRequest` takes.
 llvm::Expected<PlanRequest> parseRequest(llvm::StringRef machine,
                                          llvm::StringRef constraints,
                                          int64_t sharedBytes);

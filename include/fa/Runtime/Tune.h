@@ -14,7 +14,8 @@ namespace fa {
 /// What is worth a measurement on `arch` ("host", "sm_90a", "gfx942"), the
 /// rules first. Not all of them fit every problem: what does not compile is no
 /// candidate.
-llvm::Expected<std::vector<TunedOptions>> listCandidates(llvm::StringRef arch);
+llvm::Expected<std::vector<PlanConstraints>>
+listCandidates(llvm::StringRef arch);
 
 /// What became of a candidate.
 struct CandidateResult {

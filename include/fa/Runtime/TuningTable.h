@@ -22,20 +22,6 @@
 
 namespace fa {
 
-/// What a table may choose of a compilation; 0 and "" are left to the rules.
-struct TunedOptions {
-  int64_t qTile = 0, kvTile = 0, stages = 0, warps = 0;
-  std::string schedule;
-
-  bool operator==(const TunedOptions &) const = default;
-  void applyTo(CompileOptions &options) const;
-  /// As fa-run is told: "--tile=128x64 --stages=3"; "the rules" if all are.
-  std::string str() const;
-};
-
-/// Those of `options`.
-TunedOptions tunedOptionsOf(const CompileOptions &options);
-
 /// What an entry is for.
 struct TuningKey {
   /// "sm_90a", "gfx942", or "cpu:" and LLVM's name of the CPU.
@@ -47,8 +33,8 @@ struct TuningKey {
 };
 
 struct TuningEntry {
-  TunedOptions options;
-  double ms = 0, rulesMs = 0; ///< measured, with these options and with none
+  PlanConstraints asked;      ///< what it asks of plans
+  double ms = 0, rulesMs = 0; ///< measured, so and by the rules
   std::string device;         ///< where
 
   /// The SHA-256 of what the entry chooses and for what, in hexadecimal: what
@@ -70,7 +56,7 @@ llvm::Expected<std::string> tuningArch(llvm::StringRef arch);
 
 class TuningTable {
 public:
-  static constexpr int64_t version = 1;
+  static constexpr int64_t version = 2;
 
   /// Reads a file, which is not trusted: what is damaged, of another version or
   /// of an architecture that is not known is an error that says where, what was

@@ -8,6 +8,7 @@
 #define FA_SCHEDULE_PASSES_H
 
 #include "Tile/Tile.h"
+#include "fa/Plan/Request.h"
 #include "fa/Plan/ScheduleRules.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -22,9 +23,8 @@ enum class GpuStage { S4, S5, S6, S7 };
 #define GEN_PASS_REGISTRATION
 #include "fa/Schedule/Passes.h.inc"
 
-/// S3 to S7 on `machine`, a GPU.
-void buildSchedulePipeline(mlir::OpPassManager &pm, const Machine &machine,
-                           const PlanConstraints &asked);
+/// S3 to S7 on the machine of `request`, a GPU.
+void buildSchedulePipeline(mlir::OpPassManager &pm, const PlanRequest &request);
 
 } // namespace fa
 

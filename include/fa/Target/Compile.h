@@ -8,6 +8,7 @@
 #define FA_TARGET_COMPILE_H
 
 #include "fa/Fusion/Passes.h"
+#include "fa/Plan/Constraints.h"
 #include "fa/Target/Artifact.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -22,25 +23,9 @@ struct CompileOptions {
   /// "host", a CPU that LLVM knows, or an architecture of NVIDIA (sm_80, ...)
   /// or AMD (gfx942, ...).
   std::string arch = "host";
-  int64_t qTile = 0;  ///< queries in a tile; 0: chosen
-  int64_t kvTile = 0; ///< keys in a tile; 0: chosen
-  int64_t stages = 0; ///< tiles of keys under way on a GPU; 0: chosen
-  int64_t warps = 0;  ///< of a block on a GPU; 0: chosen
-  /// Where the architecture has warpgroups, those of a block that compute, with
-  /// 64 queries each, beside the one that loads: 1 to 3; 0: as `qTile` says, or
-  /// chosen.
-  int64_t consumers = 0;
-  /// Splits of the keys where queries are few, 1 to kMaxSplits; 0: as many as a
-  /// launch chooses.
-  int64_t splits = 0;
-  /// Where the architecture has warpgroups: "persistent", blocks of roles that
-  /// run one program after the other; "clusters", the same, and blocks with the
-  /// same keys fetch them together; "roles", a block for each program;
-  /// "plain", no roles; "": chosen, and of roles one more kernel, for launches
-  /// of few programs.
-  std::string schedule;
-  /// The digest of the entry of a tuning table that chose tile, stages, warps
-  /// and schedule; "": none did.
+  PlanConstraints asked; ///< of the plans of kernels
+  /// The digest of the entry of a tuning table that chose `asked`; "": none
+  /// did.
   std::string tuning;
   /// Dies of the AMD card, each with a cache of its own; 0: as many as the
   /// largest card of `arch` has. With another number all computes the same.
@@ -68,12 +53,6 @@ struct CompileOptions {
   /// compilation, whose error is then a CancelledError. Empty: runs through.
   std::function<bool(llvm::StringRef phase)> progress;
 };
-
-/// What `CompileOptions::schedule` may be beside "".
-inline constexpr llvm::StringLiteral kSchedules =
-    "persistent, clusters, roles or plain";
-/// Whether `schedule` is "" or one of those.
-bool isSchedule(llvm::StringRef schedule);
 
 /// A compilation that its caller did not want any more.
 class CancelledError : public llvm::ErrorInfo<CancelledError> {

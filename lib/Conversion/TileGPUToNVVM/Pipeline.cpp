@@ -13,9 +13,9 @@
 
 using namespace mlir;
 
-static std::optional<fa::Machine>
-findTarget(OpPassManager &pm, const fa::GpuPipelineOptions &options) {
-  return fa::machineOf(pm, options,
+static std::optional<fa::PlanRequest>
+findRequest(OpPassManager &pm, const fa::GpuPipelineOptions &options) {
+  return fa::requestOf(pm, options,
                        fa::findNvidiaMachine(options.arch.empty()
                                                  ? StringRef("sm_80")
                                                  : StringRef(options.arch)));
@@ -23,14 +23,14 @@ findTarget(OpPassManager &pm, const fa::GpuPipelineOptions &options) {
 
 void fa::buildNvidiaKernelPipeline(OpPassManager &pm,
                                    const GpuPipelineOptions &options) {
-  if (auto machine = findTarget(pm, options))
-    buildGpuKernelPipeline(pm, options, *machine);
+  if (auto request = findRequest(pm, options))
+    buildGpuKernelPipeline(pm, options, *request);
 }
 
 void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
                                      const GpuPipelineOptions &options) {
-  if (auto machine = findTarget(pm, options))
-    buildSchedulePipeline(pm, *machine, constraintsOf(options));
+  if (auto request = findRequest(pm, options))
+    buildSchedulePipeline(pm, *request);
 }
 
 void fa::buildNvidiaLoweringPipeline(OpPassManager &pm,

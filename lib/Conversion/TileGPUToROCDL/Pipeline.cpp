@@ -17,24 +17,24 @@ static StringRef archOf(const fa::GpuPipelineOptions &options) {
   return options.arch.empty() ? StringRef("gfx942") : StringRef(options.arch);
 }
 
-static std::optional<fa::Machine>
-findTarget(OpPassManager &pm, const fa::GpuPipelineOptions &options) {
-  return fa::machineOf(pm, options, fa::findAmdMachine(archOf(options)));
+static std::optional<fa::PlanRequest>
+findRequest(OpPassManager &pm, const fa::GpuPipelineOptions &options) {
+  return fa::requestOf(pm, options, fa::findAmdMachine(archOf(options)));
 }
 
 void fa::buildAmdKernelPipeline(OpPassManager &pm,
                                 const GpuPipelineOptions &options) {
-  if (auto machine = findTarget(pm, options))
-    buildGpuKernelPipeline(pm, options, *machine);
+  if (auto request = findRequest(pm, options))
+    buildGpuKernelPipeline(pm, options, *request);
 }
 
 void fa::buildAmdSchedulePipeline(OpPassManager &pm,
                                   const GpuPipelineOptions &options) {
-  auto machine = findTarget(pm, options);
-  if (!machine)
+  auto request = findRequest(pm, options);
+  if (!request)
     return;
   pm.addPass(createTgpuLimitRowSteps());
-  buildSchedulePipeline(pm, *machine, constraintsOf(options));
+  buildSchedulePipeline(pm, *request);
 }
 
 void fa::buildAmdLoweringPipeline(OpPassManager &pm,

@@ -25,11 +25,12 @@ using namespace mlir;
 
 namespace {
 
-/// What a pipeline for an architecture that is not known consists of.
-struct RefuseArchitecture final
-    : PassWrapper<RefuseArchitecture, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseArchitecture)
-  explicit RefuseArchitecture(std::string reason) : reason(std::move(reason)) {}
+/// What a pipeline for an architecture that is not known, or of which something
+/// is asked that cannot be, consists of.
+struct RefuseRequest final
+    : PassWrapper<RefuseRequest, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseRequest)
+  explicit RefuseRequest(std::string reason) : reason(std::move(reason)) {}
 
   void runOnOperation() override {
     emitError(getOperation().getLoc(), reason);
@@ -41,27 +42,20 @@ struct RefuseArchitecture final
 
 } // namespace
 
-fa::PlanConstraints fa::constraintsOf(const GpuPipelineOptions &options) {
-  return {options.qTile,     options.kvTile, options.stages,  options.warps,
-          options.consumers, options.splits, options.schedule};
-}
-
-std::optional<fa::Machine> fa::machineOf(OpPassManager &pm,
-                                         const GpuPipelineOptions &options,
-                                         llvm::Expected<Machine> found) {
-  if (!found) {
-    pm.addPass(
-        std::make_unique<RefuseArchitecture>(toString(found.takeError())));
-    return std::nullopt;
-  }
-  if (options.sharedLimit)
-    found->sharedBytes = options.sharedLimit;
-  return std::move(*found);
+std::optional<fa::PlanRequest> fa::requestOf(OpPassManager &pm,
+                                             const GpuPipelineOptions &options,
+                                             llvm::Expected<Machine> found) {
+  auto request =
+      makeRequest(std::move(found), options.constraints, options.sharedLimit);
+  if (request)
+    return std::move(*request);
+  pm.addPass(std::make_unique<RefuseRequest>(toString(request.takeError())));
+  return std::nullopt;
 }
 
 void fa::buildGpuKernelPipeline(OpPassManager &pm,
                                 const GpuPipelineOptions &options,
-                                const Machine &machine) {
+                                const PlanRequest &request) {
   FusionOptions fusion;
   fusion.assumeNoEmptyRows = options.assumeNoEmptyRows;
   fusion.allowNoMax = options.allowNoMax;
@@ -69,9 +63,9 @@ void fa::buildGpuKernelPipeline(OpPassManager &pm,
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions kernels;
-  kernels.machine = machine.name;
-  kernels.constraints = printConstraints(constraintsOf(options));
-  kernels.sharedBytes = machine.sharedBytes;
+  kernels.machine = request.machine.name;
+  kernels.constraints = printConstraints(request.asked);
+  kernels.sharedBytes = request.machine.sharedBytes;
   pm.addPass(createTileToKernel(kernels));
   addSweep(pm);
   pm.addPass(createCSEPass());

@@ -7,7 +7,6 @@
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileToHost.h"
 #include "fa/Fusion/Passes.h"
-#include "fa/Plan/Constraints.h"
 #include "fa/Support/Sweep.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -31,15 +30,11 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   buildFusionPipeline(pm, fusion);
   pm.addPass(createTileOnlineSoftmax());
   addStageEnd(pm, Stage::S2);
-  PlanConstraints asked;
-  asked.qTile = options.qTile;
-  asked.kvTile = options.kvTile;
-  asked.splits = options.splits;
   TileToKernelOptions kernels;
   kernels.machine = hostMachine({options.vectorBits, options.vectorRegisters,
                                  options.pairDots, options.tileDots})
                         .name;
-  kernels.constraints = printConstraints(asked);
+  kernels.constraints = options.constraints;
   pm.addPass(createTileToKernel(kernels));
   addSweep(pm);
   pm.addPass(createCSEPass());

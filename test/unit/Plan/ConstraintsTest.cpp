@@ -17,7 +17,7 @@ static std::string problemOf(StringRef text) {
 }
 
 TEST(Constraints, AreReadAndPrinted) {
-  StringRef all = "tile=128x64 stages=3 warps=8 consumers=2 splits=0 "
+  StringRef all = "tile=128x64 stages=3 warps=8 consumers=2 splits=2 "
                   "schedule=plain";
   PlanConstraints constraints = cantFail(parseConstraints(all));
   EXPECT_EQ(constraints.qTile, 128);
@@ -25,7 +25,7 @@ TEST(Constraints, AreReadAndPrinted) {
   EXPECT_EQ(constraints.stages, 3);
   EXPECT_EQ(constraints.warps, 8);
   EXPECT_EQ(constraints.consumers, 2);
-  EXPECT_EQ(constraints.splits, 0);
+  EXPECT_EQ(constraints.splits, 2);
   EXPECT_EQ(constraints.schedule, "plain");
   EXPECT_EQ(printConstraints(constraints), all);
   EXPECT_EQ(printConstraints(cantFail(parseConstraints(" tile=0x64 "))),

@@ -322,11 +322,11 @@ TEST_F(CudaCApi, TakesWhatATuningTableSays) {
   auto write =
       [&](const char *assembler, const char *arch) {
         std::ofstream(path)
-            << R"({"flashtile_tuning": 1, "entries": [{"arch": ")" << arch
+            << R"({"flashtile_tuning": 2, "entries": [{"arch": ")" << arch
             << R"(", "assembler": ")" << assembler << R"(", "problem": )"
             << R"("b=1 hq=1 hkv=1 sq=256 sk=256 d=64 dv=64 type=f16", )"
-            << R"("q_tile": 64, "kv_tile": 32, "stages": 3, "warps": 0, )"
-            << R"("schedule": "", "ms": 1, "rules_ms": 1, "device": ""}]})";
+            << R"("asked": "tile=64x32 stages=3", )"
+            << R"("ms": 1, "rules_ms": 1, "device": ""}]})";
       };
   write("driver", "sm_80");
   static std::string said;

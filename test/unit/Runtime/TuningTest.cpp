@@ -51,11 +51,11 @@ constexpr StringLiteral kClass =
 
 std::string tableOf(StringRef from, StringRef to) {
   std::string text =
-      (Twine("{\"flashtile_tuning\": 1, \"entries\": [{\"arch\": \"sm_90a\", "
+      (Twine("{\"flashtile_tuning\": 2, \"entries\": [{\"arch\": \"sm_90a\", "
              "\"assembler\": \"driver\", \"problem\": \"") +
        kClass +
-       "\", \"q_tile\": 128, \"kv_tile\": 64, \"stages\": 3, \"warps\": 0, "
-       "\"schedule\": \"roles\", \"ms\": 0.5, \"rules_ms\": 1, \"device\": "
+       "\", \"asked\": \"tile=128x64 schedule=roles\", \"ms\": 0.5, "
+       "\"rules_ms\": 1, \"device\": "
        "\"X\"}]}")
           .str();
   if (!from.empty()) {
@@ -98,7 +98,7 @@ TEST(Tune, TheRulesAreTheFirstCandidate) {
   for (StringRef arch : {"host", "sm_80", "sm_90a", "gfx942"}) {
     auto candidates = cantFail(listCandidates(arch));
     EXPECT_GT(candidates.size(), 5u);
-    EXPECT_EQ(candidates.front(), TunedOptions());
+    EXPECT_EQ(candidates.front(), PlanConstraints());
   }
   EXPECT_NE(messageOf(listCandidates("sm_999")), "");
 }
@@ -133,13 +133,14 @@ TEST(TuningTable, WrittenIsRead) {
   ASSERT_FALSE(sys::fs::createTemporaryFile("tuning", "json", path));
   TuningTable table = cantFail(TuningTable::parse(tableOf("", ""), "text"));
   TuningKey key{"gfx942", "LLVM 22", kClass.str()};
-  table.set(key, {{64, 32, 2, 8, ""}, 0.25, 0.5, "MI300X"});
+  PlanConstraints asked = cantFail(parseConstraints("tile=64x32 warps=8"));
+  table.set(key, {asked, 0.25, 0.5, "MI300X"});
   cantFail(table.write(path));
   TuningTable read = cantFail(TuningTable::read(path));
   EXPECT_EQ(read.size(), 2u);
   const TuningEntry *entry = read.find(key);
   ASSERT_TRUE(entry);
-  EXPECT_EQ(entry->options, (TunedOptions{64, 32, 2, 8, ""}));
+  EXPECT_EQ(entry->asked, asked);
   EXPECT_EQ(entry->ms, 0.25);
   EXPECT_EQ(entry->device, "MI300X");
   // The twin: another assembler's is not this one's.
@@ -152,10 +153,10 @@ TEST(TuningTable, SaysWhatIsWrong) {
   std::tuple<StringRef, StringRef, StringRef> wrong[] = {
       {"{\"flash", "{flash", "F: expected a tuning table, found no JSON"},
       {"}]}", "}]", "F: expected a tuning table, found no JSON"},
-      {"tuning\": 1", "tuning\": 2",
-       "F: expected a tuning table with \"flashtile_tuning\": 1, found 2"},
+      {"tuning\": 2", "tuning\": 1",
+       "F: expected a tuning table with \"flashtile_tuning\": 2, found 1"},
       {"flashtile_tuning", "tuning",
-       "F: expected a tuning table with \"flashtile_tuning\": 1, found none"},
+       "F: expected a tuning table with \"flashtile_tuning\": 2, found none"},
       {"sm_90a", "sm_999",
        "F: entries[0].arch: expected sm_80, sm_86, sm_89, sm_90, sm_90a, "
        "gfx90a, gfx942, gfx950 or cpu:NAME, found \"sm_999\""},
@@ -163,20 +164,14 @@ TEST(TuningTable, SaysWhatIsWrong) {
        "F: entries[0].assembler: expected a string, found nothing"},
       {"sq=4096", "sq=4000",
        "F: entries[0].problem: expected a class of launches, found"},
-      {"128, ", "\"128\", ",
-       "F: entries[0].q_tile: expected an integer from 0 to 1024, found "
-       "\"128\""},
-      {"64, ", "0, ",
-       "F: entries[0].kv_tile: expected both sizes of a tile or neither, "
-       "found 0"},
-      {"\"stages\": 3", "\"stages\": 9",
-       "F: entries[0].stages: expected an integer from 0 to 8, found 9"},
-      {"\"warps\": 0", "\"warps\": 3",
-       "F: entries[0].warps: expected 0, 1, 2, 4 or 8, found 3"},
-      {"roles", "rolls",
-       "F: entries[0].schedule: expected persistent, clusters, roles or plain, "
-       "or \"\", "
-       "found \"rolls\""}};
+      {"\"tile=128x64 schedule=roles\"", "128",
+       "F: entries[0].asked: expected a string, found 128"},
+      {"tile=128x64", "tile=128",
+       "F: entries[0].asked: expected plan constraints: expected tile=MxN, "},
+      {"tile=128x64", "tile=0x64",
+       "F: entries[0].asked: expected what can be asked of plans: tile: "
+       "expected MxN with 1 <= M <= 1024 and 1 <= N <= 4096, found '0x64', "
+       "found \"tile=0x64"}};
   for (auto [from, to, message] : wrong) {
     std::string found = messageOf(TuningTable::parse(tableOf(from, to), "F"));
     EXPECT_EQ(StringRef(found).take_front(message.size()), message);
@@ -189,10 +184,11 @@ TEST(TuningTable, SaysWhatIsWrong) {
 
 TEST(TuningTable, DigestsAreOfKeyAndChoice) {
   TuningKey key{"sm_90a", "driver", kClass.str()};
-  TuningEntry entry{{128, 64, 3, 0, "roles"}, 1, 2, "X"}, other = entry;
+  TuningEntry entry{cantFail(parseConstraints("stages=3")), 1, 2, "X"},
+      other = entry;
   other.ms = 3; // measured again
   EXPECT_EQ(entry.digest(key), other.digest(key));
-  other.options.stages = 2;
+  other.asked.stages = 2;
   EXPECT_NE(entry.digest(key), other.digest(key));
 }
 
@@ -214,9 +210,9 @@ TEST(Tuning, ChoosesForItsCompiler) {
   auto launch = launchOf(2, 32, 8, 3000, 4096);
   CompileOptions chosen = options, asked = options;
   EXPECT_TRUE(tuning.apply(problem, launch, chosen));
-  EXPECT_EQ(tunedOptionsOf(chosen), (TunedOptions{128, 64, 3, 0, "roles"}));
+  EXPECT_EQ(printConstraints(chosen.asked), "tile=128x64 schedule=roles");
   EXPECT_EQ(chosen.tuning.size(), 64u);
-  asked.stages = 2;
+  asked.asked.stages = 2;
   EXPECT_FALSE(tuning.apply(problem, launch, asked));
   EXPECT_FALSE(tuning.apply(problemOf("d=128"), launch, options));
   EXPECT_EQ(options.tuning, "");

@@ -1,0 +1,23 @@
+//===- LaunchLimits.h - the most that a launch may have ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_SUPPORT_LAUNCHLIMITS_H
+#define FA_SUPPORT_LAUNCHLIMITS_H
+
+#include <cstdint>
+
+namespace fa {
+
+/// The most splits of the keys.
+inline constexpr int64_t kMaxSplits = 1024;
+
+/// The most blocks of a cluster: 8 run on every card (PTX ISA, "Cluster of
+/// Cooperative Thread Arrays").
+inline constexpr int64_t kMaxCluster = 8;
+
+} // namespace fa
+
+#endif // FA_SUPPORT_LAUNCHLIMITS_H
