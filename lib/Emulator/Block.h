@@ -160,6 +160,8 @@ public:
   /// on. Returns false if there is no memory for stacks.
   bool run(const Launch &launch, int64_t index);
 
+  /// Threads that have stacks, in all blocks of a cluster.
+  unsigned numCreated() const { return created; }
   const FaultLog &faults() const { return log; }
   const EmulatorCounters &counts() const { return counters; }
 

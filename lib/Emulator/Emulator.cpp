@@ -12,6 +12,8 @@
 
 #include "fa/Machine/AmdInfo.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <limits>
 
 using namespace llvm;
@@ -23,17 +25,21 @@ static constexpr unsigned kMaxThreads = 1024;
 
 namespace {
 
-/// Blocks that are not running: their stacks and shadows serve the next ones of
-/// the launch. They do not outlive it, because a process has a limited number
-/// of mappings.
+/// Blocks that are not running: their stacks and shadows serve the next ones,
+/// of this launch or another one. A few outlive a launch, because a process has
+/// a limited number of mappings, two for a thread's stack.
 class BlockStore {
 public:
-  std::unique_ptr<Block> take() {
+  /// One that had `threads` before, if there is one.
+  std::unique_ptr<Block> take(unsigned threads) {
     std::lock_guard lock(mutex);
-    if (idle.empty())
+    auto found = llvm::find_if(llvm::reverse(idle), [&](const auto &block) {
+      return block->numCreated() == threads;
+    });
+    if (found == idle.rend())
       return std::make_unique<Block>();
-    auto block = std::move(idle.back());
-    idle.pop_back();
+    auto block = std::move(*found);
+    idle.erase(std::prev(found.base()));
     return block;
   }
 
@@ -42,7 +48,15 @@ public:
     idle.push_back(std::move(block));
   }
 
+  /// A launch has ended.
+  void dropOldest() {
+    std::lock_guard lock(mutex);
+    if (idle.size() > kept)
+      idle.erase(idle.begin(), idle.end() - kept);
+  }
+
 private:
+  static constexpr size_t kept = 8;
   std::mutex mutex;
   std::vector<std::unique_ptr<Block>> idle;
 };
@@ -161,16 +175,18 @@ Expected<EmulatorCounters> EmulatedProgram::run(
                              kernel.symbol + " has " + Twine(launch.cluster) +
                              " blocks of " + Twine(launch.threads));
   Outcome outcome;
-  BlockStore store;
+  static BlockStore store;
+  unsigned threads = launch.cluster * launch.threads;
   parallelFor(blocks / kernel.cluster, [&](int64_t index) {
     if (!outcome.matters(index))
       return;
-    auto block = store.take();
+    auto block = store.take(threads);
     if (block->run(launch, index))
       outcome.add(index, *block);
     else
       outcome.addNoMemory();
     store.giveBack(std::move(block));
   });
+  store.dropOldest();
   return outcome.take();
 }

@@ -206,13 +206,19 @@ void Products::wait(Warp &warp, int32_t site, uint32_t pending,
     end(warp, running.front());
     running.pop_front();
   }
+  std::shared_ptr<Accumulators> of;
+  uint32_t found = 0; // the mark that `of` belongs to
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     for (unsigned n = 0; n < count; ++n) {
       Thread &thread = warp.lanes[lane];
       auto value = thread.get<uint32_t>(n);
       if (!isMark(value))
         continue;
-      auto of = find(value);
+      // Neighbours are of one product, most often.
+      if ((value & ~0x7fu) != found) {
+        found = value & ~0x7fu;
+        of = find(value);
+      }
       unsigned reg = value & 0x7f;
       if (!of)
         checkRead(thread, site, value);

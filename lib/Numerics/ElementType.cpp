@@ -65,22 +65,32 @@ double fa::loadElement(const void *p, ElementType type) {
   llvm_unreachable("every element type is handled");
 }
 
-/// Rounds a double to bf16 once: rounding to f32 first would round twice.
-static uint16_t toBF16(double value) {
+/// Rounds a double to a type of 16 bits once: rounding to f32 first would round
+/// twice.
+static uint16_t roundTo16(double value, ElementType type) {
+  constexpr int mantissaOfDouble = 52, biasOfDouble = 1023;
+  int mantissa = type == ElementType::F16 ? 10 : 7;
+  int bias = type == ElementType::F16 ? 15 : 127;
+  auto bits = std::bit_cast<uint64_t>(value);
+  int exponent = int(bits >> mantissaOfDouble & 0x7ff) - biasOfDouble + bias;
+  // The result is a normal number for most: exponent and mantissa are one
+  // integer, which is rounded to even; a carry is one of the exponent, to
+  // infinity in the end.
+  if (exponent > 0 && exponent <= 2 * bias) {
+    int dropped = mantissaOfDouble - mantissa;
+    uint64_t kept = uint64_t(exponent) << mantissaOfDouble |
+                    (bits & ((uint64_t(1) << mantissaOfDouble) - 1));
+    kept += (uint64_t(1) << (dropped - 1)) - 1 + (kept >> dropped & 1);
+    return uint16_t(bits >> 63 << 15 | kept >> dropped);
+  }
+  if (type == ElementType::F16)
+    return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+  if (value == 0)
+    return uint16_t(bits >> 48); // the sign
   llvm::APFloat x(value);
   bool exact;
-  x.convert(llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven,
-            &exact);
+  x.convert(semanticsOf(type), llvm::APFloat::rmNearestTiesToEven, &exact);
   return static_cast<uint16_t>(x.bitcastToAPInt().getZExtValue());
-}
-
-/// A float whose low 16 bits round away is the common case and exact: the
-/// product of a double that is a float already.
-static uint16_t floatToBF16(float value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return static_cast<uint16_t>((bits >> 16) | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
 void fa::storeElement(void *p, ElementType type, double value) {
@@ -90,12 +100,8 @@ void fa::storeElement(void *p, ElementType type, double value) {
   case ElementType::F64:
     return write(p, value);
   case ElementType::F16:
-    return write(p, static_cast<_Float16>(value));
-  case ElementType::BF16: {
-    float narrow = static_cast<float>(value);
-    bool isFloat = static_cast<double>(narrow) == value;
-    return write(p, isFloat ? floatToBF16(narrow) : toBF16(value));
-  }
+  case ElementType::BF16:
+    return write(p, roundTo16(value, type));
   case ElementType::I32:
     return write(p, static_cast<int32_t>(value));
   case ElementType::I64:

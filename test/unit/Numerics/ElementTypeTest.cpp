@@ -50,9 +50,24 @@ TEST(ElementType, RoundsOnce) {
       double tie = low + (high - low) / 2;
       double even = bits % 2 ? high : low;
       EXPECT_EQ(roundTo(type, tie), even);
+      EXPECT_EQ(roundTo(type, -tie), -even);
       EXPECT_EQ(roundTo(type, std::nextafter(tie, high)), high);
       EXPECT_EQ(roundTo(type, std::nextafter(tie, low)), low);
     }
+}
+
+/// What is half a unit above the largest number or more is infinity.
+TEST(ElementType, RoundsToInfinity) {
+  double infinity = std::numeric_limits<double>::infinity();
+  for (auto [type, bits] : {std::pair(ElementType::F16, uint16_t(0x7bff)),
+                            std::pair(ElementType::BF16, uint16_t(0x7f7f))}) {
+    uint16_t last = bits, before = bits - 1;
+    double most = loadElement(&last, type);
+    double tie = most + (most - loadElement(&before, type)) / 2;
+    EXPECT_EQ(roundTo(type, tie), infinity);
+    EXPECT_EQ(roundTo(type, std::nextafter(tie, 0)), most);
+    EXPECT_EQ(roundTo(type, -tie), -infinity);
+  }
 }
 
 TEST(ElementType, SpecialValues) {
