@@ -138,6 +138,24 @@ LogicalResult OnlineAttentionOp::verify() {
 // AttentionBackwardOp
 //===----------------------------------------------------------------------===//
 
+/// Checks what `op` says of the captured tensor whose gradient it gives.
+static LogicalResult verifyCapture(AttentionBackwardOp op) {
+  bool isGiven = op.getDcapture() != Value();
+  if (isGiven != op.getCapture().has_value() ||
+      isGiven == op.getEffect().empty())
+    return op.emitOpError("expects a gradient of a captured tensor, its number "
+                          "and an effect region together");
+  if (!isGiven)
+    return success();
+  int64_t number = *op.getCapture(), count = op.getCaptures().size();
+  if (number < 0 || number >= count ||
+      op.getCaptures()[number].getType() != op.getDcapture().getType())
+    return op.emitOpError("expects the gradient of one of ")
+           << count << " captures in its type, found number " << number
+           << " and " << op.getDcapture().getType();
+  return success();
+}
+
 LogicalResult AttentionBackwardOp::verify() {
   RankedTensorType q = typeOf(getQ()), k = typeOf(getK()), v = typeOf(getV());
   if (failed(verifyQKV(*this, q, k, v)))
@@ -162,11 +180,13 @@ LogicalResult AttentionBackwardOp::verify() {
                                         of.getElementType())))
       return failure();
   Type index = IndexType::get(getContext());
-  if (failed(verifyElementRegion(*this, getDerivative(), "derivative",
-                                 {f32, index, index, index, index},
-                                 getCaptures().getTypes(), f32)))
-    return failure();
-  return verifyElementRegions(*this);
+  for (auto [region, name] : {std::pair(&getDerivative(), "derivative"),
+                              std::pair(&getEffect(), "effect")})
+    if (failed(verifyElementRegion(*this, *region, name,
+                                   {f32, index, index, index, index},
+                                   getCaptures().getTypes(), f32)))
+      return failure();
+  return failed(verifyElementRegions(*this)) ? failure() : verifyCapture(*this);
 }
 
 //===----------------------------------------------------------------------===//

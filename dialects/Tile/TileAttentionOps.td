@@ -66,7 +66,7 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
 
 def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
     IsolatedFromAbove, AttrSizedOperandSegments, AttrSizedResultSegments]> {
-  let summary = "gradients of tile.attention with respect to q, k and v";
+  let summary = "gradients of tile.attention";
   let description = [{
     Of `o, lse = tile.attention` with the same q, k, v, scale, captures and
     regions, from gradients of a scalar with respect to o (`dout`) and, if there
@@ -89,6 +89,11 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
     and gives nothing. A sink is in lse, so that it is not an operand. Only the
     gradients that have a result are computed.
 
+    `dcapture` is that of the captured tensor number `capture`, of which the
+    score region reads one element for each score: the sum of ds · e over the
+    scores that read it, where `effect` gives e, the derivative of the score
+    with respect to that element.
+
     ```mlir
     %dq, %dk, %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c
         : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>,
@@ -100,13 +105,15 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
       AnyRankedTensor:$v, AnyRankedTensor:$output, AnyRankedTensor:$lse,
       AnyRankedTensor:$dout, Optional<AnyRankedTensor>:$dlse, F32:$scale,
-      Variadic<AnyType>:$captures, UnitAttr:$wide_p,
+      Variadic<AnyType>:$captures, OptionalAttr<I64Attr>:$capture,
+      UnitAttr:$wide_p,
       DefaultValuedAttr<Tile_DotPrecisionAttr,
                         "::fa::tile::DotPrecision::Ieee">:$precision);
   let results = (outs Optional<AnyRankedTensor>:$dq,
-      Optional<AnyRankedTensor>:$dk, Optional<AnyRankedTensor>:$dv);
+      Optional<AnyRankedTensor>:$dk, Optional<AnyRankedTensor>:$dv,
+      Optional<AnyRankedTensor>:$dcapture);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask,
-      MaxSizedRegion<1>:$derivative);
+      MaxSizedRegion<1>:$derivative, MaxSizedRegion<1>:$effect);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $output `,` $lse `,` $dout
     (`dlse` $dlse^ `:` type($dlse))? `scale` $scale
@@ -114,7 +121,8 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
     (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v)
     `,` type($output) `,` type($lse) `,` type($dout)
     (`dq` type($dq)^)? (`dk` type($dk)^)? (`dv` type($dv)^)?
-    `score` $score `mask` $mask `derivative` $derivative
+    (`dcapture` `(` $capture `)` type($dcapture)^)?
+    `score` $score `mask` $mask `derivative` $derivative (`effect` $effect^)?
   }];
   let hasVerifier = 1;
 }
@@ -286,7 +294,7 @@ def Tile_MergePartsOp : Tile_Op<"merge_parts", [HasParent<"KernelOp">,
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator,
     ParentOneOf<["AttentionOp", "AttentionBackwardOp", "OnlineAttentionOp"]>]> {
-  let summary = "the result of a score, mask or derivative region";
+  let summary = "the result of a region of an attention";
   let arguments = (ins AnyType:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }

@@ -17,17 +17,13 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
 static bool isOfFloats(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
 static Value transposed(ImplicitLocOpBuilder &b, Value value,
                         ArrayRef<int64_t> permutation) {
-  RankedTensorType type = tensorOf(value);
+  RankedTensorType type = typeOf(value);
   SmallVector<int64_t> sizes = llvm::map_to_vector(
       permutation, [&](int64_t d) { return type.getDimSize(d); });
   return TransposeOp::create(b, type.clone(sizes), value, permutation);
@@ -35,7 +31,7 @@ static Value transposed(ImplicitLocOpBuilder &b, Value value,
 
 /// The last two dimensions exchanged.
 static Value transposed(ImplicitLocOpBuilder &b, Value value) {
-  auto order = llvm::to_vector(llvm::seq<int64_t>(tensorOf(value).getRank()));
+  auto order = llvm::to_vector(llvm::seq<int64_t>(typeOf(value).getRank()));
   std::swap(order.end()[-1], order.end()[-2]);
   return transposed(b, value, order);
 }
@@ -51,18 +47,18 @@ static SmallVector<int64_t> inverseOf(ArrayRef<int64_t> permutation) {
 /// its result, like its operand. Null: it is another operation.
 static Value undo(ImplicitLocOpBuilder &b, Operation *op, Value value) {
   auto like = [&](Value operand) {
-    return tensorOf(operand).clone(tensorOf(value).getElementType());
+    return typeOf(operand).clone(typeOf(value).getElementType());
   };
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](TransposeOp transpose) {
         return transposed(b, value, inverseOf(transpose.getPermutation()));
       })
       .Case([&](ExpandDimsOp expand) -> Value {
-        if (tensorOf(expand.getInput()).getRank() == 0)
+        if (typeOf(expand.getInput()).getRank() == 0)
           return {};
         return tensor::CollapseShapeOp::create(
             b, like(expand.getInput()), value,
-            groupsWithUnit(tensorOf(value).getRank(), expand.getDim()));
+            groupsWithUnit(typeOf(value).getRank(), expand.getDim()));
       })
       .Case([&](tensor::ExpandShapeOp expand) {
         return tensor::CollapseShapeOp::create(
@@ -144,7 +140,7 @@ LogicalResult Adjoints::visit(Operation *op) {
       .Default([&](Operation *op) { return visitElementwise(op); });
 }
 
-static LogicalResult refuse(Operation *op, const Twine &what) {
+LogicalResult Adjoints::refuse(Operation *op, const Twine &what) {
   return op->emitError("gradients: ") << what;
 }
 
@@ -169,8 +165,8 @@ LogicalResult Adjoints::visitElementwise(Operation *op) {
 }
 
 Value Adjoints::spread(Value rows, int64_t dim, Value like) {
-  RankedTensorType type = tensorOf(like).clone(tensorOf(rows).getElementType());
-  SmallVector<int64_t> sizes(tensorOf(rows).getShape());
+  RankedTensorType type = typeOf(like).clone(typeOf(rows).getElementType());
+  SmallVector<int64_t> sizes(typeOf(rows).getShape());
   sizes.insert(sizes.begin() + dim, 1);
   rows = ExpandDimsOp::create(b, type.clone(sizes), rows, dim);
   SmallVector<Value> dynamic;
@@ -186,13 +182,13 @@ void Adjoints::visitBroadcast(BroadcastOp op) {
   if (!isActive(input))
     return;
   auto type = dyn_cast<RankedTensorType>(input.getType());
-  RankedTensorType wide = tensorOf(sum);
+  RankedTensorType wide = typeOf(sum);
   for (int64_t d = wide.getRank() - 1; d >= 0; --d) {
     bool isRepeated =
         !type || (type.getDimSize(d) == 1 && wide.getDimSize(d) != 1);
     if (!isRepeated)
       continue;
-    SmallVector<int64_t> sizes(tensorOf(sum).getShape());
+    SmallVector<int64_t> sizes(typeOf(sum).getShape());
     sizes.erase(sizes.begin() + d);
     sum = ReduceOp::create(b, wide.clone(sizes), ReduceKind::Add, sum, d);
     if (!type)
@@ -215,7 +211,7 @@ LogicalResult Adjoints::visitReduce(ReduceOp op) {
 
 /// `value`, like the result of a dot, in the type of its operands.
 static Value narrowed(ImplicitLocOpBuilder &b, Value value, Type element) {
-  RankedTensorType type = tensorOf(value);
+  RankedTensorType type = typeOf(value);
   if (type.getElementType() == element)
     return value;
   return arith::TruncFOp::create(b, type.clone(element), value);
@@ -224,7 +220,7 @@ static Value narrowed(ImplicitLocOpBuilder &b, Value value, Type element) {
 /// Dimension `d` of `value`, `members` of each of `groups`, as two.
 static Value splitGroups(ImplicitLocOpBuilder &b, Value value, int64_t d,
                          OpFoldResult groups, OpFoldResult members) {
-  RankedTensorType type = tensorOf(value);
+  RankedTensorType type = typeOf(value);
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), value);
   sizes[d] = groups;
   sizes.insert(sizes.begin() + d + 1, members);
@@ -251,9 +247,9 @@ static Value splitGroups(ImplicitLocOpBuilder &b, Value value, int64_t d,
 
 /// Sums the heads of `value` that share one of `like`, [.., h, n, k].
 static Value sumGroups(ImplicitLocOpBuilder &b, Value value, Value like) {
-  for (int64_t d = 0; d < tensorOf(like).getRank() - 2; ++d) {
-    RankedTensorType type = tensorOf(value);
-    int64_t all = type.getDimSize(d), groups = tensorOf(like).getDimSize(d);
+  for (int64_t d = 0; d < typeOf(like).getRank() - 2; ++d) {
+    RankedTensorType type = typeOf(value);
+    int64_t all = type.getDimSize(d), groups = typeOf(like).getDimSize(d);
     bool isKnown =
         !ShapedType::isDynamic(all) && !ShapedType::isDynamic(groups);
     if (isKnown && all == groups)
@@ -266,7 +262,7 @@ static Value sumGroups(ImplicitLocOpBuilder &b, Value value, Value like) {
                     getValueOrCreateConstantIndexOp(b, b.getLoc(), groupsHere))
                     .getResult();
     value = splitGroups(b, value, d, groupsHere, members);
-    SmallVector<int64_t> sizes(tensorOf(value).getShape());
+    SmallVector<int64_t> sizes(typeOf(value).getShape());
     sizes.erase(sizes.begin() + d + 1);
     value =
         ReduceOp::create(b, type.clone(sizes), ReduceKind::Add, value, d + 1);
@@ -278,14 +274,14 @@ LogicalResult Adjoints::visitDot(DotOp op) {
   Value sum = sums.lookup(op.getResult());
   if (op.getAcc())
     add(op.getAcc(), sum);
-  Type element = tensorOf(op.getA()).getElementType();
-  if (tensorOf(op.getB()).getElementType() != element)
+  Type element = typeOf(op.getA()).getElementType();
+  if (typeOf(op.getB()).getElementType() != element)
     return refuse(op, "expected a dot of one element type, found two");
-  Type wide = tensorOf(sum).getElementType();
+  Type wide = typeOf(sum).getElementType();
   Value right = narrowed(b, sum, element);
   auto dot = [&](Value lhs, Value rhs, bool transposeB, Value like) {
-    SmallVector<int64_t> sizes(tensorOf(lhs).getShape());
-    sizes.back() = tensorOf(like).getShape().back();
+    SmallVector<int64_t> sizes(typeOf(lhs).getShape());
+    sizes.back() = typeOf(like).getShape().back();
     Value product = DotOp::create(b, RankedTensorType::get(sizes, wide), lhs,
                                   rhs, Value(), transposeB, op.getPrecision());
     return product;
@@ -308,10 +304,10 @@ LogicalResult Adjoints::visitSoftmax(SoftmaxOp op) {
     return refuse(op, "those of sinks are not derived yet");
   Value sum = sums.lookup(op.getResult()), p = op.getResult();
   int64_t dim = op.getNormalizedDim();
-  SmallVector<int64_t> sizes(tensorOf(p).getShape());
+  SmallVector<int64_t> sizes(typeOf(p).getShape());
   sizes.erase(sizes.begin() + dim);
   Value weighted = arith::MulFOp::create(b, sum, p);
-  Value mean = ReduceOp::create(b, tensorOf(p).clone(sizes), ReduceKind::Add,
+  Value mean = ReduceOp::create(b, typeOf(p).clone(sizes), ReduceKind::Add,
                                 weighted, dim);
   Value difference = arith::SubFOp::create(b, sum, spread(mean, dim, p));
   add(op.getInput(), arith::MulFOp::create(b, p, difference));
@@ -323,68 +319,8 @@ LogicalResult Adjoints::visitLogSumExp(LogSumExpOp op) {
     return refuse(op, "those of sinks are not derived yet");
   Value p = SoftmaxOp::create(b, op.getInput().getType(), op.getInput(),
                               op.getSink(), IntegerAttr());
-  int64_t dim = tensorOf(p).getRank() - 1;
+  int64_t dim = typeOf(p).getRank() - 1;
   Value sum = spread(sums.lookup(op.getResult()), dim, p);
   add(op.getInput(), arith::MulFOp::create(b, p, sum));
-  return success();
-}
-
-std::pair<Value, Value> Adjoints::resultsOf(AttentionOp op) {
-  Value output = known.lookup(op.getOutput()),
-        lse = op.getLse() ? known.lookup(op.getLse()) : Value();
-  if (output && lse)
-    return {output, lse};
-  emitRemark(op.getLoc())
-      << "the attention is computed again for its gradients: expected its "
-         "output and its log-sum-exp to be results of the function, found "
-      << (output ? "the output"
-          : lse  ? "the log-sum-exp"
-                 : "neither")
-      << (output || lse ? " alone" : "");
-  auto q = tensorOf(op.getQ());
-  Type rows = RankedTensorType::get(q.getShape().drop_back(), b.getF32Type());
-  auto again =
-      AttentionOp::create(b, op.getOutput().getType(), rows, op.getQ(),
-                          op.getK(), op.getV(), op.getScale(), op.getSink(),
-                          op.getCaptures(), op.getWideP(), op.getPrecision());
-  IRMapping score, mask;
-  op.getScore().cloneInto(&again.getScore(), score);
-  op.getMask().cloneInto(&again.getMask(), mask);
-  return {again.getOutput(), again.getLse()};
-}
-
-LogicalResult Adjoints::visitAttention(AttentionOp op) {
-  for (Value capture : op.getCaptures())
-    if (isActive(capture))
-      return refuse(op, "those of what its scores read are not derived yet");
-  if (isActive(op.getScale()))
-    return refuse(op, "that of its scale is not derived yet");
-  if (op.getSink() && isActive(op.getSink()))
-    return refuse(op, "those of its sinks are not derived yet");
-  Type element = tensorOf(op.getQ()).getElementType();
-  if (tensorOf(op.getOutput()).getElementType() != element ||
-      tensorOf(op.getV()).getElementType() != element)
-    return refuse(op,
-                  "expected an attention of one element type, found others");
-  Value dout = of(op.getOutput());
-  Value dlse = op.getLse() ? sums.lookup(op.getLse()) : Value();
-  auto [output, lse] = resultsOf(op);
-  auto typeIf = [&](Value operand) {
-    return isActive(operand) ? operand.getType() : Type();
-  };
-  auto backward = AttentionBackwardOp::create(
-      b, typeIf(op.getQ()), typeIf(op.getK()), typeIf(op.getV()), op.getQ(),
-      op.getK(), op.getV(), output, lse, dout, dlse, op.getScale(),
-      op.getCaptures(), op.getWideP(), op.getPrecision());
-  IRMapping score, mask;
-  op.getScore().cloneInto(&backward.getScore(), score);
-  op.getMask().cloneInto(&backward.getMask(), mask);
-  if (failed(differentiateScore(backward.getScore(), backward.getDerivative())))
-    return failure();
-  for (auto [operand, gradient] : {std::pair(op.getQ(), backward.getDq()),
-                                   std::pair(op.getK(), backward.getDk()),
-                                   std::pair(op.getV(), backward.getDv())})
-    if (gradient)
-      add(operand, gradient);
   return success();
 }

@@ -14,7 +14,8 @@
 namespace fa {
 
 /// The gradients of a scalar with respect to values of a block, its adjoints,
-/// from those of some of them back to those that they are computed from.
+/// from those of some of them back to those that they are computed from
+/// (Adjoints.cpp; of an attention AttentionAdjoints.cpp).
 class Adjoints {
 public:
   /// Operations are built by `b`, whose insertion point all operations of
@@ -41,6 +42,8 @@ private:
   /// Adds to the adjoint of `value`, if it is wanted.
   void add(mlir::Value value, mlir::Value adjoint);
   mlir::LogicalResult visit(mlir::Operation *op);
+  static mlir::LogicalResult refuse(mlir::Operation *op,
+                                    const mlir::Twine &what);
   mlir::LogicalResult visitElementwise(mlir::Operation *op);
   mlir::LogicalResult visitAttention(tile::AttentionOp op);
   void visitBroadcast(tile::BroadcastOp op);

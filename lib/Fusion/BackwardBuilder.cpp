@@ -98,6 +98,9 @@ void BackwardBuilder::openArguments() {
   doutMemory = memoryOf(source.dout);
   numQueries = memref::DimOp::create(b, qMemory, 2);
   numKeys = memref::DimOp::create(b, kMemory, 2);
+  Value numHeads = memref::DimOp::create(b, qMemory, 1);
+  Value numKvHeads = memref::DimOp::create(b, kMemory, 1);
+  group = arith::DivUIOp::create(b, numHeads, numKvHeads);
   scale = getScalar(op.getScale());
   mapCaptures(op.getCaptures(), source.captures);
 }
@@ -113,9 +116,6 @@ void BackwardBuilder::findProgram() {
     id = arith::SubIOp::create(b, last, id);
   }
   tileStart = arith::MulIOp::create(b, id, index(shape.rows));
-  Value numHeads = memref::DimOp::create(b, qMemory, 1);
-  Value numKvHeads = memref::DimOp::create(b, kMemory, 1);
-  group = arith::DivUIOp::create(b, numHeads, numKvHeads);
   if (ownsKeys()) {
     kvHead = axis1;
     return;
@@ -213,7 +213,8 @@ KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
   rule = analyzeMask(op.getMask(), varying);
   kernel = createBackwardKernel(b, source, part, shape, name, entry);
   openArguments();
-  findProgram();
+  if (part != BackwardPart::Capture)
+    findProgram();
   switch (part) {
   case BackwardPart::Rows:
     buildStatistics();
@@ -223,6 +224,9 @@ KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
     break;
   case BackwardPart::Keys:
     buildKeyGradients();
+    break;
+  case BackwardPart::Capture:
+    buildCaptureGradient();
     break;
   }
   tile::ReturnOp::create(b);

@@ -16,8 +16,9 @@
 namespace fa {
 
 /// Builds one kernel of a chain: what programs own, and the row statistics
-/// (BackwardBuilder.cpp), and the way along queries or keys
-/// (BackwardLoops.cpp).
+/// (BackwardBuilder.cpp), the way along queries or keys
+/// (BackwardLoops.cpp), and the gradient of a captured tensor
+/// (BackwardCapture.cpp).
 class BackwardBuilder : KernelBody {
 public:
   BackwardBuilder(mlir::OpBuilder &builder, const BackwardFunction &source,
@@ -77,8 +78,10 @@ private:
   /// The products and what is between them. Rows of scores are the program's.
   Value buildX(const Tiles &tiles);
   Value buildP(Value x, const Tiles &tiles, const Place &place, Value mask);
-  Value buildDx(Value x, Value p, Value dp, const Tiles &tiles,
-                const Place &place, Value mask);
+  /// p · (dp − delta), and that times what `region` gives, masked.
+  Value buildDs(Value p, Value dp, const Tiles &tiles);
+  Value timesSlope(Value ds, mlir::Region &region, Value x, const Place &place,
+                   Value mask);
   Value buildMask(const Place &place);
   mlir::SmallVector<RegionValue> regionArguments(const Place &place);
   Value applyToScores(mlir::Region &region, Value x, const Place &place);
@@ -90,7 +93,25 @@ private:
   Value accumulate(Value left, Value right, Value sum);
   tile::DotPrecision precisionOf(Value operand);
 
-  bool ownsKeys() const { return part == BackwardPart::Keys; }
+  //===--- A captured tensor (BackwardCapture.cpp) ---===//
+  /// Where a program of a captured tensor's gradient is and what it walks.
+  struct CaptureWalk {
+    Value query, key;            ///< of the tile that it owns; null: walked
+    Value tiles, heads, batches; ///< that it walks, 1 of what it owns
+    Value ownHead, ownBatch;     ///< null: walked
+  };
+  void buildCaptureGradient();
+  CaptureWalk findCaptureWalk();
+  Place findCaptureStep(Value step, const CaptureWalk &walk);
+  Value buildContribution(const Place &place);
+  Value buildWholeMask(const Place &place);
+  void storeCapture(Value sum, const CaptureWalk &walk);
+
+  /// Whether rows of scores are keys.
+  bool ownsKeys() const {
+    return part == BackwardPart::Keys ||
+           (part == BackwardPart::Capture && !source.readsCaptureAt(2));
+  }
   mlir::RankedTensorType scoreType(mlir::Type element) {
     return tile({shape.rows, shape.columns}, element);
   }

@@ -7,6 +7,7 @@
 #include "BackwardFunction.h"
 
 #include "AttentionFunction.h"
+#include "ElementReads.h"
 
 using namespace mlir;
 using namespace fa;
@@ -45,7 +46,8 @@ static std::string matchGradients(BackwardFunction &match) {
   tile::AttentionBackwardOp op = match.op;
   for (auto [value, gradient] :
        {std::pair(op.getDq(), &match.dq), std::pair(op.getDk(), &match.dk),
-        std::pair(op.getDv(), &match.dv)}) {
+        std::pair(op.getDv(), &match.dv),
+        std::pair(op.getDcapture(), &match.dcapture)}) {
     if (!value)
       continue;
     SmallVector<Operation *> epilogue;
@@ -59,6 +61,30 @@ static std::string matchGradients(BackwardFunction &match) {
   func::FuncOp function = match.function;
   if (op.getNumResults() != function.getNumResults())
     return "the function returns something else, too";
+  return "";
+}
+
+/// Sets `match.reads`, if there is a gradient of a captured tensor. Gives the
+/// reason if it has no kernel.
+static std::string matchReads(BackwardFunction &match) {
+  tile::AttentionBackwardOp op = match.op;
+  if (!op.getDcapture())
+    return "";
+  Value captured = op.getScore().getArgument(5 + *op.getCapture());
+  auto read = dyn_cast<tensor::ExtractOp>(*captured.user_begin());
+  if (!captured.hasOneUse() || !read || !readsInBounds(read))
+    return "scores read more than one element of the tensor whose gradient is "
+           "wanted";
+  for (Value index : read.getIndices())
+    match.reads.push_back(getCoordinate(index));
+  auto query = llvm::find(match.reads, 2), key = llvm::find(match.reads, 3);
+  bool isTwice = llvm::any_of(llvm::seq<int64_t>(4), [&](int64_t n) {
+    return llvm::count(match.reads, n) > 1;
+  });
+  if (isTwice || (query == match.reads.end() && key == match.reads.end()) ||
+      (key != match.reads.end() && query != match.reads.end() && key < query))
+    return "the tensor whose gradient is wanted is read neither at queries nor "
+           "at keys, at keys before queries, or at one of them twice";
   return "";
 }
 
@@ -78,5 +104,7 @@ BackwardFunction fa::matchBackward(func::FuncOp function, std::string &reason) {
   reason = matchOperandViews(match);
   if (reason.empty())
     reason = matchGradients(match);
+  if (reason.empty())
+    reason = matchReads(match);
   return match;
 }

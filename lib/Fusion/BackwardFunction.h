@@ -25,7 +25,15 @@ struct BackwardFunction {
   std::optional<ArgumentView> dlse;
   std::vector<ArgumentView> captures; ///< of the captured tensors
   /// Of the gradients that are wanted, by result number.
-  std::optional<ArgumentView> dq, dk, dv;
+  std::optional<ArgumentView> dq, dk, dv, dcapture;
+
+  /// Of the element that each score reads of the tensor whose gradient
+  /// `dcapture` is, dimension by dimension: 0 to 3 where it is the score's
+  /// batch, head, query or key; -1: there is one element.
+  llvm::SmallVector<int64_t, 4> reads;
+  bool readsCaptureAt(int64_t coordinate) const {
+    return llvm::is_contained(reads, coordinate);
+  }
 
   /// The number of the first argument in workspace, behind those of the
   /// function and its results: `delta` and the log-sum-exp that kernels take,

@@ -20,6 +20,8 @@ static bool isWanted(const BackwardFunction &match, BackwardPart part) {
     return match.dq.has_value();
   case BackwardPart::Keys:
     return match.dk || match.dv;
+  case BackwardPart::Capture:
+    return match.dcapture.has_value();
   }
   llvm_unreachable("every part is handled");
 }

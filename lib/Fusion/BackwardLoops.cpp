@@ -109,17 +109,18 @@ Value BackwardBuilder::buildP(Value x, const Tiles &tiles, const Place &place,
   return math::Exp2Op::create(b, exponent);
 }
 
-/// p · (dp − delta) · f′.
-Value BackwardBuilder::buildDx(Value x, Value p, Value dp, const Tiles &tiles,
-                               const Place &place, Value mask) {
+Value BackwardBuilder::buildDs(Value p, Value dp, const Tiles &tiles) {
   Value difference = arith::SubFOp::create(b, dp, spread(tiles.delta));
-  Value dx = arith::MulFOp::create(b, p, difference);
-  if (!op.getDerivative().empty())
-    dx = arith::MulFOp::create(b, dx,
-                               applyToScores(op.getDerivative(), x, place));
+  return arith::MulFOp::create(b, p, difference);
+}
+
+Value BackwardBuilder::timesSlope(Value ds, Region &region, Value x,
+                                  const Place &place, Value mask) {
+  if (!region.empty())
+    ds = arith::MulFOp::create(b, ds, applyToScores(region, x, place));
   if (mask)
-    dx = arith::SelectOp::create(b, mask, dx, filled(0.0));
-  return dx;
+    ds = arith::SelectOp::create(b, mask, ds, filled(0.0));
+  return ds;
 }
 
 Value BackwardBuilder::accumulate(Value left, Value right, Value sum) {
@@ -161,7 +162,8 @@ Value BackwardBuilder::walkKeys(const Tiles &owned, Value initial) {
     Value dp =
         DotOp::create(b, scoreType(b.getF32Type()), tiles.dout, tiles.v,
                       Value(), /*transpose_b=*/true, precisionOf(tiles.v));
-    Value dx = buildDx(x, p, dp, tiles, place, mask);
+    Value dx =
+        timesSlope(buildDs(p, dp, tiles), op.getDerivative(), x, place, mask);
     Value sum = accumulate(dx, tiles.k, loop.getRegionIterArg(0));
     scf::YieldOp::create(b, sum);
     return Values(loop.getResults());
@@ -268,7 +270,8 @@ SmallVector<Value> BackwardBuilder::buildQueryLoop(const KeyLoop &queries,
                       Value(), /*transpose_b=*/true, precisionOf(tiles.dout));
     if (source.dv)
       sums.back() = accumulate(p, tiles.dout, sums.back());
-    Value dx = buildDx(x, p, dp, tiles, place, mask);
+    Value dx =
+        timesSlope(buildDs(p, dp, tiles), op.getDerivative(), x, place, mask);
     sums.front() = accumulate(dx, tiles.q, sums.front());
   } else {
     sums.back() = accumulate(p, tiles.dout, sums.back());

@@ -101,13 +101,31 @@ private:
   /// Tiles of queries and heads or, where gradients of keys are computed, tiles
   /// of keys and KV heads; batches.
   AffineMap getGrid() {
+    if (part == BackwardPart::Capture)
+      return getCaptureGrid();
     bool ofKeys = part == BackwardPart::Keys;
     const ArgumentView &view = ofKeys ? source.k : source.q;
-    auto size = [&](unsigned dim) {
-      return names.size(view, view.number, dim);
-    };
-    AffineExpr tiles = size(2).ceilDiv(shape.rows), heads = size(1);
-    return names.map({tiles, heads, size(0)});
+    return names.map({sizeOf(view, 2).ceilDiv(shape.rows), sizeOf(view, 1),
+                      sizeOf(view, 0)});
+  }
+
+  /// Tiles of what the captured tensor has for itself.
+  AffineMap getCaptureGrid() {
+    AffineExpr one = getAffineConstantExpr(1, function.getContext());
+    auto reads = [&](int64_t n) { return source.readsCaptureAt(n); };
+    AffineExpr tiles = one;
+    if (reads(2))
+      tiles = sizeOf(source.q, 2).ceilDiv(shape.rows);
+    if (reads(3))
+      tiles =
+          tiles *
+          sizeOf(source.k, 2).ceilDiv(reads(2) ? shape.columns : shape.rows);
+    return names.map({tiles, reads(1) ? sizeOf(source.q, 1) : one,
+                      reads(0) ? sizeOf(source.q, 0) : one});
+  }
+
+  AffineExpr sizeOf(const ArgumentView &view, unsigned dim) {
+    return names.size(view, view.number, dim);
   }
 
   AffineMap workspaceSizes() {
@@ -141,12 +159,27 @@ private:
         addLike(**gradient, source.argumentOf(**gradient), *of);
     for (const ArgumentView *view : {&q, &k, &v})
       rules.addLayout(*view, view->number);
+    if (source.dcapture)
+      addCaptureSizes(rules);
     AttentionBackwardOp op = source.op;
     for (Region *region : {&op.getScore(), &op.getMask(), &op.getDerivative()})
       addCaptureRules(rules, op.getCaptures(), source.captures, *region, q, k);
     for (const ArgumentView &view : source.captures)
       rules.addLayout(view, view.number);
     return rules;
+  }
+
+  /// The gradient of a captured tensor has the sizes of what it is read at.
+  void addCaptureSizes(RuleList &rules) {
+    const ArgumentView &gradient = *source.dcapture;
+    std::pair<const ArgumentView *, unsigned> sizes[] = {
+        {&source.q, 0}, {&source.q, 1}, {&source.q, 2}, {&source.k, 2}};
+    for (auto [dim, n] : llvm::enumerate(source.reads))
+      if (n >= 0)
+        rules.addEqual(gradient, source.argumentOf(gradient), dim,
+                       *sizes[n].first, sizes[n].first->number,
+                       sizes[n].second);
+    rules.addLayout(gradient, source.argumentOf(gradient));
   }
 
   using Rows = std::pair<unsigned, const ArgumentView *>;

@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <numbers>
@@ -184,37 +183,44 @@ static bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-LogicalResult fa::differentiateScore(Region &score, Region &derivative) {
-  if (score.empty())
-    return success();
+/// What of `block` depends on `of`.
+static llvm::DenseSet<Value> findActive(Block &block, Value of) {
+  llvm::DenseSet<Value> active = {of};
+  for (Operation &op : block.without_terminator())
+    if (llvm::any_of(op.getOperands(),
+                     [&](Value v) { return active.contains(v); }))
+      active.insert(op.result_begin(), op.result_end());
+  return active;
+}
+
+LogicalResult fa::differentiateScore(Region &score, Value of,
+                                     Region &derivative) {
   IRMapping mapping;
   score.cloneInto(&derivative, mapping);
   Block &block = derivative.front();
+  of = mapping.lookup(of);
   Operation *yield = block.getTerminator();
   SmallVector<Operation *> forward = llvm::map_to_vector(
       block.without_terminator(), [](Operation &op) { return &op; });
-  // What depends on the raw score.
-  llvm::DenseSet<Value> active = {block.getArgument(0)};
-  for (Operation *op : forward)
-    if (llvm::any_of(op->getOperands(),
-                     [&](Value v) { return active.contains(v); }))
-      active.insert(op->result_begin(), op->result_end());
+  llvm::DenseSet<Value> active = findActive(block, of);
   ImplicitLocOpBuilder b(yield->getLoc(), yield);
   llvm::DenseMap<Value, Value> adjoints;
-  auto result = yield->getOperand(0);
+  Value result = yield->getOperand(0);
   adjoints[result] = constantLike(b, result, 1.0);
   for (Operation *op : llvm::reverse(forward)) {
-    Value adjoint =
-        op->getNumResults() == 1 ? adjoints.lookup(op->getResult(0)) : Value();
+    if (op->getNumResults() == 0 || op->getResult(0) == of ||
+        !isFloat(op->getResult(0)))
+      continue;
+    bool isOne = op->getNumResults() == 1 && op->getNumRegions() == 0;
+    Value adjoint = adjoints.lookup(op->getResult(0));
+    if (isOne && !adjoint)
+      continue;
     b.setLoc(op->getLoc());
     for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
-      if (!active.contains(operand) || !isFloat(operand) ||
-          !isFloat(op->getResult(0)))
-        continue;
-      if (!adjoint && op->getNumResults() == 1)
+      if (!active.contains(operand) || !isFloat(operand))
         continue;
       FailureOr<Value> share = failure();
-      if (op->getNumResults() == 1 && op->getNumRegions() == 0)
+      if (isOne)
         share = pullBack(b, op, number, adjoint);
       if (failed(share))
         return op->emitError("expected an operation with a known derivative in "
@@ -227,14 +233,12 @@ LogicalResult fa::differentiateScore(Region &score, Region &derivative) {
       sum = sum ? b.createOrFold<arith::AddFOp>(sum, *share) : *share;
     }
   }
-  Value slope = adjoints.lookup(block.getArgument(0));
+  Value slope = adjoints.lookup(of);
   if (!slope)
-    slope = constantLike(b, block.getArgument(0), 0.0);
+    slope = constantLike(b, result, 0.0);
+  if (slope.getType() != result.getType())
+    slope = b.createOrFold<arith::ExtFOp>(result.getType(), slope);
   yield->setOperand(0, slope);
-  if (matchPattern(slope, m_OneFloat())) {
-    derivative.getBlocks().clear();
-    return success();
-  }
   // What only the score needed goes; what is left is computed beside it.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))

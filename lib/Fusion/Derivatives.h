@@ -25,10 +25,11 @@ mlir::FailureOr<mlir::Value> pullBack(mlir::ImplicitLocOpBuilder &b,
                                       mlir::Operation *op, unsigned number,
                                       mlir::Value adjoint);
 
-/// Fills `derivative` with a region that gives the derivative of what `score`
-/// gives with respect to its first argument; leaves it empty if that is 1. An
-/// operation without a known derivative is an error at its location.
-mlir::LogicalResult differentiateScore(mlir::Region &score,
+/// Fills `derivative` with a region that gives the derivative of what `score`,
+/// which is not empty, gives with respect to `of`, its first argument or a
+/// result of an operation in it. An operation without a known derivative is an
+/// error at its location.
+mlir::LogicalResult differentiateScore(mlir::Region &score, mlir::Value of,
                                        mlir::Region &derivative);
 
 } // namespace fa

@@ -406,6 +406,7 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
     return failure;
   Place place = {kernels, machine, residentBlocks};
   Result<LaunchChoice> choice = LaunchChoice();
+  bool needsWorkspace = !kernels.back().workspace.empty();
   // A plan of a launch that splits keys may have no other kernel: then others
   // have one split.
   for (int64_t least : {2, 1})
@@ -413,7 +414,7 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
       offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
         if (chain.front().workspace.empty())
           choice = LaunchChoice{chain};
-        else if (workspace.bytes)
+        else if (workspace.bytes || needsWorkspace)
           choice = chooseSplit(place, chain, arguments, workspace, least);
         return !choice || !choice->kernels.empty() || place.unknown;
       });

@@ -88,6 +88,7 @@ private:
         {BackwardPart::Rows, "_delta", shape}};
     addTo(chain, BackwardPart::Queries, "_dq_roles", "_dq", shape);
     addTo(chain, BackwardPart::Keys, "_dkv_roles", "_dkv", shape);
+    chain.push_back({BackwardPart::Capture, "_dcapture", shape});
     return chain;
   }
 

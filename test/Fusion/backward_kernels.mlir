@@ -142,3 +142,34 @@ func.func @window(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %n
   derivative {}
   return %dv : !t
 }
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// A bias of heads, queries and keys: programs own a tile of it and walk the batches.
+// CHECK-LABEL: tile.kernel @bias_delta
+// CHECK: tile.kernel @bias_dcapture(
+// CHECK-SAME: tile.follows = @bias_delta
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} -> (tensor<64x64xf32>)
+// CHECK-COUNT-2: tile.dot
+// CHECK-NOT: tile.dot
+// CHECK: %[[R:.*]] = arith.truncf %[[SUM]]
+// CHECK: tile.store %[[R]], %{{.*}} : tensor<64x64xf16>
+func.func @bias(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %bias: tensor<1x?x?x?xf16>) -> tensor<1x?x?x?xf16> {
+  %db = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c captures(%bias : tensor<1x?x?x?xf16>)
+      : !t, !t, !t, !t, !l, !t dcapture(0) tensor<1x?x?x?xf16>
+  score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<1x?x?x?xf16>):
+    %c0 = arith.constant 0 : index
+    %e = tensor.extract %x[%c0, %h, %i, %j] : tensor<1x?x?x?xf16>
+    %f = arith.extf %e : f16 to f32
+    %m = arith.addf %s, %f : f32
+    tile.yield %m : f32
+  }
+  mask {} derivative {}
+  effect {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<1x?x?x?xf16>):
+    %one = arith.constant 1.0 : f32
+    tile.yield %one : f32
+  }
+  return %db : tensor<1x?x?x?xf16>
+}

@@ -123,3 +123,27 @@ func.func @other(%x: tensor<8xf32>) -> tensor<8xf32> {
   %r = arith.mulf %x, %x : tensor<8xf32>
   return %r : tensor<8xf32>
 }
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// The gradient of what scores read: how a score changes with the element.
+// CHECK-LABEL: func.func @learned
+// CHECK: %[[DQ:.*]], %[[DB:.*]] = tile.attention_backward {{.*}} dq tensor<?x?x?x64xf16> dcapture(0) tensor<1x?xf16> score {
+// CHECK: } derivative {
+// CHECK-NEXT: } effect {
+// CHECK: tile.yield %{{.*}} : f32
+// CHECK: return %[[DQ]], %[[DB]]
+func.func @learned(%q: !t, %k: !t, %v: !t, %c: f32, %bias: tensor<1x?xf16>) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 0, 4>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c captures(%bias : tensor<1x?xf16>) : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<1x?xf16>):
+    %c0 = arith.constant 0 : index
+    %two = arith.constant 2.0 : f32
+    %e = tensor.extract %x[%c0, %j] : tensor<1x?xf16>
+    %f = arith.extf %e : f16 to f32
+    %g = arith.mulf %f, %two : f32
+    %m = arith.addf %s, %g : f32
+    tile.yield %m : f32
+  } mask {}
+  return %o, %lse : !t, !l
+}

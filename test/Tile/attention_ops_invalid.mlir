@@ -220,3 +220,24 @@ func.func @slope(%q: !t, %lse: !l, %c: f32) {
   }
   return
 }
+// -----
+!t = tensor<1x4x8x64xf16>
+!l = tensor<1x4x8xf32>
+func.func @effect(%q: !t, %lse: !l, %c: f32, %x: tensor<8x8xf32>) {
+  // expected-error @below {{expects a gradient of a captured tensor, its number and an effect region together}}
+  %dx = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c captures(%x : tensor<8x8xf32>)
+      : !t, !t, !t, !t, !l, !t dcapture(0) tensor<8x8xf32> score {} mask {} derivative {}
+  return
+}
+// -----
+!t = tensor<1x4x8x64xf16>
+!l = tensor<1x4x8xf32>
+func.func @number(%q: !t, %lse: !l, %c: f32, %x: tensor<8x8xf32>) {
+  // expected-error @below {{expects the gradient of one of 1 captures in its type, found number 1 and 'tensor<8x8xf32>'}}
+  %dx = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c captures(%x : tensor<8x8xf32>)
+      : !t, !t, !t, !t, !l, !t dcapture(1) tensor<8x8xf32> score {} mask {} derivative {} effect {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %y: tensor<8x8xf32>):
+    tile.yield %s : f32
+  }
+  return
+}

@@ -145,9 +145,9 @@ def TileDifferentiate : Pass<"tile-differentiate", "::mlir::ModuleOp"> {
     the output and the log-sum-exp from the results where the function returns
     both, as they are or transposed or reshaped; else the attention is computed
     again, with a remark. The derivative of its score region is derived from
-    that region. Gradients of what the region captures, of sinks and of scales are
-    errors so far, as are operations whose derivative is not known, each at its
-    place.
+    that region; so is that of one captured tensor of which each score reads one
+    element. Gradients of several captures, of sinks and of scales are errors so
+    far, as are operations whose derivative is not known, each at its place.
 
     Before:
     ```mlir

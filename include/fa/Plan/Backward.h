@@ -11,6 +11,8 @@
 // own keys and walk the queries of all heads of a group (dK and dV, four dots).
 // Two dots are computed twice; in turn nothing is added in memory (Dao,
 // "FlashAttention-2", arXiv 2307.08691, section 3.2, has one kernel and adds).
+// Where the gradient of a bias is wanted, a fourth kernel has programs that own
+// a tile of it and walk all scores that read it, with two dots more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +27,9 @@
 
 namespace fa {
 
-/// What a kernel of the chain computes: row statistics, dQ, or dK and dV.
-enum class BackwardPart { Rows, Queries, Keys };
+/// What a kernel of the chain computes: row statistics, dQ, dK and dV, or the
+/// gradient of a tensor that scores read.
+enum class BackwardPart { Rows, Queries, Keys, Capture };
 
 /// One kernel of a chain. Rows of its shape are queries or, of `Keys`, keys;
 /// columns the other ones.

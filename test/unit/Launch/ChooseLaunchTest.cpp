@@ -43,6 +43,16 @@ std::vector<KernelInfo> makePlan() {
   return {split, merge, whole};
 }
 
+/// A chain like that of gradients: every launch has workspace, as if there were
+/// one split.
+std::vector<KernelInfo> makeChain() {
+  std::vector<KernelInfo> plan = makePlan();
+  plan.pop_back();
+  plan[0].splitKeys = {};
+  plan[0].splits = 1;
+  return plan;
+}
+
 LaunchArgument keys(int64_t batches, int64_t count) {
   alignas(16) static char memory[1];
   int64_t sizes[] = {batches, count}, strides[] = {count, 1};
@@ -103,6 +113,30 @@ TEST(ChooseLaunch, WithoutWorkspaceThereAreNone) {
   EXPECT_EQ(choice->workspaceBytes, 0u);
 }
 
+TEST(ChooseLaunch, AChainAlwaysHasWorkspace) {
+  std::vector<KernelInfo> plan = makeChain();
+  EXPECT_FALSE(checkPlan(plan));
+  LaunchArgument arguments[] = {keys(3, 704)};
+  for (int64_t processors : {kHost, int64_t(1), int64_t(1000)}) {
+    auto choice = chooseLaunch(plan, arguments, processors, Workspace::any());
+    ASSERT_TRUE(choice);
+    EXPECT_EQ(choice->kernels.size(), 2u);
+    EXPECT_EQ(choice->splits, 1);
+    EXPECT_EQ(choice->workspaceBytes, 3u * 2 * 4 + 8); // rounded up
+  }
+  EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, Workspace())),
+            "@split in 1 splits: expected a workspace of 32 bytes, found 0");
+  // Beside a kernel that has none, a chain is left out without.
+  plan.push_back(makePlan().back());
+  auto choice = chooseLaunch(plan, arguments, 12, Workspace());
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->kernels[0].symbol, "whole");
+  // One whose number of splits is a launch's choice cannot be the last.
+  plan = makePlan();
+  plan.pop_back();
+  EXPECT_TRUE(checkPlan(plan));
+}
+
 TEST(ChooseLaunch, RefusesWhatIsTooSmall) {
   std::vector<KernelInfo> plan = makePlan();
   LaunchArgument arguments[] = {keys(3, 704)};
@@ -149,12 +183,13 @@ TEST(ChooseLaunch, RefusesPlansThatAreNone) {
   using Plan = std::vector<KernelInfo>;
   EXPECT_EQ(refused([](Plan &plan) { plan.pop_back(); }),
             "expected a plan whose last kernel takes every launch, without "
-            "workspace");
+            "workspace, or whose kernels all have one");
   EXPECT_EQ(refused([](Plan &plan) { plan.erase(plan.begin()); }),
             "@merge: expected to follow a kernel with the same arguments and "
             "workspace");
-  EXPECT_EQ(refused([](Plan &plan) { plan[1].follows = false; }),
-            "@merge: expected workspace where keys are split, and only there");
+  EXPECT_EQ(
+      refused([](Plan &plan) { plan[1].follows = false; }),
+      "@merge: expected workspace where there are splits, and only there");
   EXPECT_EQ(
       refused([](Plan &plan) { plan[0].workspace[0].sizes[0] = size(1, 0); }),
       "@split: expected the size of one of 1 given arguments, found "
@@ -387,6 +422,12 @@ TEST(Candidates, AreWhatALaunchChooses) {
         for (const KernelInfo &kernel : choice->kernels)
           EXPECT_NE(all.find(kernel.symbol), std::string::npos) << all;
       }
+}
+
+TEST(Candidates, OfAChainAreAllOfIt) {
+  std::vector<KernelInfo> plan = makeChain();
+  EXPECT_EQ(candidates(plan, {keys(3, 704)}, 12), "split merge");
+  EXPECT_EQ(candidates(plan, {keys(3, 704)}, kHost), "split merge");
 }
 
 /// The first that surely takes the launch ends the list; a launch that none
