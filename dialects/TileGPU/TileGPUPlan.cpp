@@ -48,6 +48,8 @@ static void print(AsmPrinter &out, const PlannedSlots &slots) {
     llvm::interleaveComma(slots.scores, out);
     out << ']';
   }
+  if (slots.exchange)
+    out << ", exchange " << slots.exchange;
   out << '}';
 }
 
@@ -152,13 +154,20 @@ private:
         parser.parseInteger(plan.slots.program) || parser.parseComma() ||
         parser.parseKeyword("step") || parser.parseInteger(plan.slots.step))
       return failure();
-    if (succeeded(parser.parseOptionalComma()) &&
-        (parser.parseKeyword("scores") ||
-         parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-           return parser.parseInteger(plan.slots.scores.emplace_back());
-         })))
-      return failure();
+    while (succeeded(parser.parseOptionalComma()))
+      if (parseMoreSlots())
+        return failure();
     return parser.parseRBrace();
+  }
+
+  ParseResult parseMoreSlots() {
+    if (succeeded(parser.parseOptionalKeyword("exchange")))
+      return parser.parseInteger(plan.slots.exchange);
+    return ParseResult(failure(
+        parser.parseKeyword("scores") ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+          return parser.parseInteger(plan.slots.scores.emplace_back());
+        })));
   }
 
   ParseResult parseWord() {

@@ -7,17 +7,42 @@
 #include "TileGPU/TileGPU.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
+/// What fills and empties the slots of a channel, each in its region.
+static LogicalResult verifyChannelUse(Operation *op, RolesOp roles) {
+  Value used = llvm::TypeSwitch<Operation *, Value>(op)
+                   .Case<AcquireOp, PutOp, AwaitOp, SendOp, ReleaseOp>(
+                       [](auto op) { return op.getChannel(); })
+                   .Default(Value());
+  auto channel = used ? used.getDefiningOp<ChannelOp>() : ChannelOp();
+  if (!channel)
+    return success();
+  Region *filled =
+             channel.getStored() ? &roles.getConsumer() : &roles.getProducer(),
+         *emptied =
+             channel.getStored() ? &roles.getStore() : &roles.getConsumer();
+  bool fills = isa<AcquireOp, PutOp>(op);
+  if (isa<PutOp, SendOp>(op) && !channel.getStored())
+    return op->emitOpError("expects a channel of tiles that are stored");
+  if ((fills ? filled : emptied)->isAncestor(op->getParentRegion()))
+    return success();
+  return op->emitOpError("expects to be where the channel's slots are ")
+         << (fills ? "filled" : "emptied");
+}
+
 LogicalResult RolesOp::verify() {
   if (!isa<tile::KernelOp>((*this)->getParentOp()))
     return emitOpError("expects to be in the body of a tile.kernel");
   Type index = IndexType::get(getContext());
-  for (Region *region : {&getProducer(), &getConsumer()}) {
+  for (Region *region : getRegions()) {
+    if (region->empty())
+      continue;
     if (region->getArgumentTypes() != TypeRange{index, index})
       return emitOpError("expects regions of two index arguments, the programs "
                          "and the steps before");
@@ -28,6 +53,8 @@ LogicalResult RolesOp::verify() {
             !matchPattern(operand, m_Constant()))
           return WalkResult(op->emitOpError(
               "expects what crosses into a role to go through a channel"));
+      if (failed(verifyChannelUse(op, *this)))
+        return WalkResult::interrupt();
       return WalkResult::advance();
     });
     if (walk.wasInterrupted())
@@ -39,6 +66,9 @@ LogicalResult RolesOp::verify() {
 LogicalResult ChannelOp::verify() {
   if (!isa<tile::KernelOp>((*this)->getParentOp()))
     return emitOpError("expects to be in the body of a tile.kernel");
+  if (getStored() && (!getOwn() || getShared()))
+    return emitOpError("expects slots that are stored to belong to one "
+                       "consumer each");
   if (getOffset() && (*getOffset() < 0 || *getOffset() % 1024))
     return emitOpError("expects an offset that is a multiple of 1024, found ")
            << *getOffset();
@@ -86,15 +116,36 @@ static LogicalResult verifyInConsumer(Operation *op) {
   return op->emitOpError("expects to be in the consumer of tgpu.roles");
 }
 
+/// Whether slots of `buffer` have the tile's rows and a part of its columns.
+static bool isInSlots(RankedTensorType tile, BufferType buffer) {
+  int64_t line = buffer.getLayout().getLayout().base.size(1);
+  return tile.getRank() == 2 &&
+         tile.getElementType() == buffer.getElementType() &&
+         tile.getDimSize(0) == buffer.getShape()[0] &&
+         llvm::alignTo(tile.getDimSize(1), line) % buffer.getShape()[1] == 0;
+}
+
+LogicalResult PutOp::verify() {
+  BufferType buffer = getChannel().getType().getBuffer();
+  auto tile = cast<RankedTensorType>(getValue().getType());
+  if (!isInSlots(tile, buffer) || tile.getDimSize(1) > buffer.getShape()[1])
+    return emitOpError("expects slots of the tile's rows and columns, found ")
+           << tile << " and " << buffer;
+  return verifyInConsumer(*this);
+}
+
+LogicalResult SendOp::verify() {
+  return verifyBox(*this, getDest(), getIndices(), getDims(),
+                   getChannel().getType().getBuffer());
+}
+
 LogicalResult DeliverOp::verify() {
   BufferType buffer = getBuffer().getType();
   auto tile = cast<RankedTensorType>(getValue().getType());
   if (failed(verifyBox(*this, getDest(), getIndices(), getDims(), buffer)))
     return failure();
   int64_t line = buffer.getLayout().getLayout().base.size(1);
-  if (tile.getRank() != 2 || tile.getElementType() != buffer.getElementType() ||
-      tile.getDimSize(0) != buffer.getShape()[0] ||
-      llvm::alignTo(tile.getDimSize(1), line) % buffer.getShape()[1])
+  if (!isInSlots(tile, buffer))
     return emitOpError("expects slots of the tile's rows and a part of its "
                        "columns, found ")
            << tile << " and " << buffer;
@@ -158,6 +209,49 @@ LogicalResult DotStartOp::verify() {
     return emitOpError("expects an accumulator of the result's type, found ")
            << getAcc().getType() << " and " << r;
   return success();
+}
+
+bool ExchangeOp::getsShare() {
+  return tile::typeOf(getResult()).getDimSize(0) !=
+         tile::typeOf(getValue()).getDimSize(1);
+}
+
+LogicalResult ExchangeOp::verify() {
+  RankedTensorType rows = tile::typeOf(getValue()),
+                   turned = tile::typeOf(getResult());
+  if (rows.getRank() != 2 || turned.getRank() != 2 ||
+      rows.getElementType() != turned.getElementType() ||
+      rows.getElementTypeBitWidth() != 16 ||
+      turned.getDimSize(1) % rows.getDimSize(0))
+    return emitOpError("expects rows of a tile of 16-bit elements and rows of "
+                       "its transpose, found ")
+           << rows << " and " << turned;
+  int64_t all = turned.getDimSize(1), consumers = all / rows.getDimSize(0);
+  if (getsShare() && turned.getDimSize(0) * consumers != rows.getDimSize(1))
+    return emitOpError("expects all rows of the transpose or an equal share of "
+                       "them for each of ")
+           << consumers << " consumers, found " << rows << " and " << turned;
+  for (Operation *user : getResult().getUsers())
+    if (auto start = dyn_cast<DotStartOp>(user);
+        !isa<tile::DotOp>(user) && !(start && start.getA() == getResult()))
+      return emitOpError("expects only left operands of dots to be it, found ")
+             << "'" << user->getName() << "'";
+  if (bool(getBuffer()) != bool(getStep()))
+    return emitOpError("expects a buffer and the step whose slot it is");
+  auto roles = (*this)->getParentOfType<RolesOp>();
+  if (bool(getBuffer()) != bool(roles))
+    return emitOpError("expects a buffer in tgpu.roles and none outside");
+  if (!roles)
+    return success();
+  BufferType buffer = getBuffer().getType();
+  int64_t shape[] = {all, rows.getDimSize(1)};
+  if (consumers != int64_t(roles.getConsumers()) ||
+      buffer.getShape() != ArrayRef<int64_t>(shape) ||
+      buffer.getElementType() != rows.getElementType())
+    return emitOpError("expects slots for the rows of all ")
+           << roles.getConsumers() << " consumers, found " << rows << " and "
+           << buffer;
+  return verifyInConsumer(*this);
 }
 
 LogicalResult tgpu::RampOp::verify() {

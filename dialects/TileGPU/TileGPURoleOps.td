@@ -12,13 +12,15 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def TileGPU_RolesOp : TileGPU_Op<"roles", [SingleBlock,
     RecursiveMemoryEffects]> {
-  let summary = "who loads and who computes";
+  let summary = "who loads, who computes and who stores";
   let description = [{
     The threads of the block part: one warpgroup (128 threads) runs the
     producer's region, by a single thread, each of `consumers` warpgroups runs
-    the consumer's. The regions see the scalars, constants and channels above and
-    share no other value: what crosses goes through a channel. It is the last operation
-    of a kernel before its terminator.
+    the consumer's, and one more, if there is a third region, runs that, by a
+    single thread: it stores what consumers leave in channels (`stored`). The regions see the scalars, constants and channels above and
+    share no other value: what crosses goes through a channel, and what consumers
+    have of each other's through a buffer of all of them (`tgpu.exchange`). It is the
+    last operation of a kernel before its terminator.
 
     A block may run several programs one after the other (`tgpu.persistent`): the
     regions' arguments are how many it has run before, and how many steps have
@@ -40,9 +42,17 @@ def TileGPU_RolesOp : TileGPU_Op<"roles", [SingleBlock,
     ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$consumers);
-  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer);
+  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer,
+      AnyRegion:$store);
   let assemblyFormat = [{
-    `consumers` $consumers `producer` $producer `consumer` $consumer attr-dict
+    `consumers` $consumers `producer` $producer `consumer` $consumer
+    (`store` $store^)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// Whether a warpgroup of its own stores.
+    bool hasStore() { return !getStore().empty(); }
+    /// Warpgroups of the block.
+    int64_t countGroups() { return 1 + getConsumers() + hasStore(); }
   }];
   let hasVerifier = 1;
 }
@@ -110,13 +120,17 @@ def TileGPU_ChannelOp : TileGPU_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
     bytes, is known from S7 on. With `own`, the slots of `slots` steps belong to one consumer each.
     With `shared`, the blocks of a cluster (`tgpu.cluster`) get the same tiles:
     each fetches its part of the rows into the slots of all, and a slot is empty
-    when the consumers of all have read theirs.
+    when the consumers of all have read theirs. With `stored`, which goes with `own`,
+    a channel leads the other way: the consumer fills a slot (`tgpu.put`), each of
+    its warps completing `full`, and the region of `tgpu.roles` that stores empties
+    it (`tgpu.send`).
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset,
-      OptionalAttr<I64Attr>:$barriers, UnitAttr:$own, UnitAttr:$shared);
+      OptionalAttr<I64Attr>:$barriers, UnitAttr:$own, UnitAttr:$shared,
+      UnitAttr:$stored);
   let results = (outs TileGPU_ChannelType:$result);
   let assemblyFormat = [{
-    (`own` $own^)? (`shared` $shared^)? (`at` $offset^)? (`barriers` $barriers^)? attr-dict `:` type($result)
+    (`own` $own^)? (`shared` $shared^)? (`stored` $stored^)? (`at` $offset^)? (`barriers` $barriers^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -168,6 +182,47 @@ def TileGPU_DeliverOp : TileGPU_SyncOp<"deliver"> {
   let assemblyFormat = [{
     $value `by` $buffer `[` $slot `]` `to` $dest `[` $indices `]` `dims` $dims
     attr-dict `:` type($value) `,` type($buffer) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_PutOp : TileGPU_SyncOp<"put"> {
+  let summary = "fills the slot of a step from registers";
+  let description = [{
+    By the consumer whose slot it is, behind `tgpu.acquire` of the step. Who stores
+    sees it behind `tgpu.await`. Slots have whole lines of 128 bytes; where the tile
+    has not, what it is stored to ends with it.
+
+    ```mlir
+    tgpu.acquire %outputs, %n : ...
+    tgpu.put %o to %outputs, %n : tensor<64x128xf16>, !tgpu.channel<2 x 64x128xf16, ...>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value,
+      TileGPU_ChannelType:$channel, Index:$step);
+  let assemblyFormat = [{
+    $value `to` $channel `,` $step attr-dict `:` type($value) `,` type($channel)
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_SendOp : TileGPU_SyncOp<"send"> {
+  let summary = "begins to store the slot of a step to global memory";
+  let description = [{
+    The opposite of `tgpu.fetch`, between `tgpu.await` and `tgpu.release` of the step, which
+    waits until the slot has been read. Dimensions `dims` of the destination, a kernel
+    argument, are those of the tile, which begins at `indices`; what is outside the
+    destination is left out.
+
+    ```mlir
+    tgpu.send %outputs, %n to %O[%b, %h, %i, %c0] dims [2, 3] : ...
+    ```
+  }];
+  let arguments = (ins TileGPU_ChannelType:$channel, Index:$step,
+      AnyMemRef:$dest, Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
+  let assemblyFormat = [{
+    $channel `,` $step `to` $dest `[` $indices `]` `dims` $dims
+    attr-dict `:` type($channel) `,` type($dest)
   }];
   let hasVerifier = 1;
 }
@@ -238,7 +293,8 @@ def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
   let summary = "begins a dot of a warpgroup";
   let description = [{
     `result = a · b + acc` with `b` in the slot of a step, given as [.., n, k]
-    with `transpose_b`; `a` in a slot as well, or in registers. What runs must
+    with `transpose_b`; `a` in a slot as well, in registers, or where
+    `tgpu.exchange` leaves it. What runs must
     not be read before `tgpu.dot_wait`. Of a slot with more columns than the tile
     has the first ones are read: `depth` says how many, or the result's type does.
     The dots of a warpgroup finish in the order in which they began. One group for each (wgmma.mma_async, PTX ISA
@@ -265,6 +321,44 @@ def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
     int64_t slotDepth();
     /// How much of it is multiplied.
     int64_t readDepth() { return getDepth().value_or(slotDepth()); }
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_ExchangeOp : TileGPU_Op<"exchange",
+    [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the transpose of a tile whose rows consumers have";
+  let description = [{
+    Each consumer has as many rows of a tile, and gets its transpose, or as many rows of
+    that: `result[i, j] = tile[j, first + i]`, where `first` is 0 or the consumer's number
+    times the rows that it gets. A column of the result is a row of any consumer: what
+    a dot sums up then is over the rows of all, as dQ = dS K of a backward is over all
+    keys.
+
+    In the consumer of `tgpu.roles` it goes through the slot of a step of a buffer
+    that all consumers see: each writes its rows, and waits for the others before
+    its dots read there (fence.proxy.async lies between, PTX ISA, "Async proxy"). The
+    result is never in registers: only left operands of `tgpu.dot_start` are it, which
+    read the slot across its rows ("MN-major"). Every consumer comes here as often as
+    the others. With one slot they also wait for each other before they write; with
+    more, the slot of a step is that of so many steps before, whose dots every consumer
+    has waited for when it comes here in the step between.
+
+    ```mlir
+    %t = tgpu.exchange %ds by %buffer[%n]
+      : tensor<64x128xf16>, !tgpu.buffer<2 x 128x128xf16, ...> -> tensor<64x128xf16>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value,
+      Optional<TileGPU_BufferType>:$buffer, Optional<Index>:$step);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $value (`by` $buffer^ `[` $step `]`)? attr-dict
+    `:` type($value) (`,` type($buffer)^)? `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// Whether a consumer gets its share of the transpose, not all of it.
+    bool getsShare();
   }];
   let hasVerifier = 1;
 }

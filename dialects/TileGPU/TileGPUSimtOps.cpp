@@ -28,6 +28,8 @@ LogicalResult SimtWgmmaOp::verify() {
                     });
   if (!isDescriptor && !isFragment)
     return emitOpError("expects a as one i64 or four i32, found ") << a;
+  if (getTransposeA() && isFragment)
+    return emitOpError("expects a as a descriptor where it is transposed");
   if (!getAcc().empty() && getAcc().size() != count)
     return emitOpError("expects as many accumulators as results, found ")
            << getAcc().size() << " and " << count;

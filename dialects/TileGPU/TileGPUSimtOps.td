@@ -28,7 +28,7 @@ def TileGPU_SimtWgmmaOp : TileGPU_SimtOp<"wgmma",
     number of results, K elements have 32 bytes (wgmma.mma_async, PTX ISA
     9.7.15.5.2). `b` is a matrix descriptor, so is `a` if it is one i64; four
     i32 are its fragment in registers. With `transpose_b`, rows of `b` in
-    memory are along N. Results are in flight, and so are the registers of `a`,
+    memory are along N; with `transpose_a`, those of `a`, a descriptor, are along M. Results are in flight, and so are the registers of `a`,
     until a `tgpu.simt.wgmma_wait` for their group.
 
     ```mlir
@@ -38,11 +38,11 @@ def TileGPU_SimtWgmmaOp : TileGPU_SimtOp<"wgmma",
   }];
   let arguments = (ins TypeAttr:$element,
       Variadic<AnyTypeOf<[I32, I64]>>:$a, I64:$b, Variadic<F32>:$acc,
-      UnitAttr:$transpose_b);
+      UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let results = (outs Variadic<F32>:$result);
   let assemblyFormat = [{
-    $element `a` `(` $a `)` `b` `(` $b `)` (`transpose_b` $transpose_b^)?
-    (`acc` `(` $acc^ `)`)? attr-dict `:` functional-type(operands, results)
+    $element `a` `(` $a `)` (`transpose_a` $transpose_a^)? `b` `(` $b `)`
+    (`transpose_b` $transpose_b^)? (`acc` `(` $acc^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -5,7 +5,7 @@
 //   P = exp(scale Q Kᵀ − lse)    dP = dO Vᵀ    dS = P ∘ (dP − delta)
 //   dV = Pᵀ dO    dQ = scale dS K    dK = scale dSᵀ Q
 //
-// A program of the first has 128 keys and walks the queries, 128 in a step, with
+// A program of the first has 128 keys and walks the queries, 64 in a step, with
 // scores as Sᵀ. Its share of dQ is a sum over its own keys: it writes that to a
 // slice of the workspace `dq_parts`, f32 [blocks of keys, heads, queries, 64],
 // whose contents before do not matter. The second adds the slices in order, so
@@ -24,6 +24,14 @@
 !parts = memref<?x?x?x64xf32, strided<[?, ?, ?, 1]>>
 !part = memref<?x64xf32, strided<[?, 1], offset: ?>>
 
+!query_tile = tensor<64x64xf16> // by the queries in a step
+!query_sums = tensor<64x64xf32> // by the queries in a step
+!query_vector = tensor<64xf32>  // of the queries in a step
+!query_line = tensor<1x64xf32>  // of the queries in a step
+!scores = tensor<128x64xf32>    // keys by the queries in a step
+!weights = tensor<128x64xf16>   // keys by the queries in a step
+!turned = tensor<64x128xf16>    // the queries in a step by keys
+
 tile.kernel @backward(%q: !tensor {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %k: !tensor {tile.access = #tile.access<in>, tile.alignment = 16 : i64},
                       %v: !tensor {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %dout: !tensor {tile.access = #tile.access<in>, tile.alignment = 16 : i64},
                       %lse: !vectors {tile.access = #tile.access<in>}, %delta: !vectors {tile.access = #tile.access<in>},
@@ -37,8 +45,9 @@ tile.kernel @backward(%q: !tensor {tile.access = #tile.access<in>, tile.alignmen
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c128 = arith.constant 128 : index
+  %step = arith.constant 64 : index // queries in a step
   %zero = arith.constant dense<0.0> : tensor<128x64xf32>
-  %log2e = arith.constant dense<1.44269504> : tensor<128xf32>
+  %log2e = arith.constant dense<1.44269504> : !query_vector
   %log2e_scalar = arith.constant 1.44269504 : f32
   %block = tile.program_id 0
   %head = tile.program_id 1
@@ -57,31 +66,31 @@ tile.kernel @backward(%q: !tensor {tile.access = #tile.access<in>, tile.alignmen
   %k_tile = tile.load %k_head[%row, %c0] : !rows -> tensor<128x64xf16>
   %v_tile = tile.load %v_head[%row, %c0] : !rows -> tensor<128x64xf16>
   %factor = arith.mulf %scale, %log2e_scalar : f32
-  %factors = tile.broadcast %factor : f32 -> tensor<128x128xf32>
-  %sums:2 = scf.for %i = %c0 to %queries step %c128 iter_args(%dk_sum = %zero, %dv_sum = %zero) -> (tensor<128x64xf32>, tensor<128x64xf32>) {
-    %q_tile = tile.load %q_head[%i, %c0] : !rows -> tensor<128x64xf16>
-    %dout_tile = tile.load %dout_head[%i, %c0] : !rows -> tensor<128x64xf16>
-    %lse_tile = tile.load %lse_head[%i] : !vector -> tensor<128xf32>
-    %delta_tile = tile.load %delta_head[%i] : !vector -> tensor<128xf32>
-    %s = tile.dot %k_tile, %q_tile transpose_b : tensor<128x64xf16>, tensor<128x64xf16> -> tensor<128x128xf32>
-    %scaled = arith.mulf %s, %factors : tensor<128x128xf32>
-    %lse2 = arith.mulf %lse_tile, %log2e : tensor<128xf32>
-    %lse_line = tile.expand_dims %lse2 dim 0 : tensor<128xf32> -> tensor<1x128xf32>
-    %lse_all = tile.broadcast %lse_line : tensor<1x128xf32> -> tensor<128x128xf32>
-    %exponent = arith.subf %scaled, %lse_all : tensor<128x128xf32>
-    %p = math.exp2 %exponent : tensor<128x128xf32>
-    %dp = tile.dot %v_tile, %dout_tile transpose_b : tensor<128x64xf16>, tensor<128x64xf16> -> tensor<128x128xf32>
-    %p_rounded = arith.truncf %p : tensor<128x128xf32> to tensor<128x128xf16>
-    %dv_next = tile.dot %p_rounded, %dout_tile acc %dv_sum : tensor<128x128xf16>, tensor<128x64xf16> -> tensor<128x64xf32>
-    %delta_line = tile.expand_dims %delta_tile dim 0 : tensor<128xf32> -> tensor<1x128xf32>
-    %delta_all = tile.broadcast %delta_line : tensor<1x128xf32> -> tensor<128x128xf32>
-    %difference = arith.subf %dp, %delta_all : tensor<128x128xf32>
-    %ds = arith.mulf %p, %difference : tensor<128x128xf32>
-    %ds_rounded = arith.truncf %ds : tensor<128x128xf32> to tensor<128x128xf16>
-    %ds_of_queries = tile.transpose %ds_rounded [1, 0] : tensor<128x128xf16> -> tensor<128x128xf16>
-    %dq = tile.dot %ds_of_queries, %k_tile : tensor<128x128xf16>, tensor<128x64xf16> -> tensor<128x64xf32>
-    %dk_next = tile.dot %ds_rounded, %q_tile acc %dk_sum : tensor<128x128xf16>, tensor<128x64xf16> -> tensor<128x64xf32>
-    tile.store %dq, %dq_part[%i, %c0] : tensor<128x64xf32>, !part
+  %factors = tile.broadcast %factor : f32 -> !scores
+  %sums:2 = scf.for %i = %c0 to %queries step %step iter_args(%dk_sum = %zero, %dv_sum = %zero) -> (tensor<128x64xf32>, tensor<128x64xf32>) {
+    %q_tile = tile.load %q_head[%i, %c0] : !rows -> !query_tile
+    %dout_tile = tile.load %dout_head[%i, %c0] : !rows -> !query_tile
+    %lse_tile = tile.load %lse_head[%i] : !vector -> !query_vector
+    %delta_tile = tile.load %delta_head[%i] : !vector -> !query_vector
+    %s = tile.dot %k_tile, %q_tile transpose_b : tensor<128x64xf16>, !query_tile -> !scores
+    %scaled = arith.mulf %s, %factors : !scores
+    %lse2 = arith.mulf %lse_tile, %log2e : !query_vector
+    %lse_line = tile.expand_dims %lse2 dim 0 : !query_vector -> !query_line
+    %lse_all = tile.broadcast %lse_line : !query_line -> !scores
+    %exponent = arith.subf %scaled, %lse_all : !scores
+    %p = math.exp2 %exponent : !scores
+    %dp = tile.dot %v_tile, %dout_tile transpose_b : tensor<128x64xf16>, !query_tile -> !scores
+    %p_rounded = arith.truncf %p : !scores to !weights
+    %dv_next = tile.dot %p_rounded, %dout_tile acc %dv_sum : !weights, !query_tile -> tensor<128x64xf32>
+    %delta_line = tile.expand_dims %delta_tile dim 0 : !query_vector -> !query_line
+    %delta_all = tile.broadcast %delta_line : !query_line -> !scores
+    %difference = arith.subf %dp, %delta_all : !scores
+    %ds = arith.mulf %p, %difference : !scores
+    %ds_rounded = arith.truncf %ds : !scores to !weights
+    %ds_of_queries = tile.transpose %ds_rounded [1, 0] : !weights -> !turned
+    %dq = tile.dot %ds_of_queries, %k_tile : !turned, tensor<128x64xf16> -> !query_sums
+    %dk_next = tile.dot %ds_rounded, %q_tile acc %dk_sum : !weights, !query_tile -> tensor<128x64xf32>
+    tile.store %dq, %dq_part[%i, %c0] : !query_sums, !part
     scf.yield %dk_next, %dv_next : tensor<128x64xf32>, tensor<128x64xf32>
   }
   %scales = tile.broadcast %scale : f32 -> tensor<128x64xf32>

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fa;
@@ -237,6 +238,37 @@ static int64_t storeBefore(Operation *kernel) {
   return changed;
 }
 
+/// The barriers at which consumers exchange tiles: those that have a number of
+/// their own for all. `isBehind`: of each pair the one behind what is written.
+static SmallVector<NVVM::BarrierOp> exchangeBarriers(Operation *kernel,
+                                                     bool isBehind) {
+  auto found = collect<NVVM::BarrierOp>(kernel);
+  llvm::erase_if(found, [&](NVVM::BarrierOp barrier) {
+    bool isForAll = matchPattern(barrier.getBarrierId(), m_Constant());
+    bool follows = isa_and_present<NVVM::FenceProxyOp>(barrier->getPrevNode());
+    return !isForAll || follows != isBehind;
+  });
+  return found;
+}
+
+/// Consumers do not wait for the rows of the others.
+static int64_t dropExchangeBarrier(Operation *kernel) {
+  return erase<NVVM::BarrierOp>(exchangeBarriers(kernel, /*isBehind=*/true));
+}
+
+/// With one slot: they do not wait until the others have read it.
+static int64_t dropExchangeEntry(Operation *kernel) {
+  return erase<NVVM::BarrierOp>(exchangeBarriers(kernel, /*isBehind=*/false));
+}
+
+/// What they have written is not there for their dots.
+static int64_t dropExchangeFence(Operation *kernel) {
+  auto barriers = exchangeBarriers(kernel, /*isBehind=*/true);
+  for (NVVM::BarrierOp barrier : barriers)
+    barrier->getPrevNode()->erase();
+  return barriers.size();
+}
+
 /// Two of the four warps of each warpgroup exchange registers.
 static int64_t partExchange(Operation *kernel) {
   auto exchanges = collect<NVVM::SetMaxRegisterOp>(kernel);
@@ -306,6 +338,9 @@ ArrayRef<Mutation> fa::roleMutations() {
       {"wrong-bytes", false, wrongBytes},
       {"never-repeat", false, neverRepeat},
       {"store-before", false, storeBefore},
+      {"drop-exchange-barrier", false, dropExchangeBarrier},
+      {"drop-exchange-entry", false, dropExchangeEntry},
+      {"drop-exchange-fence", false, dropExchangeFence},
       {"part-exchange", false, partExchange},
       {"plain-descriptor", false, plainDescriptor},
   };

@@ -42,9 +42,15 @@ void OperandReader::readEight(uint32_t address, float *to,
     to[size_t(n) * step] = widen(elements[n], isHalf);
 }
 
-void OperandReader::readLeft(const MatrixDescriptor &from,
+void OperandReader::readLeft(const MatrixDescriptor &from, bool isTransposed,
                              LeftFactor &a) const {
   unsigned first = thread.warp->index % 4 * kRows;
+  if (isTransposed) {
+    for (unsigned k = 0; k < kDepth; ++k)
+      for (unsigned row = 0; row < kRows; row += 8)
+        readEight(from.acrossDepth(k, 2 * (first + row)), &a[row][k], kDepth);
+    return;
+  }
   for (unsigned row = 0; row < kRows; ++row)
     for (unsigned k = 0; k < kDepth; k += 8)
       readEight(from.alongDepth(first + row, 2 * k), &a[row][k], 1);

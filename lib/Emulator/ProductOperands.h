@@ -39,7 +39,8 @@ struct OperandReader {
   /// The fragment of mma.m16n8k16 (Matrix.cpp).
   void spread(const Fragment &words, LeftFactor &a) const;
   /// The rows of the thread's warp.
-  void readLeft(const MatrixDescriptor &from, LeftFactor &a) const;
+  void readLeft(const MatrixDescriptor &from, bool isTransposed,
+                LeftFactor &a) const;
   void readRight(const MatrixDescriptor &from, bool isTransposed,
                  unsigned columns, RightFactor &b) const;
 

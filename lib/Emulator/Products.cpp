@@ -123,6 +123,7 @@ Products::Product Products::openProduct(Warp &warp, int32_t site) const {
   product.fromRegisters = flags & 1;
   product.isHalf = flags & 2;
   product.isTransposed = flags & 4;
+  product.isLeftTransposed = flags & 16;
   product.registers = registers;
   product.seen = std::make_shared<const Horizon>(warp.clock.seen);
   const Thread &first = warp.lanes[0];
@@ -138,8 +139,8 @@ Products::Product Products::openProduct(Warp &warp, int32_t site) const {
 
 /// PTX ISA 9.7.15.5.2, "wgmma.mma_async". Operands: a (a descriptor or four
 /// words), b, the accumulators. Attributes: columns; whether a is in registers,
-/// factors are f16, b is transposed, there are accumulators, as bits; the
-/// number of a's registers.
+/// factors are f16, b is transposed, there are accumulators, a is transposed,
+/// as bits; the number of a's registers.
 void Products::begin(Warp &warp, int32_t site) {
   Block &block = *warp.block;
   const auto &[columns, flags, registers, unused] = block.site(site).attributes;
@@ -188,7 +189,7 @@ void Products::end(Warp &warp, const Product &product) {
   if (product.fromRegisters)
     reader.spread(product.words, a);
   else
-    reader.readLeft(left, a);
+    reader.readLeft(left, product.isLeftTransposed, a);
   reader.readRight(right, product.isTransposed, result.columns, b);
   for (unsigned row = 0; row < kRows; ++row) {
     float *sums = &result.values[size_t(row) * result.columns];

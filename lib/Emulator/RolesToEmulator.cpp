@@ -136,7 +136,8 @@ void KernelRewriter::watchRegisters() {
 
 LogicalResult KernelRewriter::rewriteProduct(SimtWgmmaOp op) {
   int64_t flags = op.isFromRegisters() | op.getElement().isF16() << 1 |
-                  op.getTransposeB() << 2 | !op.getAcc().empty() << 3;
+                  op.getTransposeB() << 2 | !op.getAcc().empty() << 3 |
+                  op.getTransposeA() << 4;
   auto number = leftRegisters.find(op);
   return call(
       op, "fa_emu_product", op->getOperands(),

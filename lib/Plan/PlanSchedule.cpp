@@ -53,6 +53,7 @@ public:
     plan.slots.step = chooseStepSlots();
     plan.slots.program = chooseProgramSlots(plan.slots.step);
     plan.slots.scores = chooseScoreSlots(plan.slots.step);
+    plan.slots.exchange = chooseExchangeSlots(plan.slots.step);
     plan.dots = chooseLoop();
     plan.maximum = chooseMaximum(plan.slots);
     plan.pingPong = takesTurns();
@@ -104,7 +105,8 @@ private:
   int64_t roomBeside(int64_t slots) const {
     return rules.sharedBytes - kBarrierBytes -
            consumers * kLineBytes * facts.lineRows - facts.rampBytes -
-           consumers * sum(facts.programBytes) - slots * stepBytes();
+           consumers * sum(facts.programBytes) - sum(facts.wholeBytes) -
+           sum(facts.exchangeBytes) - slots * stepBytes();
   }
 
   int64_t chooseStepSlots() const {
@@ -124,7 +126,8 @@ private:
     if (!rules.overlapPrograms || !rules.persistent ||
         !facts.scoreBytes.empty() || !facts.hasSomeKeys)
       return consumers;
-    int64_t room = roomBeside(step) - consumers * sum(facts.programBytes);
+    int64_t room = roomBeside(step) - consumers * sum(facts.programBytes) -
+                   sum(facts.wholeBytes);
     return room >= 0 ? 2 * consumers : consumers;
   }
 
@@ -144,21 +147,39 @@ private:
     return slots;
   }
 
+  /// With a second slot consumers wait for each other once a step, not twice.
+  int64_t chooseExchangeSlots(int64_t step) const {
+    if (facts.exchangeBytes.empty())
+      return 0;
+    return roomBeside(step) >= sum(facts.exchangeBytes) ? 2 : 1;
+  }
+
   /// Dots that add up come last. They are a step late where there are registers
   /// for it: what the next step computes runs beside them (FlashAttention-3,
   /// section 3.2; bench/results/2026-11-25-h100-backward-loops.md). Else each
-  /// begins when its left operand is there.
+  /// begins when its left operand is there. Those that wait for what groups
+  /// exchange come between or, beside late ones, behind.
   std::vector<PlannedDot> chooseLoop() const {
-    auto accumulates = [](const LoopFacts::StepDot &dot) {
+    int64_t sums = count_if(facts.dots, [](const LoopFacts::StepDot &dot) {
       return dot.accumulates;
+    });
+    bool areLate = sums > 0 && sums < int64_t(facts.dots.size()) &&
+                   (sums == 1 || lateRegisters() <= kLateRegisters);
+    std::vector<size_t> turns(facts.dots.size());
+    std::iota(turns.begin(), turns.end(), 0);
+    auto turnOf = [&](size_t number) {
+      const LoopFacts::StepDot &dot = facts.dots[number];
+      if (dot.readsExchange)
+        return areLate ? 2 : 1;
+      return dot.accumulates ? 1 : 0;
     };
-    int64_t sums = count_if(facts.dots, accumulates), others = 0;
-    int64_t sum = facts.dots.size() - sums;
-    bool areLate = sum > 0 && (sums == 1 || lateRegisters() <= kLateRegisters);
-    std::vector<PlannedDot> dots;
-    for (const LoopFacts::StepDot &dot : facts.dots)
-      dots.push_back(
-          {dot.accumulates && areLate, dot.accumulates ? sum++ : others++});
+    sort(turns, [&](size_t one, size_t other) {
+      return std::pair(turnOf(one), one) < std::pair(turnOf(other), other);
+    });
+    std::vector<PlannedDot> dots(facts.dots.size());
+    for (auto [order, number] : enumerate(turns))
+      dots[number] = {areLate && facts.dots[number].accumulates,
+                      int64_t(order)};
     return dots;
   }
 

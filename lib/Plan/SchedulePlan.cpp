@@ -19,6 +19,9 @@ using namespace fa;
 static constexpr int64_t kRegisters = 65536, kLanes = 32, kRegisterStep = 8,
                          kLeastRegisters = 24, kMostRegisters = 256;
 
+/// Of a thread, as long as all have as many (lib/Conversion/TileGPUToNVVM).
+static constexpr int64_t kMostOfAll = 248;
+
 const Partition *SchedulePlan::find(StringRef name) const {
   auto found = find_if(
       partitions, [&](const Partition &each) { return each.name == name; });
@@ -28,6 +31,11 @@ const Partition *SchedulePlan::find(StringRef name) const {
 int64_t SchedulePlan::consumers() const {
   const Partition *compute = find("compute");
   return compute ? compute->count : 1;
+}
+
+int64_t SchedulePlan::warps() const {
+  const Partition *compute = find("compute");
+  return compute ? compute->warps : partitions.back().warps;
 }
 
 bool SchedulePlan::isShortOfRegisters() const {
@@ -44,8 +52,8 @@ static hash_code hash(const Partition &partition) {
 hash_code fa::hash_value(const SchedulePlan &plan) {
   hash_code code = hash_combine(
       plan.rows, plan.columns, plan.slots.program, plan.slots.step,
-      hash_combine_range(plan.slots.scores), plan.maximum, plan.pingPong,
-      plan.lateRescale, plan.persistent, plan.cluster);
+      hash_combine_range(plan.slots.scores), plan.slots.exchange, plan.maximum,
+      plan.pingPong, plan.lateRescale, plan.persistent, plan.cluster);
   for (const Partition &partition : plan.partitions)
     code = hash_combine(code, hash(partition));
   for (const PlannedDot &dot : plan.dots)
@@ -75,24 +83,60 @@ static std::string whyInvalid(const Partition &partition) {
   return "";
 }
 
+/// Registers are a warpgroup's to give away, and one warp of it loads or
+/// stores.
+static std::string whyInvalidRoles(ArrayRef<Partition> partitions) {
+  static constexpr StringLiteral names[] = {"load", "compute", "store"};
+  bool isKnown = partitions.size() <= std::size(names);
+  for (size_t n = 0; isKnown && n < partitions.size(); ++n)
+    isKnown = partitions[n].name == names[n];
+  if (!isKnown)
+    return "expected partitions 'load' and 'compute', perhaps 'store' behind "
+           "them, where there are several";
+  for (const Partition &each : partitions) {
+    if (each.warps != 4)
+      return "partition '" + each.name +
+             "': expected the 4 warps of a warpgroup, found " +
+             std::to_string(each.warps);
+    if (each.name != names[1] && each.count != 1)
+      return "partition '" + each.name +
+             "': expected a group of warps, found " +
+             std::to_string(each.count);
+  }
+  return "";
+}
+
+/// What one partition takes another gives, of the registers with which the
+/// block begins, as many for each of its threads: else those who take wait for
+/// ever.
+static std::string whyTooManyRegisters(ArrayRef<Partition> partitions) {
+  int64_t threads = 0, registers = 0;
+  for (const Partition &each : partitions)
+    threads += each.count * each.warps * kLanes;
+  int64_t share = std::min(kRegisters / threads / kRegisterStep * kRegisterStep,
+                           kMostOfAll);
+  for (const Partition &each : partitions)
+    registers += each.count * each.warps * kLanes *
+                 (each.registers ? each.registers : share);
+  if (partitions.size() == 1 || registers <= threads * share)
+    return "";
+  return "expected partitions of " + std::to_string(threads * share) +
+         " registers at most, found " + std::to_string(registers);
+}
+
 static std::string whyInvalidTogether(const SchedulePlan &plan) {
   if (plan.partitions.empty())
     return "expected a partition at least, found none";
-  int64_t registers = 0;
   for (const Partition &each : plan.partitions) {
     if (std::string why = whyInvalid(each); !why.empty())
       return why;
     if (plan.find(each.name) != &each)
       return "expected partitions of different names, found '" + each.name +
              "' twice";
-    registers += each.count * each.warps * kLanes * each.registers;
   }
-  if (registers > kRegisters)
-    return "expected partitions of 65536 registers at most, found " +
-           std::to_string(registers);
-  if (plan.isSpecialized() && !(plan.find("load") && plan.find("compute")))
-    return "expected partitions 'load' and 'compute' where there are several";
-  return "";
+  if (std::string why = whyTooManyRegisters(plan.partitions); !why.empty())
+    return why;
+  return plan.isSpecialized() ? whyInvalidRoles(plan.partitions) : "";
 }
 
 /// Why no step can begin `dots` as they say.
@@ -129,6 +173,9 @@ std::string fa::whyInvalid(const SchedulePlan &plan) {
            std::to_string(slots.step);
   if (any_of(slots.scores, [](int64_t number) { return number < 0; }))
     return "expected slots of scores of at least 0";
+  if (slots.exchange < 0)
+    return "expected slots of exchanged tiles of at least 0, found " +
+           std::to_string(slots.exchange);
   if (!plan.dots.empty() && !plan.isSpecialized())
     return "expected dots of a loop where warps are specialized, found " +
            std::to_string(plan.dots.size()) + " beside one partition";

@@ -123,7 +123,7 @@ private:
     RankedTensorType type = typeOf(operand.get());
     if (auto dot = dyn_cast<DotOp>(op))
       return chooser.dotOperandLayout(dot, operand.getOperandNumber());
-    if (isa<DotStartOp>(op))
+    if (isa<DotStartOp, ExchangeOp>(op))
       return mmaAccumulator(type.getDimSize(0), type.getDimSize(1), warps);
     if (isa<scf::YieldOp>(op) && isa<scf::ForOp, scf::IfOp>(op->getParentOp()))
       return layoutOf(op->getParentOp()->getResult(operand.getOperandNumber()));

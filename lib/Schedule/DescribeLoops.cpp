@@ -74,7 +74,9 @@ static LoopFacts::StepDot describe(DotOp dot) {
   LoopFacts::StepDot facts;
   facts.columns = typeOf(dot.getResult()).getDimSize(1);
   facts.depth = typeOf(dot.getA()).getDimSize(1);
-  facts.hasOwnLeft = !dot.getA().getDefiningOp<LoadOp>();
+  facts.readsExchange = dot.getA().getDefiningOp<ExchangeOp>() != nullptr;
+  facts.hasOwnLeft =
+      !facts.readsExchange && !dot.getA().getDefiningOp<LoadOp>();
   facts.accumulates = dot.getAcc() && dot.getResult().hasOneUse() &&
                       isa<scf::YieldOp>(*dot->getUsers().begin());
   return facts;
@@ -93,10 +95,16 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
   auto note = [&](const FetchedTile &tile) {
     facts.joinsRows |= bool(tile.box.origin);
   };
-  for (const FetchedTile &left : tiles.lefts) {
-    facts.programBytes.push_back(slotBytes(left));
-    note(left);
+  for (const FetchedTile &tile : tiles.own) {
+    facts.programBytes.push_back(slotBytes(tile));
+    note(tile);
   }
+  for (const FetchedTile &tile : tiles.whole) {
+    facts.wholeBytes.push_back(slotBytes(tile));
+    note(tile);
+  }
+  for (ExchangeOp exchange : first.exchanges)
+    facts.exchangeBytes.push_back(exchangeSlots(exchange, 1).getSlotBytes());
   for (const FetchedTile &fetched : first.fetched) {
     BufferType slot = slotsFor(typeOf(LoadOp(fetched.load)), 1);
     facts.step.push_back(
@@ -108,8 +116,8 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
   facts.hasSoftmax = !loop.getBody()->getOps<OnlineSoftmaxOp>().empty();
   for (const FetchedTile &score : first.scores)
     facts.scoreBytes.push_back(slotBytes(score));
-  LoadOp line = tiles.lefts.empty() ? first.fetched.front().load
-                                    : tiles.lefts.front().load;
+  LoadOp line =
+      tiles.own.empty() ? first.fetched.front().load : tiles.own.front().load;
   facts.lineRows = typeOf(line).getDimSize(0);
   kernel.walk([&](tile::RampOp ramp) {
     facts.rampBytes = rampNumbers(ramp).getBytes();
@@ -163,7 +171,12 @@ std::string fa::whyOtherThanPlanned(KernelOp kernel, const FetchedTiles &tiles,
   if (scores != plan.slots.scores.size())
     return differ("tiles that lie as scores do", scores,
                   plan.slots.scores.size());
-  if (!tiles.lefts.empty() && plan.slots.program % consumers)
+  bool exchanges = !tiles.loops.front().exchanges.empty();
+  if (exchanges != (plan.slots.exchange > 0))
+    return differ("tiles that consumers exchange", exchanges,
+                  plan.slots.exchange);
+  if (!(tiles.own.empty() && tiles.whole.empty()) &&
+      plan.slots.program % consumers)
     return differ("slots of a tile for each of " + std::to_string(consumers) +
                       " groups a multiple of that",
                   plan.slots.program, consumers);

@@ -6,7 +6,11 @@
 
 #include "FetchedTiles.h"
 
+#include "LeftTiles.h"
+
 #include "fa/Layout/NamedLayouts.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
 
 using namespace mlir;
 using namespace fa;
@@ -45,6 +49,15 @@ private:
     return false;
   }
 
+  static bool exchangesAlike(const FetchingLoop &one,
+                             const FetchingLoop &other) {
+    return one.exchanges.size() == other.exchanges.size() &&
+           llvm::all_of_zip(one.exchanges, other.exchanges,
+                            [](ExchangeOp mine, ExchangeOp theirs) {
+                              return mine.getType() == theirs.getType();
+                            });
+  }
+
   /// One step counts the tiles of all loops: a channel that a loop leaves out
   /// would be behind.
   bool fetchAlike() {
@@ -54,6 +67,11 @@ private:
         alike &= one.load.getType() == other.load.getType();
       if (!alike)
         return refuse("loops fetch different tiles");
+      if (!exchangesAlike(entry, tiles.loops[0]))
+        return refuse("consumers exchange different tiles in its loops");
+      if (!entry.exchanges.empty() &&
+          (followsFromOwnRows(entry.begin) || followsFromOwnRows(entry.end)))
+        return refuse("consumers that exchange tiles do not walk the same");
     }
     return true;
   }
@@ -101,22 +119,48 @@ private:
       return false;
     if (tiles.loops.empty() || tiles.loops.back().loop != loop)
       tiles.loops.push_back(
-          {loop, loop.getLowerBound(), loop.getUpperBound(), {}, {}});
+          {loop,
+           loop.getLowerBound(),
+           loop.getUpperBound(),
+           {},
+           {},
+           llvm::to_vector(loop.getBody()->getOps<ExchangeOp>())});
     return findRight(dot, tiles.loops.back().fetched) && findLeft(dot);
   }
 
+  /// Whether `load` stands before all loops, and stays for them.
+  bool isOfProgram(LoadOp load) {
+    return load->getBlock() == &kernel.getBody().front();
+  }
+
+  /// Whether each consumer loads another tile.
+  static bool isOwn(LoadOp load) {
+    llvm::SetVector<Operation *> slice;
+    for (Value index : load.getIndices()) {
+      (void)getBackwardSlice(index, &slice);
+      if (Operation *op = index.getDefiningOp())
+        slice.insert(op);
+    }
+    return llvm::any_of(slice, llvm::IsaPred<ConsumerIdOp>);
+  }
+
   /// Any number of dots of a step may read a tile.
-  bool findRight(DotOp dot, SmallVectorImpl<FetchedTile> &fetched) {
+  bool findRight(DotOp dot, SmallVectorImpl<FetchedTile> &ofStep) {
     auto right = dot.getB().getDefiningOp<LoadOp>();
-    bool onlyRight = right && right->getBlock() == dot->getBlock() &&
-                     llvm::all_of(right->getUses(), [](OpOperand &use) {
-                       auto user = dyn_cast<DotOp>(use.getOwner());
-                       return user && &use == &user.getBMutable() &&
-                              user->getBlock() == use.get().getParentBlock();
-                     });
+    bool stays = right && isOfProgram(right);
+    bool onlyRight =
+        right && (stays || right->getBlock() == dot->getBlock()) &&
+        llvm::all_of(right->getUses(), [&](OpOperand &use) {
+          auto user = dyn_cast<DotOp>(use.getOwner());
+          return user && &use == &user.getBMutable() &&
+                 (stays || user->getBlock() == use.get().getParentBlock());
+        });
     if (!onlyRight)
       return refuse("the right operand of a dot is not a load beside it that "
                     "right operands alone are");
+    SmallVectorImpl<FetchedTile> &fetched = !stays         ? ofStep
+                                            : isOwn(right) ? tiles.own
+                                                           : tiles.whole;
     if (llvm::any_of(fetched, [&](const FetchedTile &known) {
           return known.load == right;
         }))
@@ -129,7 +173,7 @@ private:
 
   bool findLeft(DotOp dot) {
     auto left = dot.getA().getDefiningOp<LoadOp>();
-    if (!left || llvm::any_of(tiles.lefts, [&](FetchedTile &known) {
+    if (!left || llvm::any_of(tiles.own, [&](FetchedTile &known) {
           return known.load == left;
         }))
       return true;
@@ -137,12 +181,12 @@ private:
       auto user = dyn_cast<DotOp>(use.getOwner());
       return user && &use == &user.getAMutable();
     });
-    if (!onlyLeft || left->getBlock() != &kernel.getBody().front())
+    if (!onlyLeft || !isOfProgram(left))
       return refuse("the left operand of a dot is used otherwise, too");
     auto leftFound = fetch(left);
     if (!leftFound)
       return false;
-    tiles.lefts.push_back(*leftFound);
+    tiles.own.push_back(*leftFound);
     return true;
   }
 
@@ -190,4 +234,10 @@ BufferType fa::slotsFor(RankedTensorType tile, int64_t slots) {
   int64_t shape[] = {tile.getDimSize(0), layout.size(1)};
   return BufferType::get(tile.getContext(), slots, shape, tile.getElementType(),
                          LayoutAttr::get(tile.getContext(), layout));
+}
+
+BufferType fa::exchangeSlots(ExchangeOp exchange, int64_t slots) {
+  RankedTensorType rows = typeOf(exchange.getValue());
+  int64_t all = typeOf(exchange.getResult()).getDimSize(1);
+  return slotsFor(rows.clone({all, rows.getDimSize(1)}), slots);
 }

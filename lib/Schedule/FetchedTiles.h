@@ -34,18 +34,26 @@ struct FetchingLoop {
   llvm::SmallVector<FetchedTile> fetched;
   /// What else it loads that lies as scores do: a bias, a mask.
   llvm::SmallVector<FetchedTile> scores;
+  /// What its consumers exchange, in order.
+  llvm::SmallVector<tgpu::ExchangeOp> exchanges;
 };
 
 /// All that the dots of a kernel read, and what changes their scores.
 struct FetchedTiles {
-  /// Left operands, which stay for all loops.
-  llvm::SmallVector<FetchedTile> lefts;
+  /// Those that stay for all loops, of each consumer its own, as left operands
+  /// are.
+  llvm::SmallVector<FetchedTile> own;
+  /// Right operands that stay for all loops, the same for all consumers.
+  llvm::SmallVector<FetchedTile> whole;
   std::vector<FetchingLoop> loops;
 };
 
 /// Slots for `tile`: rows of whole lines of 128 bytes, as the swizzle is.
 /// Behind a tile that has not are columns that no dot reads.
 tgpu::BufferType slotsFor(mlir::RankedTensorType tile, int64_t slots);
+
+/// Slots for what consumers exchange, all rows of it.
+tgpu::BufferType exchangeSlots(tgpu::ExchangeOp exchange, int64_t slots);
 
 /// What a producer fetches for the dots of `kernel`, whose rows are dealt to
 /// warpgroups. Where one of them is nothing that it could fetch, or a dot none

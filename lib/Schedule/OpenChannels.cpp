@@ -34,9 +34,9 @@ class ChannelOpener {
 public:
   ChannelOpener(KernelOp kernel, FetchedTiles tiles, SchedulePlan plan)
       : kernel(kernel), plan(std::move(plan)),
-        consumers(this->plan.consumers()), lefts(std::move(tiles.lefts)),
-        loops(std::move(tiles.loops)), b(kernel.getLoc(), kernel.getContext()) {
-  }
+        consumers(this->plan.consumers()), owned(std::move(tiles.own)),
+        whole(std::move(tiles.whole)), loops(std::move(tiles.loops)),
+        b(kernel.getLoc(), kernel.getContext()) {}
 
   void run() {
     openChannels();
@@ -44,8 +44,9 @@ public:
     shareRows();
     buildProducer();
     consume();
-    for (FetchedTile &left : lefts)
-      left.load.erase();
+    for (auto *tiles : {&owned, &whole})
+      for (FetchedTile &tile : *tiles)
+        tile.load.erase();
   }
 
 private:
@@ -82,8 +83,10 @@ private:
   void openChannels() {
     b.setInsertionPointToStart(&kernel.getBody().front());
     openNumbers();
-    for (FetchedTile &tile : lefts)
+    for (FetchedTile &tile : owned)
       tile.channel = open(typeOf(tile.load), plan.slots.program, /*own=*/true);
+    for (FetchedTile &tile : whole)
+      tile.channel = open(typeOf(tile.load), plan.slots.program / consumers);
     for (FetchedTile &first : loops[0].fetched)
       first.channel = open(typeOf(first.load), plan.slots.step);
     openScores();
@@ -218,8 +221,11 @@ private:
   void buildProducer() {
     Block &region = roles.getProducer().front();
     b.setInsertionPointToStart(&region);
-    for (FetchedTile &left : lefts)
-      fetchForEach(left, region.getArgument(0), {});
+    for (FetchedTile &tile : owned)
+      fetchForEach(tile, region.getArgument(0), {});
+    IRMapping none;
+    for (FetchedTile &tile : whole)
+      fetch(tile, region.getArgument(0), none);
     Value step = region.getArgument(1);
     for (FetchingLoop &loop : loops) {
       b.setLoc(loop.loop.getLoc());
@@ -250,9 +256,12 @@ private:
     Block &region = roles.getConsumer().front();
     b.setInsertionPointToStart(&region);
     Value own =
-        lefts.empty() ? Value() : ownStep(region.getArgument(0), consumerId());
-    for (FetchedTile &left : lefts)
-      AwaitOp::create(b, left.channel, own);
+        owned.empty() ? Value() : ownStep(region.getArgument(0), consumerId());
+    programs = region.getArgument(0);
+    for (FetchedTile &tile : owned)
+      AwaitOp::create(b, tile.channel, own);
+    for (FetchedTile &tile : whole)
+      AwaitOp::create(b, tile.channel, programs);
     Value steps = region.getArgument(1);
     LeftTiles leftOut(b, loops, steps);
     bool hasLeftOut = plan.dealsRows() && leftOut.any();
@@ -262,8 +271,10 @@ private:
     for (FetchingLoop &loop : loops)
       steps = consumeLoop(loop, steps, own);
     b.setInsertionPointAfterValue(steps);
-    for (FetchedTile &left : lefts)
-      ReleaseOp::create(b, left.channel, own);
+    for (FetchedTile &tile : owned)
+      ReleaseOp::create(b, tile.channel, own);
+    for (FetchedTile &tile : whole)
+      ReleaseOp::create(b, tile.channel, programs);
     if (hasLeftOut)
       steps = leftOut.passLast(steps, pass);
     b.setInsertionPointToEnd(&region);
@@ -296,6 +307,8 @@ private:
         rewriter, before, /*replaceInitOperandUsesInLoop=*/false, next));
     Value step = loop.getRegionIterArgs().back();
     SmallVector<DotOp> dots(loop.getBody()->getOps<DotOp>());
+    for (auto [number, exchange] : llvm::enumerate(entry.exchanges))
+      openExchange(exchange, number, step);
     for (const FetchedTile &fetched : entry.fetched)
       awaitAndRelease(fetched, dots, step);
     for (DotOp dot : dots)
@@ -305,6 +318,18 @@ private:
     for (FetchedTile &tile : entry.scores)
       receive(tile, step);
     return loop.getResults().back();
+  }
+
+  /// Loops one after the other use the same slots.
+  void openExchange(ExchangeOp exchange, size_t number, Value step) {
+    if (number == exchanged.size()) {
+      // In front of all others, so that it begins where a swizzle does.
+      b.setInsertionPointToStart(&kernel.getBody().front());
+      BufferType slots = exchangeSlots(exchange, plan.slots.exchange);
+      exchanged.push_back(AllocOp::create(b, slots, IntegerAttr()));
+    }
+    exchange.getBufferMutable().assign(exchanged[number]);
+    exchange.getStepMutable().assign(step);
   }
 
   void receive(FetchedTile &tile, Value step) {
@@ -336,18 +361,26 @@ private:
   }
 
   void runDot(DotOp dot, const FetchingLoop &entry, Value step, Value own) {
-    const FetchedTile &fetched =
-        *llvm::find_if(entry.fetched, [&](const FetchedTile &known) {
-          return dot.getB().getDefiningOp() == LoadOp(known.load);
-        });
+    const FetchedTile *right = nullptr;
+    Value rightStep;
+    auto find = [&](ArrayRef<FetchedTile> tiles, Value at) {
+      for (const FetchedTile &known : tiles)
+        if (dot.getB().getDefiningOp() == LoadOp(known.load)) {
+          right = &known;
+          rightStep = at;
+        }
+    };
+    find(entry.fetched, step);
+    find(whole, programs);
+    find(owned, own);
     b.setInsertionPoint(dot);
     b.setLoc(dot.getLoc());
     const FetchedTile *left =
-        llvm::find_if(lefts, [&](const FetchedTile &known) {
+        llvm::find_if(owned, [&](const FetchedTile &known) {
           return known.load == dot.getA().getDefiningOp();
         });
     Value a = dot.getA(), leftChannel, leftStep;
-    if (left != lefts.end()) {
+    if (left != owned.end()) {
       a = {};
       leftChannel = left->channel;
       leftStep = own;
@@ -361,7 +394,7 @@ private:
     }
     auto running =
         DotStartOp::create(b, RunningType::get(b.getContext(), typeOf(dot)), a,
-                           leftChannel, leftStep, fetched.channel, step,
+                           leftChannel, leftStep, right->channel, rightStep,
                            dot.getAcc(), dot.getTransposeB(), IntegerAttr());
     int64_t depth = typeOf(dot.getA()).getDimSize(1);
     if (depth != running.slotDepth())
@@ -375,8 +408,10 @@ private:
   KernelOp kernel;
   SchedulePlan plan;
   int64_t consumers;
-  SmallVector<FetchedTile> lefts;
+  SmallVector<FetchedTile> owned, whole; ///< which stay for all loops
   std::vector<FetchingLoop> loops;
+  SmallVector<Value> exchanged;   ///< buffers of what consumers exchange
+  Value programs;                 ///< how many this consumer has run before
   TypedValue<BufferType> numbers; ///< null: there are no ramps
   ImplicitLocOpBuilder b;
   RolesOp roles;

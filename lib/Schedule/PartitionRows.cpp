@@ -21,6 +21,20 @@ static RankedTensorType tileType(Value value) {
   return dyn_cast<RankedTensorType>(value.getType());
 }
 
+/// What is transposed for the dots that read it as their left operand, which
+/// consumers exchange.
+static TransposeOp exchangeOf(Value value) {
+  auto op = value.getDefiningOp<TransposeOp>();
+  bool isForDots = op && llvm::all_of(op->getUses(), [](OpOperand &use) {
+                     auto dot = dyn_cast<DotOp>(use.getOwner());
+                     return dot && &use == &dot.getAMutable();
+                   });
+  if (!isForDots || op.getPermutation() != ArrayRef<int64_t>{1, 0} ||
+      tileType(value).getElementTypeBitWidth() != 16)
+    return {};
+  return op;
+}
+
 namespace {
 
 /// Finds the values whose dimension 0 is the rows of the kernel's dots, and
@@ -33,10 +47,7 @@ public:
 
   /// Why it cannot be done; empty: it was.
   std::string run() {
-    kernel.walk([&](DotOp dot) {
-      add(dot.getResult());
-      add(dot.getA());
-    });
+    kernel.walk([&](DotOp dot) { addDot(dot); });
     while (reason.empty() && !pending.empty())
       propagate(pending.pop_back_val());
     if (reason.empty())
@@ -47,6 +58,35 @@ public:
   }
 
 private:
+  /// As many rows of a square tile's transpose are dealt as of the tile. Of one
+  /// that a warpgroup computes as a whole, a dot's columns are.
+  bool dealsColumns(TransposeOp exchange) const {
+    RankedTensorType type = exchange.getInput().getType();
+    return type.getDimSize(1) == consumerRows &&
+           type.getDimSize(0) != consumerRows;
+  }
+
+  void addDot(DotOp dot) {
+    TransposeOp exchange = exchangeOf(dot.getA());
+    if (!exchange || !dealsColumns(exchange)) {
+      add(dot.getResult());
+      return add(dot.getA());
+    }
+    add(exchange.getInput());
+    auto right = dot.getB().getDefiningOp<LoadOp>();
+    bool isStored = llvm::all_of(dot->getUsers(), llvm::IsaPred<StoreOp>);
+    if (!right || right->getBlock() != &kernel.getBody().front() ||
+        dot.getAcc() || !isStored)
+      return refuse(dot, "whose columns would be dealt multiplies with no load "
+                         "of the kernel, or its result is not only stored");
+    columnDots.push_back(dot);
+  }
+
+  bool isShared(TransposeOp exchange) const {
+    RankedTensorType type = exchange.getInput().getType();
+    return type.getDimSize(0) == type.getDimSize(1);
+  }
+
   void add(Value value) {
     if (tileType(value) && rowTiles.insert(value))
       pending.push_back(value);
@@ -86,6 +126,9 @@ private:
     }
     if (isa<LoadOp, IotaOp, tile::RampOp, arith::ConstantOp>(op))
       return;
+    if (TransposeOp exchange = exchangeOf(value);
+        exchange && isShared(exchange))
+      return add(exchange.getInput());
     if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       RankedTensorType input = tileType(broadcast.getInput());
       return input && input.getDimSize(0) != 1 ? add(broadcast.getInput())
@@ -111,10 +154,21 @@ private:
   void addUser(OpOperand &use) {
     Operation *op = use.getOwner();
     if (auto dot = dyn_cast<DotOp>(op)) {
-      if (use.get() == dot.getB())
-        refuse(op, "has the kernel's rows as its right operand");
+      if (&use == &dot.getBMutable()) {
+        // All of them, loaded once more.
+        if (!use.get().getDefiningOp<LoadOp>())
+          refuse(op, "has the kernel's rows as its right operand");
+        return;
+      }
       return add(dot.getResult());
     }
+    if (isa<TransposeOp>(op))
+      if (TransposeOp exchange = exchangeOf(op->getResult(0))) {
+        if (isShared(exchange))
+          return add(exchange.getResult());
+        if (dealsColumns(exchange))
+          return;
+      }
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return addCarried(loop,
                         use.getOperandNumber() - loop.getNumControlOperands());
@@ -144,21 +198,84 @@ private:
       reason = "tiles have " + std::to_string(rows) +
                " rows, where a multiple of " + std::to_string(consumerRows) +
                " was expected";
+    for (DotOp dot : columnDots)
+      if (reason.empty() &&
+          typeOf(dot.getResult()).getDimSize(1) * consumerRows % (8 * rows))
+        refuse(dot, "has no columns in steps of 8 for each consumer");
   }
 
   void rewrite() {
     b.setInsertionPointToStart(&kernel.getBody().front());
-    Value id = ConsumerIdOp::create(b, b.getIndexType());
+    id = ConsumerIdOp::create(b, b.getIndexType());
     first = arith::MulIOp::create(
         b, id, arith::ConstantIndexOp::create(b, consumerRows));
     kernel->setAttr(TileGPUDialect::consumersAttrName,
                     b.getI64IntegerAttr(rows / consumerRows));
+    for (DotOp dot : columnDots)
+      dealColumns(dot);
+    for (Value value : rowTiles)
+      if (auto load = value.getDefiningOp<LoadOp>())
+        loadWhole(load);
     for (Value value : rowTiles)
       shrink(value);
     kernel.walk([&](StoreOp store) {
       if (rowTiles.contains(store.getValue()))
         shift(store, store.getIndicesMutable()[0]);
     });
+    kernel.walk([&](TransposeOp transpose) {
+      if (rowTiles.contains(transpose.getInput()))
+        exchange(transpose);
+    });
+  }
+
+  /// Of the right operand and the result, to each consumer as many.
+  void dealColumns(DotOp dot) {
+    RankedTensorType type = typeOf(dot.getResult());
+    int64_t columns = type.getDimSize(1) * consumerRows / rows;
+    unsigned dim = dot.getTransposeB() ? 0 : 1;
+    b.setInsertionPointAfterValue(first);
+    Value from = arith::MulIOp::create(
+        b, id, arith::ConstantIndexOp::create(b, columns));
+    auto shift = [&](Operation *op, OpOperand &index) {
+      b.setInsertionPoint(op);
+      index.set(arith::AddIOp::create(b, op->getLoc(), index.get(), from));
+    };
+    auto deal = [&](Value value, unsigned dim) {
+      SmallVector<int64_t> shape(tileType(value).getShape());
+      shape[dim] = columns;
+      value.setType(tileType(value).clone(shape));
+    };
+    auto whole = dot.getB().getDefiningOp<LoadOp>();
+    b.setInsertionPointAfter(whole);
+    auto right = cast<LoadOp>(b.clone(*whole));
+    shift(right, right.getIndicesMutable()[dim]);
+    deal(right.getResult(), dim);
+    dot.getBMutable().assign(right.getResult());
+    deal(dot.getResult(), 1);
+    for (Operation *user : dot->getUsers())
+      shift(user, cast<StoreOp>(user).getIndicesMutable()[1]);
+  }
+
+  /// Right operands are the rows of all consumers.
+  void loadWhole(LoadOp load) {
+    auto isRight = [](OpOperand &use) {
+      auto dot = dyn_cast<DotOp>(use.getOwner());
+      return dot && &use == &dot.getBMutable();
+    };
+    if (llvm::none_of(load->getUses(), isRight))
+      return;
+    b.setInsertionPointAfter(load);
+    auto whole = cast<LoadOp>(b.clone(*load));
+    load.getResult().replaceUsesWithIf(whole.getResult(), isRight);
+  }
+
+  void exchange(TransposeOp transpose) {
+    b.setInsertionPoint(transpose);
+    b.setLoc(transpose.getLoc());
+    auto exchange = ExchangeOp::create(b, transpose.getResult().getType(),
+                                       transpose.getInput(), Value(), Value());
+    transpose.getResult().replaceAllUsesWith(exchange.getResult());
+    transpose.erase();
   }
 
   void shift(Operation *op, OpOperand &index) {
@@ -202,7 +319,8 @@ private:
   SetVector<Value> rowTiles;
   SmallVector<Value> pending;
   std::string reason;
-  Value first; ///< the consumer's first row in the kernel's tile
+  SmallVector<DotOp> columnDots; ///< whose columns are dealt
+  Value id, first; ///< the consumer's number and first row in the kernel's tile
 };
 
 } // namespace

@@ -30,13 +30,16 @@ std::string TileLoop::matchDots(ArrayRef<PlannedDot> planned) {
     LoopDot &dot = dots.emplace_back();
     dot.start = start;
     dot.planned = plan;
-    if (!start->hasOneUse() || start.getBStep() != step)
+    bool stays = loop.isDefinedOutsideOfLoop(start.getBStep());
+    if (!start->hasOneUse() || (!stays && start.getBStep() != step))
       return "a dot that does not read the tile of its step";
     dot.wait = dyn_cast<DotWaitOp>(*start->getUsers().begin());
     if (!dot.wait)
       return "a dot without a wait";
     Value result = dot.wait.getResult();
     dot.isLast = result.hasOneUse() && llvm::is_contained(yielded, result);
+    if (stays)
+      continue;
     if (std::string why = matchChannel(dots.size() - 1); !why.empty())
       return why;
   }
@@ -64,7 +67,7 @@ std::string TileLoop::matchChannel(size_t number) {
     if (!read.await || !read.release)
       return "a channel that is not awaited and released in each step";
   }
-  channels[dot.channel].readers.push_back(number);
+  channels[*dot.channel].readers.push_back(number);
   return "";
 }
 
@@ -136,7 +139,8 @@ std::string TileLoop::classify() {
   for (const LoopDot &dot : dots)
     if (!dot.isLate())
       for (Operation *op : sliceOf(dot))
-        if (!isMemoryEffectFree(op) && !isa<LoadOp, GatherOp, DotWaitOp>(op))
+        if (!isMemoryEffectFree(op) &&
+            !isa<LoadOp, GatherOp, DotWaitOp, ExchangeOp>(op))
           return ("'" + op->getName().getStringRef() +
                   "' in what a dot of stage 0 reads")
               .str();

@@ -32,7 +32,8 @@ struct LoopDot {
   mutable tgpu::DotStartOp start;
   mutable tgpu::DotWaitOp wait;
   PlannedDot planned;
-  size_t channel = 0; ///< which it reads
+  /// Which it reads; none: its right operand stays for all steps.
+  std::optional<size_t> channel;
   /// Nothing of its own step reads the result, which is carried.
   bool isLast = false;
   size_t carried = 0; ///< of stage 1: which carried value it is

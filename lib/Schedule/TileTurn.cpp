@@ -14,7 +14,8 @@ using namespace fa::tile;
 using namespace fa::tgpu;
 
 void TileTurn::begin(const LoopDot &dot) {
-  await(tiles.channels[dot.channel], now);
+  if (dot.channel)
+    await(tiles.channels[*dot.channel], now);
   for (Value operand : dot.start->getOperands())
     need(operand);
   waitForOperandsOf(dot.start);
@@ -23,10 +24,9 @@ void TileTurn::begin(const LoopDot &dot) {
 }
 
 void TileTurn::beginLate(const LoopDot &dot, Value left, Value acc) {
-  const LoopChannel &channel = tiles.channels[dot.channel];
   // A dot of stage 0 has awaited it in the turn before.
-  if (!tiles.isReadIn(channel, 0))
-    await(channel, before);
+  if (dot.channel && !tiles.isReadIn(tiles.channels[*dot.channel], 0))
+    await(tiles.channels[*dot.channel], before);
   IRMapping late;
   late.map(tiles.step, before);
   late.map(dot.start.getA(), left);
@@ -99,6 +99,10 @@ void TileTurn::finish() {
 void TileTurn::waitFor(Running &each) {
   if (each.isWaitedFor)
     return;
+  // Dots finish in the order in which they began. Waited for behind a later
+  // one, ptxas would take its accumulators for registers that are written.
+  for (Running *before = running.begin(); before != &each; ++before)
+    waitFor(*before);
   each.isWaitedFor = true;
   const LoopDot &dot = *each.dot;
   SmallVector<Value, 1> through;
@@ -127,7 +131,9 @@ bool TileTurn::isWaitedFor(const LoopDot &dot) const {
 }
 
 void TileTurn::release(const LoopDot &dot) {
-  const LoopChannel &channel = tiles.channels[dot.channel];
+  if (!dot.channel)
+    return;
+  const LoopChannel &channel = tiles.channels[*dot.channel];
   bool isLate = tiles.isReadIn(channel, 1);
   if (isLate != dot.isLate())
     return;

@@ -15,6 +15,14 @@ llvm.func @shared(%a: i64, %b: i64) {
   llvm.return
 }
 
+// CHECK-LABEL: @turned
+llvm.func @turned(%a: i64, %b: i64) {
+  // CHECK: "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $4, $5, 0, 1, 1, 1, 0;", "=f,=f,=f,=f,l,l"
+  // S8: a(%{{.*}}) transpose_a b(
+  %s:4 = tgpu.simt.wgmma f16 a(%a) transpose_a b(%b) : (i64, i64) -> (f32, f32, f32, f32)
+  llvm.return
+}
+
 // CHECK-LABEL: @registers
 llvm.func @registers(%w: i32, %b: i64, %c: f32) {
   // CHECK: "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$4, $5, $6, $7}, $8, 1, 1, 1, 1;", "=f,=f,=f,=f,r,r,r,r,l,0,1,2,3"

@@ -16,8 +16,29 @@
 // expected-error @below {{expected partitions of different names, found 'load' twice}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, load w4], slots {program 1, step 2}>
 // -----
-// expected-error @below {{expected partitions 'load' and 'compute' where there are several}}
+// expected-error @below {{expected partitions 'load' and 'compute', perhaps 'store' behind them, where there are several}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, store w4], slots {program 1, step 2}>
+// -----
+// expected-error @below {{expected partitions 'load' and 'compute', perhaps 'store' behind them, where there are several}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, store w4, compute w4], slots {program 1, step 2}>
+// -----
+// expected-error @below {{partition 'store': expected the 4 warps of a warpgroup, found 1}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4, store w1], slots {program 1, step 2}>
+// -----
+// expected-error @below {{partition 'store': expected a group of warps, found 2}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4, store*2 w4], slots {program 1, step 2}>
+// -----
+// expected-error @below {{expected partitions of 65536 registers at most, found 67584}}
+#a = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232, store w4 r24], slots {program 2, step 2}>
+// -----
+// expected-error @below {{expected partitions of 61440 registers at most, found 65536}}
+#a = #tgpu.plan<tile 192x128, partitions [load w4 r32, compute*3 w4 r152, store w4 r24], slots {program 3, step 2}>
+// -----
+// expected-error @below {{expected slots of exchanged tiles of at least 0, found -1}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2, exchange -1}>
+// -----
+// expected-error @below {{expected 'scores'}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2, output 2}>
 // -----
 // expected-error @below {{expected a partition at least, found none}}
 #a = #tgpu.plan<tile 64x64, partitions []>

@@ -307,3 +307,245 @@ tile.kernel @received_line(%n: index) attributes {grid = affine_map<() -> (1)>, 
   }
   tile.return
 }
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @stored_shared(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{expects slots that are stored to belong to one consumer each}}
+  %out = tgpu.channel stored : !channel
+  tgpu.roles consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @put_elsewhere(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %out = tgpu.channel own stored : !channel
+  %in = tgpu.channel : !channel
+  tgpu.roles consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    %t = tile.broadcast %f : f16 -> tensor<64x64xf16>
+    // expected-error @below {{expects a channel of tiles that are stored}}
+    tgpu.put %t to %in, %c0 : tensor<64x64xf16>, !channel
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @put_wide(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %out = tgpu.channel own stored : !channel
+  %in = tgpu.channel : !channel
+  tgpu.roles consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    %t = tile.broadcast %f : f16 -> !rows
+    // expected-error @below {{expects slots of the tile's rows and columns}}
+    tgpu.put %t to %out, %c0 : !rows, !channel
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @send_from_consumer(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %out = tgpu.channel own stored : !channel
+  %in = tgpu.channel : !channel
+  tgpu.roles consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // expected-error @below {{expects to be where the channel's slots are emptied}}
+    tgpu.send %out, %c0 to %x[%c0, %c0] dims [0, 1] : !channel, !memory
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @await_in_store(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %out = tgpu.channel own stored : !channel
+  %in = tgpu.channel : !channel
+  tgpu.roles consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } store {
+  ^bb0(%programs: index, %steps: index):
+    // expected-error @below {{expects to be where the channel's slots are emptied}}
+    tgpu.await %in, %c0 : !channel
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @acquire_in_producer(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %out = tgpu.channel own stored : !channel
+  %in = tgpu.channel : !channel
+  tgpu.roles consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // expected-error @below {{expects to be where the channel's slots are filled}}
+    tgpu.acquire %out, %c0 : !channel
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @exchange_type(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  tgpu.roles consumers 2 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    %t = tile.broadcast %f : f16 -> tensor<64x96xf16>
+    // expected-error @below {{expects rows of a tile of 16-bit elements and rows of its transpose}}
+    %r = tgpu.exchange %t : tensor<64x96xf16> -> tensor<64x96xf16>
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @exchange_without_buffer(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  tgpu.roles consumers 2 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    %t = tile.broadcast %f : f16 -> !rows
+    // expected-error @below {{expects a buffer in tgpu.roles and none outside}}
+    %r = tgpu.exchange %t : !rows -> !rows
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @exchange_rows(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %b = tgpu.alloc : !buffer
+  tgpu.roles consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    %t = tile.broadcast %f : f16 -> !rows
+    // expected-error @below {{expects slots for the rows of all 1 consumers}}
+    %r = tgpu.exchange %t by %b[%c0] : !rows, !buffer -> !rows
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @exchange_read(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %b = tgpu.alloc : !buffer
+  tgpu.roles consumers 2 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    %t = tile.broadcast %f : f16 -> !rows
+    // expected-error @below {{expects only left operands of dots to be it, found 'arith.negf'}}
+    %r = tgpu.exchange %t by %b[%c0] : !rows, !buffer -> !rows
+    %n = arith.negf %r : !rows
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!buffer = !tgpu.buffer<2 x 128x128xf16, #tgpu.layout<128x128 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0], [64, 0]] repeat 2>>
+!rows = tensor<64x128xf16>
+!memory = memref<?x64xf16, strided<[?, 1]>>
+tile.kernel @exchange_in_producer(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %b = tgpu.alloc : !buffer
+  tgpu.roles consumers 2 producer {
+  ^bb0(%programs: index, %steps: index):
+    %t = tile.broadcast %f : f16 -> !rows
+    // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+    %r = tgpu.exchange %t by %b[%c0] : !rows, !buffer -> !rows
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+tile.kernel @exchange_share(%f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %t = tile.broadcast %f : f16 -> tensor<64x128xf16>
+  // expected-error @below {{expects all rows of the transpose or an equal share of them for each of 2 consumers, found 'tensor<64x128xf16>' and 'tensor<32x128xf16>'}}
+  %r = tgpu.exchange %t : tensor<64x128xf16> -> tensor<32x128xf16>
+  tile.return
+}

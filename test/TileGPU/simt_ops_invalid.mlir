@@ -29,3 +29,9 @@ llvm.func @wait(%c: f32) {
   %0:2 = tgpu.simt.wgmma_wait 0 through %c : (f32) -> (f32, f32)
   llvm.return
 }
+// -----
+llvm.func @turned(%d: i64, %w: i32) {
+  // expected-error @below {{expects a as a descriptor where it is transposed}}
+  %0:4 = tgpu.simt.wgmma f16 a(%w, %w, %w, %w) transpose_a b(%d) : (i32, i32, i32, i32, i64) -> (f32, f32, f32, f32)
+  llvm.return
+}

@@ -30,6 +30,7 @@ inline constexpr llvm::StringLiteral sharedSymbol = "fa_shared";
 
 TensorMapInfo tensorMapOf(tgpu::FetchOp fetch);
 TensorMapInfo tensorMapOf(tgpu::DeliverOp deliver);
+TensorMapInfo tensorMapOf(tgpu::SendOp send);
 
 /// The different maps of a kernel at S7, in the order of its parameters.
 std::vector<TensorMapInfo> collectTensorMaps(tile::KernelOp kernel);

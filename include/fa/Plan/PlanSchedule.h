@@ -22,6 +22,10 @@ struct LoopFacts {
   int64_t consumers = 1; ///< warpgroups that its rows are dealt to
   /// Of each tile of a consumer that is read in all steps.
   std::vector<int64_t> programBytes;
+  /// Of each tile that all consumers read in all steps.
+  std::vector<int64_t> wholeBytes;
+  /// Of each tile that consumers exchange in a step.
+  std::vector<int64_t> exchangeBytes;
   /// A tile that is read in one step by all consumers.
   struct StepTile {
     int64_t keys, columns, bytes;
@@ -30,8 +34,9 @@ struct LoopFacts {
   /// A dot of a step, a warpgroup's.
   struct StepDot {
     int64_t columns = 0, depth = 0;
-    bool hasOwnLeft = false;  ///< its left operand is computed in the step
-    bool accumulates = false; ///< to a result that the next step alone reads
+    bool hasOwnLeft = false;    ///< its left operand is computed in the step
+    bool accumulates = false;   ///< to a result that the next step alone reads
+    bool readsExchange = false; ///< its left operand is what they exchange
   };
   std::vector<StepDot> dots; ///< in program order
   bool hasSoftmax = false;   ///< it keeps maxima of rows

@@ -22,7 +22,9 @@ namespace fa {
 
 /// Warps that run the same code.
 struct Partition {
-  std::string name;  ///< "load", "compute", or "all" for all warps of a block
+  /// "load", "compute" and, if one stores what those compute, "store"; or "all"
+  /// for all warps of a block.
+  std::string name;
   int64_t count = 1; ///< groups of warps that run it, each on rows of its own
   int64_t warps = 4; ///< of a group
   /// Of a thread, as setmaxnreg has it; 0: what the assembler gives to all.
@@ -38,6 +40,7 @@ struct PlannedSlots {
   int64_t step = 0;    ///< of each tile that is read in one step
   /// Of each tile that lies as scores do; 0: it is loaded by who computes.
   std::vector<int64_t> scores;
+  int64_t exchange = 0; ///< of each tile that groups exchange; 0: there is none
 
   bool operator==(const PlannedSlots &) const = default;
 };
@@ -78,7 +81,7 @@ struct SchedulePlan {
 
   bool operator==(const SchedulePlan &) const = default;
 
-  /// Whether one partition fetches what others compute with.
+  /// Whether one partition fetches what another computes with.
   bool isSpecialized() const { return partitions.size() > 1; }
   /// The partition of that name, or null.
   const Partition *find(llvm::StringRef name) const;
@@ -87,7 +90,7 @@ struct SchedulePlan {
   /// Whether there are several.
   bool dealsRows() const { return consumers() > 1; }
   /// Warps of a group that computes.
-  int64_t warps() const { return partitions.back().warps; }
+  int64_t warps() const;
   /// Whether the threads that compute have no registers for a tile of scores
   /// beside what a running dot reads.
   bool isShortOfRegisters() const;

@@ -51,7 +51,11 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     warpgroup that read slots, begun and waited for. So is what scores are changed
     by or masked with fetched, tiles of an argument that lie as scores do, of 8, 16
     or 32 bits, if the plan has slots for them: they are received into registers,
-    from channels of which each consumer has slots of its own. Loops whose bounds
+    from channels of which each consumer has slots of its own. What is transposed for a
+    dot over the rows of all consumers, a tile of 16 bits, they exchange
+    (`tgpu.exchange`). Of a square one each computes as many rows of that dot as it has
+    of the tile, with a right operand that is fetched for all; of one with 64 columns
+    each computes a share of the dot's columns, which are only stored. Loops whose bounds
     follow from `tile.own_rows` are the consumer's: the producer walks those of all
     rows, and steps outside of its own a consumer awaits and releases. A kernel that
     is not as its plan says is an error.
@@ -247,6 +251,10 @@ def TgpuDeliverTiles : Pass<"tgpu-deliver-tiles", "::fa::tile::KernelOp"> {
     under way, and they are of whole lines. Stores whose destination is no box of an
     argument stay, and all where there is no room.
 
+    Where the plan has a partition `store`, a consumer leaves a tile, of 32-bit elements
+    as well, in a slot of a channel and goes on; that partition stores it. A plan with
+    such a partition for a kernel none of whose stores can go that way is an error.
+
     Before:
     ```mlir
     tile.store %o, %view[%row, %c0] : tensor<64x128xf16, #accumulator>, memref<?x128xf16, ...>
@@ -255,6 +263,18 @@ def TgpuDeliverTiles : Pass<"tgpu-deliver-tiles", "::fa::tile::KernelOp"> {
     ```mlir
     %buffer = tgpu.alloc : !tgpu.buffer<2 x 64x128xf16, #swizzled>
     tgpu.deliver %o by %buffer[%id] to %arg4[%b, %h, %row, %c0] dims [2, 3]
+    ```
+    After, with a partition that stores:
+    ```mlir
+    %out = tgpu.channel own stored : !tgpu.channel<2 x 64x128xf16, #swizzled>
+    tgpu.roles ... consumer {
+      tgpu.acquire %out, %n
+      tgpu.put %o to %out, %n
+    } store {
+      tgpu.await %out, %n
+      tgpu.send %out, %n to %arg4[%b, %h, %row, %c0] dims [2, 3]
+      tgpu.release %out, %n
+    }
     ```
     Requires: S5. Ensures: S5. Numerics: exact.
   }];

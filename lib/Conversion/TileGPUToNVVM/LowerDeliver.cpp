@@ -42,15 +42,14 @@ void NvidiaLowering::awaitDeliveries() {
                                        /*read=*/b.getUnitAttr());
 }
 
-/// 64 columns of 16 bits, or as many as there are, from `column` on, to the
-/// slot at `address`.
-void NvidiaLowering::writeLines(DeliverOp op, int64_t column, Value address) {
-  TileLayout layout = layoutOf(op.getValue()),
-             shared = op.getBuffer().getType().getLayout().getLayout();
-  int64_t columns = shared.base.size(1);
+void NvidiaLowering::writeLine(Value tile, int64_t column,
+                               const TileLayout &line, Value address) {
+  TileLayout layout = layoutOf(tile);
+  int64_t columns = line.base.size(1);
   TileLayout part = mmaAccumulator(layout.size(0), columns, /*warps=*/4);
-  auto [bases, offsets] = byteOffsets(part.base, shared.base, /*bytes=*/2);
-  SmallVector<Value> pairs(packedOf(op.getValue()));
+  int64_t bytes = tile::typeOf(tile).getElementTypeBitWidth() / 8;
+  auto [bases, offsets] = byteOffsets(part.base, line.base, bytes);
+  SmallVector<Value> pairs = pairsOf(tile);
   // The registers of the part's columns are neighbours.
   int64_t first = column / columns * part.numRegisters();
   int64_t count = std::min(part.numRegisters(), layout.numRegisters() - first);
@@ -72,23 +71,20 @@ static bool mayBeNegative(Value index) {
   return !isa_and_nonnull<tile::ProgramIdOp, ConsumerIdOp>(op);
 }
 
-void NvidiaLowering::storeBoxes(DeliverOp op, int64_t column, Value address) {
-  BufferType buffer = op.getBuffer().getType();
+void NvidiaLowering::storeBoxes(const Boxes &boxes, int64_t column,
+                                Value address, Value stores) {
+  BufferType buffer = boxes.buffer;
   TileLayout shared = buffer.getLayout().getLayout();
-  Value descriptor = parameterOf(tensorMapOf(op));
-  // A branch for one thread would make ptxas hold what the others share, the
-  // steps of the channels among it, in registers of each.
-  Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
-  Value row = op.getIndices()[op.getDims()[0]], stores = isFirst;
+  Value descriptor = parameterOf(boxes.map);
+  Value row = boxes.indices[boxes.dims[0]];
   if (mayBeNegative(row)) {
     // Rows before those of the tensor are as many as the box has, or none.
     Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
                                           mapped(row), index(0));
-    stores = arith::AndIOp::create(b, isFirst, isThere);
+    stores = arith::AndIOp::create(b, stores, isThere);
   }
   for (int64_t line = 0; line < shared.repeat; ++line) {
-    SmallVector<Value> start = boxStart(op.getIndices(), op.getDims()[1],
+    SmallVector<Value> start = boxStart(boxes.indices, boxes.dims[1],
                                         column + line * shared.base.size(1));
     Value from =
         offsetBy(address, line * buffer.getSlotBytes() / shared.repeat);
@@ -99,25 +95,58 @@ void NvidiaLowering::storeBoxes(DeliverOp op, int64_t column, Value address) {
   NVVM::CpAsyncBulkCommitGroupOp::create(b);
 }
 
+void NvidiaLowering::fenceStores() {
+  NVVM::FenceProxyOp::create(
+      b,
+      NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
+      NVVM::SharedSpaceAttr::get(b.getContext(),
+                                 NVVM::SharedSpace::shared_cta));
+}
+
+void NvidiaLowering::lowerPut(PutOp op) {
+  BufferType buffer = op.getChannel().getType().getBuffer();
+  TileLayout shared = buffer.getLayout().getLayout();
+  Value slot = channelSlot(op.getChannel(), op.getStep());
+  ThreadAnew anew(*this);
+  for (int64_t line = 0; line < shared.repeat; ++line)
+    writeLine(op.getValue(), line * shared.base.size(1), shared,
+              offsetBy(slot, line * buffer.getSlotBytes() / shared.repeat));
+  fenceStores();
+  // One lane says for the warp that all have written.
+  NVVM::SyncWarpOp::create(b, i32(-1));
+  Value lane = arith::AndIOp::create(b, thread, i32(31));
+  SimtArriveOp::create(b, fullBarrier(op.getChannel(), op.getStep()), lane,
+                       Value(), /*ranks=*/1);
+}
+
+/// By the only thread of its region.
+void NvidiaLowering::lowerSend(SendOp op) {
+  Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  storeBoxes({tensorMapOf(op), op.getChannel().getType().getBuffer(),
+              op.getIndices(), op.getDims()},
+             /*column=*/0, channelSlot(op.getChannel(), op.getStep()), always);
+}
+
 void NvidiaLowering::lowerDeliver(DeliverOp op) {
   BufferType buffer = op.getBuffer().getType();
   TileLayout shared = buffer.getLayout().getLayout();
   Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
   int64_t columns = buffer.getShape()[1];
   int64_t all = cast<RankedTensorType>(op.getValue().getType()).getDimSize(1);
+  Boxes boxes = {tensorMapOf(op), buffer, op.getIndices(), op.getDims()};
   ThreadAnew anew(*this);
   for (int64_t column = 0; column < all; column += columns) {
     awaitDeliveries();
     meetConsumer();
     for (int64_t line = 0; line < shared.repeat; ++line)
-      writeLines(op, column + line * shared.base.size(1),
-                 offsetBy(slot, line * buffer.getSlotBytes() / shared.repeat));
-    NVVM::FenceProxyOp::create(
-        b,
-        NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
-        NVVM::SharedSpaceAttr::get(b.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
+      writeLine(op.getValue(), column + line * shared.base.size(1), shared,
+                offsetBy(slot, line * buffer.getSlotBytes() / shared.repeat));
+    fenceStores();
     meetConsumer();
-    storeBoxes(op, column, slot);
+    // A branch for one thread would make ptxas hold what the others share, the
+    // steps of the channels among it, in registers of each.
+    Value isFirst =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+    storeBoxes(boxes, column, slot, isFirst);
   }
 }

@@ -42,6 +42,11 @@ TensorMapInfo fa::tensorMapOf(DeliverOp deliver) {
                deliver.getBuffer().getType());
 }
 
+TensorMapInfo fa::tensorMapOf(SendOp send) {
+  return mapOf(send.getDest(), send.getDims()[0],
+               send.getChannel().getType().getBuffer());
+}
+
 /// The map of a part of a fetch's rows.
 static TensorMapInfo mapOfRows(FetchOp fetch, int64_t rows) {
   TensorMapInfo map = tensorMapOf(fetch);
@@ -77,6 +82,7 @@ std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
     add(mapOfRows(fetch, 1));
   });
   kernel.walk([&](DeliverOp deliver) { add(tensorMapOf(deliver)); });
+  kernel.walk([&](SendOp send) { add(tensorMapOf(send)); });
   return maps;
 }
 

@@ -33,11 +33,15 @@ void NvidiaLowering::initializeBarriers(int64_t consumers) {
       int64_t readers = channel.getOwn() ? 1 : consumers;
       if (channel.getShared())
         readers *= clusterBlocks();
-      // A fetch arrives once; of the consumers every warp does.
+      // A fetch arrives once, and so does who stores; of the consumers every
+      // warp does.
+      int64_t full = 1, empty = kWarpsOfGroup * readers;
+      if (channel.getStored())
+        std::swap(full, empty);
       for (int64_t n = 0; n < 2 * slots; ++n)
         NVVM::MBarrierInitOp::create(
             b, barrierAddress(channel.getResult(), i32(n)),
-            i32(n < slots ? 1 : kWarpsOfGroup * readers), Value());
+            i32(n < slots ? full : empty), Value());
     }
     NVVM::FenceMbarrierInitOp::create(b);
     scf::YieldOp::create(b);
@@ -97,36 +101,71 @@ void NvidiaLowering::byOneLane(llvm::function_ref<void()> lower) {
   });
 }
 
-LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
-  int64_t consumers = op.getConsumers();
-  initializeBarriers(consumers);
+void NvidiaLowering::exchangeRegisters(StringRef partition) {
   SchedulePlan plan = planOf(kernel);
-  // What fetches gives away the registers that it does not need.
-  const Partition *load = plan.find("load"), *compute = plan.find("compute");
-  int64_t few = load ? load->registers : 0;
-  int64_t many = compute ? compute->registers : 0;
-  Value isProducer =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warpgroup, i32(0));
+  const Partition *found = plan.find(partition);
+  if (!found || !found->registers)
+    return;
+  // Who computes takes what the others do not need.
+  auto action = found->name == "compute" ? NVVM::SetMaxRegisterAction::increase
+                                         : NVVM::SetMaxRegisterAction::decrease;
+  NVVM::SetMaxRegisterOp::create(b, found->registers, action);
+}
+
+LogicalResult NvidiaLowering::lowerConsumer(RolesOp op) {
+  exchangeRegisters("compute");
+  giveFirstTurn(op);
+  LogicalResult result = lowerRole(op.getConsumer().front());
+  // Shared memory is there as long as the block is.
+  if (!kernel.getBody().getOps<AllocOp>().empty())
+    awaitDeliveries();
+  return result;
+}
+
+/// One thread of one warp, since one waits for what it has stored.
+LogicalResult NvidiaLowering::lowerStorer(RolesOp op) {
+  exchangeRegisters("store");
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, thread, i32(32));
   LogicalResult result = success();
+  llvm::SaveAndRestore restore(fetcher, Fetcher::Alone);
+  scf::IfOp::create(b, isFirst, [&](OpBuilder &, Location) {
+    byOneLane([&] { result = lowerRole(op.getStore().front()); });
+    scf::YieldOp::create(b);
+  });
+  return result;
+}
+
+LogicalResult NvidiaLowering::lowerRoles(RolesOp op) {
+  initializeBarriers(op.getConsumers());
+  LogicalResult result = success();
+  auto isGroup = [&](int64_t number) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warpgroup,
+                                 i32(number));
+  };
+  auto lowerOthers = [&](OpBuilder &, Location) {
+    if (succeeded(result))
+      result = lowerConsumer(op);
+    scf::YieldOp::create(b);
+  };
   scf::IfOp::create(
-      b, isProducer,
+      b, isGroup(0),
       [&](OpBuilder &, Location) {
-        if (few)
-          NVVM::SetMaxRegisterOp::create(b, few,
-                                         NVVM::SetMaxRegisterAction::decrease);
+        exchangeRegisters("load");
         result = lowerProducers(op);
         scf::YieldOp::create(b);
       },
-      [&](OpBuilder &, Location) {
-        if (many)
-          NVVM::SetMaxRegisterOp::create(b, many,
-                                         NVVM::SetMaxRegisterAction::increase);
-        giveFirstTurn(op);
-        if (succeeded(result))
-          result = lowerRole(op.getConsumer().front());
-        // Shared memory is there as long as the block is.
-        if (!kernel.getBody().getOps<AllocOp>().empty())
-          awaitDeliveries();
+      [&](OpBuilder &builder, Location loc) {
+        if (!op.hasStore())
+          return lowerOthers(builder, loc);
+        scf::IfOp::create(
+            b, isGroup(op.countGroups() - 1),
+            [&](OpBuilder &, Location) {
+              if (succeeded(result))
+                result = lowerStorer(op);
+              scf::YieldOp::create(b);
+            },
+            lowerOthers);
         scf::YieldOp::create(b);
       });
   // Others of the cluster may still release what this block has fetched.
@@ -223,7 +262,8 @@ Value NvidiaLowering::emptyBarrier(TypedValue<ChannelType> channel,
 }
 
 void NvidiaLowering::lowerAcquire(AcquireOp op) {
-  if (!produced.contains(op.getChannel()))
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (!channel.getStored() && !produced.contains(op.getChannel()))
     return;
   // The phase before the first one counts as complete.
   Value phase = phaseOf(op.getChannel(), op.getStep());
@@ -290,6 +330,13 @@ Value NvidiaLowering::whenRead(ArrayRef<Value> words) {
 /// for it before the arrival, and what is fetched next comes by another proxy.
 /// One lane says for the warp that all have read.
 void NvidiaLowering::lowerRelease(ReleaseOp op) {
+  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
+  if (channel.getStored()) {
+    awaitDeliveries();
+    SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()),
+                         /*lane=*/i32(0), Value(), /*ranks=*/1);
+    return;
+  }
   Value after;
   // Later than half of the tile, the slot would be fetched too late.
   if (op.getAfter())
@@ -302,7 +349,6 @@ void NvidiaLowering::lowerRelease(ReleaseOp op) {
       NVVM::SyncWarpOp::create(b, i32(-1));
     }
   Value lane = arith::AndIOp::create(b, thread, i32(31));
-  auto channel = op.getChannel().getDefiningOp<ChannelOp>();
   SimtArriveOp::create(b, emptyBarrier(op.getChannel(), op.getStep()), lane,
                        after, channel.getShared() ? clusterBlocks() : 1);
 }

@@ -99,7 +99,12 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
                /*alongDepth=*/!transposed);
   std::optional<SlotOperand> leftSlot;
   SmallVector<Value> leftWords;
-  if (op.getAChannel())
+  auto exchange =
+      op.getA() ? op.getA().getDefiningOp<ExchangeOp>() : ExchangeOp();
+  if (exchange)
+    leftSlot = openSlot(b, exchange.getBuffer().getType(),
+                        exchangedRows(exchange), /*alongDepth=*/false);
+  else if (op.getAChannel())
     leftSlot = openSlot(b, op.getAChannel().getType().getBuffer(),
                         channelSlot(op.getAChannel(), op.getAStep()),
                         /*alongDepth=*/true);
@@ -122,7 +127,8 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
       a.append(leftWords.begin() + 4 * k, leftWords.begin() + 4 * k + 4);
     auto product =
         SimtWgmmaOp::create(b, types, right.getElementType(), a,
-                            descriptorOf(b, slot, k), accumulators, transposed);
+                            descriptorOf(b, slot, k), accumulators,
+                            /*transpose_a=*/bool(exchange), transposed);
     accumulators = SmallVector<Value>(product.getResults());
   }
   // A large bias is added once, and last.
@@ -130,7 +136,7 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
     accumulators = SmallVector<Value>(
         SimtWgmmaOp::create(b, types, b.getBF16Type(), rampLeft,
                             numbersDescriptor(ramp), accumulators,
-                            /*transpose_b=*/false)
+                            /*transpose_a=*/false, /*transpose_b=*/false)
             .getResults());
   NVVM::WgmmaGroupSyncAlignedOp::create(b);
   setElements(op.getResult(), accumulators);

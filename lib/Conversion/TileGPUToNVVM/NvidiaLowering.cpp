@@ -122,11 +122,14 @@ LogicalResult NvidiaLowering::lowerTargetOp(Operation *op) {
       .Case([&](AcquireOp op) { return always((lowerAcquire(op), 0)); })
       .Case([&](FetchOp op) { return always((lowerFetch(op), 0)); })
       .Case([&](DeliverOp op) { return always((lowerDeliver(op), 0)); })
+      .Case([&](PutOp op) { return always((lowerPut(op), 0)); })
+      .Case([&](SendOp op) { return always((lowerSend(op), 0)); })
       .Case([&](OrderWaitOp op) { return always((lowerOrderWait(op), 0)); })
       .Case([&](OrderArriveOp op) { return always((lowerOrderArrive(op), 0)); })
       .Case([&](AwaitOp op) { return always((lowerAwait(op), 0)); })
       .Case([&](ReceiveOp op) { return always((lowerReceive(op), 0)); })
       .Case([&](ReleaseOp op) { return always((lowerRelease(op), 0)); })
+      .Case([&](ExchangeOp op) { return always((lowerExchange(op), 0)); })
       .Case([&](DotStartOp op) { return always((lowerDotStart(op), 0)); })
       .Case([&](DotWaitOp op) {
         lowerDotWait(op);

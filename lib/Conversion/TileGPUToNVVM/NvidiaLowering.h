@@ -9,7 +9,8 @@
 // few registers busy.
 //
 // Files: NvidiaLowering (the function, exchanges), LowerPrograms, LowerCopy,
-// LowerDot, LowerFmaDot, LowerWarpgroupDot, LowerRamp, LowerRoles.
+// LowerDot, LowerFmaDot, LowerWarpgroupDot, LowerRamp, LowerRoles, LowerFetch,
+// LowerDeliver, LowerExchange.
 //
 //===----------------------------------------------------------------------===//
 
@@ -124,6 +125,10 @@ private:
   /// Waits for all threads of the block and of those in its cluster.
   void syncCluster();
   mlir::LogicalResult lowerProducers(tgpu::RolesOp op);
+  mlir::LogicalResult lowerConsumer(tgpu::RolesOp op);
+  mlir::LogicalResult lowerStorer(tgpu::RolesOp op);
+  /// Gives away or takes registers, as the plan says of a partition.
+  void exchangeRegisters(llvm::StringRef partition);
   /// Lowers something for one lane of a warp.
   void byOneLane(llvm::function_ref<void()> lower);
   void giveFirstTurn(tgpu::RolesOp roles);
@@ -163,13 +168,39 @@ private:
 
   //===--- Tiles that leave (LowerDeliver.cpp) ---===//
   void lowerDeliver(tgpu::DeliverOp op);
-  void writeLines(tgpu::DeliverOp op, int64_t column, Value address);
-  void storeBoxes(tgpu::DeliverOp op, int64_t column, Value address);
+  /// What fills lines of a slot, as many columns as `line` has or as there are,
+  /// from `column` of `tile` on; the first line begins at `address`.
+  void writeLine(Value tile, int64_t column, const TileLayout &line,
+                 Value address);
+  void lowerPut(tgpu::PutOp op);
+  void lowerSend(tgpu::SendOp op);
+  /// Where slots of `buffer` are stored to.
+  struct Boxes {
+    TensorMapInfo map;
+    tgpu::BufferType buffer;
+    mlir::ValueRange indices;
+    llvm::ArrayRef<int64_t> dims;
+  };
+  /// Those at `address`, from `column` of the tile on, by the threads of which
+  /// `stores` is true.
+  void storeBoxes(const Boxes &boxes, int64_t column, Value address,
+                  Value stores);
+  /// What this thread has written to shared memory comes before what is read
+  /// there by the asynchronous proxy.
+  void fenceStores();
   /// Until what this thread has delivered has left shared memory.
   void awaitDeliveries();
   /// A barrier of this consumer's threads; with a condition, whether it is true
   /// in any of them.
   Value meetConsumer(Value condition = {});
+
+  //===--- Tiles that consumers exchange (LowerExchange.cpp) ---===//
+  void lowerExchange(tgpu::ExchangeOp op);
+  void meetConsumers(tgpu::RolesOp roles);
+  /// The address of the slot of its step, i32.
+  Value exchangeSlot(tgpu::ExchangeOp op);
+  /// Where this consumer's rows of the transpose begin, i32.
+  Value exchangedRows(tgpu::ExchangeOp op);
 
   //===--- Dots of warpgroups (LowerWarpgroupDot.cpp) ---===//
   void lowerDotStart(tgpu::DotStartOp op);

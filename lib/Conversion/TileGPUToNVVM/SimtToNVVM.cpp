@@ -180,7 +180,9 @@ private:
     text += "wgmma.mma_async.sync.aligned." + shapeOf(op) + " " +
             registerList(0, op.getNumResults()) + ", " + a + ", " + b;
     text += op.getAcc().empty() ? ", 0" : ", 1";
-    text += op.isFromRegisters() ? ", 1, 1" : ", 1, 1, 0";
+    text += ", 1, 1";
+    if (!op.isFromRegisters())
+      text += op.getTransposeA() ? ", 1" : ", 0";
     text += op.getTransposeB() ? ", 1;" : ", 0;";
   }
 

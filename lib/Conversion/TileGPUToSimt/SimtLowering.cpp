@@ -115,10 +115,11 @@ int32_t fa::countThreads(tile::KernelOp kernel) {
     auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
     return attribute ? attribute.getInt() : 0;
   };
-  int64_t consumers = number(TileGPUDialect::consumersAttrName);
-  return lanesOf(kernel) * number(TileGPUDialect::warpsAttrName) *
-         (consumers ? consumers + 1 : 1) * kernel.getParts() *
-         programsOfBlock(kernel);
+  int64_t groups = 1;
+  for (RolesOp roles : kernel.getBody().getOps<RolesOp>())
+    groups = roles.countGroups();
+  return lanesOf(kernel) * number(TileGPUDialect::warpsAttrName) * groups *
+         kernel.getParts() * programsOfBlock(kernel);
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,9 +149,9 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
                       // ramps to their dot
   auto always = [](auto) { return success(); };
   if (isa<CopyOp, CommitOp, WaitOp, BarrierOp, RolesOp, AcquireOp, FetchOp,
-          DeliverOp, OrderWaitOp, OrderArriveOp, AwaitOp, ReceiveOp, ReleaseOp,
-          DotStartOp, DotWaitOp, BeginNextOp, AwaitKernelOp, TurnsOp,
-          ProgramInOp, AnewOp, tgpu::MergePartsOp>(op))
+          DeliverOp, PutOp, SendOp, OrderWaitOp, OrderArriveOp, AwaitOp,
+          ReceiveOp, ReleaseOp, ExchangeOp, DotStartOp, DotWaitOp, BeginNextOp,
+          AwaitKernelOp, TurnsOp, ProgramInOp, AnewOp, tgpu::MergePartsOp>(op))
     return lowerTargetOp(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](OwnRowsOp op) {

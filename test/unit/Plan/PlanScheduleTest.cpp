@@ -151,6 +151,37 @@ TEST(PlanSchedule, BeginsSumsLast) {
   EXPECT_EQ(loopOf({false}, 64), (Dots{{0, 0}}));
 }
 
+/// What consumers exchange has two slots where there is room; its dot begins
+/// among the sums, or behind those that are late.
+TEST(PlanSchedule, ExchangesBesideSums) {
+  LoopFacts facts = ofHalves(2, 64, 64);
+  facts.hasSoftmax = false;
+  facts.programBytes = {8192, 8192};
+  facts.wholeBytes = {16384};
+  facts.exchangeBytes = {16384};
+  LoopFacts::StepDot scores = {64, 64, false, false},
+                     sum = {64, 64, true, true},
+                     exchanged = {32, 128, false, false, true};
+  facts.dots = {scores, scores, sum, exchanged, sum};
+  using Dots = std::vector<PlannedDot>;
+  SchedulePlan plan = planSpecialized(facts, onHopper());
+  EXPECT_EQ(whyInvalid(plan), "");
+  EXPECT_EQ(plan.slots.exchange, 2);
+  EXPECT_EQ(plan.dots, (Dots{{0, 0}, {0, 1}, {0, 2}, {0, 3}, {0, 4}}));
+  facts.dots = {scores, sum, exchanged};
+  EXPECT_EQ(planSpecialized(facts, onHopper()).dots,
+            (Dots{{0, 0}, {1, 1}, {0, 2}}));
+  // Barriers, a line of each row, what stays, three slots of each step's tiles.
+  ScheduleRules tight = onHopper();
+  tight.sharedBytes =
+      1024 + 2 * 64 * 128 + 2 * 2 * 8192 + 16384 + 3 * 2 * 8192 + 2 * 16384;
+  EXPECT_EQ(planSpecialized(facts, tight).slots.exchange, 2);
+  --tight.sharedBytes;
+  EXPECT_EQ(planSpecialized(facts, tight).slots.exchange, 1);
+  facts.exchangeBytes = {};
+  EXPECT_EQ(planSpecialized(facts, tight).slots.exchange, 0);
+}
+
 TEST(PlanSchedule, HasAsManyWarpsAsThereAreRowsFor) {
   ScheduleRules rules = onHopper("warps=8");
   EXPECT_EQ(planUniform(100, rules).warps(), 8);
