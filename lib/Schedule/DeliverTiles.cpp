@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TensorBox.h"
+#include "FetchedTiles.h"
+#include "StoredChannel.h"
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Layout/NamedLayouts.h"
@@ -63,10 +64,21 @@ struct TgpuDeliverTiles final
   using TgpuDeliverTilesBase::TgpuDeliverTilesBase;
 
   void runOnOperation() override {
-    for (RolesOp roles : getOperation().getBody().getOps<RolesOp>())
-      for (auto store : llvm::make_early_inc_range(
-               roles.getConsumer().front().getOps<StoreOp>()))
-        deliver(store, roles.getConsumers());
+    bool hasStore = planOf(getOperation()).find("store");
+    for (RolesOp roles : getOperation().getBody().getOps<RolesOp>()) {
+      SmallVector<StoreOp> stores(
+          roles.getConsumer().front().getOps<StoreOp>());
+      for (StoreOp store : stores)
+        hasStore ? leave(store, roles) : deliver(store, roles.getConsumers());
+      if (!hasStore || roles.hasStore())
+        continue;
+      emitError(roles.getLoc())
+          << "the plan of @" << getOperation().getSymName()
+          << ": expected an output that a partition can "
+             "store, found none whose tiles are boxes of an argument and have "
+             "room in shared memory";
+      return signalPassFailure();
+    }
   }
 
 private:
@@ -90,14 +102,35 @@ private:
     return std::nullopt;
   }
 
-  void deliver(StoreOp store, int64_t consumers) {
-    auto tile = cast<RankedTensorType>(store.getValue().getType());
-    if (tile.getRank() != 2 || tile.getElementTypeBitWidth() != 16 ||
-        !isAccumulator(tile, 4))
-      return;
+  /// What a store of a whole accumulator writes, if it is a box.
+  static std::optional<TensorBox> findBox(StoreOp store) {
+    RankedTensorType tile = typeOf(store.getValue());
+    if (tile.getRank() != 2 || !isAccumulator(tile, 4))
+      return std::nullopt;
     std::optional<TensorBox> box = findTensorBox(store);
-    if (box && !endsWithTile(*box, tile))
+    return box && endsWithTile(*box, tile) ? box : std::nullopt;
+  }
+
+  /// Through a channel to who stores.
+  void leave(StoreOp store, RolesOp roles) {
+    RankedTensorType tile = typeOf(store.getValue());
+    unsigned bits = tile.getElementTypeBitWidth();
+    std::optional<TensorBox> box =
+        bits == 16 || bits == 32 ? findBox(store) : std::nullopt;
+    if (!box)
       return;
+    BufferType slots = slotsFor(tile, roles.getConsumers());
+    int64_t bytes = slots.getBytes() + 16 * slots.getSlots();
+    if (sharedBytes(getOperation()) + bytes > limit)
+      return;
+    StoredChannel(getOperation(), roles, slots).move(store, *box);
+  }
+
+  void deliver(StoreOp store, int64_t consumers) {
+    RankedTensorType tile = typeOf(store.getValue());
+    if (tile.getElementTypeBitWidth() != 16)
+      return;
+    std::optional<TensorBox> box = findBox(store);
     std::optional<BufferType> slots =
         box ? chooseSlots(tile, consumers) : std::nullopt;
     if (!slots)

@@ -1,0 +1,47 @@
+//===- StoredChannel.h - outputs that a partition stores --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_SCHEDULE_STOREDCHANNEL_H
+#define FA_LIB_SCHEDULE_STOREDCHANNEL_H
+
+#include "TensorBox.h"
+
+#include "TileGPU/TileGPU.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa {
+
+/// A channel from consumers to the region of `tgpu.roles` that stores, with a
+/// slot for each consumer: one tile of each goes through it in a program.
+class StoredChannel {
+public:
+  /// Of `slots`, one for each consumer of `roles`.
+  StoredChannel(tile::KernelOp kernel, tgpu::RolesOp roles,
+                tgpu::BufferType slots);
+
+  /// `store`, at the end of the consumer's program, puts its tile into the
+  /// channel, and who stores sends it to `box`. Without effect where that would
+  /// need what the consumer alone knows.
+  void move(tile::StoreOp store, const TensorBox &box);
+
+private:
+  mlir::Block &openRegion();
+  mlir::Value stepOf(mlir::Value program, mlir::Value consumer);
+  mlir::Value cloneFor(mlir::Value value, mlir::IRMapping &mapping);
+  void send(mlir::Value channel, const TensorBox &box, mlir::Block &region);
+
+  tile::KernelOp kernel;
+  tgpu::RolesOp roles;
+  tgpu::BufferType slots;
+  mlir::ImplicitLocOpBuilder b;
+  mlir::Value id; ///< the consumer's number
+};
+
+} // namespace fa
+
+#endif // FA_LIB_SCHEDULE_STOREDCHANNEL_H
