@@ -4,10 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BuildProducer.h"
 #include "DescribeLoops.h"
 #include "FetchedTiles.h"
 #include "LeftTiles.h"
 #include "PartitionRows.h"
+#include "RoleScalars.h"
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
@@ -34,18 +36,17 @@ class ChannelOpener {
 public:
   ChannelOpener(KernelOp kernel, FetchedTiles tiles, SchedulePlan plan)
       : kernel(kernel), plan(std::move(plan)),
-        consumers(this->plan.consumers()), owned(std::move(tiles.own)),
-        whole(std::move(tiles.whole)), loops(std::move(tiles.loops)),
+        consumers(this->plan.consumers()), tiles(std::move(tiles)),
         b(kernel.getLoc(), kernel.getContext()) {}
 
   void run() {
     openChannels();
     buildRoles();
     shareRows();
-    buildProducer();
+    buildProducer(b, roles, tiles);
     consume();
-    for (auto *tiles : {&owned, &whole})
-      for (FetchedTile &tile : *tiles)
+    for (auto *fetched : {&tiles.own, &tiles.whole})
+      for (FetchedTile &tile : *fetched)
         tile.load.erase();
   }
 
@@ -63,13 +64,6 @@ private:
         .getResult();
   }
 
-  /// The step of the slot that consumer `id` owns, when `passed` tiles of each
-  /// have passed.
-  Value ownStep(Value passed, Value id) {
-    Value before = arith::MulIOp::create(b, passed, index(consumers));
-    return arith::AddIOp::create(b, before, id);
-  }
-
   /// What ramps are multiplied with, all of which are alike.
   void openNumbers() {
     kernel.walk([&](tile::RampOp ramp) {
@@ -83,24 +77,26 @@ private:
   void openChannels() {
     b.setInsertionPointToStart(&kernel.getBody().front());
     openNumbers();
-    for (FetchedTile &tile : owned)
+    for (FetchedTile &tile : tiles.own)
       tile.channel = open(typeOf(tile.load), plan.slots.program, /*own=*/true);
-    for (FetchedTile &tile : whole)
+    for (FetchedTile &tile : tiles.whole)
       tile.channel = open(typeOf(tile.load), plan.slots.program / consumers);
-    for (FetchedTile &first : loops[0].fetched)
+    for (FetchedTile &first : tiles.loops[0].fetched)
       first.channel = open(typeOf(first.load), plan.slots.step);
     openScores();
-    for (FetchingLoop &entry : loops) {
-      for (auto [fetched, first] : llvm::zip(entry.fetched, loops[0].fetched))
+    for (FetchingLoop &entry : tiles.loops) {
+      for (auto [fetched, first] :
+           llvm::zip(entry.fetched, tiles.loops[0].fetched))
         fetched.channel = first.channel;
-      for (auto [fetched, first] : llvm::zip(entry.scores, loops[0].scores))
+      for (auto [fetched, first] :
+           llvm::zip(entry.scores, tiles.loops[0].scores))
         fetched.channel = first.channel;
     }
   }
 
   /// Channels of tiles that lie as scores do, of those that have slots.
   void openScores() {
-    for (FetchingLoop &entry : loops) {
+    for (FetchingLoop &entry : tiles.loops) {
       auto old = std::move(entry.scores);
       entry.scores.clear();
       for (auto [tile, slots] : llvm::zip_equal(old, plan.slots.scores))
@@ -109,7 +105,7 @@ private:
     }
     auto slots = llvm::make_filter_range(plan.slots.scores,
                                          [](int64_t number) { return number; });
-    for (auto [tile, number] : llvm::zip_equal(loops[0].scores, slots))
+    for (auto [tile, number] : llvm::zip_equal(tiles.loops[0].scores, slots))
       tile.channel = open(typeOf(tile.load), number, /*own=*/true);
   }
 
@@ -149,131 +145,51 @@ private:
   void shareRows() {
     SmallVector<OwnRowsOp> ops(kernel.getBody().getOps<OwnRowsOp>());
     b.setInsertionPoint(roles);
+    Block *body = &kernel.getBody().front();
     IRMapping all;
     for (OwnRowsOp own : ops) {
       all.map(own.getOffset(), index(0));
       all.map(own.getCount(), index(own.getRows()));
     }
-    for (FetchingLoop &entry : loops) {
-      entry.begin = cloneScalar(entry.loop.getLowerBound(), all);
-      entry.end = cloneScalar(entry.loop.getUpperBound(), all);
+    for (FetchingLoop &entry : tiles.loops) {
+      entry.begin = cloneScalar(b, entry.loop.getLowerBound(), all, body);
+      entry.end = cloneScalar(b, entry.loop.getUpperBound(), all, body);
     }
     for (OwnRowsOp own : ops) {
       b.setInsertionPoint(own);
       Value rows = index(own.getRows() / consumers);
       own.getOffset().replaceAllUsesWith(
-          arith::MulIOp::create(b, consumerId(), rows));
+          arith::MulIOp::create(b, consumerIdOf(kernel), rows));
       own.getCount().replaceAllUsesWith(rows);
       own.erase();
     }
   }
 
-  /// `value`, where the consumer's number is `id` and loops are at `mapping`.
-  Value cloneScalar(Value value, IRMapping &mapping) {
-    if (Value known = mapping.lookupOrNull(value))
-      return known;
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      return value;
-    bool changes = false;
-    for (Value operand : op->getOperands())
-      changes |= cloneScalar(operand, mapping) != operand;
-    bool isInside = op->getBlock() != &kernel.getBody().front();
-    if (!changes && !isInside)
-      return value;
-    return b.clone(*op, mapping)
-        ->getResult(cast<OpResult>(value).getResultNumber());
-  }
-
-  void fetch(FetchedTile &fetched, Value step, IRMapping &mapping) {
-    b.setLoc(fetched.load.getLoc());
-    AcquireOp::create(b, fetched.channel, step);
-    auto build = [&](OpFoldResult at) {
-      auto value = dyn_cast<Value>(at);
-      return value ? cloneScalar(value, mapping)
-                   : index(*getConstantIntValue(at));
-    };
-    const TensorBox &box = fetched.box;
-    SmallVector<Value> start;
-    for (OpFoldResult at : box.start)
-      start.push_back(build(at));
-    Value end = box.end ? build(box.end) : Value();
-    if (box.origin) {
-      Value origin = build(box.origin), &row = start[box.dims[0]];
-      row = arith::AddIOp::create(b, origin, row);
-      if (end)
-        end = arith::AddIOp::create(b, origin, end);
-    }
-    FetchOp::create(b, box.argument, start, box.dims, end,
-                    /*joined=*/bool(box.origin), fetched.channel, step);
-  }
-
-  /// Into the slot of each consumer, when `passed` tiles of each have passed.
-  void fetchForEach(FetchedTile &tile, Value passed, const IRMapping &loops) {
-    for (int64_t consumer = 0; consumer < consumers; ++consumer) {
-      IRMapping own = loops;
-      Value id = index(consumer);
-      own.map(consumerId(), id);
-      fetch(tile, ownStep(passed, id), own);
-    }
-  }
-
-  void buildProducer() {
-    Block &region = roles.getProducer().front();
-    b.setInsertionPointToStart(&region);
-    for (FetchedTile &tile : owned)
-      fetchForEach(tile, region.getArgument(0), {});
-    IRMapping none;
-    for (FetchedTile &tile : whole)
-      fetch(tile, region.getArgument(0), none);
-    Value step = region.getArgument(1);
-    for (FetchingLoop &loop : loops) {
-      b.setLoc(loop.loop.getLoc());
-      auto walk = scf::ForOp::create(b, loop.begin, loop.end,
-                                     loop.loop.getStep(), step);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(walk.getBody());
-      IRMapping mapping;
-      mapping.map(loop.loop.getInductionVar(), walk.getInductionVar());
-      for (FetchedTile &fetched : loop.fetched)
-        fetch(fetched, walk.getRegionIterArg(0), mapping);
-      for (FetchedTile &tile : loop.scores)
-        fetchForEach(tile, walk.getRegionIterArg(0), mapping);
-      Value next = arith::AddIOp::create(b, walk.getRegionIterArg(0), index(1));
-      scf::YieldOp::create(b, next);
-      step = walk.getResult(0);
-    }
-    PassedOp::create(b, step);
-  }
-
   //===--- Consumers ---===//
-
-  Value consumerId() {
-    return *kernel.getBody().front().getOps<ConsumerIdOp>().begin();
-  }
 
   void consume() {
     Block &region = roles.getConsumer().front();
     b.setInsertionPointToStart(&region);
-    Value own =
-        owned.empty() ? Value() : ownStep(region.getArgument(0), consumerId());
+    Value own = tiles.own.empty() ? Value()
+                                  : ownStep(b, region.getArgument(0),
+                                            consumerIdOf(kernel), consumers);
     programs = region.getArgument(0);
-    for (FetchedTile &tile : owned)
+    for (FetchedTile &tile : tiles.own)
       AwaitOp::create(b, tile.channel, own);
-    for (FetchedTile &tile : whole)
+    for (FetchedTile &tile : tiles.whole)
       AwaitOp::create(b, tile.channel, programs);
     Value steps = region.getArgument(1);
-    LeftTiles leftOut(b, loops, steps);
+    LeftTiles leftOut(b, tiles.loops, steps);
     bool hasLeftOut = plan.dealsRows() && leftOut.any();
     auto pass = [&](Value step) { passTile(step); };
     if (hasLeftOut)
       steps = leftOut.passFirst(steps, pass);
-    for (FetchingLoop &loop : loops)
+    for (FetchingLoop &loop : tiles.loops)
       steps = consumeLoop(loop, steps, own);
     b.setInsertionPointAfterValue(steps);
-    for (FetchedTile &tile : owned)
+    for (FetchedTile &tile : tiles.own)
       ReleaseOp::create(b, tile.channel, own);
-    for (FetchedTile &tile : whole)
+    for (FetchedTile &tile : tiles.whole)
       ReleaseOp::create(b, tile.channel, programs);
     if (hasLeftOut)
       steps = leftOut.passLast(steps, pass);
@@ -283,12 +199,12 @@ private:
 
   /// A tile that this consumer's rows do not see.
   void passTile(Value step) {
-    for (FetchedTile &fetched : loops[0].fetched) {
+    for (FetchedTile &fetched : tiles.loops[0].fetched) {
       AwaitOp::create(b, fetched.channel, step);
       ReleaseOp::create(b, fetched.channel, step);
     }
-    for (FetchedTile &tile : loops[0].scores) {
-      Value own = ownStep(step, consumerId());
+    for (FetchedTile &tile : tiles.loops[0].scores) {
+      Value own = ownStep(b, step, consumerIdOf(kernel), consumers);
       AwaitOp::create(b, tile.channel, own);
       ReleaseOp::create(b, tile.channel, own);
     }
@@ -335,7 +251,7 @@ private:
   void receive(FetchedTile &tile, Value step) {
     b.setInsertionPoint(tile.load);
     b.setLoc(tile.load.getLoc());
-    Value own = ownStep(step, consumerId());
+    Value own = ownStep(b, step, consumerIdOf(kernel), consumers);
     AwaitOp::create(b, tile.channel, own);
     auto received =
         ReceiveOp::create(b, tile.load.getType(), tile.channel, own);
@@ -363,24 +279,24 @@ private:
   void runDot(DotOp dot, const FetchingLoop &entry, Value step, Value own) {
     const FetchedTile *right = nullptr;
     Value rightStep;
-    auto find = [&](ArrayRef<FetchedTile> tiles, Value at) {
-      for (const FetchedTile &known : tiles)
+    auto find = [&](ArrayRef<FetchedTile> all, Value at) {
+      for (const FetchedTile &known : all)
         if (dot.getB().getDefiningOp() == LoadOp(known.load)) {
           right = &known;
           rightStep = at;
         }
     };
     find(entry.fetched, step);
-    find(whole, programs);
-    find(owned, own);
+    find(tiles.whole, programs);
+    find(tiles.own, own);
     b.setInsertionPoint(dot);
     b.setLoc(dot.getLoc());
     const FetchedTile *left =
-        llvm::find_if(owned, [&](const FetchedTile &known) {
+        llvm::find_if(tiles.own, [&](const FetchedTile &known) {
           return known.load == dot.getA().getDefiningOp();
         });
     Value a = dot.getA(), leftChannel, leftStep;
-    if (left != owned.end()) {
+    if (left != tiles.own.end()) {
       a = {};
       leftChannel = left->channel;
       leftStep = own;
@@ -408,8 +324,7 @@ private:
   KernelOp kernel;
   SchedulePlan plan;
   int64_t consumers;
-  SmallVector<FetchedTile> owned, whole; ///< which stay for all loops
-  std::vector<FetchingLoop> loops;
+  FetchedTiles tiles;
   SmallVector<Value> exchanged;   ///< buffers of what consumers exchange
   Value programs;                 ///< how many this consumer has run before
   TypedValue<BufferType> numbers; ///< null: there are no ramps

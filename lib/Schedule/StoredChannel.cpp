@@ -6,7 +6,10 @@
 
 #include "StoredChannel.h"
 
+#include "RoleScalars.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -16,8 +19,8 @@ using namespace fa::tgpu;
 
 StoredChannel::StoredChannel(KernelOp kernel, RolesOp roles, BufferType slots)
     : kernel(kernel), roles(roles), slots(slots),
-      b(roles.getLoc(), kernel.getContext()),
-      id(*kernel.getBody().front().getOps<ConsumerIdOp>().begin()) {}
+      b(roles.getLoc(), kernel.getContext()), consumers(roles.getConsumers()),
+      id(consumerIdOf(kernel)) {}
 
 /// Whether who stores can compute `value`: from scalars above the roles and
 /// the number of the program.
@@ -46,7 +49,7 @@ void StoredChannel::move(StoreOp store, const TensorBox &box) {
                                    /*stored=*/true);
   Block &region = openRegion();
   b.setInsertionPoint(store);
-  Value own = stepOf(roles.getConsumer().getArgument(0), id);
+  Value own = ownStep(b, roles.getConsumer().getArgument(0), id, consumers);
   AcquireOp::create(b, channel, own);
   PutOp::create(b, store.getValue(), channel, own);
   store.erase();
@@ -67,40 +70,18 @@ Block &StoredChannel::openRegion() {
   return region;
 }
 
-/// The step of the slot of `consumer`, when `program` programs have passed.
-Value StoredChannel::stepOf(Value program, Value consumer) {
-  Value consumers = arith::ConstantIndexOp::create(b, roles.getConsumers());
-  Value before = arith::MulIOp::create(b, program, consumers);
-  return arith::AddIOp::create(b, before, consumer);
-}
-
-/// `value`, where `mapping` has the consumer's number.
-Value StoredChannel::cloneFor(Value value, IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return value;
-  bool changes = op->getBlock() != roles->getBlock();
-  for (Value operand : op->getOperands())
-    changes |= cloneFor(operand, mapping) != operand;
-  if (!changes)
-    return value;
-  return b.clone(*op, mapping)
-      ->getResult(cast<OpResult>(value).getResultNumber());
-}
-
 void StoredChannel::send(Value channel, const TensorBox &box, Block &region) {
-  for (int64_t n = 0; n < int64_t(roles.getConsumers()); ++n) {
+  for (int64_t n = 0; n < consumers; ++n) {
     Value consumer = arith::ConstantIndexOp::create(b, n);
     IRMapping mapping;
     mapping.map(id, consumer);
     mapping.map(roles.getConsumer().getArgument(0), region.getArgument(0));
     SmallVector<Value> start;
     for (OpFoldResult at : box.start)
-      start.push_back(cloneFor(
-          getValueOrCreateConstantIndexOp(b, b.getLoc(), at), mapping));
-    Value step = stepOf(region.getArgument(0), consumer);
+      start.push_back(
+          cloneScalar(b, getValueOrCreateConstantIndexOp(b, b.getLoc(), at),
+                      mapping, roles->getBlock()));
+    Value step = ownStep(b, region.getArgument(0), consumer, consumers);
     AwaitOp::create(b, channel, step);
     SendOp::create(b, channel, step, box.argument, start, box.dims);
     ReleaseOp::create(b, channel, step);

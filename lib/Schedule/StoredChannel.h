@@ -11,7 +11,6 @@
 
 #include "TileGPU/TileGPU.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa {
@@ -31,14 +30,13 @@ public:
 
 private:
   mlir::Block &openRegion();
-  mlir::Value stepOf(mlir::Value program, mlir::Value consumer);
-  mlir::Value cloneFor(mlir::Value value, mlir::IRMapping &mapping);
   void send(mlir::Value channel, const TensorBox &box, mlir::Block &region);
 
   tile::KernelOp kernel;
   tgpu::RolesOp roles;
   tgpu::BufferType slots;
   mlir::ImplicitLocOpBuilder b;
+  int64_t consumers;
   mlir::Value id; ///< the consumer's number
 };
 

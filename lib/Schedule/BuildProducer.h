@@ -1,0 +1,23 @@
+//===- BuildProducer.h - who fetches tiles ----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_SCHEDULE_BUILDPRODUCER_H
+#define FA_LIB_SCHEDULE_BUILDPRODUCER_H
+
+#include "FetchedTiles.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fa {
+
+/// Fills the region of `roles` that fetches: `tiles` into their channels, those
+/// that stay before the loops, the others in loops like those of the consumers.
+void buildProducer(mlir::ImplicitLocOpBuilder &b, tgpu::RolesOp roles,
+                   FetchedTiles &tiles);
+
+} // namespace fa
+
+#endif // FA_LIB_SCHEDULE_BUILDPRODUCER_H
