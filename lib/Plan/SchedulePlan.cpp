@@ -8,6 +8,7 @@
 
 #include "fa/Support/LaunchLimits.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
