@@ -101,7 +101,9 @@ def TileGPU_PlanAttr : AttrDef<TileGPU_Dialect, "Plan"> {
        whose fetches `compute` reads;
      - `slots`, where there are two: those of each tile that is read in all steps
        of a program, of each that is read in a step, and, one number for each
-       of them, of tiles that lie as scores do (0: loaded by who computes);
+       of them, of tiles that lie as scores do (0: loaded by who computes).
+       Where there is one, `{step 3}` are those of what loops copy; without it
+       as many as there is room for;
      - `max speculative`: a step is computed as if no maximum rose, and repeated
        where one did. Otherwise it is lazy: it stays until a score is far above;
      - `ping_pong`: groups begin their dots in turns;

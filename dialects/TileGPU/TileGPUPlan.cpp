@@ -42,7 +42,10 @@ static void print(AsmPrinter &out, const Partition &partition) {
 }
 
 static void print(AsmPrinter &out, const PlannedSlots &slots) {
-  out << ", slots {program " << slots.program << ", step " << slots.step;
+  out << ", slots {";
+  if (slots.program)
+    out << "program " << slots.program << ", ";
+  out << "step " << slots.step;
   if (!slots.scores.empty()) {
     out << ", scores [";
     llvm::interleaveComma(slots.scores, out);
@@ -59,7 +62,7 @@ void PlanAttr::print(AsmPrinter &out) const {
   llvm::interleaveComma(plan.partitions, out,
                         [&](const Partition &each) { ::print(out, each); });
   out << ']';
-  if (plan.isSpecialized())
+  if (plan.slots != PlannedSlots())
     ::print(out, plan.slots);
   if (!plan.dots.empty()) {
     out << ", loop [";
@@ -150,8 +153,9 @@ private:
   }
 
   ParseResult parseSlots() {
-    if (parser.parseLBrace() || parser.parseKeyword("program") ||
-        parser.parseInteger(plan.slots.program) || parser.parseComma() ||
+    if (parser.parseLBrace() ||
+        (succeeded(parser.parseOptionalKeyword("program")) &&
+         (parser.parseInteger(plan.slots.program) || parser.parseComma())) ||
         parser.parseKeyword("step") || parser.parseInteger(plan.slots.step))
       return failure();
     while (succeeded(parser.parseOptionalComma()))

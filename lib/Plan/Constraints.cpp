@@ -42,7 +42,11 @@ static constexpr NumberWord kNumbers[] = {
      &PlanConstraints::consumers},
     {{"splits", "N",
       "splits of the keys where queries are few (0: chosen by a launch)"},
-     &PlanConstraints::splits}};
+     &PlanConstraints::splits},
+    {{"rank", "N",
+      "which of the plans that --tune measures each kernel has (default: 0, "
+      "the rules')"},
+     &PlanConstraints::rank}};
 
 ArrayRef<ConstraintWord> fa::constraintWords() {
   static const SmallVector<ConstraintWord> words = [] {
@@ -139,6 +143,9 @@ std::string fa::whyInvalid(const PlanConstraints &asked) {
   if (asked.splits > kMaxSplits)
     return "splits: expected 0 to " + std::to_string(kMaxSplits) + ", found " +
            std::to_string(asked.splits);
+  if (asked.rank >= kMostPlans)
+    return "rank: expected 0 to " + std::to_string(kMostPlans - 1) + ", found " +
+           std::to_string(asked.rank);
   if (!is_contained({"", "persistent", "clusters", "roles", "plain"},
                     StringRef(asked.schedule)))
     return found("schedule: expected persistent, clusters, roles or plain",

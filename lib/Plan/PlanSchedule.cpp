@@ -40,6 +40,29 @@ std::string fa::whyNotSpecialized(int64_t consumers) {
          " warpgroups, where a block has registers for three";
 }
 
+static int64_t sum(const std::vector<int64_t> &bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
+}
+
+/// Of the tiles of one step.
+static int64_t stepBytes(const LoopFacts &facts) {
+  int64_t bytes = 0;
+  for (const LoopFacts::StepTile &tile : facts.step)
+    bytes += tile.bytes;
+  return bytes;
+}
+
+int64_t fa::bytesOf(const LoopFacts &facts, const PlannedSlots &slots) {
+  int64_t bytes =
+      kBarrierBytes + facts.consumers * kLineBytes * facts.lineRows +
+      facts.rampBytes + slots.program * sum(facts.programBytes) +
+      slots.program / facts.consumers * sum(facts.wholeBytes) +
+      slots.exchange * sum(facts.exchangeBytes) + slots.step * stepBytes(facts);
+  for (auto [number, each] : zip(slots.scores, facts.scoreBytes))
+    bytes += number * each;
+  return bytes;
+}
+
 namespace {
 
 class SpecializedSchedule {
@@ -88,25 +111,16 @@ private:
     return {load, compute};
   }
 
-  static int64_t sum(const std::vector<int64_t> &bytes) {
-    return std::accumulate(bytes.begin(), bytes.end(), int64_t(0));
-  }
+  int64_t stepBytes() const { return ::stepBytes(facts); }
 
-  /// Of the tiles of one step.
-  int64_t stepBytes() const {
-    int64_t bytes = 0;
-    for (const LoopFacts::StepTile &tile : facts.step)
-      bytes += tile.bytes;
-    return bytes;
-  }
+  /// Slots that what groups exchange has at least.
+  int64_t leastExchange() const { return facts.exchangeBytes.empty() ? 0 : 1; }
 
   /// What is left of the shared memory beside `slots` slots of each tile of a
-  /// step, one for each consumer of the others, and a line of the outputs.
+  /// step and one for each consumer of the others.
   int64_t roomBeside(int64_t slots) const {
-    return rules.sharedBytes - kBarrierBytes -
-           consumers * kLineBytes * facts.lineRows - facts.rampBytes -
-           consumers * sum(facts.programBytes) - sum(facts.wholeBytes) -
-           sum(facts.exchangeBytes) - slots * stepBytes();
+    return rules.sharedBytes -
+           bytesOf(facts, {consumers, slots, {}, leastExchange()});
   }
 
   int64_t chooseStepSlots() const {
@@ -126,9 +140,9 @@ private:
     if (!rules.overlapPrograms || !rules.persistent ||
         !facts.scoreBytes.empty() || !facts.hasSomeKeys)
       return consumers;
-    int64_t room = roomBeside(step) - consumers * sum(facts.programBytes) -
-                   sum(facts.wholeBytes);
-    return room >= 0 ? 2 * consumers : consumers;
+    bool fits = bytesOf(facts, {2 * consumers, step, {}, leastExchange()}) <=
+                rules.sharedBytes;
+    return fits ? 2 * consumers : consumers;
   }
 
   /// As far as there is room, a slot for each consumer, or two where all can
@@ -236,5 +250,6 @@ SchedulePlan fa::planUniform(int64_t rowTiles, const ScheduleRules &rules) {
   all.warps = bit_floor(
       uint64_t(std::min<int64_t>(rules.warps, std::max<int64_t>(rowTiles, 1))));
   plan.partitions = {all};
+  plan.slots.step = rules.givenSlots;
   return plan;
 }

@@ -24,7 +24,7 @@ static ScheduleRules nvidiaRules(const Machine &machine,
                                  const PlanConstraints &asked) {
   ScheduleRules rules;
   if (asked.stages) {
-    rules.stages = asked.stages;
+    rules.stages = rules.givenSlots = asked.stages;
   } else {
     rules.oneWarpBytes = 3 * kDecodeTileBytes;
     rules.channelKeys = kChannelKeys;

@@ -75,7 +75,7 @@ static Error openTuning(const faContextOptions &options,
   if (!options.tuning)
     return Error::success();
   auto tuning = Tuning::open(options.tuning, store.compile,
-                             [&](const std::string &message) {
+                             [&context](const std::string &message) {
                                context.log(FA_LOG_WARNING, message);
                              });
   if (!tuning)

@@ -89,12 +89,13 @@ PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
   KernelsChosen chosen;
   bool isLazy = !launch && options.card && options.mode != CompileMode::Eager;
   if (launch) {
-    if (problem && options.tuning)
-      options.tuning->apply(*problem, *launch, how);
     LaunchMachine machine =
         options.card ? launchMachineOf(*options.card) : kHost;
     PlannedLaunch planned{std::move(*launch), machine, kMaxResidentBlocks};
-    auto found = chooseKernels(cache, module, entry, planned, how);
+    auto found = problem && options.tuning
+                     ? options.tuning->choose(*problem, cache, module, entry,
+                                              planned, how)
+                     : chooseKernels(cache, module, entry, planned, how);
     if (!found)
       return found.takeError();
     chosen = std::move(*found);

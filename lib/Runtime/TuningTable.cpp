@@ -1,4 +1,4 @@
-//===- TuningTable.cpp - options that measurements chose ------------------===//
+//===- TuningTable.cpp - plans that measurements chose --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,7 +7,6 @@
 #include "fa/Runtime/TuningTable.h"
 
 #include "fa/Plan/Machine.h"
-#include "fa/Target/Compile.h"
 #include "fa/Target/HostInfo.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -29,7 +28,7 @@ using namespace fa;
 
 std::string TuningEntry::digest(const TuningKey &key) const {
   std::string text = join_items('\n', key.arch, key.assembler, key.problem,
-                                printConstraints(asked));
+                                printConstraints(asked), plans);
   return toHex(SHA256::hash(arrayRefFromStringRef(text)), /*LowerCase=*/true);
 }
 
@@ -130,6 +129,23 @@ public:
     fail(key, formatv("an integer from {0} to {1}", least, most).str(), value);
     return 0;
   }
+  /// An array of strings, each of which `fits`, as the lines of a text.
+  std::string lines(StringRef key, function_ref<bool(StringRef)> fits,
+                    const Twine &form) {
+    const json::Value *value = get(key);
+    const json::Array *array = value ? value->getAsArray() : nullptr;
+    std::string text;
+    if (!array)
+      fail(key, "an array of lines " + form, value);
+    for (const json::Value &line : array ? *array : json::Array()) {
+      auto each = line.getAsString();
+      if (!each || !fits(*each))
+        fail(key, "lines " + form, &line);
+      else
+        text += each->str() + "\n";
+    }
+    return text;
+  }
   /// Of a value that was taken already.
   void expect(StringRef key, bool fits, const Twine &expected) {
     if (!fits)
@@ -156,6 +172,14 @@ private:
 };
 
 } // namespace
+
+/// Whether `line` is spelt as a plan of a kernel; what it says is looked at
+/// where the kernel is.
+static bool isPlanLine(StringRef line) {
+  auto [name, plan] = line.split(' ');
+  return name.starts_with("@") && plan.starts_with("plan<") &&
+         plan.ends_with(">") && !line.contains('\n');
+}
 
 /// Whether a SPEC is what `tuningClass` gives.
 static bool isClass(StringRef problem) {
@@ -193,6 +217,7 @@ static Error readEntry(const json::Value &value, std::string path,
   } else {
     entry.expect("asked", false, toString(parsed.takeError()));
   }
+  tuned.plans = entry.lines("plans", isPlanLine, "@KERNEL plan<...>");
   tuned.ms = entry.number("ms");
   tuned.rulesMs = entry.number("rules_ms");
   tuned.device = entry.string("device");
@@ -266,6 +291,11 @@ Error TuningTable::write(StringRef path) const {
             out.attribute("assembler", key.assembler);
             out.attribute("problem", key.problem);
             out.attribute("asked", printConstraints(entry.asked));
+            out.attributeArray("plans", [&] {
+              for (StringRef line :
+                   split(StringRef(entry.plans).rtrim('\n'), '\n'))
+                out.value(line);
+            });
             out.attribute("ms", entry.ms);
             out.attribute("rules_ms", entry.rulesMs);
             out.attribute("device", entry.device);
@@ -292,43 +322,4 @@ std::vector<std::string> TuningTable::assemblersOf(StringRef arch) const {
     if (key.arch == arch && !is_contained(found, key.assembler))
       found.push_back(key.assembler);
   return found;
-}
-
-Expected<Tuning> Tuning::open(StringRef path, const CompileOptions &options,
-                              function_ref<void(const std::string &)> report) {
-  auto table = TuningTable::read(path);
-  if (!table)
-    return table.takeError();
-  auto arch = tuningArch(options.arch);
-  if (!arch)
-    return arch.takeError();
-  auto assembler = assemblerVersion(options);
-  if (!assembler)
-    return assembler.takeError();
-  auto known = table->assemblersOf(*arch);
-  if (!known.empty() && !is_contained(known, *assembler))
-    report((path + ": nothing of it is used: for " + *arch +
-            " it was measured with assembler " + join(known, " and ") +
-            ", found " + *assembler)
-               .str());
-  Tuning tuning;
-  tuning.table = std::move(*table);
-  tuning.compiler = {std::move(*arch), std::move(*assembler), ""};
-  return tuning;
-}
-
-const TuningEntry *Tuning::apply(const AttentionProblem &problem,
-                                 ArrayRef<LaunchArgument> launch,
-                                 CompileOptions &options) const {
-  auto name = tuningClass(problem, launch);
-  if (!name || options.asked != PlanConstraints())
-    return nullptr;
-  TuningKey key = compiler;
-  key.problem = std::move(*name);
-  const TuningEntry *entry = table.find(key);
-  if (!entry)
-    return nullptr;
-  options.asked = entry->asked;
-  options.tuning = entry->digest(key);
-  return entry;
 }

@@ -332,8 +332,10 @@ struct TgpuAllocateShared final
                           "a layout");
         return signalPassFailure();
       }
-    if (failed(
-            SharedAllocator(getOperation(), registers, copies, direct).run()))
+    // Copies that are under way have a second slot.
+    bool hasDirect = direct && planOf(getOperation()).slots.step != 1;
+    if (failed(SharedAllocator(getOperation(), registers, copies, hasDirect)
+                   .run()))
       signalPassFailure();
   }
 };

@@ -100,18 +100,14 @@ public:
       : loops(loops), stages(stages), limit(limit),
         b(loops[0].loop.getLoc(), loops[0].loop) {}
 
-  /// Does nothing if there is no room for more slots.
+  /// Does nothing if there is to be one slot or no room for more.
   void run() {
-    if (int64_t bytes = bytesGrown(); bytes > limit) {
-      for (CopyLoop &tiles : loops) {
-        tiles.loop->emitRemark("copies each tile when it needs it: ")
-            << stages << " stages take " << bytes
-            << " bytes of shared memory, where a block may have " << limit;
-        tiles.loop->setAttr(TileGPUDialect::unpipelinedAttrName,
-                            b.getUnitAttr());
-      }
-      return;
-    }
+    if (stages == 1)
+      return leave("its plan has one slot");
+    if (int64_t bytes = bytesGrown(); bytes > limit)
+      return leave(llvm::Twine(stages) + " stages take " + llvm::Twine(bytes) +
+                   " bytes of shared memory, where a block may have " +
+                   llvm::Twine(limit));
     growBuffers();
     buildPrologue();
     Value slot = index(0);
@@ -127,6 +123,13 @@ public:
   }
 
 private:
+  void leave(const llvm::Twine &why) {
+    for (CopyLoop &tiles : loops) {
+      tiles.loop->emitRemark("copies each tile when it needs it: ") << why;
+      tiles.loop->setAttr(TileGPUDialect::unpipelinedAttrName, b.getUnitAttr());
+    }
+  }
+
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
@@ -306,7 +309,11 @@ struct TgpuPipelineCopies final
       LoopPipeliner(chain, countStages(chain.front()), limit).run();
   }
 
+  /// As many as the plan of uniform warps says, or as there is room for.
   int64_t countStages(const CopyLoop &tiles) {
+    SchedulePlan plan = planOf(getOperation());
+    if (!plan.isSpecialized() && plan.slots.step)
+      return plan.slots.step;
     auto warps = getOperation()->getAttrOfType<IntegerAttr>(
         TileGPUDialect::warpsAttrName);
     int64_t bytes = 0;

@@ -8,6 +8,7 @@
 #include "RowTiles.h"
 
 #include "TileGPU/TileGPU.h"
+#include "fa/Plan/RankPlans.h"
 #include "fa/Plan/Request.h"
 #include "fa/Schedule/Passes.h"
 
@@ -33,7 +34,8 @@ struct TgpuPlanKernels final : fa::impl::TgpuPlanKernelsBase<TgpuPlanKernels> {
     if (request->machine.isHost())
       return emitError(UnknownLoc::get(context))
              << "expected a GPU's architecture, found " << machine;
-    rules = scheduleRules(request->machine, request->asked);
+    asked = request->asked;
+    rules = scheduleRules(request->machine, asked);
     return success();
   }
 
@@ -84,22 +86,25 @@ struct TgpuPlanKernels final : fa::impl::TgpuPlanKernelsBase<TgpuPlanKernels> {
   }
 
   SchedulePlan plan(KernelOp kernel) {
-    SchedulePlan plan = choose(kernel);
+    std::vector<SchedulePlan> ranked = rank(kernel);
+    SchedulePlan plan =
+        ranked[asked.rank < int64_t(ranked.size()) ? asked.rank : 0];
     std::tie(plan.rows, plan.columns) = tileOf(kernel);
     return plan;
   }
 
-  SchedulePlan choose(KernelOp kernel) {
+  std::vector<SchedulePlan> rank(KernelOp kernel) {
     if (rules.isSpecialized) {
       std::string reason;
       if (auto facts = describeLoops(kernel, reason))
-        return planSpecialized(*facts, rules);
+        return rankSpecialized(*facts, rules, asked);
       emitRemark(kernel.getLoc()) << "stays with one role: " << reason;
     }
-    return planUniform(countRowTiles(kernel, chooseUnit(kernel, rules.mfma)),
-                       rules);
+    return rankUniform(countRowTiles(kernel, chooseUnit(kernel, rules.mfma)),
+                       rules, asked);
   }
 
+  PlanConstraints asked;
   ScheduleRules rules;
 };
 

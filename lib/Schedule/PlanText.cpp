@@ -47,18 +47,24 @@ std::string fa::printPlans(ModuleOp module) {
   return text;
 }
 
+/// The kernel of a line, "@NAME".
+static llvm::Expected<tile::KernelOp> findKernel(ModuleOp module,
+                                                 StringRef name) {
+  if (name.consume_front("@"))
+    if (auto kernel = module.lookupSymbol<tile::KernelOp>(name))
+      return kernel;
+  std::string known;
+  for (auto each : module.getOps<tile::KernelOp>())
+    known += (" @" + each.getSymName()).str();
+  return llvm::createStringError("expected one of the kernels" + known +
+                                 ", found '" + name + "'");
+}
+
 static llvm::Error givePlan(ModuleOp module, StringRef line) {
   auto [name, plan] = line.split(' ');
-  auto kernel = name.consume_front("@")
-                    ? module.lookupSymbol<tile::KernelOp>(name)
-                    : tile::KernelOp();
-  if (!kernel) {
-    std::string known;
-    for (auto each : module.getOps<tile::KernelOp>())
-      known += (" @" + each.getSymName()).str();
-    return llvm::createStringError("expected one of the kernels" + known +
-                                   ", found '" + name + "'");
-  }
+  auto kernel = findKernel(module, name);
+  if (!kernel)
+    return kernel.takeError();
   std::string problem;
   ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &each) {
     problem += (problem.empty() ? "" : "; ") + each.str();
@@ -70,20 +76,46 @@ static llvm::Error givePlan(ModuleOp module, StringRef line) {
   if (!given)
     return llvm::createStringError("expected plan<...>, found '" + plan.trim() +
                                    "': " + problem);
-  kernel->setAttr(tgpu::TileGPUDialect::planAttrName, given);
+  (*kernel)->setAttr(tgpu::TileGPUDialect::planAttrName, given);
   return llvm::Error::success();
 }
 
-llvm::Error fa::givePlans(ModuleOp module, StringRef text) {
+/// Calls `read` with each line of `text` that says something. An error gets the
+/// number of its line.
+static llvm::Error readLines(StringRef text,
+                             llvm::function_ref<llvm::Error(StringRef)> read) {
   SmallVector<StringRef> lines;
   text.split(lines, '\n');
   for (auto [number, line] : llvm::enumerate(lines)) {
     line = line.trim();
     if (line.empty() || line.starts_with("#"))
       continue;
-    if (llvm::Error error = givePlan(module, line))
+    if (llvm::Error error = read(line))
       return llvm::createStringError("plan, line " + Twine(number + 1) + ": " +
                                      toString(std::move(error)));
   }
   return llvm::Error::success();
+}
+
+llvm::Error fa::givePlans(ModuleOp module, StringRef text) {
+  return readLines(text,
+                   [&](StringRef line) { return givePlan(module, line); });
+}
+
+llvm::Error fa::checkPlans(ModuleOp module, StringRef text) {
+  return readLines(text, [&](StringRef line) -> llvm::Error {
+    auto kernel = findKernel(module, line.split(' ').first);
+    if (!kernel)
+      return kernel.takeError();
+    std::string is;
+    llvm::raw_string_ostream out(is);
+    printPlan(*kernel, out);
+    StringRef said = line.split(' ').second.trim();
+    if (said == is)
+      return llvm::Error::success();
+    return llvm::createStringError("expected " + is +
+                                   ", as it is on a host, "
+                                   "found " +
+                                   said);
+  });
 }

@@ -201,8 +201,11 @@ struct TgpuPrefetchLoads final
     int64_t bytes = 0;
     for (scf::ForOp loop : loops)
       bytes = std::max(bytes, LoopPrefetcher(loop).slotBytes());
+    int64_t planned = planOf(getOperation()).slots.step;
+    int64_t slots =
+        planned ? std::min<int64_t>(planned, 2) : (2 * bytes <= limit ? 2 : 1);
     for (scf::ForOp loop : loops)
-      LoopPrefetcher(loop).run(2 * bytes <= limit ? 2 : 1);
+      LoopPrefetcher(loop).run(slots);
   }
 };
 

@@ -101,6 +101,8 @@ struct HostCompiler {
       return error;
     if (auto error = keepEntry(module, entry))
       return error;
+    if (auto error = checkPlans(module, options.plans))
+      return error;
     return extractKernels(module);
   }
 
@@ -232,10 +234,6 @@ fa::planForHost(ModuleOp module, StringRef entry,
   auto host = getHostInfo(options.arch);
   if (!host)
     return host.takeError();
-  if (!options.plans.empty())
-    return llvm::createStringError(
-        "plans are those of a GPU's kernels, found some for '" + options.arch +
-        "'");
   return HostCompiler{module, options, *host, {}, {}}.plan(entry);
 }
 

@@ -5,13 +5,15 @@
 // What is asked for is in it.
 // RUN: fa-opt %s --tgpu-plan-kernels='machine=sm_90a constraints="stages=3 schedule=roles"' 2>&1 | FileCheck %s --check-prefix=ASKED
 // RUN: fa-opt %s --tgpu-plan-kernels='machine=sm_90a constraints="warps=2 schedule=plain"' | FileCheck %s --check-prefix=PLAIN
+// RUN: fa-opt %s --tgpu-plan-kernels='machine=sm_90a constraints="rank=1"' | FileCheck %s --check-prefix=RANKED
+// RUN: fa-opt %s --tgpu-plan-kernels='machine=sm_80 constraints="rank=1"' | FileCheck %s --check-prefix=SLOTS
 // RUN: not fa-opt %s --tgpu-plan-kernels=machine=sm_70 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not fa-opt %s --tgpu-plan-kernels=machine=cpu-512x32 2>&1 | FileCheck %s --check-prefix=HOST
 // RUN: not fa-opt %s --tgpu-plan-kernels='constraints="rows=4"' 2>&1 | FileCheck %s --check-prefix=WORD
 
 // UNKNOWN: error: unknown architecture 'sm_70', expected sm_80, sm_86, sm_89, sm_90, sm_90a
 // HOST: error: expected a GPU's architecture, found cpu-512x32
-// WORD: error: plan constraints: expected tile=MxN, stages=N, warps=N, consumers=N, splits=N or schedule=NAME, found 'rows=4'
+// WORD: error: plan constraints: expected tile=MxN, stages=N, warps=N, consumers=N, splits=N, rank=N or schedule=NAME, found 'rows=4'
 
 !rows = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
@@ -22,6 +24,12 @@
 // AMPERE-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4]>
 // ASKED-LABEL: tile.kernel @two(
 // ASKED-SAME: slots {program 2, step 3}, loop [0:0, 1:1], late_rescale>
+// The second of the plans that are worth a measurement, and where there is none the first.
+// RANKED-LABEL: tile.kernel @two(
+// RANKED-SAME: slots {program 2, step 4}, loop [0:0, 1:1], late_rescale, persistent>
+// RANKED-LABEL: tile.kernel @few(
+// SLOTS-LABEL: tile.kernel @two(
+// SLOTS-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4], slots {step 3}>
 // PLAIN-LABEL: tile.kernel @two(
 // PLAIN-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w2]>
 tile.kernel @two(%x: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)

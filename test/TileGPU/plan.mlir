@@ -6,6 +6,10 @@
 tile.kernel @uniform() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4]>} {
   tile.return
 }
+// CHECK: tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4], slots {step 3}>
+tile.kernel @slots() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4], slots {step 3}>} {
+  tile.return
+}
 // CHECK: tgpu.plan = #tgpu.plan<tile 192x128, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 6, step 2}, loop [0:0, 1:1], max speculative, ping_pong, persistent>
 tile.kernel @three() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>,
     tgpu.plan = #tgpu.plan<tile 192x128, partitions [load w4 r32, compute*3 w4 r160 rows 64],

@@ -8,9 +8,9 @@
 
 #include "fa/Plan/Machine.h"
 #include "fa/Runtime/AttentionArguments.h"
-#include "fa/Runtime/ChooseKernels.h"
-#include "fa/Runtime/TuningTable.h"
+#include "fa/Runtime/Tuning.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -28,14 +28,16 @@ DiskCache fa::run::openCache(const Options &options) {
   return DiskCache(std::move(caching));
 }
 
-Expected<CachedArtifact> fa::run::compileForLaunch(DiskCache &cache,
-                                                   const RunTarget &place,
-                                                   Job &job,
-                                                   CompileOptions &how) {
+Expected<CachedArtifact>
+fa::run::compileForLaunch(DiskCache &cache, const RunTarget &place, Job &job,
+                          CompileOptions &how, const Tuning *tuning) {
   KernelsChosen chosen;
   if (job.problem) {
     PlannedLaunch launch{job.arguments, place.machine, place.residentBlocks};
-    auto found = chooseKernels(cache, *job.module, job.entry, launch, how);
+    auto found =
+        tuning ? tuning->choose(*job.problem, cache, *job.module, job.entry,
+                                launch, how)
+               : chooseKernels(cache, *job.module, job.entry, launch, how);
     if (!found)
       return found.takeError();
     chosen = std::move(*found);
@@ -48,17 +50,22 @@ Expected<CachedArtifact> fa::run::compileForLaunch(DiskCache &cache,
   return compiled;
 }
 
-/// Sets the options that the user's table has for the job on `place`.
-static Error applyTable(const Options &options, Job &job, CompileOptions &how) {
-  job.tuned.clear();
+/// The user's table, for compilations with `how`; nothing: there is none.
+static Expected<std::optional<Tuning>>
+openTable(const Options &options, const Job &job, const CompileOptions &how) {
   if (options.tuning.empty() || !job.problem)
-    return Error::success();
+    return std::nullopt;
   auto tuning = Tuning::open(options.tuning, how, note);
   if (!tuning)
     return tuning.takeError();
-  if (tuning->apply(*job.problem, job.arguments, how))
-    job.tuned = describe(how.asked);
-  return Error::success();
+  return std::move(*tuning);
+}
+
+/// The plans that a table chose, in a line.
+static std::string describeTuned(const CompileOptions &how) {
+  if (how.tuning.empty())
+    return "";
+  return join(split(StringRef(how.plans).rtrim('\n'), '\n'), "; ");
 }
 
 Expected<CachedArtifact> fa::run::compileFor(RunTarget &place, Job &job,
@@ -70,9 +77,13 @@ Expected<CachedArtifact> fa::run::compileFor(RunTarget &place, Job &job,
     if (!how.dies)
       how.dies = place.dies;
     how.emulate = place.target == "emulator";
-    if (Error error = applyTable(options, job, how))
-      return error;
-    return compileForLaunch(cache, place, job, how);
+    auto tuning = openTable(options, job, how);
+    if (!tuning)
+      return tuning.takeError();
+    auto compiled =
+        compileForLaunch(cache, place, job, how, *tuning ? &**tuning : nullptr);
+    job.tuned = describeTuned(how);
+    return compiled;
   };
   auto artifact = compileOn();
   if (artifact || !options.target.empty() || place.target == "cpu")

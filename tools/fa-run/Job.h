@@ -15,6 +15,7 @@
 #include "fa/Numerics/Reference.h"
 #include "fa/Runtime/CompileCached.h"
 #include "fa/Runtime/HostPlan.h"
+#include "fa/Runtime/Tuning.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -36,11 +37,8 @@ struct Job {
   std::vector<LaunchArgument> arguments;
   std::vector<HostTensor> tensors; ///< keeps the arguments' memory
   std::vector<std::pair<std::string, HostTensor>> outputs;
-  std::string tuned; ///< what a tuning table chose; "": nothing
+  std::string tuned; ///< the plans that a tuning table chose; "": none
 };
-
-/// What is asked of plans, for reports.
-std::string describe(const PlanConstraints &asked);
 
 /// Builds the job of an attention problem: sizes from the inputs where they are
 /// given, random values for the rest, outputs full of NaN.
@@ -73,14 +71,16 @@ std::vector<OutputCheck> compare(const Job &job,
 /// A cache that reports to the user.
 DiskCache openCache(const Options &options);
 
-/// Compiles the kernels that the job's arguments may run on `place`; those of a
-/// file are made when its kernels are known, and it gets all.
+/// Compiles the kernels that the job's arguments may run on `place`, with the
+/// plans that `tuning` (null: none) has for an attention; those of a file are
+/// made when its kernels are known, and it gets all.
 llvm::Expected<CachedArtifact> compileForLaunch(DiskCache &cache,
                                                 const RunTarget &place,
-                                                Job &job, CompileOptions &how);
+                                                Job &job, CompileOptions &how,
+                                                const Tuning *tuning = nullptr);
 
-/// The same with what the tuning table says. What a card cannot run is left to
-/// the host, with a note, if the place was not asked for by name.
+/// The same with the table that the user names. What a card cannot run is left
+/// to the host, with a note, if the place was not asked for by name.
 llvm::Expected<CachedArtifact> compileFor(RunTarget &place, Job &job,
                                           const Options &options);
 
@@ -93,7 +93,7 @@ llvm::Expected<PlannedProgram> planLaunch(Job &job, CompileOptions &how);
 llvm::Expected<Artifact> compileToShow(Job &job, const Options &options,
                                        CompileOptions how);
 
-/// Finds the fastest options for an attention and writes them into the tuning
+/// Finds the fastest plans for an attention and writes them into the tuning
 /// table; the exit code.
 int tune(Job &job, const Options &options);
 

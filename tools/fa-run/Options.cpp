@@ -154,7 +154,7 @@ struct CommandLine {
       cl::cat(category)};
   cl::opt<bool> tune{
       "tune",
-      cl::desc("measure which tile, stages, warps and schedule are the fastest "
+      cl::desc("measure which plans are the fastest "
                "for the problem, and write them into the table of --tuning"),
       cl::cat(category)};
   cl::opt<std::string> tuning{

@@ -7,10 +7,13 @@
 #include "Job.h"
 
 #include "fa/Launch/GpuDevice.h"
+#include "fa/Plan/RankPlans.h"
 #include "fa/Runtime/ToError.h"
 #include "fa/Runtime/Tune.h"
 #include "fa/Target/Bundle.h"
+#include "fa/Target/HostInfo.h"
 
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -23,7 +26,8 @@ using namespace llvm;
 using namespace fa;
 using namespace fa::run;
 
-std::string fa::run::describe(const PlanConstraints &asked) {
+/// What a candidate asks of plans.
+static std::string describe(const PlanConstraints &asked) {
   std::string text = printConstraints(asked);
   return text.empty() ? "the rules" : text;
 }
@@ -64,42 +68,85 @@ private:
   bool isTerminal = sys::Process::StandardErrIsDisplayed();
 };
 
-/// Compiles, runs, checks and measures candidates.
-class Bench {
+/// Compiles, runs, checks and measures candidates: tiles, then, of the fastest
+/// tile, the plans that differ from its first.
+class Search {
 public:
-  Bench(Job &job, const Options &given, const RunTarget &place,
-        std::vector<PlanConstraints> candidates, AttentionReference reference)
-      : candidates(std::move(candidates)), job(job), options(given),
-        place(place), reference(std::move(reference)), cache(openCache(given)),
-        results(this->candidates.size()) {
+  Search(Job &job, const Options &given, const RunTarget &place,
+         AttentionReference reference)
+      : job(job), options(given), place(place), reference(std::move(reference)),
+        cache(openCache(given)) {
     options.bench = true;
   }
 
-  Expected<size_t> run() {
-    Progress progress(candidates.size());
-    auto fastest = findFastest(
-        candidates.size(), [&](size_t n) -> Expected<CandidateResult> {
-          progress.begin(n, describe(candidates[n]));
-          results[n] = measure(n);
-          progress.end(n, describe(candidates[n]), results[n]);
-          return results[n];
-        });
-    progress.finish();
-    return fastest;
+  /// Which of `candidates` is the fastest.
+  Expected<size_t> run(const Machine &machine) {
+    candidates = rankTiles(machine, options.compile.asked);
+    results.resize(candidates.size());
+    auto fastest = measureFrom(0, std::nullopt);
+    if (!fastest || machine.isHost() || options.compile.asked.rank)
+      return fastest;
+    size_t begin = candidates.size();
+    for (int64_t rank = 1; rank < kMostPlans; ++rank) {
+      candidates.push_back(candidates[*fastest]);
+      candidates.back().rank = rank;
+    }
+    results.resize(candidates.size());
+    return measureFrom(begin, *fastest);
   }
 
+  const PlanConstraints &candidate(size_t n) const { return candidates[n]; }
   /// How many have code of their own, right or wrong.
   size_t countPrograms() const { return seen.size(); }
   double msOf(size_t n) const { return results[n].ms; }
   const std::string &device() const { return deviceName; }
 
-  const std::vector<PlanConstraints> candidates;
+  /// The plans of the kernels that candidate `n` runs.
+  Expected<std::string> plansOf(size_t n) {
+    CompileOptions how = optionsOf(n);
+    PlannedLaunch launch{job.arguments, place.machine, place.residentBlocks};
+    auto chosen = chooseKernels(cache, *job.module, job.entry, launch, how);
+    if (!chosen)
+      return chosen.takeError();
+    mlir::OwningOpRef<mlir::ModuleOp> copy = job.module->clone();
+    return emit(*copy, job.entry, how, Emit::Plan);
+  }
 
 private:
-  CandidateResult measure(size_t n) {
+  /// The fastest of those from `begin` on and of `best`, which was measured.
+  Expected<size_t> measureFrom(size_t begin, std::optional<size_t> best) {
+    SmallVector<size_t> numbers;
+    if (best)
+      numbers.push_back(*best);
+    size_t known = numbers.size();
+    append_range(numbers, seq(begin, candidates.size()));
+    Progress progress(numbers.size() - known);
+    auto fastest = findFastest(numbers.size(),
+                               [&](size_t at) -> Expected<CandidateResult> {
+                                 size_t n = numbers[at];
+                                 if (at < known)
+                                   return results[n];
+                                 std::string what = describe(candidates[n]);
+                                 progress.begin(at - known, what);
+                                 results[n] = measure(n);
+                                 progress.end(at - known, what, results[n]);
+                                 return results[n];
+                               });
+    progress.finish();
+    if (!fastest)
+      return fastest;
+    return numbers[*fastest];
+  }
+
+  CompileOptions optionsOf(size_t n) const {
     CompileOptions how = options.compile;
     how.arch = place.arch;
     how.asked = candidates[n];
+    return how;
+  }
+
+  CandidateResult measure(size_t n) {
+    CompileOptions how = optionsOf(n);
     auto compiled = compileForLaunch(cache, place, job, how);
     if (!compiled)
       return {0, firstLine(compiled.takeError())};
@@ -130,6 +177,7 @@ private:
   AttentionReference reference;
   DiskCache cache;
   StringMap<size_t> seen; ///< code, and whose it is
+  std::vector<PlanConstraints> candidates;
   std::vector<CandidateResult> results;
   std::string deviceName;
 };
@@ -144,10 +192,8 @@ static Error checkOptions(const Job &job, const Options &options,
   if (place.target == "emulator")
     return createStringError("--tune: expected a card or the CPU, found the "
                              "emulator, whose time says nothing");
-  if (options.compile.asked != PlanConstraints())
-    return createStringError("--tune: expected no options that it searches, "
-                             "found --" +
-                             printConstraints(options.compile.asked));
+  if (!options.compile.plans.empty())
+    return createStringError("expected either --tune or --plan, found both");
   if (options.tuning.empty())
     return createStringError("--tune: expected --tuning=FILE to write, found "
                              "none");
@@ -169,6 +215,17 @@ static Expected<TuningKey> keyOf(const Job &job, const Options &options,
     return createStringError("--tune: expected rows as of dense tensors");
   return TuningKey{std::move(*arch), std::move(*assembler),
                    std::move(*problem)};
+}
+
+/// The machine that a search is for.
+static Expected<Machine> machineOf(StringRef arch) {
+  if (isNvidiaArch(arch) || isAmdArch(arch))
+    return findGpuMachine(arch);
+  auto host = getHostInfo(arch);
+  if (!host)
+    return host.takeError();
+  return hostMachine({host->vectorBits, host->vectorRegisters, host->pairDots,
+                      host->tileDots});
 }
 
 /// The table as it is now: another process may have written it meanwhile.
@@ -193,26 +250,32 @@ static int tuneOn(const RunTarget &place, Job &job, const Options &options) {
   // What is wrong with the table is said before a minute of measurements.
   if (auto table = readTable(options); !table)
     return fail(table.takeError(), BadInput);
-  auto candidates = listCandidates(place.arch);
-  if (!candidates)
-    return fail(candidates.takeError(), BadInput);
+  auto machine = machineOf(place.arch);
+  if (!machine)
+    return fail(machine.takeError(), BadInput);
   auto reference = evaluateReference(job);
   if (!reference)
     return fail(reference.takeError(), BadInput);
-  Bench bench(job, options, place, std::move(*candidates),
-              std::move(*reference));
-  auto fastest = bench.run();
+  Search search(job, options, place, std::move(*reference));
+  auto fastest = search.run(*machine);
   if (!fastest)
     return fail(fastest.takeError(), CheckFailed);
-  TuningEntry entry{bench.candidates[*fastest], bench.msOf(*fastest),
-                    bench.msOf(0), bench.device()};
+  auto plans = search.plansOf(*fastest);
+  if (!plans)
+    return fail(plans.takeError(), CheckFailed);
+  TuningEntry entry{search.candidate(*fastest), std::move(*plans),
+                    search.msOf(*fastest), search.msOf(0), search.device()};
+  std::string found = describe(entry.asked);
+  entry.asked.rank = 0; // the plans say it
   outs() << "program  " << job.program << "\n"
          << "target   " << key->arch << ", " << entry.device << ", assembler "
          << key->assembler << "\n"
-         << "fastest  " << describe(entry.asked)
+         << "fastest  " << found
          << format(", %.4f ms (the rules %.4f ms)", entry.ms, entry.rulesMs)
-         << ", of " << bench.countPrograms() << " programs\n";
-  if (bench.countPrograms() < 2) {
+         << ", of " << search.countPrograms() << " programs\n";
+  for (StringRef line : split(StringRef(entry.plans).rtrim('\n'), '\n'))
+    outs() << "plan     " << line << "\n";
+  if (search.countPrograms() < 2) {
     outs() << "table    unchanged: there is no choice for this problem\n";
     return Success;
   }

@@ -260,7 +260,7 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
            "known">,
     Option<"constraints", "constraints", "std::string", "\"\"",
            "what is asked of their plans: tile=MxN, stages=N, warps=N, "
-           "consumers=N, splits=N and schedule=NAME, with spaces between (see "
+           "consumers=N, splits=N, rank=N and schedule=NAME, with spaces between (see "
            "PlanConstraints in fa/Plan/Constraints.h)">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
            "bytes of shared memory that a block may have (0: those of the "

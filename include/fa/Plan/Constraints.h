@@ -34,6 +34,9 @@ struct PlanConstraints {
   /// Splits of the keys where queries are few, 1 to kMaxSplits; 0: as many as a
   /// launch chooses.
   int64_t splits = 0;
+  /// Which of a kernel's ranked plans it has (fa/Plan/RankPlans.h); 0, and
+  /// where there are not so many: the first, the rules' own.
+  int64_t rank = 0;
   /// Where there are warpgroups: "persistent", blocks of specialized warps that
   /// run one program after the other; "clusters", the same, and blocks with the
   /// same keys fetch them together; "roles", a block for each program; "plain",
@@ -43,6 +46,9 @@ struct PlanConstraints {
 
   bool operator==(const PlanConstraints &) const = default;
 };
+
+/// How many plans of a kernel are ranked at most.
+inline constexpr int64_t kMostPlans = 8;
 
 /// A word of what can be asked, "KEY=VALUE".
 struct ConstraintWord {
@@ -54,9 +60,9 @@ struct ConstraintWord {
 /// All of them, in the order in which they are printed.
 llvm::ArrayRef<ConstraintWord> constraintWords();
 
-/// Reads "tile=MxN stages=N warps=N consumers=N splits=N schedule=NAME", each
-/// at most once, in any order, with spaces between; N is 0 or more, and M and N
-/// of a tile may be 0 each. An error names the word.
+/// Reads words with spaces between, each at most once, in any order:
+/// "tile=128x64 stages=3". Numbers are 0 or more, also M and N of a tile. An
+/// error names the word.
 llvm::Expected<PlanConstraints> parseConstraints(llvm::StringRef text);
 
 /// What `parseConstraints` reads as the same; "" if nothing is asked for.

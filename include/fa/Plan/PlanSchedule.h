@@ -52,6 +52,10 @@ struct LoopFacts {
   int64_t cluster = 0; ///< blocks that the kernel is to have; 0: not said
 };
 
+/// Bytes of shared memory that a block with so many slots takes, with its
+/// barriers and a line of its outputs.
+int64_t bytesOf(const LoopFacts &facts, const PlannedSlots &slots);
+
 /// Why warps of such a kernel are not specialized: a block has no registers for
 /// so many warpgroups. Empty: they are.
 std::string whyNotSpecialized(int64_t consumers);

@@ -34,10 +34,12 @@ struct Partition {
   bool operator==(const Partition &) const = default;
 };
 
-/// Tiles of shared memory between partitions.
+/// Tiles of shared memory, between partitions where there are several.
 struct PlannedSlots {
   int64_t program = 0; ///< of each tile that is read in all steps of a program
-  int64_t step = 0;    ///< of each tile that is read in one step
+  /// Of each tile that is read in one step. Of one partition, 0: as many as the
+  /// passes find room for; 1: a tile is copied when it is needed.
+  int64_t step = 0;
   /// Of each tile that lies as scores do; 0: it is loaded by who computes.
   std::vector<int64_t> scores;
   int64_t exchange = 0; ///< of each tile that groups exchange; 0: there is none

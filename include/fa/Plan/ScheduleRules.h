@@ -16,6 +16,9 @@ namespace fa {
 struct ScheduleRules {
   int64_t warps = 4;
   int64_t stages = 2; ///< tiles of keys under way
+  /// Slots of kernels all of whose warps run the same code; 0: as many as their
+  /// passes find room for.
+  int64_t givenSlots = 0;
   int64_t sharedBytes = 101376;
   /// One warpgroup fetches tiles, others compute.
   bool isSpecialized = false;

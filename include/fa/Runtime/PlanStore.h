@@ -12,7 +12,7 @@
 #include "fa/Runtime/GpuPlan.h"
 #include "fa/Runtime/HostPlan.h"
 #include "fa/Runtime/LazyKernels.h"
-#include "fa/Runtime/TuningTable.h"
+#include "fa/Runtime/Tuning.h"
 
 namespace fa {
 

@@ -1,4 +1,4 @@
-//===- Tune.h - the search for the fastest options --------------*- C++ -*-===//
+//===- Tune.h - the search for the fastest candidate ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,15 +7,12 @@
 #ifndef FA_RUNTIME_TUNE_H
 #define FA_RUNTIME_TUNE_H
 
-#include "fa/Runtime/TuningTable.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
 
 namespace fa {
-
-/// What is worth a measurement on `arch` ("host", "sm_90a", "gfx942"), the
-/// rules first. Not all of them fit every problem: what does not compile is no
-/// candidate.
-llvm::Expected<std::vector<PlanConstraints>>
-listCandidates(llvm::StringRef arch);
 
 /// What became of a candidate.
 struct CandidateResult {

@@ -1,13 +1,13 @@
-//===- TuningTable.h - options that measurements chose ----------*- C++ -*-===//
+//===- TuningTable.h - plans that measurements chose ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A table says which tile, slots, warps and schedule were the fastest for a
-// class of launches, on an architecture, by an assembler: docs/tuning.md. It
-// chooses between programs that compute the same. `fa-run --tune` writes it,
-// preparing a plan for a known launch reads it.
+// A table says which plans were the fastest for a class of launches, on an
+// architecture, by an assembler: docs/tuning.md. It chooses between programs
+// that compute the same. `fa-run --tune` writes it, preparing a plan for a
+// known launch reads it (Tuning.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,8 @@ struct TuningKey {
 };
 
 struct TuningEntry {
-  PlanConstraints asked;      ///< what it asks of plans
+  PlanConstraints asked; ///< which has kernels with the tiles of `plans`
+  std::string plans;     ///< of the launch's kernels, lines "@KERNEL plan<...>"
   double ms = 0, rulesMs = 0; ///< measured, so and by the rules
   std::string device;         ///< where
 
@@ -79,26 +80,6 @@ public:
 
 private:
   std::map<TuningKey, TuningEntry> entries;
-};
-
-/// A table as one compiler uses it.
-class Tuning {
-public:
-  /// Reads the table for compilations with `options`. `report` is told where
-  /// all entries for the architecture are another assembler's.
-  static llvm::Expected<Tuning>
-  open(llvm::StringRef path, const CompileOptions &options,
-       llvm::function_ref<void(const std::string &)> report);
-
-  /// Sets what the table chooses for a launch; null: nothing, since it has no
-  /// entry for it or `options` has some of it already.
-  const TuningEntry *apply(const AttentionProblem &problem,
-                           llvm::ArrayRef<LaunchArgument> launch,
-                           CompileOptions &options) const;
-
-private:
-  TuningTable table;
-  TuningKey compiler; ///< without a problem
 };
 
 } // namespace fa

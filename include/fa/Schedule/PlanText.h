@@ -21,6 +21,11 @@ std::string printPlans(mlir::ModuleOp module);
 /// the kernels that there are if it names none of them.
 llvm::Error givePlans(mlir::ModuleOp module, llvm::StringRef text);
 
+/// Whether kernels of `module` have the plans of `text`, which are not given:
+/// those of a host, whose tiles alone are planned. The error is the first line
+/// that says another one.
+llvm::Error checkPlans(mlir::ModuleOp module, llvm::StringRef text);
+
 } // namespace fa
 
 #endif // FA_SCHEDULE_PLANTEXT_H

@@ -111,8 +111,9 @@ TEST(Forward, HasWhatIsAskedForAndNothingBeside) {
   EXPECT_EQ(
       planOf(ofHalves(64), "sm_90a", "consumers=1 schedule=roles").find("_few"),
       std::string::npos);
-  EXPECT_EQ(planOf(ofHalves(64), "sm_90a", "tile=64x32 schedule=plain"),
-            "attention_decode 16x32 attention 64x32 attention_strided 64x32");
+  EXPECT_EQ(
+      planOf(ofHalves(64), "sm_90a", "tile=64x32 splits=1 schedule=plain"),
+      "attention_decode 16x32 attention 64x32 attention_strided 64x32");
 }
 
 TEST(Forward, RefusesWhatHasNoRoom) {

@@ -320,12 +320,13 @@ TEST_F(CudaCApi, OlderCallersRunOnTheHost) {
 TEST_F(CudaCApi, TakesWhatATuningTableSays) {
   std::string path = testing::TempDir() + "/fa-tuning.json";
   auto write =
-      [&](const char *assembler, const char *arch) {
+      [&](const char *assembler, const char *arch, int tile = 64) {
         std::ofstream(path)
             << R"({"flashtile_tuning": 2, "entries": [{"arch": ")" << arch
             << R"(", "assembler": ")" << assembler << R"(", "problem": )"
             << R"("b=1 hq=1 hkv=1 sq=256 sk=256 d=64 dv=64 type=f16", )"
-            << R"("asked": "tile=64x32 stages=3", )"
+            << R"("asked": "tile=64x32", "plans": ["@attention plan<tile )"
+            << tile << R"(x32, partitions [all w4], slots {step 3}>"], )"
             << R"("ms": 1, "rules_ms": 1, "device": ""}]})";
       };
   write("driver", "sm_80");
@@ -352,6 +353,20 @@ TEST_F(CudaCApi, TakesWhatATuningTableSays) {
     fa::Plan other(context, desc, arguments());
     EXPECT_EQ(tileOf(other), "128x64 2");
     EXPECT_EQ(said, "");
+  }
+  // A plan that the kernels do not have is said, and the rules choose.
+  write("driver", "sm_80", /*tile=*/128);
+  desc.causal = FA_CAUSAL_NONE;
+  {
+    fa::Context context(how);
+    ASSERT_TRUE(context) << fa::lastError();
+    fa::Plan plan(context, desc, arguments());
+    ASSERT_TRUE(plan) << fa::lastError();
+    EXPECT_EQ(tileOf(plan), "128x64 2");
+    EXPECT_NE(said.find("type=f16 is not used: "), std::string::npos) << said;
+    EXPECT_NE(said.find("expected the kernel's tile, 64x32, found 128x32"),
+              std::string::npos)
+        << said;
   }
   write("12.9", "sm_80");
   {
