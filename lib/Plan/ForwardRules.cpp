@@ -28,6 +28,11 @@ static constexpr int64_t kMiddleColumns = 32;
 /// (bench/results/2026-11-23-h200-tile-widths.md).
 static constexpr int64_t kSpecializedMiddleColumns = 96;
 
+/// Of specialized warps in launches of few programs, causal, with D above 80
+/// and at most 96: 52.4 to 37.0 microseconds at best against 64 keys, on an
+/// H100; D 72 does not gain (bench/results/2026-11-25-h100-sweep.md).
+static constexpr int64_t kSpecializedFewMiddleColumns = 128;
+
 /// Parts of a block for few queries whose programs are at most as many as the
 /// processors, where their tiles have room: each has as much as a block of one
 /// warp, queries of at most this many bytes among it
@@ -68,6 +73,7 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
     // All that launches of few programs have
     // (bench/results/2026-11-22-h200-few-programs.md).
     rules.fewRows = kWarpgroupRows;
+    rules.fewMiddleColumns = orElse(asked.kvTile, kSpecializedFewMiddleColumns);
     rules.packedRows = 2 * kWarpgroupRows;
     rules.clusterBlocks = kClusterBlocks;
   }

@@ -51,6 +51,11 @@ public:
     // A processor's second program is short where the first is long.
     bool isSteep = mask.growsWithQuery && !mask.hasLowerBound;
     shape.fewPrograms = rules.fewPrograms * (isSteep ? 2 : 1);
+    if (isSteep && isPlain && isOne && rules.fewMiddleColumns && widest > 80 &&
+        widest <= 96) {
+      shape.columns = rules.fewMiddleColumns;
+      shape = fit.fitted(shape, rules.slotColumns);
+    }
     return shape;
   }
 

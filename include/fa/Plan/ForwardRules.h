@@ -38,6 +38,10 @@ struct SpecializedRules {
   /// processor may have of such a launch: twice as many where later queries see
   /// more keys. 0 rows: there is none.
   int64_t fewRows = 0, fewPrograms = 1;
+  /// Its keys where the largest head dimension is above 80 and at most 96,
+  /// later queries see more keys and nothing changes scores; 0: the power of
+  /// two below those of the kernel for many programs.
+  int64_t fewMiddleColumns = 0;
   /// Rows of a kernel whose rows are the queries of all heads that share a KV
   /// head, and the most queries that it is taken for; 0: there is none.
   int64_t packedRows = 0;

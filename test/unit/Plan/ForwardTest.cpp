@@ -122,3 +122,24 @@ TEST(Forward, RefusesWhatHasNoRoom) {
             "keys fits into 166912 bytes of shared memory, found 10000 and "
             "10000, which take 960000");
 }
+
+/// Launches of few programs at D 96, causal, have tiles of 128 keys; others,
+/// and those of other head dimensions, as many as before.
+TEST(Forward, HasMoreKeysInFewCausalProgramsOfMiddleDepth) {
+  auto fewOf = [](int64_t dim, MaskFacts mask, StringRef asked = "") {
+    AttentionFacts facts = ofHalves(dim);
+    facts.mask = std::move(mask);
+    std::string plan = planOf(facts, "sm_90a", asked);
+    StringRef few = StringRef(plan).split("_few ").second;
+    return few.split(' ').first.str();
+  };
+  EXPECT_EQ(fewOf(96, causal()), "64x128+");
+  EXPECT_EQ(fewOf(88, causal()), "64x128+");
+  EXPECT_EQ(fewOf(96, {}), "64x64+");
+  EXPECT_EQ(fewOf(80, causal()), "64x64+");
+  EXPECT_EQ(fewOf(112, causal()), "64x64+");
+  EXPECT_EQ(fewOf(96, causal(), "tile=0x32"), "64x32+");
+  MaskFacts documents = causal();
+  documents.readsRows = true;
+  EXPECT_EQ(fewOf(96, documents), "64x64+");
+}
