@@ -34,8 +34,10 @@ public:
     times[party] = std::max(times[party], time);
   }
   void join(const VectorClock &other) {
+    if (times.size() < other.times.size())
+      times.resize(other.times.size());
     for (unsigned party = 0; party < other.times.size(); ++party)
-      raise(party, other.times[party]);
+      times[party] = std::max(times[party], other.times[party]);
   }
 
 private:

@@ -41,6 +41,16 @@ template <typename T> static void write(void *p, T x) {
   std::memcpy(p, &x, sizeof x);
 }
 
+/// Without a call of the compiler's library: the bits of a half, moved to their
+/// place in a float, are its value at another bias.
+static float widenF16(uint16_t half) {
+  uint32_t sign = uint32_t(half & 0x8000) << 16, rest = half & 0x7fff;
+  if (rest >= 0x7c00) // infinity or NaN
+    return std::bit_cast<float>(sign | 0x7f800000 | (rest & 0x3ff) << 13);
+  float size = std::bit_cast<float>(rest << 13) * 0x1p112f;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(size) | sign);
+}
+
 double fa::loadElement(const void *p, ElementType type) {
   switch (type) {
   case ElementType::F32:
@@ -48,7 +58,7 @@ double fa::loadElement(const void *p, ElementType type) {
   case ElementType::F64:
     return read<double>(p);
   case ElementType::F16:
-    return static_cast<double>(read<_Float16>(p));
+    return widenF16(read<uint16_t>(p));
   case ElementType::BF16:
     return std::bit_cast<float>(uint32_t(read<uint16_t>(p)) << 16);
   case ElementType::I32:

@@ -9,6 +9,7 @@
 #include "fa/Machine/AmdInfo.h"
 #include "fa/Machine/NvidiaInfo.h"
 #include "fa/Plan/Machine.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 using namespace fa;
@@ -115,6 +116,9 @@ static llvm::Expected<std::string> emitEarly(ModuleOp module, StringRef entry,
   if (!entry.empty())
     if (auto error = keepEntry(module, entry))
       return error;
+  DiagnosticText text(module.getContext());
+  if (failed(verify(module)))
+    return text.take("the passes to kernels failed");
   return print(module);
 }
 

@@ -169,8 +169,8 @@ fa::lowerToKernels(ModuleOp module,
       build(pm);
   };
   // A program becomes a dozen kernels, and to verify them takes longer than
-  // most of these passes.
-  if (failed(tryPasses(module, addPasses, /*verifyEach=*/false)))
+  // most of these passes: those that are kept are verified further down.
+  if (failed(tryUnverified(module, addPasses)))
     return text.take("the passes to kernels failed");
   if (!hasKernels(module))
     return text.take("expected a function or a tile.kernel, found neither");
@@ -241,9 +241,9 @@ llvm::Error fa::keepKernels(ModuleOp module, ArrayRef<std::string> wanted,
     if (llvm::none_of(kernels, [&](const KernelInfo &info) {
           return info.symbol == name;
         }))
-      return llvm::createStringError(
-          "expected one of the kernels " + namesOf(kernels) + ", found '" +
-          name + "'");
+      return llvm::createStringError("expected one of the kernels " +
+                                     namesOf(kernels) + ", found '" + name +
+                                     "'");
   for (auto kernel :
        llvm::make_early_inc_range(module.getOps<tile::KernelOp>()))
     if (!llvm::is_contained(wanted, kernel.getSymName()))

@@ -8,6 +8,7 @@
 #include "CaseMemory.h"
 #include "Mutate.h"
 
+#include "Tile/Tile.h"
 #include "fa/Conversion/TileToHost.h"
 #include "fa/Emulator/Passes.h"
 #include "fa/Frontend/BuildAttention.h"
@@ -125,27 +126,53 @@ Expected<std::string> Runner::run(const Case &c) {
   return compare(p, *inputs, *out, *lse);
 }
 
+/// Of a program that was planned these kernels, and what is not one.
+static mlir::OwningOpRef<mlir::ModuleOp> copyOf(mlir::ModuleOp module,
+                                                ArrayRef<std::string> kernels) {
+  mlir::OwningOpRef<mlir::ModuleOp> copy =
+      mlir::ModuleOp::create(module.getLoc());
+  copy->getOperation()->setAttrs(module->getAttrs());
+  for (mlir::Operation &op : *module.getBody()) {
+    auto kernel = dyn_cast<tile::KernelOp>(op);
+    if (!kernel || is_contained(kernels, kernel.getSymName()))
+      copy->push_back(op.clone());
+  }
+  return copy;
+}
+
+/// Whether `fault` is one of tgpu-mutate's.
+static bool isGpuFault(StringRef fault) {
+  auto atSchedule = isScheduleFault(fault);
+  bool known = bool(atSchedule);
+  consumeError(atSchedule.takeError());
+  return known;
+}
+
 Expected<Runner::Launch> Runner::getPlan(AttentionProblem p, int64_t splits,
                                          ArrayRef<LaunchArgument> arguments) {
   p = withoutSizes(std::move(p));
   std::string name = p.str() + " splits=" + std::to_string(splits);
   Program &program = programs[name];
-  if (program.kernels.empty()) {
-    auto kernels = plan(p, splits);
-    if (!kernels)
-      return kernels.takeError();
-    program.kernels = std::move(*kernels);
+  if (!program.planned.module) {
+    auto planned = plan(p, splits);
+    if (!planned)
+      return planned.takeError();
+    program.planned = std::move(*planned);
   }
+  const std::vector<KernelInfo> &kernels = program.planned.kernels;
   // A card gets copies, which are aligned as these are.
   PlannedLaunch planned{arguments, machine(),
                         target.card ? kMaxResidentBlocks : 1};
-  auto wanted = toExpected(findCandidates(program.kernels, planned));
+  auto wanted = toExpected(findCandidates(kernels, planned));
   if (!wanted)
     return wanted.takeError();
   Launch &launch = program.plans[join(*wanted, " ")];
   if (launch)
     return launch;
-  auto artifact = compile(p, splits, *wanted);
+  auto module = copyOf(*program.planned.module, *wanted);
+  CompileOptions options = optionsFor(splits);
+  options.kernels = std::move(*wanted);
+  auto artifact = compilePlanned(*module, kernels, options);
   if (!artifact)
     return artifact.takeError();
   // What a GPU leaves open differs from program to program, not from run to
@@ -198,44 +225,38 @@ Expected<Runner::Launch> Runner::load(Artifact artifact, uint64_t seed) {
   };
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-Runner::build(AttentionProblem p, int64_t splits, CompileOptions &options) {
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> Runner::build(AttentionProblem p) {
   if (fault == "wrong-alignment" && p.causal != CausalKind::None)
     p.causal = p.causal == CausalKind::TopLeft ? CausalKind::BottomRight
                                                : CausalKind::TopLeft;
   auto module = buildAttention(context, p);
   if (!module)
     return module;
-  auto isGpuFault = isScheduleFault(fault);
-  if (isGpuFault)
-    options.mutate = fault;
-  consumeError(isGpuFault.takeError());
-  if (!fault.empty() && fault != "wrong-alignment" && options.mutate.empty())
+  if (!fault.empty() && fault != "wrong-alignment" && !isGpuFault(fault))
     if (Error error = mutateKernels(**module, fault))
       return error;
+  return module;
+}
+
+CompileOptions Runner::optionsFor(int64_t splits) const {
+  CompileOptions options;
+  if (isGpuFault(fault))
+    options.mutate = fault;
   options.arch = target.arch;
   options.emulate = target.isEmulator;
   options.hostCpu = target.hostCpu;
   options.asked.splits = splits;
   options.asked.schedule = target.schedule;
-  return module;
+  return options;
 }
 
-Expected<std::vector<KernelInfo>> Runner::plan(const AttentionProblem &p,
-                                               int64_t splits) {
-  CompileOptions options;
-  auto module = build(p, splits, options);
+Expected<PlannedProgram> Runner::plan(const AttentionProblem &p,
+                                      int64_t splits) {
+  auto module = build(p);
   if (!module)
     return module.takeError();
-  return fa::planKernels(**module, "attention", options);
-}
-
-Expected<Artifact> Runner::compile(const AttentionProblem &p, int64_t splits,
-                                   std::vector<std::string> kernels) {
-  CompileOptions options;
-  auto module = build(p, splits, options);
-  if (!module)
-    return module.takeError();
-  options.kernels = std::move(kernels);
-  return fa::compile(**module, "attention", options);
+  auto kernels = fa::planKernels(**module, "attention", optionsFor(splits));
+  if (!kernels)
+    return kernels.takeError();
+  return PlannedProgram{std::move(*module), std::move(*kernels)};
 }

@@ -46,9 +46,9 @@ public:
 private:
   /// A loaded program.
   using Launch = std::function<llvm::Error(llvm::ArrayRef<LaunchArgument>)>;
-  /// A program's kernels, and plans by the kernels that they have.
+  /// A program that was planned, and plans by the kernels that they have.
   struct Program {
-    std::vector<KernelInfo> kernels;
+    PlannedProgram planned;
     llvm::StringMap<Launch> plans;
   };
 
@@ -59,13 +59,11 @@ private:
   LaunchMachine machine() const;
   llvm::Expected<Launch> load(Artifact artifact, uint64_t seed);
 
-  /// The program of `p` with the fault in it, and how to compile it.
-  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-  build(AttentionProblem p, int64_t splits, CompileOptions &options);
-  llvm::Expected<std::vector<KernelInfo>> plan(const AttentionProblem &p,
-                                               int64_t splits);
-  llvm::Expected<Artifact> compile(const AttentionProblem &p, int64_t splits,
-                                   std::vector<std::string> kernels);
+  /// The program of `p` with the fault in it.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> build(AttentionProblem p);
+  llvm::Expected<PlannedProgram> plan(const AttentionProblem &p,
+                                      int64_t splits);
+  CompileOptions optionsFor(int64_t splits) const;
 
   std::string fault;
   std::shared_ptr<HostDevice> device;
