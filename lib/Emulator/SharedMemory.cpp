@@ -106,14 +106,25 @@ void SharedMemory::write(Thread &thread, int32_t site, uint32_t address,
     return;
   Accessor self{thread, site, numberOf(thread), thread.warp->clock.seen, false};
   auto *values = static_cast<const char *>(from);
+  // As for reads, what was found for one byte holds for the next one, but where
+  // it depends on the value.
+  Cell before, after;
+  bool isForAll = false;
   for (uint32_t n = 0; n < size; ++n) {
-    checkWrite(self, offset + n, &values[n]);
     Cell &cell = cells[offset + n];
+    if (isForAll && cell == before) {
+      cell = after;
+      continue;
+    }
+    before = cell;
+    isForAll = !cell.isPending && isOrdered(cell.writer, cell.writeTime, self);
+    checkWrite(self, offset + n, &values[n]);
     cell.writer = self.who;
     cell.writeTime = thread.warp->clock.now;
     cell.isWritten = true;
     cell.isPending = cell.isCopied = false;
     cell.site = site;
+    after = cell;
   }
   std::memcpy(&bytes[offset], from, size);
 }

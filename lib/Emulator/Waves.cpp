@@ -15,6 +15,8 @@
 
 #include "fa/Machine/LaneMoves.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
@@ -24,10 +26,12 @@ void Block::meetWave(Thread &thread, int32_t site, WaveCollective collective) {
   thread.waitsAt = site;
   thread.waitsFor = WaitsFor::Lanes;
   Thread *lanes = &threads[wave * kWaveSize];
-  bool allCame = true;
-  for (unsigned lane = 0; lane < kWaveSize; ++lane)
-    allCame &= !lanes[lane].exited && lanes[lane].waitsAt == site &&
-               lanes[lane].waitsFor == WaitsFor::Lanes;
+  // The last lanes come last, most often.
+  bool allCame = llvm::all_of(llvm::reverse(ArrayRef(lanes, kWaveSize)),
+                              [&](const Thread &lane) {
+                                return !lane.exited && lane.waitsAt == site &&
+                                       lane.waitsFor == WaitsFor::Lanes;
+                              });
   if (allCame) {
     for (unsigned half : {0u, kWarpSize})
       countRequests(*lanes[half].warp);
