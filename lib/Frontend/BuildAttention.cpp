@@ -94,10 +94,12 @@ private:
       inputs.push_back(vectorType(b.getF32Type()));
     inputs.push_back(b.getF32Type());
     SmallVector<Type> results = {rowsType(p.headDimV, element)};
-    if (p.lse)
+    if (hasLse())
       results.push_back(lseType());
     auto function =
         func::FuncOp::create(b, name, b.getFunctionType(inputs, results));
+    if (p.backward)
+      askForGradients(function);
     Block *entry = function.addEntryBlock();
     b.setInsertionPointToStart(entry);
     auto next = entry->args_begin();
@@ -117,6 +119,19 @@ private:
     if (p.sink)
       sink = *next++;
     scale = *next;
+  }
+  /// Gradients are of both results, whether both have a cotangent or not.
+  bool hasLse() const { return p.lse || p.backward; }
+  void askForGradients(func::FuncOp function) {
+    SmallVector<int64_t> arguments, results = {0};
+    for (const GradientRows &gradient : p.gradients())
+      arguments.push_back(gradient.argument);
+    if (p.backward->dlse)
+      results.push_back(1);
+    function->setAttr(tile::TileDialect::vjpWrtAttrName,
+                      b.getDenseI64ArrayAttr(arguments));
+    function->setAttr(tile::TileDialect::vjpOfAttrName,
+                      b.getDenseI64ArrayAttr(results));
   }
   RankedTensorType lseType() {
     int64_t any = ShapedType::kDynamic;
@@ -267,7 +282,7 @@ private:
     if (!element.isF32())
       out = arith::TruncFOp::create(b, rowsType(p.headDimV, element), out);
     SmallVector<Value> results = {out};
-    if (p.lse)
+    if (hasLse())
       results.push_back(tile::LogSumExpOp::create(b, lseType(), scores, sinks));
     func::ReturnOp::create(b, results);
   }

@@ -39,6 +39,17 @@ double AttentionProblem::flops() const {
   return causal == CausalKind::None ? full : full / 2;
 }
 
+SmallVector<GradientRows, 3> AttentionProblem::gradients() const {
+  SmallVector<GradientRows, 3> wanted;
+  if (backward && backward->q)
+    wanted.push_back({"dq", 0, numHeads, seqQ, headDim});
+  if (backward && backward->k)
+    wanted.push_back({"dk", 1, numKvHeads, seqKv, headDim});
+  if (backward && backward->v)
+    wanted.push_back({"dv", 2, numKvHeads, seqKv, headDimV});
+  return wanted;
+}
+
 double AttentionProblem::kvBytes() const {
   return 1.0 * batch * numKvHeads * seqKv * (headDim + headDimV) *
          byteSize(type);
@@ -143,11 +154,8 @@ std::string AttentionProblem::str() const {
     if (!backward->all()) {
       ListSeparator separator(",");
       out << "=";
-      for (auto [wanted, name] : {std::pair(backward->q, "q"),
-                                  {backward->k, "k"},
-                                  {backward->v, "v"}})
-        if (wanted)
-          out << separator << name;
+      for (const GradientRows &gradient : gradients())
+        out << separator << gradient.name.drop_front();
     }
     if (backward->dlse)
       out << " dlse";

@@ -229,8 +229,8 @@ Expected<Gradients> fa::referenceBackwardF64(const AttentionProblem &problem,
 
 Expected<Gradients> fa::unfusedBackward(const AttentionProblem &problem,
                                         const AttentionInputs &inputs,
-                                        const AttentionResult &forward,
-                                        const Cotangents &cotangents) {
+                                        const BackwardInputs &given) {
+  const auto &[forward, cotangents] = given;
   if (Error error = checkSizes(problem, forward, cotangents))
     return error;
   return BackwardLoops<float>(problem, inputs, forward, cotangents).run();

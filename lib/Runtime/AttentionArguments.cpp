@@ -40,9 +40,9 @@ static llvm::Error setDocumentRows(const AttentionProblem &p,
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<LaunchArgument>>
-fa::makeArguments(const AttentionProblem &problem, AttentionInputs &inputs,
-                  const HostTensor &out, const HostTensor *lse) {
+/// What both directions begin with.
+static llvm::Expected<std::vector<LaunchArgument>>
+makeInputs(const AttentionProblem &problem, AttentionInputs &inputs) {
   std::vector<LaunchArgument> arguments = {
       makeArgument(inputs.q), makeArgument(inputs.k), makeArgument(inputs.v)};
   if (!problem.bias.empty())
@@ -61,9 +61,35 @@ fa::makeArguments(const AttentionProblem &problem, AttentionInputs &inputs,
     arguments.push_back(makeArgument(*inputs.sink));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(problem.effectiveScale())));
-  arguments.push_back(makeArgument(out));
+  return arguments;
+}
+
+llvm::Expected<std::vector<LaunchArgument>>
+fa::makeArguments(const AttentionProblem &problem, AttentionInputs &inputs,
+                  const HostTensor &out, const HostTensor *lse) {
+  auto arguments = makeInputs(problem, inputs);
+  if (!arguments)
+    return arguments;
+  arguments->push_back(makeArgument(out));
   if (lse)
-    arguments.push_back(makeArgument(*lse));
+    arguments->push_back(makeArgument(*lse));
+  return arguments;
+}
+
+llvm::Expected<std::vector<LaunchArgument>>
+fa::makeBackwardArguments(const AttentionProblem &problem,
+                          AttentionInputs &inputs, const BackwardInputs &given,
+                          llvm::ArrayRef<HostTensor> gradients) {
+  auto arguments = makeInputs(problem, inputs);
+  if (!arguments)
+    return arguments;
+  const auto &[forward, cotangents] = given;
+  for (const HostTensor &tensor : {forward.out, forward.lse, cotangents.out})
+    arguments->push_back(makeArgument(tensor));
+  if (problem.backward->dlse)
+    arguments->push_back(makeArgument(*cotangents.lse));
+  for (const HostTensor &gradient : gradients)
+    arguments->push_back(makeArgument(gradient));
   return arguments;
 }
 
@@ -103,9 +129,18 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
     arguments.push_back(describeTensor(ElementType::F32, {p.numHeads}));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(p.effectiveScale())));
-  arguments.push_back(describeRows(p, p.numHeads, p.seqQ, p.headDimV));
-  if (p.lse)
-    arguments.push_back(
-        describeTensor(ElementType::F32, {p.batch, p.numHeads, p.seqQ}));
+  LaunchArgument out = describeRows(p, p.numHeads, p.seqQ, p.headDimV);
+  LaunchArgument lse =
+      describeTensor(ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+  arguments.push_back(out);
+  if (p.lse || p.backward)
+    arguments.push_back(lse);
+  if (p.backward) { // the cotangents, which are like the results
+    arguments.push_back(out);
+    if (p.backward->dlse)
+      arguments.push_back(lse);
+  }
+  for (const GradientRows &rows : p.gradients())
+    arguments.push_back(describeRows(p, rows.heads, rows.seq, rows.dim));
   return arguments;
 }

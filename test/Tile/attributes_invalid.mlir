@@ -199,3 +199,10 @@ tile.kernel @shape() attributes {grid = affine_map<() -> (1)>, grid_sizes = arra
 tile.kernel @parts() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.parts = 3 : i64} {
   tile.return
 }
+
+// -----
+
+// expected-error @+1 {{expects 'tile.vjp_wrt' to be an array of i64, found [0, 1]}}
+func.func @vjp_wrt(%x: tensor<4xf32>) attributes {tile.vjp_wrt = [0, 1], tile.vjp_of = array<i64>} {
+  return
+}

@@ -59,20 +59,41 @@ Expected<std::vector<OutputCheck>> fa::run::checkFile(const Job &job) {
   return checks;
 }
 
+static Expected<AttentionReference> evaluateGradients(const Job &job) {
+  auto exact =
+      referenceBackwardF64(*job.problem, job.inputs, job.backward->cotangents);
+  if (!exact)
+    return exact.takeError();
+  auto e0 = unfusedBackward(*job.problem, job.inputs, *job.backward);
+  if (!e0)
+    return e0.takeError();
+  return AttentionReference{{}, {}, std::move(*exact), std::move(*e0)};
+}
+
 Expected<AttentionReference> fa::run::evaluateReference(const Job &job) {
+  if (job.backward)
+    return evaluateGradients(job);
   auto exact = referenceF64(*job.problem, job.inputs);
   if (!exact)
     return exact.takeError();
   auto e0 = unfused(*job.problem, job.inputs);
   if (!e0)
     return e0.takeError();
-  return AttentionReference{std::move(*exact), std::move(*e0)};
+  return AttentionReference{std::move(*exact), std::move(*e0), {}, {}};
 }
 
 std::vector<OutputCheck> fa::run::compare(const Job &job,
                                           const AttentionReference &reference) {
-  const auto &[exact, e0] = reference;
+  const auto &[exact, e0, exactGradients, e0Gradients] = reference;
   std::vector<OutputCheck> checks;
+  if (job.backward) {
+    for (auto [output, gradient, rounded] :
+         zip_equal(job.outputs, exactGradients, e0Gradients))
+      checks.push_back(checkGradient(output.first, output.second,
+                                     gradient.value, rounded.value,
+                                     output.second.type(), gradient.bound));
+    return checks;
+  }
   for (const auto &[name, tensor] : job.outputs) {
     if (name == "lse")
       checks.push_back(checkLse(name, tensor, exact.lse, e0.lse));

@@ -12,7 +12,7 @@
 
 #include "fa/Interpreter/Interpreter.h"
 #include "fa/Numerics/ErrorRule.h"
-#include "fa/Numerics/Reference.h"
+#include "fa/Numerics/ReferenceBackward.h"
 #include "fa/Runtime/CompileCached.h"
 #include "fa/Runtime/HostPlan.h"
 #include "fa/Runtime/Tuning.h"
@@ -27,6 +27,7 @@ struct Job {
   std::string program;                     ///< for reports
   std::optional<AttentionProblem> problem; ///< of an attention
   AttentionInputs inputs;                  ///< of an attention
+  std::optional<BackwardInputs> backward;  ///< of its gradients
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Of a file that is checked: the module as it was, its reference function
   /// and that function's arguments.
@@ -45,6 +46,11 @@ struct Job {
 llvm::Expected<Job> prepareAttention(mlir::MLIRContext &context,
                                      const Options &options);
 
+/// Adds an output full of NaN, so that what is not written is seen. `bshd`: of
+/// [b, h, s, d] `sizes`, in memory [b, s, h, d].
+llvm::Error addOutput(Job &job, llvm::StringRef name, ElementType type,
+                      llvm::ArrayRef<int64_t> sizes, bool bshd);
+
 /// Builds the job of a file: `--in` in argument order. The artifact says what
 /// the arguments are, so it comes in two steps.
 llvm::Expected<Job> loadFile(mlir::MLIRContext &context,
@@ -60,9 +66,10 @@ std::string findReference(mlir::ModuleOp module, llvm::StringRef entry);
 /// op.
 llvm::Expected<std::vector<OutputCheck>> checkFile(const Job &job);
 
-/// What the outputs of an attention are compared with.
+/// What the outputs of an attention are compared with: results, or gradients.
 struct AttentionReference {
   AttentionResult exact, unfused;
+  Gradients exactGradients, unfusedGradients;
 };
 llvm::Expected<AttentionReference> evaluateReference(const Job &job);
 std::vector<OutputCheck> compare(const Job &job,

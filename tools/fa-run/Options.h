@@ -24,7 +24,9 @@ struct Options {
   std::string q, k, v, bias, slopes, lengths, documents, sink;
   std::vector<std::string> in, out; ///< .npy files or sizes, in order
   std::string lse;
-  std::string target; ///< "": the best present
+  std::string dout, dlse, forwardOut, forwardLse; ///< inputs of gradients
+  std::string dq, dk, dv;                         ///< where they are written
+  std::string target;                             ///< "": the best present
   unsigned threads = 0;
   uint64_t seed = 0;
   std::string emit, output;

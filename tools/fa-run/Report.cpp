@@ -59,7 +59,9 @@ static void printKernel(const Report &report, const KernelInfo &kernel,
         << " variants\n";
 }
 
-static void printSplits(const Execution &execution, raw_ostream &out) {
+static void printWorkspace(const Execution &execution, raw_ostream &out) {
+  if (execution.splits == 1 && execution.workspaceBytes)
+    out << "memory   workspace " << execution.workspaceBytes << " bytes\n";
   if (execution.splits > 1)
     out << "splits   " << execution.splits << " of the keys, workspace "
         << execution.workspaceBytes << " bytes\n";
@@ -131,7 +133,7 @@ void fa::run::printReport(const Report &report, raw_ostream &out) {
   out << "\n";
   for (const KernelInfo &kernel : report.execution.kernels)
     printKernel(report, kernel, out);
-  printSplits(report.execution, out);
+  printWorkspace(report.execution, out);
   if (!report.job.tuned.empty())
     out << "tuning   " << report.job.tuned << ", of " << report.options.tuning
         << "\n";

@@ -189,6 +189,9 @@ static Error checkOptions(const Job &job, const Options &options,
                           const RunTarget &place) {
   if (!job.problem)
     return createStringError("--tune: expected --attention, found a file");
+  if (job.problem->backward)
+    return createStringError("--tune: expected a forward, whose options it "
+                             "searches, found 'backward'");
   if (place.target == "emulator")
     return createStringError("--tune: expected a card or the CPU, found the "
                              "emulator, whose time says nothing");

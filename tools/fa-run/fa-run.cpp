@@ -152,20 +152,32 @@ static int emit(Job &job, const Options &options) {
   return Success;
 }
 
+/// The file for what has a name of its own; null: it is the next --out.
+static const std::string *findPath(const Options &options, StringRef name) {
+  std::pair<StringLiteral, const std::string *> paths[] = {
+      {"lse", &options.lse},
+      {"dq", &options.dq},
+      {"dk", &options.dk},
+      {"dv", &options.dv}};
+  for (auto [known, path] : paths)
+    if (name == known)
+      return path;
+  return nullptr;
+}
+
 static Error writeOutputs(const Job &job, const Options &options) {
   size_t next = 0;
   for (const auto &[name, tensor] : job.outputs) {
-    if (name == "lse") {
-      if (!options.lse.empty())
-        if (Error error = writeNpy(options.lse, tensor))
-          return error;
-    } else if (next < options.out.size()) {
-      // Back to the order in memory that the user works with.
-      bool bshd = job.problem && job.problem->layoutBshd;
-      if (Error error = writeNpy(options.out[next++],
-                                 bshd ? tensor.permuted({0, 2, 1, 3}) : tensor))
-        return error;
-    }
+    const std::string *path = findPath(options, name);
+    if (!path && next < options.out.size())
+      path = &options.out[next++];
+    if (!path || path->empty())
+      continue;
+    // Back to the order in memory that the user works with.
+    bool bshd = job.problem && job.problem->layoutBshd && tensor.rank() == 4;
+    if (Error error =
+            writeNpy(*path, bshd ? tensor.permuted({0, 2, 1, 3}) : tensor))
+      return error;
   }
   if (next < options.out.size())
     return createStringError("expected at most " + Twine(next) +

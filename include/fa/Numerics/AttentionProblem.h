@@ -9,6 +9,7 @@
 
 #include "fa/Numerics/ElementType.h"
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
 
@@ -24,6 +25,13 @@ struct GradientRequest {
   bool dlse = false; ///< the log-sum-exp has a gradient, which is an input
 
   bool all() const { return q && k && v; }
+};
+
+/// A gradient that is asked for: a tensor [batch, heads, seq, dim].
+struct GradientRows {
+  llvm::StringLiteral name; ///< "dq"
+  int64_t argument;         ///< whose it is: q 0, k 1, v 2
+  int64_t heads, seq, dim;
 };
 
 /// An attention problem: sizes, element type and features, forward unless
@@ -56,6 +64,8 @@ struct AttentionProblem {
   /// and each one's own, which for all three is 2.5 times the forward's,
   /// 10 b hq sq sk d, where dv = d. Half of it when causal.
   double flops() const;
+  /// The gradients that are asked for, in the order of the arguments.
+  llvm::SmallVector<GradientRows, 3> gradients() const;
   /// Bytes of K and V.
   double kvBytes() const;
   /// An error that names what is wrong, if the problem is not one.

@@ -30,6 +30,12 @@ struct Cotangents {
   std::optional<HostTensor> lse;
 };
 
+/// What a backward pass is given besides the inputs of the forward.
+struct BackwardInputs {
+  AttentionResult forward; ///< lse f32
+  Cotangents cotangents;
+};
+
 /// The gradient of one input.
 struct Gradient {
   std::string name; ///< "dq"
@@ -55,8 +61,7 @@ llvm::Expected<Gradients> referenceBackwardF64(const AttentionProblem &problem,
 /// is e0 of the error rule.
 llvm::Expected<Gradients> unfusedBackward(const AttentionProblem &problem,
                                           const AttentionInputs &inputs,
-                                          const AttentionResult &forward,
-                                          const Cotangents &cotangents);
+                                          const BackwardInputs &given);
 
 /// Seeded, normally distributed cotangents; `out` lies in memory as the
 /// problem's layout says.

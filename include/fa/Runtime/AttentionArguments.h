@@ -7,7 +7,7 @@
 #ifndef FA_RUNTIME_ATTENTIONARGUMENTS_H
 #define FA_RUNTIME_ATTENTIONARGUMENTS_H
 
-#include "fa/Numerics/Reference.h"
+#include "fa/Numerics/ReferenceBackward.h"
 #include "fa/Runtime/HostPlan.h"
 
 #include <vector>
@@ -24,7 +24,16 @@ llvm::Expected<std::vector<LaunchArgument>>
 makeArguments(const AttentionProblem &problem, AttentionInputs &inputs,
               const HostTensor &out, const HostTensor *lse);
 
-/// The same without memory: types, sizes and strides of a launch of `problem`.
+/// Arguments of a program of gradients (`problem.backward`): the inputs, the
+/// forward's results, the cotangents and the gradients that are asked for. All
+/// in logical order.
+llvm::Expected<std::vector<LaunchArgument>>
+makeBackwardArguments(const AttentionProblem &problem, AttentionInputs &inputs,
+                      const BackwardInputs &given,
+                      llvm::ArrayRef<HostTensor> gradients);
+
+/// The same of either without memory: types, sizes and strides of a launch of
+/// `problem`.
 std::vector<LaunchArgument> describeArguments(const AttentionProblem &problem);
 
 } // namespace fa

@@ -48,7 +48,7 @@ struct Setting {
   }
   Gradients unfused() const {
     return llvm::cantFail(unfusedBackward(
-        problem, in, llvm::cantFail(referenceF64(problem, in)), cotangents));
+        problem, in, {llvm::cantFail(referenceF64(problem, in)), cotangents}));
   }
 
   /// What the gradients are of: results times cotangents. Rows without keys
@@ -293,7 +293,8 @@ static std::vector<Fault> plantFaults(const Setting &setting) {
   auto of = [&](const AttentionProblem &p, const Cotangents &cotangents) {
     AttentionResult forward =
         llvm::cantFail(referenceF64(setting.problem, setting.in));
-    return llvm::cantFail(unfusedBackward(p, setting.in, forward, cotangents));
+    return llvm::cantFail(
+        unfusedBackward(p, setting.in, {forward, cotangents}));
   };
   AttentionProblem p = setting.problem;
   p.backward->dlse = false;

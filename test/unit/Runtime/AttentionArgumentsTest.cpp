@@ -31,7 +31,16 @@ static void expectSame(StringRef text) {
       makeOut(p.type, {p.batch, p.numHeads, p.seqQ, p.headDimV}, p.layoutBshd);
   HostTensor lse =
       makeOut(ElementType::F32, {p.batch, p.numHeads, p.seqQ}, false);
-  auto given = cantFail(makeArguments(p, inputs, out, p.lse ? &lse : nullptr));
+  Cotangents cotangents = cantFail(makeRandomCotangents(p, 1));
+  std::vector<HostTensor> gradients;
+  for (const GradientRows &rows : p.gradients())
+    gradients.push_back(makeOut(
+        p.type, {p.batch, rows.heads, rows.seq, rows.dim}, p.layoutBshd));
+  auto given =
+      p.backward
+          ? cantFail(makeBackwardArguments(p, inputs, {out, lse}, cotangents,
+                                           gradients))
+          : cantFail(makeArguments(p, inputs, out, p.lse ? &lse : nullptr));
   auto said = describeArguments(p);
   ASSERT_EQ(said.size(), given.size());
   for (size_t n = 0; n < said.size(); ++n) {
@@ -53,4 +62,6 @@ TEST(AttentionArguments, SaidOfALaunchIsWhatIsGiven) {
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 layout=bshd lse scale=3");
   expectSame("b=2 hq=4 sq=5 sk=7 d=16 type=bf16 bias=bh1k alibi sink");
   expectSame("b=2 hq=4 sq=5 sk=7 d=16 lengths documents bias=1hqk lse");
+  expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 layout=bshd backward");
+  expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 sink backward=v,q dlse");
 }
