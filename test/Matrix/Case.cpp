@@ -120,5 +120,8 @@ std::string matrix::randomLine(std::mt19937 &random) {
   line += chance(4, "bias=" + oneOf({"b", "1"}) + oneOf({"h", "1"}) +
                         oneOf({"q", "1"}) + oneOf({"k", "1"}));
   line += chance(5, "layout=bshd") + chance(3, "gaps") + chance(3, "shifted");
-  return line + chance(2, "poison");
+  line += chance(2, "poison");
+  line += chance(4, "backward" + oneOf({"", "=q", "=k,v", "=q,v"}) +
+                        chance(2, "dlse"));
+  return line;
 }

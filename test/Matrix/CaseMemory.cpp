@@ -6,6 +6,8 @@
 
 #include "CaseMemory.h"
 
+#include "fa/Runtime/AttentionArguments.h"
+
 #include <cmath>
 #include <limits>
 
@@ -105,7 +107,7 @@ static void poisonBeyondLengths(const AttentionProblem &p,
                        d % 2 ? kNaN : std::numeric_limits<double>::infinity());
 }
 
-Expected<AttentionInputs> matrix::makeInputs(const Case &c) {
+static Expected<AttentionInputs> makeInputs(const Case &c) {
   const AttentionProblem &p = c.problem;
   auto in = makeRandomInputs(p, /*seed=*/1);
   if (!in)
@@ -132,4 +134,84 @@ Expected<AttentionInputs> matrix::makeInputs(const Case &c) {
     *tensor = *placed;
   }
   return in;
+}
+
+/// The results of the forward and the cotangents, placed as the case says.
+static Expected<BackwardInputs> makeBackwardInputs(const Case &c,
+                                                   const AttentionInputs &in) {
+  auto cotangents = makeRandomCotangents(c.problem, /*seed=*/1);
+  if (!cotangents)
+    return cotangents.takeError();
+  auto forward = makeForwardResults(c.problem, in);
+  if (!forward)
+    return forward.takeError();
+  std::vector<HostTensor *> all = {&forward->out, &forward->lse,
+                                   &cotangents->out};
+  if (cotangents->lse)
+    all.push_back(&*cotangents->lse);
+  for (HostTensor *tensor : all) {
+    auto placed = place(c, *tensor);
+    if (!placed)
+      return placed.takeError();
+    *tensor = *placed;
+  }
+  return BackwardInputs{*forward, *cotangents};
+}
+
+/// Adds outputs and arguments of the results.
+static Error addResults(const Case &c, CaseMemory &memory) {
+  const AttentionProblem &p = c.problem;
+  auto out = makeGuarded(c, p.type, {p.batch, p.numHeads, p.seqQ, p.headDimV});
+  if (!out)
+    return out.takeError();
+  memory.outputs.push_back({"out", *out});
+  if (p.lse) {
+    auto lse = makeGuarded(c, ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+    if (!lse)
+      return lse.takeError();
+    memory.outputs.push_back({"lse", *lse});
+  }
+  auto arguments =
+      makeArguments(p, memory.inputs, out->inner,
+                    p.lse ? &memory.outputs.back().second.inner : nullptr);
+  if (!arguments)
+    return arguments.takeError();
+  memory.arguments = std::move(*arguments);
+  return Error::success();
+}
+
+/// Adds inputs, outputs and arguments of gradients.
+static Error addGradients(const Case &c, CaseMemory &memory) {
+  const AttentionProblem &p = c.problem;
+  auto given = makeBackwardInputs(c, memory.inputs);
+  if (!given)
+    return given.takeError();
+  memory.backward = std::move(*given);
+  std::vector<HostTensor> gradients;
+  for (const GradientRows &rows : p.gradients()) {
+    auto gradient =
+        makeGuarded(c, p.type, {p.batch, rows.heads, rows.seq, rows.dim});
+    if (!gradient)
+      return gradient.takeError();
+    memory.outputs.push_back({rows.name.str(), *gradient});
+    gradients.push_back(gradient->inner);
+  }
+  auto arguments =
+      makeBackwardArguments(p, memory.inputs, *memory.backward, gradients);
+  if (!arguments)
+    return arguments.takeError();
+  memory.arguments = std::move(*arguments);
+  return Error::success();
+}
+
+Expected<CaseMemory> matrix::makeMemory(const Case &c) {
+  auto inputs = makeInputs(c);
+  if (!inputs)
+    return inputs.takeError();
+  CaseMemory memory;
+  memory.inputs = std::move(*inputs);
+  if (Error error =
+          c.problem.backward ? addGradients(c, memory) : addResults(c, memory))
+    return error;
+  return memory;
 }

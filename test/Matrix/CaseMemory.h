@@ -9,7 +9,8 @@
 
 #include "Case.h"
 
-#include "fa/Numerics/Reference.h"
+#include "fa/Launch/LaunchArgument.h"
+#include "fa/Numerics/ReferenceBackward.h"
 
 namespace fa::matrix {
 
@@ -34,8 +35,18 @@ llvm::SmallVector<int64_t, 4> placedStrides(const Case &c,
 llvm::Expected<Guarded> makeGuarded(const Case &c, ElementType type,
                                     llvm::ArrayRef<int64_t> sizes);
 
-/// The inputs of a case: random, scaled, poisoned and placed as it says.
-llvm::Expected<AttentionInputs> makeInputs(const Case &c);
+/// What a case is launched on.
+struct CaseMemory {
+  AttentionInputs inputs;
+  std::optional<BackwardInputs> backward; ///< of gradients
+  /// "out" and "lse", or "dq", ...: full of NaN.
+  std::vector<std::pair<std::string, Guarded>> outputs;
+  std::vector<LaunchArgument> arguments;
+};
+
+/// The inputs of a case, random, scaled, poisoned and placed as it says, and
+/// outputs placed in the same way.
+llvm::Expected<CaseMemory> makeMemory(const Case &c);
 
 } // namespace fa::matrix
 

@@ -33,16 +33,21 @@ CodeHasher::CodeHasher(std::string arch, std::string schedule)
 }
 
 /// The launch of a case without its memory: that of the problem, q, k, v and
-/// the outputs lying as the case says. A tensor that is shifted has an address
-/// that only its elements divide.
+/// what lies behind the inputs as the case says. A tensor that is shifted has
+/// an address that only its elements divide.
 static std::vector<LaunchArgument> describe(const Case &c) {
   std::vector<LaunchArgument> arguments = describeArguments(c.problem);
   if (!c.gaps && !c.shifted && !c.far)
     return arguments;
   alignas(256) static char memory[256]; // nothing reads it
-  size_t outputs = c.problem.lse ? 2 : 1;
+  const AttentionProblem &p = c.problem;
+  // Behind the inputs: out and lse, of gradients those, their cotangents and
+  // what is asked for.
+  size_t tail = p.lse ? 2 : 1;
+  if (p.backward)
+    tail = 3 + p.backward->dlse + p.gradients().size();
   for (auto [n, argument] : enumerate(arguments)) {
-    if (n >= 3 && n + outputs < arguments.size())
+    if (n >= 3 && n + tail < arguments.size())
       continue;
     ArrayRef<int64_t> sizes(argument.sizes.begin(), argument.sizes.end());
     void *data = c.shifted ? memory + byteSize(argument.type) : nullptr;

@@ -10,6 +10,7 @@
 #include "fa/Conversion/TileToHost.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -37,7 +38,8 @@ static void shiftMask(tile::KernelOp kernel) {
 static void skipLastTile(tile::KernelOp kernel) {
   scf::ForOp last;
   kernel.walk([&](scf::ForOp loop) { last = loop; });
-  last.setUpperBound(last.getLowerBound());
+  if (last) // rows' statistics have none
+    last.setUpperBound(last.getLowerBound());
 }
 
 /// tf32 where IEEE was asked for, and the other way round.
@@ -49,6 +51,47 @@ static void swapPrecision(tile::KernelOp kernel) {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+/// delta - dlse of a row becomes delta.
+static void dropDlse(tile::KernelOp kernel) {
+  if (kernel.getSymName().ends_with("_delta"))
+    kernel.walk([](arith::SubFOp op) { op.replaceAllUsesWith(op.getLhs()); });
+}
+
+/// Sums are stored without the scale, where the scores have it.
+static void dropScale(tile::KernelOp kernel) {
+  kernel.walk([](tile::StoreOp store) {
+    Value sum = store.getValue();
+    if (auto rounded = sum.getDefiningOp<arith::TruncFOp>())
+      sum = rounded.getIn();
+    if (auto scaled = sum.getDefiningOp<arith::MulFOp>();
+        scaled && scaled.getLhs().getDefiningOp<scf::ForOp>())
+      scaled.replaceAllUsesWith(scaled.getLhs());
+  });
+}
+
+/// The first head of each group adds nothing to the keys' gradients.
+static void dropHead(tile::KernelOp kernel) {
+  if (!kernel.getSymName().contains("_dkv"))
+    return;
+  kernel.walk<WalkOrder::PreOrder>([](scf::ForOp heads) {
+    heads.setLowerBound(heads.getStep());
+    return WalkResult::interrupt();
+  });
+}
+
+/// select(mask, dx, 0) becomes dx.
+static void unmaskDs(tile::KernelOp kernel) {
+  kernel.walk([](arith::SelectOp select) {
+    if (matchPattern(select.getFalseValue(), m_AnyZeroFloat()) &&
+        select.getTrueValue().getDefiningOp<arith::MulFOp>())
+      select.replaceAllUsesWith(select.getTrueValue());
+  });
+}
+
 llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   PassManager pm(module.getContext());
   HostPipelineOptions options;
@@ -57,20 +100,20 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   buildHostKernelPipeline(pm, options);
   if (failed(pm.run(module)))
     return llvm::createStringError("the passes to kernels failed");
-  for (auto kernel : module.getOps<tile::KernelOp>()) {
-    if (fault == "drop-rescale")
-      dropRescale(kernel);
-    else if (fault == "mask-off-by-one")
-      shiftMask(kernel);
-    else if (fault == "skip-last-tile")
-      skipLastTile(kernel);
-    else if (fault == "swap-precision")
-      swapPrecision(kernel);
-    else
-      return llvm::createStringError(
-          "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
-          "swap-precision or wrong-alignment, found '" +
-          fault + "'");
-  }
-  return llvm::Error::success();
+  std::pair<StringLiteral, void (*)(tile::KernelOp)> faults[] = {
+      {"drop-rescale", dropRescale},    {"mask-off-by-one", shiftMask},
+      {"skip-last-tile", skipLastTile}, {"swap-precision", swapPrecision},
+      {"drop-dlse", dropDlse},          {"drop-scale", dropScale},
+      {"drop-head", dropHead},          {"unmask-ds", unmaskDs}};
+  for (auto [name, plant] : faults)
+    if (fault == name) {
+      for (auto kernel : module.getOps<tile::KernelOp>())
+        plant(kernel);
+      return llvm::Error::success();
+    }
+  return llvm::createStringError(
+      "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
+      "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds or "
+      "wrong-alignment, found '" +
+      fault + "'");
 }

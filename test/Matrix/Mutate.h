@@ -15,7 +15,9 @@ namespace fa {
 /// Lowers `module` from S0 to S3 and plants `fault` in every kernel:
 /// drop-rescale (the accumulator keeps its old maximum), mask-off-by-one (<=
 /// becomes <), skip-last-tile (the loop over the mask's upper edge ends before
-/// it begins). An unknown name is an error.
+/// it begins), swap-precision (tf32 and not); of gradients drop-dlse (delta is
+/// without it), drop-scale (dq and dk are), drop-head (the first of a group
+/// adds nothing), unmask-ds. An unknown name is an error.
 llvm::Error mutateKernels(mlir::ModuleOp module, llvm::StringRef fault);
 
 } // namespace fa

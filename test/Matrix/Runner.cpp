@@ -15,7 +15,6 @@
 #include "fa/Machine/NvidiaInfo.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Plan/Machine.h"
-#include "fa/Runtime/AttentionArguments.h"
 #include "fa/Runtime/EmulatorPlan.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -65,65 +64,85 @@ Runner::Runner(StringRef fault, Target target, unsigned threads,
   context.loadAllAvailableDialects();
 }
 
-static std::string bytesOf(const HostTensor &tensor) {
+static std::string bytesOf(const CaseMemory &memory) {
   std::string bytes;
-  tensor.forEach([&](char *p) { bytes.append(p, byteSize(tensor.type())); });
+  for (const auto &[name, output] : memory.outputs)
+    output.inner.forEach(
+        [&](char *p) { bytes.append(p, byteSize(output.inner.type())); });
   return bytes;
 }
 
-static Expected<std::string> compare(const AttentionProblem &p,
-                                     const AttentionInputs &inputs,
-                                     Guarded &out, Guarded &lse) {
-  auto reference = referenceF64(p, inputs);
+static Expected<std::vector<OutputCheck>>
+checkResults(const AttentionProblem &p, const CaseMemory &memory) {
+  auto reference = referenceF64(p, memory.inputs);
   if (!reference)
     return reference.takeError();
-  auto e0 = unfused(p, inputs);
+  auto e0 = unfused(p, memory.inputs);
   if (!e0)
     return e0.takeError();
-  std::vector<OutputCheck> checks = {checkForward(
-      "out", out.inner, reference->out, e0->out, p.type, maxAbs(inputs.v))};
-  if (p.lse)
-    checks.push_back(checkLse("lse", lse.inner, reference->lse, e0->lse));
-  for (const OutputCheck &check : checks)
+  std::vector<OutputCheck> checks;
+  for (const auto &[name, output] : memory.outputs)
+    checks.push_back(
+        name == "lse" ? checkLse(name, output.inner, reference->lse, e0->lse)
+                      : checkForward(name, output.inner, reference->out,
+                                     e0->out, p.type, maxAbs(memory.inputs.v)));
+  return checks;
+}
+
+static Expected<std::vector<OutputCheck>>
+checkGradients(const AttentionProblem &p, const CaseMemory &memory) {
+  auto reference =
+      referenceBackwardF64(p, memory.inputs, memory.backward->cotangents);
+  if (!reference)
+    return reference.takeError();
+  auto e0 = unfusedBackward(p, memory.inputs, *memory.backward);
+  if (!e0)
+    return e0.takeError();
+  std::vector<OutputCheck> checks;
+  for (auto [output, exact, rounded] :
+       zip_equal(memory.outputs, *reference, *e0))
+    checks.push_back(checkGradient(output.first, output.second.inner,
+                                   exact.value, rounded.value, p.type,
+                                   exact.bound));
+  return checks;
+}
+
+static Expected<std::string> compare(const AttentionProblem &p,
+                                     CaseMemory &memory) {
+  auto checks =
+      p.backward ? checkGradients(p, memory) : checkResults(p, memory);
+  if (!checks)
+    return checks.takeError();
+  for (const OutputCheck &check : *checks)
     if (!check.pass)
       return check.name + " " + check.why;
-  if (!out.isIntact() || !lse.isIntact())
-    return std::string("memory between the rows of an output was written");
+  for (auto &[name, output] : memory.outputs)
+    if (!output.isIntact())
+      return std::string("memory between the rows of an output was written");
   return std::string();
 }
 
 Expected<std::string> Runner::run(const Case &c) {
-  auto inputs = makeInputs(c);
-  if (!inputs)
-    return inputs.takeError();
-  const AttentionProblem &p = c.problem;
-  auto out = makeGuarded(c, p.type, {p.batch, p.numHeads, p.seqQ, p.headDimV});
-  if (!out)
-    return out.takeError();
-  auto lse = makeGuarded(c, ElementType::F32, {p.batch, p.numHeads, p.seqQ});
-  if (!lse)
-    return lse.takeError();
-  auto arguments =
-      makeArguments(p, *inputs, out->inner, p.lse ? &lse->inner : nullptr);
-  if (!arguments)
-    return arguments.takeError();
-  auto plan = getPlan(c.problem, c.splits, *arguments);
+  auto memory = makeMemory(c);
+  if (!memory)
+    return memory.takeError();
+  auto plan = getPlan(c.problem, c.splits, memory->arguments);
   if (!plan)
     return plan.takeError();
-  if (Error error = (*plan)(*arguments)) {
+  if (Error error = (*plan)(memory->arguments)) {
     // What the emulator finds is a failure of the program.
     if (target.isEmulator)
       return toString(std::move(error));
     return error;
   }
-  std::string first = bytesOf(out->inner);
+  std::string first = bytesOf(*memory);
   for (int64_t n = 0; n < c.repeat; ++n) {
-    if (Error error = (*plan)(*arguments))
+    if (Error error = (*plan)(memory->arguments))
       return error;
-    if (bytesOf(out->inner) != first)
+    if (bytesOf(*memory) != first)
       return "launch " + std::to_string(n + 2) + " gave other bits";
   }
-  return compare(p, *inputs, *out, *lse);
+  return compare(c.problem, *memory);
 }
 
 /// Of a program that was planned these kernels, and what is not one.
