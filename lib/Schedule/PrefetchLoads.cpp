@@ -197,15 +197,18 @@ struct TgpuPrefetchLoads final
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    // All are looked at before any is changed: what one loads in front of
+    // itself is no load of a loop around it.
+    std::vector<LoopPrefetcher> prefetchers(loops.begin(), loops.end());
     // Loops share buffers: all have two slots, or none has.
     int64_t bytes = 0;
-    for (scf::ForOp loop : loops)
-      bytes = std::max(bytes, LoopPrefetcher(loop).slotBytes());
+    for (const LoopPrefetcher &prefetcher : prefetchers)
+      bytes = std::max(bytes, prefetcher.slotBytes());
     int64_t planned = planOf(getOperation()).slots.step;
     int64_t slots =
         planned ? std::min<int64_t>(planned, 2) : (2 * bytes <= limit ? 2 : 1);
-    for (scf::ForOp loop : loops)
-      LoopPrefetcher(loop).run(slots);
+    for (LoopPrefetcher &prefetcher : prefetchers)
+      prefetcher.run(slots);
   }
 };
 
