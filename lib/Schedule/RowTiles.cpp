@@ -20,6 +20,8 @@ MatrixUnit fa::chooseUnit(KernelOp kernel, bool mfma) {
   };
   kernel.walk([&](DotOp dot) { note(typeOf(dot)); });
   kernel.walk([&](OnlineMergeOp merge) { note(typeOf(merge.getAcc())); });
+  if (!columns)
+    kernel.walk([&](ReduceOp reduce) { note(typeOf(reduce.getInput())); });
   return MatrixUnit::choose(mfma ? MatrixUnit::Mfma : MatrixUnit::Mma, rows,
                             columns ? columns : 32);
 }
@@ -41,5 +43,10 @@ int64_t fa::countRowTiles(KernelOp kernel, const MatrixUnit &unit) {
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
     note(rows == 1 ? columns / unit.lanes() : rows / unit.side);
   });
+  // A kernel without dots: rows are summed inside a warp.
+  if (least == std::numeric_limits<int32_t>::max())
+    kernel.walk([&](ReduceOp reduce) {
+      note(typeOf(reduce.getInput()).getDimSize(0) / unit.side);
+    });
   return least;
 }

@@ -69,3 +69,33 @@ tile.kernel @carried(%x: !view {tile.access = #tile.access<in>}, %y: !view {tile
   }
   tile.return
 }
+
+// What the inner loop loads first is no load of the loop around it: each step
+// of the outer one begins anew.
+// CHECK-LABEL: tile.kernel @nested
+// TWO: %[[BUFFER:.*]] = tgpu.alloc : <2 x 16x16xf16
+// CHECK-NOT: tile.load
+// CHECK: scf.for %[[J:[^ ]*]] = %{{[^ ]*}} to %{{[^ ]*}} step %{{[^ ]*}} {
+// CHECK: tile.load
+// CHECK: scf.for {{.*}} iter_args(%[[SLOT:.*]] = %
+// CHECK: tgpu.read %{{.*}}[%[[SLOT]]]
+// CHECK-NOT: tile.load
+// CHECK: tile.return
+tile.kernel @nested(%x: !view {tile.access = #tile.access<in>}, %y: !view {tile.access = #tile.access<out>}, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %0 = tgpu.alloc : !buffer
+  scf.for %j = %c0 to %n step %c1 {
+    scf.for %i = %c0 to %n step %c16 {
+      %t = tile.load %x[%i, %c0] in_bounds : !view -> !tile
+      tgpu.write %t, %0[%c0] : !tile, !buffer
+      tgpu.barrier
+      %1 = tgpu.read %0[%c0] : !buffer -> !tile
+      tile.store %1, %y[%i, %c0] : !tile, !view
+      tgpu.barrier
+    }
+  }
+  tile.return
+}

@@ -136,6 +136,7 @@ Error fa::run::prepareBackward(Job &job, const Options &options) {
   if (!given)
     return given.takeError();
   job.backward = std::move(*given);
+  job.hasForwardFiles = !options.forwardOut.empty();
   std::vector<HostTensor> gradients;
   for (const GradientRows &rows : p.gradients()) {
     if (Error error =

@@ -28,6 +28,7 @@ struct Job {
   std::optional<AttentionProblem> problem; ///< of an attention
   AttentionInputs inputs;                  ///< of an attention
   std::optional<BackwardInputs> backward;  ///< of its gradients
+  bool hasForwardFiles = false; ///< they have the results of the forward
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Of a file that is checked: the module as it was, its reference function
   /// and that function's arguments.
@@ -66,7 +67,8 @@ std::string findReference(mlir::ModuleOp module, llvm::StringRef entry);
 /// op.
 llvm::Expected<std::vector<OutputCheck>> checkFile(const Job &job);
 
-/// What the outputs of an attention are compared with: results, or gradients.
+/// What the outputs of an attention are compared with: results, or gradients
+/// and, if they were given, the results that these are of.
 struct AttentionReference {
   AttentionResult exact, unfused;
   Gradients exactGradients, unfusedGradients;

@@ -238,6 +238,18 @@ TEST(ReferenceBackward, NotFinite) {
       }
 }
 
+/// A row whose log-sum-exp is +inf: what it adds to keys of finite scores is
+/// not 0 but not a number either.
+TEST(ReferenceBackward, InfiniteScore) {
+  double inf = std::numeric_limits<double>::infinity();
+  Setting setting("hq=1 sq=1 sk=3 d=2 type=f32 bias=111k backward");
+  setting.in.bias->set({0, 0, 0, 1}, inf);
+  for (const Gradients &gradients : {setting.reference(), setting.unfused()})
+    for (const Gradient &gradient : gradients)
+      for (double x : gradient.value.toDoubles())
+        EXPECT_TRUE(std::isnan(x)) << gradient.name;
+}
+
 TEST(ReferenceBackward, OnlyWhatIsAskedFor) {
   Setting all("hq=2 sq=3 sk=4 d=3 type=f32 backward");
   Setting some("hq=2 sq=3 sk=4 d=3 type=f32 backward=k");
