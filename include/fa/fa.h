@@ -395,4 +395,6 @@ FA_API faStatus faPlanEnqueueWith(faPlan plan, const faLaunchOptions *options,
 }
 #endif
 
+#include "fa/backward.h"
+
 #endif /* FA_FA_H */

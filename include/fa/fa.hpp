@@ -47,6 +47,14 @@ inline faAttentionDesc attention(faType type, int64_t headDim) {
   return desc;
 }
 
+/// Gradients of q, k and v.
+inline faBackwardDesc backward() {
+  faBackwardDesc desc{};
+  desc.size = sizeof desc;
+  desc.wantQ = desc.wantK = desc.wantV = 1;
+  return desc;
+}
+
 /// Options with everything off but the place to run: "cpu", "cuda:N", "hip".
 inline faContextOptions contextOptions(const char *target) {
   faContextOptions options{};
@@ -59,6 +67,11 @@ inline faContextOptions contextOptions(const char *target) {
 /// says why.
 inline bool isSupported(const char *arch, const faAttentionDesc &desc) {
   return faAttentionIsSupported(arch, &desc) == FA_SUCCESS;
+}
+
+inline bool isSupported(const char *arch, const faAttentionDesc &desc,
+                        const faBackwardDesc &backward) {
+  return faAttentionBackwardIsSupported(arch, &desc, &backward) == FA_SUCCESS;
 }
 
 /// Owns a faContext.
@@ -147,6 +160,11 @@ public:
     desc.launch = values.data();
     desc.launchCount = launch.size();
     faPlanCreateFromAttention(context.get(), &desc, &handle);
+  }
+  /// Gradients of an attention.
+  Plan(const Context &context, const faAttentionDesc &desc,
+       const faBackwardDesc &backward) {
+    faPlanCreateFromAttentionBackward(context.get(), &desc, &backward, &handle);
   }
   /// A module in MLIR's textual form.
   Plan(const Context &context, std::string_view text,

@@ -108,7 +108,8 @@ static void splice(func::FuncOp function, Block &block, bool takesScore) {
 
 static llvm::Expected<tile::AttentionOp> findAttention(ModuleOp module) {
   PassManager pm(module.getContext());
-  buildFusionPipeline(pm, FusionOptions());
+  // Gradients are those of the attention with the code in it.
+  buildFusionPipeline(pm, {.differentiate = false});
   if (failed(pm.run(module)))
     return llvm::createStringError("the program is not one attention");
   SmallVector<tile::AttentionOp> found;

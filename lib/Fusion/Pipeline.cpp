@@ -28,6 +28,7 @@ void fa::buildFusionPipeline(OpPassManager &pm, const FusionOptions &options) {
   TileFuseAttentionOptions fuse;
   fuse.assumeNoEmptyRows = options.assumeNoEmptyRows;
   pm.addNestedPass<func::FuncOp>(createTileFuseAttention(fuse));
-  pm.addPass(createTileDifferentiate());
+  if (options.differentiate)
+    pm.addPass(createTileDifferentiate());
   addStageEnd(pm, Stage::S1);
 }

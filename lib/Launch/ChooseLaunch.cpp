@@ -387,12 +387,19 @@ static void offerChains(Place &place, std::span<const LaunchArgument> arguments,
     }
 }
 
-/// That no kernel was offered: the last one is the most general.
+/// That no kernel was offered: the last one is the most general. If it takes
+/// the arguments, the plan's kernels all have workspace, and there is none.
 static Failure explainRefusal(std::span<const KernelInfo> kernels,
                               std::span<const LaunchArgument> arguments) {
   std::string why;
-  fitsVariant(kernels.back(), arguments, &why);
-  return Failure(why);
+  const KernelInfo &kernel = kernels.back();
+  if (!fitsVariant(kernel, arguments, &why))
+    return Failure(why);
+  auto bytes = countBytes(kernel, /*splits=*/1, arguments);
+  if (!bytes)
+    return failOfBytes(kernel);
+  return makeFailure("@", kernel.symbol, ": expected a workspace of ", *bytes,
+                     " bytes, without which it does not run, found none");
 }
 
 Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
@@ -406,7 +413,6 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
     return failure;
   Place place = {kernels, machine, residentBlocks};
   Result<LaunchChoice> choice = LaunchChoice();
-  bool needsWorkspace = !kernels.back().workspace.empty();
   // A plan of a launch that splits keys may have no other kernel: then others
   // have one split.
   for (int64_t least : {2, 1})
@@ -414,7 +420,7 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
       offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
         if (chain.front().workspace.empty())
           choice = LaunchChoice{chain};
-        else if (workspace.bytes || needsWorkspace)
+        else if (workspace.bytes)
           choice = chooseSplit(place, chain, arguments, workspace, least);
         return !choice || !choice->kernels.empty() || place.unknown;
       });

@@ -315,7 +315,11 @@ faStatus faPlanPrepare(faPlan plan, const faArgument *arguments,
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
   LaunchArgument storage[kMaxArguments];
   ArrayRef<LaunchArgument> given = fillAddresses(converted.get(), storage);
+  // Where the last kernel has workspace, all have.
+  bool always = !plan->plan->artifact().kernels.back().workspace.empty();
   for (const Workspace &workspace : {Workspace(), Workspace::any()}) {
+    if (always && !workspace.bytes)
+      continue;
     auto choice = plan->plan->choose(given, workspace);
     if (!choice)
       return failChoose(choice.takeError());

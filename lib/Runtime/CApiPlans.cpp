@@ -23,7 +23,16 @@ using namespace fa;
 static constexpr size_t kFirstAttentionDescSize =
                             offsetof(faAttentionDesc, hasPrefix),
                         kFirstModuleDescSize =
-                            offsetof(faModuleDesc, allowBytecode);
+                            offsetof(faModuleDesc, allowBytecode),
+                        kFirstBackwardDescSize = sizeof(faBackwardDesc);
+
+namespace {
+/// An attention whose gradients are described.
+struct BackwardDesc {
+  const faAttentionDesc *attention;
+  const faBackwardDesc *backward;
+};
+} // namespace
 
 static Result<faAttentionDesc> readDesc(const faAttentionDesc &given) {
   return readSized("faAttentionDesc", given, kFirstAttentionDescSize);
@@ -33,19 +42,38 @@ static Result<faModuleDesc> readDesc(const faModuleDesc &given) {
   return readSized("faModuleDesc", given, kFirstModuleDescSize);
 }
 
-static faStatus readProgram(const faAttentionDesc &given, Program &program) {
-  auto desc = readDesc(given);
-  if (!desc)
-    return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
-  auto problem = readProblem(*desc);
+static Result<faAttentionDesc> readDesc(const BackwardDesc &given) {
+  return readDesc(*given.attention);
+}
+
+static faStatus build(const faAttentionDesc &desc,
+                      Expected<AttentionProblem> problem, Program &program) {
   if (!problem)
     return fail(FA_ERROR_INVALID_ARGUMENT, problem.takeError());
-  auto built = buildProgram(*problem, desc->scoreMod ? desc->scoreMod : "",
-                            desc->maskMod ? desc->maskMod : "");
+  auto built = buildProgram(*problem, desc.scoreMod ? desc.scoreMod : "",
+                            desc.maskMod ? desc.maskMod : "");
   if (!built)
     return fail(FA_ERROR_COMPILE, built.takeError());
   program = std::move(*built);
   return FA_SUCCESS;
+}
+
+static faStatus readProgram(const faAttentionDesc &given, Program &program) {
+  auto desc = readDesc(given);
+  if (!desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
+  return build(*desc, readProblem(*desc), program);
+}
+
+static faStatus readProgram(const BackwardDesc &given, Program &program) {
+  auto desc = readDesc(given);
+  if (!desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
+  auto backward =
+      readSized("faBackwardDesc", *given.backward, kFirstBackwardDescSize);
+  if (!backward)
+    return fail(FA_ERROR_INVALID_ARGUMENT, backward.takeFailure());
+  return build(*desc, readProblem(*desc, *backward), program);
 }
 
 static faStatus readProgram(const faModuleDesc &given, Program &program) {
@@ -123,6 +151,11 @@ readTunedProblem(const faAttentionDesc &given) {
   return expectedToOptional(readProblem(*desc));
 }
 
+/// Tables know no gradients.
+static std::optional<AttentionProblem> readTunedProblem(const BackwardDesc &) {
+  return std::nullopt;
+}
+
 static std::optional<AttentionProblem> readTunedProblem(const faModuleDesc &) {
   return std::nullopt;
 }
@@ -165,6 +198,15 @@ faStatus faPlanCreateFromAttention(faContext context,
   return createPlan("faPlanCreateFromAttention", context, desc, plan);
 }
 
+faStatus faPlanCreateFromAttentionBackward(faContext context,
+                                           const faAttentionDesc *desc,
+                                           const faBackwardDesc *backward,
+                                           faPlan *plan) noexcept {
+  BackwardDesc both{desc, backward};
+  return createPlan("faPlanCreateFromAttentionBackward", context,
+                    desc && backward ? &both : nullptr, plan);
+}
+
 faStatus faPlanCreateFromModule(faContext context, const faModuleDesc *desc,
                                 faPlan *plan) noexcept {
   return createPlan("faPlanCreateFromModule", context, desc, plan);
@@ -193,6 +235,14 @@ static faStatus checkSupported(StringRef function, const char *arch,
 faStatus faAttentionIsSupported(const char *arch,
                                 const faAttentionDesc *desc) noexcept {
   return checkSupported("faAttentionIsSupported", arch, desc);
+}
+
+faStatus
+faAttentionBackwardIsSupported(const char *arch, const faAttentionDesc *desc,
+                               const faBackwardDesc *backward) noexcept {
+  BackwardDesc both{desc, backward};
+  return checkSupported("faAttentionBackwardIsSupported", arch,
+                        desc && backward ? &both : nullptr);
 }
 
 faStatus faModuleIsSupported(const char *arch,

@@ -85,7 +85,7 @@ Expected<CacheKey> fa::makeCacheKey(StringRef program, StringRef entry,
   // An option that is added later does not compile before it is taken up here.
   const auto &[arch, asked, tuning, dies, ptxas, emulate, hostCpu, mutate,
                fusion, plans, kernels, progress] = options;
-  const auto &[assumeNoEmptyRows, allowNoMax] = fusion;
+  const auto &[assumeNoEmptyRows, allowNoMax, differentiate] = fusion;
   (void)progress; // changes nothing of the code
   CacheKey key;
   raw_string_ostream out(key.text);
@@ -96,7 +96,8 @@ Expected<CacheKey> fa::makeCacheKey(StringRef program, StringRef entry,
       << (tuning.empty() ? "none" : tuning) << "\ndies " << dies << "\nemulate "
       << emulate << "\nhost-cpu " << (emulate ? StringRef(hostCpu) : "none")
       << "\nmutate " << mutate << "\nassume-no-empty-rows " << assumeNoEmptyRows
-      << "\nallow-no-max " << allowNoMax << "\nplans " << plans << "\nkernels "
+      << "\nallow-no-max " << allowNoMax << "\ndifferentiate " << differentiate
+      << "\nplans " << plans << "\nkernels "
       << (kernels.empty() ? "all" : join(kernels, " ")) << "\nentry " << entry
       << "\n"
       << program;

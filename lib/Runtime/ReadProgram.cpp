@@ -70,6 +70,20 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
   return problem;
 }
 
+Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc,
+                                           const faBackwardDesc &backward) {
+  auto problem = readProblem(desc);
+  if (!problem)
+    return problem;
+  problem->backward = {.q = backward.wantQ != 0,
+                       .k = backward.wantK != 0,
+                       .v = backward.wantV != 0,
+                       .dlse = backward.hasDlse != 0};
+  if (Error error = problem->verify())
+    return error;
+  return problem;
+}
+
 Expected<Program> fa::buildProgram(const AttentionProblem &problem,
                                    StringRef scoreMod, StringRef maskMod) {
   Program program{createContext(), {}, "attention"};

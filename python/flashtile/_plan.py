@@ -88,6 +88,14 @@ class Context:
         which takes a fraction of the time."""
         return Plan(self, library.faPlanCreateFromAttention, desc, launch)
 
+    def attention_backward(self, desc, backward, launch=None):
+        """The plan of the gradients of an AttentionDesc, as a BackwardDesc says."""
+
+        def create(context, desc, plan):
+            return library.faPlanCreateFromAttentionBackward(context, desc, byref(backward), plan)
+
+        return Plan(self, create, desc, launch)
+
     def module(self, text, entry=None, launch=None):
         """The plan of a module in MLIR's textual form."""
         return Plan(self, library.faPlanCreateFromModule, _module_desc(text, entry), launch)

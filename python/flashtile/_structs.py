@@ -97,6 +97,16 @@ class AttentionDesc(_Sized):
     ]
 
 
+class BackwardDesc(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("wantQ", c_int32),
+        ("wantK", c_int32),
+        ("wantV", c_int32),
+        ("hasDlse", c_int32),
+    ]
+
+
 class ModuleDesc(_Sized):
     _fields_ = [
         ("size", c_size_t),

@@ -22,6 +22,7 @@ namespace fa {
 struct FusionOptions {
   bool assumeNoEmptyRows = false; ///< finite sentinels are masks
   bool allowNoMax = false;        ///< exp(x) / Σ exp(x) is a softmax
+  bool differentiate = true;      ///< what asks for gradients becomes them
 };
 
 /// The program as it was written to S1.

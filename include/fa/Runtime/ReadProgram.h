@@ -26,6 +26,10 @@ struct Program {
 /// What a description says. A member that is out of its range is an error.
 llvm::Expected<AttentionProblem> readProblem(const faAttentionDesc &desc);
 
+/// The same of gradients of an attention.
+llvm::Expected<AttentionProblem> readProblem(const faAttentionDesc &desc,
+                                             const faBackwardDesc &backward);
+
 /// The problem as a program at S0 or, with code of the caller's, at S1.
 llvm::Expected<Program> buildProgram(const AttentionProblem &problem,
                                      llvm::StringRef scoreMod,

@@ -14,6 +14,7 @@ clang, include, folder = sys.argv[1:]
 STRUCTS = {
     "faContextOptions": fa.ContextOptions,
     "faAttentionDesc": fa.AttentionDesc,
+    "faBackwardDesc": fa.BackwardDesc,
     "faModuleDesc": fa.ModuleDesc,
     "faArgument": fa.Argument,
     "faLaunchInfo": fa.LaunchInfo,

@@ -124,8 +124,10 @@ TEST(ChooseLaunch, AChainAlwaysHasWorkspace) {
     EXPECT_EQ(choice->splits, 1);
     EXPECT_EQ(choice->workspaceBytes, 3u * 2 * 4 + 8); // rounded up
   }
-  EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, Workspace())),
-            "@split in 1 splits: expected a workspace of 32 bytes, found 0");
+  EXPECT_EQ(
+      messageOf(chooseLaunch(plan, arguments, 12, Workspace())),
+      "@merge: expected a workspace of 32 bytes, without which it does not "
+      "run, found none");
   // Beside a kernel that has none, a chain is left out without.
   plan.push_back(makePlan().back());
   auto choice = chooseLaunch(plan, arguments, 12, Workspace());

@@ -1,0 +1,266 @@
+//===- BackwardTest.cpp - plans of gradients ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeDriver.h"
+
+#include "fa/fa.hpp"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <random>
+#include <string>
+
+namespace {
+
+using Floats = std::vector<float>;
+
+constexpr int64_t kHeads = 4, kKvHeads = 2, kQueries = 5, kKeys = 9, kDim = 16,
+                  kDimV = 8;
+constexpr float kScale = 0.3f;
+
+/// A causal attention, what a backward pass of it is given and its gradients by
+/// plain loops in double.
+struct Problem {
+  Floats q = random(kHeads * kQueries * kDim),
+         k = random(kKvHeads * kKeys * kDim),
+         v = random(kKvHeads * kKeys * kDimV),
+         dout = random(kHeads * kQueries * kDimV),
+         dlse = random(kHeads * kQueries), out = dout, lse = dlse;
+
+  static Floats random(size_t count) {
+    static std::mt19937 generator(7);
+    Floats values(count);
+    for (float &value : values)
+      value = float(std::normal_distribution<>()(generator));
+    return values;
+  }
+  static faAttentionDesc desc() {
+    faAttentionDesc desc = fa::attention(FA_F32, kDim);
+    desc.headDimV = kDimV;
+    desc.causal = FA_CAUSAL_BOTTOM_RIGHT;
+    return desc;
+  }
+  static fa::Argument tensor(const Floats &memory) {
+    int64_t size = memory.size();
+    std::vector<int64_t> sizes = {1, kHeads, kQueries, kDim};
+    if (size == kKvHeads * kKeys * kDim)
+      sizes = {1, kKvHeads, kKeys, kDim};
+    else if (size == kKvHeads * kKeys * kDimV)
+      sizes = {1, kKvHeads, kKeys, kDimV};
+    else if (size == kHeads * kQueries * kDimV)
+      sizes = {1, kHeads, kQueries, kDimV};
+    else if (size == kHeads * kQueries)
+      sizes = {1, kHeads, kQueries};
+    return fa::tensor(memory.data(), sizes);
+  }
+  void runForward(const fa::Context &context) {
+    faAttentionDesc forward = desc();
+    forward.hasLse = 1;
+    fa::Plan plan(context, forward);
+    ASSERT_TRUE(plan) << fa::lastError();
+    ASSERT_EQ(plan.launch({tensor(q), tensor(k), tensor(v), fa::scalar(kScale),
+                           tensor(out), tensor(lse)}),
+              FA_SUCCESS)
+        << fa::lastError();
+  }
+  /// Those of dQ, dK and dV that are wanted.
+  std::vector<Floats> expected(const faBackwardDesc &wanted) const;
+};
+
+} // namespace
+
+static double dot(const float *x, const float *y, int64_t count) {
+  double sum = 0;
+  for (int64_t n = 0; n < count; ++n)
+    sum += double(x[n]) * y[n];
+  return sum;
+}
+
+static void add(float *to, double factor, const float *from, int64_t count) {
+  for (int64_t n = 0; n < count; ++n)
+    to[n] += float(factor * from[n]);
+}
+
+std::vector<Floats> Problem::expected(const faBackwardDesc &wanted) const {
+  Floats dq(q.size()), dk(k.size()), dv(v.size());
+  for (int64_t row = 0; row < kHeads * kQueries; ++row) {
+    int64_t head = row / kQueries / (kHeads / kKvHeads);
+    int64_t numSeen = row % kQueries + 1 + kKeys - kQueries;
+    const float *rowQ = &q[row * kDim], *rowDout = &dout[row * kDimV];
+    double delta = dot(rowDout, &out[row * kDimV], kDimV) -
+                   (wanted.hasDlse ? dlse[row] : 0);
+    for (int64_t j = 0; j < numSeen; ++j) {
+      int64_t key = head * kKeys + j;
+      double p = std::exp(kScale * dot(rowQ, &k[key * kDim], kDim) - lse[row]);
+      double dx = p * (dot(rowDout, &v[key * kDimV], kDimV) - delta);
+      add(&dv[key * kDimV], p, rowDout, kDimV);
+      add(&dq[row * kDim], kScale * dx, &k[key * kDim], kDim);
+      add(&dk[key * kDim], kScale * dx, rowQ, kDim);
+    }
+  }
+  std::vector<Floats> result;
+  for (auto &[isWanted, gradient] :
+       {std::pair(wanted.wantQ, dq), {wanted.wantK, dk}, {wanted.wantV, dv}})
+    if (isWanted)
+      result.push_back(gradient);
+  return result;
+}
+
+static void expectError(faStatus found, faStatus expected,
+                        const std::string &message) {
+  EXPECT_EQ(found, expected);
+  EXPECT_NE(std::string(fa::lastError()).find(message), std::string::npos)
+      << fa::lastError();
+}
+
+/// Each choice of gradients, with a gradient of the log-sum-exp and without.
+TEST(Backward, OnTheHost) {
+  fa::Context context(2);
+  Problem problem;
+  problem.runForward(context);
+  for (int32_t wants = 1; wants < 8; ++wants) {
+    faBackwardDesc wanted = fa::backward();
+    wanted.wantQ = wants & 1;
+    wanted.wantK = wants & 2;
+    wanted.wantV = wants & 4;
+    wanted.hasDlse = wants % 3 == 1;
+    fa::Plan plan(context, Problem::desc(), wanted);
+    ASSERT_TRUE(plan) << fa::lastError();
+    std::vector<fa::Argument> arguments = {
+        Problem::tensor(problem.q),   Problem::tensor(problem.k),
+        Problem::tensor(problem.v),   fa::scalar(kScale),
+        Problem::tensor(problem.out), Problem::tensor(problem.lse),
+        Problem::tensor(problem.dout)};
+    if (wanted.hasDlse)
+      arguments.push_back(Problem::tensor(problem.dlse));
+    std::vector<Floats> expected = problem.expected(wanted), found = expected;
+    for (Floats &gradient : found) {
+      std::ranges::fill(gradient, NAN);
+      arguments.push_back(Problem::tensor(gradient));
+    }
+    ASSERT_EQ(plan.launch(arguments), FA_SUCCESS) << fa::lastError();
+    for (size_t n = 0; n < found.size(); ++n)
+      for (size_t i = 0; i < found[n].size(); ++i)
+        ASSERT_NEAR(found[n][i], expected[n][i], 2e-5)
+            << "wants " << wants << ", output " << n << ", element " << i;
+    arguments.pop_back();
+    expectError(plan.launch(arguments), FA_ERROR_INVALID_ARGUMENT,
+                "arguments, found " + std::to_string(arguments.size()));
+  }
+}
+
+/// Code of the caller's is differentiated: a mask, and a score that is halved.
+TEST(Backward, CodeOfTheCallers) {
+  fa::Context context(1);
+  Problem problem;
+  problem.runForward(context);
+  faAttentionDesc desc = Problem::desc();
+  desc.causal = FA_CAUSAL_NONE;
+  desc.maskMod = "%c = arith.constant 4 : index\n"
+                 "%last = arith.addi %i, %c : index\n"
+                 "%keep = arith.cmpi sle, %j, %last : index";
+  desc.scoreMod = "%half = arith.constant 0.5 : f32\n"
+                  "%score = arith.mulf %s, %half : f32";
+  faBackwardDesc wanted = fa::backward();
+  fa::Plan plan(context, desc, wanted);
+  ASSERT_TRUE(plan) << fa::lastError();
+  std::vector<Floats> expected = problem.expected(wanted), found = expected;
+  ASSERT_EQ(
+      plan.launch({Problem::tensor(problem.q), Problem::tensor(problem.k),
+                   Problem::tensor(problem.v), fa::scalar(2 * kScale),
+                   Problem::tensor(problem.out), Problem::tensor(problem.lse),
+                   Problem::tensor(problem.dout), Problem::tensor(found[0]),
+                   Problem::tensor(found[1]), Problem::tensor(found[2])}),
+      FA_SUCCESS)
+      << fa::lastError();
+  for (size_t n = 0; n < 3; ++n)
+    for (size_t i = 0; i < found[n].size(); ++i)
+      ASSERT_NEAR(found[n][i], expected[n][i], 2e-5) << n << " " << i;
+}
+
+TEST(Backward, SaysWhatIsWrong) {
+  fa::Context context(1);
+  faAttentionDesc desc = Problem::desc();
+  faPlan plan = nullptr;
+  faBackwardDesc wanted = fa::backward();
+  auto create = [&] {
+    return faPlanCreateFromAttentionBackward(context.get(), &desc, &wanted,
+                                             &plan);
+  };
+  wanted.size = 12;
+  expectError(create(), FA_ERROR_INVALID_ARGUMENT,
+              "faBackwardDesc: expected size");
+  wanted = {};
+  wanted.size = sizeof wanted;
+  expectError(create(), FA_ERROR_INVALID_ARGUMENT,
+              "expected a gradient of q, k or v that is wanted, found none");
+  wanted = fa::backward();
+  desc.size = 12;
+  expectError(create(), FA_ERROR_INVALID_ARGUMENT,
+              "faAttentionDesc: expected size");
+  desc = Problem::desc();
+  desc.scoreMod = "%score = math.cbrt %s : f32";
+  expectError(create(), FA_ERROR_COMPILE, "math.cbrt");
+  EXPECT_FALSE(fa::isSupported("sm_80", desc, wanted));
+  desc.scoreMod = nullptr;
+  for (const char *arch : {"host", "sm_80", "sm_90a", "gfx942"})
+    EXPECT_TRUE(fa::isSupported(arch, desc, wanted))
+        << arch << ": " << fa::lastError();
+  expectError(
+      faPlanCreateFromAttentionBackward(context.get(), &desc, nullptr, &plan),
+      FA_ERROR_INVALID_ARGUMENT, "found null");
+  EXPECT_EQ(plan, nullptr);
+}
+
+/// On a card: three kernels on one stream, in workspace of 8 bytes a row.
+TEST(Backward, OnACard) {
+  *fakeDriver() = FakeDriver();
+  {
+    faContextOptions options = fa::contextOptions("cuda");
+    options.driver = FA_FAKE_DRIVER;
+    options.ptxas = "none";
+    fa::Context without(options);
+    options.workspacePoolBytes = 1 << 20;
+    fa::Context context(options);
+    ASSERT_TRUE(context && without) << fa::lastError();
+    faAttentionDesc desc = fa::attention(FA_F16, 64);
+    fa::Plan plan(context, desc, fa::backward());
+    fa::Plan poor(without, desc, fa::backward());
+    ASSERT_TRUE(plan && poor) << fa::lastError();
+    alignas(16) static char memory[64];
+    auto t = fa::tensor(memory, FA_F16, {1, 2, 256, 64});
+    auto rows = fa::tensor(memory, FA_F32, {1, 2, 256});
+    std::vector<fa::Argument> arguments = {
+        t, t, t, fa::scalar(0.125f), t, rows, t, t, t, t};
+    EXPECT_EQ(plan.prepare(arguments), FA_SUCCESS) << fa::lastError();
+    faLaunchInfo info = plan.launchInfo(arguments);
+    EXPECT_EQ(info.numKernels, 3u) << fa::lastError();
+    EXPECT_EQ(info.workspaceSize, 2u * 256 * 8);
+    int stream = 0;
+    EXPECT_EQ(plan.enqueue(&stream, arguments), FA_SUCCESS) << fa::lastError();
+    EXPECT_EQ(fakeDriver()->numLaunches, 3u);
+    EXPECT_STREQ(fakeDriver()->launch.kernel, "attention_dkv");
+    EXPECT_EQ(fakeDriver()->launch.stream, &stream);
+    expectError(poor.enqueue(&stream, arguments), FA_ERROR_INVALID_ARGUMENT,
+                "expected a workspace of 4096 bytes, without which");
+    EXPECT_EQ(poor.enqueue(&stream, memory, info.workspaceSize, arguments),
+              FA_SUCCESS)
+        << fa::lastError();
+    EXPECT_EQ(fakeDriver()->numLaunches, 6u);
+    // A frozen k and v: the queries' kernel and no other.
+    faBackwardDesc queries = fa::backward();
+    queries.wantK = queries.wantV = 0;
+    fa::Plan alone(context, desc, queries);
+    ASSERT_TRUE(alone) << fa::lastError();
+    arguments.resize(8);
+    EXPECT_EQ(alone.enqueue(&stream, arguments), FA_SUCCESS) << fa::lastError();
+    EXPECT_EQ(fakeDriver()->numLaunches, 8u);
+    EXPECT_STREQ(fakeDriver()->lastLaunch.kernel, "attention_delta");
+    EXPECT_STREQ(fakeDriver()->launch.kernel, "attention_dq");
+  }
+  EXPECT_EQ(fakeDriver()->numModules, 0);
+}
