@@ -20,13 +20,13 @@ _MOST_LAUNCHES = 1024
 
 
 @functools.lru_cache(maxsize=None)
-def _context(target):
+def context_of(target):
     return Context(target, compile="lazy")
 
 
 @functools.lru_cache(maxsize=1024)
 def _plan(target, members):
-    return _context(target).attention(fa.AttentionDesc(**dict(members)))
+    return context_of(target).attention(fa.AttentionDesc(**dict(members)))
 
 
 def _bias_pattern(bias, b, hq, sq, sk):
@@ -38,7 +38,7 @@ def _bias_pattern(bias, b, hq, sq, sk):
     return "".join("1" if size == 1 and full != 1 else letter for letter, size, full in sizes)
 
 
-def _four_dims(name, found, layout):
+def four_dims(name, found, layout):
     if len(found.shape) != 4:
         raise ValueError(f"expected {name} of four dimensions, found the shape {found.shape}")
     return found.permuted(0, 2, 1, 3) if layout == "bshd" else found
@@ -66,40 +66,46 @@ def _describe(options):
     return members
 
 
-def _prepare(options, tensors, given):
-    """The launch of a call. `tensors` are its arrays as `Tensor`, `given` says
-    which of the optional ones there are; what is not among them is new and
-    row-major."""
-    members, layout, return_lse = _describe(options), options[-2], options[-1]
-    scale, rest = options[4], iter(tensors[3:])
-    q, k, v = (_four_dims(n, t, layout) for n, t in zip("qkv", tensors))
-    (b, hq, sq, d), sk, dv = q.shape, k.shape[2], v.shape[3]
-    members.update(type=q.type, headDim=d, headDimV=dv)
-    arguments, bias, out = [q, k, v], None, None
-    for member in given:
-        array = next(rest)
-        if member == "out":
-            out = array
-            continue
+def describe_inputs(options, tensors, given):
+    """The members of an AttentionDesc of a call, and the inputs of its launch, to
+    the scale. `tensors` are q, k, v and what is `given`, but for an out."""
+    members, layout, scale = _describe(options), options[-2], options[4]
+    q, k, v = (four_dims(n, t, layout) for n, t in zip("qkv", tensors))
+    (b, hq, sq, d), sk = q.shape, k.shape[2]
+    members.update(type=q.type, headDim=d, headDimV=v.shape[3])
+    for member, array in zip(given, tensors[3:]):
         if member == "bias":
             members["bias"] = _bias_pattern(array, b, hq, sq, sk).encode()
         elif member:
             members[member] = 1
-        arguments.append(array)
+    number = float(1 / math.sqrt(max(d, 1)) if scale is None else scale)
+    return members, [q, k, v, *tensors[3:], number]
+
+
+def _prepare(options, tensors, given):
+    """The launch of a call. `tensors` are its arrays as `Tensor`, `given` says
+    which of the optional ones there are; what is not among them is new and
+    row-major."""
+    layout, return_lse, out = options[-2], options[-1], None
+    if "out" in given:  # the last one
+        *tensors, out = tensors
+    members, arguments = describe_inputs(options, tensors, given)
+    q, _, v = arguments[:3]
+    b, hq, sq, _ = q.shape
+    dv = v.shape[3]
     shape = (b, sq, hq, dv) if layout == "bshd" else (b, hq, sq, dv)
     if out is None:
         out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
     elif not out.writable:
         raise ValueError("expected an out that can be written, found a read-only one")
-    numbers = [float(1 / math.sqrt(max(d, 1)) if scale is None else scale)]
-    outputs = [_four_dims("out", out, layout)]
+    outputs = [four_dims("out", out, layout)]
     if return_lse:
         outputs.append(Tensor(None, fa.F32, (b, hq, sq), row_major((b, hq, sq)), 0, q.target))
     plan = _plan(q.target, tuple(members.items()))
-    return Launch(plan, arguments + numbers + outputs, shape)
+    return Launch(plan, arguments + outputs, shape)
 
 
-def _optional(bias, alibi_slopes, lengths, key_ranges, sink):
+def optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink):
     """Which of the optional arrays there are, by their members, and these."""
     first, last = key_ranges or (None, None)
     optional = {
@@ -156,10 +162,11 @@ def attention(
     Returns the output [b, hq, sq, dv], `out` if it is given, else a new array
     of q's package; with return_lse also the log-sum-exp, float32 [b, hq, sq].
     On a card it is enqueued on `stream`, or on the package's current one.
+    PyTorch's tensors that require a gradient give outputs that have one.
     """
     arrays, given = [q, k, v], ()
     if bias is not None or alibi_slopes is not None or lengths is not None or key_ranges is not None or sink is not None:
-        given, optional = _optional(bias, alibi_slopes, lengths, key_ranges, sink)
+        given, optional = optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink)
         arrays += optional
     if out is not None:
         given += ("out",)
@@ -172,6 +179,13 @@ def attention(
     if launch:
         addresses = [address(array) for array in arrays]
     else:
+        if any(getattr(array, "requires_grad", False) for array in arrays):  # no launch that is known has such
+            from .torch import attention_with_layout
+
+            tensors = dict(bias=bias, alibi_slopes=alibi_slopes, lengths=lengths, key_ranges=key_ranges, sink=sink)
+            names = "causal", "window", "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "layout"
+            how = dict(zip((*names, "return_lse"), options), **tensors)
+            return attention_with_layout(q, k, v, out=out, stream=stream, **how)
         arrays = [tensor(array) for array in arrays]
         launch = _prepare(options, arrays, given)
         addresses = [array.data for array in arrays]
@@ -203,7 +217,7 @@ def prepare(*args, **how):
     call = _SIGNATURE.bind(*args, **how)
     call.apply_defaults()
     call = call.arguments
-    given, optional = _optional(*(call[n] for n in ("bias", "alibi_slopes", "lengths", "key_ranges", "sink")))
+    given, optional = optional_arrays(*(call[n] for n in ("bias", "alibi_slopes", "lengths", "key_ranges", "sink")))
     arrays = [call["q"], call["k"], call["v"], *optional]
     if call["out"] is not None:
         given += ("out",)

@@ -5,7 +5,8 @@
     out = attention(q, k, v, causal="top-left")
 
 The operation is torch.ops.flashtile.attention. It has a fake implementation, so
-that a graph is traced without running it, and no derivative. Where
+that a graph is traced without running it, and no derivative: what is trained is
+torch.ops.flashtile.attention_forward (_torch_gradients.py). Where
 libflashtile-torch.so can be loaded, its kernels for the CPU and for CUDA are
 that library's, and no Python is between PyTorch and the launch: `dispatch` is
 then "c++", else "python".
@@ -16,8 +17,9 @@ from typing import Optional, Tuple
 
 import torch
 
-from . import _torch_extension
+from . import _torch_extension, _torch_gradients
 from ._attention import attention as _attention
+from ._torch_gradients import plain
 
 # ROCm's cards are not CUDA's, though PyTorch calls them so.
 _extension = None if torch.version.hip else _torch_extension.load()
@@ -40,7 +42,10 @@ class _WithoutDerivative(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *gradients):
-        raise RuntimeError("trying to backward through flashtile::attention, which has no derivative")
+        raise RuntimeError(
+            "trying to backward through the operation flashtile::attention, which has no derivative: "
+            "flashtile.torch.attention has one"
+        )
 
 
 def _without_derivative(output, *inputs):
@@ -62,16 +67,11 @@ def _define(name, function):
         op.py_impl(key)(functools.partial(_WithoutDerivative.apply, op))
 
 
-def _plain(tensor):
-    """Without the graph of its derivative, which a kernel does not see."""
-    return tensor.detach() if tensor is not None and tensor.requires_grad else tensor
-
-
 def _run(q, k, v, scale, causal, window_left, window_right, softcap, bias, score_mod, mask_mod, return_lse):
     options = _torch_extension.describe_options(
         scale, causal, window_left, window_right, softcap, score_mod, mask_mod, return_lse
     )
-    return _attention(_plain(q), _plain(k), _plain(v), bias=_plain(bias), **options)
+    return _attention(plain(q), plain(k), plain(v), bias=plain(bias), **options)
 
 
 def _op(
@@ -108,6 +108,7 @@ def _op_lse(
 
 _define("attention", _op)
 _define("attention_lse", _op_lse)
+_torch_gradients.define(_library)
 
 
 @torch.library.register_fake("flashtile::attention")
@@ -126,6 +127,10 @@ if _extension:
     _library.impl("without_derivative", _without_derivative, "CompositeImplicitAutograd")
 
 
+def _wants_gradient(*tensors):
+    return torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in tensors)
+
+
 def attention(
     q,
     k,
@@ -139,17 +144,89 @@ def attention(
     score_mod=None,
     mask_mod=None,
     return_lse=False,
+    prefix=None,
+    alibi_slopes=None,
+    lengths=None,
+    key_ranges=None,
+    sink=None,
+    precision="ieee",
 ):
-    """As flashtile.attention, with the options that are listed here."""
+    """As flashtile.attention, differentiable with respect to q, k and v.
+
+    Gradients are the same bits in every run, are computed of what needs them
+    alone, and have no derivative themselves. A bias, slopes or a sink that
+    require a gradient are a ValueError.
+    """
     left, right = (-1 if bound is None else bound for bound in window or (None, None))
-    op = torch.ops.flashtile.attention_lse if return_lse else torch.ops.flashtile.attention
     kind = "bottom-right" if causal is True else causal or ""
+    rest = prefix, alibi_slopes, lengths, key_ranges, sink
+    trained = _wants_gradient(q, k, v, bias, alibi_slopes, sink)
+    if trained or precision != "ieee" or any(x is not None for x in rest):
+        if trained:
+            _torch_gradients.refuse_captures({"bias": bias, "alibi_slopes": alibi_slopes, "sink": sink})
+        first, last = key_ranges or (None, None)
+        below = -1 if prefix is None else prefix
+        options = bias, alibi_slopes, lengths, first, last, sink, score_mod, mask_mod, precision
+        out, lse = _torch_gradients.run(
+            q, k, v, trained or return_lse, scale, kind, left, right, below, softcap, *options
+        )
+        return (out, lse) if return_lse else out
+    op = torch.ops.flashtile.attention_lse if return_lse else torch.ops.flashtile.attention
     arguments = q, k, v, scale, kind, left, right, softcap, bias, score_mod, mask_mod
     if dispatch == "python" or torch.compiler.is_compiling():
         return op(*arguments)
     try:
-        if torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in (q, k, v, bias)):
-            return _WithoutDerivative.apply(op, *arguments)
         return op(*arguments)
     except RuntimeError as error:  # what PyTorch makes of all that C++ says
         raise _torch_extension.original(error) from None
+
+
+def attention_with_layout(q, k, v, *, layout, return_lse, out, stream, **how):
+    """flashtile.attention of tensors some of which require a gradient."""
+    if layout not in ("bhsd", "bshd"):
+        raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {layout!r}")
+    if not torch.is_grad_enabled():
+        how.update({name: plain(how[name]) for name in _torch_gradients.WITHOUT_GRADIENT})
+        how.update(layout=layout, return_lse=return_lse, out=plain(out), stream=stream)
+        return _attention(plain(q), plain(k), plain(v), **how)
+    for name, found in (("out", out), ("stream", stream)):
+        if found is not None:
+            raise ValueError(f"expected no {name} where a gradient is required, found {name}={found!r:.40}")
+    if layout == "bhsd":
+        return attention(q, k, v, return_lse=return_lse, **how)
+    found, lse = attention(*(x.transpose(1, 2) for x in (q, k, v)), return_lse=True, **how)
+    return (found.transpose(1, 2), lse) if return_lse else found.transpose(1, 2)
+
+
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
+    """torch.nn.functional.scaled_dot_product_attention by `attention`: the same
+    arguments with the same meaning, is_causal of the top left among them. Rows
+    whose keys are all masked are 0. Dropout is a ValueError."""
+    if dropout_p > 0:
+        raise ValueError(f"expected dropout_p 0, found {dropout_p}: attention with dropout is not derived yet")
+    if attn_mask is not None and is_causal:
+        raise ValueError("expected attn_mask or is_causal, found both")
+    if not enable_gqa and query.shape[-3:-2] != key.shape[-3:-2]:
+        raise ValueError(
+            f"expected as many heads of key as of query without enable_gqa, found {key.shape[-3]} and {query.shape[-3]}"
+        )
+    leading = query.shape[:-3]
+
+    def four(x):
+        """[..., h, s, d] as [b, h, s, d]; without heads h is 1."""
+        return x.reshape(-1, *(x.shape[-3:] if x.dim() > 2 else (1, *x.shape[-2:])))
+
+    bias = attn_mask
+    if bias is not None:
+        if _wants_gradient(bias):
+            _torch_gradients.refuse_captures({"attn_mask": bias})
+        if bias.dtype == torch.bool:
+            bias = torch.zeros_like(bias, dtype=query.dtype).masked_fill_(~bias, -torch.inf)
+        if bias.dim() > 4:
+            bias = bias.expand(*leading, *bias.shape[-3:]).flatten(0, -4)
+        bias = bias.reshape((1,) * (4 - bias.dim()) + bias.shape)
+    causal = "top-left" if is_causal else False
+    out = attention(four(query), four(key), four(value), bias=bias, scale=scale, causal=causal)
+    return out.reshape(*query.shape[:-1], value.shape[-1])

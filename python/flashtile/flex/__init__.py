@@ -14,7 +14,7 @@ import math
 import torch
 from torch.nn.attention import flex_attention as _torchs
 
-from .._attention import _context
+from .._attention import context_of
 from .._library import Error
 from .._plan import Launch
 from .._structs import F32
@@ -38,7 +38,7 @@ _known = {}
 
 @functools.lru_cache(maxsize=_MOST)
 def _plan(target, text):
-    return _context(target).module(text)
+    return context_of(target).module(text)
 
 
 class _Call:
@@ -152,7 +152,7 @@ def _launch(call, scale, arrays, numbers, shape, has_lse):
         arguments = [*described, *numbers, scale, *map(tensor, outputs)]
         target, text = described[0].target, call.program.text
         # The first launch alone takes a fifth of the time; others take a plan for all.
-        plan = _plan(target, text) if call.launches else _context(target).module(text, launch=arguments)
+        plan = _plan(target, text) if call.launches else context_of(target).module(text, launch=arguments)
         launch = Launch(plan, arguments, shape)
         if len(call.launches) >= _MOST:
             call.launches.clear()

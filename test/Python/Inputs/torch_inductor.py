@@ -21,4 +21,11 @@ error = (found - expected).abs().max().item()
 assert error <= 1e-6 * expected.abs().max().item(), error
 # One call of the operation between two loops of the generator's own.
 assert code[0].count("torch.ops.flashtile.attention_lse.default(") == 1, code[0]
+
+# Trained, with its derivative in the second graph.
+inputs = [x.requires_grad_() for x in (q, k, v)]
+compiled = torch.compile(layer, fullgraph=True)
+found, expected = (torch.autograd.grad(f(*inputs).sum(), inputs) for f in (compiled, layer))
+for x, y in zip(found, expected):
+    assert abs(x - y).max() <= 1e-5 * abs(y).max(), abs(x - y).max()
 print("right")
