@@ -21,6 +21,7 @@ from .._structs import F32
 from .._tensor import NAMES, address, choose_stream, empty_like, facts, tensor
 from ._blocks import Blocks, kinds_of
 from ._expr import Expressions
+from ._gradients import Attention, differentiate
 from ._keys import key_of
 from ._program import Program, stored
 from ._trace import Unsupported
@@ -61,7 +62,7 @@ class _Call:
         self.tables = self.program.tables()
         for mod in filter(None, (self.score, self.mask)):
             mod.keep(self.tables)
-        self.launches = {}
+        self.launches, self.gradients = {}, {}
 
     def values(self, score_tensors, mask_tensors, kinds, sizes, device):
         """The tensor of this call for each table."""
@@ -114,8 +115,8 @@ def _check_mask(query, key, mask):
 def _refuse_gradients(tensors):
     if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
         raise Unsupported(
-            "flex_attention: expected inputs that require no gradient, for there are no gradients yet, found some "
-            "that do; torch.no_grad(), or fallback='torch'"
+            "flex_attention: expected captured tensors that require no gradient, for theirs are not computed yet, "
+            "found some that do; detach(), torch.no_grad(), or fallback='torch'"
         )
 
 
@@ -172,13 +173,24 @@ def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse
     (b, h, i, d), j = query.shape, key.shape[2]
     if key.shape[0] != b and key.shape[0] == 1:
         key, value = (x.expand(b, -1, -1, -1) for x in (key, value))
+    trained = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
+    has_lse = has_lse or trained
     call, score_tensors, mask_tensors = _find(score_mod, mask_mod, kinds, block_size, query, value, has_lse)
-    _refuse_gradients([query, key, value, *score_tensors, *mask_tensors])
+    _refuse_gradients([*score_tensors, *mask_tensors])
     sizes = {"b": b, "h": h, "i": i, "j": j}
     values = call.values(score_tensors, mask_tensors, kinds, sizes, query.device)
     captures, numbers = call.program.arguments(values, sizes)
-    arrays = [*map(_plain, (query, key, value)), *captures]
     scale = float(1 / math.sqrt(max(d, 1)) if scale is None else scale)
+    run = functools.partial(_run, call, scale, numbers, has_lse)
+    if not trained:
+        return run([query, key, value, *captures])
+    backward = functools.partial(differentiate, call, _plan, scale, numbers)
+    return Attention.apply(run, backward, query, key, value, *captures)
+
+
+def _run(call, scale, numbers, has_lse, arrays):
+    (b, h, i, _), value = arrays[0].shape, arrays[2]
+    arrays = [_plain(x) for x in arrays]
     launch = _launch(call, scale, arrays, numbers, (b, h, i, value.shape[3]), has_lse)
     out = empty_like(arrays[0], launch.shape, None)
     lse = empty_like(arrays[0], launch.shape[:3], NAMES[F32]) if has_lse else None
@@ -222,7 +234,8 @@ def flex_attention(
     Returns the output [b, hq, sq, dv]; with return_lse also the log-sum-exp,
     float32 [b, hq, sq], with return_aux an AuxOutput. Unsupported, a
     NotImplementedError, names the operation of a mod that cannot be said and its
-    line, and says that inputs need a gradient, which there is not yet.
+    line, and says that captured tensors need a gradient, which there is not yet.
+    Those of query, key and value are computed.
     """
     if fallback not in (None, "torch"):
         raise ValueError(f"expected the fallback None or 'torch', found {fallback!r}")
@@ -254,5 +267,5 @@ def flex_attention(
             **options,
         )
     if return_aux is not None:
-        return out, _torchs.AuxOutput(lse=lse)
+        return out, _torchs.AuxOutput(lse=lse if has_lse else None)
     return (out, lse) if return_lse else out

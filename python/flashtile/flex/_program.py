@@ -82,6 +82,19 @@ class Program:
             ]
         )
 
+    def gradients(self, wants, has_dlse):
+        """The program of gradients of q, k and v, as each is wanted, of one with
+        the log-sum-exp: its arguments are the inputs, the outputs, their gradients
+        (the log-sum-exp's, if it has one), and the gradients that are wanted."""
+        numbers = ", ".join(str(n) for n, wanted in enumerate(wants) if wanted)
+        results = "0, 1" if has_dlse else "0"
+        head, brace, body = self.text.partition(" {\n")
+        return (
+            f"{head} attributes {{tile.vjp_wrt = array<i64: {numbers}>, tile.vjp_of = array<i64: {results}>}}"
+            + brace
+            + body
+        )
+
     @staticmethod
     def _region(expr, type, leading, captures):
         """(leading arguments, lines) of the region that yields `expr`, or None."""

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""flex_attention that is trained."""
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from .._plan import Launch
+from .._tensor import address, choose_stream, empty_like, facts, tensor
+
+
+class Attention(torch.autograd.Function):
+    """The output and the log-sum-exp, by `forward` of the arrays; gradients of
+    query, key and value by `backward` (see `differentiate`). Captured tensors are
+    inputs that have none."""
+
+    @staticmethod
+    def forward(ctx, forward, backward, *arrays):
+        out, lse = forward(arrays)
+        ctx.run = backward
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*arrays, out, lse)
+        return out, lse
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, dout, dlse):
+        *arrays, out, lse = (x.detach() for x in ctx.saved_tensors)
+        wants, gradients = ctx.needs_input_grad[2:5], (None, None, None)
+        if dout is not None or dlse is not None:
+            dout = torch.zeros_like(out) if dout is None else dout.detach()
+            dlse = None if dlse is None else dlse.detach()
+            # A sum's gradient has strides 0: the kernels read rows.
+            dout = dout if dout.stride(-1) == 1 else dout.contiguous()
+            gradients = ctx.run(arrays, out, lse, dout, dlse, wants)
+        return (None, None, *gradients, *(None for _ in arrays[3:]))
+
+
+def differentiate(call, plan, scale, numbers, arrays, out, lse, dout, dlse, wants):
+    """Gradients of those of query, key and value that are wanted, else None.
+    plan: gives one of a target and a program's text."""
+    results = [out, lse, dout] + ([] if dlse is None else [dlse])
+    gradients = [empty_like(x, tuple(x.shape), None) if wanted else None for x, wanted in zip(arrays, wants)]
+    outputs = [x for x in gradients if x is not None]
+    known = scale, tuple(wants), *numbers, *map(facts, (*arrays, *results))
+    launch = call.gradients.get(known)
+    if launch is None:
+        described = [*map(tensor, arrays), *numbers, scale, *map(tensor, (*results, *outputs))]
+        text = call.program.gradients(wants, dlse is not None)
+        launch = Launch(plan(described[0].target, text), described)
+        if len(call.gradients) >= 1024:
+            call.gradients.clear()
+        call.gradients[known] = launch
+    stream, owner = (None, None) if launch.target == "cpu" else choose_stream(out, None)
+    launch([address(x) for x in (*arrays, *results, *outputs)], stream, owner)
+    return tuple(gradients)

@@ -1,0 +1,79 @@
+"""flex_attention that is trained: gradients beside those of the same mods on whole
+tensors, in float64. (PyTorch's own has no gradients on a CPU.)"""
+import torch
+from torch.nn.attention.flex_attention import create_block_mask
+
+from flashtile import flex_attention
+
+torch.manual_seed(2)
+B, H, HKV, S, T, D = 2, 4, 2, 20, 40, 16
+q, k, v = (torch.randn(s).requires_grad_() for s in ((B, H, S, D), (B, HKV, T, D), (B, HKV, T, D)))
+slopes, table = torch.rand(H), torch.randn(H, 64)
+dout, dlse = torch.randn(B, H, S, D), torch.randn(B, H, S)
+
+
+def causal(b, h, i, j):
+    return j <= i + T - S
+
+
+def capped(s, b, h, i, j):
+    return 3 * torch.tanh(s / 3) - slopes[h] * (i - j).abs()
+
+
+def learned(s, b, h, i, j):
+    return s * torch.sigmoid(s) + table[h, i - j + T]
+
+
+def unfused(q, k, v, score_mod=lambda s, *_: s, block_mask=None, **how):
+    place = torch.meshgrid(*map(torch.arange, (B, H, S, T)), indexing="ij")
+    scores = score_mod(q @ k.repeat_interleave(H // HKV, 1).mT / D**0.5, *place)
+    if block_mask is not None:
+        scores = scores.masked_fill(~block_mask.mask_mod(*place), -torch.inf)
+    return torch.softmax(scores, -1) @ v.repeat_interleave(H // HKV, 1), torch.logsumexp(scores, -1)
+
+
+def gradients(function, inputs, **how):
+    out, lse = function(*inputs, enable_gqa=True, return_lse=True, **how)
+    return torch.autograd.grad([out, lse], inputs, [dout.to(out.dtype), dlse.to(lse.dtype)])
+
+
+def largest(found, expected):
+    return max((abs(x - y).max() / abs(y).max()).item() for x, y in zip(found, expected))
+
+
+for how in ({}, dict(score_mod=capped), dict(score_mod=learned, block_mask=create_block_mask(causal, None, None, S, T, device="cpu"))):
+    doubles = [x.detach().double().requires_grad_() for x in (q, k, v)]
+    expected = gradients(unfused, doubles, **how)
+    single = largest(gradients(unfused, (q, k, v), **how), expected)
+    found = gradients(flex_attention, (q, k, v), **how)
+    assert largest(found, expected) <= 2 * single + 1e-6, (how, largest(found, expected), single)
+    again = gradients(flex_attention, (q, k, v), **how)
+    assert all(torch.equal(x, y) for x, y in zip(found, again))
+# The twin: other code.
+assert largest(gradients(flex_attention, (q, k, v), score_mod=capped), expected) > 1e-2
+
+# Only what is wanted, by an output alone.
+frozen = [x.detach() for x in (k, v)]
+out = flex_attention(q, *frozen, score_mod=capped, enable_gqa=True)
+alone, = torch.autograd.grad(out, q, dout)
+out = flex_attention(q, k, v, score_mod=capped, enable_gqa=True)
+assert torch.equal(alone, torch.autograd.grad(out, q, dout)[0])
+
+
+def refused(kind, text, call):
+    try:
+        call()
+    except kind as error:
+        assert text in str(error), error
+        return
+    raise AssertionError(f"expected '{text}'")
+
+
+# A captured tensor that changes between the passes, a second derivative, and
+# one that nobody knows.
+out = flex_attention(q, k, v, score_mod=capped, enable_gqa=True)
+slopes.add_(1)
+refused(RuntimeError, "modified by an inplace operation", out.sum().backward)
+gradient, = torch.autograd.grad(flex_attention(q, k, v, enable_gqa=True).square().sum(), q, create_graph=True)
+refused(RuntimeError, "differentiate twice", lambda: gradient.sum().backward())
+print("right")
