@@ -134,7 +134,8 @@ def compare(folder, name, twin):
     sys.exit(worst > bound or mean > mean_bound)
 
 
-if sys.argv[1] == "write":
-    generate(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
-else:
-    compare(sys.argv[2], sys.argv[3], len(sys.argv) > 4)
+if __name__ == "__main__":
+    if sys.argv[1] == "write":
+        generate(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        compare(sys.argv[2], sys.argv[3], len(sys.argv) > 4)
