@@ -38,7 +38,7 @@ static void expectSame(StringRef text) {
         p.type, {p.batch, rows.heads, rows.seq, rows.dim}, p.layoutBshd));
   auto given =
       p.backward
-          ? cantFail(makeBackwardArguments(p, inputs, {out, lse}, cotangents,
+          ? cantFail(makeBackwardArguments(p, inputs, {{out, lse}, cotangents},
                                            gradients))
           : cantFail(makeArguments(p, inputs, out, p.lse ? &lse : nullptr));
   auto said = describeArguments(p);
