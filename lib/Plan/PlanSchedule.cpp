@@ -33,11 +33,31 @@ static constexpr int64_t kMostConsumers = 3;
 // Specialized warps
 //===----------------------------------------------------------------------===//
 
+/// Registers of a thread for the results of dots that are needed at a time:
+/// ptxas runs dots one by one where more are, as gradients of keys have them
+/// above D 128.
+static constexpr int64_t kResultRegisters = 208;
+
 std::string fa::whyNotSpecialized(int64_t consumers) {
   if (consumers <= kMostConsumers)
     return "";
   return "its rows are those of " + std::to_string(consumers) +
          " warpgroups, where a block has registers for three";
+}
+
+std::string fa::whyNotSpecialized(const LoopFacts &facts) {
+  // Sums, and either what is computed of tiles alone or what comes of that.
+  int64_t sums = 0, first = 0, second = 0;
+  for (const LoopFacts::StepDot &dot : facts.dots) {
+    int64_t registers = dot.columns / 2; // 64 rows by 128 threads
+    (dot.accumulates ? sums : dot.hasOwnLeft ? second : first) += registers;
+  }
+  int64_t registers = sums + std::max(first, second);
+  if (registers <= kResultRegisters)
+    return "";
+  return "the results of a step's dots take " + std::to_string(registers) +
+         " registers of a thread, where there are " +
+         std::to_string(kResultRegisters);
 }
 
 static int64_t sum(const std::vector<int64_t> &bytes) {

@@ -153,7 +153,11 @@ std::optional<LoopFacts> fa::describeLoops(KernelOp kernel,
     reason = "the bounds of a loop are computed from tiles";
     return std::nullopt;
   }
-  return describe(*trial, *tiles, consumers);
+  LoopFacts facts = describe(*trial, *tiles, consumers);
+  reason = whyNotSpecialized(facts);
+  if (!reason.empty())
+    return std::nullopt;
+  return facts;
 }
 
 std::string fa::whyOtherThanPlanned(KernelOp kernel, const FetchedTiles &tiles,

@@ -59,6 +59,8 @@ int64_t bytesOf(const LoopFacts &facts, const PlannedSlots &slots);
 /// Why warps of such a kernel are not specialized: a block has no registers for
 /// so many warpgroups. Empty: they are.
 std::string whyNotSpecialized(int64_t consumers);
+/// The same of what its loops compute.
+std::string whyNotSpecialized(const LoopFacts &facts);
 
 /// The plan of a kernel whose warps are specialized, with a tile of `rows` by
 /// `columns`.
