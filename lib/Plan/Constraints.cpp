@@ -144,8 +144,8 @@ std::string fa::whyInvalid(const PlanConstraints &asked) {
     return "splits: expected 0 to " + std::to_string(kMaxSplits) + ", found " +
            std::to_string(asked.splits);
   if (asked.rank >= kMostPlans)
-    return "rank: expected 0 to " + std::to_string(kMostPlans - 1) + ", found " +
-           std::to_string(asked.rank);
+    return "rank: expected 0 to " + std::to_string(kMostPlans - 1) +
+           ", found " + std::to_string(asked.rank);
   if (!is_contained({"", "persistent", "clusters", "roles", "plain"},
                     StringRef(asked.schedule)))
     return found("schedule: expected persistent, clusters, roles or plain",

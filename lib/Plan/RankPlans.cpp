@@ -136,9 +136,8 @@ std::vector<SchedulePlan> fa::rankUniform(int64_t rowTiles,
                                           const PlanConstraints &asked) {
   RankedPlans ranked(planUniform(rowTiles, rules));
   if (!asked.stages)
-    for (int64_t slots : {3, 2, 1})
-      if (slots != 3 || !rules.mfma) // whose loops have two at most
-        ranked.add([&](SchedulePlan &plan) { plan.slots.step = slots; });
+    for (int64_t slots = rules.mostSlots; slots > 0; --slots)
+      ranked.add([&](SchedulePlan &plan) { plan.slots.step = slots; });
   if (!asked.warps)
     for (int64_t warps : {8, 4, 2, 1})
       ranked.add([&](SchedulePlan &plan) {

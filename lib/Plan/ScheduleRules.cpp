@@ -42,13 +42,13 @@ static ScheduleRules nvidiaRules(const Machine &machine,
 static ScheduleRules amdRules(const Machine &machine,
                               const PlanConstraints &asked) {
   ScheduleRules rules;
-  rules.mfma = true;
-  rules.direct = machine.hasDirectLoads && asked.stages != 1;
+  rules.mostSlots = 2;
+  // Without a second slot there are no loads direct to LDS.
+  rules.givenSlots = asked.stages == 1;
   // Two workgroups share a processor: one's softmax runs under the other's
   // dots.
-  rules.slotBytes = asked.stages > 1 ? machine.sharedBytes
-                    : asked.stages   ? 0
-                                     : machine.sharedBytes / 2;
+  rules.slotBytes =
+      asked.stages ? machine.sharedBytes : machine.sharedBytes / 2;
   return rules;
 }
 

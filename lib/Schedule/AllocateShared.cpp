@@ -324,6 +324,14 @@ struct TgpuAllocateShared final
     : fa::impl::TgpuAllocateSharedBase<TgpuAllocateShared> {
   using TgpuAllocateSharedBase::TgpuAllocateSharedBase;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    auto found = findGpuMachine(machine);
+    if (!found)
+      return emitError(UnknownLoc::get(context), toString(found.takeError()));
+    target = std::move(*found);
+    return success();
+  }
+
   void runOnOperation() override {
     for (auto parts : getOperation().getBody().getOps<tile::MergePartsOp>())
       if (!isa_and_present<LayoutAttr>(
@@ -333,11 +341,15 @@ struct TgpuAllocateShared final
         return signalPassFailure();
       }
     // Copies that are under way have a second slot.
-    bool hasDirect = direct && planOf(getOperation()).slots.step != 1;
-    if (failed(SharedAllocator(getOperation(), registers, copies, hasDirect)
+    bool isDirect = target.isAmd() && target.hasDirectLoads &&
+                    planOf(getOperation()).slots.step != 1;
+    if (failed(SharedAllocator(getOperation(), registers,
+                               /*copies=*/!target.isAmd(), isDirect)
                    .run()))
       signalPassFailure();
   }
+
+  Machine target;
 };
 
 } // namespace

@@ -193,6 +193,14 @@ struct TgpuAssignLayouts final
     : fa::impl::TgpuAssignLayoutsBase<TgpuAssignLayouts> {
   using TgpuAssignLayoutsBase::TgpuAssignLayoutsBase;
 
+  LogicalResult initialize(MLIRContext *context) override {
+    auto found = findGpuMachine(machine);
+    if (!found)
+      return emitError(UnknownLoc::get(context), toString(found.takeError()));
+    target = std::move(*found);
+    return success();
+  }
+
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     if (kernel.getUnfused()) {
@@ -200,11 +208,13 @@ struct TgpuAssignLayouts final
                 "a kernel on whole tensors runs on the host alone");
       return signalPassFailure();
     }
-    MatrixUnit unit = chooseUnit(kernel, mfma);
+    MatrixUnit unit = chooseUnit(kernel, target);
     if (failed(verifyDots(kernel, unit)) ||
         failed(LayoutAssigner(kernel, unit).run()))
       signalPassFailure();
   }
+
+  Machine target;
 };
 
 } // namespace

@@ -38,18 +38,17 @@ void fa::buildSchedulePipeline(OpPassManager &pm, const PlanRequest &request) {
   pm.addNestedPass<tile::KernelOp>(createTgpuNarrowMasks());
   pm.addPass(createCSEPass());
   TgpuAssignLayoutsOptions layouts;
-  layouts.mfma = rules.mfma;
+  layouts.machine = machine.name;
   pm.addNestedPass<tile::KernelOp>(createTgpuAssignLayouts(layouts));
   pm.addNestedPass<tile::KernelOp>(createTgpuDeferSums());
-  if (!rules.mfma) {
+  if (!machine.isAmd()) {
     pm.addNestedPass<tile::KernelOp>(createTgpuHoldMaxima());
     pm.addNestedPass<tile::KernelOp>(createTgpuCapMaxima());
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuKeepRawMaxima());
   addStageEnd(pm, GpuStage::S4);
   TgpuAllocateSharedOptions shared;
-  shared.copies = !rules.mfma;
-  shared.direct = rules.direct;
+  shared.machine = machine.name;
   pm.addNestedPass<tile::KernelOp>(createTgpuAllocateShared(shared));
   if (rules.isSpecialized) {
     TgpuDeliverTilesOptions tiles;
@@ -65,19 +64,19 @@ void fa::buildSchedulePipeline(OpPassManager &pm, const PlanRequest &request) {
       pm.addNestedPass<tile::KernelOp>(createTgpuOverlapPrograms());
     pm.addNestedPass<tile::KernelOp>(createTgpuBranchMasks());
   }
-  if (rules.mfma) {
+  if (machine.isAmd()) {
     TgpuPrefetchLoadsOptions loads;
     loads.limit = rules.slotBytes;
     pm.addNestedPass<tile::KernelOp>(createTgpuPrefetchLoads(loads));
   }
-  if (!rules.mfma || rules.direct) {
+  if (machine.hasDirectLoads) {
     TgpuPipelineCopiesOptions copies;
     copies.stages = rules.stages;
     copies.limit = rules.sharedBytes;
     copies.oneWarpBytes = rules.oneWarpBytes;
     pm.addNestedPass<tile::KernelOp>(createTgpuPipelineCopies(copies));
   }
-  if (!rules.mfma) {
+  if (!machine.isAmd()) {
     TgpuDeferWaitsOptions waits;
     waits.limit = rules.sharedBytes;
     pm.addNestedPass<tile::KernelOp>(createTgpuDeferWaits(waits));

@@ -35,7 +35,8 @@ struct TgpuPlanKernels final : fa::impl::TgpuPlanKernelsBase<TgpuPlanKernels> {
       return emitError(UnknownLoc::get(context))
              << "expected a GPU's architecture, found " << machine;
     asked = request->asked;
-    rules = scheduleRules(request->machine, asked);
+    target = request->machine;
+    rules = scheduleRules(target, asked);
     return success();
   }
 
@@ -76,7 +77,7 @@ struct TgpuPlanKernels final : fa::impl::TgpuPlanKernelsBase<TgpuPlanKernels> {
                  : "expected one partition, as there are no warpgroups on " +
                        machine + ", found " +
                        std::to_string(plan.partitions.size());
-    int64_t most = countRowTiles(kernel, chooseUnit(kernel, rules.mfma));
+    int64_t most = countRowTiles(kernel, chooseUnit(kernel, target));
     if (plan.warps() > most)
       return ("expected at most " + Twine(most) +
               " warps, as many as there are rows for, found " +
@@ -100,11 +101,12 @@ struct TgpuPlanKernels final : fa::impl::TgpuPlanKernelsBase<TgpuPlanKernels> {
         return rankSpecialized(*facts, rules, asked);
       emitRemark(kernel.getLoc()) << "stays with one role: " << reason;
     }
-    return rankUniform(countRowTiles(kernel, chooseUnit(kernel, rules.mfma)),
-                       rules, asked);
+    return rankUniform(countRowTiles(kernel, chooseUnit(kernel, target)), rules,
+                       asked);
   }
 
   PlanConstraints asked;
+  Machine target;
   ScheduleRules rules;
 };
 

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-MatrixUnit fa::chooseUnit(KernelOp kernel, bool mfma) {
+MatrixUnit fa::chooseUnit(KernelOp kernel, const Machine &machine) {
   int64_t rows = std::numeric_limits<int32_t>::max(), columns = 0;
   auto note = [&](RankedTensorType tile) {
     rows = std::min(rows, tile.getDimSize(0));
@@ -22,8 +22,9 @@ MatrixUnit fa::chooseUnit(KernelOp kernel, bool mfma) {
   kernel.walk([&](OnlineMergeOp merge) { note(typeOf(merge.getAcc())); });
   if (!columns)
     kernel.walk([&](ReduceOp reduce) { note(typeOf(reduce.getInput())); });
-  return MatrixUnit::choose(mfma ? MatrixUnit::Mfma : MatrixUnit::Mma, rows,
-                            columns ? columns : 32);
+  return MatrixUnit::choose(machine.isAmd() ? MatrixUnit::Mfma
+                                            : MatrixUnit::Mma,
+                            rows, columns ? columns : 32);
 }
 
 bool fa::runsByWarps(KernelOp kernel, const MatrixUnit &unit) {

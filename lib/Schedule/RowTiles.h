@@ -9,12 +9,13 @@
 
 #include "Tile/Tile.h"
 #include "fa/Layout/MatrixUnit.h"
+#include "fa/Plan/Machine.h"
 
 namespace fa {
 
 /// The unit for the rows of the smallest dot or merge of `kernel`, and what the
 /// columns of all are multiples of.
-MatrixUnit chooseUnit(tile::KernelOp kernel, bool mfma);
+MatrixUnit chooseUnit(tile::KernelOp kernel, const Machine &machine);
 
 /// Whether each program is run by a warp of a block of several.
 bool runsByWarps(tile::KernelOp kernel, const MatrixUnit &unit);

@@ -27,10 +27,10 @@ struct ScheduleRules {
   bool persistent = true, overlapPrograms = true;
   /// Blocks of all persistent kernels that fetch together.
   int64_t cluster = 1;
-  /// Waves of 64 lanes, dots by mfma, tiles through registers to shared memory.
-  bool mfma = false;
-  bool direct = false;   ///< of mfma: loads direct to LDS
-  int64_t slotBytes = 0; ///< of mfma: bytes for two slots of a loop's buffers
+  /// Of AMD: bytes that two slots of a loop's buffers may take, which has one
+  /// else.
+  int64_t slotBytes = 0;
+  int64_t mostSlots = 3; ///< of loops of uniform warps that are worth a trial
   /// Bytes of a loop's slots up to which a block of one warp has one more.
   int64_t oneWarpBytes = 0;
   /// Of specialized warps: tiles of fewer keys have three slots, if a key takes

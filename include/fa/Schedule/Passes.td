@@ -35,8 +35,9 @@ def TgpuAssignLayouts : Pass<"tgpu-assign-layouts", "::fa::tile::KernelOp"> {
     Requires: S3. Ensures: S4. Numerics: exact.
   }];
   let options = [
-    Option<"mfma", "mfma", "bool", "false",
-           "warps have 64 lanes, mfma computes the dots">
+    Option<"machine", "machine", "std::string", "\"sm_80\"",
+           "an architecture of NVIDIA or AMD, whose matrix unit computes the "
+           "dots">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
 }
@@ -62,10 +63,12 @@ def TgpuAllocateShared : Pass<"tgpu-allocate-shared", "::fa::tile::KernelOp"> {
     tgpu.barrier
     %b = tgpu.read %buffer[%c0] : ... -> tensor<64x64xf16, #operand_b>
     ```
-    With `direct` that is so in kernels every load of which can be a load direct
-    to LDS, whose lanes write 16 bytes each, one behind the other: elements of 16
-    bits, rows that a descriptor bounds and that are aligned, a reader that takes
-    16 bytes of a row at once or transposes (`planTurnedRead`).
+    On AMD loads go through registers to their buffers. Where the machine has
+    loads direct to LDS and the kernel's plan does not say one slot, they are
+    copies in kernels every load of which can be direct, whose lanes write 16
+    bytes each, one behind the other: elements of 16 bits, rows that a descriptor
+    bounds and that are aligned, a reader that takes 16 bytes of a row at once or
+    transposes (`planTurnedRead`).
 
     Requires: S4. Ensures: S5. Numerics: exact.
   }];
@@ -73,10 +76,8 @@ def TgpuAllocateShared : Pass<"tgpu-allocate-shared", "::fa::tile::KernelOp"> {
     Option<"registers", "registers", "int64_t", "160",
            "32-bit registers for tiles beyond which a dot reads its left "
            "operand anew in each iteration">,
-    Option<"copies", "copies", "bool", "true",
-           "loads become copies; otherwise they are written to their buffers">,
-    Option<"direct", "direct", "bool", "false",
-           "without `copies`: they become copies where all can be direct loads">
+    Option<"machine", "machine", "std::string", "\"sm_80\"",
+           "an architecture of NVIDIA, whose loads become copies, or AMD">
   ];
   let dependentDialects = ["::fa::tgpu::TileGPUDialect",
                            "::mlir::arith::ArithDialect"];

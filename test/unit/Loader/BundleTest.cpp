@@ -100,7 +100,7 @@ TEST(Bundle, RefusesWhatIsNotOne) {
                 "expected a bundle of version 2 to 4, found version 5");
   EXPECT_TRUE(read(withMetadata(version, "\"flashtile_bundle\": 2")));
   expectRefused(withMetadata("\"follows\": true", "\"follows\": false"),
-                "expected workspace where keys are split, and only there");
+                "expected workspace where there are splits, and only there");
   expectRefused(withMetadata("first-fit", "random"),
                 "bundle.json.select: expected 'first-fit', found 'random'");
   expectRefused(withMetadata("\"attention.sm_80.ptx\"", "\"../secret\""),
