@@ -55,6 +55,10 @@ TEST(Faults, WriteAfterRead) {
 TEST(Faults, WritesOfTheSameValueAreHarmless) {
   expectNone("llvm.store %c1, %shared : i32, !llvm.ptr<3>");
   expectFault("llvm.store %tid, %shared : i32, !llvm.ptr<3>", "race");
+  // Where the first bytes are the same, the others need not be.
+  expectFault("%high = llvm.shl %tid, %c16 : i32\n"
+              "llvm.store %high, %shared : i32, !llvm.ptr<3>",
+              "race");
 }
 
 TEST(Faults, UninitialisedShared) {
