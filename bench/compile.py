@@ -1,7 +1,7 @@
 """The first call's code: CPU time of a compilation beside Triton's, in turns.
 
     python3 -m venv build/peers && build/peers/bin/pip install triton
-    build/peers/bin/python bench/compile.py [--rounds N] [--ptxas PATH]
+    build/peers/bin/python bench/compile.py [--rounds N] [--ptxas PATH] [--only WORDS]
 
 Of bf16 attention at D 64 and 128, full and causal, for sm_80 and sm_90a: the CPU
 seconds (of user and system, of the process and its children) from a cold start of
@@ -10,7 +10,9 @@ compilation of a kernel for the same problem (bench/host/triton_attention.py). M
 with least and most of the rounds. Neither needs a card.
 
 - Ours is a whole process of `fa-run --launch --emit=cubin --cache=off`; "passes and
-  LLVM" is one with --emit=ptx, which lacks the assembler alone.
+  LLVM" is one with --emit=ptx, which lacks the assembler alone. "Of it the start" is a
+  process that only prints its help: the dynamic linker on LLVM and MLIR, most of all,
+  which is what Triton's import has to do, too.
 - Triton's is the call of triton.compile in a new process with an empty cache, all that
   it imports left out. "Of it the key" is the hash of Triton's own files for the key of
   its cache, which a first call pays, too, even if it finds its kernel there.
@@ -93,13 +95,14 @@ def compile_triton(options, arch, dim, causal):
 
 def measure(options, arch, dim, causal):
     """Lists of seconds by name, one of each a round."""
-    times = {"ours": [], "ptx": [], "triton": [], "key": []}
+    times = {"ours": [], "ptx": [], "start": [], "triton": [], "key": []}
     for _ in range(options.rounds):
         times["ours"].append(compile_ours(options, arch, dim, causal, "cubin"))
         key, all_of_it = compile_triton(options, arch, dim, causal)
         times["triton"].append(all_of_it)
         times["key"].append(key)
         times["ptx"].append(compile_ours(options, arch, dim, causal, "ptx"))
+        times["start"].append(run_alone([options.fa_run, "--help"])[0])
     return times
 
 
@@ -126,6 +129,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--fa-run", default=os.path.join(ROOT, "build", "bin", "fa-run"))
     parser.add_argument("--ptxas", default=shutil.which("ptxas"), help="for both; the default is the one on PATH")
+    parser.add_argument("--only", default="", help="problems with these words in their names, such as 'sm_90a D 64'")
     parser.add_argument("--triton", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.triton:
@@ -135,16 +139,21 @@ def main():
         if not path or not os.access(path, os.X_OK):
             sys.exit(f"{what}: expected a program, found {path or 'none on PATH'}")
     describe(options)
-    print("| problem | ours | of it passes and LLVM | Triton | of it the key | ours / Triton | the same without the key "
-          "| passes and LLVM / Triton | the same without the key |\n|" + " --- |" * 9)
+    print("| problem | ours | of it passes and LLVM | of it the start | Triton | of it the key | ours / Triton "
+          "| the same without the key | passes and LLVM / Triton | the same without the key | the same without the start, "
+          "with the key |\n|" + " --- |" * 11)
     for arch in ("sm_80", "sm_90a"):
         for dim in (64, 128):
             for causal in (False, True):
+                name = f"{arch} D {dim} {'causal' if causal else 'full'}"
+                if options.only not in name:
+                    continue
                 times = measure(options, arch, dim, causal)
-                median = {name: statistics.median(values) for name, values in times.items()}
+                median = {kind: statistics.median(values) for kind, values in times.items()}
                 whole, compiled = median["triton"], median["triton"] - median["key"]
-                ratios = [median["ours"] / whole, median["ours"] / compiled, median["ptx"] / whole, median["ptx"] / compiled]
-                print(f"| {arch} D {dim} {'causal' if causal else 'full'} | {spread(times['ours'])} | {spread(times['ptx'])} "
+                ratios = [median["ours"] / whole, median["ours"] / compiled, median["ptx"] / whole, median["ptx"] / compiled,
+                          (median["ptx"] - median["start"]) / whole]
+                print(f"| {name} | {spread(times['ours'])} | {spread(times['ptx'])} | {median['start']:.3f} "
                       f"| {spread(times['triton'])} | {median['key']:.2f} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios)
                       + " |", flush=True)
 
