@@ -101,11 +101,17 @@ LogicalResult Adjoints::propagate() {
   SmallVector<Operation *> forward;
   for (Operation &op : block.without_terminator())
     forward.push_back(&op);
-  for (Operation *op : forward)
-    if (llvm::any_of(op->getOperands(), [&](Value v) { return isActive(v); }))
-      for (Value result : op->getResults())
-        if (isOfFloats(result))
-          active.insert(result);
+  for (Operation *op : forward) {
+    if (llvm::none_of(op->getOperands(), [&](Value v) { return isActive(v); }))
+      continue;
+    if (hidesDerivative(op))
+      return refuse(op, "expected an operation with a known derivative, found "
+                        "'" +
+                            op->getName().getStringRef() + "'");
+    for (Value result : op->getResults())
+      if (isOfFloats(result))
+        active.insert(result);
+  }
   for (auto [value, cotangent] : cotangents)
     add(value, cotangent);
   for (Operation *op : llvm::reverse(forward)) {

@@ -46,6 +46,15 @@ Value BackwardBuilder::statistics(unsigned number) {
               {ShapedType::kDynamic});
 }
 
+/// Loads of one form: what is summed and what is loaded may lie apart.
+Value BackwardBuilder::loadDelta(int64_t rows, Value first) {
+  Value delta = load(statistics(0), rows, first);
+  if (!source.dlse)
+    return delta;
+  Value dlse = rowsOf(memoryOf(*source.dlse), head, numQueries);
+  return arith::SubFOp::create(b, delta, load(dlse, rows, first));
+}
+
 int64_t BackwardBuilder::columnsOf(Value memory) {
   int64_t size = cast<MemRefType>(memory.getType()).getShape().back();
   return llvm::alignTo(size, shape.dimMultiple);
@@ -124,8 +133,8 @@ void BackwardBuilder::findProgram() {
   kvHead = arith::DivUIOp::create(b, head, group);
 }
 
-/// delta and the log-sum-exp in base 2, which of a row without keys is +inf, so
-/// that its P are 0, and NaN where it is +inf or NaN.
+/// The rows' sums of dO · O and the log-sum-exp in base 2, which of a row
+/// without keys is +inf, so that its P are 0, and NaN where it is +inf or NaN.
 void BackwardBuilder::buildStatistics() {
   auto rows = tile({shape.rows}, b.getF32Type());
   auto constant = [&](double value) -> Value {
@@ -141,13 +150,11 @@ void BackwardBuilder::buildStatistics() {
   };
   Value product =
       arith::MulFOp::create(b, wide(memoryOf(source.output)), wide(doutMemory));
-  Value delta = ReduceOp::create(b, rows, ReduceKind::Add, product, 1);
   auto vectorOf = [&](const ArgumentView &view) {
     return load(rowsOf(memoryOf(view), head, numQueries), shape.rows,
                 tileStart);
   };
-  if (source.dlse)
-    delta = arith::SubFOp::create(b, delta, vectorOf(*source.dlse));
+  Value delta = ReduceOp::create(b, rows, ReduceKind::Add, product, 1);
   Value lse = vectorOf(source.lse);
   double infinity = std::numeric_limits<double>::infinity();
   auto equals = [&](double value) -> Value {
@@ -180,7 +187,7 @@ void BackwardBuilder::buildQueryGradients() {
   Tiles owned;
   owned.q = ofQueries(rowsOf(qMemory, head, numQueries));
   owned.dout = ofQueries(rowsOf(doutMemory, head, numQueries));
-  owned.delta = ofQueries(statistics(0));
+  owned.delta = loadDelta(shape.rows, tileStart);
   owned.lse = ofQueries(statistics(1));
   Value sum = walkKeys(owned, zeros(shape.rows, qMemory));
   store(scaled(sum), *source.dq, head, numQueries);

@@ -52,11 +52,13 @@ private:
   Value memoryOf(const ArgumentView &view);
   /// `length` rows of head `number` of `memory`: [s, d] or [s].
   Value rowsOf(Value memory, Value number, Value length);
-  /// Tensor `number` of workspace, of this head: delta (0) or the log-sum-exp
-  /// (1).
+  /// Tensor `number` of workspace, of this head: sums of dO · O (0) or the
+  /// log-sum-exp (1).
   Value statistics(unsigned number);
   /// A tile of `rows` rows of `view`, from row `first` on.
   Value load(Value view, int64_t rows, Value first, bool inBounds = false);
+  /// The sums of dO · O, less dlse, of `rows` queries.
+  Value loadDelta(int64_t rows, Value first);
   Value zeros(int64_t rows, Value memory);
   /// Stores `sum` as the gradient `of`, from where the program's tile begins.
   void store(Value sum, const ArgumentView &of, Value headNumber, Value length);

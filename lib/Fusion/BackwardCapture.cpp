@@ -103,7 +103,7 @@ Value BackwardBuilder::buildContribution(const Place &place) {
   tiles.k = ofKeys(kMemory);
   tiles.v = ofKeys(vMemory);
   tiles.lse = ofQueries(statistics(1));
-  tiles.delta = ofQueries(statistics(0));
+  tiles.delta = loadDelta(queries, place.query);
   Value mask = buildWholeMask(place);
   Value x = buildX(tiles);
   Value p = buildP(x, tiles, place, mask);

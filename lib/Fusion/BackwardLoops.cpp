@@ -264,7 +264,7 @@ SmallVector<Value> BackwardBuilder::buildQueryLoop(const KeyLoop &queries,
   Value p = buildP(x, tiles, place, mask);
   Values sums(loop.getRegionIterArgs());
   if (source.dk) {
-    tiles.delta = ofQueries(statistics(0));
+    tiles.delta = loadDelta(shape.columns, place.query);
     Value dp =
         DotOp::create(b, scoreType(b.getF32Type()), tiles.v, tiles.dout,
                       Value(), /*transpose_b=*/true, precisionOf(tiles.dout));

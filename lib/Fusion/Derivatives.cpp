@@ -174,6 +174,10 @@ private:
 
 } // namespace
 
+bool fa::hidesDerivative(Operation *op) {
+  return isa<arith::BitcastOp, tensor::BitcastOp>(op);
+}
+
 FailureOr<Value> fa::pullBack(ImplicitLocOpBuilder &b, Operation *op,
                               unsigned number, Value adjoint) {
   return Rules(b, op, number, adjoint).apply();
@@ -193,6 +197,13 @@ static llvm::DenseSet<Value> findActive(Block &block, Value of) {
   return active;
 }
 
+static LogicalResult refuse(Operation *op) {
+  return op->emitError("expected an operation with a known derivative in the "
+                       "scores of an attention whose gradients are wanted, "
+                       "found '")
+         << op->getName() << "'";
+}
+
 LogicalResult fa::differentiateScore(Region &score, Value of,
                                      Region &derivative) {
   IRMapping mapping;
@@ -208,6 +219,8 @@ LogicalResult fa::differentiateScore(Region &score, Value of,
   Value result = yield->getOperand(0);
   adjoints[result] = constantLike(b, result, 1.0);
   for (Operation *op : llvm::reverse(forward)) {
+    if (hidesDerivative(op) && active.contains(op->getOperand(0)))
+      return refuse(op);
     if (op->getNumResults() == 0 || op->getResult(0) == of ||
         !isFloat(op->getResult(0)))
       continue;
@@ -223,10 +236,7 @@ LogicalResult fa::differentiateScore(Region &score, Value of,
       if (isOne)
         share = pullBack(b, op, number, adjoint);
       if (failed(share))
-        return op->emitError("expected an operation with a known derivative in "
-                             "the scores of an attention whose gradients are "
-                             "wanted, found '")
-               << op->getName() << "'";
+        return refuse(op);
       if (!*share)
         continue;
       Value &sum = adjoints[operand];

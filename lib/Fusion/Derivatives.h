@@ -25,6 +25,11 @@ mlir::FailureOr<mlir::Value> pullBack(mlir::ImplicitLocOpBuilder &b,
                                       mlir::Operation *op, unsigned number,
                                       mlir::Value adjoint);
 
+/// Whether `op` makes something else of bits: what depends on its result has no
+/// derivative, even if that goes by integers. (A comparison or a conversion to
+/// integers has the derivative 0.)
+bool hidesDerivative(mlir::Operation *op);
+
 /// Fills `derivative` with a region that gives the derivative of what `score`,
 /// which is not empty, gives with respect to `of`, its first argument or a
 /// result of an operation in it. An operation without a known derivative is an

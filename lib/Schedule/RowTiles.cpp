@@ -20,8 +20,6 @@ MatrixUnit fa::chooseUnit(KernelOp kernel, const Machine &machine) {
   };
   kernel.walk([&](DotOp dot) { note(typeOf(dot)); });
   kernel.walk([&](OnlineMergeOp merge) { note(typeOf(merge.getAcc())); });
-  if (!columns)
-    kernel.walk([&](ReduceOp reduce) { note(typeOf(reduce.getInput())); });
   return MatrixUnit::choose(machine.isAmd() ? MatrixUnit::Mfma
                                             : MatrixUnit::Mma,
                             rows, columns ? columns : 32);
@@ -44,10 +42,5 @@ int64_t fa::countRowTiles(KernelOp kernel, const MatrixUnit &unit) {
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
     note(rows == 1 ? columns / unit.lanes() : rows / unit.side);
   });
-  // A kernel without dots: rows are summed inside a warp.
-  if (least == std::numeric_limits<int32_t>::max())
-    kernel.walk([&](ReduceOp reduce) {
-      note(typeOf(reduce.getInput()).getDimSize(0) / unit.side);
-    });
   return least;
 }

@@ -32,6 +32,13 @@ func.func @unknown(%x: tensor<8xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt 
   return %y : tensor<8xf32>
 }
 // -----
+func.func @bits(%x: tensor<8xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt = array<i64: 0>} {
+  // expected-error @below {{gradients: expected an operation with a known derivative, found 'arith.bitcast'}}
+  %y = arith.bitcast %x : tensor<8xf32> to tensor<8xi32>
+  %z = arith.bitcast %y : tensor<8xi32> to tensor<8xf32>
+  return %z : tensor<8xf32>
+}
+// -----
 func.func @largest(%x: tensor<8x4xf32>) -> tensor<8xf32> attributes {tile.vjp_wrt = array<i64: 0>} {
   // expected-error @below {{gradients: expected a reduction that adds, found another}}
   %y = tile.reduce max %x dim 1 : tensor<8x4xf32> -> tensor<8xf32>
@@ -96,6 +103,20 @@ func.func @region(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
     // expected-error @below {{expected an operation with a known derivative in the scores of an attention whose gradients are wanted, found 'math.cbrt'}}
     %t = math.cbrt %s : f32
     tile.yield %t : f32
+  } mask {}
+  return %o, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+func.func @bits_of_scores(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 0>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    %t = arith.bitcast %s : f32 to i32
+    // expected-error @below {{expected an operation with a known derivative in the scores of an attention whose gradients are wanted, found 'arith.bitcast'}}
+    %u = arith.bitcast %t : i32 to f32
+    tile.yield %u : f32
   } mask {}
   return %o, %lse : !t, !l
 }
