@@ -84,8 +84,11 @@ private:
   }
 
   std::vector<PlannedBackward> chainOf(const KernelShape &shape) const {
+    // Nothing of it is in shared memory: it has as many rows as fill its warps.
+    KernelShape statistics = shape;
+    statistics.rows = start().rows;
     std::vector<PlannedBackward> chain = {
-        {BackwardPart::Rows, "_delta", shape}};
+        {BackwardPart::Rows, "_delta", statistics}};
     addTo(chain, BackwardPart::Queries, "_dq_roles", "_dq", shape);
     addTo(chain, BackwardPart::Keys, "_dkv_roles", "_dkv", shape);
     chain.push_back({BackwardPart::Capture, "_dcapture", shape});

@@ -12,6 +12,18 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
+/// Calls `note` with the type of each tile whose rows are reduced, if the
+/// kernel gives nothing but vectors of these: a warp has whole rows then.
+static void noteReducedRows(KernelOp kernel,
+                            llvm::function_ref<void(RankedTensorType)> note) {
+  WalkResult walk = kernel.walk([](StoreOp store) {
+    return typeOf(store.getValue()).getRank() == 1 ? WalkResult::advance()
+                                                   : WalkResult::interrupt();
+  });
+  if (!walk.wasInterrupted())
+    kernel.walk([&](ReduceOp reduce) { note(typeOf(reduce.getInput())); });
+}
+
 MatrixUnit fa::chooseUnit(KernelOp kernel, const Machine &machine) {
   int64_t rows = std::numeric_limits<int32_t>::max(), columns = 0;
   auto note = [&](RankedTensorType tile) {
@@ -20,6 +32,8 @@ MatrixUnit fa::chooseUnit(KernelOp kernel, const Machine &machine) {
   };
   kernel.walk([&](DotOp dot) { note(typeOf(dot)); });
   kernel.walk([&](OnlineMergeOp merge) { note(typeOf(merge.getAcc())); });
+  if (!columns)
+    noteReducedRows(kernel, note);
   return MatrixUnit::choose(machine.isAmd() ? MatrixUnit::Mfma
                                             : MatrixUnit::Mma,
                             rows, columns ? columns : 32);
@@ -42,5 +56,9 @@ int64_t fa::countRowTiles(KernelOp kernel, const MatrixUnit &unit) {
     int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
     note(rows == 1 ? columns / unit.lanes() : rows / unit.side);
   });
+  if (least == std::numeric_limits<int32_t>::max())
+    noteReducedRows(kernel, [&](RankedTensorType tile) {
+      note(tile.getDimSize(0) / unit.side);
+    });
   return least;
 }

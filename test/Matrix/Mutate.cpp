@@ -57,8 +57,11 @@ static void swapPrecision(tile::KernelOp kernel) {
 
 /// delta - dlse of a row becomes delta.
 static void dropDlse(tile::KernelOp kernel) {
-  if (kernel.getSymName().ends_with("_delta"))
-    kernel.walk([](arith::SubFOp op) { op.replaceAllUsesWith(op.getLhs()); });
+  kernel.walk([](arith::SubFOp op) {
+    if (op.getLhs().getDefiningOp<tile::LoadOp>() &&
+        op.getRhs().getDefiningOp<tile::LoadOp>())
+      op.replaceAllUsesWith(op.getLhs());
+  });
 }
 
 /// Sums are stored without the scale, where the scores have it.
