@@ -238,13 +238,19 @@ TEST(ReferenceBackward, NotFinite) {
       }
 }
 
-/// A row whose log-sum-exp is +inf: what it adds to keys of finite scores is
-/// not 0 but not a number either.
-TEST(ReferenceBackward, InfiniteScore) {
+/// A log-sum-exp of +inf that is given is no number, although every exp(s -
+/// inf) is 0; that of a score of +inf is none in the first place.
+TEST(ReferenceBackward, InfiniteLogSumExp) {
   double inf = std::numeric_limits<double>::infinity();
   Setting setting("hq=1 sq=1 sk=3 d=2 type=f32 bias=111k backward");
+  AttentionResult forward =
+      llvm::cantFail(referenceF64(setting.problem, setting.in));
+  forward.lse.set({0, 0, 0}, inf);
+  Gradients given = llvm::cantFail(unfusedBackward(
+      setting.problem, setting.in, {forward, setting.cotangents}));
   setting.in.bias->set({0, 0, 0, 1}, inf);
-  for (const Gradients &gradients : {setting.reference(), setting.unfused()})
+  for (const Gradients &gradients :
+       {given, setting.reference(), setting.unfused()})
     for (const Gradient &gradient : gradients)
       for (double x : gradient.value.toDoubles())
         EXPECT_TRUE(std::isnan(x)) << gradient.name;
