@@ -7,7 +7,9 @@
 // A program of the first has 128 keys and walks the queries, 64 in a step, with
 // scores as Sᵀ; one of the second has 128 queries and walks the keys. Neither
 // adds to what another program adds to: the results are the same in each run.
-// Queries and keys that are not there are zeros, of which nothing comes.
+// Queries and keys that are not there are zeros, of which nothing comes, as
+// long as P is finite: that of a key that is not there is held at 1, which is
+// the most that others have.
 // (Source: Dao, "FlashAttention-2", 2023, algorithm 2.)
 //   build/bin/fa-run examples/kernels/attention_backward.mlir --entry=backward_keys \
 //     --in 2x150x64 --in 2x200x64 --in 2x200x64 --in 2x150x64 --in 2x150 --in 2x150 --in 0.125 --out dk.npy --out dv.npy
@@ -95,6 +97,7 @@ tile.kernel @backward_queries(%q: !tensor {tile.access = #tile.access<in>, tile.
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
   %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %most = arith.constant dense<0.0> : tensor<128x64xf32> // of an exponent
   %log2e = arith.constant dense<1.44269504> : tensor<128xf32>
   %log2e_scalar = arith.constant 1.44269504 : f32
   %block = tile.program_id 0
@@ -126,7 +129,8 @@ tile.kernel @backward_queries(%q: !tensor {tile.access = #tile.access<in>, tile.
     %s = tile.dot %q_tile, %k_tile transpose_b : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
     %scaled = arith.mulf %s, %factors : tensor<128x64xf32>
     %exponent = arith.subf %scaled, %lse_all : tensor<128x64xf32>
-    %p = math.exp2 %exponent : tensor<128x64xf32>
+    %bounded = arith.minimumf %exponent, %most : tensor<128x64xf32>
+    %p = math.exp2 %bounded : tensor<128x64xf32>
     %dp = tile.dot %dout_tile, %v_tile transpose_b : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
     %difference = arith.subf %dp, %delta_all : tensor<128x64xf32>
     %ds = arith.mulf %p, %difference : tensor<128x64xf32>

@@ -63,19 +63,6 @@ void AttentionBuilder::buildRamp() {
                tileStart, scale);
 }
 
-/// The keys beyond a bound that holds for every row do not exist for this
-/// program: they are not read, whatever they hold.
-void AttentionBuilder::buildLength() {
-  length = numKeys;
-  for (const KeyBound &bound : rule.lengths()) {
-    AffineForm end = bound.forms.front();
-    ++end.constant;
-    length = arith::MinSIOp::create(b, length, evaluate(end, /*more=*/0));
-  }
-  if (length != numKeys)
-    length = arith::MaxSIOp::create(b, length, index(0));
-}
-
 Value AttentionBuilder::keyView(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
@@ -110,7 +97,7 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
   scale = getScalar(attention.getScale());
   mapCaptures(attention.getCaptures(), source.captures);
   buildCoordinates();
-  buildLength();
+  length = countKeys(rule, numKeys);
   buildRamp();
   Value queries = queryView(qMemory);
   auto queryType = cast<MemRefType>(queries.getType());

@@ -25,7 +25,6 @@ public:
 private:
   //===--- Prologue ---===//
   void buildCoordinates();
-  void buildLength();
   void buildRamp();
   Value keyView(Value memref);
 

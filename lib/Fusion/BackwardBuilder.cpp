@@ -171,16 +171,7 @@ void BackwardBuilder::buildStatistics() {
 }
 
 void BackwardBuilder::buildQueryGradients() {
-  length = numKeys;
-  // The keys beyond a bound that holds for every row do not exist for this
-  // program: they are not read, whatever they hold.
-  for (const KeyBound &bound : rule.lengths()) {
-    AffineForm end = bound.forms.front();
-    ++end.constant;
-    length = arith::MinSIOp::create(b, length, evaluate(end, /*more=*/0));
-  }
-  if (length != numKeys)
-    length = arith::MaxSIOp::create(b, length, index(0));
+  length = countKeys(rule, numKeys);
   auto ofQueries = [&](Value view) {
     return load(view, shape.rows, tileStart);
   };

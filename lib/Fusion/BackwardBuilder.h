@@ -84,6 +84,7 @@ private:
   Value buildDs(Value p, Value dp, const Tiles &tiles);
   Value timesSlope(Value ds, mlir::Region &region, Value x, const Place &place,
                    Value mask);
+  Value isInside(int64_t dim, Value first, Value size);
   Value buildMask(const Place &place);
   mlir::SmallVector<RegionValue> regionArguments(const Place &place);
   Value applyToScores(mlir::Region &region, Value x, const Place &place);
@@ -106,7 +107,6 @@ private:
   CaptureWalk findCaptureWalk();
   Place findCaptureStep(Value step, const CaptureWalk &walk);
   Value buildContribution(const Place &place);
-  Value buildWholeMask(const Place &place);
   void storeCapture(Value sum, const CaptureWalk &walk);
 
   /// Whether rows of scores are keys.

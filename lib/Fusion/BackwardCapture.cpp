@@ -70,25 +70,6 @@ BackwardBuilder::findCaptureStep(Value step, const CaptureWalk &walk) {
           /*partial=*/true};
 }
 
-/// Where there is a query and a key that it sees.
-Value BackwardBuilder::buildWholeMask(const Place &place) {
-  auto indices = scoreType(b.getIndexType());
-  auto isBelow = [&](int64_t dim, Value first, Value size) -> Value {
-    Value number = IotaOp::create(b, indices, dim, ValueRange{});
-    Value left = arith::SubIOp::create(b, size, first);
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
-                                 broadcast(left, indices));
-  };
-  Value mask = arith::AndIOp::create(
-      b, isBelow(ownsKeys() ? 1 : 0, place.query, numQueries),
-      isBelow(ownsKeys() ? 0 : 1, place.key, numKeys));
-  if (op.getMask().empty())
-    return mask;
-  Value more = inlineRegion(b, op.getMask(), shape.rows, shape.columns,
-                            regionArguments(place));
-  return arith::AndIOp::create(b, mask, more);
-}
-
 /// What the scores of one tile add.
 Value BackwardBuilder::buildContribution(const Place &place) {
   int64_t queries = ownsKeys() ? shape.columns : shape.rows;
@@ -104,7 +85,7 @@ Value BackwardBuilder::buildContribution(const Place &place) {
   tiles.v = ofKeys(vMemory);
   tiles.lse = ofQueries(statistics(1));
   tiles.delta = loadDelta(queries, place.query);
-  Value mask = buildWholeMask(place);
+  Value mask = buildMask(place);
   Value x = buildX(tiles);
   Value p = buildP(x, tiles, place, mask);
   Value left = ownsKeys() ? tiles.v : tiles.dout;
@@ -142,6 +123,7 @@ void BackwardBuilder::storeCapture(Value sum, const CaptureWalk &walk) {
 }
 
 void BackwardBuilder::buildCaptureGradient() {
+  length = numKeys; // others are masked
   CaptureWalk walk = findCaptureWalk();
   Value steps = arith::MulIOp::create(
       b, walk.tiles, arith::MulIOp::create(b, walk.heads, walk.batches));

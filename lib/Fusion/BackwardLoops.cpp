@@ -62,22 +62,40 @@ Value BackwardBuilder::applyToScores(Region &region, Value x,
   return inlineRegion(b, region, shape.rows, shape.columns, arguments);
 }
 
-/// Where scores count: null if all do. A column that is none may only be seen
-/// where what changes scores makes something of its zeros.
-Value BackwardBuilder::buildMask(const Place &place) {
-  if (!place.partial || (op.getMask().empty() && op.getScore().empty()))
-    return {};
+/// Whether a score's row or column, of dimension `dim`, which begins at
+/// `first`, is one of `size`.
+Value BackwardBuilder::isInside(int64_t dim, Value first, Value size) {
   auto indices = scoreType(b.getIndexType());
-  Value column = IotaOp::create(b, indices, 1, ValueRange{});
-  Value left = ownsKeys() ? arith::SubIOp::create(b, numQueries, place.query)
-                          : arith::SubIOp::create(b, length, place.key);
-  Value mask = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
-                                     broadcast(left, indices));
-  if (op.getMask().empty())
-    return mask;
-  Value more = inlineRegion(b, op.getMask(), shape.rows, shape.columns,
-                            regionArguments(place));
-  return arith::AndIOp::create(b, mask, more);
+  Value number = IotaOp::create(b, indices, dim, ValueRange{});
+  Value left = arith::SubIOp::create(b, size, first);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
+                               broadcast(left, indices));
+}
+
+/// Where scores count: null if all do. A key that is none has zeros for K and
+/// V, but a P that no log-sum-exp bounds, which may be infinite: it is masked.
+/// A query that is none has zeros for dO, too, and a P of 1; it is masked where
+/// what changes scores makes something of its zeros.
+Value BackwardBuilder::buildMask(const Place &place) {
+  bool isAnyQuery = ownsKeys() && op.getMask().empty() && op.getScore().empty();
+  if (!place.partial || isAnyQuery)
+    return {};
+  int64_t queryDim = ownsKeys() ? 1 : 0, keyDim = 1 - queryDim;
+  Value mask;
+  auto require = [&](Value more) {
+    mask = mask ? arith::AndIOp::create(b, mask, more).getResult() : more;
+  };
+  // Gradients of rows that are none are not stored, but those of a captured
+  // tensor are sums over rows.
+  bool isSum = part == BackwardPart::Capture;
+  if (isSum || ownsKeys())
+    require(isInside(queryDim, place.query, numQueries));
+  if (isSum || !ownsKeys())
+    require(isInside(keyDim, place.key, length));
+  if (!op.getMask().empty())
+    require(inlineRegion(b, op.getMask(), shape.rows, shape.columns,
+                         regionArguments(place)));
+  return mask;
 }
 
 /// scale · q kᵀ or, where no region looks at it, q kᵀ.

@@ -164,3 +164,15 @@ Value KernelBody::evaluate(const AffineForm &form, unsigned more) {
   }
   return sum;
 }
+
+Value KernelBody::countKeys(const MaskRule &rule, Value numKeys) {
+  Value length = numKeys;
+  for (const KeyBound &bound : rule.lengths()) {
+    AffineForm end = bound.forms.front();
+    ++end.constant;
+    length = arith::MinSIOp::create(b, length, evaluate(end, /*more=*/0));
+  }
+  if (length == numKeys)
+    return length;
+  return arith::MaxSIOp::create(b, length, index(0));
+}

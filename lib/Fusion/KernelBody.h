@@ -57,6 +57,10 @@ protected:
   Value materialize(Value regionValue, Value row, unsigned more = 0);
   /// A form without coordinates, of a region with `more` arguments.
   Value evaluate(const AffineForm &form, unsigned more);
+  /// How many of `numKeys` keys there are for this batch and head. Those beyond
+  /// a bound that holds for every row do not exist: they are not read, whatever
+  /// they hold.
+  Value countKeys(const MaskRule &rule, Value numKeys);
 
   mlir::ImplicitLocOpBuilder b;
   tile::KernelOp kernel;

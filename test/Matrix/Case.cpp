@@ -64,6 +64,8 @@ Expected<Case> matrix::parseCase(StringRef line) {
       continue;
     else if (key == "logits" && !value.getAsDouble(number))
       result.logits = number;
+    else if (key == "apart" && !value.getAsDouble(number))
+      result.apart = number;
     else if (key == "values" && !value.getAsDouble(number))
       result.values = number;
     else if (key == "fill" && value == "-inf")

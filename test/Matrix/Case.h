@@ -19,7 +19,7 @@ struct Case {
   AttentionProblem problem;
   bool gaps = false, shifted = false, poison = false, far = false;
   int64_t repeat = 0, splits = 0;
-  double logits = 1, values = 1;
+  double logits = 1, values = 1, apart = 0;
   std::optional<double> fill;
 };
 

@@ -112,11 +112,12 @@ static Expected<AttentionInputs> makeInputs(const Case &c) {
   auto in = makeRandomInputs(p, /*seed=*/1);
   if (!in)
     return in;
-  for (auto [tensor, factor] :
-       {std::pair(&in->q, c.logits), std::pair(&in->v, c.values)})
-    if (factor != 1)
+  for (auto [tensor, factor, addend] :
+       {std::tuple(&in->q, c.logits, c.apart),
+        std::tuple(&in->k, 1.0, -c.apart), std::tuple(&in->v, c.values, 0.0)})
+    if (factor != 1 || addend != 0)
       tensor->forEach([&](char *e) {
-        storeElement(e, p.type, factor * loadElement(e, p.type));
+        storeElement(e, p.type, factor * loadElement(e, p.type) + addend);
       });
   if (c.fill && in->bias) {
     int64_t n = 0;

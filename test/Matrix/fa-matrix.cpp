@@ -24,6 +24,7 @@
 //   shifted   bases that are only aligned to an element
 //   poison    NaN and infinities in K and V beyond the lengths
 //   logits=X  queries multiplied by X
+//   apart=X   X added to queries and taken from keys: scores far below 0
 //   values=X  values multiplied by X
 //   fill=X    the bias is X in every second element
 //   far       heads that lie more than 2^31 elements apart

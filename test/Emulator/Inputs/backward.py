@@ -70,7 +70,12 @@ def generate(folder, queries, keys):
     random.seed(7)
     tensors = {}
     for name, count in (("q", queries), ("k", keys), ("v", keys), ("dout", queries)):
-        values = [rounded(random.gauss(0, 1)) for _ in range(HEADS * count * DEPTH)]
+        values = [random.gauss(0, 1) for _ in range(HEADS * count * DEPTH)]
+        # Scores of the last head are far below 0: P of a key that is not there would be infinite.
+        shift, last = {"q": 2.0, "k": -2.0}.get(name), (HEADS - 1) * count * DEPTH
+        if shift:
+            values[last:] = [shift + x / 8 for x in values[last:]]
+        values = [rounded(x) for x in values]
         write(f"{folder}/{name}.npy", (HEADS, count, DEPTH), values)
         tensors[name] = values
     lse, delta = [], []
@@ -131,7 +136,7 @@ def compare(folder, name, twin):
     worst, mean = max(errors), sum(errors) / len(errors)
     bound, mean_bound = 2 * max(unfused) + floor, 1.1 * sum(unfused) / len(unfused) + floor / 4
     print(f"{name}: max error {worst:.3g} (bound {bound:.3g}), mean {mean:.3g} (bound {mean_bound:.3g})")
-    sys.exit(worst > bound or mean > mean_bound)
+    sys.exit(not (worst <= bound and mean <= mean_bound))
 
 
 if __name__ == "__main__":
