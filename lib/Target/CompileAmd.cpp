@@ -35,8 +35,8 @@ public:
     llvm::TargetOptions options;
     // As for NVIDIA: a program's products are rounded where it says so.
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-    auto created =
-        createTargetMachine("amdgcn-amd-amdhsa", target.machine.name, "", options);
+    auto created = createTargetMachine("amdgcn-amd-amdhsa", target.machine.name,
+                                       "", options);
     if (!created)
       return created.takeError();
     machine = std::move(*created);
