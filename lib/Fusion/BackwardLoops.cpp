@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardBuilder.h"
-#include "QueryRange.h"
+#include "fa/Fusion/QueryRange.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "QueryRange.h"
+#include "fa/Fusion/QueryRange.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fa/Fusion/MaskAnalysis.h"
+#include "fa/Fusion/QueryRange.h"
 
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -281,6 +281,60 @@ TEST_F(MaskAnalysis, AgreesWithBruteForce) {
   EXPECT_GT(several, 200);
   EXPECT_GT(skipped, 40000);
   EXPECT_GT(full, 4000);
+}
+
+/// The same masks turned around: the queries that see a tile of keys.
+TEST_F(MaskAnalysis, QueriesAgreeWithBruteForce) {
+  int64_t skipped = 0, full = 0;
+  for (int round = 0; round < 2000; ++round) {
+    random.seed(round);
+    region.front().clear();
+    b.setInsertionPointToEnd(&region.front());
+    buildRandomMask();
+    MaskRule rule = analyzeMask(region);
+    int64_t first = draw(0, 20), last = first + draw(0, 15);
+    int64_t numQueries = draw(0, 40), capture = draw(-10, 10);
+
+    Block code;
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(&code);
+    QueryRange range = buildQueryRange(b, rule, constant(first), constant(last),
+                                       constant(numQueries),
+                                       [](Value value) { return value; });
+    Evaluator evaluator;
+    evaluator.values[region.getArgument(4).getAsOpaquePointer()] = capture;
+    int64_t begin = evaluator.get(range.begin), end = evaluator.get(range.end),
+            fullBegin = evaluator.get(range.fullBegin),
+            fullEnd = evaluator.get(range.fullEnd);
+    ASSERT_GE(begin, 0) << "round " << round;
+    ASSERT_LE(end, numQueries) << "round " << round;
+    // Where there is no edge nothing is left out, or seen in part, there.
+    if (!range.hasLowerEdge)
+      ASSERT_EQ(begin, 0) << "round " << round;
+    if (!range.hasUpperEdge)
+      ASSERT_EQ(end, numQueries) << "round " << round;
+    if (range.hasFull && !range.hasLowerEdge)
+      ASSERT_EQ(fullBegin, 0) << "round " << round;
+    if (range.hasFull && !range.hasUpperEdge)
+      ASSERT_EQ(fullEnd, numQueries) << "round " << round;
+    for (int64_t i = 0; i < numQueries; ++i) {
+      bool inside = begin <= i && i < end;
+      bool whole = range.hasFull && fullBegin <= i && i < fullEnd;
+      for (int64_t j = first; j <= last; ++j) {
+        bool seen = isSeen(i, j, capture);
+        if (seen)
+          ASSERT_TRUE(inside) << "round " << round;
+        if (whole)
+          ASSERT_TRUE(seen) << "round " << round;
+        skipped += !inside;
+        full += whole;
+      }
+    }
+    code.clear();
+  }
+  // It is of use: queries are left out, and tiles are seen whole.
+  EXPECT_GT(skipped, 10000);
+  EXPECT_GT(full, 2000);
 }
 
 /// An unknown condition bounds nothing, but leaves the others their bounds.

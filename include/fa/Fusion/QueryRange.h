@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_FUSION_QUERYRANGE_H
-#define FA_LIB_FUSION_QUERYRANGE_H
+#ifndef FA_FUSION_QUERYRANGE_H
+#define FA_FUSION_QUERYRANGE_H
 
 #include "fa/Fusion/MaskAnalysis.h"
 
@@ -33,4 +33,4 @@ buildQueryRange(mlir::ImplicitLocOpBuilder &b, const MaskRule &rule,
 
 } // namespace fa
 
-#endif // FA_LIB_FUSION_QUERYRANGE_H
+#endif // FA_FUSION_QUERYRANGE_H
