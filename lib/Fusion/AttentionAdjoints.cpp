@@ -77,8 +77,8 @@ LogicalResult Adjoints::visitAttention(AttentionOp op) {
       typeOf(op.getV()).getElementType() != element)
     return refuse(op,
                   "expected an attention of one element type, found others");
-  tensor::ExtractOp read;
-  if (captured && !(read = findRead(op, *captured)))
+  auto read = captured ? findRead(op, *captured) : tensor::ExtractOp();
+  if (captured && !read)
     return refuse(op, "that of a tensor is derived of which scores read one "
                       "element, at their batch, head, query and key");
   Value dout = of(op.getOutput());
