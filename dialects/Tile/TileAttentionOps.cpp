@@ -138,21 +138,39 @@ LogicalResult OnlineAttentionOp::verify() {
 // AttentionBackwardOp
 //===----------------------------------------------------------------------===//
 
-/// Checks what `op` says of the captured tensor whose gradient it gives.
-static LogicalResult verifyCapture(AttentionBackwardOp op) {
-  bool isGiven = op.getDcapture() != Value();
-  if (isGiven != op.getCapture().has_value() ||
-      isGiven == op.getEffect().empty())
-    return op.emitOpError("expects a gradient of a captured tensor, its number "
-                          "and an effect region together");
-  if (!isGiven)
+/// Checks what `op` says of the captured tensors whose gradients it gives.
+static LogicalResult verifyCaptures(AttentionBackwardOp op) {
+  size_t gradients = op.getDcaptures().size(), effects = op.getEffects().size();
+  ArrayRef<int64_t> numbers = op.getWrt();
+  if (gradients != numbers.size() || gradients != effects)
+    return op.emitOpError("expects a number and an effect region for each "
+                          "gradient of a captured tensor, found ")
+           << gradients << " gradients, " << numbers.size() << " numbers and "
+           << effects << " regions";
+  int64_t count = op.getCaptures().size(), last = -1;
+  for (auto [number, gradient] : llvm::zip(numbers, op.getDcaptures())) {
+    if (number <= last || number >= count ||
+        op.getCaptures()[number].getType() != gradient.getType())
+      return op.emitOpError("expects gradients of some of ")
+             << count << " captures, in their types and order, found number "
+             << number << " and " << gradient.getType();
+    last = number;
+  }
+  return success();
+}
+
+/// Checks the sink and its gradient, which go together.
+static LogicalResult verifySink(AttentionBackwardOp op) {
+  if (!op.getSink() && !op.getDsink())
     return success();
-  int64_t number = *op.getCapture(), count = op.getCaptures().size();
-  if (number < 0 || number >= count ||
-      op.getCaptures()[number].getType() != op.getDcapture().getType())
-    return op.emitOpError("expects the gradient of one of ")
-           << count << " captures in its type, found number " << number
-           << " and " << op.getDcapture().getType();
+  if (!op.getSink() || !op.getDsink())
+    return op.emitOpError("expects a sink where its gradient is wanted, and no "
+                          "other, found one of the two");
+  Type f32 = Float32Type::get(op.getContext());
+  int64_t heads = typeOf(op.getQ()).getDimSize(1);
+  for (Value value : {op.getSink(), op.getDsink()})
+    if (failed(verifyResult(op, typeOf(value), {heads}, f32)))
+      return failure();
   return success();
 }
 
@@ -180,13 +198,19 @@ LogicalResult AttentionBackwardOp::verify() {
                                         of.getElementType())))
       return failure();
   Type index = IndexType::get(getContext());
-  for (auto [region, name] : {std::pair(&getDerivative(), "derivative"),
-                              std::pair(&getEffect(), "effect")})
-    if (failed(verifyElementRegion(*this, *region, name,
-                                   {f32, index, index, index, index},
-                                   getCaptures().getTypes(), f32)))
+  auto verifyRegion = [&](Region &region, StringRef name) {
+    return verifyElementRegion(*this, region, name,
+                               {f32, index, index, index, index},
+                               getCaptures().getTypes(), f32);
+  };
+  if (failed(verifyRegion(getDerivative(), "derivative")))
+    return failure();
+  for (Region &region : getEffects())
+    if (failed(verifyRegion(region, "effect")))
       return failure();
-  return failed(verifyElementRegions(*this)) ? failure() : verifyCapture(*this);
+  if (failed(verifyElementRegions(*this)) || failed(verifySink(*this)))
+    return failure();
+  return verifyCaptures(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -86,13 +86,14 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
     (Dao, "FlashAttention-2", arXiv 2307.08691, algorithm 2; with a modification
     of the scores and dlse: docs/numerics.md.) All in f32 but for the rounding
     of p and dx, which `wide_p` leaves out. A row whose lse is −inf has no keys
-    and gives nothing. A sink is in lse, so that it is not an operand. Only the
-    gradients that have a result are computed.
+    and gives nothing. A sink is in lse, and an operand where its gradient is
+    wanted: `dsink_h = −Σ exp(sink_h − lse) · delta`, over batches and queries.
+    Only the gradients that have a result are computed.
 
-    `dcapture` is that of the captured tensor number `capture`, of which the
-    score region reads one element for each score: the sum of ds · e over the
-    scores that read it, where `effect` gives e, the derivative of the score
-    with respect to that element.
+    `dcaptures` are those of the captured tensors with the numbers `wrt`, of
+    which the score region reads one element for each score: the sum of ds · e
+    over the scores that read it, where the region of `effects` that belongs to
+    it gives e, the derivative of the score with respect to that element.
 
     ```mlir
     %dq, %dk, %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c
@@ -105,24 +106,26 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
       AnyRankedTensor:$v, AnyRankedTensor:$output, AnyRankedTensor:$lse,
       AnyRankedTensor:$dout, Optional<AnyRankedTensor>:$dlse, F32:$scale,
-      Variadic<AnyType>:$captures, OptionalAttr<I64Attr>:$capture,
-      UnitAttr:$wide_p,
+      Optional<AnyRankedTensor>:$sink, Variadic<AnyType>:$captures,
+      DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$wrt, UnitAttr:$wide_p,
       DefaultValuedAttr<Tile_DotPrecisionAttr,
                         "::fa::tile::DotPrecision::Ieee">:$precision);
   let results = (outs Optional<AnyRankedTensor>:$dq,
       Optional<AnyRankedTensor>:$dk, Optional<AnyRankedTensor>:$dv,
-      Optional<AnyRankedTensor>:$dcapture);
+      Optional<AnyRankedTensor>:$dsink, Variadic<AnyRankedTensor>:$dcaptures);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask,
-      MaxSizedRegion<1>:$derivative, MaxSizedRegion<1>:$effect);
+      MaxSizedRegion<1>:$derivative, VariadicRegion<SizedRegion<1>>:$effects);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $output `,` $lse `,` $dout
     (`dlse` $dlse^ `:` type($dlse))? `scale` $scale
+    (`sink` $sink^ `:` type($sink))?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v)
     `,` type($output) `,` type($lse) `,` type($dout)
     (`dq` type($dq)^)? (`dk` type($dk)^)? (`dv` type($dv)^)?
-    (`dcapture` `(` $capture `)` type($dcapture)^)?
-    `score` $score `mask` $mask `derivative` $derivative (`effect` $effect^)?
+    (`dsink` type($dsink)^)? (`dcaptures` $wrt `(` type($dcaptures)^ `)`)?
+    `score` $score `mask` $mask `derivative` $derivative
+    (`effects` $effects^)?
   }];
   let hasVerifier = 1;
 }

@@ -24,6 +24,8 @@ typedef struct faBackwardDesc {
   size_t size;                 /* sizeof(faBackwardDesc) */
   int32_t wantQ, wantK, wantV; /* one at least; kernels of others do not run */
   int32_t hasDlse;             /* the log-sum-exp has a gradient, too */
+  /* Of the bias, the ALiBi slopes and the sinks, which the attention has. */
+  int32_t wantBias, wantSlopes, wantSink;
 } faBackwardDesc;
 
 /* The gradients of the attention `desc`: everything of it counts but hasLse,
@@ -31,7 +33,8 @@ typedef struct faBackwardDesc {
  * a launch, in order: the forward's inputs from q to the scale, what the
  * forward gave, out [b, hq, sq, dv] and log-sum-exp (f32 [b, hq, sq]), then the
  * gradients of these two, dOut like out and if there is one dLse, all as
- * inputs; then, as wanted, dQ, dK and dV like q, k and v as outputs.
+ * inputs; then, as wanted, dQ, dK, dV, dBias, dSlopes and dSink like the inputs
+ * that they are of, as outputs.
  * `desc->launch` are these arguments. A launch sums in an order that depends on
  * sizes, plan and card's kind alone: its results repeat bit by bit. On a card
  * it always takes workspace, of the size that faPlanGetLaunchInfo gives, from

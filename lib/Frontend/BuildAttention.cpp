@@ -124,7 +124,7 @@ private:
   bool hasLse() const { return p.lse || p.backward; }
   void askForGradients(func::FuncOp function) {
     SmallVector<int64_t> arguments, results = {0};
-    for (const GradientRows &gradient : p.gradients())
+    for (const WantedGradient &gradient : p.gradients())
       arguments.push_back(gradient.argument);
     if (p.backward->dlse)
       results.push_back(1);

@@ -46,6 +46,9 @@ private:
                                     const mlir::Twine &what);
   mlir::LogicalResult visitElementwise(mlir::Operation *op);
   mlir::LogicalResult visitAttention(tile::AttentionOp op);
+  mlir::LogicalResult
+  findLearned(tile::AttentionOp op, llvm::SmallVectorImpl<int64_t> &numbers,
+              llvm::SmallVectorImpl<mlir::tensor::ExtractOp> &reads);
   void visitBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult visitReduce(tile::ReduceOp op);
   mlir::LogicalResult visitDot(tile::DotOp op);

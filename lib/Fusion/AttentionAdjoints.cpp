@@ -58,42 +58,60 @@ static bool isOne(Region &derivative) {
                       m_OneFloat());
 }
 
-LogicalResult Adjoints::visitAttention(AttentionOp op) {
-  std::optional<int64_t> captured;
+/// Finds the captured tensors of `op` whose gradients are wanted: `numbers`,
+/// and the element that scores read of each.
+LogicalResult Adjoints::findLearned(AttentionOp op,
+                                    SmallVectorImpl<int64_t> &numbers,
+                                    SmallVectorImpl<tensor::ExtractOp> &reads) {
   for (auto [number, capture] : llvm::enumerate(op.getCaptures())) {
     if (!isActive(capture))
       continue;
-    if (captured || !isa<TensorType>(capture.getType()))
-      return refuse(op, "of what its scores read, that of one tensor is "
-                        "derived, found others");
-    captured = number;
+    if (!isa<TensorType>(capture.getType()))
+      return refuse(op,
+                    "of what its scores read, those of tensors are derived, "
+                    "found that of a scalar");
+    tensor::ExtractOp read = findRead(op, number);
+    if (!read)
+      return refuse(op, "that of a tensor is derived of which scores read one "
+                        "element, at their batch, head, query and key");
+    numbers.push_back(number);
+    reads.push_back(read);
   }
+  return success();
+}
+
+LogicalResult Adjoints::visitAttention(AttentionOp op) {
+  SmallVector<int64_t> learned;
+  SmallVector<tensor::ExtractOp> reads;
+  if (failed(findLearned(op, learned, reads)))
+    return failure();
   if (isActive(op.getScale()))
     return refuse(op, "that of its scale is not derived yet");
-  if (op.getSink() && isActive(op.getSink()))
-    return refuse(op, "those of its sinks are not derived yet");
   Type element = typeOf(op.getQ()).getElementType();
   if (typeOf(op.getOutput()).getElementType() != element ||
       typeOf(op.getV()).getElementType() != element)
     return refuse(op,
                   "expected an attention of one element type, found others");
-  auto read = captured ? findRead(op, *captured) : tensor::ExtractOp();
-  if (captured && !read)
-    return refuse(op, "that of a tensor is derived of which scores read one "
-                      "element, at their batch, head, query and key");
   Value dout = of(op.getOutput());
   Value dlse = op.getLse() ? sums.lookup(op.getLse()) : Value();
   auto [output, lse] = resultsOf(op);
   auto typeIf = [&](Value operand) {
     return isActive(operand) ? operand.getType() : Type();
   };
-  Value capture = captured ? op.getCaptures()[*captured] : Value();
+  Value sink = op.getSink();
+  if (sink && !isActive(sink))
+    sink = Value();
+  SmallVector<Type> types;
+  for (int64_t number : learned)
+    types.push_back(op.getCaptures()[number].getType());
   auto backward = AttentionBackwardOp::create(
       b, typeIf(op.getQ()), typeIf(op.getK()), typeIf(op.getV()),
-      capture ? capture.getType() : Type(), op.getQ(), op.getK(), op.getV(),
-      output, lse, dout, dlse, op.getScale(), op.getCaptures(),
-      captured ? b.getI64IntegerAttr(*captured) : IntegerAttr(), op.getWideP(),
-      op.getPrecision());
+      sink ? sink.getType() : Type(), types, op.getQ(), op.getK(), op.getV(),
+      output, lse, dout, dlse, op.getScale(), sink, op.getCaptures(),
+      b.getDenseI64ArrayAttr(learned),
+      op.getWideP() ? b.getUnitAttr() : UnitAttr(),
+      DotPrecisionAttr::get(b.getContext(), op.getPrecision()),
+      /*effectsCount=*/learned.size());
   IRMapping score, mask;
   op.getScore().cloneInto(&backward.getScore(), score);
   op.getMask().cloneInto(&backward.getMask(), mask);
@@ -104,15 +122,18 @@ LogicalResult Adjoints::visitAttention(AttentionOp op) {
     if (isOne(region))
       region.getBlocks().clear();
   }
-  if (read && failed(differentiateScore(op.getScore(), read.getResult(),
-                                        backward.getEffect())))
-    return failure();
-  std::pair<Value, Value> gradients[] = {{op.getQ(), backward.getDq()},
-                                         {op.getK(), backward.getDk()},
-                                         {op.getV(), backward.getDv()},
-                                         {capture, backward.getDcapture()}};
-  for (auto [operand, gradient] : gradients)
+  for (auto [read, effect] : llvm::zip(reads, backward.getEffects()))
+    if (failed(differentiateScore(op.getScore(), read.getResult(), effect)))
+      return failure();
+  auto addIf = [&](Value operand, Value gradient) {
     if (gradient)
       add(operand, gradient);
+  };
+  addIf(op.getQ(), backward.getDq());
+  addIf(op.getK(), backward.getDk());
+  addIf(op.getV(), backward.getDv());
+  addIf(sink, backward.getDsink());
+  for (auto [number, gradient] : llvm::zip(learned, backward.getDcaptures()))
+    addIf(op.getCaptures()[number], gradient);
   return success();
 }

@@ -180,8 +180,19 @@ void BackwardBuilder::buildQueryGradients() {
   owned.dout = ofQueries(rowsOf(doutMemory, head, numQueries));
   owned.delta = loadDelta(shape.rows, tileStart);
   owned.lse = ofQueries(statistics(1));
-  Value sum = walkKeys(owned, zeros(shape.rows, qMemory));
-  store(scaled(sum), *source.dq, head, numQueries);
+  Values initial;
+  if (source.dq)
+    initial.push_back(zeros(shape.rows, qMemory));
+  auto rows = tile({shape.rows}, b.getF32Type());
+  Value zero = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(rows, b.getF32FloatAttr(0.0f)));
+  initial.append(source.numRowSums(), zero);
+  Values sums = walkKeys(owned, initial);
+  if (source.dq)
+    store(scaled(sums.front()), *source.dq, head, numQueries);
+  ArrayRef<Value> rowSums = sums;
+  for (auto [n, sum] : llvm::enumerate(rowSums.take_back(source.numRowSums())))
+    StoreOp::create(b, sum, statistics(2 + n), ValueRange{tileStart});
 }
 
 void BackwardBuilder::buildKeyGradients() {
@@ -209,9 +220,9 @@ KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
   if (ownsKeys() && !op.getMask().empty())
     varying.push_back(op.getMask().getArgument(1));
   rule = analyzeMask(op.getMask(), varying);
-  kernel = createBackwardKernel(b, source, part, shape, name, entry);
+  kernel = createBackwardKernel(b, source, part, captured, shape, name, entry);
   openArguments();
-  if (part != BackwardPart::Capture)
+  if (part != BackwardPart::Capture && part != BackwardPart::Heads)
     findProgram();
   switch (part) {
   case BackwardPart::Rows:
@@ -225,6 +236,9 @@ KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
     break;
   case BackwardPart::Capture:
     buildCaptureGradient();
+    break;
+  case BackwardPart::Heads:
+    buildHeadsGradient();
     break;
   }
   tile::ReturnOp::create(b);

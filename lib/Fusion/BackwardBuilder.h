@@ -17,14 +17,15 @@ namespace fa {
 
 /// Builds one kernel of a chain: what programs own, and the row statistics
 /// (BackwardBuilder.cpp), the way along queries or keys
-/// (BackwardLoops.cpp), and the gradient of a captured tensor
-/// (BackwardCapture.cpp).
+/// (BackwardLoops.cpp), the gradient of a captured tensor
+/// (BackwardCapture.cpp), and that of numbers of heads (BackwardHeads.cpp).
 class BackwardBuilder : KernelBody {
 public:
   BackwardBuilder(mlir::OpBuilder &builder, const BackwardFunction &source,
-                  const PlannedBackward &plan)
+                  const PlannedBackward &plan, const CapturedGradient *captured)
       : KernelBody(builder, tile::AttentionBackwardOp(source.op).getLoc()),
-        source(source), op(source.op), part(plan.part), shape(plan.shape) {}
+        source(source), op(source.op), part(plan.part), captured(captured),
+        shape(plan.shape) {}
 
   tile::KernelOp build(mlir::StringRef name, mlir::StringRef entry);
 
@@ -67,8 +68,9 @@ private:
   int64_t columnsOf(Value memory);
 
   //===--- The way along (BackwardLoops.cpp) ---===//
-  /// dQ of the program's queries.
-  Value walkKeys(const Tiles &owned, Value initial);
+  /// dQ of the program's queries, if it is wanted, and the sums over the keys
+  /// of what the gradients of heads have as terms.
+  Values walkKeys(const Tiles &owned, mlir::ValueRange initial);
   /// dK and dV, those of them that are wanted, of the program's keys: the
   /// queries of all heads of the group.
   Values walkQueries(const Tiles &owned, mlir::ValueRange initial);
@@ -107,12 +109,25 @@ private:
   CaptureWalk findCaptureWalk();
   Place findCaptureStep(Value step, const CaptureWalk &walk);
   Value buildContribution(const Place &place);
-  void storeCapture(Value sum, const CaptureWalk &walk);
+  /// Stores `sum`, whose rows, or rows and columns, begin at the number that
+  /// `owned` has for their coordinate; of others that is the place.
+  void storeCapture(Value sum, const ArgumentView &of,
+                    mlir::ArrayRef<int64_t> reads, mlir::ArrayRef<Value> owned);
+
+  //===--- Numbers of heads (BackwardHeads.cpp) ---===//
+  void buildHeadsGradient();
+  /// `memory`, [b, h, s] or a tensor of workspace, for this batch: [h, s].
+  Value headsOf(Value memory);
+  /// A tile of it: of the program's heads, from query `first` on.
+  Value loadHeads(Value memory, Value first);
+  /// What queries from `first` on add.
+  Value buildHeadsTerm(Value first);
+  Value buildSinkTerm(Value first);
 
   /// Whether rows of scores are keys.
   bool ownsKeys() const {
     return part == BackwardPart::Keys ||
-           (part == BackwardPart::Capture && !source.readsCaptureAt(2));
+           (part == BackwardPart::Capture && !captured->readsAt(2));
   }
   mlir::RankedTensorType scoreType(mlir::Type element) {
     return tile({shape.rows, shape.columns}, element);
@@ -121,6 +136,7 @@ private:
   const BackwardFunction &source;
   tile::AttentionBackwardOp op;
   BackwardPart part;
+  const CapturedGradient *captured; ///< whose kernel this is, if it is one's
   KernelShape shape;
   MaskRule rule;
   Value qMemory, kMemory, vMemory, doutMemory; ///< [b, h, s, d]

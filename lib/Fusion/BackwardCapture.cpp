@@ -21,7 +21,7 @@ using namespace fa;
 using namespace fa::tile;
 
 BackwardBuilder::CaptureWalk BackwardBuilder::findCaptureWalk() {
-  auto reads = [&](int64_t n) { return source.readsCaptureAt(n); };
+  auto reads = [&](int64_t n) { return captured->readsAt(n); };
   auto start = [&](Value tile, int64_t size) -> Value {
     return arith::MulIOp::create(b, tile, index(size));
   };
@@ -92,19 +92,19 @@ Value BackwardBuilder::buildContribution(const Place &place) {
   Value right = ownsKeys() ? tiles.dout : tiles.v;
   Value dp = DotOp::create(b, scoreType(b.getF32Type()), left, right, Value(),
                            /*transpose_b=*/true, precisionOf(right));
-  return timesSlope(buildDs(p, dp, tiles), op.getEffect(), x, place, mask);
+  return timesSlope(buildDs(p, dp, tiles), *captured->effect, x, place, mask);
 }
 
-void BackwardBuilder::storeCapture(Value sum, const CaptureWalk &walk) {
-  const ArgumentView &of = *source.dcapture;
+void BackwardBuilder::storeCapture(Value sum, const ArgumentView &of,
+                                   ArrayRef<int64_t> reads,
+                                   ArrayRef<Value> owned) {
   Value memory = of.build(b, kernel.getArgument(source.argumentOf(of)));
   auto type = cast<MemRefType>(memory.getType());
   SmallVector<OpFoldResult> offsets, sizes;
   SmallVector<int64_t> kept;
   SmallVector<Value> at;
-  Value owned[] = {walk.ownBatch, walk.ownHead, walk.query, walk.key};
-  for (auto [dim, n] : llvm::enumerate(source.reads)) {
-    bool isTile = n >= 2;
+  for (auto [dim, n] : llvm::enumerate(reads)) {
+    bool isTile = part == BackwardPart::Heads ? n == 1 : n >= 2;
     offsets.push_back(n < 0 || isTile ? OpFoldResult(b.getIndexAttr(0))
                                       : OpFoldResult(owned[n]));
     sizes.push_back(
@@ -140,5 +140,6 @@ void BackwardBuilder::buildCaptureGradient() {
   if (!walk.query || !walk.key)
     sum = ReduceOp::create(b, tile({shape.rows}, b.getF32Type()),
                            ReduceKind::Add, sum, 1);
-  storeCapture(sum, walk);
+  storeCapture(sum, captured->view, captured->reads,
+               {walk.ownBatch, walk.ownHead, walk.query, walk.key});
 }

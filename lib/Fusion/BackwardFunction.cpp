@@ -16,7 +16,7 @@ using namespace fa;
 /// view of an argument.
 static std::string matchOperandViews(BackwardFunction &match) {
   tile::AttentionBackwardOp op = match.op;
-  ArgumentView dlse;
+  ArgumentView dlse, sink;
   for (auto [value, view, name] :
        {std::tuple(op.getQ(), &match.q, "q"),
         std::tuple(op.getK(), &match.k, "k"),
@@ -24,7 +24,8 @@ static std::string matchOperandViews(BackwardFunction &match) {
         std::tuple(op.getOutput(), &match.output, "the output"),
         std::tuple(op.getLse(), &match.lse, "the log-sum-exp"),
         std::tuple(op.getDout(), &match.dout, "the output's gradient"),
-        std::tuple(op.getDlse(), &dlse, "the log-sum-exp's gradient")}) {
+        std::tuple(op.getDlse(), &dlse, "the log-sum-exp's gradient"),
+        std::tuple(op.getSink(), &sink, "the sink")}) {
     if (!value)
       continue;
     FailureOr<ArgumentView> found = ArgumentView::ofOperand(value);
@@ -38,53 +39,75 @@ static std::string matchOperandViews(BackwardFunction &match) {
   }
   if (op.getDlse())
     match.dlse = dlse;
+  if (op.getSink())
+    match.sink = sink;
   return matchScoreOperands(op.getScale(), op.getCaptures(), match.captures);
+}
+
+/// Sets the reads of `gradient`, which scores read as `captured`. Gives the
+/// reason if it has no kernel.
+static std::string matchReads(Value captured, CapturedGradient &gradient) {
+  auto read = captured.hasOneUse()
+                  ? dyn_cast<tensor::ExtractOp>(*captured.user_begin())
+                  : tensor::ExtractOp();
+  if (!read || !readsInBounds(read))
+    return "scores read more than one element of the tensor whose gradient is "
+           "wanted";
+  for (Value index : read.getIndices())
+    gradient.reads.push_back(getCoordinate(index));
+  bool isTwice = llvm::any_of(llvm::seq<int64_t>(4), [&](int64_t n) {
+    return llvm::count(gradient.reads, n) > 1;
+  });
+  if (gradient.isOfHeads() && !gradient.readsAt(1))
+    return "the tensor whose gradient is wanted is read at no head, query or "
+           "key";
+  auto query = llvm::find(gradient.reads, 2),
+       key = llvm::find(gradient.reads, 3);
+  bool isTurned = query != gradient.reads.end() && key < query;
+  if (isTwice || isTurned)
+    return "the tensor whose gradient is wanted is read at keys before "
+           "queries, or at one coordinate twice";
+  return "";
 }
 
 /// Sets the gradients of `match`: all that the function returns.
 static std::string matchGradients(BackwardFunction &match) {
   tile::AttentionBackwardOp op = match.op;
-  for (auto [value, gradient] :
-       {std::pair(op.getDq(), &match.dq), std::pair(op.getDk(), &match.dk),
-        std::pair(op.getDv(), &match.dv),
-        std::pair(op.getDcapture(), &match.dcapture)}) {
-    if (!value)
-      continue;
+  auto viewOf = [](Value value) -> std::optional<ArgumentView> {
     SmallVector<Operation *> epilogue;
     FailureOr<ArgumentView> view = failure();
     if (value.hasOneUse())
       view = ArgumentView::ofResult(value, epilogue);
     if (failed(view) || !epilogue.empty())
-      return "a gradient is not returned as it is, or in another shape";
-    *gradient = *view;
+      return std::nullopt;
+    return *view;
+  };
+  std::string other =
+      "a gradient is not returned as it is, or in another shape";
+  for (auto [value, gradient] :
+       {std::pair(op.getDq(), &match.dq), std::pair(op.getDk(), &match.dk),
+        std::pair(op.getDv(), &match.dv),
+        std::pair(op.getDsink(), &match.dsink)}) {
+    if (!value)
+      continue;
+    *gradient = viewOf(value);
+    if (!*gradient)
+      return other;
+  }
+  for (auto [value, number, effect] :
+       llvm::zip(op.getDcaptures(), op.getWrt(), op.getEffects())) {
+    auto view = viewOf(value);
+    if (!view)
+      return other;
+    CapturedGradient &gradient =
+        match.dcaptures.emplace_back(CapturedGradient{*view, &effect, {}});
+    Value captured = op.getScore().getArgument(5 + number);
+    if (std::string reason = matchReads(captured, gradient); !reason.empty())
+      return reason;
   }
   func::FuncOp function = match.function;
   if (op.getNumResults() != function.getNumResults())
     return "the function returns something else, too";
-  return "";
-}
-
-/// Sets `match.reads`, if there is a gradient of a captured tensor. Gives the
-/// reason if it has no kernel.
-static std::string matchReads(BackwardFunction &match) {
-  tile::AttentionBackwardOp op = match.op;
-  if (!op.getDcapture())
-    return "";
-  Value captured = op.getScore().getArgument(5 + *op.getCapture());
-  auto read = dyn_cast<tensor::ExtractOp>(*captured.user_begin());
-  if (!captured.hasOneUse() || !read || !readsInBounds(read))
-    return "scores read more than one element of the tensor whose gradient is "
-           "wanted";
-  for (Value index : read.getIndices())
-    match.reads.push_back(getCoordinate(index));
-  auto query = llvm::find(match.reads, 2), key = llvm::find(match.reads, 3);
-  bool isTwice = llvm::any_of(llvm::seq<int64_t>(4), [&](int64_t n) {
-    return llvm::count(match.reads, n) > 1;
-  });
-  if (isTwice || (query == match.reads.end() && key == match.reads.end()) ||
-      (key != match.reads.end() && query != match.reads.end() && key < query))
-    return "the tensor whose gradient is wanted is read neither at queries nor "
-           "at keys, at keys before queries, or at one of them twice";
   return "";
 }
 
@@ -104,7 +127,5 @@ BackwardFunction fa::matchBackward(func::FuncOp function, std::string &reason) {
   reason = matchOperandViews(match);
   if (reason.empty())
     reason = matchGradients(match);
-  if (reason.empty())
-    reason = matchReads(match);
   return match;
 }

@@ -17,27 +17,44 @@
 
 namespace fa {
 
+/// The gradient of a captured tensor.
+struct CapturedGradient {
+  ArgumentView view; ///< by result number
+  mlir::Region *effect;
+  /// Of the element that each score reads of the tensor, dimension by
+  /// dimension: 0 to 3 where it is the score's batch, head, query or key; -1:
+  /// there is one element.
+  llvm::SmallVector<int64_t, 4> reads;
+
+  bool readsAt(int64_t coordinate) const {
+    return llvm::is_contained(reads, coordinate);
+  }
+  /// Whether it is a sum over all queries and keys: of slopes, for instance.
+  bool isOfHeads() const { return !readsAt(2) && !readsAt(3); }
+};
+
 /// A function that is the gradients of one attention on views of its arguments.
 struct BackwardFunction {
   mlir::func::FuncOp function;
   tile::AttentionBackwardOp op;
   ArgumentView q, k, v, output, lse, dout;
-  std::optional<ArgumentView> dlse;
+  std::optional<ArgumentView> dlse, sink;
   std::vector<ArgumentView> captures; ///< of the captured tensors
   /// Of the gradients that are wanted, by result number.
-  std::optional<ArgumentView> dq, dk, dv, dcapture;
+  std::optional<ArgumentView> dq, dk, dv, dsink;
+  std::vector<CapturedGradient> dcaptures;
 
-  /// Of the element that each score reads of the tensor whose gradient
-  /// `dcapture` is, dimension by dimension: 0 to 3 where it is the score's
-  /// batch, head, query or key; -1: there is one element.
-  llvm::SmallVector<int64_t, 4> reads;
-  bool readsCaptureAt(int64_t coordinate) const {
-    return llvm::is_contained(reads, coordinate);
+  /// How many gradients of captured tensors are sums over queries and keys:
+  /// their terms are summed over the keys beside dQ.
+  unsigned numRowSums() const {
+    return llvm::count_if(dcaptures, [](const CapturedGradient &gradient) {
+      return gradient.isOfHeads();
+    });
   }
 
   /// The number of the first argument in workspace, behind those of the
-  /// function and its results: `delta` and the log-sum-exp that kernels take,
-  /// f32 [1, b, hq, sq] each.
+  /// function and its results: `delta`, the log-sum-exp that kernels take, and
+  /// the row sums, f32 [1, b, hq, sq] each.
   unsigned firstOfWorkspace() const {
     mlir::func::FuncOp f = function;
     return f.getNumArguments() + f.getNumResults();

@@ -12,36 +12,46 @@
 using namespace mlir;
 using namespace fa;
 
-static bool isWanted(const BackwardFunction &match, BackwardPart part) {
+/// The gradients that have a kernel of their own of this part; null is one that
+/// is not of a captured tensor.
+static SmallVector<const CapturedGradient *>
+findGradients(const BackwardFunction &match, BackwardPart part) {
+  auto onlyIf = [](bool isWanted) {
+    return SmallVector<const CapturedGradient *>(isWanted ? 1 : 0, nullptr);
+  };
   switch (part) {
   case BackwardPart::Rows:
-    return true;
+    return onlyIf(true);
   case BackwardPart::Queries:
-    return match.dq.has_value();
+    return onlyIf(match.dq || match.numRowSums());
   case BackwardPart::Keys:
-    return match.dk || match.dv;
+    return onlyIf(match.dk || match.dv);
   case BackwardPart::Capture:
-    return match.dcapture.has_value();
+  case BackwardPart::Heads:
+    break;
   }
-  llvm_unreachable("every part is handled");
+  bool isOfHeads = part == BackwardPart::Heads;
+  auto wanted = onlyIf(isOfHeads && match.dsink);
+  for (const CapturedGradient &gradient : match.dcaptures)
+    if (gradient.isOfHeads() == isOfHeads)
+      wanted.push_back(&gradient);
+  return wanted;
 }
 
-/// The kernels of `chain` that are wanted: all follow the first one. A kernel
-/// whose warps are specialized is an alternative to the one behind it.
-static void buildChain(OpBuilder &b, const BackwardFunction &match,
-                       const PlannedChain &chain, StringRef entry,
-                       llvm::function_ref<std::string(StringRef)> unusedName) {
-  tile::KernelOp first, alternative;
-  auto symbolOf = [](tile::KernelOp kernel) {
-    return FlatSymbolRefAttr::get(kernel.getSymNameAttr());
-  };
-  for (const PlannedBackward &plan : chain.kernels) {
-    if (!isWanted(match, plan.part))
-      continue;
+namespace {
+
+/// Builds the kernels of a chain that are wanted: all follow the first one. A
+/// kernel whose warps are specialized is an alternative to the one behind it.
+class ChainBuilder {
+public:
+  ChainBuilder(OpBuilder &b, const BackwardFunction &match, StringRef entry)
+      : b(b), match(match), entry(entry) {}
+
+  void add(const PlannedBackward &plan, const CapturedGradient *captured,
+           StringRef name) {
     OpBuilder::InsertionGuard guard(b);
-    std::string name = (entry + chain.suffix + plan.suffix).str();
     tile::KernelOp kernel =
-        BackwardBuilder(b, match, plan).build(unusedName(name), entry);
+        BackwardBuilder(b, match, plan, captured).build(name, entry);
     if (first)
       kernel->setAttr(tile::KernelOp::followsAttrName, symbolOf(first));
     else
@@ -51,7 +61,19 @@ static void buildChain(OpBuilder &b, const BackwardFunction &match,
                            symbolOf(kernel));
     alternative = plan.isAlternative ? kernel : tile::KernelOp();
   }
-}
+
+private:
+  static FlatSymbolRefAttr symbolOf(tile::KernelOp kernel) {
+    return FlatSymbolRefAttr::get(kernel.getSymNameAttr());
+  }
+
+  OpBuilder &b;
+  const BackwardFunction &match;
+  StringRef entry;
+  tile::KernelOp first, alternative;
+};
+
+} // namespace
 
 LogicalResult fa::buildBackwardKernels(
     func::FuncOp function, const ForwardRules &rules,
@@ -67,8 +89,13 @@ LogicalResult fa::buildBackwardKernels(
   std::string name = function.getSymName().str();
   function.setSymName(name + "_s2");
   OpBuilder b(function);
-  for (const PlannedChain &chain : *chains)
-    buildChain(b, match, chain, name, unusedName);
+  for (const PlannedChain &chain : *chains) {
+    ChainBuilder kernels(b, match, name);
+    for (const PlannedBackward &plan : chain.kernels)
+      for (const CapturedGradient *captured : findGradients(match, plan.part))
+        kernels.add(plan, captured,
+                    unusedName((name + chain.suffix + plan.suffix).str()));
+  }
   function.erase();
   return success();
 }

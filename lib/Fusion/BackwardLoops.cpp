@@ -156,7 +156,8 @@ Value BackwardBuilder::accumulate(Value left, Value right, Value sum) {
 // Along the keys
 //===----------------------------------------------------------------------===//
 
-Value BackwardBuilder::walkKeys(const Tiles &owned, Value initial) {
+SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
+                                             ValueRange initial) {
   Value last = arith::AddIOp::create(b, tileStart, index(shape.rows));
   last = arith::MinSIOp::create(b, last, numQueries);
   last = arith::SubIOp::create(b, last, index(1));
@@ -180,15 +181,28 @@ Value BackwardBuilder::walkKeys(const Tiles &owned, Value initial) {
     Value dp =
         DotOp::create(b, scoreType(b.getF32Type()), tiles.dout, tiles.v,
                       Value(), /*transpose_b=*/true, precisionOf(tiles.v));
-    Value dx =
-        timesSlope(buildDs(p, dp, tiles), op.getDerivative(), x, place, mask);
-    Value sum = accumulate(dx, tiles.k, loop.getRegionIterArg(0));
-    scf::YieldOp::create(b, sum);
+    Value ds = buildDs(p, dp, tiles);
+    Values sums(loop.getRegionIterArgs());
+    Value *next = sums.begin();
+    if (source.dq) {
+      Value dx = timesSlope(ds, op.getDerivative(), x, place, mask);
+      *next = accumulate(dx, tiles.k, *next);
+      ++next;
+    }
+    for (const CapturedGradient &gradient : source.dcaptures) {
+      if (!gradient.isOfHeads())
+        continue;
+      Value terms = timesSlope(ds, *gradient.effect, x, place, mask);
+      Value sum =
+          ReduceOp::create(b, next->getType(), ReduceKind::Add, terms, 1);
+      *next = arith::AddFOp::create(b, *next, sum);
+      ++next;
+    }
+    scf::YieldOp::create(b, sums);
     return Values(loop.getResults());
   };
   return KeyLoops(b, shape.columns, rule.intervals, build)
-      .build(ranges, {initial})
-      .front();
+      .build(ranges, Values(initial));
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,9 +18,9 @@ namespace {
 class BackwardSignature {
 public:
   BackwardSignature(const BackwardFunction &source, BackwardPart part,
-                    const KernelShape &shape)
-      : source(source), part(part), shape(shape), function(source.function),
-        names(function.getContext()) {
+                    const CapturedGradient *captured, const KernelShape &shape)
+      : source(source), part(part), captured(captured), shape(shape),
+        function(source.function), names(function.getContext()) {
     rows = {{source.q.number, &source.q},
             {source.k.number, &source.k},
             {source.v.number, &source.v},
@@ -77,15 +77,18 @@ private:
       type = memoryOf(tensor.getElementType(), tensor.getShape(), strides);
     }
     int64_t any = ShapedType::kDynamic;
-    types.append(2, memoryOf(Float32Type::get(function.getContext()),
-                             {any, any, any, any}, {any, any, any, 1}));
+    types.append(2 + source.numRowSums(),
+                 memoryOf(Float32Type::get(function.getContext()),
+                          {any, any, any, any}, {any, any, any, 1}));
     return types;
   }
 
   Attribute attributesOf(ImplicitLocOpBuilder &b, unsigned n, Type type) {
     NamedAttrList list;
     bool isWorkspace = n >= source.firstOfWorkspace();
-    bool isOut = isWorkspace ? part == BackwardPart::Rows
+    bool isStatistic = n < source.firstOfWorkspace() + 2;
+    bool isOut = isWorkspace ? part == (isStatistic ? BackwardPart::Rows
+                                                    : BackwardPart::Queries)
                              : n >= function.getNumArguments();
     if (isa<MemRefType>(type))
       list.append(
@@ -103,6 +106,8 @@ private:
   AffineMap getGrid() {
     if (part == BackwardPart::Capture)
       return getCaptureGrid();
+    if (part == BackwardPart::Heads)
+      return getHeadsGrid();
     bool ofKeys = part == BackwardPart::Keys;
     const ArgumentView &view = ofKeys ? source.k : source.q;
     return names.map({sizeOf(view, 2).ceilDiv(shape.rows), sizeOf(view, 1),
@@ -112,7 +117,7 @@ private:
   /// Tiles of what the captured tensor has for itself.
   AffineMap getCaptureGrid() {
     AffineExpr one = getAffineConstantExpr(1, function.getContext());
-    auto reads = [&](int64_t n) { return source.readsCaptureAt(n); };
+    auto reads = [&](int64_t n) { return captured->readsAt(n); };
     AffineExpr tiles = one;
     if (reads(2))
       tiles = sizeOf(source.q, 2).ceilDiv(shape.rows);
@@ -122,6 +127,14 @@ private:
           sizeOf(source.k, 2).ceilDiv(reads(2) ? shape.columns : shape.rows);
     return names.map({tiles, reads(1) ? sizeOf(source.q, 1) : one,
                       reads(0) ? sizeOf(source.q, 0) : one});
+  }
+
+  /// Tiles of heads, and the batches that have numbers of their own.
+  AffineMap getHeadsGrid() {
+    AffineExpr one = getAffineConstantExpr(1, function.getContext());
+    bool ofBatch = captured && captured->readsAt(0);
+    return names.map({sizeOf(source.q, 1).ceilDiv(shape.rows), one,
+                      ofBatch ? sizeOf(source.q, 0) : one});
   }
 
   AffineExpr sizeOf(const ArgumentView &view, unsigned dim) {
@@ -159,8 +172,13 @@ private:
         addLike(**gradient, source.argumentOf(**gradient), *of);
     for (const ArgumentView *view : {&q, &k, &v})
       rules.addLayout(*view, view->number);
-    if (source.dcapture)
-      addCaptureSizes(rules);
+    for (const CapturedGradient &gradient : source.dcaptures)
+      addCaptureSizes(rules, gradient.view, gradient.reads);
+    if (source.dsink) {
+      addCaptureSizes(rules, *source.dsink, {1});
+      rules.addEqual(*source.sink, source.sink->number, 0, q, q.number, 1);
+      rules.addLayout(*source.sink, source.sink->number);
+    }
     AttentionBackwardOp op = source.op;
     for (Region *region : {&op.getScore(), &op.getMask(), &op.getDerivative()})
       addCaptureRules(rules, op.getCaptures(), source.captures, *region, q, k);
@@ -169,12 +187,12 @@ private:
     return rules;
   }
 
-  /// The gradient of a captured tensor has the sizes of what it is read at.
-  void addCaptureSizes(RuleList &rules) {
-    const ArgumentView &gradient = *source.dcapture;
+  /// The gradient of what scores read has the sizes of what it is read at.
+  void addCaptureSizes(RuleList &rules, const ArgumentView &gradient,
+                       ArrayRef<int64_t> reads) {
     std::pair<const ArgumentView *, unsigned> sizes[] = {
         {&source.q, 0}, {&source.q, 1}, {&source.q, 2}, {&source.k, 2}};
-    for (auto [dim, n] : llvm::enumerate(source.reads))
+    for (auto [dim, n] : llvm::enumerate(reads))
       if (n >= 0)
         rules.addEqual(gradient, source.argumentOf(gradient), dim,
                        *sizes[n].first, sizes[n].first->number,
@@ -186,6 +204,7 @@ private:
 
   const BackwardFunction &source;
   BackwardPart part;
+  const CapturedGradient *captured;
   const KernelShape &shape;
   func::FuncOp function;
   SizeNames names;
@@ -197,7 +216,10 @@ private:
 
 KernelOp fa::createBackwardKernel(ImplicitLocOpBuilder &b,
                                   const BackwardFunction &source,
-                                  BackwardPart part, const KernelShape &shape,
-                                  StringRef name, StringRef entry) {
-  return BackwardSignature(source, part, shape).create(b, name, entry);
+                                  BackwardPart part,
+                                  const CapturedGradient *captured,
+                                  const KernelShape &shape, StringRef name,
+                                  StringRef entry) {
+  return BackwardSignature(source, part, captured, shape)
+      .create(b, name, entry);
 }

@@ -31,22 +31,37 @@ SmallVector<int64_t, 4> AttentionProblem::biasSizes() const {
 double AttentionProblem::flops() const {
   int64_t perPair = headDim + headDimV; // of S and O
   if (backward) {
-    auto [q, k, v, dlse] = *backward;
-    perPair = headDim + (q || k ? headDimV : 0) + (q ? headDim : 0) +
-              (k ? headDim : 0) + (v ? headDimV : 0);
+    auto [q, k, v, bias, slopes, sink, dlse] = *backward;
+    perPair = headDim + (q || k || bias || slopes ? headDimV : 0) +
+              (q ? headDim : 0) + (k ? headDim : 0) + (v ? headDimV : 0);
   }
   double full = 2.0 * batch * numHeads * seqQ * seqKv * perPair;
   return causal == CausalKind::None ? full : full / 2;
 }
 
-SmallVector<GradientRows, 3> AttentionProblem::gradients() const {
-  SmallVector<GradientRows, 3> wanted;
-  if (backward && backward->q)
-    wanted.push_back({"dq", 0, numHeads, seqQ, headDim});
-  if (backward && backward->k)
-    wanted.push_back({"dk", 1, numKvHeads, seqKv, headDim});
-  if (backward && backward->v)
-    wanted.push_back({"dv", 2, numKvHeads, seqKv, headDimV});
+SmallVector<WantedGradient, 3> AttentionProblem::gradients() const {
+  SmallVector<WantedGradient, 3> wanted;
+  if (!backward)
+    return wanted;
+  auto addRows = [&](bool isWanted, StringLiteral name, int64_t argument,
+                     int64_t heads, int64_t seq, int64_t dim) {
+    if (isWanted)
+      wanted.push_back(
+          {name, argument, type, {batch, heads, seq, dim}, /*isRows=*/true});
+  };
+  addRows(backward->q, "dq", 0, numHeads, seqQ, headDim);
+  addRows(backward->k, "dk", 1, numKvHeads, seqKv, headDim);
+  addRows(backward->v, "dv", 2, numKvHeads, seqKv, headDimV);
+  int64_t ofSlopes = 3 + !bias.empty();
+  int64_t ofSink = ofSlopes + alibi + lengths + 2 * documents;
+  if (backward->bias)
+    wanted.push_back({"dbias", 3, type, biasSizes(), /*isRows=*/false});
+  if (backward->slopes)
+    wanted.push_back(
+        {"dslopes", ofSlopes, ElementType::F32, {numHeads}, /*isRows=*/false});
+  if (backward->sink)
+    wanted.push_back(
+        {"dsink", ofSink, ElementType::F32, {numHeads}, /*isRows=*/false});
   return wanted;
 }
 
@@ -101,9 +116,18 @@ Error AttentionProblem::verify() const {
   if (prefix && (*prefix < 0 || *prefix > limit))
     return createStringError("expected a prefix from 0 to " + Twine(limit) +
                              " keys, found " + Twine(*prefix));
-  if (backward && !backward->q && !backward->k && !backward->v)
-    return createStringError("expected a gradient of q, k or v that is wanted, "
-                             "found none");
+  if (backward && gradients().empty())
+    return createStringError("expected a gradient that is wanted, found none");
+  if (backward)
+    for (auto [isWanted, has, what] :
+         {std::tuple(backward->bias, !bias.empty(), "bias"),
+          std::tuple(backward->slopes, alibi, "slopes"),
+          std::tuple(backward->sink, sink, "sink")})
+      if (isWanted && !has)
+        return createStringError(
+            Twine("the gradient of ") + what +
+            " is wanted, but the problem has no " +
+            (StringRef(what) == "slopes" ? "alibi" : what));
   if (!bias.empty()) {
     bool fits = bias.size() == 4;
     for (size_t d = 0; fits && d < 4; ++d)
@@ -150,13 +174,12 @@ std::string AttentionProblem::str() const {
   if (lse)
     out << " lse";
   if (backward) {
+    std::string names;
+    for (const WantedGradient &gradient : gradients())
+      names += (names.empty() ? "" : ",") + gradient.name.drop_front().str();
     out << " backward";
-    if (!backward->all()) {
-      ListSeparator separator(",");
-      out << "=";
-      for (const GradientRows &gradient : gradients())
-        out << separator << gradient.name.drop_front();
-    }
+    if (names != "q,k,v")
+      out << "=" << names;
     if (backward->dlse)
       out << " dlse";
   }

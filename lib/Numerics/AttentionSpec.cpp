@@ -81,7 +81,7 @@ static Error parseWindow(StringRef value, AttentionProblem &p) {
   return Error::success();
 }
 
-/// `value` is "q,k": the inputs whose gradients are wanted.
+/// `value` is "q,bias": the inputs whose gradients are wanted.
 static Error parseGradients(StringRef value, bool hasValue,
                             AttentionProblem &p) {
   GradientRequest &request = p.backward.emplace();
@@ -90,19 +90,21 @@ static Error parseGradients(StringRef value, bool hasValue,
     return Error::success();
   }
   std::pair<StringLiteral, bool *> inputs[] = {
-      {"q", &request.q}, {"k", &request.k}, {"v", &request.v}};
+      {"q", &request.q},           {"k", &request.k},
+      {"v", &request.v},           {"bias", &request.bias},
+      {"slopes", &request.slopes}, {"sink", &request.sink}};
   SmallVector<StringRef> names;
   value.split(names, ',');
   for (StringRef name : names) {
     auto *input =
         llvm::find_if(inputs, [&](auto &known) { return known.first == name; });
-    if (is_contained({"bias", "slopes", "sink", "scale"}, name))
-      return createStringError("attention key 'backward': the gradient of " +
-                               name +
-                               " is not derived yet, only those of q, k and v");
+    if (name == "scale")
+      return createStringError("attention key 'backward': the gradient of the "
+                               "scale is not derived yet");
     if (input == std::end(inputs) || *input->second)
       return badValue("backward", value,
-                      "some of q,k,v with commas between, each once");
+                      "some of q,k,v,bias,slopes,sink with commas between, "
+                      "each once");
     *input->second = true;
   }
   return Error::success();

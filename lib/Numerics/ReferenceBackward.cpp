@@ -9,8 +9,10 @@
 #include "ScoreLoops.h"
 
 #include "fa/Numerics/ErrorRule.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/Parallel.h"
 
+#include <array>
 #include <limits>
 
 using namespace llvm;
@@ -56,7 +58,8 @@ public:
   }
 
   Expected<Gradients> run() {
-    auto [wantsQ, wantsK, wantsV, dlse] = *p.backward;
+    auto [wantsQ, wantsK, wantsV, wantsBias, wantsSlopes, wantsSink, dlse] =
+        *p.backward;
     Gradients gradients;
     auto add = [&](StringRef name, const HostTensor &input,
                    double bound) -> Expected<double *> {
@@ -95,13 +98,46 @@ public:
         if (std::isfinite(bound))
           gradients.back().bound = std::max(gradients.back().bound, bound);
     }
+    for (auto [isWanted, input, name, sum] :
+         {std::tuple(wantsBias, &in.bias, "dbias", &BackwardLoops::sumBias),
+          std::tuple(wantsSlopes, &in.slopes, "dslopes",
+                     &BackwardLoops::sumSlopes),
+          std::tuple(wantsSink, &in.sink, "dsink", &BackwardLoops::sumSink)}) {
+      if (!isWanted)
+        continue;
+      auto gradient = add(name, **input, 0);
+      if (!gradient)
+        return gradient.takeError();
+      std::vector<double> bounds((*input)->numElements());
+      parallelFor(0, bounds.size(), [&](size_t n) {
+        Sum total = (this->*sum)(n);
+        (*gradient)[n] =
+            isReference ? total.value : roundTo((*input)->type(), total.value);
+        bounds[n] = total.bound;
+      });
+      for (double bound : bounds)
+        if (std::isfinite(bound))
+          gradients.back().bound = std::max(gradients.back().bound, bound);
+    }
     return gradients;
   }
 
 private:
-  /// What a query and a key have in common.
+  static constexpr bool isReference = ScoreLoops<T>::isReference;
+
+  /// What a query and a key have in common; ds is with respect to the score.
   struct Pair {
-    T p, dx;
+    T p, ds, dx;
+  };
+
+  /// A sum, and that of its terms without their signs.
+  struct Sum {
+    T value = 0, bound = 0;
+
+    void add(T term) {
+      value += term;
+      bound += std::fabs(term);
+    }
   };
 
   int64_t rowOf(int64_t b, int64_t h, int64_t i) const {
@@ -120,7 +156,8 @@ private:
     T weight = std::exp(s.value - lse[row]);
     T dp = loops.dot(&dout[row * p.headDimV],
                      loops.valueRow(b, h / p.groupSize(), j), p.headDimV);
-    return Pair{weight, weight * (dp - delta[row]) * s.slope};
+    T ds = weight * (dp - delta[row]);
+    return Pair{weight, ds, ds * s.slope};
   }
 
   void setQuery(int64_t row, double *dq) const {
@@ -171,6 +208,56 @@ private:
     });
     finish(sum, T(1), dv);
     return *llvm::max_element(sizes);
+  }
+
+  /// The sum of `term` of all pairs with batch, head, query and key `fixed`,
+  /// where these are not -1.
+  template <typename F>
+  Sum sumPairs(const std::array<int64_t, 4> &fixed, F term) const {
+    Sum sum;
+    auto range = [&](int d, int64_t size) {
+      return fixed[d] < 0 ? seq<int64_t>(0, size)
+                          : seq<int64_t>(fixed[d], fixed[d] + 1);
+    };
+    for (int64_t b : range(0, p.batch))
+      for (int64_t h : range(1, p.numHeads))
+        for (int64_t i : range(2, p.seqQ))
+          for (int64_t j : range(3, p.seqKv))
+            if (auto pair = pairOf(b, h, i, j))
+              sum.add(term(i, j, pair->ds));
+    return sum;
+  }
+
+  /// A bias is added to the scores that read it.
+  Sum sumBias(size_t element) const {
+    std::array<int64_t, 4> fixed;
+    SmallVector<int64_t, 4> sizes = p.biasSizes();
+    auto rest = static_cast<int64_t>(element);
+    for (int d = 3; d >= 0; --d) {
+      fixed[d] = p.bias[d] == '1' ? -1 : rest % sizes[d];
+      rest /= sizes[d];
+    }
+    return sumPairs(fixed, [](int64_t, int64_t, T ds) { return ds; });
+  }
+
+  /// A slope times the distance is taken from the scores of its head.
+  Sum sumSlopes(size_t head) const {
+    return sumPairs({-1, static_cast<int64_t>(head), -1, -1},
+                    [&](int64_t i, int64_t j, T ds) {
+                      return -ds *
+                             static_cast<T>(std::abs(i + p.seqKv - p.seqQ - j));
+                    });
+  }
+
+  /// A sink is a score of each row, whose value is 0.
+  Sum sumSink(size_t head) const {
+    Sum sum;
+    for (int64_t b = 0; b < p.batch; ++b)
+      for (int64_t i = 0; i < p.seqQ; ++i) {
+        int64_t row = rowOf(b, head, i);
+        sum.add(-std::exp(loops.sinkOf(head) - lse[row]) * delta[row]);
+      }
+    return sum;
   }
 
   void finish(ArrayRef<T> sum, T factor, double *gradient) const {

@@ -100,12 +100,11 @@ static LaunchArgument describeTensor(ElementType type,
 }
 
 /// A [b, h, s, d] tensor in the problem's layout.
-static LaunchArgument describeRows(const AttentionProblem &p, int64_t heads,
-                                   int64_t seq, int64_t dim) {
-  int64_t sizes[] = {p.batch, heads, seq, dim};
+static LaunchArgument describeRows(const AttentionProblem &p,
+                                   llvm::ArrayRef<int64_t> sizes) {
   llvm::SmallVector<int64_t, 4> strides = contiguousStrides(sizes);
   if (p.layoutBshd) {
-    strides = contiguousStrides({p.batch, seq, heads, dim});
+    strides = contiguousStrides({sizes[0], sizes[2], sizes[1], sizes[3]});
     std::swap(strides[1], strides[2]);
   }
   return LaunchArgument::tensor(nullptr, p.type, sizes, strides);
@@ -113,9 +112,9 @@ static LaunchArgument describeRows(const AttentionProblem &p, int64_t heads,
 
 std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   std::vector<LaunchArgument> arguments = {
-      describeRows(p, p.numHeads, p.seqQ, p.headDim),
-      describeRows(p, p.numKvHeads, p.seqKv, p.headDim),
-      describeRows(p, p.numKvHeads, p.seqKv, p.headDimV)};
+      describeRows(p, {p.batch, p.numHeads, p.seqQ, p.headDim}),
+      describeRows(p, {p.batch, p.numKvHeads, p.seqKv, p.headDim}),
+      describeRows(p, {p.batch, p.numKvHeads, p.seqKv, p.headDimV})};
   if (!p.bias.empty())
     arguments.push_back(describeTensor(p.type, p.biasSizes()));
   if (p.alibi)
@@ -129,7 +128,8 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
     arguments.push_back(describeTensor(ElementType::F32, {p.numHeads}));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(p.effectiveScale())));
-  LaunchArgument out = describeRows(p, p.numHeads, p.seqQ, p.headDimV);
+  LaunchArgument out =
+      describeRows(p, {p.batch, p.numHeads, p.seqQ, p.headDimV});
   LaunchArgument lse =
       describeTensor(ElementType::F32, {p.batch, p.numHeads, p.seqQ});
   arguments.push_back(out);
@@ -140,7 +140,9 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
     if (p.backward->dlse)
       arguments.push_back(lse);
   }
-  for (const GradientRows &rows : p.gradients())
-    arguments.push_back(describeRows(p, rows.heads, rows.seq, rows.dim));
+  for (const WantedGradient &gradient : p.gradients())
+    arguments.push_back(gradient.isRows
+                            ? describeRows(p, gradient.sizes)
+                            : describeTensor(gradient.type, gradient.sizes));
   return arguments;
 }

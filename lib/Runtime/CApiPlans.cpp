@@ -24,7 +24,8 @@ static constexpr size_t kFirstAttentionDescSize =
                             offsetof(faAttentionDesc, hasPrefix),
                         kFirstModuleDescSize =
                             offsetof(faModuleDesc, allowBytecode),
-                        kFirstBackwardDescSize = sizeof(faBackwardDesc);
+                        kFirstBackwardDescSize =
+                            offsetof(faBackwardDesc, wantBias);
 
 namespace {
 /// An attention whose gradients are described.

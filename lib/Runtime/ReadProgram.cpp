@@ -78,6 +78,9 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc,
   problem->backward = {.q = backward.wantQ != 0,
                        .k = backward.wantK != 0,
                        .v = backward.wantV != 0,
+                       .bias = backward.wantBias != 0,
+                       .slopes = backward.wantSlopes != 0,
+                       .sink = backward.wantSink != 0,
                        .dlse = backward.hasDlse != 0};
   if (Error error = problem->verify())
     return error;

@@ -12,11 +12,20 @@ from ._tensor import Tensor, address, choose_stream, empty_like, facts, row_majo
 _launches = {}
 _MOST_LAUNCHES = 1024
 _WANTS = ("q", "k", "v")
+# What else has a gradient, by the members that say that there is one and that
+# its gradient is wanted, in the order of the arguments.
+_CAPTURES = {
+    "bias": ("bias", "wantBias"),
+    "alibi_slopes": ("hasAlibi", "wantSlopes"),
+    "sink": ("hasSink", "wantSink"),
+}
 
 
 @functools.lru_cache(maxsize=1024)
 def _plan(target, members, wants, has_dlse):
-    wanted = fa.BackwardDesc(wantQ=wants[0], wantK=wants[1], wantV=wants[2], hasDlse=has_dlse)
+    wanted = fa.BackwardDesc(hasDlse=has_dlse)
+    for name in wants:
+        setattr(wanted, _CAPTURES[name][1] if name in _CAPTURES else f"want{name.upper()}", 1)
     return context_of(target).attention_backward(fa.AttentionDesc(**dict(members)), wanted)
 
 
@@ -28,18 +37,28 @@ def _prepare(options, tensors, given, results, wants):
     layout, target = options[-2], tensors[0].target
     out, lse, dout, *dlse = results
     arguments += [four_dims("out", out, layout), lse, four_dims("dout", dout, layout), *dlse]
-    for array, wanted in zip(tensors, wants):
-        if wanted:
-            gradient = Tensor(None, array.type, array.shape, row_major(array.shape), 0, target)
-            arguments.append(four_dims("a gradient", gradient, layout))
+    for name in wants:
+        array = tensors[_number(name, given)]
+        gradient = Tensor(None, array.type, array.shape, row_major(array.shape), 0, target)
+        arguments.append(four_dims("a gradient", gradient, layout) if name in _WANTS else gradient)
     return Launch(_plan(target, tuple(members.items()), wants, len(dlse)), arguments)
 
 
-def _flags(wants):
-    unknown = [name for name in wants if name not in _WANTS]
+def _number(name, given):
+    """Which of the inputs `name` is."""
+    return _WANTS.index(name) if name in _WANTS else 3 + given.index(_CAPTURES[name][0])
+
+
+def _sorted(wants, given):
+    """`wants` in the order of the arguments, each once."""
+    unknown = [name for name in wants if name not in _WANTS and name not in _CAPTURES]
     if unknown or not wants:
-        raise ValueError(f"expected wants of 'q', 'k' and 'v', found {unknown[0] if unknown else 'none'!r}")
-    return tuple(name in wants for name in _WANTS)
+        names = ", ".join(map(repr, (*_WANTS, *_CAPTURES)))
+        raise ValueError(f"expected wants of {names}, found {unknown[0] if unknown else 'none'!r}")
+    for name in wants:
+        if name in _CAPTURES and _CAPTURES[name][0] not in given:
+            raise ValueError(f"expected wants of what is given, found {name!r} without {name}")
+    return tuple(name for name in (*_WANTS, *_CAPTURES) if name in wants)
 
 
 def attention_backward(
@@ -68,17 +87,19 @@ def attention_backward(
     layout="bhsd",
     stream=None,
 ):
-    """The gradients (dq, dk, dv) of `attention`, from the same arguments.
+    """The gradients (dq, dk, dv, ...) of `attention`, from the same arguments.
 
     out, lse: what attention(..., return_lse=True) gave. dout: the gradient of a
     scalar with respect to out, of its type; dlse: with respect to lse, float32.
-    wants: whose gradients; others are None and cost nothing.
+    wants: whose gradients; others are None and cost nothing. 'bias',
+    'alibi_slopes' and 'sink', as far as they are wanted, come behind dq, dk and
+    dv in this order.
 
-    Gradients are new arrays of q's package, of the types and shapes of q, k and
-    v; the same bits in every run.
+    Gradients are new arrays of q's package, of the types and shapes of what they
+    are of; the same bits in every run.
     """
-    wants, window = _flags(wants), None if window is None else tuple(window)
     given, optional = optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink)
+    wants, window = _sorted(wants, given), None if window is None else tuple(window)
     arrays = [q, k, v, *optional, out, lse, dout] + ([] if dlse is None else [dlse])
     options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, layout, True
     known = tuple(facts(array) for array in arrays)
@@ -95,10 +116,11 @@ def attention_backward(
             if len(_launches) >= _MOST_LAUNCHES:
                 _launches.clear()
             _launches[key] = launch
-    gradients = [empty_like(x, tuple(x.shape), None) if wanted else None for x, wanted in zip((q, k, v), wants)]
-    addresses += [address(gradient) for gradient in gradients if gradient is not None]
+    inputs = {name: (q, k, v, *optional)[_number(name, given)] for name in wants}
+    gradients = {name: empty_like(x, tuple(x.shape), None) for name, x in inputs.items()}
+    addresses += [address(gradient) for gradient in gradients.values()]
     owner = None
     if launch.target != "cpu":
         stream, owner = choose_stream(q, stream)
     launch(addresses, stream, owner)
-    return tuple(gradients)
+    return tuple(gradients.get(name) for name in (*_WANTS, *(name for name in wants if name in _CAPTURES)))

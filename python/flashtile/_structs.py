@@ -104,6 +104,9 @@ class BackwardDesc(_Sized):
         ("wantK", c_int32),
         ("wantV", c_int32),
         ("hasDlse", c_int32),
+        ("wantBias", c_int32),
+        ("wantSlopes", c_int32),
+        ("wantSink", c_int32),
     ]
 
 

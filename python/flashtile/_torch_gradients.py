@@ -20,8 +20,9 @@ _OPTIONS = (
     "Tensor? bias, Tensor? alibi_slopes, Tensor? lengths, Tensor? first, Tensor? last, Tensor? sink, "
     "str? score_mod, str? mask_mod, str precision"
 )
-# Tensors that scores are computed with, and whose gradients nobody computes yet.
-WITHOUT_GRADIENT = ("bias", "alibi_slopes", "sink")
+# Tensors that scores are computed with and that have gradients, too.
+CAPTURES = ("bias", "alibi_slopes", "sink")
+WANTS = ("q", "k", "v", *CAPTURES)
 
 
 @dataclasses.dataclass
@@ -72,17 +73,6 @@ def plain(tensor):
     return tensor.detach() if tensor is not None and tensor.requires_grad else tensor
 
 
-def refuse_captures(arrays):
-    """An error if one of `arrays`, by their names, needs a gradient that nobody
-    would compute."""
-    for name, array in arrays.items():
-        if array is not None and getattr(array, "requires_grad", False):
-            raise ValueError(
-                f"expected {name} without requires_grad, found one that requires it: gradients of {name} are not "
-                f"computed yet; {name}.detach() goes without"
-            )
-
-
 def _forward(q, k, v, want_lse, *values):
     found = _attention(plain(q), plain(k), plain(v), return_lse=want_lse, **Options(*values).keywords())
     return found if want_lse else (found, q.new_empty(0, dtype=torch.float32))
@@ -97,14 +87,17 @@ def _backward(q, k, v, out, lse, dout, dlse, wants, *values):
     how = Options(*values).keywords()
     # A sum's gradient has strides 0: the kernels read rows.
     dout = dout if dout.stride(-1) == 1 else dout.contiguous()
-    names = [name for name, wanted in zip("qkv", wants) if wanted]
+    names = [name for name, wanted in zip(WANTS, wants) if wanted]
     arrays = [plain(x) for x in (q, k, v, out, lse, dout)]
-    gradients = _attention_backward(*arrays, dlse=plain(dlse), wants=names, **how)
+    found = iter(_attention_backward(*arrays, dlse=plain(dlse), wants=names, **how))
+    gradients = [next(found) if wanted or name in WANTS[:3] else None for name, wanted in zip(WANTS, wants)]
     return tuple(q.new_empty(0) if x is None else x for x in gradients)
 
 
 def _backward_fake(q, k, v, out, lse, dout, dlse, wants, *values):
-    return tuple(x.new_empty(x.shape if wanted else 0) for x, wanted in zip((q, k, v), wants))
+    how = Options(*values)
+    inputs = (q, k, v, *(getattr(how, name) for name in CAPTURES))
+    return tuple(x.new_empty(x.shape) if wanted else q.new_empty(0) for x, wanted in zip(inputs, wants))
 
 
 def _keep(ctx, inputs, output):
@@ -119,14 +112,17 @@ def _differentiate(ctx, dout, dlse):
     q, k, v, out, lse, *tensors = ctx.saved_tensors
     rest = iter(tensors)
     values = [next(rest) if tensor else x for x, tensor in zip(ctx.values, ctx.is_tensor)]
-    wants = list(ctx.needs_input_grad[:3])
-    gradients = (None, None, None)
+    # Behind q, k and v comes whether the log-sum-exp is wanted, then the options.
+    places = [0, 1, 2] + [4 + n for n, field in enumerate(dataclasses.fields(Options)) if field.name in CAPTURES]
+    wants = [ctx.needs_input_grad[place] for place in places]
+    gradients = [None] * (4 + len(values))
     if any(wants) and (dout is not None or dlse is not None):
         dout = torch.zeros_like(out) if dout is None else dout
         inputs = q, k, v, out, lse, dout, dlse, wants, *values
         found = _run(torch.ops.flashtile.attention_backward, _Backward, *inputs)
-        gradients = tuple(x if wanted else None for x, wanted in zip(found, wants))
-    return (*gradients, None, *(None for _ in values))
+        for place, gradient, wanted in zip(places, found, wants):
+            gradients[place] = gradient if wanted else None
+    return tuple(gradients)
 
 
 def _refuse_second(ctx, *gradients):
@@ -196,5 +192,5 @@ def define(library):
     forward = f"({inputs}, bool want_lse, {_OPTIONS}) -> (Tensor, Tensor)"
     _define(library, "attention_forward", forward, _forward, _forward_fake, _differentiate, _keep)
     given = "Tensor out, Tensor lse, Tensor dout, Tensor? dlse, bool[] wants"
-    backward = f"({inputs}, {given}, {_OPTIONS}) -> (Tensor, Tensor, Tensor)"
+    backward = f"({inputs}, {given}, {_OPTIONS}) -> ({', '.join(['Tensor'] * len(WANTS))})"
     _define(library, "attention_backward", backward, _backward, _backward_fake, _refuse_second)

@@ -151,19 +151,17 @@ def attention(
     sink=None,
     precision="ieee",
 ):
-    """As flashtile.attention, differentiable with respect to q, k and v.
+    """As flashtile.attention, differentiable with respect to q, k, v, a bias,
+    slopes and a sink.
 
     Gradients are the same bits in every run, are computed of what needs them
-    alone, and have no derivative themselves. A bias, slopes or a sink that
-    require a gradient are a ValueError.
+    alone, and have no derivative themselves.
     """
     left, right = (-1 if bound is None else bound for bound in window or (None, None))
     kind = "bottom-right" if causal is True else causal or ""
     rest = prefix, alibi_slopes, lengths, key_ranges, sink
     trained = _wants_gradient(q, k, v, bias, alibi_slopes, sink)
     if trained or precision != "ieee" or any(x is not None for x in rest):
-        if trained:
-            _torch_gradients.refuse_captures({"bias": bias, "alibi_slopes": alibi_slopes, "sink": sink})
         first, last = key_ranges or (None, None)
         below = -1 if prefix is None else prefix
         options = bias, alibi_slopes, lengths, first, last, sink, score_mod, mask_mod, precision
@@ -186,7 +184,7 @@ def attention_with_layout(q, k, v, *, layout, return_lse, out, stream, **how):
     if layout not in ("bhsd", "bshd"):
         raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {layout!r}")
     if not torch.is_grad_enabled():
-        how.update({name: plain(how[name]) for name in _torch_gradients.WITHOUT_GRADIENT})
+        how.update({name: plain(how[name]) for name in _torch_gradients.CAPTURES})
         how.update(layout=layout, return_lse=return_lse, out=plain(out), stream=stream)
         return _attention(plain(q), plain(k), plain(v), **how)
     for name, found in (("out", out), ("stream", stream)):
@@ -220,8 +218,6 @@ def scaled_dot_product_attention(
 
     bias = attn_mask
     if bias is not None:
-        if _wants_gradient(bias):
-            _torch_gradients.refuse_captures({"attn_mask": bias})
         if bias.dtype == torch.bool:
             bias = torch.zeros_like(bias, dtype=query.dtype).masked_fill_(~bias, -torch.inf)
         if bias.dim() > 4:

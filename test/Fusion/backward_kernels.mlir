@@ -14,7 +14,7 @@
 // CHECK-SAME: tile.splits = 1
 // delta is the rows' sum, and a row without keys has a log-sum-exp of +inf.
 // CHECK: %[[P:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<64x64xf32>
-// CHECK: tile.reduce add %[[P]] dim 1
+// CHECK: tile.reduce {{ *}}add %[[P]] dim 1
 // CHECK: arith.cmpf oeq
 // CHECK-COUNT-2: tile.store
 // CHECK: tile.return
@@ -156,7 +156,7 @@ func.func @window(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %n
 // CHECK: tile.store %[[R]], %{{.*}} : tensor<64x64xf16>
 func.func @bias(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %bias: tensor<1x?x?x?xf16>) -> tensor<1x?x?x?xf16> {
   %db = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c captures(%bias : tensor<1x?x?x?xf16>)
-      : !t, !t, !t, !t, !l, !t dcapture(0) tensor<1x?x?x?xf16>
+      : !t, !t, !t, !t, !l, !t dcaptures [0] (tensor<1x?x?x?xf16>)
   score {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<1x?x?x?xf16>):
     %c0 = arith.constant 0 : index
@@ -166,10 +166,53 @@ func.func @bias(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %bia
     tile.yield %m : f32
   }
   mask {} derivative {}
-  effect {
+  effects {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<1x?x?x?xf16>):
     %one = arith.constant 1.0 : f32
     tile.yield %one : f32
   }
   return %db : tensor<1x?x?x?xf16>
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// Numbers of heads: their terms are summed over the keys where queries are
+// walked, though dQ is not wanted, and over the queries by a kernel of their
+// own. A sink's are made from the row statistics.
+// CHECK-LABEL: tile.kernel @heads_delta
+// CHECK: tile.kernel @heads_dq(
+// CHECK: %[[WHOLE:.*]] = scf.for {{.*}} -> (tensor<64xf32>)
+// CHECK: tile.reduce {{ *}}add
+// CHECK: %[[SUMS:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[WHOLE]]) -> (tensor<64xf32>)
+// CHECK: tile.reduce {{ *}}add
+// CHECK: tile.store %[[SUMS]]
+// CHECK-NEXT: tile.return
+// CHECK: tile.kernel @heads_dheads(
+// CHECK-SAME: tile.follows = @heads_delta
+// CHECK: math.exp2
+// CHECK: %[[SINK:.*]] = tile.reduce {{ *}}add
+// CHECK: tile.store %[[SINK]], %{{.*}} : tensor<64xf32>
+// CHECK: tile.kernel @heads_dheads_0(
+// CHECK-NOT: exp2
+// CHECK: %[[SLOPES:.*]] = tile.reduce {{ *}}add
+// CHECK: tile.store %[[SLOPES]], %{{.*}} : tensor<64xf32>
+func.func @heads(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %slopes: tensor<?xf32>, %sink: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %dsink, %dslopes = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c sink %sink : tensor<?xf32> captures(%slopes : tensor<?xf32>)
+      : !t, !t, !t, !t, !l, !t dsink tensor<?xf32> dcaptures [0] (tensor<?xf32>)
+  score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?xf32>):
+    %e = tensor.extract %x[%h] : tensor<?xf32>
+    %m = arith.mulf %s, %e : f32
+    tile.yield %m : f32
+  }
+  mask {} derivative {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?xf32>):
+    %e = tensor.extract %x[%h] : tensor<?xf32>
+    tile.yield %e : f32
+  }
+  effects {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?xf32>):
+    tile.yield %s : f32
+  }
+  return %dsink, %dslopes : tensor<?xf32>, tensor<?xf32>
 }

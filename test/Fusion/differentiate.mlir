@@ -128,9 +128,9 @@ func.func @other(%x: tensor<8xf32>) -> tensor<8xf32> {
 !l = tensor<?x?x?xf32>
 // The gradient of what scores read: how a score changes with the element.
 // CHECK-LABEL: func.func @learned
-// CHECK: %[[DQ:.*]], %[[DB:.*]] = tile.attention_backward {{.*}} dq tensor<?x?x?x64xf16> dcapture(0) tensor<1x?xf16> score {
+// CHECK: %[[DQ:.*]], %[[DB:.*]] = tile.attention_backward {{.*}} dq tensor<?x?x?x64xf16> dcaptures [0](tensor<1x?xf16>) score {
 // CHECK: } derivative {
-// CHECK-NEXT: } effect {
+// CHECK-NEXT: } effects {
 // CHECK: tile.yield %{{.*}} : f32
 // CHECK: return %[[DQ]], %[[DB]]
 func.func @learned(%q: !t, %k: !t, %v: !t, %c: f32, %bias: tensor<1x?xf16>) -> (!t, !l)
@@ -144,6 +144,32 @@ func.func @learned(%q: !t, %k: !t, %v: !t, %c: f32, %bias: tensor<1x?xf16>) -> (
     %g = arith.mulf %f, %two : f32
     %m = arith.addf %s, %g : f32
     tile.yield %m : f32
+  } mask {}
+  return %o, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// Several of them, in their order, and a sink, which is an operand for its
+// gradient alone.
+// CHECK-LABEL: func.func @several
+// CHECK: %[[DS:.*]], %[[DC:.*]]:2 = tile.attention_backward {{.*}} sink %{{.*}} : tensor<?xf32> captures({{.*}} dsink tensor<?xf32> dcaptures [1, 2](tensor<?xf32>, tensor<?xf32>) score {
+// CHECK: } effects {
+// CHECK: tile.yield
+// CHECK-NEXT: }, {
+// CHECK: tile.yield
+// CHECK: return %[[DC]]#0, %[[DC]]#1, %[[DS]]
+func.func @several(%q: !t, %k: !t, %v: !t, %c: f32, %x: tensor<?xf32>, %y: tensor<?xf32>, %z: tensor<?xf32>, %sink: tensor<?xf32>) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 5, 6, 7>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c sink %sink : tensor<?xf32> captures(%x, %y, %z : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %cx: tensor<?xf32>, %cy: tensor<?xf32>, %cz: tensor<?xf32>):
+    %ex = tensor.extract %cx[%j] : tensor<?xf32>
+    %ey = tensor.extract %cy[%h] : tensor<?xf32>
+    %ez = tensor.extract %cz[%i] : tensor<?xf32>
+    %m = arith.mulf %ex, %ey : f32
+    %n = arith.addf %m, %ez : f32
+    %r = arith.addf %s, %n : f32
+    tile.yield %r : f32
   } mask {}
   return %o, %lse : !t, !l
 }

@@ -47,22 +47,6 @@ func.func @largest(%x: tensor<8x4xf32>) -> tensor<8xf32> attributes {tile.vjp_wr
 // -----
 !t = tensor<?x?x?x64xf16>
 !l = tensor<?x?x?xf32>
-func.func @two(%q: !t, %k: !t, %v: !t, %c: f32, %bias: tensor<?x?xf32>, %more: tensor<?x?xf32>) -> (!t, !l)
-    attributes {tile.vjp_wrt = array<i64: 4, 5>, tile.vjp_of = array<i64: 0>} {
-  // expected-error @below {{gradients: of what its scores read, that of one tensor is derived, found others}}
-  %o, %lse = tile.attention %q, %k, %v scale %c captures(%bias, %more : tensor<?x?xf32>, tensor<?x?xf32>) : !t, !t, !t -> !t lse !l score {
-  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xf32>, %y: tensor<?x?xf32>):
-    %e = tensor.extract %x[%i, %j] : tensor<?x?xf32>
-    %f = tensor.extract %y[%i, %j] : tensor<?x?xf32>
-    %m = arith.addf %s, %e : f32
-    %n = arith.addf %m, %f : f32
-    tile.yield %n : f32
-  } mask {}
-  return %o, %lse : !t, !l
-}
-// -----
-!t = tensor<?x?x?x64xf16>
-!l = tensor<?x?x?xf32>
 func.func @table(%q: !t, %k: !t, %v: !t, %c: f32, %table: tensor<?xf32>) -> (!t, !l)
     attributes {tile.vjp_wrt = array<i64: 4>, tile.vjp_of = array<i64: 0>} {
   // expected-error @below {{gradients: that of a tensor is derived of which scores read one element, at their batch, head, query and key}}
@@ -87,10 +71,14 @@ func.func @scale(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
 // -----
 !t = tensor<?x?x?x64xf16>
 !l = tensor<?x?x?xf32>
-func.func @sink(%q: !t, %k: !t, %v: !t, %c: f32, %s: tensor<?xf32>) -> (!t, !l)
+func.func @scalar(%q: !t, %k: !t, %v: !t, %c: f32, %x: f32) -> (!t, !l)
     attributes {tile.vjp_wrt = array<i64: 4>, tile.vjp_of = array<i64: 0>} {
-  // expected-error @below {{gradients: those of its sinks are not derived yet}}
-  %o, %lse = tile.attention %q, %k, %v scale %c sink %s : tensor<?xf32> : !t, !t, !t -> !t lse !l score {} mask {}
+  // expected-error @below {{gradients: of what its scores read, those of tensors are derived, found that of a scalar}}
+  %o, %lse = tile.attention %q, %k, %v scale %c captures(%x : f32) : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %y: f32):
+    %m = arith.mulf %s, %y : f32
+    tile.yield %m : f32
+  } mask {}
   return %o, %lse : !t, !l
 }
 // -----

@@ -44,6 +44,8 @@ SmallVector<int64_t, 4> matrix::placedStrides(const Case &c,
       contiguousStrides(c.gaps ? withGaps(sizes) : sizes);
   if (c.far) {
     strides = contiguousStrides(sizes);
+    if (sizes.size() < 2)
+      return strides;
     strides[1] = kFar;
     strides[0] = kFar * sizes[1];
   } else if (c.gaps) {
@@ -68,7 +70,7 @@ static Expected<Guarded> makeFar(const Case &c, ElementType type,
 
 Expected<Guarded> matrix::makeGuarded(const Case &c, ElementType type,
                                       ArrayRef<int64_t> sizes) {
-  if (c.far)
+  if (c.far && sizes.size() > 1)
     return makeFar(c, type, sizes);
   int64_t margin = c.shifted ? 1 : 0;
   int64_t count = 1;
@@ -189,12 +191,11 @@ static Error addGradients(const Case &c, CaseMemory &memory) {
     return given.takeError();
   memory.backward = std::move(*given);
   std::vector<HostTensor> gradients;
-  for (const GradientRows &rows : p.gradients()) {
-    auto gradient =
-        makeGuarded(c, p.type, {p.batch, rows.heads, rows.seq, rows.dim});
+  for (const WantedGradient &wanted : p.gradients()) {
+    auto gradient = makeGuarded(c, wanted.type, wanted.sizes);
     if (!gradient)
       return gradient.takeError();
-    memory.outputs.push_back({rows.name.str(), *gradient});
+    memory.outputs.push_back({wanted.name.str(), *gradient});
     gradients.push_back(gradient->inner);
   }
   auto arguments =

@@ -102,8 +102,8 @@ checkGradients(const AttentionProblem &p, const CaseMemory &memory) {
   for (auto [output, exact, rounded] :
        zip_equal(memory.outputs, *reference, *e0))
     checks.push_back(checkGradient(output.first, output.second.inner,
-                                   exact.value, rounded.value, p.type,
-                                   exact.bound));
+                                   exact.value, rounded.value,
+                                   output.second.inner.type(), exact.bound));
   return checks;
 }
 

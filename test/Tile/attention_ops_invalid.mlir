@@ -224,20 +224,36 @@ func.func @slope(%q: !t, %lse: !l, %c: f32) {
 !t = tensor<1x4x8x64xf16>
 !l = tensor<1x4x8xf32>
 func.func @effect(%q: !t, %lse: !l, %c: f32, %x: tensor<8x8xf32>) {
-  // expected-error @below {{expects a gradient of a captured tensor, its number and an effect region together}}
+  // expected-error @below {{expects a number and an effect region for each gradient of a captured tensor, found 1 gradients, 1 numbers and 0 regions}}
   %dx = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c captures(%x : tensor<8x8xf32>)
-      : !t, !t, !t, !t, !l, !t dcapture(0) tensor<8x8xf32> score {} mask {} derivative {}
+      : !t, !t, !t, !t, !l, !t dcaptures [0] (tensor<8x8xf32>) score {} mask {} derivative {}
   return
 }
 // -----
 !t = tensor<1x4x8x64xf16>
 !l = tensor<1x4x8xf32>
 func.func @number(%q: !t, %lse: !l, %c: f32, %x: tensor<8x8xf32>) {
-  // expected-error @below {{expects the gradient of one of 1 captures in its type, found number 1 and 'tensor<8x8xf32>'}}
+  // expected-error @below {{expects gradients of some of 1 captures, in their types and order, found number 1 and 'tensor<8x8xf32>'}}
   %dx = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c captures(%x : tensor<8x8xf32>)
-      : !t, !t, !t, !t, !l, !t dcapture(1) tensor<8x8xf32> score {} mask {} derivative {} effect {
+      : !t, !t, !t, !t, !l, !t dcaptures [1] (tensor<8x8xf32>) score {} mask {} derivative {} effects {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %y: tensor<8x8xf32>):
     tile.yield %s : f32
   }
+  return
+}
+// -----
+!t = tensor<1x4x8x64xf16>
+!l = tensor<1x4x8xf32>
+func.func @sink(%q: !t, %lse: !l, %c: f32, %s: tensor<4xf32>) {
+  // expected-error @below {{expects a sink where its gradient is wanted, and no other, found one of the two}}
+  %dq = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c sink %s : tensor<4xf32> : !t, !t, !t, !t, !l, !t dq !t score {} mask {} derivative {}
+  return
+}
+// -----
+!t = tensor<1x4x8x64xf16>
+!l = tensor<1x4x8xf32>
+func.func @sinks(%q: !t, %lse: !l, %c: f32, %s: tensor<5xf32>) {
+  // expected-error @below {{expects a result of type 'tensor<4xf32>', found 'tensor<5xf32>'}}
+  %ds = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c sink %s : tensor<5xf32> : !t, !t, !t, !t, !l, !t dsink tensor<4xf32> score {} mask {} derivative {}
   return
 }

@@ -23,7 +23,10 @@ Error fa::run::checkDirection(const AttentionProblem &p,
       {"--forward-lse", !options.forwardLse.empty(), true},
       {"--dq", !options.dq.empty(), p.backward && p.backward->q},
       {"--dk", !options.dk.empty(), p.backward && p.backward->k},
-      {"--dv", !options.dv.empty(), p.backward && p.backward->v}};
+      {"--dv", !options.dv.empty(), p.backward && p.backward->v},
+      {"--dbias", !options.dbias.empty(), p.backward && p.backward->bias},
+      {"--dslopes", !options.dslopes.empty(), p.backward && p.backward->slopes},
+      {"--dsink", !options.dsink.empty(), p.backward && p.backward->sink}};
   for (auto [option, given, wanted] : backward) {
     if (given && !p.backward)
       return createStringError(option + " is given, but the problem has no "
@@ -38,7 +41,8 @@ Error fa::run::checkDirection(const AttentionProblem &p,
     if (given && p.backward)
       return createStringError(
           option + " is a result of the forward, but the problem has "
-                   "'backward': --dq, --dk and --dv write gradients, and "
+                   "'backward': --dq, --dk, --dv and so on write "
+                   "gradients, and "
                    "--forward-out and --forward-lse read what they are of");
   return Error::success();
 }
@@ -93,8 +97,10 @@ private:
   /// Whether anything looks at the values of gradients: the forward in float64
   /// takes long for the sizes of a benchmark.
   bool readsGradients() const {
-    bool writes =
-        !options.dq.empty() || !options.dk.empty() || !options.dv.empty();
+    bool writes = llvm::any_of(
+        ArrayRef<StringRef>{options.dq, options.dk, options.dv, options.dbias,
+                            options.dslopes, options.dsink},
+        [](StringRef path) { return !path.empty(); });
     return !options.bench || options.check || writes;
   }
 
@@ -138,10 +144,10 @@ Error fa::run::prepareBackward(Job &job, const Options &options) {
   job.backward = std::move(*given);
   job.hasForwardFiles = !options.forwardOut.empty();
   std::vector<HostTensor> gradients;
-  for (const GradientRows &rows : p.gradients()) {
+  for (const WantedGradient &gradient : p.gradients()) {
     if (Error error =
-            addOutput(job, rows.name, p.type,
-                      {p.batch, rows.heads, rows.seq, rows.dim}, p.layoutBshd))
+            addOutput(job, gradient.name, gradient.type, gradient.sizes,
+                      gradient.isRows && p.layoutBshd))
       return error;
     gradients.push_back(job.outputs.back().second);
   }

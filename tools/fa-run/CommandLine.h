@@ -95,6 +95,15 @@ struct CommandLine {
   cl::opt<std::string> dv{"dv", cl::value_desc("F.npy"),
                           cl::desc("write the gradient of v"),
                           cl::cat(category)};
+  cl::opt<std::string> dbias{"dbias", cl::value_desc("F.npy"),
+                             cl::desc("write the gradient of the bias"),
+                             cl::cat(category)};
+  cl::opt<std::string> dslopes{"dslopes", cl::value_desc("F.npy"),
+                               cl::desc("write the gradient of the slopes"),
+                               cl::cat(category)};
+  cl::opt<std::string> dsink{"dsink", cl::value_desc("F.npy"),
+                             cl::desc("write the gradient of the sink"),
+                             cl::cat(category)};
   cl::opt<std::string> target{
       "target",
       cl::desc("where to run: cpu, cuda, cuda:N, hip, hip:N or emulator:ARCH "

@@ -155,6 +155,9 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.dq = line.dq;
   options.dk = line.dk;
   options.dv = line.dv;
+  options.dbias = line.dbias;
+  options.dslopes = line.dslopes;
+  options.dsink = line.dsink;
   options.target = line.target;
   options.threads = line.threads;
   options.seed = line.seed;

@@ -25,7 +25,7 @@ struct Options {
   std::vector<std::string> in, out; ///< .npy files or sizes, in order
   std::string lse;
   std::string dout, dlse, forwardOut, forwardLse; ///< inputs of gradients
-  std::string dq, dk, dv;                         ///< where they are written
+  std::string dq, dk, dv, dbias, dslopes, dsink;  ///< where they are written
   std::string target;                             ///< "": the best present
   unsigned threads = 0;
   uint64_t seed = 0;

@@ -155,10 +155,10 @@ static int emit(Job &job, const Options &options) {
 /// The file for what has a name of its own; null: it is the next --out.
 static const std::string *findPath(const Options &options, StringRef name) {
   std::pair<StringLiteral, const std::string *> paths[] = {
-      {"lse", &options.lse},
-      {"dq", &options.dq},
-      {"dk", &options.dk},
-      {"dv", &options.dv}};
+      {"lse", &options.lse},     {"dq", &options.dq},
+      {"dk", &options.dk},       {"dv", &options.dv},
+      {"dbias", &options.dbias}, {"dslopes", &options.dslopes},
+      {"dsink", &options.dsink}};
   for (auto [known, path] : paths)
     if (name == known)
       return path;

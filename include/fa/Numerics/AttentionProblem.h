@@ -19,19 +19,21 @@ namespace fa {
 
 enum class CausalKind { None, BottomRight, TopLeft };
 
-/// The gradients that are wanted of an attention, instead of its results.
+/// The gradients that are wanted of an attention, instead of its results: one
+/// at least.
 struct GradientRequest {
-  bool q = false, k = false, v = false; ///< one at least
+  bool q = false, k = false, v = false;
+  bool bias = false, slopes = false, sink = false; ///< of what there is
   bool dlse = false; ///< the log-sum-exp has a gradient, which is an input
-
-  bool all() const { return q && k && v; }
 };
 
-/// A gradient that is asked for: a tensor [batch, heads, seq, dim].
-struct GradientRows {
+/// A gradient that is asked for, of the type and sizes of its input.
+struct WantedGradient {
   llvm::StringLiteral name; ///< "dq"
-  int64_t argument;         ///< whose it is: q 0, k 1, v 2
-  int64_t heads, seq, dim;
+  int64_t argument;         ///< whose it is: q 0, k 1, v 2 and so on
+  ElementType type;
+  llvm::SmallVector<int64_t, 4> sizes;
+  bool isRows; ///< [batch, heads, seq, dim], in the problem's layout
 };
 
 /// An attention problem: sizes, element type and features, forward unless
@@ -65,7 +67,7 @@ struct AttentionProblem {
   /// 10 b hq sq sk d, where dv = d. Half of it when causal.
   double flops() const;
   /// The gradients that are asked for, in the order of the arguments.
-  llvm::SmallVector<GradientRows, 3> gradients() const;
+  llvm::SmallVector<WantedGradient, 3> gradients() const;
   /// Bytes of K and V.
   double kvBytes() const;
   /// An error that names what is wrong, if the problem is not one.

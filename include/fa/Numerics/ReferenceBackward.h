@@ -10,6 +10,9 @@
 //   dP    = dO.V                   dx = p (dP - delta) f'(x)
 //   dV    = sum p dO               over queries and the heads of a group
 //   dQ    = scale sum dx K         dK = scale sum dx Q, over the same
+//   dbias = sum p (dP - delta)     over the scores that an element is added to
+//   dslope = -sum p (dP - delta) |i + sk - sq - j|    dsink = -sum exp(sink -
+//   lse) delta
 //
 // in plain loops, which share nothing with the compiler. A masked element, a
 // bias of -inf and a row without keys contribute nothing.
@@ -42,7 +45,8 @@ struct Gradient {
   HostTensor value; ///< f64, with the input's sizes, in logical order
   /// A size of its terms, to which the floor of the error rule is relative: of
   /// dv the largest sum of p |dO|, of dq and dk
-  /// |scale| max||dO|| max||v|| max|k or q|, over what is finite.
+  /// |scale| max||dO|| max||v|| max|k or q|, of others the largest sum of terms
+  /// without their signs, over what is finite.
   double bound = 0;
 };
 

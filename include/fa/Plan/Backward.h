@@ -11,8 +11,10 @@
 // own keys and walk the queries of all heads of a group (dK and dV, four dots).
 // Two dots are computed twice; in turn nothing is added in memory (Dao,
 // "FlashAttention-2", arXiv 2307.08691, section 3.2, has one kernel and adds).
-// Where the gradient of a bias is wanted, a fourth kernel has programs that own
-// a tile of it and walk all scores that read it, with two dots more.
+// Where the gradient of a bias is wanted, one more kernel has programs that own
+// a tile of it and walk all scores that read it, with two dots more. What heads
+// have one number of, slopes or sinks, is summed over rows: of slopes beside
+// dQ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +29,14 @@
 
 namespace fa {
 
-/// What a kernel of the chain computes: row statistics, dQ, dK and dV, or the
-/// gradient of a tensor that scores read.
-enum class BackwardPart { Rows, Queries, Keys, Capture };
+/// What a kernel of the chain computes: row statistics, dQ and terms of `Heads`
+/// by rows, dK and dV, the gradient of a tensor that scores read at queries or
+/// keys, or that of one with a number for each head. Of the last two there is a
+/// kernel for each gradient.
+enum class BackwardPart { Rows, Queries, Keys, Capture, Heads };
 
-/// One kernel of a chain. Rows of its shape are queries or, of `Keys`, keys;
-/// columns the other ones.
+/// One kernel of a chain. Rows of its shape are queries, of `Keys` keys, and
+/// columns the other ones; of `Heads` rows are heads and columns queries.
 struct PlannedBackward {
   BackwardPart part;
   llvm::StringLiteral suffix; ///< of its name, behind that of its chain

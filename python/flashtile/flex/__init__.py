@@ -8,6 +8,7 @@ docs/flex-attention.md is the manual.
 """
 
 import functools
+import itertools
 import logging
 import math
 
@@ -32,6 +33,14 @@ __all__ = ["flex_attention", "Unsupported"]
 _logger = logging.getLogger("flashtile")
 _COMPILE = 2  # FA_ERROR_COMPILE
 _MOST = 1024
+# What a captured tensor is read at that has a gradient: the coordinates in their
+# order, but those of batches alone.
+_LEARNED = {
+    "".join(letters)
+    for count in range(1, 5)
+    for letters in itertools.combinations("bhij", count)
+    if letters != ("b",)
+}
 
 # Calls that were seen, by what their mods are known by (see _keys).
 _known = {}
@@ -64,14 +73,16 @@ class _Call:
             mod.keep(self.tables)
         self.launches, self.gradients = {}, {}
 
-    def values(self, score_tensors, mask_tensors, kinds, sizes, device):
-        """The tensor of this call for each table."""
+    def values(self, score_tensors, mask_tensors, kinds, sizes, device, learned):
+        """The tensor of this call for each table; if `learned`, with the graph of
+        its derivative."""
         results = {}
-        with torch.no_grad():
+        own = (lambda x: x) if learned else _plain
+        with torch.set_grad_enabled(learned):
             for mod, given in ((self.score, score_tensors), (self.mask, mask_tensors), (self.blocks, [kinds])):
                 if mod and any(table.mod is mod for table in self.tables):
                     results[mod] = mod.evaluate(given, sizes, device)
-            return {table: stored(_plain(results[table.mod][table.step]), device) for table in self.tables}
+            return {table: stored(own(results[table.mod][table.step]), device) for table in self.tables}
 
 
 def _scalar(build, value, type):
@@ -112,12 +123,19 @@ def _check_mask(query, key, mask):
         )
 
 
-def _refuse_gradients(tensors):
-    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-        raise Unsupported(
-            "flex_attention: expected captured tensors that require no gradient, for theirs are not computed yet, "
-            "found some that do; detach(), torch.no_grad(), or fallback='torch'"
-        )
+def _check_learned(captures, patterns):
+    for x, pattern in zip(captures, patterns):
+        places = "".join(letter or "?" for letter in pattern)
+        if x.requires_grad and places not in _LEARNED:
+            raise Unsupported(
+                "flex_attention: expected captured tensors that require a gradient to be read at some of batch, head, "
+                f"query and key in this order, and not at batches alone, found one that is read at [{', '.join(places)}]; "
+                "detach(), torch.no_grad(), or fallback='torch'"
+            )
+
+
+def _wants_gradient(tensors):
+    return torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
 
 
 def _find(score_mod, mask_mod, kinds, block_size, query, value, has_lse):
@@ -173,13 +191,17 @@ def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse
     (b, h, i, d), j = query.shape, key.shape[2]
     if key.shape[0] != b and key.shape[0] == 1:
         key, value = (x.expand(b, -1, -1, -1) for x in (key, value))
-    trained = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
+    trained = _wants_gradient([query, key, value])
+    call, score_tensors, mask_tensors = _find(score_mod, mask_mod, kinds, block_size, query, value, has_lse or trained)
+    learned = _wants_gradient([*score_tensors, *mask_tensors])
+    if learned and not trained and not has_lse:
+        call, score_tensors, mask_tensors = _find(score_mod, mask_mod, kinds, block_size, query, value, True)
+    trained = trained or learned
     has_lse = has_lse or trained
-    call, score_tensors, mask_tensors = _find(score_mod, mask_mod, kinds, block_size, query, value, has_lse)
-    _refuse_gradients([*score_tensors, *mask_tensors])
     sizes = {"b": b, "h": h, "i": i, "j": j}
-    values = call.values(score_tensors, mask_tensors, kinds, sizes, query.device)
+    values = call.values(score_tensors, mask_tensors, kinds, sizes, query.device, learned)
     captures, numbers = call.program.arguments(values, sizes)
+    _check_learned(captures, call.program.patterns())
     scale = float(1 / math.sqrt(max(d, 1)) if scale is None else scale)
     run = functools.partial(_run, call, scale, numbers, has_lse)
     if not trained:

@@ -9,9 +9,8 @@ from .._tensor import address, choose_stream, empty_like, facts, tensor
 
 
 class Attention(torch.autograd.Function):
-    """The output and the log-sum-exp, by `forward` of the arrays; gradients of
-    query, key and value by `backward` (see `differentiate`). Captured tensors are
-    inputs that have none."""
+    """The output and the log-sum-exp, by `forward` of the arrays, query, key, value
+    and captured tensors; their gradients by `backward` (see `differentiate`)."""
 
     @staticmethod
     def forward(ctx, forward, backward, *arrays):
@@ -25,18 +24,18 @@ class Attention(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, dout, dlse):
         *arrays, out, lse = (x.detach() for x in ctx.saved_tensors)
-        wants, gradients = ctx.needs_input_grad[2:5], (None, None, None)
+        wants, gradients = ctx.needs_input_grad[2:], [None] * len(arrays)
         if dout is not None or dlse is not None:
             dout = torch.zeros_like(out) if dout is None else dout.detach()
             dlse = None if dlse is None else dlse.detach()
             # A sum's gradient has strides 0: the kernels read rows.
             dout = dout if dout.stride(-1) == 1 else dout.contiguous()
             gradients = ctx.run(arrays, out, lse, dout, dlse, wants)
-        return (None, None, *gradients, *(None for _ in arrays[3:]))
+        return (None, None, *gradients)
 
 
 def differentiate(call, plan, scale, numbers, arrays, out, lse, dout, dlse, wants):
-    """Gradients of those of query, key and value that are wanted, else None.
+    """Gradients of those of `arrays` that are wanted, else None.
     plan: gives one of a target and a program's text."""
     results = [out, lse, dout] + ([] if dlse is None else [dlse])
     gradients = [empty_like(x, tuple(x.shape), None) if wanted else None for x, wanted in zip(arrays, wants)]

@@ -83,8 +83,8 @@ class Program:
         )
 
     def gradients(self, wants, has_dlse):
-        """The program of gradients of q, k and v, as each is wanted, of one with
-        the log-sum-exp: its arguments are the inputs, the outputs, their gradients
+        """The program of gradients of q, k, v and captured tensors, as each is
+        wanted, of one with the log-sum-exp: its arguments are the inputs, the outputs, their gradients
         (the log-sum-exp's, if it has one), and the gradients that are wanted."""
         numbers = ", ".join(str(n) for n, wanted in enumerate(wants) if wanted)
         results = "0, 1" if has_dlse else "0"
@@ -112,6 +112,10 @@ class Program:
         coordinates = [f"%{letter}: index" for letter in "bhij"]
         block = ", ".join([*leading, *coordinates, *(": ".join(each) for each in own)])
         return [f"  ^bb0({block}):", *("    " + line for line in lines)]
+
+    def patterns(self):
+        """What each captured tensor is read at, in the order of the arguments."""
+        return [pattern for _, pattern in self._captures.tensors]
 
     def tables(self):
         """The tables that it reads, each once."""

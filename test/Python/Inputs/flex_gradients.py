@@ -52,6 +52,36 @@ for how in ({}, dict(score_mod=capped), dict(score_mod=learned, block_mask=creat
 # The twin: other code.
 assert largest(gradients(flex_attention, (q, k, v), score_mod=capped), expected) > 1e-2
 
+# What mods capture is trained as well: slopes, a bias that is a part of a larger
+# one and added in two places, what is made of a parameter; alone, or beside q.
+learnable = [torch.rand(H), torch.randn(H, S + 3, T), torch.randn(S)]
+
+
+def change(slopes, bias, rows):
+    def trained(s, b, h, i, j):
+        return s * slopes[h] + bias[h, i, j] + torch.sin(2 * rows)[i] * bias[h, i, j]
+
+    return trained
+
+
+def learned_gradients(function, inputs, parameters):
+    out, lse = function(*inputs, score_mod=change(*parameters), enable_gqa=True, return_lse=True)
+    wanted = [x for x in (*inputs, *parameters) if x.requires_grad]
+    return torch.autograd.grad([out, lse], wanted, [dout.to(out.dtype), dlse.to(lse.dtype)])
+
+
+for inputs in ((q, k, v), [x.detach() for x in (q, k, v)]):
+    parameters = [x.requires_grad_() for x in learnable]
+    doubles = [[x.detach().double().requires_grad_(x.requires_grad) for x in each] for each in (inputs, parameters)]
+    expected = learned_gradients(unfused, *doubles)
+    single = largest(learned_gradients(unfused, inputs, parameters), expected)
+    found = learned_gradients(flex_attention, inputs, parameters)
+    assert [x.shape for x in found] == [x.shape for x in expected]
+    assert largest(found, expected) <= 2 * single + 1e-6, (largest(found, expected), single)
+# The twin: other code.
+parameters[0].data.add_(0.1)
+assert largest(learned_gradients(flex_attention, inputs, parameters), expected) > 1e-2
+
 # Only what is wanted, by an output alone.
 frozen = [x.detach() for x in (k, v)]
 out = flex_attention(q, *frozen, score_mod=capped, enable_gqa=True)

@@ -73,6 +73,23 @@ case(dict(bias=bias, sink=sink), added=bias, sink=sink, dlse=True)
 half_bias = bias[:, :, :1].astype(np.float16)
 case(dict(causal=True, bias=half_bias), type=np.float16, keep=j <= i + SK - SQ, added=half_bias)
 
+# Gradients of what scores read, in the order of the arguments.
+inputs = [normal(*shape) for shape in SHAPES]
+how = dict(bias=bias, sink=sink, alibi_slopes=slopes)
+learned = ((1, HQ, SQ, SK), 1.0), ((HQ,), -away), ((HQ,), None)
+problem = Attention(B, HQ, HKV, SQ, SK, scale=D**-0.5, added=bias - slopes[:, None, None] * away, sink=sink, learned=learned)
+results, cotangent = flashtile.attention(*inputs, return_lse=True, **how), normal(B, HQ, SQ, DV)
+read = flashtile.attention_backward(*inputs, *results, cotangent, wants=("sink", "q", "alibi_slopes", "bias"), **how)
+assert read[1] is None and read[2] is None and [x.shape for x in read[3:]] == [bias.shape, (HQ,), (HQ,)]
+doubles = problem, wide(*inputs), wide(*results), *wide(cotangent, None)
+check(*doubles, wide(*read))
+for twin in ((*read[:3], -read[3], *read[4:]), (*read[:4], read[5], read[4])):
+    try:
+        check(*doubles, wide(*twin))
+    except AssertionError:
+        continue
+    raise AssertionError("expected that other gradients are refused")
+
 # The same bits once more, and alone what is wanted.
 again = flashtile.attention_backward(*given, dlse=dlse, causal=True)
 assert all(np.array_equal(x, y) for x, y in zip(found, again))
@@ -112,7 +129,8 @@ def refused(kind, text, *arrays, **options):
     raise AssertionError(f"expected '{text}'")
 
 
-refused(ValueError, "expected wants of 'q', 'k' and 'v', found 'bias'", *given, wants=("q", "bias"))
+refused(ValueError, "expected wants of 'q', 'k', 'v', 'bias', 'alibi_slopes', 'sink', found 'scale'", *given, wants=("q", "scale"))
+refused(ValueError, "found 'bias' without bias", *given, wants=("q", "bias"))
 refused(ValueError, "found 'none'", *given, wants=())
 refused(flashtile.Error, "expected elements of type f32, found f16", q, k, v, out, lse, dout.astype(np.float16))
 refused(flashtile.Error, "dimension 2", q, k, v, out, lse[:, :, 1:], dout)

@@ -6,8 +6,10 @@ import numpy as np
 class Attention:
     """A problem: what is seen and how scores change, as arrays of their shape."""
 
-    def __init__(self, b, hq, hkv, sq, sk, *, scale, keep=True, softcap=0.0, added=0.0, sink=None):
-        shape = b, hq, sq, sk
+    def __init__(self, b, hq, hkv, sq, sk, *, scale, keep=True, softcap=0.0, added=0.0, sink=None, learned=()):
+        """learned: of inputs that scores read, the shape of each and what a score
+        changes with its element, or None for the sink."""
+        shape, self.learned = (b, hq, sq, sk), learned
         self.group, self.scale, self.softcap, self.sink = hq // hkv, scale, softcap, sink
         self.keep = np.broadcast_to(keep, shape)
         self.added = np.broadcast_to(np.asarray(added, np.float64), shape)
@@ -30,12 +32,14 @@ class Attention:
         return np.exp(s - np.where(np.isinf(lse), 0, lse)[..., None]) @ np.repeat(v, self.group, 1), lse
 
     def backward(self, q, k, v, out, lse, dout, dlse, round=lambda x: x):
-        """dq, dk, dv, and the size that each one's terms have."""
+        """dq, dk, dv, those of what is learned, and the size that each one's terms
+        have."""
         s, slope = self.scores(q, k)
         key, value = np.repeat(k, self.group, 1), np.repeat(v, self.group, 1)
         p = np.where(self.keep, np.exp(s - np.where(np.isinf(lse), np.inf, lse)[..., None]), 0).astype(q.dtype)
         delta = (dout * out).sum(-1) - (0 if dlse is None else dlse)
-        dx = round(p * (dout @ value.swapaxes(2, 3) - delta[..., None]) * slope)
+        ds = p * (dout @ value.swapaxes(2, 3) - delta[..., None])
+        dx = round(ds * slope)
 
         def shared(x):
             return x.reshape(x.shape[0], -1, self.group, *x.shape[2:]).sum(2)
@@ -45,7 +49,20 @@ class Attention:
         norm = lambda x: np.sqrt((x * x).sum(-1)).max()
         size = abs(self.scale) * norm(dout) * norm(v)
         bounds = size * abs(k).max(), size * abs(q).max(), shared(p.swapaxes(2, 3) @ abs(dout)).max()
-        return (dq, dk, dv), bounds
+        terms = [
+            (shape, -np.exp(self.sink.astype(q.dtype)[:, None] - lse) * delta if effect is None else ds * effect)
+            for shape, effect in self.learned
+        ]
+        sums = [summed(x, shape) for shape, x in terms]
+        return (dq, dk, dv, *sums), (*bounds, *(summed(abs(x), shape).max() for shape, x in terms))
+
+
+def summed(terms, shape):
+    """The sum of `terms`, of batches, heads, queries and perhaps keys, where
+    `shape` has 1, or to one number for each head."""
+    if len(shape) == 1:
+        return terms.sum((0, *range(2, terms.ndim)))
+    return terms.sum(tuple(d for d, size in enumerate(shape) if size == 1), keepdims=True)
 
 
 def check(problem, inputs, results, dout, dlse, found, *, half=False, round=lambda x: x):
@@ -57,7 +74,8 @@ def check(problem, inputs, results, dout, dlse, found, *, half=False, round=lamb
     single = [None if x is None else x.astype(np.float32) for x in (*inputs, *results, dout, dlse)]
     unfused, _ = problem.backward(*single, round=round)
     worst = 0
-    for name, got, expected, other, bound in zip("qkv", found, want, unfused, bounds):
+    names = "q", "k", "v", *(f"learned {n}" for n, _ in enumerate(problem.learned))
+    for name, got, expected, other, bound in zip(names, found, want, unfused, bounds, strict=True):
         if got is None:
             continue
         assert got.shape == expected.shape, (name, got.shape, expected.shape)

@@ -29,13 +29,17 @@ def gradients(inputs, *losses):
     return torch.autograd.grad([x for x, _ in losses], inputs, [y for _, y in losses])
 
 
-def case(options, *, dtype=torch.float32, dlse=False, call=attention, scale=D**-0.5, **how):
+def case(options, *, dtype=torch.float32, dlse=False, call=attention, scale=D**-0.5, trained=(), **how):
+    """trained: names of options whose gradients are wanted, too."""
     inputs = make(dtype)
+    for name in trained:
+        options = {**options, name: options[name].clone().requires_grad_()}
     out, lse = call(*inputs, return_lse=True, **options)
     dout, dlse = torch.randn_like(out), torch.randn_like(lse) if dlse else None
     losses = [(out, dout)] + ([] if dlse is None else [(lse, dlse)])
-    found = gradients(inputs, *losses)
-    assert all(x.dtype == dtype for x in found)
+    wanted = [*inputs, *(options[name] for name in trained)]
+    found = gradients(wanted, *losses)
+    assert all(x.dtype == y.dtype and x.shape == y.shape for x, y in zip(found, wanted))
     round = lambda x: torch.from_numpy(x).to(dtype).to(torch.from_numpy(x).dtype).numpy()
     problem = Attention(B, HQ, HKV, SQ, SK, scale=scale, **how)
     arguments = problem, wide(*inputs), wide(out, lse), *wide(dout, dlse)
@@ -75,6 +79,21 @@ for dtype in (torch.float16, torch.bfloat16):
 half = bias[:, :, :1].bfloat16()
 case(dict(bias=half, causal=True), dtype=torch.bfloat16, keep=CAUSAL, added=half.double().numpy())
 
+# What scores read is trained as well, by each entry and alone.
+learned = dict(bias=((1, HQ, SQ, SK), 1.0), alibi_slopes=((HQ,), -abs(i + SK - SQ - j)), sink=((HQ,), None))
+sink = torch.randn(HQ)
+options = dict(bias=bias, alibi_slopes=slopes, sink=sink, causal=True)
+how = dict(keep=CAUSAL, added=bias.numpy() + penalty, sink=sink.double().numpy())
+for call in (attention, flashtile.attention):
+    case(options, dlse=True, call=call, trained=tuple(learned), learned=tuple(learned.values()), **how)
+for name in learned:
+    case(options, trained=(name,), learned=(learned[name],), **how)
+    x = options[name].clone().requires_grad_()
+    attention(*(x.detach() for x in make()), **{**options, name: x}).sum().backward()
+    assert x.grad.shape == x.shape and x.grad.any()
+case(dict(bias=half, causal=True), dtype=torch.bfloat16, keep=CAUSAL, added=half.double().numpy(), trained=("bias",),
+     learned=(((1, HQ, 1, SK), 1.0),))
+
 # ===--- What is computed ---------------------------------------------------------------
 
 
@@ -99,7 +118,7 @@ for wanted in (1, 4, 6, 7):
     inputs = [x.detach().requires_grad_(bool(wanted >> n & 1)) for n, x in enumerate((q, k, v))]
     with Counted() as counted:
         attention(*inputs, causal=True).sum().backward()  # whose gradient has strides 0
-    assert counted.wants == [tuple(bool(wanted >> n & 1) for n in range(3))], counted.wants
+    assert counted.wants == [tuple(bool(wanted >> n & 1) for n in range(6))], counted.wants
     for n, (x, gradient) in enumerate(zip(inputs, everything)):
         assert torch.equal(x.grad, gradient) if wanted >> n & 1 else x.grad is None
 with torch.no_grad(), Counted() as counted:  # no log-sum-exp where nobody trains

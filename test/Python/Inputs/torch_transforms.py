@@ -64,11 +64,14 @@ for options in (
     dict(is_causal=True),
     dict(attn_mask=torch.rand(B, 1, SQ, SQ) < 0.8),
     dict(attn_mask=float_mask, scale=0.3),
+    dict(attn_mask=float_mask.clone().requires_grad_()),
+    dict(attn_mask=torch.randn(B, HQ, SQ, SQ).requires_grad_()),
 ):
+    wanted = same + [x for x in options.values() if getattr(x, "requires_grad", False)]
     ours, theirs = (f(*same, **options) for f in (scaled_dot_product_attention, F.scaled_dot_product_attention))
     assert ours.shape == theirs.shape and torch.allclose(ours, theirs, atol=1e-5), options
     cotangent = torch.randn_like(ours)
-    for x, y in zip(gradients(same, ours, cotangent), gradients(same, theirs, cotangent)):
+    for x, y in zip(gradients(wanted, ours, cotangent), gradients(wanted, theirs, cotangent)):
         assert torch.allclose(x, y, atol=1e-5), options
 grouped = scaled_dot_product_attention(q, k, v, enable_gqa=True)
 assert torch.allclose(grouped, F.scaled_dot_product_attention(q, k, v, enable_gqa=True), atol=1e-5)
@@ -90,12 +93,10 @@ def refused(kind, text, call):
 
 for name, x in (("bias", bias), ("alibi_slopes", slopes), ("sink", torch.zeros(HQ))):
     trained = {name: x.clone().requires_grad_()}
-    for call in (attention, flashtile.attention):
-        for inputs in (frozen, (q, k, v)):
-            refused(ValueError, f"expected {name} without requires_grad", lambda: call(*inputs, **trained))
     with torch.no_grad():
-        attention(*frozen, **trained)
-refused(ValueError, "expected attn_mask without", lambda: scaled_dot_product_attention(*same, float_mask.requires_grad_()))
+        assert not attention(*frozen, **trained).requires_grad
+alone = torch.zeros(B, 1, 1, 1, requires_grad=True)  # what is added to all scores of a batch changes nothing
+refused(flashtile.Error, "is read at no head, query or key", lambda: attention(*frozen, bias=alone).sum().backward())
 refused(ValueError, "dropout is not derived yet", lambda: scaled_dot_product_attention(*same, dropout_p=0.1))
 refused(ValueError, "expected attn_mask or is_causal", lambda: scaled_dot_product_attention(*same, float_mask, is_causal=True))
 refused(ValueError, "without enable_gqa", lambda: scaled_dot_product_attention(q, k, v))

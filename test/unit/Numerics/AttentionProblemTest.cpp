@@ -57,7 +57,7 @@ TEST(AttentionProblem, Gradients) {
   };
   EXPECT_FALSE(parse("lse").backward);
   AttentionProblem all = parse("lse backward");
-  EXPECT_TRUE(all.backward->all());
+  EXPECT_TRUE(all.backward->q && all.backward->k && all.backward->v);
   EXPECT_FALSE(all.backward->dlse);
   EXPECT_FALSE(all.lse); // an input
   AttentionProblem some = parse("dlse backward=v,q");
@@ -66,7 +66,32 @@ TEST(AttentionProblem, Gradients) {
   EXPECT_TRUE(llvm::StringRef(some.str()).ends_with(" backward=q,v dlse"));
   some.backward = GradientRequest{};
   EXPECT_EQ(toString(some.verify()),
-            "expected a gradient of q, k or v that is wanted, found none");
+            "expected a gradient that is wanted, found none");
+}
+
+TEST(AttentionProblem, GradientsOfWhatScoresRead) {
+  AttentionProblem p =
+      llvm::cantFail(
+          parseAttentionSpec("b=2 hq=4 sq=8 bias=1hq1 alibi lengths documents "
+                             "sink type=bf16 backward=sink,bias,slopes,k"))
+          .problem;
+  llvm::cantFail(p.verify());
+  EXPECT_TRUE(
+      llvm::StringRef(p.str()).ends_with(" backward=k,bias,slopes,sink"));
+  // q, k, v, bias, slopes, lengths, two of documents, sink.
+  std::tuple<llvm::StringRef, int64_t, ElementType, size_t> expected[] = {
+      {"dk", 1, ElementType::BF16, 4},
+      {"dbias", 3, ElementType::BF16, 4},
+      {"dslopes", 4, ElementType::F32, 1},
+      {"dsink", 8, ElementType::F32, 1}};
+  auto found = p.gradients();
+  ASSERT_EQ(found.size(), std::size(expected));
+  for (auto [gradient, wanted] : llvm::zip(found, expected)) {
+    EXPECT_EQ(std::tuple(llvm::StringRef(gradient.name), gradient.argument,
+                         gradient.type, gradient.sizes.size()),
+              wanted);
+    EXPECT_EQ(gradient.isRows, gradient.name == "dk");
+  }
 }
 
 TEST(AttentionProblem, Errors) {
@@ -91,13 +116,15 @@ TEST(AttentionProblem, Errors) {
       {"type=bf16 precision=tf32",
        "expected type=f32 for precision=tf32, found type=bf16"},
       {"backward=q,bias",
-       "'backward': the gradient of bias is not derived yet, "
-       "only those of q, k and v"},
-      {"backward=scale sink", "the gradient of scale is not derived yet"},
-      {"backward=q,dv", "'backward': expected some of q,k,v with commas "
-                        "between, each once, found 'q,dv'"},
+       "the gradient of bias is wanted, but the problem has no bias"},
+      {"backward=slopes",
+       "the gradient of slopes is wanted, but the problem has no alibi"},
+      {"backward=scale sink", "the gradient of the scale is not derived yet"},
+      {"backward=q,dv",
+       "'backward': expected some of q,k,v,bias,slopes,sink with commas "
+       "between, each once, found 'q,dv'"},
       {"backward=k,k", "each once, found 'k,k'"},
-      {"backward=", "expected some of q,k,v with commas between"},
+      {"backward=", "expected some of q,k,v,bias,slopes,sink with commas"},
       {"dlse", "'dlse': expected 'backward' with it, whose input it is, found "
                "none"},
       {"backward dlse=1", "'dlse': expected no value, found '1'"},

@@ -8,6 +8,7 @@
 #include "fa/Numerics/ErrorRule.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/Parallel.h"
 #include "llvm/Support/SaveAndRestore.h"
 #include "gtest/gtest.h"
@@ -41,6 +42,9 @@ struct Setting {
         cotangents(llvm::cantFail(makeRandomCotangents(problem, 5))) {
     for (HostTensor *tensor : {&in.q, &in.k, &in.v})
       *tensor = toF64(*tensor);
+    for (auto *tensor : {&in.bias, &in.slopes, &in.sink})
+      if (*tensor)
+        *tensor = toF64(**tensor);
   }
 
   Gradients reference() const {
@@ -69,9 +73,14 @@ struct Setting {
   /// The largest difference between `gradient` and that of the loss by central
   /// differences.
   double differenceFrom(const Gradient &gradient) const {
-    const HostTensor &input = gradient.name == "dq"   ? in.q
-                              : gradient.name == "dk" ? in.k
-                                                      : in.v;
+    const HostTensor &input =
+        *llvm::StringSwitch<const HostTensor *>(gradient.name)
+             .Case("dq", &in.q)
+             .Case("dk", &in.k)
+             .Case("dv", &in.v)
+             .Case("dbias", in.bias ? &*in.bias : nullptr)
+             .Case("dslopes", in.slopes ? &*in.slopes : nullptr)
+             .Case("dsink", in.sink ? &*in.sink : nullptr);
     EXPECT_EQ(gradient.value.sizes(), input.sizes());
     // Threads cost more than they gain on so little.
     llvm::SaveAndRestore serial(llvm::parallel::strategy,
@@ -156,6 +165,36 @@ TEST(ReferenceBackward, EachFeature) {
       Gradients gradients = setting.reference();
       ASSERT_EQ(gradients.size(), 3u);
       EXPECT_LT(setting.differenceFrom(gradients), Setting::tolerance);
+    }
+}
+
+TEST(ReferenceBackward, WhatScoresRead) {
+  for (llvm::StringRef features :
+       {"bias=bhqk backward=bias", "bias=1hqk backward=bias",
+        "bias=b1q1 backward=bias,q", "bias=11qk backward=bias",
+        "bias=111k backward=bias", "bias=bh11 backward=bias",
+        "bias=1111 backward=bias", "alibi backward=slopes",
+        "alibi causal hkv=2 backward=slopes,k", "sink backward=sink",
+        "sink causal lengths sq=7 backward=sink",
+        "alibi sink bias=1hqk softcap=0.7 window=2,1 "
+        "backward=bias,slopes,sink"})
+    for (llvm::StringRef dlse : {"", " dlse"}) {
+      SCOPED_TRACE(features.str() + dlse.str());
+      std::string sizes = "b=2 hq=4 sk=6 d=4 type=f32 ";
+      if (!features.contains("sq="))
+        sizes += "sq=5 ";
+      Setting setting(sizes + features + dlse);
+      Gradients gradients = setting.reference();
+      EXPECT_EQ(gradients.size(), setting.problem.gradients().size());
+      EXPECT_LT(setting.differenceFrom(gradients), Setting::tolerance);
+      // The twin: with another sign each is far from the differences.
+      for (Gradient &gradient : gradients) {
+        gradient.value.forEach(
+            [](char *e) { *reinterpret_cast<double *>(e) *= -1; });
+        if (maxAbs(gradient.value) > Setting::wrong)
+          EXPECT_GT(setting.differenceFrom(gradient), Setting::wrong)
+              << gradient.name;
+      }
     }
 }
 

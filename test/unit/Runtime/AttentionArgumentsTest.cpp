@@ -33,9 +33,9 @@ static void expectSame(StringRef text) {
       makeOut(ElementType::F32, {p.batch, p.numHeads, p.seqQ}, false);
   Cotangents cotangents = cantFail(makeRandomCotangents(p, 1));
   std::vector<HostTensor> gradients;
-  for (const GradientRows &rows : p.gradients())
-    gradients.push_back(makeOut(
-        p.type, {p.batch, rows.heads, rows.seq, rows.dim}, p.layoutBshd));
+  for (const WantedGradient &wanted : p.gradients())
+    gradients.push_back(
+        makeOut(wanted.type, wanted.sizes, wanted.isRows && p.layoutBshd));
   auto given =
       p.backward
           ? cantFail(makeBackwardArguments(p, inputs, {{out, lse}, cotangents},
@@ -64,4 +64,6 @@ TEST(AttentionArguments, SaidOfALaunchIsWhatIsGiven) {
   expectSame("b=2 hq=4 sq=5 sk=7 d=16 lengths documents bias=1hqk lse");
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 layout=bshd backward");
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 sink backward=v,q dlse");
+  expectSame("b=2 hq=4 sq=5 sk=7 d=16 alibi sink bias=1hq1 layout=bshd "
+             "backward=k,bias,slopes,sink");
 }

@@ -197,7 +197,7 @@ TEST(Backward, SaysWhatIsWrong) {
   wanted = {};
   wanted.size = sizeof wanted;
   expectError(create(), FA_ERROR_INVALID_ARGUMENT,
-              "expected a gradient of q, k or v that is wanted, found none");
+              "expected a gradient that is wanted, found none");
   wanted = fa::backward();
   desc.size = 12;
   expectError(create(), FA_ERROR_INVALID_ARGUMENT,

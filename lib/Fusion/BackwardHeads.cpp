@@ -1,0 +1,110 @@
+//===- BackwardHeads.cpp - the gradient of what heads have one number of --===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A program owns heads and walks the queries of all batches, or of its own:
+// what they add is in workspace, a number for each row. Of a sink, which is one
+// more score of each row, without a value, that is -exp(sink - lse) delta.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <numbers>
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+Value BackwardBuilder::headsOf(Value memory) {
+  OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  auto type = cast<MemRefType>(memory.getType());
+  SmallVector<OpFoldResult> offsets = {batch, zero, zero};
+  SmallVector<OpFoldResult> sizes = {
+      one, Value(memref::DimOp::create(b, qMemory, 1)), numQueries};
+  if (type.getRank() == 4) {
+    offsets.insert(offsets.begin(), zero);
+    sizes.insert(sizes.begin(), one);
+  }
+  int64_t any = ShapedType::kDynamic;
+  return view(memory, offsets, sizes, {any, any});
+}
+
+Value BackwardBuilder::loadHeads(Value memory, Value first) {
+  return LoadOp::create(b, scoreType(b.getF32Type()), headsOf(memory),
+                        ValueRange{tileStart, first}, /*in_bounds=*/false);
+}
+
+Value BackwardBuilder::buildSinkTerm(Value first) {
+  auto workspace = [&](unsigned number) -> Value {
+    return kernel.getArgument(source.firstOfWorkspace() + number);
+  };
+  Value delta = loadHeads(workspace(0), first);
+  if (source.dlse)
+    delta = arith::SubFOp::create(b, delta,
+                                  loadHeads(memoryOf(*source.dlse), first));
+  auto type = scoreType(b.getF32Type());
+  Value sink = load(memoryOf(*source.sink), shape.rows, tileStart);
+  Value log2e = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(std::numbers::log2e_v<float>));
+  Value below = arith::NegFOp::create(b, loadHeads(workspace(1), first));
+  Value exponent =
+      math::FmaOp::create(b, spread(sink), broadcast(log2e, type), below);
+  Value p = math::Exp2Op::create(b, exponent);
+  Value term = arith::MulFOp::create(b, p, delta);
+  // Of a row that is none the exponential has no bound.
+  return arith::SelectOp::create(b, isInside(1, first, numQueries),
+                                 arith::NegFOp::create(b, term), filled(0.0));
+}
+
+Value BackwardBuilder::buildHeadsTerm(Value first) {
+  if (!captured)
+    return buildSinkTerm(first);
+  unsigned number = 2;
+  for (const CapturedGradient &gradient : source.dcaptures) {
+    if (&gradient == captured)
+      break;
+    number += gradient.isOfHeads();
+  }
+  return loadHeads(kernel.getArgument(source.firstOfWorkspace() + number),
+                   first);
+}
+
+void BackwardBuilder::buildHeadsGradient() {
+  tileStart =
+      arith::MulIOp::create(b, ProgramIdOp::create(b, 0), index(shape.rows));
+  Value ownBatch, batches = index(1);
+  if (captured && captured->readsAt(0))
+    ownBatch = ProgramIdOp::create(b, 2);
+  else
+    batches = memref::DimOp::create(b, qMemory, 0);
+  Value tiles = countTiles(index(0), numQueries, /*up=*/true);
+  Value steps = arith::MulIOp::create(b, tiles, batches);
+  auto loop = scf::ForOp::create(b, index(0), steps, index(1), filled(0.0));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value step = loop.getInductionVar();
+    batch = ownBatch ? ownBatch
+                     : arith::DivUIOp::create(b, step, tiles).getResult();
+    Value tile = arith::RemUIOp::create(b, step, tiles);
+    Value first = arith::MulIOp::create(b, tile, index(shape.columns));
+    Value more = buildHeadsTerm(first);
+    scf::YieldOp::create(
+        b, Value(arith::AddFOp::create(b, loop.getRegionIterArg(0), more)));
+  }
+  Value sum = ReduceOp::create(b, tile({shape.rows}, b.getF32Type()),
+                               ReduceKind::Add, loop.getResult(0), 1);
+  SmallVector<int64_t> ofSink = {1};
+  storeCapture(sum, captured ? captured->view : *source.dsink,
+               captured ? ArrayRef<int64_t>(captured->reads)
+                        : ArrayRef<int64_t>(ofSink),
+               {ownBatch, tileStart, Value(), Value()});
+}
