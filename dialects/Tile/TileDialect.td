@@ -98,10 +98,13 @@ def Tile_SizeRuleEqual : I32EnumCase<"Equal", 0, "equal">;
 def Tile_SizeRuleMultiple : I32EnumCase<"Multiple", 1, "multiple">;
 def Tile_SizeRuleDivisible : I32EnumCase<"Divisible", 2, "divisible">;
 def Tile_SizeRulePacked : I32EnumCase<"Packed", 3, "packed">;
+def Tile_SizeRuleOneMore : I32EnumCase<"OneMore", 4, "one_more">;
+def Tile_SizeRuleAtLeast : I32EnumCase<"AtLeast", 5, "at_least">;
 def Tile_SizeRuleKind
     : I32Enum<"SizeRuleKind", "what a kernel takes for granted of a size",
               [Tile_SizeRuleEqual, Tile_SizeRuleMultiple,
-               Tile_SizeRuleDivisible, Tile_SizeRulePacked]> {
+               Tile_SizeRuleDivisible, Tile_SizeRulePacked,
+               Tile_SizeRuleOneMore, Tile_SizeRuleAtLeast]> {
   let cppNamespace = "::fa::tile";
 }
 def Tile_SizeRuleAttr : AttrDef<Tile_Dialect, "SizeRule"> {
@@ -114,7 +117,10 @@ def Tile_SizeRuleAttr : AttrDef<Tile_Dialect, "SizeRule"> {
      - `multiple`: its size is a multiple of that one;
      - `divisible`: its size is a multiple of the number `factor`;
      - `packed`: its stride is the size times the stride of that one, so that
-       the two can be walked as one dimension.
+       the two can be walked as one dimension;
+     - `one_more`: its size is that one and 1, as offsets of the sequences of a
+       batch are one more than these;
+     - `at_least`: its size is the number `factor` or more.
 
     ```mlir
     #tile.size_rule<equal 1[0], 0[0]>

@@ -7,3 +7,4 @@
 include "TileTensorOps.td"
 include "TileAttentionOps.td"
 include "TileKernelOps.td"
+include "TileRaggedOps.td"

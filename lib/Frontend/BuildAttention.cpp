@@ -29,6 +29,7 @@ public:
     OwningOpRef<ModuleOp> module(ModuleOp::create(b.getLoc()));
     b.setInsertionPointToEnd(module->getBody());
     createFunction(name);
+    unpack();
     measure();
     Value scores =
         tile::DotOp::create(b, scoreType(b.getF32Type()), q, k, Value(),
@@ -58,6 +59,11 @@ private:
     int64_t any = ShapedType::kDynamic;
     return RankedTensorType::get({any, any, any, dim}, element);
   }
+  /// The same, or of packed rows [heads, rows, dim].
+  RankedTensorType argumentType(bool isPacked, int64_t dim, Type element) {
+    RankedTensorType rows = rowsType(dim, element);
+    return isPacked ? rows.clone(rows.getShape().drop_front()) : rows;
+  }
   RankedTensorType scoreType(Type element) {
     return rowsType(ShapedType::kDynamic, element);
   }
@@ -79,9 +85,10 @@ private:
   //===--- Signature ---===//
   void createFunction(StringRef name) {
     Type element = elementType();
-    SmallVector<Type> inputs = {rowsType(p.headDim, element),
-                                rowsType(p.headDim, element),
-                                rowsType(p.headDimV, element)};
+    SmallVector<Type> inputs = {
+        argumentType(p.hasOffsets, p.headDim, element),
+        argumentType(p.hasKeyOffsets, p.headDim, element),
+        argumentType(p.hasKeyOffsets, p.headDimV, element)};
     if (!p.bias.empty())
       inputs.push_back(biasType());
     if (p.alibi)
@@ -92,10 +99,16 @@ private:
       inputs.append(2, perQueryType(b.getI32Type()));
     if (p.sink)
       inputs.push_back(vectorType(b.getF32Type()));
+    for (bool present : {p.hasOffsets, p.hasKeyOffsets})
+      if (present)
+        inputs.push_back(vectorType(b.getI32Type()));
     inputs.push_back(b.getF32Type());
-    SmallVector<Type> results = {rowsType(p.headDimV, element)};
+    SmallVector<Type> results = {
+        argumentType(p.hasOffsets, p.headDimV, element)};
     if (hasLse())
-      results.push_back(lseType());
+      results.push_back(p.hasOffsets
+                            ? lseType().clone(lseType().getShape().drop_front())
+                            : lseType());
     auto function =
         func::FuncOp::create(b, name, b.getFunctionType(inputs, results));
     if (p.backward)
@@ -118,7 +131,24 @@ private:
     }
     if (p.sink)
       sink = *next++;
+    if (p.hasOffsets)
+      offsets = *next++;
+    if (p.hasKeyOffsets)
+      keyOffsets = *next++;
     scale = *next;
+  }
+  /// Packed rows as a batch of sequences.
+  void unpack() {
+    auto unpacked = [&](Value rows, Value by) -> Value {
+      if (!by)
+        return rows;
+      auto type = cast<RankedTensorType>(rows.getType());
+      return tile::RaggedOp::create(
+          b, rowsType(type.getShape().back(), type.getElementType()), rows, by);
+    };
+    q = unpacked(q, offsets);
+    k = unpacked(k, keyOffsets);
+    v = unpacked(v, keyOffsets);
   }
   /// Gradients are of both results, whether both have a cotangent or not.
   bool hasLse() const { return p.lse || p.backward; }
@@ -197,10 +227,31 @@ private:
     return tile::BroadcastOp::create(b, lseType(), x,
                                      ArrayRef(sizes).drop_back());
   }
+  /// Offset b + `first` of each sequence b, [b].
+  Value offsetsFrom(Value all, int64_t first) {
+    OpFoldResult count = sizes[0], one = b.getIndexAttr(1);
+    Value part = tensor::ExtractSliceOp::create(
+        b, vectorType(b.getI32Type()), all,
+        ArrayRef<OpFoldResult>{b.getIndexAttr(first)}, ArrayRef(count),
+        ArrayRef(one));
+    return arith::IndexCastOp::create(b, vectorType(b.getIndexType()), part);
+  }
+  /// How many queries (dimension 2 of the scores) or keys (3) there are.
+  Value lengthAlong(int64_t dim) {
+    Value all = dim == 2 ? offsets : keyOffsets;
+    if (!all)
+      return everywhere(sizes[dim]);
+    return along(
+        arith::SubIOp::create(b, offsetsFrom(all, 1), offsetsFrom(all, 0)), 0);
+  }
   /// The key position of query i: i + sk - sq.
   Value diagonal() {
-    Value offset = arith::SubIOp::create(b, sizes[3], sizes[2]);
-    return arith::AddIOp::create(b, indices(2), everywhere(offset));
+    if (!offsets && !keyOffsets) {
+      Value offset = arith::SubIOp::create(b, sizes[3], sizes[2]);
+      return arith::AddIOp::create(b, indices(2), everywhere(offset));
+    }
+    Value offset = arith::SubIOp::create(b, lengthAlong(3), lengthAlong(2));
+    return arith::AddIOp::create(b, indices(2), offset);
   }
 
   //===--- Score modifications ---===//
@@ -261,6 +312,8 @@ private:
           arith::IndexCastOp::create(b, vectorType(b.getIndexType()), lengths);
       require(slt, indices(3), along(wide, 0));
     }
+    if (keyOffsets)
+      require(slt, indices(3), lengthAlong(3));
     if (!condition)
       return scores;
     Value none = number(-std::numeric_limits<double>::infinity());
@@ -284,13 +337,20 @@ private:
     SmallVector<Value> results = {out};
     if (hasLse())
       results.push_back(tile::LogSumExpOp::create(b, lseType(), scores, sinks));
+    if (offsets)
+      for (Value &result : results) {
+        auto type = cast<RankedTensorType>(result.getType());
+        result = tile::PackOp::create(
+            b, type.clone(type.getShape().drop_front()), result, offsets);
+      }
     func::ReturnOp::create(b, results);
   }
 
   const AttentionProblem &p;
   ImplicitLocOpBuilder b;
   Value q, k, v, bias, slopes, lengths, starts, ends, sink, scale, condition;
-  SmallVector<Value> sizes; ///< of the scores
+  Value offsets, keyOffsets; ///< of packed sequences, or null
+  SmallVector<Value> sizes;  ///< of the scores
 };
 
 } // namespace

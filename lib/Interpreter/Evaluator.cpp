@@ -7,6 +7,7 @@
 #include "Evaluator.h"
 #include "Dot.h"
 #include "Lines.h"
+#include "Packing.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -158,6 +159,12 @@ llvm::Expected<Tensor> Evaluator::compute(Operation *op) {
             if (!isFloat(op.getType()))
               return notEvaluated(op);
             return reduce(get(op.getInput()), op.getDim(), op.getKind());
+          })
+          .Case([&](tile::RaggedOp op) {
+            return ragged(get(op.getRows()), get(op.getOffsets()));
+          })
+          .Case([&](tile::PackOp op) {
+            return pack(get(op.getInput()), get(op.getOffsets()));
           })
           .Default([&](Operation *op) { return computeElementwise(op); });
   Type type = op->getResult(0).getType();

@@ -127,9 +127,23 @@ static Failure checkRule(const SizeRule &rule,
     return argumentError(rule.argument, "expected at most ", rule.factor,
                          " in dimension ", rule.dim, ", found ", size);
   }
+  if (rule.kind == SizeRule::AtLeast) {
+    if (size >= rule.factor)
+      return {};
+    return argumentError(rule.argument, "expected at least ", rule.factor,
+                         " in dimension ", rule.dim, ", found ", size);
+  }
   const LaunchArgument &second = arguments[rule.other];
   if (rule.kind == SizeRule::Packed)
     return checkPacked(rule, argument, second);
+  if (rule.kind == SizeRule::OneMore) {
+    if (size == second.sizes[rule.otherDim] + 1)
+      return {};
+    return argumentError(rule.argument, "expected one more than dimension ",
+                         rule.otherDim, " of argument ", rule.other, ", ",
+                         second.sizes[rule.otherDim] + 1, ", in dimension ",
+                         rule.dim, ", found ", size);
+  }
   bool multiple = rule.kind == SizeRule::Multiple;
   int64_t other;
   if (__builtin_mul_overflow(second.sizes[rule.otherDim], rule.factor, &other))

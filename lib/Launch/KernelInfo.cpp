@@ -122,8 +122,9 @@ static Failure checkGiven(const KernelInfo &kernel, const SizeExpr &expr) {
 }
 
 static Failure checkRule(const KernelInfo &kernel, const SizeRule &rule) {
-  bool usesOther =
-      rule.kind != SizeRule::Divisible && rule.kind != SizeRule::AtMost;
+  bool usesOther = rule.kind != SizeRule::Divisible &&
+                   rule.kind != SizeRule::AtMost &&
+                   rule.kind != SizeRule::AtLeast;
   if (!hasGivenSize(kernel, rule.argument, rule.dim) ||
       (usesOther && !hasGivenSize(kernel, rule.other, rule.otherDim)))
     return failOf(kernel, "its size rule '", name(rule.kind),
@@ -322,8 +323,9 @@ Failure fa::checkPlan(std::span<const KernelInfo> kernels) {
 
 // Each in the order of its enum.
 static constexpr std::string_view kAccesses[] = {"in", "out", "inout"};
-static constexpr std::string_view kRules[] = {"equal", "multiple", "divisible",
-                                              "packed", "at_most"};
+static constexpr std::string_view kRules[] = {
+    "equal",   "multiple", "divisible", "packed",
+    "at_most", "one_more", "at_least"};
 static constexpr std::string_view kOpcodes[] = {
     "const", "size", "add", "mul", "floordiv", "ceildiv", "mod"};
 

@@ -28,6 +28,28 @@ SmallVector<int64_t, 4> AttentionProblem::biasSizes() const {
   return result;
 }
 
+static SmallVector<int64_t, 4> rowSizes(bool isPacked, int64_t rows,
+                                        int64_t batch, int64_t heads,
+                                        int64_t longest, int64_t dim) {
+  if (isPacked)
+    return {heads, rows < 0 ? batch * longest : rows, dim};
+  return {batch, heads, longest, dim};
+}
+
+SmallVector<int64_t, 4> AttentionProblem::querySizes(int64_t dim) const {
+  return rowSizes(hasOffsets, rowsQ, batch, numHeads, seqQ, dim);
+}
+
+SmallVector<int64_t, 4> AttentionProblem::keySizes(int64_t dim) const {
+  return rowSizes(hasKeyOffsets, rowsKv, batch, numKvHeads, seqKv, dim);
+}
+
+SmallVector<int64_t, 4> AttentionProblem::lseSizes() const {
+  SmallVector<int64_t, 4> sizes = querySizes(1);
+  sizes.pop_back();
+  return sizes;
+}
+
 double AttentionProblem::flops() const {
   int64_t perPair = headDim + headDimV; // of S and O
   if (backward) {
@@ -68,6 +90,28 @@ SmallVector<WantedGradient, 3> AttentionProblem::gradients() const {
 double AttentionProblem::kvBytes() const {
   return 1.0 * batch * numKvHeads * seqKv * (headDim + headDimV) *
          byteSize(type);
+}
+
+Error AttentionProblem::verifyPacked() const {
+  if (!hasOffsets && !hasKeyOffsets)
+    return Error::success();
+  if (batch < 1)
+    return createStringError("expected b of at least 1 for packed sequences, "
+                             "found " +
+                             Twine(batch));
+  if (rowsQ < -1 || rowsKv < -1)
+    return createStringError("expected tq and tk of at least 0, found " +
+                             Twine(std::min(rowsQ, rowsKv)));
+  std::pair<bool, StringLiteral> unsupported[] = {
+      {backward.has_value(), "gradients"},
+      {documents, "documents, which lie along padded queries"},
+      {lengths && hasKeyOffsets, "lengths, which the offsets of keys give"},
+      {hasOffsets && StringRef(bias).contains('q'), "a bias along queries"},
+      {hasKeyOffsets && StringRef(bias).contains('k'), "a bias along keys"}};
+  for (auto [present, what] : unsupported)
+    if (present)
+      return createStringError("expected packed sequences without " + what);
+  return Error::success();
 }
 
 Error AttentionProblem::verify() const {
@@ -128,6 +172,8 @@ Error AttentionProblem::verify() const {
             Twine("the gradient of ") + what +
             " is wanted, but the problem has no " +
             (StringRef(what) == "slopes" ? "alibi" : what));
+  if (Error error = verifyPacked())
+    return error;
   if (!bias.empty()) {
     bool fits = bias.size() == 4;
     for (size_t d = 0; fits && d < 4; ++d)
@@ -173,6 +219,14 @@ std::string AttentionProblem::str() const {
     out << " layout=bshd";
   if (lse)
     out << " lse";
+  if (hasOffsets)
+    out << " ragged" << (hasKeyOffsets ? "" : "=q");
+  else if (hasKeyOffsets)
+    out << " ragged=k";
+  if (rowsQ >= 0)
+    out << " tq=" << rowsQ;
+  if (rowsKv >= 0)
+    out << " tk=" << rowsKv;
   if (backward) {
     std::string names;
     for (const WantedGradient &gradient : gradients())

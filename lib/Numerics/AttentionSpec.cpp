@@ -25,7 +25,7 @@ void AttentionSpec::applyDefaults() {
 
 static constexpr StringLiteral kKnownKeys =
     "b hq hkv sq sk d dv type precision causal window prefix documents lengths "
-    "softcap alibi scale bias sink layout lse backward dlse";
+    "softcap alibi scale bias sink layout lse backward dlse ragged tq tk";
 
 static Error badValue(StringRef key, StringRef value, StringRef expected) {
   return createStringError("attention key '" + key + "': expected " + expected +
@@ -47,9 +47,9 @@ static Error parseNumber(StringRef key, StringRef value, double &result) {
 static Error parseSize(StringRef key, StringRef value, AttentionProblem &p,
                        bool &known) {
   std::pair<StringLiteral, int64_t *> sizes[] = {
-      {"b", &p.batch},    {"hq", &p.numHeads}, {"hkv", &p.numKvHeads},
-      {"sq", &p.seqQ},    {"sk", &p.seqKv},    {"d", &p.headDim},
-      {"dv", &p.headDimV}};
+      {"b", &p.batch},     {"hq", &p.numHeads}, {"hkv", &p.numKvHeads},
+      {"sq", &p.seqQ},     {"sk", &p.seqKv},    {"d", &p.headDim},
+      {"dv", &p.headDimV}, {"tq", &p.rowsQ},    {"tk", &p.rowsKv}};
   for (auto [name, size] : sizes)
     if (key == name) {
       known = true;
@@ -133,6 +133,11 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
     p.layoutBshd = value == "bshd";
   } else if (key == "bias") {
     p.bias = value.str();
+  } else if (key == "ragged") {
+    if (hasValue && value != "q" && value != "k")
+      return badValue(key, value, "no value, q or k");
+    p.hasOffsets = value != "k";
+    p.hasKeyOffsets = value != "q";
   } else if (key == "backward") {
     return parseGradients(value, hasValue, p);
   } else if (key == "window") {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Parallel.h"
 
@@ -71,26 +72,56 @@ void fa::fillNormal(HostTensor &tensor, uint64_t seed) {
   });
 }
 
-Expected<HostTensor> fa::createRows(const AttentionProblem &p, int64_t heads,
-                                    int64_t seq, int64_t dim) {
-  SmallVector<int64_t, 4> sizes = {p.batch, heads, seq, dim};
-  if (p.layoutBshd)
-    std::swap(sizes[1], sizes[2]);
-  Expected<HostTensor> tensor = HostTensor::create(p.type, sizes);
+HostTensor fa::exchangeHeads(const HostTensor &tensor) {
+  auto order = to_vector<4>(seq<int64_t>(tensor.rank()));
+  std::swap(order[order.size() - 3], order[order.size() - 2]);
+  return tensor.permuted(order);
+}
+
+Expected<HostTensor> fa::createRows(ElementType type, ArrayRef<int64_t> sizes,
+                                    bool bshd) {
+  SmallVector<int64_t, 4> inMemory(sizes);
+  if (bshd)
+    std::swap(inMemory[inMemory.size() - 3], inMemory[inMemory.size() - 2]);
+  Expected<HostTensor> tensor = HostTensor::create(type, inMemory);
   if (!tensor)
     return tensor;
-  return p.layoutBshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
+  return bshd ? exchangeHeads(*tensor) : *tensor;
 }
 
 /// The same of normal values, drawn in the order of memory.
-static Expected<HostTensor> makeRows(const AttentionProblem &p, int64_t heads,
-                                     int64_t seq, int64_t dim, uint64_t seed) {
-  Expected<HostTensor> rows = createRows(p, heads, seq, dim);
+static Expected<HostTensor> makeRows(const AttentionProblem &p,
+                                     ArrayRef<int64_t> sizes, uint64_t seed) {
+  Expected<HostTensor> rows = createRows(p.type, sizes, p.layoutBshd);
   if (!rows)
     return rows;
-  HostTensor inMemory = p.layoutBshd ? rows->permuted({0, 2, 1, 3}) : *rows;
+  HostTensor inMemory = p.layoutBshd ? exchangeHeads(*rows) : *rows;
   fillNormal(inMemory, seed);
   return rows;
+}
+
+/// Offsets of `batch` sequences of uniform lengths, of which one drawn at
+/// random has `longest` rows, or as many as are left; `rows` there are.
+static Expected<HostTensor> makeOffsets(int64_t batch, int64_t longest,
+                                        int64_t rows, Generator &seeds) {
+  auto offsets = HostTensor::create(ElementType::I32, {batch + 1});
+  if (!offsets)
+    return offsets;
+  int64_t whole = seeds.next() % batch, left = rows;
+  std::vector<int64_t> lengths(batch);
+  lengths[whole] = std::min(longest, left);
+  left -= lengths[whole];
+  for (int64_t b = 0; b < batch; ++b)
+    if (b != whole) {
+      lengths[b] = seeds.next() % (std::min(longest, left) + 1);
+      left -= lengths[b];
+    }
+  // Rows before the first sequence and behind the last belong to none.
+  int64_t at = seeds.next() % (left + 1);
+  offsets->set({0}, at);
+  for (auto [b, length] : enumerate(lengths))
+    offsets->set({int64_t(b) + 1}, at += length);
+  return offsets;
 }
 
 Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
@@ -103,14 +134,12 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
     to = *from;
     return Error::success();
   };
-  if (Error e = assign(
-          in.q, makeRows(p, p.numHeads, p.seqQ, p.headDim, seeds.next())))
+  if (Error e =
+          assign(in.q, makeRows(p, p.querySizes(p.headDim), seeds.next())))
     return e;
-  if (Error e = assign(
-          in.k, makeRows(p, p.numKvHeads, p.seqKv, p.headDim, seeds.next())))
+  if (Error e = assign(in.k, makeRows(p, p.keySizes(p.headDim), seeds.next())))
     return e;
-  if (Error e = assign(
-          in.v, makeRows(p, p.numKvHeads, p.seqKv, p.headDimV, seeds.next())))
+  if (Error e = assign(in.v, makeRows(p, p.keySizes(p.headDimV), seeds.next())))
     return e;
   if (!p.bias.empty()) {
     if (Error e = assign(in.bias, HostTensor::create(p.type, p.biasSizes())))
@@ -152,6 +181,14 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
       return e;
     fillNormal(*in.sink, seeds.next());
   }
+  if (p.hasOffsets)
+    if (Error e = assign(in.offsets, makeOffsets(p.batch, p.seqQ,
+                                                 p.querySizes(1)[1], seeds)))
+      return e;
+  if (p.hasKeyOffsets)
+    if (Error e = assign(in.keyOffsets, makeOffsets(p.batch, p.seqKv,
+                                                    p.keySizes(1)[1], seeds)))
+      return e;
   return in;
 }
 
@@ -159,7 +196,7 @@ Expected<Cotangents> fa::makeRandomCotangents(const AttentionProblem &p,
                                               uint64_t seed) {
   // Other numbers than those of the inputs.
   Generator seeds(~seed);
-  auto out = makeRows(p, p.numHeads, p.seqQ, p.headDimV, seeds.next());
+  auto out = makeRows(p, p.querySizes(p.headDimV), seeds.next());
   if (!out)
     return out.takeError();
   Cotangents cotangents{*out, std::nullopt};
@@ -187,7 +224,7 @@ fa::makeForwardResults(const AttentionProblem &p,
   auto exact = referenceF64(p, inputs);
   if (!exact)
     return exact.takeError();
-  auto out = createRows(p, p.numHeads, p.seqQ, p.headDimV);
+  auto out = createRows(p.type, p.querySizes(p.headDimV), p.layoutBshd);
   if (!out)
     return out.takeError();
   auto lse =

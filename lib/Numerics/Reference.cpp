@@ -36,31 +36,39 @@ public:
       : p(p), loops(p, in) {}
 
   Expected<AttentionResult> run() {
-    auto out = HostTensor::create(ElementType::F64,
-                                  {p.batch, p.numHeads, p.seqQ, p.headDimV});
+    auto out = HostTensor::create(ElementType::F64, p.querySizes(p.headDimV));
     if (!out)
       return out.takeError();
-    auto lse =
-        HostTensor::create(ElementType::F64, {p.batch, p.numHeads, p.seqQ});
+    auto lse = HostTensor::create(ElementType::F64, p.lseSizes());
     if (!lse)
       return lse.takeError();
+    for (HostTensor *rows : {&*out, &*lse}) // those of no sequence
+      rows->fill(std::numeric_limits<double>::quiet_NaN());
     auto *outData = static_cast<double *>(out->data());
     auto *lseData = static_cast<double *>(lse->data());
-    parallelFor(0, p.batch * p.numHeads * p.seqQ, [&](size_t row) {
-      computeRow(row, outData + row * p.headDimV, lseData + row);
+    int64_t longest = 0;
+    for (int64_t b = 0; b < p.batch; ++b)
+      longest = std::max(longest, loops.numQueries(b));
+    parallelFor(0, p.batch * p.numHeads * longest, [&](size_t n) {
+      int64_t i = n % longest, h = n / longest % p.numHeads;
+      int64_t b = n / longest / p.numHeads;
+      if (i >= loops.numQueries(b))
+        return;
+      int64_t row = loops.queryNumber(b, h, i);
+      computeRow(b, h, i, outData + row * p.headDimV, lseData + row);
     });
     return AttentionResult{*out, *lse};
   }
 
 private:
-  void computeRow(int64_t row, double *out, double *lse) const {
-    int64_t i = row % p.seqQ, h = row / p.seqQ % p.numHeads;
-    int64_t b = row / p.seqQ / p.numHeads;
+  void computeRow(int64_t b, int64_t h, int64_t i, double *out,
+                  double *lse) const {
+    int64_t numKeys = loops.numKeys(b);
     const T infinity = std::numeric_limits<T>::infinity();
-    std::vector<T> s(p.seqKv, -infinity);
+    std::vector<T> s(numKeys, -infinity);
     T max = p.sink ? loops.sinkOf(h) : -infinity;
     bool any = p.sink;
-    for (int64_t j = 0; j < p.seqKv; ++j) {
+    for (int64_t j = 0; j < numKeys; ++j) {
       if (loops.isMasked(b, i, j))
         continue;
       s[j] = loops.score(b, h, i, j).value;
@@ -74,7 +82,7 @@ private:
     if (max == -infinity)
       max = 0; // only NaNs
     T sum = p.sink ? std::exp(loops.sinkOf(h) - max) : T(0);
-    for (int64_t j = 0; j < p.seqKv; ++j)
+    for (int64_t j = 0; j < numKeys; ++j)
       if (s[j] != -infinity)
         sum += s[j] = std::exp(s[j] - max);
       else
@@ -86,7 +94,7 @@ private:
   void accumulate(int64_t b, int64_t hk, ArrayRef<T> weights, T sum,
                   double *out) const {
     std::vector<T> acc(p.headDimV, T(0));
-    for (int64_t j = 0; j < p.seqKv; ++j) {
+    for (int64_t j = 0, n = weights.size(); j < n; ++j) {
       if (weights[j] < 0)
         continue;
       T weight = loops.roundOperand(weights[j] / sum);

@@ -39,6 +39,10 @@ public:
       documents = in.documents->toDoubles();
     if (in.sink)
       sink = in.sink->toDoubles();
+    if (p.hasOffsets)
+      offsets = in.offsets->toDoubles();
+    if (p.hasKeyOffsets)
+      keyOffsets = in.keyOffsets->toDoubles();
     slopes =
         in.slopes ? in.slopes->toDoubles() : defaultAlibiSlopes(p.numHeads);
   }
@@ -71,19 +75,37 @@ public:
     return isReference ? x : roundTo(typeOut, x);
   }
 
+  int64_t numQueries(int64_t b) const {
+    return p.hasOffsets ? offsets[b + 1] - offsets[b] : p.seqQ;
+  }
+  int64_t numKeys(int64_t b) const {
+    return p.hasKeyOffsets ? keyOffsets[b + 1] - keyOffsets[b] : p.seqKv;
+  }
+  /// The number of a row of q and of the results.
+  int64_t queryNumber(int64_t b, int64_t h, int64_t i) const {
+    if (p.hasOffsets)
+      return h * p.querySizes(1)[1] + static_cast<int64_t>(offsets[b]) + i;
+    return (b * p.numHeads + h) * p.seqQ + i;
+  }
+  /// The number of a row of k and of v.
+  int64_t keyNumber(int64_t b, int64_t hk, int64_t j) const {
+    if (p.hasKeyOffsets)
+      return hk * p.keySizes(1)[1] + static_cast<int64_t>(keyOffsets[b]) + j;
+    return (b * p.numKvHeads + hk) * p.seqKv + j;
+  }
   const T *queryRow(int64_t b, int64_t h, int64_t i) const {
-    return q.data() + ((b * p.numHeads + h) * p.seqQ + i) * p.headDim;
+    return q.data() + queryNumber(b, h, i) * p.headDim;
   }
   const T *keyRow(int64_t b, int64_t hk, int64_t j) const {
-    return k.data() + ((b * p.numKvHeads + hk) * p.seqKv + j) * p.headDim;
+    return k.data() + keyNumber(b, hk, j) * p.headDim;
   }
   const T *valueRow(int64_t b, int64_t hk, int64_t j) const {
-    return v.data() + ((b * p.numKvHeads + hk) * p.seqKv + j) * p.headDimV;
+    return v.data() + keyNumber(b, hk, j) * p.headDimV;
   }
   T sinkOf(int64_t h) const { return static_cast<T>(sink[h]); }
 
   bool isMasked(int64_t b, int64_t i, int64_t j) const {
-    int64_t diagonal = i + p.seqKv - p.seqQ;
+    int64_t diagonal = i + numKeys(b) - numQueries(b);
     if (p.lengths && j >= lengths[b])
       return true;
     if (p.prefix && j < *p.prefix)
@@ -120,7 +142,7 @@ public:
     }
     if (p.alibi)
       s -= static_cast<T>(slopes[h]) *
-           static_cast<T>(std::abs(i + p.seqKv - p.seqQ - j));
+           static_cast<T>(std::abs(i + numKeys(b) - numQueries(b) - j));
     if (!p.bias.empty()) {
       llvm::SmallVector<int64_t, 4> sizes = p.biasSizes();
       int64_t index[] = {b, h, i, j}, at = 0;
@@ -144,7 +166,7 @@ private:
   const AttentionProblem &p;
   bool roundsOperands; ///< to tf32
   std::vector<T> q, k, v, bias;
-  std::vector<double> lengths, documents, sink, slopes;
+  std::vector<double> lengths, documents, sink, slopes, offsets, keyOffsets;
   ElementType typeOut;
 };
 

@@ -59,6 +59,10 @@ makeInputs(const AttentionProblem &problem, AttentionInputs &inputs) {
   }
   if (problem.sink)
     arguments.push_back(makeArgument(*inputs.sink));
+  if (problem.hasOffsets)
+    arguments.push_back(makeArgument(*inputs.offsets));
+  if (problem.hasKeyOffsets)
+    arguments.push_back(makeArgument(*inputs.keyOffsets));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(problem.effectiveScale())));
   return arguments;
@@ -99,22 +103,24 @@ static LaunchArgument describeTensor(ElementType type,
   return LaunchArgument::tensor(nullptr, type, sizes, contiguousStrides(sizes));
 }
 
-/// A [b, h, s, d] tensor in the problem's layout.
+/// A tensor of `sizes`, [.., heads, seq, dim], in the problem's layout.
 static LaunchArgument describeRows(const AttentionProblem &p,
                                    llvm::ArrayRef<int64_t> sizes) {
-  llvm::SmallVector<int64_t, 4> strides = contiguousStrides(sizes);
-  if (p.layoutBshd) {
-    strides = contiguousStrides({sizes[0], sizes[2], sizes[1], sizes[3]});
-    std::swap(strides[1], strides[2]);
-  }
+  llvm::SmallVector<int64_t, 4> inMemory(sizes);
+  size_t heads = sizes.size() - 3, rows = sizes.size() - 2;
+  if (p.layoutBshd)
+    std::swap(inMemory[heads], inMemory[rows]);
+  llvm::SmallVector<int64_t, 4> strides = contiguousStrides(inMemory);
+  if (p.layoutBshd)
+    std::swap(strides[heads], strides[rows]);
   return LaunchArgument::tensor(nullptr, p.type, sizes, strides);
 }
 
 std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   std::vector<LaunchArgument> arguments = {
-      describeRows(p, {p.batch, p.numHeads, p.seqQ, p.headDim}),
-      describeRows(p, {p.batch, p.numKvHeads, p.seqKv, p.headDim}),
-      describeRows(p, {p.batch, p.numKvHeads, p.seqKv, p.headDimV})};
+      describeRows(p, p.querySizes(p.headDim)),
+      describeRows(p, p.keySizes(p.headDim)),
+      describeRows(p, p.keySizes(p.headDimV))};
   if (!p.bias.empty())
     arguments.push_back(describeTensor(p.type, p.biasSizes()));
   if (p.alibi)
@@ -126,12 +132,13 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
                      describeTensor(ElementType::I32, {p.batch, p.seqQ}));
   if (p.sink)
     arguments.push_back(describeTensor(ElementType::F32, {p.numHeads}));
+  for (bool present : {p.hasOffsets, p.hasKeyOffsets})
+    if (present)
+      arguments.push_back(describeTensor(ElementType::I32, {p.batch + 1}));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(p.effectiveScale())));
-  LaunchArgument out =
-      describeRows(p, {p.batch, p.numHeads, p.seqQ, p.headDimV});
-  LaunchArgument lse =
-      describeTensor(ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+  LaunchArgument out = describeRows(p, p.querySizes(p.headDimV));
+  LaunchArgument lse = describeTensor(ElementType::F32, p.lseSizes());
   arguments.push_back(out);
   if (p.lse || p.backward)
     arguments.push_back(lse);

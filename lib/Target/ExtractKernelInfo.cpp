@@ -83,6 +83,10 @@ static SizeRule::Kind kindOf(tile::SizeRuleKind kind) {
     return SizeRule::Divisible;
   case tile::SizeRuleKind::Packed:
     return SizeRule::Packed;
+  case tile::SizeRuleKind::OneMore:
+    return SizeRule::OneMore;
+  case tile::SizeRuleKind::AtLeast:
+    return SizeRule::AtLeast;
   }
   llvm_unreachable("every kind is handled");
 }

@@ -48,17 +48,37 @@ public:
 
   Expected<AttentionInputs> read() {
     AttentionInputs files;
-    if (Error error = readRows("q", options.q, files.q, &p.numHeads, "hq",
-                               &p.seqQ, "sq", &p.headDim, "d"))
+    if (Error error = readOffsets("offsets", options.offsets, p.hasOffsets,
+                                  p.seqQ, "sq", files.offsets))
       return error;
-    if (Error error = readRows("k", options.k, files.k, &p.numKvHeads, "hkv",
-                               &p.seqKv, "sk", &p.headDim, "d"))
+    if (Error error =
+            readOffsets("key-offsets", options.keyOffsets, p.hasKeyOffsets,
+                        p.seqKv, "sk", files.keyOffsets))
       return error;
-    if (Error error = readRows("v", options.v, files.v, &p.numKvHeads, "hkv",
-                               &p.seqKv, "sk", &p.headDimV, "dv"))
-      return error;
+    RowFile q{"q",     options.q, &p.numHeads, "hq",
+              &p.seqQ, "sq",      &p.headDim,  "d"},
+        k{"k",      options.k, &p.numKvHeads, "hkv",
+          &p.seqKv, "sk",      &p.headDim,    "d"},
+        v{"v",      options.v, &p.numKvHeads, "hkv",
+          &p.seqKv, "sk",      &p.headDimV,   "dv"};
+    if (p.hasOffsets)
+      q.pack(&p.rowsQ, "tq");
+    if (p.hasKeyOffsets)
+      for (RowFile *file : {&k, &v})
+        file->pack(&p.rowsKv, "tk");
+    for (auto [file, tensor] :
+         {std::pair(&q, &files.q), std::pair(&k, &files.k),
+          std::pair(&v, &files.v)})
+      if (Error error = readRows(*file, *tensor))
+        return error;
     spec.applyDefaults();
     if (Error error = p.verify())
+      return error;
+    if (Error error =
+            checkLast(options.offsets, files.offsets, p.querySizes(1)))
+      return error;
+    if (Error error =
+            checkLast(options.keyOffsets, files.keyOffsets, p.keySizes(1)))
       return error;
     // Code depends on no values, and sizes may be too large for any.
     Expected<AttentionInputs> inputs = options.emit.empty()
@@ -72,6 +92,10 @@ public:
       inputs->k = files.k;
     if (!options.v.empty())
       inputs->v = files.v;
+    if (files.offsets)
+      inputs->offsets = files.offsets;
+    if (files.keyOffsets)
+      inputs->keyOffsets = files.keyOffsets;
     if (Error error = readInput("bias", options.bias, !p.bias.empty(),
                                 p.biasSizes(), p.type, inputs->bias))
       return error;
@@ -100,19 +124,38 @@ private:
     return Error::success();
   }
 
-  Error readRows(StringRef what, StringRef path, HostTensor &result,
-                 int64_t *heads, StringRef headsKey, int64_t *seq,
-                 StringRef seqKey, int64_t *dim, StringRef dimKey) {
+  /// A file of rows, and the sizes of the problem that it has, with their keys.
+  struct RowFile {
+    StringRef what, path;
+    int64_t *heads;
+    StringRef headsKey;
+    int64_t *seq; ///< or all rows, packed
+    StringRef seqKey;
+    int64_t *dim;
+    StringRef dimKey;
+    bool isPacked = false;
+
+    void pack(int64_t *rows, StringRef rowsKey) {
+      seq = rows;
+      seqKey = rowsKey;
+      isPacked = true;
+    }
+  };
+
+  Error readRows(const RowFile &file, HostTensor &result) {
+    StringRef path = file.path;
     if (path.empty())
       return Error::success();
     auto tensor = readNpy(path, p.type);
     if (!tensor)
       return tensor.takeError();
-    if (tensor->rank() != 4)
-      return createStringError(
-          path + ": expected " + what + " of rank 4, found rank " +
-          Twine(tensor->rank()) + " (" + formatSizes(tensor->sizes()) + ")");
-    result = p.layoutBshd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
+    int64_t rank = file.isPacked ? 3 : 4;
+    if (tensor->rank() != rank)
+      return createStringError(path + ": expected " + file.what + " of rank " +
+                               Twine(rank) + ", found rank " +
+                               Twine(tensor->rank()) + " (" +
+                               formatSizes(tensor->sizes()) + ")");
+    result = p.layoutBshd ? exchangeHeads(*tensor) : *tensor;
     if (spec.given.contains("type") && result.type() != p.type)
       return createStringError(path + ": expected elements of type " +
                                name(p.type) + ", found " + name(result.type()));
@@ -124,15 +167,65 @@ private:
                                name(result.type()));
     p.type = result.type();
     spec.given.insert("type");
+    ArrayRef<int64_t> found = result.sizes();
+    if (!file.isPacked) {
+      if (Error error = agree(path, "b", p.batch, found.front()))
+        return error;
+      found = found.drop_front();
+    }
     std::tuple<StringRef, int64_t *, int64_t> sizes[] = {
-        {"b", &p.batch, result.sizes()[0]},
-        {headsKey, heads, result.sizes()[1]},
-        {seqKey, seq, result.sizes()[2]},
-        {dimKey, dim, result.sizes()[3]}};
+        {file.headsKey, file.heads, found[0]},
+        {file.seqKey, file.seq, found[1]},
+        {file.dimKey, file.dim, found[2]}};
     for (auto [key, size, found] : sizes)
       if (Error error = agree(path, key, *size, found))
         return error;
     return Error::success();
+  }
+
+  /// Offsets say how many sequences there are and how long the longest is.
+  Error readOffsets(StringRef flag, StringRef path, bool wanted, int64_t &seq,
+                    StringRef seqKey, std::optional<HostTensor> &result) {
+    if (path.empty())
+      return Error::success();
+    if (!wanted)
+      return createStringError("--" + flag +
+                               " is given, but the problem has no 'ragged'");
+    auto tensor = readNpy(path, ElementType::I32);
+    if (!tensor)
+      return tensor.takeError();
+    if (tensor->type() != ElementType::I32 || tensor->rank() != 1 ||
+        tensor->sizes()[0] < 2)
+      return createStringError(path + ": expected i32 of b+1 offsets, found " +
+                               name(tensor->type()) + " of " +
+                               formatSizes(tensor->sizes()));
+    int64_t longest = 0, before = 0;
+    for (int64_t n = 0; n < tensor->sizes()[0]; ++n) {
+      auto offset = static_cast<int64_t>(tensor->at({n}));
+      if (offset < before)
+        return createStringError(path + ": expected ascending offsets, found " +
+                                 Twine(before) + " before " + Twine(offset));
+      if (n > 0)
+        longest = std::max(longest, offset - before);
+      before = offset;
+    }
+    result = *tensor;
+    if (Error error = agree(path, "b", p.batch, tensor->sizes()[0] - 1))
+      return error;
+    return agree(path, seqKey, seq, longest);
+  }
+
+  /// An error if the last of `offsets` is beyond the rows of `sizes`,
+  /// [heads, rows, dim].
+  static Error checkLast(StringRef path,
+                         const std::optional<HostTensor> &offsets,
+                         ArrayRef<int64_t> sizes) {
+    if (!offsets || offsets->at({offsets->sizes()[0] - 1}) <= sizes[1])
+      return Error::success();
+    return createStringError(
+        path + ": expected offsets of at most " + Twine(sizes[1]) +
+        " rows, found " +
+        Twine(static_cast<int64_t>(offsets->at({offsets->sizes()[0] - 1}))));
   }
 
   Error readDocuments(AttentionInputs &inputs) {
@@ -174,12 +267,11 @@ private:
 static Error prepareForward(Job &job) {
   const AttentionProblem &p = *job.problem;
   if (Error error =
-          addOutput(job, "out", p.type,
-                    {p.batch, p.numHeads, p.seqQ, p.headDimV}, p.layoutBshd))
+          addOutput(job, "out", p.type, p.querySizes(p.headDimV), p.layoutBshd))
     return error;
   if (p.lse)
-    if (Error error = addOutput(job, "lse", ElementType::F32,
-                                {p.batch, p.numHeads, p.seqQ}, false))
+    if (Error error =
+            addOutput(job, "lse", ElementType::F32, p.lseSizes(), false))
       return error;
   auto arguments = makeArguments(p, job.inputs, job.outputs.front().second,
                                  p.lse ? &job.outputs.back().second : nullptr);

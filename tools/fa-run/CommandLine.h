@@ -53,6 +53,14 @@ struct CommandLine {
   cl::opt<std::string> sink{"sink", cl::value_desc("F.npy"),
                             cl::desc("one more score a head, f32 [hq]"),
                             cl::cat(category)};
+  cl::opt<std::string> offsets{
+      "offsets", cl::value_desc("F.npy"),
+      cl::desc("where packed sequences of queries begin, int32 [b+1]"),
+      cl::cat(category)};
+  cl::opt<std::string> keyOffsets{
+      "key-offsets", cl::value_desc("F.npy"),
+      cl::desc("where packed sequences of keys begin, int32 [b+1]"),
+      cl::cat(category)};
   cl::opt<bool> assumeNoEmptyRows{
       "assume-no-empty-rows",
       cl::desc("every row keeps a key: finite sentinels are masks"),

@@ -22,15 +22,11 @@ using namespace fa::run;
 
 Error fa::run::addOutput(Job &job, StringRef name, ElementType type,
                          ArrayRef<int64_t> sizes, bool bshd) {
-  SmallVector<int64_t, 4> inMemory(sizes);
-  if (bshd)
-    std::swap(inMemory[1], inMemory[2]);
-  auto tensor = HostTensor::create(type, inMemory);
+  auto tensor = createRows(type, sizes, bshd);
   if (!tensor)
     return tensor.takeError();
   tensor->fill(std::numeric_limits<double>::quiet_NaN());
-  job.outputs.push_back(
-      {name.str(), bshd ? tensor->permuted({0, 2, 1, 3}) : *tensor});
+  job.outputs.push_back({name.str(), *tensor});
   return Error::success();
 }
 

@@ -48,7 +48,7 @@ llvm::Expected<Job> prepareAttention(mlir::MLIRContext &context,
                                      const Options &options);
 
 /// Adds an output full of NaN, so that what is not written is seen. `bshd`: of
-/// [b, h, s, d] `sizes`, in memory [b, s, h, d].
+/// [.., h, s, d] `sizes`, in memory [.., s, h, d].
 llvm::Error addOutput(Job &job, llvm::StringRef name, ElementType type,
                       llvm::ArrayRef<int64_t> sizes, bool bshd);
 

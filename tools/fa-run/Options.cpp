@@ -143,6 +143,8 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.lengths = line.lengths;
   options.documents = line.documents;
   options.sink = line.sink;
+  options.offsets = line.offsets;
+  options.keyOffsets = line.keyOffsets;
   options.compile.fusion.assumeNoEmptyRows = line.assumeNoEmptyRows;
   options.compile.fusion.allowNoMax = line.allowNoMax;
   options.in.assign(line.in.begin(), line.in.end());

@@ -175,8 +175,7 @@ static Error writeOutputs(const Job &job, const Options &options) {
       continue;
     // Back to the order in memory that the user works with.
     bool bshd = job.problem && job.problem->layoutBshd && tensor.rank() == 4;
-    if (Error error =
-            writeNpy(*path, bshd ? tensor.permuted({0, 2, 1, 3}) : tensor))
+    if (Error error = writeNpy(*path, bshd ? exchangeHeads(tensor) : tensor))
       return error;
   }
   if (next < options.out.size())

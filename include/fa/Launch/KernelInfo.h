@@ -71,7 +71,15 @@ struct ArgumentInfo {
 /// variant, `Packed` and `AtMost` (`tile.at_most`: the size is `factor` or
 /// less) are reasons to take another one.
 struct SizeRule {
-  enum Kind { Equal, Multiple, Divisible, Packed, AtMost } kind;
+  enum Kind {
+    Equal,
+    Multiple,
+    Divisible,
+    Packed,
+    AtMost,
+    OneMore,
+    AtLeast
+  } kind;
   int64_t argument, dim, other, otherDim, factor;
 
   bool operator==(const SizeRule &) const = default;

@@ -55,12 +55,23 @@ struct AttentionProblem {
   bool lse = false;            ///< a result; with gradients always an input
   bool tf32 = false;           ///< dots may round f32 operands to tf32
   std::optional<GradientRequest> backward;
+  /// The sequences' queries, or keys and values, lie one behind the other in
+  /// one tensor [heads, rows, dim], as offsets say; seqQ or seqKv is the number
+  /// of rows of the longest.
+  bool hasOffsets = false, hasKeyOffsets = false;
+  int64_t rowsQ = -1, rowsKv = -1; ///< packed rows; -1: batch times the longest
 
   bool hasWindow() const { return windowLeft >= 0 || windowRight >= 0; }
   double effectiveScale() const;
   int64_t groupSize() const { return numKvHeads ? numHeads / numKvHeads : 1; }
   /// Sizes of the bias along b, h, q, k: the problem's, or 1.
   llvm::SmallVector<int64_t, 4> biasSizes() const;
+  /// Sizes, in logical order, of q (`dim` d) and the output (dv), of k (d) and
+  /// v (dv), and of the log-sum-exp: [b, heads, seq, dim], packed [heads, rows,
+  /// dim]; the log-sum-exp without dim.
+  llvm::SmallVector<int64_t, 4> querySizes(int64_t dim) const;
+  llvm::SmallVector<int64_t, 4> keySizes(int64_t dim) const;
+  llvm::SmallVector<int64_t, 4> lseSizes() const;
   /// Forward 2 b hq sq sk (d + dv). Of gradients the nominal count, each dot
   /// once however often it is computed: S for each of them, dP for dq and dk,
   /// and each one's own, which for all three is 2.5 times the forward's,
@@ -74,6 +85,9 @@ struct AttentionProblem {
   llvm::Error verify() const;
   /// The SPEC that gives this problem again.
   std::string str() const;
+
+private:
+  llvm::Error verifyPacked() const;
 };
 
 /// A parsed `--attention` SPEC and the keys that it spelt out.

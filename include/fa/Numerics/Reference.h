@@ -20,16 +20,19 @@ namespace fa {
 /// Inputs in logical order: q [b, hq, sq, d], k [b, hkv, sk, d],
 /// v [b, hkv, sk, dv], whatever the layout in memory; bias [b|1, h|1, q|1,
 /// k|1], slopes f32 [hq], lengths i32 [b], documents i32 [b, n + 1], sink
-/// f32 [hq].
+/// f32 [hq]. Packed q is [hq, tq, d], k and v [hkv, tk, ..]; offsets and
+/// keyOffsets i32 [b + 1] then say where each sequence begins and ends.
 struct AttentionInputs {
   HostTensor q, k, v;
   std::optional<HostTensor> bias, slopes, lengths, documents, sink;
   /// Of `documents`, int32 [b, sq]: the first key that a query sees and the
   /// first after it that it does not. Set by makeArguments.
   std::optional<HostTensor> starts, ends;
+  std::optional<HostTensor> offsets, keyOffsets;
 };
 
-/// out [b, hq, sq, dv] and lse [b, hq, sq], both f64.
+/// out [b, hq, sq, dv] and lse [b, hq, sq], both f64; packed [hq, tq, dv] and
+/// [hq, tq], with NaN in rows that belong to no sequence, which nobody writes.
 struct AttentionResult {
   HostTensor out, lse;
 };
@@ -53,14 +56,18 @@ std::vector<double> defaultAlibiSlopes(int64_t numHeads);
 /// Fills with normally distributed values, the same on every platform.
 void fillNormal(HostTensor &tensor, uint64_t seed);
 
-/// A tensor of zeros of the problem's type, its memory laid out as the problem
-/// says, in logical order [b, heads, seq, dim].
-llvm::Expected<HostTensor> createRows(const AttentionProblem &problem,
-                                      int64_t heads, int64_t seq, int64_t dim);
+/// A tensor [.., heads, seq, dim] as [.., seq, heads, dim], or the other way.
+HostTensor exchangeHeads(const HostTensor &tensor);
+
+/// A tensor of zeros of `sizes`, [.., heads, seq, dim]; `bshd`: in memory
+/// [.., seq, heads, dim].
+llvm::Expected<HostTensor> createRows(ElementType type,
+                                      llvm::ArrayRef<int64_t> sizes, bool bshd);
 
 /// Seeded inputs of a problem: normal q, k, v, bias; lengths and documents
-/// uniform; the default slopes. Memory is laid out as the problem's layout
-/// says.
+/// uniform; packed sequences of uniform lengths, the longest as long as the
+/// problem says if there are rows for it; the default slopes. Memory is laid
+/// out as the problem's layout says.
 llvm::Expected<AttentionInputs>
 makeRandomInputs(const AttentionProblem &problem, uint64_t seed);
 

@@ -42,6 +42,10 @@ static std::vector<HostTensor> run(const AttentionProblem &program,
     arguments.push_back(*in.slopes);
   if (program.lengths)
     arguments.push_back(*in.lengths);
+  if (program.hasOffsets)
+    arguments.push_back(*in.offsets);
+  if (program.hasKeyOffsets)
+    arguments.push_back(*in.keyOffsets);
   arguments.push_back(program.effectiveScale());
   return llvm::cantFail(interpret(*module, "attention", arguments, precision));
 }
@@ -87,6 +91,57 @@ TEST(Interpreter, AgreesWithTheReference) {
     EXPECT_LT(difference(declared[0], e0.out), 1e-6);
     EXPECT_GT(difference(declared[0], reference.out), 1e-5);
   }
+}
+
+/// Packed sequences, whose program leaves 0 where nobody writes.
+TEST(Interpreter, AgreesOnPackedSequences) {
+  for (StringRef spec :
+       {"b=3 hq=2 sq=5 sk=7 d=8 type=f32 ragged",
+        "b=4 hq=4 hkv=2 sq=5 sk=6 d=8 dv=4 causal type=f16 ragged",
+        "b=2 hq=2 sq=5 sk=6 d=8 window=1,2 alibi type=f32 ragged",
+        "b=3 hq=2 sq=5 sk=6 d=8 causal lengths type=f32 ragged=q",
+        "b=3 hq=2 sq=5 sk=6 d=8 causal type=f32 ragged=k"}) {
+    SCOPED_TRACE(spec.str());
+    AttentionProblem problem = makeProblem((spec + " lse").str());
+    AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 5));
+    AttentionResult reference = llvm::cantFail(referenceF64(problem, in));
+    auto result = run(problem, in, Precision::Float64);
+    ASSERT_EQ(result.size(), 2u);
+    for (auto [found, expected] : {std::pair(result[0], reference.out),
+                                   std::pair(result[1], reference.lse)}) {
+      ASSERT_EQ(found.sizes(), expected.sizes());
+      for (auto [x, y] : llvm::zip(found.toDoubles(), expected.toDoubles()))
+        if (x != y)
+          EXPECT_LT(std::isnan(y) ? std::fabs(x) : std::fabs(x - y), 1e-13);
+    }
+  }
+}
+
+/// Offsets are used as they are: what they cannot be is said.
+TEST(Interpreter, OffsetsOutside) {
+  const std::string text =
+      "func.func @f(%x: tensor<1x4xf32>, %o: tensor<3xi32>)\n"
+      "    -> tensor<2x1x4xf32> {\n"
+      "  %r = tile.ragged %x by %o : tensor<1x4xf32>, tensor<3xi32>\n"
+      "    -> tensor<2x1x4xf32>\n"
+      "  return %r : tensor<2x1x4xf32>\n"
+      "}\n";
+  HostTensor rows = makeTensor({1, 4}, [](int64_t n) { return n + 1; });
+  auto offsets = [](std::array<double, 3> values) {
+    return makeTensor({3}, [=](int64_t n) { return values[n]; });
+  };
+  EXPECT_EQ(resultOf(text, {rows, offsets({1, 1, 3})}),
+            (std::vector<double>{0, 0, 0, 0, 2, 3, 0, 0}));
+  for (auto [values, message] :
+       {std::pair(std::array<double, 3>{0, 3, 5},
+                  "expected offset 2 from 3 to 4, found 5"),
+        std::pair(std::array<double, 3>{0, 3, 2},
+                  "expected offset 2 from 3 to 4, found 2"),
+        std::pair(std::array<double, 3>{-1, 3, 4},
+                  "expected offset 0 from 0 to 4, found -1")})
+    EXPECT_NE(errorOf(text, {rows, offsets(values)}).find(message),
+              std::string::npos)
+        << message;
 }
 
 /// The twin: a program with another mask gives something else.

@@ -212,7 +212,8 @@ TEST(KernelInfo, NamesAreReadAsTheyAreWritten) {
   for (auto access : {Access::In, Access::Out, Access::InOut})
     EXPECT_EQ(parseAccess(name(access)), access);
   for (auto kind : {SizeRule::Equal, SizeRule::Multiple, SizeRule::Divisible,
-                    SizeRule::Packed})
+                    SizeRule::Packed, SizeRule::AtMost, SizeRule::OneMore,
+                    SizeRule::AtLeast})
     EXPECT_EQ(parseRuleKind(name(kind)), kind);
   for (auto opcode : {SizeExpr::Add, SizeExpr::Mul, SizeExpr::FloorDiv,
                       SizeExpr::CeilDiv, SizeExpr::Mod})

@@ -41,7 +41,8 @@ TEST(AttentionProblem, RoundTrip) {
         "b=1 hq=1 hkv=1 sq=1 sk=1 d=1 dv=1 type=f32 precision=tf32 prefix=3 "
         "documents lengths sink",
         "sq=3 backward", "sq=3 causal backward dlse", "sq=3 backward=v,q",
-        "sq=3 backward=k dlse lse"}) {
+        "sq=3 backward=k dlse lse", "b=3 sq=5 ragged tq=17 tk=0",
+        "ragged=q layout=bshd", "ragged=k"}) {
     auto spec = parseAttentionSpec(text);
     ASSERT_TRUE(static_cast<bool>(spec));
     auto again = parseAttentionSpec(spec->problem.str());
@@ -49,6 +50,20 @@ TEST(AttentionProblem, RoundTrip) {
     EXPECT_EQ(spec->problem.str(), again->problem.str());
     EXPECT_EQ(spec->problem.effectiveScale(), again->problem.effectiveScale());
   }
+}
+
+TEST(AttentionProblem, SizesOfPackedRows) {
+  auto parse = [](llvm::StringRef text) {
+    return llvm::cantFail(parseAttentionSpec(text)).problem;
+  };
+  using Sizes = llvm::SmallVector<int64_t, 4>;
+  AttentionProblem p = parse("b=2 hq=4 hkv=1 sq=3 sk=5 d=8 dv=6 ragged tk=7");
+  EXPECT_EQ(p.querySizes(p.headDim), Sizes({4, 6, 8}));
+  EXPECT_EQ(p.keySizes(p.headDimV), Sizes({1, 7, 6}));
+  EXPECT_EQ(p.lseSizes(), Sizes({4, 6}));
+  p = parse("b=2 hq=4 hkv=1 sq=3 sk=5 d=8 dv=6 ragged=q");
+  EXPECT_EQ(p.lseSizes(), Sizes({4, 6}));
+  EXPECT_EQ(p.keySizes(p.headDimV), Sizes({2, 1, 5, 6}));
 }
 
 TEST(AttentionProblem, Gradients) {
@@ -129,6 +144,14 @@ TEST(AttentionProblem, Errors) {
                "none"},
       {"backward dlse=1", "'dlse': expected no value, found '1'"},
       {"bias=kqhb", "expected a bias pattern"},
+      {"ragged=v", "'ragged': expected no value, q or k, found 'v'"},
+      {"ragged b=0", "expected b of at least 1 for packed sequences, found 0"},
+      {"ragged tk=-2", "expected tq and tk of at least 0, found -2"},
+      {"ragged backward", "expected packed sequences without gradients"},
+      {"ragged documents", "expected packed sequences without documents"},
+      {"ragged lengths", "without lengths, which the offsets of keys give"},
+      {"ragged=q bias=11q1", "without a bias along queries"},
+      {"ragged=k bias=111k", "without a bias along keys"},
       {"b=9223372036854775807 sq=9223372036854775807", "overflow 64 bits"},
   };
   for (auto [spec, message] : cases) {

@@ -105,6 +105,58 @@ TEST(Reference, NaNReachesItsRowOnly) {
     EXPECT_EQ(std::isnan(result.out.at({0, 0, row, 0})), row == 1);
 }
 
+/// Rows `first` to `end` - 1 of packed `rows`, [heads, rows, ..], as a batch of
+/// one.
+static HostTensor sequenceOf(const HostTensor &rows, int64_t first,
+                             int64_t end) {
+  llvm::SmallVector<int64_t, 4> sizes(rows.sizes()), strides(rows.strides());
+  sizes[1] = end - first;
+  sizes.insert(sizes.begin(), 1);
+  strides.insert(strides.begin(), 1);
+  return rows.view(sizes, strides, first * rows.strides()[1]);
+}
+
+/// A packed sequence is a problem of its own.
+TEST(Reference, PackedSequences) {
+  for (llvm::StringRef features :
+       {"", " causal", " window=2,1 sink", " alibi softcap=2", " prefix=1",
+        " layout=bshd causal=top-left"}) {
+    SCOPED_TRACE(features.str());
+    AttentionProblem packed = makeProblem(
+        ("b=4 hq=4 hkv=2 sq=7 sk=9 d=8 dv=6 type=f32 ragged" + features).str());
+    AttentionInputs in = llvm::cantFail(makeRandomInputs(packed, 3));
+    AttentionResult all = llvm::cantFail(referenceF64(packed, in));
+    std::vector<double> queries = in.offsets->toDoubles(),
+                        keys = in.keyOffsets->toDoubles();
+    int64_t longest = 0, longestKeys = 0;
+    for (int64_t b = 0; b < 4; ++b) {
+      AttentionProblem one = packed;
+      one.hasOffsets = one.hasKeyOffsets = false;
+      one.batch = 1;
+      one.seqQ = queries[b + 1] - queries[b];
+      one.seqKv = keys[b + 1] - keys[b];
+      longest = std::max(longest, one.seqQ);
+      longestKeys = std::max(longestKeys, one.seqKv);
+      AttentionInputs own = in;
+      own.q = sequenceOf(in.q, queries[b], queries[b + 1]);
+      own.k = sequenceOf(in.k, keys[b], keys[b + 1]);
+      own.v = sequenceOf(in.v, keys[b], keys[b + 1]);
+      AttentionResult found = llvm::cantFail(referenceF64(one, own));
+      EXPECT_EQ(difference(found.out,
+                           sequenceOf(all.out, queries[b], queries[b + 1])),
+                0);
+      EXPECT_EQ(difference(found.lse,
+                           sequenceOf(all.lse, queries[b], queries[b + 1])),
+                0);
+    }
+    EXPECT_EQ(longest, 7);
+    EXPECT_EQ(longestKeys, 9);
+    for (int64_t row = 0; row < all.lse.sizes()[1]; ++row)
+      EXPECT_EQ(std::isnan(all.lse.at({1, row})),
+                row < queries.front() || row >= queries.back());
+  }
+}
+
 TEST(Random, IsTheSameEverywhere) {
   auto tensor = llvm::cantFail(HostTensor::create(ElementType::F64, {100000}));
   fillNormal(tensor, 7);
