@@ -231,7 +231,27 @@ LogicalResult ArgumentView::apply(Step step) {
   return result;
 }
 
-FailureOr<ArgumentView> ArgumentView::ofOperand(Value value) {
+void ArgumentView::unpack(unsigned offsetsNumber) {
+  offsets = offsetsNumber;
+  dims.insert(dims.begin(), ViewDim());
+}
+
+/// The number of the argument that `offsets` are, or -1.
+static int64_t numberOf(Value offsets) {
+  auto argument = dyn_cast<BlockArgument>(offsets);
+  return argument ? argument.getArgNumber() : -1;
+}
+
+FailureOr<ArgumentView> ArgumentView::ofOperand(Value value, bool takesPacked) {
+  if (auto ragged = value.getDefiningOp<tile::RaggedOp>();
+      ragged && takesPacked) {
+    FailureOr<ArgumentView> rows = ofOperand(ragged.getRows());
+    int64_t number = numberOf(ragged.getOffsets());
+    if (failed(rows) || number < 0)
+      return failure();
+    rows->unpack(number);
+    return rows;
+  }
   ArgumentView view;
   SmallVector<Operation *> path;
   while (Operation *op = value.getDefiningOp()) {
@@ -268,6 +288,7 @@ FailureOr<ArgumentView>
 ArgumentView::ofResult(Value value, SmallVectorImpl<Operation *> &epilogue) {
   ArgumentView view;
   SmallVector<Step> path;
+  std::optional<int64_t> packedBy;
   while (true) {
     if (!value.hasOneUse())
       return failure();
@@ -279,6 +300,10 @@ ArgumentView::ofResult(Value value, SmallVectorImpl<Operation *> &epilogue) {
     }
     if (isUniformBut(user, value)) {
       epilogue.push_back(user);
+    } else if (auto pack = dyn_cast<tile::PackOp>(user)) {
+      packedBy = numberOf(pack.getOffsets());
+      if (*packedBy < 0 || !path.empty())
+        return failure();
     } else {
       FailureOr<Step> step = stepOf(user, /*inverse=*/true);
       if (failed(step))
@@ -291,6 +316,8 @@ ArgumentView::ofResult(Value value, SmallVectorImpl<Operation *> &epilogue) {
   for (Step &step : llvm::reverse(path))
     if (failed(view.apply(step)))
       return failure();
+  if (packedBy)
+    view.unpack(*packedBy);
   return view;
 }
 

@@ -8,7 +8,9 @@
 // business. Between an argument and the attention's operand there may be
 // transposes, reshapes and slices, and between the attention's output and the
 // function's result transposes and reshapes. None of them moves data: in a
-// kernel they are views of the argument's memory.
+// kernel they are views of the argument's memory. Packed sequences become a
+// batch last of all, or first of all become packed: where each begins is read
+// when a program knows which is its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +57,9 @@ struct CollapsedDims {
 class ArgumentView {
 public:
   /// Follows `value` back to the argument that it is a view of. Fails, without
-  /// a message, if it is none.
-  static mlir::FailureOr<ArgumentView> ofOperand(mlir::Value value);
+  /// a message, if it is none, or packed where that is not `takesPacked`.
+  static mlir::FailureOr<ArgumentView> ofOperand(mlir::Value value,
+                                                 bool takesPacked = false);
 
   /// Follows `value`, which has one use, forward to the function's result.
   /// Elementwise operations on the way, whose other operands are the same for
@@ -70,6 +73,10 @@ public:
   llvm::SmallVector<ViewDim, 4> dims;
   bool isPart = false; ///< a slice is on the way
   llvm::SmallVector<CollapsedDims> collapsed;
+  /// Of packed sequences: the number of the argument that has their offsets.
+  /// Dimension 0 is their number, of no part, and `build` gives the packed rows
+  /// without it.
+  std::optional<unsigned> offsets;
   /// Sizes that a dimension of the argument must be a multiple of.
   llvm::SmallVector<std::pair<int64_t, int64_t>> divisible;
 
@@ -77,6 +84,13 @@ public:
   mlir::AffineExpr
   size(unsigned d, mlir::MLIRContext *context,
        llvm::function_ref<mlir::AffineExpr(int64_t)> symbol) const;
+
+  /// Whether the size of dimension `d` is that of one dimension of an argument,
+  /// or one less than the number of offsets.
+  bool hasOwnSize(unsigned d) const {
+    return (offsets && d == 0) ||
+           (dims[d].parts.size() == 1 && dims[d].divisor == 1);
+  }
 
   /// The view of `memref`, the argument's memory.
   mlir::Value build(mlir::ImplicitLocOpBuilder &b, mlir::Value memref) const;
@@ -94,6 +108,7 @@ private:
   };
 
   void start(mlir::RankedTensorType type);
+  void unpack(unsigned offsetsNumber);
   mlir::LogicalResult apply(Step step);
   void transpose(llvm::ArrayRef<int64_t> permutation);
   mlir::LogicalResult expand(const Step &step);

@@ -66,7 +66,11 @@ void AttentionBuilder::buildRamp() {
 Value AttentionBuilder::keyView(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  int64_t dim = type.getDimSize(3);
+  int64_t dim = type.getShape().back();
+  if (source.k.offsets)
+    return view(memref, {kvHead, keys.first, zero},
+                {one, length, b.getIndexAttr(dim)},
+                {ShapedType::kDynamic, dim});
   return view(memref, {batch, kvHead, zero, zero},
               {one, one, length, b.getIndexAttr(dim)},
               {ShapedType::kDynamic, dim});

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionFunction.h"
+#include "ElementReads.h"
 #include "KernelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -49,6 +50,28 @@ static std::string checkParts(AttentionFunction &match) {
   return "";
 }
 
+/// Whether the offsets of packed sequences can be checked against the sizes of
+/// what is read beside them. Gives the reason if not.
+static std::string checkPacked(const AttentionFunction &match) {
+  if (match.k.offsets != match.v.offsets)
+    return "k and v are packed by different offsets";
+  tile::OnlineAttentionOp op = match.attention;
+  bool readsOffsets = false;
+  for (Region *region : {&op.getScore(), &op.getMask()})
+    region->walk([&](tensor::ExtractOp extract) {
+      readsOffsets |= llvm::any_of(extract.getIndices(), isNextBatch);
+    });
+  if (!readsOffsets && !match.q.offsets && !match.k.offsets)
+    return "";
+  bool areOwn = match.q.hasOwnSize(0) && match.k.hasOwnSize(0);
+  for (const ArgumentView &view : match.captures)
+    for (unsigned d = 0; d < view.dims.size(); ++d)
+      areOwn &= view.hasOwnSize(d);
+  return areOwn ? ""
+                : "offsets of sequences are used with a tensor one of whose "
+                  "dimensions is several of an argument";
+}
+
 std::string fa::matchScoreOperands(Value scale, OperandRange captures,
                                    std::vector<ArgumentView> &views) {
   if (!isKernelScalar(scale))
@@ -76,7 +99,8 @@ static std::string matchOperands(AttentionFunction &match) {
   for (auto [value, view, name] : {std::tuple(op.getQ(), &match.q, "q"),
                                    std::tuple(op.getK(), &match.k, "k"),
                                    std::tuple(op.getV(), &match.v, "v")}) {
-    FailureOr<ArgumentView> found = ArgumentView::ofOperand(value);
+    FailureOr<ArgumentView> found =
+        ArgumentView::ofOperand(value, /*takesPacked=*/true);
     if (failed(found))
       return std::string(name) + " is computed in the function, where a view "
                                  "of an argument is expected";
@@ -97,7 +121,7 @@ static std::string matchOperands(AttentionFunction &match) {
       return "the sink is computed in the function";
     match.sink = *found;
   }
-  return "";
+  return checkPacked(match);
 }
 
 /// Sets the results of `match`: all that the function returns.
@@ -118,6 +142,8 @@ static std::string matchResults(AttentionFunction &match) {
     FailureOr<ArgumentView> view = ArgumentView::ofResult(value, epilogue);
     if (failed(view))
       return "its result is not returned as it is, or in another shape";
+    if (view->offsets != match.q.offsets)
+      return "its result is not packed as its queries are";
     for (Operation *op : epilogue)
       for (Value operand : op->getOperands())
         if (auto uniform = operand.getDefiningOp<tile::BroadcastOp>();

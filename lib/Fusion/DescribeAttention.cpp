@@ -69,5 +69,6 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
     ++facts.scoreTiles;
   }
   facts.results = source.results.size();
+  facts.isPacked = source.q.offsets || source.k.offsets;
   return facts;
 }

@@ -6,6 +6,7 @@
 
 #include "ElementReads.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -33,9 +34,28 @@ bool fa::readsFixedElement(tensor::ExtractOp extract) {
                       [&](size_t dim) { return hasFixedIndex(extract, dim); });
 }
 
-bool fa::readsInBounds(tensor::ExtractOp extract) {
+/// Whether every index of `extract` is fixed or `isChecked`.
+static bool readsAt(tensor::ExtractOp extract,
+                    llvm::function_ref<bool(Value)> isChecked) {
   return llvm::all_of(llvm::seq(extract.getIndices().size()), [&](size_t dim) {
-    return hasFixedIndex(extract, dim) ||
-           getCoordinate(extract.getIndices()[dim]) >= 0;
+    return fa::hasFixedIndex(extract, dim) ||
+           isChecked(extract.getIndices()[dim]);
+  });
+}
+
+bool fa::readsInBounds(tensor::ExtractOp extract) {
+  return readsAt(extract,
+                 [](Value index) { return getCoordinate(index) >= 0; });
+}
+
+bool fa::isNextBatch(Value value) {
+  auto add = value.getDefiningOp<arith::AddIOp>();
+  return add && getCoordinate(add.getLhs()) == 0 &&
+         matchPattern(add.getRhs(), m_One());
+}
+
+bool fa::readsOffsetsInBounds(tensor::ExtractOp extract) {
+  return readsAt(extract, [](Value index) {
+    return getCoordinate(index) >= 0 || isNextBatch(index);
   });
 }

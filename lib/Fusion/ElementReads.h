@@ -32,6 +32,13 @@ bool readsFixedElement(mlir::tensor::ExtractOp extract);
 /// coordinate: the size there is checked against the coordinate's.
 bool readsInBounds(mlir::tensor::ExtractOp extract);
 
+/// Whether `value`, in an attention's region, is the number behind the batch's.
+bool isNextBatch(mlir::Value value);
+
+/// The same as readsInBounds, or at the number behind the batch's, as offsets
+/// of packed sequences are read: there is one more of them than of batches.
+bool readsOffsetsInBounds(mlir::tensor::ExtractOp extract);
+
 } // namespace fa
 
 #endif // FA_LIB_FUSION_ELEMENTREADS_H

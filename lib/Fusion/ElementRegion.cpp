@@ -106,6 +106,17 @@ Value ElementBuilder::buildOp(Operation *op, ArrayRef<Value> at) {
           inner[from] = at[d];
         return build(transpose.getInput(), inner);
       })
+      .Case([&](tensor::ExtractSliceOp slice) -> Value {
+        ArrayRef<int64_t> offsets = slice.getStaticOffsets();
+        if (!slice.hasUnitStride() || slice.getDroppedDims().any() ||
+            llvm::is_contained(offsets, ShapedType::kDynamic))
+          return {};
+        SmallVector<Value> inner(at);
+        for (auto [d, offset] : llvm::enumerate(offsets))
+          if (offset)
+            inner[d] = arith::AddIOp::create(b, at[d], constantIndex(offset));
+        return build(slice.getSource(), inner);
+      })
       .Case([&](IotaOp iota) -> Value {
         Value index = at[iota.getDim()];
         Type element = iota.getType().getElementType();

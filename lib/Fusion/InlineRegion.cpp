@@ -121,7 +121,7 @@ private:
       return {RegionValue::Tile,
               broadcast(expand(gatherRows(source, extract.getIndices()), 1))};
     // A gather reads nothing where an index is outside.
-    if (count(RegionValue::Vector) || !readsInBounds(extract) ||
+    if (count(RegionValue::Vector) || !readsOffsetsInBounds(extract) ||
         count(RegionValue::Row) > 1 || count(RegionValue::Column) > 1)
       return {RegionValue::Tile, gather(source, extract.getIndices())};
     if (!count(RegionValue::Row) && !count(RegionValue::Column)) {

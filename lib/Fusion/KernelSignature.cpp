@@ -178,6 +178,9 @@ static AffineMap getGrid(const AttentionFunction &source,
   const ArgumentView &q = source.q, &k = source.k;
   auto sizeOfQ = [&](unsigned dim) { return names.size(q, q.number, dim); };
   AffineExpr tiles, heads;
+  if (q.offsets) // slots of sequences: ProgramBuilder::findTile
+    return names.map({sizeOfQ(2).floorDiv(shape.rows) + sizeOfQ(0), sizeOfQ(1),
+                      names.constant(1)});
   if (shape.pack != KernelShape::OneHead) {
     AffineExpr all = sizeOfQ(1);
     heads = names.size(k, k.number, 1);
@@ -207,6 +210,13 @@ void fa::addCaptureRules(RuleList &rules, OperandRange captures,
   for (Value capture : captures)
     byNumber.push_back(isa<TensorType>(capture.getType()) ? &views[next++]
                                                           : nullptr);
+  // Offsets are read at the batch's number, too.
+  llvm::SmallDenseSet<std::pair<Value, size_t>> offsets;
+  region.walk([&](tensor::ExtractOp extract) {
+    for (auto [dim, index] : llvm::enumerate(extract.getIndices()))
+      if (isNextBatch(index))
+        offsets.insert({extract.getTensor(), dim});
+  });
   region.walk([&](tensor::ExtractOp extract) {
     unsigned leading = region.getNumArguments() - byNumber.size();
     const ArgumentView *view =
@@ -214,7 +224,10 @@ void fa::addCaptureRules(RuleList &rules, OperandRange captures,
                  leading];
     for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
       int64_t n = getCoordinate(index);
-      if (n >= 0)
+      if (isNextBatch(index))
+        rules.addOneMore(view->number, view->dims[dim].parts[0], q, q.number,
+                         0);
+      else if (n >= 0 && !offsets.contains({extract.getTensor(), dim}))
         rules.addEqual(*view, view->number, dim, *sizes[n].first,
                        sizes[n].first->number, sizes[n].second);
     }
@@ -226,6 +239,9 @@ static RuleList getRules(const AttentionFunction &source,
   func::FuncOp function = source.function;
   RuleList rules(function.getContext());
   const ArgumentView &q = source.q, &k = source.k, &v = source.v;
+  if (q.offsets) // one sequence
+    rules.add(SizeRuleKind::AtLeast, *q.offsets, 0, *q.offsets, 0,
+              /*factor=*/2);
   rules.addEqual(k, k.number, 0, q, q.number, 0);
   rules.addEqual(v, v.number, 0, q, q.number, 0);
   rules.addEqual(v, v.number, 1, k, k.number, 1);
@@ -321,6 +337,8 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   if (shape.fewPrograms)
     kernel->setAttr(KernelOp::fewProgramsAttrName,
                     b.getI64IntegerAttr(shape.fewPrograms));
+  if (source.q.offsets || source.k.offsets)
+    kernel->setAttr(KernelOp::packedRowsAttrName, b.getUnitAttr());
   if (shape.fewerRows)
     kernel->setAttr(KernelOp::fewerRowsAttrName, b.getUnitAttr());
   if (shape.cluster > 1)

@@ -179,7 +179,7 @@ private:
   static bool canBeReadEarly(Value value) {
     return !findSource(value, [](Value v) {
       auto extract = v.getDefiningOp<tensor::ExtractOp>();
-      return extract && !readsInBounds(extract);
+      return extract && !readsOffsetsInBounds(extract);
     });
   }
 

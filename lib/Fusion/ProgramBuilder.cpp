@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
 #include <limits>
@@ -59,15 +60,83 @@ void ProgramBuilder::beginKernel(StringRef name, StringRef entry) {
   vMemory = source.v.build(b, kernel.getArgument(source.v.number));
 }
 
+Value ProgramBuilder::loadOffset(const ArgumentView &view, Value number) {
+  Value offset =
+      memref::LoadOp::create(b, kernel.getArgument(*view.offsets), number);
+  return arith::IndexCastOp::create(b, b.getIndexType(), offset);
+}
+
+Value ProgramBuilder::findTile(Value slot) {
+  // With M rows a tile, sequence b has the slots from floor(offsets[b] / M) + b
+  // to before those of the next, as many as it has tiles or one more: how many
+  // there are of all follows from sizes alone.
+  auto slotOf = [&](Value sequence) -> Value {
+    Value tiles = arith::DivUIOp::create(b, loadOffset(source.q, sequence),
+                                         index(shape.rows));
+    return arith::AddIOp::create(b, tiles, sequence);
+  };
+  Value zero = index(0), one = index(1);
+  Value offsets = kernel.getArgument(*source.q.offsets);
+  Value count =
+      arith::SubIOp::create(b, memref::DimOp::create(b, offsets, 0), one);
+  auto loop =
+      scf::ForOp::create(b, one, count, one, ValueRange{zero, slotOf(zero)});
+  OpBuilder::InsertPoint behind = b.saveInsertionPoint();
+  b.setInsertionPointToStart(loop.getBody());
+  Value first = slotOf(loop.getInductionVar());
+  Value isBegun =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, slot);
+  Value sequence = arith::SelectOp::create(b, isBegun, loop.getInductionVar(),
+                                           loop.getRegionIterArgs()[0]);
+  first =
+      arith::SelectOp::create(b, isBegun, first, loop.getRegionIterArgs()[1]);
+  scf::YieldOp::create(b, ValueRange{sequence, first});
+  b.restoreInsertionPoint(behind);
+  batch = loop.getResult(0);
+  return arith::SubIOp::create(b, slot, loop.getResult(1));
+}
+
+ProgramBuilder::Sequence ProgramBuilder::findSequence(const ArgumentView &view,
+                                                      Value memref) {
+  // Whatever offsets say, nothing outside of the argument is touched.
+  Value all = memref::DimOp::create(b, memref, 1);
+  auto offsetOf = [&](Value number, Value least) -> Value {
+    Value offset = arith::MaxSIOp::create(b, loadOffset(view, number), least);
+    return arith::MinSIOp::create(b, offset, all);
+  };
+  Value first = offsetOf(batch, index(0));
+  Value end = offsetOf(arith::AddIOp::create(b, batch, index(1)), first);
+  return {first, arith::SubIOp::create(b, end, first)};
+}
+
 void ProgramBuilder::findRows(Value tileNumber, bool fromEnd) {
   Value axis1 = ProgramIdOp::create(b, 1);
-  batch = ProgramIdOp::create(b, 2);
-  numQueries = memref::DimOp::create(b, qMemory, 2);
-  numKeys = memref::DimOp::create(b, kMemory, 2);
-  Value numHeads = memref::DimOp::create(b, qMemory, 1);
-  Value numKvHeads = memref::DimOp::create(b, kMemory, 1);
+  if (source.q.offsets)
+    tileNumber = findTile(tileNumber);
+  else
+    batch = ProgramIdOp::create(b, 2);
+  auto count = [&](const ArgumentView &view, Value memory,
+                   Sequence &sequence) -> Value {
+    if (!view.offsets)
+      return memref::DimOp::create(b, memory, 2);
+    sequence = findSequence(view, memory);
+    return sequence.count;
+  };
+  numQueries = count(source.q, qMemory, queries);
+  numKeys = count(source.k, kMemory, keys);
+  auto countHeads = [&](const ArgumentView &view, Value memory) -> Value {
+    return memref::DimOp::create(b, memory, view.offsets ? 0 : 1);
+  };
+  Value numHeads = countHeads(source.q, qMemory);
+  Value numKvHeads = countHeads(source.k, kMemory);
   group = arith::DivUIOp::create(b, numHeads, numKvHeads);
   tileStart = arith::MulIOp::create(b, tileNumber, index(shape.rows));
+  if (source.q.offsets) { // a slot without rows sees no keys
+    Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
+                                          tileStart, numQueries);
+    tileStart = arith::SelectOp::create(b, isEmpty, numQueries, tileStart);
+    numKeys = arith::SelectOp::create(b, isEmpty, index(0), numKeys);
+  }
   if (fromEnd) {
     Value part = index(shape.endMultiple);
     Value end = arith::MulIOp::create(
@@ -100,6 +169,13 @@ static Value joinQueries(ImplicitLocOpBuilder &b, Value memref, int64_t heads) {
 Value ProgramBuilder::rowsOf(Value memref, ArrayRef<OpFoldResult> leading) {
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   SmallVector<OpFoldResult> offsets(leading), sizes(leading.size() + 1, one);
+  if (source.q.offsets) {
+    assert(leading.empty() && shape.pack == KernelShape::OneHead &&
+           "plans of packed sequences have no such kernels");
+    offsets.append({head, queries.first});
+    sizes.push_back(numQueries);
+    return rowsAt(memref, offsets, sizes);
+  }
   offsets.push_back(batch);
   switch (shape.pack) {
   case KernelShape::OneHead:
@@ -116,10 +192,15 @@ Value ProgramBuilder::rowsOf(Value memref, ArrayRef<OpFoldResult> leading) {
     sizes.push_back(arith::MulIOp::create(b, group, numQueries).getResult());
     break;
   }
+  return rowsAt(memref, offsets, sizes);
+}
+
+Value ProgramBuilder::rowsAt(Value memref, SmallVector<OpFoldResult> offsets,
+                             SmallVector<OpFoldResult> sizes) {
   auto type = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> kept = {ShapedType::kDynamic};
   if (type.getRank() > int64_t(offsets.size())) {
-    offsets.push_back(zero);
+    offsets.push_back(b.getIndexAttr(0));
     sizes.push_back(b.getIndexAttr(type.getShape().back()));
     kept.push_back(type.getShape().back());
   }

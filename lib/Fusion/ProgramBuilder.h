@@ -67,13 +67,28 @@ protected:
   AttentionFunction source;
   tile::OnlineAttentionOp attention;
   KernelShape shape;
-  Value qMemory, kMemory, vMemory; ///< [b, h, s, d]
+  /// [b, h, s, d]; packed [h, s, d].
+  Value qMemory, kMemory, vMemory;
+  /// Packed rows of one sequence.
+  struct Sequence {
+    Value first, count;
+  };
+  Sequence queries, keys; ///< of packed sequences
   Value kvHead, group;
   Value tileStart; ///< row of the view where the tile begins
   Value numQueries, numKeys;
 
 private:
+  /// The tile of a sequence, among those of its own, that slot `slot` of all
+  /// is for; sets `batch` to the sequence.
+  Value findTile(Value slot);
+  /// The rows of sequence `batch` among all of `memref`, [heads, rows, dim].
+  Sequence findSequence(const ArgumentView &view, Value memref);
+  Value loadOffset(const ArgumentView &view, Value number);
   Value rowsOf(Value memref, mlir::ArrayRef<mlir::OpFoldResult> leading);
+  /// The part of `memref`, of which all but the columns are given.
+  Value rowsAt(Value memref, mlir::SmallVector<mlir::OpFoldResult> offsets,
+               mlir::SmallVector<mlir::OpFoldResult> sizes);
 };
 
 } // namespace fa

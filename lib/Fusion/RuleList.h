@@ -30,7 +30,26 @@ public:
 
   void addEqual(const ArgumentView &x, unsigned argument, unsigned dim,
                 const ArgumentView &y, unsigned other, unsigned otherDim) {
-    addEqual(x.dims[dim], argument, y.dims[otherDim], other);
+    bool countsX = x.offsets && dim == 0, countsY = y.offsets && otherDim == 0;
+    if (countsX && countsY)
+      addSameOffsets(*x.offsets, 0, *y.offsets);
+    else if (countsX)
+      addOneMore(*x.offsets, 0, y, other, otherDim);
+    else if (countsY)
+      addOneMore(*y.offsets, 0, x, argument, dim);
+    else
+      addEqual(x.dims[dim], argument, y.dims[otherDim], other);
+  }
+
+  /// Dimension `dim` of `argument` has one element more than dimension
+  /// `otherDim` of `y`, which has a size of its own.
+  void addOneMore(unsigned argument, unsigned dim, const ArgumentView &y,
+                  unsigned other, unsigned otherDim) {
+    if (y.offsets && otherDim == 0)
+      return addSameOffsets(argument, dim, *y.offsets);
+    assert(y.hasOwnSize(otherDim) && "checked by matchFunction");
+    add(tile::SizeRuleKind::OneMore, argument, dim, other,
+        y.dims[otherDim].parts[0]);
   }
 
   /// Heads of `x` are a multiple of those of `y`: all but the last part agree.
@@ -62,6 +81,12 @@ public:
   }
 
 private:
+  /// There are as many as `offsets` in dimension `dim` of `argument`.
+  void addSameOffsets(unsigned argument, unsigned dim, unsigned offsets) {
+    if (argument != offsets)
+      add(tile::SizeRuleKind::Equal, argument, dim, offsets, 0);
+  }
+
   /// Part by part; a product that is divided has one part.
   void addEqual(const ViewDim &x, int64_t argument, const ViewDim &y,
                 int64_t other) {

@@ -29,8 +29,14 @@ public:
 
   mlir::AffineExpr size(const ArgumentView &view, unsigned argument,
                         unsigned dim) {
+    if (view.offsets && dim == 0)
+      return symbol(*view.offsets, 0) - 1;
     return view.size(dim, context,
                      [&](int64_t of) { return symbol(argument, of); });
+  }
+
+  mlir::AffineExpr constant(int64_t value) const {
+    return mlir::getAffineConstantExpr(value, context);
   }
 
   /// Of the names so far.

@@ -27,7 +27,8 @@ public:
         rules.tileBytes && least > rules.tileBytes)
       return refuse(first, least);
     KernelShape general = chooseGeneral(first);
-    if (rules.variants)
+    // Rows of several heads in a tile and splits are of padded sequences.
+    if (rules.variants && !facts.isPacked)
       addFewQueries(first, general);
     append_range(all, planSpecialized(facts, rules, fit, general));
     all.push_back({"", general});
@@ -182,7 +183,8 @@ private:
   void addSplit(PlannedKernel &kernel) const {
     const KernelShape &shape = kernel.shape;
     bool isForFew = shape.pack != KernelShape::OneHead || shape.fewPrograms;
-    if (rules.splits == 1 || !(isForFew || kernel.isSplitAlone))
+    if (rules.splits == 1 || facts.isPacked ||
+        !(isForFew || kernel.isSplitAlone))
       return;
     KernelShape &split = kernel.split.emplace(shape);
     split.part = KernelShape::Split;

@@ -30,7 +30,9 @@ public:
   KernelShape chooseMany(KernelShape shape) const {
     chooseBias(shape);
     bool isMiddle = chooseTile(shape);
-    shape.endMultiple = kRowsOfConsumer;
+    // Tiles of a packed sequence begin with it.
+    if (!facts.isPacked)
+      shape.endMultiple = kRowsOfConsumer;
     chooseLoops(shape, isMiddle);
     return shape;
   }
@@ -73,7 +75,8 @@ public:
   /// (bench/results/2026-11-23-h200-clusters.md).
   bool hasClusters() const {
     return rules.clusterBlocks > 1 && isPlain && widest >= 128 && isOne &&
-           !mask.hasLowerBound && !mask.growsWithQuery && !mask.lengths;
+           !mask.hasLowerBound && !mask.growsWithQuery && !mask.lengths &&
+           !facts.isPacked;
   }
 
   /// Whether the keys of `many`, the kernel for many programs, may be split.
@@ -85,8 +88,8 @@ public:
   bool hasSplits(const KernelShape &many) const {
     bool isFitted = widest <= 128 || widest >= 256;
     return rules.hasSplits && isFitted && many.rows <= rules.tile.rows &&
-           !facts.scoreTiles && isOne && !mask.hasLowerBound &&
-           !mask.growsWithQuery;
+           !facts.scoreTiles && !facts.isPacked && isOne &&
+           !mask.hasLowerBound && !mask.growsWithQuery;
   }
 
 private:
@@ -188,7 +191,8 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   KernelShape many = planner.chooseMany(general);
   bool hasFew = hasFewPrograms(facts, rules);
   all.push_back({"_roles_fetched", planner.chooseFetched(general)});
-  if (hasFew && rules.variants && rules.specialized.packedRows)
+  if (hasFew && rules.variants && rules.specialized.packedRows &&
+      !facts.isPacked)
     all.push_back({"_roles_packed", planner.choosePacked(general, many)});
   if (hasFew)
     all.push_back({"_roles_few", planner.chooseFew(many)});

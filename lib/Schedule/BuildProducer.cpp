@@ -75,8 +75,8 @@ private:
       if (end)
         end = arith::AddIOp::create(b, origin, end);
     }
-    FetchOp::create(b, box.argument, start, box.dims, end,
-                    /*joined=*/bool(box.origin), fetched.channel, step);
+    FetchOp::create(b, box.argument, start, box.dims, end, box.joined,
+                    fetched.channel, step);
   }
 
   /// Into the slot of each consumer, when `passed` tiles of each have passed.

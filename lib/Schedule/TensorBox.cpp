@@ -105,8 +105,11 @@ static std::optional<TensorBox> findBox(Operation *op, Value view,
                            isConstantIntValue(box.start[dim], 0));
     if (!whole && !inBounds && !(mayEnd && n == 0))
       return refuse("uses a view that ends before its argument does");
-    if (!isConstantIntValue(box.start[dim], 0))
-      return refuse("uses a view that begins inside of its argument");
+    if (!isConstantIntValue(box.start[dim], 0)) {
+      if (n != 0 || !mayEnd || !kernel->hasAttr(KernelOp::packedRowsAttrName))
+        return refuse("uses a view that begins inside of its argument");
+      box.origin = box.start[dim];
+    }
     if (!whole && !inBounds)
       box.end = part.getMixedSizes()[dim];
     if (n == indices.size())
@@ -170,6 +173,7 @@ static std::optional<TensorBox> findJoinedBox(LoadOp load) {
   box.argument = argument;
   box.dims = {last - 1, last};
   box.origin = offsets[last - 2];
+  box.joined = true;
   if (!load.getInBounds())
     box.end = sizes[last - 2];
   box.start = offsets;

@@ -24,14 +24,16 @@ struct TensorBox {
   /// Rows from here on read as 0, though the argument may have them; null:
   /// only those that it has not.
   mlir::OpFoldResult end;
-  /// The rows are those of two dimensions without a gap, the one before
-  /// `dims[0]` and that one; `start` and `end` count them from `origin` on, and
-  /// `start` is 0 in the one before. Null: those of one dimension.
+  /// `start` and `end` count rows from here on; null: from 0.
   mlir::OpFoldResult origin;
+  /// The rows are those of two dimensions without a gap, the one before
+  /// `dims[0]`, in which `start` is 0, and that one.
+  bool joined = false;
 };
 
 /// The box of a load of a tile of two dimensions. Rows and columns outside of
-/// the view are outside of the argument, too, but for rows from `end` on; bases
+/// the view are outside of the argument, too, but for rows from `end` on and,
+/// with an `origin`, rows before it (`tile.packed_rows`, `joined`); bases
 /// and strides are multiples of 16 bytes, and the columns have no gaps.
 /// Otherwise null, and `reason` says what is in the way.
 std::optional<TensorBox> findTensorBox(tile::LoadOp load, std::string &reason);

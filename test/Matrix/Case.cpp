@@ -84,6 +84,7 @@ Expected<Case> matrix::parseCase(StringRef line) {
 
 AttentionProblem matrix::withoutSizes(AttentionProblem p) {
   p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
+  p.rowsQ = p.rowsKv = -1;
   p.scale = 1;
   p.layoutBshd = false;
   return p;

@@ -109,6 +109,19 @@ static void poisonBeyondLengths(const AttentionProblem &p,
                        d % 2 ? kNaN : std::numeric_limits<double>::infinity());
 }
 
+/// NaN and infinities in rows of `tensor`, [heads, rows, dim], that belong to
+/// no sequence.
+static void poisonUnowned(HostTensor tensor, const HostTensor &offsets) {
+  ArrayRef<int64_t> sizes = tensor.sizes();
+  auto first = static_cast<int64_t>(offsets.at({0}));
+  auto end = static_cast<int64_t>(offsets.at({offsets.sizes()[0] - 1}));
+  for (int64_t h = 0; h < sizes[0]; ++h)
+    for (int64_t row = 0; row < sizes[1]; ++row)
+      for (int64_t d = 0; d < sizes[2] && (row < first || row >= end); ++d)
+        tensor.set({h, row, d},
+                   d % 2 ? kNaN : std::numeric_limits<double>::infinity());
+}
+
 static Expected<AttentionInputs> makeInputs(const Case &c) {
   const AttentionProblem &p = c.problem;
   auto in = makeRandomInputs(p, /*seed=*/1);
@@ -130,6 +143,11 @@ static Expected<AttentionInputs> makeInputs(const Case &c) {
   }
   if (c.poison && in->lengths)
     poisonBeyondLengths(p, *in);
+  if (c.poison && p.hasOffsets)
+    poisonUnowned(in->q, *in->offsets);
+  for (HostTensor tensor : {in->k, in->v})
+    if (c.poison && p.hasKeyOffsets)
+      poisonUnowned(tensor, *in->keyOffsets);
   for (HostTensor *tensor : {&in->q, &in->k, &in->v}) {
     auto placed = place(c, *tensor);
     if (!placed)
@@ -164,12 +182,12 @@ static Expected<BackwardInputs> makeBackwardInputs(const Case &c,
 /// Adds outputs and arguments of the results.
 static Error addResults(const Case &c, CaseMemory &memory) {
   const AttentionProblem &p = c.problem;
-  auto out = makeGuarded(c, p.type, {p.batch, p.numHeads, p.seqQ, p.headDimV});
+  auto out = makeGuarded(c, p.type, p.querySizes(p.headDimV));
   if (!out)
     return out.takeError();
   memory.outputs.push_back({"out", *out});
   if (p.lse) {
-    auto lse = makeGuarded(c, ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+    auto lse = makeGuarded(c, ElementType::F32, p.lseSizes());
     if (!lse)
       return lse.takeError();
     memory.outputs.push_back({"lse", *lse});

@@ -9,6 +9,7 @@
 #include "Tile/Tile.h"
 #include "fa/Conversion/TileToHost.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
@@ -48,6 +49,18 @@ static void swapPrecision(tile::KernelOp kernel) {
     if (getElementTypeOrSelf(dot.getA().getType()).isF32())
       dot.setPrecision(dot.isTf32() ? tile::DotPrecision::Ieee
                                     : tile::DotPrecision::Tf32);
+  });
+}
+
+/// Views of packed sequences, [heads, rows, ..], go on to the last row.
+static void dropEnds(tile::KernelOp kernel) {
+  kernel.walk([](memref::SubViewOp view) {
+    if (view.getMixedOffsets().size() < 2 || !view.isDynamicOffset(1))
+      return;
+    OpBuilder b(view);
+    Value rows = memref::DimOp::create(b, view.getLoc(), view.getSource(), 1);
+    view.getSizesMutable().assign(arith::SubIOp::create(
+        b, view.getLoc(), rows, view.getDynamicOffset(1)));
   });
 }
 
@@ -107,7 +120,8 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       {"drop-rescale", dropRescale},    {"mask-off-by-one", shiftMask},
       {"skip-last-tile", skipLastTile}, {"swap-precision", swapPrecision},
       {"drop-dlse", dropDlse},          {"drop-scale", dropScale},
-      {"drop-head", dropHead},          {"unmask-ds", unmaskDs}};
+      {"drop-head", dropHead},          {"unmask-ds", unmaskDs},
+      {"drop-ends", dropEnds}};
   for (auto [name, plant] : faults)
     if (fault == name) {
       for (auto kernel : module.getOps<tile::KernelOp>())
@@ -116,7 +130,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
     }
   return llvm::createStringError(
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
-      "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds or "
-      "wrong-alignment, found '" +
+      "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends "
+      "or wrong-alignment, found '" +
       fault + "'");
 }

@@ -53,6 +53,8 @@ struct AttentionFacts {
   /// element of each of them together.
   int64_t scoreTiles = 0, scoreBytes = 0;
   int64_t results = 1; ///< 2 with the log-sum-exp
+  /// Queries or keys are sequences that lie one behind the other.
+  bool isPacked = false;
 
   int64_t bytes() const { return element == F32 ? 4 : 2; }
 };

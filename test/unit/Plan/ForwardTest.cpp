@@ -53,6 +53,11 @@ TEST(Forward, HasVariantsInTheOrderOfLaunches) {
             "attention_roles 128x128+ attention_roles_clusters 128x128 "
             "attention_roles 128x128 "
             "attention 128x64 attention_strided 64x64");
+  AttentionFacts packed = ofHalves(128);
+  packed.isPacked = true;
+  EXPECT_EQ(planOf(packed, "sm_90a"),
+            "attention_roles_fetched 128x128 attention_roles_few 64x128 "
+            "attention_roles 128x128 attention 128x64 attention_strided 64x64");
   EXPECT_EQ(planOf(ofHalves(128), "sm_80"),
             "attention_decode 16x32+ attention_packed 64x64+ "
             "attention 128x32 attention_strided 64x64");
