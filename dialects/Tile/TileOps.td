@@ -7,4 +7,5 @@
 include "TileTensorOps.td"
 include "TileAttentionOps.td"
 include "TileKernelOps.td"
+include "TilePagedOps.td"
 include "TileRaggedOps.td"

@@ -234,8 +234,17 @@ typedef struct faAttentionDesc {
    * kernels take them, and FA_ERROR_INVALID_ARGUMENT says why they do not. */
   const faArgument *launch;
   size_t launchCount; /* of the arguments */
+  /* K and V lie in pages of any number of keys, which is a size of a launch, no
+   * part of the plan; asks for hasLengths. A causal mask, a window and ALiBi
+   * have the length of each sequence for sk. No bias along the keys. */
+  int32_t hasPages;
 } faAttentionDesc;
 
+/* With pages k is [pages, hkv, page, d], v [pages, hkv, page, dv], with any
+ * strides, and the pages of each sequence are a row of a table, i32 [b, m],
+ * behind the sinks. Of sequence n the launch reads the first
+ * ceil(lengths[n] / page) entries, at the time that it runs; they must be pages
+ * that there are, and lengths are 0 to m * page. */
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],
  * v [b, hkv, sk, dv], then as asked for bias (of `type`), slopes (f32 [hq]),
  * lengths (i32 [b]), of documents first and last (i32 [b, sq] both), sinks (f32

@@ -30,6 +30,8 @@ public:
     b.setInsertionPointToEnd(module->getBody());
     createFunction(name);
     unpack();
+    if (p.page)
+      findPages();
     measure();
     Value scores =
         tile::DotOp::create(b, scoreType(b.getF32Type()), q, k, Value(),
@@ -75,6 +77,8 @@ private:
     int64_t any = ShapedType::kDynamic;
     return RankedTensorType::get({any, any}, element);
   }
+  /// [b, m].
+  RankedTensorType tableType() { return perQueryType(b.getI32Type()); }
   RankedTensorType biasType() {
     SmallVector<int64_t> sizes;
     for (char letter : p.bias)
@@ -102,6 +106,8 @@ private:
     for (bool present : {p.hasOffsets, p.hasKeyOffsets})
       if (present)
         inputs.push_back(vectorType(b.getI32Type()));
+    if (p.page)
+      inputs.push_back(tableType());
     inputs.push_back(b.getF32Type());
     SmallVector<Type> results = {
         argumentType(p.hasOffsets, p.headDimV, element)};
@@ -135,6 +141,8 @@ private:
       offsets = *next++;
     if (p.hasKeyOffsets)
       keyOffsets = *next++;
+    if (p.page)
+      table = *next++;
     scale = *next;
   }
   /// Packed rows as a batch of sequences.
@@ -166,6 +174,12 @@ private:
   RankedTensorType lseType() {
     int64_t any = ShapedType::kDynamic;
     return RankedTensorType::get({any, any, any}, b.getF32Type());
+  }
+
+  /// Keys and values are the rows of the pages that the table names.
+  void findPages() {
+    for (Value *rows : {&k, &v})
+      *rows = tile::PagedOp::create(b, rows->getType(), *rows, table, lengths);
   }
 
   void measure() {
@@ -238,15 +252,24 @@ private:
   }
   /// How many queries (dimension 2 of the scores) or keys (3) there are.
   Value lengthAlong(int64_t dim) {
+    if (dim == 3 && table)
+      return lengthsAlongBatch();
     Value all = dim == 2 ? offsets : keyOffsets;
     if (!all)
       return everywhere(sizes[dim]);
     return along(
         arith::SubIOp::create(b, offsetsFrom(all, 1), offsetsFrom(all, 0)), 0);
   }
-  /// The key position of query i: i + sk - sq.
+  /// How many keys each sequence has, as `lengths` say.
+  Value lengthsAlongBatch() {
+    return along(
+        arith::IndexCastOp::create(b, vectorType(b.getIndexType()), lengths),
+        0);
+  }
+  /// The key position of query i: i + sk - sq, where packed sequences and those
+  /// in pages have an sq or an sk of their own.
   Value diagonal() {
-    if (!offsets && !keyOffsets) {
+    if (!offsets && !keyOffsets && !table) {
       Value offset = arith::SubIOp::create(b, sizes[3], sizes[2]);
       return arith::AddIOp::create(b, indices(2), everywhere(offset));
     }
@@ -307,13 +330,10 @@ private:
       condition = arith::OrIOp::create(
           b, condition,
           arith::CmpIOp::create(b, slt, indices(3), integer(*p.prefix)));
-    if (p.lengths) {
-      Value wide =
-          arith::IndexCastOp::create(b, vectorType(b.getIndexType()), lengths);
-      require(slt, indices(3), along(wide, 0));
-    }
     if (keyOffsets)
       require(slt, indices(3), lengthAlong(3));
+    if (p.lengths)
+      require(slt, indices(3), lengthsAlongBatch());
     if (!condition)
       return scores;
     Value none = number(-std::numeric_limits<double>::infinity());
@@ -350,6 +370,7 @@ private:
   ImplicitLocOpBuilder b;
   Value q, k, v, bias, slopes, lengths, starts, ends, sink, scale, condition;
   Value offsets, keyOffsets; ///< of packed sequences, or null
+  Value table;               ///< of pages, or null
   SmallVector<Value> sizes;  ///< of the scores
 };
 

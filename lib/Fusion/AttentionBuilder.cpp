@@ -65,6 +65,9 @@ void AttentionBuilder::buildRamp() {
 
 Value AttentionBuilder::keyView(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
+  if (table)
+    return PagedViewOp::create(b, PagedViewOp::typeOf(type), memref, kvHead,
+                               table, batch, length);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   int64_t dim = type.getShape().back();
   if (source.k.offsets)

@@ -8,6 +8,8 @@
 #include "ElementReads.h"
 #include "KernelBuilder.h"
 
+#include "fa/Fusion/MaskAnalysis.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -63,7 +65,9 @@ static std::string checkPacked(const AttentionFunction &match) {
     });
   if (!readsOffsets && !match.q.offsets && !match.k.offsets)
     return "";
-  bool areOwn = match.q.hasOwnSize(0) && match.k.hasOwnSize(0);
+  // Of pages the table has the batch.
+  bool areOwn = match.q.hasOwnSize(0) &&
+                (match.table ? *match.table : match.k).hasOwnSize(0);
   for (const ArgumentView &view : match.captures)
     for (unsigned d = 0; d < view.dims.size(); ++d)
       areOwn &= view.hasOwnSize(d);
@@ -92,6 +96,67 @@ std::string fa::matchScoreOperands(Value scale, OperandRange captures,
   return "";
 }
 
+/// Whether the mask of `op` lets no key pass from `lengths[b]` on.
+static bool endsAtLengths(tile::OnlineAttentionOp op, Value lengths) {
+  auto isLength = [&](const KeyBound &bound) {
+    const AffineForm &form = bound.forms.front();
+    if (bound.forms.size() != 1 || form.constant != -1 ||
+        form.terms.size() != 1 || form.terms[0].second != 1)
+      return false;
+    Value value = form.terms[0].first;
+    if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+      value = cast.getIn();
+    auto extract = value.getDefiningOp<tensor::ExtractOp>();
+    if (!extract || getCoordinate(extract.getIndices()[0]) != 0)
+      return false;
+    auto tensor = cast<BlockArgument>(extract.getTensor());
+    unsigned leading = op.getMask().getNumArguments() - op.getCaptures().size();
+    return op.getCaptures()[tensor.getArgNumber() - leading] == lengths;
+  };
+  return llvm::any_of(analyzeMask(op.getMask()).lengths(), isLength);
+}
+
+/// Whether a score or a mask reads a tensor at the number of a key.
+static bool readsAtKeys(tile::OnlineAttentionOp op) {
+  bool reads = false;
+  for (Region *region : {&op.getScore(), &op.getMask()})
+    region->walk([&](tensor::ExtractOp extract) {
+      reads |= llvm::any_of(extract.getIndices(), [](Value index) {
+        return getCoordinate(index) == 3;
+      });
+    });
+  return reads;
+}
+
+/// Sets the table of `match`, whose keys and values lie in pages if those of
+/// one of them do. Gives the reason if a kernel cannot find them.
+static std::string matchPages(AttentionFunction &match) {
+  tile::OnlineAttentionOp op = match.attention;
+  auto k = op.getK().getDefiningOp<tile::PagedOp>(),
+       v = op.getV().getDefiningOp<tile::PagedOp>();
+  if (!k && !v)
+    return "";
+  if (!k || !v || k.getTable() != v.getTable() ||
+      k.getLengths() != v.getLengths())
+    return "keys and values do not lie in pages of one table";
+  if (!endsAtLengths(op, k.getLengths()))
+    return "keys that lie in pages are not masked where their lengths end";
+  if (readsAtKeys(op))
+    return "scores of keys that lie in pages read a tensor at keys";
+  FailureOr<ArgumentView> table = ArgumentView::ofOperand(k.getTable());
+  if (failed(table) || table->isPart || match.k.isPart || match.v.isPart ||
+      match.k.offsets || match.v.offsets)
+    return "a table of pages or a page is computed in the function";
+  match.table = *table;
+  return "";
+}
+
+/// What the rows of `value` lie in: pages, or itself.
+static Value findMemory(Value value) {
+  auto paged = value.getDefiningOp<tile::PagedOp>();
+  return paged ? Value(paged.getPages()) : value;
+}
+
 /// Sets the views of the operands of `match`. Gives the reason if one is not a
 /// view of an argument.
 static std::string matchOperands(AttentionFunction &match) {
@@ -100,7 +165,7 @@ static std::string matchOperands(AttentionFunction &match) {
                                    std::tuple(op.getK(), &match.k, "k"),
                                    std::tuple(op.getV(), &match.v, "v")}) {
     FailureOr<ArgumentView> found =
-        ArgumentView::ofOperand(value, /*takesPacked=*/true);
+        ArgumentView::ofOperand(findMemory(value), /*takesPacked=*/true);
     if (failed(found))
       return std::string(name) + " is computed in the function, where a view "
                                  "of an argument is expected";
@@ -110,6 +175,8 @@ static std::string matchOperands(AttentionFunction &match) {
       return std::string(name) + " has a dynamic head dim";
   }
   if (std::string reason = checkParts(match); !reason.empty())
+    return reason;
+  if (std::string reason = matchPages(match); !reason.empty())
     return reason;
   if (std::string reason =
           matchScoreOperands(op.getScale(), op.getCaptures(), match.captures);
@@ -160,7 +227,8 @@ static std::string matchResults(AttentionFunction &match) {
 
 AttentionFunction fa::matchFunction(func::FuncOp function,
                                     std::string &reason) {
-  AttentionFunction match{function, {}, {}, {}, {}, {}, {}, {}};
+  AttentionFunction match;
+  match.function = function;
   if (!function.getBody().hasOneBlock()) {
     reason = "its body has " +
              std::to_string(function.getBody().getBlocks().size()) +

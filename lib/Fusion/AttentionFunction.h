@@ -28,7 +28,9 @@ struct AttentionFunction {
   mlir::func::FuncOp function;
   tile::OnlineAttentionOp attention;
   ArgumentView q, k, v;
-  std::optional<ArgumentView> sink;   ///< f32 [hq]
+  std::optional<ArgumentView> sink; ///< f32 [hq]
+  /// i32 [b, m], where k and v are pages [n, hkv, page, d] (tile.paged).
+  std::optional<ArgumentView> table;
   std::vector<ArgumentView> captures; ///< of the captured tensors
   std::vector<Result> results;        ///< by number
 };

@@ -70,5 +70,6 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
   }
   facts.results = source.results.size();
   facts.isPacked = source.q.offsets || source.k.offsets;
+  facts.hasPages = source.table.has_value();
   return facts;
 }

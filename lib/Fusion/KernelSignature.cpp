@@ -242,8 +242,14 @@ static RuleList getRules(const AttentionFunction &source,
   if (q.offsets) // one sequence
     rules.add(SizeRuleKind::AtLeast, *q.offsets, 0, *q.offsets, 0,
               /*factor=*/2);
-  rules.addEqual(k, k.number, 0, q, q.number, 0);
-  rules.addEqual(v, v.number, 0, q, q.number, 0);
+  if (source.table) {
+    rules.addEqual(*source.table, source.table->number, 0, q, q.number, 0);
+    rules.addEqual(v, v.number, 0, k, k.number, 0); // pages
+    rules.addLayout(*source.table, source.table->number);
+  } else {
+    rules.addEqual(k, k.number, 0, q, q.number, 0);
+    rules.addEqual(v, v.number, 0, q, q.number, 0);
+  }
   rules.addEqual(v, v.number, 1, k, k.number, 1);
   rules.addEqual(v, v.number, 2, k, k.number, 2);
   rules.addMultiple(q, q.number, k, k.number);

@@ -58,6 +58,21 @@ void ProgramBuilder::beginKernel(StringRef name, StringRef entry) {
   qMemory = source.q.build(b, kernel.getArgument(source.q.number));
   kMemory = source.k.build(b, kernel.getArgument(source.k.number));
   vMemory = source.v.build(b, kernel.getArgument(source.v.number));
+  if (source.table)
+    table = source.table->build(b, kernel.getArgument(source.table->number));
+}
+
+/// How many rows `memory` has for each batch and head; of pages as many as the
+/// table's rows have room for, none if there are no pages.
+Value ProgramBuilder::countRows(Value memory) {
+  Value rows = memref::DimOp::create(b, memory, 2);
+  if (!table || memory == qMemory)
+    return rows;
+  Value pages = memref::DimOp::create(b, kMemory, 0);
+  Value width = memref::DimOp::create(b, table, 1);
+  Value hasPages = arith::MinUIOp::create(b, pages, index(1));
+  return arith::MulIOp::create(b, arith::MulIOp::create(b, width, rows),
+                               hasPages);
 }
 
 Value ProgramBuilder::loadOffset(const ArgumentView &view, Value number) {
@@ -118,7 +133,7 @@ void ProgramBuilder::findRows(Value tileNumber, bool fromEnd) {
   auto count = [&](const ArgumentView &view, Value memory,
                    Sequence &sequence) -> Value {
     if (!view.offsets)
-      return memref::DimOp::create(b, memory, 2);
+      return countRows(memory);
     sequence = findSequence(view, memory);
     return sequence.count;
   };

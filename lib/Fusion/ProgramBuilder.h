@@ -74,6 +74,7 @@ protected:
     Value first, count;
   };
   Sequence queries, keys; ///< of packed sequences
+  Value table; ///< [b, m] where K and V are pages [n, h, page, d], or null
   Value kvHead, group;
   Value tileStart; ///< row of the view where the tile begins
   Value numQueries, numKeys;
@@ -85,6 +86,7 @@ private:
   /// The rows of sequence `batch` among all of `memref`, [heads, rows, dim].
   Sequence findSequence(const ArgumentView &view, Value memref);
   Value loadOffset(const ArgumentView &view, Value number);
+  Value countRows(Value memory);
   Value rowsOf(Value memref, mlir::ArrayRef<mlir::OpFoldResult> leading);
   /// The part of `memref`, of which all but the columns are given.
   Value rowsAt(Value memref, mlir::SmallVector<mlir::OpFoldResult> offsets,

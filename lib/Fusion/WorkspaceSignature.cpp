@@ -58,7 +58,10 @@ AffineExpr fa::nameWorkspaceSizes(const AttentionFunction &source,
                                   SizeNames &names) {
   for (unsigned dim = 0; dim < 3; ++dim)
     names.size(source.q, source.q.number, dim);
-  return names.size(source.k, source.k.number, 2);
+  AffineExpr rows = names.size(source.k, source.k.number, 2);
+  if (!source.table)
+    return rows;
+  return names.size(*source.table, source.table->number, 1) * rows;
 }
 
 void fa::setSplitAttributes(KernelOp kernel, const AttentionFunction &source,

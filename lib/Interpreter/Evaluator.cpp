@@ -155,6 +155,7 @@ llvm::Expected<Tensor> Evaluator::compute(Operation *op) {
           .Case([&](tile::LogSumExpOp op) {
             return logSumExp(get(op.getInput()), sinkOf(op), precision);
           })
+          .Case([&](tile::PagedOp op) { return paged(op); })
           .Case([&](tile::ReduceOp op) -> Result {
             if (!isFloat(op.getType()))
               return notEvaluated(op);

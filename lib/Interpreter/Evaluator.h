@@ -42,6 +42,7 @@ private:
   llvm::Expected<Tensor> collapse(mlir::tensor::CollapseShapeOp op);
   llvm::Expected<Tensor> slice(mlir::tensor::ExtractSliceOp op);
   llvm::Expected<Tensor> dim(mlir::tensor::DimOp op);
+  llvm::Expected<Tensor> paged(tile::PagedOp op);
 
   /// A linalg operation of one result, by its loops; errors have a location.
   llvm::Expected<Tensor> evaluateLoops(mlir::linalg::LinalgOp op);

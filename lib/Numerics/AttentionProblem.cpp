@@ -41,6 +41,8 @@ SmallVector<int64_t, 4> AttentionProblem::querySizes(int64_t dim) const {
 }
 
 SmallVector<int64_t, 4> AttentionProblem::keySizes(int64_t dim) const {
+  if (page)
+    return {numPages(), numKvHeads, page, dim};
   return rowSizes(hasKeyOffsets, rowsKv, batch, numKvHeads, seqKv, dim);
 }
 
@@ -105,12 +107,35 @@ Error AttentionProblem::verifyPacked() const {
   std::pair<bool, StringLiteral> unsupported[] = {
       {backward.has_value(), "gradients"},
       {documents, "documents, which lie along padded queries"},
+      {page && hasKeyOffsets, "pages of keys whose offsets are given"},
       {lengths && hasKeyOffsets, "lengths, which the offsets of keys give"},
       {hasOffsets && StringRef(bias).contains('q'), "a bias along queries"},
       {hasKeyOffsets && StringRef(bias).contains('k'), "a bias along keys"}};
   for (auto [present, what] : unsupported)
     if (present)
       return createStringError("expected packed sequences without " + what);
+  return Error::success();
+}
+
+/// Checks what goes with pages.
+static Error verifyPages(const AttentionProblem &p) {
+  if (p.page < 0)
+    return createStringError("expected pages of at least 1 row, found page=" +
+                             Twine(p.page));
+  if (p.pagesNhd && !p.page)
+    return createStringError("expected 'page' with pages=nhd, found none");
+  if (!p.page)
+    return Error::success();
+  if (!p.lengths)
+    return createStringError("expected 'lengths' with page=" + Twine(p.page) +
+                             ", which say where keys end, found none");
+  if (p.backward)
+    return createStringError(
+        "expected no 'backward' with page=" + Twine(p.page) +
+        ": gradients of pages are not computed");
+  if (p.bias.size() == 4 && p.bias[3] == 'k')
+    return createStringError("expected a bias of 1 along the keys with page=" +
+                             Twine(p.page) + ", found '" + p.bias + "'");
   return Error::success();
 }
 
@@ -173,6 +198,8 @@ Error AttentionProblem::verify() const {
             " is wanted, but the problem has no " +
             (StringRef(what) == "slopes" ? "alibi" : what));
   if (Error error = verifyPacked())
+    return error;
+  if (Error error = verifyPages(*this))
     return error;
   if (!bias.empty()) {
     bool fits = bias.size() == 4;
@@ -237,5 +264,9 @@ std::string AttentionProblem::str() const {
     if (backward->dlse)
       out << " dlse";
   }
+  if (page)
+    out << " page=" << page;
+  if (pagesNhd)
+    out << " pages=nhd";
   return text;
 }

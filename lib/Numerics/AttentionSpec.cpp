@@ -25,7 +25,8 @@ void AttentionSpec::applyDefaults() {
 
 static constexpr StringLiteral kKnownKeys =
     "b hq hkv sq sk d dv type precision causal window prefix documents lengths "
-    "softcap alibi scale bias sink layout lse backward dlse ragged tq tk";
+    "softcap alibi scale bias sink layout lse backward dlse ragged tq tk "
+    "page pages";
 
 static Error badValue(StringRef key, StringRef value, StringRef expected) {
   return createStringError("attention key '" + key + "': expected " + expected +
@@ -49,7 +50,8 @@ static Error parseSize(StringRef key, StringRef value, AttentionProblem &p,
   std::pair<StringLiteral, int64_t *> sizes[] = {
       {"b", &p.batch},     {"hq", &p.numHeads}, {"hkv", &p.numKvHeads},
       {"sq", &p.seqQ},     {"sk", &p.seqKv},    {"d", &p.headDim},
-      {"dv", &p.headDimV}, {"tq", &p.rowsQ},    {"tk", &p.rowsKv}};
+      {"dv", &p.headDimV}, {"tq", &p.rowsQ},    {"tk", &p.rowsKv},
+      {"page", &p.page}};
   for (auto [name, size] : sizes)
     if (key == name) {
       known = true;
@@ -131,6 +133,10 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
     if (value != "bhsd" && value != "bshd")
       return badValue(key, value, "bhsd or bshd");
     p.layoutBshd = value == "bshd";
+  } else if (key == "pages") {
+    if (value != "hnd" && value != "nhd")
+      return badValue(key, value, "hnd or nhd");
+    p.pagesNhd = value == "nhd";
   } else if (key == "bias") {
     p.bias = value.str();
   } else if (key == "ragged") {
@@ -185,6 +191,7 @@ Expected<AttentionSpec> fa::parseAttentionSpec(StringRef spec) {
     p.backward->dlse = dlse;
     p.lse = false; // an input, and no result
   }
+  p.lengths |= p.page > 0; // pages say nothing of where keys end
   result.applyDefaults();
   return result;
 }

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
@@ -90,12 +92,12 @@ Expected<HostTensor> fa::createRows(ElementType type, ArrayRef<int64_t> sizes,
 }
 
 /// The same of normal values, drawn in the order of memory.
-static Expected<HostTensor> makeRows(const AttentionProblem &p,
-                                     ArrayRef<int64_t> sizes, uint64_t seed) {
-  Expected<HostTensor> rows = createRows(p.type, sizes, p.layoutBshd);
+static Expected<HostTensor> makeRows(ElementType type, ArrayRef<int64_t> sizes,
+                                     bool bshd, uint64_t seed) {
+  Expected<HostTensor> rows = createRows(type, sizes, bshd);
   if (!rows)
     return rows;
-  HostTensor inMemory = p.layoutBshd ? exchangeHeads(*rows) : *rows;
+  HostTensor inMemory = bshd ? exchangeHeads(*rows) : *rows;
   fillNormal(inMemory, seed);
   return rows;
 }
@@ -124,6 +126,61 @@ static Expected<HostTensor> makeOffsets(int64_t batch, int64_t longest,
   return offsets;
 }
 
+/// The length of sequence b where keys lie in pages: those that may be special
+/// in turn, and a random one.
+static int64_t pagedLength(const AttentionProblem &p, int64_t b,
+                           uint64_t random) {
+  int64_t special[] = {p.seqKv, 0, 1, p.page - 1, p.page, p.page + 1};
+  int64_t at = b % (std::size(special) + 1);
+  return at < int64_t(std::size(special))
+             ? std::min(special[at], p.seqKv)
+             : static_cast<int64_t>(random % (p.seqKv + 1));
+}
+
+/// A table of pages in random order for the lengths of `in`: every other
+/// sequence begins with the first page of the one before, and entries behind
+/// the last key's page name none.
+static Error makeTable(const AttentionProblem &p, Generator &seeds,
+                       AttentionInputs &in) {
+  auto table = HostTensor::create(ElementType::I32, {p.batch, p.tableWidth()});
+  if (!table)
+    return table.takeError();
+  std::vector<int64_t> order(p.numPages());
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t n = order.size(); n > 1; --n)
+    std::swap(order[n - 1], order[seeds.next() % n]);
+  table->fill(std::numeric_limits<int32_t>::max());
+  for (int64_t b = 0; b < p.batch; ++b) {
+    auto length = static_cast<int64_t>(in.lengths->at({b}));
+    int64_t needed = divideCeil(length, p.page);
+    for (int64_t n = 0; n < needed; ++n) {
+      bool isShared = n == 0 && b % 2 && in.lengths->at({b - 1}) > 0;
+      auto shared = static_cast<int64_t>(table->at({b - isShared, 0}));
+      table->set({b, n}, isShared ? shared : order.back());
+      if (!isShared)
+        order.pop_back();
+    }
+  }
+  in.table = *table;
+  return Error::success();
+}
+
+/// NaN in the rows that no key of a sequence lies in.
+static void poisonPages(const AttentionProblem &p, const AttentionInputs &in) {
+  std::vector<bool> used(p.numPages() * p.page);
+  for (int64_t b = 0; b < p.batch; ++b)
+    for (int64_t j = 0; j < in.lengths->at({b}); ++j) {
+      auto page = static_cast<int64_t>(in.table->at({b, j / p.page}));
+      used[page * p.page + j % p.page] = true;
+    }
+  for (HostTensor tensor : {in.k, in.v})
+    for (int64_t row = 0; row < p.numPages() * p.page; ++row)
+      for (int64_t h = 0; !used[row] && h < p.numKvHeads; ++h)
+        for (int64_t d = 0; d < tensor.sizes()[3]; ++d)
+          tensor.set({row / p.page, h, row % p.page, d},
+                     std::numeric_limits<double>::quiet_NaN());
+}
+
 Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
                                                uint64_t seed) {
   Generator seeds(seed);
@@ -134,12 +191,15 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
     to = *from;
     return Error::success();
   };
-  if (Error e =
-          assign(in.q, makeRows(p, p.querySizes(p.headDim), seeds.next())))
+  if (Error e = assign(in.q, makeRows(p.type, p.querySizes(p.headDim),
+                                      p.layoutBshd, seeds.next())))
     return e;
-  if (Error e = assign(in.k, makeRows(p, p.keySizes(p.headDim), seeds.next())))
+  auto makeKeys = [&](int64_t dim) {
+    return makeRows(p.type, p.keySizes(dim), p.areKeysTurned(), seeds.next());
+  };
+  if (Error e = assign(in.k, makeKeys(p.headDim)))
     return e;
-  if (Error e = assign(in.v, makeRows(p, p.keySizes(p.headDimV), seeds.next())))
+  if (Error e = assign(in.v, makeKeys(p.headDimV)))
     return e;
   if (!p.bias.empty()) {
     if (Error e = assign(in.bias, HostTensor::create(p.type, p.biasSizes())))
@@ -158,7 +218,8 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
             assign(in.lengths, HostTensor::create(ElementType::I32, {p.batch})))
       return e;
     for (int64_t b = 0; b < p.batch; ++b)
-      in.lengths->set({b}, seeds.next() % (p.seqKv + 1));
+      in.lengths->set({b}, p.page ? pagedLength(p, b, seeds.next())
+                                  : seeds.next() % (p.seqKv + 1));
   }
   if (p.documents) {
     constexpr int64_t count = 4;
@@ -189,6 +250,11 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
     if (Error e = assign(in.keyOffsets, makeOffsets(p.batch, p.seqKv,
                                                     p.keySizes(1)[1], seeds)))
       return e;
+  if (p.page) {
+    if (Error e = makeTable(p, seeds, in))
+      return e;
+    poisonPages(p, in);
+  }
   return in;
 }
 
@@ -196,7 +262,8 @@ Expected<Cotangents> fa::makeRandomCotangents(const AttentionProblem &p,
                                               uint64_t seed) {
   // Other numbers than those of the inputs.
   Generator seeds(~seed);
-  auto out = makeRows(p, p.querySizes(p.headDimV), seeds.next());
+  auto out =
+      makeRows(p.type, p.querySizes(p.headDimV), p.layoutBshd, seeds.next());
   if (!out)
     return out.takeError();
   Cotangents cotangents{*out, std::nullopt};

@@ -43,6 +43,10 @@ public:
       offsets = in.offsets->toDoubles();
     if (p.hasKeyOffsets)
       keyOffsets = in.keyOffsets->toDoubles();
+    if (in.table) {
+      table = in.table->toDoubles();
+      tableWidth = in.table->sizes()[1];
+    }
     slopes =
         in.slopes ? in.slopes->toDoubles() : defaultAlibiSlopes(p.numHeads);
   }
@@ -79,7 +83,9 @@ public:
     return p.hasOffsets ? offsets[b + 1] - offsets[b] : p.seqQ;
   }
   int64_t numKeys(int64_t b) const {
-    return p.hasKeyOffsets ? keyOffsets[b + 1] - keyOffsets[b] : p.seqKv;
+    if (p.hasKeyOffsets)
+      return keyOffsets[b + 1] - keyOffsets[b];
+    return p.page ? static_cast<int64_t>(lengths[b]) : p.seqKv;
   }
   /// The number of a row of q and of the results.
   int64_t queryNumber(int64_t b, int64_t h, int64_t i) const {
@@ -91,7 +97,10 @@ public:
   int64_t keyNumber(int64_t b, int64_t hk, int64_t j) const {
     if (p.hasKeyOffsets)
       return hk * p.keySizes(1)[1] + static_cast<int64_t>(keyOffsets[b]) + j;
-    return (b * p.numKvHeads + hk) * p.seqKv + j;
+    if (!p.page)
+      return (b * p.numKvHeads + hk) * p.seqKv + j;
+    auto page = static_cast<int64_t>(table[b * tableWidth + j / p.page]);
+    return (page * p.numKvHeads + hk) * p.page + j % p.page;
   }
   const T *queryRow(int64_t b, int64_t h, int64_t i) const {
     return q.data() + queryNumber(b, h, i) * p.headDim;
@@ -104,8 +113,13 @@ public:
   }
   T sinkOf(int64_t h) const { return static_cast<T>(sink[h]); }
 
+  /// The key position of query i.
+  int64_t diagonalOf(int64_t b, int64_t i) const {
+    return i + numKeys(b) - numQueries(b);
+  }
+
   bool isMasked(int64_t b, int64_t i, int64_t j) const {
-    int64_t diagonal = i + numKeys(b) - numQueries(b);
+    int64_t diagonal = diagonalOf(b, i);
     if (p.lengths && j >= lengths[b])
       return true;
     if (p.prefix && j < *p.prefix)
@@ -142,7 +156,7 @@ public:
     }
     if (p.alibi)
       s -= static_cast<T>(slopes[h]) *
-           static_cast<T>(std::abs(i + numKeys(b) - numQueries(b) - j));
+           static_cast<T>(std::abs(diagonalOf(b, i) - j));
     if (!p.bias.empty()) {
       llvm::SmallVector<int64_t, 4> sizes = p.biasSizes();
       int64_t index[] = {b, h, i, j}, at = 0;
@@ -167,6 +181,8 @@ private:
   bool roundsOperands; ///< to tf32
   std::vector<T> q, k, v, bias;
   std::vector<double> lengths, documents, sink, slopes, offsets, keyOffsets;
+  std::vector<double> table; ///< [b, tableWidth]
+  int64_t tableWidth = 0;
   ElementType typeOut;
 };
 

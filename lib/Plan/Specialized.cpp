@@ -177,7 +177,7 @@ private:
 bool fa::hasFewPrograms(const AttentionFacts &facts,
                         const ForwardRules &rules) {
   return rules.specialized.tile.rows && facts.bytes() == 2 &&
-         rules.specialized.fewRows && !facts.scoreTiles;
+         rules.specialized.fewRows && !facts.scoreTiles && !facts.hasPages;
 }
 
 std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
@@ -185,7 +185,8 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
                                                const TileFit &fit,
                                                const KernelShape &general) {
   std::vector<PlannedKernel> all;
-  if (!rules.specialized.tile.rows || facts.bytes() != 2)
+  // Rows of pages are no box, which is all that a producer fetches.
+  if (!rules.specialized.tile.rows || facts.bytes() != 2 || facts.hasPages)
     return all;
   SpecializedPlanner planner(facts, rules, fit);
   KernelShape many = planner.chooseMany(general);

@@ -26,7 +26,9 @@ static llvm::Error setDocumentRows(const AttentionProblem &p,
   int64_t numBounds = inputs.documents->sizes()[1];
   for (int64_t b = 0; b < p.batch; ++b)
     for (int64_t i = 0; i < p.seqQ; ++i) {
-      int64_t position = i + p.seqKv - p.seqQ, start = 0, end = p.seqKv;
+      int64_t keys =
+          p.page ? static_cast<int64_t>(inputs.lengths->at({b})) : p.seqKv;
+      int64_t position = i + keys - p.seqQ, start = 0, end = keys;
       for (int64_t n = 0; n < numBounds; ++n) {
         auto bound = static_cast<int64_t>(inputs.documents->at({b, n}));
         if (bound <= position)
@@ -63,6 +65,8 @@ makeInputs(const AttentionProblem &problem, AttentionInputs &inputs) {
     arguments.push_back(makeArgument(*inputs.offsets));
   if (problem.hasKeyOffsets)
     arguments.push_back(makeArgument(*inputs.keyOffsets));
+  if (problem.page)
+    arguments.push_back(makeArgument(*inputs.table));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(problem.effectiveScale())));
   return arguments;
@@ -103,24 +107,31 @@ static LaunchArgument describeTensor(ElementType type,
   return LaunchArgument::tensor(nullptr, type, sizes, contiguousStrides(sizes));
 }
 
-/// A tensor of `sizes`, [.., heads, seq, dim], in the problem's layout.
-static LaunchArgument describeRows(const AttentionProblem &p,
-                                   llvm::ArrayRef<int64_t> sizes) {
+/// A tensor of `sizes`, [.., heads, seq, dim]; `bshd`: in memory
+/// [.., seq, heads, dim].
+static LaunchArgument describeRows(ElementType type,
+                                   llvm::ArrayRef<int64_t> sizes, bool bshd) {
   llvm::SmallVector<int64_t, 4> inMemory(sizes);
   size_t heads = sizes.size() - 3, rows = sizes.size() - 2;
-  if (p.layoutBshd)
+  if (bshd)
     std::swap(inMemory[heads], inMemory[rows]);
   llvm::SmallVector<int64_t, 4> strides = contiguousStrides(inMemory);
-  if (p.layoutBshd)
+  if (bshd)
     std::swap(strides[heads], strides[rows]);
-  return LaunchArgument::tensor(nullptr, p.type, sizes, strides);
+  return LaunchArgument::tensor(nullptr, type, sizes, strides);
+}
+
+/// The same in the problem's layout.
+static LaunchArgument describeRows(const AttentionProblem &p,
+                                   llvm::ArrayRef<int64_t> sizes) {
+  return describeRows(p.type, sizes, p.layoutBshd);
 }
 
 std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   std::vector<LaunchArgument> arguments = {
       describeRows(p, p.querySizes(p.headDim)),
-      describeRows(p, p.keySizes(p.headDim)),
-      describeRows(p, p.keySizes(p.headDimV))};
+      describeRows(p.type, p.keySizes(p.headDim), p.areKeysTurned()),
+      describeRows(p.type, p.keySizes(p.headDimV), p.areKeysTurned())};
   if (!p.bias.empty())
     arguments.push_back(describeTensor(p.type, p.biasSizes()));
   if (p.alibi)
@@ -135,6 +146,9 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   for (bool present : {p.hasOffsets, p.hasKeyOffsets})
     if (present)
       arguments.push_back(describeTensor(ElementType::I32, {p.batch + 1}));
+  if (p.page)
+    arguments.push_back(
+        describeTensor(ElementType::I32, {p.batch, p.tableWidth()}));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(p.effectiveScale())));
   LaunchArgument out = describeRows(p, p.querySizes(p.headDimV));

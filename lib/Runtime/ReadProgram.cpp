@@ -65,6 +65,10 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
   problem.tf32 = desc.precision == FA_PRECISION_TF32;
   problem.lse = desc.hasLse;
   problem.bias = desc.bias ? desc.bias : "";
+  if (desc.hasPages && !desc.hasLengths)
+    return createStringError("faAttentionDesc: expected hasLengths with "
+                             "hasPages, found none");
+  problem.page = desc.hasPages ? 1 : 0; // of any size: a launch says it
   if (Error error = problem.verify())
     return error;
   return problem;

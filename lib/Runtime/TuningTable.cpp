@@ -66,7 +66,7 @@ static bool hasDenseRows(const LaunchArgument &tensor) {
 
 std::optional<std::string> fa::tuningClass(AttentionProblem problem,
                                            ArrayRef<LaunchArgument> launch) {
-  if (launch.size() < 3)
+  if (launch.size() < 3 || problem.page) // no size of pages is that of keys
     return std::nullopt;
   for (const LaunchArgument &tensor : launch.take_front(3))
     if (!tensor.isTensor || tensor.sizes.size() != 4 || !hasDenseRows(tensor))

@@ -185,7 +185,7 @@ private:
   void copyLoad(LoadOp load, ConvertOp convert) {
     Value &buffer = copied[load];
     if (!buffer) {
-      int64_t unit = unitDim(cast<MemRefType>(load.getSource().getType()));
+      int64_t unit = unitDim(load.getSource());
       TileLayout layout =
           direct ? *directLayout(load, layoutOf(convert.getResult()))
                  : sharedLayout(typeOf(load), unit);

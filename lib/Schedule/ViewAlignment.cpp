@@ -25,6 +25,14 @@ int64_t fa::unitDim(MemRefType type) {
   return -1;
 }
 
+int64_t fa::unitDim(Value view) {
+  auto paged = view.getDefiningOp<PagedViewOp>();
+  if (!paged)
+    return unitDim(cast<MemRefType>(view.getType()));
+  // Rows and columns of a view are the last dimensions of its pages.
+  return std::max<int64_t>(unitDim(paged.getPages()) - 2, -1);
+}
+
 /// Whether `part` takes a piece of the last two dimensions of its source, step
 /// by step, and one element of each other.
 static bool keepsRows(memref::SubViewOp part) {
@@ -40,7 +48,7 @@ static bool keepsRows(memref::SubViewOp part) {
 
 bool fa::hasCloseRows(Value view, int64_t rows) {
   auto type = cast<MemRefType>(view.getType());
-  if (type.getRank() != 2 || unitDim(type) != 1 || type.isDynamicDim(1))
+  if (type.getRank() != 2 || unitDim(view) != 1 || type.isDynamicDim(1))
     return false;
   while (auto part = view.getDefiningOp<memref::SubViewOp>()) {
     if (!keepsRows(part))
@@ -98,6 +106,8 @@ int64_t fa::promisedAlignment(Value view) {
   int64_t strides = 16;
   int64_t element =
       cast<MemRefType>(view.getType()).getElementTypeBitWidth() / 8;
+  if (auto paged = view.getDefiningOp<PagedViewOp>())
+    view = paged.getPages();
   while (Operation *op = view.getDefiningOp()) {
     auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
     if (!viewLike || stepsUnitDim(op))

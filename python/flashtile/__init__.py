@@ -13,10 +13,11 @@ function of that name. docs/python.md is the manual.
 
 from ._attention import attention, prepare
 from ._backward import attention_backward
+from ._paged import paged_attention
 from ._plan import Context, Plan, is_supported
 from ._library import Error, version
 
-__all__ = ["attention", "attention_backward", "prepare", "Context", "Plan", "is_supported", "Error", "version"]
+__all__ = ["attention", "attention_backward", "paged_attention", "prepare", "Context", "Plan", "is_supported", "Error", "version"]
 __version__ = version()
 
 

@@ -25,7 +25,7 @@ def context_of(target):
 
 
 @functools.lru_cache(maxsize=1024)
-def _plan(target, members):
+def plan_of(target, members):
     return context_of(target).attention(fa.AttentionDesc(**dict(members)))
 
 
@@ -44,7 +44,7 @@ def four_dims(name, found, layout):
     return found.permuted(0, 2, 1, 3) if layout == "bshd" else found
 
 
-def _describe(options):
+def describe_options(options):
     """The members of an AttentionDesc that no array decides."""
     causal, window, prefix, softcap, _, score_mod, mask_mod, precision, layout, return_lse = options
     if causal not in _CAUSAL:
@@ -69,7 +69,7 @@ def _describe(options):
 def describe_inputs(options, tensors, given):
     """The members of an AttentionDesc of a call, and the inputs of its launch, to
     the scale. `tensors` are q, k, v and what is `given`, but for an out."""
-    members, layout, scale = _describe(options), options[-2], options[4]
+    members, layout, scale = describe_options(options), options[-2], options[4]
     q, k, v = (four_dims(n, t, layout) for n, t in zip("qkv", tensors))
     (b, hq, sq, d), sk = q.shape, k.shape[2]
     members.update(type=q.type, headDim=d, headDimV=v.shape[3])
@@ -101,7 +101,7 @@ def _prepare(options, tensors, given):
     outputs = [four_dims("out", out, layout)]
     if return_lse:
         outputs.append(Tensor(None, fa.F32, (b, hq, sq), row_major((b, hq, sq)), 0, q.target))
-    plan = _plan(q.target, tuple(members.items()))
+    plan = plan_of(q.target, tuple(members.items()))
     return Launch(plan, arguments + outputs, shape)
 
 

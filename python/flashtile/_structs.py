@@ -94,6 +94,7 @@ class AttentionDesc(_Sized):
         ("precision", c_int),
         ("launch", POINTER(Argument)),
         ("launchCount", c_size_t),
+        ("hasPages", c_int32),
     ]
 
 

@@ -86,7 +86,8 @@ AttentionProblem matrix::withoutSizes(AttentionProblem p) {
   p.batch = p.numHeads = p.numKvHeads = p.seqQ = p.seqKv = 1;
   p.rowsQ = p.rowsKv = -1;
   p.scale = 1;
-  p.layoutBshd = false;
+  p.layoutBshd = p.pagesNhd = false;
+  p.page = p.page ? 1 : 0;
   return p;
 }
 

@@ -43,6 +43,15 @@ static void skipLastTile(tile::KernelOp kernel) {
     last.setUpperBound(last.getLowerBound());
 }
 
+/// All sequences have the pages of the first.
+static void firstSequence(tile::KernelOp kernel) {
+  kernel.walk([](tile::PagedViewOp view) {
+    OpBuilder b(view);
+    view.getSequenceMutable().assign(
+        arith::ConstantIndexOp::create(b, view.getLoc(), 0));
+  });
+}
+
 /// tf32 where IEEE was asked for, and the other way round.
 static void swapPrecision(tile::KernelOp kernel) {
   kernel.walk([](tile::DotOp dot) {
@@ -121,7 +130,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       {"skip-last-tile", skipLastTile}, {"swap-precision", swapPrecision},
       {"drop-dlse", dropDlse},          {"drop-scale", dropScale},
       {"drop-head", dropHead},          {"unmask-ds", unmaskDs},
-      {"drop-ends", dropEnds}};
+      {"drop-ends", dropEnds},          {"first-sequence", firstSequence}};
   for (auto [name, plant] : faults)
     if (fault == name) {
       for (auto kernel : module.getOps<tile::KernelOp>())
@@ -130,7 +139,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
     }
   return llvm::createStringError(
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
-      "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends "
-      "or wrong-alignment, found '" +
+      "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends, "
+      "first-sequence or wrong-alignment, found '" +
       fault + "'");
 }

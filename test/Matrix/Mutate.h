@@ -18,7 +18,8 @@ namespace fa {
 /// it begins), swap-precision (tf32 and not); of gradients drop-dlse (delta is
 /// without it), drop-scale (dq and dk are), drop-head (the first of a group
 /// adds nothing), unmask-ds; of packed sequences drop-ends (views go on beyond
-/// theirs). An unknown name is an error.
+/// theirs); of pages first-sequence
+/// (every sequence has those of the first). An unknown name is an error.
 llvm::Error mutateKernels(mlir::ModuleOp module, llvm::StringRef fault);
 
 } // namespace fa

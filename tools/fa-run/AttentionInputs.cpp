@@ -38,6 +38,16 @@ Error fa::run::readInput(StringRef what, StringRef path, bool wanted,
   return Error::success();
 }
 
+Error fa::run::agree(AttentionSpec &spec, StringRef file, StringRef key,
+                     int64_t &size, int64_t found) {
+  if (spec.given.contains(key) && size != found)
+    return createStringError(file + ": expected " + key + "=" + Twine(size) +
+                             ", found " + Twine(found));
+  size = found;
+  spec.given.insert(key);
+  return Error::success();
+}
+
 namespace {
 
 /// Reads the files of a problem and makes sizes and files agree.
@@ -56,21 +66,14 @@ public:
                         p.seqKv, "sk", files.keyOffsets))
       return error;
     RowFile q{"q",     options.q, &p.numHeads, "hq",
-              &p.seqQ, "sq",      &p.headDim,  "d"},
-        k{"k",      options.k, &p.numKvHeads, "hkv",
-          &p.seqKv, "sk",      &p.headDim,    "d"},
-        v{"v",      options.v, &p.numKvHeads, "hkv",
-          &p.seqKv, "sk",      &p.headDimV,   "dv"};
+              &p.seqQ, "sq",      &p.headDim,  "d"};
     if (p.hasOffsets)
       q.pack(&p.rowsQ, "tq");
-    if (p.hasKeyOffsets)
-      for (RowFile *file : {&k, &v})
-        file->pack(&p.rowsKv, "tk");
-    for (auto [file, tensor] :
-         {std::pair(&q, &files.q), std::pair(&k, &files.k),
-          std::pair(&v, &files.v)})
-      if (Error error = readRows(*file, *tensor))
-        return error;
+    if (Error error = readRows(q, files.q))
+      return error;
+    if (Error error =
+            p.page ? readPagedKeys(options, spec, files) : readKeys(files))
+      return error;
     spec.applyDefaults();
     if (Error error = p.verify())
       return error;
@@ -96,6 +99,8 @@ public:
       inputs->offsets = files.offsets;
     if (files.keyOffsets)
       inputs->keyOffsets = files.keyOffsets;
+    if (files.table)
+      inputs->table = files.table;
     if (Error error = readInput("bias", options.bias, !p.bias.empty(),
                                 p.biasSizes(), p.type, inputs->bias))
       return error;
@@ -110,18 +115,27 @@ public:
       return error;
     if (Error error = readDocuments(*inputs))
       return error;
+    if (p.page && options.emit.empty())
+      if (Error error = checkPagedKeys(*inputs))
+        return error;
     return inputs;
   }
 
 private:
-  /// A size that a file has: it must be the one that was given, if any.
-  Error agree(StringRef file, StringRef key, int64_t &size, int64_t found) {
-    if (spec.given.contains(key) && size != found)
-      return createStringError(file + ": expected " + key + "=" + Twine(size) +
-                               ", found " + Twine(found));
-    size = found;
-    spec.given.insert(key);
-    return Error::success();
+  Error readKeys(AttentionInputs &files) {
+    if (!options.table.empty())
+      return createStringError(
+          "--table is given, but the problem has no 'page'");
+    RowFile k{"k",      options.k, &p.numKvHeads, "hkv",
+              &p.seqKv, "sk",      &p.headDim,    "d"},
+        v{"v",      options.v, &p.numKvHeads, "hkv",
+          &p.seqKv, "sk",      &p.headDimV,   "dv"};
+    if (p.hasKeyOffsets)
+      for (RowFile *file : {&k, &v})
+        file->pack(&p.rowsKv, "tk");
+    if (Error error = readRows(k, files.k))
+      return error;
+    return readRows(v, files.v);
   }
 
   /// A file of rows, and the sizes of the problem that it has, with their keys.
@@ -169,7 +183,7 @@ private:
     spec.given.insert("type");
     ArrayRef<int64_t> found = result.sizes();
     if (!file.isPacked) {
-      if (Error error = agree(path, "b", p.batch, found.front()))
+      if (Error error = agree(spec, path, "b", p.batch, found.front()))
         return error;
       found = found.drop_front();
     }
@@ -178,7 +192,7 @@ private:
         {file.seqKey, file.seq, found[1]},
         {file.dimKey, file.dim, found[2]}};
     for (auto [key, size, found] : sizes)
-      if (Error error = agree(path, key, *size, found))
+      if (Error error = agree(spec, path, key, *size, found))
         return error;
     return Error::success();
   }
@@ -210,9 +224,9 @@ private:
       before = offset;
     }
     result = *tensor;
-    if (Error error = agree(path, "b", p.batch, tensor->sizes()[0] - 1))
+    if (Error error = agree(spec, path, "b", p.batch, tensor->sizes()[0] - 1))
       return error;
-    return agree(path, seqKey, seq, longest);
+    return agree(spec, path, seqKey, seq, longest);
   }
 
   /// An error if the last of `offsets` is beyond the rows of `sizes`,

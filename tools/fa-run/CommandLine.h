@@ -61,6 +61,10 @@ struct CommandLine {
       "key-offsets", cl::value_desc("F.npy"),
       cl::desc("where packed sequences of keys begin, int32 [b+1]"),
       cl::cat(category)};
+  cl::opt<std::string> table{
+      "table", cl::value_desc("F.npy"),
+      cl::desc("the pages of each sequence, int32 [b, m], with 'page'"),
+      cl::cat(category)};
   cl::opt<bool> assumeNoEmptyRows{
       "assume-no-empty-rows",
       cl::desc("every row keeps a key: finite sentinels are masks"),

@@ -18,6 +18,20 @@ llvm::Error readInput(llvm::StringRef what, llvm::StringRef path, bool wanted,
                       llvm::ArrayRef<int64_t> sizes, ElementType type,
                       std::optional<HostTensor> &result);
 
+/// Reads the pages of K and V and the table that names them, from files: all
+/// three or none. Sets the sizes of the problem that they have and that were
+/// not given, and leaves `files` as it is where there are none.
+llvm::Error readPagedKeys(const Options &options, AttentionSpec &spec,
+                          AttentionInputs &files);
+
+/// Checks that `inputs` of a problem with pages say where each key lies: that
+/// no length is beyond the table, and that its entries name pages.
+llvm::Error checkPagedKeys(const AttentionInputs &inputs);
+
+/// A size that a file has: it must be the one that was given, if any.
+llvm::Error agree(AttentionSpec &spec, llvm::StringRef file,
+                  llvm::StringRef key, int64_t &size, int64_t found);
+
 /// Refuses options that go with the forward beside `backward`, and the other
 /// way round.
 llvm::Error checkDirection(const AttentionProblem &problem,

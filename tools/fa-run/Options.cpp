@@ -145,6 +145,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.sink = line.sink;
   options.offsets = line.offsets;
   options.keyOffsets = line.keyOffsets;
+  options.table = line.table;
   options.compile.fusion.assumeNoEmptyRows = line.assumeNoEmptyRows;
   options.compile.fusion.allowNoMax = line.allowNoMax;
   options.in.assign(line.in.begin(), line.in.end());

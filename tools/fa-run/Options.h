@@ -21,8 +21,8 @@ enum ExitCode { Success = 0, CheckFailed = 1, BadInput = 2, DeviceFailed = 3 };
 struct Options {
   std::string file, entry;              ///< a program, or
   std::optional<std::string> attention; ///< an attention SPEC
-  std::string q, k, v, bias, slopes, lengths, documents, sink;
-  std::string offsets, keyOffsets;  ///< of packed sequences
+  std::string offsets, keyOffsets;      ///< of packed sequences
+  std::string q, k, v, bias, slopes, lengths, documents, sink, table;
   std::vector<std::string> in, out; ///< .npy files or sizes, in order
   std::string lse;
   std::string dout, dlse, forwardOut, forwardLse; ///< inputs of gradients

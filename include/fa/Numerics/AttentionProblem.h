@@ -12,6 +12,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <string>
 
@@ -60,15 +61,26 @@ struct AttentionProblem {
   /// of rows of the longest.
   bool hasOffsets = false, hasKeyOffsets = false;
   int64_t rowsQ = -1, rowsKv = -1; ///< packed rows; -1: batch times the longest
+  /// Rows of a page of K and V, which are then pages [n, hkv, page, d] that a
+  /// table [b, m] names; 0: none. Sequence b has as many keys as its length.
+  int64_t page = 0;
+  bool pagesNhd = false; ///< pages are [n, page, hkv, d] in memory
 
   bool hasWindow() const { return windowLeft >= 0 || windowRight >= 0; }
   double effectiveScale() const;
   int64_t groupSize() const { return numKvHeads ? numHeads / numKvHeads : 1; }
+  /// Whether heads change places with rows in the memory of k and v.
+  bool areKeysTurned() const { return page ? pagesNhd : layoutBshd; }
+  /// Entries of a row of a table that is made for `seqKv` keys: one more than
+  /// are needed.
+  int64_t tableWidth() const { return llvm::divideCeil(seqKv, page) + 1; }
+  /// Pages that are made for it: more than the table needs.
+  int64_t numPages() const { return batch * llvm::divideCeil(seqKv, page) + 2; }
   /// Sizes of the bias along b, h, q, k: the problem's, or 1.
   llvm::SmallVector<int64_t, 4> biasSizes() const;
   /// Sizes, in logical order, of q (`dim` d) and the output (dv), of k (d) and
   /// v (dv), and of the log-sum-exp: [b, heads, seq, dim], packed [heads, rows,
-  /// dim]; the log-sum-exp without dim.
+  /// dim]; k and v in pages [n, heads, page, dim]; the log-sum-exp without dim.
   llvm::SmallVector<int64_t, 4> querySizes(int64_t dim) const;
   llvm::SmallVector<int64_t, 4> keySizes(int64_t dim) const;
   llvm::SmallVector<int64_t, 4> lseSizes() const;

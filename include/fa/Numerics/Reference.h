@@ -22,9 +22,11 @@ namespace fa {
 /// k|1], slopes f32 [hq], lengths i32 [b], documents i32 [b, n + 1], sink
 /// f32 [hq]. Packed q is [hq, tq, d], k and v [hkv, tk, ..]; offsets and
 /// keyOffsets i32 [b + 1] then say where each sequence begins and ends.
+/// With pages k [n, hkv, page, d], v [n, hkv, page, dv] and table
+/// i32 [b, m].
 struct AttentionInputs {
   HostTensor q, k, v;
-  std::optional<HostTensor> bias, slopes, lengths, documents, sink;
+  std::optional<HostTensor> bias, slopes, lengths, documents, sink, table;
   /// Of `documents`, int32 [b, sq]: the first key that a query sees and the
   /// first after it that it does not. Set by makeArguments.
   std::optional<HostTensor> starts, ends;
@@ -67,7 +69,10 @@ llvm::Expected<HostTensor> createRows(ElementType type,
 /// Seeded inputs of a problem: normal q, k, v, bias; lengths and documents
 /// uniform; packed sequences of uniform lengths, the longest as long as the
 /// problem says if there are rows for it; the default slopes. Memory is laid
-/// out as the problem's layout says.
+/// out as the problem's layout says. Pages are in random order, some of them of
+/// several sequences; what no key lies in is NaN, and the table names no page
+/// behind the last key's. Their lengths are all that may be special, in turn:
+/// the longest, 0, 1, one around a page, a random one.
 llvm::Expected<AttentionInputs>
 makeRandomInputs(const AttentionProblem &problem, uint64_t seed);
 

@@ -20,8 +20,11 @@ bool hasCloseRows(mlir::Value view, int64_t rows);
 /// 16 bytes.
 bool loadsCloseLines(tile::LoadOp load);
 
-/// The dimension of `type` whose elements are neighbours, or -1.
+/// The dimension of `type`, a strided one, whose elements are neighbours, or
+/// -1.
 int64_t unitDim(mlir::MemRefType type);
+/// The same of a view, whose rows may lie in pages.
+int64_t unitDim(mlir::Value view);
 
 /// The alignment, in bytes, of rows of `view`: what the kernel promises of the
 /// argument that it is a part of, and what static strides leave of that. Other

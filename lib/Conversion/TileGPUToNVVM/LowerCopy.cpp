@@ -63,7 +63,7 @@ void NvidiaLowering::lowerCopy(CopyOp op) {
     }
     Coord inTile = threads.base.apply(Place::registers(reg, 0, 0));
     inTile[1] += copy * sizes[1];
-    Value from = stepTo(walk, view, coords, inTile);
+    Value from = stepTo(walk, view, coords, inTile, certain[0]);
     if (op.getBytes() < 4) {
       Value value = loadOrZero(from, type.getElementType(),
                                isInside(view, coords, certain));

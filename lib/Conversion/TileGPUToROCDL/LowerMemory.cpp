@@ -42,7 +42,7 @@ void AmdLowering::setVectors(Value tile, ArrayRef<Value> vectors) {
 /// inside or outside together.
 int64_t AmdLowering::accessWidth(Value view, ValueRange indices, Value tile) {
   auto type = cast<MemRefType>(view.getType());
-  int64_t unit = unitDim(type);
+  int64_t unit = unitDim(view);
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   APInt start;
   if (unit < 0 || !bytes || type.isDynamicDim(unit) ||
@@ -115,7 +115,8 @@ LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
       for (auto [dim, start] : llvm::enumerate(op.getIndices()))
         coords.push_back(arith::AddIOp::create(b, mapped(start),
                                                coordinate(layout, reg, dim)));
-      Value address = stepTo(walk, view, coords, coordOf(layout, reg));
+      Value address =
+          stepTo(walk, view, coords, coordOf(layout, reg), certain[0]);
       vectors.push_back(
           loadVector(view, address, isInside(view, coords, certain), width));
     }

@@ -47,8 +47,14 @@ SimtLowering::GlobalView SimtLowering::openView(Value view) {
   return views[view] = opened;
 }
 
-Value SimtLowering::addressOf(const GlobalView &view, ValueRange coords) {
+Value SimtLowering::addressOf(const GlobalView &view, ValueRange coords,
+                              bool isRowCertain) {
   Value offset = index(0);
+  if (view.pages) {
+    Value row = findPagedRow(view, coords[0], isRowCertain);
+    offset = arith::MulIOp::create(b, coords[1], view.strides[1]);
+    return stepFrom(row, view.type.getElementType(), offset);
+  }
   for (auto [coord, stride] : llvm::zip(coords, view.strides))
     offset = arith::AddIOp::create(b, offset,
                                    arith::MulIOp::create(b, coord, stride));
@@ -62,9 +68,11 @@ Value SimtLowering::stepFrom(Value address, Type element, Value step) {
 }
 
 Value SimtLowering::stepTo(AddressWalk &walk, const GlobalView &view,
-                           ValueRange coords, const Coord &inTile) {
-  if (!walk.address) {
-    walk.address = opaque(addressOf(view, coords));
+                           ValueRange coords, const Coord &inTile,
+                           bool isRowCertain) {
+  bool isLookedUp = view.pages && walk.address && inTile[0] != walk.last[0];
+  if (!walk.address || isLookedUp) {
+    walk.address = opaque(addressOf(view, coords, isRowCertain));
   } else {
     Value step = index(0);
     for (auto [dim, stride] : llvm::enumerate(view.strides))
@@ -106,15 +114,18 @@ Value SimtLowering::isInside(const GlobalView &view, ValueRange coords,
   return inside;
 }
 
-Value SimtLowering::loadOrZero(Value address, Type type, Value condition) {
+Value SimtLowering::loadOrZero(Value address, Type type, Value condition,
+                               bool isConstant) {
+  auto load = [&]() -> Value {
+    auto loaded = LLVM::LoadOp::create(b, type, address);
+    loaded.setInvariant(isConstant);
+    return loaded;
+  };
   if (!condition)
-    return LLVM::LoadOp::create(b, type, address);
+    return load();
   auto branch = scf::IfOp::create(
       b, condition,
-      [&](OpBuilder &, Location) {
-        Value loaded = LLVM::LoadOp::create(b, type, address);
-        scf::YieldOp::create(b, loaded);
-      },
+      [&](OpBuilder &, Location) { scf::YieldOp::create(b, load()); },
       [&](OpBuilder &, Location) {
         Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
         scf::YieldOp::create(b, zero);
@@ -144,7 +155,7 @@ LogicalResult SimtLowering::lowerLoad(tile::LoadOp op) {
     for (auto [dim, start] : llvm::enumerate(op.getIndices()))
       coords.push_back(arith::AddIOp::create(b, mapped(start),
                                              coordinate(layout, reg, dim)));
-    elements.push_back(loadOrZero(addressOf(view, coords),
+    elements.push_back(loadOrZero(addressOf(view, coords, certain[0]),
                                   op.getType().getElementType(),
                                   isInside(view, coords, certain)));
   }

@@ -169,6 +169,7 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
       .Case([&](ReduceOp op) { return lowerReduce(op); })
       .Case([&](BroadcastOp op) { return lowerBroadcast(op); })
       .Case([&](LoadOp op) { return lowerLoad(op); })
+      .Case([&](PagedViewOp op) { return always((openPages(op), 0)); })
       .Case([&](StoreOp op) {
         // Behind the loops of a consumer.
         std::optional<ThreadAnew> anew;

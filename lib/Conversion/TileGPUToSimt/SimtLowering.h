@@ -342,12 +342,29 @@ protected:
     mlir::MemRefType type;
     Value base; ///< pointer to the view's element 0
     mlir::SmallVector<Value> sizes, strides;
+    /// Where rows are found through a table, i32 but for the steps: `base` is
+    /// row 0 of page 0, `strides` are of a page's rows and columns.
+    struct Pages {
+      Value table;     ///< pointer to the entry of row 0
+      Value entryStep; ///< entries of the row's are apart by, elements
+      Value pageStep;  ///< pages are apart by, elements
+      Value rows;      ///< of a page
+      Value last;      ///< page
+    };
+    std::optional<Pages> pages;
   };
   GlobalView openView(Value view);
+  /// Opens a view of pages where it is made.
+  void openPages(tile::PagedViewOp op);
+  /// Where row `row` of a view of pages begins; `isCertain`: the view has it.
+  /// Of a row that it has not, some address.
+  Value findPagedRow(const GlobalView &view, Value row, bool isCertain);
   /// `address` + `step` elements.
   Value stepFrom(Value address, mlir::Type element, Value step);
-  /// The address of an element, all coordinates as index.
-  Value addressOf(const GlobalView &view, mlir::ValueRange coords);
+  /// The address of an element, all coordinates as index; `isRowCertain`: the
+  /// view has its row.
+  Value addressOf(const GlobalView &view, mlir::ValueRange coords,
+                  bool isRowCertain = false);
   /// A walk over the elements that one thread accesses, from address to
   /// address: one of its own for each would fill the registers.
   struct AddressWalk {
@@ -357,7 +374,8 @@ protected:
   /// The address of the element at `coords`, in the tile at `inTile` but for
   /// the thread's part, which is the same for all.
   Value stepTo(AddressWalk &walk, const GlobalView &view,
-               mlir::ValueRange coords, const Coord &inTile);
+               mlir::ValueRange coords, const Coord &inTile,
+               bool isRowCertain = false);
   /// i1: the coordinates are inside the view; null if that is certain.
   Value isInside(const GlobalView &view, mlir::ValueRange coords,
                  mlir::ArrayRef<bool> certain);
@@ -366,7 +384,9 @@ protected:
                                       mlir::ValueRange indices,
                                       mlir::ArrayRef<int64_t> tile,
                                       bool inBounds);
-  Value loadOrZero(Value address, mlir::Type type, Value condition);
+  /// `isConstant`: nobody writes there while the kernel runs.
+  Value loadOrZero(Value address, mlir::Type type, Value condition,
+                   bool isConstant = false);
   void storeIf(Value address, Value value, Value condition);
   mlir::LogicalResult lowerGather(tile::GatherOp op);
 

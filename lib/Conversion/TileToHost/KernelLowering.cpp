@@ -95,6 +95,10 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case([&](StoreOp op) { return lowerStore(op); })
       .Case([&](GatherOp op) { return lowerGather(op); })
       .Case([&](LoadOp op) { return lowerLoad(op); })
+      .Case([&](memref::AllocaOp op) { // of stagePages
+        mapping.map(op.getResult(), allocate(op.getType()));
+        return success();
+      })
       .Default([&](Operation *op) -> LogicalResult {
         if (isScalarOp(op)) {
           cloneScalarOp(op);

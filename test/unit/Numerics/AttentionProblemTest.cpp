@@ -40,6 +40,7 @@ TEST(AttentionProblem, RoundTrip) {
         "window=3,-1 softcap=15 alibi scale=0.3 bias=1hqk layout=bshd lse",
         "b=1 hq=1 hkv=1 sq=1 sk=1 d=1 dv=1 type=f32 precision=tf32 prefix=3 "
         "documents lengths sink",
+        "b=2 sq=3 sk=9 page=4", "b=2 sq=3 sk=9 page=16 pages=nhd causal",
         "sq=3 backward", "sq=3 causal backward dlse", "sq=3 backward=v,q",
         "sq=3 backward=k dlse lse", "b=3 sq=5 ragged tq=17 tk=0",
         "ragged=q layout=bshd", "ragged=k"}) {
@@ -143,6 +144,12 @@ TEST(AttentionProblem, Errors) {
       {"dlse", "'dlse': expected 'backward' with it, whose input it is, found "
                "none"},
       {"backward dlse=1", "'dlse': expected no value, found '1'"},
+      {"page=-1", "expected pages of at least 1 row, found page=-1"},
+      {"pages=nhd", "expected 'page' with pages=nhd, found none"},
+      {"page=4 pages=dnh", "'pages': expected hnd or nhd, found 'dnh'"},
+      {"page=4 backward", "expected no 'backward' with page=4"},
+      {"page=4 bias=bhqk",
+       "expected a bias of 1 along the keys with page=4, found 'bhqk'"},
       {"bias=kqhb", "expected a bias pattern"},
       {"ragged=v", "'ragged': expected no value, q or k, found 'v'"},
       {"ragged b=0", "expected b of at least 1 for packed sequences, found 0"},

@@ -63,6 +63,8 @@ TEST(AttentionArguments, SaidOfALaunchIsWhatIsGiven) {
   expectSame("b=2 hq=4 sq=5 sk=7 d=16 type=bf16 bias=bh1k alibi sink");
   expectSame("b=2 hq=4 sq=5 sk=7 d=16 lengths documents bias=1hqk lse");
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 layout=bshd backward");
+  expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 page=4 sink lse");
+  expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 page=4 pages=nhd");
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 sink backward=v,q dlse");
   expectSame("b=2 hq=4 sq=5 sk=7 d=16 alibi sink bias=1hq1 layout=bshd "
              "backward=k,bias,slopes,sink");
