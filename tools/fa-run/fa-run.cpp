@@ -174,7 +174,7 @@ static Error writeOutputs(const Job &job, const Options &options) {
     if (!path || path->empty())
       continue;
     // Back to the order in memory that the user works with.
-    bool bshd = job.problem && job.problem->layoutBshd && tensor.rank() == 4;
+    bool bshd = job.problem && job.problem->layoutBshd && name != "lse";
     if (Error error = writeNpy(*path, bshd ? exchangeHeads(tensor) : tensor))
       return error;
   }
