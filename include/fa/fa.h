@@ -234,6 +234,10 @@ typedef struct faAttentionDesc {
    * kernels take them, and FA_ERROR_INVALID_ARGUMENT says why they do not. */
   const faArgument *launch;
   size_t launchCount; /* of the arguments */
+  /* Sequences of different lengths lie one behind the other ("varlen"): of
+   * queries, and of keys and values. Sequence b has the rows offsets[b] to
+   * offsets[b + 1] - 1, and sq and sk above are its own numbers of them. */
+  int32_t hasOffsets, hasKeyOffsets;
   /* K and V lie in pages of any number of keys, which is a size of a launch, no
    * part of the plan; asks for hasLengths. A causal mask, a window and ALiBi
    * have the length of each sequence for sk. No bias along the keys. */
@@ -248,8 +252,13 @@ typedef struct faAttentionDesc {
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],
  * v [b, hkv, sk, dv], then as asked for bias (of `type`), slopes (f32 [hq]),
  * lengths (i32 [b]), of documents first and last (i32 [b, sq] both), sinks (f32
- * [hq]), then the scale (f32), the output [b, hq, sq, dv], and if asked for the
- * log-sum-exp (f32 [b, hq, sq]).
+ * [hq]), offsets of queries and of keys (i32 [b + 1] each), then the scale
+ * (f32), the output [b, hq, sq, dv], and if asked for the log-sum-exp (f32
+ * [b, hq, sq]). With offsets, q is [hq, rows, d], the output [hq, rows, dv] and
+ * the log-sum-exp [hq, rows]; with those of keys, k is [hkv, rows, d] and v
+ * [hkv, rows, dv]. Offsets are read on the device alone: they ascend from 0 or
+ * more to at most the rows, and rows that belong to no sequence are neither
+ * read nor written.
  * FA_ERROR_COMPILE is a problem that is not supported. The same problem is
  * compiled and loaded once a context, however many threads ask; where the
  * compilation fails, each fails by itself. The caller destroys the plan. */

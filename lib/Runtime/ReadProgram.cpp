@@ -62,6 +62,8 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
   problem.lengths = desc.hasLengths;
   problem.documents = desc.hasDocuments;
   problem.sink = desc.hasSink;
+  problem.hasOffsets = desc.hasOffsets;
+  problem.hasKeyOffsets = desc.hasKeyOffsets;
   problem.tf32 = desc.precision == FA_PRECISION_TF32;
   problem.lse = desc.hasLse;
   problem.bias = desc.bias ? desc.bias : "";

@@ -16,8 +16,20 @@ from ._backward import attention_backward
 from ._paged import paged_attention
 from ._plan import Context, Plan, is_supported
 from ._library import Error, version
+from ._varlen import varlen_attention
 
-__all__ = ["attention", "attention_backward", "paged_attention", "prepare", "Context", "Plan", "is_supported", "Error", "version"]
+__all__ = [
+    "attention",
+    "attention_backward",
+    "paged_attention",
+    "varlen_attention",
+    "prepare",
+    "Context",
+    "Plan",
+    "is_supported",
+    "Error",
+    "version",
+]
 __version__ = version()
 
 

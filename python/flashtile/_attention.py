@@ -44,7 +44,7 @@ def four_dims(name, found, layout):
     return found.permuted(0, 2, 1, 3) if layout == "bshd" else found
 
 
-def describe_options(options):
+def _describe(options):
     """The members of an AttentionDesc that no array decides."""
     causal, window, prefix, softcap, _, score_mod, mask_mod, precision, layout, return_lse = options
     if causal not in _CAUSAL:
@@ -66,20 +66,26 @@ def describe_options(options):
     return members
 
 
+def describe(options, head_dim):
+    """The members of an AttentionDesc that no array decides, and the scale."""
+    scale = options[4]
+    return _describe(options), float(1 / math.sqrt(max(head_dim, 1)) if scale is None else scale)
+
+
 def describe_inputs(options, tensors, given):
     """The members of an AttentionDesc of a call, and the inputs of its launch, to
     the scale. `tensors` are q, k, v and what is `given`, but for an out."""
-    members, layout, scale = describe_options(options), options[-2], options[4]
+    layout = options[-2]
     q, k, v = (four_dims(n, t, layout) for n, t in zip("qkv", tensors))
     (b, hq, sq, d), sk = q.shape, k.shape[2]
+    members, scale = describe(options, d)
     members.update(type=q.type, headDim=d, headDimV=v.shape[3])
     for member, array in zip(given, tensors[3:]):
         if member == "bias":
             members["bias"] = _bias_pattern(array, b, hq, sq, sk).encode()
         elif member:
             members[member] = 1
-    number = float(1 / math.sqrt(max(d, 1)) if scale is None else scale)
-    return members, [q, k, v, *tensors[3:], number]
+    return members, [q, k, v, *tensors[3:], scale]
 
 
 def _prepare(options, tensors, given):

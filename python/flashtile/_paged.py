@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """flashtile.paged_attention: keys and values in pages that a table names."""
 
-import math
-
 from . import _structs as fa
-from ._attention import describe_options, four_dims, plan_of
+from ._attention import describe, four_dims, plan_of
 from ._plan import Launch
 from ._tensor import NAMES, Tensor, address, choose_stream, empty_like, facts, row_major, tensor
 
@@ -16,7 +14,7 @@ _MOST_LAUNCHES = 1024
 def _prepare(options, pages, tensors, given):
     """The launch of a call. `tensors` are q, the pages of k and v, what is
     `given` in the order of a launch, the table, and an out if that is given."""
-    scale, layout, return_lse, out = options[4], options[-2], options[-1], None
+    layout, return_lse, out = options[-2], options[-1], None
     if "out" in given:
         *tensors, out = tensors
     if pages not in ("hnd", "nhd"):
@@ -30,7 +28,7 @@ def _prepare(options, pages, tensors, given):
             kind = f"{NAMES[found.type]} of the shape {found.shape}"
             raise ValueError(f"expected {name} of int32 with {rank} dimensions, found {kind}")
     (b, hq, sq, d), dv = q.shape, v.shape[3]
-    members = describe_options(options)
+    members, scale = describe(options, d)
     members.update(type=q.type, headDim=d, headDimV=dv, hasPages=1)
     members.update((member, 1) for member in given if member != "out")
     shape = (b, sq, hq, dv) if layout == "bshd" else (b, hq, sq, dv)
@@ -38,8 +36,7 @@ def _prepare(options, pages, tensors, given):
         out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
     elif not out.writable:
         raise ValueError("expected an out that can be written, found a read-only one")
-    number = float(1 / math.sqrt(max(d, 1)) if scale is None else scale)
-    arguments = [q, k, v, *tensors[3:], number, four_dims("out", out, layout)]
+    arguments = [q, k, v, *tensors[3:], scale, four_dims("out", out, layout)]
     if return_lse:
         arguments.append(Tensor(None, fa.F32, (b, hq, sq), row_major((b, hq, sq)), 0, q.target))
     return Launch(plan_of(q.target, tuple(members.items())), arguments, shape)

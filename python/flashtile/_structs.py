@@ -94,6 +94,8 @@ class AttentionDesc(_Sized):
         ("precision", c_int),
         ("launch", POINTER(Argument)),
         ("launchCount", c_size_t),
+        ("hasOffsets", c_int32),
+        ("hasKeyOffsets", c_int32),
         ("hasPages", c_int32),
     ]
 

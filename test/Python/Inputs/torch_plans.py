@@ -56,7 +56,7 @@ for n in range(50):
 # else holds them, and they are made again.
 plans = [weakref.ref(plan) for plan in extension._held.values()]
 assert plans
-_attention._plan.cache_clear()
+_attention.plan_of.cache_clear()
 for n in range(len(patterns)):
     call(n)
 gc.collect()

@@ -108,6 +108,47 @@ TEST_F(CudaCApi, LaunchWaits) {
               "expected 5 arguments, found 4");
 }
 
+/// Offsets of packed sequences are the kernel's to read: a launch finds its grid
+/// from sizes, of addresses that no host could read.
+TEST_F(CudaCApi, LaunchesPackedSequencesUnseen) {
+  fa::Context context(options("cuda"));
+  faAttentionDesc desc = fa::attention(FA_F16, 64);
+  desc.hasOffsets = desc.hasKeyOffsets = 1;
+  fa::Plan plan(context, desc);
+  ASSERT_TRUE(plan) << fa::lastError();
+  auto *far = reinterpret_cast<void *>(uintptr_t(4096));
+  auto q = fa::tensor(far, FA_F16, {4, 1000, 64}),
+       k = fa::tensor(far, FA_F16, {2, 3000, 64}),
+       offsets = fa::tensor(far, FA_I32, {9});
+  std::vector<fa::Argument> packed = {
+      q, k, k, offsets, offsets, fa::scalar(0.125f), q};
+  size_t before = fakeDriver()->numCalls;
+  int stream = 0;
+  EXPECT_EQ(plan.enqueue(&stream, packed), FA_SUCCESS) << fa::lastError();
+  ASSERT_EQ(fakeDriver()->numCalls, before + 3); // no copy, and no wait
+  EXPECT_STREQ(fakeDriver()->calls[before + 1], "cuLaunchKernel");
+  // 1000 / 128 + 8 slots of 4 heads.
+  EXPECT_EQ(fakeDriver()->launch.grid, (7u + 8) * 4);
+  packed[4] = fa::tensor(far, FA_I32, {8});
+  expectError(plan.enqueue(&stream, packed), FA_ERROR_INVALID_ARGUMENT,
+              "expected size 9 in dimension 0 as in dimension 0 of argument 3, "
+              "found 8");
+  packed[3] = packed[4] = fa::tensor(far, FA_I32, {1});
+  expectError(plan.enqueue(&stream, packed), FA_ERROR_INVALID_ARGUMENT,
+              "expected at least 2 in dimension 0, found 1");
+  // Keys that are padded are one batch less than there are offsets.
+  desc.hasKeyOffsets = 0;
+  fa::Plan mixed(context, desc);
+  ASSERT_TRUE(mixed) << fa::lastError();
+  auto padded = fa::tensor(far, FA_F16, {8, 2, 300, 64});
+  packed = {q, padded, padded, offsets, fa::scalar(0.125f), q};
+  EXPECT_EQ(mixed.enqueue(&stream, packed), FA_SUCCESS) << fa::lastError();
+  packed[1] = packed[2] = fa::tensor(far, FA_F16, {9, 2, 300, 64});
+  expectError(mixed.enqueue(&stream, packed), FA_ERROR_INVALID_ARGUMENT,
+              "expected one more than dimension 0 of argument 1, 10, in "
+              "dimension 0, found 9");
+}
+
 /// With workspace, few queries are two kernels on one stream.
 TEST_F(CudaCApi, SplitsKeysInWorkspace) {
   fakeDriver()->capability[1] = 89;

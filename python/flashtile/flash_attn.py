@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of the package flash_attn by their names and arguments, as vLLM calls
+them, too:
+
+    from flashtile.flash_attn import flash_attn_varlen_func
+"""
+
+from ._varlen import varlen_attention
+
+
+def flash_attn_varlen_func(
+    q,
+    k,
+    v,
+    cu_seqlens_q=None,
+    cu_seqlens_k=None,
+    max_seqlen_q=None,
+    max_seqlen_k=None,
+    dropout_p=0.0,
+    softmax_scale=None,
+    causal=False,
+    window_size=(-1, -1),
+    softcap=0.0,
+    alibi_slopes=None,
+    deterministic=False,
+    return_attn_probs=False,
+    block_table=None,
+    *,
+    return_softmax_lse=False,
+    out=None,
+    s_aux=None,
+    num_splits=0,
+    scheduler_metadata=None,
+    fa_version=None,
+    **others,
+):
+    """`flashtile.varlen_attention` with the arguments of flash_attn's function.
+
+    The longest lengths, deterministic, num_splits, scheduler_metadata and
+    fa_version change no result here and are not looked at. dropout_p, a
+    block_table, return_attn_probs and arguments of other names that are not None
+    are a ValueError. return_softmax_lse: also the log-sum-exp, float32
+    [heads, rows]. s_aux: a score more for each head, float32 [heads].
+    """
+    if cu_seqlens_q is None:
+        raise ValueError("flash_attn_varlen_func: expected cu_seqlens_q, found None")
+    others.update(block_table=block_table, dropout_p=dropout_p or None, return_attn_probs=return_attn_probs or None)
+    for name, found in others.items():
+        if found is not None:
+            raise ValueError(f"flash_attn_varlen_func: {name}={found!r:.40} is not supported")
+    left, right = window_size
+    return varlen_attention(
+        q,
+        k,
+        v,
+        cu_seqlens_q,
+        cu_seqlens_k,
+        causal=causal,
+        window=None if (left, right) == (-1, -1) else (left, right),
+        softcap=softcap,
+        scale=softmax_scale,
+        alibi_slopes=alibi_slopes,
+        sink=s_aux,
+        return_lse=return_softmax_lse,
+        out=out,
+    )
