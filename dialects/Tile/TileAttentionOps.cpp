@@ -38,7 +38,10 @@ static LogicalResult verifyElementRegion(Operation *op, Region &region,
   return success();
 }
 
+/// Checks the dropout and the regions.
 template <typename OpT> static LogicalResult verifyElementRegions(OpT op) {
+  if (failed(verifyDropout(op, op.getRng(), op.getProbabilityAttr())))
+    return failure();
   Builder b(op.getContext());
   Type index = b.getIndexType();
   TypeRange captures = op.getCaptures().getTypes();

@@ -33,6 +33,9 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     arguments of both regions; in a region a captured tensor is read by
     `tensor.extract`.
 
+    With `dropout %rng probability π`, P = p ∘ Z rounded to V's type, where Z
+    are the factors of `tile.dropout`; lse is without them.
+
     Shapes: q `[b, hq, sq, d]`, k `[b, hkv, sk, d]`, v `[b, hkv, sk, dv]`,
     o `[b, hq, sq, dv]`, lse `[b, hq, sq]` in f32; hq a multiple of hkv.
 
@@ -51,13 +54,15 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
       AnyRankedTensor:$v, F32:$scale, Optional<AnyRankedTensor>:$sink,
-      Variadic<AnyType>:$captures, UnitAttr:$wide_p,
+      Optional<AnyRankedTensor>:$rng, Variadic<AnyType>:$captures,
+      OptionalAttr<F64Attr>:$probability, UnitAttr:$wide_p,
       DefaultValuedAttr<Tile_DotPrecisionAttr,
                         "::fa::tile::DotPrecision::Ieee">:$precision);
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
     $q `,` $k `,` $v `scale` $scale (`sink` $sink^ `:` type($sink))?
+    (`dropout` $rng^ `:` type($rng) `probability` $probability)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($output) (`lse` type($lse)^)? `score` $score `mask` $mask
   }];
@@ -72,14 +77,15 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
     regions, from gradients of a scalar with respect to o (`dout`) and, if there
     is one, to lse (`dlse`). With x = scale · q kᵀ, s = score(x) and f′ what
     `derivative` gives, the derivative of score with respect to x (an empty
-    region: 1):
+    region: 1), and Z the factors of dropout, 1 without it:
 
     ```
-    p     = exp(s − lse)             0 where masked
-    delta = Σ_d dout · o − dlse      of each row
-    ds    = p · (dout vᵀ − delta)    0 where masked, whatever dout vᵀ is
+    p     = exp(s − lse)                 0 where masked
+    delta = Σ_d dout · o − dlse          of each row
+    ds    = p · (Z ∘ dout vᵀ − delta)    0 where masked, whatever dout vᵀ is
     dx    = ds · f′
-    dv    = Pᵀ dout                  P, Dx: p and dx rounded to the inputs' type
+    dv    = Pᵀ dout                      P, Dx: p ∘ Z and dx rounded to the
+                                         inputs' type
     dk    = scale · Dxᵀ q            both summed over the heads of a group
     dq    = scale · Dx k
     ```
@@ -106,8 +112,10 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
       AnyRankedTensor:$v, AnyRankedTensor:$output, AnyRankedTensor:$lse,
       AnyRankedTensor:$dout, Optional<AnyRankedTensor>:$dlse, F32:$scale,
-      Optional<AnyRankedTensor>:$sink, Variadic<AnyType>:$captures,
-      DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$wrt, UnitAttr:$wide_p,
+      Optional<AnyRankedTensor>:$sink, Optional<AnyRankedTensor>:$rng,
+      Variadic<AnyType>:$captures,
+      DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$wrt,
+      OptionalAttr<F64Attr>:$probability, UnitAttr:$wide_p,
       DefaultValuedAttr<Tile_DotPrecisionAttr,
                         "::fa::tile::DotPrecision::Ieee">:$precision);
   let results = (outs Optional<AnyRankedTensor>:$dq,
@@ -119,6 +127,7 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
     $q `,` $k `,` $v `,` $output `,` $lse `,` $dout
     (`dlse` $dlse^ `:` type($dlse))? `scale` $scale
     (`sink` $sink^ `:` type($sink))?
+    (`dropout` $rng^ `:` type($rng) `probability` $probability)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v)
     `,` type($output) `,` type($lse) `,` type($dout)
@@ -131,7 +140,7 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
 }
 
 def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
-    IsolatedFromAbove]> {
+    IsolatedFromAbove, AttrSizedOperandSegments]> {
   let summary = "attention with running state over part of the keys";
   let description = [{
     `tile.attention` with the running state of online softmax (Milakov and
@@ -141,12 +150,14 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
     the state that it is given over all keys of k and v, so any split of the KV
     axis is legal; `tile.online_finalize` turns a state into attention.
 
-    The regions and captures are those of `tile.attention`.
+    The regions, captures and dropout are those of `tile.attention`; dropout
+    changes acc alone.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
       AnyRankedTensor:$v, F32:$scale, AnyRankedTensor:$acc,
-      AnyRankedTensor:$max, AnyRankedTensor:$sum, Variadic<AnyType>:$captures,
-      UnitAttr:$wide_p,
+      AnyRankedTensor:$max, AnyRankedTensor:$sum,
+      Optional<AnyRankedTensor>:$rng, Variadic<AnyType>:$captures,
+      OptionalAttr<F64Attr>:$probability, UnitAttr:$wide_p,
       DefaultValuedAttr<Tile_DotPrecisionAttr,
                         "::fa::tile::DotPrecision::Ieee">:$precision);
   let results = (outs AnyRankedTensor:$acc_out, AnyRankedTensor:$max_out,
@@ -154,6 +165,7 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
     $q `,` $k `,` $v `scale` $scale `state` `(` $acc `,` $max `,` $sum `)`
+    (`dropout` $rng^ `:` type($rng) `probability` $probability)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`precision` $precision^)? attr-dict
     `:` type($q) `,` type($k) `,` type($v) `->` custom<StateTypes>(type($acc), type($max), type($sum),

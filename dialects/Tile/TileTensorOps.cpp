@@ -98,7 +98,7 @@ LogicalResult DotOp::canonicalize(DotOp dot, PatternRewriter &rewriter) {
 }
 
 //===----------------------------------------------------------------------===//
-// SoftmaxOp, LogSumExpOp, ReduceOp
+// SoftmaxOp, LogSumExpOp, DropoutOp, ReduceOp
 //===----------------------------------------------------------------------===//
 
 int64_t SoftmaxOp::getNormalizedDim() {
@@ -134,6 +134,15 @@ LogicalResult LogSumExpOp::verify() {
     return failure();
   auto sizes = llvm::to_vector(input.getShape().drop_back());
   return verifyResult(*this, getType(), sizes, input.getElementType());
+}
+
+LogicalResult DropoutOp::verify() {
+  RankedTensorType type = getType();
+  if (type.getRank() != 4 || !isa<FloatType>(type.getElementType()))
+    return emitOpError("expects floats of rank 4 [batch, head, query, key], "
+                       "found ")
+           << type;
+  return verifyDropout(*this, getRng(), getProbabilityAttr());
 }
 
 LogicalResult ReduceOp::verify() {

@@ -106,6 +106,37 @@ def Tile_LogSumExpOp : Tile_Op<"log_sum_exp", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_DropoutOp : Tile_Op<"dropout", [Pure,
+    AllTypesMatch<["input", "result"]>]> {
+  let summary = "drops elements at random, by a rule that names their place";
+  let description = [{
+    `r[b, h, i, j] = x[b, h, i, j] · Z`, where Z is 0 with probability
+    t / 65536 and else 65536 / (65536 − t), t = round(65536 · probability),
+    from 1 to 65535. Which elements are dropped follows from `rng`, an i64
+    tensor of a seed and an offset, and from b, h, i and j alone, as
+    docs/numerics.md defines (Philox4x32-10, Salmon et al., SC 2011):
+
+    ```
+    w    = philox(counter = (j & ~9, i & ~8, b · size(h) + h, offset low),
+                  key = (seed low, seed high xor offset high))
+    u    = halfword (j & 1) of w[2 · (i >> 3 & 1) + (j >> 3 & 1)]
+    keep = u ≥ t
+    ```
+    ```mlir
+    %z = tile.dropout %p rng %rng probability 0.1
+      : tensor<?x?x?x?xf32>, tensor<2xi64>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$rng,
+      F64Attr:$probability);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $input `rng` $rng `probability` $probability attr-dict
+    `:` type($input) `,` type($rng)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let summary = "reduction along one dimension, which disappears";
   let description = [{

@@ -6,6 +6,8 @@
 
 #include "TileVerify.h"
 
+#include "Tile/Dropout.h"
+
 using namespace mlir;
 
 LogicalResult fa::tile::verifyDim(Operation *op, int64_t dim, int64_t rank) {
@@ -35,4 +37,25 @@ LogicalResult fa::tile::verifySizeOperands(Operation *op, RankedTensorType type,
   return op->emitOpError("expects a size for each of the ")
          << type.getNumDynamicDims() << " dynamic dimensions of " << type
          << ", found " << sizes.size();
+}
+
+LogicalResult fa::tile::verifyDropout(Operation *op, Value rng,
+                                      FloatAttr probability) {
+  if (!rng && !probability)
+    return success();
+  if (!rng || !probability)
+    return op->emitOpError("expects 'rng' and 'probability' together");
+  auto expected =
+      RankedTensorType::get({2}, IntegerType::get(op->getContext(), 64));
+  if (rng.getType() != expected)
+    return op->emitOpError("expects a seed and an offset of type ")
+           << expected << ", found " << rng.getType();
+  double value = probability.getValueAsDouble();
+  int64_t threshold =
+      value >= 0 && value <= 1 ? dropoutThreshold(probability) : 0;
+  if (threshold < 1 || threshold > 65535)
+    return op->emitOpError("expects a probability of dropout from 1 to 65535 "
+                           "of 65536, rounded, found ")
+           << value;
+  return success();
 }

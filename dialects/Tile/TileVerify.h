@@ -31,6 +31,11 @@ mlir::LogicalResult verifySizeOperands(mlir::Operation *op,
                                        mlir::RankedTensorType type,
                                        mlir::ValueRange sizes);
 
+/// Checks what `op` says of dropout: nothing, or a seed and an offset, i64 [2],
+/// and a probability of which there are multiples of 2^-16 above 0 and below 1.
+mlir::LogicalResult verifyDropout(mlir::Operation *op, mlir::Value rng,
+                                  mlir::FloatAttr probability);
+
 } // namespace fa::tile
 
 #endif // TILE_TILEVERIFY_H

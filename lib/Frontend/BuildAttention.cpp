@@ -103,6 +103,8 @@ private:
       inputs.append(2, perQueryType(b.getI32Type()));
     if (p.sink)
       inputs.push_back(vectorType(b.getF32Type()));
+    if (p.dropout != 0)
+      inputs.push_back(RankedTensorType::get({2}, b.getI64Type()));
     for (bool present : {p.hasOffsets, p.hasKeyOffsets})
       if (present)
         inputs.push_back(vectorType(b.getI32Type()));
@@ -137,6 +139,8 @@ private:
     }
     if (p.sink)
       sink = *next++;
+    if (p.dropout != 0)
+      rng = *next++;
     if (p.hasOffsets)
       offsets = *next++;
     if (p.hasKeyOffsets)
@@ -346,6 +350,9 @@ private:
     Value sinks = sinkOfRows();
     Value probabilities = tile::SoftmaxOp::create(b, scores.getType(), scores,
                                                   sinks, IntegerAttr());
+    if (p.dropout != 0)
+      probabilities = tile::DropoutOp::create(b, probabilities, rng,
+                                              b.getF64FloatAttr(p.dropout));
     if (!element.isF32())
       probabilities =
           arith::TruncFOp::create(b, scoreType(element), probabilities);
@@ -369,6 +376,7 @@ private:
   const AttentionProblem &p;
   ImplicitLocOpBuilder b;
   Value q, k, v, bias, slopes, lengths, starts, ends, sink, scale, condition;
+  Value rng;                 ///< of dropout, or null
   Value offsets, keyOffsets; ///< of packed sequences, or null
   Value table;               ///< of pages, or null
   SmallVector<Value> sizes;  ///< of the scores

@@ -144,6 +144,12 @@ LogicalResult Adjoints::visit(Operation *op) {
       .Case([&](DotOp dot) { return visitDot(dot); })
       .Case([&](SoftmaxOp softmax) { return visitSoftmax(softmax); })
       .Case([&](LogSumExpOp lse) { return visitLogSumExp(lse); })
+      .Case([&](DropoutOp op) { // the same elements are dropped
+        add(op.getInput(),
+            DropoutOp::create(b, sums.lookup(op.getResult()), op.getRng(),
+                              op.getProbabilityAttr()));
+        return success();
+      })
       .Default([&](Operation *op) { return visitElementwise(op); });
 }
 

@@ -31,10 +31,10 @@ std::pair<Value, Value> Adjoints::resultsOf(AttentionOp op) {
       << (output || lse ? " alone" : "");
   auto q = typeOf(op.getQ());
   Type rows = RankedTensorType::get(q.getShape().drop_back(), b.getF32Type());
-  auto again =
-      AttentionOp::create(b, op.getOutput().getType(), rows, op.getQ(),
-                          op.getK(), op.getV(), op.getScale(), op.getSink(),
-                          op.getCaptures(), op.getWideP(), op.getPrecision());
+  auto again = AttentionOp::create(
+      b, op.getOutput().getType(), rows, op.getQ(), op.getK(), op.getV(),
+      op.getScale(), op.getSink(), op.getRng(), op.getCaptures(),
+      op.getProbabilityAttr(), op.getWideP(), op.getPrecision());
   IRMapping score, mask;
   op.getScore().cloneInto(&again.getScore(), score);
   op.getMask().cloneInto(&again.getMask(), mask);
@@ -107,9 +107,9 @@ LogicalResult Adjoints::visitAttention(AttentionOp op) {
   auto backward = AttentionBackwardOp::create(
       b, typeIf(op.getQ()), typeIf(op.getK()), typeIf(op.getV()),
       sink ? sink.getType() : Type(), types, op.getQ(), op.getK(), op.getV(),
-      output, lse, dout, dlse, op.getScale(), sink, op.getCaptures(),
-      b.getDenseI64ArrayAttr(learned),
-      op.getWideP() ? b.getUnitAttr() : UnitAttr(),
+      output, lse, dout, dlse, op.getScale(), sink, op.getRng(),
+      op.getCaptures(), b.getDenseI64ArrayAttr(learned),
+      op.getProbabilityAttr(), op.getWideP() ? b.getUnitAttr() : UnitAttr(),
       DotPrecisionAttr::get(b.getContext(), op.getPrecision()),
       /*effectsCount=*/learned.size());
   IRMapping score, mask;

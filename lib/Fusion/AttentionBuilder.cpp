@@ -103,6 +103,9 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
   beginKernel(name, entry);
   scale = getScalar(attention.getScale());
   mapCaptures(attention.getCaptures(), source.captures);
+  openDropout(attention.getProbabilityAttr(), source.rng,
+              memref::DimOp::create(b, qMemory, source.q.offsets ? 0 : 1),
+              shape);
   buildCoordinates();
   length = countKeys(rule, numKeys);
   buildRamp();

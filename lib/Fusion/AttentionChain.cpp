@@ -144,6 +144,14 @@ static std::string findOutputDot(AttentionChain &chain) {
   if (!p.hasOneUse())
     return "the probabilities are read by more than one operation";
   Operation *user = *p.getUsers().begin();
+  if (auto dropout = dyn_cast<DropoutOp>(user);
+      dropout && dropout.getInput() == p) {
+    chain.dropout = dropout;
+    p = dropout.getResult();
+    if (!p.hasOneUse())
+      return "the probabilities are read by more than one operation";
+    user = *p.getUsers().begin();
+  }
   if (isa<arith::TruncFOp, arith::ExtFOp>(user)) {
     p = user->getResult(0);
     if (!p.hasOneUse())

@@ -24,10 +24,11 @@ struct AttentionChain {
 
   tile::DotOp scoreDot, outputDot;
   tile::SoftmaxOp softmax;
-  tile::LogSumExpOp lse; ///< of the same scores, or null
-  mlir::Value q, k, v;   ///< [leading.., s, d]; of k and v, leading dimensions
-                         ///< may divide those of q
-  mlir::Value scores;    ///< what the score region starts from: scaled
+  tile::LogSumExpOp lse;   ///< of the same scores, or null
+  tile::DropoutOp dropout; ///< of the probabilities, or null
+  mlir::Value q, k, v; ///< [leading.., s, d]; of k and v, leading dimensions
+                       ///< may divide those of q
+  mlir::Value scores;  ///< what the score region starts from: scaled
   mlir::SmallVector<mlir::Value> factors; ///< scalars; the scale's
   mlir::Value sink;                       ///< [hq], or null
   mlir::Value modified; ///< what the score region yields, as a tensor

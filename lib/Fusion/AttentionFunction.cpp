@@ -96,6 +96,17 @@ std::string fa::matchScoreOperands(Value scale, OperandRange captures,
   return "";
 }
 
+std::string fa::matchRng(Value rng, std::optional<ArgumentView> &view) {
+  if (!rng)
+    return "";
+  FailureOr<ArgumentView> found = ArgumentView::ofOperand(rng);
+  if (failed(found) || found->isPart)
+    return "the seed of its dropout is computed in the function, where a view "
+           "of an argument is expected";
+  view = *found;
+  return "";
+}
+
 /// Whether the mask of `op` lets no key pass from `lengths[b]` on.
 static bool endsAtLengths(tile::OnlineAttentionOp op, Value lengths) {
   auto isLength = [&](const KeyBound &bound) {
@@ -188,6 +199,8 @@ static std::string matchOperands(AttentionFunction &match) {
       return "the sink is computed in the function";
     match.sink = *found;
   }
+  if (std::string reason = matchRng(op.getRng(), match.rng); !reason.empty())
+    return reason;
   return checkPacked(match);
 }
 

@@ -28,9 +28,10 @@ struct AttentionFunction {
   mlir::func::FuncOp function;
   tile::OnlineAttentionOp attention;
   ArgumentView q, k, v;
-  std::optional<ArgumentView> sink; ///< f32 [hq]
   /// i32 [b, m], where k and v are pages [n, hkv, page, d] (tile.paged).
   std::optional<ArgumentView> table;
+  std::optional<ArgumentView> sink;   ///< f32 [hq]
+  std::optional<ArgumentView> rng;    ///< i64 [2]: seed and offset of dropout
   std::vector<ArgumentView> captures; ///< of the captured tensors
   std::vector<Result> results;        ///< by number
 };
@@ -39,6 +40,10 @@ struct AttentionFunction {
 /// arguments; else `reason` says what it is, and the result is of no use.
 AttentionFunction matchFunction(mlir::func::FuncOp function,
                                 std::string &reason);
+
+/// Sets `view` to that of `rng`, if it is not null. Gives the reason if it is
+/// not a view of an argument.
+std::string matchRng(mlir::Value rng, std::optional<ArgumentView> &view);
 
 /// Sets `views` to those of the tensors among `captures`. Gives the reason if
 /// `scale` or a capture is not to be had in a kernel.

@@ -148,7 +148,7 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
                                      softmax.getAlpha(), 1);
   Value acc = arith::MulFOp::create(b, args[0], broadcast(alpha, accType));
   Value vTile = load(v);
-  Value p = softmax.getP();
+  Value p = applyDropout(softmax.getP(), regionArguments(key));
   Type element = typeOf(vTile).getElementType();
   if (attention.getWideP())
     vTile = element.isF32()
@@ -195,6 +195,9 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   if (shape.alignedScores && rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = roundToBoxes(b, keys.begin);
+  if (rule.hasLowerBound())
+    for (KeyRange &keys : ranges)
+      keys.begin = beginOfBlock(keys.begin);
   if (shape.someKeys) {
     KeyRange &keys = ranges.front();
     Value some = arith::AddIOp::create(b, keys.begin, index(1));

@@ -112,6 +112,7 @@ void BackwardBuilder::openArguments() {
   group = arith::DivUIOp::create(b, numHeads, numKvHeads);
   scale = getScalar(op.getScale());
   mapCaptures(op.getCaptures(), source.captures);
+  openDropout(op.getProbabilityAttr(), source.rng, numHeads, shape);
 }
 
 void BackwardBuilder::findProgram() {

@@ -82,8 +82,9 @@ private:
   /// The products and what is between them. Rows of scores are the program's.
   Value buildX(const Tiles &tiles);
   Value buildP(Value x, const Tiles &tiles, const Place &place, Value mask);
-  /// p · (dp − delta), and that times what `region` gives, masked.
-  Value buildDs(Value p, Value dp, const Tiles &tiles);
+  /// p · (Z ∘ dp − delta), Z the factors of dropout, and that times what
+  /// `region` gives, masked.
+  Value buildDs(Value p, Value dp, const Tiles &tiles, const Place &place);
   Value timesSlope(Value ds, mlir::Region &region, Value x, const Place &place,
                    Value mask);
   Value isInside(int64_t dim, Value first, Value size);

@@ -92,7 +92,8 @@ Value BackwardBuilder::buildContribution(const Place &place) {
   Value right = ownsKeys() ? tiles.dout : tiles.v;
   Value dp = DotOp::create(b, scoreType(b.getF32Type()), left, right, Value(),
                            /*transpose_b=*/true, precisionOf(right));
-  return timesSlope(buildDs(p, dp, tiles), *captured->effect, x, place, mask);
+  return timesSlope(buildDs(p, dp, tiles, place), *captured->effect, x, place,
+                    mask);
 }
 
 void BackwardBuilder::storeCapture(Value sum, const ArgumentView &of,

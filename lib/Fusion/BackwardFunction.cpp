@@ -41,6 +41,8 @@ static std::string matchOperandViews(BackwardFunction &match) {
     match.dlse = dlse;
   if (op.getSink())
     match.sink = sink;
+  if (std::string reason = matchRng(op.getRng(), match.rng); !reason.empty())
+    return reason;
   return matchScoreOperands(op.getScale(), op.getCaptures(), match.captures);
 }
 

@@ -38,7 +38,7 @@ struct BackwardFunction {
   mlir::func::FuncOp function;
   tile::AttentionBackwardOp op;
   ArgumentView q, k, v, output, lse, dout;
-  std::optional<ArgumentView> dlse, sink;
+  std::optional<ArgumentView> dlse, sink, rng;
   std::vector<ArgumentView> captures; ///< of the captured tensors
   /// Of the gradients that are wanted, by result number.
   std::optional<ArgumentView> dq, dk, dv, dsink;

@@ -127,7 +127,9 @@ Value BackwardBuilder::buildP(Value x, const Tiles &tiles, const Place &place,
   return math::Exp2Op::create(b, exponent);
 }
 
-Value BackwardBuilder::buildDs(Value p, Value dp, const Tiles &tiles) {
+Value BackwardBuilder::buildDs(Value p, Value dp, const Tiles &tiles,
+                               const Place &place) {
+  dp = applyDropout(dp, regionArguments(place));
   Value difference = arith::SubFOp::create(b, dp, spread(tiles.delta));
   return arith::MulFOp::create(b, p, difference);
 }
@@ -164,6 +166,9 @@ SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
   SmallVector<KeyRange> ranges = buildKeyRanges(
       b, rule, tileStart, last, length,
       [&](Value value, Value row) { return materialize(value, row); });
+  if (rule.hasLowerBound())
+    for (KeyRange &keys : ranges)
+      keys.begin = beginOfBlock(keys.begin);
   Value k = rowsOf(kMemory, kvHead, length);
   Value v = rowsOf(vMemory, kvHead, length);
   auto build = [&](const KeyLoop &keys, ValueRange state) -> Values {
@@ -181,7 +186,7 @@ SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
     Value dp =
         DotOp::create(b, scoreType(b.getF32Type()), tiles.dout, tiles.v,
                       Value(), /*transpose_b=*/true, precisionOf(tiles.v));
-    Value ds = buildDs(p, dp, tiles);
+    Value ds = buildDs(p, dp, tiles, place);
     Values sums(loop.getRegionIterArgs());
     Value *next = sums.begin();
     if (source.dq) {
@@ -222,6 +227,7 @@ SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
                       [&](Value value) { return materialize(value, Value()); });
   // Queries that are none are zeros, of which nothing comes unless scores are
   // changed.
+  range.begin = beginOfBlock(range.begin);
   bool hasUpperEdge = range.hasUpperEdge || !op.getScore().empty();
   Values state(initial);
   if (!range.hasFull)
@@ -295,18 +301,19 @@ SmallVector<Value> BackwardBuilder::buildQueryLoop(const KeyLoop &queries,
   Value x = buildX(tiles);
   Value p = buildP(x, tiles, place, mask);
   Values sums(loop.getRegionIterArgs());
+  Value dropped = source.dv ? applyDropout(p, regionArguments(place)) : Value();
   if (source.dk) {
     tiles.delta = loadDelta(shape.columns, place.query);
     Value dp =
         DotOp::create(b, scoreType(b.getF32Type()), tiles.v, tiles.dout,
                       Value(), /*transpose_b=*/true, precisionOf(tiles.dout));
     if (source.dv)
-      sums.back() = accumulate(p, tiles.dout, sums.back());
-    Value dx =
-        timesSlope(buildDs(p, dp, tiles), op.getDerivative(), x, place, mask);
+      sums.back() = accumulate(dropped, tiles.dout, sums.back());
+    Value dx = timesSlope(buildDs(p, dp, tiles, place), op.getDerivative(), x,
+                          place, mask);
     sums.front() = accumulate(dx, tiles.q, sums.front());
   } else {
-    sums.back() = accumulate(p, tiles.dout, sums.back());
+    sums.back() = accumulate(dropped, tiles.dout, sums.back());
   }
   scf::YieldOp::create(b, sums);
   return Values(loop.getResults());

@@ -165,6 +165,8 @@ private:
       addLike(*view, view->number, q);
     if (source.dlse)
       addLike(*source.dlse, source.dlse->number, q);
+    if (source.rng)
+      rules.addLayout(*source.rng, source.rng->number);
     for (auto [gradient, of] :
          {std::pair(&source.dq, &q), std::pair(&source.dk, &k),
           std::pair(&source.dv, &v)})

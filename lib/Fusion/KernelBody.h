@@ -17,6 +17,7 @@
 
 #include "Tile/Tile.h"
 #include "fa/Fusion/MaskAnalysis.h"
+#include "fa/Plan/KernelShape.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -62,12 +63,28 @@ protected:
   /// they hold.
   Value countKeys(const MaskRule &rule, Value numKeys);
 
+  //===--- Dropout (DropoutFactors.cpp) ---===//
+  /// Reads what dropout of `p` by `rng`, if there is a `p`, begins with, in a
+  /// kernel of `heads` query heads and `shape`.
+  void openDropout(mlir::FloatAttr p, const std::optional<ArgumentView> &rng,
+                   Value heads, const KernelShape &shape);
+  /// Where tiles of rows or columns begin that would begin at `place`: with
+  /// dropout at a multiple of 16, so that each call of Philox is made once.
+  Value beginOfBlock(Value place);
+  /// Multiplies the tile `x` with the factors of dropout, if there is one;
+  /// `place` are batch, head, query and key of its elements. Its rows and
+  /// columns begin where `beginOfBlock` says or whole tiles behind.
+  Value applyDropout(Value x, mlir::ArrayRef<RegionValue> place);
+
   mlir::ImplicitLocOpBuilder b;
   tile::KernelOp kernel;
   mlir::IRMapping scalars;     ///< scalars of the function
   mlir::IRMapping maskScalars; ///< uniform values of the mask region
   mlir::SmallVector<RegionValue> captures; ///< as the regions see them
   Value batch, head; ///< of this program; the first head of a packed tile
+  mlir::FloatAttr dropProbability; ///< null: there is no dropout
+  Value dropSeed, dropOffset, dropHeads;
+  bool dropsInBlocks = false; ///< tiles are whole blocks of 16
 };
 
 } // namespace fa

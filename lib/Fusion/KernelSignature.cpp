@@ -259,6 +259,8 @@ static RuleList getRules(const AttentionFunction &source,
     rules.addEqual(*source.sink, source.sink->number, 0, q, q.number, 1);
     rules.addLayout(*source.sink, source.sink->number);
   }
+  if (source.rng)
+    rules.addLayout(*source.rng, source.rng->number);
   for (const AttentionFunction::Result &result : source.results) {
     unsigned number = function.getNumArguments() + result.view.number;
     for (unsigned dim = 0; dim < 3; ++dim)

@@ -178,6 +178,9 @@ private:
                   dropDim(softmax.getSink(), softmax.getInput(),
                           softmax.getNormalizedDim()));
         })
+        .Case([&](DropoutOp dropout) {
+          return uniteAll(dropout.getResult(), dropout.getInput());
+        })
         .Case([&](LogSumExpOp lse) {
           return dropDim(lse.getResult(), lse.getInput(),
                          rankOf(lse.getInput()) - 1);

@@ -93,6 +93,10 @@ llvm::Error Evaluator::attend(tile::AttentionOp op, const Tensor &scores) {
   if (!p)
     return p.takeError();
   *p = rounded(std::move(*p), type);
+  if (op.getRng())
+    *p = rounded(dropout(std::move(*p), get(op.getRng()),
+                         op.getProbabilityAttr().getValueAsDouble()),
+                 type);
   if (!op.getWideP())
     *p = rounded(std::move(*p), op.getV().getType());
   auto output = dot(*p, get(op.getV()), /*transposed=*/false, nullptr,

@@ -155,6 +155,10 @@ llvm::Expected<Tensor> Evaluator::compute(Operation *op) {
           .Case([&](tile::LogSumExpOp op) {
             return logSumExp(get(op.getInput()), sinkOf(op), precision);
           })
+          .Case([&](tile::DropoutOp op) -> Result {
+            return dropout(get(op.getInput()), get(op.getRng()),
+                           op.getProbability().convertToDouble());
+          })
           .Case([&](tile::PagedOp op) { return paged(op); })
           .Case([&](tile::ReduceOp op) -> Result {
             if (!isFloat(op.getType()))

@@ -7,6 +7,8 @@
 #include "Lines.h"
 #include "Shapes.h"
 
+#include "fa/Numerics/Dropout.h"
+
 #include <cmath>
 #include <limits>
 
@@ -146,4 +148,14 @@ Tensor interp::reduce(const Tensor &input, int64_t dim, tile::ReduceKind kind) {
     result.floats[n++] = value;
   });
   return result;
+}
+
+Tensor interp::dropout(Tensor input, const Tensor &rng, double probability) {
+  DropoutRule rule = {probability, static_cast<uint64_t>(rng.ints[0]),
+                      static_cast<uint64_t>(rng.ints[1])};
+  forEachElement(input.sizes, [&](int64_t at, ArrayRef<int64_t> place) {
+    input.floats[at] *=
+        rule.factor(place[0] * input.sizes[1] + place[1], place[2], place[3]);
+  });
+  return input;
 }

@@ -27,6 +27,10 @@ llvm::Expected<Tensor> logSumExp(const Tensor &scores, const Tensor *sinks,
 /// `dim` reduced by `kind`.
 Tensor reduce(const Tensor &input, int64_t dim, tile::ReduceKind kind);
 
+/// `input`, of batches, heads, queries and keys, times the factors of dropout
+/// by `rng`, a seed and an offset.
+Tensor dropout(Tensor input, const Tensor &rng, double probability);
+
 } // namespace fa::interp
 
 #endif // FA_LIB_INTERPRETER_LINES_H

@@ -6,6 +6,7 @@
 
 #include "fa/Numerics/AttentionProblem.h"
 
+#include "fa/Numerics/Dropout.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -173,6 +174,14 @@ Error AttentionProblem::verify() const {
   if (!std::isfinite(softcap) || softcap < 0)
     return createStringError("expected a positive, finite softcap, found " +
                              std::to_string(softcap));
+  // Where 0 is what is asked for, there is none.
+  bool canDrop = dropout > 0 && dropout < 1;
+  int64_t dropped = canDrop ? DropoutRule::threshold(dropout) : 0;
+  if (dropout != 0 && (dropped < 1 || dropped > 65535))
+    return createStringError(
+        "expected a probability of dropout from 1 to 65535 "
+        "of 65536, rounded, found " +
+        std::to_string(dropout));
   if (!std::isfinite(effectiveScale()))
     return createStringError("expected a finite scale");
   // Bounds are added to positions.
@@ -242,6 +251,8 @@ std::string AttentionProblem::str() const {
     out << " bias=" << bias;
   if (sink)
     out << " sink";
+  if (dropout != 0)
+    out << " dropout=" << format("%.17g", dropout);
   if (layoutBshd)
     out << " layout=bshd";
   if (lse)

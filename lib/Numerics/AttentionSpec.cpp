@@ -26,7 +26,7 @@ void AttentionSpec::applyDefaults() {
 static constexpr StringLiteral kKnownKeys =
     "b hq hkv sq sk d dv type precision causal window prefix documents lengths "
     "softcap alibi scale bias sink layout lse backward dlse ragged tq tk "
-    "page pages";
+    "page pages dropout";
 
 static Error badValue(StringRef key, StringRef value, StringRef expected) {
   return createStringError("attention key '" + key + "': expected " + expected +
@@ -153,6 +153,8 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
     return parseInteger(key, value, *p.prefix);
   } else if (key == "softcap") {
     return parseNumber(key, value, p.softcap);
+  } else if (key == "dropout") {
+    return parseNumber(key, value, p.dropout);
   } else if (key == "scale") {
     p.scale = 0;
     return parseNumber(key, value, *p.scale);

@@ -255,6 +255,12 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
       return e;
     poisonPages(p, in);
   }
+  if (p.dropout != 0) {
+    if (Error e = assign(in.rng, HostTensor::create(ElementType::I64, {2})))
+      return e;
+    for (int64_t n = 0; n < 2; ++n) // a double does not hold all of them
+      static_cast<int64_t *>(in.rng->data())[n] = seeds.next();
+  }
   return in;
 }
 

@@ -88,6 +88,9 @@ private:
       else
         s[j] = -1; // no probability is negative
     *lse = max + std::log(sum);
+    for (int64_t j = 0; j < numKeys && p.dropout != 0; ++j)
+      if (s[j] >= 0)
+        s[j] *= loops.dropoutFactor(b, h, i, j);
     accumulate(b, h / p.groupSize(), s, sum, out);
   }
 

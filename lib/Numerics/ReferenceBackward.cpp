@@ -125,7 +125,8 @@ public:
 private:
   static constexpr bool isReference = ScoreLoops<T>::isReference;
 
-  /// What a query and a key have in common; ds is with respect to the score.
+  /// What a query and a key have in common: what V is multiplied with, and the
+  /// gradients of the score and of the scaled product.
   struct Pair {
     T p, ds, dx;
   };
@@ -156,8 +157,9 @@ private:
     T weight = std::exp(s.value - lse[row]);
     T dp = loops.dot(&dout[row * p.headDimV],
                      loops.valueRow(b, h / p.groupSize(), j), p.headDimV);
-    T ds = weight * (dp - delta[row]);
-    return Pair{weight, ds, ds * s.slope};
+    T factor = loops.dropoutFactor(b, h, i, j);
+    T ds = weight * (dp * factor - delta[row]);
+    return Pair{weight * factor, ds, ds * s.slope};
   }
 
   void setQuery(int64_t row, double *dq) const {

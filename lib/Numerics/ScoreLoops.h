@@ -11,6 +11,7 @@
 #ifndef FA_NUMERICS_SCORELOOPS_H
 #define FA_NUMERICS_SCORELOOPS_H
 
+#include "fa/Numerics/Dropout.h"
 #include "fa/Numerics/Reference.h"
 
 #include <cmath>
@@ -46,6 +47,11 @@ public:
     if (in.table) {
       table = in.table->toDoubles();
       tableWidth = in.table->sizes()[1];
+    }
+    if (p.dropout != 0) {
+      const auto *words = static_cast<const int64_t *>(in.rng->data());
+      dropout = {p.dropout, static_cast<uint64_t>(words[0]),
+                 static_cast<uint64_t>(words[in.rng->strides()[0]])};
     }
     slopes =
         in.slopes ? in.slopes->toDoubles() : defaultAlibiSlopes(p.numHeads);
@@ -142,6 +148,13 @@ public:
     return sum;
   }
 
+  /// What a probability is multiplied with: 1 where nothing is dropped.
+  T dropoutFactor(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    return p.dropout == 0
+               ? T(1)
+               : static_cast<T>(dropout.factor(b * p.numHeads + h, i, j));
+  }
+
   /// Of a position that is not masked.
   Score<T> score(int64_t b, int64_t h, int64_t i, int64_t j) const {
     const T *key = keyRow(b, h / p.groupSize(), j);
@@ -184,6 +197,7 @@ private:
   std::vector<double> table; ///< [b, tableWidth]
   int64_t tableWidth = 0;
   ElementType typeOut;
+  DropoutRule dropout = {};
 };
 
 } // namespace fa

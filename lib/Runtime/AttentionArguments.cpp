@@ -61,6 +61,8 @@ makeInputs(const AttentionProblem &problem, AttentionInputs &inputs) {
   }
   if (problem.sink)
     arguments.push_back(makeArgument(*inputs.sink));
+  if (problem.dropout != 0)
+    arguments.push_back(makeArgument(*inputs.rng));
   if (problem.hasOffsets)
     arguments.push_back(makeArgument(*inputs.offsets));
   if (problem.hasKeyOffsets)
@@ -143,6 +145,8 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
                      describeTensor(ElementType::I32, {p.batch, p.seqQ}));
   if (p.sink)
     arguments.push_back(describeTensor(ElementType::F32, {p.numHeads}));
+  if (p.dropout != 0)
+    arguments.push_back(describeTensor(ElementType::I64, {2}));
   for (bool present : {p.hasOffsets, p.hasKeyOffsets})
     if (present)
       arguments.push_back(describeTensor(ElementType::I32, {p.batch + 1}));

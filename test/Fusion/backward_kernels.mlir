@@ -216,3 +216,27 @@ func.func @heads(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %sl
   }
   return %dsink, %dslopes : tensor<?xf32>, tensor<?xf32>
 }
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// With dropout dP is multiplied by its factors in both kernels, P by the same
+// where dV is made of it.
+// CHECK-LABEL: tile.kernel @dropped_dq(
+// CHECK: memref.load
+// CHECK: memref.load
+// CHECK: math.exp2
+// CHECK: %[[DP:.*]] = tile.dot {{.*}} transpose_b
+// CHECK: %[[Z:.*]] = arith.select {{.*}} : tensor<64x64xi1>, tensor<64x64xf32>
+// CHECK: arith.mulf %[[DP]], %[[Z]]
+// CHECK-LABEL: tile.kernel @dropped_dkv(
+// CHECK: %[[P:.*]] = math.exp2
+// CHECK: %[[Z:.*]] = arith.select {{.*}} : tensor<64x64xi1>, tensor<64x64xf32>
+// CHECK: %[[PZ:.*]] = arith.mulf %[[P]], %[[Z]]
+// CHECK: %[[DP:.*]] = tile.dot {{.*}} transpose_b
+// CHECK: arith.truncf %[[PZ]]
+// CHECK: arith.mulf %[[DP]], %[[Z]]
+func.func @dropped(%q: !t, %k: !t, %v: !t, %rng: tensor<2xi64>, %c: f32, %o: !t, %lse: !l, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c dropout %rng : tensor<2xi64> probability 0.1
+      : !t, !t, !t, !t, !l, !t dq !t dk !t dv !t score {} mask {} derivative {}
+  return %dq, %dk, %dv : !t, !t, !t
+}

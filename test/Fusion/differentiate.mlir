@@ -173,3 +173,15 @@ func.func @several(%q: !t, %k: !t, %v: !t, %c: f32, %x: tensor<?xf32>, %y: tenso
   } mask {}
   return %o, %lse : !t, !l
 }
+// -----
+!t = tensor<2x4x16x16xf32>
+// The derivative of dropout drops the same elements.
+// CHECK-LABEL: func.func @dropout
+// CHECK-SAME: %[[RNG:arg[0-9]+]]: tensor<2xi64>
+// CHECK: %[[DP:.*]] = tile.dropout %[[DZ:.*]] rng %[[RNG]] probability 3.000000e-01 : tensor<2x4x16x16xf32>, tensor<2xi64>
+// CHECK: return %[[DP]]
+func.func @dropout(%p: !t, %rng: tensor<2xi64>) -> !t
+    attributes {tile.vjp_wrt = array<i64: 0>} {
+  %z = tile.dropout %p rng %rng probability 0.3 : !t, tensor<2xi64>
+  return %z : !t
+}

@@ -122,3 +122,19 @@ func.func @precision(%q: !t, %k: !t, %v: !t) -> !t {
   %o = tile.dot %p, %v precision tf32 : !t, !t -> !t
   return %o : !t
 }
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// Dropout of the probabilities is a part of the attention.
+// CHECK-LABEL: func.func @dropout
+// CHECK: tile.attention {{.*}} dropout %arg3 : tensor<2xi64> probability 1.000000e-01 :
+// CHECK-NOT: tile.dropout
+func.func @dropout(%q: !t, %k: !t, %v: !t, %rng: tensor<2xi64>) -> !t {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  %p = tile.softmax %s : !t
+  %z = tile.dropout %p rng %rng probability 0.1 : !t, tensor<2xi64>
+  %o = tile.dot %z, %v : !t, !t -> !t
+  return %o : !t
+}

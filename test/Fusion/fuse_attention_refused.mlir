@@ -164,3 +164,34 @@ func.func @two_precisions(%q: !t, %k: !t, %v: !t) -> !t {
   %o = tile.dot %p, %v : !t, !t -> !t
   return %o : !t
 }
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// A mask of the probabilities that is given is no dropout that is known.
+// CHECK-LABEL: func.func @dropout_by_hand
+// CHECK: tile.softmax
+func.func @dropout_by_hand(%q: !t, %k: !t, %v: !t, %kept: !t) -> !t {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: the probabilities are not the left operand of a tile.dot}}
+  %p = tile.softmax %s : !t
+  %z = arith.mulf %p, %kept : !t
+  %o = tile.dot %z, %v : !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<2x4x16x16xf32>
+
+// CHECK-LABEL: func.func @dropout_read_twice
+// CHECK: tile.softmax
+func.func @dropout_read_twice(%q: !t, %k: !t, %v: !t, %rng: tensor<2xi64>) -> (!t, !t) {
+  %s = tile.dot %q, %k transpose_b : !t, !t -> !t
+  // expected-remark @+1 {{attention is not fused: the probabilities are read by more than one operation}}
+  %p = tile.softmax %s : !t
+  %z = tile.dropout %p rng %rng probability 0.1 : !t, tensor<2xi64>
+  %o = tile.dot %z, %v : !t, !t -> !t
+  return %o, %z : !t, !t
+}

@@ -117,6 +117,15 @@ static void unmaskDs(tile::KernelOp kernel) {
   });
 }
 
+/// What is kept with a factor of dropout, all is.
+static void keepAll(tile::KernelOp kernel) {
+  kernel.walk([](arith::SelectOp select) {
+    if (matchPattern(select.getFalseValue(), m_AnyZeroFloat()) &&
+        select.getTrueValue().getDefiningOp<arith::ConstantOp>())
+      select.replaceAllUsesWith(select.getTrueValue());
+  });
+}
+
 llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   PassManager pm(module.getContext());
   HostPipelineOptions options;
@@ -126,11 +135,17 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   if (failed(pm.run(module)))
     return llvm::createStringError("the passes to kernels failed");
   std::pair<StringLiteral, void (*)(tile::KernelOp)> faults[] = {
-      {"drop-rescale", dropRescale},    {"mask-off-by-one", shiftMask},
-      {"skip-last-tile", skipLastTile}, {"swap-precision", swapPrecision},
-      {"drop-dlse", dropDlse},          {"drop-scale", dropScale},
-      {"drop-head", dropHead},          {"unmask-ds", unmaskDs},
-      {"drop-ends", dropEnds},          {"first-sequence", firstSequence}};
+      {"drop-rescale", dropRescale},
+      {"mask-off-by-one", shiftMask},
+      {"skip-last-tile", skipLastTile},
+      {"swap-precision", swapPrecision},
+      {"drop-dlse", dropDlse},
+      {"drop-scale", dropScale},
+      {"drop-head", dropHead},
+      {"unmask-ds", unmaskDs},
+      {"drop-ends", dropEnds},
+      {"first-sequence", firstSequence},
+      {"keep-all", keepAll}};
   for (auto [name, plant] : faults)
     if (fault == name) {
       for (auto kernel : module.getOps<tile::KernelOp>())
@@ -140,6 +155,6 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   return llvm::createStringError(
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
       "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends, "
-      "first-sequence or wrong-alignment, found '" +
+      "first-sequence, keep-all or wrong-alignment, found '" +
       fault + "'");
 }

@@ -96,3 +96,15 @@ func.func @backward(%q: !rows, %lse: !lines, %scale: f32, %slopes: tensor<?xf32>
   }
   return %dq, %dv : !rows, !rows
 }
+
+!rng = tensor<2xi64>
+// CHECK-LABEL: func @dropout
+// CHECK: tile.attention {{.*}} scale %{{.*}} dropout %{{.*}} : tensor<2xi64> probability 1.000000e-01 : {{.*}} lse
+// CHECK: tile.attention_backward {{.*}} scale %{{.*}} dropout %{{.*}} : tensor<2xi64> probability 1.000000e-01 : {{.*}} dq
+// CHECK: tile.online_attention {{.*}} state({{.*}}) dropout %{{.*}} : tensor<2xi64> probability 1.000000e-01 : {{.*}} score
+func.func @dropout(%q: !rows, %acc: tensor<?x?x?x64xf32>, %rng: !rng, %c: f32) {
+  %o, %lse = tile.attention %q, %q, %q scale %c dropout %rng : !rng probability 0.1 : !rows, !rows, !rows -> !rows lse !lines score {} mask {}
+  %dq = tile.attention_backward %q, %q, %q, %o, %lse, %q scale %c dropout %rng : !rng probability 0.1 : !rows, !rows, !rows, !rows, !lines, !rows dq !rows score {} mask {} derivative {}
+  %a, %m, %l = tile.online_attention %q, %q, %q scale %c state(%acc, %lse, %lse) dropout %rng : !rng probability 0.1 : !rows, !rows, !rows -> tensor<?x?x?x64xf32>, !lines, !lines score {} mask {}
+  return
+}

@@ -257,3 +257,10 @@ func.func @sinks(%q: !t, %lse: !l, %c: f32, %s: tensor<5xf32>) {
   %ds = tile.attention_backward %q, %q, %q, %q, %lse, %q scale %c sink %s : tensor<5xf32> : !t, !t, !t, !t, !l, !t dsink tensor<4xf32> score {} mask {} derivative {}
   return
 }
+// -----
+!t = tensor<1x4x8x64xf16>
+func.func @dropout(%q: !t, %rng: tensor<2xi64>, %c: f32) {
+  // expected-error @below {{expects 'rng' and 'probability' together}}
+  %o = "tile.attention"(%q, %q, %q, %c, %rng) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0>}> ({}, {}) : (!t, !t, !t, f32, tensor<2xi64>) -> !t
+  return
+}

@@ -19,6 +19,7 @@ func.func @precision(%a: tensor<4x8xf32>, %b: tensor<16x8xf32>) -> tensor<4x8xf3
 // CHECK: tile.dot %{{.*}}, %{{.*}} transpose_b : tensor<?x8x?x64xf16>, tensor<?x2x?x64xf16> -> tensor<?x8x?x?xf32>
 // CHECK: tile.softmax %{{.*}} : tensor<?x8x?x?xf32>
 // CHECK: tile.softmax %{{.*}} dim 2 : tensor<?x8x?x?xf32>
+// CHECK: tile.dropout %{{.*}} rng %{{.*}} probability 1.000000e-01 : tensor<?x8x?x?xf32>, tensor<2xi64>
 // CHECK: tile.log_sum_exp %{{.*}} : tensor<?x8x?x?xf32> -> tensor<?x8x?xf32>
 // CHECK: tile.reduce max %{{.*}} dim 3 : tensor<?x8x?x?xf32> -> tensor<?x8x?xf32>
 // CHECK: tile.transpose %{{.*}} [0, 1, 3, 2] : tensor<?x8x?x?xf32> -> tensor<?x8x?x?xf32>
@@ -31,6 +32,8 @@ func.func @tensor_ops(%q: tensor<?x8x?x64xf16>, %k: tensor<?x2x?x64xf16>, %b: in
   %s = tile.dot %q, %k transpose_b : tensor<?x8x?x64xf16>, tensor<?x2x?x64xf16> -> tensor<?x8x?x?xf32>
   %p = tile.softmax %s : tensor<?x8x?x?xf32>
   %p2 = tile.softmax %s dim 2 : tensor<?x8x?x?xf32>
+  %rng = arith.constant dense<[7, 0]> : tensor<2xi64>
+  %z = tile.dropout %p rng %rng probability 0.1 : tensor<?x8x?x?xf32>, tensor<2xi64>
   %l = tile.log_sum_exp %s : tensor<?x8x?x?xf32> -> tensor<?x8x?xf32>
   %r = tile.reduce max %s dim 3 : tensor<?x8x?x?xf32> -> tensor<?x8x?xf32>
   %t = tile.transpose %s [0, 1, 3, 2] : tensor<?x8x?x?xf32> -> tensor<?x8x?x?xf32>

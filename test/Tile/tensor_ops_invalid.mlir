@@ -165,3 +165,27 @@ func.func @broadcast_rank(%a: tensor<4xf32>) {
   %0 = tile.broadcast %a : tensor<4xf32> -> tensor<8x4xf32>
   return
 }
+// -----
+func.func @dropout_rank(%x: tensor<4x8xf32>, %rng: tensor<2xi64>) {
+  // expected-error @below {{expects floats of rank 4 [batch, head, query, key], found 'tensor<4x8xf32>'}}
+  %0 = tile.dropout %x rng %rng probability 0.5 : tensor<4x8xf32>, tensor<2xi64>
+  return
+}
+// -----
+func.func @dropout_seed(%x: tensor<1x2x4x8xf32>, %rng: tensor<2xi32>) {
+  // expected-error @below {{expects a seed and an offset of type 'tensor<2xi64>', found 'tensor<2xi32>'}}
+  %0 = tile.dropout %x rng %rng probability 0.5 : tensor<1x2x4x8xf32>, tensor<2xi32>
+  return
+}
+// -----
+func.func @dropout_never(%x: tensor<1x2x4x8xf32>, %rng: tensor<2xi64>) {
+  // expected-error @below {{expects a probability of dropout from 1 to 65535 of 65536, rounded, found 1.000000e-06}}
+  %0 = tile.dropout %x rng %rng probability 1.0e-6 : tensor<1x2x4x8xf32>, tensor<2xi64>
+  return
+}
+// -----
+func.func @dropout_always(%x: tensor<1x2x4x8xf32>, %rng: tensor<2xi64>) {
+  // expected-error @below {{expects a probability of dropout from 1 to 65535 of 65536, rounded, found 1.000000e+00}}
+  %0 = tile.dropout %x rng %rng probability 1.0 : tensor<1x2x4x8xf32>, tensor<2xi64>
+  return
+}

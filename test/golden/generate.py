@@ -25,6 +25,7 @@ CASES = {
     "documents": "b=2 hq=1 sq=8 sk=8 d=8 documents type=f32",
     "sink": "hq=3 sq=4 sk=6 d=8 causal sink type=f32",
     "scale": "hq=1 sq=4 sk=6 d=8 scale=-0.4 type=f32",
+    "dropout": "b=2 hq=3 sq=20 sk=21 d=8 dropout=0.3 causal sink type=f32",
 }
 
 
@@ -44,6 +45,24 @@ def slopes(heads):
     first = [2.0 ** (-8.0 * (h + 1) / power) for h in range(power)]
     rest = [2.0 ** (-8.0 * (h + 1) / (2 * power)) for h in range(0, 2 * power, 2)]
     return np.array((first + rest)[:heads])
+
+
+def dropout(probability, rng, b, heads, sq, sk):
+    """What P is multiplied with, [b, heads, sq, sk]: Philox4x32-10 counted by the place of an element."""
+    place = np.ix_(np.arange(b * heads), np.arange(sq), np.arange(sk))
+    bh, i, j = np.broadcast_arrays(*(x.astype(np.uint64) for x in place))
+    seed, offset = (int(x) & (2**64 - 1) for x in rng)
+    low = 2**32 - 1
+    c = [j & ~np.uint64(9), i & ~np.uint64(8), bh, np.full_like(bh, offset & low)]
+    k = [seed & low, seed >> 32 ^ offset >> 32]
+    for _ in range(10):
+        x, y = (c[n] * np.uint64(m) for n, m in ((0, 0xD2511F53), (2, 0xCD9E8D57)))
+        c = [y >> 32 ^ c[1] ^ k[0], y & low, x >> 32 ^ c[3] ^ k[1], x & low]
+        k = [k[0] + 0x9E3779B9 & low, k[1] + 0xBB67AE85 & low]
+    word = np.choose((i >> 2 & 2 | j >> 3 & 1).astype(int), c)
+    u = word >> 16 * (j & 1) & 0xFFFF
+    t = round(probability * 65536)
+    return np.where(u < t, 0, 65536 / (65536 - t)).reshape(b, heads, sq, sk)
 
 
 def attention(p, t):
@@ -90,6 +109,8 @@ def attention(p, t):
     with np.errstate(divide="ignore"):
         lse = np.where(total > 0, top + np.log(total), -np.inf)[..., 0]
     weights = np.divide(e, total, out=np.zeros_like(e), where=total > 0)
+    if "dropout" in p:
+        weights[..., :sk] *= dropout(float(p["dropout"]), t["rng"], b, p["hq"], sq, sk)
     return np.einsum("bhij,bhjd->bhid", weights, v), lse
 
 
@@ -114,6 +135,8 @@ def main():
             t["documents"] = np.array([[0, 3, 5, 8], [0, 1, 1, 8]], np.int32)
         if "sink" in p:
             t["sink"] = normal(p["hq"])
+        if "dropout" in p:
+            t["rng"] = random.integers(-(2**63), 2**63, 2)
         t["out"], t["lse"] = attention(p, t)
         for key, value in t.items():
             np.save(f"{folder}/{name}.{key}.npy", value)

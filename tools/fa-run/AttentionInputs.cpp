@@ -25,7 +25,10 @@ Error fa::run::readInput(StringRef what, StringRef path, bool wanted,
     return createStringError("--" + what +
                              " is given, but the problem has "
                              "no '" +
-                             (what == "slopes" ? "alibi" : what) + "'");
+                             (what == "slopes" ? "alibi"
+                              : what == "rng"  ? "dropout"
+                                               : what) +
+                             "'");
   auto tensor = readNpy(path, type);
   if (!tensor)
     return tensor.takeError();
@@ -112,6 +115,9 @@ public:
       return error;
     if (Error error = readInput("sink", options.sink, p.sink, {p.numHeads},
                                 ElementType::F32, inputs->sink))
+      return error;
+    if (Error error = readInput("rng", options.rng, p.dropout != 0, {2},
+                                ElementType::I64, inputs->rng))
       return error;
     if (Error error = readDocuments(*inputs))
       return error;

@@ -53,6 +53,9 @@ struct CommandLine {
   cl::opt<std::string> sink{"sink", cl::value_desc("F.npy"),
                             cl::desc("one more score a head, f32 [hq]"),
                             cl::cat(category)};
+  cl::opt<std::string> rng{"rng", cl::value_desc("F.npy"),
+                           cl::desc("seed and offset of dropout, int64 [2]"),
+                           cl::cat(category)};
   cl::opt<std::string> offsets{
       "offsets", cl::value_desc("F.npy"),
       cl::desc("where packed sequences of queries begin, int32 [b+1]"),

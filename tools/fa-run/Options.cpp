@@ -143,6 +143,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.lengths = line.lengths;
   options.documents = line.documents;
   options.sink = line.sink;
+  options.rng = line.rng;
   options.offsets = line.offsets;
   options.keyOffsets = line.keyOffsets;
   options.table = line.table;

@@ -22,7 +22,7 @@ struct Options {
   std::string file, entry;              ///< a program, or
   std::optional<std::string> attention; ///< an attention SPEC
   std::string offsets, keyOffsets;      ///< of packed sequences
-  std::string q, k, v, bias, slopes, lengths, documents, sink, table;
+  std::string q, k, v, bias, slopes, lengths, documents, sink, rng, table;
   std::vector<std::string> in, out; ///< .npy files or sizes, in order
   std::string lse;
   std::string dout, dlse, forwardOut, forwardLse; ///< inputs of gradients

@@ -56,6 +56,7 @@ struct AttentionProblem {
   bool lse = false;            ///< a result; with gradients always an input
   bool tf32 = false;           ///< dots may round f32 operands to tf32
   std::optional<GradientRequest> backward;
+  double dropout = 0; ///< the probability that one of P is dropped; 0: none
   /// The sequences' queries, or keys and values, lie one behind the other in
   /// one tensor [heads, rows, dim], as offsets say; seqQ or seqKv is the number
   /// of rows of the longest.

@@ -20,13 +20,13 @@ namespace fa {
 /// Inputs in logical order: q [b, hq, sq, d], k [b, hkv, sk, d],
 /// v [b, hkv, sk, dv], whatever the layout in memory; bias [b|1, h|1, q|1,
 /// k|1], slopes f32 [hq], lengths i32 [b], documents i32 [b, n + 1], sink
-/// f32 [hq]. Packed q is [hq, tq, d], k and v [hkv, tk, ..]; offsets and
-/// keyOffsets i32 [b + 1] then say where each sequence begins and ends.
-/// With pages k [n, hkv, page, d], v [n, hkv, page, dv] and table
-/// i32 [b, m].
+/// f32 [hq], rng i64 [2], the seed and the offset of dropout. Packed q is [hq,
+/// tq, d], k and v [hkv, tk, ..]; offsets and keyOffsets i32 [b + 1] then say
+/// where each sequence begins and ends. With pages k [n, hkv, page, d], v [n,
+/// hkv, page, dv] and table i32 [b, m].
 struct AttentionInputs {
   HostTensor q, k, v;
-  std::optional<HostTensor> bias, slopes, lengths, documents, sink, table;
+  std::optional<HostTensor> bias, slopes, lengths, documents, sink, rng, table;
   /// Of `documents`, int32 [b, sq]: the first key that a query sees and the
   /// first after it that it does not. Set by makeArguments.
   std::optional<HostTensor> starts, ends;
@@ -72,7 +72,7 @@ llvm::Expected<HostTensor> createRows(ElementType type,
 /// out as the problem's layout says. Pages are in random order, some of them of
 /// several sequences; what no key lies in is NaN, and the table names no page
 /// behind the last key's. Their lengths are all that may be special, in turn:
-/// the longest, 0, 1, one around a page, a random one.
+/// the longest, 0, 1, one around a page, a random one. Any seed and offset.
 llvm::Expected<AttentionInputs>
 makeRandomInputs(const AttentionProblem &problem, uint64_t seed);
 

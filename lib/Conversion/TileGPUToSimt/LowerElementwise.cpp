@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fa;
@@ -60,7 +61,7 @@ LogicalResult SimtLowering::lowerElementwise(Operation *op) {
     return success();
   if (convertPairs(op) || lowerRescale(op) || lowerColumnLimit(op) ||
       lowerColumnBits(op) || lowerBitSelect(op) || lowerPosition(op) ||
-      lowerTanh(op))
+      lowerNumberBits(op) || lowerTanh(op))
     return success();
   SmallVector<Value> elements;
   int64_t count = layoutOf(op->getResult(0)).numRegisters();
@@ -101,6 +102,40 @@ bool SimtLowering::lowerColumnLimit(Operation *op) {
                               arith::SubIOp::create(b, limit, thread)));
   }
   setElements(compare.getResult(), elements);
+  return true;
+}
+
+/// Some bits of the numbers of columns or rows: those of the register are
+/// constants, and those of the thread are the same for all. Registers whose
+/// bits are the same so have the same value, which LLVM does not always find
+/// in sums of 64 bits that are narrowed and masked.
+bool SimtLowering::lowerNumberBits(Operation *op) {
+  auto both = dyn_cast<arith::AndIOp>(op);
+  auto iota =
+      both ? both.getLhs().getDefiningOp<tile::IotaOp>() : tile::IotaOp();
+  APInt mask;
+  if (!iota || !iota.getType().getElementType().isInteger(32) ||
+      !matchPattern(both.getRhs(), m_ConstantInt(&mask)))
+    return false;
+  TileLayout layout = layoutOf(iota.getResult());
+  unsigned dim = iota.getDim();
+  auto bits = static_cast<int32_t>(mask.getSExtValue());
+  int32_t ofThread = threadBits(layout, dim);
+  Value thread;
+  if (ofThread & bits)
+    thread = i32Of(threadCoord(layout, dim));
+  if (thread && (ofThread & ~bits))
+    thread = arith::AndIOp::create(b, thread, i32(bits));
+  SmallVector<Value> elements;
+  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+    int32_t own = coordOf(layout, reg)[dim];
+    if (own & ofThread)
+      return false;
+    Value number = i32(own & bits);
+    elements.push_back(thread ? Value(arith::AddIOp::create(b, number, thread))
+                              : number);
+  }
+  setElements(both.getResult(), elements);
   return true;
 }
 

@@ -149,6 +149,7 @@ protected:
   mlir::LogicalResult lowerConvert(tgpu::ConvertOp op);
   bool lowerRescale(mlir::Operation *op);
   bool lowerColumnLimit(mlir::Operation *op);
+  bool lowerNumberBits(mlir::Operation *op);
   /// In LowerColumnBits.cpp: columns between two limits.
   bool lowerColumnBits(mlir::Operation *op);
   /// A selection by such columns.

@@ -23,6 +23,10 @@ std::optional<SmallVector<Value>> LoopBuilder::lower(Operation *op) {
       .Case([&](DotOp dot) { return Result({lowerDot(dot)}); })
       .Case([&](SoftmaxOp softmax) { return Result({lowerSoftmax(softmax)}); })
       .Case([&](LogSumExpOp lse) { return Result({lowerLogSumExp(lse)}); })
+      .Case([&](DropoutOp op) {
+        return Result(
+            {dropout(op.getInput(), op.getRng(), op.getProbabilityAttr())});
+      })
       .Case([&](ReduceOp reduce) { return Result({lowerReduce(reduce)}); })
       .Case([&](TransposeOp transpose) {
         return Result({lowerTranspose(transpose)});

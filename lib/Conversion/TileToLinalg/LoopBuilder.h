@@ -126,6 +126,10 @@ private:
   mlir::Value logSumExp(mlir::RankedTensorType type, mlir::Value max,
                         mlir::Value sum);
 
+  /// `input` times the factors of dropout by `rng`.
+  mlir::Value dropout(mlir::Value input, mlir::Value rng,
+                      mlir::FloatAttr probability);
+
   //===--- Attention ---===//
 
   /// The region's value for each element of `scores`, or of its shape.

@@ -70,6 +70,8 @@ SmallVector<Value> LoopBuilder::lowerAttention(OnlineAttentionOp op) {
                      [](ImplicitLocOpBuilder &b, ValueRange args) {
                        return exponential(b, args[0], args[1]);
                      });
+  if (op.getRng())
+    p = dropout(p, op.getRng(), op.getProbabilityAttr());
   Type element = typeOf(op.getV()).getElementType();
   if (!element.isF32() && !op.getWideP())
     p = pointwise(typeOf(p).clone(element), p,

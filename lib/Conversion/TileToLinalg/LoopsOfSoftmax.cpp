@@ -6,8 +6,12 @@
 
 #include "LoopBuilder.h"
 
+#include "Tile/Dropout.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <limits>
 
@@ -121,4 +125,35 @@ Value LoopBuilder::logSumExp(RankedTensorType type, Value max, Value sum) {
                      return Value(arith::AddFOp::create(
                          b, args[0], Value(math::LogOp::create(b, args[1]))));
                    });
+}
+
+Value LoopBuilder::dropout(Value input, Value rng, FloatAttr probability) {
+  RankedTensorType type = typeOf(input);
+  Value seed = tensor::ExtractOp::create(b, rng, index(0)),
+        offset = tensor::ExtractOp::create(b, rng, index(1)),
+        heads = sizeOf(input, 1);
+  return pointwise(
+      type, input, [&](ImplicitLocOpBuilder &b, ValueRange args) -> Value {
+        auto word = [&](Value x) -> Value {
+          return arith::IndexCastOp::create(b, b.getI32Type(), x);
+        };
+        auto at = [&](int64_t dim) -> Value {
+          return linalg::IndexOp::create(b, dim);
+        };
+        Value head = arith::AddIOp::create(
+            b, Value(arith::MulIOp::create(b, at(0), heads)), at(1));
+        auto without = [&](Value x, int32_t bits) -> Value {
+          Value mask = arith::ConstantOp::create(b, b.getI32IntegerAttr(~bits));
+          return arith::AndIOp::create(b, x, mask);
+        };
+        Value query = word(at(2)), key = word(at(3));
+        Value factor = buildDropoutFactors(
+            b,
+            {seed, offset, word(head), query, key,
+             without(query, kDropoutQueryBits), without(key, kDropoutKeyBits)},
+            probability);
+        if (factor.getType() != type.getElementType())
+          factor = arith::TruncFOp::create(b, type.getElementType(), factor);
+        return arith::MulFOp::create(b, args[0], factor);
+      });
 }

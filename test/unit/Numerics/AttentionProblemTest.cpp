@@ -43,7 +43,8 @@ TEST(AttentionProblem, RoundTrip) {
         "b=2 sq=3 sk=9 page=4", "b=2 sq=3 sk=9 page=16 pages=nhd causal",
         "sq=3 backward", "sq=3 causal backward dlse", "sq=3 backward=v,q",
         "sq=3 backward=k dlse lse", "b=3 sq=5 ragged tq=17 tk=0",
-        "ragged=q layout=bshd", "ragged=k"}) {
+        "ragged=q layout=bshd", "ragged=k",
+        "sq=3 dropout=0.17 sink backward"}) {
     auto spec = parseAttentionSpec(text);
     ASSERT_TRUE(static_cast<bool>(spec));
     auto again = parseAttentionSpec(spec->problem.str());

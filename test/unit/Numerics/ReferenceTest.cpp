@@ -54,7 +54,7 @@ TEST(Reference, Golden) {
   ASSERT_TRUE(static_cast<bool>(buffer));
   llvm::SmallVector<llvm::StringRef> lines;
   (*buffer)->getBuffer().split(lines, '\n', -1, /*KeepEmpty=*/false);
-  ASSERT_GE(lines.size(), 16u);
+  ASSERT_GE(lines.size(), 17u);
   for (llvm::StringRef line : lines) {
     auto [name, spec] = line.split(' ');
     SCOPED_TRACE(line.str());
@@ -67,6 +67,7 @@ TEST(Reference, Golden) {
     in.lengths = readIfThere(name, "lengths");
     in.documents = readIfThere(name, "documents");
     in.sink = readIfThere(name, "sink");
+    in.rng = readIfThere(name, "rng");
     AttentionResult result = llvm::cantFail(referenceF64(problem, in));
     EXPECT_LT(difference(result.out, *readIfThere(name, "out")), 1e-13);
     EXPECT_LT(difference(result.lse, *readIfThere(name, "lse")), 1e-13);
