@@ -242,23 +242,28 @@ typedef struct faAttentionDesc {
    * part of the plan; asks for hasLengths. A causal mask, a window and ALiBi
    * have the length of each sequence for sk. No bias along the keys. */
   int32_t hasPages;
+  /* The probability that one of the attention's probabilities is dropped,
+   * rounded to a multiple of 2^-16 above 0 and below 1; 0: no dropout. Which
+   * ones follows from a seed and an offset in the device's memory, which each
+   * launch reads: docs/numerics.md, line 14. */
+  double dropout;
 } faAttentionDesc;
 
-/* With pages k is [pages, hkv, page, d], v [pages, hkv, page, dv], with any
- * strides, and the pages of each sequence are a row of a table, i32 [b, m],
- * behind the sinks. Of sequence n the launch reads the first
- * ceil(lengths[n] / page) entries, at the time that it runs; they must be pages
- * that there are, and lengths are 0 to m * page. */
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],
  * v [b, hkv, sk, dv], then as asked for bias (of `type`), slopes (f32 [hq]),
  * lengths (i32 [b]), of documents first and last (i32 [b, sq] both), sinks (f32
- * [hq]), offsets of queries and of keys (i32 [b + 1] each), then the scale
- * (f32), the output [b, hq, sq, dv], and if asked for the log-sum-exp (f32
- * [b, hq, sq]). With offsets, q is [hq, rows, d], the output [hq, rows, dv] and
+ * [hq]), of dropout seed and offset (i64 [2]), offsets of queries and of keys
+ * (i32 [b + 1] each), the table of pages, then the scale (f32), the output
+ * [b, hq, sq, dv], and if asked for the log-sum-exp (f32 [b, hq, sq]). With
+ * offsets, q is [hq, rows, d], the output [hq, rows, dv] and
  * the log-sum-exp [hq, rows]; with those of keys, k is [hkv, rows, d] and v
  * [hkv, rows, dv]. Offsets are read on the device alone: they ascend from 0 or
  * more to at most the rows, and rows that belong to no sequence are neither
- * read nor written.
+ * read nor written. With pages k is [pages, hkv, page, d], v [pages, hkv, page,
+ * dv], with any strides, and the pages of each sequence are a row of the table,
+ * i32 [b, m]. Of sequence n the launch reads the first ceil(lengths[n] / page)
+ * entries, at the time that it runs; they must be pages that there are, and
+ * lengths are 0 to m * page.
  * FA_ERROR_COMPILE is a problem that is not supported. The same problem is
  * compiled and loaded once a context, however many threads ask; where the
  * compilation fails, each fails by itself. The caller destroys the plan. */

@@ -64,6 +64,7 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
   problem.sink = desc.hasSink;
   problem.hasOffsets = desc.hasOffsets;
   problem.hasKeyOffsets = desc.hasKeyOffsets;
+  problem.dropout = desc.dropout;
   problem.tf32 = desc.precision == FA_PRECISION_TF32;
   problem.lse = desc.hasLse;
   problem.bias = desc.bias ? desc.bias : "";

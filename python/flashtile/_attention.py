@@ -44,9 +44,13 @@ def four_dims(name, found, layout):
     return found.permuted(0, 2, 1, 3) if layout == "bshd" else found
 
 
+# Of optional arrays, those that no member of an AttentionDesc asks for by itself.
+_WITHOUT_MEMBER = ("last", "rng")
+
+
 def _describe(options):
     """The members of an AttentionDesc that no array decides."""
-    causal, window, prefix, softcap, _, score_mod, mask_mod, precision, layout, return_lse = options
+    causal, window, prefix, softcap, _, score_mod, mask_mod, precision, dropout_p, layout, return_lse = options
     if causal not in _CAUSAL:
         raise ValueError(f"expected causal False, True, 'bottom-right' or 'top-left', found {causal!r}")
     if precision not in _PRECISION:
@@ -55,6 +59,8 @@ def _describe(options):
         raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {layout!r}")
     members = {"causal": _CAUSAL[causal], "softcap": float(softcap or 0), "hasLse": int(return_lse)}
     members["precision"] = _PRECISION[precision]
+    if dropout_p:
+        members["dropout"] = float(dropout_p)
     if window is not None:
         left, right = (-1 if bound is None else int(bound) for bound in window)
         members.update(hasWindow=1, windowLeft=left, windowRight=right)
@@ -83,7 +89,7 @@ def describe_inputs(options, tensors, given):
     for member, array in zip(given, tensors[3:]):
         if member == "bias":
             members["bias"] = _bias_pattern(array, b, hq, sq, sk).encode()
-        elif member:
+        elif member not in _WITHOUT_MEMBER:
             members[member] = 1
     return members, [q, k, v, *tensors[3:], scale]
 
@@ -111,7 +117,23 @@ def _prepare(options, tensors, given):
     return Launch(plan, arguments + outputs, shape)
 
 
-def optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink):
+def choose_rng(q, dropout_p, rng):
+    """The seed and the offset of dropout: those that are given, or PyTorch's next
+    ones; None without dropout."""
+    if not dropout_p:
+        if rng is not None:
+            raise ValueError("expected no rng without dropout_p, found one")
+        return None
+    if rng is not None:
+        return rng
+    if type(q).__module__.partition(".")[0] != "torch":
+        raise ValueError("expected an rng beside dropout_p, int64 [2], found none: NumPy has no seed to take one from")
+    from .torch import draw_rng
+
+    return draw_rng(q)
+
+
+def optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink, rng):
     """Which of the optional arrays there are, by their members, and these."""
     first, last = key_ranges or (None, None)
     optional = {
@@ -119,8 +141,9 @@ def optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink):
         "hasAlibi": alibi_slopes,
         "hasLengths": lengths,
         "hasDocuments": first,
-        "": last,
+        "last": last,
         "hasSink": sink,
+        "rng": rng,
     }
     given = tuple(member for member, array in optional.items() if array is not None)
     return given, [optional[member] for member in given]
@@ -144,6 +167,8 @@ def attention(
     score_mod=None,
     mask_mod=None,
     precision="ieee",
+    dropout_p=0.0,
+    rng=None,
     layout="bhsd",
     return_lse=False,
     out=None,
@@ -164,6 +189,9 @@ def attention(
     [hq]. key_ranges: (first, last), int32 [b, sq] both: of documents.
     score_mod, mask_mod: tile IR of one element; docs/python.md.
     precision: "ieee", or "tf32": dots of float32 may round their operands.
+    dropout_p: each probability is dropped with it, by rng, a seed and an offset,
+    int64 [2]; of PyTorch's tensors its generator gives one to each call that has
+    none.
 
     Returns the output [b, hq, sq, dv], `out` if it is given, else a new array
     of q's package; with return_lse also the log-sum-exp, float32 [b, hq, sq].
@@ -171,14 +199,23 @@ def attention(
     PyTorch's tensors that require a gradient give outputs that have one.
     """
     arrays, given = [q, k, v], ()
-    if bias is not None or alibi_slopes is not None or lengths is not None or key_ranges is not None or sink is not None:
-        given, optional = optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink)
+    if dropout_p or rng is not None:
+        rng = choose_rng(q, dropout_p, rng)
+    if (
+        bias is not None
+        or alibi_slopes is not None
+        or lengths is not None
+        or key_ranges is not None
+        or sink is not None
+        or rng is not None
+    ):
+        given, optional = optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink, rng)
         arrays += optional
     if out is not None:
         given += ("out",)
         arrays.append(out)
     window = None if window is None else tuple(window)
-    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, layout, return_lse
+    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, return_lse
     known = tuple(facts(array) for array in arrays)
     key = None if None in known else (options, given, known)
     launch = _launches.get(key)
@@ -189,8 +226,9 @@ def attention(
             from .torch import attention_with_layout
 
             tensors = dict(bias=bias, alibi_slopes=alibi_slopes, lengths=lengths, key_ranges=key_ranges, sink=sink)
-            names = "causal", "window", "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "layout"
-            how = dict(zip((*names, "return_lse"), options), **tensors)
+            tensors["rng"] = rng
+            names = "causal", "window", "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "dropout_p"
+            how = dict(zip((*names, "layout", "return_lse"), options), **tensors)
             return attention_with_layout(q, k, v, out=out, stream=stream, **how)
         arrays = [tensor(array) for array in arrays]
         launch = _prepare(options, arrays, given)
@@ -223,12 +261,14 @@ def prepare(*args, **how):
     call = _SIGNATURE.bind(*args, **how)
     call.apply_defaults()
     call = call.arguments
-    given, optional = optional_arrays(*(call[n] for n in ("bias", "alibi_slopes", "lengths", "key_ranges", "sink")))
+    optional = "bias", "alibi_slopes", "lengths", "key_ranges", "sink"
+    rng = choose_rng(call["q"], call["dropout_p"], call["rng"])
+    given, optional = optional_arrays(*(call[name] for name in optional), rng)
     arrays = [call["q"], call["k"], call["v"], *optional]
     if call["out"] is not None:
         given += ("out",)
         arrays.append(call["out"])
     window = None if call["window"] is None else tuple(call["window"])
-    names = "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "layout", "return_lse"
+    names = "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "dropout_p", "layout", "return_lse"
     options = call["causal"], window, *(call[n] for n in names)
     _prepare(options, [tensor(array) for array in arrays], given).prepare()

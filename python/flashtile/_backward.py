@@ -4,7 +4,7 @@
 import functools
 
 from . import _structs as fa
-from ._attention import context_of, describe_inputs, four_dims, optional_arrays
+from ._attention import choose_rng, context_of, describe_inputs, four_dims, optional_arrays
 from ._plan import Launch
 from ._tensor import Tensor, address, choose_stream, empty_like, facts, row_major, tensor
 
@@ -84,6 +84,8 @@ def attention_backward(
     score_mod=None,
     mask_mod=None,
     precision="ieee",
+    dropout_p=0.0,
+    rng=None,
     layout="bhsd",
     stream=None,
 ):
@@ -93,15 +95,18 @@ def attention_backward(
     scalar with respect to out, of its type; dlse: with respect to lse, float32.
     wants: whose gradients; others are None and cost nothing. 'bias',
     'alibi_slopes' and 'sink', as far as they are wanted, come behind dq, dk and
-    dv in this order.
+    dv in this order. rng: what the attention had, beside the same dropout_p.
 
     Gradients are new arrays of q's package, of the types and shapes of what they
     are of; the same bits in every run.
     """
-    given, optional = optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink)
+    if dropout_p and rng is None:
+        raise ValueError("expected the rng of the attention beside dropout_p, int64 [2], found none")
+    rng = choose_rng(q, dropout_p, rng)
+    given, optional = optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink, rng)
     wants, window = _sorted(wants, given), None if window is None else tuple(window)
     arrays = [q, k, v, *optional, out, lse, dout] + ([] if dlse is None else [dlse])
-    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, layout, True
+    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, True
     known = tuple(facts(array) for array in arrays)
     key = None if None in known else (options, given, wants, known)
     launch = _launches.get(key)

@@ -89,7 +89,7 @@ def paged_attention(
         given += ("out",)
         arrays.append(out)
     window = None if window is None else tuple(window)
-    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, layout, return_lse
+    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, layout, return_lse
     known = tuple(facts(array) for array in arrays)
     key = None if None in known else (options, pages, given, known)
     launch = _launches.get(key)

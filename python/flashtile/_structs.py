@@ -97,6 +97,7 @@ class AttentionDesc(_Sized):
         ("hasOffsets", c_int32),
         ("hasKeyOffsets", c_int32),
         ("hasPages", c_int32),
+        ("dropout", c_double),
     ]
 
 

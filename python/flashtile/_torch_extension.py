@@ -106,6 +106,7 @@ def _plan_of(request):
         None,  # no prefix
         *(how[name] for name in ("softcap", "scale", "score_mod", "mask_mod")),
         "ieee",
+        0.0,  # no dropout
         "bhsd",
         how["return_lse"],
     )

@@ -18,7 +18,7 @@ from ._backward import attention_backward as _attention_backward
 _OPTIONS = (
     "float? scale, str causal, int window_left, int window_right, int prefix, float softcap, "
     "Tensor? bias, Tensor? alibi_slopes, Tensor? lengths, Tensor? first, Tensor? last, Tensor? sink, "
-    "str? score_mod, str? mask_mod, str precision"
+    "str? score_mod, str? mask_mod, str precision, float dropout_p, Tensor? rng"
 )
 # Tensors that scores are computed with and that have gradients, too.
 CAPTURES = ("bias", "alibi_slopes", "sink")
@@ -44,6 +44,8 @@ class Options:
     score_mod: Optional[str]
     mask_mod: Optional[str]
     precision: str
+    dropout_p: float
+    rng: Optional[torch.Tensor]  # int64 [2]: seed and offset
 
     def values(self):
         return tuple(getattr(self, field.name) for field in dataclasses.fields(self))
@@ -65,6 +67,8 @@ class Options:
             score_mod=self.score_mod,
             mask_mod=self.mask_mod,
             precision=self.precision,
+            dropout_p=self.dropout_p,
+            rng=self.rng,
         )
 
 

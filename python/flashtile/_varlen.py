@@ -92,7 +92,7 @@ def varlen_attention(
             given += (member,)
             arrays.append(array)
     window = None if window is None else tuple(window)
-    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, "bhsd", return_lse
+    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, "bhsd", return_lse
     known = tuple(facts(array) for array in arrays)
     key = None if None in known else (options, given, known)
     launch = _launches.get(key)

@@ -127,6 +127,14 @@ if _extension:
     _library.impl("without_derivative", _without_derivative, "CompositeImplicitAutograd")
 
 
+def draw_rng(q, generator=None):
+    """A seed and an offset of dropout, int64 [2] where q is, from `generator` or
+    the default one of q's device. Where that one's state is restored, as by
+    activation checkpoints, they are the same again; each replay of a CUDA graph
+    has new ones."""
+    return torch.randint(2**63 - 1, (2,), dtype=torch.int64, device=q.device, generator=generator)
+
+
 def _wants_gradient(*tensors):
     return torch.is_grad_enabled() and any(getattr(x, "requires_grad", False) for x in tensors)
 
@@ -150,21 +158,29 @@ def attention(
     key_ranges=None,
     sink=None,
     precision="ieee",
+    dropout_p=0.0,
+    rng=None,
+    generator=None,
 ):
     """As flashtile.attention, differentiable with respect to q, k, v, a bias,
     slopes and a sink.
 
     Gradients are the same bits in every run, are computed of what needs them
-    alone, and have no derivative themselves.
+    alone, and have no derivative themselves. Without an rng dropout takes one
+    from `generator`, or from the default one of q's device, once a call.
     """
     left, right = (-1 if bound is None else bound for bound in window or (None, None))
     kind = "bottom-right" if causal is True else causal or ""
-    rest = prefix, alibi_slopes, lengths, key_ranges, sink
+    if dropout_p and rng is None:
+        rng = draw_rng(q, generator)
+    elif rng is not None and not dropout_p:
+        raise ValueError("expected no rng without dropout_p, found one")
+    rest = prefix, alibi_slopes, lengths, key_ranges, sink, rng
     trained = _wants_gradient(q, k, v, bias, alibi_slopes, sink)
     if trained or precision != "ieee" or any(x is not None for x in rest):
         first, last = key_ranges or (None, None)
         below = -1 if prefix is None else prefix
-        options = bias, alibi_slopes, lengths, first, last, sink, score_mod, mask_mod, precision
+        options = bias, alibi_slopes, lengths, first, last, sink, score_mod, mask_mod, precision, float(dropout_p), rng
         out, lse = _torch_gradients.run(
             q, k, v, trained or return_lse, scale, kind, left, right, below, softcap, *options
         )
@@ -201,9 +217,8 @@ def scaled_dot_product_attention(
 ):
     """torch.nn.functional.scaled_dot_product_attention by `attention`: the same
     arguments with the same meaning, is_causal of the top left among them. Rows
-    whose keys are all masked are 0. Dropout is a ValueError."""
-    if dropout_p > 0:
-        raise ValueError(f"expected dropout_p 0, found {dropout_p}: attention with dropout is not derived yet")
+    whose keys are all masked are 0, and dropout is by flashtile's random numbers,
+    seeded by PyTorch's."""
     if attn_mask is not None and is_causal:
         raise ValueError("expected attn_mask or is_causal, found both")
     if not enable_gqa and query.shape[-3:-2] != key.shape[-3:-2]:
@@ -224,5 +239,6 @@ def scaled_dot_product_attention(
             bias = bias.expand(*leading, *bias.shape[-3:]).flatten(0, -4)
         bias = bias.reshape((1,) * (4 - bias.dim()) + bias.shape)
     causal = "top-left" if is_causal else False
-    out = attention(four(query), four(key), four(value), bias=bias, scale=scale, causal=causal)
+    how = dict(bias=bias, scale=scale, causal=causal, dropout_p=dropout_p)
+    out = attention(four(query), four(key), four(value), **how)
     return out.reshape(*query.shape[:-1], value.shape[-1])

@@ -127,5 +127,6 @@ std::string matrix::randomLine(std::mt19937 &random) {
   line += chance(2, "poison");
   line += chance(4, "backward" + oneOf({"", "=q", "=k,v", "=q,v"}) +
                         chance(2, "dlse"));
+  line += chance(5, "dropout=" + oneOf({"0.1", "0.5"}));
   return line;
 }

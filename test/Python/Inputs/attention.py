@@ -67,6 +67,23 @@ for type in (np.float32, np.float16):
     sink = normal(HQ)
     same(flashtile.attention(q, k, v, sink=sink, prefix=5, causal=True), run("causal prefix=5 sink", sink=sink, **files)[0])
 
+    # Dropout: the elements that fa-run drops of the same seed, others of another.
+    seed = np.array([7, 2**40], np.int64)
+    dropped = flashtile.attention(q, k, v, dropout_p=0.3, rng=seed, sink=sink)
+    same(dropped, run("dropout=0.3 sink", rng=seed, sink=sink, **files)[0])
+    assert not np.array_equal(dropped, flashtile.attention(q, k, v, dropout_p=0.3, rng=seed + 1, sink=sink))
+for how, message in (
+    (dict(dropout_p=0.3), "expected an rng beside dropout_p, int64 [2], found none"),
+    (dict(rng=seed), "expected no rng without dropout_p"),
+    (dict(dropout_p=1.0, rng=seed), "expected a probability of dropout from 1 to 65535 of 65536"),
+    (dict(dropout_p=0.3, rng=seed.astype(np.int32)), "i64"),
+):
+    try:
+        flashtile.attention(q, k, v, **how)
+        raise AssertionError(f"expected an error for {how}")
+    except (ValueError, flashtile.Error) as error:
+        assert message in str(error), error
+
 # Any strides: heads behind queries, every second key, a transposed array.
 q, k, v = inputs(np.float32)
 expected = flashtile.attention(q, k, v)

@@ -1,5 +1,9 @@
 """flashtile.attention_backward on NumPy's arrays, compared with the formulas in
 float64; the formulas with differences of the forward's."""
+import pathlib
+import re
+import sys
+
 import numpy as np
 from gradients_check import Attention, check
 
@@ -58,6 +62,16 @@ for n, gradient in enumerate(gradients):
 
 # ===--- Gradients ----------------------------------------------------------------
 
+
+
+def factors_of(probability, rng):
+    """Those of dropout, by the program that docs/numerics.md shows."""
+    text = (pathlib.Path(sys.argv[1]) / "docs/numerics.md").read_text()
+    names = {"np": np}
+    exec(re.search("```python\n(def dropout.*?)```", text, re.DOTALL).group(1), names)
+    return names["dropout"](probability, rng, B, HQ, SQ, SK)
+
+
 lengths = np.array([SK, 9], np.int32)
 first = np.repeat((i // 5 * 5).astype(np.int32).T, B, 0)
 last = np.minimum(first + 7, SK)
@@ -70,6 +84,9 @@ case(dict(window=(4, 2), lengths=lengths), keep=(j >= i + SK - SQ - 4) & (j <= i
 case(dict(key_ranges=(first, last), alibi_slopes=slopes), keep=((j >= first[..., None]) & (j < last[..., None]))[:, None],
      added=-slopes[:, None, None] * away)
 case(dict(bias=bias, sink=sink), added=bias, sink=sink, dlse=True)
+seed = np.array([-3, 2**35 + 1], np.int64)
+case(dict(dropout_p=0.4, rng=seed, sink=sink), factors=factors_of(0.4, seed), sink=sink, dlse=True)
+case(dict(dropout_p=0.1, rng=seed, causal=True), type=np.float16, factors=factors_of(0.1, seed), keep=j <= i + SK - SQ)
 half_bias = bias[:, :, :1].astype(np.float16)
 case(dict(causal=True, bias=half_bias), type=np.float16, keep=j <= i + SK - SQ, added=half_bias)
 

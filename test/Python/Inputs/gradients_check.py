@@ -6,11 +6,12 @@ import numpy as np
 class Attention:
     """A problem: what is seen and how scores change, as arrays of their shape."""
 
-    def __init__(self, b, hq, hkv, sq, sk, *, scale, keep=True, softcap=0.0, added=0.0, sink=None, learned=()):
+    def __init__(self, b, hq, hkv, sq, sk, *, scale, keep=True, softcap=0.0, added=0.0, sink=None, factors=1.0, learned=()):
         """learned: of inputs that scores read, the shape of each and what a score
         changes with its element, or None for the sink."""
         shape, self.learned = (b, hq, sq, sk), learned
         self.group, self.scale, self.softcap, self.sink = hq // hkv, scale, softcap, sink
+        self.factors = np.asarray(factors)  # of dropout
         self.keep = np.broadcast_to(keep, shape)
         self.added = np.broadcast_to(np.asarray(added, np.float64), shape)
 
@@ -29,7 +30,8 @@ class Attention:
         largest = np.maximum(rows.max(-1, keepdims=True), np.finfo(np.float64).min)
         with np.errstate(divide="ignore"):
             lse = np.log(np.exp(rows - largest).sum(-1)) + largest[..., 0]
-        return np.exp(s - np.where(np.isinf(lse), 0, lse)[..., None]) @ np.repeat(v, self.group, 1), lse
+        p = np.exp(s - np.where(np.isinf(lse), 0, lse)[..., None]) * self.factors.astype(s.dtype)
+        return p @ np.repeat(v, self.group, 1), lse
 
     def backward(self, q, k, v, out, lse, dout, dlse, round=lambda x: x):
         """dq, dk, dv, those of what is learned, and the size that each one's terms
@@ -38,8 +40,10 @@ class Attention:
         key, value = np.repeat(k, self.group, 1), np.repeat(v, self.group, 1)
         p = np.where(self.keep, np.exp(s - np.where(np.isinf(lse), np.inf, lse)[..., None]), 0).astype(q.dtype)
         delta = (dout * out).sum(-1) - (0 if dlse is None else dlse)
-        ds = p * (dout @ value.swapaxes(2, 3) - delta[..., None])
+        factors = self.factors.astype(q.dtype)
+        ds = p * (factors * (dout @ value.swapaxes(2, 3)) - delta[..., None])
         dx = round(ds * slope)
+        p = p * factors
 
         def shared(x):
             return x.reshape(x.shape[0], -1, self.group, *x.shape[2:]).sum(2)

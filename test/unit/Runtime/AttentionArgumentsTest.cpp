@@ -60,7 +60,8 @@ static void expectSame(StringRef text) {
 TEST(AttentionArguments, SaidOfALaunchIsWhatIsGiven) {
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8");
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 layout=bshd lse scale=3");
-  expectSame("b=2 hq=4 sq=5 sk=7 d=16 type=bf16 bias=bh1k alibi sink");
+  expectSame(
+      "b=2 hq=4 sq=5 sk=7 d=16 type=bf16 bias=bh1k alibi sink dropout=0.2");
   expectSame("b=2 hq=4 sq=5 sk=7 d=16 lengths documents bias=1hqk lse");
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 layout=bshd backward");
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 page=4 sink lse");

@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <string>
 #include <thread>
 
@@ -41,6 +42,9 @@ TEST(CApi, RejectsBadDescriptions) {
   desc = fa::attention(FA_F32, 64);
   desc.softcap = -1;
   expectError(create(), FA_ERROR_INVALID_ARGUMENT, "softcap");
+  desc = fa::attention(FA_F32, 64);
+  desc.dropout = 1;
+  expectError(create(), FA_ERROR_INVALID_ARGUMENT, "probability of dropout");
   desc = fa::attention(FA_F32, 64);
   desc.bias = "xx";
   expectError(create(), FA_ERROR_INVALID_ARGUMENT, "bias pattern");
@@ -116,6 +120,33 @@ TEST(CApi, EmptyProblemsSucceed) {
   EXPECT_EQ(plan.launch({nothing, nothing, nothing, fa::scalar(1.0f), nothing}),
             FA_SUCCESS)
       << lastError();
+}
+
+/// One plan: the offset in memory is what each launch has of its own.
+TEST(CApi, DropoutReadsItsSeedAtEachLaunch) {
+  fa::Context context(2);
+  faAttentionDesc desc = fa::attention(FA_F32, 16);
+  desc.dropout = 0.5;
+  fa::Plan plan(context, desc);
+  std::vector<float> x(2 * 10 * 16, 1);
+  auto t = fa::tensor(x.data(), {1, 2, 10, 16});
+  std::vector<int64_t> rng = {7, 3};
+  auto run = [&] {
+    std::vector<float> out(x.size());
+    EXPECT_EQ(
+        plan.launch({t, t, t, fa::tensor(rng.data(), FA_I64, {2}),
+                     fa::scalar(1.0f), fa::tensor(out.data(), {1, 2, 10, 16})}),
+        FA_SUCCESS)
+        << lastError();
+    return out;
+  };
+  std::vector<float> first = run();
+  EXPECT_EQ(first, run());
+  ++rng[1];
+  EXPECT_NE(first, run());
+  // All scores are equal: kept ones are 2 / 10 each.
+  for (float value : first)
+    EXPECT_NEAR(value * 5, std::round(value * 5), 1e-5);
 }
 
 /// One plan, many threads: every launch gives the same bits.
