@@ -47,6 +47,7 @@ template <typename OpT> static AttentionFacts describe(OpT op) {
   facts.allowsTf32 = op.getPrecision() != tile::DotPrecision::Ieee;
   facts.mask = describeMask(analyzeMask(op.getMask()));
   facts.modifiesScores = !op.getScore().empty();
+  facts.dropsProbabilities = op.getRng() != Value();
   return facts;
 }
 

@@ -108,6 +108,10 @@ private:
   /// registers, too few for what a score region needs, or the bounds of three
   /// loops and more. Three consumers hide what a short form of tanh takes.
   bool isNarrow(const KernelShape &shape, bool isCapped) const {
+    // Random numbers at D 64: 2 kB of spills with three consumers, none with
+    // two (ptxas 13.0.88).
+    if (facts.dropsProbabilities)
+      return false;
     if (isPlain)
       return (mask.isComplete && !mask.readsRows) || !mask.hasLowerBound;
     // At D 64 a bias with two sides leaves none for lengths or an LSE

@@ -56,6 +56,7 @@ struct AttentionFacts {
   /// Queries or keys are sequences that lie one behind the other.
   bool isPacked = false;
   bool hasPages = false; ///< rows of keys are found through a table
+  bool dropsProbabilities = false; ///< there is dropout
 
   int64_t bytes() const { return element == F32 ? 4 : 2; }
 };

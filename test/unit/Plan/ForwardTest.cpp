@@ -112,6 +112,14 @@ TEST(Forward, HasMoreRowsWhereLittleIsDoneToScores) {
   EXPECT_NE(planOf(facts, "sm_90a").find("_roles 192x128"), std::string::npos);
 }
 
+/// What random numbers take leaves registers for two.
+TEST(Forward, HasFewerRowsWithDropout) {
+  AttentionFacts facts = ofHalves(64);
+  EXPECT_NE(planOf(facts, "sm_90a").find("_roles 192x128"), std::string::npos);
+  facts.dropsProbabilities = true;
+  EXPECT_NE(planOf(facts, "sm_90a").find("_roles 128x128"), std::string::npos);
+}
+
 TEST(Forward, HasWhatIsAskedForAndNothingBeside) {
   EXPECT_EQ(
       planOf(ofHalves(64), "sm_90a", "consumers=1 schedule=roles").find("_few"),
