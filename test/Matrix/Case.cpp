@@ -119,14 +119,18 @@ std::string matrix::randomLine(std::mt19937 &random) {
   line += chance(4, "window=" + std::to_string(draw(-1, 100)) + "," +
                         std::to_string(draw(-1, 100)));
   line += chance(5, "prefix=" + std::to_string(draw(0, 200)));
-  line += chance(5, "documents") + chance(4, "lengths") + chance(5, "alibi");
+  std::string packed = chance(4, "ragged" + oneOf({"", "=q", "=k"}));
+  if (packed.empty())
+    line += chance(5, "documents") + chance(4, "lengths");
+  line += packed + chance(5, "alibi");
   line += chance(5, "softcap=" + oneOf({"15", "50"})) + chance(6, "sink");
+  const char *q = packed.empty() ? "q" : "1", *k = packed.empty() ? "k" : "1";
   line += chance(4, "bias=" + oneOf({"b", "1"}) + oneOf({"h", "1"}) +
-                        oneOf({"q", "1"}) + oneOf({"k", "1"}));
+                        oneOf({q, "1"}) + oneOf({k, "1"}));
   line += chance(5, "layout=bshd") + chance(3, "gaps") + chance(3, "shifted");
   line += chance(2, "poison");
-  line += chance(4, "backward" + oneOf({"", "=q", "=k,v", "=q,v"}) +
-                        chance(2, "dlse"));
-  line += chance(5, "dropout=" + oneOf({"0.1", "0.5"}));
+  if (packed.empty())
+    line += chance(4, "backward" + oneOf({"", "=q", "=k,v", "=q,v"}) +
+                          chance(2, "dlse"));
   return line;
 }
