@@ -13,7 +13,12 @@
 // CHECK-SAME: grid = #[[GRID]]
 // CHECK-SAME: #tile.size_rule<at_least 3[0], 3[0] * 2>
 // CHECK-SAME: tile.packed_rows
-// CHECK: %[[SEQUENCE:.*]]:2 = scf.for
+// Each 32nd is looked at, then those behind the one that was found.
+// CHECK: %[[COARSE:.*]]:2 = scf.for %{{.*}} = %c32 to %{{.*}} step %c32
+// CHECK: memref.load
+// CHECK: scf.yield
+// CHECK: %[[NEXT:.*]] = arith.addi %[[COARSE]]#0, %c1
+// CHECK: %[[SEQUENCE:.*]]:2 = scf.for %{{.*}} = %[[NEXT]] to %{{.*}} step %c1 iter_args(%{{.*}} = %[[COARSE]]#0, %{{.*}} = %[[COARSE]]#1)
 // CHECK: memref.load
 // CHECK: arith.select
 // CHECK: scf.yield
