@@ -113,8 +113,8 @@ public:
 private:
   /// Registers of a thread when the warpgroup that loads has given away what it
   /// does not need: multiples of 8 (PTX ISA, setmaxnreg) that share 65536. Rows
-  /// that are joined and end in their argument take more: with 40, a value that
-  /// both partitions read spills.
+  /// that are counted from an origin and end in their argument take more: with
+  /// 40, values that both partitions read spill.
   std::vector<Partition> choosePartitions() const {
     Partition load, compute;
     load.name = "load";
@@ -125,8 +125,8 @@ private:
       load.registers = 32;
       compute.registers = 160;
     } else if (consumers > 1) {
-      load.registers = facts.joinsRows ? 56 : 40;
-      compute.registers = facts.joinsRows ? 224 : 232;
+      load.registers = facts.hasOrigin ? 56 : 40;
+      compute.registers = facts.hasOrigin ? 224 : 232;
     }
     return {load, compute};
   }

@@ -106,11 +106,12 @@ private:
 
   /// Whether little is done to scores. More rows leave each thread fewer
   /// registers, too few for what a score region needs, or the bounds of three
-  /// loops and more. Three consumers hide what a short form of tanh takes.
+  /// loops and more, or where a packed sequence lies. Three consumers hide what
+  /// a short form of tanh takes.
   bool isNarrow(const KernelShape &shape, bool isCapped) const {
     // Random numbers at D 64: 2 kB of spills with three consumers, none with
     // two (ptxas 13.0.88).
-    if (facts.dropsProbabilities)
+    if (facts.dropsProbabilities || facts.isPacked)
       return false;
     if (isPlain)
       return (mask.isComplete && !mask.readsRows) || !mask.hasLowerBound;

@@ -47,7 +47,9 @@ struct LoopFacts {
   bool beginsApart = false;   ///< consumers begin at different tiles
   bool hasSomeKeys = false;   ///< a program walks a tile of keys at least
   bool changesScores = false; ///< scores are not the dot's alone
-  bool joinsRows = false;     ///< rows of two dimensions are fetched as one
+  /// Fetched rows are counted from an origin: those of two dimensions as one,
+  /// or those of a packed sequence.
+  bool hasOrigin = false;
   bool isForFewQueries = false;
   int64_t cluster = 0; ///< blocks that the kernel is to have; 0: not said
 };

@@ -39,7 +39,7 @@ TEST(PlanSchedule, SharesRegisters) {
   EXPECT_EQ(registersOf(facts), std::pair(int64_t(0), int64_t(0)));
   facts.consumers = 2;
   EXPECT_EQ(registersOf(facts), std::pair(int64_t(40), int64_t(232)));
-  facts.joinsRows = true;
+  facts.hasOrigin = true;
   EXPECT_EQ(registersOf(facts), std::pair(int64_t(56), int64_t(224)));
   facts.consumers = 3;
   EXPECT_EQ(registersOf(facts), std::pair(int64_t(32), int64_t(160)));
