@@ -10,6 +10,7 @@
 
 #include <cstring>
 
+using namespace llvm;
 using namespace fa;
 using namespace fa::emu;
 
@@ -65,6 +66,15 @@ static void storeGeneric(Thread *thread, int32_t site) {
                           : storeGlobal(thread, site);
 }
 
+/// Operands: an entry of a table of pages, the last page that there is.
+static void checkPage(Thread *thread, int32_t site) {
+  auto entry = thread->get<uint32_t>(0), last = thread->get<uint32_t>(1);
+  if (entry > last)
+    thread->block->report(FaultKind::OutOfBounds, *thread, site,
+                          "a table names page " + Twine(int32_t(entry)) +
+                              ", expected one of 0 to " + Twine(last));
+}
+
 // PTX ISA, "Special Registers": %tid, %ctaid, %nctaid.
 
 static void threadId(Thread *thread, int32_t) {
@@ -85,6 +95,7 @@ llvm::ArrayRef<EmulatorFunction> fa::emu::memoryFunctions() {
       {"fa_emu_store_shared", storeShared},
       {"fa_emu_load_global", loadGlobal},
       {"fa_emu_store_global", storeGlobal},
+      {"fa_emu_check_page", checkPage},
       {"fa_emu_load_generic", loadGeneric},
       {"fa_emu_store_generic", storeGeneric},
       {"fa_emu_thread_id", threadId},

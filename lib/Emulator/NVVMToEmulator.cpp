@@ -279,6 +279,11 @@ LogicalResult KernelRewriter::rewrite(Operation *op) {
         op.erase();
         return success();
       })
+      .Case([&](LLVM::UMinOp op) {
+        if (op->hasAttr(tgpu::TileGPUDialect::pageAttrName))
+          insertCall(op, "fa_emu_check_page", op->getOperands());
+        return success();
+      })
       .Case([&](LLVM::Exp2Op op) {
         return op.getType().isF32() ? callPure(op, "fa_emu_exp2") : success();
       })

@@ -52,6 +52,16 @@ static void firstSequence(tile::KernelOp kernel) {
   });
 }
 
+/// A sequence has as many keys as its row of the table has room for.
+static void pastLengths(tile::KernelOp kernel) {
+  kernel.walk([](tile::PagedViewOp view) {
+    ImplicitLocOpBuilder b(view.getLoc(), view);
+    Value rows = memref::DimOp::create(b, view.getPages(), 2);
+    Value width = memref::DimOp::create(b, view.getTable(), 1);
+    view.getLengthMutable().assign(arith::MulIOp::create(b, rows, width));
+  });
+}
+
 /// tf32 where IEEE was asked for, and the other way round.
 static void swapPrecision(tile::KernelOp kernel) {
   kernel.walk([](tile::DotOp dot) {
@@ -145,6 +155,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       {"unmask-ds", unmaskDs},
       {"drop-ends", dropEnds},
       {"first-sequence", firstSequence},
+      {"past-lengths", pastLengths},
       {"keep-all", keepAll}};
   for (auto [name, plant] : faults)
     if (fault == name) {
@@ -155,6 +166,6 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   return llvm::createStringError(
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
       "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends, "
-      "first-sequence, keep-all or wrong-alignment, found '" +
+      "first-sequence, past-lengths, keep-all or wrong-alignment, found '" +
       fault + "'");
 }

@@ -19,7 +19,8 @@ namespace fa {
 /// without it), drop-scale (dq and dk are), drop-head (the first of a group
 /// adds nothing), unmask-ds; of packed sequences drop-ends (views go on beyond
 /// theirs); of pages first-sequence
-/// (every sequence has those of the first); keep-all (dropout scales and drops
+/// (every sequence has those of the first), past-lengths (a view has as many
+/// rows as the table has entries for); keep-all (dropout scales and drops
 /// nothing). An unknown name is an error.
 llvm::Error mutateKernels(mlir::ModuleOp module, llvm::StringRef fault);
 

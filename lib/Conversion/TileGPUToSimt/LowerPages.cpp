@@ -29,10 +29,32 @@ void SimtLowering::openPages(tile::PagedViewOp op) {
   view.sizes = {mapped(op.getLength()), pages.sizes[3]};
   view.strides = {pages.strides[2], pages.strides[3]};
   Value last = arith::SubIOp::create(b, pages.sizes[0], index(1));
+  // Of pages without rows nothing is read, but the division is made.
+  Value rows = arith::MaxUIOp::create(b, narrow(pages.sizes[2]), i32(1));
   view.pages = {addressOf(table, {mapped(op.getSequence()), zero}),
-                table.strides[1], pages.strides[0], narrow(pages.sizes[2]),
+                table.strides[1],
+                pages.strides[0],
+                rows,
+                arith::DivUIOp::create(b, i32(-1), rows),
                 narrow(last)};
   views[op.getResult()] = view;
+}
+
+/// The quotient of `row` and a page's rows, and the remainder. Both numbers are
+/// below 2^31, so that the product with the reciprocal is less than 1 too small
+/// before it is rounded down, and the quotient 1 at most.
+std::pair<Value, Value>
+SimtLowering::divideByPage(const GlobalView::Pages &pages, Value row) {
+  auto product = arith::MulUIExtendedOp::create(b, row, pages.reciprocal);
+  Value quotient = product.getHigh();
+  Value rest = arith::SubIOp::create(
+      b, row, Value(arith::MulIOp::create(b, quotient, pages.rows)));
+  Value isMore =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::uge, rest, pages.rows);
+  Value one = arith::ExtUIOp::create(b, b.getI32Type(), isMore);
+  Value less = arith::SubIOp::create(b, rest, pages.rows);
+  return {arith::AddIOp::create(b, quotient, one),
+          arith::SelectOp::create(b, isMore, less, rest)};
 }
 
 Value SimtLowering::findPagedRow(const GlobalView &view, Value row,
@@ -44,15 +66,16 @@ Value SimtLowering::findPagedRow(const GlobalView &view, Value row,
   };
   // A length is an i32: so are the rows before it.
   Value number = arith::IndexCastUIOp::create(b, word, row);
-  Value place = arith::DivUIOp::create(b, number, pages.rows);
-  Value within = arith::RemUIOp::create(b, number, pages.rows);
+  auto [place, within] = divideByPage(pages, number);
   Value step = arith::MulIOp::create(b, widen(place), pages.entryStep);
   Value isInside =
       isCertain ? Value() : this->isInside(view, {row}, {/*certain=*/false});
   Value page = loadOrZero(stepFrom(pages.table, word, step), word, isInside,
                           /*isConstant=*/true);
   // What is no page is the last one, so that nothing else is read.
-  page = arith::MinUIOp::create(b, page, pages.last);
+  auto known = LLVM::UMinOp::create(b, page, pages.last);
+  known->setAttr(TileGPUDialect::pageAttrName, b.getUnitAttr());
+  page = known;
   Value offset = arith::AddIOp::create(
       b, Value(arith::MulIOp::create(b, widen(page), pages.pageStep)),
       Value(arith::MulIOp::create(b, widen(within), view.strides[0])));

@@ -346,17 +346,20 @@ protected:
     /// Where rows are found through a table, i32 but for the steps: `base` is
     /// row 0 of page 0, `strides` are of a page's rows and columns.
     struct Pages {
-      Value table;     ///< pointer to the entry of row 0
-      Value entryStep; ///< entries of the row's are apart by, elements
-      Value pageStep;  ///< pages are apart by, elements
-      Value rows;      ///< of a page
-      Value last;      ///< page
+      Value table;      ///< pointer to the entry of row 0
+      Value entryStep;  ///< entries of the row's are apart by, elements
+      Value pageStep;   ///< pages are apart by, elements
+      Value rows;       ///< of a page
+      Value reciprocal; ///< (2^32 - 1) / rows
+      Value last;       ///< page
     };
     std::optional<Pages> pages;
   };
   GlobalView openView(Value view);
   /// Opens a view of pages where it is made.
   void openPages(tile::PagedViewOp op);
+  std::pair<Value, Value> divideByPage(const GlobalView::Pages &pages,
+                                       Value row);
   /// Where row `row` of a view of pages begins; `isCertain`: the view has it.
   /// Of a row that it has not, some address.
   Value findPagedRow(const GlobalView &view, Value row, bool isCertain);
