@@ -26,11 +26,14 @@ using namespace fa::tile;
 namespace {
 
 /// A size: what it is, if that is known, and the argument's dimension that it
-/// is the size of, if there is one.
+/// is the size of, if there is one; of keys in pages the product of two.
 struct Size {
   int64_t argument = -1, dim = 0;
-  int64_t number = -1; ///< -1: known at launch
+  int64_t number = -1;                ///< -1: known at launch
+  int64_t factor = -1, factorDim = 0; ///< the other argument of a product
 
+  bool isProduct() const { return factor >= 0; }
+  Size factorSize() const { return {factor, factorDim}; }
   static Size of(int64_t number) { return {-1, 0, number}; }
   bool hasName() const { return argument >= 0; }
   bool isKnown() const { return number >= 0; }
@@ -57,7 +60,8 @@ public:
       for (int64_t d = 0; d < type.getRank(); ++d) {
         if (!type.isDynamicDim(d))
           continue; // part of the argument's type
-        if (!sizes.contains({result, d}))
+        if (!sizes.contains({result, d}) ||
+            sizes.lookup({result, d}).isProduct())
           return function.emitError("the size of dimension ")
                  << d << " of result " << number - function.getNumArguments()
                  << " cannot be told from the arguments";
@@ -112,8 +116,10 @@ private:
   bool require(Size x, Size y) {
     if (x.isKnown() && y.isKnown())
       return x.number == y.number;
-    if (!x.hasName() || !y.hasName())
-      return false; // a size that must be a number
+    if (!x.hasName() || !y.hasName() || x.isProduct() != y.isProduct())
+      return false; // a size that must be a number, or a product
+    if (x.isProduct() && !require(x.factorSize(), y.factorSize()))
+      return false;
     if (x.argument != y.argument || x.dim != y.dim)
       add(SizeRuleKind::Equal, x, y);
     return true;
@@ -185,6 +191,7 @@ private:
           return dropDim(lse.getResult(), lse.getInput(),
                          rankOf(lse.getInput()) - 1);
         })
+        .Case([&](PagedOp paged) { return understandPaged(paged); })
         .Case([&](OnlineAttentionOp attention) {
           return understandAttention(attention);
         })
@@ -324,6 +331,23 @@ private:
         return false;
     }
     return true;
+  }
+
+  bool understandPaged(PagedOp op) {
+    Value pages = op.getPages(), table = op.getTable();
+    if (!sizes.contains({table, 1}) || !sizes.contains({pages, 2}))
+      return false;
+    Size width = sizes.lookup({table, 1}), page = sizes.lookup({pages, 2});
+    if (op.getType().isDynamicDim(2)) {
+      if (!width.hasName() || !page.hasName())
+        return false;
+      sizes[{op.getResult(), 2}] = {width.argument, width.dim, /*number=*/-1,
+                                    page.argument, page.dim};
+    }
+    return unite(op.getResult(), 0, table, 0) &&
+           unite(op.getLengths(), 0, table, 0) &&
+           unite(op.getResult(), 1, pages, 1) &&
+           unite(op.getResult(), 3, pages, 3);
   }
 
   template <typename OpT> bool understandReshape(OpT op) {

@@ -36,6 +36,7 @@ std::optional<SmallVector<Value>> LoopBuilder::lower(Operation *op) {
         return Result({lowerBroadcast(broadcast)});
       })
       .Case([&](IotaOp iota) { return Result({lowerIota(iota)}); })
+      .Case([&](PagedOp paged) { return Result({lowerPaged(paged)}); })
       .Case([&](OnlineAttentionOp op) { return Result(lowerAttention(op)); })
       .Case([&](OnlineFinalizeOp op) { return Result(lowerFinalize(op)); })
       .Default([&](Operation *op) -> Result {

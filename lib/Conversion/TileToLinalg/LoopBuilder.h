@@ -15,8 +15,8 @@
 namespace fa {
 
 /// Builds the loops of one operation on whole tensors. Files: LoopBuilder (what
-/// all need), LoopsOfTensors (shapes, elements, dots), LoopsOfSoftmax,
-/// LoopsOfAttention.
+/// all need), LoopsOfTensors (shapes, elements, dots), LoopsOfPages,
+/// LoopsOfSoftmax, LoopsOfAttention.
 class LoopBuilder {
 public:
   explicit LoopBuilder(mlir::Operation *op) : b(op->getLoc(), op) {}
@@ -76,6 +76,7 @@ private:
   mlir::Value lowerExpand(tile::ExpandDimsOp op);
   mlir::Value lowerBroadcast(tile::BroadcastOp op);
   mlir::Value lowerIota(tile::IotaOp op);
+  mlir::Value lowerPaged(tile::PagedOp op);
   mlir::Value lowerElementwise(mlir::Operation *op);
 
   //===--- Dots ---===//

@@ -89,6 +89,37 @@ TEST(PagedCApi, MeansOnTheHost) {
   EXPECT_NEAR(one.out[kDim], (20 + 0) / 2.0, 1e-4);
 }
 
+/// A program that does not mask what lies behind a length: rows of zeros are
+/// keys, too. It is not made a kernel of tiles, and right.
+TEST(PagedCApi, UnfusedMeans) {
+  fa::Context context(fa::contextOptions("cpu"));
+  fa::Plan plan(context, R"(
+    !rows = tensor<?x?x?x16xf32>
+    !pages = tensor<?x1x?x16xf32>
+    !scores = tensor<?x?x?x?xf32>
+    func.func @means(%q: !rows, %k: !pages, %v: !pages, %l: tensor<?xi32>,
+                     %t: tensor<?x?xi32>) -> !rows {
+      %keys = tile.paged %k through %t limit %l
+        : !pages, tensor<?x?xi32>, tensor<?xi32> -> !pages
+      %values = tile.paged %v through %t limit %l
+        : !pages, tensor<?x?xi32>, tensor<?xi32> -> !pages
+      %s = tile.dot %q, %keys transpose_b : !rows, !pages -> !scores
+      %p = tile.softmax %s : !scores
+      %o = tile.dot %p, %values : !scores, !pages -> !rows
+      return %o : !rows
+    })");
+  ASSERT_TRUE(plan) << fa::lastError();
+  EXPECT_EQ(plan.kernel(0).unfused, 1);
+  Means means(2, {5, 3, 7, 1 << 30});
+  auto arguments = means.arguments();
+  arguments.erase(arguments.begin() + 5); // the scale
+  ASSERT_EQ(plan.launch(arguments), FA_SUCCESS) << fa::lastError();
+  EXPECT_NEAR(means.out[0], (50 + 51 + 30) / 4.0, 1e-4);
+  EXPECT_NEAR(means.out[kDim], (70 + 71) / 4.0, 1e-4);
+  arguments[2] = fa::tensor(means.v.data(), {8, 1, 1, kDim});
+  expectError(plan.launch(arguments), "expected size");
+}
+
 TEST(PagedCApi, SaysWhatDoesNotFit) {
   fa::Context context(fa::contextOptions("cpu"));
   faAttentionDesc desc = pagedProblem(FA_F32, kDim);
