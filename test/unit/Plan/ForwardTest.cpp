@@ -156,3 +156,15 @@ TEST(Forward, HasMoreKeysInFewCausalProgramsOfMiddleDepth) {
   documents.readsRows = true;
   EXPECT_EQ(fewOf(96, documents), "64x64+");
 }
+
+/// Rows that are found through a table are no box, which is what a producer
+/// fetches.
+TEST(Forward, HasNoRolesForKeysInPages) {
+  AttentionFacts facts = ofHalves(128);
+  facts.hasPages = true;
+  EXPECT_EQ(planOf(facts, "sm_90a"),
+            "attention_decode_parts 16x32+ attention_decode 16x32+ "
+            "attention_packed 64x64+ attention 128x64 "
+            "attention_strided 64x64");
+  EXPECT_EQ(planOf(facts, "sm_80"), planOf(ofHalves(128), "sm_80"));
+}
