@@ -35,6 +35,9 @@ bool KernelLowering::isReadOnly(tile::LoadOp load) {
   Value view = load.getSource();
   while (auto op = view.getDefiningOp<ViewLikeOpInterface>())
     view = op.getViewSource();
+  // A copy of rows in pages stays until the next tile's.
+  if (view.getDefiningOp<memref::AllocaOp>())
+    return true;
   auto argument = dyn_cast<BlockArgument>(view);
   return argument && argument.getOwner() == &kernel.getBody().front() &&
          kernel.getAccess(argument.getArgNumber()) == tile::Access::In;

@@ -31,14 +31,7 @@ public:
     Value count = arith::SubIOp::create(b, view.getLength(), first);
     count = arith::MinSIOp::create(b, count, index(type.getDimSize(0)));
     count = arith::MaxSIOp::create(b, count, zero);
-    auto loop = scf::ForOp::create(b, zero, count, index(1));
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      Value to = loop.getInductionVar();
-      copyRow(findRow(arith::AddIOp::create(b, first, to)),
-              rowOf(copy, {to, b.getIndexAttr(0)}));
-    }
+    copyPages(first, arith::AddIOp::create(b, first, count), copy);
     if (!load.getInBounds())
       copy = memref::SubViewOp::create(b, copy,
                                        {b.getIndexAttr(0), b.getIndexAttr(0)},
@@ -73,21 +66,40 @@ private:
     return memref::SubViewOp::create(b, row, memref, offsets, sizes, strides);
   }
 
-  /// Row `row` of the view, in its page. What is no page is the last one, so
-  /// that nothing else is read.
-  Value findRow(Value row) {
+  /// Copies rows `first` to `end` of the view, page by page.
+  void copyPages(Value first, Value end, Value copy) {
+    OpBuilder::InsertionGuard guard(b);
+    // Of pages without rows there is none to copy, but a division is made.
     Value page = memref::DimOp::create(b, view.getPages(), 2);
-    Value entry = memref::LoadOp::create(
-        b, view.getTable(),
-        ValueRange{view.getSequence(),
-                   arith::DivUIOp::create(b, row, page).getResult()});
+    page = arith::MaxUIOp::create(b, page, index(1));
+    auto overPages =
+        scf::ForOp::create(b, arith::DivUIOp::create(b, first, page),
+                           arith::CeilDivUIOp::create(b, end, page), index(1));
+    b.setInsertionPointToStart(overPages.getBody());
+    Value place = overPages.getInductionVar(), number = findPage(place);
+    Value begin = arith::MulIOp::create(b, place, page);
+    Value behind = arith::AddIOp::create(b, begin, page);
+    auto overRows =
+        scf::ForOp::create(b, arith::MaxUIOp::create(b, begin, first),
+                           arith::MinUIOp::create(b, behind, end), index(1));
+    b.setInsertionPointToStart(overRows.getBody());
+    Value row = overRows.getInductionVar();
+    Value within = arith::SubIOp::create(b, row, begin);
+    Value to = arith::SubIOp::create(b, row, first);
+    copyRow(rowOf(view.getPages(),
+                  {number, view.getHead(), within, b.getIndexAttr(0)}),
+            rowOf(copy, {to, b.getIndexAttr(0)}));
+  }
+
+  /// The page that entry `place` of the sequence names. What is no page is the
+  /// last one, so that nothing else is read.
+  Value findPage(Value place) {
+    Value entry = memref::LoadOp::create(b, view.getTable(),
+                                         ValueRange{view.getSequence(), place});
     Value number = arith::IndexCastUIOp::create(b, b.getIndexType(), entry);
     Value last = arith::SubIOp::create(
         b, Value(memref::DimOp::create(b, view.getPages(), 0)), index(1));
-    number = arith::MinUIOp::create(b, number, last);
-    Value within = arith::RemUIOp::create(b, row, page);
-    return rowOf(view.getPages(),
-                 {number, view.getHead(), within, b.getIndexAttr(0)});
+    return arith::MinUIOp::create(b, number, last);
   }
 
   void copyRow(Value from, Value to) {
