@@ -70,8 +70,16 @@ Value SimtLowering::stepFrom(Value address, Type element, Value step) {
 Value SimtLowering::stepTo(AddressWalk &walk, const GlobalView &view,
                            ValueRange coords, const Coord &inTile,
                            bool isRowCertain) {
-  bool isLookedUp = view.pages && walk.address && inTile[0] != walk.last[0];
-  if (!walk.address || isLookedUp) {
+  if (view.pages && !walk.firstRow) {
+    walk.firstRow = coords[0];
+    walk.firstInTile = inTile[0];
+  }
+  if (view.pages && (!walk.address || inTile[0] != walk.last[0])) {
+    // From the first row on, for the same reason.
+    Value row = arith::AddIOp::create(b, walk.firstRow,
+                                      index(inTile[0] - walk.firstInTile));
+    walk.address = opaque(addressOf(view, {row, coords[1]}, isRowCertain));
+  } else if (!walk.address) {
     walk.address = opaque(addressOf(view, coords, isRowCertain));
   } else {
     Value step = index(0);

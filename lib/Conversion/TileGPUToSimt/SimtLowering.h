@@ -373,7 +373,9 @@ protected:
   /// address: one of its own for each would fill the registers.
   struct AddressWalk {
     Value address;
-    Coord last; ///< its coordinates in the tile
+    Coord last;              ///< its coordinates in the tile
+    Value firstRow;          ///< of a view of pages
+    int64_t firstInTile = 0; ///< the same in the tile
   };
   /// The address of the element at `coords`, in the tile at `inTile` but for
   /// the thread's part, which is the same for all.
