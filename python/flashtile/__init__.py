@@ -13,10 +13,9 @@ function of that name. docs/python.md is the manual.
 
 from ._attention import attention, prepare
 from ._backward import attention_backward
-from ._paged import paged_attention
 from ._plan import Context, Plan, is_supported
 from ._library import Error, version
-from ._varlen import varlen_attention
+from ._serving import paged_attention, varlen_attention
 
 __all__ = [
     "attention",

@@ -5,7 +5,7 @@ them, too:
     from flashtile.flash_attn import flash_attn_varlen_func
 """
 
-from ._varlen import varlen_attention
+from ._serving import paged_attention, varlen_attention
 
 
 def flash_attn_varlen_func(
@@ -28,33 +28,35 @@ def flash_attn_varlen_func(
     *,
     return_softmax_lse=False,
     out=None,
+    seqused_k=None,
     s_aux=None,
     num_splits=0,
     scheduler_metadata=None,
     fa_version=None,
     **others,
 ):
-    """`flashtile.varlen_attention` with the arguments of flash_attn's function.
+    """`flashtile.varlen_attention` with the arguments of flash_attn's function, or
+    with a block_table `flashtile.paged_attention`: k and v are then pages
+    [n, page, heads, d], and seqused_k has the length of each sequence.
 
     The longest lengths, deterministic, num_splits, scheduler_metadata and
-    fa_version change no result here and are not looked at. dropout_p, a
-    block_table, return_attn_probs and arguments of other names that are not None
-    are a ValueError. return_softmax_lse: also the log-sum-exp, float32
+    fa_version change no result here and are not looked at. dropout_p,
+    return_attn_probs and arguments of other names that are not None are a
+    ValueError. return_softmax_lse: also the log-sum-exp, float32
     [heads, rows]. s_aux: a score more for each head, float32 [heads].
     """
     if cu_seqlens_q is None:
         raise ValueError("flash_attn_varlen_func: expected cu_seqlens_q, found None")
-    others.update(block_table=block_table, dropout_p=dropout_p or None, return_attn_probs=return_attn_probs or None)
+    others.update(dropout_p=dropout_p or None, return_attn_probs=return_attn_probs or None)
+    if block_table is None:
+        others.update(seqused_k=seqused_k)
+    elif seqused_k is None:
+        raise ValueError("flash_attn_varlen_func: expected seqused_k beside a block_table, found None")
     for name, found in others.items():
         if found is not None:
             raise ValueError(f"flash_attn_varlen_func: {name}={found!r:.40} is not supported")
     left, right = window_size
-    return varlen_attention(
-        q,
-        k,
-        v,
-        cu_seqlens_q,
-        cu_seqlens_k,
+    how = dict(
         causal=causal,
         window=None if (left, right) == (-1, -1) else (left, right),
         softcap=softcap,
@@ -64,3 +66,6 @@ def flash_attn_varlen_func(
         return_lse=return_softmax_lse,
         out=out,
     )
+    if block_table is None:
+        return varlen_attention(q, k, v, cu_seqlens_q, cu_seqlens_k, **how)
+    return paged_attention(q, k, v, block_table, seqused_k, cu_seqlens_q=cu_seqlens_q, pages="nhd", **how)

@@ -55,7 +55,7 @@ struct AttentionFacts {
   int64_t results = 1; ///< 2 with the log-sum-exp
   /// Queries or keys are sequences that lie one behind the other.
   bool isPacked = false;
-  bool hasPages = false; ///< rows of keys are found through a table
+  bool hasPages = false;           ///< rows of keys are found through a table
   bool dropsProbabilities = false; ///< there is dropout
 
   int64_t bytes() const { return element == F32 ? 4 : 2; }

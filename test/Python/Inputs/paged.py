@@ -7,6 +7,7 @@ import sys
 import numpy as np
 
 import flashtile
+from flashtile.flash_attn import flash_attn_varlen_func
 
 folder = sys.argv[1]
 os.makedirs(folder, exist_ok=True)
@@ -63,6 +64,31 @@ again = flashtile.paged_attention(
 )
 assert np.array_equal(again.transpose(0, 2, 1, 3), out)
 
+# Packed queries, as an engine has them: a part of a prompt and single tokens; by
+# flash_attn's function with vLLM's arguments, too.
+counts = [5, 0, 1, 3]
+offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+packed = np.concatenate([q[b, :, :n].transpose(1, 0, 2) for b, n in enumerate(counts)])
+found, lse = flashtile.paged_attention(packed, k, v, table, lengths, cu_seqlens_q=offsets, causal=True, return_lse=True)
+assert lse.shape == (HQ, sum(counts))
+for b, n in enumerate(counts):
+    if n and lengths[b]:
+        rows_of = slice(offsets[b], offsets[b + 1])
+        one = flashtile.attention(q[b : b + 1, :, :n], rows(k, b), rows(v, b), causal=True, return_lse=True)
+        assert np.allclose(found[rows_of], one[0][0].transpose(1, 0, 2), atol=2e-6), b
+        assert np.allclose(lse[:, rows_of], one[1][0], atol=2e-6), b
+nhd = [np.ascontiguousarray(x.transpose(0, 2, 1, 3)) for x in (k, v)]
+known = flash_attn_varlen_func(
+    q=packed, k=nhd[0], v=nhd[1], cu_seqlens_q=offsets, max_seqlen_q=5, max_seqlen_k=30, seqused_k=lengths, block_table=table, causal=True
+)
+assert np.array_equal(known, found)
+try:
+    flash_attn_varlen_func(packed, *nhd, offsets, block_table=table)
+except ValueError as error:
+    assert "expected seqused_k beside a block_table" in str(error)
+else:
+    raise AssertionError("expected that a table without lengths is refused")
+
 # Lengths are read when it runs: the same launch, other keys.
 shorter = flashtile.paged_attention(q, k, v, table, np.minimum(lengths, 4).astype(np.int32), causal=True, window=(9, None))
 assert np.array_equal(shorter[1], out[1]) and not np.array_equal(shorter[0], out[0])
@@ -78,8 +104,8 @@ def refuses(kind, message, *arrays, **how):
 
 
 refuses(ValueError, "expected lengths, int32 [b], found None", q, k, v, table, None)
-refuses(ValueError, "expected block_table of int32 with 2 dimensions, found int64", q, k, v, table.astype(np.int64), lengths)
-refuses(ValueError, "expected lengths of int32 with 1 dimensions, found int32 of the shape (4, 1)", q, k, v, table, lengths[:, None])
+refuses(ValueError, "expected block_table of int32, found int64", q, k, v, table.astype(np.int64), lengths)
+refuses(ValueError, "expected lengths of 1 dimensions, found the shape (4, 1)", q, k, v, table, lengths[:, None])
 refuses(ValueError, "expected pages 'hnd' or 'nhd', found 'dnh'", q, k, v, table, lengths, pages="dnh")
 refuses(flashtile.Error, "argument 4: expected size 4 in dimension 0", q, k, v, table[:2], lengths)
 refuses(flashtile.Error, "argument 2: expected size 20 in dimension 0", q, k, v[:7], table, lengths)

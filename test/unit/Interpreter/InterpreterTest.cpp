@@ -146,7 +146,9 @@ TEST(Interpreter, OffsetsOutside) {
     EXPECT_NE(errorOf(text, {rows, offsets(values)}).find(message),
               std::string::npos)
         << message;
-  /// Rows of pages, and what is said of a table that does not fit.
+}
+
+/// Rows of pages, and what is said of a table that does not fit.
   TEST(Interpreter, Pages) {
     std::string text =
         "func.func @f(%p: tensor<?x1x2x1xf32>, %t: tensor<?x?xi32>,"

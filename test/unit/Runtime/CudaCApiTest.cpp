@@ -108,8 +108,8 @@ TEST_F(CudaCApi, LaunchWaits) {
               "expected 5 arguments, found 4");
 }
 
-/// Offsets of packed sequences are the kernel's to read: a launch finds its grid
-/// from sizes, of addresses that no host could read.
+/// Offsets of packed sequences are the kernel's to read: a launch finds its
+/// grid from sizes, of addresses that no host could read.
 TEST_F(CudaCApi, LaunchesPackedSequencesUnseen) {
   fa::Context context(options("cuda"));
   faAttentionDesc desc = fa::attention(FA_F16, 64);

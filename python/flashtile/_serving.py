@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""flashtile.varlen_attention and flashtile.paged_attention: sequences that lie one
+behind the other, and keys and values in pages that a table names."""
+
+from . import _structs as fa
+from ._attention import describe, four_dims, plan_of
+from ._plan import Launch
+from ._tensor import NAMES, Tensor, address, choose_stream, empty_like, facts, row_major, tensor
+
+# As those of flashtile.attention.
+_launches = {}
+_MOST_LAUNCHES = 1024
+# What a launch takes behind q, k and v, in its order: the member that asks for
+# it, and of integers the argument's name and how many dimensions it has.
+_OPTIONAL = ("hasAlibi", "hasLengths", "hasSink", "hasOffsets", "hasKeyOffsets", "hasPages")
+_INTEGERS = {
+    "hasLengths": ("lengths", 1),
+    "hasOffsets": ("cu_seqlens_q", 1),
+    "hasKeyOffsets": ("cu_seqlens_k", 1),
+    "hasPages": ("block_table", 2),
+}
+
+
+def _check(name, found, rank, type=None):
+    if len(found.shape) != rank:
+        raise ValueError(f"expected {name} of {rank} dimensions, found the shape {found.shape}")
+    if type is not None and found.type != type:
+        raise ValueError(f"expected {name} of {NAMES[type]}, found {NAMES[found.type]}")
+
+
+def _heads_first(name, found, is_packed, layout):
+    """`found` as a launch takes it: [b, h, s, d], or packed [h, rows, d]."""
+    if not is_packed:
+        return four_dims(name, found, layout)
+    _check(name, found, 3)
+    return found.permuted(1, 0, 2)
+
+
+def _prepare(options, pages, tensors, given):
+    """The launch of a call. `tensors` are q, k, v and what is `given`, which names
+    the optional ones by their members; an out is the last one."""
+    layout, return_lse = options[-2:]
+    q, k, v, *optional = tensors
+    out = optional.pop() if given[-1] == "out" else None
+    given = [member for member in given if member != "out"]
+    for member, array in zip(given, optional):
+        if member in _INTEGERS:
+            _check(_INTEGERS[member][0], array, _INTEGERS[member][1], fa.I32)
+    has_pages, is_packed = "hasPages" in given, "hasOffsets" in given
+    order = ("bshd" if pages == "nhd" else "bhsd") if has_pages else layout
+    names = ("k_pages", "v_pages") if has_pages else ("k", "v")
+    inputs = [_heads_first("q", q, is_packed, layout)]
+    inputs += (_heads_first(n, x, "hasKeyOffsets" in given, order) for n, x in zip(names, (k, v)))
+    d, dv = inputs[0].shape[-1], inputs[2].shape[-1]
+    members, scale = describe(options, d)
+    members.update(type=q.type, headDim=d, headDimV=dv, **dict.fromkeys(given, 1))
+    shape = (*q.shape[:-1], dv)
+    if out is None:
+        out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
+    elif not out.writable:
+        raise ValueError("expected an out that can be written, found a read-only one")
+    outputs = [_heads_first("out", out, is_packed, layout)]
+    if return_lse:
+        lse = inputs[0].shape[:-1]
+        outputs.append(Tensor(None, fa.F32, lse, row_major(lse), 0, q.target))
+    return Launch(plan_of(q.target, tuple(members.items())), [*inputs, *optional, scale, *outputs], shape)
+
+
+def _attend(arrays, optional, out, stream, options, pages=None):
+    """Runs a call of q, k and v, `arrays`, and of what is `optional`, by member."""
+    window, return_lse = options[1], options[-1]
+    options = (options[0], None if window is None else tuple(window), *options[2:])
+    given = tuple(member for member in _OPTIONAL if optional.get(member) is not None)
+    arrays = [*arrays, *(optional[member] for member in given)]
+    if out is not None:
+        given += ("out",)
+        arrays.append(out)
+    known = tuple(facts(array) for array in arrays)
+    key = None if None in known else (options, pages, given, known)
+    launch = _launches.get(key)
+    if launch:
+        addresses = [address(array) for array in arrays]
+    else:
+        if any(getattr(array, "requires_grad", False) for array in arrays):
+            raise ValueError("expected no array that requires a gradient: of packed sequences and pages none is derived")
+        described = [tensor(array) for array in arrays]
+        launch = _prepare(options, pages, described, given)
+        addresses = [array.data for array in described]
+        if key:
+            if len(_launches) >= _MOST_LAUNCHES:
+                _launches.clear()
+            _launches[key] = launch
+    q = arrays[0]
+    if out is None:
+        out = empty_like(q, launch.shape, None)
+        addresses.append(address(out))
+    if return_lse:
+        *rows, _ = launch.shape
+        if "hasOffsets" in given or options[-2] == "bshd":
+            rows[-2:] = rows[:-3:-1]  # heads before queries
+        lse = empty_like(q, tuple(rows), NAMES[fa.F32])
+        addresses.append(address(lse))
+    owner = None
+    if launch.target != "cpu":
+        stream, owner = choose_stream(q, stream)
+    launch(addresses, stream, owner)
+    return (out, lse) if return_lse else out
+
+
+def varlen_attention(
+    q,
+    k,
+    v,
+    cu_seqlens_q,
+    cu_seqlens_k=None,
+    *,
+    causal=False,
+    window=None,
+    prefix=None,
+    softcap=0.0,
+    scale=None,
+    alibi_slopes=None,
+    sink=None,
+    score_mod=None,
+    mask_mod=None,
+    precision="ieee",
+    return_lse=False,
+    out=None,
+    stream=None,
+):
+    """`flashtile.attention` of each of several sequences of any lengths, which lie
+    one behind the other, without padding.
+
+    q [rows, hq, d], k [key rows, hkv, d], v [key rows, hkv, dv] with any strides.
+    cu_seqlens_q, cu_seqlens_k: int32 [b + 1], beside the others: sequence n has the
+    rows cu_seqlens_q[n] to cu_seqlens_q[n + 1] - 1 and keys likewise; without the
+    latter as many keys as queries. They are read where they are when the kernel
+    runs: no launch waits for them, and a captured graph may be replayed with other
+    ones. They ascend from 0 or more to at most the rows; what they cannot be is
+    not seen, but nothing outside of the arrays is touched.
+
+    The rest is as in `flashtile.attention`, of each sequence by itself: a query of
+    n counts from its first row, and causal is of the bottom right of its own
+    queries and keys.
+
+    Returns the output [rows, hq, dv], `out` if it is given; with return_lse also
+    the log-sum-exp, float32 [hq, rows]. Rows that belong to no sequence are not
+    written. There are no gradients of packed sequences: arrays that require one
+    are a ValueError.
+    """
+    keys = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
+    optional = {"hasAlibi": alibi_slopes, "hasSink": sink, "hasOffsets": cu_seqlens_q, "hasKeyOffsets": keys}
+    how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, "bhsd", return_lse
+    return _attend([q, k, v], optional, out, stream, how)
+
+
+def paged_attention(
+    q,
+    k_pages,
+    v_pages,
+    block_table,
+    lengths,
+    *,
+    cu_seqlens_q=None,
+    causal=False,
+    window=None,
+    prefix=None,
+    softcap=0.0,
+    scale=None,
+    alibi_slopes=None,
+    sink=None,
+    score_mod=None,
+    mask_mod=None,
+    precision="ieee",
+    layout="bhsd",
+    pages="hnd",
+    return_lse=False,
+    out=None,
+    stream=None,
+):
+    """`attention` over keys and values in pages, without a copy of them.
+
+    k_pages [n, hkv, page, d], v_pages [n, hkv, page, dv] with any strides, of any
+    page size; with pages="nhd" the second and third dimensions change places.
+    block_table: int32 [b, m], the pages of each sequence in order; lengths: int32
+    [b], its keys, 0 to m · page. What lies behind a length, in pages or in the
+    table, is not read. Both are read when the launch runs.
+
+    cu_seqlens_q: int32 [b + 1], where each sequence's queries begin in q, then
+    [rows, hq, d], as `varlen_attention` has it; lse is then [hq, rows].
+
+    The diagonal of causal, window and ALiBi is that of each sequence: query i is
+    at key i + lengths[b] - sq. All else is as `attention` has it; gradients are
+    not computed.
+    """
+    if lengths is None:
+        raise ValueError("expected lengths, int32 [b], found None")
+    if pages not in ("hnd", "nhd"):
+        raise ValueError(f"expected pages 'hnd' or 'nhd', found {pages!r}")
+    optional = {
+        "hasAlibi": alibi_slopes,
+        "hasLengths": lengths,
+        "hasSink": sink,
+        "hasOffsets": cu_seqlens_q,
+        "hasPages": block_table,
+    }
+    how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, layout, return_lse
+    return _attend([q, k_pages, v_pages], optional, out, stream, how, pages)
