@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Packed sequences and paged keys on a card: right, and beside FlashAttention 3.
+
+    bench/serving.py OUT.json [SECONDS]
+
+Needs PyTorch and the package flashtile; races need vLLM's build of FlashAttention 3
+(vllm.vllm_flash_attn) as well, and without it ours stand alone. First each feature is
+compared with PyTorch's float32 of each sequence by itself, then kernels are timed in CUDA
+graphs, in turns. TFLOP/s count what the masks let pass, GB/s the keys and values once.
+"""
+import json
+import math
+import random
+import statistics
+import sys
+import time
+
+import torch
+
+import flashtile
+
+BF16 = torch.bfloat16
+START, BUDGET = time.time(), float(sys.argv[2]) if len(sys.argv) > 2 else 300
+results = {"card": torch.cuda.get_device_name(), "torch": torch.__version__, "checks": [], "races": []}
+try:
+    from vllm.vllm_flash_attn import flash_attn_interface as peer
+except ImportError as error:
+    peer = None
+    print("without FlashAttention 3:", error)
+
+
+def normal(*shape, dtype=BF16):
+    return torch.randn(shape, device="cuda", dtype=torch.float32).to(dtype)
+
+
+def offsets_of(lengths):
+    return torch.tensor([0, *torch.tensor(lengths).cumsum(0)], device="cuda", dtype=torch.int32)
+
+
+# ===--- Right ----------------------------------------------------------------------
+
+
+def reference(q, k, v, causal):
+    """Float32, of one sequence: q [sq, hq, d], k and v [sk, hkv, d]."""
+    group = q.shape[1] // k.shape[1]
+    q, k, v = (x.float().transpose(0, 1) for x in (q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)))
+    scores = q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])
+    if causal:
+        i, j = (torch.arange(n, device="cuda") for n in scores.shape[1:])
+        scores = scores.masked_fill(j[None] > i[:, None] + len(j) - len(i), -torch.inf)
+    return (scores.softmax(-1).nan_to_num(0) @ v).transpose(0, 1)
+
+
+def check(name, found, expected, dtype):
+    error = (found.float() - expected).abs().max().item()
+    bound = 0.03 if dtype == BF16 else 0.004 if dtype == torch.float16 else 1e-4
+    results["checks"].append({"name": name, "error": error, "right": error < bound})
+    print(f"{'right' if error < bound else 'WRONG':6s} {name}: largest error {error:.2e}", flush=True)
+
+
+def check_packed(dtype, d, causal, hq=8, hkv=2):
+    queries, keys = [5, 0, 130, 1, 700], [40, 9, 130, 333, 900]
+    q, k, v = normal(sum(queries) + 3, hq, d, dtype=dtype), *(normal(sum(keys), hkv, d, dtype=dtype) for _ in range(2))
+    out = flashtile.varlen_attention(q, k, v, offsets_of(queries), offsets_of(keys), causal=causal)
+    want = [reference(a, b, c, causal) for a, b, c in zip(q.split([*queries, 3]), k.split(keys), v.split(keys))]
+    check(f"packed {dtype} D {d} {'causal' if causal else 'full'}", out[: sum(queries)], torch.cat(want), dtype)
+
+
+def make_pages(lengths, page, hkv, d, dtype):
+    """A pool of pages in random order, NaN where no key is, and its table."""
+    counts = [-(-n // page) for n in lengths]
+    order = iter(torch.randperm(sum(counts) + 2).tolist())
+    k, v = (torch.full((sum(counts) + 2, page, hkv, d), torch.nan, device="cuda", dtype=dtype) for _ in range(2))
+    table = torch.full((len(lengths), max(counts) + 1), 2**30, dtype=torch.int32)
+    rows = []
+    for b, (length, count) in enumerate(zip(lengths, counts)):
+        table[b, :count] = torch.tensor([next(order) for _ in range(count)])
+        own = [normal(length, hkv, d, dtype=dtype) for _ in range(2)]
+        for n in range(count):
+            for pool, x in zip((k, v), own):
+                piece = x[n * page : (n + 1) * page]
+                pool[table[b, n], : len(piece)] = piece
+        rows.append(own)
+    return k, v, table.cuda(), rows
+
+
+def check_paged(dtype, d, page, queries, name, hq=8, hkv=2):
+    lengths = [300, 0, page, 1, 1000]
+    k, v, table, rows = make_pages(lengths, page, hkv, d, dtype)
+    q = normal(sum(queries), hq, d, dtype=dtype)
+    used, how = torch.tensor(lengths, device="cuda", dtype=torch.int32), dict(causal=True, pages="nhd")
+    if len(set(queries)) == 1:
+        packed = q.view(len(queries), queries[0], hq, d)
+        out = flashtile.paged_attention(packed, k, v, table, used, layout="bshd", **how).flatten(0, 1)
+    else:
+        out = flashtile.paged_attention(q, k, v, table, used, cu_seqlens_q=offsets_of(queries), **how)
+    want = torch.cat([reference(a, *own, True) for a, own in zip(q.split(queries), rows)])
+    check(f"paged {name} {dtype} D {d} page {page}", out, want, dtype)
+
+
+# ===--- Races -----------------------------------------------------------------------
+
+
+def times(run, count):
+    events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
+    for begin, end in events:
+        begin.record()
+        run()
+        end.record()
+    torch.cuda.synchronize()
+    return [begin.elapsed_time(end) for begin, end in events]
+
+
+def captured(run, launches):
+    for _ in range(3):
+        run()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(launches):
+            run()
+    graph.replay()
+    torch.cuda.synchronize()
+    return graph
+
+
+def race(name, runs, work, unit, launches=4):
+    if time.time() - START > BUDGET:
+        return
+    graphs = {who: captured(run, launches) for who, run in runs.items()}
+    found = {who: [] for who in runs}
+    for _ in range(7):
+        for who in random.sample(list(graphs), len(graphs)):
+            found[who] += times(graphs[who].replay, 8)
+    rates = {who: work / (statistics.median(ms) / launches) / (1e9 if unit == "TFLOP/s" else 1e6) for who, ms in found.items()}
+    results["races"].append({"name": name, "unit": unit, "rates": rates})
+    print(f"{name:50s} " + "  ".join(f"{who} {rate:.0f}" for who, rate in rates.items()) + f" {unit}", flush=True)
+
+
+def race_packed(name, lengths, hq=32, hkv=8, d=128):
+    offsets, rows, longest = offsets_of(lengths), sum(lengths), max(lengths)
+    q, k, v = normal(rows, hq, d), normal(rows, hkv, d), normal(rows, hkv, d)
+    runs = {"ours": lambda: flashtile.varlen_attention(q, k, v, offsets, causal=True)}
+    if peer:
+        runs["fa3"] = lambda: peer.flash_attn_varlen_func(
+            q, k, v, longest, offsets, longest, cu_seqlens_k=offsets, causal=True, fa_version=3
+        )
+    padded = [torch.zeros(len(lengths), longest, h, d, device="cuda", dtype=BF16) for h in (hq, hkv, hkv)]
+    used = torch.tensor(lengths, device="cuda", dtype=torch.int32)
+    runs["ours padded"] = lambda: flashtile.attention(*padded, causal="top-left", lengths=used, layout="bshd")
+    race(f"packed causal {name} {hq}/{hkv} D {d}", runs, sum(2 * hq * n * n * d for n in lengths), "TFLOP/s")
+
+
+def race_paged(b, s, hq, hkv, page, d=128, sq=1):
+    count = -(-s // page)
+    sets = []
+    for _ in range(max(1, min(4, int(2e8 / (4 * b * hkv * s * d)) + 1))):  # more than the caches hold
+        k, v = normal(b * count, page, hkv, d), normal(b * count, page, hkv, d)
+        table = torch.randperm(b * count, device="cuda").to(torch.int32).view(b, count)
+        sets.append((normal(b, sq, hq, d), k, v, table))
+    plain = [[x.view(b, count * page, hkv, d) for x in (k, v)] for _, k, v, _ in sets]
+    used, turn = torch.full((b,), s, device="cuda", dtype=torch.int32), {}
+    offsets = torch.arange(0, (b + 1) * sq, sq, device="cuda", dtype=torch.int32)
+
+    def choose(who):
+        turn[who] = (turn.get(who, 0) + 1) % len(sets)
+        return turn[who]
+
+    def ours():
+        q, k, v, table = sets[choose("ours")]
+        return flashtile.paged_attention(q, k, v, table, used, causal=True, layout="bshd", pages="nhd")
+
+    def contiguous():
+        n = choose("contiguous")
+        return flashtile.attention(sets[n][0], *plain[n], causal=True, layout="bshd", lengths=used)
+
+    runs = {"ours": ours, "ours contiguous": contiguous}
+    if peer:
+        # As vLLM does, once for all layers of a step: not part of what is timed.
+        known = peer.get_scheduler_metadata(
+            b, sq, s, hq, hkv, d, used, qkv_dtype=BF16, cu_seqlens_q=offsets, page_size=page, causal=True
+        )
+
+        def fa3():
+            q, k, v, table = sets[choose("fa3")]
+            return peer.flash_attn_varlen_func(
+                q.flatten(0, 1), k, v, sq, offsets, s, seqused_k=used, block_table=table, causal=True, fa_version=3,
+                scheduler_metadata=known,
+            )
+
+        runs["fa3"] = fa3
+    race(f"paged {b} x {s} q {sq} {hq}/{hkv} D {d} page {page}", runs, 4 * b * hkv * s * d, "GB/s", launches=8)
+
+
+def main():
+    for dtype in (BF16, torch.float16, torch.float32):
+        for d in (64, 128) if dtype != torch.float32 else (64,):
+            for causal in (False, True):
+                check_packed(dtype, d, causal)
+            for page in (1, 16, 64):
+                check_paged(dtype, d, page, [1] * 5, "decode")
+                check_paged(dtype, d, page, [70, 0, 5, 1, 200], "packed queries")
+    draw = random.Random(7)
+    race_packed("32 x 16..2048", [draw.randint(16, 2048) for _ in range(32)])
+    race_packed("48 lognormal", [int(min(8192, max(8, math.exp(draw.gauss(6, 1.2))))) for _ in range(48)])
+    for page in (16, 64, 256):
+        race_paged(64, 4096, 32, 8, page)
+    for b, s in ((1, 8192), (4, 32768), (16, 2048)):
+        race_paged(b, s, 64, 8, 16)
+    race_paged(4, 4096, 32, 8, 16, sq=512)
+    with open(sys.argv[1], "w") as file:
+        json.dump(results, file, indent=1)
+
+
+main()
