@@ -141,6 +141,15 @@ static Error verifyPages(const AttentionProblem &p) {
 }
 
 Error AttentionProblem::verify() const {
+  if (!bias.empty()) {
+    bool fits = bias.size() == 4;
+    for (size_t d = 0; fits && d < 4; ++d)
+      fits = bias[d] == '1' || bias[d] == "bhqk"[d];
+    if (!fits)
+      return createStringError("expected a bias pattern of b, h, q, k in this "
+                               "order, each the letter or 1, found '" +
+                               bias + "'");
+  }
   struct {
     StringRef key;
     int64_t value, least;
@@ -210,15 +219,6 @@ Error AttentionProblem::verify() const {
     return error;
   if (Error error = verifyPages(*this))
     return error;
-  if (!bias.empty()) {
-    bool fits = bias.size() == 4;
-    for (size_t d = 0; fits && d < 4; ++d)
-      fits = bias[d] == '1' || bias[d] == "bhqk"[d];
-    if (!fits)
-      return createStringError("expected a bias pattern of b, h, q, k in this "
-                               "order, each the letter or 1, found '" +
-                               bias + "'");
-  }
   return Error::success();
 }
 

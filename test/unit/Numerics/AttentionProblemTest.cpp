@@ -134,6 +134,8 @@ TEST(AttentionProblem, Errors) {
        "expected type=f32 for precision=tf32, found type=bf16"},
       {"backward=q,bias",
        "the gradient of bias is wanted, but the problem has no bias"},
+      {"bias=bhqkb backward=bias",
+       "expected a bias pattern of b, h, q, k in this order"},
       {"backward=slopes",
        "the gradient of slopes is wanted, but the problem has no alibi"},
       {"backward=scale sink", "the gradient of the scale is not derived yet"},
