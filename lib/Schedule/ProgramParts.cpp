@@ -37,7 +37,8 @@ static bool mergeVariants(scf::IfOp either) {
       !masked.getTrueValue().getDefiningOp<DotWaitOp>() ||
       !matchPattern(masked.getFalseValue(), m_NegInfFloat()))
     return false;
-  // What changes P by the places of its elements, as dropout does, knows it, too.
+  // What changes P by the places of its elements, as dropout does, knows it,
+  // too.
   if (!llvm::all_of(partial.getP().getUsers(), llvm::IsaPred<arith::TruncFOp>))
     return false;
   ImplicitLocOpBuilder b(masked.getLoc(), masked);
