@@ -149,281 +149,280 @@ TEST(Interpreter, OffsetsOutside) {
 }
 
 /// Rows of pages, and what is said of a table that does not fit.
-  TEST(Interpreter, Pages) {
-    std::string text =
-        "func.func @f(%p: tensor<?x1x2x1xf32>, %t: tensor<?x?xi32>,"
-        " %l: tensor<?xi32>) -> tensor<?x1x?x1xf32> {\n"
-        "  %r = tile.paged %p through %t limit %l : "
-        "tensor<?x1x2x1xf32>, tensor<?x?xi32>, tensor<?xi32> -> "
-        "tensor<?x1x?x1xf32>\n"
-        "  return %r : tensor<?x1x?x1xf32>\n}\n";
-    HostTensor pages =
-        makeTensor({3, 1, 2, 1}, [](int64_t n) { return double(n + 1); });
-    auto integers = [](ArrayRef<int64_t> sizes, ArrayRef<int64_t> values) {
-      auto tensor = llvm::cantFail(HostTensor::create(ElementType::I32, sizes));
-      size_t next = 0;
-      tensor.forEach(
-          [&](char *e) { storeElement(e, ElementType::I32, values[next++]); });
-      return tensor;
-    };
-    // No page 9 is read: the sequence ends before it.
-    HostTensor table = integers({2, 2}, {2, 9, 1, 2}),
-               lengths = integers({2}, {1, 3});
-    EXPECT_EQ(resultOf(text, {pages, table, lengths}),
-              std::vector<double>({5, 0, 0, 0, 3, 4, 5, 0}));
-    EXPECT_NE(
-        errorOf(text, {pages, table, integers({2}, {3, 3})})
-            .find("expected a page below 3 at [0, 1] of the table, found 9"),
-        std::string::npos);
-    EXPECT_NE(errorOf(text, {pages, table, integers({2}, {1, 5})})
-                  .find("expected a length from 0 to 4 in sequence 1, found 5"),
-              std::string::npos);
-    EXPECT_NE(errorOf(text, {pages, table, integers({1}, {1})})
-                  .find("expected 2 lengths, as the table has rows, found 1"),
-              std::string::npos);
-  }
+TEST(Interpreter, Pages) {
+  std::string text =
+      "func.func @f(%p: tensor<?x1x2x1xf32>, %t: tensor<?x?xi32>,"
+      " %l: tensor<?xi32>) -> tensor<?x1x?x1xf32> {\n"
+      "  %r = tile.paged %p through %t limit %l : "
+      "tensor<?x1x2x1xf32>, tensor<?x?xi32>, tensor<?xi32> -> "
+      "tensor<?x1x?x1xf32>\n"
+      "  return %r : tensor<?x1x?x1xf32>\n}\n";
+  HostTensor pages =
+      makeTensor({3, 1, 2, 1}, [](int64_t n) { return double(n + 1); });
+  auto integers = [](ArrayRef<int64_t> sizes, ArrayRef<int64_t> values) {
+    auto tensor = llvm::cantFail(HostTensor::create(ElementType::I32, sizes));
+    size_t next = 0;
+    tensor.forEach(
+        [&](char *e) { storeElement(e, ElementType::I32, values[next++]); });
+    return tensor;
+  };
+  // No page 9 is read: the sequence ends before it.
+  HostTensor table = integers({2, 2}, {2, 9, 1, 2}),
+             lengths = integers({2}, {1, 3});
+  EXPECT_EQ(resultOf(text, {pages, table, lengths}),
+            std::vector<double>({5, 0, 0, 0, 3, 4, 5, 0}));
+  EXPECT_NE(
+      errorOf(text, {pages, table, integers({2}, {3, 3})})
+          .find("expected a page below 3 at [0, 1] of the table, found 9"),
+      std::string::npos);
+  EXPECT_NE(errorOf(text, {pages, table, integers({2}, {1, 5})})
+                .find("expected a length from 0 to 4 in sequence 1, found 5"),
+            std::string::npos);
+  EXPECT_NE(errorOf(text, {pages, table, integers({1}, {1})})
+                .find("expected 2 lengths, as the table has rows, found 1"),
+            std::string::npos);
+}
 
-  /// The twin: a program with another mask gives something else.
-  TEST(Interpreter, Twin) {
-    AttentionProblem right = makeProblem("hq=2 sq=5 sk=9 d=8 causal type=f32");
-    AttentionProblem wrong =
-        makeProblem("hq=2 sq=5 sk=9 d=8 causal=top-left type=f32");
-    AttentionInputs in = llvm::cantFail(makeRandomInputs(right, 5));
-    AttentionResult reference = llvm::cantFail(referenceF64(right, in));
-    EXPECT_GT(difference(run(wrong, in, Precision::Float64)[0], reference.out),
-              1e-3);
-  }
+/// The twin: a program with another mask gives something else.
+TEST(Interpreter, Twin) {
+  AttentionProblem right = makeProblem("hq=2 sq=5 sk=9 d=8 causal type=f32");
+  AttentionProblem wrong =
+      makeProblem("hq=2 sq=5 sk=9 d=8 causal=top-left type=f32");
+  AttentionInputs in = llvm::cantFail(makeRandomInputs(right, 5));
+  AttentionResult reference = llvm::cantFail(referenceF64(right, in));
+  EXPECT_GT(difference(run(wrong, in, Precision::Float64)[0], reference.out),
+            1e-3);
+}
 
-  /// The regions of tile.attention, over scores that end in a part of a row.
-  TEST(Interpreter, RegionsOfAttention) {
-    AttentionProblem problem =
-        makeProblem("hq=2 sq=9 sk=301 d=8 causal softcap=0.5 type=f32");
-    AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 3));
-    AttentionResult reference = llvm::cantFail(referenceF64(problem, in));
-    std::vector<double> found = resultOf(
-        "!t = tensor<?x?x?x8xf32>\n"
-        "func.func @f(%q: !t, %k: !t, %v: !t, %scale: f32, %far: index,\n"
-        "             %caps: tensor<2xf32>) -> !t {\n"
-        "  %o = tile.attention %q, %k, %v scale %scale\n"
-        "      captures(%far, %caps : index, tensor<2xf32>) : !t, !t, !t -> "
-        "!t\n"
-        "  score {\n"
-        "  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index,\n"
-        "       %d: index, %c: tensor<2xf32>):\n"
-        "    %cap = tensor.extract %c[%h] : tensor<2xf32>\n"
-        "    %s1 = arith.divf %s, %cap : f32\n"
-        "    %s2 = math.tanh %s1 : f32\n"
-        "    %s3 = arith.mulf %s2, %cap : f32\n"
-        "    tile.yield %s3 : f32\n"
-        "  } mask {\n"
-        "  ^bb0(%b: index, %h: index, %i: index, %j: index,\n"
-        "       %d: index, %c: tensor<2xf32>):\n"
-        "    %last = arith.addi %i, %d : index\n"
-        "    %m = arith.cmpi sle, %j, %last : index\n"
-        "    tile.yield %m : i1\n"
-        "  }\n"
-        "  return %o : !t\n"
-        "}\n",
-        {in.q, in.k, in.v, problem.effectiveScale(), 292.0,
-         makeTensor({2}, [](int64_t) { return 0.5; })});
-    std::vector<double> expected = reference.out.toDoubles();
-    ASSERT_EQ(found.size(), expected.size());
-    for (auto [x, y] : llvm::zip(found, expected))
-      EXPECT_NEAR(x, y, 1e-13);
-  }
+/// The regions of tile.attention, over scores that end in a part of a row.
+TEST(Interpreter, RegionsOfAttention) {
+  AttentionProblem problem =
+      makeProblem("hq=2 sq=9 sk=301 d=8 causal softcap=0.5 type=f32");
+  AttentionInputs in = llvm::cantFail(makeRandomInputs(problem, 3));
+  AttentionResult reference = llvm::cantFail(referenceF64(problem, in));
+  std::vector<double> found = resultOf(
+      "!t = tensor<?x?x?x8xf32>\n"
+      "func.func @f(%q: !t, %k: !t, %v: !t, %scale: f32, %far: index,\n"
+      "             %caps: tensor<2xf32>) -> !t {\n"
+      "  %o = tile.attention %q, %k, %v scale %scale\n"
+      "      captures(%far, %caps : index, tensor<2xf32>) : !t, !t, !t -> "
+      "!t\n"
+      "  score {\n"
+      "  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index,\n"
+      "       %d: index, %c: tensor<2xf32>):\n"
+      "    %cap = tensor.extract %c[%h] : tensor<2xf32>\n"
+      "    %s1 = arith.divf %s, %cap : f32\n"
+      "    %s2 = math.tanh %s1 : f32\n"
+      "    %s3 = arith.mulf %s2, %cap : f32\n"
+      "    tile.yield %s3 : f32\n"
+      "  } mask {\n"
+      "  ^bb0(%b: index, %h: index, %i: index, %j: index,\n"
+      "       %d: index, %c: tensor<2xf32>):\n"
+      "    %last = arith.addi %i, %d : index\n"
+      "    %m = arith.cmpi sle, %j, %last : index\n"
+      "    tile.yield %m : i1\n"
+      "  }\n"
+      "  return %o : !t\n"
+      "}\n",
+      {in.q, in.k, in.v, problem.effectiveScale(), 292.0,
+       makeTensor({2}, [](int64_t) { return 0.5; })});
+  std::vector<double> expected = reference.out.toDoubles();
+  ASSERT_EQ(found.size(), expected.size());
+  for (auto [x, y] : llvm::zip(found, expected))
+    EXPECT_NEAR(x, y, 1e-13);
+}
 
-  static HostTensor runText(StringRef text, const HostTensor &x) {
-    auto context = makeContext();
-    auto module = parseSourceString<ModuleOp>(text, context.get());
-    return llvm::cantFail(interpret(*module, "f", {x}, Precision::Float64))
-        .front();
-  }
+static HostTensor runText(StringRef text, const HostTensor &x) {
+  auto context = makeContext();
+  auto module = parseSourceString<ModuleOp>(text, context.get());
+  return llvm::cantFail(interpret(*module, "f", {x}, Precision::Float64))
+      .front();
+}
 
-  /// Integers wrap at their width, and have the sign that the operation gives
-  /// them.
-  TEST(Interpreter, IntegersHaveTheirWidth) {
-    std::pair<StringRef, double> cases[] = {
-        {"%r = arith.muli %big, %big : i32", 1}, // (2^31 - 1)^2 mod 2^32
-        {"%r = arith.addi %big, %one : i32", -0x1p31},
-        {"%r = arith.divui %minus, %two : i32", 0x1p31 - 1},
-        {"%r = arith.remui %minus, %ten : i32", 5},
-        {"%c = arith.cmpi ult, %one, %minus : i32\n"
-         "%r = arith.extui %c : i1 to i32",
-         1},
-        {"%c = arith.cmpi slt, %minus, %one : i32\n"
-         "%r = arith.extsi %c : i1 to i32",
-         -1},
-        {"%c = arith.trunci %big : i32 to i8\n"
-         "%r = arith.extui %c : i8 to i32",
-         255},
-        {"%c = arith.trunci %big : i32 to i8\n"
-         "%r = arith.extsi %c : i8 to i32",
-         -1},
-        {"%r = arith.shrui %minus, %ten : i32", 0x1p22 - 1},
-        {"%r = arith.shrsi %minus, %ten : i32", -1},
-        {"%r = arith.divsi %least, %minus : i32", -0x1p31},
-    };
-    HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {1}));
-    for (auto [ops, expected] : cases) {
-      SCOPED_TRACE(ops.str());
-      HostTensor result =
-          runText(("func.func @f(%x: tensor<1xf32>) -> tensor<1xf32> {\n"
-                   "  %one = arith.constant 1 : i32\n"
-                   "  %two = arith.constant 2 : i32\n"
-                   "  %ten = arith.constant 10 : i32\n"
-                   "  %minus = arith.constant -1 : i32\n"
-                   "  %big = arith.constant 2147483647 : i32\n"
-                   "  %least = arith.constant -2147483648 : i32\n" +
-                   ops +
-                   "\n"
-                   "  %s = arith.sitofp %r : i32 to f32\n"
-                   "  %y = tile.broadcast %s : f32 -> tensor<1xf32>\n"
-                   "  return %y : tensor<1xf32>\n"
-                   "}\n")
-                      .str(),
-                  x);
-      EXPECT_EQ(result.at({0}), expected);
-    }
-  }
-
-  /// Programs that could be taken for ones that treat heads alike.
-  TEST(Interpreter, LooksAcrossHeads) {
-    HostTensor x =
-        llvm::cantFail(HostTensor::create(ElementType::F32, {2, 3, 4}));
-    double next = 0;
-    x.forEach([&](char *p) { *reinterpret_cast<float *>(p) = next++; });
-    HostTensor sum = runText(
-        "func.func @f(%x: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {\n"
-        "  %c0 = arith.constant 0 : index\n"
-        "  %c1 = arith.constant 1 : index\n"
-        "  %c2 = arith.constant 2 : index\n"
-        "  %a = tensor.dim %x, %c0 : tensor<?x?x?xf32>\n"
-        "  %b = tensor.dim %x, %c1 : tensor<?x?x?xf32>\n"
-        "  %c = tensor.dim %x, %c2 : tensor<?x?x?xf32>\n"
-        "  %i = tile.iota dim 1 sizes %a, %b, %c : tensor<?x?x?xindex>\n"
-        "  %n = arith.index_cast %i : tensor<?x?x?xindex> to "
-        "tensor<?x?x?xi32>\n"
-        "  %y = arith.sitofp %n : tensor<?x?x?xi32> to tensor<?x?x?xf32>\n"
-        "  %z = arith.addf %x, %y : tensor<?x?x?xf32>\n"
-        "  return %z : tensor<?x?x?xf32>\n"
-        "}\n",
-        x);
-    EXPECT_EQ(sum.at({1, 2, 3}), 25);
-    HostTensor scaled = runText(
-        "func.func @f(%x: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {\n"
-        "  %c0 = arith.constant 0 : index\n"
-        "  %c1 = arith.constant 1 : index\n"
-        "  %c2 = arith.constant 2 : index\n"
-        "  %a = tensor.dim %x, %c0 : tensor<?x?x?xf32>\n"
-        "  %b = tensor.dim %x, %c1 : tensor<?x?x?xf32>\n"
-        "  %c = tensor.dim %x, %c2 : tensor<?x?x?xf32>\n"
-        "  %i = arith.index_cast %b : index to i32\n"
-        "  %s = arith.sitofp %i : i32 to f32\n"
-        "  %y = tile.broadcast %s sizes %a, %b, %c : f32 -> tensor<?x?x?xf32>\n"
-        "  %z = arith.mulf %x, %y : tensor<?x?x?xf32>\n"
-        "  return %z : tensor<?x?x?xf32>\n"
-        "}\n",
-        x);
-    EXPECT_EQ(scaled.at({1, 2, 3}), 69);
-    HostTensor reduced =
-        runText("func.func @f(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> {\n"
-                "  %z = tile.reduce add %x dim 1 : tensor<?x?x?xf32> -> "
-                "tensor<?x?xf32>\n"
-                "  return %z : tensor<?x?xf32>\n"
-                "}\n",
+/// Integers wrap at their width, and have the sign that the operation gives
+/// them.
+TEST(Interpreter, IntegersHaveTheirWidth) {
+  std::pair<StringRef, double> cases[] = {
+      {"%r = arith.muli %big, %big : i32", 1}, // (2^31 - 1)^2 mod 2^32
+      {"%r = arith.addi %big, %one : i32", -0x1p31},
+      {"%r = arith.divui %minus, %two : i32", 0x1p31 - 1},
+      {"%r = arith.remui %minus, %ten : i32", 5},
+      {"%c = arith.cmpi ult, %one, %minus : i32\n"
+       "%r = arith.extui %c : i1 to i32",
+       1},
+      {"%c = arith.cmpi slt, %minus, %one : i32\n"
+       "%r = arith.extsi %c : i1 to i32",
+       -1},
+      {"%c = arith.trunci %big : i32 to i8\n"
+       "%r = arith.extui %c : i8 to i32",
+       255},
+      {"%c = arith.trunci %big : i32 to i8\n"
+       "%r = arith.extsi %c : i8 to i32",
+       -1},
+      {"%r = arith.shrui %minus, %ten : i32", 0x1p22 - 1},
+      {"%r = arith.shrsi %minus, %ten : i32", -1},
+      {"%r = arith.divsi %least, %minus : i32", -0x1p31},
+  };
+  HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {1}));
+  for (auto [ops, expected] : cases) {
+    SCOPED_TRACE(ops.str());
+    HostTensor result =
+        runText(("func.func @f(%x: tensor<1xf32>) -> tensor<1xf32> {\n"
+                 "  %one = arith.constant 1 : i32\n"
+                 "  %two = arith.constant 2 : i32\n"
+                 "  %ten = arith.constant 10 : i32\n"
+                 "  %minus = arith.constant -1 : i32\n"
+                 "  %big = arith.constant 2147483647 : i32\n"
+                 "  %least = arith.constant -2147483648 : i32\n" +
+                 ops +
+                 "\n"
+                 "  %s = arith.sitofp %r : i32 to f32\n"
+                 "  %y = tile.broadcast %s : f32 -> tensor<1xf32>\n"
+                 "  return %y : tensor<1xf32>\n"
+                 "}\n")
+                    .str(),
                 x);
-    EXPECT_EQ(reduced.sizes(), ArrayRef<int64_t>({2, 4}));
-    EXPECT_EQ(reduced.at({1, 3}), 15 + 19 + 23);
+    EXPECT_EQ(result.at({0}), expected);
   }
+}
 
-  /// What gives a number for each slice and a tensor that has none is evaluated
-  /// as a whole.
-  TEST(Interpreter, ResultsWithoutSlices) {
-    auto context = makeContext();
+/// Programs that could be taken for ones that treat heads alike.
+TEST(Interpreter, LooksAcrossHeads) {
+  HostTensor x =
+      llvm::cantFail(HostTensor::create(ElementType::F32, {2, 3, 4}));
+  double next = 0;
+  x.forEach([&](char *p) { *reinterpret_cast<float *>(p) = next++; });
+  HostTensor sum = runText(
+      "func.func @f(%x: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {\n"
+      "  %c0 = arith.constant 0 : index\n"
+      "  %c1 = arith.constant 1 : index\n"
+      "  %c2 = arith.constant 2 : index\n"
+      "  %a = tensor.dim %x, %c0 : tensor<?x?x?xf32>\n"
+      "  %b = tensor.dim %x, %c1 : tensor<?x?x?xf32>\n"
+      "  %c = tensor.dim %x, %c2 : tensor<?x?x?xf32>\n"
+      "  %i = tile.iota dim 1 sizes %a, %b, %c : tensor<?x?x?xindex>\n"
+      "  %n = arith.index_cast %i : tensor<?x?x?xindex> to "
+      "tensor<?x?x?xi32>\n"
+      "  %y = arith.sitofp %n : tensor<?x?x?xi32> to tensor<?x?x?xf32>\n"
+      "  %z = arith.addf %x, %y : tensor<?x?x?xf32>\n"
+      "  return %z : tensor<?x?x?xf32>\n"
+      "}\n",
+      x);
+  EXPECT_EQ(sum.at({1, 2, 3}), 25);
+  HostTensor scaled = runText(
+      "func.func @f(%x: tensor<?x?x?xf32>) -> tensor<?x?x?xf32> {\n"
+      "  %c0 = arith.constant 0 : index\n"
+      "  %c1 = arith.constant 1 : index\n"
+      "  %c2 = arith.constant 2 : index\n"
+      "  %a = tensor.dim %x, %c0 : tensor<?x?x?xf32>\n"
+      "  %b = tensor.dim %x, %c1 : tensor<?x?x?xf32>\n"
+      "  %c = tensor.dim %x, %c2 : tensor<?x?x?xf32>\n"
+      "  %i = arith.index_cast %b : index to i32\n"
+      "  %s = arith.sitofp %i : i32 to f32\n"
+      "  %y = tile.broadcast %s sizes %a, %b, %c : f32 -> tensor<?x?x?xf32>\n"
+      "  %z = arith.mulf %x, %y : tensor<?x?x?xf32>\n"
+      "  return %z : tensor<?x?x?xf32>\n"
+      "}\n",
+      x);
+  EXPECT_EQ(scaled.at({1, 2, 3}), 69);
+  HostTensor reduced =
+      runText("func.func @f(%x: tensor<?x?x?xf32>) -> tensor<?x?xf32> {\n"
+              "  %z = tile.reduce add %x dim 1 : tensor<?x?x?xf32> -> "
+              "tensor<?x?xf32>\n"
+              "  return %z : tensor<?x?xf32>\n"
+              "}\n",
+              x);
+  EXPECT_EQ(reduced.sizes(), ArrayRef<int64_t>({2, 4}));
+  EXPECT_EQ(reduced.at({1, 3}), 15 + 19 + 23);
+}
+
+/// What gives a number for each slice and a tensor that has none is evaluated
+/// as a whole.
+TEST(Interpreter, ResultsWithoutSlices) {
+  auto context = makeContext();
+  auto module = parseSourceString<ModuleOp>(
+      "func.func @f(%x: tensor<?x?x?xf32>)\n"
+      "    -> (tensor<?x?x?xf32>, tensor<3xf32>) {\n"
+      "  %c = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>\n"
+      "  return %x, %c : tensor<?x?x?xf32>, tensor<3xf32>\n"
+      "}\n",
+      context.get());
+  HostTensor x =
+      llvm::cantFail(HostTensor::create(ElementType::F32, {2, 3, 4}));
+  auto results =
+      llvm::cantFail(interpret(*module, "f", {x}, Precision::Float64));
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[1].sizes(), ArrayRef<int64_t>({3}));
+  EXPECT_EQ(results[1].at({2}), 3);
+}
+
+/// Sizes that do not fit are errors, not reads of other memory.
+TEST(Interpreter, SizesAreChecked) {
+  struct {
+    StringRef types, ops, error;
+  } cases[] = {
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%r = arith.addf %x, %y : tensor<?x?xf32>",
+       "expected operands of equal sizes, found 1x3 and 1x5"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%r = tile.dot %x, %y : tensor<?x?xf32>, tensor<?x?xf32> -> "
+       "tensor<?x?xf32>",
+       "expected operands with one depth and batches that divide, found 2x3 "
+       "and 2x5"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x4xf32>", "",
+       "@f: argument 1: expected tensor<?x4xf32>, found a tensor of 2x5"},
+      {"%x: tensor<?x?xf32>, %y: f32", "",
+       "@f: argument 1: expected f32, found a tensor of 2x5"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%r = tensor.cast %y : tensor<?x?xf32> to tensor<?x4xf32>",
+       "expected tensor<?x4xf32>, found sizes 2x5"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%c = arith.constant 2 : index\n"
+       "%r = tensor.extract %x[%c, %c] : tensor<?x?xf32>",
+       "expected an index from 0 to 1 in dimension 0, found 2"},
+      {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
+       "%c = arith.constant 2 : index\n"
+       "%r = tile.broadcast %y sizes %c, %c : tensor<?x?xf32> -> "
+       "tensor<?x?xf32>",
+       "expected 1 or 2 as size of dimension 1, found 5"},
+  };
+  auto context = makeContext();
+  HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {2, 3}));
+  HostTensor y = llvm::cantFail(HostTensor::create(ElementType::F32, {2, 5}));
+  for (auto [types, ops, expected] : cases) {
+    SCOPED_TRACE(ops.str());
     auto module = parseSourceString<ModuleOp>(
-        "func.func @f(%x: tensor<?x?x?xf32>)\n"
-        "    -> (tensor<?x?x?xf32>, tensor<3xf32>) {\n"
-        "  %c = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>\n"
-        "  return %x, %c : tensor<?x?x?xf32>, tensor<3xf32>\n"
-        "}\n",
+        ("func.func @f(" + types + ") -> tensor<?x?xf32> {\n" + ops +
+         "\nreturn %x : tensor<?x?xf32>\n}\n")
+            .str(),
         context.get());
-    HostTensor x =
-        llvm::cantFail(HostTensor::create(ElementType::F32, {2, 3, 4}));
-    auto results =
-        llvm::cantFail(interpret(*module, "f", {x}, Precision::Float64));
-    ASSERT_EQ(results.size(), 2u);
-    EXPECT_EQ(results[1].sizes(), ArrayRef<int64_t>({3}));
-    EXPECT_EQ(results[1].at({2}), 3);
+    ASSERT_TRUE(module);
+    auto result = interpret(*module, "f", {x, y}, Precision::Float64);
+    std::string found = result ? "no error" : toString(result.takeError());
+    EXPECT_NE(found.find(expected.str()), std::string::npos) << found;
   }
+}
 
-  /// Sizes that do not fit are errors, not reads of other memory.
-  TEST(Interpreter, SizesAreChecked) {
-    struct {
-      StringRef types, ops, error;
-    } cases[] = {
-        {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
-         "%r = arith.addf %x, %y : tensor<?x?xf32>",
-         "expected operands of equal sizes, found 1x3 and 1x5"},
-        {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
-         "%r = tile.dot %x, %y : tensor<?x?xf32>, tensor<?x?xf32> -> "
-         "tensor<?x?xf32>",
-         "expected operands with one depth and batches that divide, found 2x3 "
-         "and 2x5"},
-        {"%x: tensor<?x?xf32>, %y: tensor<?x4xf32>", "",
-         "@f: argument 1: expected tensor<?x4xf32>, found a tensor of 2x5"},
-        {"%x: tensor<?x?xf32>, %y: f32", "",
-         "@f: argument 1: expected f32, found a tensor of 2x5"},
-        {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
-         "%r = tensor.cast %y : tensor<?x?xf32> to tensor<?x4xf32>",
-         "expected tensor<?x4xf32>, found sizes 2x5"},
-        {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
-         "%c = arith.constant 2 : index\n"
-         "%r = tensor.extract %x[%c, %c] : tensor<?x?xf32>",
-         "expected an index from 0 to 1 in dimension 0, found 2"},
-        {"%x: tensor<?x?xf32>, %y: tensor<?x?xf32>",
-         "%c = arith.constant 2 : index\n"
-         "%r = tile.broadcast %y sizes %c, %c : tensor<?x?xf32> -> "
-         "tensor<?x?xf32>",
-         "expected 1 or 2 as size of dimension 1, found 5"},
-    };
-    auto context = makeContext();
-    HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {2, 3}));
-    HostTensor y = llvm::cantFail(HostTensor::create(ElementType::F32, {2, 5}));
-    for (auto [types, ops, expected] : cases) {
-      SCOPED_TRACE(ops.str());
-      auto module = parseSourceString<ModuleOp>(
-          ("func.func @f(" + types + ") -> tensor<?x?xf32> {\n" + ops +
-           "\nreturn %x : tensor<?x?xf32>\n}\n")
-              .str(),
-          context.get());
-      ASSERT_TRUE(module);
-      auto result = interpret(*module, "f", {x, y}, Precision::Float64);
-      std::string found = result ? "no error" : toString(result.takeError());
-      EXPECT_NE(found.find(expected.str()), std::string::npos) << found;
-    }
-  }
-
-  TEST(Interpreter, Errors) {
-    auto context = makeContext();
-    auto module = parseSourceString<ModuleOp>(
-        "func.func @f(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {\n"
-        "  %e = tensor.generate {\n"
-        "  ^bb0(%i: index, %j: index):\n"
-        "    %c = arith.constant 1.0 : f32\n"
-        "    tensor.yield %c : f32\n"
-        "  } : tensor<2x2xf32>\n"
-        "  return %e : tensor<2x2xf32>\n"
-        "}\n",
-        context.get());
-    auto errorOf = [&](StringRef entry, ArrayRef<InterpreterValue> arguments) {
-      auto result = interpret(*module, entry, arguments, Precision::Float64);
-      return result ? "no error" : toString(result.takeError());
-    };
-    HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {2, 2}));
-    EXPECT_NE(errorOf("g", {}).find("expected a function @g"),
-              std::string::npos);
-    EXPECT_NE(errorOf("f", {}).find("expected 1 arguments, found 0"),
-              std::string::npos);
-    EXPECT_NE(errorOf("f", {x}).find("'tensor.generate' is not evaluated"),
-              std::string::npos);
-  }
+TEST(Interpreter, Errors) {
+  auto context = makeContext();
+  auto module = parseSourceString<ModuleOp>(
+      "func.func @f(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {\n"
+      "  %e = tensor.generate {\n"
+      "  ^bb0(%i: index, %j: index):\n"
+      "    %c = arith.constant 1.0 : f32\n"
+      "    tensor.yield %c : f32\n"
+      "  } : tensor<2x2xf32>\n"
+      "  return %e : tensor<2x2xf32>\n"
+      "}\n",
+      context.get());
+  auto errorOf = [&](StringRef entry, ArrayRef<InterpreterValue> arguments) {
+    auto result = interpret(*module, entry, arguments, Precision::Float64);
+    return result ? "no error" : toString(result.takeError());
+  };
+  HostTensor x = llvm::cantFail(HostTensor::create(ElementType::F32, {2, 2}));
+  EXPECT_NE(errorOf("g", {}).find("expected a function @g"), std::string::npos);
+  EXPECT_NE(errorOf("f", {}).find("expected 1 arguments, found 0"),
+            std::string::npos);
+  EXPECT_NE(errorOf("f", {x}).find("'tensor.generate' is not evaluated"),
+            std::string::npos);
+}
