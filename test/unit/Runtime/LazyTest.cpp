@@ -343,6 +343,29 @@ TEST_P(LazyCache, KeepsKernelByKernel) {
               "expected the program in the cache");
 }
 
+/// All kernels of gradients are found again: the first one, too, whose
+/// workspace is said by a number of splits.
+TEST_P(LazyCache, KeepsKernelsOfGradients) {
+  faBackwardDesc wanted = fa::backward();
+  auto rows = prefill[0];
+  auto lse = fa::tensor(memory, FA_F32, {1, 8, 256});
+  std::vector<fa::Argument> arguments = {
+      rows, rows, rows, fa::scalar(0.125f), rows, lse, rows, rows, rows, rows};
+  for (bool isFirst : {true, false}) {
+    Counter counter;
+    fa::Context context(keeping(FA_COMPILE_LAZY, &counter));
+    fa::Plan plan(context, problem, wanted);
+    ASSERT_TRUE(plan) << fa::lastError();
+    size_t bytes = plan.launchInfo(arguments).workspaceSize;
+    EXPECT_EQ(plan.enqueue(nullptr, memory, bytes, arguments), FA_SUCCESS)
+        << fa::lastError();
+    if (isFirst)
+      EXPECT_GE(counter.compiled, 3);
+    else
+      EXPECT_EQ(counter.compiled, 0);
+  }
+}
+
 TEST_P(LazyCache, CompilesTheRestBehind) {
   Counter counter;
   faContextOptions how = keeping(FA_COMPILE_BACKGROUND, &counter);
