@@ -9,6 +9,7 @@
 
 #include "Tile/Tile.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fa {

@@ -77,12 +77,10 @@ static std::string matchGradients(BackwardFunction &match) {
   tile::AttentionBackwardOp op = match.op;
   auto viewOf = [](Value value) -> std::optional<ArgumentView> {
     SmallVector<Operation *> epilogue;
-    FailureOr<ArgumentView> view = failure();
-    if (value.hasOneUse())
-      view = ArgumentView::ofResult(value, epilogue);
-    if (failed(view) || !epilogue.empty())
+    if (!value.hasOneUse())
       return std::nullopt;
-    return *view;
+    std::optional<ArgumentView> view = ArgumentView::ofResult(value, epilogue);
+    return epilogue.empty() ? view : std::nullopt;
   };
   std::string other =
       "a gradient is not returned as it is, or in another shape";
