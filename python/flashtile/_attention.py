@@ -6,17 +6,13 @@ import inspect
 import math
 
 from . import _structs as fa
-from ._plan import Context, Launch
-from ._tensor import NAMES, Tensor, address, choose_stream, empty_like, facts, row_major, tensor
+from ._plan import Context, Launch, Launches
+from ._tensor import NAMES, Tensor, address, empty_like, row_major, tensor
 
 _CAUSAL = {False: 0, None: 0, True: 1, "bottom-right": 1, "top-left": 2}
 _PRECISION = {"ieee": 0, "tf32": 1}
 
-# Launches of calls that were seen, by what the call is known by: nothing but the
-# addresses of a call's arrays is looked at again. Emptied when it is full, which
-# a length that grows with each call brings about.
-_launches = {}
-_MOST_LAUNCHES = 1024
+_launches = Launches()
 
 
 @functools.lru_cache(maxsize=None)
@@ -216,12 +212,9 @@ def attention(
         arrays.append(out)
     window = None if window is None else tuple(window)
     options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, return_lse
-    known = tuple(facts(array) for array in arrays)
-    key = None if None in known else (options, given, known)
-    launch = _launches.get(key)
-    if launch:
-        addresses = [address(array) for array in arrays]
-    else:
+    kind = options, given
+    launch, addresses = _launches.get(kind, arrays)
+    if launch is None:
         if any(getattr(array, "requires_grad", False) for array in arrays):  # no launch that is known has such
             from .torch import attention_with_layout
 
@@ -230,13 +223,7 @@ def attention(
             names = "causal", "window", "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "dropout_p"
             how = dict(zip((*names, "layout", "return_lse"), options), **tensors)
             return attention_with_layout(q, k, v, out=out, stream=stream, **how)
-        arrays = [tensor(array) for array in arrays]
-        launch = _prepare(options, arrays, given)
-        addresses = [array.data for array in arrays]
-        if key:
-            if len(_launches) >= _MOST_LAUNCHES:
-                _launches.clear()
-            _launches[key] = launch
+        launch, addresses = _launches.add(kind, arrays, lambda tensors: _prepare(options, tensors, given))
     if out is None:
         out = empty_like(q, launch.shape, None)
         addresses.append(address(out))
@@ -244,10 +231,7 @@ def attention(
         b, x, y, _ = launch.shape
         lse = empty_like(q, (b, y, x) if layout == "bshd" else (b, x, y), NAMES[fa.F32])
         addresses.append(address(lse))
-    owner = None
-    if launch.target != "cpu":
-        stream, owner = choose_stream(q, stream)
-    launch(addresses, stream, owner)
+    launch.run(addresses, q, stream)
     return (out, lse) if return_lse else out
 
 

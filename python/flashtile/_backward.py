@@ -5,12 +5,10 @@ import functools
 
 from . import _structs as fa
 from ._attention import choose_rng, context_of, describe_inputs, four_dims, optional_arrays
-from ._plan import Launch
-from ._tensor import Tensor, address, choose_stream, empty_like, facts, row_major, tensor
+from ._plan import Launch, Launches
+from ._tensor import Tensor, address, empty_like, row_major
 
-# As those of flashtile.attention.
-_launches = {}
-_MOST_LAUNCHES = 1024
+_launches = Launches()
 _WANTS = ("q", "k", "v")
 # What else has a gradient, by the members that say that there is one and that
 # its gradient is wanted, in the order of the arguments.
@@ -107,25 +105,14 @@ def attention_backward(
     wants, window = _sorted(wants, given), None if window is None else tuple(window)
     arrays = [q, k, v, *optional, out, lse, dout] + ([] if dlse is None else [dlse])
     options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, True
-    known = tuple(facts(array) for array in arrays)
-    key = None if None in known else (options, given, wants, known)
-    launch = _launches.get(key)
-    if launch:
-        addresses = [address(array) for array in arrays]
-    else:
-        inputs = 3 + len(optional)
-        arrays = [tensor(array) for array in arrays]
-        launch = _prepare(options, arrays[:inputs], given, arrays[inputs:], wants)
-        addresses = [array.data for array in arrays]
-        if key:
-            if len(_launches) >= _MOST_LAUNCHES:
-                _launches.clear()
-            _launches[key] = launch
+    kind, inputs = (options, given, wants), 3 + len(optional)
+    launch, addresses = _launches.get(kind, arrays)
+    if launch is None:
+        launch, addresses = _launches.add(
+            kind, arrays, lambda tensors: _prepare(options, tensors[:inputs], given, tensors[inputs:], wants)
+        )
     inputs = {name: (q, k, v, *optional)[_number(name, given)] for name in wants}
     gradients = {name: empty_like(x, tuple(x.shape), None) for name, x in inputs.items()}
     addresses += [address(gradient) for gradient in gradients.values()]
-    owner = None
-    if launch.target != "cpu":
-        stream, owner = choose_stream(q, stream)
-    launch(addresses, stream, owner)
+    launch.run(addresses, q, stream)
     return tuple(gradients.get(name) for name in (*_WANTS, *(name for name in wants if name in _CAPTURES)))

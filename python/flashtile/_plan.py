@@ -9,7 +9,7 @@ from ctypes import byref, c_void_p
 
 from . import _structs as fa
 from ._library import check, library
-from ._tensor import Tensor, address, choose_stream, empty_bytes, scalar, tensor
+from ._tensor import Tensor, address, choose_stream, empty_bytes, facts, scalar, tensor
 
 _COMPILE = {"eager": 0, "lazy": 1, "background": 2}
 _logger = logging.getLogger("flashtile")
@@ -203,6 +203,49 @@ class Launch:
         memory = empty_bytes(owner, size)
         options = fa.LaunchOptions(stream=stream, workspace=address(memory), workspaceSize=size)
         check(library.faPlanEnqueueWith(handle, byref(options), arguments, count))
+
+    def run(self, addresses, array, stream=None):
+        """The same on `stream` or, on a card without one, on the current one of
+        the package of `array`."""
+        owner = None
+        if self.target != "cpu":
+            stream, owner = choose_stream(array, stream)
+        self(addresses, stream, owner)
+
+
+class Launches:
+    """Launches of calls that were seen, by what such a call is known by: nothing
+    but the addresses of its arrays is looked at again. Emptied when it is full,
+    which a length that grows with each call brings about."""
+
+    _MOST = 1024
+
+    def __init__(self):
+        self._known = {}
+
+    @staticmethod
+    def _key(kind, arrays):
+        known = tuple([facts(array) for array in arrays])
+        return None if None in known else (kind, known)
+
+    def get(self, kind, arrays):
+        """The launch of arrays like these, and their addresses; None, None if
+        there was none. kind: what else a call is known by."""
+        launch = self._known.get(self._key(kind, arrays))
+        return launch, [address(array) for array in arrays] if launch else None
+
+    def add(self, kind, arrays, prepare):
+        """The same of what is new: `prepare` makes it of the arrays as `Tensor`."""
+        key, described = self._key(kind, arrays), [tensor(array) for array in arrays]
+        launch = prepare(described)
+        if key:
+            if len(self._known) >= self._MOST:
+                self.clear()
+            self._known[key] = launch
+        return launch, [array.data for array in described]
+
+    def clear(self):
+        self._known.clear()
 
 
 def is_supported(program, arch="host"):

@@ -4,12 +4,10 @@ behind the other, and keys and values in pages that a table names."""
 
 from . import _structs as fa
 from ._attention import describe, four_dims, plan_of
-from ._plan import Launch
-from ._tensor import NAMES, Tensor, address, choose_stream, empty_like, facts, row_major, tensor
+from ._plan import Launch, Launches
+from ._tensor import NAMES, Tensor, address, empty_like, row_major
 
-# As those of flashtile.attention.
-_launches = {}
-_MOST_LAUNCHES = 1024
+_launches = Launches()
 # What a launch takes behind q, k and v, in its order: the member that asks for
 # it, and of integers the argument's name and how many dimensions it has.
 _OPTIONAL = ("hasAlibi", "hasLengths", "hasSink", "hasOffsets", "hasKeyOffsets", "hasPages")
@@ -75,21 +73,12 @@ def _attend(arrays, optional, out, stream, options, pages=None):
     if out is not None:
         given += ("out",)
         arrays.append(out)
-    known = tuple(facts(array) for array in arrays)
-    key = None if None in known else (options, pages, given, known)
-    launch = _launches.get(key)
-    if launch:
-        addresses = [address(array) for array in arrays]
-    else:
-        if any(getattr(array, "requires_grad", False) for array in arrays):
+    kind = options, pages, given
+    launch, addresses = _launches.get(kind, arrays)
+    if launch is None:
+        if any(getattr(array, "requires_grad", False) for array in arrays):  # no launch that is known has such
             raise ValueError("expected no array that requires a gradient: of packed sequences and pages none is derived")
-        described = [tensor(array) for array in arrays]
-        launch = _prepare(options, pages, described, given)
-        addresses = [array.data for array in described]
-        if key:
-            if len(_launches) >= _MOST_LAUNCHES:
-                _launches.clear()
-            _launches[key] = launch
+        launch, addresses = _launches.add(kind, arrays, lambda tensors: _prepare(options, pages, tensors, given))
     q = arrays[0]
     if out is None:
         out = empty_like(q, launch.shape, None)
@@ -100,10 +89,7 @@ def _attend(arrays, optional, out, stream, options, pages=None):
             rows[-2:] = rows[:-3:-1]  # heads before queries
         lse = empty_like(q, tuple(rows), NAMES[fa.F32])
         addresses.append(address(lse))
-    owner = None
-    if launch.target != "cpu":
-        stream, owner = choose_stream(q, stream)
-    launch(addresses, stream, owner)
+    launch.run(addresses, q, stream)
     return (out, lse) if return_lse else out
 
 

@@ -19,7 +19,7 @@ from .._attention import context_of
 from .._library import Error
 from .._plan import Launch
 from .._structs import F32
-from .._tensor import NAMES, address, choose_stream, empty_like, facts, tensor
+from .._tensor import NAMES, address, empty_like, facts, tensor
 from ._blocks import Blocks, kinds_of
 from ._expr import Expressions
 from ._gradients import Attention, differentiate
@@ -216,8 +216,7 @@ def _run(call, scale, numbers, has_lse, arrays):
     launch = _launch(call, scale, arrays, numbers, (b, h, i, value.shape[3]), has_lse)
     out = empty_like(arrays[0], launch.shape, None)
     lse = empty_like(arrays[0], launch.shape[:3], NAMES[F32]) if has_lse else None
-    stream, owner = (None, None) if launch.target == "cpu" else choose_stream(arrays[0], None)
-    launch([address(x) for x in (*arrays, out, *([lse] if has_lse else []))], stream, owner)
+    launch.run([address(x) for x in (*arrays, out, *([lse] if has_lse else []))], arrays[0])
     return out, lse
 
 

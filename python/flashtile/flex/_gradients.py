@@ -5,7 +5,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from .._plan import Launch
-from .._tensor import address, choose_stream, empty_like, facts, tensor
+from .._tensor import address, empty_like, facts, tensor
 
 
 class Attention(torch.autograd.Function):
@@ -49,6 +49,5 @@ def differentiate(call, plan, scale, numbers, arrays, out, lse, dout, dlse, want
         if len(call.gradients) >= 1024:
             call.gradients.clear()
         call.gradients[known] = launch
-    stream, owner = (None, None) if launch.target == "cpu" else choose_stream(out, None)
-    launch([address(x) for x in (*arrays, *results, *outputs)], stream, owner)
+    launch.run([address(x) for x in (*arrays, *results, *outputs)], out)
     return tuple(gradients)
