@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <cstddef>
 #include <random>
 #include <string>
 
@@ -55,6 +56,10 @@ struct Problem {
       sizes = {1, kHeads, kQueries, kDimV};
     else if (size == kHeads * kQueries)
       sizes = {1, kHeads, kQueries};
+    else if (size == kHeads * kQueries * kKeys)
+      sizes = {1, kHeads, kQueries, kKeys};
+    else if (size == kHeads)
+      sizes = {kHeads};
     return fa::tensor(memory.data(), sizes);
   }
   void runForward(const fa::Context &context) {
@@ -182,6 +187,66 @@ TEST(Backward, CodeOfTheCallers) {
       ASSERT_NEAR(found[n][i], expected[n][i], 2e-5) << n << " " << i;
 }
 
+/// Of a bias, slopes and sinks. The first two are zero here, which leaves the
+/// scores, and so the loops above, as they are; their gradients are not zero.
+TEST(Backward, OfWhatScoresRead) {
+  fa::Context context(1);
+  Problem p;
+  faAttentionDesc desc = Problem::desc();
+  desc.bias = "1hqk";
+  desc.hasAlibi = desc.hasSink = 1;
+  Floats bias(kHeads * kQueries * kKeys), slopes(kHeads);
+  Floats sinks = {-1, 0.5, 2, 100}; // the last leaves the keys nothing
+  std::vector<fa::Argument> arguments = {
+      Problem::tensor(p.q),  Problem::tensor(p.k),    Problem::tensor(p.v),
+      Problem::tensor(bias), Problem::tensor(slopes), Problem::tensor(sinks),
+      fa::scalar(kScale),    Problem::tensor(p.out),  Problem::tensor(p.lse)};
+  faAttentionDesc forward = desc;
+  forward.hasLse = 1;
+  fa::Plan forwardPlan(context, forward);
+  ASSERT_TRUE(forwardPlan) << fa::lastError();
+  ASSERT_EQ(forwardPlan.launch(arguments), FA_SUCCESS) << fa::lastError();
+
+  Floats dbias(bias.size()), dslopes(kHeads), dsinks(kHeads);
+  for (int64_t row = 0; row < kHeads * kQueries; ++row) {
+    int64_t head = row / kQueries, kvHead = head / (kHeads / kKvHeads);
+    int64_t last = row % kQueries + kKeys - kQueries;
+    const float *rowDout = &p.dout[row * kDimV];
+    double delta = dot(rowDout, &p.out[row * kDimV], kDimV);
+    for (int64_t j = 0; j <= last; ++j) {
+      int64_t key = kvHead * kKeys + j;
+      double x = kScale * dot(&p.q[row * kDim], &p.k[key * kDim], kDim);
+      double dx = std::exp(x - p.lse[row]) *
+                  (dot(rowDout, &p.v[key * kDimV], kDimV) - delta);
+      dbias[row * kKeys + j] = float(dx);
+      dslopes[head] += float(dx * double(j - last));
+    }
+    dsinks[head] -= float(std::exp(double(sinks[head]) - p.lse[row]) * delta);
+  }
+
+  faBackwardDesc wanted = fa::backward();
+  wanted.wantBias = wanted.wantSlopes = wanted.wantSink = 1;
+  fa::Plan plan(context, desc, wanted);
+  ASSERT_TRUE(plan) << fa::lastError();
+  std::vector<Floats> expected = p.expected(wanted);
+  expected.insert(expected.end(), {dbias, dslopes, dsinks});
+  std::vector<Floats> found = expected;
+  arguments.push_back(Problem::tensor(p.dout));
+  for (Floats &gradient : found) {
+    std::ranges::fill(gradient, NAN);
+    arguments.push_back(Problem::tensor(gradient));
+  }
+  ASSERT_EQ(plan.launch(arguments), FA_SUCCESS) << fa::lastError();
+  for (size_t n = 0; n < found.size(); ++n)
+    for (size_t i = 0; i < found[n].size(); ++i)
+      ASSERT_NEAR(found[n][i], expected[n][i], 2e-5)
+          << "output " << n << ", element " << i;
+
+  Floats one(1);
+  arguments.back() = fa::tensor(one.data(), {1});
+  expectError(plan.launch(arguments), FA_ERROR_INVALID_ARGUMENT, "found");
+}
+
 TEST(Backward, SaysWhatIsWrong) {
   fa::Context context(1);
   faAttentionDesc desc = Problem::desc();
@@ -203,6 +268,15 @@ TEST(Backward, SaysWhatIsWrong) {
   expectError(create(), FA_ERROR_INVALID_ARGUMENT,
               "faAttentionDesc: expected size");
   desc = Problem::desc();
+  // A description of the first version, with other bytes behind it.
+  wanted.size = offsetof(faBackwardDesc, wantBias);
+  wanted.wantBias = 1;
+  EXPECT_EQ(create(), FA_SUCCESS) << fa::lastError();
+  faPlanDestroy(plan);
+  plan = nullptr;
+  wanted.size = sizeof wanted;
+  expectError(create(), FA_ERROR_INVALID_ARGUMENT, "bias");
+  wanted.wantBias = 0;
   desc.scoreMod = "%score = math.cbrt %s : f32";
   expectError(create(), FA_ERROR_COMPILE, "math.cbrt");
   EXPECT_FALSE(fa::isSupported("sm_80", desc, wanted));
