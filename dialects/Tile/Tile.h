@@ -24,6 +24,10 @@
 #include "Tile/TileDialect.h.inc"
 #include "Tile/TileEnums.h.inc"
 
+namespace mlir {
+class ImplicitLocOpBuilder;
+} // namespace mlir
+
 #define GET_ATTRDEF_CLASSES
 #include "Tile/TileAttributes.h.inc"
 

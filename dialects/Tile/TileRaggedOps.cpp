@@ -6,6 +6,11 @@
 
 #include "TileVerify.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
 using namespace mlir;
 using namespace fa::tile;
 
@@ -51,4 +56,47 @@ LogicalResult PackOp::verify() {
            << getType() << ", found " << input;
   return verifyResult(*this, getType(), input.getShape().drop_front(),
                       input.getElementType());
+}
+
+std::pair<Value, Value> SequenceOfOp::search(ImplicitLocOpBuilder &b,
+                                             Value slot, Value offsets,
+                                             int64_t rows) {
+  constexpr int64_t kStride = 32;
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  auto firstOf = [&](Value sequence) -> Value {
+    Value offset = memref::LoadOp::create(b, offsets, sequence);
+    offset = arith::IndexCastOp::create(b, b.getIndexType(), offset);
+    Value tiles = arith::DivUIOp::create(b, offset, index(rows));
+    return arith::AddIOp::create(b, tiles, sequence);
+  };
+  // The last sequence that has begun of every `step`-th one from `begin` on,
+  // else `known`; behind each its first slot.
+  auto search = [&](Value begin, Value end, int64_t step,
+                    ValueRange known) -> ValueRange {
+    auto loop = scf::ForOp::create(b, begin, end, index(step), known);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value sequence = loop.getInductionVar(), first = firstOf(sequence);
+    Value isBegun =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, slot);
+    auto before = loop.getRegionIterArgs();
+    Value last = arith::SelectOp::create(b, isBegun, sequence, before[0]);
+    Value itsFirst = arith::SelectOp::create(b, isBegun, first, before[1]);
+    scf::YieldOp::create(b, ValueRange{last, itsFirst});
+    return loop.getResults();
+  };
+  // Loads of two loops do not wait for each other, as those of a binary search
+  // would.
+  Value zero = index(0);
+  Value count =
+      arith::SubIOp::create(b, memref::DimOp::create(b, offsets, 0), index(1));
+  ValueRange coarse =
+      search(index(kStride), count, kStride, {zero, firstOf(zero)});
+  Value next = arith::AddIOp::create(b, coarse[0], index(1));
+  Value end = arith::AddIOp::create(b, coarse[0], index(kStride));
+  end = arith::MinSIOp::create(b, end, count);
+  ValueRange found = search(next, end, /*step=*/1, coarse);
+  return {found[0], found[1]};
 }

@@ -62,4 +62,36 @@ def Tile_PackOp : Tile_Op<"pack", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_SequenceOfOp : Tile_Op<"sequence_of",
+    [MemoryEffects<[MemRead]>]> {
+  let summary = "which packed sequence a slot of tiles belongs to";
+  let description = [{
+    With `rows` rows in a tile, sequence `b` has the slots from
+    `first(b) = floor(offsets[b] / rows) + b` to before those of the next: as
+    many as it has tiles, or one more. So how many slots there are of all
+    sequences follows from sizes alone. Gives the last sequence with
+    `first(b) ≤ slot`, or the first of all, and its `first(b)`. There is one
+    sequence less than there are offsets, and at least one; offsets ascend.
+
+    Two loads after each other, where a warp has a lane for each of 32 offsets.
+
+    ```mlir
+    %sequence, %first = tile.sequence_of %slot in %offsets rows 128 : memref<?xi32, strided<[?]>>
+    ```
+  }];
+  let arguments = (ins Index:$slot,
+      StridedMemRefRankOf<[I32], [1]>:$offsets,
+      ConfinedAttr<I64Attr, [IntPositive]>:$rows);
+  let results = (outs Index:$sequence, Index:$first);
+  let assemblyFormat = [{
+    $slot `in` $offsets `rows` $rows attr-dict `:` type($offsets)
+  }];
+  let extraClassDeclaration = [{
+    /// The same as loops of scalars: every 32nd offset, then 32 of them.
+    static std::pair<::mlir::Value, ::mlir::Value>
+    search(::mlir::ImplicitLocOpBuilder &b, ::mlir::Value slot,
+           ::mlir::Value offsets, int64_t rows);
+  }];
+}
+
 #endif // TILE_RAGGED_OPS_TD

@@ -104,6 +104,17 @@ LogicalResult FetchOp::verify() {
     return emitOpError("expects a dimension before that of the rows to join "
                        "them with, found dimensions ")
            << getDims();
+  if (bool(getTable()) != bool(getSequence()))
+    return emitOpError("expects a table and a sequence together");
+  if (getTable()) {
+    auto table = cast<MemRefType>(getTable().getType());
+    if (table.getRank() != 2 || !table.getElementType().isInteger(32))
+      return emitOpError("expects a table of i32 of rank 2, found ") << table;
+    if (getDims() != ArrayRef<int64_t>{2, 3} || getJoined())
+      return emitOpError("expects pages of rank 4 whose rows are dimension 2, "
+                         "not joined, found dimensions ")
+             << getDims();
+  }
   return verifyBox(*this, getSource(), getIndices(), getDims(),
                    getChannel().getType().getBuffer());
 }

@@ -154,18 +154,29 @@ def TileGPU_FetchOp : TileGPU_Op<"fetch",
     first column of the tile are at multiples of 16 bytes. With `joined`, rows
     go on through the dimension before theirs, whose index is 0: the source has
     no gaps between the two.
+
+    With a table, rows are those of a sequence in pages, as `tile.paged_view`
+    has them: row `j` is row `j mod page` of page `table[sequence, j / page]`,
+    the first dimension of the source, whose index here is 0. A page has a
+    multiple of 8 rows. The tile comes in boxes that lie in one page each, of a
+    power of two of rows; it begins at a multiple of these, for which the largest
+    power of two that divides its rows will do. A warp fetches it, a box by each
+    lane.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
-      DenseI64ArrayAttr:$dims, Optional<Index>:$end, UnitAttr:$joined,
+      DenseI64ArrayAttr:$dims, Optional<Index>:$end,
+      Optional<AnyMemRef>:$table, Optional<Index>:$sequence, UnitAttr:$joined,
       TileGPU_ChannelType:$channel, Index:$step);
   let assemblyFormat = [{
-    $source `[` $indices `]` `dims` $dims (`joined` $joined^)? (`end` $end^)? `to` $channel `,` $step
-    attr-dict `:` type($source) `,` type($channel)
+    $source `[` $indices `]` `dims` $dims (`joined` $joined^)? (`end` $end^)?
+    (`through` $table^ `[` $sequence `]`)? `to` $channel `,` $step
+    attr-dict `:` type($source) (`through` type($table)^)? `,` type($channel)
   }];
   let hasVerifier = 1;
 }
 
-def TileGPU_DeliverOp : TileGPU_SyncOp<"deliver"> {
+def TileGPU_DeliverOp : TileGPU_Op<"deliver",
+    [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "begins to store a tile to global memory";
   let description = [{
     The opposite of `tgpu.fetch`: a consumer writes the tile to its slot of a
@@ -175,13 +186,15 @@ def TileGPU_DeliverOp : TileGPU_SyncOp<"deliver"> {
     have fewer columns than the tile: then it goes in pieces. Slots have whole
     lines of 128 bytes; where the tile has not, the destination ends with it.
     Each piece waits until what the consumer delivered before has left the slot.
+    From row `end` of the destination on nothing is stored, either: a tile that
+    `end` cuts goes row by row.
   }];
   let arguments = (ins AnyStaticShapeTensor:$value,
       TileGPU_BufferType:$buffer, Index:$slot, AnyMemRef:$dest,
-      Variadic<Index>:$indices, DenseI64ArrayAttr:$dims);
+      Variadic<Index>:$indices, DenseI64ArrayAttr:$dims, Optional<Index>:$end);
   let assemblyFormat = [{
     $value `by` $buffer `[` $slot `]` `to` $dest `[` $indices `]` `dims` $dims
-    attr-dict `:` type($value) `,` type($buffer) `,` type($dest)
+    (`end` $end^)? attr-dict `:` type($value) `,` type($buffer) `,` type($dest)
   }];
   let hasVerifier = 1;
 }

@@ -82,45 +82,11 @@ Value ProgramBuilder::loadOffset(const ArgumentView &view, Value number) {
 }
 
 Value ProgramBuilder::findTile(Value slot) {
-  // With M rows a tile, sequence b has the slots from floor(offsets[b] / M) + b
-  // to before those of the next, as many as it has tiles or one more: how many
-  // there are of all follows from sizes alone.
-  auto slotOf = [&](Value sequence) -> Value {
-    Value tiles = arith::DivUIOp::create(b, loadOffset(source.q, sequence),
-                                         index(shape.rows));
-    return arith::AddIOp::create(b, tiles, sequence);
-  };
-  // The last sequence that has begun of every `step`-th one from `begin` on,
-  // else `known`; behind each its first slot.
-  auto search = [&](Value begin, Value end, int64_t step,
-                    ValueRange known) -> ValueRange {
-    auto loop = scf::ForOp::create(b, begin, end, index(step), known);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value sequence = loop.getInductionVar(), first = slotOf(sequence);
-    Value isBegun =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, slot);
-    auto before = loop.getRegionIterArgs();
-    Value last = arith::SelectOp::create(b, isBegun, sequence, before[0]);
-    Value itsFirst = arith::SelectOp::create(b, isBegun, first, before[1]);
-    scf::YieldOp::create(b, ValueRange{last, itsFirst});
-    return loop.getResults();
-  };
-  // Loads of two loops do not wait for each other, as those of a binary search
-  // would.
-  constexpr int64_t stride = 32;
-  Value zero = index(0);
-  Value offsets = kernel.getArgument(*source.q.offsets);
-  Value count =
-      arith::SubIOp::create(b, memref::DimOp::create(b, offsets, 0), index(1));
-  ValueRange coarse =
-      search(index(stride), count, stride, {zero, slotOf(zero)});
-  Value next = arith::AddIOp::create(b, coarse[0], index(1));
-  Value end = arith::AddIOp::create(b, coarse[0], index(stride));
-  end = arith::MinSIOp::create(b, end, count);
-  ValueRange found = search(next, end, /*step=*/1, coarse);
-  batch = found[0];
-  return arith::SubIOp::create(b, slot, found[1]);
+  auto found =
+      SequenceOfOp::create(b, b.getIndexType(), b.getIndexType(), slot,
+                           kernel.getArgument(*source.q.offsets), shape.rows);
+  batch = found.getSequence();
+  return arith::SubIOp::create(b, slot, found.getFirst());
 }
 
 ProgramBuilder::Sequence ProgramBuilder::findSequence(const ArgumentView &view,

@@ -278,7 +278,8 @@ bool fa::fitsVariant(const KernelInfo &kernel,
     if (!fitsTensorMap(map, arguments[map.argument]))
       return refuse(
           why, map.argument,
-          "expected sizes below 2^32 and steps above 0 and below 2^40 bytes");
+          "expected sizes below 2^32, steps above 0 and below 2^40 bytes",
+          map.paged ? " and pages of a multiple of 8 rows" : "");
   for (size_t n = 0; n < kernel.numGiven(); ++n) {
     const ArgumentInfo &info = kernel.args[n];
     if (info.isMemRef && !(isAligned(n, info, arguments[n], why) &&

@@ -177,6 +177,11 @@ static Failure checkTensorMap(const KernelInfo &kernel,
     return failOf(kernel, "its tensor map joins dimensions ", map.rowDim - 1,
                   " and ", map.rowDim, " of argument ", map.argument,
                   ", expected a rule that they are packed, found none");
+  if (map.paged && (map.joined || info.sizes.size() != 4 || map.rowDim != 2))
+    return failOf(kernel,
+                  "its tensor map is of pages, expected rank 4 and "
+                  "rows in dimension 2 alone, found rank ",
+                  info.sizes.size(), " and dimension ", map.rowDim);
   if (map.rows < 1 || map.rows > 256 || map.columns < 1 || map.columns > 256)
     return failOf(kernel,
                   "expected a tensor map with boxes of 1 to 256 rows "

@@ -31,6 +31,8 @@ static int64_t sizeOf(const TensorMapInfo &info, const LaunchArgument &argument,
 bool fa::fitsTensorMap(const TensorMapInfo &info,
                        const LaunchArgument &argument) {
   int64_t bytes = byteSize(argument.type);
+  if (info.paged && argument.sizes[info.rowDim] % 8)
+    return false;
   for (size_t d = 0; d < argument.sizes.size(); ++d) {
     int64_t size = sizeOf(info, argument, d), stride = argument.strides[d];
     if (size > int64_t(UINT32_MAX))
@@ -39,6 +41,15 @@ bool fa::fitsTensorMap(const TensorMapInfo &info,
       return false;
   }
   return true;
+}
+
+/// Of an argument that has `size` rows, or whose pages have.
+static uint32_t rowsOfBox(const TensorMapInfo &info, int64_t size) {
+  auto powerOfTwo = [](int64_t number) { return number & -number; };
+  int64_t rows = info.rows;
+  if (info.paged && size > 0)
+    rows = std::min(powerOfTwo(rows), powerOfTwo(size));
+  return static_cast<uint32_t>(rows);
 }
 
 TensorMapShape fa::shapeOf(const TensorMapInfo &info,
@@ -56,9 +67,8 @@ TensorMapShape fa::shapeOf(const TensorMapInfo &info,
     shape.strides[n] =
         size > 1 ? static_cast<uint64_t>(argument.strides[d]) * bytes : 16;
     shape.box[n] = n == 0 ? static_cast<uint32_t>(info.columns)
-                   : int64_t(d) == info.rowDim
-                       ? static_cast<uint32_t>(info.rows)
-                       : 1;
+                   : int64_t(d) == info.rowDim ? rowsOfBox(info, size)
+                                               : 1;
   }
   return shape;
 }

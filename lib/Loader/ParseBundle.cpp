@@ -79,9 +79,12 @@ static void readFact(const JsonCursor &json, SizeRule &rule, FactRange) {
 }
 
 static void readFact(const JsonCursor &json, TensorMapInfo &map, FactRange) {
-  map = {json["argument"].integer(), json["row_dim"].integer(),
-         json["rows"].integer(), json["columns"].integer(),
-         json.has("joined") && json["joined"].boolean()};
+  map = {json["argument"].integer(),
+         json["row_dim"].integer(),
+         json["rows"].integer(),
+         json["columns"].integer(),
+         json.has("joined") && json["joined"].boolean(),
+         json.has("paged") && json["paged"].boolean()};
 }
 
 /// A postfix program: numbers, ["size", argument, dim] and names of operations.

@@ -88,7 +88,7 @@ public:
   bool hasSplits(const KernelShape &many) const {
     bool isFitted = widest <= 128 || widest >= 256;
     return rules.hasSplits && isFitted && many.rows <= rules.tile.rows &&
-           !facts.scoreTiles && !facts.isPacked && isOne &&
+           !facts.scoreTiles && !facts.isPacked && !facts.hasPages && isOne &&
            !mask.hasLowerBound && !mask.growsWithQuery;
   }
 
@@ -111,8 +111,11 @@ private:
   bool isNarrow(const KernelShape &shape, bool isCapped) const {
     // Random numbers at D 64: 2 kB of spills with three consumers, none with
     // two (ptxas 13.0.88).
-    if (facts.dropsProbabilities || facts.isPacked)
+    if (facts.dropsProbabilities)
       return false;
+    // With an LSE 108 bytes of spills at D 64, with a lower bound 236.
+    if (facts.isPacked)
+      return isPlain && !mask.hasLowerBound && facts.results == 1;
     if (isPlain)
       return (mask.isComplete && !mask.readsRows) || !mask.hasLowerBound;
     // At D 64 a bias with two sides leaves none for lengths or an LSE
@@ -190,8 +193,10 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
                                                const TileFit &fit,
                                                const KernelShape &general) {
   std::vector<PlannedKernel> all;
-  // Rows of pages are no box, which is all that a producer fetches.
-  if (!rules.specialized.tile.rows || facts.bytes() != 2 || facts.hasPages)
+  // Boxes of pages begin where tiles do that are counted from the first key.
+  bool isAnywhere = facts.mask.hasLowerBound || facts.mask.intervals > 1;
+  if (!rules.specialized.tile.rows || facts.bytes() != 2 ||
+      (facts.hasPages && isAnywhere))
     return all;
   SpecializedPlanner planner(facts, rules, fit);
   KernelShape many = planner.chooseMany(general);

@@ -75,8 +75,13 @@ private:
       if (end)
         end = arith::AddIOp::create(b, origin, end);
     }
-    FetchOp::create(b, box.argument, start, box.dims, end, box.joined,
-                    fetched.channel, step);
+    Value table, sequence;
+    if (PagedViewOp pages = box.pages) {
+      table = pages.getTable();
+      sequence = build(pages.getSequence());
+    }
+    FetchOp::create(b, box.argument, start, box.dims, end, table, sequence,
+                    box.joined, fetched.channel, step);
   }
 
   /// Into the slot of each consumer, when `passed` tiles of each have passed.

@@ -117,7 +117,7 @@ private:
     unsigned bits = tile.getElementTypeBitWidth();
     std::optional<TensorBox> box =
         bits == 16 || bits == 32 ? findBox(store) : std::nullopt;
-    if (!box)
+    if (!box || box->end)
       return;
     BufferType slots = slotsFor(tile, roles.getConsumers());
     int64_t bytes = slots.getBytes() + 16 * slots.getSlots();
@@ -141,12 +141,20 @@ private:
     // In front of all others, so that it begins where a swizzle does.
     Value buffer = AllocOp::create(b, *slots, IntegerAttr());
     b.setInsertionPoint(store);
-    SmallVector<Value> start;
-    for (OpFoldResult at : box->start)
-      start.push_back(getValueOrCreateConstantIndexOp(b, b.getLoc(), at));
+    auto build = [&](OpFoldResult at) {
+      return getValueOrCreateConstantIndexOp(b, b.getLoc(), at);
+    };
+    auto start = llvm::map_to_vector(box->start, build);
+    Value end = box->end ? build(box->end) : Value();
+    if (box->origin) {
+      Value origin = build(box->origin), &row = start[box->dims[0]];
+      row = arith::AddIOp::create(b, origin, row);
+      if (end)
+        end = arith::AddIOp::create(b, origin, end);
+    }
     Value consumer = *body.getOps<ConsumerIdOp>().begin();
     DeliverOp::create(b, store.getValue(), buffer, consumer, box->argument,
-                      start, box->dims);
+                      start, box->dims, end);
     store.erase();
   }
 };

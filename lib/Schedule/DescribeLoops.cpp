@@ -93,7 +93,7 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
   scf::ForOp loop = first.loop;
   facts.consumers = consumers;
   auto note = [&](const FetchedTile &tile) {
-    facts.hasOrigin |= bool(tile.box.origin);
+    facts.hasOrigin |= tile.box.origin || tile.box.pages;
   };
   for (const FetchedTile &tile : tiles.own) {
     facts.programBytes.push_back(slotBytes(tile));

@@ -88,7 +88,8 @@ struct TgpuFormClusters final
       if (isa<ReceiveOp>(user))
         return false;
       if (auto fetch = dyn_cast<FetchOp>(user);
-          fetch && (fetch.getEnd() || llvm::any_of(fetch.getIndices(), isOwn)))
+          fetch && (fetch.getEnd() || fetch.getTable() ||
+                    llvm::any_of(fetch.getIndices(), isOwn)))
         return false;
       for (Operation *op = user->getParentOp(); !isa<RolesOp>(op);
            op = op->getParentOp())

@@ -6,7 +6,9 @@
 
 #include "TensorBox.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -183,7 +185,57 @@ static std::optional<TensorBox> findJoinedBox(LoadOp load) {
   return box;
 }
 
+/// Whether `index` is known to be a multiple of `factor`.
+static bool isMultipleOf(Value index, int64_t factor) {
+  if (std::optional<int64_t> number = getConstantIntValue(index))
+    return *number % factor == 0;
+  if (auto argument = dyn_cast<BlockArgument>(index)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    return loop && argument == loop.getInductionVar() &&
+           isMultipleOf(loop.getLowerBound(), factor) &&
+           isMultipleOf(loop.getStep(), factor);
+  }
+  Operation *op = index.getDefiningOp();
+  auto isOne = [&](Value value) { return isMultipleOf(value, factor); };
+  if (isa<arith::MulIOp>(op))
+    return llvm::any_of(op->getOperands(), isOne);
+  return isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(
+             op) &&
+         llvm::all_of(op->getOperands(), isOne);
+}
+
+/// Of rows of pages, which boxes of a power of two of rows do not leave.
+static std::optional<TensorBox> findPagedBox(LoadOp load, PagedViewOp view,
+                                             std::string &reason) {
+  auto refuse = [&](const char *why) {
+    reason = why;
+    return std::nullopt;
+  };
+  auto kernel = load->getParentOfType<KernelOp>();
+  auto pages = dyn_cast<BlockArgument>(view.getPages());
+  if (!pages || pages.getOwner() != &kernel.getBody().front())
+    return refuse("uses pages that are not an argument");
+  if (!isAligned(pages, kernel))
+    return refuse("uses pages whose rows need not begin at multiples of 16 "
+                  "bytes");
+  int64_t rows = typeOf(load).getDimSize(0);
+  if (!isMultipleOf(load.getIndices()[0], rows & -rows))
+    return refuse("uses rows of pages from anywhere on");
+  OpFoldResult zero = Builder(load.getContext()).getIndexAttr(0);
+  TensorBox box;
+  box.argument = pages;
+  box.start = {zero, view.getHead(), load.getIndices()[0],
+               load.getIndices()[1]};
+  box.dims = {2, 3};
+  box.pages = view;
+  if (!load.getInBounds())
+    box.end = view.getLength();
+  return box;
+}
+
 std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
+  if (auto view = load.getSource().getDefiningOp<PagedViewOp>())
+    return findPagedBox(load, view, reason);
   if (auto box = findJoinedBox(load))
     return box;
   return findBox(load, load.getSource(), load.getIndices(), load.getInBounds(),
@@ -192,6 +244,9 @@ std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
 
 std::optional<TensorBox> fa::findTensorBox(StoreOp store) {
   std::string reason;
+  auto kernel = store->getParentOfType<KernelOp>();
   return findBox(store, store.getDest(), store.getIndices(),
-                 /*inBounds=*/false, /*mayEnd=*/false, reason);
+                 /*inBounds=*/false,
+                 /*mayEnd=*/kernel->hasAttr(KernelOp::packedRowsAttrName),
+                 reason);
 }

@@ -21,14 +21,17 @@ struct TensorBox {
   llvm::SmallVector<mlir::OpFoldResult> start;
   /// Which dimensions of the argument are those of the tile.
   llvm::SmallVector<int64_t, 2> dims;
-  /// Rows from here on read as 0, though the argument may have them; null:
-  /// only those that it has not.
+  /// Rows from here on read as 0, or are not stored, though the argument may
+  /// have them; null: only those that it has not.
   mlir::OpFoldResult end;
   /// `start` and `end` count rows from here on; null: from 0.
   mlir::OpFoldResult origin;
   /// The rows are those of two dimensions without a gap, the one before
   /// `dims[0]`, in which `start` is 0, and that one.
   bool joined = false;
+  /// Rows are found through its table; null: they lie in the argument. `start`
+  /// is 0 in the dimension of pages.
+  tile::PagedViewOp pages;
 };
 
 /// The box of a load of a tile of two dimensions. Rows and columns outside of
@@ -37,7 +40,7 @@ struct TensorBox {
 /// and strides are multiples of 16 bytes, and the columns have no gaps.
 /// Otherwise null, and `reason` says what is in the way.
 std::optional<TensorBox> findTensorBox(tile::LoadOp load, std::string &reason);
-/// The same of a store, without an `end`.
+/// The same of a store, which has an `end` in kernels of packed rows alone.
 std::optional<TensorBox> findTensorBox(tile::StoreOp store);
 
 } // namespace fa

@@ -13,16 +13,9 @@
 // CHECK-SAME: grid = #[[GRID]]
 // CHECK-SAME: #tile.size_rule<at_least 3[0], 3[0] * 2>
 // CHECK-SAME: tile.packed_rows
-// Each 32nd is looked at, then those behind the one that was found.
-// CHECK: %[[COARSE:.*]]:2 = scf.for %{{.*}} = %c32 to %{{.*}} step %c32
-// CHECK: memref.load
-// CHECK: scf.yield
-// CHECK: %[[NEXT:.*]] = arith.addi %[[COARSE]]#0, %c1
-// CHECK: %[[SEQUENCE:.*]]:2 = scf.for %{{.*}} = %[[NEXT]] to %{{.*}} step %c1 iter_args(%{{.*}} = %[[COARSE]]#0, %{{.*}} = %[[COARSE]]#1)
-// CHECK: memref.load
-// CHECK: arith.select
-// CHECK: scf.yield
-// CHECK: memref.load %{{.*}}[%[[SEQUENCE]]#0]
+// CHECK: %[[SEQUENCE:[a-z0-9]+]], %[[BEGIN:.*]] = tile.sequence_of %[[SLOT:.*]] in %{{.*}} rows 128
+// CHECK: arith.subi %[[SLOT]], %[[BEGIN]]
+// CHECK: memref.load %{{.*}}[%[[SEQUENCE]]]
 // CHECK: memref.subview %[[Q]][%{{.*}}, %[[FIRST:.*]], 0] [1, %[[COUNT:.*]], 64] [1, 1, 1]
 // CHECK: tile.load
 // CHECK: memref.subview %{{.*}}[%{{.*}}, %[[FIRST]], 0] [1, %[[COUNT]], 64]

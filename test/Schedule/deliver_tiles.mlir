@@ -78,3 +78,30 @@ tile.kernel @lines(%x: !narrow {tile.access = #tile.access<out>, tile.alignment 
   }
   tile.return
 }
+
+// Of packed rows: those of a sequence begin and end inside of the argument.
+// CHECK-LABEL: @packed
+// CHECK-SAME: %[[FIRST:[a-z0-9]+]]: index, %[[COUNT:[a-z0-9]+]]: index
+// CHECK: %[[LOCAL:.*]] = arith.muli %{{.*}}, %c64
+// CHECK: %[[AT:.*]] = arith.addi %[[FIRST]], %[[LOCAL]]
+// CHECK: %[[END:.*]] = arith.addi %[[FIRST]], %[[COUNT]]
+// CHECK: tgpu.deliver %{{.*}} by %{{.*}}[%{{.*}}] to %arg0[%{{.*}}, %[[AT]], %{{.*}}] dims [1, 2] end %[[END]]
+tile.kernel @packed(%x: !out {tile.access = #tile.access<out>, tile.alignment = 16}, %value: f16, %from: index, %count: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.consumers = 2, tgpu.warps = 4, tile.packed_rows} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %k = tgpu.channel : !keys
+  %id = tgpu.consumer_id
+  %h = tile.program_id 1
+  %view = memref.subview %x[%h, %from, 0] [1, %count, 128] [1, 1, 1] : !out to !head
+  %row = arith.muli %id, %c64 : index
+  tgpu.roles consumers 2 producer {
+  ^bb0(%programs: index, %steps: index):
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    %o = tile.broadcast %value : f16 -> tensor<64x128xf16, #acc>
+    tile.store %o, %view[%row, %c0] : tensor<64x128xf16, #acc>, !head
+    tgpu.passed %steps
+  }
+  tile.return
+}

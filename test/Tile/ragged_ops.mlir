@@ -20,3 +20,10 @@ func.func @known(%rows: tensor<2x10xf32>, %offsets: tensor<4xi32>) -> tensor<2x1
   %r = tile.pack %q by %offsets : tensor<3x2x10xf32>, tensor<4xi32> -> tensor<2x10xf32>
   return %r : tensor<2x10xf32>
 }
+
+// CHECK-LABEL: func.func @slot
+// CHECK: %{{.*}}, %{{.*}} = tile.sequence_of %{{.*}} in %{{.*}} rows 128 : memref<?xi32, strided<[?]>>
+func.func @slot(%slot: index, %offsets: memref<?xi32, strided<[?]>>) -> (index, index) {
+  %sequence, %first = tile.sequence_of %slot in %offsets rows 128 : memref<?xi32, strided<[?]>>
+  return %sequence, %first : index, index
+}

@@ -53,3 +53,19 @@ func.func @pack_result(%o: tensor<3x2x10xf32>, %offsets: tensor<4xi32>) {
   %0 = tile.pack %o by %offsets : tensor<3x2x10xf32>, tensor<4xi32> -> tensor<2x11xf32>
   return
 }
+
+// -----
+
+func.func @sequence_rows(%slot: index, %offsets: memref<?xi32>) {
+  // expected-error @+1 {{attribute 'rows' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %0, %1 = tile.sequence_of %slot in %offsets rows 0 : memref<?xi32>
+  return
+}
+
+// -----
+
+func.func @sequence_offsets(%slot: index, %offsets: memref<?xi64>) {
+  // expected-error @+1 {{operand #1 must be 1D memref of 32-bit signless integer values, but got 'memref<?xi64>'}}
+  %0, %1 = tile.sequence_of %slot in %offsets rows 64 : memref<?xi64>
+  return
+}

@@ -49,6 +49,28 @@ tile.kernel @joined(%x: !memory {tile.access = #tile.access<in>}) attributes {gr
 }
 // -----
 !channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!memory = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
+!table = memref<?xi32, strided<[?]>>
+tile.kernel @table(%x: !memory {tile.access = #tile.access<in>}, %t: !table {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects a table of i32 of rank 2, found 'memref<?xi32, strided<[?]>>'}}
+  tgpu.fetch %x[%c0, %c0, %c0, %c0] dims [2, 3] through %t[%c0] to %0, %c0 : !memory through !table, !channel
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!memory = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
+!table = memref<?x?xi32, strided<[?, ?]>>
+tile.kernel @rows_of_pages(%x: !memory {tile.access = #tile.access<in>}, %t: !table {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects pages of rank 4 whose rows are dimension 2, not joined, found dimensions 1, 3}}
+  tgpu.fetch %x[%c0, %c0, %c0, %c0] dims [1, 3] through %t[%c0] to %0, %c0 : !memory through !table, !channel
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
 !acc = tensor<64x128xf32, #tgpu.layout<accumulator 64x128 warps 4>>
 tile.kernel @sizes() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index

@@ -91,9 +91,11 @@ struct SizeRule {
 /// wide. The rows of a box are 128 bytes, swizzled as a whole; what is outside
 /// of the argument is read as 0 and not written. `joined`: the rows are those
 /// of dimension `rowDim` and the one before it, which have no gap, as one.
+/// `paged`: dimension `rowDim` are the rows of a page, a multiple of 8, and a
+/// box has as many as the largest power of two that divides them and `rows`.
 struct TensorMapInfo {
   int64_t argument = 0, rowDim = 0, rows = 0, columns = 0;
-  bool joined = false;
+  bool joined = false, paged = false;
 
   bool operator==(const TensorMapInfo &) const = default;
 };

@@ -77,7 +77,7 @@ void NvidiaLowering::storeBoxes(const Boxes &boxes, int64_t column,
   TileLayout shared = buffer.getLayout().getLayout();
   Value descriptor = parameterOf(boxes.map);
   Value row = boxes.indices[boxes.dims[0]];
-  if (mayBeNegative(row)) {
+  if (!boxes.offset && mayBeNegative(row)) {
     // Rows before those of the tensor are as many as the box has, or none.
     Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
                                           mapped(row), index(0));
@@ -86,13 +86,16 @@ void NvidiaLowering::storeBoxes(const Boxes &boxes, int64_t column,
   for (int64_t line = 0; line < shared.repeat; ++line) {
     SmallVector<Value> start = boxStart(boxes.indices, boxes.dims[1],
                                         column + line * shared.base.size(1));
+    if (boxes.offset) {
+      Value &at = start[start.size() - 1 - boxes.dims[0]];
+      at = arith::AddIOp::create(b, at, boxes.offset);
+    }
     Value from =
         offsetBy(address, line * buffer.getSlotBytes() / shared.repeat);
     NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
         b, descriptor, LLVM::IntToPtrOp::create(b, sharedPointer(), from),
         start, Value(), NVVM::TMAStoreMode::TILE, stores);
   }
-  NVVM::CpAsyncBulkCommitGroupOp::create(b);
 }
 
 void NvidiaLowering::fenceStores() {
@@ -125,6 +128,28 @@ void NvidiaLowering::lowerSend(SendOp op) {
   storeBoxes({tensorMapOf(op), op.getChannel().getType().getBuffer(),
               op.getIndices(), op.getDims()},
              /*column=*/0, channelSlot(op.getChannel(), op.getStep()), always);
+  NVVM::CpAsyncBulkCommitGroupOp::create(b);
+}
+
+/// A tile of which `valid` rows are in front of the end, by boxes of a row from
+/// a thread each, if they are not all.
+Value NvidiaLowering::storeCutRows(DeliverOp op, Boxes boxes, int64_t column,
+                                   Value slot, Value valid) {
+  auto less = [&](Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, y);
+  };
+  BufferType buffer = op.getBuffer().getType();
+  int64_t rows = buffer.getShape()[0];
+  Value isCut = less(valid, i32(rows));
+  boxes.map = rowMapOf(op);
+  boxes.offset = thread;
+  int64_t line =
+      buffer.getSlotBytes() / buffer.getLayout().getLayout().repeat / rows;
+  Value from = arith::AddIOp::create(
+      b, slot, arith::MulIOp::create(b, thread, i32(line)));
+  storeBoxes(boxes, column, from,
+             arith::AndIOp::create(b, isCut, less(thread, valid)));
+  return isCut;
 }
 
 void NvidiaLowering::lowerDeliver(DeliverOp op) {
@@ -135,6 +160,10 @@ void NvidiaLowering::lowerDeliver(DeliverOp op) {
   int64_t all = cast<RankedTensorType>(op.getValue().getType()).getDimSize(1);
   Boxes boxes = {tensorMapOf(op), buffer, op.getIndices(), op.getDims()};
   ThreadAnew anew(*this);
+  Value valid;
+  if (op.getEnd())
+    valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())),
+                                  i32Of(mapped(boxes.indices[boxes.dims[0]])));
   for (int64_t column = 0; column < all; column += columns) {
     awaitDeliveries();
     meetConsumer();
@@ -147,6 +176,13 @@ void NvidiaLowering::lowerDeliver(DeliverOp op) {
     // steps of the channels among it, in registers of each.
     Value isFirst =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+    if (valid) {
+      Value isCut = storeCutRows(op, boxes, column, slot, valid);
+      Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
+      isFirst = arith::AndIOp::create(b, isFirst,
+                                      arith::XOrIOp::create(b, isCut, always));
+    }
     storeBoxes(boxes, column, slot, isFirst);
+    NVVM::CpAsyncBulkCommitGroupOp::create(b);
   }
 }

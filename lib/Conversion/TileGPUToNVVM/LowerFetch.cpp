@@ -34,6 +34,7 @@ TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
   TensorMapInfo map = mapOf(fetch.getSource(), fetch.getDims()[0],
                             fetch.getChannel().getType().getBuffer());
   map.joined = fetch.getJoined();
+  map.paged = bool(fetch.getTable());
   return map;
 }
 
@@ -47,11 +48,14 @@ TensorMapInfo fa::tensorMapOf(SendOp send) {
                send.getChannel().getType().getBuffer());
 }
 
-/// The map of a part of a fetch's rows.
-static TensorMapInfo mapOfRows(FetchOp fetch, int64_t rows) {
-  TensorMapInfo map = tensorMapOf(fetch);
+/// The map of a part of the rows.
+static TensorMapInfo mapOfRows(TensorMapInfo map, int64_t rows) {
   map.rows = rows;
   return map;
+}
+
+TensorMapInfo fa::rowMapOf(DeliverOp deliver) {
+  return mapOfRows(tensorMapOf(deliver), 1);
 }
 
 /// Of a tile that the blocks of a cluster fetch together: the rows of each; 0:
@@ -74,14 +78,18 @@ std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
   };
   kernel.walk([&](FetchOp fetch) {
     if (int64_t rows = rowsOfPart(fetch))
-      return add(mapOfRows(fetch, rows));
+      return add(mapOfRows(tensorMapOf(fetch), rows));
     add(tensorMapOf(fetch));
     if (!fetch.getEnd())
       return;
-    add(mapOfRows(fetch, kGroupRows));
-    add(mapOfRows(fetch, 1));
+    add(mapOfRows(tensorMapOf(fetch), kGroupRows));
+    add(mapOfRows(tensorMapOf(fetch), 1));
   });
-  kernel.walk([&](DeliverOp deliver) { add(tensorMapOf(deliver)); });
+  kernel.walk([&](DeliverOp deliver) {
+    add(tensorMapOf(deliver));
+    if (deliver.getEnd())
+      add(rowMapOf(deliver));
+  });
   kernel.walk([&](SendOp send) { add(tensorMapOf(send)); });
   return maps;
 }
@@ -109,9 +117,9 @@ SmallVector<Value> NvidiaLowering::boxStart(ValueRange indices, int64_t unitDim,
 //===----------------------------------------------------------------------===//
 
 /// Boxes of `rows` rows, one for each block of columns, from row `first` of the
-/// argument to row `to` of the slot; both are i32.
-void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first,
-                               Value to) {
+/// argument, or of a page of it, to row `to` of the slot; all are i32.
+void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first, Value to,
+                               Value page) {
   BufferType buffer = op.getChannel().getType().getBuffer();
   int64_t blocks = buffer.getLayout().getLayout().repeat;
   int64_t columns = buffer.getShape()[1] / blocks;
@@ -119,7 +127,7 @@ void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first,
   Value full = fullBarrier(op.getChannel(), op.getStep());
   Value slot = channelSlot(op.getChannel(), op.getStep());
   Type cluster = LLVM::LLVMPointerType::get(b.getContext(), /*cluster=*/7);
-  Value descriptor = parameterOf(mapOfRows(op, rows)), ranks;
+  Value descriptor = parameterOf(mapOfRows(tensorMapOf(op), rows)), ranks;
   if (op.getChannel().getDefiningOp<ChannelOp>().getShared())
     ranks = arith::ConstantOp::create(
         b, b.getI16IntegerAttr(int16_t((1 << clusterBlocks()) - 1)));
@@ -132,6 +140,8 @@ void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first,
         boxStart(op.getIndices(), op.getDims()[1], block * columns);
     if (first)
       start[start.size() - 1 - op.getDims()[0]] = first;
+    if (page)
+      start.back() = page;
     Value bytes = offsetBy(slot, block * blockBytes);
     Value at = LLVM::AddrSpaceCastOp::create(
         b, cluster, LLVM::IntToPtrOp::create(b, sharedPointer(), bytes));
@@ -141,41 +151,99 @@ void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first,
   }
 }
 
+static Value isLess(ImplicitLocOpBuilder &b, Value x, Value y) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, y);
+}
+
+/// A group of a tile's rows of which `valid` are there: as one, or row by row
+/// if it is cut. `fetch` gets rows that are not there, too.
+void NvidiaLowering::fetchGroup(
+    FetchOp op, Value group, Value valid,
+    llvm::function_ref<void(Value row, int64_t count)> fetch) {
+  Value end = arith::AddIOp::create(b, group, i32(kGroupRows));
+  Value isCut =
+      arith::AndIOp::create(b, isLess(b, group, valid), isLess(b, valid, end));
+  scf::IfOp::create(
+      b, isCut,
+      [&](OpBuilder &, Location) {
+        scf::ForOp::create(b, group, end, i32(1), ValueRange(),
+                           [&](OpBuilder &, Location, Value row, ValueRange) {
+                             fetch(row, 1);
+                             scf::YieldOp::create(b);
+                           });
+        scf::YieldOp::create(b);
+      },
+      [&](OpBuilder &, Location) {
+        fetch(group, kGroupRows);
+        scf::YieldOp::create(b);
+      });
+}
+
 /// A tile of which `valid` rows are there, fewer than it has, from row `first`
 /// of the argument on. Rows before those of a tensor read as 0, too: there
 /// begin the boxes of what is not.
 void NvidiaLowering::fetchPart(FetchOp op, Value first, Value valid) {
   int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
-  auto less = [&](Value x, Value y) -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, y);
+  auto fetch = [&](Value row, int64_t count) {
+    Value from = arith::SelectOp::create(b, isLess(b, row, valid),
+                                         arith::AddIOp::create(b, first, row),
+                                         i32(-count));
+    fetchRows(op, count, from, row);
   };
-  auto rowOrNone = [&](Value row, int64_t count) -> Value {
-    return arith::SelectOp::create(
-        b, less(row, valid), arith::AddIOp::create(b, first, row), i32(-count));
+  scf::ForOp::create(b, i32(0), i32(rows), i32(kGroupRows), ValueRange(),
+                     [&](OpBuilder &, Location, Value group, ValueRange) {
+                       fetchGroup(op, group, valid, fetch);
+                       scf::YieldOp::create(b);
+                     });
+}
+
+/// A tile of rows in pages: a box by each lane, as large as lies in a page. Of
+/// a tile that ends before its slot does, a group of rows.
+void NvidiaLowering::fetchPages(FetchOp op) {
+  int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
+  GlobalView::Pages pages =
+      openTable(openView(op.getSource()), op.getTable(), op.getSequence());
+  Value lane = arith::AndIOp::create(b, threadInBlock, i32(31));
+  Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]]));
+  byOneLane([&] { expectTile(op); });
+  auto byLanes = [&](Value step, llvm::function_ref<void(Value)> fetch) {
+    Value row = arith::MulIOp::create(b, lane, step);
+    scf::IfOp::create(b, isLess(b, row, i32(rows)), [&](OpBuilder &, Location) {
+      fetch(row);
+      scf::YieldOp::create(b);
+    });
   };
-  auto walk = [&](Value begin, Value end, int64_t step, auto body) {
-    scf::ForOp::create(b, begin, end, i32(step), ValueRange(),
-                       [&](OpBuilder &, Location, Value row, ValueRange) {
-                         body(row);
-                         scf::YieldOp::create(b);
-                       });
+  auto fetchWhole = [&] {
+    Value negative = arith::SubIOp::create(b, i32(0), pages.rows);
+    Value power = arith::AndIOp::create(b, pages.rows, negative);
+    power = arith::MinUIOp::create(b, power, i32(rows & -rows));
+    byLanes(power, [&](Value row) {
+      auto [page, within] =
+          findPage(pages, arith::AddIOp::create(b, first, row), Value());
+      fetchRows(op, rows, within, row, page);
+    });
   };
-  walk(i32(0), i32(rows), kGroupRows, [&](Value group) {
-    Value end = arith::AddIOp::create(b, group, i32(kGroupRows));
-    Value isCut =
-        arith::AndIOp::create(b, less(group, valid), less(valid, end));
-    scf::IfOp::create(
-        b, isCut,
-        [&](OpBuilder &, Location) {
-          walk(group, end, 1,
-               [&](Value row) { fetchRows(op, 1, rowOrNone(row, 1), row); });
-          scf::YieldOp::create(b);
-        },
-        [&](OpBuilder &, Location) {
-          fetchRows(op, kGroupRows, rowOrNone(group, kGroupRows), group);
-          scf::YieldOp::create(b);
-        });
-  });
+  if (!op.getEnd())
+    return fetchWhole();
+  Value valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())), first);
+  auto fetchSome = [&](Value row, int64_t count) {
+    Value isThere = isLess(b, row, valid);
+    auto [page, within] =
+        findPage(pages, arith::AddIOp::create(b, first, row), isThere);
+    Value from = arith::SelectOp::create(b, isThere, within, i32(-count));
+    fetchRows(op, count, from, row, page);
+  };
+  scf::IfOp::create(
+      b, isLess(b, valid, i32(rows)),
+      [&](OpBuilder &, Location) {
+        byLanes(i32(kGroupRows),
+                [&](Value group) { fetchGroup(op, group, valid, fetchSome); });
+        scf::YieldOp::create(b);
+      },
+      [&](OpBuilder &, Location) {
+        fetchWhole();
+        scf::YieldOp::create(b);
+      });
 }
 
 /// This block's part of a tile, for all blocks of the cluster: at the same
@@ -190,20 +258,25 @@ void NvidiaLowering::fetchShared(FetchOp op) {
 void NvidiaLowering::lowerFetch(FetchOp op) {
   if (!produced.contains(op.getChannel()))
     return;
+  if (op.getTable())
+    return fetchPages(op);
   if (fetcher == Fetcher::OfWarp)
     return byOneLane([&] { fetchTile(op); });
   fetchTile(op);
 }
 
-void NvidiaLowering::fetchTile(FetchOp op) {
-  BufferType buffer = op.getChannel().getType().getBuffer();
-  // What is outside of the tensor arrives as well.
+/// What is outside of the tensor arrives as well.
+void NvidiaLowering::expectTile(FetchOp op) {
   NVVM::MBarrierArriveExpectTxOp::create(
       b, Type(), fullBarrier(op.getChannel(), op.getStep()),
-      i32(buffer.getSlotBytes()),
+      i32(op.getChannel().getType().getBuffer().getSlotBytes()),
       NVVM::MemScopeKindAttr::get(b.getContext(), NVVM::MemScopeKind::CTA),
       b.getBoolAttr(false), Value());
-  int64_t rows = buffer.getShape()[0];
+}
+
+void NvidiaLowering::fetchTile(FetchOp op) {
+  expectTile(op);
+  int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
   if (rowsOfPart(op))
     return fetchShared(op);
   if (!op.getEnd())

@@ -60,18 +60,23 @@ void NvidiaLowering::syncCluster() {
 
 /// Each channel has a warp of its own, of which one thread fetches: where no
 /// slot of one is free yet, the others go on. That thread is alone in the role,
-/// but where bounds are read row by row, which a warp does faster.
+/// but where bounds are read row by row, or a sequence or pages are looked for,
+/// which a warp does faster.
 LogicalResult NvidiaLowering::lowerProducers(RolesOp op) {
   llvm::SmallSetVector<Value, 4> channels;
   op.getProducer().walk(
       [&](AcquireOp acquire) { channels.insert(acquire.getChannel()); });
   Value warp = arith::ShRUIOp::create(b, threadInBlock, i32(5));
   LogicalResult result = success();
-  bool readsRows =
-      llvm::any_of(kernel.getBody().getOps<scf::ForOp>(),
-                   [](scf::ForOp op) { return findsExtremes(op); });
-  llvm::SaveAndRestore restore(fetcher,
-                               readsRows ? Fetcher::OfWarp : Fetcher::Alone);
+  bool looksTogether =
+      llvm::any_of(kernel.getBody().front(), [](Operation &op) {
+        auto loop = dyn_cast<scf::ForOp>(op);
+        return isa<tile::SequenceOfOp>(op) || (loop && findsExtremes(loop));
+      });
+  op.getProducer().walk(
+      [&](FetchOp fetch) { looksTogether |= bool(fetch.getTable()); });
+  llvm::SaveAndRestore restore(fetcher, looksTogether ? Fetcher::OfWarp
+                                                      : Fetcher::Alone);
   for (uint32_t n = 0; n < kWarpsOfGroup && n < channels.size(); ++n) {
     produced.clear();
     for (size_t m = n; m < channels.size(); m += kWarpsOfGroup)
@@ -83,7 +88,7 @@ LogicalResult NvidiaLowering::lowerProducers(RolesOp op) {
         if (succeeded(result))
           result = lowerRole(op.getProducer().front());
       };
-      if (readsRows)
+      if (looksTogether)
         lower();
       else
         byOneLane(lower);

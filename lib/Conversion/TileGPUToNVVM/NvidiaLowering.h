@@ -54,6 +54,9 @@ private:
   /// By ldmatrix, where that can be.
   void lowerRead(tgpu::ReadOp op) override;
 
+  //===--- Packed sequences (LowerSequence.cpp) ---===//
+  void lowerSequenceOf(tile::SequenceOfOp op) override;
+
   //===--- Programs (LowerPrograms.cpp) ---===//
   bool isPersistent() const;
   /// How many blocks a cluster has.
@@ -156,9 +159,14 @@ private:
   //===--- Boxes of tensors (LowerFetch.cpp) ---===//
   void lowerFetch(tgpu::FetchOp op);
   void fetchTile(tgpu::FetchOp op);
-  void fetchRows(tgpu::FetchOp op, int64_t rows, Value first, Value to);
+  void fetchRows(tgpu::FetchOp op, int64_t rows, Value first, Value to,
+                 Value page = {});
+  void fetchPages(tgpu::FetchOp op);
+  void expectTile(tgpu::FetchOp op);
   void fetchShared(tgpu::FetchOp op);
   void fetchPart(tgpu::FetchOp op, Value first, Value valid);
+  void fetchGroup(tgpu::FetchOp op, Value group, Value valid,
+                  llvm::function_ref<void(Value row, int64_t count)> fetch);
   /// The kernel's parameter.
   Value parameterOf(const TensorMapInfo &map);
   /// Coordinates of a box, i32, innermost first: `indices`, and `column` more
@@ -180,11 +188,14 @@ private:
     tgpu::BufferType buffer;
     mlir::ValueRange indices;
     llvm::ArrayRef<int64_t> dims;
+    Value offset = {}; ///< rows behind `indices`, i32; null: none
   };
   /// Those at `address`, from `column` of the tile on, by the threads of which
   /// `stores` is true.
   void storeBoxes(const Boxes &boxes, int64_t column, Value address,
                   Value stores);
+  Value storeCutRows(tgpu::DeliverOp op, Boxes boxes, int64_t column,
+                     Value slot, Value valid);
   /// What this thread has written to shared memory comes before what is read
   /// there by the asynchronous proxy.
   void fenceStores();

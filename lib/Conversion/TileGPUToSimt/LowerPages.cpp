@@ -17,26 +17,32 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-void SimtLowering::openPages(tile::PagedViewOp op) {
-  GlobalView pages = openView(op.getPages()), table = openView(op.getTable());
+SimtLowering::GlobalView::Pages
+SimtLowering::openTable(const GlobalView &pages, Value table, Value sequence) {
+  GlobalView view = openView(table);
   auto narrow = [&](Value x) -> Value {
     return arith::IndexCastUIOp::create(b, b.getI32Type(), x);
   };
+  Value last = arith::SubIOp::create(b, pages.sizes[0], index(1));
+  // Of pages without rows nothing is read, but the division is made.
+  Value rows = arith::MaxUIOp::create(b, narrow(pages.sizes[2]), i32(1));
+  return {addressOf(view, {mapped(sequence), index(0)}),
+          view.strides[1],
+          pages.strides[0],
+          rows,
+          arith::DivUIOp::create(b, i32(-1), rows),
+          narrow(last)};
+}
+
+void SimtLowering::openPages(tile::PagedViewOp op) {
+  GlobalView pages = openView(op.getPages());
   Value zero = index(0);
   GlobalView view;
   view.type = cast<MemRefType>(op.getType());
   view.base = addressOf(pages, {zero, mapped(op.getHead()), zero, zero});
   view.sizes = {mapped(op.getLength()), pages.sizes[3]};
   view.strides = {pages.strides[2], pages.strides[3]};
-  Value last = arith::SubIOp::create(b, pages.sizes[0], index(1));
-  // Of pages without rows nothing is read, but the division is made.
-  Value rows = arith::MaxUIOp::create(b, narrow(pages.sizes[2]), i32(1));
-  view.pages = {addressOf(table, {mapped(op.getSequence()), zero}),
-                table.strides[1],
-                pages.strides[0],
-                rows,
-                arith::DivUIOp::create(b, i32(-1), rows),
-                narrow(last)};
+  view.pages = openTable(pages, op.getTable(), op.getSequence());
   views[op.getResult()] = view;
 }
 
@@ -57,6 +63,20 @@ SimtLowering::divideByPage(const GlobalView::Pages &pages, Value row) {
           arith::SelectOp::create(b, isMore, less, rest)};
 }
 
+std::pair<Value, Value> SimtLowering::findPage(const GlobalView::Pages &pages,
+                                               Value row, Value isInside) {
+  auto [place, within] = divideByPage(pages, row);
+  Value step = arith::MulIOp::create(
+      b, arith::IndexCastUIOp::create(b, b.getIndexType(), place),
+      pages.entryStep);
+  Value page = loadOrZero(stepFrom(pages.table, b.getI32Type(), step),
+                          b.getI32Type(), isInside, /*isConstant=*/true);
+  // What is no page is the last one, so that nothing else is read.
+  auto known = LLVM::UMinOp::create(b, page, pages.last);
+  known->setAttr(TileGPUDialect::pageAttrName, b.getUnitAttr());
+  return {known, within};
+}
+
 Value SimtLowering::findPagedRow(const GlobalView &view, Value row,
                                  bool isCertain) {
   const GlobalView::Pages &pages = *view.pages;
@@ -66,16 +86,9 @@ Value SimtLowering::findPagedRow(const GlobalView &view, Value row,
   };
   // A length is an i32: so are the rows before it.
   Value number = arith::IndexCastUIOp::create(b, word, row);
-  auto [place, within] = divideByPage(pages, number);
-  Value step = arith::MulIOp::create(b, widen(place), pages.entryStep);
   Value isInside =
       isCertain ? Value() : this->isInside(view, {row}, {/*certain=*/false});
-  Value page = loadOrZero(stepFrom(pages.table, word, step), word, isInside,
-                          /*isConstant=*/true);
-  // What is no page is the last one, so that nothing else is read.
-  auto known = LLVM::UMinOp::create(b, page, pages.last);
-  known->setAttr(TileGPUDialect::pageAttrName, b.getUnitAttr());
-  page = known;
+  auto [page, within] = findPage(pages, number, isInside);
   Value offset = arith::AddIOp::create(
       b, Value(arith::MulIOp::create(b, widen(page), pages.pageStep)),
       Value(arith::MulIOp::create(b, widen(within), view.strides[0])));

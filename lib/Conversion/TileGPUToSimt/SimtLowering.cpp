@@ -169,6 +169,7 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
       .Case([&](ReduceOp op) { return lowerReduce(op); })
       .Case([&](BroadcastOp op) { return lowerBroadcast(op); })
       .Case([&](LoadOp op) { return lowerLoad(op); })
+      .Case([&](SequenceOfOp op) { return always((lowerSequenceOf(op), 0)); })
       .Case([&](PagedViewOp op) { return always((openPages(op), 0)); })
       .Case([&](StoreOp op) {
         // Behind the loops of a consumer.
@@ -199,6 +200,13 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
           return lowerElementwise(op);
         return op->emitOpError("has no lowering on tiles for a GPU");
       });
+}
+
+void SimtLowering::lowerSequenceOf(tile::SequenceOfOp op) {
+  auto [sequence, first] = tile::SequenceOfOp::search(
+      b, mapped(op.getSlot()), mapped(op.getOffsets()), op.getRows());
+  mapping.map(op.getSequence(), sequence);
+  mapping.map(op.getFirst(), first);
 }
 
 LogicalResult SimtLowering::lowerTargetOp(Operation *op) {

@@ -356,6 +356,15 @@ protected:
     std::optional<Pages> pages;
   };
   GlobalView openView(Value view);
+  /// Which packed sequence a slot belongs to: by each thread for itself.
+  virtual void lowerSequenceOf(tile::SequenceOfOp op);
+  /// Where rows of `sequence` are found in `pages`, of rank 4.
+  GlobalView::Pages openTable(const GlobalView &pages, Value table,
+                              Value sequence);
+  /// The page of a row, and the row's number in it; all are i32. Of what
+  /// `isInside` says is not there, some page's.
+  std::pair<Value, Value> findPage(const GlobalView::Pages &pages, Value row,
+                                   Value isInside);
   /// Opens a view of pages where it is made.
   void openPages(tile::PagedViewOp op);
   std::pair<Value, Value> divideByPage(const GlobalView::Pages &pages,

@@ -88,6 +88,14 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
                     arith::ConstantIndexOp::create(b, op.getRows()));
         return success();
       })
+      .Case([&](SequenceOfOp op) {
+        auto [sequence, first] =
+            SequenceOfOp::search(b, mapping.lookup(op.getSlot()),
+                                 mapping.lookup(op.getOffsets()), op.getRows());
+        mapping.map(op.getSequence(), sequence);
+        mapping.map(op.getFirst(), first);
+        return success();
+      })
       .Case([&](OnlineSoftmaxOp op) { return lowerOnlineSoftmax(op); })
       .Case([&](OnlineFinalizeOp op) { return lowerOnlineFinalize(op); })
       .Case([&](OnlineMergeOp op) { return lowerOnlineMerge(op); })

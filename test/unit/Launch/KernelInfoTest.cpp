@@ -126,6 +126,12 @@ TEST(KernelInfo, Checks) {
                   " of argument 0 with the one before it: expected one between "
                   "the first and the last");
   }
+  kernel.tensorMaps = {{0, 2, 64, 64, /*joined=*/false, /*paged=*/true}};
+  EXPECT_EQ(problemOf(kernel), "");
+  kernel.tensorMaps[0].rowDim = 1;
+  EXPECT_EQ(problemOf(kernel),
+            "@k: its tensor map is of pages, expected rank 4 and rows in "
+            "dimension 2 alone, found rank 4 and dimension 1");
   kernel = matrixKernel();
   kernel.programs = 0;
   EXPECT_EQ(problemOf(kernel), "@k: expected programs of at least 1, found 0");

@@ -34,7 +34,7 @@ static KernelInfo kernelNamed(std::string symbol) {
   KernelInfo kernel;
   kernel.symbol = std::move(symbol);
   kernel.entry = "f";
-  kernel.args = {tensorOf({kDynamic, kDynamic, 64})};
+  kernel.args = {tensorOf({kDynamic, kDynamic, kDynamic, 64})};
   kernel.grid = {sizeOf(0, 1), {{{SizeExpr::Const, 3}}}};
   kernel.threads = 128;
   kernel.sharedBytes = 4096;
@@ -61,7 +61,8 @@ static std::vector<KernelInfo> makePlan() {
   merge.unfused = true;
   KernelInfo whole = kernelNamed("whole");
   whole.rules = {{SizeRule::Packed, 0, 0, 0, 1, 1}};
-  whole.tensorMaps = {{0, 1, 128, 64, /*joined=*/true}};
+  whole.tensorMaps = {{0, 1, 128, 64, /*joined=*/true},
+                      {0, 2, 128, 64, /*joined=*/false, /*paged=*/true}};
   whole.persistent = true;
   whole.cluster = 2;
   whole.tile = {128, 64};

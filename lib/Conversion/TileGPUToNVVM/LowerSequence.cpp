@@ -1,0 +1,78 @@
+//===- LowerSequence.cpp - packed sequences are found by the lanes --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// First slots of sequences ascend. So the lanes of a warp, each of which looks
+// at one of 32 sequences, say by a ballot how many have begun: of every 32nd
+// sequence first, a thousand of them at a time, then of the 32 from the last
+// one on.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NvidiaLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fa;
+
+static constexpr int32_t kLanes = 32;
+
+void NvidiaLowering::lowerSequenceOf(tile::SequenceOfOp op) {
+  if (!runsInWholeWarps())
+    return SimtLowering::lowerSequenceOf(op);
+  auto add = [&](Value x, Value y) { return arith::AddIOp::create(b, x, y); };
+  auto widen = [&](Value x) -> Value {
+    return arith::IndexCastUIOp::create(b, b.getIndexType(), x);
+  };
+  Value offsets = mapped(op.getOffsets()), slot = i32Of(mapped(op.getSlot()));
+  // As many as there are sequences: the last offset is none's first.
+  Value count = arith::SubIOp::create(
+      b, i32Of(memref::DimOp::create(b, offsets, 0)), i32(1));
+  Value lane = arith::AndIOp::create(b, threadInBlock, i32(kLanes - 1));
+  auto firstOf = [&](Value sequence) -> Value {
+    Value at = arith::MinSIOp::create(b, sequence, count);
+    Value offset = memref::LoadOp::create(b, offsets, widen(at));
+    return add(arith::DivUIOp::create(b, offset, i32(op.getRows())), at);
+  };
+  // Of the lanes' sequences.
+  auto countBegun = [&](Value sequence, Value first) -> Value {
+    Value isOne =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, sequence, count);
+    Value isBefore =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, slot);
+    Value isBegun = arith::AndIOp::create(b, isOne, isBefore);
+    Value lanes = NVVM::VoteSyncOp::create(b, b.getI32Type(), i32(-1), isBegun,
+                                           NVVM::VoteSyncKind::ballot);
+    return LLVM::CtPopOp::create(b, b.getI32Type(), lanes);
+  };
+  auto lastOf = [&](Value begun) -> Value {
+    return arith::MaxSIOp::create(b, arith::SubIOp::create(b, begun, i32(1)),
+                                  i32(0));
+  };
+  auto coarse = scf::ForOp::create(b, i32(0), count, i32(kLanes * kLanes),
+                                   ValueRange{i32(0)});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(coarse.getBody());
+    Value sequence = add(coarse.getInductionVar(),
+                         arith::MulIOp::create(b, lane, i32(kLanes)));
+    Value begun = add(coarse.getRegionIterArg(0),
+                      countBegun(sequence, firstOf(sequence)));
+    scf::YieldOp::create(b, begun);
+  }
+  Value known =
+      arith::MulIOp::create(b, lastOf(coarse.getResult(0)), i32(kLanes));
+  Value sequence = add(known, lane), first = firstOf(sequence);
+  Value last = lastOf(countBegun(sequence, first));
+  Value found =
+      NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), first, last,
+                           i32(kLanes - 1), NVVM::ShflKind::idx, UnitAttr());
+  mapping.map(op.getSequence(), widen(add(known, last)));
+  mapping.map(op.getFirst(), widen(found));
+}
