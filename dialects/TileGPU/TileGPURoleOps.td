@@ -161,14 +161,15 @@ def TileGPU_FetchOp : TileGPU_Op<"fetch",
     multiple of 8 rows. The tile comes in boxes that lie in one page each, of a
     power of two of rows; it begins at a multiple of these, for which the largest
     power of two that divides its rows will do. A warp fetches it, a box by each
-    lane.
+    lane. With `any_end` a box that holds a row before `end` comes whole.
   }];
   let arguments = (ins AnyMemRef:$source, Variadic<Index>:$indices,
       DenseI64ArrayAttr:$dims, Optional<Index>:$end,
       Optional<AnyMemRef>:$table, Optional<Index>:$sequence, UnitAttr:$joined,
-      TileGPU_ChannelType:$channel, Index:$step);
+      UnitAttr:$any_end, TileGPU_ChannelType:$channel, Index:$step);
   let assemblyFormat = [{
-    $source `[` $indices `]` `dims` $dims (`joined` $joined^)? (`end` $end^)?
+    $source `[` $indices `]` `dims` $dims (`joined` $joined^)?
+    (`any_end` $any_end^)? (`end` $end^)?
     (`through` $table^ `[` $sequence `]`)? `to` $channel `,` $step
     attr-dict `:` type($source) (`through` type($table)^)? `,` type($channel)
   }];

@@ -116,6 +116,8 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
                           queryType.getElementType()),
                      queries, ValueRange{tileStart, index(0)},
                      /*in_bounds=*/false);
+  if (source.q.offsets)
+    q.getDefiningOp()->setAttr(TileDialect::anyEndAttrName, b.getUnitAttr());
   k = keyView(kMemory);
   v = keyView(vMemory);
   buildEpilogue(buildLoops());

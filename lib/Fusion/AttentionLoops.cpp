@@ -138,7 +138,13 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
         ValueRange{key, index(0)},
         /*in_bounds=*/!partial && headDim(view) == type.getDimSize(1));
   };
-  auto [scores, factor] = buildScores(load(k), key, partial);
+  Value keyTile = load(k);
+  // Scores of other keys are masked; V's rows are not, where they are no
+  // numbers.
+  if (partial && (source.k.offsets || table))
+    keyTile.getDefiningOp()->setAttr(TileDialect::anyEndAttrName,
+                                     b.getUnitAttr());
+  auto [scores, factor] = buildScores(keyTile, key, partial);
   auto rows = cast<RankedTensorType>(args[1].getType());
   auto softmax =
       OnlineSoftmaxOp::create(b, TypeRange{scores.getType(), rows, rows, rows},

@@ -81,7 +81,7 @@ private:
       sequence = build(pages.getSequence());
     }
     FetchOp::create(b, box.argument, start, box.dims, end, table, sequence,
-                    box.joined, fetched.channel, step);
+                    box.joined, box.anyEnd && table, fetched.channel, step);
   }
 
   /// Into the slot of each consumer, when `passed` tiles of each have passed.

@@ -228,6 +228,7 @@ static std::optional<TensorBox> findPagedBox(LoadOp load, PagedViewOp view,
                load.getIndices()[1]};
   box.dims = {2, 3};
   box.pages = view;
+  box.anyEnd = load->hasAttr(TileDialect::anyEndAttrName);
   if (!load.getInBounds())
     box.end = view.getLength();
   return box;
@@ -238,8 +239,9 @@ std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
     return findPagedBox(load, view, reason);
   if (auto box = findJoinedBox(load))
     return box;
-  return findBox(load, load.getSource(), load.getIndices(), load.getInBounds(),
-                 /*mayEnd=*/true, reason);
+  bool anyEnd = load->hasAttr(TileDialect::anyEndAttrName);
+  return findBox(load, load.getSource(), load.getIndices(),
+                 load.getInBounds() || anyEnd, /*mayEnd=*/true, reason);
 }
 
 std::optional<TensorBox> fa::findTensorBox(StoreOp store) {

@@ -29,6 +29,8 @@ struct TensorBox {
   /// The rows are those of two dimensions without a gap, the one before
   /// `dims[0]`, in which `start` is 0, and that one.
   bool joined = false;
+  /// Rows from `end` on may be anything.
+  bool anyEnd = false;
   /// Rows are found through its table; null: they lie in the argument. `start`
   /// is 0 in the dimension of pages.
   tile::PagedViewOp pages;

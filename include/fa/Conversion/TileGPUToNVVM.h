@@ -30,8 +30,8 @@ inline constexpr llvm::StringLiteral sharedSymbol = "fa_shared";
 
 TensorMapInfo tensorMapOf(tgpu::FetchOp fetch);
 TensorMapInfo tensorMapOf(tgpu::DeliverOp deliver);
-/// Of a single row, for tiles that the delivery's end cuts.
-TensorMapInfo rowMapOf(tgpu::DeliverOp deliver);
+/// Of some of its rows, for tiles that the delivery's end cuts.
+TensorMapInfo tensorMapOf(tgpu::DeliverOp deliver, int64_t rows);
 TensorMapInfo tensorMapOf(tgpu::SendOp send);
 
 /// The different maps of a kernel at S7, in the order of its parameters.

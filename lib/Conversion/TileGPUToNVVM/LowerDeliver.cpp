@@ -131,8 +131,9 @@ void NvidiaLowering::lowerSend(SendOp op) {
   NVVM::CpAsyncBulkCommitGroupOp::create(b);
 }
 
-/// A tile of which `valid` rows are in front of the end, by boxes of a row from
-/// a thread each, if they are not all.
+/// A tile of which `valid` rows are in front of the end, if they are not all:
+/// groups of rows by a thread each, and those of the group that is cut. Returns
+/// whether it is.
 Value NvidiaLowering::storeCutRows(DeliverOp op, Boxes boxes, int64_t column,
                                    Value slot, Value valid) {
   auto less = [&](Value x, Value y) -> Value {
@@ -140,15 +141,22 @@ Value NvidiaLowering::storeCutRows(DeliverOp op, Boxes boxes, int64_t column,
   };
   BufferType buffer = op.getBuffer().getType();
   int64_t rows = buffer.getShape()[0];
-  Value isCut = less(valid, i32(rows));
-  boxes.map = rowMapOf(op);
-  boxes.offset = thread;
   int64_t line =
       buffer.getSlotBytes() / buffer.getLayout().getLayout().repeat / rows;
-  Value from = arith::AddIOp::create(
-      b, slot, arith::MulIOp::create(b, thread, i32(line)));
-  storeBoxes(boxes, column, from,
-             arith::AndIOp::create(b, isCut, less(thread, valid)));
+  Value isCut = less(valid, i32(rows));
+  auto store = [&](int64_t count, Value row, Value isThere) {
+    boxes.map = tensorMapOf(op, count);
+    boxes.offset = row;
+    Value from = arith::AddIOp::create(
+        b, slot, arith::MulIOp::create(b, row, i32(line)));
+    storeBoxes(boxes, column, from, arith::AndIOp::create(b, isCut, isThere));
+  };
+  Value group = arith::MulIOp::create(b, thread, i32(kSwizzleRows));
+  Value behind = arith::AddIOp::create(b, group, i32(kSwizzleRows - 1));
+  store(kSwizzleRows, group, less(behind, valid));
+  Value cut = arith::AndIOp::create(b, valid, i32(-kSwizzleRows));
+  Value row = arith::AddIOp::create(b, cut, thread);
+  store(1, row, less(row, valid));
   return isCut;
 }
 
@@ -164,6 +172,8 @@ void NvidiaLowering::lowerDeliver(DeliverOp op) {
   if (op.getEnd())
     valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())),
                                   i32Of(mapped(boxes.indices[boxes.dims[0]])));
+  if (valid) // a tile may lie behind the end
+    valid = arith::MaxSIOp::create(b, valid, i32(0));
   for (int64_t column = 0; column < all; column += columns) {
     awaitDeliveries();
     meetConsumer();

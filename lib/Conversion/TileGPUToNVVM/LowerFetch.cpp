@@ -54,8 +54,8 @@ static TensorMapInfo mapOfRows(TensorMapInfo map, int64_t rows) {
   return map;
 }
 
-TensorMapInfo fa::rowMapOf(DeliverOp deliver) {
-  return mapOfRows(tensorMapOf(deliver), 1);
+TensorMapInfo fa::tensorMapOf(DeliverOp deliver, int64_t rows) {
+  return mapOfRows(tensorMapOf(deliver), rows);
 }
 
 /// Of a tile that the blocks of a cluster fetch together: the rows of each; 0:
@@ -80,7 +80,7 @@ std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
     if (int64_t rows = rowsOfPart(fetch))
       return add(mapOfRows(tensorMapOf(fetch), rows));
     add(tensorMapOf(fetch));
-    if (!fetch.getEnd())
+    if (!fetch.getEnd() || fetch.getAnyEnd())
       return;
     add(mapOfRows(tensorMapOf(fetch), kGroupRows));
     add(mapOfRows(tensorMapOf(fetch), 1));
@@ -88,7 +88,8 @@ std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
   kernel.walk([&](DeliverOp deliver) {
     add(tensorMapOf(deliver));
     if (deliver.getEnd())
-      add(rowMapOf(deliver));
+      for (int64_t rows : {kGroupRows, int64_t(1)})
+        add(tensorMapOf(deliver, rows));
   });
   kernel.walk([&](SendOp send) { add(tensorMapOf(send)); });
   return maps;
@@ -155,46 +156,65 @@ static Value isLess(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, y);
 }
 
-/// A group of a tile's rows of which `valid` are there: as one, or row by row
-/// if it is cut. `fetch` gets rows that are not there, too.
-void NvidiaLowering::fetchGroup(
-    FetchOp op, Value group, Value valid,
+/// `body` of 0, `step`, .. below `end`, all i32: of each by another lane, or by
+/// the thread that is alone. There are no more than lanes.
+void NvidiaLowering::forEachLane(Value step, int64_t end,
+                                 llvm::function_ref<void(Value)> body) {
+  auto yield = [&](Value at) {
+    body(at);
+    scf::YieldOp::create(b);
+  };
+  if (!runsInWholeWarps()) {
+    scf::ForOp::create(
+        b, i32(0), i32(end), step, ValueRange(),
+        [&](OpBuilder &, Location, Value at, ValueRange) { yield(at); });
+    return;
+  }
+  Value lane = arith::AndIOp::create(b, threadInBlock, i32(kWarpThreads - 1));
+  Value at = arith::MulIOp::create(b, lane, step);
+  scf::IfOp::create(b, isLess(b, at, i32(end)),
+                    [&](OpBuilder &, Location) { yield(at); });
+}
+
+/// A tile of which `valid` rows are there, fewer than it has: groups of rows,
+/// and those of a group that is cut one by one. `fetch` gets rows that are not
+/// there, too.
+void NvidiaLowering::fetchGroups(
+    FetchOp op, Value valid,
     llvm::function_ref<void(Value row, int64_t count)> fetch) {
-  Value end = arith::AddIOp::create(b, group, i32(kGroupRows));
+  int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
+  Value cut = arith::AndIOp::create(b, valid, i32(-kGroupRows));
   Value isCut =
-      arith::AndIOp::create(b, isLess(b, group, valid), isLess(b, valid, end));
-  scf::IfOp::create(
-      b, isCut,
-      [&](OpBuilder &, Location) {
-        scf::ForOp::create(b, group, end, i32(1), ValueRange(),
-                           [&](OpBuilder &, Location, Value row, ValueRange) {
-                             fetch(row, 1);
-                             scf::YieldOp::create(b);
-                           });
-        scf::YieldOp::create(b);
-      },
-      [&](OpBuilder &, Location) {
-        fetch(group, kGroupRows);
-        scf::YieldOp::create(b);
-      });
+      arith::AndIOp::create(b, isLess(b, i32(0), valid), isLess(b, cut, valid));
+  forEachLane(i32(kGroupRows), rows, [&](Value group) {
+    Value isThis =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, group, cut);
+    Value isWhole = arith::XOrIOp::create(
+        b, arith::AndIOp::create(b, isCut, isThis),
+        arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    scf::IfOp::create(b, isWhole, [&](OpBuilder &, Location) {
+      fetch(group, kGroupRows);
+      scf::YieldOp::create(b);
+    });
+  });
+  scf::IfOp::create(b, isCut, [&](OpBuilder &, Location) {
+    forEachLane(i32(1), kGroupRows, [&](Value row) {
+      fetch(arith::AddIOp::create(b, cut, row), 1);
+    });
+    scf::YieldOp::create(b);
+  });
 }
 
 /// A tile of which `valid` rows are there, fewer than it has, from row `first`
 /// of the argument on. Rows before those of a tensor read as 0, too: there
 /// begin the boxes of what is not.
 void NvidiaLowering::fetchPart(FetchOp op, Value first, Value valid) {
-  int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
-  auto fetch = [&](Value row, int64_t count) {
+  fetchGroups(op, valid, [&](Value row, int64_t count) {
     Value from = arith::SelectOp::create(b, isLess(b, row, valid),
                                          arith::AddIOp::create(b, first, row),
                                          i32(-count));
     fetchRows(op, count, from, row);
-  };
-  scf::ForOp::create(b, i32(0), i32(rows), i32(kGroupRows), ValueRange(),
-                     [&](OpBuilder &, Location, Value group, ValueRange) {
-                       fetchGroup(op, group, valid, fetch);
-                       scf::YieldOp::create(b);
-                     });
+  });
 }
 
 /// A tile of rows in pages: a box by each lane, as large as lies in a page. Of
@@ -203,45 +223,38 @@ void NvidiaLowering::fetchPages(FetchOp op) {
   int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
   GlobalView::Pages pages =
       openTable(openView(op.getSource()), op.getTable(), op.getSequence());
-  Value lane = arith::AndIOp::create(b, threadInBlock, i32(31));
-  Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]]));
+  Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]])), valid;
+  if (op.getEnd())
+    valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())), first);
   byOneLane([&] { expectTile(op); });
-  auto byLanes = [&](Value step, llvm::function_ref<void(Value)> fetch) {
-    Value row = arith::MulIOp::create(b, lane, step);
-    scf::IfOp::create(b, isLess(b, row, i32(rows)), [&](OpBuilder &, Location) {
-      fetch(row);
-      scf::YieldOp::create(b);
-    });
+  // `isThere`: null if all rows are.
+  auto fetch = [&](Value row, int64_t box, int64_t count, Value isThere) {
+    auto [page, from] =
+        findPage(pages, arith::AddIOp::create(b, first, row), isThere);
+    if (isThere)
+      from = arith::SelectOp::create(b, isThere, from, i32(-count));
+    fetchRows(op, box, from, row, page);
   };
-  auto fetchWhole = [&] {
+  auto fetchBoxes = [&](bool mayEnd) {
     Value negative = arith::SubIOp::create(b, i32(0), pages.rows);
     Value power = arith::AndIOp::create(b, pages.rows, negative);
     power = arith::MinUIOp::create(b, power, i32(rows & -rows));
-    byLanes(power, [&](Value row) {
-      auto [page, within] =
-          findPage(pages, arith::AddIOp::create(b, first, row), Value());
-      fetchRows(op, rows, within, row, page);
+    forEachLane(power, rows, [&](Value row) {
+      fetch(row, rows, rows, mayEnd ? isLess(b, row, valid) : Value());
     });
   };
-  if (!op.getEnd())
-    return fetchWhole();
-  Value valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())), first);
-  auto fetchSome = [&](Value row, int64_t count) {
-    Value isThere = isLess(b, row, valid);
-    auto [page, within] =
-        findPage(pages, arith::AddIOp::create(b, first, row), isThere);
-    Value from = arith::SelectOp::create(b, isThere, within, i32(-count));
-    fetchRows(op, count, from, row, page);
-  };
+  if (!valid || op.getAnyEnd())
+    return fetchBoxes(/*mayEnd=*/bool(valid));
   scf::IfOp::create(
       b, isLess(b, valid, i32(rows)),
       [&](OpBuilder &, Location) {
-        byLanes(i32(kGroupRows),
-                [&](Value group) { fetchGroup(op, group, valid, fetchSome); });
+        fetchGroups(op, valid, [&](Value row, int64_t count) {
+          fetch(row, count, count, isLess(b, row, valid));
+        });
         scf::YieldOp::create(b);
       },
       [&](OpBuilder &, Location) {
-        fetchWhole();
+        fetchBoxes(/*mayEnd=*/false);
         scf::YieldOp::create(b);
       });
 }
@@ -260,8 +273,6 @@ void NvidiaLowering::lowerFetch(FetchOp op) {
     return;
   if (op.getTable())
     return fetchPages(op);
-  if (fetcher == Fetcher::OfWarp)
-    return byOneLane([&] { fetchTile(op); });
   fetchTile(op);
 }
 
@@ -274,25 +285,32 @@ void NvidiaLowering::expectTile(FetchOp op) {
       b.getBoolAttr(false), Value());
 }
 
+/// By the thread that is alone, or a lane of a warp.
+void NvidiaLowering::byFetcher(llvm::function_ref<void()> lower) {
+  if (fetcher == Fetcher::OfWarp)
+    return byOneLane(lower);
+  lower();
+}
+
 void NvidiaLowering::fetchTile(FetchOp op) {
-  expectTile(op);
   int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
-  if (rowsOfPart(op))
-    return fetchShared(op);
-  if (!op.getEnd())
-    return fetchRows(op, rows, Value(), Value());
+  auto fetchWhole = [&] { fetchRows(op, rows, Value(), Value()); };
+  if (!op.getEnd() || rowsOfPart(op))
+    return byFetcher([&] {
+      expectTile(op);
+      rowsOfPart(op) ? fetchShared(op) : fetchWhole();
+    });
+  byFetcher([&] { expectTile(op); });
   Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]]));
   Value valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())), first);
-  Value isWhole =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, valid, i32(rows));
   scf::IfOp::create(
-      b, isWhole,
+      b, isLess(b, valid, i32(rows)),
       [&](OpBuilder &, Location) {
-        fetchRows(op, rows, Value(), Value());
+        fetchPart(op, first, valid);
         scf::YieldOp::create(b);
       },
       [&](OpBuilder &, Location) {
-        fetchPart(op, first, valid);
+        byFetcher(fetchWhole);
         scf::YieldOp::create(b);
       });
 }

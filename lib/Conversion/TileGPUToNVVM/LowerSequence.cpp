@@ -21,8 +21,6 @@
 using namespace mlir;
 using namespace fa;
 
-static constexpr int32_t kLanes = 32;
-
 void NvidiaLowering::lowerSequenceOf(tile::SequenceOfOp op) {
   if (!runsInWholeWarps())
     return SimtLowering::lowerSequenceOf(op);
@@ -34,7 +32,7 @@ void NvidiaLowering::lowerSequenceOf(tile::SequenceOfOp op) {
   // As many as there are sequences: the last offset is none's first.
   Value count = arith::SubIOp::create(
       b, i32Of(memref::DimOp::create(b, offsets, 0)), i32(1));
-  Value lane = arith::AndIOp::create(b, threadInBlock, i32(kLanes - 1));
+  Value lane = arith::AndIOp::create(b, threadInBlock, i32(kWarpThreads - 1));
   auto firstOf = [&](Value sequence) -> Value {
     Value at = arith::MinSIOp::create(b, sequence, count);
     Value offset = memref::LoadOp::create(b, offsets, widen(at));
@@ -55,24 +53,24 @@ void NvidiaLowering::lowerSequenceOf(tile::SequenceOfOp op) {
     return arith::MaxSIOp::create(b, arith::SubIOp::create(b, begun, i32(1)),
                                   i32(0));
   };
-  auto coarse = scf::ForOp::create(b, i32(0), count, i32(kLanes * kLanes),
-                                   ValueRange{i32(0)});
+  auto coarse = scf::ForOp::create(
+      b, i32(0), count, i32(kWarpThreads * kWarpThreads), ValueRange{i32(0)});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(coarse.getBody());
     Value sequence = add(coarse.getInductionVar(),
-                         arith::MulIOp::create(b, lane, i32(kLanes)));
+                         arith::MulIOp::create(b, lane, i32(kWarpThreads)));
     Value begun = add(coarse.getRegionIterArg(0),
                       countBegun(sequence, firstOf(sequence)));
     scf::YieldOp::create(b, begun);
   }
   Value known =
-      arith::MulIOp::create(b, lastOf(coarse.getResult(0)), i32(kLanes));
+      arith::MulIOp::create(b, lastOf(coarse.getResult(0)), i32(kWarpThreads));
   Value sequence = add(known, lane), first = firstOf(sequence);
   Value last = lastOf(countBegun(sequence, first));
-  Value found =
-      NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), first, last,
-                           i32(kLanes - 1), NVVM::ShflKind::idx, UnitAttr());
+  Value found = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), first, last,
+                                     i32(kWarpThreads - 1), NVVM::ShflKind::idx,
+                                     UnitAttr());
   mapping.map(op.getSequence(), widen(add(known, last)));
   mapping.map(op.getFirst(), widen(found));
 }

@@ -27,6 +27,8 @@
 
 namespace fa {
 
+inline constexpr int32_t kWarpThreads = 32;
+
 class NvidiaLowering final : public SimtLowering {
 public:
   explicit NvidiaLowering(tile::KernelOp kernel);
@@ -165,8 +167,11 @@ private:
   void expectTile(tgpu::FetchOp op);
   void fetchShared(tgpu::FetchOp op);
   void fetchPart(tgpu::FetchOp op, Value first, Value valid);
-  void fetchGroup(tgpu::FetchOp op, Value group, Value valid,
-                  llvm::function_ref<void(Value row, int64_t count)> fetch);
+  void fetchGroups(tgpu::FetchOp op, Value valid,
+                   llvm::function_ref<void(Value row, int64_t count)> fetch);
+  void forEachLane(Value step, int64_t end,
+                   llvm::function_ref<void(Value)> body);
+  void byFetcher(llvm::function_ref<void()> lower);
   /// The kernel's parameter.
   Value parameterOf(const TensorMapInfo &map);
   /// Coordinates of a box, i32, innermost first: `indices`, and `column` more
