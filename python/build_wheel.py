@@ -3,11 +3,11 @@
 """Packs the package and its library into a wheel (PyPA's binary distribution
 format), with nothing but Python itself.
 
-    build_wheel.py LIBRARY VERSION FOLDER [BESIDE]
+    build_wheel.py LIBRARY VERSION FOLDER [BESIDE ...]
 
-BESIDE is the library with PyTorch's operator, if there is one. The tag is what
-the libraries need: manylinux_2_X for the newest version of a symbol of glibc's
-in them (PEP 600).
+BESIDE are the libraries with PyTorch's operator and with JAX's calls, as far as
+there are such. The tag is what the libraries need: manylinux_2_X for the newest
+version of a symbol of glibc's in them (PEP 600).
 """
 
 import base64
@@ -39,8 +39,8 @@ def members(library, beside, version, tag):
     for path in sorted(glob.glob(os.path.join(HERE, "flashtile", "**", "*.py"), recursive=True)):
         yield os.path.relpath(path, HERE), open(path, "rb").read()
     yield "flashtile/libflashtile.so.0", library
-    for data in beside:
-        yield "flashtile/libflashtile-torch.so", data
+    for name, data in beside.items():
+        yield f"flashtile/{name}", data
     info = f"flashtile-{version}.dist-info"
     yield f"{info}/METADATA", (
         f"Metadata-Version: 2.1\nName: flashtile\nVersion: {version}\n"
@@ -54,11 +54,12 @@ def members(library, beside, version, tag):
 
 
 def main():
-    if len(sys.argv) not in (4, 5):
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
     path, version, folder = sys.argv[1:4]
-    library, *beside = (open(file, "rb").read() for file in (path, *sys.argv[4:]))
-    tag = "py3-none-" + platform_tag(library, *beside)
+    library = open(path, "rb").read()
+    beside = {os.path.basename(file): open(file, "rb").read() for file in sys.argv[4:]}
+    tag = "py3-none-" + platform_tag(library, *beside.values())
     for old in glob.glob(os.path.join(folder, "flashtile-*.whl")):
         os.remove(old)
     wheel = os.path.join(folder, f"flashtile-{version}-{tag}.whl")

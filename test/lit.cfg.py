@@ -44,13 +44,17 @@ config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.substitutions.append(("%python", python))
 if os.path.exists(python):
     config.available_features.add("python")
-for package in ("numpy", "torch", "attn_gym", "transformers"):
+for package in ("numpy", "torch", "attn_gym", "transformers", "jax"):
     if glob.glob(os.path.join(config.source_dir, ".cache/python/lib/python3*/site-packages", package)):
         config.available_features.add(package)
 
-# PyTorch's operator in C++, which is built where PyTorch was when this was configured.
-if os.path.exists(os.path.join(config.binary_dir, "lib", "libflashtile-torch.so")):
-    config.available_features.add("torch-extension")
+# PyTorch's operator in C++ and XLA's calls, which are built where PyTorch and
+# jaxlib were when this was configured.
+for framework in ("torch", "jax"):
+    if os.path.exists(os.path.join(config.binary_dir, "lib", f"libflashtile-{framework}.so")):
+        config.available_features.add(f"{framework}-extension")
+for found in glob.glob(os.path.join(config.source_dir, ".cache/python/lib/python3*/site-packages/jaxlib")):
+    config.substitutions.append(("%jaxlib", found))
 
 # What PyTorch's code generator needs: g++ (clang has no omp.h) and Python.h.
 if shutil.which("g++") and os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
