@@ -177,7 +177,10 @@ def make(
     if isinstance(shift, torch.Tensor) or shift != kv_length - q_length:
         device = rest.get("device", "cpu")
         rows = torch.arange(q_length, device=device)[None] + shift
-        return Mask(shape, key_ranges=_bounded(rows, bounds, padding, shape))
+        ranges = _bounded(rows, bounds, padding, shape)
+        if q_length == 1 and left is None and (padding is None or is_right):
+            return Mask(shape, lengths=ranges[1][:, 0])
+        return Mask(shape, key_ranges=ranges)
 
     causal = right == 0 and q_length > 1
     left = None if left is None or left >= kv_length - 1 else left

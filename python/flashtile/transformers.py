@@ -127,20 +127,36 @@ def _separate_from_flash_attention():
     _replace(original, is_flash_attention_requested)
 
 
+def _check_has_interface(model):
+    if not model._can_set_attn_implementation():
+        raise ValueError(
+            f"expected a model whose attention goes through transformers' AttentionInterface for "
+            f"attn_implementation='{NAME}', found {type(model).__name__}, which has an attention of its own"
+        )
+
+
 def _refuse_models_without_interface():
-    """A model whose attention asks nobody for an implementation would run its own."""
-    original = modeling_utils.PreTrainedModel.get_correct_attn_implementation
+    """A model whose attention asks nobody for an implementation would run its own:
+    transformers says nothing when it is made, and warns when it is changed."""
+    base = modeling_utils.PreTrainedModel
+    make_of, change = base.get_correct_attn_implementation, base.set_attn_implementation
 
-    @functools.wraps(original)
+    @functools.wraps(make_of)
     def get_correct_attn_implementation(self, requested_attention, is_init_check=False):
-        if requested_attention == NAME and not self._can_set_attn_implementation():
-            raise ValueError(
-                f"expected a model whose attention goes through transformers' AttentionInterface for "
-                f"attn_implementation='{NAME}', found {type(self).__name__}, which has an attention of its own"
-            )
-        return original(self, requested_attention, is_init_check)
+        if requested_attention == NAME:
+            _check_has_interface(self)
+        return make_of(self, requested_attention, is_init_check)
 
-    modeling_utils.PreTrainedModel.get_correct_attn_implementation = get_correct_attn_implementation
+    @functools.wraps(change)
+    def set_attn_implementation(self, attn_implementation, *rest, **how):
+        if attn_implementation == NAME:
+            for part in self.modules():
+                if isinstance(part, base):
+                    _check_has_interface(part)
+        return change(self, attn_implementation, *rest, **how)
+
+    base.get_correct_attn_implementation = get_correct_attn_implementation
+    base.set_attn_implementation = set_attn_implementation
 
 
 def _check_version():

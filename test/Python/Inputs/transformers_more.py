@@ -29,6 +29,15 @@ compiled = DECODERS["llama"]()
 compiled.ours = torch.compile(compiled.ours, backend="aot_eager")
 compiled.check_logits(whole)
 compiled.check_logits(left, left["attention_mask"])
+# A static cache, whose steps are traced once, for all of them.
+torch._dynamo.reset()
+torch._dynamo.utils.counters.clear()
+traced = t.CompileConfig(backend="aot_eager", mode=None)
+traced._compile_all_devices = True  # transformers does so on cards alone
+static = dict(max_new_tokens=12, do_sample=False, cache_implementation="static", compile_config=traced)
+assert torch.equal(llama.ours.generate(**left, **static), llama.eager.generate(**left, max_new_tokens=12))
+assert dict(torch._dynamo.utils.counters["frames"]) == {"total": 1, "ok": 1}, torch._dynamo.utils.counters
+assert not torch._dynamo.utils.counters["graph_break"]
 # In training: what is not kept is computed again; dropout by PyTorch's seed.
 again = DECODERS["llama"]()
 again.ours.gradient_checkpointing_enable()
@@ -107,6 +116,7 @@ expect(TypeError, "found builtins.str", lambda: forward(layer, q, k, k, "causal"
 expect(TypeError, "float64", lambda: forward(layer, q.double(), k.double(), k.double(), None))
 bloom = t.BloomConfig(vocab_size=96, hidden_size=64, n_layer=1, n_head=4)
 expect(ValueError, "BloomForCausalLM", lambda: t.BloomForCausalLM._from_config(bloom, attn_implementation="flashtile"))
+expect(ValueError, "BloomForCausalLM", lambda: t.BloomForCausalLM(bloom).set_attn_implementation("flashtile"))
 # It is no FlashAttention, and what is one still is.
 is_flash_attention_requested = generic.is_flash_attention_requested
 assert early.is_flash_attention_requested is is_flash_attention_requested
