@@ -56,6 +56,15 @@ def _add_mask(bias, mask, dtype):
     return mask if bias is None else bias + mask
 
 
+def _autocast(*tensors):
+    """As PyTorch's own attention is computed where autocast is on, which models
+    hand tensors of several types then."""
+    kind = tensors[0].device.type
+    if not torch.is_autocast_enabled(kind):
+        return tensors
+    return tuple(x.to(torch.get_autocast_dtype(kind)) for x in tensors)
+
+
 def attention_forward(
     module,
     query,
@@ -79,6 +88,7 @@ def attention_forward(
     each head, without a value. position_bias: added to the scores.
     """
     _check_unread(rest)
+    query, key, value = _autocast(query, key, value)
     bias, how = position_bias, {}
     if attention_mask is None:
         how = _implied(module, query, key, is_causal, sliding_window)

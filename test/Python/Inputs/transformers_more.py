@@ -7,7 +7,7 @@ import transformers.models.qwen2_vl.modeling_qwen2_vl as early  # before flashti
 from transformers.masking_utils import causal_mask_function
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.utils import generic
-from transformers_check import attention_forward, make, plant, refused
+from transformers_check import attention_forward, close, make, plant, refused
 from transformers_configs import DECODERS, decoder, padded, t5, tokens
 
 import flashtile.transformers
@@ -24,6 +24,19 @@ lower = torch.ones(20, 20, dtype=torch.bool).tril() & (torch.arange(20) % 7 != 3
 lower |= torch.eye(20, dtype=torch.bool)
 llama.check_logits(dict(**whole, attention_mask=torch.zeros(2, 1, 20, 20).masked_fill(~lower, -1e30)))
 DECODERS["llama"](dtype=torch.bfloat16).check_logits(left, left["attention_mask"])
+
+
+def in_autocast(model):
+    """Gradients, which have been through attention in bfloat16."""
+    model.zero_grad()
+    wide = model is llama.wide
+    with torch.autocast("cpu", torch.bfloat16, enabled=not wide):
+        model(**right).logits[right["attention_mask"].bool()].double().pow(2).mean().backward()
+    return torch.cat([p.grad.flatten() for p in model.parameters()])
+
+
+found, unfused, exact = llama.run(in_autocast)
+close(found, unfused, exact, "autocast")
 # Traced, with a mask that is looked at and one that is not.
 compiled = DECODERS["llama"]()
 compiled.ours = torch.compile(compiled.ours, backend="aot_eager")
