@@ -8,7 +8,8 @@ on NumPy arrays, and on tensors of any framework that speaks DLPack (PyTorch,
 JAX, CuPy), in their own memory. It calls libflashtile's C interface
 (include/fa/fa.h) by ctypes; PyTorch calls its operator in C++ where
 libflashtile-torch.so is (flashtile.torch). flashtile.flex_attention is PyTorch's
-function of that name. docs/python.md is the manual.
+function of that name; flashtile.jax has JAX's, and flashtile.transformers gives
+Hugging Face's models their attention. docs/python.md is the manual.
 """
 
 from ._attention import attention, prepare

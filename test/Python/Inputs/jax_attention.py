@@ -68,9 +68,11 @@ bits = np.asarray(jax.random.bits(key, (4,), jnp.uint32)).view(np.int64)
 case({"dropout_p": 0.3, "rng": key}, factors=names["dropout"](0.3, bits, B, HQ, SQ, SK))
 case({"dropout_p": 0.3, "rng": jax.random.PRNGKey(5)}, factors=names["dropout"](0.3, bits, B, HQ, SQ, SK))
 
-# The twin: another mask is found.
+# The twins: another mask and another derivative are found.
 refused(AssertionError, "error", lambda: check_forward(problem, inputs, attention(*inputs, scale=0.3, causal=True)))
 refused(AssertionError, "error", lambda: case({"lengths": lengths}))
+twice = [("bias", 2.0)]
+refused(AssertionError, "dlearned 0: error", lambda: case({"bias": bias}, added=wide(bias)[0], learned=twice))
 
 # What is refused, when it is traced.
 q, k, v = inputs

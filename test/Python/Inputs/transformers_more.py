@@ -19,7 +19,14 @@ left, right, whole = padded("left"), padded("right"), dict(input_ids=tokens(2, 2
 # Sequences that lie one behind the other, whose positions begin anew.
 positions = torch.cat([torch.arange(n) for n in (7, 1, 12)])[None].expand(2, -1)
 llama.check_logits(dict(**whole, position_ids=positions))
-# A mask of one's own, boolean and added.
+# Padding in more than one piece.
+holes = padded("right")
+holes["attention_mask"][:, 5:7] = 0
+llama.check_logits(holes, holes["attention_mask"])
+learned = t5()
+learned.check_logits(dict(**holes, decoder_input_ids=tokens(3, 7)))
+learned.check_gradients(dict(**holes, decoder_input_ids=tokens(3, 7)))
+# A mask of one's own, added here and boolean below.
 lower = torch.ones(20, 20, dtype=torch.bool).tril() & (torch.arange(20) % 7 != 3)
 lower |= torch.eye(20, dtype=torch.bool)
 llama.check_logits(dict(**whole, attention_mask=torch.zeros(2, 1, 20, 20).masked_fill(~lower, -1e30)))
@@ -81,7 +88,7 @@ def check_twin(what, function, **planted):
     plant()
 
 
-gemma, gpt, mistral, bias = DECODERS["gemma2"](), DECODERS["gpt_oss"](), DECODERS["mistral"](), t5()
+gemma, gpt, mistral, bias = DECODERS["gemma2"](), DECODERS["gpt_oss"](), DECODERS["mistral"](), learned
 source = dict(**right, decoder_input_ids=tokens(3, 7))
 no_padding = lambda **how: make(**{**how, "attention_mask": None})
 no_window = lambda **how: make(**{**how, "mask_function": causal_mask_function, "allow_is_causal_skip": False})
@@ -120,6 +127,9 @@ def expect(kind, text, function):
 forward = ALL_ATTENTION_FUNCTIONS["flashtile"]
 layer = llama.ours.model.layers[0].self_attn
 q, k = torch.randn(1, 4, 6, 16), torch.randn(1, 2, 6, 16)
+own = lower[None, None, :6, :6]
+by_mask = [forward(layer, q, k, k, x)[0] for x in (own, torch.zeros(own.shape).masked_fill(~own, -torch.inf))]
+assert torch.equal(*by_mask) and not torch.equal(by_mask[0], forward(layer, q, k, k, None)[0])
 expect(ValueError, "output_attentions", lambda: forward(layer, q, k, k, None, output_attentions=True))
 expect(ValueError, "indices", lambda: forward(layer, q, k, k, None, indices=torch.zeros(1)))
 expect(ValueError, "cu_seq_lens_q", lambda: forward(layer, q, k, k, None, cu_seq_lens_q=torch.tensor([0, 6])))
