@@ -6,7 +6,10 @@
 
 #include "TileVerify.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AffineExpr.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
 using namespace fa::tile;
@@ -50,4 +53,57 @@ LogicalResult PagedViewOp::verify() {
     return emitOpError("expects a view of type ")
            << expected << ", found " << getType();
   return success();
+}
+
+MemRefType SlotViewOp::typeOf(MemRefType pages) {
+  auto [strides, offset] = pages.getStridesAndOffset();
+  return MemRefType::get(
+      {ShapedType::kDynamic, pages.getDimSize(3)}, pages.getElementType(),
+      StridedLayoutAttr::get(pages.getContext(), ShapedType::kDynamic,
+                             {strides[1], strides[3]}));
+}
+
+LogicalResult SlotViewOp::verify() {
+  auto pages = cast<MemRefType>(getPages().getType());
+  if (pages.getRank() != 4)
+    return emitOpError("expects pages of rank 4, found ") << pages;
+  MemRefType expected = typeOf(pages);
+  if (getType() != expected)
+    return emitOpError("expects a view of type ")
+           << expected << ", found " << getType();
+  return success();
+}
+
+Value SlotViewOp::expand(
+    ImplicitLocOpBuilder &b, Value pages, Value slot,
+    llvm::function_ref<Value(Value next, Value count)> bound) {
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  auto sizeOf = [&](int64_t dim) -> Value {
+    return memref::DimOp::create(b, pages, dim);
+  };
+  Value zero = index(0), one = index(1), rows = sizeOf(2);
+  Value count = arith::MulIOp::create(b, sizeOf(0), rows);
+  // Of slot -1 the number behind is 0, of what is no slot more than the count.
+  Value next = arith::AddIOp::create(b, slot, one);
+  Value known = bound(next, count);
+  using arith::CmpIPredicate;
+  Value isKept = arith::AndIOp::create(
+      b, Value(arith::CmpIOp::create(b, CmpIPredicate::eq, next, known)),
+      Value(arith::CmpIOp::create(b, CmpIPredicate::ne, next, zero)));
+  Value place = arith::SelectOp::create(b, isKept, slot, zero);
+  Value heads = arith::SelectOp::create(b, isKept, sizeOf(1), zero);
+  // Pages without rows have no slot, but the division is made.
+  rows = arith::MaxUIOp::create(b, rows, one);
+  Value page = arith::DivUIOp::create(b, place, rows);
+  Value row = arith::RemUIOp::create(b, place, rows);
+  OpFoldResult none = b.getIndexAttr(0), unit = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets = {page, none, row, none};
+  int64_t columns = cast<MemRefType>(pages.getType()).getDimSize(3);
+  SmallVector<OpFoldResult> sizes = {unit, heads, unit,
+                                     b.getIndexAttr(columns)};
+  SmallVector<OpFoldResult> strides(4, unit);
+  return memref::SubViewOp::create(b, cast<MemRefType>(getType()), pages,
+                                   offsets, sizes, strides);
 }

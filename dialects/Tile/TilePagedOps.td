@@ -70,4 +70,36 @@ def Tile_PagedViewOp : Tile_Op<"paged_view", [Pure]> {
   }];
 }
 
+def Tile_SlotViewOp : Tile_Op<"slot_view", [Pure]> {
+  let summary = "the rows of all heads that belong to one token of a cache";
+  let description = [{
+    Slot `s` of a cache is row `s mod page` of page `s / page`, for all heads;
+    `page` is dimension 2 of `pages`. The view has a row for each head. Of slot
+    −1, which means that a token is not kept, it has none, and neither has it
+    for another number that is no slot, which is an error of the caller's.
+
+    ```mlir
+    %k = tile.slot_view %pages at %slot
+      : memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>>
+      -> memref<?x128xbf16, strided<[?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins AnyStridedMemRef:$pages, Index:$slot);
+  let results = (outs AnyStridedMemRef:$result);
+  let assemblyFormat = [{
+    $pages `at` $slot attr-dict `:` type($pages) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type of a view of `pages`, of rank 4.
+    static ::mlir::MemRefType typeOf(::mlir::MemRefType pages);
+    /// The same as a part of `pages`, which is what the operand became.
+    /// `bound(next, count)` is the lesser one, without signs, of the number
+    /// behind the slot and of how many slots there are.
+    ::mlir::Value expand(::mlir::ImplicitLocOpBuilder &b, ::mlir::Value pages,
+        ::mlir::Value slot,
+        ::llvm::function_ref<::mlir::Value(::mlir::Value, ::mlir::Value)> bound);
+  }];
+}
+
 #endif // TILE_PAGED_OPS_TD

@@ -75,6 +75,15 @@ static void checkPage(Thread *thread, int32_t site) {
                               ", expected one of 0 to " + Twine(last));
 }
 
+/// Operands: the number behind a slot of a cache, how many slots there are.
+static void checkSlot(Thread *thread, int32_t site) {
+  auto next = thread->get<uint64_t>(0), count = thread->get<uint64_t>(1);
+  if (next > count)
+    thread->block->report(FaultKind::OutOfBounds, *thread, site,
+                          "a token has slot " + Twine(int64_t(next - 1)) +
+                              ", expected -1 or one of " + Twine(count));
+}
+
 // PTX ISA, "Special Registers": %tid, %ctaid, %nctaid.
 
 static void threadId(Thread *thread, int32_t) {
@@ -96,6 +105,7 @@ llvm::ArrayRef<EmulatorFunction> fa::emu::memoryFunctions() {
       {"fa_emu_load_global", loadGlobal},
       {"fa_emu_store_global", storeGlobal},
       {"fa_emu_check_page", checkPage},
+      {"fa_emu_check_slot", checkSlot},
       {"fa_emu_load_generic", loadGeneric},
       {"fa_emu_store_generic", storeGeneric},
       {"fa_emu_thread_id", threadId},

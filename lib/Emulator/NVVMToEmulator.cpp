@@ -282,6 +282,8 @@ LogicalResult KernelRewriter::rewrite(Operation *op) {
       .Case([&](LLVM::UMinOp op) {
         if (op->hasAttr(tgpu::TileGPUDialect::pageAttrName))
           insertCall(op, "fa_emu_check_page", op->getOperands());
+        if (op->hasAttr(tgpu::TileGPUDialect::slotAttrName))
+          insertCall(op, "fa_emu_check_slot", op->getOperands());
         return success();
       })
       .Case([&](LLVM::Exp2Op op) {

@@ -108,6 +108,8 @@ int64_t fa::promisedAlignment(Value view) {
       cast<MemRefType>(view.getType()).getElementTypeBitWidth() / 8;
   if (auto paged = view.getDefiningOp<PagedViewOp>())
     view = paged.getPages();
+  if (auto slot = view.getDefiningOp<SlotViewOp>())
+    view = slot.getPages();
   while (Operation *op = view.getDefiningOp()) {
     auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
     if (!viewLike || stepsUnitDim(op))

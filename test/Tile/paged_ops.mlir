@@ -20,3 +20,13 @@ tile.kernel @view(%pages: memref<?x8x?x128xbf16, strided<[?, ?, ?, 1]>> {tile.ac
   %1 = tile.load %0[%c0, %c0] : memref<?x128xbf16, affine_map<(d0, d1)[s0] -> (d0 floordiv s0, d0 mod s0, d1)>> -> tensor<64x128xbf16>
   tile.return
 }
+
+// CHECK-LABEL: tile.kernel @slot
+// CHECK: tile.slot_view %{{.*}} at %{{.*}} : memref<?x?x?x128xbf16, strided<[?, ?, ?, 2]>> -> memref<?x128xbf16, strided<[?, 2], offset: ?>>
+tile.kernel @slot(%pages: memref<?x?x?x128xbf16, strided<[?, ?, ?, 2]>> {tile.access = #tile.access<inout>}, %slot: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %zeros = arith.constant dense<0.0> : tensor<8x128xbf16>
+  %0 = tile.slot_view %pages at %slot : memref<?x?x?x128xbf16, strided<[?, ?, ?, 2]>> -> memref<?x128xbf16, strided<[?, 2], offset: ?>>
+  tile.store %zeros, %0[%c0, %c0] : tensor<8x128xbf16>, memref<?x128xbf16, strided<[?, 2], offset: ?>>
+  tile.return
+}

@@ -45,3 +45,19 @@ tile.kernel @view(%pages: memref<?x8x?x128xbf16> {tile.access = #tile.access<in>
   %0 = tile.paged_view %pages[%i] through %table[%i] limit %i : memref<?x8x?x128xbf16>, memref<?x?xi32> -> memref<?x128xbf16>
   tile.return
 }
+
+// -----
+
+tile.kernel @slot_pages(%pages: memref<?x?x128xbf16> {tile.access = #tile.access<inout>}, %i: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @+1 {{expects pages of rank 4, found 'memref<?x?x128xbf16>'}}
+  %0 = tile.slot_view %pages at %i : memref<?x?x128xbf16> -> memref<?x128xbf16>
+  tile.return
+}
+
+// -----
+
+tile.kernel @slot_type(%pages: memref<?x?x?x128xbf16> {tile.access = #tile.access<inout>}, %i: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @+1 {{expects a view of type 'memref<?x128xbf16, strided<[?, 1], offset: ?>>', found 'memref<?x128xbf16>'}}
+  %0 = tile.slot_view %pages at %i : memref<?x?x?x128xbf16> -> memref<?x128xbf16>
+  tile.return
+}

@@ -158,3 +158,19 @@ func.func @softmax_capped_scores(%s: tensor<64x64xf32>, %m: tensor<64xf32>, %l: 
   %p, %alpha, %m1, %l1 = tile.online_softmax %s, %m, %l {tgpu.capped_scores = 0.5 : f64} : tensor<64x64xf32>, tensor<64xf32>
   return
 }
+
+// -----
+
+func.func @slot_kind(%n: i64) {
+  // expected-error @+1 {{expects 'tgpu.slot' to be a unit attribute, found 1 : i64}}
+  %0 = llvm.intr.umin(%n, %n) {tgpu.slot = 1} : (i64, i64) -> i64
+  return
+}
+
+// -----
+
+func.func @slot_place(%n: i64) {
+  // expected-error @+1 {{expects 'tgpu.slot' on llvm.intr.umin, found it here}}
+  %0 = arith.minui %n, %n {tgpu.slot} : i64
+  return
+}

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace fa;
@@ -97,7 +98,22 @@ LogicalResult AmdLowering::lowerStore(tile::StoreOp op) {
   return success();
 }
 
+/// Whether nothing in the kernel writes to what `view` is a part of.
+static bool isReadOnly(Value view) {
+  while (auto part = view.getDefiningOp<ViewLikeOpInterface>())
+    view = part.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto kernel =
+      argument ? dyn_cast<tile::KernelOp>(argument.getOwner()->getParentOp())
+               : tile::KernelOp();
+  return !kernel ||
+         kernel.getAccess(argument.getArgNumber()) == tile::Access::In;
+}
+
 LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
+  // What stands in for what is outside is another program's.
+  if (!isReadOnly(op.getSource()))
+    return SimtLowering::lowerLoad(op);
   GlobalView view = openView(op.getSource());
   TileLayout layout = layoutOf(op.getResult());
   auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),

@@ -94,3 +94,16 @@ Value SimtLowering::findPagedRow(const GlobalView &view, Value row,
       Value(arith::MulIOp::create(b, widen(within), view.strides[0])));
   return stepFrom(view.base, view.type.getElementType(), offset);
 }
+
+void SimtLowering::openSlotView(tile::SlotViewOp op) {
+  auto bits = [&](Value x) -> Value {
+    return arith::IndexCastOp::create(b, b.getI64Type(), x);
+  };
+  auto bound = [&](Value next, Value count) -> Value {
+    auto known = LLVM::UMinOp::create(b, bits(next), bits(count));
+    known->setAttr(TileGPUDialect::slotAttrName, b.getUnitAttr());
+    return arith::IndexCastOp::create(b, b.getIndexType(), known);
+  };
+  mapping.map(op.getResult(),
+              op.expand(b, mapped(op.getPages()), mapped(op.getSlot()), bound));
+}

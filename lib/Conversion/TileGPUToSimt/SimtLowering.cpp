@@ -171,6 +171,7 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
       .Case([&](LoadOp op) { return lowerLoad(op); })
       .Case([&](SequenceOfOp op) { return always((lowerSequenceOf(op), 0)); })
       .Case([&](PagedViewOp op) { return always((openPages(op), 0)); })
+      .Case([&](SlotViewOp op) { return always((openSlotView(op), 0)); })
       .Case([&](StoreOp op) {
         // Behind the loops of a consumer.
         std::optional<ThreadAnew> anew;

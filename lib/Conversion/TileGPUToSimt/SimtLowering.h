@@ -367,6 +367,8 @@ protected:
                                    Value isInside);
   /// Opens a view of pages where it is made.
   void openPages(tile::PagedViewOp op);
+  /// Makes a view of a slot a part of the pages.
+  void openSlotView(tile::SlotViewOp op);
   std::pair<Value, Value> divideByPage(const GlobalView::Pages &pages,
                                        Value row);
   /// Where row `row` of a view of pages begins; `isCertain`: the view has it.

@@ -130,4 +130,13 @@ void fa::stagePages(tile::KernelOp kernel) {
       PageStager(load, view).run();
   });
   kernel.walk([](tile::PagedViewOp view) { view.erase(); });
+  kernel.walk([](tile::SlotViewOp view) {
+    ImplicitLocOpBuilder b(view.getLoc(), view);
+    Value part = view.expand(b, view.getPages(), view.getSlot(),
+                             [&](Value next, Value count) -> Value {
+                               return arith::MinUIOp::create(b, next, count);
+                             });
+    view.getResult().replaceAllUsesWith(part);
+    view.erase();
+  });
 }
