@@ -6,7 +6,7 @@ install(TARGETS flashtile flashtile-rt EXPORT FlashTileTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/fa/backward.h include/fa/bundle.h include/fa/fa.h
-  include/fa/fa.hpp
+  include/fa/fa.hpp include/fa/serving.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fa)
 install(TARGETS fa-run EXPORT FlashTileTargets
   DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -419,5 +419,6 @@ FA_API faStatus faPlanEnqueueWith(faPlan plan, const faLaunchOptions *options,
 #endif
 
 #include "fa/backward.h"
+#include "fa/serving.h"
 
 #endif /* FA_FA_H */

@@ -55,6 +55,25 @@ inline faBackwardDesc backward() {
   return desc;
 }
 
+/// A merge of `parts` parts of an attention, without a log-sum-exp of all.
+inline faMergeDesc merge(faType type, int64_t headDim, int32_t parts) {
+  faMergeDesc desc{};
+  desc.size = sizeof desc;
+  desc.type = type;
+  desc.headDim = headDim;
+  desc.parts = parts;
+  return desc;
+}
+
+/// Keys and values written into a cache, without RoPE.
+inline faAppendDesc append(faType type, int64_t headDim) {
+  faAppendDesc desc{};
+  desc.size = sizeof desc;
+  desc.type = type;
+  desc.headDim = headDim;
+  return desc;
+}
+
 /// Options with everything off but the place to run: "cpu", "cuda:N", "hip".
 inline faContextOptions contextOptions(const char *target) {
   faContextOptions options{};
@@ -165,6 +184,14 @@ public:
   Plan(const Context &context, const faAttentionDesc &desc,
        const faBackwardDesc &backward) {
     faPlanCreateFromAttentionBackward(context.get(), &desc, &backward, &handle);
+  }
+  /// A merge of parts of an attention.
+  Plan(const Context &context, const faMergeDesc &desc) {
+    faPlanCreateFromMerge(context.get(), &desc, &handle);
+  }
+  /// Keys and values written into a cache.
+  Plan(const Context &context, const faAppendDesc &desc) {
+    faPlanCreateFromAppend(context.get(), &desc, &handle);
   }
   /// A module in MLIR's textual form.
   Plan(const Context &context, std::string_view text,

@@ -43,6 +43,14 @@ static Result<faModuleDesc> readDesc(const faModuleDesc &given) {
   return readSized("faModuleDesc", given, kFirstModuleDescSize);
 }
 
+static Result<faMergeDesc> readDesc(const faMergeDesc &given) {
+  return readSized("faMergeDesc", given, sizeof(faMergeDesc));
+}
+
+static Result<faAppendDesc> readDesc(const faAppendDesc &given) {
+  return readSized("faAppendDesc", given, sizeof(faAppendDesc));
+}
+
 static Result<faAttentionDesc> readDesc(const BackwardDesc &given) {
   return readDesc(*given.attention);
 }
@@ -75,6 +83,30 @@ static faStatus readProgram(const BackwardDesc &given, Program &program) {
   if (!backward)
     return fail(FA_ERROR_INVALID_ARGUMENT, backward.takeFailure());
   return build(*desc, readProblem(*desc, *backward), program);
+}
+
+/// Of a description without code of the caller's.
+template <typename Desc>
+static faStatus readKernels(const Desc &given, Program &program) {
+  auto desc = readDesc(given);
+  if (!desc)
+    return fail(FA_ERROR_INVALID_ARGUMENT, desc.takeFailure());
+  auto problem = readProblem(*desc);
+  if (!problem)
+    return fail(FA_ERROR_INVALID_ARGUMENT, problem.takeError());
+  auto built = buildProgram(*problem);
+  if (!built)
+    return fail(FA_ERROR_COMPILE, built.takeError());
+  program = std::move(*built);
+  return FA_SUCCESS;
+}
+
+static faStatus readProgram(const faMergeDesc &given, Program &program) {
+  return readKernels(given, program);
+}
+
+static faStatus readProgram(const faAppendDesc &given, Program &program) {
+  return readKernels(given, program);
 }
 
 static faStatus readProgram(const faModuleDesc &given, Program &program) {
@@ -152,12 +184,9 @@ readTunedProblem(const faAttentionDesc &given) {
   return expectedToOptional(readProblem(*desc));
 }
 
-/// Tables know no gradients.
-static std::optional<AttentionProblem> readTunedProblem(const BackwardDesc &) {
-  return std::nullopt;
-}
-
-static std::optional<AttentionProblem> readTunedProblem(const faModuleDesc &) {
+/// Tables know nothing else.
+template <typename Desc>
+static std::optional<AttentionProblem> readTunedProblem(const Desc &) {
   return std::nullopt;
 }
 
@@ -213,6 +242,16 @@ faStatus faPlanCreateFromModule(faContext context, const faModuleDesc *desc,
   return createPlan("faPlanCreateFromModule", context, desc, plan);
 }
 
+faStatus faPlanCreateFromMerge(faContext context, const faMergeDesc *desc,
+                               faPlan *plan) noexcept {
+  return createPlan("faPlanCreateFromMerge", context, desc, plan);
+}
+
+faStatus faPlanCreateFromAppend(faContext context, const faAppendDesc *desc,
+                                faPlan *plan) noexcept {
+  return createPlan("faPlanCreateFromAppend", context, desc, plan);
+}
+
 void faPlanDestroy(faPlan plan) noexcept { delete plan; }
 
 template <typename Desc>
@@ -244,6 +283,16 @@ faAttentionBackwardIsSupported(const char *arch, const faAttentionDesc *desc,
   BackwardDesc both{desc, backward};
   return checkSupported("faAttentionBackwardIsSupported", arch,
                         desc && backward ? &both : nullptr);
+}
+
+faStatus faMergeIsSupported(const char *arch,
+                            const faMergeDesc *desc) noexcept {
+  return checkSupported("faMergeIsSupported", arch, desc);
+}
+
+faStatus faAppendIsSupported(const char *arch,
+                             const faAppendDesc *desc) noexcept {
+  return checkSupported("faAppendIsSupported", arch, desc);
 }
 
 faStatus faModuleIsSupported(const char *arch,

@@ -6,7 +6,9 @@
 
 #include "fa/Runtime/ReadProgram.h"
 
+#include "fa/Frontend/BuildAppend.h"
 #include "fa/Frontend/BuildAttention.h"
+#include "fa/Frontend/BuildMerge.h"
 #include "fa/Frontend/ModifyAttention.h"
 #include "fa/Launch/ConvertArgument.h"
 #include "fa/Target/Compile.h"
@@ -27,12 +29,20 @@ static std::unique_ptr<mlir::MLIRContext> createContext() {
   return context;
 }
 
+/// Member `member` of a description, a type of floats.
+static Expected<ElementType> readFloat(StringRef member, faType type) {
+  auto element = elementTypeOf(type);
+  if (element != ElementType::F32 && element != ElementType::F16 &&
+      element != ElementType::BF16)
+    return createStringError(member + " FA_F32, FA_F16 or FA_BF16, found " +
+                             Twine(static_cast<int>(type)));
+  return *element;
+}
+
 Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
-  auto type = elementTypeOf(desc.type);
-  if (!type || byteSize(*type) > 4 || *type == ElementType::I32)
-    return createStringError(
-        "faAttentionDesc: expected type FA_F32, FA_F16 or FA_BF16, found " +
-        Twine(static_cast<int>(desc.type)));
+  auto type = readFloat("faAttentionDesc: expected type", desc.type);
+  if (!type)
+    return type.takeError();
   if (desc.causal < FA_CAUSAL_NONE || desc.causal > FA_CAUSAL_TOP_LEFT)
     return createStringError(
         "faAttentionDesc: expected causal between 0 and 2, found " +
@@ -92,6 +102,67 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc,
   if (Error error = problem->verify())
     return error;
   return problem;
+}
+
+Expected<MergeProblem> fa::readProblem(const faMergeDesc &desc) {
+  auto type = readFloat("faMergeDesc: expected type", desc.type);
+  if (!type)
+    return type.takeError();
+  MergeProblem problem;
+  problem.type = *type;
+  problem.headDim = desc.headDim;
+  problem.parts = desc.parts;
+  problem.lse = desc.hasLse;
+  if (Error error = problem.verify())
+    return error;
+  return problem;
+}
+
+Expected<AppendProblem> fa::readProblem(const faAppendDesc &desc) {
+  auto type = readFloat("faAppendDesc: expected type", desc.type);
+  if (!type)
+    return type.takeError();
+  auto tables = readFloat("faAppendDesc: expected tableType", desc.tableType);
+  if (!tables)
+    return tables.takeError();
+  if (desc.rope < FA_ROPE_NONE || desc.rope > FA_ROPE_HALVES)
+    return createStringError(
+        "faAppendDesc: expected rope between 0 and 2, found " +
+        Twine(static_cast<int>(desc.rope)));
+  AppendProblem problem;
+  problem.type = *type;
+  problem.tableType = *tables;
+  problem.headDim = desc.headDim;
+  problem.headDimV = desc.headDimV ? desc.headDimV : desc.headDim;
+  problem.rope = static_cast<RopeKind>(desc.rope);
+  problem.rotary = desc.rotaryDim ? desc.rotaryDim : desc.headDim;
+  problem.widePositions = desc.hasWidePositions;
+  problem.numHeads = desc.hasQueries ? 1 : 0; // any number: a launch says it
+  problem.applyDefaults();
+  if (Error error = problem.verify())
+    return error;
+  return problem;
+}
+
+template <typename Problem>
+static Expected<Program>
+buildKernels(const Problem &problem, StringRef entry,
+             Expected<mlir::OwningOpRef<mlir::ModuleOp>> (*build)(
+                 mlir::MLIRContext &, const Problem &, StringRef)) {
+  Program program{createContext(), {}, entry.str()};
+  auto module = build(*program.context, problem, entry);
+  if (!module)
+    return module.takeError();
+  program.module = std::move(*module);
+  return program;
+}
+
+Expected<Program> fa::buildProgram(const MergeProblem &problem) {
+  return buildKernels(problem, "merge", buildMerge);
+}
+
+Expected<Program> fa::buildProgram(const AppendProblem &problem) {
+  return buildKernels(problem, "append", buildAppend);
 }
 
 Expected<Program> fa::buildProgram(const AttentionProblem &problem,

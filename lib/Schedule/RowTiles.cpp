@@ -34,6 +34,11 @@ MatrixUnit fa::chooseUnit(KernelOp kernel, const Machine &machine) {
   kernel.walk([&](OnlineMergeOp merge) { note(typeOf(merge.getAcc())); });
   if (!columns)
     noteReducedRows(kernel, note);
+  if (!columns && kernel->hasAttr(KernelOp::warpRowsAttrName))
+    kernel.walk([&](StoreOp store) {
+      if (typeOf(store.getValue()).getRank() == 2)
+        note(typeOf(store.getValue()));
+    });
   return MatrixUnit::choose(machine.isAmd() ? MatrixUnit::Mfma
                                             : MatrixUnit::Mma,
                             rows, columns ? columns : 32);
@@ -60,5 +65,8 @@ int64_t fa::countRowTiles(KernelOp kernel, const MatrixUnit &unit) {
     noteReducedRows(kernel, [&](RankedTensorType tile) {
       note(tile.getDimSize(0) / unit.side);
     });
+  if (least == std::numeric_limits<int32_t>::max() &&
+      kernel->hasAttr(KernelOp::warpRowsAttrName))
+    return 1;
   return least;
 }

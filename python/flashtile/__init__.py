@@ -16,11 +16,15 @@ from ._attention import attention, prepare
 from ._backward import attention_backward
 from ._plan import Context, Plan, is_supported
 from ._library import Error, version
+from ._append import append
+from ._merge import merge
 from ._serving import paged_attention, varlen_attention
 
 __all__ = [
     "attention",
     "attention_backward",
+    "append",
+    "merge",
     "paged_attention",
     "varlen_attention",
     "prepare",

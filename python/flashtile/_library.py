@@ -5,7 +5,17 @@ import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_int, c_size_t, c_void_p
 
-from ._structs import Argument, AttentionDesc, BackwardDesc, ContextOptions, LaunchInfo, LaunchOptions, ModuleDesc
+from ._structs import (
+    AppendDesc,
+    Argument,
+    AttentionDesc,
+    BackwardDesc,
+    ContextOptions,
+    LaunchInfo,
+    LaunchOptions,
+    MergeDesc,
+    ModuleDesc,
+)
 
 
 class Error(RuntimeError):
@@ -20,6 +30,8 @@ _FUNCTIONS = {
     "faContextCreate": [POINTER(ContextOptions), POINTER(c_void_p)],
     "faPlanCreateFromAttention": [c_void_p, POINTER(AttentionDesc), POINTER(c_void_p)],
     "faPlanCreateFromAttentionBackward": [c_void_p, POINTER(AttentionDesc), POINTER(BackwardDesc), POINTER(c_void_p)],
+    "faPlanCreateFromMerge": [c_void_p, POINTER(MergeDesc), POINTER(c_void_p)],
+    "faPlanCreateFromAppend": [c_void_p, POINTER(AppendDesc), POINTER(c_void_p)],
     "faPlanCreateFromModule": [c_void_p, POINTER(ModuleDesc), POINTER(c_void_p)],
     "faAttentionIsSupported": [c_char_p, POINTER(AttentionDesc)],
     "faModuleIsSupported": [c_char_p, POINTER(ModuleDesc)],

@@ -96,6 +96,14 @@ class Context:
 
         return Plan(self, create, desc, launch)
 
+    def merge(self, desc, launch=None):
+        """The plan of a MergeDesc."""
+        return Plan(self, library.faPlanCreateFromMerge, desc, launch)
+
+    def append(self, desc, launch=None):
+        """The plan of an AppendDesc."""
+        return Plan(self, library.faPlanCreateFromAppend, desc, launch)
+
     def module(self, text, entry=None, launch=None):
         """The plan of a module in MLIR's textual form."""
         return Plan(self, library.faPlanCreateFromModule, _module_desc(text, entry), launch)

@@ -114,6 +114,34 @@ class BackwardDesc(_Sized):
     ]
 
 
+class MergeDesc(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("type", c_int),
+        ("headDim", c_int64),
+        ("parts", c_int32),
+        ("hasLse", c_int32),
+        ("launch", POINTER(Argument)),
+        ("launchCount", c_size_t),
+    ]
+
+
+class AppendDesc(_Sized):
+    _fields_ = [
+        ("size", c_size_t),
+        ("type", c_int),
+        ("headDim", c_int64),
+        ("headDimV", c_int64),
+        ("rope", c_int),
+        ("rotaryDim", c_int64),
+        ("tableType", c_int),
+        ("hasWidePositions", c_int32),
+        ("hasQueries", c_int32),
+        ("launch", POINTER(Argument)),
+        ("launchCount", c_size_t),
+    ]
+
+
 class ModuleDesc(_Sized):
     _fields_ = [
         ("size", c_size_t),

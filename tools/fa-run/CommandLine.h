@@ -32,6 +32,16 @@ struct CommandLine {
       "attention", cl::value_desc("SPEC"),
       cl::desc("an attention problem: key[=value] separated by spaces"),
       cl::cat(category)};
+  cl::opt<std::string> merge{
+      "merge", cl::value_desc("SPEC"),
+      cl::desc("parts of an attention that become one: key[=value] separated "
+               "by spaces"),
+      cl::cat(category)};
+  cl::opt<std::string> append{
+      "append", cl::value_desc("SPEC"),
+      cl::desc("tokens that a cache is to keep: key[=value] separated by "
+               "spaces"),
+      cl::cat(category)};
   cl::opt<std::string> q{"q", cl::value_desc("F.npy"), cl::desc("queries"),
                          cl::cat(category)};
   cl::opt<std::string> k{"k", cl::value_desc("F.npy"), cl::desc("keys"),

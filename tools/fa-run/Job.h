@@ -20,6 +20,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
+
 namespace fa::run {
 
 /// What is run: the module, its arguments, and where its outputs are.
@@ -29,6 +31,9 @@ struct Job {
   AttentionInputs inputs;                  ///< of an attention
   std::optional<BackwardInputs> backward;  ///< of its gradients
   bool hasForwardFiles = false; ///< they have the results of the forward
+  /// Of what is neither an attention nor a file: compares the outputs with the
+  /// reference. Empty: it is one of these.
+  std::function<llvm::Expected<std::vector<OutputCheck>>(const Job &)> checker;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Of a file that is checked: the module as it was, its reference function
   /// and that function's arguments.
@@ -46,6 +51,14 @@ struct Job {
 /// given, random values for the rest, outputs full of NaN.
 llvm::Expected<Job> prepareAttention(mlir::MLIRContext &context,
                                      const Options &options);
+
+/// Builds the job of a merge: random parts, or those of `--in`.
+llvm::Expected<Job> prepareMerge(mlir::MLIRContext &context,
+                                 const Options &options);
+
+/// Builds the job of an append, with random inputs.
+llvm::Expected<Job> prepareAppend(mlir::MLIRContext &context,
+                                  const Options &options);
 
 /// Adds an output full of NaN, so that what is not written is seen. `bshd`: of
 /// [.., h, s, d] `sizes`, in memory [.., s, h, d].

@@ -120,6 +120,28 @@ static std::string findCache(StringRef given) {
   return path.str().str();
 }
 
+/// There is one program.
+static Error checkProgram(const Options &options) {
+  std::pair<StringLiteral, bool> programs[] = {
+      {"FILE.mlir", !options.file.empty()},
+      {"--attention", options.attention.has_value()},
+      {"--merge", options.merge.has_value()},
+      {"--append", options.append.has_value()}};
+  StringRef found;
+  for (auto [name, isGiven] : programs) {
+    if (isGiven && !found.empty())
+      return createStringError("expected either " + found + " or " + name +
+                               ", found both");
+    if (isGiven)
+      found = name;
+  }
+  if (found.empty() && !options.listTargets)
+    return createStringError("expected FILE.mlir, --attention SPEC or --q "
+                             "F.npy, --merge SPEC or --append SPEC (see "
+                             "--help)");
+  return Error::success();
+}
+
 Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   forgetRegisteredOptions();
   // LLVM keeps pointers to options, and lld, in process, walks them.
@@ -135,6 +157,10 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   bool hasQ = !line.q.empty();
   if (line.attention.getNumOccurrences() || (hasQ && line.file.empty()))
     options.attention = line.attention;
+  if (line.merge.getNumOccurrences())
+    options.merge = line.merge;
+  if (line.append.getNumOccurrences())
+    options.append = line.append;
   options.q = line.q;
   options.k = line.k;
   options.v = line.v;
@@ -192,12 +218,8 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.compile.asked = std::move(*asked);
   if (Error error = readPlan(line.plan, options.compile))
     return error;
-  if (!options.listTargets && options.file.empty() && !options.attention)
-    return createStringError("expected FILE.mlir, --attention SPEC or --q "
-                             "F.npy (see --help)");
-  if (!options.file.empty() && options.attention)
-    return createStringError("expected either FILE.mlir or --attention, found "
-                             "both");
+  if (Error error = checkProgram(options))
+    return error;
   if (!options.emit.empty())
     for (auto [name, given] : {std::pair("--tune", options.tune),
                                std::pair("--bench", options.bench),

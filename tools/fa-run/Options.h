@@ -20,7 +20,9 @@ enum ExitCode { Success = 0, CheckFailed = 1, BadInput = 2, DeviceFailed = 3 };
 
 struct Options {
   std::string file, entry;              ///< a program, or
-  std::optional<std::string> attention; ///< an attention SPEC
+  std::optional<std::string> attention; ///< an attention SPEC, or
+  std::optional<std::string> merge;     ///< a merge's, or
+  std::optional<std::string> append;    ///< an append's
   std::string offsets, keyOffsets;      ///< of packed sequences
   std::string q, k, v, bias, slopes, lengths, documents, sink, rng, table;
   std::vector<std::string> in, out; ///< .npy files or sizes, in order

@@ -188,7 +188,9 @@ private:
 static Error checkOptions(const Job &job, const Options &options,
                           const RunTarget &place) {
   if (!job.problem)
-    return createStringError("--tune: expected --attention, found a file");
+    return createStringError(
+        "--tune: expected --attention, found " +
+        Twine(options.file.empty() ? "another program" : "a file"));
   if (job.problem->backward)
     return createStringError("--tune: expected a forward, whose options it "
                              "searches, found 'backward'");

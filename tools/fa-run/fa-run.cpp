@@ -185,6 +185,8 @@ static Error writeOutputs(const Job &job, const Options &options) {
 }
 
 static Expected<std::vector<OutputCheck>> check(const Job &job) {
+  if (job.checker)
+    return job.checker(job);
   if (!job.problem)
     return checkFile(job);
   auto reference = evaluateReference(job);
@@ -194,7 +196,8 @@ static Expected<std::vector<OutputCheck>> check(const Job &job) {
 }
 
 static int runJob(Job &job, const Options &options) {
-  if (options.check && !job.problem) {
+  bool isFile = !options.file.empty();
+  if (options.check && isFile) {
     job.reference = findReference(*job.module, job.entry);
     if (job.reference.empty())
       return fail(createStringError("--check: expected a kernel with a "
@@ -215,7 +218,7 @@ static int runJob(Job &job, const Options &options) {
   if (!compiled)
     return fail(compiled.takeError(), BadInput);
   Artifact &artifact = compiled->artifact;
-  if (!job.problem)
+  if (isFile)
     if (Error error =
             prepareFileArguments(job, options, artifact.kernels.back()))
       return fail(std::move(error), BadInput);
@@ -264,6 +267,8 @@ int main(int argc, char **argv) {
   registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   auto job = options->attention ? prepareAttention(context, *options)
+             : options->merge   ? prepareMerge(context, *options)
+             : options->append  ? prepareAppend(context, *options)
                                 : loadFile(context, *options);
   if (!job)
     return fail(job.takeError(), BadInput);

@@ -7,7 +7,9 @@
 #ifndef FA_RUNTIME_READPROGRAM_H
 #define FA_RUNTIME_READPROGRAM_H
 
+#include "fa/Numerics/AppendProblem.h"
 #include "fa/Numerics/AttentionProblem.h"
+#include "fa/Numerics/MergeProblem.h"
 #include "fa/fa.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -30,10 +32,18 @@ llvm::Expected<AttentionProblem> readProblem(const faAttentionDesc &desc);
 llvm::Expected<AttentionProblem> readProblem(const faAttentionDesc &desc,
                                              const faBackwardDesc &backward);
 
+/// The same of what a server runs beside attention.
+llvm::Expected<MergeProblem> readProblem(const faMergeDesc &desc);
+llvm::Expected<AppendProblem> readProblem(const faAppendDesc &desc);
+
 /// The problem as a program at S0 or, with code of the caller's, at S1.
 llvm::Expected<Program> buildProgram(const AttentionProblem &problem,
                                      llvm::StringRef scoreMod,
                                      llvm::StringRef maskMod);
+
+/// The problem as a program at S3.
+llvm::Expected<Program> buildProgram(const MergeProblem &problem);
+llvm::Expected<Program> buildProgram(const AppendProblem &problem);
 
 /// Parses a module; an error has the parser's messages.
 llvm::Expected<Program> parseProgram(const faModuleDesc &desc);

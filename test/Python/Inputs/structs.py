@@ -15,6 +15,8 @@ STRUCTS = {
     "faContextOptions": fa.ContextOptions,
     "faAttentionDesc": fa.AttentionDesc,
     "faBackwardDesc": fa.BackwardDesc,
+    "faMergeDesc": fa.MergeDesc,
+    "faAppendDesc": fa.AppendDesc,
     "faModuleDesc": fa.ModuleDesc,
     "faArgument": fa.Argument,
     "faLaunchInfo": fa.LaunchInfo,
