@@ -13,7 +13,8 @@
 //  - P V has the lanes along the columns of V;
 //  - rows are a loop, which ends with the last row that a store keeps: the
 //    number of heads in a group is known at run time only.
-// So they do where splits of the keys are merged, whose rows lie in memory.
+// So they do where splits of the keys are merged, whose rows lie in memory, and
+// in kernels of few rows that compute element by element.
 // K and V are read where they lie, narrow floats widened on the way; where
 // there is a matrix unit, it multiplies bf16 (LowerRowTiles.cpp).
 //
@@ -44,6 +45,7 @@ static bool isLoaded(Value value) {
 
 bool KernelLowering::suitsRowForm() {
   int64_t rows = 0;
+  SmallVector<Value> stored;
   auto hasRows = [&](Value value) {
     auto type = typeOf(value);
     rows = rows ? rows : type.getDimSize(0);
@@ -57,6 +59,9 @@ bool KernelLowering::suitsRowForm() {
     if (auto merge = dyn_cast<tile::OnlineMergeOp>(op))
       suits = hasRows(merge.getAcc()) &&
               typeOf(merge.getAcc()).getDimSize(1) % lanes() == 0;
+    if (auto store = dyn_cast<tile::StoreOp>(op);
+        store && typeOf(store.getValue()).getRank() == 2)
+      stored.push_back(store.getValue());
     if (auto dot = dyn_cast<tile::DotOp>(op))
       suits = hasRows(dot.getResult()) && isLoaded(dot.getB()) &&
               !(dot.getTransposeB() && dot.getAcc()) &&
@@ -66,6 +71,9 @@ bool KernelLowering::suitsRowForm() {
                    : typeOf(dot.getA()).getDimSize(1) % kRowUnroll == 0);
     return suits ? WalkResult::advance() : WalkResult::interrupt();
   });
+  // Of what is computed element by element rows are those of its stores.
+  if (!rows && !llvm::all_of(stored, hasRows))
+    return false;
   return !result.wasInterrupted() && rows && rows <= kFewRows &&
          rows % kRowBlock == 0 &&
          kRowBlock * rowBlockColumns(kRowBlock) >= lanes();
