@@ -22,6 +22,9 @@ Expected<Job> fa::run::prepareAppend(mlir::MLIRContext &context,
   auto p = parseAppendSpec(*options.append);
   if (!p)
     return p.takeError();
+  if (options.check && options.bench && p->numHeads)
+    return createStringError("expected either --check or --bench with queries, "
+                             "which each run rotates again, found both");
   Job job;
   job.program = "append " + p->str();
   job.entry = "append";

@@ -120,6 +120,23 @@ TEST(Append, SlotsThatThereAreNot) {
     }
 }
 
+/// Of a position that the tables have not, zeros: nothing else is read.
+TEST(Append, PositionsBehindTheTables) {
+  for (const char *arch : kArchs)
+    for (int64_t position : {int64_t(-1), int64_t(80), int64_t(1) << 40}) {
+      Appended appended("t=3 hkv=2 hq=1 d=64 type=f32 page=4 rope=halves "
+                        "rotary=32 positions=i64");
+      appended.inputs.positions->set({1}, static_cast<double>(position));
+      ASSERT_EQ(appended.run(arch), "") << arch;
+      auto slot = static_cast<int64_t>(appended.inputs.slots.at({1}));
+      for (int64_t d : {0, 31, 32}) {
+        double key = appended.inputs.kPages.at({slot / 4, 1, slot % 4, d});
+        EXPECT_EQ(key, d < 32 ? 0 : appended.inputs.k.at({1, 1, d})) << arch;
+      }
+      EXPECT_EQ(appended.inputs.q->at({1, 0, 7}), 0) << arch;
+    }
+}
+
 TEST(Append, SaysWhatIsWrong) {
   auto error = [](llvm::StringRef spec) {
     auto problem = parseAppendSpec(spec);

@@ -139,4 +139,22 @@ TEST(ServingCApi, EnqueuesOnACard) {
   };
   EXPECT_EQ(plan.enqueue(nullptr, launchOf(1)), FA_SUCCESS) << fa::lastError();
   EXPECT_STREQ(fakeDriver()->launch.kernel, "append");
+  fa::Plan merge(context, fa::merge(FA_F16, 64, 2));
+  ASSERT_TRUE(merge) << fa::lastError();
+  auto mergeOf = [&](int64_t rows, int64_t step) {
+    auto out = fa::tensor(memory, FA_F16, {1, 4, rows, 64},
+                          {4 * rows * step, rows * step, step, 1});
+    auto lse = fa::tensor(memory, FA_F32, {1, 4, rows});
+    return std::vector<fa::Argument>{out, lse, out, lse, out};
+  };
+  std::tuple<int64_t, int64_t, const char *> launches[] = {
+      {100, 64, "merge"},
+      {100, 67, "merge_strided"},
+      {8, 64, "merge_heads"},
+      {1, 67, "merge_heads_strided"}};
+  for (auto [rows, step, kernel] : launches) {
+    EXPECT_EQ(merge.enqueue(nullptr, mergeOf(rows, step)), FA_SUCCESS)
+        << fa::lastError();
+    EXPECT_STREQ(fakeDriver()->launch.kernel, kernel);
+  }
 }
