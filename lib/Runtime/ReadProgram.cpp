@@ -29,20 +29,12 @@ static std::unique_ptr<mlir::MLIRContext> createContext() {
   return context;
 }
 
-/// Member `member` of a description, a type of floats.
-static Expected<ElementType> readFloat(StringRef member, faType type) {
-  auto element = elementTypeOf(type);
-  if (element != ElementType::F32 && element != ElementType::F16 &&
-      element != ElementType::BF16)
-    return createStringError(member + " FA_F32, FA_F16 or FA_BF16, found " +
-                             Twine(static_cast<int>(type)));
-  return *element;
-}
-
 Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
-  auto type = readFloat("faAttentionDesc: expected type", desc.type);
-  if (!type)
-    return type.takeError();
+  auto type = elementTypeOf(desc.type);
+  if (!type || byteSize(*type) > 4 || *type == ElementType::I32)
+    return createStringError(
+        "faAttentionDesc: expected type FA_F32, FA_F16 or FA_BF16, found " +
+        Twine(static_cast<int>(desc.type)));
   if (desc.causal < FA_CAUSAL_NONE || desc.causal > FA_CAUSAL_TOP_LEFT)
     return createStringError(
         "faAttentionDesc: expected causal between 0 and 2, found " +
@@ -102,6 +94,16 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc,
   if (Error error = problem->verify())
     return error;
   return problem;
+}
+
+/// Member `member` of a description, a type of floats.
+static Expected<ElementType> readFloat(StringRef member, faType type) {
+  auto element = elementTypeOf(type);
+  if (element != ElementType::F32 && element != ElementType::F16 &&
+      element != ElementType::BF16)
+    return createStringError(member + " FA_F32, FA_F16 or FA_BF16, found " +
+                             Twine(static_cast<int>(type)));
+  return *element;
 }
 
 Expected<MergeProblem> fa::readProblem(const faMergeDesc &desc) {
