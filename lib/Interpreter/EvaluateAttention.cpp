@@ -23,7 +23,7 @@ llvm::Expected<Tensor> Evaluator::evaluateRegion(tile::AttentionOp op,
   Block &block = region.front();
   Value yielded = block.getTerminator()->getOperand(0);
   Sizes strides = contiguousStrides(sizes);
-  LoopNest nest{Sizes(sizes), {}, {Value(), nullptr, strides}, yielded};
+  LoopNest nest{Sizes(sizes), {}, {{{Value(), nullptr, strides}, yielded}}};
   unsigned next = 0;
   if (scores)
     nest.inputs.push_back({block.getArgument(next++), scores, strides});
@@ -43,7 +43,9 @@ llvm::Expected<Tensor> Evaluator::evaluateRegion(tile::AttentionOp op,
   Body body(values, precision);
   if (llvm::Error error = body.add(block))
     return error;
-  return runLoops(nest, body, std::move(result));
+  if (llvm::Error error = runLoops(nest, body, result))
+    return error;
+  return result;
 }
 
 /// The scores, scaled, modified and masked.

@@ -48,15 +48,11 @@ llvm::Error interp::notEvaluated(Operation *op) {
 llvm::Error Evaluator::evaluate(Operation *op) {
   if (auto attention = dyn_cast<tile::AttentionOp>(op))
     return evaluateAttention(attention);
+  if (auto linalg = dyn_cast<linalg::LinalgOp>(op);
+      linalg && linalg.hasPureTensorSemantics())
+    return evaluateLoops(linalg);
   if (op->getNumResults() != 1)
     return located(op, notEvaluated(op));
-  if (auto linalg = dyn_cast<linalg::LinalgOp>(op)) {
-    llvm::Expected<Tensor> result = evaluateLoops(linalg);
-    if (!result)
-      return result.takeError();
-    values[op->getResult(0)] = std::move(*result);
-    return llvm::Error::success();
-  }
   llvm::Expected<Tensor> result = compute(op);
   if (!result)
     return located(op, result.takeError());

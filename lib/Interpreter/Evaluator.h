@@ -44,8 +44,8 @@ private:
   llvm::Expected<Tensor> dim(mlir::tensor::DimOp op);
   llvm::Expected<Tensor> paged(tile::PagedOp op);
 
-  /// A linalg operation of one result, by its loops; errors have a location.
-  llvm::Expected<Tensor> evaluateLoops(mlir::linalg::LinalgOp op);
+  /// A linalg operation, by its loops; errors have a location.
+  llvm::Error evaluateLoops(mlir::linalg::LinalgOp op);
   llvm::Expected<Sizes> findLoops(mlir::linalg::LinalgOp op);
   /// Evaluates what is the same at every iteration of `body`, once.
   llvm::Error evaluateUniform(mlir::Block &body);

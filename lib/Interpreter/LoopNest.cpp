@@ -81,18 +81,48 @@ private:
   bool isRead = false;
 };
 
+/// A result while the loops run.
+class Writer {
+public:
+  Writer(const LoopResult &from, const Loops &loops, Body &body, Tensor &result)
+      : result(result), yielded(body.rowOf(from.yielded)),
+        soFar(from.access.value ? &body.rowOf(from.access.value) : nullptr),
+        strides(Loops::pick(from.access.strides, loops.lanes)),
+        start(from.access.offset) {}
+
+  /// Goes to the row of `count` iterations of which `first` is the first.
+  void place(ArrayRef<int64_t> laneSizes, int64_t first, int64_t count) {
+    offsets.resize(count);
+    findOffsets(laneSizes, strides, first, offsets);
+    if (soFar)
+      gatherAt(result, offsets, start, *soFar);
+  }
+
+  /// Passes on to the next iteration what this one yielded.
+  void passOn() {
+    if (soFar && soFar != &yielded)
+      copyRow(yielded, offsets.size(), *soFar);
+  }
+
+  void finish() { scatterAt(yielded, offsets, start, result); }
+
+private:
+  Tensor &result, &yielded, *soFar;
+  Sizes strides;
+  int64_t start;
+  std::vector<int64_t> offsets;
+};
+
 class Runner {
 public:
-  Runner(const LoopNest &nest, Body &body, Tensor &result)
-      : body(body), loops(nest.result.strides),
+  Runner(const LoopNest &nest, Body &body, MutableArrayRef<Tensor> results)
+      : body(body), loops(nest.results.front().access.strides),
         laneSizes(Loops::pick(nest.sizes, loops.lanes)),
-        stepSizes(Loops::pick(nest.sizes, loops.steps)),
-        strides(Loops::pick(nest.result.strides, loops.lanes)),
-        start(nest.result.offset), result(result),
-        yielded(body.rowOf(nest.yielded)),
-        soFar(nest.result.value ? &body.rowOf(nest.result.value) : nullptr) {
+        stepSizes(Loops::pick(nest.sizes, loops.steps)) {
     for (const ElementAccess &input : nest.inputs)
       readers.emplace_back(input, loops, body);
+    for (auto [from, result] : llvm::zip(nest.results, results))
+      writers.emplace_back(from, loops, body, result);
   }
 
   llvm::Error run() {
@@ -108,30 +138,27 @@ private:
   llvm::Error runRow(int64_t first, int64_t count) {
     for (Reader &reader : readers)
       reader.place(laneSizes, first, count);
-    offsets.resize(count);
-    findOffsets(laneSizes, strides, first, offsets);
-    if (soFar)
-      gatherAt(result, offsets, start, *soFar);
+    for (Writer &writer : writers)
+      writer.place(laneSizes, first, count);
     Sizes step(stepSizes.size(), 0);
     do {
       for (Reader &reader : readers)
         reader.readAt(step);
       if (llvm::Error error = body.run(count))
         return error;
-      if (soFar && soFar != &yielded)
-        copyRow(yielded, count, *soFar);
+      for (Writer &writer : writers)
+        writer.passOn();
     } while (advance(step, stepSizes));
-    scatterAt(yielded, offsets, start, result);
+    for (Writer &writer : writers)
+      writer.finish();
     return llvm::Error::success();
   }
 
   Body &body;
   Loops loops;
-  Sizes laneSizes, stepSizes, strides;
-  int64_t start;
-  Tensor &result, &yielded, *soFar;
+  Sizes laneSizes, stepSizes;
   SmallVector<Reader> readers;
-  std::vector<int64_t> offsets;
+  SmallVector<Writer, 1> writers;
 };
 
 } // namespace
@@ -142,9 +169,7 @@ ElementAccess interp::indexAlong(Value value, size_t numLoops, size_t dim) {
   return access;
 }
 
-llvm::Expected<Tensor> interp::runLoops(const LoopNest &nest, Body &body,
-                                        Tensor result) {
-  if (llvm::Error error = Runner(nest, body, result).run())
-    return error;
-  return result;
+llvm::Error interp::runLoops(const LoopNest &nest, Body &body,
+                             MutableArrayRef<Tensor> results) {
+  return Runner(nest, body, results).run();
 }

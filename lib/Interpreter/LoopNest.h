@@ -29,17 +29,23 @@ struct ElementAccess {
 /// The index along loop `dim` of `numLoops`.
 ElementAccess indexAlong(mlir::Value value, size_t numLoops, size_t dim);
 
-struct LoopNest {
-  Sizes sizes;                             ///< of the loops, at least 1
-  llvm::SmallVector<ElementAccess> inputs; ///< those that the body uses
-  ElementAccess result; ///< its value, null if not used, is the result so far
+/// One result, and what the body makes of it.
+struct LoopResult {
+  ElementAccess access; ///< its value, null if not used, is the result so far
   mlir::Value yielded;
 };
 
-/// What `result`, which has the elements before the first iteration, is after
-/// the last one.
-llvm::Expected<Tensor> runLoops(const LoopNest &nest, Body &body,
-                                Tensor result);
+struct LoopNest {
+  Sizes sizes;                             ///< of the loops, at least 1
+  llvm::SmallVector<ElementAccess> inputs; ///< those that the body uses
+  /// All move along the same loops, and none becomes what another one was.
+  llvm::SmallVector<LoopResult, 1> results;
+};
+
+/// Makes of `results`, which have the elements before the first iteration, what
+/// they are after the last one.
+llvm::Error runLoops(const LoopNest &nest, Body &body,
+                     llvm::MutableArrayRef<Tensor> results);
 
 } // namespace fa::interp
 

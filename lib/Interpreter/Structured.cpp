@@ -61,13 +61,38 @@ static ElementAccess accessThrough(AffineMap map, const Tensor &tensor,
   return access;
 }
 
-llvm::Expected<Tensor> Evaluator::evaluateLoops(linalg::LinalgOp op) {
+/// An error unless `nest` is one that is run.
+static llvm::Error checkResults(const LoopNest &nest) {
+  auto moves = [](const LoopResult &result) {
+    return llvm::map_to_vector(result.access.strides,
+                               [](int64_t stride) { return stride != 0; });
+  };
+  for (const LoopResult &result : nest.results) {
+    if (moves(result) != moves(nest.results.front()))
+      return llvm::createStringError(
+          "expected results that move along the same loops");
+    for (const LoopResult &other : nest.results)
+      if (&other != &result && other.access.value == result.yielded)
+        return llvm::createStringError(
+            "expected results that do not become each other");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Evaluator::evaluateLoops(linalg::LinalgOp op) {
   llvm::Expected<Sizes> sizes = findLoops(op);
   if (!sizes)
     return located(op, sizes.takeError());
-  OpOperand &init = *op.getDpsInitOperand(0);
+  SmallVector<Tensor, 1> results;
+  for (OpOperand &init : op.getDpsInitsMutable())
+    results.push_back(get(init.get()));
+  auto finish = [&] {
+    for (auto [value, result] : llvm::zip(op->getResults(), results))
+      values[value] = std::move(result);
+    return llvm::Error::success();
+  };
   if (llvm::is_contained(*sizes, 0))
-    return get(init.get());
+    return finish();
   Block &block = *op.getBlock();
   if (llvm::Error error = evaluateUniform(block))
     return error;
@@ -81,14 +106,18 @@ llvm::Expected<Tensor> Evaluator::evaluateLoops(linalg::LinalgOp op) {
                                          get(operand.get()), argument);
     if (argument.use_empty())
       access.value = nullptr;
-    if (&operand == &init)
-      nest.result = access;
+    if (op.isDpsInit(&operand))
+      nest.results.push_back(
+          {access, op.getMatchingYieldValue(&operand)->get()});
     else if (access.value)
       nest.inputs.push_back(access);
   }
   for (auto index : block.getOps<linalg::IndexOp>())
     nest.inputs.push_back(indexAlong(index, sizes->size(), index.getDim()));
   nest.sizes = std::move(*sizes);
-  nest.yielded = block.getTerminator()->getOperand(0);
-  return runLoops(nest, body, get(init.get()));
+  if (llvm::Error error = checkResults(nest))
+    return located(op, std::move(error));
+  if (llvm::Error error = runLoops(nest, body, results))
+    return error;
+  return finish();
 }

@@ -9,6 +9,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
+#include <limits>
+
 using namespace fa;
 
 static const char *const kSum = "%s = arith.addf %o, %a : f32\n"
@@ -227,6 +229,82 @@ TEST(Loops, YieldsANumber) {
                                   "%half = arith.constant 0.5 : f32\n"),
                       {makeSample({3}), makeSample({3, 200})}),
              std::vector<double>(600, 2.5));
+}
+
+/// A generic with two results of rows: by `body` of %a, an f32 of a row of 37,
+/// of %o and of %n, what the results are so far. The second one is `type`, read
+/// through `map`, and begins as `zero`.
+static std::string makeTwoResults(const std::string &body,
+                                  const std::string &type,
+                                  const std::string &map,
+                                  const std::string &zero) {
+  std::string element = llvm::StringRef(type).ends_with("f32>") ? "f32" : "i64";
+  return R"(
+#rows = affine_map<(d0, d1) -> (d0)>
+!i = )" + type +
+         R"(
+!r = tensor<19xf32>
+func.func @f(%x: tensor<19x37xf32>, %y: !r) -> (!r, !i) {
+  %z = arith.constant dense<)" +
+         zero + R"(> : !i
+  %m, %i = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>,
+      #rows, affine_map<(d0, d1) -> )" +
+         map + R"(>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<19x37xf32>) outs(%y, %z : !r, !i) {
+  ^bb0(%a: f32, %o: f32, %n: )" +
+         element + R"():
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %j : index to i64
+)" + body +
+         R"( : f32, )" + element + R"(
+  } -> (!r, !i)
+  return %m, %i : !r, !i
+})";
+}
+
+static const char *const kLargest = R"(
+    %c = arith.cmpf ogt, %a, %o : f32
+    %l = arith.select %c, %a, %o : f32
+    %w = arith.select %c, %k, %n : i64
+    linalg.yield %l, %w)";
+
+/// The largest number of each row, and where it is.
+TEST(Loops, TwoResults) {
+  auto results =
+      runProgram(makeTwoResults(kLargest, "tensor<19xi64>", "(d0)", "0"),
+                 {makeSample({19, 37}), makeTensor({19}, [](int64_t) {
+                    return -std::numeric_limits<double>::infinity();
+                  })});
+  ASSERT_TRUE(bool(results)) << toString(results.takeError());
+  ASSERT_EQ(results->size(), 2u);
+  std::vector<double> largest, where;
+  for (int64_t i = 0; i < 19; ++i) {
+    int64_t best = 0;
+    for (int64_t j = 1; j < 37; ++j)
+      if (sample(i * 37 + j) > sample(i * 37 + best))
+        best = j;
+    largest.push_back(sample(i * 37 + best));
+    where.push_back(static_cast<double>(best));
+  }
+  expectSame((*results)[0].toDoubles(), largest);
+  expectSame((*results)[1].toDoubles(), where);
+}
+
+TEST(Loops, TwoResultsThatAreNotRun) {
+  struct {
+    std::string program;
+    const char *error;
+  } cases[] = {
+      {makeTwoResults(kLargest, "tensor<19x37xi64>", "(d0, d1)", "0"),
+       "expected results that move along the same loops"},
+      {makeTwoResults("linalg.yield %n, %a", "tensor<19xf32>", "(d0)", "0.0"),
+       "expected results that do not become each other"},
+  };
+  for (const auto &c : cases) {
+    std::string found =
+        errorOf(c.program, {makeSample({19, 37}), makeSample({19})});
+    EXPECT_NE(found.find(c.error), std::string::npos) << found;
+  }
 }
 
 //===----------------------------------------------------------------------===//
