@@ -181,6 +181,10 @@ LogicalResult ArgumentView::collapse(const Step &step) {
       if (dim.parts.size() != 1 || dim.divisor != 1 || joined.divisor != 1 ||
           joined.parts.empty() || dim.unitDim != dim.parts[0])
         return failure();
+      // No array whose first dimension is its slowest has these without a gap.
+      if (dim.parts[0] < joined.parts.back() && dim.staticSize > 1 &&
+          joined.staticSize > 1)
+        return failure();
       collapsed.push_back({joined.parts.back(), dim.parts[0]});
       joined.parts.push_back(dim.parts[0]);
       joined.staticSize = joined.staticSize < 0 || dim.staticSize < 0

@@ -6,6 +6,7 @@
 
 #include "AttentionChain.h"
 #include "ChainParts.h"
+#include "DotViews.h"
 #include "FindSource.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,23 +15,6 @@
 using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
-
-/// `value` with its last two dimensions swapped.
-static Value swapLast(Value value) {
-  RankedTensorType type = typeOf(value);
-  int64_t rank = type.getRank();
-  auto permutation = llvm::to_vector(llvm::seq<int64_t>(rank));
-  std::swap(permutation[rank - 1], permutation[rank - 2]);
-  auto transpose = value.getDefiningOp<TransposeOp>();
-  if (transpose && transpose.getPermutation() == ArrayRef(permutation))
-    return transpose.getInput();
-  SmallVector<int64_t> sizes(type.getShape());
-  std::swap(sizes[rank - 1], sizes[rank - 2]);
-  OpBuilder b(value.getContext());
-  b.setInsertionPointAfterValue(value);
-  return TransposeOp::create(b, value.getLoc(), type.clone(sizes), value,
-                             permutation);
-}
 
 //===----------------------------------------------------------------------===//
 // Operands
@@ -137,6 +121,16 @@ static Value peelRepetition(Value value) {
                                          input.clone(sizes), whole, groups);
 }
 
+/// What `value` is a widening of, seen as `value` sees that; null if it is
+/// none.
+static Value peelExtension(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto wider = dyn_cast_or_null<arith::ExtFOp>(op))
+    return wider.getIn();
+  Value inner = isView(op) ? peelExtension(op->getOperand(0)) : Value();
+  return inner ? cloneView(op, inner) : Value();
+}
+
 /// Finds the dot that reads the probabilities. Gives the reason if there is no
 /// such dot.
 static std::string findOutputDot(AttentionChain &chain) {
@@ -165,12 +159,13 @@ static std::string findOutputDot(AttentionChain &chain) {
   if (chain.outputDot->getBlock() != chain.softmax->getBlock())
     return "the dot with V is in another block than the softmax";
   chain.v = peelRepetition(chain.outputDot.getB());
-  if (auto wider = chain.v.getDefiningOp<arith::ExtFOp>()) {
-    chain.wideP = true;
-    chain.v = peelRepetition(wider.getIn());
-  }
   if (chain.outputDot.getTransposeB())
     chain.v = swapLast(chain.v);
+  chain.v = peelRepetition(chain.v);
+  if (Value narrow = peelExtension(chain.v)) {
+    chain.wideP = true;
+    chain.v = peelRepetition(narrow);
+  }
   Type expected = chain.wideP ? Type(Float32Type::get(p.getContext()))
                               : typeOf(chain.v).getElementType();
   if (getElementTypeOrSelf(p.getType()) != expected)
@@ -186,25 +181,23 @@ static std::string findOutputDot(AttentionChain &chain) {
 
 /// Takes the same widening off Q and K: products of narrow numbers are exact.
 static void peelWidening(AttentionChain &chain) {
-  auto q = chain.q.getDefiningOp<arith::ExtFOp>();
-  auto k = chain.k.getDefiningOp<arith::ExtFOp>();
-  if (!q || !k ||
-      getElementTypeOrSelf(q.getIn()) != getElementTypeOrSelf(k.getIn()) ||
-      getElementTypeOrSelf(q.getIn()) !=
-          getElementTypeOrSelf(chain.v.getType()))
+  Value q = peelExtension(chain.q), k = peelExtension(chain.k);
+  if (!q || !k || getElementTypeOrSelf(q) != getElementTypeOrSelf(k) ||
+      getElementTypeOrSelf(q) != getElementTypeOrSelf(chain.v))
     return;
-  chain.q = q.getIn();
-  chain.k = k.getIn();
+  chain.q = q;
+  chain.k = k;
 }
 
 /// Finds Q and K, and what they are multiplied with.
 static void findOperands(AttentionChain &chain) {
   chain.q = peelFactors(chain.scoreDot.getA(), chain.factors);
   chain.k = peelFactors(chain.scoreDot.getB(), chain.factors);
-  peelWidening(chain);
   chain.k = peelRepetition(chain.k);
   if (!chain.scoreDot.getTransposeB())
     chain.k = swapLast(chain.k);
+  peelWidening(chain);
+  chain.k = peelRepetition(chain.k);
 }
 
 /// Finds the precision of both dots. One of narrow numbers has none: their
@@ -221,6 +214,26 @@ static std::string findPrecision(AttentionChain &chain) {
   if (wideScores || wideOutput)
     chain.precision = wideScores ? ofScores : ofOutput;
   return "";
+}
+
+/// Puts leading dimensions along which K and V are shared behind the others.
+static void orderLeading(AttentionChain &chain) {
+  int64_t n = chain.numLeading();
+  RankedTensorType q = typeOf(chain.q), k = typeOf(chain.k),
+                   v = typeOf(chain.v);
+  auto isShared = [&](int64_t d) {
+    return k.getDimSize(d) == 1 && v.getDimSize(d) == 1 && q.getDimSize(d) != 1;
+  };
+  for (bool shared : {false, true})
+    for (int64_t d = 0; d < n; ++d)
+      if (isShared(d) == shared)
+        chain.order.push_back(d);
+  if (chain.isOrdered())
+    return;
+  SmallVector<int64_t> permutation(chain.order);
+  permutation.append({n, n + 1});
+  for (Value *operand : {&chain.q, &chain.k, &chain.v})
+    *operand = transposedWhole(*operand, permutation);
 }
 
 /// Finds which leading dimensions are heads and which are batches. Gives the
@@ -241,7 +254,7 @@ static std::string findHeads(AttentionChain &chain) {
     chain.firstHeadDim = std::max<int64_t>(1, firstShared - 1);
   for (int64_t d = 0; d < chain.firstHeadDim; ++d)
     if (q.getDimSize(d) != k.getDimSize(d))
-      return "K is shared along dimension " + std::to_string(d) +
+      return "K is shared along dimension " + std::to_string(chain.order[d]) +
              ", which is not the heads'";
   return "";
 }
@@ -262,8 +275,8 @@ static std::string matchSink(AttentionChain &chain) {
   int64_t heads = chain.numLeading() - 1;
   while (auto expand = value.getDefiningOp<ExpandDimsOp>())
     value = expand.getInput();
-  if (!type || heads < 0 || typeOf(value).getRank() != 1 ||
-      chain.firstHeadDim != heads)
+  if (!type || heads < 0 || !chain.isOrdered() ||
+      typeOf(value).getRank() != 1 || chain.firstHeadDim != heads)
     return "the sink is not one number for each head";
   for (int64_t d = 0; d < type.getRank(); ++d)
     if (d != heads && type.getDimSize(d) != 1)
@@ -296,6 +309,10 @@ std::string AttentionChain::match(SoftmaxOp softmax, bool takeSentinels,
     return "Q and K have different element types";
   if (std::string reason = findPrecision(chain); !reason.empty())
     return reason;
+  orderLeading(chain);
+  if (!chain.isOrdered() && chain.dropout)
+    return "dropout counts heads in another order than that in which they "
+           "share K and V";
   if (std::string reason = findHeads(chain); !reason.empty())
     return reason;
   if (std::string reason = matchSink(chain); !reason.empty())

@@ -42,8 +42,12 @@ struct AttentionChain {
   int64_t numLeading() const {
     return tile::SoftmaxOp(softmax).getType().getRank() - 2;
   }
-  /// The first leading dimension that is part of the heads; those before it
-  /// are batches.
+  /// The order in which q, k and v have the leading dimensions of the scores.
+  mlir::SmallVector<int64_t> order;
+  /// Whether that is the scores' own.
+  bool isOrdered() const { return llvm::is_sorted(order); }
+  /// The first leading dimension of q that is part of the heads; those before
+  /// it are batches.
   int64_t firstHeadDim = 0;
 
   /// Finds the chain around `softmax`; the reason if there is none. May add

@@ -59,3 +59,21 @@ bool fa::readsOffsetsInBounds(tensor::ExtractOp extract) {
     return getCoordinate(index) >= 0 || isNextBatch(index);
   });
 }
+
+std::optional<int64_t>
+fa::findBound(Value index, llvm::function_ref<int64_t(int64_t)> sizeOf) {
+  if (int64_t n = getCoordinate(index); n >= 0)
+    return ShapedType::isDynamic(sizeOf(n)) ? std::nullopt
+                                            : std::optional(sizeOf(n));
+  Operation *op = index.getDefiningOp();
+  APInt divisor;
+  if (!isa_and_nonnull<arith::RemUIOp, arith::DivUIOp>(op) ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
+      !divisor.isStrictlyPositive())
+    return std::nullopt;
+  int64_t by = divisor.getSExtValue();
+  if (isa<arith::RemUIOp>(op))
+    return by;
+  std::optional<int64_t> whole = findBound(op->getOperand(0), sizeOf);
+  return whole ? std::optional((*whole + by - 1) / by) : std::nullopt;
+}

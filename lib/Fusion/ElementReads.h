@@ -39,6 +39,12 @@ bool isNextBatch(mlir::Value value);
 /// of packed sequences are read: there is one more of them than of batches.
 bool readsOffsetsInBounds(mlir::tensor::ExtractOp extract);
 
+/// A number that `index` is below, if the sizes of coordinates, by number, say
+/// one: of a coordinate, and of a part of one, as where several dimensions are
+/// its heads.
+std::optional<int64_t> findBound(mlir::Value index,
+                                 llvm::function_ref<int64_t(int64_t)> sizeOf);
+
 } // namespace fa
 
 #endif // FA_LIB_FUSION_ELEMENTREADS_H

@@ -69,13 +69,64 @@ Value ElementBuilder::build(Value tensor, ArrayRef<Value> at) {
   return element;
 }
 
+/// The dimension of `group` that alone may be larger than 1; the last if none
+/// is. −1 if there are several.
+static int64_t largeOf(ArrayRef<int64_t> group, RankedTensorType type) {
+  int64_t large = group.back(), count = 0;
+  for (int64_t d : group)
+    if (type.getDimSize(d) != 1) {
+      large = d;
+      ++count;
+    }
+  return count > 1 ? -1 : large;
+}
+
+/// The element along one dimension of the numbers first, first + step, first +
+/// 2 step, ..; null of others.
+Value ElementBuilder::buildSequence(Attribute numbers, ArrayRef<Value> at) {
+  auto dense = dyn_cast<DenseIntElementsAttr>(numbers);
+  int64_t large = -1;
+  if (dense)
+    large = largeOf(llvm::to_vector(llvm::seq(dense.getType().getRank())),
+                    cast<RankedTensorType>(dense.getType()));
+  if (large < 0)
+    return {};
+  auto values = llvm::to_vector(dense.getValues<APInt>());
+  APInt step = values[1] - values[0];
+  for (size_t n = 2; n < values.size(); ++n)
+    if (values[n] - values[n - 1] != step)
+      return {};
+  Type type = dense.getElementType();
+  auto constant = [&](const APInt &number) {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(type, number));
+  };
+  Value element = at[large];
+  if (!type.isIndex())
+    element = arith::IndexCastOp::create(b, type, element);
+  if (!step.isOne())
+    element = arith::MulIOp::create(b, element, constant(step));
+  if (!values[0].isZero())
+    element = arith::AddIOp::create(b, element, constant(values[0]));
+  return element;
+}
+
+/// What the operation of `state` gives, or what is known of it.
+Value ElementBuilder::createOrFold(const OperationState &state) {
+  Operation *op = b.create(state);
+  SmallVector<Value> folded;
+  if (failed(b.tryFold(op, folded)) || folded.empty())
+    return op->getResult(0);
+  op->erase();
+  return folded[0];
+}
+
 /// Null, without a blocker, where `op` is not translated but captured.
 Value ElementBuilder::buildOp(Operation *op, ArrayRef<Value> at) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](arith::ConstantOp constant) -> Value {
         auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
         if (!splat)
-          return {};
+          return buildSequence(constant.getValue(), at);
         return arith::ConstantOp::create(b, splat.getSplatValue<TypedAttr>());
       })
       .Case([&](tensor::SplatOp splat) {
@@ -117,6 +168,27 @@ Value ElementBuilder::buildOp(Operation *op, ArrayRef<Value> at) {
             inner[d] = arith::AddIOp::create(b, at[d], constantIndex(offset));
         return build(slice.getSource(), inner);
       })
+      .Case([&](tensor::ExpandShapeOp expand) -> Value {
+        SmallVector<Value> inner;
+        for (ArrayRef<int64_t> group : expand.getReassociationIndices())
+          if (int64_t large = largeOf(group, expand.getResultType()); large < 0)
+            return {};
+          else
+            inner.push_back(at[large]);
+        return build(expand.getSrc(), inner);
+      })
+      .Case([&](tensor::CollapseShapeOp collapse) -> Value {
+        SmallVector<Value> inner(collapse.getSrcType().getRank(),
+                                 constantIndex(0));
+        for (auto [d, group] :
+             llvm::enumerate(collapse.getReassociationIndices())) {
+          int64_t large = largeOf(group, collapse.getSrcType());
+          if (large < 0)
+            return {};
+          inner[large] = at[d];
+        }
+        return build(collapse.getSrc(), inner);
+      })
       .Case([&](IotaOp iota) -> Value {
         Value index = at[iota.getDim()];
         Type element = iota.getType().getElementType();
@@ -137,6 +209,6 @@ Value ElementBuilder::buildOp(Operation *op, ArrayRef<Value> at) {
         OperationState state(op->getLoc(), op->getName(), operands,
                              {getElementTypeOrSelf(op->getResult(0).getType())},
                              op->getAttrs());
-        return b.create(state)->getResult(0);
+        return createOrFold(state);
       });
 }

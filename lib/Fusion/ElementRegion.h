@@ -42,6 +42,9 @@ public:
 
 private:
   mlir::Value buildOp(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  mlir::Value createOrFold(const mlir::OperationState &state);
+  mlir::Value buildSequence(mlir::Attribute numbers,
+                            llvm::ArrayRef<mlir::Value> at);
   mlir::Value constantIndex(int64_t value);
   bool readsScores(mlir::Value value);
 

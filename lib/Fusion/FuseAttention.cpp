@@ -8,6 +8,7 @@
 #include "ChainParts.h"
 #include "DeadOps.h"
 #include "ElementRegion.h"
+#include "LeadingDims.h"
 
 #include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Fusion/Passes.h"
@@ -25,80 +26,6 @@ namespace fa {
 #define GEN_PASS_DEF_TILEFUSEATTENTION
 #include "fa/Fusion/Passes.h.inc"
 } // namespace fa
-
-//===----------------------------------------------------------------------===//
-// Leading dimensions
-//===----------------------------------------------------------------------===//
-
-/// Which of `type`'s dimensions become one: batches, heads, and each of the
-/// `numLast` last by itself.
-static SmallVector<ReassociationIndices> groupsOf(const AttentionChain &chain,
-                                                  int64_t numLast) {
-  int64_t n = chain.numLeading();
-  SmallVector<ReassociationIndices> groups(2);
-  for (int64_t d = 0; d < n; ++d)
-    groups[d >= chain.firstHeadDim].push_back(d);
-  for (int64_t d = 0; d < numLast; ++d)
-    groups.push_back({n + d});
-  return groups;
-}
-
-/// The type of `type` with batches and heads as one dimension each.
-static RankedTensorType canonicalType(const AttentionChain &chain,
-                                      RankedTensorType type) {
-  int64_t n = chain.numLeading();
-  SmallVector<int64_t> sizes = {
-      productOf(type.getShape().take_front(chain.firstHeadDim)),
-      productOf(
-          type.getShape().slice(chain.firstHeadDim, n - chain.firstHeadDim))};
-  llvm::append_range(sizes, type.getShape().drop_front(n));
-  return type.clone(sizes);
-}
-
-/// `value`, [leading.., s, d], as [b, h, s, d].
-static Value toCanonical(ImplicitLocOpBuilder &b, const AttentionChain &chain,
-                         Value value) {
-  RankedTensorType type = typeOf(value);
-  if (chain.numLeading() == 2)
-    return value;
-  if (chain.numLeading() > 2)
-    return tensor::CollapseShapeOp::create(b, canonicalType(chain, type), value,
-                                           groupsOf(chain, 2));
-  while (typeOf(value).getRank() < 4) {
-    SmallVector<int64_t> sizes(typeOf(value).getShape());
-    sizes.insert(sizes.begin(), 1);
-    value = ExpandDimsOp::create(b, type.clone(sizes), value, 0);
-  }
-  return value;
-}
-
-/// `value`, [b, h, ..], as `type`, [leading.., ..].
-static Value fromCanonical(ImplicitLocOpBuilder &b, const AttentionChain &chain,
-                           Value value, RankedTensorType type) {
-  int64_t n = chain.numLeading(), numLast = type.getRank() - n;
-  if (n == 2)
-    return value;
-  if (n > 2) {
-    SmallVector<OpFoldResult> sizes;
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      if (!type.isDynamicDim(d))
-        sizes.push_back(b.getIndexAttr(type.getDimSize(d)));
-      else if (d < n + 1)
-        sizes.push_back(Value(tensor::DimOp::create(b, chain.q, d)));
-      else
-        sizes.push_back(Value(tensor::DimOp::create(b, chain.v, d)));
-    }
-    return tensor::ExpandShapeOp::create(b, type, value,
-                                         groupsOf(chain, numLast), sizes);
-  }
-  // The dimensions of size 1 in front go away.
-  SmallVector<ReassociationIndices> groups(1);
-  for (int64_t d = 0; d < 3 - n; ++d)
-    groups.front().push_back(d);
-  for (int64_t d = 3 - n; d < numLast + 2; ++d)
-    groups.push_back({d});
-  return tensor::CollapseShapeOp::create(b, type, value, groups);
-}
 
 //===----------------------------------------------------------------------===//
 // Regions
@@ -156,6 +83,8 @@ public:
 
   /// Moves the blocks into `op`; an identity or an empty mask stays empty.
   void moveInto(AttentionOp op) {
+    eraseDead(score);
+    eraseDead(mask);
     if (score.back().getOperand(0) != score.getArgument(0))
       moveBlock(score, op.getScore());
     if (!mask.empty())
@@ -171,9 +100,11 @@ private:
     ImplicitLocOpBuilder b(loc, loc.getContext());
     b.setInsertionPointToEnd(&block);
     int64_t n = chain.numLeading();
-    SmallVector<Value> at(n);
-    split(b, block, block.getArgument(first), 0, chain.firstHeadDim, at);
-    split(b, block, block.getArgument(first + 1), chain.firstHeadDim, n, at);
+    SmallVector<Value> ofQ(n), at(n);
+    split(b, block, block.getArgument(first), 0, chain.firstHeadDim, ofQ);
+    split(b, block, block.getArgument(first + 1), chain.firstHeadDim, n, ofQ);
+    for (auto [index, d] : llvm::zip(ofQ, chain.order))
+      at[d] = index;
     at.push_back(block.getArgument(first + 2));
     at.push_back(block.getArgument(first + 3));
     return at;
@@ -182,13 +113,20 @@ private:
   /// Dimensions `begin` to `end` from their common index.
   void split(ImplicitLocOpBuilder &b, Block &block, Value index, int64_t begin,
              int64_t end, SmallVectorImpl<Value> &at) {
-    for (int64_t d = end; d-- > begin + 1;) {
+    SmallVector<int64_t> several; // the others have one index
+    for (int64_t d = begin; d < end; ++d)
+      if (typeOf(chain.q).getDimSize(d) != 1)
+        several.push_back(d);
+      else
+        at[d] = arith::ConstantIndexOp::create(b, 0);
+    for (int64_t d : llvm::reverse(ArrayRef(several).drop_front(
+             std::min<size_t>(1, several.size())))) {
       Value size = sizeOf(b, block, d);
       at[d] = arith::RemUIOp::create(b, index, size);
       index = arith::DivUIOp::create(b, index, size);
     }
-    if (begin < end)
-      at[begin] = index;
+    if (!several.empty())
+      at[several.front()] = index;
   }
 
   Value sizeOf(ImplicitLocOpBuilder &b, Block &block, int64_t d) {
@@ -201,6 +139,13 @@ private:
       size = tensor::DimOp::create(outside, loc, chain.q, d);
     }
     return captures.get(size, &block);
+  }
+
+  /// Erases what was built and nothing reads.
+  static void eraseDead(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
   }
 
   static void moveBlock(Block &from, Region &to) {
@@ -276,6 +221,7 @@ struct TileFuseAttention final
     getOperation().walk([&](SoftmaxOp op) { softmaxes.push_back(op); });
     for (SoftmaxOp softmax : softmaxes)
       fuse(softmax);
+    getOperation().walk(dropExpansion);
     eraseDeadOps(getOperation());
   }
 

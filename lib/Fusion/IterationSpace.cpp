@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "IterationSpace.h"
+#include "Uniform.h"
 
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -77,6 +78,8 @@ SmallVector<Value> IterationSpace::dynamicSizes() {
 
 FailureOr<Value> IterationSpace::align(Value value,
                                        ArrayRef<int64_t> positions) {
+  if (Value uniform = getUniform(value))
+    value = uniform;
   if (isa<TensorType>(value.getType())) {
     SmallVector<int64_t> free; // dimensions of size 1, read at 0
     for (auto [n, position] : llvm::enumerate(positions)) {

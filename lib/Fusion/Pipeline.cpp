@@ -19,6 +19,7 @@ void fa::addStageEnd(OpPassManager &pm, Stage stage) {
 void fa::buildFusionPipeline(OpPassManager &pm, const FusionOptions &options) {
   pm.addPass(createTileInlineCalls());
   pm.addNestedPass<func::FuncOp>(createTileRaiseLinalg());
+  pm.addNestedPass<func::FuncOp>(createTileMoveViews());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   TileRaiseSoftmaxOptions softmax;

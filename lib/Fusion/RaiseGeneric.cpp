@@ -6,15 +6,20 @@
 
 #include "RaiseGeneric.h"
 #include "IterationSpace.h"
+#include "Uniform.h"
 
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
+
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
 
@@ -44,6 +49,8 @@ public:
       return raiseElementwise();
     if (FailureOr<Value> dot = raiseContraction(); succeeded(dot))
       return dot;
+    if (FailureOr<Value> masked = raiseAllMasked(); succeeded(masked))
+      return masked;
     return raiseReduction();
   }
 
@@ -180,6 +187,60 @@ private:
     return std::nullopt;
   }
 
+  /// The value that `scalar`, a boolean, compares with −inf; exact widening is
+  /// no matter. Null if it does something else.
+  Value comparedWithMinusInfinity(Value scalar) {
+    if (auto argument = dyn_cast<BlockArgument>(scalar);
+        argument && argument.getOwner() == op.getBody()) {
+      // Another generic has compared, and was raised.
+      OpOperand &operand = op->getOpOperand(argument.getArgNumber());
+      auto positions = positionsOf(op.getMatchingIndexingMap(&operand));
+      if (failed(positions))
+        return {};
+      Value value = comparedWithMinusInfinity(operand.get());
+      FailureOr<Value> aligned =
+          value ? space.align(value, *positions) : FailureOr<Value>(failure());
+      return failed(aligned) ? Value() : *aligned;
+    }
+    auto compare = scalar.getDefiningOp<arith::CmpFOp>();
+    std::optional<double> number =
+        compare ? getDouble(compare.getRhs()) : std::nullopt;
+    if (!number || *number != -kInfinity ||
+        compare.getPredicate() != arith::CmpFPredicate::OEQ)
+      return {};
+    Value value = compare.getLhs();
+    while (auto wider = value.getDefiningOp<arith::ExtFOp>())
+      value = wider.getIn();
+    if (isa<TensorType>(value.getType()))
+      return value;
+    FailureOr<Value> built = build(value);
+    return failed(built) ? Value() : *built;
+  }
+
+  /// Whether all of a line are −inf: whether its maximum is, which keeps a NaN.
+  FailureOr<Value> raiseAllMasked() {
+    Operation *combine = nullptr;
+    Value addend = getAddend(combine);
+    Value init = getUniform(op.getDpsInitOperand(0)->get());
+    if (!addend || !isa<arith::AndIOp>(combine) || !init ||
+        !matchPattern(init, m_One()))
+      return failure();
+    Value value = comparedWithMinusInfinity(addend);
+    if (!value)
+      return failure();
+    value = reduce(value, ReduceKind::Max);
+    RankedTensorType type = typeOf(value);
+    SmallVector<Value> sizes;
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (type.isDynamicDim(d))
+        sizes.push_back(tensor::DimOp::create(b, value, d));
+    Value low = arith::ConstantOp::create(
+        b, b.getFloatAttr(type.getElementType(), -kInfinity));
+    low = BroadcastOp::create(b, type, low, sizes);
+    return asOutput(
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, value, low));
+  }
+
   /// Combines with the initial accumulator, unless that changes nothing.
   Value withInit(Value value, Operation *combine, ReduceKind kind) {
     Value init = op.getDpsInitOperand(0)->get();
@@ -188,6 +249,19 @@ private:
     OperationState state(op.getLoc(), combine->getName(), {init, value},
                          {value.getType()}, combine->getAttrs());
     return b.create(state)->getResult(0);
+  }
+
+  /// `value`, a tensor of the whole space, without the loops that reduce.
+  Value reduce(Value value, ReduceKind kind) {
+    SmallVector<unsigned> dims;
+    op.getReductionDims(dims);
+    llvm::sort(dims, std::greater<>());
+    for (unsigned dim : dims) {
+      SmallVector<int64_t> sizes(typeOf(value).getShape());
+      sizes.erase(sizes.begin() + dim);
+      value = ReduceOp::create(b, typeOf(value).clone(sizes), kind, value, dim);
+    }
+    return value;
   }
 
   FailureOr<Value> raiseReduction() {
@@ -201,16 +275,7 @@ private:
     FailureOr<Value> value = build(addend);
     if (failed(value))
       return failure();
-    SmallVector<unsigned> dims;
-    op.getReductionDims(dims);
-    llvm::sort(dims, std::greater<>());
-    for (unsigned dim : dims) {
-      SmallVector<int64_t> sizes(typeOf(*value).getShape());
-      sizes.erase(sizes.begin() + dim);
-      value = Value(
-          ReduceOp::create(b, typeOf(*value).clone(sizes), *kind, *value, dim));
-    }
-    return withInit(asOutput(*value), combine, *kind);
+    return withInit(asOutput(reduce(*value, *kind)), combine, *kind);
   }
 
   //===--- Contractions ---===//

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace fa;
@@ -30,6 +31,7 @@ namespace {
 struct TileRaiseLinalg final : fa::impl::TileRaiseLinalgBase<TileRaiseLinalg> {
   void runOnOperation() override {
     generalize();
+    dropDeadResults();
     SmallVector<linalg::GenericOp> generics;
     getOperation().walk([&](linalg::GenericOp op) { generics.push_back(op); });
     for (linalg::GenericOp op : generics) {
@@ -65,6 +67,22 @@ private:
                              op.getTransposeBAttr(), op.getPrecisionAttr());
     op.replaceAllUsesWith(Value(arith::TruncFOp::create(b, type, dot)));
     op.erase();
+  }
+
+  /// Of generics with several results those go that nothing reads, such as
+  /// where a maximum is.
+  void dropDeadResults() {
+    SmallVector<Operation *> several;
+    getOperation().walk([&](linalg::GenericOp op) {
+      if (op.getNumResults() > 1 &&
+          llvm::any_of(op.getResults(), [](Value v) { return v.use_empty(); }))
+        several.push_back(op);
+    });
+    RewritePatternSet patterns(&getContext());
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    (void)applyOpPatternsGreedily(several, std::move(patterns), config);
   }
 
   /// Named operations become linalg.generic, but the softmax.

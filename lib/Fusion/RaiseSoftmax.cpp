@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
@@ -48,6 +49,7 @@ struct TileRaiseSoftmax final
       else
         raiseQuotient(op);
     }
+    getOperation().walk([](arith::SelectOp op) { dropGuard(op); });
     // What was replaced still reads the scores.
     eraseDeadOps(getOperation());
   }
@@ -115,6 +117,38 @@ private:
                                  dot.getTransposeB(), dot.getPrecision());
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
+  }
+
+  /// 0 for lines of only −inf is what `tile.softmax` gives of them.
+  static void dropGuard(arith::SelectOp op) {
+    auto behind = [](Value value, auto convert) {
+      auto conversion = value.getDefiningOp<decltype(convert)>();
+      return conversion ? conversion.getIn() : value;
+    };
+    auto softmax = behind(op.getFalseValue(), arith::TruncFOp())
+                       .getDefiningOp<SoftmaxOp>();
+    if (!softmax || softmax.getSink() || getDouble(op.getTrueValue()) != 0.0 ||
+        !isa<TensorType>(op.getCondition().getType()))
+      return;
+    RowView view = RowView::of(op.getCondition());
+    view.strip();
+    auto compare = view.value.getDefiningOp<arith::CmpFOp>();
+    if (!compare || compare.getPredicate() != arith::CmpFPredicate::OEQ ||
+        getDouble(compare.getRhs()) != -std::numeric_limits<double>::infinity())
+      return;
+    view.value = compare.getLhs();
+    view.strip();
+    auto max = view.value.getDefiningOp<ReduceOp>();
+    if (!max || max.getKind() != ReduceKind::Max ||
+        behind(max.getInput(), arith::ExtFOp()) !=
+            behind(softmax.getInput(), arith::ExtFOp()))
+      return;
+    int64_t dim = max.getDim();
+    if (dim != softmax.getNormalizedDim() ||
+        !view.isAlong(dim, softmax.getType().getRank()))
+      return;
+    op.getResult().replaceAllUsesWith(op.getFalseValue());
+    op.erase();
   }
 
   bool allowed(Operation *op, const Exponentials &found) {

@@ -313,7 +313,8 @@ private:
     return good;
   }
 
-  /// A captured tensor is read at coordinates alone.
+  /// A captured tensor is read at coordinates alone, or where types say that
+  /// there is something to read.
   bool understandExtract(OnlineAttentionOp op, Region &region,
                          tensor::ExtractOp extract) {
     unsigned leading = region.getNumArguments() - op.getCaptures().size();
@@ -326,6 +327,12 @@ private:
       if (hasFixedIndex(extract, d))
         continue;
       int64_t n = getCoordinate(index);
+      std::optional<int64_t> bound = findBound(index, [&](int64_t n) {
+        auto [value, dim] = coordinates[n];
+        return typeOf(value).getDimSize(dim);
+      });
+      if (n < 0 && bound && *bound <= typeOf(capture).getDimSize(d))
+        continue;
       if (n < 0 ||
           !unite(capture, d, coordinates[n].first, coordinates[n].second))
         return false;

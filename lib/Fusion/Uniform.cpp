@@ -15,13 +15,31 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
+/// `number` as an element of what `op` gives, behind it.
+static Value makeRounded(Operation *op, APFloat number) {
+  OpBuilder b(op->getContext());
+  b.setInsertionPointAfter(op);
+  auto type = cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+  bool isInexact;
+  number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                 &isInexact);
+  return arith::ConstantOp::create(b, op->getLoc(),
+                                   b.getFloatAttr(type, number));
+}
+
 Value fa::getUniform(Value value) {
   if (!isa<TensorType>(value.getType()))
     return value;
   if (auto broadcast = value.getDefiningOp<BroadcastOp>())
     return getUniform(broadcast.getInput());
-  if (auto expand = value.getDefiningOp<ExpandDimsOp>())
-    return getUniform(expand.getInput());
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<ExpandDimsOp, TransposeOp, tensor::ExpandShapeOp,
+                      tensor::CollapseShapeOp>(op))
+    return getUniform(op->getOperand(0));
+  if (isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(op)) {
+    std::optional<APFloat> number = getNumber(op->getOperand(0));
+    return number ? makeRounded(op, *number) : Value();
+  }
   if (auto splat = value.getDefiningOp<tensor::SplatOp>())
     return splat.getInput();
   DenseElementsAttr constant;
@@ -42,9 +60,9 @@ std::optional<APFloat> fa::getNumber(Value value) {
   if (matchPattern(value, m_Constant(&number)))
     return number.getValue();
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<BroadcastOp, ExpandDimsOp, tensor::ExpandShapeOp,
-                      tensor::CollapseShapeOp, tensor::CastOp, tensor::SplatOp,
-                      arith::ExtFOp>(op))
+  if (isa_and_nonnull<BroadcastOp, ExpandDimsOp, TransposeOp,
+                      tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                      tensor::CastOp, tensor::SplatOp, arith::ExtFOp>(op))
     return getNumber(op->getOperand(0));
   return std::nullopt;
 }

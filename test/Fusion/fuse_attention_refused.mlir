@@ -56,8 +56,8 @@ func.func @no_dot(%s: !t, %v: !t) -> !t {
 
 // -----
 
-!t = tensor<2x4x16x16xf32>
-!k = tensor<1x4x16x16xf32>
+!t = tensor<4x4x16x16xf32>
+!k = tensor<2x4x16x16xf32>
 
 // CHECK-LABEL: func.func @shared_by_batches
 // CHECK: tile.softmax

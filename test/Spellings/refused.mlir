@@ -2,7 +2,7 @@
 // RUN: fa-opt --explain %s | FileCheck %s
 // RUN: fa-run %s --entry=kept_probabilities --in 2x3x20x16 --in 2x3x30x16 --in 2x3x30x16 --check | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=other_dimension --in 1x2x20x16 --in 1x2x20x16 --in 1x2x20x16 --check | FileCheck %s --check-prefix=RAN
-// RUN: fa-run %s --entry=shared_by_batches --in 2x4x16x16 --in 1x4x16x16 --in 1x4x16x16 --check | FileCheck %s --check-prefix=RAN
+// RUN: fa-run %s --entry=shared_by_batches --in 4x4x16x16 --in 2x4x16x16 --in 2x4x16x16 --check | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=sink_of_rows --in 2x4x16x16 --in 2x4x16x16 --in 2x4x16x16 --in 2x4x16 --check | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=scores_read --in 1x2x20x16 --in 1x2x20x16 --in 1x2x20x16 --check | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=no_dot --in 1x2x20x20 --in 1x2x20x16 --check | FileCheck %s --check-prefix=RAN
@@ -36,11 +36,11 @@ func.func @other_dimension(%q: !q, %k: !q, %v: !q) -> !q {
 }
 
 // CHECK: not fused: K is shared along dimension 0, which is not the heads'
-func.func @shared_by_batches(%q: tensor<2x4x16x16xf32>, %k: tensor<1x4x16x16xf32>, %v: tensor<1x4x16x16xf32>) -> tensor<2x4x16x16xf32> {
-  %s = tile.dot %q, %k transpose_b : tensor<2x4x16x16xf32>, tensor<1x4x16x16xf32> -> tensor<2x4x16x16xf32>
-  %p = tile.softmax %s : tensor<2x4x16x16xf32>
-  %o = tile.dot %p, %v : tensor<2x4x16x16xf32>, tensor<1x4x16x16xf32> -> tensor<2x4x16x16xf32>
-  return %o : tensor<2x4x16x16xf32>
+func.func @shared_by_batches(%q: tensor<4x4x16x16xf32>, %k: tensor<2x4x16x16xf32>, %v: tensor<2x4x16x16xf32>) -> tensor<4x4x16x16xf32> {
+  %s = tile.dot %q, %k transpose_b : tensor<4x4x16x16xf32>, tensor<2x4x16x16xf32> -> tensor<4x4x16x16xf32>
+  %p = tile.softmax %s : tensor<4x4x16x16xf32>
+  %o = tile.dot %p, %v : tensor<4x4x16x16xf32>, tensor<2x4x16x16xf32> -> tensor<4x4x16x16xf32>
+  return %o : tensor<4x4x16x16xf32>
 }
 
 // CHECK: not fused: the sink is not one number for each head

@@ -37,7 +37,9 @@ def TileRaiseLinalg : Pass<"tile-raise-linalg", "::mlir::func::FuncOp"> {
     whole tensors, with what is broadcast as `tile.broadcast`, indices as
     `tile.iota`; reductions become `tile.reduce`, `linalg.softmax` becomes
     `tile.softmax`. A contraction is accumulated in f32 and rounded after that.
-    What has another form stays as it is.
+    Results of a generic that nothing reads go first, such as where a maximum is;
+    whether all of a line are −inf becomes a comparison of its maximum. What has
+    another form stays as it is.
 
     Before:
     ```mlir
@@ -56,13 +58,45 @@ def TileRaiseLinalg : Pass<"tile-raise-linalg", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def TileMoveViews : Pass<"tile-move-views", "::mlir::func::FuncOp"> {
+  let summary = "views between the two dots of an attention leave it";
+  let description = [{
+    Frameworks move dimensions between the two dots. Transposes of scores, and
+    leading dimensions that become several, move up to the operands of the dot
+    that the scores come from; those of probabilities, and leading dimensions
+    that become one, down behind the dot with V. A product V P becomes P V,
+    transposed. Rows may change places with a dimension that the right operand
+    does not have. Scores are what an exponential or a softmax is computed from.
+    What a dot cannot say stays as it is.
+
+    Before:
+    ```mlir
+    %s = tile.dot %q, %k transpose_b : ... -> tensor<2x24x4x40xf32>
+    %t = tile.transpose %s [0, 2, 1, 3] : ...
+    %e = math.exp %t : tensor<2x4x24x40xf32>
+    ```
+    After:
+    ```mlir
+    %qt = tile.transpose %q [0, 2, 1, 3] : ...
+    %kt = tile.transpose %k [0, 2, 1, 3] : ...
+    %s = tile.dot %qt, %kt transpose_b : ... -> tensor<2x4x24x40xf32>
+    %e = math.exp %s : tensor<2x4x24x40xf32>
+    ```
+    Requires: S0. Ensures: S0. Numerics: exact, each sum keeps its order.
+  }];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def TileRaiseSoftmax : Pass<"tile-raise-softmax", "::mlir::func::FuncOp"> {
   let summary = "exponentials divided by their sum become tile.softmax";
   let description = [{
     `exp(x − max x) / Σ exp(x − max x)` becomes `tile.softmax`, in either base,
     with the division before or after the dot with V, by the sum or by its
     reciprocal; `log Σ exp(x − max x) + max x` becomes `tile.log_sum_exp`. A
-    softmax of 16-bit numbers is computed in f32.
+    softmax of 16-bit numbers is computed in f32. A select of 0 for lines of only
+    −inf goes: `tile.softmax` gives that.
 
     Before:
     ```mlir
@@ -102,7 +136,8 @@ def TileFuseAttention : Pass<"tile-fuse-attention", "::mlir::func::FuncOp"> {
      - Tensors that the scores read from outside become captures.
      - Leading dimensions are batches and heads, however many there are; heads
        of K and V that are repeated for the query heads of a group are shared
-       instead.
+       instead. Dimensions along which K and V are shared become the last of the
+       heads.
 
     Every chain that is left alone gets a remark with the reason, and its softmax
     the attribute `tile.not_fused` with the same text.
