@@ -44,7 +44,7 @@ config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.substitutions.append(("%python", python))
 if os.path.exists(python):
     config.available_features.add("python")
-for package in ("numpy", "torch", "attn_gym", "transformers", "jax"):
+for package in ("numpy", "torch", "attn_gym", "transformers", "jax", "torch_mlir"):
     if glob.glob(os.path.join(config.source_dir, ".cache/python/lib/python3*/site-packages", package)):
         config.available_features.add(package)
 

@@ -1,0 +1,134 @@
+"""Attention in JAX, as linalg by the passes of its own wheel.
+
+usage: jax_programs.py check | keep FOLDER
+"""
+
+import dataclasses
+import os
+import re
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")  # before it is imported
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxlib.mlir import ir, passmanager
+from jaxlib.mlir.dialects import stablehlo
+
+from programs import APART, PART, Program, main, numbers
+
+B, H, G, D = 2, 4, 2, 16  # batches, heads, heads of K and V, elements of a head
+S, T = 24, 40  # queries, keys
+
+attention = jax.nn.dot_product_attention
+
+
+def by_hand(q, k, v):
+    s = jnp.einsum("bhqd,bhkd->bhqk", q, k) / np.sqrt(D)
+    e = jnp.exp(s - s.max(-1, keepdims=True))
+    return jnp.einsum("bhqk,bhkd->bhqd", e / e.sum(-1, keepdims=True), v)
+
+
+def einsum(q, k, v):
+    s = jnp.einsum("bqhd,bkhd->bhqk", q, k) * D**-0.5
+    i, j = jnp.arange(q.shape[1])[:, None], jnp.arange(k.shape[1])[None]
+    p = jax.nn.softmax(jnp.where(j <= i, s, -jnp.inf))
+    return jnp.einsum("bhqk,bkhd->bqhd", p, v)
+
+
+def grouped_einsum(q, k, v):
+    q = q.reshape(B, S, G, H // G, D)
+    s = jnp.einsum("bqhgd,bkhd->bhgqk", q, k) * D**-0.5
+    return jnp.einsum("bhgqk,bkhd->bqhgd", jax.nn.softmax(s), v).reshape(B, S, H, D)
+
+
+def block(x, wq, wk, wv, wo):
+    q, k, v = ((x @ w).reshape(B, S, H, D) for w in (wq, wk, wv))
+    return attention(q, k, v, is_causal=True).reshape(B, S, H * D) @ wo
+
+
+def gradients(q, k, v, dout):
+    return jax.vjp(lambda q, k, v: attention(q, k, v, is_causal=True), q, k, v)[1](dout)
+
+
+queries = numbers(B, S, H, D, seed=1)
+keys, values = (numbers(B, T, H, D, seed=n) for n in (2, 3))
+few_keys, few_values = keys[:, :, :G], values[:, :, :G]
+same_keys, same_values = keys[:, :S], values[:, :S]
+heads_first = [x.swapaxes(1, 2) for x in (queries, keys, values)]
+lengths = np.array([13, 0], "int32")  # of the second no key is seen
+query_lengths = np.array([9, 24], "int32")
+mask = numbers(B, 1, S, T, seed=4) > 0
+mask[0, 0, 5] = False
+weights = [numbers(H * D, H * D, seed=n) / 8 for n in range(5, 9)]
+NAME = "jax.nn.dot_product_attention(q, k, v"
+
+PROGRAMS = [
+    Program("full", NAME + ")", attention, [queries, keys, values]),
+    Program("bf16", NAME + ") of bfloat16", attention, [queries, keys, values], type="bfloat16"),
+    Program("causal", NAME + ", is_causal=True)", lambda q, k, v: attention(q, k, v, is_causal=True),
+            [queries, same_keys, same_values]),
+    Program("window", NAME + ", local_window_size=(5, 3))", lambda q, k, v: attention(q, k, v, local_window_size=(5, 3)),
+            [queries, same_keys, same_values]),
+    Program("lengths", NAME + ", key_value_seq_lengths=n)", lambda q, k, v, n: attention(q, k, v, key_value_seq_lengths=n),
+            [queries, keys, values, lengths]),
+    Program("bias", NAME + ", bias=b)", lambda q, k, v, b: attention(q, k, v, bias=b),
+            [queries, keys, values, numbers(1, H, S, T, seed=10)]),
+    Program("mask", NAME + ", mask=m)", lambda q, k, v, m: attention(q, k, v, mask=m), [queries, keys, values, mask]),
+    Program("grouped", NAME + ") with grouped heads", attention, [queries, few_keys, few_values]),
+    Program("grouped_causal", NAME + ", is_causal=True) with grouped heads, of bfloat16",
+            lambda q, k, v: attention(q, k, v, is_causal=True), [queries, few_keys[:, :S], few_values[:, :S]], type="bfloat16"),
+    Program("by_hand", "A softmax written out", by_hand, heads_first),
+    Program("einsum", "jnp.einsum, jax.nn.softmax and jnp.where", einsum, [queries, keys, values]),
+    Program("grouped_einsum", "jnp.einsum and jax.nn.softmax with grouped heads", grouped_einsum, [queries, few_keys, few_values]),
+    Program("query_lengths", NAME + ", query_seq_lengths=m, key_value_seq_lengths=n)",
+            lambda q, k, v, m, n: attention(q, k, v, query_seq_lengths=m, key_value_seq_lengths=n),
+            [queries, keys, values, query_lengths, lengths], outcome=PART, reason="its result is not returned as it is, or in another shape"),
+    Program("block", "A layer with projections before and behind " + NAME + ", is_causal=True)", block,
+            [numbers(B, S, H * D, seed=11), *weights], outcome=PART, reason="q is computed in the function, where a view of an argument is expected"),
+    Program("gradients", "jax.vjp of " + NAME + ", is_causal=True)", gradients,
+            [queries, same_keys, same_values, numbers(B, S, H, D, seed=12)], outcome=APART),
+]
+
+
+def arrays(program, type):
+    return [jnp.asarray(x, type if x.dtype.kind == "f" else x.dtype) for x in program.inputs]
+
+
+def text_of(program):
+    """`program` in linalg: the passes take no algorithm of a dot, which says that it accumulates in f32."""
+    lowered = jax.jit(program.function).lower(*arrays(program, program.type)).compiler_ir("stablehlo")
+    passes = "func.func(chlo-legalize-to-stablehlo),stablehlo-legalize-to-linalg,canonicalize,cse"
+
+    def drop_algorithm(op):
+        if op.name == "stablehlo.dot_general" and "algorithm" in op.attributes:
+            del op.attributes["algorithm"]
+        return ir.WalkResult.ADVANCE
+
+    with lowered.context:
+        stablehlo.register_stablehlo_passes()
+        module = ir.Module.parse(str(lowered))  # what is lowered stays JAX's
+        module.operation.walk(drop_algorithm)
+        passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
+        return re.sub(r"^module @\S+ attributes \{.*\} \{", "module {", str(module), flags=re.MULTILINE) + "\n"
+
+
+def outputs(program, type):
+    results = jax.jit(program.function)(*arrays(program, type))
+    return [np.asarray(x) for x in (results if isinstance(results, tuple) else (results,))]
+
+
+def own_of(program):
+    return outputs(program, program.type)
+
+
+def reference_of(program):
+    exact = [x if x.dtype.kind in "bi" else x.astype("float64") for x in program.saved]
+    with jax.enable_x64(True):
+        return outputs(dataclasses.replace(program, inputs=exact), "float64")
+
+
+if __name__ == "__main__":
+    for program in PROGRAMS:
+        program.saved = [np.asarray(x) for x in arrays(program, program.type)]
+    main(PROGRAMS, text_of, own_of, reference_of, "jax " + jax.__version__, "Inputs/jax_programs.py")

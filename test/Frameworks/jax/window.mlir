@@ -1,0 +1,245 @@
+// jax.nn.dot_product_attention(q, k, v, local_window_size=(5, 3)): as jax 0.10.2 gives it. Written by Inputs/jax_programs.py; the versions are in packages.txt.
+// RUN: fa-opt --explain %s | FileCheck %s
+// RUN: fa-run %s --entry=main --in 2x24x4x16 --in 2x24x4x16 --in 2x24x4x16 --check --target=cpu | FileCheck %s --check-prefix=RAN
+// RUN: not fa-run %s --entry=main --in 2x24x4x16x1 --in 2x24x4x16 --in 2x24x4x16 2>&1 | FileCheck %s --check-prefix=WRONG
+// CHECK: fused: softmax(Q Kᵀ) V is one attention
+// CHECK: 1 fused, 0 not
+// RAN-NOT: not fused
+// RAN: PASS
+// RAN-NOT: FAIL
+// WRONG: {{expected.*, found}}
+
+#map = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d2, d1, d3, d5)>
+#map1 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d1, d5)>
+#map2 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4)>
+#map3 = affine_map<(d0, d1, d2, d3, d4) -> ()>
+#map4 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>
+#map5 = affine_map<(d0, d1, d2, d3) -> ()>
+#map6 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+#map7 = affine_map<(d0, d1) -> (d0)>
+#map8 = affine_map<(d0, d1) -> (d0, d1)>
+#map9 = affine_map<(d0, d1) -> (d1)>
+#map10 = affine_map<(d0, d1) -> ()>
+#map11 = affine_map<(d0, d1) -> (d0, 0)>
+#map12 = affine_map<(d0, d1) -> (0, d1)>
+#map13 = affine_map<(d0, d1, d2, d3) -> (d2, d3)>
+#map14 = affine_map<(d0, d1, d2, d3) -> (0, 0, d2, d3)>
+#map15 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
+#map16 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, 0)>
+#map17 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d5, d1, d2)>
+#map18 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d0, d1, d4, d5)>
+#map19 = affine_map<(d0, d1, d2, d3, d4) -> (d1, d3, d4, d0, d2)>
+#map20 = affine_map<(d0, d1, d2, d3, d4) -> (d3, d0, d1, d2, d4)>
+#map21 = affine_map<(d0, d1, d2, d3, d4) -> (d1, d2, d3, d4)>
+#map22 = affine_map<(d0, d1, d2, d3, d4) -> (d1, d2, d3, d0, d4)>
+module {
+  func.func public @main(%arg0: tensor<2x24x4x16xf32>, %arg1: tensor<2x24x4x16xf32>, %arg2: tensor<2x24x4x16xf32>) -> (tensor<2x24x4x16xf32> {jax.result_info = "result"}) {
+    %cst = arith.constant 0xFF800000 : f32
+    %cst_0 = arith.constant dense<0xFF800000> : tensor<f32>
+    %cst_1 = arith.constant dense<-2.38197633E+38> : tensor<f32>
+    %cst_2 = arith.constant dense<3> : tensor<i32>
+    %cst_3 = arith.constant dense<5> : tensor<i32>
+    %cst_4 = arith.constant dense<true> : tensor<i1>
+    %cst_5 = arith.constant dense<2.500000e-01> : tensor<f32>
+    %cst_6 = arith.constant 0.000000e+00 : f32
+    %cst_7 = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]> : tensor<24xi32>
+    %expanded = tensor.expand_shape %arg0 [[0], [1], [2], [3, 4]] output_shape [2, 24, 4, 1, 16] : tensor<2x24x4x16xf32> into tensor<2x24x4x1x16xf32>
+    %0 = tensor.empty() : tensor<2x4x24x1x24xf32>
+    %1 = linalg.fill ins(%cst_6 : f32) outs(%0 : tensor<2x4x24x1x24xf32>) -> tensor<2x4x24x1x24xf32>
+    %2 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%expanded, %arg1 : tensor<2x24x4x1x16xf32>, tensor<2x24x4x16xf32>) outs(%1 : tensor<2x4x24x1x24xf32>) {
+    ^bb0(%in: f32, %in_8: f32, %out: f32):
+      %51 = arith.mulf %in, %in_8 : f32
+      %52 = arith.addf %out, %51 : f32
+      linalg.yield %52 : f32
+    } -> tensor<2x4x24x1x24xf32>
+    %3 = linalg.generic {indexing_maps = [#map3, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%cst_5 : tensor<f32>) outs(%0 : tensor<2x4x24x1x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<2x4x24x1x24xf32>
+    %4 = linalg.generic {indexing_maps = [#map4, #map4, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%2, %3 : tensor<2x4x24x1x24xf32>, tensor<2x4x24x1x24xf32>) outs(%0 : tensor<2x4x24x1x24xf32>) {
+    ^bb0(%in: f32, %in_8: f32, %out: f32):
+      %51 = arith.mulf %in, %in_8 : f32
+      linalg.yield %51 : f32
+    } -> tensor<2x4x24x1x24xf32>
+    %5 = tensor.empty() : tensor<2x4x24x24xi1>
+    %6 = linalg.generic {indexing_maps = [#map5, #map6], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%cst_4 : tensor<i1>) outs(%5 : tensor<2x4x24x24xi1>) {
+    ^bb0(%in: i1, %out: i1):
+      linalg.yield %in : i1
+    } -> tensor<2x4x24x24xi1>
+    %7 = tensor.empty() : tensor<24x1xi32>
+    %8 = linalg.generic {indexing_maps = [#map7, #map8], iterator_types = ["parallel", "parallel"]} ins(%cst_7 : tensor<24xi32>) outs(%7 : tensor<24x1xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      linalg.yield %in : i32
+    } -> tensor<24x1xi32>
+    %9 = tensor.empty() : tensor<1x24xi32>
+    %10 = linalg.generic {indexing_maps = [#map9, #map8], iterator_types = ["parallel", "parallel"]} ins(%cst_7 : tensor<24xi32>) outs(%9 : tensor<1x24xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      linalg.yield %in : i32
+    } -> tensor<1x24xi32>
+    %11 = linalg.generic {indexing_maps = [#map10, #map8], iterator_types = ["parallel", "parallel"]} ins(%cst_3 : tensor<i32>) outs(%9 : tensor<1x24xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      linalg.yield %in : i32
+    } -> tensor<1x24xi32>
+    %12 = linalg.generic {indexing_maps = [#map8, #map8, #map8], iterator_types = ["parallel", "parallel"]} ins(%10, %11 : tensor<1x24xi32>, tensor<1x24xi32>) outs(%9 : tensor<1x24xi32>) {
+    ^bb0(%in: i32, %in_8: i32, %out: i32):
+      %51 = arith.addi %in, %in_8 : i32
+      linalg.yield %51 : i32
+    } -> tensor<1x24xi32>
+    %13 = tensor.empty() : tensor<24x24xi32>
+    %14 = linalg.generic {indexing_maps = [#map11, #map8], iterator_types = ["parallel", "parallel"]} ins(%8 : tensor<24x1xi32>) outs(%13 : tensor<24x24xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      linalg.yield %in : i32
+    } -> tensor<24x24xi32>
+    %15 = linalg.generic {indexing_maps = [#map12, #map8], iterator_types = ["parallel", "parallel"]} ins(%12 : tensor<1x24xi32>) outs(%13 : tensor<24x24xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      linalg.yield %in : i32
+    } -> tensor<24x24xi32>
+    %16 = tensor.empty() : tensor<24x24xi1>
+    %17 = linalg.generic {indexing_maps = [#map8, #map8, #map8], iterator_types = ["parallel", "parallel"]} ins(%14, %15 : tensor<24x24xi32>, tensor<24x24xi32>) outs(%16 : tensor<24x24xi1>) {
+    ^bb0(%in: i32, %in_8: i32, %out: i1):
+      %51 = arith.cmpi sle, %in, %in_8 : i32
+      linalg.yield %51 : i1
+    } -> tensor<24x24xi1>
+    %18 = linalg.generic {indexing_maps = [#map10, #map8], iterator_types = ["parallel", "parallel"]} ins(%cst_2 : tensor<i32>) outs(%9 : tensor<1x24xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      linalg.yield %in : i32
+    } -> tensor<1x24xi32>
+    %19 = linalg.generic {indexing_maps = [#map8, #map8, #map8], iterator_types = ["parallel", "parallel"]} ins(%10, %18 : tensor<1x24xi32>, tensor<1x24xi32>) outs(%9 : tensor<1x24xi32>) {
+    ^bb0(%in: i32, %in_8: i32, %out: i32):
+      %51 = arith.subi %in, %in_8 : i32
+      linalg.yield %51 : i32
+    } -> tensor<1x24xi32>
+    %20 = linalg.generic {indexing_maps = [#map12, #map8], iterator_types = ["parallel", "parallel"]} ins(%19 : tensor<1x24xi32>) outs(%13 : tensor<24x24xi32>) {
+    ^bb0(%in: i32, %out: i32):
+      linalg.yield %in : i32
+    } -> tensor<24x24xi32>
+    %21 = linalg.generic {indexing_maps = [#map8, #map8, #map8], iterator_types = ["parallel", "parallel"]} ins(%14, %20 : tensor<24x24xi32>, tensor<24x24xi32>) outs(%16 : tensor<24x24xi1>) {
+    ^bb0(%in: i32, %in_8: i32, %out: i1):
+      %51 = arith.cmpi sge, %in, %in_8 : i32
+      linalg.yield %51 : i1
+    } -> tensor<24x24xi1>
+    %22 = linalg.generic {indexing_maps = [#map8, #map8, #map8], iterator_types = ["parallel", "parallel"]} ins(%21, %17 : tensor<24x24xi1>, tensor<24x24xi1>) outs(%16 : tensor<24x24xi1>) {
+    ^bb0(%in: i1, %in_8: i1, %out: i1):
+      %51 = arith.andi %in, %in_8 : i1
+      linalg.yield %51 : i1
+    } -> tensor<24x24xi1>
+    %23 = tensor.empty() : tensor<1x1x24x24xi1>
+    %24 = linalg.generic {indexing_maps = [#map13, #map6], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%22 : tensor<24x24xi1>) outs(%23 : tensor<1x1x24x24xi1>) {
+    ^bb0(%in: i1, %out: i1):
+      linalg.yield %in : i1
+    } -> tensor<1x1x24x24xi1>
+    %25 = linalg.generic {indexing_maps = [#map14, #map6], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%24 : tensor<1x1x24x24xi1>) outs(%5 : tensor<2x4x24x24xi1>) {
+    ^bb0(%in: i1, %out: i1):
+      linalg.yield %in : i1
+    } -> tensor<2x4x24x24xi1>
+    %26 = linalg.generic {indexing_maps = [#map6, #map6, #map6], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%6, %25 : tensor<2x4x24x24xi1>, tensor<2x4x24x24xi1>) outs(%5 : tensor<2x4x24x24xi1>) {
+    ^bb0(%in: i1, %in_8: i1, %out: i1):
+      %51 = arith.andi %in, %in_8 : i1
+      linalg.yield %51 : i1
+    } -> tensor<2x4x24x24xi1>
+    %27 = call @_where(%26, %4, %cst_1) : (tensor<2x4x24x24xi1>, tensor<2x4x24x1x24xf32>, tensor<f32>) -> tensor<1x2x4x24x24xf32>
+    %28 = tensor.empty() : tensor<1x2x4x24xf32>
+    %29 = linalg.fill ins(%cst : f32) outs(%28 : tensor<1x2x4x24xf32>) -> tensor<1x2x4x24xf32>
+    %30 = linalg.generic {indexing_maps = [#map4, #map15], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%27 : tensor<1x2x4x24x24xf32>) outs(%29 : tensor<1x2x4x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %51 = arith.maximumf %out, %in : f32
+      linalg.yield %51 : f32
+    } -> tensor<1x2x4x24xf32>
+    %31 = linalg.generic {indexing_maps = [#map5, #map6], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%cst_0 : tensor<f32>) outs(%28 : tensor<1x2x4x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2x4x24xf32>
+    %32 = linalg.generic {indexing_maps = [#map6, #map6, #map6], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%31, %30 : tensor<1x2x4x24xf32>, tensor<1x2x4x24xf32>) outs(%28 : tensor<1x2x4x24xf32>) {
+    ^bb0(%in: f32, %in_8: f32, %out: f32):
+      %51 = arith.maximumf %in, %in_8 : f32
+      linalg.yield %51 : f32
+    } -> tensor<1x2x4x24xf32>
+    %33 = tensor.empty() : tensor<1x2x4x24x1xf32>
+    %34 = linalg.generic {indexing_maps = [#map15, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%32 : tensor<1x2x4x24xf32>) outs(%33 : tensor<1x2x4x24x1xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2x4x24x1xf32>
+    %35 = tensor.empty() : tensor<1x2x4x24x24xf32>
+    %36 = linalg.generic {indexing_maps = [#map16, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%34 : tensor<1x2x4x24x1xf32>) outs(%35 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2x4x24x24xf32>
+    %37 = linalg.generic {indexing_maps = [#map4, #map4, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%27, %36 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%35 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %in_8: f32, %out: f32):
+      %51 = arith.subf %in, %in_8 : f32
+      linalg.yield %51 : f32
+    } -> tensor<1x2x4x24x24xf32>
+    %38 = linalg.generic {indexing_maps = [#map4, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%37 : tensor<1x2x4x24x24xf32>) outs(%35 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %51 = math.exp %in : f32
+      linalg.yield %51 : f32
+    } -> tensor<1x2x4x24x24xf32>
+    %39 = linalg.fill ins(%cst_6 : f32) outs(%28 : tensor<1x2x4x24xf32>) -> tensor<1x2x4x24xf32>
+    %40 = linalg.generic {indexing_maps = [#map4, #map15], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%38 : tensor<1x2x4x24x24xf32>) outs(%39 : tensor<1x2x4x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %51 = arith.addf %out, %in : f32
+      linalg.yield %51 : f32
+    } -> tensor<1x2x4x24xf32>
+    %41 = linalg.generic {indexing_maps = [#map15, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%40 : tensor<1x2x4x24xf32>) outs(%33 : tensor<1x2x4x24x1xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2x4x24x1xf32>
+    %42 = linalg.generic {indexing_maps = [#map16, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%41 : tensor<1x2x4x24x1xf32>) outs(%35 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2x4x24x24xf32>
+    %43 = linalg.generic {indexing_maps = [#map4, #map4, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%38, %42 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%35 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %in_8: f32, %out: f32):
+      %51 = arith.divf %in, %in_8 : f32
+      linalg.yield %51 : f32
+    } -> tensor<1x2x4x24x24xf32>
+    %44 = tensor.empty() : tensor<2x4x16x1x24xf32>
+    %45 = linalg.fill ins(%cst_6 : f32) outs(%44 : tensor<2x4x16x1x24xf32>) -> tensor<2x4x16x1x24xf32>
+    %46 = linalg.generic {indexing_maps = [#map17, #map18, #map2], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg2, %43 : tensor<2x24x4x16xf32>, tensor<1x2x4x24x24xf32>) outs(%45 : tensor<2x4x16x1x24xf32>) {
+    ^bb0(%in: f32, %in_8: f32, %out: f32):
+      %51 = arith.mulf %in, %in_8 : f32
+      %52 = arith.addf %out, %51 : f32
+      linalg.yield %52 : f32
+    } -> tensor<2x4x16x1x24xf32>
+    %47 = tensor.empty() : tensor<1x2x24x4x16xf32>
+    %48 = linalg.generic {indexing_maps = [#map19, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%46 : tensor<2x4x16x1x24xf32>) outs(%47 : tensor<1x2x24x4x16xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2x24x4x16xf32>
+    %49 = tensor.empty() : tensor<2x24x4x1x16xf32>
+    %50 = linalg.generic {indexing_maps = [#map20, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%48 : tensor<1x2x24x4x16xf32>) outs(%49 : tensor<2x24x4x1x16xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<2x24x4x1x16xf32>
+    %collapsed = tensor.collapse_shape %50 [[0], [1], [2], [3, 4]] : tensor<2x24x4x1x16xf32> into tensor<2x24x4x16xf32>
+    return %collapsed : tensor<2x24x4x16xf32>
+  }
+  func.func private @_where(%arg0: tensor<2x4x24x24xi1>, %arg1: tensor<2x4x24x1x24xf32>, %arg2: tensor<f32>) -> tensor<1x2x4x24x24xf32> {
+    %0 = tensor.empty() : tensor<2x4x24x24xf32>
+    %1 = linalg.generic {indexing_maps = [#map5, #map6], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg2 : tensor<f32>) outs(%0 : tensor<2x4x24x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<2x4x24x24xf32>
+    %2 = tensor.empty() : tensor<1x2x4x24x24xi1>
+    %3 = linalg.generic {indexing_maps = [#map21, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%arg0 : tensor<2x4x24x24xi1>) outs(%2 : tensor<1x2x4x24x24xi1>) {
+    ^bb0(%in: i1, %out: i1):
+      linalg.yield %in : i1
+    } -> tensor<1x2x4x24x24xi1>
+    %4 = tensor.empty() : tensor<1x2x4x24x24xf32>
+    %5 = linalg.generic {indexing_maps = [#map21, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%1 : tensor<2x4x24x24xf32>) outs(%4 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2x4x24x24xf32>
+    %6 = linalg.generic {indexing_maps = [#map22, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%arg1 : tensor<2x4x24x1x24xf32>) outs(%4 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x2x4x24x24xf32>
+    %7 = linalg.generic {indexing_maps = [#map4, #map4, #map4, #map4], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%3, %6, %5 : tensor<1x2x4x24x24xi1>, tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%4 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: i1, %in_0: f32, %in_1: f32, %out: f32):
+      %8 = arith.select %in, %in_0, %in_1 : f32
+      linalg.yield %8 : f32
+    } -> tensor<1x2x4x24x24xf32>
+    return %7 : tensor<1x2x4x24x24xf32>
+  }
+}
+
