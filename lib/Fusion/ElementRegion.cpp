@@ -92,6 +92,8 @@ Value ElementBuilder::buildSequence(Attribute numbers, ArrayRef<Value> at) {
   if (large < 0)
     return {};
   auto values = llvm::to_vector(dense.getValues<APInt>());
+  if (values.size() < 2)
+    return {};
   APInt step = values[1] - values[0];
   for (size_t n = 2; n < values.size(); ++n)
     if (values[n] - values[n - 1] != step)
