@@ -29,6 +29,24 @@ static DotOp findScoreDot(Value value) {
   return source ? source.getDefiningOp<DotOp>() : DotOp();
 }
 
+/// Why no dot was found that `scores` come from.
+static std::string describeNoDot(Value scores) {
+  Operation *view = nullptr;
+  Value dot = findSource(
+      scores, [](Value v) { return isa_and_nonnull<DotOp>(v.getDefiningOp()); },
+      [&](Operation *op) {
+        if (isView(op) && !view)
+          view = op;
+        return isView(op) || OpTrait::hasElementwiseMappableTraits(op);
+      });
+  if (!dot || !view)
+    return "the scores do not come from a tile.dot through elementwise "
+           "operations";
+  return "'" + view->getName().getStringRef().str() +
+         "' between the dot and the softmax is not what the dot gives of other "
+         "views of its operands";
+}
+
 int64_t fa::productOf(ArrayRef<int64_t> sizes) {
   int64_t result = 1;
   for (int64_t size : sizes) {
@@ -297,8 +315,7 @@ std::string AttentionChain::match(SoftmaxOp softmax, bool takeSentinels,
     return "the softmax is not computed in f32";
   chain.scoreDot = findScoreDot(softmax.getInput());
   if (!chain.scoreDot)
-    return "the scores do not come from a tile.dot through elementwise "
-           "operations";
+    return describeNoDot(softmax.getInput());
   if (chain.scoreDot.getAcc() ||
       !chain.scoreDot.getType().getElementType().isF32())
     return "the dot of the scores has an accumulator or does not give f32";
