@@ -48,6 +48,10 @@ for package in ("numpy", "torch", "attn_gym", "transformers", "jax", "torch_mlir
     if glob.glob(os.path.join(config.source_dir, ".cache/python/lib/python3*/site-packages", package)):
         config.available_features.add(package)
 
+# Versions of Triton, by ./dev triton.
+if glob.glob(os.path.join(config.source_dir, ".cache/triton/*/lib/python3*/site-packages/triton")):
+    config.available_features.add("triton")
+
 # PyTorch's operator in C++ and XLA's calls, which are built where PyTorch and
 # jaxlib were when this was configured.
 for framework in ("torch", "jax"):

@@ -10,6 +10,7 @@
 
 #include "Tile/Tile.h"
 #include "TileGPU/TileGPU.h"
+#include "Triton/Triton.h"
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Conversion/TileGPUToROCDL.h"
@@ -169,6 +170,7 @@ int main(int argc, char **argv) {
                   math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
                   ROCDL::ROCDLDialect, scf::SCFDialect, tensor::TensorDialect,
                   vector::VectorDialect, x86vector::X86VectorDialect>();
+  fa::triton::registerDialects(registry);
   func::registerInlinerExtension(registry);
   registerTransformsPasses();
   mlir::registerConversionPasses();

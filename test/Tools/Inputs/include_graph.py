@@ -14,7 +14,7 @@ import sys
 LAYERS = [
     ["Api", "Layout", "Machine", "Support"],
     ["Launch", "Plan"],
-    ["Loader", "Numerics", "Tile"],
+    ["Loader", "Numerics", "Tile", "Triton"],
     ["Interpreter", "TileGPU"],
     ["Conversion", "Emulator", "Fusion", "Schedule"],
     ["Frontend", "KernelAbi", "TileToLinalg"],
