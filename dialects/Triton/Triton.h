@@ -44,11 +44,18 @@ mlir::Type elementPointerOf(mlir::Type pointer);
 #define GET_OP_CLASSES
 #include "Triton/TritonOps.h.inc"
 
+#define GET_OP_CLASSES
+#include "Triton/TritonGPUOps.h.inc"
+
 namespace mlir {
 class DialectRegistry;
 } // namespace mlir
 
 namespace fa::triton {
+
+/// The line of the Python source that `loc` is of: of a kernel, not of what it
+/// calls. Null: it is of none.
+mlir::FileLineColLoc sourceLineOf(mlir::Location loc);
 
 /// Adds all dialects that a text of Triton's may have.
 void registerDialects(mlir::DialectRegistry &registry);

@@ -117,10 +117,4 @@ def Triton_GridDependencyLaunchOp
   let assemblyFormat = "attr-dict";
 }
 
-def TritonGPU_BarrierOp : Op<TritonGPU_Dialect, "barrier"> {
-  let summary = "waits for a block's threads (tl.debug_barrier since 3.7)";
-  let arguments = (ins StrAttr:$spaces);
-  let assemblyFormat = "custom<Spaces>($spaces) attr-dict";
-}
-
 #endif // TRITON_CONTROL_OPS_TD

@@ -87,6 +87,20 @@ void fa::triton::registerDialects(DialectRegistry &registry) {
                   math::MathDialect, scf::SCFDialect, ub::UBDialect>();
 }
 
+FileLineColLoc fa::triton::sourceLineOf(Location loc) {
+  if (auto line = dyn_cast<FileLineColLoc>(loc))
+    return line;
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return sourceLineOf(call.getCaller());
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return sourceLineOf(name.getChildLoc());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (auto line = sourceLineOf(part))
+        return line;
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//

@@ -31,12 +31,6 @@ def Triton_Dialect : Dialect {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
-def TritonGPU_Dialect : Dialect {
-  let name = "ttg";
-  let cppNamespace = "::fa::triton";
-  let summary = "The one operation of Triton's GPU dialect that kernels have before it is lowered to.";
-}
-
 class Triton_Op<string mnemonic, list<Trait> traits = []>
     : Op<Triton_Dialect, mnemonic, traits>;
 

@@ -13,6 +13,9 @@ using namespace fa::triton;
 #define GET_OP_CLASSES
 #include "Triton/TritonOps.cpp.inc"
 
+#define GET_OP_CLASSES
+#include "Triton/TritonGPUOps.cpp.inc"
+
 static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }

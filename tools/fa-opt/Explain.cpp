@@ -7,6 +7,8 @@
 #include "Explain.h"
 
 #include "Tile/Tile.h"
+#include "Triton/Triton.h"
+#include "fa/Conversion/Passes.h"
 #include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Fusion/Stage.h"
@@ -132,7 +134,44 @@ static void reportKernels(ModuleOp module, raw_ostream &out) {
   (void)pm.run(module);
 }
 
+/// Says of each of Triton's kernels whether its loop was raised, or why not.
+static void explainTriton(ModuleOp module, raw_ostream &out) {
+  for (auto func : module.getOps<triton::FuncOp>()) {
+    if (func.isExternal() || !func.isPublic())
+      continue;
+    // The others would be refused with it.
+    OwningOpRef<ModuleOp> alone = module.clone();
+    for (auto other :
+         llvm::make_early_inc_range(alone->getOps<triton::FuncOp>()))
+      if (other.isPublic() && other.getSymName() != func.getSymName())
+        other.erase();
+    std::string problem;
+    Location place = func.getLoc();
+    ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic &d) {
+      if (problem.empty()) {
+        problem = d.str();
+        place = d.getLocation();
+      }
+      return success();
+    });
+    PassManager pm(module.getContext());
+    buildTritonPipeline(pm);
+    bool lowered = succeeded(pm.run(*alone));
+    auto line = triton::sourceLineOf(place);
+    writeLocation(out, line ? Location(line) : place)
+        << "not raised: @" << func.getSymName() << ": "
+        << (lowered ? "loops are not looked at yet; it is a kernel as it is "
+                      "written"
+                    : problem)
+        << '\n';
+  }
+}
+
 LogicalResult fa::opt::explain(ModuleOp module, raw_ostream &out) {
+  if (!module.getOps<triton::FuncOp>().empty()) {
+    explainTriton(module, out);
+    return success();
+  }
   {
     // The report says what the remarks say.
     ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &d) {

@@ -23,7 +23,7 @@ namespace cl = llvm::cl;
 /// command line is fa-run's alone, and some of the names are the same.
 struct CommandLine {
   cl::OptionCategory category{"fa-run options"};
-  cl::opt<std::string> file{cl::Positional, cl::desc("[FILE.mlir]"),
+  cl::opt<std::string> file{cl::Positional, cl::desc("[FILE.mlir|FILE.ttir]"),
                             cl::cat(category)};
   cl::opt<std::string> entry{"entry", cl::value_desc("name"),
                              cl::desc("program of the file to run"),
@@ -89,6 +89,10 @@ struct CommandLine {
   cl::list<std::string> in{"in", cl::value_desc("F.npy|SIZES|number"),
                            cl::desc("an input, in argument order"),
                            cl::cat(category)};
+  cl::opt<std::string> grid{
+      "grid", cl::value_desc("X[xYxZ]"),
+      cl::desc("programs of a launch of a .ttir file's kernel"),
+      cl::cat(category)};
   cl::list<std::string> out{"out", cl::value_desc("F.npy"),
                             cl::desc("an output, in result order"),
                             cl::cat(category)};

@@ -41,6 +41,26 @@ llvm::Error checkDirection(const AttentionProblem &problem,
 /// gradients and the arguments of a job that has its inputs.
 llvm::Error prepareBackward(Job &job, const Options &options);
 
+/// "2x4x100x64" as sizes.
+bool parseSizes(llvm::StringRef text, llvm::SmallVectorImpl<int64_t> &sizes);
+
+/// A scalar argument, and a tensor: a file, or sizes of random numbers.
+llvm::Expected<LaunchArgument> readScalar(llvm::StringRef text,
+                                          const ArgumentInfo &info);
+llvm::Expected<HostTensor> readTensor(llvm::StringRef text,
+                                      const ArgumentInfo &info, uint64_t seed);
+
+/// Whether a file is one that Triton printed.
+bool isTritonProgram(mlir::ModuleOp module);
+
+/// Makes kernels of such a program. An error names the operation that no kernel
+/// has, and the line of the Python source.
+llvm::Error lowerTritonProgram(mlir::ModuleOp module);
+
+/// The arguments of such a kernel: an --in for each, and --grid.
+llvm::Error prepareTritonArguments(Job &job, const Options &options,
+                                   const KernelInfo &kernel);
+
 } // namespace fa::run
 
 #endif // FA_RUN_INPUTFILES_H

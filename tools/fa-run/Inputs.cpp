@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Job.h"
+#include "InputFiles.h"
 
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Numerics/Npy.h"
@@ -45,11 +45,14 @@ Expected<Job> fa::run::loadFile(mlir::MLIRContext &context,
   job.module = mlir::parseSourceFile<mlir::ModuleOp>(options.file, &context);
   if (!job.module)
     return createStringError(StringRef(problems).rtrim());
+  job.isTriton = isTritonProgram(*job.module);
+  if (job.isTriton)
+    if (Error error = lowerTritonProgram(*job.module))
+      return error;
   return job;
 }
 
-/// "2x4x100x64" as sizes.
-static bool parseSizes(StringRef text, SmallVectorImpl<int64_t> &sizes) {
+bool fa::run::parseSizes(StringRef text, SmallVectorImpl<int64_t> &sizes) {
   SmallVector<StringRef> parts;
   text.split(parts, 'x');
   for (StringRef part : parts) {
@@ -76,8 +79,8 @@ static bool parseInteger(StringRef text, const ArgumentInfo &info,
          (bits == 1 ? result == 0 || result == 1 : isIntN(bits, result));
 }
 
-static Expected<LaunchArgument> readScalar(StringRef text,
-                                           const ArgumentInfo &info) {
+Expected<LaunchArgument> fa::run::readScalar(StringRef text,
+                                             const ArgumentInfo &info) {
   bool isFloat = !isInteger(info.type);
   double number = 0;
   int64_t integer = 0;
@@ -100,8 +103,8 @@ static double valueOf(const LaunchArgument &argument) {
              : loadElement(&argument.bits, argument.type);
 }
 
-static Expected<HostTensor> readTensor(StringRef text, const ArgumentInfo &info,
-                                       uint64_t seed) {
+Expected<HostTensor>
+fa::run::readTensor(StringRef text, const ArgumentInfo &info, uint64_t seed) {
   SmallVector<int64_t> sizes;
   if (!parseSizes(text, sizes))
     return readNpy(text, info.type);
@@ -142,6 +145,8 @@ inferSizes(size_t number, const KernelInfo &kernel, const Job &job) {
 
 Error fa::run::prepareFileArguments(Job &job, const Options &options,
                                     const KernelInfo &kernel) {
+  if (job.isTriton)
+    return prepareTritonArguments(job, options, kernel);
   size_t next = 0;
   ArrayRef given = ArrayRef(kernel.args).take_front(kernel.numGiven());
   for (auto [number, info] : enumerate(given)) {

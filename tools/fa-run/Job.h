@@ -40,6 +40,7 @@ struct Job {
   mlir::OwningOpRef<mlir::ModuleOp> original;
   std::string reference;
   std::vector<InterpreterValue> referenceArguments;
+  bool isTriton = false; ///< its grid is an argument (--grid)
   std::string entry;
   std::vector<LaunchArgument> arguments;
   std::vector<HostTensor> tensors; ///< keeps the arguments' memory

@@ -177,6 +177,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.compile.fusion.allowNoMax = line.allowNoMax;
   options.in.assign(line.in.begin(), line.in.end());
   options.out.assign(line.out.begin(), line.out.end());
+  options.grid = line.grid;
   options.lse = line.lse;
   options.dout = line.dout;
   options.dlse = line.dlse;

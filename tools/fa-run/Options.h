@@ -26,6 +26,7 @@ struct Options {
   std::string offsets, keyOffsets;      ///< of packed sequences
   std::string q, k, v, bias, slopes, lengths, documents, sink, rng, table;
   std::vector<std::string> in, out; ///< .npy files or sizes, in order
+  std::string grid;                 ///< of a kernel that Triton printed
   std::string lse;
   std::string dout, dlse, forwardOut, forwardLse; ///< inputs of gradients
   std::string dq, dk, dv, dbias, dslopes, dsink;  ///< where they are written

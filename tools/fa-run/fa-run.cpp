@@ -6,6 +6,7 @@
 
 #include "Job.h"
 
+#include "Triton/Triton.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Numerics/Npy.h"
 #include "fa/Target/Bundle.h"
@@ -265,6 +266,7 @@ int main(int argc, char **argv) {
   }
   mlir::DialectRegistry registry;
   registerDialects(registry);
+  triton::registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   auto job = options->attention ? prepareAttention(context, *options)
              : options->merge   ? prepareMerge(context, *options)

@@ -16,6 +16,10 @@ namespace fa {
 /// they promise.
 enum class ThreadStage { S8, S9 };
 
+/// What Triton prints → kernels at S3: what is called is inlined, and
+/// `triton-to-tile`.
+void buildTritonPipeline(mlir::OpPassManager &pm);
+
 #define GEN_PASS_DECL
 #include "fa/Conversion/Passes.h.inc"
 

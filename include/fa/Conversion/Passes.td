@@ -329,4 +329,38 @@ def SimtVerifyStage : Pass<"simt-verify-stage", "::mlir::ModuleOp"> {
   ];
 }
 
+def TritonToTile : Pass<"triton-to-tile", "::mlir::ModuleOp"> {
+  let summary = "tt.func to tile.kernel, as it is written";
+  let description = [{
+    Every public `tt.func` becomes a `tile.kernel` that does what it says,
+    operation by operation. A pointer argument is the memory behind it, a memref
+    of rank 1 whose size is that of the allocation; the grid is that of the
+    launch: the sizes of one more argument, the last one, without data.
+
+    Addresses and masks are followed as sums of steps, one a dimension. A load or
+    store of such addresses is one of a view whose sizes are the mask's bounds;
+    without a mask nothing is checked (`in_bounds`), as in Triton. Loads of other
+    addresses, or with other masks, are gathers. Integers of 32 bits that are
+    added up in addresses are taken not to overflow.
+
+    Before:
+    ```mlir
+    %at = tt.addptr %base, %offsets : tensor<64x32x!tt.ptr<f16>>, tensor<64x32xi32>
+    %x = tt.load %at, %mask, %zero : tensor<64x32x!tt.ptr<f16>>
+    ```
+    After:
+    ```mlir
+    %view = memref.reinterpret_cast %a to offset: [%first], sizes: [%rows, %left], strides: [%stride, 1]
+      : memref<?xf16> to memref<?x?xf16, strided<[?, 1], offset: ?>>
+    %x = tile.load %view[%c0, %c0] : memref<?x?xf16, strided<[?, 1], offset: ?>> -> tensor<64x32xf16>
+    ```
+
+    Refuses, naming the operation and where it is: what no kernel has.
+    Requires: calls are inlined. Ensures: no operation of `tt`.
+    Numerics: a maximum or minimum along a dimension keeps a NaN.
+  }];
+  let dependentDialects = ["::fa::tile::TileDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // FA_CONVERSION_PASSES_TD

@@ -49,7 +49,7 @@ def softmax(x, out, stride_x, stride_out, columns, B: tl.constexpr):
     tl.store(out + row * stride_out + at, values / tl.sum(values, axis=0), mask=mask)
 
 
-@kernel("x:*fp32 out:*fp32 stride_x:i32 stride_out:i32 rows:i32 columns:i32", R=16, B=64)
+@kernel("x:*fp32 out:*fp32 stride_x:i32 stride_out:i32 rows:i32 columns:i32", R=64, B=64)
 def softmax_rows(x, out, stride_x, stride_out, rows, columns, R: tl.constexpr, B: tl.constexpr):
     row = tl.program_id(0) * R + tl.arange(0, R)
     at = tl.arange(0, B)

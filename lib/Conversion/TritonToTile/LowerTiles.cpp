@@ -1,0 +1,464 @@
+//===- LowerTiles.cpp - what is computed ----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TritonLowering.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace fa;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value TritonLowering::broadcast(Value scalar, RankedTensorType type) {
+  return tile::BroadcastOp::create(b, type, scalar, ValueRange());
+}
+
+Value TritonLowering::iota(int64_t dim, ArrayRef<int64_t> shape, Type element) {
+  return tile::IotaOp::create(b, RankedTensorType::get(shape, element), dim,
+                              ValueRange());
+}
+
+Value TritonLowering::materialize(const AffineTile &offsets,
+                                  ArrayRef<int64_t> shape, Type element) {
+  auto type = RankedTensorType::get(shape, element);
+  auto repeat = [&](Value number) {
+    if (element != b.getIndexType())
+      number = b.createOrFold<arith::IndexCastOp>(element, number);
+    return broadcast(number, type);
+  };
+  Value sum;
+  for (auto [dim, step] : llvm::enumerate(offsets.steps)) {
+    if (!step)
+      continue;
+    Value part = iota(dim, shape, element);
+    if (!matchPattern(step, m_One()))
+      part = arith::MulIOp::create(b, part, repeat(step));
+    sum = sum ? Value(arith::AddIOp::create(b, sum, part)) : part;
+  }
+  if (sum && (!offsets.base || matchPattern(offsets.base, m_Zero())))
+    return sum;
+  Value base = repeat(math.orZero(offsets.base));
+  return sum ? Value(arith::AddIOp::create(b, sum, base)) : base;
+}
+
+std::optional<AffineTile> TritonLowering::findAffine(Value source) {
+  auto known = integers.find(source);
+  if (known == integers.end())
+    return std::nullopt;
+  return known->second;
+}
+
+FailureOr<Value> TritonLowering::get(Operation *user, Value source) {
+  if (Value value = values.lookupOrNull(source))
+    return value;
+  if (auto tile = findAffine(source))
+    return materialize(*tile, shapeOf(source),
+                       getElementTypeOrSelf(source.getType()));
+  if (auto mask = findMask(source))
+    return materialize(*mask, shapeOf(source));
+  return refuse(user, "no kernel computes with addresses as numbers");
+}
+
+FailureOr<Value> TritonLowering::getIndex(Operation *user, Value source) {
+  FailureOr<Value> value = get(user, source);
+  if (failed(value))
+    return failure();
+  if (value->getType().isIndex())
+    return *value;
+  if (!isa<IntegerType>(value->getType()))
+    return refuse(user, "no kernel has an address that was computed of a tile");
+  return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), *value);
+}
+
+LogicalResult TritonLowering::lowerProgram(Operation *op, Value index) {
+  values.map(op->getResult(0),
+             arith::IndexCastOp::create(b, op->getResult(0).getType(), index)
+                 .getResult());
+  return success();
+}
+
+LogicalResult TritonLowering::lowerConstant(arith::ConstantOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getType());
+  if (!type) {
+    b.clone(*op, values);
+    return success();
+  }
+  auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+  if (!splat)
+    return refuse(op, "no kernel has a constant tile of different elements");
+  if (type.getElementType().isInteger(1)) {
+    TileMask mask;
+    if (!splat.getSplatValue<bool>())
+      mask.bounds.push_back({0, {}, math.constant(0)});
+    masks[op] = mask;
+  } else if (isa<IntegerType>(type.getElementType())) {
+    Value base = math.constant(splat.getSplatValue<APInt>().getSExtValue());
+    integers[op] = {base, SmallVector<Value>(type.getRank())};
+  } else {
+    b.clone(*op, values);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Integers
+//===----------------------------------------------------------------------===//
+
+bool TritonLowering::isIntegerTile(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<IntegerType>(type.getElementType()) &&
+         !type.getElementType().isInteger(1);
+}
+
+/// Sums of steps stay such; numbers that are the same for all elements are
+/// computed once. Fails, silently, for others.
+LogicalResult TritonLowering::lowerIntegers(Operation *op) {
+  SmallVector<AffineTile> operands;
+  for (Value operand : op->getOperands()) {
+    std::optional<AffineTile> tile = findAffine(operand);
+    if (!tile)
+      return failure();
+    operands.push_back(*tile);
+  }
+  auto set = [&](AffineTile tile) {
+    integers[op->getResult(0)] = std::move(tile);
+    return success();
+  };
+  if (isa<arith::ExtSIOp>(op))
+    return set(operands[0]);
+  if (operands.size() != 2)
+    return failure();
+  AffineTile &x = operands[0], &y = operands[1];
+  if (isa<arith::AddIOp>(op))
+    return set(math.add(x, y));
+  if (isa<arith::SubIOp>(op))
+    return set(math.sub(x, y));
+  if (isa<arith::MulIOp>(op) && (x.isUniform() || y.isUniform()))
+    return set(x.isUniform() ? math.scale(y, math.orZero(x.base))
+                             : math.scale(x, math.orZero(y.base)));
+  bool known =
+      isa<arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::MaxSIOp>(op);
+  if (!known || !x.isUniform() || !y.isUniform())
+    return failure();
+  OperationState state(op->getLoc(), op->getName(),
+                       {math.orZero(x.base), math.orZero(y.base)},
+                       {b.getIndexType()});
+  return set({b.create(state)->getResult(0), x.steps});
+}
+
+//===----------------------------------------------------------------------===//
+// Elementwise
+//===----------------------------------------------------------------------===//
+
+/// The name of what `op` is on tiles.
+static StringRef nameOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case([](triton::PreciseSqrtOp) {
+        return math::SqrtOp::getOperationName();
+      })
+      .Case<triton::PreciseDivFOp, triton::ApproxDivFOp>(
+          [](auto) { return arith::DivFOp::getOperationName(); })
+      .Case([](triton::BitcastOp) {
+        return arith::BitcastOp::getOperationName();
+      })
+      .Default([](Operation *op) { return op->getName().getStringRef(); });
+}
+
+/// Whether elements of `type` are numbers that tiles and scalars have.
+static bool isNumber(Type type) {
+  return isa<IntegerType, FloatType>(getElementTypeOrSelf(type));
+}
+
+LogicalResult TritonLowering::lowerElementwise(Operation *op) {
+  Value result = op->getResult(0);
+  if (auto compare = dyn_cast<arith::CmpIOp>(op);
+      compare && lowerCompare(compare))
+    return success();
+  if (auto both = dyn_cast<arith::AndIOp>(op); both && lowerBothMasks(both))
+    return success();
+  if (isIntegerTile(result) && succeeded(lowerIntegers(op)))
+    return success();
+  bool native = isa<arith::ArithDialect, math::MathDialect>(op->getDialect());
+  if (!isNumber(result.getType()) ||
+      (native && !OpTrait::hasElementwiseMappableTraits(op)))
+    return refuse(op, "no kernel has it of such values");
+  SmallVector<Value> operands;
+  bool ofTile = false;
+  for (Value operand : op->getOperands()) {
+    FailureOr<Value> value = get(op, operand);
+    if (failed(value))
+      return failure();
+    operands.push_back(*value);
+    ofTile |= isa<RankedTensorType>(value->getType());
+  }
+  Type type = result.getType();
+  if (ofTile && !isa<RankedTensorType>(type)) {
+    // Of a number that was reduced from a tile.
+    type = RankedTensorType::get(1, type);
+    for (Value &operand : operands)
+      if (!isa<RankedTensorType>(operand.getType()))
+        operand =
+            broadcast(operand, RankedTensorType::get(1, operand.getType()));
+  }
+  OperationState state(op->getLoc(), nameOf(op), operands, {type});
+  if (native)
+    state.addAttributes(op->getAttrs());
+  values.map(result, b.create(state)->getResult(0));
+  return success();
+}
+
+LogicalResult TritonLowering::lowerClamp(triton::ClampFOp op) {
+  if (op.getPropagateNan() != "none" && op.getPropagateNan() != "all")
+    return refuse(op, "expected propagateNan none or all");
+  FailureOr<Value> x = get(op, op.getX()), low = get(op, op.getMin()),
+                   high = get(op, op.getMax());
+  if (failed(x) || failed(low) || failed(high))
+    return failure();
+  if (x->getType() != low->getType() || x->getType() != high->getType())
+    return refuse(op, "one of its operands was computed of a tile");
+  if (op.getPropagateNan() == "all") {
+    Value most = arith::MinimumFOp::create(b, *x, *high);
+    values.map(op.getResult(),
+               arith::MaximumFOp::create(b, most, *low).getResult());
+    return success();
+  }
+  Value least = arith::MaxNumFOp::create(b, *x, *low);
+  values.map(op.getResult(),
+             arith::MinNumFOp::create(b, least, *high).getResult());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+LogicalResult TritonLowering::lowerSplat(triton::SplatOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  Value source = op.getSrc();
+  SmallVector<Value> still(type.getRank());
+  if (isa<triton::PointerType>(source.getType())) {
+    FailureOr<Addresses> from = findAddresses(op, source);
+    if (failed(from))
+      return failure();
+    from->offsets.steps = still;
+    addresses[op] = *from;
+    return success();
+  }
+  FailureOr<Value> value = get(op, source);
+  if (failed(value))
+    return failure();
+  if (isa<RankedTensorType>(value->getType())) {
+    // A number that was reduced from a tile.
+    auto element = cast<RankedTensorType>(value->getType());
+    for (int64_t rank = 1; rank < type.getRank(); ++rank)
+      *value = tile::ExpandDimsOp::create(
+          b, element.clone(SmallVector<int64_t>(rank + 1, 1)), *value, 0);
+    values.map(
+        op.getResult(),
+        tile::BroadcastOp::create(b, type, *value, ValueRange()).getResult());
+  } else if (type.getElementType().isInteger(1)) {
+    masks[op] = {{allOrNone(0, type.getDimSize(0), *value)}, {}};
+  } else if (isa<IntegerType>(type.getElementType())) {
+    FailureOr<Value> base = getIndex(op, source);
+    if (failed(base))
+      return failure();
+    integers[op] = {*base, still};
+  } else {
+    values.map(op.getResult(), broadcast(*value, type));
+  }
+  return success();
+}
+
+LogicalResult TritonLowering::lowerExpandDims(triton::ExpandDimsOp op) {
+  auto axis = static_cast<int64_t>(op.getAxis());
+  auto expand = [&](Value tile) -> Value {
+    auto element = cast<RankedTensorType>(tile.getType()).getElementType();
+    return tile::ExpandDimsOp::create(
+        b, RankedTensorType::get(shapeOf(op.getResult()), element), tile, axis);
+  };
+  auto insert = [&](AffineTile tile) {
+    tile.steps.insert(tile.steps.begin() + axis, Value());
+    return tile;
+  };
+  if (auto tile = findAffine(op.getSrc())) {
+    integers[op] = insert(*tile);
+  } else if (auto mask = findMask(op.getSrc())) {
+    for (TileMask::Bound &bound : mask->bounds)
+      bound.dim += bound.dim >= axis;
+    if (mask->rest)
+      mask->rest = expand(mask->rest);
+    masks[op] = *mask;
+  } else if (auto known = addresses.find(op.getSrc());
+             known != addresses.end()) {
+    Addresses from = known->second;
+    if (from.unordered)
+      from.unordered = expand(from.unordered);
+    else
+      from.offsets = insert(from.offsets);
+    addresses[op] = from;
+  } else {
+    FailureOr<Value> tile = get(op, op.getSrc());
+    if (failed(tile))
+      return failure();
+    values.map(op.getResult(), expand(*tile));
+  }
+  return success();
+}
+
+LogicalResult TritonLowering::lowerBroadcast(triton::BroadcastOp op) {
+  ArrayRef<int64_t> from = shapeOf(op.getSrc()), to = shapeOf(op.getResult());
+  auto spread = [&](Value tile) -> Value {
+    auto element = cast<RankedTensorType>(tile.getType()).getElementType();
+    return tile::BroadcastOp::create(b, RankedTensorType::get(to, element),
+                                     tile, ValueRange());
+  };
+  auto stay = [&](AffineTile tile) {
+    for (auto [dim, step] : llvm::enumerate(tile.steps))
+      if (from[dim] != to[dim])
+        step = {};
+    return tile;
+  };
+  if (auto tile = findAffine(op.getSrc())) {
+    integers[op] = stay(*tile);
+  } else if (auto mask = findMask(op.getSrc())) {
+    // Of the only element of a dimension: all or none.
+    for (TileMask::Bound &bound : mask->bounds)
+      if (from[bound.dim] != to[bound.dim])
+        bound = repeat(bound, to[bound.dim]);
+    if (mask->rest)
+      mask->rest = spread(mask->rest);
+    masks[op] = *mask;
+  } else if (auto known = addresses.find(op.getSrc());
+             known != addresses.end()) {
+    Addresses all = known->second;
+    if (all.unordered)
+      all.unordered = spread(all.unordered);
+    else
+      all.offsets = stay(all.offsets);
+    addresses[op] = all;
+  } else {
+    FailureOr<Value> tile = get(op, op.getSrc());
+    if (failed(tile))
+      return failure();
+    values.map(op.getResult(), spread(*tile));
+  }
+  return success();
+}
+
+LogicalResult TritonLowering::lowerTrans(triton::TransOp op) {
+  if (op.getOrder() == ArrayRef<int32_t>{0, 1} || op.getOrder().size() != 2)
+    return refuse(op, "expected an exchange of two dimensions");
+  if (auto tile = findAffine(op.getSrc())) {
+    std::swap(tile->steps[0], tile->steps[1]);
+    integers[op] = *tile;
+    return success();
+  }
+  FailureOr<Value> tile = get(op, op.getSrc());
+  if (failed(tile))
+    return failure();
+  auto type = cast<RankedTensorType>(tile->getType());
+  values.map(op.getResult(),
+             tile::TransposeOp::create(b, type.clone(shapeOf(op.getResult())),
+                                       *tile, ArrayRef<int64_t>{1, 0})
+                 .getResult());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Dots and reductions
+//===----------------------------------------------------------------------===//
+
+LogicalResult TritonLowering::lowerDot(triton::DotOp op) {
+  auto a = cast<RankedTensorType>(op.getA().getType()),
+       right = cast<RankedTensorType>(op.getB().getType()),
+       result = cast<RankedTensorType>(op.getType());
+  Type element = a.getElementType();
+  if (a.getRank() != 2 || right.getRank() != 2 || result.getRank() != 2)
+    return refuse(op, "no kernel has a dot of more than two dimensions");
+  if (element != right.getElementType() ||
+      !(element.isF16() || element.isBF16() || element.isF32()) ||
+      !result.getElementType().isF32())
+    return refuse(op, "no kernel has a dot of such elements: ")
+           << a << ", " << right << " and " << result;
+  StringRef precision = op.getInputPrecision().value_or("ieee");
+  if (element.isF32() && precision != "ieee" && precision != "tf32")
+    return refuse(op, "no kernel has the precision '" + precision + "'");
+  FailureOr<Value> x = get(op, op.getA()), y = get(op, op.getB());
+  if (failed(x) || failed(y))
+    return failure();
+  Value acc;
+  if (!matchPattern(op.getC(), m_AnyZeroFloat())) {
+    FailureOr<Value> c = get(op, op.getC());
+    if (failed(c))
+      return failure();
+    acc = *c;
+  }
+  bool rounds = element.isF32() && precision == "tf32";
+  values.map(op.getResult(),
+             tile::DotOp::create(b, result, *x, *y, acc, /*transpose_b=*/false,
+                                 rounds ? tile::DotPrecision::Tf32
+                                        : tile::DotPrecision::Ieee)
+                 .getResult());
+  return success();
+}
+
+/// How the region of a reduction of one tile combines two elements.
+static std::optional<tile::ReduceKind> kindOf(triton::ReduceOp op) {
+  if (op.getSrcs().size() != 1 || !op.getCombineOp().hasOneBlock())
+    return std::nullopt;
+  Block &block = op.getCombineOp().front();
+  auto ret = dyn_cast<triton::ReduceReturnOp>(block.getTerminator());
+  if (!ret || ret.getSrcs().size() != 1)
+    return std::nullopt;
+  Operation *combine = ret.getSrcs()[0].getDefiningOp();
+  if (!combine || combine->getNumOperands() != 2 ||
+      combine->getBlock() != &block ||
+      !llvm::all_of(combine->getOperands(),
+                    [&](Value value) {
+                      return llvm::is_contained(block.getArguments(), value);
+                    }) ||
+      combine->getOperand(0) == combine->getOperand(1))
+    return std::nullopt;
+  using Found = std::optional<tile::ReduceKind>;
+  return llvm::TypeSwitch<Operation *, Found>(combine)
+      .Case([](arith::AddFOp) { return tile::ReduceKind::Add; })
+      .Case<arith::MaxNumFOp, arith::MaximumFOp>(
+          [](auto) { return tile::ReduceKind::Max; })
+      .Case<arith::MinNumFOp, arith::MinimumFOp>(
+          [](auto) { return tile::ReduceKind::Min; })
+      .Default([](Operation *) { return Found(); });
+}
+
+LogicalResult TritonLowering::lowerReduce(triton::ReduceOp op) {
+  std::optional<tile::ReduceKind> kind = kindOf(op);
+  if (!kind)
+    return refuse(op, "no kernel has a reduction but the sum, the maximum and "
+                      "the minimum of numbers of floating point");
+  FailureOr<Value> tile = get(op, op.getSrcs()[0]);
+  if (failed(tile))
+    return failure();
+  auto type = cast<RankedTensorType>(tile->getType());
+  if (type.getRank() > 2)
+    return refuse(op, "no kernel has tiles of more than two dimensions, found ")
+           << type;
+  int64_t rows = type.getRank() == 2 ? type.getDimSize(1 - op.getAxis()) : 1;
+  if (type.getRank() == 1)
+    *tile = tile::ExpandDimsOp::create(b, type.clone({1, type.getDimSize(0)}),
+                                       *tile, 0);
+  else if (op.getAxis() == 0)
+    *tile = tile::TransposeOp::create(
+        b, type.clone({type.getDimSize(1), type.getDimSize(0)}), *tile,
+        ArrayRef<int64_t>{1, 0});
+  values.map(op->getResult(0),
+             tile::ReduceOp::create(b, type.clone({rows}), *kind, *tile, 1)
+                 .getResult());
+  return success();
+}

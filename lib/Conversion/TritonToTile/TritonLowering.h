@@ -1,0 +1,202 @@
+//===- TritonLowering.h - one of Triton's functions as a kernel -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tt.func becomes a tile.kernel, operation by operation. Beside scalars and
+// tiles, which stay what they are, a value is
+//
+//  - an integer tile whose elements are sums of steps (AffineTile): it is made
+//  a
+//    tile only where one is asked for;
+//  - a mask: bounds of single dimensions, and a tile for what is none;
+//  - addresses: an argument and how far from its first element, as an
+//  AffineTile
+//    or, where they follow no steps, as a tile;
+//  - a block: a block pointer, or a descriptor.
+//
+// A load or store whose addresses have steps is one of a view; bounds are the
+// view's sizes. Everything else is a gather, or an error that names the
+// operation: nothing is guessed.
+//
+// Files: TritonLowering (the function, the walk), LowerTiles (what is
+// computed), LowerAddresses, LowerMasks, LowerMemory, LowerControl; IndexMath.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_TRITONTOTILE_TRITONLOWERING_H
+#define FA_LIB_CONVERSION_TRITONTOTILE_TRITONLOWERING_H
+
+#include "IndexMath.h"
+
+#include "Tile/Tile.h"
+#include "Triton/Triton.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace fa {
+
+/// Which elements of a tile are meant.
+struct TileMask {
+  /// Elements of dimension `dim` from `limit` on are not, nor are those before
+  /// `first`: numbers of type index; null is no bound.
+  struct Bound {
+    int64_t dim;
+    mlir::Value first, limit;
+  };
+  llvm::SmallVector<Bound> bounds;
+  mlir::Value rest; ///< a tile of i1 that holds, too; null: none
+};
+
+/// Where the elements of a tile, or one element, are in memory.
+struct Addresses {
+  mlir::Value memory; ///< the kernel's argument
+  AffineTile offsets;
+  mlir::Value unordered; ///< offsets that follow no steps: a tile of index
+};
+
+/// A block pointer, whose offsets are its own, or a descriptor.
+struct TensorBlock {
+  mlir::Value memory, base;
+  llvm::SmallVector<mlir::Value> sizes, strides, offsets;
+  bool padsWithNan = false;
+};
+
+class TritonLowering {
+public:
+  using Value = mlir::Value;
+  using Operation = mlir::Operation;
+
+  explicit TritonLowering(triton::FuncOp func);
+
+  /// Builds the kernel before the function, which is left in place. Emits an
+  /// error at the operation that no kernel has.
+  mlir::LogicalResult run();
+
+private:
+  //===--- The function and the walk (TritonLowering.cpp) ---===//
+  mlir::LogicalResult createKernel();
+  mlir::LogicalResult lowerBody();
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOp(Operation *op);
+  /// An error at `op`: what it is, and why no kernel has it.
+  mlir::InFlightDiagnostic refuse(Operation *op, const llvm::Twine &why);
+
+  //===--- What is computed (LowerTiles.cpp) ---===//
+  mlir::LogicalResult lowerElementwise(Operation *op);
+  mlir::LogicalResult lowerConstant(mlir::arith::ConstantOp op);
+  mlir::LogicalResult lowerSplat(triton::SplatOp op);
+  mlir::LogicalResult lowerExpandDims(triton::ExpandDimsOp op);
+  mlir::LogicalResult lowerBroadcast(triton::BroadcastOp op);
+  mlir::LogicalResult lowerTrans(triton::TransOp op);
+  mlir::LogicalResult lowerDot(triton::DotOp op);
+  mlir::LogicalResult lowerReduce(triton::ReduceOp op);
+  mlir::LogicalResult lowerClamp(triton::ClampFOp op);
+  mlir::LogicalResult lowerIntegers(Operation *op);
+  mlir::LogicalResult lowerProgram(Operation *op, Value index);
+  bool isIntegerTile(Value value);
+
+  /// `source` as a tile, or as the scalar that it is. A scalar that was reduced
+  /// from a tile is a tile of one element.
+  mlir::FailureOr<Value> get(Operation *user, Value source);
+  /// The same of a number of type index; null if it has none.
+  mlir::FailureOr<Value> getIndex(Operation *user, Value source);
+  /// `tile` with the elements of `offsets`, of `element`'s type.
+  Value materialize(const AffineTile &offsets, llvm::ArrayRef<int64_t> shape,
+                    mlir::Type element);
+  Value broadcast(Value scalar, mlir::RankedTensorType type);
+  Value iota(int64_t dim, llvm::ArrayRef<int64_t> shape, mlir::Type element);
+  std::optional<AffineTile> findAffine(Value source);
+
+  //===--- LowerMasks.cpp ---===//
+  bool lowerCompare(mlir::arith::CmpIOp op);
+  bool lowerBothMasks(mlir::arith::AndIOp op);
+  Value materialize(const TileMask &mask, llvm::ArrayRef<int64_t> shape);
+  std::optional<TileMask> findMask(Value source);
+  /// All `size` elements of a dimension, or none.
+  TileMask::Bound allOrNone(int64_t dim, int64_t size, Value condition);
+  /// The same of the only element of dimension `bound.dim` where it is
+  /// repeated.
+  TileMask::Bound repeat(const TileMask::Bound &bound, int64_t size);
+
+  //===--- LowerAddresses.cpp ---===//
+  mlir::LogicalResult lowerAddPtr(triton::AddPtrOp op);
+  mlir::LogicalResult lowerMakeTensorPtr(triton::MakeTensorPtrOp op);
+  mlir::LogicalResult lowerAdvance(triton::AdvanceOp op);
+  mlir::LogicalResult lowerMakeDescriptor(triton::MakeTensorDescOp op);
+  mlir::FailureOr<Addresses> findAddresses(Operation *user, Value source);
+  mlir::FailureOr<TensorBlock> findBlock(Operation *user, Value source);
+
+  //===--- LowerMemory.cpp ---===//
+  /// A view of memory and where a tile begins in it.
+  struct TileView {
+    Value view;
+    llvm::SmallVector<Value> indices;
+    bool inBounds;
+    /// The shape of what is read: a dimension that does not move is 1.
+    llvm::SmallVector<int64_t> shape;
+  };
+  TileView openView(const Addresses &addresses, TileMask mask,
+                    llvm::ArrayRef<int64_t> shape);
+  TileView openBlock(const TensorBlock &block, llvm::ArrayRef<int64_t> shape,
+                     llvm::ArrayRef<int32_t> checked);
+  Value makeView(Value memory, Value offset, llvm::ArrayRef<Value> sizes,
+                 llvm::ArrayRef<Value> strides,
+                 llvm::ArrayRef<int64_t> staticSizes);
+  Value loadView(const TileView &view, mlir::RankedTensorType type);
+  mlir::LogicalResult lowerLoad(triton::LoadOp op);
+  mlir::LogicalResult lowerLoadScalar(triton::LoadOp op);
+  mlir::LogicalResult lowerGather(triton::LoadOp op, const Addresses &from,
+                                  TileMask mask);
+  mlir::LogicalResult lowerStore(triton::StoreOp op);
+  mlir::LogicalResult storeView(Operation *op, const TileView &view,
+                                Value tile);
+  mlir::LogicalResult loadBlock(Operation *op, const TensorBlock &block,
+                                llvm::ArrayRef<int32_t> checked,
+                                bool padsWithNan);
+  mlir::LogicalResult lowerDescriptorLoad(triton::DescriptorLoadOp op);
+  mlir::LogicalResult lowerDescriptorStore(triton::DescriptorStoreOp op);
+  mlir::FailureOr<TileMask> maskOf(Operation *op, Value mask, Value pointer);
+
+  //===--- LowerControl.cpp ---===//
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  mlir::LogicalResult lowerScalarIf(mlir::scf::IfOp branch, Value condition);
+  mlir::LogicalResult lowerGuardedIf(mlir::scf::IfOp branch, Value condition);
+  /// What is lowered next happens only where `condition` is `expected`, too.
+  void narrowGuard(Value condition, bool expected);
+  /// The values that a loop carries for `source`, appended to `parts`.
+  mlir::LogicalResult appendParts(Operation *user, Value source,
+                                  llvm::SmallVectorImpl<Value> &parts);
+  /// Makes `target` what `like` is, of `parts`, which are taken off.
+  void assignParts(Value target, Value like, mlir::ValueRange &parts);
+  /// Whether `value` is carried as `like` is: steps do not change in a loop.
+  mlir::LogicalResult checkParts(Operation *user, Value value, Value like);
+
+  triton::FuncOp func;
+  tile::KernelOp kernel;
+  mlir::ImplicitLocOpBuilder b;
+  IndexMath math{b};
+  /// Whether what is read and written here is: there are no branches around
+  /// tiles, which not every target has. Null: it is.
+  Value guard;
+  mlir::IRMapping values;
+  llvm::DenseMap<Value, AffineTile> integers;
+  llvm::DenseMap<Value, TileMask> masks;
+  llvm::DenseMap<Value, Addresses> addresses;
+  llvm::DenseMap<Value, TensorBlock> blocks;
+};
+
+/// The shape of a tile; none of a scalar.
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type ? type.getShape() : llvm::ArrayRef<int64_t>();
+}
+
+} // namespace fa
+
+#endif // FA_LIB_CONVERSION_TRITONTOTILE_TRITONLOWERING_H

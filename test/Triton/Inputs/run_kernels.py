@@ -1,0 +1,151 @@
+"""Runs kernels that Triton printed by fa-run and compares what they write with float64.
+
+usage: run_kernels.py FOLDER TARGET NAME ...
+
+FOLDER has NAME.ttir (texts of kernels.py). An error is at most what docs/numerics.md allows: e0 is that of the same
+formula in the types that the kernel has, by NumPy. The twin of each kernel, compared with inputs of another seed, fails.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+RANDOM = numpy.random.default_rng(37)
+
+
+def normal(*shape, dtype="float32"):
+    return RANDOM.standard_normal(shape).astype(dtype)
+
+
+def softmax_of(x, dtype):
+    x = x.astype(dtype)
+    p = numpy.exp(x - x.max(-1, keepdims=True))
+    return p / p.sum(-1, keepdims=True)
+
+
+def add(n=3000):
+    x, y = normal(n), normal(n)
+    return [x, y, (n,), n], (-(-n // 1024),), lambda t: [x.astype(t) + y.astype(t)]
+
+
+def softmax(rows=7, columns=100):
+    x = normal(rows, 120)
+    return ([x, (rows, columns), 120, columns, columns], (rows,), lambda t: [softmax_of(x[:, :columns], t)])
+
+
+def softmax_rows(rows=150, columns=50):
+    x = normal(rows, columns)
+    return ([x, (rows, columns), columns, columns, rows, columns], (-(-rows // 64),), lambda t: [softmax_of(x, t)])
+
+
+def product_of(a, b, t):
+    product = a.astype(t) @ b.astype(t)
+    return product.astype("float16") if t == numpy.float32 else product
+
+
+def matmul(m=100, n=136, k=72):
+    a, b = normal(m, k, dtype="float16"), normal(k, n, dtype="float16")
+    return ([a, b, (m, n), m, n, k, k, n, n], (-(-m // 64), -(-n // 64)), lambda t: [product_of(a, b, t)])
+
+
+def matmul_descriptors(m=100, n=136, k=144):
+    a, b = normal(m, k, dtype="float16"), normal(k, n, dtype="float16")
+    return ([a, b, (m, n), m, n, k], (-(-m // 64), -(-n // 64)), lambda t: [product_of(a, b, t)])
+
+
+def attention_of(q, k, v, scale, t, causal=False):
+    """Output and log-sum-exp (base 2); in f32 P and the output are rounded."""
+    s = q.astype(t) @ k.astype(t).swapaxes(-1, -2) * t(scale)
+    if causal:
+        i, j = numpy.indices(s.shape[-2:])
+        s = numpy.where(i >= j, s, -numpy.inf)
+    m = s.max(-1, keepdims=True)
+    p = numpy.exp(s - m)
+    total = p.sum(-1, keepdims=True)
+    exact = t == numpy.float64
+    o = (p if exact else p.astype("float16").astype(t)) @ v.astype(t) / total
+    return o if exact else o.astype("float16"), ((m + numpy.log(total)) / numpy.log(2)).squeeze(-1)
+
+
+def attention(z=2, h=2, n=150, d=64):
+    q, k, v = (normal(z, h, n, d, dtype="float16") for _ in range(3))
+    return ([q, k, v, (z, h, n, d), 0.125, h * n * d, n * d, d, h, n], (-(-n // 64), z * h),
+            lambda t: [attention_of(q, k, v, 0.125, t)[0]])
+
+
+def attention_blocks(h=3, n=150, d=64):
+    q, k, v = (normal(h, n, d, dtype="float16") for _ in range(3))
+    return ([q, k, v, (h, n, d), (h, n), 0.125, n * d, d, n], (-(-n // 64), h),
+            lambda t: list(attention_of(q, k, v, 0.125, t, causal=True)))
+
+
+def gather_rows(n=700):
+    x = normal(n)
+    table = RANDOM.permutation(n).astype("int32")
+    return [x, table, (n,), n], (-(-n // 256),), lambda t: [x.astype(t)[table]]
+
+
+def column_sums(rows=150, columns=96):
+    x = normal(rows, columns)
+    return [x, (columns,), rows, columns], (columns // 32,), lambda t: [x.astype(t).sum(0)]
+
+
+def early_return(n=3):
+    x = normal(64 * n)
+    # Of five programs the last two return, and so nothing is outside of the memory.
+    return [x, (64 * n,), n], (5,), lambda t: [x.astype(t)]
+
+
+def run(text, target, inputs, grid):
+    """(what the kernel wrote, what fa-run said)"""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        words, outputs = ["fa-run", text, f"--target={target}", "--grid=" + "x".join(map(str, grid))], []
+        for number, value in enumerate(inputs):
+            if isinstance(value, numpy.ndarray):
+                numpy.save(folder / f"{number}.npy", value)
+                words += ["--in", folder / f"{number}.npy"]
+            elif isinstance(value, tuple):
+                outputs.append(folder / f"out{number}.npy")
+                words += ["--in", "x".join(map(str, value)), "--out", outputs[-1]]
+            else:
+                words += ["--in", str(value)]
+        found = subprocess.run(words, capture_output=True, text=True)
+        return [numpy.load(x) for x in outputs if x.exists()], found
+
+
+def problem_of(found, exact, plain):
+    """What is wrong with `found` by the rule; None: nothing."""
+    if found.shape != exact.shape or (numpy.isnan(found) != numpy.isnan(exact)).any():
+        return f"shape {found.shape}, or NaN where none is expected"
+    e = abs(found.astype("float64") - exact)
+    e0 = abs(plain.astype("float64") - exact)
+    floor = (1e-6 if found.dtype == numpy.float32 else 1e-5) * max(1, abs(exact).max())
+    if e.max() <= 2 * e0.max() + floor and e.mean() <= 1.1 * e0.mean() + floor / 4:
+        return None
+    return f"max error {e.max():.3g} of {2 * e0.max() + floor:.3g}, mean {e.mean():.3g} of {1.1 * e0.mean() + floor / 4:.3g}"
+
+
+def main():
+    folder, target, *names = sys.argv[1:]
+    failures = 0
+    for name in names:
+        inputs, grid, reference = globals()[name.split(".")[0]]()
+        outputs, said = run(f"{folder}/{name}.ttir", target, inputs, grid)
+        exact, plain = reference(numpy.float64), reference(numpy.float32)
+        if said.returncode or len(outputs) != len(exact):
+            problems = [said.stdout + said.stderr]
+        else:
+            problems = [x for x in map(problem_of, outputs, exact, plain) if x]
+            twins = [problem_of(o, e[..., ::-1], p[..., ::-1]) for o, e, p in zip(outputs, exact, plain)]
+            problems += ["a wrong result is not seen"] * (not all(twins))
+        print(f"{name}: {'; '.join(problems) or 'right'}")
+        failures += bool(problems)
+    print(f"{len(names)} kernels on {target}, {failures} failures")
+    sys.exit(bool(failures) or not names)
+
+
+main()

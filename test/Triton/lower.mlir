@@ -1,0 +1,162 @@
+// RUN: fa-opt %s --inline --triton-to-tile --canonicalize --cse | FileCheck %s
+
+// Addresses and masks as views: a mask's bound is a size.
+// CHECK-LABEL: tile.kernel @add(
+// CHECK-SAME: %[[X:.*]]: memref<?xf32> {tile.access = #tile.access<in>}
+// CHECK-SAME: %[[OUT:.*]]: memref<?xf32> {tile.access = #tile.access<out>}
+// CHECK-SAME: %[[N:.*]]: i32
+// CHECK-SAME: memref<?x?x?xf32, strided<[?, ?, ?]>> {tile.access = #tile.access<in>}
+// CHECK-SAME: grid_sizes = array<i64: 3, 0, 3, 1, 3, 2>
+// CHECK: %[[SIZE:.*]] = arith.maxsi
+// CHECK: %[[VIEW:.*]] = memref.reinterpret_cast %[[X]] to offset: [%[[AT:.*]]], sizes: [%[[SIZE]]], strides: [1]
+// CHECK: tile.load %[[VIEW]][%{{.*}}] : memref<?xf32, strided<[1], offset: ?>> -> tensor<64xf32>
+// CHECK-NOT: arith.select
+// CHECK: memref.reinterpret_cast %[[OUT]] to offset: [%[[AT]]], sizes: [%[[SIZE]]]
+// CHECK: tile.store
+tt.func public @add(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32) {
+  %c64 = arith.constant 64 : i32
+  %pid = tt.get_program_id x : i32
+  %first = arith.muli %pid, %c64 : i32
+  %range = tt.make_range {start = 0 : i32, end = 64 : i32} : tensor<64xi32>
+  %firsts = tt.splat %first : i32 -> tensor<64xi32>
+  %at = arith.addi %firsts, %range : tensor<64xi32>
+  %ns = tt.splat %n : i32 -> tensor<64xi32>
+  %mask = arith.cmpi slt, %at, %ns : tensor<64xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %at : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %a = tt.load %px, %mask, %zero : tensor<64x!tt.ptr<f32>>
+  %s = arith.addf %a, %a : tensor<64xf32>
+  %outs = tt.splat %out : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+  %po = tt.addptr %outs, %at : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+  tt.store %po, %s, %mask : tensor<64x!tt.ptr<f32>>
+  tt.return
+}
+
+// Without a mask nothing is checked; another value than 0 outside is selected.
+// CHECK-LABEL: tile.kernel @no_mask(
+// CHECK: tile.load %{{.*}}[%{{.*}}] in_bounds : memref<16xf32, strided<[1], offset: ?>> -> tensor<16xf32>
+// CHECK: tile.load %{{.*}}[%{{.*}}] : memref<?xf32, strided<[1], offset: ?>> -> tensor<16xf32>
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<16xi1>, tensor<16xf32>
+tt.func public @no_mask(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %a = tt.load %px : tensor<16x!tt.ptr<f32>>
+  %ns = tt.splat %n : i32 -> tensor<16xi32>
+  %mask = arith.cmpi sgt, %ns, %at : tensor<16xi32>
+  %one = arith.constant dense<1.0> : tensor<16xf32>
+  %b = tt.load %px, %mask, %one : tensor<16x!tt.ptr<f32>>
+  %s = arith.addf %a, %b : tensor<16xf32>
+  %outs = tt.splat %out : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %po = tt.addptr %outs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  tt.store %po, %s : tensor<16x!tt.ptr<f32>>
+  tt.return
+}
+
+// A mask that begins somewhere: so does the view, and the tile before it.
+// CHECK-LABEL: tile.kernel @lower_bound(
+// CHECK: %[[FIRST:.*]] = arith.maxsi
+// CHECK: %[[BEFORE:.*]] = arith.subi %c0, %[[FIRST]]
+// CHECK: memref.reinterpret_cast %{{.*}} to offset: [%[[FIRST]]]
+// CHECK: tile.load %{{.*}}[%[[BEFORE]]]
+tt.func public @lower_bound(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %ns = tt.splat %n : i32 -> tensor<16xi32>
+  %mask = arith.cmpi sge, %at, %ns : tensor<16xi32>
+  %a = tt.load %px, %mask : tensor<16x!tt.ptr<f32>>
+  %outs = tt.splat %out : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %po = tt.addptr %outs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  tt.store %po, %a : tensor<16x!tt.ptr<f32>>
+  tt.return
+}
+
+// Addresses that follow no steps are a gather, a mask that bounds nothing, too.
+// CHECK-LABEL: tile.kernel @gathers(
+// CHECK: %[[I:.*]] = tile.load {{.*}} -> tensor<16xi32>
+// CHECK: %[[AT:.*]] = arith.index_cast %[[I]] : tensor<16xi32> to tensor<16xindex>
+// CHECK: tile.gather %{{.*}}[%[[AT]]]
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<16xi1>, tensor<16xindex>
+// CHECK: tile.gather
+tt.func public @gathers(%x: !tt.ptr<f32>, %i: !tt.ptr<i32>, %out: !tt.ptr<f32>) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %is = tt.splat %i : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %pi = tt.addptr %is, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %index = tt.load %pi : tensor<16x!tt.ptr<i32>>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %index : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %a = tt.load %px : tensor<16x!tt.ptr<f32>>
+  %odd = arith.cmpi eq, %index, %at : tensor<16xi32>
+  %pj = tt.addptr %xs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %b = tt.load %pj, %odd : tensor<16x!tt.ptr<f32>>
+  %s = arith.addf %a, %b : tensor<16xf32>
+  %outs = tt.splat %out : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %po = tt.addptr %outs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  tt.store %po, %s : tensor<16x!tt.ptr<f32>>
+  tt.return
+}
+
+// A loop carries where a pointer is, not its steps; a dimension that is not
+// checked is read where it is.
+// CHECK-LABEL: tile.kernel @carried(
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[BASE:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) -> (tensor<16x16xf32>, index, index)
+// CHECK: memref.reinterpret_cast %{{.*}} to offset: [%[[BASE]]], sizes: [16, 16], strides: [%{{.*}}, 1]
+// CHECK: tile.load {{.*}} in_bounds
+// CHECK: memref.reinterpret_cast %{{.*}} to offset: [{{.*}}], sizes: [%{{.*}}, 16], strides: [%{{.*}}, 1]
+// CHECK: tile.dot %{{.*}}, %{{.*}} acc %{{.*}} precision tf32
+tt.func public @carried(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32, %stride: i64) {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %c0_i64 = arith.constant 0 : i64
+  %c1_i64 = arith.constant 1 : i64
+  %r = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %wide = arith.extsi %r : tensor<16xi32> to tensor<16xi64>
+  %rows = tt.expand_dims %wide {axis = 1 : i32} : tensor<16xi64> -> tensor<16x1xi64>
+  %columns = tt.expand_dims %wide {axis = 0 : i32} : tensor<16xi64> -> tensor<1x16xi64>
+  %strides = tt.splat %stride : i64 -> tensor<16x1xi64>
+  %down = arith.muli %rows, %strides : tensor<16x1xi64>
+  %all = tt.broadcast %down : tensor<16x1xi64> -> tensor<16x16xi64>
+  %across = tt.broadcast %columns : tensor<1x16xi64> -> tensor<16x16xi64>
+  %at = arith.addi %all, %across : tensor<16x16xi64>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %at : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi64>
+  %n64 = arith.extsi %n : i32 to i64
+  %block = tt.make_tensor_ptr %x, [%n64, %n64], [%stride, %c1_i64], [%c0, %c0] {order = array<i32: 1, 0>} : <tensor<16x16xf32>>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %step = arith.constant dense<16> : tensor<16x16xi32>
+  %sum:3 = scf.for %k = %c0 to %n step %c16 iter_args(%acc = %zero, %p = %px, %q = %block) -> (tensor<16x16xf32>, tensor<16x16x!tt.ptr<f32>>, !tt.ptr<tensor<16x16xf32>>) : i32 {
+    %a = tt.load %p : tensor<16x16x!tt.ptr<f32>>
+    %b = tt.load %q {boundaryCheck = array<i32: 0>, padding = 1 : i32} : !tt.ptr<tensor<16x16xf32>>
+    %d = tt.dot %a, %b, %acc, inputPrecision = tf32 : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32>
+    %next = tt.addptr %p, %step : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi32>
+    %after = tt.advance %q, [%c0, %c16] : <tensor<16x16xf32>>
+    scf.yield %d, %next, %after : tensor<16x16xf32>, tensor<16x16x!tt.ptr<f32>>, !tt.ptr<tensor<16x16xf32>>
+  }
+  %outs = tt.splat %out : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
+  %po = tt.addptr %outs, %at : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi64>
+  tt.store %po, %sum#0 : tensor<16x16x!tt.ptr<f32>>
+  tt.return
+}
+
+// An early return bounds what is read and written behind it.
+// CHECK-LABEL: tile.kernel @early(
+// CHECK: %[[SIZE:.*]] = arith.select %{{.*}}, %c16, %c0
+// CHECK: %[[MOST:.*]] = arith.maxsi %[[SIZE]], %c0
+// CHECK: memref.reinterpret_cast %{{.*}} to offset: [0], sizes: [%[[MOST]]]
+// CHECK-NOT: cf.
+tt.func public @early(%x: !tt.ptr<f32>, %n: i32) {
+  %pid = tt.get_program_id y : i32
+  %enough = arith.cmpi sge, %pid, %n : i32
+  cf.cond_br %enough, ^end, ^rest
+^end:
+  tt.return
+^rest:
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %one = arith.constant dense<1.0> : tensor<16xf32>
+  tt.store %px, %one : tensor<16x!tt.ptr<f32>>
+  tt.return
+}

@@ -1,0 +1,115 @@
+// RUN: fa-opt %s --triton-to-tile --split-input-file --verify-diagnostics
+
+tt.func public @atomics(%x: !tt.ptr<i32>, %i: i32) {
+  // expected-error @below {{'tt.atomic_rmw' op in kernel @atomics: is read, and no kernel has it yet}}
+  %a = tt.atomic_rmw add, acq_rel, gpu, %x, %i : (!tt.ptr<i32>, i32) -> i32
+  tt.return
+}
+
+// -----
+
+// expected-error @below {{kernel @bytes: argument 0 points to elements that no kernel has: '!tt.ptr<i8>'}}
+tt.func public @bytes(%x: !tt.ptr<i8>) {
+  tt.return
+}
+
+// -----
+
+tt.func public @precision(%a: tensor<16x16xf32>) {
+  tt.return
+}
+// expected-error @-3 {{kernel @precision: argument 0 is what no kernel has: 'tensor<16x16xf32>'}}
+
+// -----
+
+tt.func public @dot() {
+  %a = arith.constant dense<1.0> : tensor<16x16xf32>
+  // expected-error @below {{no kernel has the precision 'fp32x9'}}
+  %d = tt.dot %a, %a, %a, inputPrecision = fp32x9 : tensor<16x16xf32> * tensor<16x16xf32> -> tensor<16x16xf32>
+  tt.return
+}
+
+// -----
+
+tt.func public @dot_of_bytes() {
+  %a = arith.constant dense<1> : tensor<16x16xi8>
+  %c = arith.constant dense<1> : tensor<16x16xi32>
+  // expected-error @below {{no kernel has a dot of such elements: 'tensor<16x16xi8>', 'tensor<16x16xi8>' and 'tensor<16x16xi32>'}}
+  %d = tt.dot %a, %a, %c : tensor<16x16xi8> * tensor<16x16xi8> -> tensor<16x16xi32>
+  tt.return
+}
+
+// -----
+
+tt.func public @one_address(%x: !tt.ptr<f32>) {
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %one = arith.constant dense<1.0> : tensor<16xf32>
+  // expected-error @below {{several elements have one address}}
+  tt.store %xs, %one : tensor<16x!tt.ptr<f32>>
+  tt.return
+}
+
+// -----
+
+tt.func public @argmax() {
+  %a = arith.constant dense<1.0> : tensor<16x16xf32>
+  %i = arith.constant dense<1> : tensor<16x16xi32>
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum}}
+  %r:2 = "tt.reduce"(%a, %i) <{axis = 1 : i32}> ({
+  ^bb0(%x: f32, %j: i32, %y: f32, %k: i32):
+    tt.reduce.return %x, %j : f32, i32
+  }) : (tensor<16x16xf32>, tensor<16x16xi32>) -> (tensor<16xf32>, tensor<16xi32>)
+  tt.return
+}
+
+// -----
+
+tt.func public @difference() {
+  %a = arith.constant dense<1.0> : tensor<16x16xf32>
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum}}
+  %r = "tt.reduce"(%a) <{axis = 1 : i32}> ({
+  ^bb0(%x: f32, %y: f32):
+    %d = arith.addf %x, %x : f32
+    tt.reduce.return %d : f32
+  }) : (tensor<16x16xf32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+tt.func public @changing(%x: !tt.ptr<f32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  // expected-error @below {{it carries addresses whose steps change in the loop}}
+  %p = scf.for %k = %c0 to %n step %c1 iter_args(%p = %xs) -> (tensor<16x!tt.ptr<f32>>) : i32 {
+    %q = tt.addptr %p, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    scf.yield %q : tensor<16x!tt.ptr<f32>>
+  }
+  tt.return
+}
+
+// -----
+
+tt.func public @branches(%x: !tt.ptr<f32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %which = arith.cmpi slt, %n, %c0 : i32
+  // expected-error @below {{no kernel has branches but an early return}}
+  cf.cond_br %which, ^one, ^two
+^one:
+  cf.br ^end
+^two:
+  cf.br ^end
+^end:
+  tt.return
+}
+
+// -----
+
+tt.func public @nan(%x: !tt.ptr<f32>, %n: i32, %s: i64) {
+  %d = tt.make_tensor_descriptor %x, [%n], [%s] {padding = 2 : i32} : <f32>, <16xf32>
+  // expected-error @below {{no kernel has NaN for elements outside, only 0}}
+  %a = tt.descriptor_load %d[%n] : !tt.tensordesc<16xf32> -> tensor<16xf32>
+  tt.return
+}
