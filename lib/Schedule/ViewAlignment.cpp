@@ -112,7 +112,8 @@ int64_t fa::promisedAlignment(Value view) {
     view = slot.getPages();
   while (Operation *op = view.getDefiningOp()) {
     auto viewLike = dyn_cast<ViewLikeOpInterface>(op);
-    if (!viewLike || stepsUnitDim(op))
+    // A view at a number that was computed may begin anywhere.
+    if (!viewLike || isa<memref::ReinterpretCastOp>(op) || stepsUnitDim(op))
       return 1;
     if (int64_t start = startInUnitDim(op))
       strides = std::min(strides, powerOfTwoPart(start) * element);

@@ -97,6 +97,19 @@ tile.kernel @spread(%x: f32) attributes {tgpu.shared_bytes = 0, tgpu.warps = 1, 
 
 // -----
 
+#lanes = #tgpu.layout<16 register = [[8]], lane = [[1], [2], [4], [0], [0]]>
+#alike = #tgpu.layout<1x16 register = [[0, 8]], lane = [[0, 1], [0, 2], [0, 4], [0, 0], [0, 0]]>
+#other = #tgpu.layout<1x16 register = [[0, 8]], lane = [[0, 0], [0, 0], [0, 1], [0, 2], [0, 4]]>
+tile.kernel @expanded(%x: f32) attributes {tgpu.shared_bytes = 0, tgpu.warps = 1, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %0 = tile.broadcast %x : f32 -> tensor<16xf32, #lanes>
+  %1 = tile.expand_dims %0 dim 0 : tensor<16xf32, #lanes> -> tensor<1x16xf32, #alike>
+  // expected-error @+1 {{expects its elements in the threads and registers that have the result's}}
+  %2 = tile.expand_dims %0 dim 0 : tensor<16xf32, #lanes> -> tensor<1x16xf32, #other>
+  tile.return
+}
+
+// -----
+
 #columns = #tgpu.layout<16x16 register = [[1, 0], [2, 0], [4, 0], [8, 0]], lane = [[0, 1], [0, 2], [0, 4], [0, 0], [0, 0]], warp = [[0, 8]]>
 #row = #tgpu.layout<16 register = [[1], [2], [4], [8]], lane = [[0], [0], [0], [0], [0]], warp = [[0]]>
 tile.kernel @across_warps(%x: f32) attributes {tgpu.shared_bytes = 0, tgpu.warps = 2, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {

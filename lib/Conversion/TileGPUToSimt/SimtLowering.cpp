@@ -181,7 +181,26 @@ LogicalResult SimtLowering::lowerOp(Operation *op) {
       })
       .Case([&](GatherOp op) { return lowerGather(op); })
       .Case([&](ConvertOp op) { return lowerConvert(op); })
-      .Case<ExpandDimsOp, TransposeOp>([&](auto op) {
+      .Case([&](ExpandDimsOp op) -> LogicalResult {
+        TileLayout from = layoutOf(op.getInput()),
+                   to = layoutOf(op.getResult());
+        auto dims = llvm::to_vector(llvm::seq<int64_t>(0, from.rank()));
+        dims.insert(dims.begin() + op.getDim(), -1);
+        bool stays = inSameThreads(from, to, dims) &&
+                     from.numRegisters() == to.numRegisters();
+        for (int64_t reg = 0; stays && reg < to.numRegisters(); ++reg) {
+          Coord at = coordOf(to, reg);
+          at.erase(at.begin() + op.getDim());
+          stays = at == coordOf(from, reg);
+        }
+        if (!stays)
+          return op.emitOpError("expects its elements in the threads and "
+                                "registers that have the result's");
+        setElements(op.getResult(),
+                    SmallVector<Value>(elementsOf(op.getInput())));
+        return success();
+      })
+      .Case([&](TransposeOp op) {
         setElements(op.getResult(),
                     SmallVector<Value>(elementsOf(op.getInput())));
         return success();

@@ -236,6 +236,30 @@ LogicalResult TritonLowering::lowerClamp(triton::ClampFOp op) {
   return success();
 }
 
+/// The upper half of a product, which has twice the bits.
+LogicalResult TritonLowering::lowerMulhi(triton::MulhiUIOp op) {
+  Type narrow = getElementTypeOrSelf(op.getType());
+  FailureOr<Value> x = get(op, op.getX()), y = get(op, op.getY());
+  if (failed(x) || failed(y))
+    return failure();
+  if (!narrow.isInteger(32) || x->getType() != y->getType())
+    return refuse(op, "no kernel has it but of integers of 32 bits");
+  Type type = x->getType(), wide = b.getI64Type();
+  TypedAttr half = b.getI64IntegerAttr(32);
+  if (auto tile = dyn_cast<RankedTensorType>(type)) {
+    wide = tile.clone(wide);
+    half = SplatElementsAttr::get(cast<RankedTensorType>(wide), int64_t(32));
+  }
+  Value product =
+      arith::MulIOp::create(b, Value(arith::ExtUIOp::create(b, wide, *x)),
+                            Value(arith::ExtUIOp::create(b, wide, *y)));
+  Value upper = arith::ShRUIOp::create(
+      b, product, Value(arith::ConstantOp::create(b, half)));
+  values.map(op.getResult(),
+             arith::TruncIOp::create(b, type, upper).getResult());
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//

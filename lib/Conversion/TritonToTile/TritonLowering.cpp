@@ -228,6 +228,7 @@ LogicalResult TritonLowering::lowerOp(Operation *op) {
       .Case([&](DotOp op) { return lowerDot(op); })
       .Case([&](triton::ReduceOp op) { return lowerReduce(op); })
       .Case([&](ClampFOp op) { return lowerClamp(op); })
+      .Case([&](MulhiUIOp op) { return lowerMulhi(op); })
       .Case([&](AddPtrOp op) { return lowerAddPtr(op); })
       .Case([&](MakeTensorPtrOp op) { return lowerMakeTensorPtr(op); })
       .Case([&](AdvanceOp op) { return lowerAdvance(op); })

@@ -96,6 +96,7 @@ private:
   mlir::LogicalResult lowerDot(triton::DotOp op);
   mlir::LogicalResult lowerReduce(triton::ReduceOp op);
   mlir::LogicalResult lowerClamp(triton::ClampFOp op);
+  mlir::LogicalResult lowerMulhi(triton::MulhiUIOp op);
   mlir::LogicalResult lowerIntegers(Operation *op);
   mlir::LogicalResult lowerProgram(Operation *op, Value index);
   bool isIntegerTile(Value value);

@@ -172,7 +172,54 @@ def column_sums(x, out, rows, stride, R: tl.constexpr, B: tl.constexpr):
     tl.store(out + column, acc)
 
 
-# Attention in other forms: read, and where a lowering has no words for it, refused.
+@kernel("x:*fp32 w:*fp32 b:*fp32 out:*fp32 stride:i32 n:i32 eps:fp32", B=128)
+def layer_norm(x, w, b, out, stride, n, eps, B: tl.constexpr):
+    row = tl.program_id(0) * stride
+    total = tl.zeros((B,), tl.float32)
+    for start in range(0, n, B):
+        at = start + tl.arange(0, B)
+        total += tl.load(x + row + at, mask=at < n, other=0.0)
+    mean = tl.sum(total, axis=0) / n
+    squares = tl.zeros((B,), tl.float32)
+    for start in range(0, n, B):
+        at = start + tl.arange(0, B)
+        d = tl.where(at < n, tl.load(x + row + at, mask=at < n, other=0.0) - mean, 0.0)
+        squares += d * d
+    rstd = 1 / tl.sqrt(tl.sum(squares, axis=0) / n + eps)
+    for start in range(0, n, B):
+        at = start + tl.arange(0, B)
+        mask = at < n
+        y = (tl.load(x + row + at, mask=mask, other=0.0) - mean) * rstd
+        tl.store(out + row + at, y * tl.load(w + at, mask=mask) + tl.load(b + at, mask=mask), mask=mask)
+
+
+@kernel("x:*fp32 out:*fp32 n:i32 p:fp32 seed:i32", B=256)
+def dropout(x, out, n, p, seed, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    mask = at < n
+    keep = tl.rand(seed, at) > p
+    tl.store(out + at, tl.where(keep, tl.load(x + at, mask=mask) / (1 - p), 0.0), mask=mask)
+
+
+# A branch around tiles, in a loop around another one.
+@kernel("x:*fp32 out:*fp32 heads:i32 rows:i32 columns:i32", R=64, B=64)
+def masked_rows(x, out, heads, rows, columns, R: tl.constexpr, B: tl.constexpr):
+    at = tl.arange(0, B)
+    for head in range(0, heads):
+        row = head * rows + tl.program_id(0) * R + tl.arange(0, R)
+        acc = tl.zeros((R, B), tl.float32)
+        for start in range(0, columns, B):
+            where = row[:, None] * columns + start + at[None, :]
+            values = tl.load(x + where, mask=start + at[None, :] < columns, other=0.0)
+            if start > 0:
+                acc += values
+            else:
+                acc += 2 * values
+        if head != 1:
+            tl.store(out + row[:, None] * B + at[None, :], acc)
+
+
+# Other forms: read, and where a lowering has no words for them, refused.
 @kernel("x:*fp32 out:*fp32 n:i32", B=64)
 def early_return(x, out, n, B: tl.constexpr):
     if tl.program_id(0) >= n:

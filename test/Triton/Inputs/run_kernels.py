@@ -93,6 +93,47 @@ def column_sums(rows=150, columns=96):
     return [x, (columns,), rows, columns], (columns // 32,), lambda t: [x.astype(t).sum(0)]
 
 
+def layer_norm(rows=5, n=200):
+    x, w, b = normal(rows, n), normal(n), normal(n)
+
+    def reference(t):
+        y = x.astype(t)
+        d = y - y.mean(-1, keepdims=True)
+        return [(d / numpy.sqrt((d * d).mean(-1, keepdims=True) + t(1e-5)) * w.astype(t) + b.astype(t))]
+    return [x, w, b, (rows, n), n, n, 1e-5], (rows,), reference
+
+
+def philox(seed, counter):
+    """The first word of Philox4x32-10 (Salmon et al., SC 2011), as tl.rand takes it."""
+    low = 2**32 - 1
+    c = [counter.astype(numpy.uint64)] + [numpy.zeros_like(counter, numpy.uint64)] * 3
+    k = [seed & low, seed >> 32]
+    for _ in range(10):
+        x, y = c[0] * numpy.uint64(0xD2511F53), c[2] * numpy.uint64(0xCD9E8D57)
+        c = [y >> 32 ^ c[1] ^ k[0], y & low, x >> 32 ^ c[3] ^ k[1], x & low]
+        k = [k[0] + 0x9E3779B9 & low, k[1] + 0xBB67AE85 & low]
+    return c[0].astype(numpy.uint32).view(numpy.int32)
+
+
+def dropout(n=700, p=0.25, seed=123):
+    x = normal(n)
+    bits = philox(seed, numpy.arange(n)).astype("int64")
+    keep = numpy.where(bits < 0, -bits - 1, bits) * 4.6566127342e-10 > p
+    return [x, (n,), n, p, seed], (-(-n // 256),), lambda t: [numpy.where(keep, x.astype(t) / t(1 - p), 0)]
+
+
+def masked_rows(heads=3, rows=128, columns=100):
+    x = normal(heads, rows, columns)
+
+    def reference(t):
+        out = numpy.full((heads, rows, 64), numpy.nan, t)
+        first, second = x[..., :64].astype(t), numpy.zeros((heads, rows, 64), t)
+        second[..., :columns - 64] = x[..., 64:]
+        out[[0, 2]] = (2 * first + second)[[0, 2]]
+        return [out]
+    return [x, (heads, rows, 64), heads, rows, columns], (rows // 64,), reference
+
+
 def early_return(n=3):
     x = normal(64 * n)
     # Of five programs the last two return, and so nothing is outside of the memory.
@@ -121,9 +162,9 @@ def problem_of(found, exact, plain):
     """What is wrong with `found` by the rule; None: nothing."""
     if found.shape != exact.shape or (numpy.isnan(found) != numpy.isnan(exact)).any():
         return f"shape {found.shape}, or NaN where none is expected"
-    e = abs(found.astype("float64") - exact)
-    e0 = abs(plain.astype("float64") - exact)
-    floor = (1e-6 if found.dtype == numpy.float32 else 1e-5) * max(1, abs(exact).max())
+    e = numpy.nan_to_num(abs(found.astype("float64") - exact))
+    e0 = numpy.nan_to_num(abs(plain.astype("float64") - exact))
+    floor = (1e-6 if found.dtype == numpy.float32 else 1e-5) * max(1, numpy.nanmax(abs(exact)))
     if e.max() <= 2 * e0.max() + floor and e.mean() <= 1.1 * e0.mean() + floor / 4:
         return None
     return f"max error {e.max():.3g} of {2 * e0.max() + floor:.3g}, mean {e.mean():.3g} of {1.1 * e0.mean() + floor / 4:.3g}"
