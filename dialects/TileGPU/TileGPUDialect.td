@@ -64,6 +64,8 @@ def TileGPU_LayoutAttr : AttrDef<TileGPU_Dialect, "Layout",
     #tgpu.layout<operand_b 64x128 transposed warps 4>
     #tgpu.layout<operand_a32 64x64 warps 4>
     #tgpu.layout<operand_b32 64x128 warps 4>
+    #tgpu.layout<quads 64x128 warps 4>
+    #tgpu.layout<operand_b8 64x128 transposed warps 4>
     #tgpu.layout<fma_operand_a 64x64 warps 4>
     #tgpu.layout<fma_operand_b 64x64 transposed warps 4>
     #tgpu.layout<mfma 128x64 side 32 vector 4 warps 4>

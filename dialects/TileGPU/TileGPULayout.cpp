@@ -68,6 +68,10 @@ struct Named {
       return mmaAccumulator(rows, columns, warps);
     if (name == "operand_b")
       return mmaOperandB(rows, columns, transposed, warps);
+    if (name == "quads")
+      return mmaQuads(rows, columns, warps);
+    if (name == "operand_b8")
+      return mmaOperandB8(rows, columns, transposed, warps);
     if (name == "operand_a32")
       return mmaOperandA32(rows, columns, warps);
     if (name == "operand_b32")
@@ -105,6 +109,10 @@ struct Named {
     if (name == "accumulator" || name == "operand_a32" ||
         name == "fma_operand_a")
       return rows >= 16 * warps && width >= 8;
+    if (name == "quads")
+      return rows >= 16 * warps && width >= 16;
+    if (name == "operand_b8")
+      return rows >= (transposed ? 8 : 16) && width >= 16;
     if (name == "operand_b32")
       return rows >= 8 && width >= 8;
     if (name == "fma_operand_b")
@@ -142,6 +150,10 @@ static std::optional<Named> findName(const TileLayout &layout) {
   candidates.push_back({.name = "operand_b", .warps = warps});
   candidates.push_back(
       {.name = "operand_b", .transposed = true, .warps = warps});
+  candidates.push_back({.name = "quads", .warps = warps});
+  for (bool transposed : {false, true})
+    candidates.push_back(
+        {.name = "operand_b8", .transposed = transposed, .warps = warps});
   candidates.push_back({.name = "operand_a32", .warps = warps});
   candidates.push_back({.name = "operand_b32", .warps = warps});
   candidates.push_back({.name = "fma_operand_a", .warps = warps});
@@ -332,8 +344,8 @@ Attribute LayoutAttr::parse(AsmParser &parser, Type) {
   Attribute result;
   if (succeeded(parser.parseOptionalKeyword(
           &name, {"accumulator", "operand_b", "operand_a32", "operand_b32",
-                  "fma_operand_a", "fma_operand_b", "mfma", "mfma_operand_b",
-                  "swizzled", "blocked"})))
+                  "quads", "operand_b8", "fma_operand_a", "fma_operand_b",
+                  "mfma", "mfma_operand_b", "swizzled", "blocked"})))
     result = parseByName(parser, name, start);
   else
     result = parseBySizes(parser);

@@ -32,6 +32,12 @@ TileLayout MatrixUnit::accumulator(int64_t rows, int64_t columns,
                       : mmaAccumulator(rows, columns, warps);
 }
 
+TileLayout MatrixUnit::widenedAccumulator(int64_t rows, int64_t columns,
+                                          int64_t warps) const {
+  return kind == Mfma ? accumulator(rows, columns, warps)
+                      : mmaQuads(rows, columns, warps);
+}
+
 /// Multiply-adds take f32 as it is.
 static bool byMultiplyAdds(const DotForm &form) {
   return form.bits == 32 && !form.tf32;
@@ -46,6 +52,8 @@ TileLayout MatrixUnit::left(int64_t rows, int64_t depth, const DotForm &form,
                             int64_t warps) const {
   if (kind == Mfma)
     return mfmaRows(rows, depth, side, vector(depth, form), warps);
+  if (form.widened && form.transposed)
+    return mmaQuads(rows, depth, warps);
   if (byMultiplyAdds(form))
     return fmaOperandA(rows, depth, warps);
   return byMatrixLoads32(form) ? mmaOperandA32(rows, depth, warps)
@@ -58,6 +66,8 @@ TileLayout MatrixUnit::right(int64_t rows, int64_t columns, const DotForm &form,
   if (kind == Mfma)
     return mfmaOperandB(rows, columns, transposed, side,
                         vector(transposed ? columns : rows, form), warps);
+  if (form.widened)
+    return mmaOperandB8(rows, columns, transposed, warps);
   if (byMultiplyAdds(form))
     return fmaOperandB(rows, columns, transposed, warps);
   return byMatrixLoads32(form) ? mmaOperandB32(rows, columns, warps)

@@ -35,6 +35,40 @@ TileLayout fa::mmaAccumulator(int64_t rows, int64_t columns, int64_t warps) {
   return {layout, columns / width};
 }
 
+TileLayout fa::mmaQuads(int64_t rows, int64_t columns, int64_t warps) {
+  assert(rows >= 16 * warps && columns % 16 == 0);
+  int64_t width = powerOfTwoPart(columns), height = rows / warps;
+  LinearLayout layout({rows, width});
+  layout.addSteps(Axis::Register, 1, 1, 2).addSteps(Axis::Register, 0, 8, 1);
+  layout.addSteps(Axis::Register, 1, 16, stepsBetween(16, width));
+  layout.addSteps(Axis::Register, 0, 16, stepsBetween(16, height));
+  layout.addSteps(Axis::Lane, 1, 4, 2).addSteps(Axis::Lane, 0, 1, 3);
+  layout.addSteps(Axis::Warp, 0, height, stepsBetween(height, rows));
+  return {layout, columns / width};
+}
+
+TileLayout fa::mmaOperandB8(int64_t rows, int64_t columns, bool transposed,
+                            int64_t warps) {
+  int64_t width = powerOfTwoPart(columns);
+  unsigned k = transposed ? 1 : 0, n = 1 - k;
+  int64_t sizes[] = {rows, width};
+  assert(sizes[k] >= 16 && sizes[n] >= (transposed ? 8 : 16));
+  LinearLayout layout({rows, width});
+  if (transposed) {
+    layout.addSteps(Axis::Register, k, 1, 2);
+    layout.addSteps(Axis::Register, n, 8, stepsBetween(8, sizes[n]));
+    layout.addSteps(Axis::Lane, k, 4, 2).addSteps(Axis::Lane, n, 1, 3);
+  } else {
+    layout.addSteps(Axis::Register, n, 1, 1);
+    layout.addSteps(Axis::Register, k, 1, 1).addSteps(Axis::Register, k, 8, 1);
+    layout.addSteps(Axis::Register, n, 16, stepsBetween(16, sizes[n]));
+    layout.addSteps(Axis::Lane, k, 2, 2).addSteps(Axis::Lane, n, 2, 3);
+  }
+  layout.addSteps(Axis::Register, k, 16, stepsBetween(16, sizes[k]));
+  layout.addCopies(Axis::Warp, Log2_64(warps));
+  return {layout, columns / width};
+}
+
 TileLayout fa::mmaOperandB(int64_t rows, int64_t columns, bool transposed,
                            int64_t warps) {
   int64_t width = powerOfTwoPart(columns);

@@ -103,9 +103,9 @@ uint32_t fa::copyBits(const LinearLayout &layout, Axis axis) {
 std::optional<MatrixLoad> fa::planMatrixLoad(const LinearLayout &registers,
                                              const LinearLayout &shared,
                                              unsigned bits) {
-  assert(bits == 16 || bits == 32);
-  // Two elements of 16 bits are one register.
-  unsigned ofWord = bits == 16 ? 1 : 0;
+  assert(bits == 8 || bits == 16 || bits == 32);
+  // Two elements of 16 bits are one register, and four of 8.
+  unsigned ofWord = Log2_32(32 / bits), ofHalf = bits == 8 ? 1 : 0;
   auto map = shared.composeInverse(registers);
   if (!map || registers.bits(Axis::Lane) != 5 ||
       registers.bits(Axis::Register) < ofWord)
@@ -114,18 +114,22 @@ std::optional<MatrixLoad> fa::planMatrixLoad(const LinearLayout &registers,
     return (*map)[static_cast<int>(axis)][bit][Axis::Offset];
   };
   // A matrix's 64 elements: which bits walk along a row, which from row to row.
-  SmallVector<uint32_t, 6> walk; // the bits of a word's halves, then of lanes
+  SmallVector<uint32_t, 7> walk; // the bits inside of a word, then of lanes
   for (unsigned bit = 0; bit < ofWord; ++bit)
     walk.push_back(offset(Axis::Register, bit));
   for (unsigned bit = 0; bit < 5; ++bit)
     walk.push_back(offset(Axis::Lane, bit));
   MatrixLoad load;
-  load.transposed = bits == 16 && walk[0] != 1;
+  // Halves of a word are neighbours in a row or in two of them.
+  load.transposed = bits != 32 && walk[ofHalf] != 1u << ofHalf;
   unsigned lineBits = walk.size() - 3;
-  SmallVector<uint32_t, 3> along(walk.begin(), walk.begin() + lineBits),
+  SmallVector<uint32_t, 4> along(walk.begin(), walk.begin() + lineBits),
       rows(walk.begin() + lineBits, walk.end());
-  if (load.transposed)
-    std::swap(along, rows);
+  if (load.transposed) {
+    along.assign(walk.begin(), walk.begin() + ofHalf);
+    along.append(rows);
+    rows.assign(walk.begin() + ofHalf, walk.begin() + lineBits);
+  }
   auto isRow = [&](uint32_t step) { return step % (1u << lineBits) == 0; };
   for (auto [bit, step] : enumerate(along))
     if (step != 1u << bit)

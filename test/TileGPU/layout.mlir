@@ -11,6 +11,12 @@ func.func @named(
     %a32: tensor<64x96xf32, #tgpu.layout<operand_a32 64x96 warps 4>>,
     // CHECK-SAME: #tgpu.layout<operand_b32 32x96 warps 4>
     %b32: tensor<32x96xf32, #tgpu.layout<operand_b32 32x96 warps 4>>,
+    // CHECK-SAME: #tgpu.layout<quads 64x96 warps 4>
+    %q: tensor<64x96xf32, #tgpu.layout<quads 64x96 warps 4>>,
+    // CHECK-SAME: #tgpu.layout<operand_b8 64x96 warps 4>
+    %b8: tensor<64x96xf8E4M3FN, #tgpu.layout<operand_b8 64x96 warps 4>>,
+    // CHECK-SAME: #tgpu.layout<operand_b8 64x96 transposed warps 4>
+    %k8: tensor<64x96xf8E4M3FN, #tgpu.layout<operand_b8 64x96 transposed warps 4>>,
     // CHECK-SAME: #tgpu.layout<blocked 64x64 vector 8 warps 4>
     %c: tensor<64x64xf16, #tgpu.layout<blocked 64x64 vector 8 warps 4>>,
     // CHECK-SAME: !tgpu.buffer<2 x 64x80xf16, #tgpu.layout<swizzled 64x80 bytes 2>>

@@ -17,6 +17,8 @@ struct DotForm {
   bool tf32 = false;       ///< f32 may be rounded to tf32
   bool transposed = false; ///< the right operand is [columns, depth]
   bool fromMemory = false; ///< the left one is read for its dots alone
+  /// The right operand was widened from elements of 8 bits in shared memory.
+  bool widened = false;
 };
 
 /// What computes dots: warps of 32 lanes by mma.sync (f32 that is not tf32 by
@@ -37,6 +39,11 @@ struct MatrixUnit {
   /// The result of a dot, and what is computed from it. Also the left operand,
   /// where that was computed.
   TileLayout accumulator(int64_t rows, int64_t columns, int64_t warps) const;
+
+  /// The result of a dot with a right operand [depth, columns] that was widened
+  /// from 8 bits, and what is computed from it.
+  TileLayout widenedAccumulator(int64_t rows, int64_t columns,
+                                int64_t warps) const;
 
   /// The left operand [rows, depth].
   TileLayout left(int64_t rows, int64_t depth, const DotForm &form,

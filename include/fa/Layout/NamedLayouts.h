@@ -28,6 +28,20 @@ int64_t powerOfTwoPart(int64_t size);
 /// m16n8k16, too, for columns that are multiples of 16.
 TileLayout mmaAccumulator(int64_t rows, int64_t columns, int64_t warps);
 
+/// The same with four neighbours of a row in each thread, columns a multiple of
+/// 16: of each 16 columns a thread has those that it has of two instructions
+/// with `mmaOperandB8`, 4 t + 2 i + n where c = 2 t + i is the column of
+/// instruction n. As the A operand of scores it has as many neighbours along
+/// the depth as `mmaOperandB8` has.
+TileLayout mmaQuads(int64_t rows, int64_t columns, int64_t warps);
+
+/// B operand of m16n8k16 whose elements have 8 bits in shared memory, where
+/// ldmatrix takes two for one of 16: [n, k] if `transposed`, with four
+/// neighbours along k, of words 2 apart; else [k, n] with two along n, columns
+/// 2 g and 2 g + 1 of column g of two instructions. n or k is a multiple of 16.
+TileLayout mmaOperandB8(int64_t rows, int64_t columns, bool transposed,
+                        int64_t warps);
+
 /// 16-bit B operand [k, n] of m16n8k16, or [n, k] if `transposed`: every warp
 /// holds all of it.
 TileLayout mmaOperandB(int64_t rows, int64_t columns, bool transposed,

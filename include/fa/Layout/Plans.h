@@ -52,7 +52,9 @@ uint32_t copyBits(const LinearLayout &layout, Axis axis);
 
 /// Registers from shared memory by ldmatrix (PTX ISA 9.7.14.5.15): matrices of
 /// 8 x 8 elements of 16 bits, a row of which is 16 bytes at an address that one
-/// lane gives. Of 32 bits a row has four elements, one for each of four lanes.
+/// lane gives. Of 32 bits a row has four elements, one for each of four lanes;
+/// of 8 bits it has 16, and a register's four are, where matrices are
+/// transposed, two neighbours of each of two rows.
 struct MatrixLoad {
   bool transposed = false;
   unsigned matrices = 1; ///< 1, 2 or 4 in one instruction
@@ -61,14 +63,14 @@ struct MatrixLoad {
   std::array<uint32_t, 5> laneOffsets{};
   /// The register bits that the instruction's results are numbered by.
   llvm::SmallVector<unsigned, 2> matrixBits;
-  /// The other register bits, of 16-bit elements above the lowest, and the
+  /// The other register bits, above those inside of a word of 32 bits, and the
   /// offsets that they add.
   llvm::SmallVector<std::pair<unsigned, uint32_t>, 8> groupOffsets;
   llvm::SmallVector<uint32_t, 3> warpOffsets; ///< by warp bit
 };
 
 /// The way to load `registers` from `shared` by ldmatrix, if there is one.
-/// Elements have `bits`, 16 or 32; those of 32 are never transposed.
+/// Elements have `bits`, 8, 16 or 32; those of 32 are never transposed.
 std::optional<MatrixLoad> planMatrixLoad(const LinearLayout &registers,
                                          const LinearLayout &shared,
                                          unsigned bits = 16);

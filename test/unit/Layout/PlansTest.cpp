@@ -223,6 +223,42 @@ TEST(Plans, MatrixLoadsBringElementsOf32Bits) {
                               swizzledShared(64, 64, 4).base, 32));
 }
 
+/// The same with elements of 8 bits, of which a matrix has two for one of 16:
+/// without and with a transposition, both without conflicts.
+static void checkMatrixLoad8(const LinearLayout &registers,
+                             const LinearLayout &shared, bool isTransposed) {
+  auto load = planMatrixLoad(registers, shared, 8);
+  ASSERT_TRUE(load);
+  EXPECT_EQ(load->transposed, isTransposed);
+  for (uint32_t warp = 0; warp < registers.count(Axis::Warp); ++warp)
+    for (uint32_t group = 0; group < 1u << load->groupOffsets.size(); ++group)
+      for (uint32_t lane = 0; lane < 32; ++lane)
+        for (uint32_t matrix = 0; matrix < load->matrices; ++matrix)
+          for (uint32_t byte = 0; byte < 4; ++byte) {
+            uint32_t half = byte / 2;
+            uint32_t row = isTransposed ? 2 * (lane % 4) + half : lane / 4;
+            uint32_t column = isTransposed ? 2 * (lane / 4) + byte % 2
+                                           : 4 * (lane % 4) + byte;
+            auto [reg, address] = placeOf(
+                *load, {byte, column}, 8 * matrix + row, matrix, group, warp);
+            ASSERT_EQ(registers.apply(Place::registers(reg, lane, warp)),
+                      shared.apply(Place::offset(address)));
+          }
+  EXPECT_EQ(countBankConflicts(load->laneOffsets, 16), 0u);
+}
+
+TEST(Plans, MatrixLoadsBringElementsOf8Bits) {
+  for (int64_t dim : {16, 32, 64, 128, 256}) {
+    LinearLayout shared = swizzledShared(64, dim, 1).base;
+    checkMatrixLoad8(mmaOperandB8(64, dim, true, 4).base, shared, false);
+    checkMatrixLoad8(mmaOperandB8(64, dim, false, 4).base, shared, true);
+  }
+  // Twin: neighbours as those of 16 bits are.
+  for (bool transposed : {false, true})
+    EXPECT_FALSE(planMatrixLoad(mmaOperandB(64, 64, transposed, 4).base,
+                                swizzledShared(64, 64, 1).base, 8));
+}
+
 /// The word addresses of one access, bank by bank.
 static unsigned conflictsByHand(llvm::ArrayRef<uint32_t> laneOffsets,
                                 unsigned width) {
