@@ -55,9 +55,11 @@ template <typename OpT> static LogicalResult verifyElementRegions(OpT op) {
 }
 
 /// Checks the shapes of q [b, hq, sq, d], k [b, hkv, sk, d], v [b, hkv, sk,
-/// dv].
+/// dv], of which k and v, if it `mayWiden` them, may have 8 bits where q
+/// has 16.
 static LogicalResult verifyQKV(Operation *op, RankedTensorType q,
-                               RankedTensorType k, RankedTensorType v) {
+                               RankedTensorType k, RankedTensorType v,
+                               bool mayWiden = false) {
   auto check = [&](RankedTensorType type, StringRef name) -> LogicalResult {
     if (type.getRank() != 4)
       return op->emitOpError() << "expects " << name
@@ -70,9 +72,16 @@ static LogicalResult verifyQKV(Operation *op, RankedTensorType q,
   };
   if (failed(check(q, "q")) || failed(check(k, "k")) || failed(check(v, "v")))
     return failure();
-  if (q.getElementType() != k.getElementType())
-    return op->emitOpError("expects q and k of one element type, found ")
-           << q << " and " << k;
+  auto isNarrow = [](RankedTensorType type) {
+    return isa<Float8E4M3FNType>(type.getElementType());
+  };
+  bool widens = mayWiden && isNarrow(k) && isNarrow(v) &&
+                (q.getElementType().isF16() || q.getElementType().isBF16());
+  if (q.getElementType() != k.getElementType() && !widens)
+    return op->emitOpError("expects q and k of one element type")
+           << (mayWiden ? ", or k and v of f8E4M3FN beside q of f16 or bf16"
+                        : "")
+           << ", found " << q << " and " << k;
   if (!sameSize(q.getDimSize(3), k.getDimSize(3)))
     return op->emitOpError("expects q and k of one head dim, found ")
            << q.getDimSize(3) << " and " << k.getDimSize(3);
@@ -98,13 +107,33 @@ template <typename OpT> static RankedTensorType typeOf(OpT value) {
   return cast<RankedTensorType>(value.getType());
 }
 
+/// Checks what is the same in both forms: q, k, v and the scales.
+template <typename OpT> static LogicalResult verifyInputs(OpT op) {
+  RankedTensorType k = typeOf(op.getK());
+  if (failed(verifyQKV(op, typeOf(op.getQ()), k, typeOf(op.getV()),
+                       /*mayWiden=*/true)))
+    return failure();
+  for (Value scales : {op.getKeyScales(), op.getValueScales()}) {
+    auto found = scales ? typeOf(scales) : RankedTensorType();
+    bool fits =
+        !found || (found.getRank() == 2 && found.getElementType().isF32() &&
+                   sameSize(found.getDimSize(0), k.getDimSize(0)) &&
+                   sameSize(found.getDimSize(1), k.getDimSize(1)));
+    if (!fits)
+      return op.emitOpError("expects scales of f32 for each batch and head of "
+                            "k, found ")
+             << found;
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // AttentionOp, OnlineAttentionOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult AttentionOp::verify() {
   RankedTensorType q = typeOf(getQ()), v = typeOf(getV());
-  if (failed(verifyQKV(*this, q, typeOf(getK()), v)))
+  if (failed(verifyInputs(*this)))
     return failure();
   SmallVector<int64_t> sizes(q.getShape().drop_back());
   Type f32 = Float32Type::get(getContext());
@@ -124,7 +153,7 @@ LogicalResult AttentionOp::verify() {
 
 LogicalResult OnlineAttentionOp::verify() {
   RankedTensorType q = typeOf(getQ()), v = typeOf(getV());
-  if (failed(verifyQKV(*this, q, typeOf(getK()), v)))
+  if (failed(verifyInputs(*this)))
     return failure();
   SmallVector<int64_t> sizes(q.getShape().drop_back());
   Type f32 = Float32Type::get(getContext());

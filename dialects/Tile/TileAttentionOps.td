@@ -36,6 +36,12 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     With `dropout %rng probability π`, P = p ∘ Z rounded to V's type, where Z
     are the factors of `tile.dropout`; lse is without them.
 
+    k and v may both be of f8E4M3FN where q is of f16 or bf16: they are widened
+    to q's type, which has all of their numbers, and P is rounded to it. With
+    `key_scales` and `value_scales`, f32 `[b, hkv]`, each k and v of batch b and
+    KV head is to be multiplied with the number there: scores with the one,
+    outputs with the other, as neither depends on j or d.
+
     Shapes: q `[b, hq, sq, d]`, k `[b, hkv, sk, d]`, v `[b, hkv, sk, dv]`,
     o `[b, hq, sq, dv]`, lse `[b, hq, sq]` in f32; hq a multiple of hkv.
 
@@ -53,7 +59,8 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     ```
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
-      AnyRankedTensor:$v, F32:$scale, Optional<AnyRankedTensor>:$sink,
+      AnyRankedTensor:$v, F32:$scale, Optional<AnyRankedTensor>:$key_scales,
+      Optional<AnyRankedTensor>:$value_scales, Optional<AnyRankedTensor>:$sink,
       Optional<AnyRankedTensor>:$rng, Variadic<AnyType>:$captures,
       OptionalAttr<F64Attr>:$probability, UnitAttr:$wide_p,
       DefaultValuedAttr<Tile_DotPrecisionAttr,
@@ -61,7 +68,10 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
   let results = (outs AnyRankedTensor:$output, Optional<AnyRankedTensor>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `scale` $scale (`sink` $sink^ `:` type($sink))?
+    $q `,` $k `,` $v `scale` $scale
+    (`key_scales` $key_scales^ `:` type($key_scales))?
+    (`value_scales` $value_scales^ `:` type($value_scales))?
+    (`sink` $sink^ `:` type($sink))?
     (`dropout` $rng^ `:` type($rng) `probability` $probability)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`precision` $precision^)? attr-dict `:` type($q) `,` type($k) `,` type($v) `->` type($output) (`lse` type($lse)^)? `score` $score `mask` $mask
@@ -150,11 +160,12 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
     the state that it is given over all keys of k and v, so any split of the KV
     axis is legal; `tile.online_finalize` turns a state into attention.
 
-    The regions, captures and dropout are those of `tile.attention`; dropout
-    changes acc alone.
+    The regions, captures, dropout and scales are those of `tile.attention`;
+    dropout and `value_scales` change acc alone.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
-      AnyRankedTensor:$v, F32:$scale, AnyRankedTensor:$acc,
+      AnyRankedTensor:$v, F32:$scale, Optional<AnyRankedTensor>:$key_scales,
+      Optional<AnyRankedTensor>:$value_scales, AnyRankedTensor:$acc,
       AnyRankedTensor:$max, AnyRankedTensor:$sum,
       Optional<AnyRankedTensor>:$rng, Variadic<AnyType>:$captures,
       OptionalAttr<F64Attr>:$probability, UnitAttr:$wide_p,
@@ -164,7 +175,10 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
       AnyRankedTensor:$sum_out);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `scale` $scale `state` `(` $acc `,` $max `,` $sum `)`
+    $q `,` $k `,` $v `scale` $scale
+    (`key_scales` $key_scales^ `:` type($key_scales))?
+    (`value_scales` $value_scales^ `:` type($value_scales))?
+    `state` `(` $acc `,` $max `,` $sum `)`
     (`dropout` $rng^ `:` type($rng) `probability` $probability)?
     (`captures` `(` $captures^ `:` type($captures) `)`)?
     (`precision` $precision^)? attr-dict

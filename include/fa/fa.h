@@ -247,13 +247,20 @@ typedef struct faAttentionDesc {
    * ones follows from a seed and an offset in the device's memory, which each
    * launch reads: docs/numerics.md, line 14. */
   double dropout;
+  /* Of k and v, where it is not `type`: FA_F8E4M3 beside F16 and BF16; 0: as
+   * `type`. Their numbers are widened to `type` without rounding. */
+  faType kvType;
+  /* k and v are multiplied with numbers of each batch (or sequence) and KV
+   * head, which a launch reads on the device; asks for kvType. */
+  int32_t hasScales;
 } faAttentionDesc;
 
 /* The arguments of a launch, in order: q [b, hq, sq, d], k [b, hkv, sk, d],
  * v [b, hkv, sk, dv], then as asked for bias (of `type`), slopes (f32 [hq]),
  * lengths (i32 [b]), of documents first and last (i32 [b, sq] both), sinks (f32
  * [hq]), of dropout seed and offset (i64 [2]), offsets of queries and of keys
- * (i32 [b + 1] each), the table of pages, then the scale (f32), the output
+ * (i32 [b + 1] each), the table of pages, scales of keys and of values (f32 [b,
+ * hkv] each, any strides, 0 included), then the scale (f32), the output
  * [b, hq, sq, dv], and if asked for the log-sum-exp (f32 [b, hq, sq]). With
  * offsets, q is [hq, rows, d], the output [hq, rows, dv] and
  * the log-sum-exp [hq, rows]; with those of keys, k is [hkv, rows, d] and v

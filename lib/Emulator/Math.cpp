@@ -43,6 +43,16 @@ static uint32_t packBf16(float high, float low) {
   return encode(high, ElementType::BF16) << 16 | encode(low, ElementType::BF16);
 }
 
+/// PTX ISA, "cvt.rn.f16x2.e4m3x2": the upper code is the upper half.
+static uint32_t widenE4M3(uint16_t codes) {
+  auto widen = [](auto code) {
+    auto byte = static_cast<uint8_t>(code);
+    return encode(static_cast<float>(loadElement(&byte, ElementType::F8E4M3)),
+                  ElementType::F16);
+  };
+  return widen(codes >> 8) << 16 | widen(codes);
+}
+
 /// PTX ISA, "cvt": .rna.tf32 rounds to nearest, ties away from zero, to the 10
 /// bits behind the point that mma.sync multiplies. NaN is 0x7FFFFFFF.
 static uint32_t encodeTf32(float x) {
@@ -57,6 +67,7 @@ llvm::ArrayRef<EmulatorFunction> fa::emu::mathFunctions() {
       {"fa_emu_exp2", reinterpret_cast<void *>(exp2Flushed)},
       {"fa_emu_log2", reinterpret_cast<void *>(log2Flushed)},
       {"fa_emu_round_tf32", reinterpret_cast<void *>(encodeTf32)},
+      {"fa_emu_widen_e4m3x2", reinterpret_cast<void *>(widenE4M3)},
       {"fa_emu_pack_f16x2", reinterpret_cast<void *>(packF16)},
       {"fa_emu_pack_bf16x2", reinterpret_cast<void *>(packBf16)}};
   return functions;

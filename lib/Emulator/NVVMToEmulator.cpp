@@ -182,10 +182,22 @@ LogicalResult KernelRewriter::rewriteBarrier(NVVM::BarrierOp op) {
 }
 
 LogicalResult KernelRewriter::rewriteAsm(LLVM::InlineAsmOp op) {
+  if (op.getAsmString() == "mul.rn.f16x2 $0, $1, $2;") {
+    Type pair = VectorType::get({2}, b.getF16Type());
+    SmallVector<Value> factors;
+    for (Value bits : op->getOperands())
+      factors.push_back(LLVM::BitcastOp::create(b, pair, bits));
+    Value product = LLVM::FMulOp::create(b, factors[0], factors[1]);
+    op.getResult(0).replaceAllUsesWith(
+        LLVM::BitcastOp::create(b, b.getI32Type(), product).getResult());
+    op.erase();
+    return success();
+  }
   bool isMove =
       op.getAsmString() == "mov.b64 $0, $1;" || op.getAsmString().empty();
   if (!isMove || op->getNumOperands() != 1 || op->getNumResults() != 1)
-    return op.emitOpError("the emulator knows no assembly but mov.b64, found '")
+    return op.emitOpError("the emulator knows no assembly but mov.b64 and "
+                          "mul.rn.f16x2, found '")
            << op.getAsmString() << "'";
   op.getResult(0).replaceAllUsesWith(op->getOperand(0));
   op.erase();
@@ -194,12 +206,14 @@ LogicalResult KernelRewriter::rewriteAsm(LLVM::InlineAsmOp op) {
 
 LogicalResult KernelRewriter::rewriteIntrinsic(LLVM::CallIntrinsicOp op) {
   StringRef name = op.getIntrin();
-  StringRef function = llvm::StringSwitch<StringRef>(name)
-                           .Case("llvm.nvvm.ff2f16x2.rn", "fa_emu_pack_f16x2")
-                           .Case("llvm.nvvm.ff2bf16x2.rn", "fa_emu_pack_bf16x2")
-                           .Case("llvm.nvvm.lg2.approx.ftz.f", "fa_emu_log2")
-                           .Case("llvm.nvvm.ex2.approx.ftz.f", "fa_emu_exp2")
-                           .Default("");
+  StringRef function =
+      llvm::StringSwitch<StringRef>(name)
+          .Case("llvm.nvvm.ff2f16x2.rn", "fa_emu_pack_f16x2")
+          .Case("llvm.nvvm.ff2bf16x2.rn", "fa_emu_pack_bf16x2")
+          .Case("llvm.nvvm.e4m3x2.to.f16x2.rn", "fa_emu_widen_e4m3x2")
+          .Case("llvm.nvvm.lg2.approx.ftz.f", "fa_emu_log2")
+          .Case("llvm.nvvm.ex2.approx.ftz.f", "fa_emu_exp2")
+          .Default("");
   if (!function.empty())
     return callPure(op, function);
   if (name == "llvm.nvvm.barrier.cta.red.or.aligned.count")

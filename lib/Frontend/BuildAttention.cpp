@@ -33,6 +33,7 @@ public:
     if (p.page)
       findPages();
     measure();
+    widen();
     Value scores =
         tile::DotOp::create(b, scoreType(b.getF32Type()), q, k, Value(),
                             /*transpose_b=*/true, precision());
@@ -57,6 +58,10 @@ private:
   tile::DotPrecision precision() {
     return p.tf32 ? tile::DotPrecision::Tf32 : tile::DotPrecision::Ieee;
   }
+  /// That of K and V in memory.
+  Type keyType() {
+    return p.kvType ? Type(b.getType<Float8E4M3FNType>()) : elementType();
+  }
   RankedTensorType rowsType(int64_t dim, Type element) {
     int64_t any = ShapedType::kDynamic;
     return RankedTensorType::get({any, any, any, dim}, element);
@@ -77,6 +82,8 @@ private:
     int64_t any = ShapedType::kDynamic;
     return RankedTensorType::get({any, any}, element);
   }
+  /// [b, hkv], like any matrix.
+  RankedTensorType scalesType() { return perQueryType(b.getF32Type()); }
   /// [b, m].
   RankedTensorType tableType() { return perQueryType(b.getI32Type()); }
   RankedTensorType biasType() {
@@ -91,8 +98,8 @@ private:
     Type element = elementType();
     SmallVector<Type> inputs = {
         argumentType(p.hasOffsets, p.headDim, element),
-        argumentType(p.hasKeyOffsets, p.headDim, element),
-        argumentType(p.hasKeyOffsets, p.headDimV, element)};
+        argumentType(p.hasKeyOffsets, p.headDim, keyType()),
+        argumentType(p.hasKeyOffsets, p.headDimV, keyType())};
     if (!p.bias.empty())
       inputs.push_back(biasType());
     if (p.alibi)
@@ -110,6 +117,8 @@ private:
         inputs.push_back(vectorType(b.getI32Type()));
     if (p.page)
       inputs.push_back(tableType());
+    if (p.hasScales)
+      inputs.append(2, scalesType());
     inputs.push_back(b.getF32Type());
     SmallVector<Type> results = {
         argumentType(p.hasOffsets, p.headDimV, element)};
@@ -147,6 +156,10 @@ private:
       keyOffsets = *next++;
     if (p.page)
       table = *next++;
+    if (p.hasScales) {
+      kScales = *next++;
+      vScales = *next++;
+    }
     scale = *next;
   }
   /// Packed rows as a batch of sequences.
@@ -190,6 +203,41 @@ private:
     for (int64_t d = 0; d < 3; ++d)
       sizes.push_back(tensor::DimOp::create(b, q, d));
     sizes.push_back(tensor::DimOp::create(b, k, 2));
+  }
+
+  /// Keys and values of 8 bits as numbers of Q's type or, where they have
+  /// scales, of f32, as Q is then: what products and scales are exact in, or
+  /// nearly.
+  void widen() {
+    if (!p.kvType)
+      return;
+    if (p.hasScales)
+      q = extended(q, b.getF32Type());
+    for (auto [rows, scales] :
+         {std::pair(&k, kScales), std::pair(&v, vScales)}) {
+      *rows = extended(*rows, scales ? b.getF32Type() : elementType());
+      if (scales)
+        *rows = scaled(*rows, scales);
+    }
+  }
+  Value extended(Value x, Type element) {
+    auto type = cast<RankedTensorType>(x.getType());
+    return arith::ExtFOp::create(b, type.clone(element), x);
+  }
+  /// `rows`, [b, h, s, d], times the number that `scales` has for b and h.
+  Value scaled(Value rows, Value scales) {
+    int64_t any = ShapedType::kDynamic;
+    auto type = [&](ArrayRef<int64_t> shape) {
+      return RankedTensorType::get(shape, b.getF32Type());
+    };
+    scales = tile::ExpandDimsOp::create(b, type({any, any, 1}), scales, 2);
+    scales = tile::ExpandDimsOp::create(b, type({any, any, 1, 1}), scales, 3);
+    SmallVector<Value> itsSizes;
+    for (int64_t d = 0; d < 3; ++d)
+      itsSizes.push_back(tensor::DimOp::create(b, rows, d));
+    auto all = cast<RankedTensorType>(rows.getType());
+    return arith::MulFOp::create(
+        b, rows, tile::BroadcastOp::create(b, all, scales, itsSizes));
   }
 
   //===--- Tensors of the scores' shape ---===//
@@ -356,6 +404,8 @@ private:
     if (!element.isF32())
       probabilities =
           arith::TruncFOp::create(b, scoreType(element), probabilities);
+    if (p.hasScales) // as V is
+      probabilities = extended(probabilities, b.getF32Type());
     Value out = tile::DotOp::create(b, rowsType(p.headDimV, b.getF32Type()),
                                     probabilities, v, Value(),
                                     /*transpose_b=*/false, precision());
@@ -379,6 +429,7 @@ private:
   Value rng;                 ///< of dropout, or null
   Value offsets, keyOffsets; ///< of packed sequences, or null
   Value table;               ///< of pages, or null
+  Value kScales, vScales;    ///< of keys and values, or null
   SmallVector<Value> sizes;  ///< of the scores
 };
 

@@ -33,8 +33,9 @@ std::pair<Value, Value> Adjoints::resultsOf(AttentionOp op) {
   Type rows = RankedTensorType::get(q.getShape().drop_back(), b.getF32Type());
   auto again = AttentionOp::create(
       b, op.getOutput().getType(), rows, op.getQ(), op.getK(), op.getV(),
-      op.getScale(), op.getSink(), op.getRng(), op.getCaptures(),
-      op.getProbabilityAttr(), op.getWideP(), op.getPrecision());
+      op.getScale(), op.getKeyScales(), op.getValueScales(), op.getSink(),
+      op.getRng(), op.getCaptures(), op.getProbabilityAttr(), op.getWideP(),
+      op.getPrecision());
   IRMapping score, mask;
   op.getScore().cloneInto(&again.getScore(), score);
   op.getMask().cloneInto(&again.getMask(), mask);

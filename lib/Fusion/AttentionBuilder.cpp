@@ -107,6 +107,8 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
               memref::DimOp::create(b, qMemory, source.q.offsets ? 0 : 1),
               shape);
   buildCoordinates();
+  if (Value ofKeys = loadScale(source.keyScales))
+    scale = arith::MulFOp::create(b, scale, ofKeys);
   length = countKeys(rule, numKeys);
   buildRamp();
   Value queries = queryView(qMemory);

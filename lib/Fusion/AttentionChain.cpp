@@ -149,6 +149,36 @@ static Value peelExtension(Value value) {
   return inner ? cloneView(op, inner) : Value();
 }
 
+/// Whether elements of `rows` have 8 bits, which are widened to Q's type.
+static bool is8bit(Value rows) {
+  return isa<Float8E4M3FNType>(getElementTypeOrSelf(rows.getType()));
+}
+
+/// Finds V as it is in memory. `p` is what the dot reads of the probabilities,
+/// which were rounded to `rounded` where they have been widened again.
+static std::string findValues(AttentionChain &chain, Value p, Type rounded) {
+  chain.v = peelRepetition(chain.outputDot.getB());
+  chain.v = peelRepetition(peelScales(chain.v, chain.valueScales));
+  if (chain.outputDot.getTransposeB())
+    chain.v = swapLast(chain.v);
+  chain.v = peelRepetition(chain.v);
+  Type wide = typeOf(chain.v).getElementType(), expected = wide;
+  if (Value narrow = peelExtension(chain.v)) {
+    chain.v = peelRepetition(narrow);
+    // Beside numbers of 8 bits P is rounded to Q's type.
+    bool isRounded = is8bit(chain.v)
+                         ? rounded || !wide.isF32()
+                         : rounded == typeOf(chain.v).getElementType();
+    chain.wideP = !isRounded;
+    expected = chain.wideP ? Type(Float32Type::get(p.getContext())) : wide;
+  } else if (rounded) {
+    return "the probabilities are rounded and widened again, and V is not";
+  }
+  return getElementTypeOrSelf(p.getType()) == expected
+             ? ""
+             : "the probabilities and V have different element types";
+}
+
 /// Finds the dot that reads the probabilities. Gives the reason if there is no
 /// such dot.
 static std::string findOutputDot(AttentionChain &chain) {
@@ -164,7 +194,10 @@ static std::string findOutputDot(AttentionChain &chain) {
       return "the probabilities are read by more than one operation";
     user = *p.getUsers().begin();
   }
-  if (isa<arith::TruncFOp, arith::ExtFOp>(user)) {
+  Type rounded;
+  while (isa<arith::TruncFOp, arith::ExtFOp>(user) && !rounded) {
+    if (isa<arith::ExtFOp>(user) && p.getDefiningOp<arith::TruncFOp>())
+      rounded = getElementTypeOrSelf(p.getType());
     p = user->getResult(0);
     if (!p.hasOneUse())
       return "the probabilities are read by more than one operation";
@@ -176,18 +209,9 @@ static std::string findOutputDot(AttentionChain &chain) {
     return "the probabilities are not the left operand of a tile.dot";
   if (chain.outputDot->getBlock() != chain.softmax->getBlock())
     return "the dot with V is in another block than the softmax";
-  chain.v = peelRepetition(chain.outputDot.getB());
-  if (chain.outputDot.getTransposeB())
-    chain.v = swapLast(chain.v);
-  chain.v = peelRepetition(chain.v);
-  if (Value narrow = peelExtension(chain.v)) {
-    chain.wideP = true;
-    chain.v = peelRepetition(narrow);
-  }
-  Type expected = chain.wideP ? Type(Float32Type::get(p.getContext()))
-                              : typeOf(chain.v).getElementType();
-  if (getElementTypeOrSelf(p.getType()) != expected)
-    return "the probabilities and V have different element types";
+  if (std::string reason = findValues(chain, p, rounded); !reason.empty())
+    return reason;
+  chain.roundedP = rounded ? rounded : getElementTypeOrSelf(p.getType());
   chain.result = chain.outputDot;
   if (chain.outputDot.getResult().hasOneUse())
     if (auto truncation = dyn_cast<arith::TruncFOp>(
@@ -200,6 +224,12 @@ static std::string findOutputDot(AttentionChain &chain) {
 /// Takes the same widening off Q and K: products of narrow numbers are exact.
 static void peelWidening(AttentionChain &chain) {
   Value q = peelExtension(chain.q), k = peelExtension(chain.k);
+  if (k && is8bit(k)) { // to Q's type, or both to f32
+    if (q && getElementTypeOrSelf(chain.k.getType()).isF32())
+      chain.q = q;
+    chain.k = k;
+    return;
+  }
   if (!q || !k || getElementTypeOrSelf(q) != getElementTypeOrSelf(k) ||
       getElementTypeOrSelf(q) != getElementTypeOrSelf(chain.v))
     return;
@@ -211,11 +241,28 @@ static void peelWidening(AttentionChain &chain) {
 static void findOperands(AttentionChain &chain) {
   chain.q = peelFactors(chain.scoreDot.getA(), chain.factors);
   chain.k = peelFactors(chain.scoreDot.getB(), chain.factors);
+  chain.k = peelScales(peelRepetition(chain.k), chain.keyScales);
   chain.k = peelRepetition(chain.k);
   if (!chain.scoreDot.getTransposeB())
     chain.k = swapLast(chain.k);
   peelWidening(chain);
   chain.k = peelRepetition(chain.k);
+}
+
+/// Gives the reason if no attention has operands of such types.
+static std::string checkTypes(const AttentionChain &chain) {
+  Type q = typeOf(chain.q).getElementType();
+  if (!is8bit(chain.k) && !is8bit(chain.v))
+    return q == typeOf(chain.k).getElementType()
+               ? ""
+               : "Q and K have different element types";
+  if (!is8bit(chain.k) || !is8bit(chain.v))
+    return "of K and V one alone has elements of 8 bits";
+  if (!q.isF16() && !q.isBF16())
+    return "K and V have elements of 8 bits, and Q has none of 16";
+  return chain.wideP || chain.roundedP == q
+             ? ""
+             : "the probabilities are not rounded to Q's type";
 }
 
 /// Finds the precision of both dots. One of narrow numbers has none: their
@@ -322,14 +369,17 @@ std::string AttentionChain::match(SoftmaxOp softmax, bool takeSentinels,
   if (std::string reason = findOutputDot(chain); !reason.empty())
     return reason;
   findOperands(chain);
-  if (typeOf(chain.q).getElementType() != typeOf(chain.k).getElementType())
-    return "Q and K have different element types";
+  if (std::string reason = checkTypes(chain); !reason.empty())
+    return reason;
   if (std::string reason = findPrecision(chain); !reason.empty())
     return reason;
   orderLeading(chain);
   if (!chain.isOrdered() && chain.dropout)
     return "dropout counts heads in another order than that in which they "
            "share K and V";
+  if (!chain.isOrdered() && (chain.keyScales || chain.valueScales))
+    return "scales of K and V count heads in another order than that in which "
+           "they share K and V";
   if (std::string reason = findHeads(chain); !reason.empty())
     return reason;
   if (std::string reason = matchSink(chain); !reason.empty())

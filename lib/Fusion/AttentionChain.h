@@ -30,10 +30,12 @@ struct AttentionChain {
                        ///< may divide those of q
   mlir::Value scores;  ///< what the score region starts from: scaled
   mlir::SmallVector<mlir::Value> factors; ///< scalars; the scale's
+  mlir::Value keyScales, valueScales;     ///< f32 [b, hkv], or null
   mlir::Value sink;                       ///< [hq], or null
   mlir::Value modified; ///< what the score region yields, as a tensor
   mlir::SmallVector<Mask> masks;
-  bool wideP = false; ///< P is f32, V was widened
+  bool wideP = false;  ///< P is f32, V was widened
+  mlir::Type roundedP; ///< that of P's elements, before any widening
   /// Of the dots, where they multiply f32 numbers.
   tile::DotPrecision precision = tile::DotPrecision::Ieee;
   mlir::Operation *result = nullptr; ///< the dot, or the conversion of its

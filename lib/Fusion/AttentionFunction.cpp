@@ -71,6 +71,8 @@ static std::string checkPacked(const AttentionFunction &match) {
   for (const ArgumentView &view : match.captures)
     for (unsigned d = 0; d < view.dims.size(); ++d)
       areOwn &= view.hasOwnSize(d);
+  for (const auto *scales : {&match.keyScales, &match.valueScales})
+    areOwn &= !*scales || (*scales)->hasOwnSize(0);
   return areOwn ? ""
                 : "offsets of sequences are used with a tensor one of whose "
                   "dimensions is several of an argument";
@@ -162,6 +164,24 @@ static std::string matchPages(AttentionFunction &match) {
   return "";
 }
 
+/// Sets the views of the scales of keys and values. Gives the reason if one is
+/// not a view of an argument.
+static std::string matchScales(AttentionFunction &match) {
+  tile::OnlineAttentionOp op = match.attention;
+  for (auto [value, view] :
+       {std::pair(op.getKeyScales(), &match.keyScales),
+        std::pair(op.getValueScales(), &match.valueScales)}) {
+    if (!value)
+      continue;
+    FailureOr<ArgumentView> found = ArgumentView::ofOperand(value);
+    if (failed(found) || found->isPart)
+      return "the scales of its keys or values are computed in the function, "
+             "where a view of an argument is expected";
+    *view = *found;
+  }
+  return "";
+}
+
 /// What the rows of `value` lie in: pages, or itself.
 static Value findMemory(Value value) {
   auto paged = value.getDefiningOp<tile::PagedOp>();
@@ -200,6 +220,8 @@ static std::string matchOperands(AttentionFunction &match) {
     match.sink = *found;
   }
   if (std::string reason = matchRng(op.getRng(), match.rng); !reason.empty())
+    return reason;
+  if (std::string reason = matchScales(match); !reason.empty())
     return reason;
   return checkPacked(match);
 }

@@ -30,7 +30,8 @@ struct AttentionFunction {
   ArgumentView q, k, v;
   /// i32 [b, m], where k and v are pages [n, hkv, page, d] (tile.paged).
   std::optional<ArgumentView> table;
-  std::optional<ArgumentView> sink;   ///< f32 [hq]
+  std::optional<ArgumentView> keyScales, valueScales; ///< f32 [b, hkv]
+  std::optional<ArgumentView> sink;                   ///< f32 [hq]
   std::optional<ArgumentView> rng;    ///< i64 [2]: seed and offset of dropout
   std::vector<ArgumentView> captures; ///< of the captured tensors
   std::vector<Result> results;        ///< by number

@@ -81,6 +81,44 @@ Value fa::peelFactors(Value value, SmallVectorImpl<Value> &factors) {
   return value;
 }
 
+/// What is repeated along the last two dimensions, [b, h]; null if that is not
+/// all that `value`, of rank 4, is.
+static Value findScales(Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  value = broadcast ? broadcast.getInput() : Value();
+  for (int64_t dim : {3, 2}) {
+    auto expand = value ? value.getDefiningOp<ExpandDimsOp>() : ExpandDimsOp();
+    if (!expand || static_cast<int64_t>(expand.getDim()) != dim)
+      return {};
+    value = expand.getInput();
+  }
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  // One of size 1 may be repeated.
+  bool isWhole =
+      type && type.getRank() == 2 && type.getElementType().isF32() &&
+      llvm::all_of(llvm::seq(2), [&](int64_t dim) {
+        return type.getDimSize(dim) == broadcast.getType().getDimSize(dim);
+      });
+  return isWhole ? value : Value();
+}
+
+Value fa::peelScales(Value rows, Value &scales) {
+  auto product = rows.getDefiningOp<arith::MulFOp>();
+  if (!product || product.getType() != rows.getType() ||
+      typeOf(rows).getRank() != 4)
+    return rows;
+  for (auto [x, y] : {std::pair(product.getLhs(), product.getRhs()),
+                      std::pair(product.getRhs(), product.getLhs())}) {
+    auto wider = x.getDefiningOp<arith::ExtFOp>();
+    Value found = wider ? findScales(y) : Value();
+    if (!found)
+      continue;
+    scales = found;
+    return x;
+  }
+  return rows;
+}
+
 void fa::peelScale(AttentionChain &chain) {
   chain.scores = chain.scoreDot.getResult();
   while (chain.scores.hasOneUse()) {

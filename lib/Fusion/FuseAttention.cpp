@@ -268,7 +268,8 @@ struct TileFuseAttention final
     sizes.push_back(typeOf(v).getDimSize(3));
     auto attention = AttentionOp::create(
         b, RankedTensorType::get(sizes, element), lse, q, k, v, scale,
-        chain.sink, chain.dropout ? chain.dropout.getRng() : Value(),
+        chain.keyScales, chain.valueScales, chain.sink,
+        chain.dropout ? chain.dropout.getRng() : Value(),
         regions.captures.values.getArrayRef(),
         chain.dropout ? chain.dropout.getProbabilityAttr() : FloatAttr(),
         chain.wideP, chain.precision);

@@ -72,8 +72,9 @@ static void makeOnline(AttentionOp op) {
   }
   auto online = OnlineAttentionOp::create(
       b, TypeRange{accType, rows, rows}, op.getQ(), op.getK(), op.getV(),
-      op.getScale(), acc, max, sum, op.getRng(), op.getCaptures(),
-      op.getProbabilityAttr(), op.getWideP(), op.getPrecision());
+      op.getScale(), op.getKeyScales(), op.getValueScales(), acc, max, sum,
+      op.getRng(), op.getCaptures(), op.getProbabilityAttr(), op.getWideP(),
+      op.getPrecision());
   online.getScore().takeBody(op.getScore());
   online.getMask().takeBody(op.getMask());
   auto final =

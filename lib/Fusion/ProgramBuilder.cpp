@@ -30,7 +30,9 @@ bool fa::hasFoldableScale(OnlineAttentionOp attention) {
   APFloat constant(0.0f);
   bool known = matchPattern(scale, m_ConstantFloat(&constant)) &&
                constant.isFiniteNonZero() && !constant.isNegative();
-  return scale.getType().isF32() && (known || isa<BlockArgument>(scale));
+  // What keys are multiplied with may be 0 or less.
+  return scale.getType().isF32() && !attention.getKeyScales() &&
+         (known || isa<BlockArgument>(scale));
 }
 
 bool fa::hasShortCap(OnlineAttentionOp attention) {
@@ -73,6 +75,13 @@ Value ProgramBuilder::countRows(Value memory) {
   Value hasPages = arith::MinUIOp::create(b, pages, index(1));
   return arith::MulIOp::create(b, arith::MulIOp::create(b, width, rows),
                                hasPages);
+}
+
+Value ProgramBuilder::loadScale(const std::optional<ArgumentView> &scales) {
+  if (!scales)
+    return {};
+  Value memory = scales->build(b, kernel.getArgument(scales->number));
+  return memref::LoadOp::create(b, memory, ValueRange{batch, kvHead});
 }
 
 Value ProgramBuilder::loadOffset(const ArgumentView &view, Value number) {
@@ -297,12 +306,14 @@ Value ProgramBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
 }
 
 void ProgramBuilder::storeResults(OnlineFinalizeOp finalize, Value column) {
-  Value zero = index(0);
+  Value zero = index(0), output = finalize.getOutput();
+  if (Value scale = loadScale(source.valueScales))
+    output = arith::MulFOp::create(
+        b, output, broadcast(scale, cast<RankedTensorType>(output.getType())));
   for (const AttentionFunction::Result &result : source.results) {
     Value dest = queryView(resultMemory(result));
-    Value value =
-        applyEpilogue(result.epilogue,
-                      result.isLse ? finalize.getLse() : finalize.getOutput());
+    Value value = applyEpilogue(result.epilogue,
+                                result.isLse ? finalize.getLse() : output);
     SmallVector<Value> at = {tileStart};
     if (!result.isLse) {
       at.push_back(column ? column : zero);

@@ -48,6 +48,10 @@ protected:
   /// outputs (0), maxima (1) or logarithms of sums (2).
   Value partialView(unsigned number, Value split);
 
+  /// What keys or values of this program's batch and KV head are multiplied
+  /// with; null: nothing.
+  Value loadScale(const std::optional<ArgumentView> &scales);
+
   //===--- State ---===//
   /// Nothing seen yet, or the sink; accumulators of `columns`.
   mlir::SmallVector<Value> initialState(int64_t columns, bool withSink);

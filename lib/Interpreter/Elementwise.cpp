@@ -164,6 +164,8 @@ ElementType interp::roundingOf(Type type, Precision precision) {
     return ElementType::F16;
   if (element.isBF16())
     return ElementType::BF16;
+  if (isa<Float8E4M3FNType>(element))
+    return ElementType::F8E4M3;
   return element.isF32() ? ElementType::F32 : ElementType::F64;
 }
 

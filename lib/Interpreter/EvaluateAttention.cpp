@@ -48,6 +48,23 @@ llvm::Expected<Tensor> Evaluator::evaluateRegion(tile::AttentionOp op,
   return result;
 }
 
+/// Multiplies `tensor`, [b, h, ..], with the number of `scales`, [b, hkv], for
+/// each batch and KV head of it.
+static llvm::Error scaleHeads(Tensor &tensor, const Tensor &scales) {
+  int64_t heads = tensor.sizes[1], ofScales = scales.sizes[1];
+  if (scales.sizes[0] != tensor.sizes[0] || ofScales == 0 || heads % ofScales)
+    return llvm::createStringError(
+        "expected scales of " + llvm::Twine(tensor.sizes[0]) +
+        " batches and of heads that divide " + llvm::Twine(heads) + ", found " +
+        llvm::Twine(scales.sizes[0]) + " and " + llvm::Twine(ofScales));
+  int64_t rest = tensor.sizes[2] * tensor.sizes[3];
+  for (auto [n, x] : llvm::enumerate(tensor.floats)) {
+    int64_t head = n / rest % heads, batch = n / rest / heads;
+    x *= scales.floats[batch * ofScales + head / (heads / ofScales)];
+  }
+  return llvm::Error::success();
+}
+
 /// The scores, scaled, modified and masked.
 llvm::Expected<Tensor> Evaluator::scoresOf(tile::AttentionOp op) {
   Type type = op.getScale().getType();
@@ -59,6 +76,9 @@ llvm::Expected<Tensor> Evaluator::scoresOf(tile::AttentionOp op) {
   double scale = get(op.getScale()).floats[0];
   for (double &s : scores.floats)
     s *= scale;
+  if (op.getKeyScales())
+    if (llvm::Error error = scaleHeads(scores, get(op.getKeyScales())))
+      return located(op, std::move(error));
   scores = rounded(std::move(scores), type);
   Sizes sizes = scores.sizes;
   if (!op.getScore().empty()) {
@@ -100,11 +120,17 @@ llvm::Error Evaluator::attend(tile::AttentionOp op, const Tensor &scores) {
                          op.getProbabilityAttr().getValueAsDouble()),
                  type);
   if (!op.getWideP())
-    *p = rounded(std::move(*p), op.getV().getType());
+    *p = rounded(std::move(*p),
+                 isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getV()))
+                     ? op.getQ().getType()
+                     : op.getV().getType());
   auto output = dot(*p, get(op.getV()), /*transposed=*/false, nullptr,
                     precision, op.getPrecision());
   if (!output)
     return output.takeError();
+  if (op.getValueScales())
+    if (llvm::Error error = scaleHeads(*output, get(op.getValueScales())))
+      return error;
   values[op.getOutput()] =
       rounded(std::move(*output), op.getOutput().getType());
   if (!op.getLse())

@@ -92,7 +92,7 @@ SmallVector<WantedGradient, 3> AttentionProblem::gradients() const {
 
 double AttentionProblem::kvBytes() const {
   return 1.0 * batch * numKvHeads * seqKv * (headDim + headDimV) *
-         byteSize(type);
+         byteSize(keyType());
 }
 
 Error AttentionProblem::verifyPacked() const {
@@ -137,6 +137,27 @@ static Error verifyPages(const AttentionProblem &p) {
   if (p.bias.size() == 4 && p.bias[3] == 'k')
     return createStringError("expected a bias of 1 along the keys with page=" +
                              Twine(p.page) + ", found '" + p.bias + "'");
+  return Error::success();
+}
+
+Error AttentionProblem::verifyNarrow() const {
+  if (!kvType && !hasScales)
+    return Error::success();
+  if (!kvType)
+    return createStringError("expected scales of keys and values with "
+                             "kv=f8e4m3, found them with kv=" +
+                             name(type));
+  if (*kvType != ElementType::F8E4M3)
+    return createStringError("expected keys and values of f8e4m3 where they "
+                             "have a type of their own, found " +
+                             name(*kvType));
+  if (type != ElementType::F16 && type != ElementType::BF16)
+    return createStringError(
+        "expected type=f16 or type=bf16 with kv=f8e4m3, found type=" +
+        name(type));
+  if (backward)
+    return createStringError("expected no 'backward' with kv=f8e4m3: gradients "
+                             "of keys and values of 8 bits are not computed");
   return Error::success();
 }
 
@@ -219,7 +240,7 @@ Error AttentionProblem::verify() const {
     return error;
   if (Error error = verifyPages(*this))
     return error;
-  return Error::success();
+  return verifyNarrow();
 }
 
 std::string AttentionProblem::str() const {
@@ -279,5 +300,9 @@ std::string AttentionProblem::str() const {
     out << " page=" << page;
   if (pagesNhd)
     out << " pages=nhd";
+  if (kvType)
+    out << " kv=" << name(*kvType);
+  if (kvType && !hasScales)
+    out << " kv-scales=none";
   return text;
 }

@@ -26,7 +26,7 @@ void AttentionSpec::applyDefaults() {
 static constexpr StringLiteral kKnownKeys =
     "b hq hkv sq sk d dv type precision causal window prefix documents lengths "
     "softcap alibi scale bias sink layout lse backward dlse ragged tq tk "
-    "page pages dropout";
+    "page pages dropout kv kv-scales";
 
 static Error badValue(StringRef key, StringRef value, StringRef expected) {
   return createStringError("attention key '" + key + "': expected " + expected +
@@ -137,6 +137,13 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
     if (value != "hnd" && value != "nhd")
       return badValue(key, value, "hnd or nhd");
     p.pagesNhd = value == "nhd";
+  } else if (key == "kv") {
+    if (value != "f8e4m3")
+      return badValue(key, value, "f8e4m3");
+    p.kvType = ElementType::F8E4M3;
+  } else if (key == "kv-scales") {
+    if (value != "none")
+      return badValue(key, value, "none");
   } else if (key == "bias") {
     p.bias = value.str();
   } else if (key == "ragged") {
@@ -194,6 +201,11 @@ Expected<AttentionSpec> fa::parseAttentionSpec(StringRef spec) {
     p.lse = false; // an input, and no result
   }
   p.lengths |= p.page > 0; // pages say nothing of where keys end
+  bool isUnscaled = result.given.contains("kv-scales");
+  if (isUnscaled && !p.kvType)
+    return createStringError("attention key 'kv-scales': expected 'kv' with "
+                             "it, whose scales it is about, found none");
+  p.hasScales = p.kvType && !isUnscaled;
   result.applyDefaults();
   return result;
 }

@@ -50,10 +50,10 @@ private:
 
 } // namespace
 
-void fa::fillNormal(HostTensor &tensor, uint64_t seed) {
+void fa::fillNormal(HostTensor &tensor, uint64_t seed, double factor) {
   bool isBoolean = tensor.type() == ElementType::I1; // true: above the mean
   auto store = [&](char *p, Generator &generator) {
-    double x = generator.normal();
+    double x = factor * generator.normal();
     storeElement(p, tensor.type(), isBoolean ? x > 0 : x);
   };
   if (tensor.strides() !=
@@ -93,12 +93,13 @@ Expected<HostTensor> fa::createRows(ElementType type, ArrayRef<int64_t> sizes,
 
 /// The same of normal values, drawn in the order of memory.
 static Expected<HostTensor> makeRows(ElementType type, ArrayRef<int64_t> sizes,
-                                     bool bshd, uint64_t seed) {
+                                     bool bshd, uint64_t seed,
+                                     double factor = 1) {
   Expected<HostTensor> rows = createRows(type, sizes, bshd);
   if (!rows)
     return rows;
   HostTensor inMemory = bshd ? exchangeHeads(*rows) : *rows;
-  fillNormal(inMemory, seed);
+  fillNormal(inMemory, seed, factor);
   return rows;
 }
 
@@ -165,6 +166,20 @@ static Error makeTable(const AttentionProblem &p, Generator &seeds,
   return Error::success();
 }
 
+/// What values of 8 bits are stored times, where they have scales.
+static constexpr double kStored = 32;
+
+/// Scales from half to one and a half of what values are stored with.
+static Expected<HostTensor> makeScales(const AttentionProblem &p,
+                                       Generator &seeds) {
+  auto scales = HostTensor::create(ElementType::F32, {p.batch, p.numKvHeads});
+  if (scales)
+    scales->forEach([&](char *scale) {
+      storeElement(scale, ElementType::F32, (0.5 + seeds.uniform()) / kStored);
+    });
+  return scales;
+}
+
 /// NaN in the rows that no key of a sequence lies in.
 static void poisonPages(const AttentionProblem &p, const AttentionInputs &in) {
   std::vector<bool> used(p.numPages() * p.page);
@@ -195,7 +210,8 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
                                       p.layoutBshd, seeds.next())))
     return e;
   auto makeKeys = [&](int64_t dim) {
-    return makeRows(p.type, p.keySizes(dim), p.areKeysTurned(), seeds.next());
+    return makeRows(p.keyType(), p.keySizes(dim), p.areKeysTurned(),
+                    seeds.next(), p.hasScales ? kStored : 1);
   };
   if (Error e = assign(in.k, makeKeys(p.headDim)))
     return e;
@@ -255,6 +271,10 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
       return e;
     poisonPages(p, in);
   }
+  if (p.hasScales)
+    for (std::optional<HostTensor> *scales : {&in.kScale, &in.vScale})
+      if (Error e = assign(*scales, makeScales(p, seeds)))
+        return e;
   if (p.dropout != 0) {
     if (Error e = assign(in.rng, HostTensor::create(ElementType::I64, {2})))
       return e;

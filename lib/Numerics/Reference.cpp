@@ -6,6 +6,8 @@
 
 #include "ScoreLoops.h"
 
+#include "fa/Numerics/ErrorRule.h"
+
 #include "llvm/Support/Parallel.h"
 
 #include <cmath>
@@ -13,6 +15,10 @@
 
 using namespace llvm;
 using namespace fa;
+
+double fa::maxAbsValue(const AttentionInputs &inputs) {
+  return maxAbs(inputs.v) * (inputs.vScale ? maxAbs(*inputs.vScale) : 1);
+}
 
 std::vector<double> fa::defaultAlibiSlopes(int64_t numHeads) {
   int64_t power = 1;
@@ -106,7 +112,7 @@ private:
         acc[d] += weight * value[d];
     }
     for (int64_t d = 0; d < p.headDimV; ++d)
-      out[d] = loops.roundResult(acc[d]);
+      out[d] = loops.roundResult(acc[d] * loops.valueScale(b, hk));
   }
 
   const AttentionProblem &p;

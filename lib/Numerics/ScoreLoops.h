@@ -44,6 +44,10 @@ public:
       offsets = in.offsets->toDoubles();
     if (p.hasKeyOffsets)
       keyOffsets = in.keyOffsets->toDoubles();
+    if (p.hasScales) {
+      kScales = convert(*in.kScale);
+      vScales = convert(*in.vScale);
+    }
     if (in.table) {
       table = in.table->toDoubles();
       tableWidth = in.table->sizes()[1];
@@ -117,6 +121,13 @@ public:
   const T *valueRow(int64_t b, int64_t hk, int64_t j) const {
     return v.data() + keyNumber(b, hk, j) * p.headDimV;
   }
+  /// What k and v of a KV head are multiplied with.
+  T keyScale(int64_t b, int64_t hk) const {
+    return p.hasScales ? kScales[b * p.numKvHeads + hk] : T(1);
+  }
+  T valueScale(int64_t b, int64_t hk) const {
+    return p.hasScales ? vScales[b * p.numKvHeads + hk] : T(1);
+  }
   T sinkOf(int64_t h) const { return static_cast<T>(sink[h]); }
 
   /// The key position of query i.
@@ -159,7 +170,7 @@ public:
   Score<T> score(int64_t b, int64_t h, int64_t i, int64_t j) const {
     const T *key = keyRow(b, h / p.groupSize(), j);
     T s = dot(queryRow(b, h, i), key, p.headDim) *
-          static_cast<T>(p.effectiveScale());
+          (static_cast<T>(p.effectiveScale()) * keyScale(b, h / p.groupSize()));
     T slope = 1;
     if (p.softcap != 0) {
       T cap = static_cast<T>(p.softcap);
@@ -192,7 +203,7 @@ private:
 
   const AttentionProblem &p;
   bool roundsOperands; ///< to tf32
-  std::vector<T> q, k, v, bias;
+  std::vector<T> q, k, v, bias, kScales, vScales;
   std::vector<double> lengths, documents, sink, slopes, offsets, keyOffsets;
   std::vector<double> table; ///< [b, tableWidth]
   int64_t tableWidth = 0;

@@ -185,7 +185,8 @@ private:
 bool fa::hasFewPrograms(const AttentionFacts &facts,
                         const ForwardRules &rules) {
   return rules.specialized.tile.rows && facts.bytes() == 2 &&
-         rules.specialized.fewRows && !facts.scoreTiles && !facts.hasPages;
+         rules.specialized.fewRows && !facts.scoreTiles && !facts.hasPages &&
+         !facts.hasNarrowKeys;
 }
 
 std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
@@ -193,10 +194,11 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
                                                const TileFit &fit,
                                                const KernelShape &general) {
   std::vector<PlannedKernel> all;
-  // Boxes of pages begin where tiles do that are counted from the first key.
+  // Boxes of pages begin where tiles do that are counted from the first key; dots
+  // of warpgroups read keys in Q's type from shared memory.
   bool isAnywhere = facts.mask.hasLowerBound || facts.mask.intervals > 1;
   if (!rules.specialized.tile.rows || facts.bytes() != 2 ||
-      (facts.hasPages && isAnywhere))
+      facts.hasNarrowKeys || (facts.hasPages && isAnywhere))
     return all;
   SpecializedPlanner planner(facts, rules, fit);
   KernelShape many = planner.chooseMany(general);

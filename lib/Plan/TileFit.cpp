@@ -35,10 +35,10 @@ int64_t TileFit::bytesOf(const KernelShape &shape, int64_t slots, int64_t dim,
       shape.alignedScores
           ? shape.rows * (shape.columns * facts.scoreBytes + 128) + 1024
           : 0;
-  return ofScores +
-         facts.bytes() * (rules.leftInRegisters
-                              ? right
-                              : shape.rows * dim + slots * right + p);
+  if (rules.leftInRegisters) // there keys are widened on their way
+    return ofScores + facts.bytes() * right;
+  return ofScores + facts.bytes() * (shape.rows * dim + p) +
+         facts.keyBytes() * slots * right;
 }
 
 int64_t TileFit::bytesOf(const KernelShape &shape, int64_t slots) const {
@@ -59,7 +59,11 @@ KernelShape TileFit::fitted(KernelShape shape, int64_t columns) const {
 }
 
 KernelShape TileFit::lessKeys(KernelShape shape, int64_t most) const {
-  int64_t bytes = facts.bytes() * (qkDim + vDim);
+  // A thread that finds its rows in pages holds the address of each: as many as
+  // of 16 bits are what it has registers for.
+  bool countsRows = facts.hasPages || rules.leftInRegisters;
+  int64_t bytes =
+      (countsRows ? facts.bytes() : facts.keyBytes()) * (qkDim + vDim);
   while (most && facts.bytes() <= 2 && shape.columns > kLeastSide &&
          bytes * shape.columns > most)
     shape.columns /= 2;

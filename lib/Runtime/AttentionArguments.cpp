@@ -69,6 +69,9 @@ makeInputs(const AttentionProblem &problem, AttentionInputs &inputs) {
     arguments.push_back(makeArgument(*inputs.keyOffsets));
   if (problem.page)
     arguments.push_back(makeArgument(*inputs.table));
+  if (problem.hasScales)
+    for (const auto *scales : {&inputs.kScale, &inputs.vScale})
+      arguments.push_back(makeArgument(**scales));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(problem.effectiveScale())));
   return arguments;
@@ -132,8 +135,8 @@ static LaunchArgument describeRows(const AttentionProblem &p,
 std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   std::vector<LaunchArgument> arguments = {
       describeRows(p, p.querySizes(p.headDim)),
-      describeRows(p.type, p.keySizes(p.headDim), p.areKeysTurned()),
-      describeRows(p.type, p.keySizes(p.headDimV), p.areKeysTurned())};
+      describeRows(p.keyType(), p.keySizes(p.headDim), p.areKeysTurned()),
+      describeRows(p.keyType(), p.keySizes(p.headDimV), p.areKeysTurned())};
   if (!p.bias.empty())
     arguments.push_back(describeTensor(p.type, p.biasSizes()));
   if (p.alibi)
@@ -153,6 +156,9 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   if (p.page)
     arguments.push_back(
         describeTensor(ElementType::I32, {p.batch, p.tableWidth()}));
+  if (p.hasScales)
+    arguments.insert(arguments.end(), 2,
+                     describeTensor(ElementType::F32, {p.batch, p.numKvHeads}));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(p.effectiveScale())));
   LaunchArgument out = describeRows(p, p.querySizes(p.headDimV));

@@ -74,6 +74,14 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
     return createStringError("faAttentionDesc: expected hasLengths with "
                              "hasPages, found none");
   problem.page = desc.hasPages ? 1 : 0; // of any size: a launch says it
+  if (desc.kvType != 0 && desc.kvType != desc.type) {
+    problem.kvType = elementTypeOf(desc.kvType);
+    if (!problem.kvType)
+      return createStringError(
+          "faAttentionDesc: expected kvType 0 or FA_F8E4M3, found " +
+          Twine(static_cast<int>(desc.kvType)));
+  }
+  problem.hasScales = desc.hasScales;
   if (Error error = problem.verify())
     return error;
   return problem;

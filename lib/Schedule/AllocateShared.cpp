@@ -146,8 +146,9 @@ private:
     int64_t bytes = type.getElementTypeBitWidth() / 8;
     unsigned unit = contiguousRegisters(reader.base, 0) > 1 ? 0 : 1;
     int64_t line = bytes * contiguousRegisters(reader.base, unit);
+    int64_t least = bytes == 1 ? 4 : 8;
     return {spreadShared(writer.base, reader.base, unit, bytes,
-                         line >= 16 ? 16 : 8, banks),
+                         line >= 16 ? 16 : std::max(least, line & 8), banks),
             reader.repeat};
   }
 

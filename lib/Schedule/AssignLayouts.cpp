@@ -137,7 +137,7 @@ private:
       return LayoutChooser::turned(layoutOf(transpose.getResult()), transpose);
     if (isa<OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp,
             tile::MergePartsOp>(op))
-      return chooser.stateLayout(op, type);
+      return chooser.stateLayout(op, operand.get());
     return std::nullopt; // takes what it gets
   }
 

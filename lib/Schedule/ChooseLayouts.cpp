@@ -10,6 +10,9 @@
 #include "fa/Layout/Plans.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 
 using namespace mlir;
 using namespace fa;
@@ -80,13 +83,40 @@ static std::optional<int64_t> rowsOfTileWith(Value columns) {
   return std::nullopt;
 }
 
+/// The widening of elements of 8 bits that `value` is, or null.
+static arith::ExtFOp widening(Value value) {
+  auto op = value.getDefiningOp<arith::ExtFOp>();
+  return op && isTile(op.getIn()) &&
+                 typeOf(op.getIn()).getElementTypeBitWidth() == 8
+             ? op
+             : arith::ExtFOp();
+}
+
+/// What reads `value`, or the widening of it that is all that reads it.
+static Value readAs(Value value) {
+  auto wide = value.hasOneUse()
+                  ? dyn_cast<arith::ExtFOp>(*value.getUsers().begin())
+                  : arith::ExtFOp();
+  return wide && widening(wide.getOut()) ? wide.getOut() : value;
+}
+
 static bool feedsOnlyDots(Value value) {
   return value.getDefiningOp<LoadOp>() && !value.use_empty() &&
-         llvm::all_of(value.getUses(), [](OpOperand &use) {
+         llvm::all_of(readAs(value).getUses(), [](OpOperand &use) {
            auto dot = dyn_cast<DotOp>(use.getOwner());
            return dot && use.get() != dot.getAcc();
          });
 }
+
+/// The dot that alone reads the widened elements `value`, on its right.
+static DotOp dotOfWidened(Value value) {
+  auto dot = widening(value) && value.hasOneUse()
+                 ? dyn_cast<DotOp>(*value.getUsers().begin())
+                 : DotOp();
+  return dot && dot.getB() == value && dot.getA() != value ? dot : DotOp();
+}
+
+static bool isWidened(DotOp dot) { return dotOfWidened(dot.getB()) == dot; }
 
 LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
     : unit(unit), warps(warps),
@@ -99,6 +129,58 @@ LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
                      .wasInterrupted()) {
   for (auto op : kernel.getBody().getOps<tile::MergePartsOp>())
     merge = op;
+  if (unit.kind == MatrixUnit::Mma)
+    findSums(kernel);
+}
+
+/// Tiles that an elementwise operation, a loop or the end of online softmax
+/// has in one layout are of one class; what is in that of a sum of widened
+/// values is noted.
+void LayoutChooser::findSums(KernelOp kernel) {
+  SmallVector<Value> sums;
+  kernel.walk([&](DotOp dot) {
+    if (isWidened(dot) && !dot.getTransposeB())
+      sums.push_back(dot.getResult());
+  });
+  if (sums.empty())
+    return;
+  llvm::EquivalenceClasses<void *> classes;
+  auto join = [&](Value one, Value other) {
+    if (one && other && isTile(one) && isTile(other) &&
+        typeOf(one).getShape() == typeOf(other).getShape() &&
+        typeOf(one).getRank() == 2)
+      classes.unionSets(one.getAsOpaquePointer(), other.getAsOpaquePointer());
+  };
+  kernel.walk([&](Operation *op) {
+    if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1)
+      for (Value operand : op->getOperands())
+        join(operand, op->getResult(0));
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      for (auto [init, argument, yielded, result] :
+           llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs(),
+                     loop.getYieldedValues(), loop.getResults()))
+        for (Value value : {init, yielded, Value(argument)})
+          join(value, result);
+    if (auto dot = dyn_cast<DotOp>(op))
+      join(dot.getAcc(), dot.getResult());
+    if (auto end = dyn_cast<OnlineFinalizeOp>(op))
+      join(end.getAcc(), end.getOutput());
+    if (auto parts = dyn_cast<tile::MergePartsOp>(op))
+      join(parts.getAcc(), parts.getAccOut());
+  });
+  for (Value sum : sums) {
+    widenedSums.insert(sum);
+    for (void *member : classes.members(sum.getAsOpaquePointer()))
+      widenedSums.insert(Value::getFromOpaquePointer(member));
+  }
+}
+
+TileLayout LayoutChooser::resultLayout(Value value) const {
+  int64_t rows = typeOf(value).getDimSize(0),
+          columns = typeOf(value).getDimSize(1);
+  return widenedSums.contains(value)
+             ? unit.widenedAccumulator(rows, columns, warps)
+             : tileLayout(rows, columns);
 }
 
 /// Whether `op` stands behind the merge of the parts, where their warps are
@@ -146,11 +228,11 @@ std::optional<TileLayout> LayoutChooser::find(Value value) {
   return found;
 }
 
-std::optional<TileLayout>
-LayoutChooser::stateLayout(Operation *op, RankedTensorType type) const {
-  auto found = type.getRank() == 1
-                   ? rowsLayout(type.getDimSize(0))
-                   : tileLayout(type.getDimSize(0), type.getDimSize(1));
+std::optional<TileLayout> LayoutChooser::stateLayout(Operation *op,
+                                                     Value operand) const {
+  RankedTensorType type = typeOf(operand);
+  auto found = type.getRank() == 1 ? rowsLayout(type.getDimSize(0))
+                                   : resultLayout(operand);
   return found && isJoined(op) ? joined(*found) : found;
 }
 
@@ -178,7 +260,11 @@ std::optional<TileLayout> LayoutChooser::findNew(Value value) {
     return std::nullopt;
   if (feedsOnlyDots(value))
     return loadLayout(value);
-  return tileLayout(sizes[0], sizes[1]);
+  if (DotOp dot = dotOfWidened(value)) {
+    noteLeft(dot);
+    return dotOperandLayout(dot, 1);
+  }
+  return resultLayout(value);
 }
 
 /// That of a tile on its way to a dot.
@@ -190,14 +276,14 @@ TileLayout LayoutChooser::loadLayout(Value value) const {
   if (unit.kind == MatrixUnit::Mma)
     return blocked(rows, columns, vector, warps);
   // Each lane reads its rows of the left operand itself.
-  if (llvm::all_of(value.getUsers(), [&](Operation *user) {
+  if (llvm::all_of(readAs(value).getUsers(), [&](Operation *user) {
         return cast<DotOp>(user).getA() == value &&
                cast<DotOp>(user).getB() != value;
       }))
     return unit.left(rows, columns, {.bits = bits, .fromMemory = true}, warps);
   // Of a right operand with rows along the depth a thread has neighbours in
   // both directions: it reads along rows and writes along the depth.
-  bool turns = llvm::any_of(value.getUsers(), [](Operation *user) {
+  bool turns = llvm::any_of(readAs(value).getUsers(), [](Operation *user) {
     return !cast<DotOp>(user).getTransposeB();
   });
   int64_t height = turns ? 4 : 1;
@@ -281,9 +367,13 @@ TileLayout LayoutChooser::dotOperandLayout(DotOp dot, unsigned number) const {
   RankedTensorType type = typeOf(dot->getOperand(number));
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
   DotForm form = {type.getElementTypeBitWidth(), dot.isTf32(),
-                  dot.getTransposeB(), readForDots.contains(dot)};
+                  dot.getTransposeB(), readForDots.contains(dot),
+                  isWidened(dot)};
   if (number == 0)
     return unit.left(rows, columns, form, warps);
-  return number == 1 ? unit.right(rows, columns, form, warps)
-                     : unit.accumulator(rows, columns, warps);
+  if (number == 1)
+    return unit.right(rows, columns, form, warps);
+  return widenedSums.contains(dot.getResult())
+             ? unit.widenedAccumulator(rows, columns, warps)
+             : unit.accumulator(rows, columns, warps);
 }

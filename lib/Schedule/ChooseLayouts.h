@@ -28,9 +28,9 @@ public:
   /// That of a vector of rows: an accumulator's, without its columns.
   std::optional<TileLayout> rowsLayout(int64_t rows) const;
 
-  /// That of a tile or vector of `type` that `op`, of online softmax, takes.
+  /// That of the tile or vector `operand` of `op`, of online softmax.
   std::optional<TileLayout> stateLayout(mlir::Operation *op,
-                                        mlir::RankedTensorType type) const;
+                                        mlir::Value operand) const;
 
   /// Remembers whether only dots read the load that `dot` has on its left, if
   /// that is one: conversions will come between.
@@ -52,6 +52,9 @@ private:
   /// That of a vector of columns: it is where the tile is that it goes to.
   std::optional<TileLayout> columnsLayout(mlir::Value value) const;
   TileLayout loadLayout(mlir::Value value) const;
+  /// `tileLayout`, or that of sums of widened values, if `value` is of these.
+  TileLayout resultLayout(mlir::Value value) const;
+  void findSums(tile::KernelOp kernel);
   bool isJoined(mlir::Operation *op) const;
   TileLayout joined(TileLayout layout) const;
 
@@ -60,6 +63,8 @@ private:
   tile::MergePartsOp merge; ///< of a program's parts, or null
   bool mergesRows; ///< one at a time: tiles of one row are not made of vectors
   llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
+  /// Results of dots with values of 8 bits, and what has their layout.
+  llvm::SmallPtrSet<mlir::Value, 8> widenedSums;
   /// What was found: many ways may lead to a value.
   llvm::DenseMap<mlir::Value, std::optional<TileLayout>> tiles, vectors;
 };

@@ -93,10 +93,23 @@ static std::string joinPtx(ArrayRef<std::string> parts) {
   return all;
 }
 
+/// Whether `module` converts elements of 8 bits in instructions.
+static bool convertsNarrow(ModuleOp module) {
+  return module
+      .walk([](LLVM::CallIntrinsicOp call) {
+        return call.getIntrin().contains("e4m3x2") ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// PTX of all parts, side by side; they are erased.
 static llvm::Expected<std::string>
-toPtx(std::vector<OwningOpRef<ModuleOp>> parts, const NvidiaInfo &info) {
+toPtx(std::vector<OwningOpRef<ModuleOp>> parts, NvidiaInfo info) {
   MLIRContext *context = parts.front()->getContext();
+  // They are joined: what one asks for all have.
+  if (llvm::any_of(parts, [](auto &part) { return convertsNarrow(*part); }))
+    info.ptxVersion = kNarrowPtxVersion;
   DiagnosticText text(context);
   std::vector<std::string> ptx(parts.size());
   auto generateOne = [&](size_t number) {
@@ -176,6 +189,8 @@ llvm::Expected<std::string> fa::emitForNvidia(ModuleOp module,
     llvm::LLVMContext context;
     std::unique_ptr<llvm::TargetMachine> machine;
     DiagnosticText text(module.getContext());
+    if (convertsNarrow(module))
+      info->ptxVersion = kNarrowPtxVersion;
     auto translated = toLLVM(module, *info, context, machine);
     if (!translated)
       return text.take(toString(translated.takeError()));

@@ -23,7 +23,7 @@ llvm.func @intrinsic(%words: !llvm.ptr) attributes {nvvm.kernel} {
 // -----
 llvm.func @assembly(%words: !llvm.ptr) attributes {nvvm.kernel} {
   %x = llvm.mlir.undef : i32
-  // expected-error @below {{knows no assembly but mov.b64, found 'popc.b32 $0, $1;'}}
+  // expected-error @below {{knows no assembly but mov.b64 and mul.rn.f16x2, found 'popc.b32 $0, $1;'}}
   %v = llvm.inline_asm "popc.b32 $0, $1;", "=r,r" %x : (i32) -> i32
   llvm.return
 }

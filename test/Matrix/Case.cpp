@@ -132,5 +132,8 @@ std::string matrix::randomLine(std::mt19937 &random) {
   if (packed.empty())
     line += chance(4, "backward" + oneOf({"", "=q", "=k,v", "=q,v"}) +
                           chance(2, "dlse"));
+  StringRef text = line;
+  if (!text.contains("backward") && !text.contains("type=f32"))
+    line += chance(4, "kv=f8e4m3" + chance(3, "kv-scales=none"));
   return line;
 }

@@ -132,7 +132,8 @@ static Expected<AttentionInputs> makeInputs(const Case &c) {
         std::tuple(&in->k, 1.0, -c.apart), std::tuple(&in->v, c.values, 0.0)})
     if (factor != 1 || addend != 0)
       tensor->forEach([&](char *e) {
-        storeElement(e, p.type, factor * loadElement(e, p.type) + addend);
+        ElementType type = tensor->type();
+        storeElement(e, type, factor * loadElement(e, type) + addend);
       });
   if (c.fill && in->bias) {
     int64_t n = 0;

@@ -62,6 +62,38 @@ static void pastLengths(tile::KernelOp kernel) {
   });
 }
 
+/// The loads of scales of keys and values, f32 [b, hkv].
+static SmallVector<memref::LoadOp> scalesOf(tile::KernelOp kernel) {
+  SmallVector<memref::LoadOp> loads;
+  kernel.walk([&](memref::LoadOp load) {
+    if (load.getType().isF32() && load.getMemRefType().getRank() == 2)
+      loads.push_back(load);
+  });
+  return loads;
+}
+
+/// Each KV head has the scales of the next, the last those of the first.
+static void nextScale(tile::KernelOp kernel) {
+  for (memref::LoadOp load : scalesOf(kernel)) {
+    ImplicitLocOpBuilder b(load.getLoc(), load);
+    Value one = arith::ConstantIndexOp::create(b, 1);
+    Value next = arith::AddIOp::create(b, load.getIndices()[1], one);
+    Value heads = memref::DimOp::create(b, load.getMemRef(), 1);
+    load.getIndicesMutable().slice(1, 1).assign(
+        arith::RemUIOp::create(b, next, heads));
+  }
+}
+
+/// All scales are 1.
+static void noScales(tile::KernelOp kernel) {
+  for (memref::LoadOp load : scalesOf(kernel)) {
+    OpBuilder b(load);
+    load.replaceAllUsesWith(
+        arith::ConstantOp::create(b, load.getLoc(), b.getF32FloatAttr(1))
+            .getResult());
+  }
+}
+
 /// tf32 where IEEE was asked for, and the other way round.
 static void swapPrecision(tile::KernelOp kernel) {
   kernel.walk([](tile::DotOp dot) {
@@ -150,7 +182,8 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       {"drop-dlse", dropDlse},          {"drop-scale", dropScale},
       {"drop-head", dropHead},          {"unmask-ds", unmaskDs},
       {"drop-ends", dropEnds},          {"first-sequence", firstSequence},
-      {"past-lengths", pastLengths},    {"keep-all", keepAll}};
+      {"past-lengths", pastLengths},    {"keep-all", keepAll},
+      {"next-scale", nextScale},        {"no-scales", noScales}};
   for (auto [name, plant] : faults)
     if (fault == name) {
       for (auto kernel : module.getOps<tile::KernelOp>())
@@ -160,6 +193,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   return llvm::createStringError(
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
       "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends, "
-      "first-sequence, past-lengths, keep-all or wrong-alignment, found '" +
+      "first-sequence, past-lengths, keep-all, next-scale, no-scales or "
+      "wrong-alignment, found '" +
       fault + "'");
 }

@@ -82,10 +82,11 @@ checkResults(const AttentionProblem &p, const CaseMemory &memory) {
     return e0.takeError();
   std::vector<OutputCheck> checks;
   for (const auto &[name, output] : memory.outputs)
-    checks.push_back(
-        name == "lse" ? checkLse(name, output.inner, reference->lse, e0->lse)
-                      : checkForward(name, output.inner, reference->out,
-                                     e0->out, p.type, maxAbs(memory.inputs.v)));
+    checks.push_back(name == "lse"
+                         ? checkLse(name, output.inner, reference->lse, e0->lse)
+                         : checkForward(name, output.inner, reference->out,
+                                        e0->out, p.type,
+                                        maxAbsValue(memory.inputs)));
   return checks;
 }
 

@@ -34,6 +34,13 @@ func.func @regions(%q: !rows, %k: !rows, %v: !rows, %scale: f32, %off: index, %s
   return %o, %l : !rows, !lse
 }
 
+// CHECK-LABEL: func.func @narrow_keys
+// CHECK: tile.attention %{{.*}} scale %{{.*}} key_scales %{{.*}} : tensor<?x?xf32> value_scales %{{.*}} : tensor<?x?xf32> : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN> -> tensor<?x?x?x64xf16> score {
+func.func @narrow_keys(%q: !rows, %k: tensor<?x?x?x64xf8E4M3FN>, %c: tensor<?x?xf32>, %scale: f32) -> !rows {
+  %o = tile.attention %q, %k, %k scale %scale key_scales %c : tensor<?x?xf32> value_scales %c : tensor<?x?xf32> : !rows, tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN> -> !rows score {} mask {}
+  return %o : !rows
+}
+
 // CHECK-LABEL: func.func @online
 // CHECK: tile.online_attention {{.*}} state(%{{.*}}, %{{.*}}, %{{.*}})
 // CHECK: tile.online_finalize

@@ -121,7 +121,7 @@ func.func @elements(%q: tensor<1x4x8x64xf16>, %v: tensor<1x4x8x64xi8>, %c: f32) 
 // -----
 
 func.func @two_types(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x8x64xbf16>, %c: f32) {
-  // expected-error @+1 {{expects q and k of one element type, found 'tensor<1x4x8x64xf16>' and 'tensor<1x4x8x64xbf16>'}}
+  // expected-error @+1 {{expects q and k of one element type, or k and v of f8E4M3FN beside q of f16 or bf16, found 'tensor<1x4x8x64xf16>' and 'tensor<1x4x8x64xbf16>'}}
   %o = tile.attention %q, %k, %k scale %c : tensor<1x4x8x64xf16>, tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16> -> tensor<1x4x8x64xf16> score {} mask {}
   return
 }
@@ -261,6 +261,22 @@ func.func @sinks(%q: !t, %lse: !l, %c: f32, %s: tensor<5xf32>) {
 !t = tensor<1x4x8x64xf16>
 func.func @dropout(%q: !t, %rng: tensor<2xi64>, %c: f32) {
   // expected-error @below {{expects 'rng' and 'probability' together}}
-  %o = "tile.attention"(%q, %q, %q, %c, %rng) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0>}> ({}, {}) : (!t, !t, !t, f32, tensor<2xi64>) -> !t
+  %o = "tile.attention"(%q, %q, %q, %c, %rng) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1, 0>}> ({}, {}) : (!t, !t, !t, f32, tensor<2xi64>) -> !t
+  return
+}
+
+// -----
+
+func.func @narrow_keys_alone(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x8x64xf8E4M3FN>, %c: f32) {
+  // expected-error @+1 {{expects q and k of one element type, or k and v of f8E4M3FN beside q of f16 or bf16, found 'tensor<1x4x8x64xf16>' and 'tensor<1x4x8x64xf8E4M3FN>'}}
+  %o = tile.attention %q, %k, %q scale %c : tensor<1x4x8x64xf16>, tensor<1x4x8x64xf8E4M3FN>, tensor<1x4x8x64xf16> -> tensor<1x4x8x64xf16> score {} mask {}
+  return
+}
+
+// -----
+
+func.func @scales_of_queries(%q: tensor<2x4x8x64xf16>, %k: tensor<2x2x8x64xf8E4M3FN>, %s: tensor<2x4xf32>, %c: f32) {
+  // expected-error @+1 {{expects scales of f32 for each batch and head of k, found 'tensor<2x4xf32>'}}
+  %o = tile.attention %q, %k, %k scale %c key_scales %s : tensor<2x4xf32> : tensor<2x4x8x64xf16>, tensor<2x2x8x64xf8E4M3FN>, tensor<2x2x8x64xf8E4M3FN> -> tensor<2x4x8x64xf16> score {} mask {}
   return
 }

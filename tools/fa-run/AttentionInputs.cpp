@@ -25,9 +25,10 @@ Error fa::run::readInput(StringRef what, StringRef path, bool wanted,
     return createStringError("--" + what +
                              " is given, but the problem has "
                              "no '" +
-                             (what == "slopes" ? "alibi"
-                              : what == "rng"  ? "dropout"
-                                               : what) +
+                             (what == "slopes"          ? "alibi"
+                              : what == "rng"           ? "dropout"
+                              : what.ends_with("scale") ? "kv"
+                                                        : what) +
                              "'");
   auto tensor = readNpy(path, type);
   if (!tensor)
@@ -38,6 +39,27 @@ Error fa::run::readInput(StringRef what, StringRef path, bool wanted,
                              name(tensor->type()) + " of " +
                              formatSizes(tensor->sizes()));
   result = *tensor;
+  return Error::success();
+}
+
+Error fa::run::agreeOnType(AttentionSpec &spec, StringRef path, bool isKey,
+                           ElementType found) {
+  AttentionProblem &p = spec.problem;
+  bool isNarrow = isKey && p.kvType;
+  ElementType expected = isNarrow ? p.keyType() : p.type;
+  if ((isNarrow || spec.given.contains("type")) && found != expected)
+    return createStringError(path + ": expected elements of type " +
+                             name(expected) + ", found " + name(found));
+  if (isNarrow)
+    return Error::success();
+  if (found != ElementType::F32 && found != ElementType::F16 &&
+      found != ElementType::BF16)
+    return createStringError(path +
+                             ": expected f32, f16 or bf16 elements, "
+                             "found " +
+                             name(found));
+  p.type = found;
+  spec.given.insert("type");
   return Error::success();
 }
 
@@ -116,6 +138,13 @@ public:
     if (Error error = readInput("sink", options.sink, p.sink, {p.numHeads},
                                 ElementType::F32, inputs->sink))
       return error;
+    SmallVector<int64_t, 2> scales = {p.batch, p.numKvHeads};
+    if (Error error = readInput("k-scale", options.kScale, p.hasScales, scales,
+                                ElementType::F32, inputs->kScale))
+      return error;
+    if (Error error = readInput("v-scale", options.vScale, p.hasScales, scales,
+                                ElementType::F32, inputs->vScale))
+      return error;
     if (Error error = readInput("rng", options.rng, p.dropout != 0, {2},
                                 ElementType::I64, inputs->rng))
       return error;
@@ -136,6 +165,7 @@ private:
               &p.seqKv, "sk",      &p.headDim,    "d"},
         v{"v",      options.v, &p.numKvHeads, "hkv",
           &p.seqKv, "sk",      &p.headDimV,   "dv"};
+    k.isKey = v.isKey = true;
     if (p.hasKeyOffsets)
       for (RowFile *file : {&k, &v})
         file->pack(&p.rowsKv, "tk");
@@ -153,7 +183,7 @@ private:
     StringRef seqKey;
     int64_t *dim;
     StringRef dimKey;
-    bool isPacked = false;
+    bool isPacked = false, isKey = false;
 
     void pack(int64_t *rows, StringRef rowsKey) {
       seq = rows;
@@ -166,7 +196,7 @@ private:
     StringRef path = file.path;
     if (path.empty())
       return Error::success();
-    auto tensor = readNpy(path, p.type);
+    auto tensor = readNpy(path, file.isKey ? p.keyType() : p.type);
     if (!tensor)
       return tensor.takeError();
     int64_t rank = file.isPacked ? 3 : 4;
@@ -176,17 +206,8 @@ private:
                                Twine(tensor->rank()) + " (" +
                                formatSizes(tensor->sizes()) + ")");
     result = p.layoutBshd ? exchangeHeads(*tensor) : *tensor;
-    if (spec.given.contains("type") && result.type() != p.type)
-      return createStringError(path + ": expected elements of type " +
-                               name(p.type) + ", found " + name(result.type()));
-    if (result.type() != ElementType::F32 &&
-        result.type() != ElementType::F16 && result.type() != ElementType::BF16)
-      return createStringError(path +
-                               ": expected f32, f16 or bf16 elements, "
-                               "found " +
-                               name(result.type()));
-    p.type = result.type();
-    spec.given.insert("type");
+    if (Error error = agreeOnType(spec, path, file.isKey, result.type()))
+      return error;
     ArrayRef<int64_t> found = result.sizes();
     if (!file.isPacked) {
       if (Error error = agree(spec, path, "b", p.batch, found.front()))

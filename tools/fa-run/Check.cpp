@@ -98,7 +98,7 @@ compareGradients(const Job &job, const AttentionReference &reference) {
     const AttentionResult &given = job.backward->forward;
     checks = {checkForward("forward-out", given.out, reference.exact.out,
                            reference.unfused.out, given.out.type(),
-                           maxAbs(job.inputs.v)),
+                           maxAbsValue(job.inputs)),
               checkLse("forward-lse", given.lse, reference.exact.lse,
                        reference.unfused.lse)};
   }
@@ -122,7 +122,7 @@ std::vector<OutputCheck> fa::run::compare(const Job &job,
     else
       checks.push_back(checkForward(name, tensor, reference.exact.out,
                                     reference.unfused.out, tensor.type(),
-                                    maxAbs(job.inputs.v)));
+                                    maxAbsValue(job.inputs)));
   }
   return checks;
 }

@@ -78,6 +78,13 @@ struct CommandLine {
       "table", cl::value_desc("F.npy"),
       cl::desc("the pages of each sequence, int32 [b, m], with 'page'"),
       cl::cat(category)};
+  cl::opt<std::string> kScale{
+      "k-scale", cl::value_desc("F.npy"),
+      cl::desc("what keys are multiplied with, f32 [b, hkv], with 'kv'"),
+      cl::cat(category)};
+  cl::opt<std::string> vScale{"v-scale", cl::value_desc("F.npy"),
+                              cl::desc("the same of values"),
+                              cl::cat(category)};
   cl::opt<bool> assumeNoEmptyRows{
       "assume-no-empty-rows",
       cl::desc("every row keeps a key: finite sentinels are masks"),

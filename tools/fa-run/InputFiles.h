@@ -28,6 +28,11 @@ llvm::Error readPagedKeys(const Options &options, AttentionSpec &spec,
 /// no length is beyond the table, and that its entries name pages.
 llvm::Error checkPagedKeys(const AttentionInputs &inputs);
 
+/// The type of a file's elements, of a key or a value if `isKey`: it must be
+/// the one that was given, if any.
+llvm::Error agreeOnType(AttentionSpec &spec, llvm::StringRef file, bool isKey,
+                        ElementType found);
+
 /// A size that a file has: it must be the one that was given, if any.
 llvm::Error agree(AttentionSpec &spec, llvm::StringRef file,
                   llvm::StringRef key, int64_t &size, int64_t found);

@@ -173,6 +173,8 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.offsets = line.offsets;
   options.keyOffsets = line.keyOffsets;
   options.table = line.table;
+  options.kScale = line.kScale;
+  options.vScale = line.vScale;
   options.compile.fusion.assumeNoEmptyRows = line.assumeNoEmptyRows;
   options.compile.fusion.allowNoMax = line.allowNoMax;
   options.in.assign(line.in.begin(), line.in.end());

@@ -16,7 +16,7 @@ using namespace fa::run;
 static Expected<HostTensor> readPages(StringRef path, AttentionSpec &spec,
                                       int64_t &dim, StringRef dimKey) {
   AttentionProblem &p = spec.problem;
-  auto tensor = readNpy(path, p.type);
+  auto tensor = readNpy(path, p.keyType());
   if (!tensor)
     return tensor;
   if (tensor->rank() != 4)
@@ -24,11 +24,8 @@ static Expected<HostTensor> readPages(StringRef path, AttentionSpec &spec,
                              Twine(tensor->rank()) + " (" +
                              formatSizes(tensor->sizes()) + ")");
   HostTensor pages = p.pagesNhd ? tensor->permuted({0, 2, 1, 3}) : *tensor;
-  if (spec.given.contains("type") && pages.type() != p.type)
-    return createStringError(path + ": expected elements of type " +
-                             name(p.type) + ", found " + name(pages.type()));
-  p.type = pages.type();
-  spec.given.insert("type");
+  if (Error error = agreeOnType(spec, path, /*isKey=*/true, pages.type()))
+    return error;
   std::tuple<StringRef, int64_t *, int64_t> sizes[] = {
       {"hkv", &p.numKvHeads, pages.sizes()[1]},
       {"page", &p.page, pages.sizes()[2]},

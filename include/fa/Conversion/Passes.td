@@ -166,6 +166,10 @@ def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {
     (ex2.approx.ftz: 2 ulp; lg2.approx.ftz;
     tanh near 0: 2.5e-7).
   }];
+  let options = [
+    Option<"narrowConversions", "narrow-conversions", "bool", "false",
+           "the architecture converts pairs of e4m3 (sm_89)">
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",

@@ -29,7 +29,14 @@ struct NvidiaInfo {
   bool hasEarlyLaunch;
   /// Multiprocessors of the card of the architecture that has most.
   int64_t processors;
+
+  /// Pairs of e4m3 become pairs of f16 in an instruction (PTX ISA, "cvt"),
+  /// which asks for `kNarrowPtxVersion`.
+  bool hasNarrowConversions() const { return computeCapability >= 89; }
 };
+
+/// LLVM's feature for the version of PTX with conversions of pairs of e4m3.
+inline constexpr llvm::StringLiteral kNarrowPtxVersion = "+ptx81";
 
 /// The facts of `arch`. One that is not known is an error that lists those that
 /// are.

@@ -66,10 +66,17 @@ struct AttentionProblem {
   /// table [b, m] names; 0: none. Sequence b has as many keys as its length.
   int64_t page = 0;
   bool pagesNhd = false; ///< pages are [n, page, hkv, d] in memory
+  /// The type of the elements of K and V, where it is not `type`: F8E4M3, which
+  /// is widened to `type`.
+  std::optional<ElementType> kvType;
+  /// K and V are to be multiplied with a number for each batch and KV head,
+  /// f32 [b, hkv] each.
+  bool hasScales = false;
 
   bool hasWindow() const { return windowLeft >= 0 || windowRight >= 0; }
   double effectiveScale() const;
   int64_t groupSize() const { return numKvHeads ? numHeads / numKvHeads : 1; }
+  ElementType keyType() const { return kvType.value_or(type); }
   /// Whether heads change places with rows in the memory of k and v.
   bool areKeysTurned() const { return page ? pagesNhd : layoutBshd; }
   /// Entries of a row of a table that is made for `seqKv` keys: one more than
@@ -101,6 +108,7 @@ struct AttentionProblem {
 
 private:
   llvm::Error verifyPacked() const;
+  llvm::Error verifyNarrow() const;
 };
 
 /// A parsed `--attention` SPEC and the keys that it spelt out.

@@ -23,14 +23,15 @@ namespace fa {
 /// f32 [hq], rng i64 [2], the seed and the offset of dropout. Packed q is [hq,
 /// tq, d], k and v [hkv, tk, ..]; offsets and keyOffsets i32 [b + 1] then say
 /// where each sequence begins and ends. With pages k [n, hkv, page, d], v [n,
-/// hkv, page, dv] and table i32 [b, m].
+/// hkv, page, dv] and table i32 [b, m]. kScale and vScale, f32 [b, hkv], are
+/// what k and v are multiplied with.
 struct AttentionInputs {
   HostTensor q, k, v;
   std::optional<HostTensor> bias, slopes, lengths, documents, sink, rng, table;
   /// Of `documents`, int32 [b, sq]: the first key that a query sees and the
   /// first after it that it does not. Set by makeArguments.
   std::optional<HostTensor> starts, ends;
-  std::optional<HostTensor> offsets, keyOffsets;
+  std::optional<HostTensor> offsets, keyOffsets, kScale, vScale;
 };
 
 /// out [b, hq, sq, dv] and lse [b, hq, sq], both f64; packed [hq, tq, dv] and
@@ -50,13 +51,18 @@ llvm::Expected<AttentionResult> referenceF64(const AttentionProblem &problem,
 llvm::Expected<AttentionResult> unfused(const AttentionProblem &problem,
                                         const AttentionInputs &inputs);
 
+/// The most that the size of a value can be, of those that are finite: with
+/// scales, the largest of what is stored times the largest of these.
+double maxAbsValue(const AttentionInputs &inputs);
+
 /// The slopes of ALiBi when none are given (Press et al., arXiv 2108.12409):
 /// 2^(-8 (h+1) / H) for a power of two H, else those of the next lower power
 /// followed by every second one of the next higher.
 std::vector<double> defaultAlibiSlopes(int64_t numHeads);
 
-/// Fills with normally distributed values, the same on every platform.
-void fillNormal(HostTensor &tensor, uint64_t seed);
+/// Fills with normally distributed values times `factor`, the same on every
+/// platform.
+void fillNormal(HostTensor &tensor, uint64_t seed, double factor = 1);
 
 /// A tensor [.., heads, seq, dim] as [.., seq, heads, dim], or the other way.
 HostTensor exchangeHeads(const HostTensor &tensor);
@@ -73,6 +79,8 @@ llvm::Expected<HostTensor> createRows(ElementType type,
 /// several sequences; what no key lies in is NaN, and the table names no page
 /// behind the last key's. Their lengths are all that may be special, in turn:
 /// the longest, 0, 1, one around a page, a random one. Any seed and offset.
+/// Where keys and values have scales, these bring back to normal what is stored
+/// as normal values times 32, which leaves out few codes of 8 bits.
 llvm::Expected<AttentionInputs>
 makeRandomInputs(const AttentionProblem &problem, uint64_t seed);
 

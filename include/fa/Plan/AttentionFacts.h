@@ -57,8 +57,10 @@ struct AttentionFacts {
   bool isPacked = false;
   bool hasPages = false;           ///< rows of keys are found through a table
   bool dropsProbabilities = false; ///< there is dropout
+  bool hasNarrowKeys = false;      ///< keys and values have 8 bits, queries 16
 
   int64_t bytes() const { return element == F32 ? 4 : 2; }
+  int64_t keyBytes() const { return hasNarrowKeys ? 1 : bytes(); }
 };
 
 } // namespace fa

@@ -65,7 +65,7 @@ void NvidiaLowering::lowerCopy(CopyOp op) {
     inTile[1] += copy * sizes[1];
     Value from = stepTo(walk, view, coords, inTile, certain[0]);
     if (op.getBytes() < 4) {
-      Value value = loadOrZero(from, type.getElementType(),
+      Value value = loadOrZero(from, inRegisters(type.getElementType()),
                                isInside(view, coords, certain));
       LLVM::StoreOp::create(b, value, destination);
       return;
@@ -108,18 +108,41 @@ void NvidiaLowering::lowerCopy(CopyOp op) {
 // Reads of matrices
 //===----------------------------------------------------------------------===//
 
+/// Whether a thread has four neighbours of 16 bits of each row, which lie side
+/// by side: words 2 apart, as dots take them beside widened elements.
+static bool readsQuads(ReadOp read) {
+  const LinearLayout &registers = layoutOf(read.getResult()).base;
+  auto map =
+      read.getBuffer().getType().getLayout().getLayout().base.composeInverse(
+          registers);
+  if (!map || read.getResult().getType().getElementTypeBitWidth() != 16 ||
+      contiguousRegisters(registers, 1) < 4)
+    return false;
+  auto isQuad = [](const Place &place) { return place[Axis::Offset] % 4 == 0; };
+  return (*map)[static_cast<int>(Axis::Register)][0][Axis::Offset] == 1 &&
+         (*map)[static_cast<int>(Axis::Register)][1][Axis::Offset] == 2 &&
+         llvm::all_of((*map)[static_cast<int>(Axis::Lane)], isQuad);
+}
+
 bool NvidiaLowering::isReadByDot(ReadOp read) {
   if (!read->hasOneUse())
     return false;
-  auto dot = dyn_cast<tile::DotOp>(*read->getUsers().begin());
-  if (!dot || dot->getBlock() != read->getBlock() ||
-      dot.getAcc() == read.getResult())
+  Value operand = read.getResult();
+  if (auto wide = dyn_cast<arith::ExtFOp>(*read->getUsers().begin());
+      wide && wide->hasOneUse())
+    operand = wide.getOut();
+  auto dot = dyn_cast<tile::DotOp>(*operand.getUsers().begin());
+  if (!dot || dot->getBlock() != read->getBlock() || dot.getAcc() == operand)
     return false;
   TileLayout shared = read.getBuffer().getType().getLayout().getLayout();
-  bool isF32 = cast<RankedTensorType>(read.getResult().getType())
-                   .getElementType()
-                   .isF32();
-  if (!isF32 && !planMatrixLoad(layoutOf(read.getResult()).base, shared.base))
+  auto type = cast<RankedTensorType>(read.getResult().getType());
+  // Widened elements are words of a right operand's layout alone.
+  if ((operand != read.getResult()) != (type.getElementTypeBitWidth() == 8) ||
+      (type.getElementTypeBitWidth() == 8 && dot.getB() != operand))
+    return false;
+  if (!type.getElementType().isF32() && !readsQuads(read) &&
+      !planMatrixLoad(layoutOf(read.getResult()).base, shared.base,
+                      type.getElementTypeBitWidth()))
     return false;
   for (Operation *op = read->getNextNode(); op != dot; op = op->getNextNode())
     if (isa<BarrierOp, CopyOp, WriteOp, scf::ForOp, scf::IfOp>(op))
@@ -147,9 +170,34 @@ SmallVector<Value> NvidiaLowering::loadMatrices(Value address,
   return words;
 }
 
+/// The words at `address`, of four elements.
+SmallVector<Value> NvidiaLowering::loadQuad(Value address) {
+  Value both = LLVM::LoadOp::create(b, VectorType::get({2}, b.getI32Type()),
+                                    address, /*alignment=*/8);
+  return {LLVM::ExtractElementOp::create(b, both, i32(0)),
+          LLVM::ExtractElementOp::create(b, both, i32(1))};
+}
+
+void NvidiaLowering::lowerQuadRead(ReadOp op) {
+  BufferType type = op.getBuffer().getType();
+  TileLayout layout = layoutOf(op.getResult()),
+             shared = type.getLayout().getLayout();
+  int64_t copyBytes = 2 * shared.base.size(0) * shared.base.size(1);
+  int64_t count = layout.base.count(Axis::Register);
+  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  auto [bases, offsets] = byteOffsets(layout.base, shared.base, 2);
+  SmallVector<Value> words;
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += 4)
+    words.append(loadQuad(swizzledAddress(
+        offsetBy(slot, reg / count * copyBytes), bases, offsets[reg % count])));
+  setPacked(op.getResult(), words);
+}
+
 void NvidiaLowering::lowerRead(ReadOp op) {
   if (isReadByDot(op))
     return;
+  if (readsQuads(op))
+    return lowerQuadRead(op);
   BufferType type = op.getBuffer().getType();
   TileLayout layout = layoutOf(op.getResult()),
              shared = type.getLayout().getLayout();

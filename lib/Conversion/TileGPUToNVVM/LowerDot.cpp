@@ -15,10 +15,12 @@ using namespace fa;
 using namespace fa::tgpu;
 
 /// An operand: words, each a pair of 16-bit elements or one of tf32, by the
-/// coordinates of their first element, all there or read as they are asked for.
+/// coordinates of their first element, all there or read as they are asked for,
+/// and widened then where they have 8 bits.
 struct NvidiaLowering::Fragments {
   std::map<Coord, Value> words;
   int64_t bytes; ///< of an element in memory
+  Type element;  ///< of the dot
   // If read from shared memory:
   ReadOp read;
   TileLayout layout;
@@ -30,9 +32,13 @@ struct NvidiaLowering::Fragments {
 NvidiaLowering::Fragments NvidiaLowering::fragmentsOf(Value operand) {
   Fragments result;
   result.layout = layoutOf(operand);
-  result.bytes =
-      cast<RankedTensorType>(operand.getType()).getElementTypeBitWidth() / 8;
+  result.element = getElementTypeOrSelf(operand);
   auto read = operand.getDefiningOp<ReadOp>();
+  if (auto wide = operand.getDefiningOp<arith::ExtFOp>())
+    read = wide.getIn().getDefiningOp<ReadOp>();
+  Type inMemory =
+      read && isReadByDot(read) ? getElementTypeOrSelf(read) : result.element;
+  result.bytes = inMemory.getIntOrFloatBitWidth() / 8;
   if (read && isReadByDot(read)) {
     result.read = read;
     const TileLayout shared =
@@ -69,6 +75,14 @@ void NvidiaLowering::loadFragments(Fragments &fragments, unsigned copy,
       fragments.bytes * layout.base.size(0) * layout.base.size(1);
   int64_t first = copy * layout.base.count(Axis::Register);
   Value slot = offsetBy(fragments.slot, copy * copyBytes);
+  if (!fragments.load && fragments.bytes == 2) {
+    reg &= ~3u;
+    auto words = loadQuad(
+        swizzledAddress(slot, fragments.threads, fragments.offsets[reg]));
+    for (auto [n, word] : llvm::enumerate(words))
+      fragments.words[coordOf(layout, first + reg + 2 * n)] = word;
+    return;
+  }
   if (!fragments.load) {
     Value at = swizzledAddress(slot, fragments.threads, fragments.offsets[reg]);
     fragments.words[coordOf(layout, first + reg)] =
@@ -82,6 +96,8 @@ void NvidiaLowering::loadFragments(Fragments &fragments, unsigned copy,
       offset ^= step;
   for (unsigned bit : load.matrixBits)
     reg &= ~(1u << bit);
+  if (fragments.bytes == 1)
+    reg &= ~3u;
   SmallVector<uint32_t> bases;
   for (uint32_t step : load.laneOffsets)
     bases.push_back(fragments.bytes * step);
@@ -94,6 +110,13 @@ void NvidiaLowering::loadFragments(Fragments &fragments, unsigned copy,
     for (auto [m, bit] : llvm::enumerate(load.matrixBits))
       if (n >> m & 1)
         at |= 1u << bit;
+    if (fragments.bytes == 1) {
+      auto [one, other] = widenWord(word, load.transposed, fragments.element);
+      fragments.words[coordOf(layout, first + at)] = one;
+      fragments.words[coordOf(layout, first + at + (load.transposed ? 1 : 2))] =
+          other;
+      continue;
+    }
     fragments.words[coordOf(layout, first + at)] =
         fragments.bytes == 2 ? word : toTf32(word);
   }
@@ -228,6 +251,12 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
   };
   Fragments left = fragmentsOf(dot.getA()), right = fragmentsOf(dot.getB());
   bool transposed = dot.getTransposeB();
+  // Widened elements are neighbours along the depth, or columns of two
+  // instructions (mmaOperandB8).
+  bool isWidened = right.bytes == 1;
+  if (isWidened && transposed)
+    mma.second = 2;
+  int32_t inColumns = isWidened && !transposed ? 2 : 1;
   auto rightWord = [&](int32_t k, int32_t n) {
     return operand(transposed ? fragment(right, n, k) : fragment(right, k, n));
   };
@@ -242,13 +271,14 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
           words.push_back(operand(fragment(left, row + dr, k + dk)));
       a.push_back(words);
     }
-    for (int32_t n = 0; n < columns; n += 8) {
+    for (int32_t tile = 0; tile < columns; tile += 8) {
+      int32_t n = inColumns == 1 ? tile : tile / 16 * 16 + tile / 8 % 2;
       Value pairs[] = {rightWord(k, n), rightWord(k + mma.second, n)};
       for (auto [row, words] : llvm::zip(rows, a)) {
         unsigned regs[4];
         SmallVector<Value> c;
         for (int i = 0; i < 4; ++i) {
-          regs[i] = table.at(Coord{row + (i / 2) * 8, n + i % 2});
+          regs[i] = table.at(Coord{row + (i / 2) * 8, n + inColumns * (i % 2)});
           c.push_back(acc[regs[i]]);
         }
         Value sums = NVVM::MmaOp::create(

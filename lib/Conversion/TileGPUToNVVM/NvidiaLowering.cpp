@@ -18,7 +18,8 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-NvidiaLowering::NvidiaLowering(tile::KernelOp kernel) : SimtLowering(kernel) {
+NvidiaLowering::NvidiaLowering(tile::KernelOp kernel, bool convertsNarrow)
+    : SimtLowering(kernel), convertsNarrow(convertsNarrow) {
   sharedName = sharedSymbol;
 }
 
@@ -225,6 +226,12 @@ bool NvidiaLowering::widenPairs(arith::ExtFOp op) {
 
 /// f32 to pairs of 16 bits, in one instruction each.
 bool NvidiaLowering::convertPairs(Operation *op) {
+  // A dot that reads widens what it reads.
+  if (auto read = isa<arith::ExtFOp>(op)
+                      ? op->getOperand(0).getDefiningOp<ReadOp>()
+                      : ReadOp();
+      read && isReadByDot(read))
+    return true;
   if (auto extend = dyn_cast<arith::ExtFOp>(op))
     return widenPairs(extend);
   auto truncate = dyn_cast<arith::TruncFOp>(op);
@@ -249,4 +256,61 @@ bool NvidiaLowering::convertPairs(Operation *op) {
   }
   setPacked(truncate.getResult(), packed);
   return true;
+}
+
+/// What LLVM knows to be a multiplication would flush denormals, as those of
+/// f32 do.
+Value NvidiaLowering::scaleHalves(Value halves) {
+  constexpr int64_t both256 = 0x5c005c00;
+  Value bits = LLVM::BitcastOp::create(b, b.getI32Type(), halves);
+  auto product = LLVM::InlineAsmOp::create(
+      b, b.getI32Type(), ValueRange{bits, i32(both256)},
+      "mul.rn.f16x2 $0, $1, $2;", "=r,r,r",
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return LLVM::BitcastOp::create(b, halves.getType(), product.getRes());
+}
+
+Value NvidiaLowering::toBfloats(Value halves) {
+  SmallVector<Value> wide;
+  for (int32_t n : {1, 0}) // the first operand becomes the upper half
+    wide.push_back(arith::ExtFOp::create(
+        b, b.getF32Type(),
+        Value(LLVM::ExtractElementOp::create(b, halves, i32(n)))));
+  Value pair = LLVM::CallIntrinsicOp::create(
+                   b, VectorType::get({2}, b.getBF16Type()),
+                   b.getStringAttr("llvm.nvvm.ff2bf16x2.rn"), wide)
+                   .getResult(0);
+  return LLVM::BitcastOp::create(b, b.getI32Type(), pair);
+}
+
+std::array<Value, 2> NvidiaLowering::widenWord(Value word, bool isAcross,
+                                               Type element) {
+  // What a conversion takes are neighbours, what computes on bits has them two
+  // bytes apart.
+  if (isAcross == convertsNarrow) {
+    Value bytes =
+        LLVM::BitcastOp::create(b, VectorType::get({4}, b.getI8Type()), word);
+    bytes = LLVM::ShuffleVectorOp::create(b, bytes, bytes,
+                                          ArrayRef<int32_t>{0, 2, 1, 3});
+    word = LLVM::BitcastOp::create(b, b.getI32Type(), bytes);
+  }
+  std::array<Value, 2> words;
+  Value pair =
+      LLVM::BitcastOp::create(b, VectorType::get({2}, b.getI16Type()), word);
+  for (int32_t n : {0, 1}) {
+    Value halves;
+    if (convertsNarrow) {
+      Value codes = LLVM::ExtractElementOp::create(b, pair, i32(n));
+      halves = LLVM::CallIntrinsicOp::create(
+                   b, VectorType::get({2}, b.getF16Type()),
+                   b.getStringAttr("llvm.nvvm.e4m3x2.to.f16x2.rn"), codes)
+                   .getResult(0);
+    } else {
+      Value codes = n ? Value(arith::ShRUIOp::create(b, word, i32(8))) : word;
+      halves = widenCodes(arith::AndIOp::create(b, codes, i32(0x00ff00ff)));
+    }
+    words[n] = asWord(halves, element);
+  }
+  return words;
 }

@@ -31,7 +31,8 @@ inline constexpr int32_t kWarpThreads = 32;
 
 class NvidiaLowering final : public SimtLowering {
 public:
-  explicit NvidiaLowering(tile::KernelOp kernel);
+  /// `convertsNarrow`: there are conversions of pairs of e4m3 (sm_89).
+  NvidiaLowering(tile::KernelOp kernel, bool convertsNarrow);
 
 private:
   //===--- The function, exchanges (NvidiaLowering.cpp) ---===//
@@ -53,6 +54,11 @@ private:
   Value hide(Value number);
   bool convertPairs(mlir::Operation *op) override;
   bool widenPairs(mlir::arith::ExtFOp op);
+  Value scaleHalves(Value halves) override;
+  Value toBfloats(Value halves) override;
+  /// The four codes of e4m3 in `word` as two words of `element`, of neighbours
+  /// or, if `isAcross`, of every second one.
+  std::array<Value, 2> widenWord(Value word, bool isAcross, mlir::Type element);
   /// By ldmatrix, where that can be.
   void lowerRead(tgpu::ReadOp op) override;
 
@@ -85,6 +91,8 @@ private:
   /// Whether the only dot that uses `read` can do the reading.
   static bool isReadByDot(tgpu::ReadOp read);
   mlir::SmallVector<Value> loadMatrices(Value address, const MatrixLoad &load);
+  mlir::SmallVector<Value> loadQuad(Value address);
+  void lowerQuadRead(tgpu::ReadOp op);
 
   //===--- Dots (LowerDot.cpp) ---===//
   mlir::LogicalResult lowerDot(tile::DotOp dot) override;
@@ -236,6 +244,7 @@ private:
   mlir::ArrayRef<Value> programWords(Value factor);
   llvm::DenseMap<Value, mlir::SmallVector<Value>> rampWords;
 
+  bool convertsNarrow;
   Value threadInBlock, warpgroup; ///< i32
   Turns *turnsOfRole = nullptr;   ///< while lowerLoopOfRole lowers it
   Value warpNumber; ///< i32: of a warp that runs a program by itself

@@ -34,8 +34,16 @@ void fa::buildNvidiaSchedulePipeline(OpPassManager &pm,
 }
 
 void fa::buildNvidiaLoweringPipeline(OpPassManager &pm,
-                                     const GpuPipelineOptions &) {
-  pm.addPass(createConvertTileGPUToNVVM());
+                                     const GpuPipelineOptions &options) {
+  ConvertTileGPUToNVVMOptions convert;
+  // Without an architecture, as findRequest has it.
+  auto info = getNvidiaInfo(options.arch.empty() ? StringRef("sm_80")
+                                                 : StringRef(options.arch));
+  if (info)
+    convert.narrowConversions = info->hasNarrowConversions();
+  else
+    consumeError(info.takeError());
+  pm.addPass(createConvertTileGPUToNVVM(convert));
   buildSimtLoweringPipeline(pm);
 }
 

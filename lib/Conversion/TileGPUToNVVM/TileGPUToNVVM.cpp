@@ -26,6 +26,8 @@ namespace {
 
 struct ConvertTileGPUToNVVM final
     : fa::impl::ConvertTileGPUToNVVMBase<ConvertTileGPUToNVVM> {
+  using ConvertTileGPUToNVVMBase::ConvertTileGPUToNVVMBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<tile::KernelOp> kernels(module.getOps<tile::KernelOp>());
@@ -40,7 +42,8 @@ struct ConvertTileGPUToNVVM final
                            /*value=*/Attribute(), /*alignment=*/1024,
                            /*addrSpace=*/3);
     for (tile::KernelOp kernel : kernels) {
-      if (failed(verifyPlaced(kernel)) || failed(NvidiaLowering(kernel).run()))
+      if (failed(verifyPlaced(kernel)) ||
+          failed(NvidiaLowering(kernel, narrowConversions).run()))
         return signalPassFailure();
       kernel.erase();
     }

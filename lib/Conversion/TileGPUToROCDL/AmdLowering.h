@@ -25,10 +25,13 @@ inline mlir::Type vectorOf(int64_t count, mlir::Type element) {
                     : mlir::Type(mlir::VectorType::get({count}, element));
 }
 
-/// What a load of `count` elements gives: pairs of 16 bits travel as words.
+/// What a load of `count` elements gives: those of 16 and of 8 bits travel as
+/// words.
 inline mlir::Type loadedType(int64_t count, mlir::Type element) {
-  return element.getIntOrFloatBitWidth() == 16 && count > 1
-             ? vectorOf(count / 2,
+  unsigned bits = element.getIntOrFloatBitWidth();
+  int64_t ofWord = bits == 8 || bits == 16 ? 32 / bits : 1;
+  return ofWord > 1 && count >= ofWord
+             ? vectorOf(count / ofWord,
                         mlir::IntegerType::get(element.getContext(), 32))
              : vectorOf(count, element);
 }
@@ -118,6 +121,8 @@ private:
                    int64_t count);
   /// Keeps vectors of `count` neighbours each as the registers of `tile`.
   void setVectors(Value tile, mlir::ArrayRef<Value> vectors);
+  /// The elements of 8 bits in `words`, four in each.
+  mlir::SmallVector<Value> codesOf(mlir::ArrayRef<Value> words);
 
   AmdInfo info;
   mlir::ArrayAttr scopes; ///< of copies, once asked for

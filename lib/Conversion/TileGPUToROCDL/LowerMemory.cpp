@@ -16,9 +16,20 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
+SmallVector<Value> AmdLowering::codesOf(ArrayRef<Value> words) {
+  SmallVector<Value> codes;
+  for (Value word : words) {
+    Value four =
+        LLVM::BitcastOp::create(b, VectorType::get({4}, b.getI8Type()), word);
+    for (int32_t n = 0; n < 4; ++n)
+      codes.push_back(LLVM::ExtractElementOp::create(b, four, i32(n)));
+  }
+  return codes;
+}
+
 void AmdLowering::setVectors(Value tile, ArrayRef<Value> vectors) {
   SmallVector<Value> values;
-  Type element = getElementTypeOrSelf(tile);
+  Type element = inRegisters(getElementTypeOrSelf(tile));
   for (Value vector : vectors) {
     auto type = dyn_cast<VectorType>(vector.getType());
     if (!type) {
@@ -28,6 +39,8 @@ void AmdLowering::setVectors(Value tile, ArrayRef<Value> vectors) {
     for (int64_t n = 0; n < type.getDimSize(0); ++n)
       values.push_back(LLVM::ExtractElementOp::create(b, vector, i32(n)));
   }
+  if (element.isInteger(8) && values.front().getType() != element)
+    return setElements(tile, codesOf(values));
   // Words that are not elements are pairs of those.
   if (values.front().getType() == element)
     setElements(tile, values);
@@ -218,8 +231,9 @@ struct SharedAccess {
   SmallVector<uint32_t> threads, offsets;
   SmallVector<SmallVector<unsigned>> runs;
 
-  SharedAccess(BufferType type, const TileLayout &layout)
-      : layout(layout), element(type.getElementType()),
+  /// `inMemory`: the type of the buffer's elements there.
+  SharedAccess(BufferType type, Type inMemory, const TileLayout &layout)
+      : layout(layout), element(inMemory),
         bytes(element.getIntOrFloatBitWidth() / 8),
         count(layout.base.count(Axis::Register)) {
     const LinearLayout &shared = type.getLayout().getLayout().base;
@@ -236,7 +250,8 @@ void AmdLowering::lowerRead(ReadOp op) {
     if (auto plan = planTurnedRead(layoutOf(op.getResult()).base,
                                    type.getLayout().getLayout().base))
       return lowerTurnedRead(op, *plan);
-  SharedAccess access(op.getBuffer().getType(), layoutOf(op.getResult()));
+  SharedAccess access(type, inRegisters(type.getElementType()),
+                      layoutOf(op.getResult()));
   std::tie(access.threads, access.offsets) = byteOffsets(
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
       access.bytes);
@@ -286,7 +301,9 @@ void AmdLowering::lowerWrite(WriteOp op) {
   // What is written comes from a load that was asked for long before: it is
   // waited for here, not where its first use could go.
   keepOrder();
-  SharedAccess access(op.getBuffer().getType(), layoutOf(op.getValue()));
+  BufferType type = op.getBuffer().getType();
+  SharedAccess access(type, inRegisters(type.getElementType()),
+                      layoutOf(op.getValue()));
   std::tie(access.threads, access.offsets) = byteOffsets(
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
       access.bytes);

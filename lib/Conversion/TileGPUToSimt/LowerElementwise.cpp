@@ -59,9 +59,9 @@ LogicalResult SimtLowering::lowerElementwise(Operation *op) {
     return op->emitOpError("expects one result on tiles");
   if (isPartOfCapped(op))
     return success();
-  if (convertPairs(op) || lowerRescale(op) || lowerColumnLimit(op) ||
-      lowerColumnBits(op) || lowerBitSelect(op) || lowerPosition(op) ||
-      lowerNumberBits(op) || lowerTanh(op))
+  if (convertPairs(op) || lowerWidening(op) || lowerRescale(op) ||
+      lowerColumnLimit(op) || lowerColumnBits(op) || lowerBitSelect(op) ||
+      lowerPosition(op) || lowerNumberBits(op) || lowerTanh(op))
     return success();
   SmallVector<Value> elements;
   int64_t count = layoutOf(op->getResult(0)).numRegisters();

@@ -25,7 +25,7 @@ SimtLowering::GlobalView SimtLowering::openView(Value view) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfterValue(memref);
   GlobalView opened;
-  opened.type = cast<MemRefType>(memref.getType());
+  opened.type = inRegisters(cast<MemRefType>(memref.getType()));
   auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
   Value bits = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
@@ -164,7 +164,7 @@ LogicalResult SimtLowering::lowerLoad(tile::LoadOp op) {
       coords.push_back(arith::AddIOp::create(b, mapped(start),
                                              coordinate(layout, reg, dim)));
     elements.push_back(loadOrZero(addressOf(view, coords, certain[0]),
-                                  op.getType().getElementType(),
+                                  inRegisters(op.getType().getElementType()),
                                   isInside(view, coords, certain)));
   }
   setElements(op.getResult(), elements);
@@ -219,7 +219,8 @@ LogicalResult SimtLowering::lowerGather(tile::GatherOp op) {
     indices.push_back(SmallVector<Value>(elementsOf(index)));
   SmallVector<bool> certain(indices.size(), false);
   SmallVector<Value> elements;
-  Type element = cast<RankedTensorType>(op.getType()).getElementType();
+  Type element =
+      inRegisters(cast<RankedTensorType>(op.getType()).getElementType());
   int64_t count = layoutOf(op.getResult()).numRegisters();
   for (int64_t reg = 0; reg < count; ++reg) {
     SmallVector<Value> coords;

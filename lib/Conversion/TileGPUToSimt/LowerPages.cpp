@@ -38,7 +38,7 @@ void SimtLowering::openPages(tile::PagedViewOp op) {
   GlobalView pages = openView(op.getPages());
   Value zero = index(0);
   GlobalView view;
-  view.type = cast<MemRefType>(op.getType());
+  view.type = inRegisters(cast<MemRefType>(op.getType()));
   view.base = addressOf(pages, {zero, mapped(op.getHead()), zero, zero});
   view.sizes = {mapped(op.getLength()), pages.sizes[3]};
   view.strides = {pages.strides[2], pages.strides[3]};

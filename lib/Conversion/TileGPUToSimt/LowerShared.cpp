@@ -98,7 +98,8 @@ void SimtLowering::lowerRead(ReadOp op) {
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
     Value at = swizzledAddress(offsetBy(slot, reg / count * copyBytes), bases,
                                offsets[reg % count]);
-    elements.push_back(LLVM::LoadOp::create(b, type.getElementType(), at));
+    elements.push_back(
+        LLVM::LoadOp::create(b, inRegisters(type.getElementType()), at));
   }
   setElements(op.getResult(), elements);
 }

@@ -21,8 +21,8 @@
 // moves tiles between memories: NvidiaLowering, AmdLowering.
 //
 // Files: SimtLowering (the function, the walk, control flow), SimtRegisters
-// (who holds what), LowerElementwise, LowerPositions, LowerTanh, LowerSoftmax,
-// LowerGlobal, LowerShared.
+// (who holds what), LowerElementwise, LowerNarrow, LowerPositions, LowerTanh,
+// LowerSoftmax, LowerGlobal, LowerShared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,6 +98,10 @@ protected:
   /// f32 to a tile of 16 bits, or back, in instructions of its own; false:
   /// there are none.
   virtual bool convertPairs(mlir::Operation *) { return false; }
+  /// Two halves, <2 x f16>, times 256, denormals included.
+  virtual Value scaleHalves(Value halves);
+  /// Two halves that bf16 has as well, as a word of two of these.
+  virtual Value toBfloats(Value halves);
   /// Tiles from and to global and shared memory: element by element.
   virtual mlir::LogicalResult lowerLoad(tile::LoadOp op);
   virtual mlir::LogicalResult lowerStore(tile::StoreOp op);
@@ -182,6 +186,18 @@ protected:
                                   mlir::ArrayRef<SmallTanh> forms);
   Value cloneOnElements(mlir::Operation *op, mlir::ValueRange operands);
   void lowerIota(tile::IotaOp op);
+
+  //===--- Elements of 8 bits (LowerNarrow.cpp) ---===//
+  /// The type that registers and memory have for elements of `type`: of 8 bits
+  /// integers.
+  static mlir::Type inRegisters(mlir::Type type);
+  static mlir::MemRefType inRegisters(mlir::MemRefType type);
+  /// Whether `op` widens e4m3; it is lowered then.
+  bool lowerWidening(mlir::Operation *op);
+  /// Two codes of e4m3, in the low bytes of a word's halves, as <2 x f16>.
+  Value widenCodes(Value codes);
+  /// `halves`, <2 x f16>, as a word of two of `element`, f16 or bf16.
+  Value asWord(Value halves, mlir::Type element);
 
   //===--- Registers (SimtRegisters.cpp) ---===//
   mlir::ArrayRef<Value> elementsOf(Value tile);

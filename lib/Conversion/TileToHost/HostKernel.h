@@ -37,10 +37,11 @@ mlir::func::FuncOp createHostFunction(tile::KernelOp kernel,
                                       mlir::ImplicitLocOpBuilder &b,
                                       HostArguments &arguments);
 
-/// Loads from pages become loads of copies of their rows, in buffers of their
-/// own at the start of the kernel (memref.alloca): what follows knows strides
-/// alone. A copy lies in the first cache until it is read.
-void stagePages(tile::KernelOp kernel);
+/// Loads from pages, and loads of elements of 8 bits that are widened, become
+/// loads of copies of their rows, widened as they are, in buffers of their own
+/// at the start of the kernel (memref.alloca): what follows knows strides and
+/// wider types alone. A copy lies in the first cache until it is read.
+void stageRows(tile::KernelOp kernel);
 
 /// Marks a loop over tiles, which carries nothing but what is in memory.
 inline constexpr llvm::StringLiteral kTileLoop = "fa.tile_loop";

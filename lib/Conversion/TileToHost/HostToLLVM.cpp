@@ -56,12 +56,87 @@ static void populateVectorSteps(RewritePatternSet &patterns) {
 
 namespace {
 
+/// Widens numbers of e4m3, which here are integers already. Their exponent is
+/// moved by an addition. A denormal's leading one is found by a subtraction of
+/// numbers none of which is a denormal: a process may flush these to zero.
+struct WidenE4M3 final : OpConversionPattern<arith::ExtFOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::ExtFOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getIn())))
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, widen(b, adaptor.getIn(), op.getType()));
+    return success();
+  }
+
+private:
+  static Type withElement(Type like, Type element) {
+    auto vector = dyn_cast<VectorType>(like);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+
+  static Value widen(ImplicitLocOpBuilder &b, Value codes, Type result) {
+    Type words = withElement(result, b.getI32Type()),
+         floats = withElement(result, b.getF32Type());
+    auto number = [&](int64_t value) -> Value {
+      Attribute attribute = b.getI32IntegerAttr(static_cast<int32_t>(value));
+      if (auto vector = dyn_cast<VectorType>(words))
+        attribute = DenseElementsAttr::get(vector, attribute);
+      return arith::ConstantOp::create(b, cast<TypedAttr>(attribute));
+    };
+    auto asFloats = [&](Value bits) -> Value {
+      return arith::BitcastOp::create(b, floats, bits);
+    };
+    Value bits = arith::ExtUIOp::create(b, words, codes);
+    Value magnitude = arith::AndIOp::create(b, bits, number(0x7f));
+    Value shifted = arith::ShLIOp::create(b, magnitude, number(20));
+    Value normal = arith::AddIOp::create(b, shifted, number(120 << 23));
+    Value least = number(121 << 23); // 2^-6
+    Value denormal = arith::SubFOp::create(
+        b, asFloats(arith::AddIOp::create(b, shifted, least)), asFloats(least));
+    Value isDenormal = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                             magnitude, number(8));
+    Value size = arith::SelectOp::create(
+        b, isDenormal, Value(arith::BitcastOp::create(b, words, denormal)),
+        normal);
+    Value isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, magnitude,
+                                        number(0x7f));
+    size = arith::SelectOp::create(b, isNan, number(0x7fc00000), size);
+    Value sign = arith::AndIOp::create(b, bits, number(0x80));
+    sign = arith::ShLIOp::create(b, sign, number(24));
+    return narrow(b, arith::OrIOp::create(b, size, sign), number(16), floats,
+                  result);
+  }
+
+  /// The numbers whose bits as f32 are `bits`, as `result`, which has them all.
+  static Value narrow(ImplicitLocOpBuilder &b, Value bits, Value half,
+                      Type floats, Type result) {
+    Type element = getElementTypeOrSelf(result);
+    if (element.isBF16()) {
+      bits = arith::ShRUIOp::create(b, bits, half);
+      bits =
+          arith::TruncIOp::create(b, withElement(result, b.getI16Type()), bits);
+      return arith::BitcastOp::create(b, result, bits);
+    }
+    Value wide = arith::BitcastOp::create(b, floats, bits);
+    if (element.isF32())
+      return wide;
+    return element.getIntOrFloatBitWidth() < 32
+               ? Value(arith::TruncFOp::create(b, result, wide))
+               : Value(arith::ExtFOp::create(b, result, wide));
+  }
+};
+
 struct ConvertHostToLLVM final
     : fa::impl::ConvertHostToLLVMBase<ConvertHostToLLVM> {
   void runOnOperation() override {
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    patterns.add<WidenE4M3>(converter, &getContext(), /*benefit=*/2);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     cf::populateAssertToLLVMConversionPattern(converter, patterns);
     index::populateIndexToLLVMConversionPatterns(converter, patterns);

@@ -103,7 +103,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case([&](StoreOp op) { return lowerStore(op); })
       .Case([&](GatherOp op) { return lowerGather(op); })
       .Case([&](LoadOp op) { return lowerLoad(op); })
-      .Case([&](memref::AllocaOp op) { // of stagePages
+      .Case([&](memref::AllocaOp op) { // of stageRows
         mapping.map(op.getResult(), allocate(op.getType()));
         return success();
       })

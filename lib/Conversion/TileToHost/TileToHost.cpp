@@ -43,7 +43,7 @@ struct ConvertTileToHost final
         getOperation().getOps<fa::tile::KernelOp>());
     for (fa::tile::KernelOp kernel : kernels) {
       unfoldScales(kernel);
-      fa::stagePages(kernel);
+      fa::stageRows(kernel);
       if (kernel.getUnfused())
         inlineUnfused(kernel);
       else if (failed(fa::KernelLowering(kernel, shape).run()))

@@ -137,6 +137,10 @@ private:
   mlir::Value applyRegion(mlir::Region &region, mlir::OperandRange captures,
                           mlir::Value scores, bool readsScore);
 
+  /// `tensor`, [b, h, .., ..], in f32 and times the number of `scales`, [b,
+  /// hkv], for each batch and KV head; as it is if `scales` is null.
+  mlir::Value scaledHeads(mlir::Value tensor, mlir::Value scales);
+
   mlir::Value scoresOf(tile::OnlineAttentionOp op);
 
   mlir::SmallVector<mlir::Value> lowerAttention(tile::OnlineAttentionOp op);

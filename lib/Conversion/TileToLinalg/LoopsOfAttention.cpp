@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -41,6 +42,22 @@ Value LoopBuilder::applyRegion(Region &region, OperandRange captures,
                });
 }
 
+Value LoopBuilder::scaledHeads(Value tensor, Value scales) {
+  if (!scales)
+    return tensor;
+  Value group = arith::DivUIOp::create(b, sizeOf(tensor, 1), sizeOf(scales, 1));
+  Type f32 = b.getF32Type();
+  return pointwise(
+      typeOf(tensor).clone(f32), tensor,
+      [&](ImplicitLocOpBuilder &b, ValueRange args) -> Value {
+        Value head = arith::DivUIOp::create(
+            b, Value(linalg::IndexOp::create(b, 1)), group);
+        Value scale = tensor::ExtractOp::create(
+            b, scales, ValueRange{linalg::IndexOp::create(b, 0), head});
+        return arith::MulFOp::create(b, widened(b, args[0], f32), scale);
+      });
+}
+
 Value LoopBuilder::scoresOf(OnlineAttentionOp op) {
   RankedTensorType q = typeOf(op.getQ()), k = typeOf(op.getK());
   auto type = RankedTensorType::get(
@@ -51,6 +68,7 @@ Value LoopBuilder::scoresOf(OnlineAttentionOp op) {
       pointwise(type, scores, [&](ImplicitLocOpBuilder &b, ValueRange args) {
         return Value(arith::MulFOp::create(b, args[0], op.getScale()));
       });
+  scores = scaledHeads(scores, op.getKeyScales());
   if (!op.getScore().empty())
     scores = applyRegion(op.getScore(), op.getCaptures(), scores, true);
   if (op.getMask().empty())
@@ -73,6 +91,8 @@ SmallVector<Value> LoopBuilder::lowerAttention(OnlineAttentionOp op) {
   if (op.getRng())
     p = dropout(p, op.getRng(), op.getProbabilityAttr());
   Type element = typeOf(op.getV()).getElementType();
+  if (isa<Float8E4M3FNType>(element))
+    element = typeOf(op.getQ()).getElementType();
   if (!element.isF32() && !op.getWideP())
     p = pointwise(typeOf(p).clone(element), p,
                   [&](ImplicitLocOpBuilder &b, ValueRange args) {
@@ -83,6 +103,7 @@ SmallVector<Value> LoopBuilder::lowerAttention(OnlineAttentionOp op) {
                          return Value(arith::MulFOp::create(
                              b, args[0], exponential(b, args[1], args[2])));
                        });
+  p = scaledHeads(p, op.getValueScales());
   acc = dot(typeOf(acc), p, op.getV(), acc, false);
   return {acc, state.max, state.sum};
 }

@@ -1,15 +1,21 @@
-"""Eight-bit floats arrive by DLPack with their type and are refused by name:
-no target computes with them yet."""
-import ctypes
+"""Eight-bit floats arrive by DLPack with their type. Those of e4m3 are widened;
+what computes with them, and all of e5m2, is refused by name."""
+import math
 import sys
 
 import flashtile
+from f8 import Bytes, e4m3
 from flashtile import _structs as fa, _tensor
 
 WIDEN = """
 func.func @widen(%x: tensor<?xf8E4M3FN>) -> tensor<?xf32> {
   %y = arith.extf %x : tensor<?xf8E4M3FN> to tensor<?xf32>
   return %y : tensor<?xf32>
+}"""
+SUM = """
+func.func @sum(%x: tensor<?xf8E4M3FN>) -> tensor<?xf8E4M3FN> {
+  %y = arith.addf %x, %x : tensor<?xf8E4M3FN>
+  return %y : tensor<?xf8E4M3FN>
 }"""
 DOUBLE = """
 func.func @double(%x: tensor<?xf32>) -> tensor<?xf32> {
@@ -27,28 +33,6 @@ def refused(kind, text, call):
         raise AssertionError(f"expected '{text}'")
 
 
-class Bytes:
-    """A tensor of bytes that DLPack describes with a type code of 8 bits."""
-
-    def __init__(self, code, data, shape):
-        self.data = (ctypes.c_char * len(data)).from_buffer(data)
-        self.shape = (ctypes.c_int64 * len(shape))(*shape)
-        # DLManagedTensor: a DLTensor, a context and what frees it.
-        self.managed = (ctypes.c_char * 64)()
-        tensor = _tensor._DLTensor.from_buffer(self.managed)
-        tensor.data, tensor.device_type, tensor.ndim = ctypes.addressof(self.data), 1, len(shape)
-        tensor.code, tensor.bits, tensor.lanes = code, 8, 1
-        tensor.shape = ctypes.cast(self.shape, ctypes.POINTER(ctypes.c_int64))
-
-    def __dlpack_device__(self):
-        return 1, 0
-
-    def __dlpack__(self, **how):
-        new = ctypes.pythonapi.PyCapsule_New
-        new.argtypes, new.restype = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p], ctypes.py_object
-        return new(ctypes.addressof(self.managed), b"dltensor", None)
-
-
 context = flashtile.Context(cache=None)
 double = context.module(DOUBLE)
 place = memoryview(bytearray(4 * 8)).cast("f")
@@ -61,11 +45,21 @@ for code, type, name in ((10, fa.F8E4M3, "f8e4m3"), (12, fa.F8E5M2, "f8e5m2")):
 refused(TypeError, "found DLPack type code 11 of 8 bits", lambda: _tensor.tensor(Bytes(11, bytearray(256), (8, 32))))
 double(memoryview(bytearray(4 * 8)).cast("f"), place)
 
-reason = "found 'f8E4M3FN', which none does yet"
-refused(flashtile.Error, reason, lambda: context.module(WIDEN))
-for arch in ("host", "sm_90a"):
-    assert reason in flashtile.is_supported(WIDEN, arch)
-    assert flashtile.is_supported(WIDEN.replace("f8E4M3FN", "f16"), "host") is None
+# Every code, on the host.
+numbers = memoryview(bytearray(4 * 256)).cast("f")
+context.module(WIDEN)(Bytes(10, bytearray(range(256)), (256,)), numbers)
+for code, found in enumerate(numbers):
+    expected = e4m3(code)
+    assert math.isnan(found) if math.isnan(expected) else found == expected, (code, found)
+    assert math.isnan(found) or math.copysign(1, found) == math.copysign(1, expected), code
+for text, reason in (
+    (SUM, "expected elements of f8E4M3FN to be widened by arith.extf and no others, found 'arith.addf'"),
+    (WIDEN.replace("f8E4M3FN", "f8E5M2"), "found 'f8E5M2', which none does yet"),
+):
+    refused(flashtile.Error, reason, lambda: context.module(text))
+    for arch in ("host", "sm_90a"):
+        assert reason in flashtile.is_supported(text, arch)
+assert flashtile.is_supported(WIDEN, "host") is None
 
 if "torch" in sys.argv[1:]:
     import torch

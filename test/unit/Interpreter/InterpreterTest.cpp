@@ -48,6 +48,9 @@ static std::vector<HostTensor> run(const AttentionProblem &program,
     arguments.push_back(*in.keyOffsets);
   if (program.page)
     arguments.push_back(*in.table);
+  if (program.hasScales)
+    for (const auto *scales : {&in.kScale, &in.vScale})
+      arguments.push_back(**scales);
   arguments.push_back(program.effectiveScale());
   return llvm::cantFail(interpret(*module, "attention", arguments, precision));
 }
@@ -76,6 +79,9 @@ TEST(Interpreter, AgreesWithTheReference) {
         "hq=2 sq=5 sk=7 d=8 type=f32 precision=tf32",
         "b=7 hq=4 hkv=2 sq=5 sk=20 d=8 page=3 causal type=f32",
         "b=7 hq=2 sq=3 sk=20 d=8 page=4 pages=nhd window=6,1 type=bf16",
+        "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 causal kv=f8e4m3 type=f16",
+        "b=2 hq=4 hkv=1 sq=5 sk=7 d=8 kv=f8e4m3 kv-scales=none type=bf16",
+        "b=7 hq=4 hkv=2 sq=5 sk=20 d=8 page=3 kv=f8e4m3 type=bf16",
         "hq=1 sq=4 sk=0 d=8 type=f32"}) {
     SCOPED_TRACE(spec.str());
     AttentionProblem problem = makeProblem((spec + " lse").str());
@@ -104,6 +110,7 @@ TEST(Interpreter, AgreesOnPackedSequences) {
         "b=4 hq=4 hkv=2 sq=5 sk=6 d=8 dv=4 causal type=f16 ragged",
         "b=2 hq=2 sq=5 sk=6 d=8 window=1,2 alibi type=f32 ragged",
         "b=3 hq=2 sq=5 sk=6 d=8 causal lengths type=f32 ragged=q",
+        "b=3 hq=4 hkv=2 sq=5 sk=6 d=8 kv=f8e4m3 type=f16 ragged",
         "b=3 hq=2 sq=5 sk=6 d=8 causal type=f32 ragged=k"}) {
     SCOPED_TRACE(spec.str());
     AttentionProblem problem = makeProblem((spec + " lse").str());

@@ -43,8 +43,8 @@ TEST(AttentionProblem, RoundTrip) {
         "b=2 sq=3 sk=9 page=4", "b=2 sq=3 sk=9 page=16 pages=nhd causal",
         "sq=3 backward", "sq=3 causal backward dlse", "sq=3 backward=v,q",
         "sq=3 backward=k dlse lse", "b=3 sq=5 ragged tq=17 tk=0",
-        "ragged=q layout=bshd", "ragged=k",
-        "sq=3 dropout=0.17 sink backward"}) {
+        "ragged=q layout=bshd", "ragged=k", "sq=3 dropout=0.17 sink backward",
+        "sq=3 kv=f8e4m3", "sq=3 type=bf16 page=4 kv=f8e4m3 kv-scales=none"}) {
     auto spec = parseAttentionSpec(text);
     ASSERT_TRUE(static_cast<bool>(spec));
     auto again = parseAttentionSpec(spec->problem.str());
@@ -153,6 +153,12 @@ TEST(AttentionProblem, Errors) {
       {"page=4 backward", "expected no 'backward' with page=4"},
       {"page=4 bias=bhqk",
        "expected a bias of 1 along the keys with page=4, found 'bhqk'"},
+      {"kv=f16", "'kv': expected f8e4m3, found 'f16'"},
+      {"kv=f8e4m3 type=f32",
+       "expected type=f16 or type=bf16 with kv=f8e4m3, found type=f32"},
+      {"kv=f8e4m3 backward", "expected no 'backward' with kv=f8e4m3"},
+      {"kv-scales=none", "'kv-scales': expected 'kv' with it"},
+      {"kv=f8e4m3 kv-scales=b", "'kv-scales': expected none, found 'b'"},
       {"bias=kqhb", "expected a bias pattern"},
       {"ragged=v", "'ragged': expected no value, q or k, found 'v'"},
       {"ragged b=0", "expected b of at least 1 for packed sequences, found 0"},

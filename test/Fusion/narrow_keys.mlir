@@ -1,0 +1,79 @@
+// RUN: fa-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(tile-fuse-attention))' | FileCheck %s
+// RUN: fa-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(tile-fuse-attention),tile-online-softmax,tile-to-kernel)' | FileCheck %s --check-prefix=KERNEL
+
+!q = tensor<?x?x?x64xf16>
+!qw = tensor<?x?x?x64xf32>
+!n = tensor<?x?x?x64xf8E4M3FN>
+!s = tensor<?x?x?x?xf32>
+!h = tensor<?x?x?x?xf16>
+!c = tensor<?x?xf32>
+
+// Scales of K and V by element, where they are the same along keys and columns.
+// CHECK-LABEL: func.func @scaled(
+// CHECK-SAME: %[[Q:.*]]: tensor<?x?x?x64xf16>, %[[K:.*]]: tensor<?x?x?x64xf8E4M3FN>, %[[V:.*]]: tensor<?x?x?x64xf8E4M3FN>, %[[KS:.*]]: tensor<?x?xf32>, %[[VS:.*]]: tensor<?x?xf32>)
+// CHECK-NOT: arith.extf
+// CHECK: tile.attention %[[Q]], %[[K]], %[[V]] scale %{{.*}} key_scales %[[KS]] : tensor<?x?xf32> value_scales %[[VS]] : tensor<?x?xf32>
+// CHECK-SAME: : tensor<?x?x?x64xf16>, tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN> -> tensor<?x?x?x64xf16>
+
+// A scale is read once a program; elements are widened, and no more is done to
+// them.
+// KERNEL-LABEL: tile.kernel @scaled
+// KERNEL-SAME: memref<?x?x?x64xf8E4M3FN
+// KERNEL: %[[C:.*]] = memref.load %{{.*}} : memref<?x?xf32
+// KERNEL: scf.for
+// KERNEL: %[[KT:.*]] = tile.load {{.*}} -> tensor<128x64xf8E4M3FN>
+// KERNEL: %[[KW:.*]] = arith.extf %[[KT]] : tensor<128x64xf8E4M3FN> to tensor<128x64xf16>
+// KERNEL: tile.dot %{{.*}}, %[[KW]] transpose_b
+// KERNEL: arith.truncf %{{.*}} : tensor<{{.*}}xf32> to tensor<{{.*}}xf16>
+// KERNEL: tile.online_finalize
+// KERNEL: %[[VC:.*]] = memref.load %{{.*}} : memref<?x?xf32
+// KERNEL: tile.broadcast %[[VC]]
+func.func @scaled(%q: !q, %k: !n, %v: !n, %ks: !c, %vs: !c) -> !q {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %k, %c0 : !n
+  %h = tensor.dim %k, %c1 : !n
+  %j = tensor.dim %k, %c2 : !n
+  %qw = arith.extf %q : !q to !qw
+  %kw = arith.extf %k : !n to !qw
+  %k1 = tile.expand_dims %ks dim 2 : !c -> tensor<?x?x1xf32>
+  %k2 = tile.expand_dims %k1 dim 3 : tensor<?x?x1xf32> -> tensor<?x?x1x1xf32>
+  %k3 = tile.broadcast %k2 sizes %b, %h, %j : tensor<?x?x1x1xf32> -> !qw
+  %kd = arith.mulf %kw, %k3 : !qw
+  %vw = arith.extf %v : !n to !qw
+  %v1 = tile.expand_dims %vs dim 2 : !c -> tensor<?x?x1xf32>
+  %v2 = tile.expand_dims %v1 dim 3 : tensor<?x?x1xf32> -> tensor<?x?x1x1xf32>
+  %v3 = tile.broadcast %v2 sizes %b, %h, %j : tensor<?x?x1x1xf32> -> !qw
+  %vd = arith.mulf %vw, %v3 : !qw
+  %s = tile.dot %qw, %kd transpose_b : !qw, !qw -> !s
+  %p = tile.softmax %s : !s
+  %pn = arith.truncf %p : !s to !h
+  %pw = arith.extf %pn : !h to !s
+  %o = tile.dot %pw, %vd : !s, !qw -> !qw
+  %on = arith.truncf %o : !qw to !q
+  return %on : !q
+}
+
+// -----
+
+!q = tensor<?x?x?x64xbf16>
+!n = tensor<?x?x?x64xf8E4M3FN>
+!s = tensor<?x?x?x?xf32>
+!h = tensor<?x?x?x?xbf16>
+
+// Without scales, in Q's type.
+// CHECK-LABEL: func.func @widened
+// CHECK: tile.attention %{{.*}} scale %{{.*}} : tensor<?x?x?x64xbf16>, tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E4M3FN> -> tensor<?x?x?x64xbf16>
+// KERNEL-LABEL: tile.kernel @widened
+// KERNEL: arith.extf %{{.*}} : tensor<128x64xf8E4M3FN> to tensor<128x64xbf16>
+func.func @widened(%q: !q, %k: !n, %v: !n) -> !q {
+  %kw = arith.extf %k : !n to !q
+  %vw = arith.extf %v : !n to !q
+  %s = tile.dot %q, %kw transpose_b : !q, !q -> !s
+  %p = tile.softmax %s : !s
+  %pn = arith.truncf %p : !s to !h
+  %o = tile.dot %pn, %vw : !h, !q -> tensor<?x?x?x64xf32>
+  %on = arith.truncf %o : tensor<?x?x?x64xf32> to !q
+  return %on : !q
+}

@@ -1,0 +1,38 @@
+"""Writes q, k, v and scales for fa-run --attention "kv=f8e4m3": every code of e4m3
+that is a number is in K and in V of each head; with --nan one of K and one of V
+are NaN, in heads of their own."""
+import random
+import struct
+import sys
+
+folder, k_scale, v_scale = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
+B, HQ, HKV, SQ, SK, D = 2, 4, 2, 5, 40, 32
+rng = random.Random(1)
+
+
+def write(name, descr, shape, data):
+    text = str({"descr": descr, "fortran_order": False, "shape": shape})
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    with open(f"{folder}/{name}.npy", "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data)
+
+
+def codes():
+    """Each of the numbers several times, in any order, for one head."""
+    numbers = [code for code in range(256) if code & 0x7F != 0x7F]
+    all = (numbers * 6)[: SK * D]
+    rng.shuffle(all)
+    assert set(all) == set(numbers)
+    return bytearray(all)
+
+
+k, v = [codes() for _ in range(B * HKV)], [codes() for _ in range(B * HKV)]
+if "--nan" in sys.argv:
+    k[1][3 * D + 5] = 0x7F  # all rows of batch 0, KV head 1
+    v[2][7 * D + 9] = 0xFF  # column 9 of batch 1, KV head 0
+q = [rng.gauss(0, 1) for _ in range(B * HQ * SQ * D)]
+write("q", "<f2", (B, HQ, SQ, D), struct.pack(f"<{len(q)}e", *q))
+write("k", "|V1", (B, HKV, SK, D), b"".join(k))
+write("v", "|V1", (B, HKV, SK, D), b"".join(v))
+for name, scale in ("k-scale", k_scale), ("v-scale", v_scale):
+    write(name, "<f4", (B, HKV), struct.pack("<4f", *(scale * (n + 1) for n in range(4))))
