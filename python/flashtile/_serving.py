@@ -10,13 +10,37 @@ from ._tensor import NAMES, Tensor, address, empty_like, row_major
 _launches = Launches()
 # What a launch takes behind q, k and v, in its order: the member that asks for
 # it, and of integers the argument's name and how many dimensions it has.
-_OPTIONAL = ("hasAlibi", "hasLengths", "hasSink", "hasOffsets", "hasKeyOffsets", "hasPages")
+_OPTIONAL = ("hasAlibi", "hasLengths", "hasSink", "hasOffsets", "hasKeyOffsets", "hasPages", "hasScales", "v_scale")
 _INTEGERS = {
     "hasLengths": ("lengths", 1),
     "hasOffsets": ("cu_seqlens_q", 1),
     "hasKeyOffsets": ("cu_seqlens_k", 1),
     "hasPages": ("block_table", 2),
 }
+
+
+# Of those, what no member of its own asks for.
+_WITHOUT_MEMBER = ("v_scale",)
+
+
+def _as_scales(name, found, b, heads):
+    """Scales as a launch takes them, [b, heads], of any strides: one for each
+    sequence and head, for each head, or one for all."""
+    if found.type != fa.F32:
+        raise ValueError(f"expected {name} of {NAMES[fa.F32]}, found {NAMES[found.type]}")
+    wanted, shape = (b, heads), (1,) * (2 - len(found.shape)) + found.shape
+    if len(shape) != 2 or any(has not in (1, size) for has, size in zip(shape, wanted)):
+        raise ValueError(f"expected {name} of shape {wanted}, found {found.shape}")
+    strides = (0,) * (2 - len(found.shape)) + found.strides
+    strides = [0 if has == 1 else step for has, step in zip(shape, strides)]
+    return Tensor(found.owner, found.type, wanted, strides, found.data, found.target, found.writable)
+
+
+def _scale_pair(k_scale, v_scale):
+    """Scales of keys and of values: both, or none."""
+    if (k_scale is None) != (v_scale is None):
+        raise ValueError(f"expected k_scale and v_scale, found {'v_scale' if k_scale is None else 'k_scale'} alone")
+    return {"hasScales": k_scale, "v_scale": v_scale}
 
 
 def _check(name, found, rank, type=None):
@@ -32,6 +56,14 @@ def _heads_first(name, found, is_packed, layout):
         return four_dims(name, found, layout)
     _check(name, found, 3)
     return found.permuted(1, 0, 2)
+
+
+def _batch(given, optional, q):
+    """How many sequences there are."""
+    for member, more in ("hasOffsets", 1), ("hasKeyOffsets", 1), ("hasPages", 0):
+        if member in given:
+            return optional[given.index(member)].shape[0] - more
+    return q.shape[0]
 
 
 def _prepare(options, pages, tensors, given):
@@ -51,7 +83,14 @@ def _prepare(options, pages, tensors, given):
     inputs += (_heads_first(n, x, "hasKeyOffsets" in given, order) for n, x in zip(names, (k, v)))
     d, dv = inputs[0].shape[-1], inputs[2].shape[-1]
     members, scale = describe(options, d)
-    members.update(type=q.type, headDim=d, headDimV=dv, **dict.fromkeys(given, 1))
+    asked = [member for member in given if member not in _WITHOUT_MEMBER]
+    members.update(type=q.type, headDim=d, headDimV=dv, **dict.fromkeys(asked, 1))
+    if inputs[1].type != q.type:
+        members.update(kvType=inputs[1].type)
+    if "hasScales" in given:
+        b = _batch(given, optional, inputs[0])
+        for n, name in (-2, "k_scale"), (-1, "v_scale"):
+            optional[n] = _as_scales(name, optional[n], b, inputs[1].shape[0 if "hasKeyOffsets" in given else 1])
     shape = (*q.shape[:-1], dv)
     if out is None:
         out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
@@ -107,6 +146,8 @@ def varlen_attention(
     scale=None,
     alibi_slopes=None,
     sink=None,
+    k_scale=None,
+    v_scale=None,
     score_mod=None,
     mask_mod=None,
     precision="ieee",
@@ -125,6 +166,9 @@ def varlen_attention(
     ones. They ascend from 0 or more to at most the rows; what they cannot be is
     not seen, but nothing outside of the arrays is touched.
 
+    k and v may be float8_e4m3fn beside a q of 16 bits; k_scale and v_scale are as
+    `paged_attention` has them.
+
     The rest is as in `flashtile.attention`, of each sequence by itself: a query of
     n counts from its first row, and causal is of the bottom right of its own
     queries and keys.
@@ -136,6 +180,7 @@ def varlen_attention(
     """
     keys = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
     optional = {"hasAlibi": alibi_slopes, "hasSink": sink, "hasOffsets": cu_seqlens_q, "hasKeyOffsets": keys}
+    optional.update(_scale_pair(k_scale, v_scale))
     how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, "bhsd", return_lse
     return _attend([q, k, v], optional, out, stream, how)
 
@@ -155,6 +200,8 @@ def paged_attention(
     scale=None,
     alibi_slopes=None,
     sink=None,
+    k_scale=None,
+    v_scale=None,
     score_mod=None,
     mask_mod=None,
     precision="ieee",
@@ -175,6 +222,11 @@ def paged_attention(
     cu_seqlens_q: int32 [b + 1], where each sequence's queries begin in q, then
     [rows, hq, d], as `varlen_attention` has it; lse is then [hq, rows].
 
+    k_pages and v_pages may be float8_e4m3fn where q is float16 or bfloat16, which
+    is half of the bytes; they are widened without rounding. k_scale and v_scale,
+    float32 on q's device, [b, hkv], [hkv] or one for all, are what keys and values
+    are multiplied with; both or none.
+
     The diagonal of causal, window and ALiBi is that of each sequence: query i is
     at key i + lengths[b] - sq. All else is as `attention` has it; gradients are
     not computed.
@@ -189,6 +241,7 @@ def paged_attention(
         "hasSink": sink,
         "hasOffsets": cu_seqlens_q,
         "hasPages": block_table,
+        **_scale_pair(k_scale, v_scale),
     }
     how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, layout, return_lse
     return _attend([q, k_pages, v_pages], optional, out, stream, how, pages)

@@ -98,6 +98,8 @@ class AttentionDesc(_Sized):
         ("hasKeyOffsets", c_int32),
         ("hasPages", c_int32),
         ("dropout", c_double),
+        ("kvType", c_int),
+        ("hasScales", c_int32),
     ]
 
 

@@ -30,6 +30,8 @@ def flash_attn_varlen_func(
     out=None,
     seqused_k=None,
     s_aux=None,
+    k_descale=None,
+    v_descale=None,
     num_splits=0,
     scheduler_metadata=None,
     fa_version=None,
@@ -43,7 +45,9 @@ def flash_attn_varlen_func(
     fa_version change no result here and are not looked at. dropout_p,
     return_attn_probs and arguments of other names that are not None are a
     ValueError. return_softmax_lse: also the log-sum-exp, float32
-    [heads, rows]. s_aux: a score more for each head, float32 [heads].
+    [heads, rows]. s_aux: a score more for each head, float32 [heads]. k and v may
+    be float8_e4m3fn beside a q of 16 bits; k_descale and v_descale, float32 [b,
+    KV heads] of any strides, are what they are multiplied with.
     """
     if cu_seqlens_q is None:
         raise ValueError("flash_attn_varlen_func: expected cu_seqlens_q, found None")
@@ -63,6 +67,8 @@ def flash_attn_varlen_func(
         scale=softmax_scale,
         alibi_slopes=alibi_slopes,
         sink=s_aux,
+        k_scale=k_descale,
+        v_scale=v_descale,
         return_lse=return_softmax_lse,
         out=out,
     )
