@@ -194,8 +194,8 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
                                                const TileFit &fit,
                                                const KernelShape &general) {
   std::vector<PlannedKernel> all;
-  // Boxes of pages begin where tiles do that are counted from the first key; dots
-  // of warpgroups read keys in Q's type from shared memory.
+  // Boxes of pages begin where tiles do that are counted from the first key;
+  // dots of warpgroups read keys in Q's type from shared memory.
   bool isAnywhere = facts.mask.hasLowerBound || facts.mask.intervals > 1;
   if (!rules.specialized.tile.rows || facts.bytes() != 2 ||
       facts.hasNarrowKeys || (facts.hasPages && isAnywhere))
