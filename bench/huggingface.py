@@ -13,6 +13,7 @@ far the outputs are from those of SDPA. What cannot be imported is left out, and
 """
 
 import argparse
+import inspect
 import statistics
 import time
 
@@ -69,10 +70,13 @@ def cases(batch, tokens, options):
     def decode(model):
         x = inputs.to(model.dtype)
         cache = transformers.DynamicCache(config=model.config)
-        model(inputs_embeds=x, cache=cache, use_cache=True)
+        # As its argument is called from version 5.24 on, and before.
+        names = inspect.signature(model.forward).parameters
+        how = {"cache" if "cache" in names else "past_key_values": cache, "use_cache": True}
+        model(inputs_embeds=x, **how)
 
         def step():
-            out = model(inputs_embeds=x[:, :1], cache=cache, use_cache=True).last_hidden_state
+            out = model(inputs_embeds=x[:, :1], **how).last_hidden_state
             cache.crop(-1)
             return out
 
