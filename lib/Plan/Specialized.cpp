@@ -76,7 +76,7 @@ public:
   bool hasClusters() const {
     return rules.clusterBlocks > 1 && isPlain && widest >= 128 && isOne &&
            !mask.hasLowerBound && !mask.growsWithQuery && !mask.lengths &&
-           !facts.isPacked;
+           !facts.isPacked && !facts.hasPages;
   }
 
   /// Whether the keys of `many`, the kernel for many programs, may be split.

@@ -157,12 +157,19 @@ TEST(Forward, HasMoreKeysInFewCausalProgramsOfMiddleDepth) {
   EXPECT_EQ(fewOf(96, documents), "64x64+");
 }
 
-/// Rows that are found through a table are no box, which is what a producer
-/// fetches.
-TEST(Forward, HasNoRolesForKeysInPages) {
+/// Boxes of rows that are found through a table begin where tiles do that are
+/// counted from the first key.
+TEST(Forward, HasRolesForKeysInPagesWithoutALowerBound) {
   AttentionFacts facts = ofHalves(128);
   facts.hasPages = true;
   EXPECT_EQ(planOf(facts, "sm_90a"),
+            "attention_decode_parts 16x32+ attention_decode 16x32+ "
+            "attention_packed 64x64+ attention_roles_fetched 128x128 "
+            "attention_roles 128x128 attention 128x64 "
+            "attention_strided 64x64");
+  AttentionFacts window = facts;
+  window.mask.hasLowerBound = true;
+  EXPECT_EQ(planOf(window, "sm_90a"),
             "attention_decode_parts 16x32+ attention_decode 16x32+ "
             "attention_packed 64x64+ attention 128x64 "
             "attention_strided 64x64");
