@@ -23,28 +23,28 @@ static unsigned stepsBetween(int64_t from, int64_t to) {
   return Log2_64(to) - Log2_64(from);
 }
 
-TileLayout fa::mmaAccumulator(int64_t rows, int64_t columns, int64_t warps) {
-  assert(rows >= 16 * warps && columns % 8 == 0);
+/// A lane has `together` neighbours of a row, of which four lanes have a part.
+static TileLayout mmaRows(int64_t rows, int64_t columns, int64_t warps,
+                          int64_t together) {
+  int64_t part = 4 * together;
+  assert(rows >= 16 * warps && columns % part == 0);
   int64_t width = powerOfTwoPart(columns), height = rows / warps;
   LinearLayout layout({rows, width});
-  layout.addSteps(Axis::Register, 1, 1, 1).addSteps(Axis::Register, 0, 8, 1);
-  layout.addSteps(Axis::Register, 1, 8, stepsBetween(8, width));
+  layout.addSteps(Axis::Register, 1, 1, stepsBetween(1, together));
+  layout.addSteps(Axis::Register, 0, 8, 1);
+  layout.addSteps(Axis::Register, 1, part, stepsBetween(part, width));
   layout.addSteps(Axis::Register, 0, 16, stepsBetween(16, height));
-  layout.addSteps(Axis::Lane, 1, 2, 2).addSteps(Axis::Lane, 0, 1, 3);
+  layout.addSteps(Axis::Lane, 1, together, 2).addSteps(Axis::Lane, 0, 1, 3);
   layout.addSteps(Axis::Warp, 0, height, stepsBetween(height, rows));
   return {layout, columns / width};
 }
 
+TileLayout fa::mmaAccumulator(int64_t rows, int64_t columns, int64_t warps) {
+  return mmaRows(rows, columns, warps, /*together=*/2);
+}
+
 TileLayout fa::mmaQuads(int64_t rows, int64_t columns, int64_t warps) {
-  assert(rows >= 16 * warps && columns % 16 == 0);
-  int64_t width = powerOfTwoPart(columns), height = rows / warps;
-  LinearLayout layout({rows, width});
-  layout.addSteps(Axis::Register, 1, 1, 2).addSteps(Axis::Register, 0, 8, 1);
-  layout.addSteps(Axis::Register, 1, 16, stepsBetween(16, width));
-  layout.addSteps(Axis::Register, 0, 16, stepsBetween(16, height));
-  layout.addSteps(Axis::Lane, 1, 4, 2).addSteps(Axis::Lane, 0, 1, 3);
-  layout.addSteps(Axis::Warp, 0, height, stepsBetween(height, rows));
-  return {layout, columns / width};
+  return mmaRows(rows, columns, warps, /*together=*/4);
 }
 
 TileLayout fa::mmaOperandB8(int64_t rows, int64_t columns, bool transposed,
