@@ -80,7 +80,9 @@ LogicalResult TritonLowering::lowerMakeTensorPtr(triton::MakeTensorPtrOp op) {
     return failure();
   auto type = dyn_cast<RankedTensorType>(op.getType().getPointeeType());
   if (!type || type.getRank() != static_cast<int64_t>(block.sizes.size()))
-    return refuse(op, "expected a size for each dimension of the block");
+    return refuse(op, "expected a block with a dimension for each of ")
+           << block.sizes.size() << " sizes, found "
+           << op.getType().getPointeeType();
   blocks[op] = block;
   return success();
 }
@@ -90,7 +92,9 @@ LogicalResult TritonLowering::lowerAdvance(triton::AdvanceOp op) {
   if (failed(block))
     return failure();
   if (block->offsets.size() != op.getOffsets().size())
-    return refuse(op, "expected a step for each dimension of the block");
+    return refuse(op, "expected a step for each of ")
+           << block->offsets.size() << " dimensions of the block, found "
+           << op.getOffsets().size();
   for (auto [at, step] : llvm::zip_equal(block->offsets, op.getOffsets())) {
     FailureOr<Value> index = getIndex(op, step);
     if (failed(index))
@@ -116,7 +120,8 @@ LogicalResult TritonLowering::lowerMakeDescriptor(triton::MakeTensorDescOp op) {
   }
   if (block.sizes.size() !=
       static_cast<size_t>(op.getType().getBlock().getRank()))
-    return refuse(op, "expected a size for each dimension of the block");
+    return refuse(op, "expected a block with a dimension for each of ")
+           << block.sizes.size() << " sizes, found " << op.getType();
   blocks[op] = block;
   return success();
 }

@@ -261,7 +261,8 @@ LogicalResult TritonLowering::loadBlock(Operation *op, const TensorBlock &block,
     return refuse(op, "no kernel has NaN for elements outside, only 0");
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (type.getRank() != static_cast<int64_t>(block.strides.size()))
-    return refuse(op, "expected a tile of the block's dimensions");
+    return refuse(op, "expected a tile of the block's ")
+           << block.strides.size() << " dimensions, found " << type;
   values.map(op->getResult(0),
              loadView(openBlock(block, type.getShape(), checked), type));
   return success();
@@ -272,40 +273,47 @@ static SmallVector<int32_t> allDims(size_t rank) {
   return llvm::to_vector(llvm::seq<int32_t>(0, rank));
 }
 
-LogicalResult TritonLowering::lowerDescriptorLoad(triton::DescriptorLoadOp op) {
-  FailureOr<TensorBlock> block = findBlock(op, op.getDesc());
+/// The block of a descriptor that begins at `indices`.
+FailureOr<TensorBlock> TritonLowering::findBlockAt(Operation *op,
+                                                   Value descriptor,
+                                                   ValueRange indices) {
+  FailureOr<TensorBlock> block = findBlock(op, descriptor);
   if (failed(block))
     return failure();
-  for (Value index : op.getIndices()) {
+  for (Value index : indices) {
     FailureOr<Value> at = getIndex(op, index);
     if (failed(at))
       return failure();
     block->offsets.push_back(*at);
   }
-  if (block->offsets.size() != block->strides.size())
-    return refuse(op, "expected an index for each dimension");
+  if (block->offsets.size() == block->strides.size())
+    return block;
+  return refuse(op, "expected an index for each of ")
+         << block->strides.size() << " dimensions of its descriptor, found "
+         << block->offsets.size();
+}
+
+LogicalResult TritonLowering::lowerDescriptorLoad(triton::DescriptorLoadOp op) {
+  FailureOr<TensorBlock> block = findBlockAt(op, op.getDesc(), op.getIndices());
+  if (failed(block))
+    return failure();
   return loadBlock(op, *block, allDims(block->strides.size()),
                    block->padsWithNan);
 }
 
 LogicalResult
 TritonLowering::lowerDescriptorStore(triton::DescriptorStoreOp op) {
-  FailureOr<TensorBlock> block = findBlock(op, op.getDesc());
+  FailureOr<TensorBlock> block = findBlockAt(op, op.getDesc(), op.getIndices());
   if (failed(block))
     return failure();
-  for (Value index : op.getIndices()) {
-    FailureOr<Value> at = getIndex(op, index);
-    if (failed(at))
-      return failure();
-    block->offsets.push_back(*at);
-  }
   ArrayRef<int64_t> shape = shapeOf(op.getSrc());
   FailureOr<Value> tile = get(op, op.getSrc());
   if (failed(tile))
     return failure();
-  if (block->offsets.size() != shape.size() ||
-      block->strides.size() != shape.size())
-    return refuse(op, "expected an index for each dimension");
+  if (block->strides.size() != shape.size())
+    return refuse(op, "expected a tile of the block's ")
+           << block->strides.size() << " dimensions, found "
+           << op.getSrc().getType();
   return storeView(op, openBlock(*block, shape, allDims(shape.size())), *tile);
 }
 
@@ -330,7 +338,9 @@ LogicalResult TritonLowering::lowerStore(triton::StoreOp op) {
       return failure();
     ArrayRef<int64_t> shape = shapeOf(op.getValue());
     if (shape.size() != block->strides.size())
-      return refuse(op, "expected a tile of the block's dimensions");
+      return refuse(op, "expected a tile of the block's ")
+             << block->strides.size() << " dimensions, found "
+             << op.getValue().getType();
     return storeView(
         op,
         openBlock(*block, shape,

@@ -133,6 +133,8 @@ private:
   mlir::FailureOr<TensorBlock> findBlock(Operation *user, Value source);
 
   //===--- LowerMemory.cpp ---===//
+  mlir::FailureOr<TensorBlock> findBlockAt(Operation *op, Value descriptor,
+                                           mlir::ValueRange indices);
   /// A view of memory and where a tile begins in it.
   struct TileView {
     Value view;
