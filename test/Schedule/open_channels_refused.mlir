@@ -139,3 +139,26 @@ tile.kernel @loops(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 
   tile.store %r2, %o[%c0, %c0] : tensor<64x64xf32>, !out
   tile.return
 }
+// -----
+!pages = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
+!rows = memref<?x64xf16, affine_map<(d0, d1)[s0] -> (d0 floordiv s0, d0 mod s0, d1)>>
+!q = memref<?x64xf16, strided<[?, 1]>>
+!out = memref<?x64xf32, strided<[?, 1]>>
+!table = memref<?x?xi32, strided<[?, ?]>>
+// Tiles that begin at any row lie in parts of pages, which no box is.
+// expected-remark @below {{stays with one role: uses rows of pages from anywhere on}}
+tile.kernel @inside_of_pages(%x: !q {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %p: !pages {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %t: !table {tile.access = #tile.access<in>}, %o: !out {tile.access = #tile.access<out>}, %begin: index, %n: index)
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %q = tile.load %x[%c0, %c0] : !q -> tensor<64x64xf16>
+  %view = tile.paged_view %p[%c0] through %t[%c0] limit %n : !pages, !table -> !rows
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
+  %r = scf.for %i = %begin to %n step %c64 iter_args(%acc = %z) -> tensor<64x64xf32> {
+    %k = tile.load %view[%i, %c0] : !rows -> tensor<64x64xf16>
+    %s = tile.dot %q, %k transpose_b acc %acc : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %s : tensor<64x64xf32>
+  }
+  tile.store %r, %o[%c0, %c0] : tensor<64x64xf32>, !out
+  tile.return
+}
