@@ -110,6 +110,8 @@ def TileGPU_PlanAttr : AttrDef<TileGPU_Dialect, "Plan"> {
        where one did. Otherwise it is lazy: it stays until a score is far above;
      - `ping_pong`: groups begin their dots in turns;
      - `late_rescale`: the output is rescaled when the scores' dot has begun;
+     - `sums_first`: late dots, which begin first, are done before those of the
+       next tile begin: their operands' registers are free by then;
      - `persistent`: a block runs several programs;
      - `cluster`: blocks that fetch together, where they can.
 

@@ -77,6 +77,8 @@ void PlanAttr::print(AsmPrinter &out) const {
     out << ", ping_pong";
   if (plan.lateRescale)
     out << ", late_rescale";
+  if (plan.sumsFirst)
+    out << ", sums_first";
   if (plan.persistent)
     out << ", persistent";
   if (plan.cluster != 1)
@@ -197,12 +199,13 @@ private:
     bool *flag = llvm::StringSwitch<bool *>(word)
                      .Case("ping_pong", &plan.pingPong)
                      .Case("late_rescale", &plan.lateRescale)
+                     .Case("sums_first", &plan.sumsFirst)
                      .Case("persistent", &plan.persistent)
                      .Default(nullptr);
     if (!flag)
-      return parser.emitError(loc,
-                              "expected slots, loop, max, ping_pong, "
-                              "late_rescale, persistent or cluster, found '")
+      return parser.emitError(loc, "expected slots, loop, max, ping_pong, "
+                                   "late_rescale, sums_first, persistent or "
+                                   "cluster, found '")
              << word << "'";
     *flag = true;
     return success();

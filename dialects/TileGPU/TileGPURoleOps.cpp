@@ -173,10 +173,13 @@ LogicalResult DeliverOp::verify() {
 LogicalResult ReceiveOp::verify() {
   BufferType buffer = getChannel().getType().getBuffer();
   auto tile = cast<RankedTensorType>(getResult().getType());
-  if (tile.getRank() != 2 || buffer.getShape().size() != 2 ||
+  // A vector is the row of slots of one.
+  SmallVector<int64_t, 2> sizes(tile.getShape());
+  if (sizes.size() == 1)
+    sizes.insert(sizes.begin(), 1);
+  if (sizes.size() != 2 || buffer.getShape().size() != 2 ||
       tile.getElementType() != buffer.getElementType() ||
-      tile.getDimSize(0) != buffer.getShape()[0] ||
-      tile.getDimSize(1) > buffer.getShape()[1])
+      sizes[0] != buffer.getShape()[0] || sizes[1] > buffer.getShape()[1])
     return emitOpError("expects a tile of the slots' rows and no more than "
                        "their columns, found ")
            << tile << " and " << buffer;

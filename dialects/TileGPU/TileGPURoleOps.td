@@ -249,7 +249,8 @@ def TileGPU_ReceiveOp : TileGPU_Op<"receive", [MemoryEffects<[MemRead]>]> {
   let summary = "the tile in the slot of a step, in registers";
   let description = [{
     Between `tgpu.await` and `tgpu.release` of the step. Of a slot with more
-    columns than the tile the first ones are read.
+    columns than the tile the first ones are read. A vector is the row of slots
+    that have one.
 
     ```mlir
     %bias = tgpu.receive %channel, %step

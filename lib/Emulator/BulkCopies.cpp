@@ -38,6 +38,11 @@ static uint32_t swizzle128(uint32_t address) {
   return address ^ (address >> 7 & 7) << 4;
 }
 
+/// Where what the map has at `address` lies.
+static uint32_t placeOf(const BoxMap &map, uint32_t address) {
+  return map.swizzled ? swizzle128(address) : address;
+}
+
 namespace {
 
 /// What of a line of a box lies in the tensor.
@@ -88,7 +93,7 @@ void BulkCopies::end(const Copy &copy) {
     readLine(map, copy.start, n, line);
     for (uint32_t at = 0; at + 16 <= lineBytes; at += 16)
       block.shared().putBulk(
-          swizzle128(copy.write.address + n * lineBytes + at), &line[at]);
+          placeOf(map, copy.write.address + n * lineBytes + at), &line[at]);
   }
   block.shared().endBulk(copy.write);
   block.phases().endCopy(*copy.thread, copy.write.site,
@@ -141,7 +146,7 @@ void BulkCopies::read(Store &store) {
     uint32_t last = part.first + part.bytes;
     for (uint32_t at = part.first & ~15u; at < last; at += 16)
       block.shared().readForProxy(*store.thread, store.site,
-                                  swizzle128(store.from + n * lineBytes + at),
+                                  placeOf(map, store.from + n * lineBytes + at),
                                   store.seen, &line[at]);
     for (uint32_t at = 0; at < part.bytes; at += map.elementBytes)
       block.launched().global->write(

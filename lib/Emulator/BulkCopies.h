@@ -19,11 +19,11 @@ class Block;
 struct Thread;
 
 /// A tensor map in plain words: what the driver would make 128 opaque bytes of.
-/// Rows are swizzled in 128 bytes.
 struct BoxMap {
   TensorMapShape shape;
   const char *data;
   uint32_t elementBytes;
+  bool swizzled; ///< rows, in 128 bytes
 
   uint32_t boxBytes() const;
 };

@@ -138,7 +138,8 @@ static std::vector<BoxMap> openMaps(const KernelInfo &kernel,
     const LaunchArgument &argument = arguments[info.argument];
     maps.push_back({shapeOf(info, argument),
                     static_cast<const char *>(argument.data),
-                    uint32_t(byteSize(argument.type))});
+                    uint32_t(byteSize(argument.type)),
+                    isSwizzled(shapeOf(info, argument), argument.type)});
   }
   return maps;
 }

@@ -42,7 +42,10 @@ Value BackwardBuilder::rowsOf(Value memory, Value number, Value length) {
 Value BackwardBuilder::statistics(unsigned number) {
   Value memory = kernel.getArgument(source.firstOfWorkspace() + number);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  return view(memory, {zero, batch, head, zero}, {one, one, one, numQueries},
+  // To the end of the row, whose numbers behind the queries are those of rows
+  // of zeros: what ends with its argument can be fetched.
+  Value length = memref::DimOp::create(b, memory, 3);
+  return view(memory, {zero, batch, head, zero}, {one, one, one, length},
               {ShapedType::kDynamic});
 }
 

@@ -214,6 +214,9 @@ SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
 // Along the queries
 //===----------------------------------------------------------------------===//
 
+/// Numbers of rows, f32, in 16 bytes.
+static constexpr int64_t kTogether = 4;
+
 /// Up to three loops: tiles at the lower edge, those that see all of the
 /// program's keys, tiles at the upper edge. Each goes through all heads of the
 /// group, of which a mask's bounds are the same.
@@ -227,7 +230,7 @@ SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
                       [&](Value value) { return materialize(value, Value()); });
   // Queries that are none are zeros, of which nothing comes unless scores are
   // changed.
-  range.begin = beginOfBlock(range.begin);
+  range.begin = multipleBelow(beginOfBlock(range.begin));
   bool hasUpperEdge = range.hasUpperEdge || !op.getScore().empty();
   Values state(initial);
   if (!range.hasFull)
@@ -240,8 +243,10 @@ SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
   };
   Value full = range.begin;
   if (range.hasLowerEdge) {
+    Value end = multipleBelow(
+        arith::AddIOp::create(b, range.end, index(kTogether - 1)));
     full = arith::MinSIOp::create(
-        b, tiles(range.begin, range.fullBegin, /*up=*/true), range.end);
+        b, tiles(range.begin, range.fullBegin, /*up=*/true), end);
     state = buildQueryLoop({range.begin, full, /*partial=*/true}, owned, state);
   }
   Value edge = range.end;
@@ -251,6 +256,14 @@ SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
   if (hasUpperEdge)
     state = buildQueryLoop({edge, range.end, /*partial=*/true}, owned, state);
   return state;
+}
+
+/// Tiles of queries begin there: numbers of rows can be fetched from 16 bytes
+/// on (their workspace begins so, too).
+Value BackwardBuilder::multipleBelow(Value query) {
+  Value together = index(kTogether);
+  return arith::MulIOp::create(b, arith::DivUIOp::create(b, query, together),
+                               together);
 }
 
 Value BackwardBuilder::countTiles(Value from, Value to, bool up) {

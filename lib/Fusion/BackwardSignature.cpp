@@ -13,6 +13,9 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
+/// Bytes that rows of workspace are aligned to.
+static constexpr int64_t kRowAlignment = 16;
+
 namespace {
 
 class BackwardSignature {
@@ -95,7 +98,10 @@ private:
           KernelOp::accessAttrName,
           AccessAttr::get(b.getContext(), isOut ? Access::Out : Access::In));
     bool isRow = llvm::any_of(rows, [&](auto &row) { return row.first == n; });
-    if (shape.alignment > 1 && isRow)
+    if (isWorkspace && isa<MemRefType>(type))
+      list.append(KernelOp::alignmentAttrName,
+                  b.getI64IntegerAttr(kRowAlignment));
+    else if (shape.alignment > 1 && isRow)
       list.append(KernelOp::alignmentAttrName,
                   b.getI64IntegerAttr(shape.alignment));
     return list.getDictionary(b.getContext());
@@ -141,10 +147,14 @@ private:
     return names.size(view, view.number, dim);
   }
 
+  /// Rows begin at multiples of 16 bytes, as the tensor memory accelerator
+  /// asks.
   AffineMap workspaceSizes() {
+    constexpr int64_t together = kRowAlignment / sizeof(float);
     SmallVector<AffineExpr> sizes;
     for (unsigned dim = 0; dim < 3; ++dim)
       sizes.push_back(names.size(source.q, source.q.number, dim));
+    sizes.back() = sizes.back().ceilDiv(together) * together;
     return names.map(sizes);
   }
 

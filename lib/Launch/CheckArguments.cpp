@@ -274,8 +274,11 @@ bool fa::fitsVariant(const KernelInfo &kernel,
                      std::string *why) {
   if (!fitsSizes(kernel, arguments, why) || !hasNoGaps(kernel, arguments, why))
     return false;
+  // Workspace fits: its rows have no gaps, and there are as many as the
+  // caller's tensors have.
   for (const TensorMapInfo &map : kernel.tensorMaps)
-    if (!fitsTensorMap(map, arguments[map.argument]))
+    if (map.argument < int64_t(kernel.numGiven()) &&
+        !fitsTensorMap(map, arguments[map.argument]))
       return refuse(
           why, map.argument,
           "expected sizes below 2^32, steps above 0 and below 2^40 bytes",

@@ -154,7 +154,7 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
 /// The limits of cuTensorMapEncodeTiled (CUDA Driver API).
 static Failure checkTensorMap(const KernelInfo &kernel,
                               const TensorMapInfo &map) {
-  if (!hasGivenSize(kernel, map.argument, map.rowDim))
+  if (!hasSize(kernel, map.argument, map.rowDim))
     return failOf(kernel, "its tensor map speaks of dimension ", map.rowDim,
                   " of argument ", map.argument, ", which there is not");
   const ArgumentInfo &info = kernel.args[map.argument];

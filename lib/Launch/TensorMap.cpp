@@ -13,7 +13,8 @@ using namespace fa;
 
 // CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion.
 static constexpr int mapUInt8 = 0, mapFloat16 = 6, mapFloat32 = 7,
-                     mapBFloat16 = 9, mapSwizzle128 = 3, mapPromote256 = 3;
+                     mapBFloat16 = 9, mapSwizzleNone = 0, mapSwizzle128 = 3,
+                     mapPromote256 = 3;
 
 /// Of a dimension of the map; more than 32 bits can count where it overflows.
 static int64_t sizeOf(const TensorMapInfo &info, const LaunchArgument &argument,
@@ -73,6 +74,10 @@ TensorMapShape fa::shapeOf(const TensorMapInfo &info,
   return shape;
 }
 
+bool fa::isSwizzled(const TensorMapShape &shape, ElementType type) {
+  return shape.box[0] * byteSize(type) <= 128;
+}
+
 std::optional<int> fa::tensorMapType(ElementType type) {
   switch (type) {
   case ElementType::F16:
@@ -94,13 +99,16 @@ Failure fa::encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
   TensorMapShape shape = shapeOf(info, argument);
   uint32_t steps[TensorMapShape::maxRank];
   std::fill(std::begin(steps), std::end(steps), 1);
-  return cuda.check(cuda.TensorMapEncodeTiled(
-                        &map, *tensorMapType(argument.type),
-                        static_cast<uint32_t>(shape.rank), argument.data,
-                        shape.sizes, shape.strides + 1, shape.box, steps,
-                        /*interleave=*/0, mapSwizzle128, mapPromote256,
-                        /*outside=*/0),
-                    "argument ", info.argument, ": cuTensorMapEncodeTiled");
+  return cuda.check(
+      cuda.TensorMapEncodeTiled(
+          &map, *tensorMapType(argument.type),
+          static_cast<uint32_t>(shape.rank), argument.data, shape.sizes,
+          shape.strides + 1, shape.box, steps,
+          /*interleave=*/0,
+          isSwizzled(shape, argument.type) ? mapSwizzle128 : mapSwizzleNone,
+          mapPromote256,
+          /*outside=*/0),
+      "argument ", info.argument, ": cuTensorMapEncodeTiled");
 }
 
 size_t TensorMapCache::placeOf(const void *data, const TensorMapShape &shape) {

@@ -23,6 +23,10 @@ static constexpr int64_t kLeastSide = 16;
 /// rows beside S and dP: ptxas runs the dots of wider ones one by one.
 static constexpr int64_t kWidest = 128;
 
+/// With specialized warps, heads no wider than these leave registers for more
+/// (bench/results/2026-11-26-h100-backward.md).
+static constexpr int64_t kNarrow = 64;
+
 namespace {
 
 class BackwardPlanner {
@@ -100,17 +104,29 @@ private:
              StringLiteral specialized, StringLiteral plain,
              const KernelShape &shape) const {
     if (shape.unitStride && isSpecialized()) {
-      KernelShape larger = shape;
-      larger.rows = rules.specialized.tile.rows;
-      // Factors of dropout are one tile of scores more: at D 128 they take 1.4
-      // kB of spills with 64 queries (ptxas 13.0.88).
-      if (facts.dropsProbabilities && part == BackwardPart::Keys &&
-          fit.widest() > 64)
-        larger.columns /= 2;
+      KernelShape larger = specializedShape(part, shape);
       chain.push_back({part, specialized, fitted(larger),
                        /*isAlternative=*/true});
     }
     chain.push_back({part, plain, shape});
+  }
+
+  /// Narrow heads leave registers for more queries in a step of what two
+  /// warpgroups of keys walk, and for a third warpgroup where queries are
+  /// owned. Factors of dropout are one tile of scores more: at D 128 they
+  /// take 1.4 kB of spills with 64 queries (ptxas 13.0.88).
+  KernelShape specializedShape(BackwardPart part, KernelShape shape) const {
+    const SpecializedRules &own = rules.specialized;
+    bool isNarrow = fit.widest() <= kNarrow,
+         ofKeys = part == BackwardPart::Keys;
+    shape.rows = own.tile.rows;
+    if (facts.dropsProbabilities)
+      shape.columns /= ofKeys && !isNarrow ? 2 : 1;
+    else if (isNarrow && !ofKeys)
+      shape.rows = own.narrowRows;
+    else if (isNarrow && own.tile.rows <= 2 * kOwned)
+      shape.columns = own.tile.columns;
+    return shape;
   }
 
   /// Whether warps are specialized: what changes scores has no registers.

@@ -21,6 +21,9 @@ static constexpr int64_t kBarrierBytes = 1024;
 /// A line of a tile in shared memory, as wide as the swizzle.
 static constexpr int64_t kLineBytes = 128;
 
+/// Channels begin where a swizzle does.
+static constexpr int64_t kSwizzleBytes = 1024;
+
 /// Of the 232 that a thread of two warpgroups has; the rest are numbers and
 /// vectors.
 static constexpr int64_t kLateRegisters = 200;
@@ -80,6 +83,8 @@ int64_t fa::bytesOf(const LoopFacts &facts, const PlannedSlots &slots) {
       slots.exchange * sum(facts.exchangeBytes) + slots.step * stepBytes(facts);
   for (auto [number, each] : zip(slots.scores, facts.scoreBytes))
     bytes += number * each;
+  for (int64_t each : facts.vectorBytes)
+    bytes += alignTo(slots.step * each, kSwizzleBytes);
   return bytes;
 }
 
@@ -98,6 +103,7 @@ public:
     plan.slots.scores = chooseScoreSlots(plan.slots.step);
     plan.slots.exchange = chooseExchangeSlots(plan.slots.step);
     plan.dots = chooseLoop();
+    plan.sumsFirst = addsTwice();
     plan.maximum = chooseMaximum(plan.slots);
     plan.pingPong = takesTurns();
     // Three have no registers for an output that waits for its factor.
@@ -188,21 +194,40 @@ private:
     return roomBeside(step) >= sum(facts.exchangeBytes) ? 2 : 1;
   }
 
-  /// Dots that add up come last. They are a step late where there are registers
-  /// for it: what the next step computes runs beside them (FlashAttention-3,
-  /// section 3.2; bench/results/2026-11-25-h100-backward-loops.md). Else each
-  /// begins when its left operand is there. Those that wait for what groups
-  /// exchange come between or, beside late ones, behind.
-  std::vector<PlannedDot> chooseLoop() const {
-    int64_t sums = count_if(facts.dots, [](const LoopFacts::StepDot &dot) {
+  /// Whether a step adds to two sums, as gradients of keys and values are: they
+  /// leave few registers. Their dots are a step late, begin together when both
+  /// left operands are there, and are done before those of the next tile begin,
+  /// which run beside what is computed of the first of them (by hand 617 to 692
+  /// TFLOP/s of four dots at D 128, 542 to 551 where they are not waited for;
+  /// bench/results/2026-11-26-h100-backward.md).
+  bool addsTwice() const {
+    return facts.exchangeBytes.empty() && countSums() > 1 &&
+           countSums() < int64_t(facts.dots.size());
+  }
+
+  int64_t countSums() const {
+    return count_if(facts.dots, [](const LoopFacts::StepDot &dot) {
       return dot.accumulates;
     });
-    bool areLate = sums > 0 && sums < int64_t(facts.dots.size()) &&
-                   (sums == 1 || lateRegisters() <= kLateRegisters);
+  }
+
+  /// Dots that add up come last, but where there are two (addsTwice). They are
+  /// a step late where there are registers for it: what the next step computes
+  /// runs beside them (FlashAttention-3, section 3.2;
+  /// bench/results/2026-11-25-h100-backward-loops.md). Else each begins when
+  /// its left operand is there. Those that wait for what groups exchange come
+  /// between or, beside late ones, behind.
+  std::vector<PlannedDot> chooseLoop() const {
+    int64_t sums = countSums();
+    bool areLate =
+        addsTwice() || (sums > 0 && sums < int64_t(facts.dots.size()) &&
+                        (sums == 1 || lateRegisters() <= kLateRegisters));
     std::vector<size_t> turns(facts.dots.size());
     std::iota(turns.begin(), turns.end(), 0);
     auto turnOf = [&](size_t number) {
       const LoopFacts::StepDot &dot = facts.dots[number];
+      if (addsTwice())
+        return dot.accumulates ? 0 : 1;
       if (dot.readsExchange)
         return areLate ? 2 : 1;
       return dot.accumulates ? 1 : 0;

@@ -51,10 +51,11 @@ static hash_code hash(const Partition &partition) {
 }
 
 hash_code fa::hash_value(const SchedulePlan &plan) {
-  hash_code code = hash_combine(
-      plan.rows, plan.columns, plan.slots.program, plan.slots.step,
-      hash_combine_range(plan.slots.scores), plan.slots.exchange, plan.maximum,
-      plan.pingPong, plan.lateRescale, plan.persistent, plan.cluster);
+  hash_code code =
+      hash_combine(plan.rows, plan.columns, plan.slots.program, plan.slots.step,
+                   hash_combine_range(plan.slots.scores), plan.slots.exchange,
+                   plan.maximum, plan.pingPong, plan.lateRescale,
+                   plan.sumsFirst, plan.persistent, plan.cluster);
   for (const Partition &partition : plan.partitions)
     code = hash_combine(code, hash(partition));
   for (const PlannedDot &dot : plan.dots)

@@ -42,6 +42,8 @@ public:
       mapping.map(loop.loop.getInductionVar(), walk.getInductionVar());
       for (FetchedTile &fetched : loop.fetched)
         fetch(fetched, walk.getRegionIterArg(0), mapping);
+      for (FetchedTile &vector : loop.vectors)
+        fetch(vector, walk.getRegionIterArg(0), mapping);
       for (FetchedTile &tile : loop.scores)
         fetchForEach(tile, walk.getRegionIterArg(0), mapping);
       Value next = arith::AddIOp::create(b, walk.getRegionIterArg(0), index(1));

@@ -103,6 +103,9 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
     facts.wholeBytes.push_back(slotBytes(tile));
     note(tile);
   }
+  for (const FetchedTile &vector : first.vectors)
+    facts.vectorBytes.push_back(
+        vectorSlots(typeOf(LoadOp(vector.load)), 1).getSlotBytes());
   for (ExchangeOp exchange : first.exchanges)
     facts.exchangeBytes.push_back(exchangeSlots(exchange, 1).getSlotBytes());
   for (const FetchedTile &fetched : first.fetched) {

@@ -17,6 +17,10 @@ using namespace fa;
 using namespace fa::tile;
 using namespace fa::tgpu;
 
+/// A box has no more elements along a dimension (CUDA Driver API,
+/// cuTensorMapEncodeTiled).
+static constexpr int64_t kMostColumns = 256;
+
 namespace {
 
 class TileFinder {
@@ -38,6 +42,7 @@ public:
     if (tiles.loops.empty())
       return refuse("no loop has a dot");
     findScores();
+    findVectors();
     return fetchAlike();
   }
 
@@ -104,6 +109,31 @@ private:
     }
   }
 
+  /// Vectors of f32 that end with their argument. Where loops do not have the
+  /// same ones, all stay loads.
+  void findVectors() {
+    for (FetchingLoop &entry : tiles.loops)
+      for (auto load : entry.loop.getBody()->getOps<LoadOp>())
+        if (typeOf(load).getRank() == 1 &&
+            typeOf(load).getElementType().isF32() &&
+            vectorSlots(typeOf(load), 1).getShape()[1] <= kMostColumns)
+          if (auto box = findVectorBox(load))
+            entry.vectors.push_back({load, *box, {}});
+    const auto &first = tiles.loops[0].vectors;
+    bool areAlike = llvm::all_of(tiles.loops, [&](const FetchingLoop &entry) {
+      return entry.vectors.size() == first.size() &&
+             llvm::all_of_zip(
+                 entry.vectors, first,
+                 [](const FetchedTile &one, const FetchedTile &other) {
+                   return LoadOp(one.load).getType() ==
+                          LoadOp(other.load).getType();
+                 });
+    });
+    if (!areAlike)
+      for (FetchingLoop &entry : tiles.loops)
+        entry.vectors.clear();
+  }
+
   /// Of 8, 16 or 32 bits; a slot has nothing behind it.
   static bool isLineOfScores(RankedTensorType type) {
     unsigned bits = type.getElementTypeBitWidth();
@@ -122,6 +152,7 @@ private:
           {loop,
            loop.getLowerBound(),
            loop.getUpperBound(),
+           {},
            {},
            {},
            llvm::to_vector(loop.getBody()->getOps<ExchangeOp>())});
@@ -234,6 +265,17 @@ BufferType fa::slotsFor(RankedTensorType tile, int64_t slots) {
   int64_t shape[] = {tile.getDimSize(0), layout.size(1)};
   return BufferType::get(tile.getContext(), slots, shape, tile.getElementType(),
                          LayoutAttr::get(tile.getContext(), layout));
+}
+
+BufferType fa::vectorSlots(RankedTensorType vector, int64_t slots) {
+  int64_t bytes = vector.getElementTypeBitWidth() / 8, line = 128 / bytes;
+  TileLayout layout = swizzledShared(/*rows=*/1, line, bytes);
+  layout.repeat =
+      std::max<int64_t>(llvm::divideCeil(vector.getDimSize(0), line), 2);
+  int64_t shape[] = {1, layout.size(1)};
+  return BufferType::get(vector.getContext(), slots, shape,
+                         vector.getElementType(),
+                         LayoutAttr::get(vector.getContext(), layout));
 }
 
 BufferType fa::exchangeSlots(ExchangeOp exchange, int64_t slots) {

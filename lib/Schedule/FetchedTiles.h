@@ -34,6 +34,8 @@ struct FetchingLoop {
   llvm::SmallVector<FetchedTile> fetched;
   /// What else it loads that lies as scores do: a bias, a mask.
   llvm::SmallVector<FetchedTile> scores;
+  /// Vectors along the columns of its scores, which all consumers read.
+  llvm::SmallVector<FetchedTile> vectors;
   /// What its consumers exchange, in order.
   llvm::SmallVector<tgpu::ExchangeOp> exchanges;
 };
@@ -51,6 +53,10 @@ struct FetchedTiles {
 /// Slots for `tile`: rows of whole lines of 128 bytes, as the swizzle is.
 /// Behind a tile that has not are columns that no dot reads.
 tgpu::BufferType slotsFor(mlir::RankedTensorType tile, int64_t slots);
+
+/// Slots for a vector: a row of whole lines of 128 bytes, more than one, as
+/// boxes of one line are swizzled. Behind the vector is what nothing reads.
+tgpu::BufferType vectorSlots(mlir::RankedTensorType vector, int64_t slots);
 
 /// Slots for what consumers exchange, all rows of it.
 tgpu::BufferType exchangeSlots(tgpu::ExchangeOp exchange, int64_t slots);

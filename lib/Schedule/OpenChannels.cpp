@@ -59,7 +59,9 @@ private:
 
   TypedValue<ChannelType> open(RankedTensorType tile, int64_t slots,
                                bool own = false) {
-    auto type = ChannelType::get(b.getContext(), slotsFor(tile, slots));
+    BufferType buffer =
+        tile.getRank() == 1 ? vectorSlots(tile, slots) : slotsFor(tile, slots);
+    auto type = ChannelType::get(b.getContext(), buffer);
     return ChannelOp::create(b, type, IntegerAttr(), IntegerAttr(), own)
         .getResult();
   }
@@ -84,7 +86,12 @@ private:
     for (FetchedTile &first : tiles.loops[0].fetched)
       first.channel = open(typeOf(first.load), plan.slots.step);
     openScores();
+    for (FetchedTile &vector : tiles.loops[0].vectors)
+      vector.channel = open(typeOf(vector.load), plan.slots.step);
     for (FetchingLoop &entry : tiles.loops) {
+      for (auto [vector, first] :
+           llvm::zip(entry.vectors, tiles.loops[0].vectors))
+        vector.channel = first.channel;
       for (auto [fetched, first] :
            llvm::zip(entry.fetched, tiles.loops[0].fetched))
         fetched.channel = first.channel;
@@ -199,10 +206,11 @@ private:
 
   /// A tile that this consumer's rows do not see.
   void passTile(Value step) {
-    for (FetchedTile &fetched : tiles.loops[0].fetched) {
-      AwaitOp::create(b, fetched.channel, step);
-      ReleaseOp::create(b, fetched.channel, step);
-    }
+    for (auto *all : {&tiles.loops[0].fetched, &tiles.loops[0].vectors})
+      for (FetchedTile &fetched : *all) {
+        AwaitOp::create(b, fetched.channel, step);
+        ReleaseOp::create(b, fetched.channel, step);
+      }
     for (FetchedTile &tile : tiles.loops[0].scores) {
       Value own = ownStep(b, step, consumerIdOf(kernel), consumers);
       AwaitOp::create(b, tile.channel, own);
@@ -231,8 +239,12 @@ private:
       runDot(dot, entry, step, own);
     for (FetchedTile &fetched : entry.fetched)
       fetched.load.erase();
-    for (FetchedTile &tile : entry.scores)
-      receive(tile, step);
+    for (FetchedTile &vector : entry.vectors)
+      receive(vector, step);
+    for (FetchedTile &tile : entry.scores) {
+      b.setInsertionPoint(tile.load);
+      receive(tile, ownStep(b, step, consumerIdOf(kernel), consumers));
+    }
     return loop.getResults().back();
   }
 
@@ -251,11 +263,10 @@ private:
   void receive(FetchedTile &tile, Value step) {
     b.setInsertionPoint(tile.load);
     b.setLoc(tile.load.getLoc());
-    Value own = ownStep(b, step, consumerIdOf(kernel), consumers);
-    AwaitOp::create(b, tile.channel, own);
+    AwaitOp::create(b, tile.channel, step);
     auto received =
-        ReceiveOp::create(b, tile.load.getType(), tile.channel, own);
-    ReleaseOp::create(b, tile.channel, own);
+        ReceiveOp::create(b, tile.load.getType(), tile.channel, step);
+    ReleaseOp::create(b, tile.channel, step);
     tile.load.getResult().replaceAllUsesWith(received.getResult());
     tile.load.erase();
   }

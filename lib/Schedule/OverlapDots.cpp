@@ -46,6 +46,7 @@ public:
     SchedulePlan plan =
         planOf(loops.back().loop->getParentOfType<tile::KernelOp>());
     rescalesLate = plan.lateRescale;
+    sumsFirst = plan.sumsFirst;
     takesTurns = plan.pingPong;
   }
 
@@ -189,6 +190,7 @@ private:
                 SmallVector<Value> &values) {
     std::optional<LateOperands> operands;
     size_t number = 0;
+    bool isDone = false;
     for (const LoopDot *dot : tiles.inOrder()) {
       if (dot->isLate()) {
         if (!operands)
@@ -196,6 +198,10 @@ private:
         turn.beginLate(*dot, operands->lefts[number], operands->accs[number]);
         ++number;
       } else if (!isLast) {
+        if (sumsFirst && number == late.size() && !isDone) {
+          turn.finish();
+          isDone = true;
+        }
         turn.begin(*dot);
       }
     }
@@ -299,6 +305,8 @@ private:
   /// Whether the output is rescaled between the dots that begin, not after its
   /// wait. Three consumers have no registers for it.
   bool rescalesLate;
+  /// Whether late dots that have begun are waited for before others begin.
+  bool sumsFirst;
   /// Whether the consumers begin their dots in turns. Otherwise they find an
   /// order of their own; what is faster was measured (RATIONALE.md, "Roles").
   bool takesTurns;

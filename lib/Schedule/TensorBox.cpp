@@ -65,8 +65,9 @@ static bool isAligned(BlockArgument argument, KernelOp kernel) {
          kernel.getAlignment(argument.getArgNumber()) % 16 == 0;
 }
 
-/// Of what reads or writes a tile at `indices` of `view`. `inBounds`: what is
-/// outside of the view does not matter; `mayEnd`: rows may end in the argument.
+/// Of what reads or writes a tile, or a vector, at `indices` of `view`.
+/// `inBounds`: what is outside of the view does not matter; `mayEnd`: rows may
+/// end in the argument.
 static std::optional<TensorBox> findBox(Operation *op, Value view,
                                         ValueRange indices, bool inBounds,
                                         bool mayEnd, std::string &reason) {
@@ -119,7 +120,8 @@ static std::optional<TensorBox> findBox(Operation *op, Value view,
     box.start[dim] = indices[n];
     box.dims.push_back(dim);
   }
-  if (box.dims.size() != 2 || box.dims[1] != type.getRank() - 1)
+  if (box.dims.size() != indices.size() ||
+      box.dims.back() != type.getRank() - 1)
     return refuse("uses tiles that are not rows of an argument");
   return box;
 }
@@ -185,8 +187,20 @@ static std::optional<TensorBox> findJoinedBox(LoadOp load) {
   return box;
 }
 
+/// Of tiles of two dimensions alone.
+static std::optional<TensorBox> findTileBox(Operation *op, Value view,
+                                            ValueRange indices, bool inBounds,
+                                            bool mayEnd, std::string &reason) {
+  if (indices.size() == 2)
+    return findBox(op, view, indices, inBounds, mayEnd, reason);
+  reason = "uses tiles that are not rows of an argument";
+  return std::nullopt;
+}
+
 /// Whether `index` is known to be a multiple of `factor`.
 static bool isMultipleOf(Value index, int64_t factor) {
+  if (auto cast = index.getDefiningOp<arith::IndexCastOp>())
+    return isMultipleOf(cast.getIn(), factor);
   if (std::optional<int64_t> number = getConstantIntValue(index))
     return *number % factor == 0;
   if (auto argument = dyn_cast<BlockArgument>(index)) {
@@ -240,15 +254,29 @@ std::optional<TensorBox> fa::findTensorBox(LoadOp load, std::string &reason) {
   if (auto box = findJoinedBox(load))
     return box;
   bool anyEnd = load->hasAttr(TileDialect::anyEndAttrName);
-  return findBox(load, load.getSource(), load.getIndices(),
-                 load.getInBounds() || anyEnd, /*mayEnd=*/true, reason);
+  return findTileBox(load, load.getSource(), load.getIndices(),
+                     load.getInBounds() || anyEnd, /*mayEnd=*/true, reason);
 }
 
 std::optional<TensorBox> fa::findTensorBox(StoreOp store) {
   std::string reason;
   auto kernel = store->getParentOfType<KernelOp>();
-  return findBox(store, store.getDest(), store.getIndices(),
-                 /*inBounds=*/false,
-                 /*mayEnd=*/kernel->hasAttr(KernelOp::packedRowsAttrName),
-                 reason);
+  return findTileBox(store, store.getDest(), store.getIndices(),
+                     /*inBounds=*/false,
+                     /*mayEnd=*/kernel->hasAttr(KernelOp::packedRowsAttrName),
+                     reason);
+}
+
+std::optional<TensorBox> fa::findVectorBox(LoadOp load) {
+  std::string reason;
+  if (load.getIndices().size() != 1)
+    return std::nullopt;
+  auto box = findBox(load, load.getSource(), load.getIndices(),
+                     load.getInBounds(), /*mayEnd=*/false, reason);
+  int64_t together = 128 / typeOf(load).getElementTypeBitWidth();
+  if (!box || box->dims[0] == 0 ||
+      !isMultipleOf(load.getIndices()[0], together))
+    return std::nullopt;
+  box->dims.insert(box->dims.begin(), box->dims[0] - 1);
+  return box;
 }

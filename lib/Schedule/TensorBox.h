@@ -45,6 +45,10 @@ std::optional<TensorBox> findTensorBox(tile::LoadOp load, std::string &reason);
 /// The same of a store, which has an `end` in kernels of packed rows alone.
 std::optional<TensorBox> findTensorBox(tile::StoreOp store);
 
+/// The box of a load of a vector: a row of one of the argument's tiles, which
+/// ends where the argument does; null: it is none.
+std::optional<TensorBox> findVectorBox(tile::LoadOp load);
+
 } // namespace fa
 
 #endif // FA_LIB_SCHEDULE_TENSORBOX_H

@@ -61,7 +61,58 @@ void TileTurn::emit(Operation *op) {
   if (!emitted.insert(op).second)
     return;
   waitForOperandsOf(op);
+  if (!isOfVector(op))
+    emitVectorsOf(op);
+  auto receive = dyn_cast<ReceiveOp>(op);
+  if (receive)
+    emitSyncs<AwaitOp>(receive);
   b.clone(*op, mapping);
+  if (receive)
+    emitSyncs<ReleaseOp>(receive);
+}
+
+template <typename SyncOp> void TileTurn::emitSyncs(ReceiveOp receive) {
+  for (Operation *op : tiles.early)
+    if (auto sync = dyn_cast<SyncOp>(op);
+        sync && sync.getChannel() == receive.getChannel())
+      emit(op);
+}
+
+/// Whether `op` brings a vector, or is made of one alone and no tile of its
+/// own.
+bool TileTurn::isOfVector(Operation *op) {
+  auto isVector = [](Value channel) {
+    return cast<ChannelType>(channel.getType()).getBuffer().getShape()[0] == 1;
+  };
+  if (auto receive = dyn_cast<ReceiveOp>(op))
+    return isVector(receive.getChannel());
+  if (auto await = dyn_cast<AwaitOp>(op))
+    return isVector(await.getChannel());
+  if (auto release = dyn_cast<ReleaseOp>(op))
+    return isVector(release.getChannel());
+  bool isSpread =
+      isa<ExpandDimsOp, BroadcastOp>(op) ||
+      (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 &&
+       isTile(op->getResult(0)) && typeOf(op->getResult(0)).getRank() == 1);
+  return isSpread && llvm::all_of(op->getOperands(), [&](Value operand) {
+           Operation *source = operand.getDefiningOp();
+           return source && llvm::is_contained(tiles.early, source) &&
+                  isOfVector(source);
+         });
+}
+
+/// Behind the waits, so that no registers hold them until then.
+void TileTurn::emitVectorsOf(Operation *op) {
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands()) {
+      Operation *source = operand.getDefiningOp();
+      if (source && llvm::is_contained(tiles.early, source) &&
+          isOfVector(source)) {
+        emitVectorsOf(source);
+        emit(source);
+      }
+    }
+  });
 }
 
 void TileTurn::waitForOperandsOf(Operation *op) {
@@ -82,6 +133,10 @@ void TileTurn::compute(bool holdsReleases) {
   });
   if (first != running.end())
     waitFor(*first);
+  for (Operation *op : tiles.early)
+    if (!isOfVector(op))
+      emit(op);
+  // Those that nothing reads.
   for (Operation *op : tiles.early)
     emit(op);
   isHolding = false;

@@ -58,6 +58,9 @@ private:
 
   void await(const LoopChannel &channel, mlir::Value at);
   void emit(mlir::Operation *op);
+  template <typename SyncOp> void emitSyncs(tgpu::ReceiveOp receive);
+  bool isOfVector(mlir::Operation *op);
+  void emitVectorsOf(mlir::Operation *op);
   /// Computes `value` of the tile, if it is not.
   void need(mlir::Value value);
   void waitFor(Running &running);

@@ -242,14 +242,18 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
   return Success;
 }
 
-/// A map of 128 bytes that begins with the address that it describes.
-int cuTensorMapEncodeTiled(void *map, int, unsigned rank, void *address,
+/// A map of 128 bytes that begins with the address that it describes. Rows of
+/// boxes that are swizzled in 128 bytes (3) are not longer.
+int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
                            const uint64_t *, const uint64_t *,
-                           const uint32_t *box, const uint32_t *, int, int, int,
-                           int) {
+                           const uint32_t *box, const uint32_t *, int,
+                           int swizzle, int, int) {
   ENTRY(cuTensorMapEncodeTiled);
   if (!current())
     return InvalidContext;
+  constexpr int bytesOf[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
+  if (swizzle == 3 && box[0] * bytesOf[type] > 128)
+    return InvalidValue;
   uint64_t words[16] = {reinterpret_cast<uintptr_t>(address), rank, box[0],
                         box[1]};
   std::memcpy(map, words, sizeof words);

@@ -9,7 +9,7 @@
 // writes these, the others read them.
 // CHECK-LABEL: tile.kernel @f_delta(
 // CHECK-SAME: memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>, tile.alignment = 16 : i64},
-// CHECK-SAME: memref<?x?x?x?xf32, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>, tile.workspace = affine_map<
+// CHECK-SAME: memref<?x?x?x?xf32, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>, tile.alignment = 16 : i64, tile.workspace = affine_map<
 // CHECK-SAME: entry = "f"
 // CHECK-SAME: tile.splits = 1
 // delta is the rows' sum, and a row without keys has a log-sum-exp of +inf.
@@ -20,7 +20,7 @@
 // CHECK: tile.return
 // Programs of queries walk the keys: those that all queries see, then the edge.
 // CHECK-LABEL: tile.kernel @f_dq(
-// CHECK-SAME: memref<?x?x?x?xf32, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>, tile.workspace = affine_map<
+// CHECK-SAME: memref<?x?x?x?xf32, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<in>, tile.alignment = 16 : i64, tile.workspace = affine_map<
 // CHECK-SAME: tile.follows = @f_delta
 // CHECK: scf.for
 // CHECK-COUNT-2: tile.load {{.*}} in_bounds
@@ -59,10 +59,10 @@
 
 // HOPPER: tile.kernel @f_delta(
 // HOPPER: tile.kernel @f_dq_roles(
-// HOPPER-SAME: tile.alternative = @f_dq, tile.follows = @f_delta, tile.shape = array<i64: 128, 64>
+// HOPPER-SAME: tile.alternative = @f_dq, tile.follows = @f_delta, tile.shape = array<i64: 192, 64>
 // HOPPER: tile.kernel @f_dq(
 // HOPPER: tile.kernel @f_dkv_roles(
-// HOPPER-SAME: tile.alternative = @f_dkv, tile.follows = @f_delta, tile.shape = array<i64: 128, 64>
+// HOPPER-SAME: tile.alternative = @f_dkv, tile.follows = @f_delta, tile.shape = array<i64: 128, 128>
 // HOPPER: tile.kernel @f_dkv(
 // HOPPER: tile.kernel @f_strided_delta(
 // HOPPER-NOT: f_strided_dq_roles

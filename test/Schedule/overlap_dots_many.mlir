@@ -1,10 +1,33 @@
 // A backward's loops: tiles of a step that several dots read are fetched once, and dots run beside what is computed.
 // RUN: fa-run %examples/kernels/attention_backward.mlir --entry=backward_keys --arch=sm_90a --emit=plan > %t.late
 // RUN: FileCheck %s --check-prefix=LATE < %t.late
-// LATE: loop [0:0, 0:1, 1:2, 1:3]
-// RUN: sed 's/1:2, 1:3/0:2, 0:3/' %t.late > %t
+// LATE: loop [0:2, 0:3, 1:0, 1:1], late_rescale, sums_first
+// RUN: fa-run %examples/kernels/attention_backward.mlir --entry=backward_keys --arch=sm_90a --emit=tgpu --plan=%t.late | FileCheck %s --check-prefixes=SUMS,DONE
+// RUN: sed 's/, sums_first//' %t.late > %t.running
+// RUN: fa-run %examples/kernels/attention_backward.mlir --entry=backward_keys --arch=sm_90a --emit=tgpu --plan=%t.running | FileCheck %s --check-prefixes=SUMS,RUNNING
+// RUN: sed 's/0:2, 0:3, 1:0, 1:1/0:0, 0:1, 0:2, 0:3/; s/, sums_first//' %t.late > %t
 // RUN: fa-run %examples/kernels/attention_backward.mlir --entry=backward_keys --arch=sm_90a --emit=tgpu --plan=%t | FileCheck %s --check-prefix=KEYS
 // RUN: fa-run %examples/kernels/attention_backward.mlir --entry=backward_queries --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=QUERIES
+
+// Both sums of the step before begin; they are done before scores begin, or run beside them.
+// SUMS: tgpu.roles
+// SUMS: } consumer {
+// The first tile.
+// SUMS: math.exp2
+// SUMS: scf.for
+// SUMS: %[[DV:.*]] = tgpu.dot_start {{.*}} acc
+// SUMS: %[[DK:.*]] = tgpu.dot_start {{.*}} acc
+// DONE-NEXT: tgpu.dot_wait %[[DV]] pending 1
+// DONE: tgpu.dot_wait %[[DK]] pending 0
+// RUNNING-NEXT: tgpu.await
+// SUMS: %[[S:.*]] = tgpu.dot_start slot {{.*}} transpose_b
+// SUMS: %[[DP:.*]] = tgpu.dot_start slot {{.*}} transpose_b
+// RUNNING-NEXT: tgpu.dot_wait %[[DV]] pending 3
+// RUNNING: tgpu.dot_wait %[[DK]] pending 2
+// SUMS: tgpu.dot_wait %[[S]] pending 1
+// SUMS: math.exp2
+// SUMS: tgpu.dot_wait %[[DP]] pending 0
+// SUMS: scf.yield
 
 // Q and dO, each for two dots of the four.
 // KEYS: loop [0:0, 0:1, 0:2, 0:3]

@@ -58,7 +58,7 @@
 // expected-error @below {{expected w and a number, found 'x4'}}
 #a = #tgpu.plan<tile 64x64, partitions [all x4]>
 // -----
-// expected-error @below {{expected slots, loop, max, ping_pong, late_rescale, persistent or cluster, found 'pingpong'}}
+// expected-error @below {{expected slots, loop, max, ping_pong, late_rescale, sums_first, persistent or cluster, found 'pingpong'}}
 #a = #tgpu.plan<tile 64x64, partitions [all w4], pingpong>
 // -----
 // expected-error @below {{expected 'speculative'}}

@@ -219,6 +219,22 @@ tile.kernel @received(%n: index) attributes {grid = affine_map<() -> (1)>, grid_
 }
 // -----
 !channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @received_vector(%n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel own : !channel
+  tgpu.roles consumers 2 producer {
+  ^bb0(%p: index, %s: index):
+    tgpu.passed %s
+  } consumer {
+  ^bb0(%p: index, %s: index):
+    // expected-error @below {{expects a tile of the slots' rows and no more than their columns, found 'tensor<64xf16>'}}
+    %t = tgpu.receive %0, %c0 : !channel -> tensor<64xf16>
+    tgpu.passed %s
+  }
+  tile.return
+}
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
 tile.kernel @received_outside(%n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel own : !channel

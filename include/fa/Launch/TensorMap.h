@@ -42,6 +42,11 @@ struct TensorMapShape {
 TensorMapShape shapeOf(const TensorMapInfo &info,
                        const LaunchArgument &argument);
 
+/// Whether rows of the boxes are swizzled in 128 bytes (PTX ISA, "Swizzling
+/// Modes"): those that are not longer. The compiler asks for shorter ones of
+/// tiles alone.
+bool isSwizzled(const TensorMapShape &shape, ElementType type);
+
 /// Writes the map of an argument that fits. Calls nothing on the card.
 Failure encodeTensorMap(const GpuDriver &cuda, const TensorMapInfo &info,
                         const LaunchArgument &argument, TensorMap &map);

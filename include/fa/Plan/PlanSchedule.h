@@ -31,6 +31,8 @@ struct LoopFacts {
     int64_t keys, columns, bytes;
   };
   std::vector<StepTile> step;
+  /// Of each vector that is read in one step by all consumers.
+  std::vector<int64_t> vectorBytes;
   /// A dot of a step, a warpgroup's.
   struct StepDot {
     int64_t columns = 0, depth = 0;

@@ -78,6 +78,8 @@ struct SchedulePlan {
   bool pingPong = false;
   /// The output is rescaled when the scores' dot has begun, not before.
   bool lateRescale = false;
+  /// Late dots are done before those of the next tile begin.
+  bool sumsFirst = false;
   bool persistent = false; ///< a block runs several programs
   int64_t cluster = 1;     ///< blocks that fetch together, where they can
 

@@ -23,11 +23,16 @@ using namespace fa::tgpu;
 /// Of the boxes of a tile that ends inside of its argument.
 static constexpr int64_t kGroupRows = kSwizzleRows;
 
+/// Blocks of columns of a slot that boxes fill one by one, as wide as a
+/// swizzle; a vector comes whole.
+static int64_t countBlocks(BufferType buffer) {
+  return buffer.getShape()[0] == 1 ? 1 : buffer.getLayout().getLayout().repeat;
+}
+
 /// Of boxes that a block of columns of a slot of `buffer` holds.
 static TensorMapInfo mapOf(Value argument, int64_t rowDim, BufferType buffer) {
   return {cast<BlockArgument>(argument).getArgNumber(), rowDim,
-          buffer.getShape()[0],
-          buffer.getShape()[1] / buffer.getLayout().getLayout().repeat};
+          buffer.getShape()[0], buffer.getShape()[1] / countBlocks(buffer)};
 }
 
 TensorMapInfo fa::tensorMapOf(FetchOp fetch) {
@@ -122,7 +127,7 @@ SmallVector<Value> NvidiaLowering::boxStart(ValueRange indices, int64_t unitDim,
 void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first, Value to,
                                Value page) {
   BufferType buffer = op.getChannel().getType().getBuffer();
-  int64_t blocks = buffer.getLayout().getLayout().repeat;
+  int64_t blocks = countBlocks(buffer);
   int64_t columns = buffer.getShape()[1] / blocks;
   int64_t blockBytes = buffer.getSlotBytes() / blocks;
   Value full = fullBarrier(op.getChannel(), op.getStep());

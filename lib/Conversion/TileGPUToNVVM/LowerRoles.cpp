@@ -285,6 +285,8 @@ void NvidiaLowering::lowerAwait(AwaitOp op) {
 /// four threads', and the swizzle keeps lines of eight rows apart. Of 32 bits
 /// two rows meet in their banks.
 void NvidiaLowering::lowerReceive(ReceiveOp op) {
+  if (layoutOf(op.getResult()).rank() == 1)
+    return receiveVector(op);
   BufferType buffer = op.getChannel().getType().getBuffer();
   TileLayout layout = layoutOf(op.getResult()),
              shared = buffer.getLayout().getLayout();
@@ -313,6 +315,36 @@ void NvidiaLowering::lowerReceive(ReceiveOp op) {
     setPacked(op.getResult(), words);
   else
     setElements(op.getResult(), elements);
+}
+
+/// A vector lies as it is; neighbours that a thread has come together.
+void NvidiaLowering::receiveVector(ReceiveOp op) {
+  TileLayout layout = layoutOf(op.getResult());
+  Type element = tile::typeOf(op.getResult()).getElementType();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  Value thread = i32Of(threadCoord(layout, 0));
+  Value first =
+      arith::AddIOp::create(b, channelSlot(op.getChannel(), op.getStep()),
+                            arith::MulIOp::create(b, thread, i32(bytes)));
+  Value at = LLVM::IntToPtrOp::create(b, sharedPointer(), first);
+  auto columnOf = [&](int64_t reg) { return layout.apply(reg, 0, 0)[0]; };
+  int64_t registers = layout.numRegisters();
+  int64_t together =
+      registers % 2 == 0 && columnOf(1) == columnOf(0) + 1 ? 2 : 1;
+  Type word = b.getIntegerType(8 * bytes * together);
+  Type lanes = VectorType::get({together}, element);
+  SmallVector<Value> words, elements;
+  for (int64_t reg = 0; reg < registers; reg += together) {
+    Value from = LLVM::GEPOp::create(
+        b, at.getType(), b.getI8Type(), at,
+        ArrayRef<LLVM::GEPArg>{int32_t(bytes * columnOf(reg))});
+    words.push_back(LLVM::LoadOp::create(b, word, from));
+    Value all = LLVM::BitcastOp::create(b, lanes, words.back());
+    for (int64_t n = 0; n < together; ++n)
+      elements.push_back(LLVM::ExtractElementOp::create(b, all, i32(n)));
+  }
+  received[op] = words;
+  setElements(op.getResult(), elements);
 }
 
 /// Something, f32, that is there when all `words` are.

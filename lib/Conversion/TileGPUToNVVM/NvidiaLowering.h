@@ -150,6 +150,7 @@ private:
   void lowerAcquire(tgpu::AcquireOp op);
   void lowerAwait(tgpu::AwaitOp op);
   void lowerReceive(tgpu::ReceiveOp op);
+  void receiveVector(tgpu::ReceiveOp op);
   void lowerRelease(tgpu::ReleaseOp op);
   Value whenRead(mlir::ArrayRef<Value> words);
   /// Number of a step's slot, and how often the slot was used before, modulo 2;

@@ -128,6 +128,21 @@ TEST(KernelInfo, Checks) {
   }
   kernel.tensorMaps = {{0, 2, 64, 64, /*joined=*/false, /*paged=*/true}};
   EXPECT_EQ(problemOf(kernel), "");
+  // Workspace has maps, too.
+  KernelInfo handsOver = matrixKernel();
+  ArgumentInfo rows = handsOver.args[0];
+  rows.type = ElementType::F32;
+  handsOver.args.push_back(rows);
+  SizeExpr one;
+  one.steps = {{SizeExpr::Const, 1}};
+  handsOver.workspace = {{{one}}};
+  int64_t number = int64_t(handsOver.args.size()) - 1;
+  handsOver.tensorMaps = {{number, 0, 1, 96}};
+  EXPECT_EQ(problemOf(handsOver), "");
+  handsOver.tensorMaps[0].argument = number + 1;
+  EXPECT_EQ(problemOf(handsOver),
+            "@k: its tensor map speaks of dimension 0 of argument " +
+                std::to_string(number + 1) + ", which there is not");
   kernel.tensorMaps[0].rowDim = 1;
   EXPECT_EQ(problemOf(kernel),
             "@k: its tensor map is of pages, expected rank 4 and rows in "
