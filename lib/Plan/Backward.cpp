@@ -25,7 +25,7 @@ static constexpr int64_t kWidest = 128;
 
 /// With specialized warps, heads no wider than these leave registers for more
 /// (bench/results/2026-11-26-h100-backward.md).
-static constexpr int64_t kNarrow = 64;
+static constexpr int64_t kNarrow = 64, kMiddleWalked = 80;
 
 namespace {
 
@@ -124,9 +124,20 @@ private:
       shape.columns /= ofKeys && !isNarrow ? 2 : 1;
     else if (isNarrow && !ofKeys)
       shape.rows = own.narrowRows;
-    else if (isNarrow && own.tile.rows <= 2 * kOwned)
-      shape.columns = own.tile.columns;
+    else if (ofKeys && own.tile.rows == 2 * kOwned)
+      shape.columns = walkedQueries(shape.columns, isNarrow);
     return shape;
+  }
+
+  /// Queries of a step where `usual` are what there is room for in any case.
+  /// Masks take registers: with 80 at D 128 causal spills 370 bytes a thread,
+  /// and documents with 128 at D 64 1.3 kB.
+  int64_t walkedQueries(int64_t usual, bool isNarrow) const {
+    int64_t most = rules.specialized.tile.columns;
+    if (isNarrow)
+      return facts.mask.readsRows ? usual : most;
+    bool isFree = most > kMiddleWalked && facts.mask.leavesOutNothing();
+    return isFree ? kMiddleWalked : usual;
   }
 
   /// Whether warps are specialized: what changes scores has no registers.

@@ -41,6 +41,10 @@ static constexpr int64_t kMostConsumers = 3;
 /// above D 128.
 static constexpr int64_t kResultRegisters = 208;
 
+/// Beside two sums and no more results than these 232 registers are enough;
+/// with more ptxas runs dots one by one (C7512) where a thread has not 240.
+static constexpr int64_t kFewResults = 192;
+
 std::string fa::whyNotSpecialized(int64_t consumers) {
   if (consumers <= kMostConsumers)
     return "";
@@ -48,14 +52,18 @@ std::string fa::whyNotSpecialized(int64_t consumers) {
          " warpgroups, where a block has registers for three";
 }
 
-std::string fa::whyNotSpecialized(const LoopFacts &facts) {
-  // Sums, and either what is computed of tiles alone or what comes of that.
+/// Sums, and either what is computed of tiles alone or what comes of that.
+static int64_t resultRegisters(const LoopFacts &facts) {
   int64_t sums = 0, first = 0, second = 0;
   for (const LoopFacts::StepDot &dot : facts.dots) {
     int64_t registers = dot.columns / 2; // 64 rows by 128 threads
     (dot.accumulates ? sums : dot.hasOwnLeft ? second : first) += registers;
   }
-  int64_t registers = sums + std::max(first, second);
+  return sums + std::max(first, second);
+}
+
+std::string fa::whyNotSpecialized(const LoopFacts &facts) {
+  int64_t registers = resultRegisters(facts);
   if (registers <= kResultRegisters)
     return "";
   return "the results of a step's dots take " + std::to_string(registers) +
@@ -130,6 +138,9 @@ private:
     if (consumers == kMostConsumers) {
       load.registers = 32;
       compute.registers = 160;
+    } else if (addsTwice() && resultRegisters(facts) > kFewResults) {
+      load.registers = 24;
+      compute.registers = 240;
     } else if (consumers > 1) {
       load.registers = facts.hasOrigin ? 56 : 40;
       compute.registers = facts.hasOrigin ? 224 : 232;

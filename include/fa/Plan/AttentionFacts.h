@@ -29,6 +29,11 @@ struct MaskFacts {
 
   /// One interval between whose bounds nothing is left out.
   bool isInterval() const { return intervals == 1 && isComplete; }
+  /// Every row sees all keys.
+  bool leavesOutNothing() const {
+    return isInterval() && !growsWithQuery && !hasLowerBound && !readsRows &&
+           !lengths && !width;
+  }
 };
 
 /// A factor of the head times the distance of key and query.
