@@ -262,10 +262,10 @@ private:
     return registers;
   }
 
-  /// What pays was measured (dialects/TileGPU/RATIONALE.md, "Roles";
-  /// bench/results/2026-11-22-h200-expected-maxima.md): two consumers with less
-  /// depth wait for keys that are released late, those that change their scores
-  /// for what they change them by, unless it has two slots.
+  /// What pays was measured (bench/results/schedule-notes.md, "Speculative
+  /// maximum"; bench/results/2026-11-22-h200-expected-maxima.md): two consumers
+  /// with less depth wait for keys that are released late, those that change
+  /// their scores for what they change them by, unless it has two slots.
   MaximumRule chooseMaximum(const PlannedSlots &slots) const {
     if (!facts.hasSoftmax)
       return MaximumRule::Lazy;

@@ -15,8 +15,8 @@ namespace fa {
 
 /// The kernels in which one warpgroup fetches tiles and others compute, in the
 /// order in which a launch looks for one; `general` is the kernel that they are
-/// alternatives of. What pays was measured (dialects/TileGPU/RATIONALE.md,
-/// "Roles").
+/// alternatives of. What pays was measured
+/// (bench/results/schedule-notes.md, "Warp specialization").
 std::vector<PlannedKernel> planSpecialized(const AttentionFacts &facts,
                                            const ForwardRules &rules,
                                            const TileFit &fit,

@@ -308,7 +308,8 @@ private:
   /// Whether late dots that have begun are waited for before others begin.
   bool sumsFirst;
   /// Whether the consumers begin their dots in turns. Otherwise they find an
-  /// order of their own; what is faster was measured (RATIONALE.md, "Roles").
+  /// order of their own; what is faster was measured
+  /// (bench/results/schedule-notes.md, "Ping-pong").
   bool takesTurns;
   SmallVector<Value> hasTiles;
 };

@@ -141,8 +141,8 @@ static double scoreError(tile::KernelOp kernel) {
 
 /// The shorter polynomial of two that does up to such scores, or the longer:
 /// what one more term takes was measured as 5 %, scores that are beyond as 30 %
-/// (RATIONALE.md, "Numbers that stay"), and those of models reach further than
-/// normally distributed ones.
+/// (bench/results/schedule-notes.md, "Softcaps"), and those of models reach
+/// further than normally distributed ones.
 static constexpr double kFar = 12;
 
 OddTanh SimtLowering::tanhUpTo(ExpectedSoftmaxOp op) {
