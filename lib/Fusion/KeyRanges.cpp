@@ -37,8 +37,12 @@ public:
         keys.fullBegin = arith::MaxSIOp::create(b, keys.fullBegin, high);
       }
     }
-    if (!interval.complete)
-      keys.fullEnd = keys.fullBegin;
+    if (!interval.complete) // which may begin behind the last key
+      keys.fullEnd =
+          interval.hasLowerBound()
+              ? arith::MinSIOp::create(b, keys.fullBegin, keys.fullEnd)
+                    .getResult()
+              : keys.fullBegin;
     return keys;
   }
 
