@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fa/Frontend/BuildAttention.h"
+#include "fa/Frontend/ModifyAttention.h"
 
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,6 +85,12 @@ private:
   }
   /// [b, hkv], like any matrix.
   RankedTensorType scalesType() { return perQueryType(b.getF32Type()); }
+  /// [b, sq, words], packed [rows, words].
+  RankedTensorType draftType() {
+    return RankedTensorType::get(
+        SmallVector<int64_t>(p.hasOffsets ? 2 : 3, ShapedType::kDynamic),
+        b.getI32Type());
+  }
   /// [b, m].
   RankedTensorType tableType() { return perQueryType(b.getI32Type()); }
   RankedTensorType biasType() {
@@ -98,8 +105,9 @@ private:
     Type element = elementType();
     SmallVector<Type> inputs = {
         argumentType(p.hasOffsets, p.headDim, element),
-        argumentType(p.hasKeyOffsets, p.headDim, keyType()),
-        argumentType(p.hasKeyOffsets, p.headDimV, keyType())};
+        argumentType(p.hasKeyOffsets, p.headDim, keyType())};
+    if (!p.valuesInKeys)
+      inputs.push_back(argumentType(p.hasKeyOffsets, p.headDimV, keyType()));
     if (!p.bias.empty())
       inputs.push_back(biasType());
     if (p.alibi)
@@ -119,6 +127,8 @@ private:
       inputs.push_back(tableType());
     if (p.hasScales)
       inputs.append(2, scalesType());
+    if (p.draft)
+      inputs.push_back(draftType());
     inputs.push_back(b.getF32Type());
     SmallVector<Type> results = {
         argumentType(p.hasOffsets, p.headDimV, element)};
@@ -130,12 +140,15 @@ private:
         func::FuncOp::create(b, name, b.getFunctionType(inputs, results));
     if (p.backward)
       askForGradients(function);
+    if (p.splitKeys)
+      function->setAttr(tile::TileDialect::batchInvariantAttrName,
+                        b.getI64IntegerAttr(p.splitKeys));
     Block *entry = function.addEntryBlock();
     b.setInsertionPointToStart(entry);
     auto next = entry->args_begin();
     q = *next++;
     k = *next++;
-    v = *next++;
+    v = p.valuesInKeys ? valuesInKeys() : Value(*next++);
     if (!p.bias.empty())
       bias = *next++;
     if (p.alibi)
@@ -160,7 +173,23 @@ private:
       kScales = *next++;
       vScales = *next++;
     }
+    if (p.draft)
+      ++next; // of the mask alone: addDraftMask
     scale = *next;
+  }
+  /// The first columns of the keys, as they lie in the argument.
+  Value valuesInKeys() {
+    auto type = cast<RankedTensorType>(k.getType());
+    OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+    SmallVector<OpFoldResult> sizes;
+    for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
+      sizes.push_back(tensor::DimOp::create(b, k, dim).getResult());
+    sizes.push_back(b.getIndexAttr(p.headDimV));
+    size_t rank = type.getRank();
+    return tensor::ExtractSliceOp::create(
+        b, argumentType(p.hasKeyOffsets, p.headDimV, keyType()), k,
+        SmallVector<OpFoldResult>(rank, zero), sizes,
+        SmallVector<OpFoldResult>(rank, one));
   }
   /// Packed rows as a batch of sequences.
   void unpack() {
@@ -449,5 +478,9 @@ fa::buildAttention(MLIRContext &context, const AttentionProblem &problem,
                                      " is not supported yet");
   context.loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect,
                       tensor::TensorDialect, tile::TileDialect>();
-  return AttentionBuilder(context, problem).build(name);
+  auto module = AttentionBuilder(context, problem).build(name);
+  if (problem.draft)
+    if (llvm::Error error = addDraftMask(*module, problem))
+      return error;
+  return module;
 }

@@ -6,6 +6,8 @@
 
 #include "fa/Frontend/ModifyAttention.h"
 
+#include "OneAttention.h"
+
 #include "Tile/Tile.h"
 #include "fa/Fusion/Passes.h"
 
@@ -65,9 +67,7 @@ parse(const Modification &modification, MLIRContext *context) {
   return module;
 }
 
-/// The block of `region`, made if the region is empty, with its terminator.
-static Block &openRegion(tile::AttentionOp op, Region &region,
-                         bool takesScore) {
+Block &fa::openRegion(tile::AttentionOp op, Region &region, bool takesScore) {
   if (!region.empty())
     return region.front();
   OpBuilder b(op.getContext());
@@ -106,7 +106,7 @@ static void splice(func::FuncOp function, Block &block, bool takesScore) {
   yield->setOperand(0, after);
 }
 
-static llvm::Expected<tile::AttentionOp> findAttention(ModuleOp module) {
+llvm::Expected<tile::AttentionOp> fa::findAttention(ModuleOp module) {
   PassManager pm(module.getContext());
   // Gradients are those of the attention with the code in it.
   buildFusionPipeline(pm, {.differentiate = false});

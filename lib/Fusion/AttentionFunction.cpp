@@ -26,13 +26,24 @@ static Value findSink(tile::OnlineAttentionOp attention) {
   return type && type.getRank() == 1 ? value : Value();
 }
 
+/// Whether a slice leaves out rows of the argument, and not columns alone.
+static bool leavesOutRows(const ArgumentView &view) {
+  auto rows = ArrayRef(view.dims).drop_back();
+  if (view.offsets) // how many sequences there are is no size of the argument
+    rows = rows.drop_front();
+  return view.isPart && llvm::any_of(rows, [](const ViewDim &dim) {
+           return dim.parts.empty();
+         });
+}
+
 /// Whether sizes of operands that are parts of arguments agree with those of
 /// the others, which a rule cannot say of a part. Gives the reason if not.
 static std::string checkParts(AttentionFunction &match) {
   tile::OnlineAttentionOp op = match.attention;
   std::pair<const ArgumentView *, Value> operands[] = {
       {&match.q, op.getQ()}, {&match.k, op.getK()}, {&match.v, op.getV()}};
-  if (llvm::none_of(operands, [](auto entry) { return entry.first->isPart; }))
+  if (llvm::none_of(operands,
+                    [](auto entry) { return leavesOutRows(*entry.first); }))
     return "";
   for (int64_t d = 0; d < 3; ++d) {
     // There may be more or fewer queries than keys.
@@ -157,8 +168,8 @@ static std::string matchPages(AttentionFunction &match) {
   if (readsAtKeys(op))
     return "scores of keys that lie in pages read a tensor at keys";
   FailureOr<ArgumentView> table = ArgumentView::ofOperand(k.getTable());
-  if (failed(table) || table->isPart || match.k.isPart || match.v.isPart ||
-      match.k.offsets || match.v.offsets)
+  if (failed(table) || table->isPart || leavesOutRows(match.k) ||
+      leavesOutRows(match.v) || match.k.offsets || match.v.offsets)
     return "a table of pages or a page is computed in the function";
   match.table = *table;
   return "";
@@ -188,6 +199,32 @@ static Value findMemory(Value value) {
   return paged ? Value(paged.getPages()) : value;
 }
 
+/// What `value` is packed from, by which offsets, or itself.
+static std::pair<Value, Value> findPacked(Value value) {
+  auto ragged = value.getDefiningOp<tile::RaggedOp>();
+  return ragged ? std::pair(ragged.getRows(), ragged.getOffsets())
+                : std::pair(value, Value());
+}
+
+/// Whether `values` are the first columns of `keys`, most of them: a fifth of
+/// the work that a product with all of them takes may be for nothing, which is
+/// less than to load the others again.
+static bool areFirstColumns(Value values, Value keys) {
+  auto [ofValues, valueOffsets] = findPacked(findMemory(values));
+  auto [ofKeys, keyOffsets] = findPacked(findMemory(keys));
+  if (ofValues == ofKeys && valueOffsets == keyOffsets)
+    return true;
+  auto slice = ofValues.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getSource() != ofKeys || valueOffsets != keyOffsets ||
+      slice.getDroppedDims().any() || !isKnownSlice(slice) ||
+      llvm::any_of(slice.getStaticOffsets(), [](int64_t n) { return n != 0; }))
+    return false;
+  ArrayRef<int64_t> all = slice.getSourceType().getShape(),
+                    some = slice.getType().getShape();
+  return all.drop_back() == some.drop_back() &&
+         4 * all.back() <= 5 * some.back();
+}
+
 /// Sets the views of the operands of `match`. Gives the reason if one is not a
 /// view of an argument.
 static std::string matchOperands(AttentionFunction &match) {
@@ -205,6 +242,7 @@ static std::string matchOperands(AttentionFunction &match) {
     if (type.isDynamicDim(3))
       return std::string(name) + " has a dynamic head dim";
   }
+  match.sharesTiles = areFirstColumns(op.getV(), op.getK());
   if (std::string reason = checkParts(match); !reason.empty())
     return reason;
   if (std::string reason = matchPages(match); !reason.empty())

@@ -35,6 +35,9 @@ struct AttentionFunction {
   std::optional<ArgumentView> rng;    ///< i64 [2]: seed and offset of dropout
   std::vector<ArgumentView> captures; ///< of the captured tensors
   std::vector<Result> results;        ///< by number
+  /// Values are so many of the first columns of the keys that a tile of keys may
+  /// be one of values, too: what the other columns add up to is dropped.
+  bool sharesTiles = false;
 };
 
 /// Finds out whether `function` is one online attention on views of its

@@ -150,7 +150,7 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
   Value keyTile = load(k);
   // Scores of other keys are masked; V's rows are not, where they are no
   // numbers.
-  if (partial && (source.k.offsets || table))
+  if (partial && (source.k.offsets || table) && !shape.sharesTiles)
     keyTile.getDefiningOp()->setAttr(TileDialect::anyEndAttrName,
                                      b.getUnitAttr());
   auto [scores, factor] = buildScores(keyTile, key, partial);
@@ -162,7 +162,7 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
   Value alpha = ExpandDimsOp::create(b, tile({shape.rows, 1}, b.getF32Type()),
                                      softmax.getAlpha(), 1);
   Value acc = arith::MulFOp::create(b, args[0], broadcast(alpha, accType));
-  Value vTile = load(v);
+  Value vTile = shape.sharesTiles ? keyTile : load(v);
   Value p = applyDropout(softmax.getP(), regionArguments(key));
   if (!attention.getWideP())
     vTile = widened(b, vTile, typeOf(q).getElementType());
@@ -229,9 +229,12 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
                    (ramp || !rule.hasLowerBound()) && bias && !bias->isAbsolute;
   KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);
   auto [share, numShares] = findShare();
-  keysEnd = share ? loops.takeSplit(ranges, share, numShares, length) : length;
+  keysEnd = share ? loops.takeSplit(ranges, share, numShares, length,
+                                    shape.keysOfSplit)
+                  : length;
   // The sink counts once: where the splits are merged.
-  int64_t columns = tileDim(cast<MemRefType>(v.getType()).getDimSize(1));
+  Value values = shape.sharesTiles ? k : v;
+  int64_t columns = tileDim(cast<MemRefType>(values.getType()).getDimSize(1));
   SmallVector<Value> state = initialState(columns, /*withSink=*/!split);
   if (shape.ownRows)
     ranges = {loops.narrowed(ranges.front(), ownRange())};

@@ -69,6 +69,10 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
     facts.scoreBytes += llvm::divideCeil(bits, 8);
     ++facts.scoreTiles;
   }
+  if (auto keys = function->getAttrOfType<IntegerAttr>(
+          tile::TileDialect::batchInvariantAttrName))
+    facts.splitKeys = keys.getInt();
+  facts.sharesTiles = source.sharesTiles;
   facts.results = source.results.size();
   facts.isPacked = source.q.offsets || source.k.offsets;
   facts.hasPages = source.table.has_value();

@@ -103,9 +103,9 @@ SmallVector<Value> KeyLoops::buildAround(Value start, Value end, Value first,
                    state);
 }
 
-Value KeyLoops::takeSplit(MutableArrayRef<KeyRange> ranges, Value split,
-                          Value numSplits, Value length) {
-  Value begin = ranges.front().begin, end = ranges.front().end;
+Value KeyLoops::shareOf(ArrayRef<KeyRange> ranges, Value begin,
+                        Value numSplits) {
+  Value end = ranges.front().end;
   for (const KeyRange &keys : llvm::drop_begin(ranges))
     end = arith::MaxSIOp::create(b, end, keys.end);
   Value seen = arith::SubIOp::create(b, end, begin);
@@ -115,7 +115,14 @@ Value KeyLoops::takeSplit(MutableArrayRef<KeyRange> ranges, Value split,
   Value share = arith::SubIOp::create(b, spread, index(1));
   share =
       arith::DivUIOp::create(b, arith::AddIOp::create(b, seen, share), spread);
-  share = arith::MulIOp::create(b, share, index(columns));
+  return arith::MulIOp::create(b, share, index(columns));
+}
+
+Value KeyLoops::takeSplit(MutableArrayRef<KeyRange> ranges, Value split,
+                          Value numSplits, Value length, int64_t keysOfSplit) {
+  Value begin = ranges.front().begin;
+  Value share =
+      keysOfSplit ? index(keysOfSplit) : shareOf(ranges, begin, numSplits);
   Value first =
       arith::AddIOp::create(b, begin, arith::MulIOp::create(b, split, share));
   Value last = arith::AddIOp::create(b, first, share);

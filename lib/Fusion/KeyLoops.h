@@ -46,12 +46,13 @@ public:
            llvm::ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
            bool edgeFirst = false);
 
-  /// Narrows `ranges`, which are sorted, to the share of split `split`: as many
-  /// tiles of keys as any other, counted from the first key that some row sees.
-  /// Returns where the keys of the share end, at `length` at most.
+  /// Narrows `ranges`, which are sorted, to the share of split `split`, counted
+  /// from the first key that some row sees: `keysOfSplit` keys or, if that is 0,
+  /// as many tiles of keys as any other. Returns where the keys of the share
+  /// end, at `length` at most.
   mlir::Value takeSplit(llvm::MutableArrayRef<KeyRange> ranges,
                         mlir::Value split, mlir::Value numSplits,
-                        mlir::Value length);
+                        mlir::Value length, int64_t keysOfSplit);
 
   /// What some of the rows see, `own`, in tiles that are counted from where
   /// those of `all` rows begin: at least one of them, if there is one.
@@ -84,6 +85,9 @@ public:
 
 private:
   mlir::Value index(int64_t value);
+  /// Of `ranges` that begin at `begin`, the keys of each of so many splits.
+  mlir::Value shareOf(llvm::ArrayRef<KeyRange> ranges, mlir::Value begin,
+                      mlir::Value numSplits);
   mlir::Value roundToTiles(mlir::Value value, bool up);
   llvm::SmallVector<mlir::Value> buildInterval(const KeyRange &keys,
                                                bool hasLowerEdge,

@@ -77,6 +77,9 @@ void fa::setSplitAttributes(KernelOp kernel, const AttentionFunction &source,
   kernel->setAttr(
       KernelOp::splitKeysAttrName,
       AffineMapAttr::get(names.map({nameWorkspaceSizes(source, names)})));
+  if (shape.keysOfSplit)
+    kernel->setAttr(KernelOp::keysOfSplitAttrName,
+                    b.getI64IntegerAttr(shape.keysOfSplit));
   if (shape.splits)
     kernel->setAttr(KernelOp::splitsAttrName,
                     b.getI64IntegerAttr(shape.splits));

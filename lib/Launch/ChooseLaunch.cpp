@@ -89,6 +89,18 @@ static SplitProblem describeProblem(const KernelInfo &kernel,
           .computes = kernel.persistent};
 }
 
+/// How many splits of a kernel's fixed number of keys hold all keys.
+static Result<int64_t> countFixedSplits(const KernelInfo &kernel,
+                                        std::span<const LaunchArgument> given) {
+  int64_t keys = evaluate(kernel.splitKeys, given).value_or(0);
+  int64_t splits = keys <= 0 ? 1 : (keys - 1) / kernel.keysOfSplit + 1;
+  if (splits > kMaxSplits)
+    return makeFailure("@", kernel.symbol, ": expected at most ", kMaxSplits,
+                       " splits of ", kernel.keysOfSplit, " keys, found ", keys,
+                       " keys, which take ", splits);
+  return splits;
+}
+
 /// How many splits a launch of `kernel` has on `machine`.
 static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    std::span<const LaunchArgument> given,
@@ -96,6 +108,8 @@ static Result<int64_t> countSplits(const KernelInfo &kernel,
                                    int64_t residentBlocks) {
   if (kernel.splits)
     return kernel.splits;
+  if (kernel.keysOfSplit)
+    return countFixedSplits(kernel, given);
   Result<int64_t> programs = countPrograms(kernel, given);
   if (!programs)
     return programs;
@@ -150,7 +164,7 @@ static Result<LaunchChoice> chooseSplit(Place &place,
   auto bytes = countBytes(kernel, *splits, given);
   if (!bytes)
     return failOfBytes(kernel);
-  if (*splits < least)
+  if (*splits < least && !kernel.keysOfSplit)
     return LaunchChoice();
   if (*bytes > workspace.bytes)
     return makeFailure("@", kernel.symbol, " in ", *splits,
@@ -350,7 +364,7 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
       offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
         if (chain.front().workspace.empty())
           choice = LaunchChoice{chain};
-        else if (workspace.bytes)
+        else if (workspace.bytes || chain.front().keysOfSplit)
           choice = chooseSplit(place, chain, arguments, workspace, least);
         return !choice || !choice->kernels.empty() || place.unknown;
       });
@@ -425,10 +439,12 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
       if (wrong)
         return true;
       // Of a chain with one split, which hands over something else, as well.
-      if (!*splits && !chain.front().splits)
+      bool isFixed = chain.front().keysOfSplit != 0;
+      if (!*splits && !chain.front().splits && !isFixed)
         return false;
       // The host has workspace of its own, and so do launches that need it.
-      isSure = launch.machine.processors == kHost || chain.front().splits == 1;
+      isSure = launch.machine.processors == kHost ||
+               chain.front().splits == 1 || isFixed;
     }
     for (const KernelInfo &kernel : chain)
       found.push_back(kernel.symbol);

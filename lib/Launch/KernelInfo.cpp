@@ -147,8 +147,14 @@ static Failure checkWorkspace(const KernelInfo &kernel) {
       if (Failure failure = checkGiven(kernel, expr))
         return failure;
   }
-  return kernel.splitKeys.steps.empty() ? Failure()
-                                        : checkGiven(kernel, kernel.splitKeys);
+  if (!kernel.splitKeys.steps.empty())
+    return checkGiven(kernel, kernel.splitKeys);
+  if (kernel.keysOfSplit)
+    return failOf(kernel,
+                  "expected how many keys there are (split_keys), "
+                  "where each split has ",
+                  kernel.keysOfSplit, " of them, found none");
+  return {};
 }
 
 /// The limits of cuTensorMapEncodeTiled (CUDA Driver API).

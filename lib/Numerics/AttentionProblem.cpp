@@ -53,6 +53,13 @@ SmallVector<int64_t, 4> AttentionProblem::lseSizes() const {
   return sizes;
 }
 
+SmallVector<int64_t, 4> AttentionProblem::draftSizes() const {
+  SmallVector<int64_t, 4> sizes = querySizes(1);
+  sizes.back() = std::max<int64_t>(divideCeil(seqQ, 32), 1);
+  sizes.erase(hasOffsets ? sizes.begin() : sizes.begin() + 1); // heads
+  return sizes;
+}
+
 double AttentionProblem::flops() const {
   int64_t perPair = headDim + headDimV; // of S and O
   if (backward) {
@@ -91,8 +98,8 @@ SmallVector<WantedGradient, 3> AttentionProblem::gradients() const {
 }
 
 double AttentionProblem::kvBytes() const {
-  return 1.0 * batch * numKvHeads * seqKv * (headDim + headDimV) *
-         byteSize(keyType());
+  return 1.0 * batch * numKvHeads * seqKv *
+         (headDim + (valuesInKeys ? 0 : headDimV)) * byteSize(keyType());
 }
 
 Error AttentionProblem::verifyPacked() const {
@@ -158,6 +165,33 @@ Error AttentionProblem::verifyNarrow() const {
   if (backward)
     return createStringError("expected no 'backward' with kv=f8e4m3: gradients "
                              "of keys and values of 8 bits are not computed");
+  return Error::success();
+}
+
+Error AttentionProblem::verifyServing() const {
+  if (splitKeys < 0)
+    return createStringError("expected splits of at least 1 key, found "
+                             "split-keys=" +
+                             Twine(splitKeys));
+  if (valuesInKeys && headDimV > headDim)
+    return createStringError(
+        "expected values of at most the " + Twine(headDim) +
+        " columns of the keys that they are, found values-in-keys=" +
+        Twine(headDimV));
+  if (draft && prefix)
+    return createStringError("expected a draft without a prefix, whose keys "
+                             "all queries see, found prefix=" +
+                             Twine(*prefix));
+  for (auto [present, what] :
+       {std::pair(splitKeys > 0,
+                  "split-keys: splits of gradients do not depend "
+                  "on the batch"),
+        {valuesInKeys,
+         "values-in-keys: gradients of keys that are values, too, "
+         "are not computed"},
+        {draft, "draft: gradients of drafts are not computed"}})
+    if (present && backward)
+      return createStringError(Twine("expected no 'backward' with ") + what);
   return Error::success();
 }
 
@@ -240,7 +274,9 @@ Error AttentionProblem::verify() const {
     return error;
   if (Error error = verifyPages(*this))
     return error;
-  return verifyNarrow();
+  if (Error error = verifyNarrow())
+    return error;
+  return verifyServing();
 }
 
 std::string AttentionProblem::str() const {
@@ -248,7 +284,8 @@ std::string AttentionProblem::str() const {
   raw_string_ostream out(text);
   out << "b=" << batch << " hq=" << numHeads << " hkv=" << numKvHeads
       << " sq=" << seqQ << " sk=" << seqKv << " d=" << headDim
-      << " dv=" << headDimV << " type=" << name(type);
+      << (valuesInKeys ? " values-in-keys=" : " dv=") << headDimV
+      << " type=" << name(type);
   if (tf32)
     out << " precision=tf32";
   if (causal != CausalKind::None)
@@ -304,5 +341,9 @@ std::string AttentionProblem::str() const {
     out << " kv=" << name(*kvType);
   if (kvType && !hasScales)
     out << " kv-scales=none";
+  if (draft)
+    out << " draft";
+  if (splitKeys)
+    out << " split-keys=" << splitKeys;
   return text;
 }

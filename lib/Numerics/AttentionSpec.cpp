@@ -26,7 +26,7 @@ void AttentionSpec::applyDefaults() {
 static constexpr StringLiteral kKnownKeys =
     "b hq hkv sq sk d dv type precision causal window prefix documents lengths "
     "softcap alibi scale bias sink layout lse backward dlse ragged tq tk "
-    "page pages dropout kv kv-scales";
+    "page pages dropout kv kv-scales split-keys values-in-keys draft";
 
 static Error badValue(StringRef key, StringRef value, StringRef expected) {
   return createStringError("attention key '" + key + "': expected " + expected +
@@ -47,11 +47,17 @@ static Error parseNumber(StringRef key, StringRef value, double &result) {
 
 static Error parseSize(StringRef key, StringRef value, AttentionProblem &p,
                        bool &known) {
-  std::pair<StringLiteral, int64_t *> sizes[] = {
-      {"b", &p.batch},     {"hq", &p.numHeads}, {"hkv", &p.numKvHeads},
-      {"sq", &p.seqQ},     {"sk", &p.seqKv},    {"d", &p.headDim},
-      {"dv", &p.headDimV}, {"tq", &p.rowsQ},    {"tk", &p.rowsKv},
-      {"page", &p.page}};
+  std::pair<StringLiteral, int64_t *> sizes[] = {{"b", &p.batch},
+                                                 {"hq", &p.numHeads},
+                                                 {"hkv", &p.numKvHeads},
+                                                 {"sq", &p.seqQ},
+                                                 {"sk", &p.seqKv},
+                                                 {"d", &p.headDim},
+                                                 {"dv", &p.headDimV},
+                                                 {"tq", &p.rowsQ},
+                                                 {"tk", &p.rowsKv},
+                                                 {"page", &p.page},
+                                                 {"split-keys", &p.splitKeys}};
   for (auto [name, size] : sizes)
     if (key == name) {
       known = true;
@@ -64,7 +70,8 @@ static Error parseFlag(StringRef key, StringRef value, bool hasValue,
                        AttentionProblem &p, bool &dlse, bool &known) {
   std::pair<StringLiteral, bool *> flags[] = {
       {"documents", &p.documents}, {"lengths", &p.lengths}, {"alibi", &p.alibi},
-      {"sink", &p.sink},           {"lse", &p.lse},         {"dlse", &dlse}};
+      {"sink", &p.sink},           {"lse", &p.lse},         {"dlse", &dlse},
+      {"draft", &p.draft}};
   for (auto [name, flag] : flags)
     if (key == name) {
       known = true;
@@ -144,6 +151,9 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
   } else if (key == "kv-scales") {
     if (value != "none")
       return badValue(key, value, "none");
+  } else if (key == "values-in-keys") {
+    p.valuesInKeys = true;
+    return parseInteger(key, value, p.headDimV);
   } else if (key == "bias") {
     p.bias = value.str();
   } else if (key == "ragged") {
@@ -206,6 +216,11 @@ Expected<AttentionSpec> fa::parseAttentionSpec(StringRef spec) {
     return createStringError("attention key 'kv-scales': expected 'kv' with "
                              "it, whose scales it is about, found none");
   p.hasScales = p.kvType && !isUnscaled;
+  if (result.given.contains("split-keys") && p.splitKeys < 1)
+    return badValue("split-keys", Twine(p.splitKeys).str(), "1 key or more");
+  if (p.valuesInKeys && !result.given.insert("dv").second)
+    return createStringError("attention key 'dv': expected 'values-in-keys' "
+                             "alone, which says it, found both");
   result.applyDefaults();
   return result;
 }

@@ -137,8 +137,10 @@ static std::optional<std::string> parseHeader(StringRef file, Header &header) {
   return HeaderParser(file.substr(prefix, length)).parse(header);
 }
 
-static std::optional<ElementType> typeOf(StringRef descr,
-                                         std::optional<ElementType> voidType) {
+static std::optional<ElementType>
+typeOf(StringRef descr, std::optional<ElementType> voidType, bool takesWords) {
+  if (takesWords && descr == "<u4")
+    return ElementType::I32;
   static constexpr std::pair<StringLiteral, ElementType> known[] = {
       {"<f2", ElementType::F16}, {"<f4", ElementType::F32},
       {"<f8", ElementType::F64}, {"<i4", ElementType::I32},
@@ -161,20 +163,22 @@ static Error fileError(StringRef path, const Twine &what) {
 }
 
 Expected<HostTensor> fa::readNpy(StringRef path,
-                                 std::optional<ElementType> voidType) {
+                                 std::optional<ElementType> voidType,
+                                 bool takesWords) {
   auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
                                       /*RequiresNullTerminator=*/false);
   if (!buffer)
     return fileError(path, buffer.getError().message());
-  return parseNpy(path, (*buffer)->getBuffer(), voidType);
+  return parseNpy(path, (*buffer)->getBuffer(), voidType, takesWords);
 }
 
 Expected<HostTensor> fa::parseNpy(StringRef path, StringRef file,
-                                  std::optional<ElementType> voidType) {
+                                  std::optional<ElementType> voidType,
+                                  bool takesWords) {
   Header header;
   if (auto problem = parseHeader(file, header))
     return fileError(path, "not a .npy file that can be read: " + *problem);
-  auto type = typeOf(header.descr, voidType);
+  auto type = typeOf(header.descr, voidType, takesWords);
   if (!type)
     return fileError(path, "element type '" + header.descr +
                                "': expected little-endian f2, f4, f8, i4, i8, "

@@ -196,6 +196,39 @@ static void poisonPages(const AttentionProblem &p, const AttentionInputs &in) {
                      std::numeric_limits<double>::quiet_NaN());
 }
 
+HostTensor fa::firstColumns(const HostTensor &rows, int64_t count) {
+  SmallVector<int64_t, 4> sizes(rows.sizes());
+  sizes.back() = count;
+  return rows.view(sizes, rows.strides());
+}
+
+/// Words of random bits, and each query's own key: all trees have that.
+static Expected<HostTensor> makeDraft(const AttentionProblem &p,
+                                      const AttentionInputs &in,
+                                      Generator &seeds) {
+  auto draft = HostTensor::create(ElementType::I32, p.draftSizes());
+  if (!draft)
+    return draft;
+  draft->forEach([&](char *word) {
+    storeElement(word, ElementType::I32, static_cast<int32_t>(seeds.next()));
+  });
+  auto see = [&](int64_t row, int64_t i) {
+    auto *words =
+        static_cast<uint32_t *>(draft->data()) + row * draft->sizes().back();
+    words[i / 32] |= uint32_t(1) << i % 32;
+  };
+  for (int64_t b = 0; b < p.batch; ++b) {
+    auto first =
+        p.hasOffsets ? static_cast<int64_t>(in.offsets->at({b})) : b * p.seqQ;
+    int64_t count = p.hasOffsets
+                        ? static_cast<int64_t>(in.offsets->at({b + 1})) - first
+                        : p.seqQ;
+    for (int64_t i = 0; i < count; ++i)
+      see(first + i, i);
+  }
+  return draft;
+}
+
 Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
                                                uint64_t seed) {
   Generator seeds(seed);
@@ -215,7 +248,9 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
   };
   if (Error e = assign(in.k, makeKeys(p.headDim)))
     return e;
-  if (Error e = assign(in.v, makeKeys(p.headDimV)))
+  if (p.valuesInKeys)
+    in.v = firstColumns(in.k, p.headDimV);
+  else if (Error e = assign(in.v, makeKeys(p.headDimV)))
     return e;
   if (!p.bias.empty()) {
     if (Error e = assign(in.bias, HostTensor::create(p.type, p.biasSizes())))
@@ -275,6 +310,9 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
     for (std::optional<HostTensor> *scales : {&in.kScale, &in.vScale})
       if (Error e = assign(*scales, makeScales(p, seeds)))
         return e;
+  if (p.draft)
+    if (Error e = assign(in.draft, makeDraft(p, in, seeds)))
+      return e;
   if (p.dropout != 0) {
     if (Error e = assign(in.rng, HostTensor::create(ElementType::I64, {2})))
       return e;

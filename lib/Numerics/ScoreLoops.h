@@ -48,6 +48,10 @@ public:
       kScales = convert(*in.kScale);
       vScales = convert(*in.vScale);
     }
+    if (p.draft) {
+      draft = in.draft->toDoubles();
+      draftWords = in.draft->sizes().back();
+    }
     if (in.table) {
       table = in.table->toDoubles();
       tableWidth = in.table->sizes()[1];
@@ -139,6 +143,8 @@ public:
     int64_t diagonal = diagonalOf(b, i);
     if (p.lengths && j >= lengths[b])
       return true;
+    if (p.draft && isLeftOut(b, i, j))
+      return true;
     if (p.prefix && j < *p.prefix)
       return false;
     if (p.causal == CausalKind::BottomRight && j > diagonal)
@@ -192,6 +198,19 @@ public:
   }
 
 private:
+  /// Whether key j is one of the draft's, and its bit for query i is not set.
+  bool isLeftOut(int64_t b, int64_t i, int64_t j) const {
+    int64_t n = j - diagonalOf(b, 0);
+    if (n < 0)
+      return false;
+    int64_t row = p.hasOffsets ? static_cast<int64_t>(offsets[b]) + i
+                               : b * p.seqQ + i;
+    if (n / 32 >= draftWords)
+      return true;
+    auto word = static_cast<uint32_t>(
+        static_cast<int64_t>(draft[row * draftWords + n / 32]));
+    return !(word >> n % 32 & 1);
+  }
   int64_t documentOf(int64_t b, int64_t position) const {
     int64_t n = documents.size() / p.batch;
     int64_t document = -1;
@@ -207,6 +226,8 @@ private:
   std::vector<double> lengths, documents, sink, slopes, offsets, keyOffsets;
   std::vector<double> table; ///< [b, tableWidth]
   int64_t tableWidth = 0;
+  std::vector<double> draft; ///< [b, sq, draftWords], packed [rows, draftWords]
+  int64_t draftWords = 0;
   ElementType typeOut;
   DropoutRule dropout = {};
 };

@@ -18,9 +18,14 @@ namespace {
 class ForwardPlanner {
 public:
   ForwardPlanner(const AttentionFacts &facts, const ForwardRules &rules)
-      : facts(facts), rules(rules), fit(facts, rules) {}
+      : facts(heeded(facts, rules)), rules(rules), fit(this->facts, rules) {}
 
   Expected<std::vector<PlannedKernel>> plan() {
+    if (facts.splitKeys && rules.splits)
+      return createStringError("expected no number of splits where each has " +
+                               Twine(facts.splitKeys) +
+                               " keys (tile.batch_invariant), found " +
+                               Twine(rules.splits));
     KernelShape first = chooseFirst();
     // One slot of each tile is the least that later passes can do with.
     if (int64_t least = fit.bytesOf(first, /*slots=*/1);
@@ -30,16 +35,36 @@ public:
     // Rows of several heads in a tile and splits are of padded sequences.
     if (rules.variants && !facts.isPacked)
       addFewQueries(first, general);
-    append_range(all, planSpecialized(facts, rules, fit, general));
+    addSpecialized(general);
     all.push_back({"", general});
     if (rules.variants)
       all.push_back({"_strided", chooseStrided(first)});
+    if (facts.splitKeys)
+      erase_if(all, [](const PlannedKernel &kernel) {
+        return isChosenByBatch(kernel);
+      });
     for (PlannedKernel &kernel : all)
       addSplit(kernel);
     return std::move(all);
   }
 
 private:
+  /// Loads to registers are written to a buffer for each layout that a tile is
+  /// read in, so that a shared tile would save no room there.
+  static AttentionFacts heeded(AttentionFacts facts,
+                               const ForwardRules &rules) {
+    facts.sharesTiles &= !rules.leftInRegisters;
+    return facts;
+  }
+
+  /// Whether a launch takes the kernel by how many programs, and so batches and
+  /// heads, it has.
+  static bool isChosenByBatch(const PlannedKernel &kernel) {
+    const KernelShape &shape = kernel.shape;
+    return shape.fewPrograms || shape.fewerRows || shape.cluster > 1 ||
+           kernel.isSplitAlone;
+  }
+
   Error refuse(const KernelShape &shape, int64_t least) const {
     return createStringError(
         "expected head dimensions of which a tile of " + Twine(shape.rows) +
@@ -77,6 +102,7 @@ private:
     shape = fit.fitted(shape);
     shape.alignment = rules.alignment;
     shape.dimMultiple = rules.dimMultiple;
+    shape.sharesTiles = facts.sharesTiles;
     shape.foldScale = rules.foldScale;
     shape.positiveScale =
         rules.foldScale && facts.hasFoldableScale && !facts.modifiesScores;
@@ -179,6 +205,14 @@ private:
     all.push_back({"_packed", packed});
   }
 
+  /// Each tile that a channel brings is read by one dot.
+  void addSpecialized(KernelShape general) {
+    AttentionFacts apart = facts;
+    apart.sharesTiles = general.sharesTiles = false;
+    append_range(all,
+                 planSpecialized(apart, rules, TileFit(apart, rules), general));
+  }
+
   /// Splits pay where queries are few, or programs leave processors idle.
   void addSplit(PlannedKernel &kernel) const {
     const KernelShape &shape = kernel.shape;
@@ -189,12 +223,15 @@ private:
     KernelShape &split = kernel.split.emplace(shape);
     split.part = KernelShape::Split;
     split.splits = rules.splits;
+    split.keysOfSplit = facts.splitKeys;
+    // Without splits, bits are others.
+    kernel.isSplitAlone |= facts.splitKeys != 0;
     split.wideMerge = rules.wideMerge;
     // A split may have no key.
     split.someKeys = false;
   }
 
-  const AttentionFacts &facts;
+  const AttentionFacts facts;
   const ForwardRules &rules;
   TileFit fit;
   std::vector<PlannedKernel> all;

@@ -17,7 +17,8 @@ static constexpr int64_t kLeastSide = 16;
 TileFit::TileFit(const AttentionFacts &facts, const ForwardRules &rules)
     : facts(facts), rules(rules),
       qkDim(alignTo(facts.headDim, rules.dimMultiple)),
-      vDim(alignTo(facts.valueDim, rules.dimMultiple)) {}
+      vDim(facts.sharesTiles ? qkDim
+                             : alignTo(facts.valueDim, rules.dimMultiple)) {}
 
 bool TileFit::isIeee() const {
   return facts.element == AttentionFacts::F32 && !facts.allowsTf32;
@@ -28,7 +29,7 @@ int64_t TileFit::bytesOf(const KernelShape &shape, int64_t slots, int64_t dim,
   // P of matrix units goes on in registers, that of multiply-adds through
   // memory.
   int64_t p = isIeee() ? shape.rows * shape.columns : 0;
-  int64_t right = shape.columns * (dim + dimV);
+  int64_t right = shape.columns * (facts.sharesTiles ? dim : dim + dimV);
   // Beside them a line of 128 bytes of each row's output and the barriers have
   // to have room, as tgpu-open-channels asks.
   int64_t ofScores =
@@ -62,8 +63,8 @@ KernelShape TileFit::lessKeys(KernelShape shape, int64_t most) const {
   // A thread that finds its rows in pages holds the address of each: as many as
   // of 16 bits are what it has registers for.
   bool countsRows = facts.hasPages || rules.leftInRegisters;
-  int64_t bytes =
-      (countsRows ? facts.bytes() : facts.keyBytes()) * (qkDim + vDim);
+  int64_t bytes = (countsRows ? facts.bytes() : facts.keyBytes()) *
+                  (facts.sharesTiles ? qkDim : qkDim + vDim);
   while (most && facts.bytes() <= 2 && shape.columns > kLeastSide &&
          bytes * shape.columns > most)
     shape.columns /= 2;

@@ -45,8 +45,10 @@ static llvm::Error setDocumentRows(const AttentionProblem &p,
 /// What both directions begin with.
 static llvm::Expected<std::vector<LaunchArgument>>
 makeInputs(const AttentionProblem &problem, AttentionInputs &inputs) {
-  std::vector<LaunchArgument> arguments = {
-      makeArgument(inputs.q), makeArgument(inputs.k), makeArgument(inputs.v)};
+  std::vector<LaunchArgument> arguments = {makeArgument(inputs.q),
+                                           makeArgument(inputs.k)};
+  if (!problem.valuesInKeys)
+    arguments.push_back(makeArgument(inputs.v));
   if (!problem.bias.empty())
     arguments.push_back(makeArgument(*inputs.bias));
   if (problem.alibi)
@@ -72,6 +74,8 @@ makeInputs(const AttentionProblem &problem, AttentionInputs &inputs) {
   if (problem.hasScales)
     for (const auto *scales : {&inputs.kScale, &inputs.vScale})
       arguments.push_back(makeArgument(**scales));
+  if (problem.draft)
+    arguments.push_back(makeArgument(*inputs.draft));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(problem.effectiveScale())));
   return arguments;
@@ -135,8 +139,10 @@ static LaunchArgument describeRows(const AttentionProblem &p,
 std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   std::vector<LaunchArgument> arguments = {
       describeRows(p, p.querySizes(p.headDim)),
-      describeRows(p.keyType(), p.keySizes(p.headDim), p.areKeysTurned()),
-      describeRows(p.keyType(), p.keySizes(p.headDimV), p.areKeysTurned())};
+      describeRows(p.keyType(), p.keySizes(p.headDim), p.areKeysTurned())};
+  if (!p.valuesInKeys)
+    arguments.push_back(
+        describeRows(p.keyType(), p.keySizes(p.headDimV), p.areKeysTurned()));
   if (!p.bias.empty())
     arguments.push_back(describeTensor(p.type, p.biasSizes()));
   if (p.alibi)
@@ -159,6 +165,8 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   if (p.hasScales)
     arguments.insert(arguments.end(), 2,
                      describeTensor(ElementType::F32, {p.batch, p.numKvHeads}));
+  if (p.draft)
+    arguments.push_back(describeTensor(ElementType::I32, p.draftSizes()));
   arguments.push_back(
       LaunchArgument::f32(static_cast<float>(p.effectiveScale())));
   LaunchArgument out = describeRows(p, p.querySizes(p.headDimV));

@@ -315,8 +315,12 @@ faStatus faPlanPrepare(faPlan plan, const faArgument *arguments,
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
   LaunchArgument storage[kMaxArguments];
   ArrayRef<LaunchArgument> given = fillAddresses(converted.get(), storage);
-  // Where the last kernel has workspace, all have.
-  bool always = !plan->plan->artifact().kernels.back().workspace.empty();
+  // Where the last kernel has workspace, all have; where splits have a fixed
+  // number of keys, the choice does not depend on it.
+  ArrayRef<KernelInfo> kernels = plan->plan->artifact().kernels;
+  bool always =
+      !kernels.back().workspace.empty() ||
+      any_of(kernels, [](const KernelInfo &k) { return k.keysOfSplit; });
   for (const Workspace &workspace : {Workspace(), Workspace::any()}) {
     if (always && !workspace.bytes)
       continue;

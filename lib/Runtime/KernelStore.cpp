@@ -23,7 +23,7 @@ StoredKernel::StoredKernel(KernelInfo given, std::string text,
   info.follows = false;
   info.workspace.clear();
   info.splitKeys.steps.clear();
-  info.splits = 0;
+  info.splits = info.keysOfSplit = 0;
   this->options.kernels.clear();
 }
 

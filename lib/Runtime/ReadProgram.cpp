@@ -82,6 +82,9 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
           Twine(static_cast<int>(desc.kvType)));
   }
   problem.hasScales = desc.hasScales;
+  problem.splitKeys = desc.splitKeys;
+  problem.valuesInKeys = desc.valuesInKeys;
+  problem.draft = desc.hasDraft;
   if (Error error = problem.verify())
     return error;
   return problem;

@@ -66,7 +66,10 @@ static bool hasDenseRows(const LaunchArgument &tensor) {
 
 std::optional<std::string> fa::tuningClass(AttentionProblem problem,
                                            ArrayRef<LaunchArgument> launch) {
-  if (launch.size() < 3 || problem.page) // no size of pages is that of keys
+  // No size of pages is that of keys. What was the fastest for a class of
+  // launches may be another tile than of the next, with other bits.
+  if (launch.size() < 3 || problem.page || problem.splitKeys ||
+      problem.valuesInKeys || problem.draft)
     return std::nullopt;
   for (const LaunchArgument &tensor : launch.take_front(3))
     if (!tensor.isTensor || tensor.sizes.size() != 4 || !hasDenseRows(tensor))

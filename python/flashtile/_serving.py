@@ -11,6 +11,7 @@ _launches = Launches()
 # What a launch takes behind q, k and v, in its order: the member that asks for
 # it, and of integers the argument's name and how many dimensions it has.
 _OPTIONAL = ("hasAlibi", "hasLengths", "hasSink", "hasOffsets", "hasKeyOffsets", "hasPages", "hasScales", "v_scale")
+_OPTIONAL += ("hasDraft",)
 _INTEGERS = {
     "hasLengths": ("lengths", 1),
     "hasOffsets": ("cu_seqlens_q", 1),
@@ -43,6 +44,30 @@ def _scale_pair(k_scale, v_scale):
     return {"hasScales": k_scale, "v_scale": v_scale}
 
 
+def _serving_members(split_keys, values_in_keys, v, v_name):
+    """The members of an AttentionDesc that say how a call is served."""
+    members = {}
+    if split_keys is not None:
+        if split_keys < 1:
+            raise ValueError(f"expected split_keys of 1 or more, found {split_keys}")
+        members["splitKeys"] = int(split_keys)
+    if (values_in_keys is None) == (v is None):
+        raise ValueError(f"expected either {v_name} or values_in_keys, found {'none' if v is None else 'both'}")
+    if values_in_keys is not None:
+        members.update(valuesInKeys=1, headDimV=int(values_in_keys))
+    return members
+
+
+def _check_draft(found, q, is_packed):
+    """Words of bits, [b, sq, words] or packed [rows, words], of a q [b, hq, sq, d]
+    or [hq, rows, d]."""
+    _check("draft", found, 2 if is_packed else 3, fa.I32)
+    wanted = (q.shape[1],) if is_packed else (q.shape[0], q.shape[2])
+    words = 1 if is_packed else -(-q.shape[2] // 32)
+    if found.shape[:-1] != wanted or found.shape[-1] < words:
+        raise ValueError(f"expected a draft of shape {(*wanted, words)} or more words, found {found.shape}")
+
+
 def _check(name, found, rank, type=None):
     if len(found.shape) != rank:
         raise ValueError(f"expected {name} of {rank} dimensions, found the shape {found.shape}")
@@ -69,8 +94,11 @@ def _batch(given, optional, q):
 def _prepare(options, pages, tensors, given):
     """The launch of a call. `tensors` are q, k, v and what is `given`, which names
     the optional ones by their members; an out is the last one."""
+    *options, serving = options
     layout, return_lse = options[-2:]
-    q, k, v, *optional = tensors
+    serving = dict(serving)
+    q, k, *optional = tensors
+    v = k if "valuesInKeys" in serving else optional.pop(0)
     out = optional.pop() if given[-1] == "out" else None
     given = [member for member in given if member != "out"]
     for member, array in zip(given, optional):
@@ -81,16 +109,21 @@ def _prepare(options, pages, tensors, given):
     names = ("k_pages", "v_pages") if has_pages else ("k", "v")
     inputs = [_heads_first("q", q, is_packed, layout)]
     inputs += (_heads_first(n, x, "hasKeyOffsets" in given, order) for n, x in zip(names, (k, v)))
-    d, dv = inputs[0].shape[-1], inputs[2].shape[-1]
+    d, dv = inputs[0].shape[-1], serving.pop("headDimV", inputs[2].shape[-1])
+    if "valuesInKeys" in serving:
+        inputs.pop()
     members, scale = describe(options, d)
+    members.update(serving)
     asked = [member for member in given if member not in _WITHOUT_MEMBER]
     members.update(type=q.type, headDim=d, headDimV=dv, **dict.fromkeys(asked, 1))
     if inputs[1].type != q.type:
         members.update(kvType=inputs[1].type)
     if "hasScales" in given:
         b = _batch(given, optional, inputs[0])
-        for n, name in (-2, "k_scale"), (-1, "v_scale"):
+        for n, name in (given.index("hasScales"), "k_scale"), (given.index("v_scale"), "v_scale"):
             optional[n] = _as_scales(name, optional[n], b, inputs[1].shape[0 if "hasKeyOffsets" in given else 1])
+    if "hasDraft" in given:
+        _check_draft(optional[-1], inputs[0], is_packed)
     shape = (*q.shape[:-1], dv)
     if out is None:
         out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
@@ -104,8 +137,11 @@ def _prepare(options, pages, tensors, given):
 
 
 def _attend(arrays, optional, out, stream, options, pages=None):
-    """Runs a call of q, k and v, `arrays`, and of what is `optional`, by member."""
-    window, return_lse = options[1], options[-1]
+    """Runs a call of q, k and v, `arrays`, and of what is `optional`, by member.
+    The last of `options` are members as `_serving_members` gives them."""
+    window, return_lse = options[1], options[-2]
+    options = (*options[:-1], tuple(options[-1].items()))
+    arrays = [array for array in arrays if array is not None]  # v may be none
     options = (options[0], None if window is None else tuple(window), *options[2:])
     given = tuple(member for member in _OPTIONAL if optional.get(member) is not None)
     arrays = [*arrays, *(optional[member] for member in given)]
@@ -124,7 +160,7 @@ def _attend(arrays, optional, out, stream, options, pages=None):
         addresses.append(address(out))
     if return_lse:
         *rows, _ = launch.shape
-        if "hasOffsets" in given or options[-2] == "bshd":
+        if "hasOffsets" in given or options[-3] == "bshd":
             rows[-2:] = rows[:-3:-1]  # heads before queries
         lse = empty_like(q, tuple(rows), NAMES[fa.F32])
         addresses.append(address(lse))
@@ -148,6 +184,9 @@ def varlen_attention(
     sink=None,
     k_scale=None,
     v_scale=None,
+    values_in_keys=None,
+    draft=None,
+    split_keys=None,
     score_mod=None,
     mask_mod=None,
     precision="ieee",
@@ -167,7 +206,8 @@ def varlen_attention(
     not seen, but nothing outside of the arrays is touched.
 
     k and v may be float8_e4m3fn beside a q of 16 bits; k_scale and v_scale are as
-    `paged_attention` has them.
+    `paged_attention` has them, and so are values_in_keys, with v None, draft, int32
+    [rows, words], and split_keys.
 
     The rest is as in `flashtile.attention`, of each sequence by itself: a query of
     n counts from its first row, and causal is of the bottom right of its own
@@ -180,8 +220,9 @@ def varlen_attention(
     """
     keys = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
     optional = {"hasAlibi": alibi_slopes, "hasSink": sink, "hasOffsets": cu_seqlens_q, "hasKeyOffsets": keys}
-    optional.update(_scale_pair(k_scale, v_scale))
+    optional.update(_scale_pair(k_scale, v_scale), hasDraft=draft)
     how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, "bhsd", return_lse
+    how += (_serving_members(split_keys, values_in_keys, v, "v"),)
     return _attend([q, k, v], optional, out, stream, how)
 
 
@@ -202,6 +243,9 @@ def paged_attention(
     sink=None,
     k_scale=None,
     v_scale=None,
+    values_in_keys=None,
+    draft=None,
+    split_keys=None,
     score_mod=None,
     mask_mod=None,
     precision="ieee",
@@ -227,6 +271,17 @@ def paged_attention(
     float32 on q's device, [b, hkv], [hkv] or one for all, are what keys and values
     are multiplied with; both or none.
 
+    values_in_keys: values are the first so many columns of the keys, as absorbed
+    MLA has them; v_pages is then None.
+
+    draft: int32 [b, sq, words], or packed [rows, words]: which of the last sq keys
+    each query sees, beside all keys before them: of query i, bit n % 32 of word
+    n // 32 is whether it sees key lengths[b] - sq + n.
+
+    split_keys: where keys are split, each split has so many, and nothing else is
+    chosen by what the launch has besides a sequence: its results have the same bits
+    in any batch.
+
     The diagonal of causal, window and ALiBi is that of each sequence: query i is
     at key i + lengths[b] - sq. All else is as `attention` has it; gradients are
     not computed.
@@ -242,6 +297,8 @@ def paged_attention(
         "hasOffsets": cu_seqlens_q,
         "hasPages": block_table,
         **_scale_pair(k_scale, v_scale),
+        "hasDraft": draft,
     }
     how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, layout, return_lse
+    how += (_serving_members(split_keys, values_in_keys, v_pages, "v_pages"),)
     return _attend([q, k_pages, v_pages], optional, out, stream, how, pages)

@@ -100,6 +100,9 @@ class AttentionDesc(_Sized):
         ("dropout", c_double),
         ("kvType", c_int),
         ("hasScales", c_int32),
+        ("splitKeys", c_int64),
+        ("valuesInKeys", c_int32),
+        ("hasDraft", c_int32),
     ]
 
 

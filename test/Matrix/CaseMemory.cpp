@@ -155,6 +155,8 @@ static Expected<AttentionInputs> makeInputs(const Case &c) {
       return placed.takeError();
     *tensor = *placed;
   }
+  if (p.valuesInKeys)
+    in->v = firstColumns(in->k, p.headDimV);
   return in;
 }
 

@@ -94,6 +94,15 @@ static void noScales(tile::KernelOp kernel) {
   }
 }
 
+/// The bit of each key of a draft is that of the one behind it.
+static void nextBit(tile::KernelOp kernel) {
+  kernel.walk([](arith::ShLIOp bit) {
+    OpBuilder b(bit);
+    bit.getLhsMutable().assign(
+        arith::AddIOp::create(b, bit.getLoc(), bit.getLhs(), bit.getLhs()));
+  });
+}
+
 /// tf32 where IEEE was asked for, and the other way round.
 static void swapPrecision(tile::KernelOp kernel) {
   kernel.walk([](tile::DotOp dot) {
@@ -177,13 +186,21 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   if (failed(pm.run(module)))
     return llvm::createStringError("the passes to kernels failed");
   std::pair<StringLiteral, void (*)(tile::KernelOp)> faults[] = {
-      {"drop-rescale", dropRescale},    {"mask-off-by-one", shiftMask},
-      {"skip-last-tile", skipLastTile}, {"swap-precision", swapPrecision},
-      {"drop-dlse", dropDlse},          {"drop-scale", dropScale},
-      {"drop-head", dropHead},          {"unmask-ds", unmaskDs},
-      {"drop-ends", dropEnds},          {"first-sequence", firstSequence},
-      {"past-lengths", pastLengths},    {"keep-all", keepAll},
-      {"next-scale", nextScale},        {"no-scales", noScales}};
+      {"drop-rescale", dropRescale},
+      {"mask-off-by-one", shiftMask},
+      {"skip-last-tile", skipLastTile},
+      {"swap-precision", swapPrecision},
+      {"drop-dlse", dropDlse},
+      {"drop-scale", dropScale},
+      {"drop-head", dropHead},
+      {"unmask-ds", unmaskDs},
+      {"drop-ends", dropEnds},
+      {"first-sequence", firstSequence},
+      {"past-lengths", pastLengths},
+      {"keep-all", keepAll},
+      {"next-scale", nextScale},
+      {"no-scales", noScales},
+      {"next-bit", nextBit}};
   for (auto [name, plant] : faults)
     if (fault == name) {
       for (auto kernel : module.getOps<tile::KernelOp>())
@@ -193,7 +210,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   return llvm::createStringError(
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
       "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends, "
-      "first-sequence, past-lengths, keep-all, next-scale, no-scales or "
-      "wrong-alignment, found '" +
+      "first-sequence, past-lengths, keep-all, next-scale, no-scales, "
+      "next-bit or wrong-alignment, found '" +
       fault + "'");
 }

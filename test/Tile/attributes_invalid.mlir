@@ -206,3 +206,24 @@ tile.kernel @parts() attributes {grid = affine_map<() -> (1)>, grid_sizes = arra
 func.func @vjp_wrt(%x: tensor<4xf32>) attributes {tile.vjp_wrt = [0, 1], tile.vjp_of = array<i64>} {
   return
 }
+
+// -----
+
+// expected-error @+1 {{expects 'tile.batch_invariant' to be an i64 above 0, found 0 : i64}}
+func.func @no_keys_of_a_split(%x: tensor<4xf32>) attributes {tile.batch_invariant = 0 : i64} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.batch_invariant' on func.func, found it here}}
+tile.kernel @batch_invariant_kernel() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.batch_invariant = 64 : i64} {
+  tile.return
+}
+
+// -----
+
+// expected-error @+1 {{expects 'tile.keys_of_split' to be an i64 above 0, found 0 : i64}}
+tile.kernel @keys_of_split() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.keys_of_split = 0 : i64} {
+  tile.return
+}

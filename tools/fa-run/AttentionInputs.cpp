@@ -30,7 +30,7 @@ Error fa::run::readInput(StringRef what, StringRef path, bool wanted,
                               : what.ends_with("scale") ? "kv"
                                                         : what) +
                              "'");
-  auto tensor = readNpy(path, type);
+  auto tensor = readNpy(path, type, /*takesWords=*/what == "draft");
   if (!tensor)
     return tensor.takeError();
   if (tensor->type() != type || tensor->sizes() != sizes)
@@ -83,6 +83,9 @@ public:
 
   Expected<AttentionInputs> read() {
     AttentionInputs files;
+    if (p.valuesInKeys && !options.v.empty())
+      return createStringError("--v is given, but the problem has "
+                               "'values-in-keys'");
     if (Error error = readOffsets("offsets", options.offsets, p.hasOffsets,
                                   p.seqQ, "sq", files.offsets))
       return error;
@@ -118,7 +121,9 @@ public:
       inputs->q = files.q;
     if (!options.k.empty())
       inputs->k = files.k;
-    if (!options.v.empty())
+    if (p.valuesInKeys && options.emit.empty())
+      inputs->v = firstColumns(inputs->k, p.headDimV);
+    else if (!options.v.empty())
       inputs->v = files.v;
     if (files.offsets)
       inputs->offsets = files.offsets;
@@ -147,6 +152,9 @@ public:
       return error;
     if (Error error = readInput("rng", options.rng, p.dropout != 0, {2},
                                 ElementType::I64, inputs->rng))
+      return error;
+    if (Error error = readInput("draft", options.draft, p.draft, p.draftSizes(),
+                                ElementType::I32, inputs->draft))
       return error;
     if (Error error = readDocuments(*inputs))
       return error;

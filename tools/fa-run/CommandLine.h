@@ -85,6 +85,11 @@ struct CommandLine {
   cl::opt<std::string> vScale{"v-scale", cl::value_desc("F.npy"),
                               cl::desc("the same of values"),
                               cl::cat(category)};
+  cl::opt<std::string> draft{
+      "draft", cl::value_desc("F.npy"),
+      cl::desc("which of the last sq keys each query sees, in bits, uint32 or "
+               "int32 [b, sq, words], packed [tq, words], with 'draft'"),
+      cl::cat(category)};
   cl::opt<bool> assumeNoEmptyRows{
       "assume-no-empty-rows",
       cl::desc("every row keeps a key: finite sentinels are masks"),

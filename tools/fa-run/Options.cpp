@@ -175,6 +175,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.table = line.table;
   options.kScale = line.kScale;
   options.vScale = line.vScale;
+  options.draft = line.draft;
   options.compile.fusion.assumeNoEmptyRows = line.assumeNoEmptyRows;
   options.compile.fusion.allowNoMax = line.allowNoMax;
   options.in.assign(line.in.begin(), line.in.end());

@@ -43,14 +43,15 @@ Error fa::run::readPagedKeys(const Options &options, AttentionSpec &spec,
       !options.k.empty() + !options.v.empty() + !options.table.empty();
   if (given == 0)
     return Error::success();
-  if (given != 3)
-    return createStringError("expected --k, --v and --table together with "
-                             "'page', found " +
-                             Twine(given) + " of them");
+  if (given != (p.valuesInKeys ? 2 : 3))
+    return createStringError(
+        Twine("expected --k, ") + (p.valuesInKeys ? "" : "--v ") +
+        "and --table together with 'page', found " + Twine(given) + " of them");
   auto k = readPages(options.k, spec, p.headDim, "d");
   if (!k)
     return k.takeError();
-  auto v = readPages(options.v, spec, p.headDimV, "dv");
+  auto v = p.valuesInKeys ? firstColumns(*k, p.headDimV)
+                          : readPages(options.v, spec, p.headDimV, "dv");
   if (!v)
     return v.takeError();
   if (k->sizes()[0] != v->sizes()[0])

@@ -7,6 +7,8 @@
 #ifndef FA_FRONTEND_MODIFYATTENTION_H
 #define FA_FRONTEND_MODIFYATTENTION_H
 
+#include "fa/Numerics/AttentionProblem.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
@@ -21,6 +23,13 @@ namespace fa {
 /// pass. "" is none. What does not parse is an error at a line of the text.
 llvm::Error modifyAttention(mlir::ModuleOp module, llvm::StringRef score,
                             llvm::StringRef mask);
+
+/// Adds the mask of a draft to the one attention of `module`, which is at S0,
+/// as `problem` describes it but for that, and is brought to S1: of the last sq
+/// keys query i sees those whose bits are set. The words, i32, are the
+/// function's last tensor.
+llvm::Error addDraftMask(mlir::ModuleOp module,
+                         const AttentionProblem &problem);
 
 } // namespace fa
 

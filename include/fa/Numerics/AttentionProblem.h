@@ -72,6 +72,15 @@ struct AttentionProblem {
   /// K and V are to be multiplied with a number for each batch and KV head,
   /// f32 [b, hkv] each.
   bool hasScales = false;
+  /// V is the first headDimV columns of K, and no tensor of its own.
+  bool valuesInKeys = false;
+  /// Of the last sq keys a query sees those whose bits are set: bit n mod 32 of
+  /// word n / 32 of its row is key sk - sq + n. It sees all keys before.
+  bool draft = false;
+  /// Keys of a split, whatever else a launch computes: the bits of a sequence's
+  /// results do not depend on it. 0: a launch chooses how many splits there
+  /// are.
+  int64_t splitKeys = 0;
 
   bool hasWindow() const { return windowLeft >= 0 || windowRight >= 0; }
   double effectiveScale() const;
@@ -92,6 +101,8 @@ struct AttentionProblem {
   llvm::SmallVector<int64_t, 4> querySizes(int64_t dim) const;
   llvm::SmallVector<int64_t, 4> keySizes(int64_t dim) const;
   llvm::SmallVector<int64_t, 4> lseSizes() const;
+  /// Sizes of the words of a draft: [b, sq, words], packed [rows, words].
+  llvm::SmallVector<int64_t, 4> draftSizes() const;
   /// Forward 2 b hq sq sk (d + dv). Of gradients the nominal count, each dot
   /// once however often it is computed: S for each of them, dP for dq and dk,
   /// and each one's own, which for all three is 2.5 times the forward's,
@@ -109,6 +120,7 @@ struct AttentionProblem {
 private:
   llvm::Error verifyPacked() const;
   llvm::Error verifyNarrow() const;
+  llvm::Error verifyServing() const;
 };
 
 /// A parsed `--attention` SPEC and the keys that it spelt out.

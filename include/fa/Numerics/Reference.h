@@ -32,6 +32,9 @@ struct AttentionInputs {
   /// first after it that it does not. Set by makeArguments.
   std::optional<HostTensor> starts, ends;
   std::optional<HostTensor> offsets, keyOffsets, kScale, vScale;
+  /// i32 [b, sq, words], packed [rows, words]: which of the last sq keys a query
+  /// sees, a bit each, from the lowest bit of word 0 on.
+  std::optional<HostTensor> draft;
 };
 
 /// out [b, hq, sq, dv] and lse [b, hq, sq], both f64; packed [hq, tq, dv] and
@@ -66,6 +69,9 @@ void fillNormal(HostTensor &tensor, uint64_t seed, double factor = 1);
 
 /// A tensor [.., heads, seq, dim] as [.., seq, heads, dim], or the other way.
 HostTensor exchangeHeads(const HostTensor &tensor);
+
+/// The first `count` columns of `rows`, in the same memory: values in keys.
+HostTensor firstColumns(const HostTensor &rows, int64_t count);
 
 /// A tensor of zeros of `sizes`, [.., heads, seq, dim]; `bshd`: in memory
 /// [.., seq, heads, dim].

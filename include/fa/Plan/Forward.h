@@ -30,7 +30,8 @@ struct PlannedKernel {
 
 /// The kernels of an attention, in the order in which a launch looks for one
 /// that takes its arguments. An error says that head dimensions are too large
-/// for shared memory.
+/// for shared memory, or that a number of splits is asked for where the facts
+/// say how many keys each has.
 llvm::Expected<std::vector<PlannedKernel>>
 planForward(const AttentionFacts &facts, const ForwardRules &rules);
 

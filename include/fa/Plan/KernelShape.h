@@ -18,6 +18,9 @@ struct KernelShape {
   enum Part { Whole, Split, Merge } part = Whole;
   /// Of Split: how many there are; 0: a launch chooses.
   int64_t splits = 0;
+  /// Of Split: keys of each of them, which the launch does not choose; 0: as
+  /// many tiles for each as for any other.
+  int64_t keysOfSplit = 0;
   bool wideMerge = false; ///< a program merges whole rows, split by split
   int64_t rows = 64;      ///< queries in a tile
   int64_t columns = 128;  ///< keys in a tile
@@ -57,6 +60,8 @@ struct KernelShape {
   /// Of one interval of keys, a program walks a tile even where it sees none:
   /// one begins beside the end of the one before, whatever that sees.
   bool someKeys = false;
+  /// A tile of keys is the tile of values, too, loaded once.
+  bool sharesTiles = false;
   /// Blocks that are to fetch together.
   int64_t cluster = 1;
   /// The most programs for each processor that the kernel is meant for; 0: any.

@@ -100,6 +100,41 @@ TEST(ChooseLaunch, TheNumberCanBeSaid) {
   EXPECT_TRUE(checkPlan(plan));
 }
 
+/// Splits of a fixed number of keys are as many as the keys need, whatever else
+/// there is, and no launch does without them.
+TEST(ChooseLaunch, KeysOfASplitCanBeSaid) {
+  std::vector<KernelInfo> plan = makePlan();
+  plan[0].keysOfSplit = 100;
+  EXPECT_FALSE(checkPlan(plan));
+  auto splitsOf = [&](int64_t batches, int64_t count, int64_t processors) {
+    LaunchArgument arguments[] = {keys(batches, count)};
+    auto choice = chooseLaunch(plan, arguments, processors, Workspace::any());
+    // What a launch chooses is what its plan is compiled from, and no other.
+    auto found = findCandidates(
+        plan, {{keys(batches, count)}, processors, /*residentBlocks=*/1});
+    EXPECT_TRUE(found &&
+                *found == (std::vector<std::string>{"split", "merge"}));
+    return choice && choice->kernels.size() == 2 ? choice->splits : -1;
+  };
+  for (int64_t processors : {kHost, int64_t(1), int64_t(1000)})
+    for (int64_t batches : {1, 3, 1000}) {
+      EXPECT_EQ(splitsOf(batches, 0, processors), 1);
+      EXPECT_EQ(splitsOf(batches, 1, processors), 1);
+      EXPECT_EQ(splitsOf(batches, 100, processors), 1);
+      EXPECT_EQ(splitsOf(batches, 101, processors), 2);
+      EXPECT_EQ(splitsOf(batches, kMaxSplits * 100, processors), kMaxSplits);
+    }
+  LaunchArgument arguments[] = {keys(3, 101)};
+  EXPECT_EQ(messageOf(chooseLaunch(plan, arguments, 12, Workspace())),
+            "@split in 2 splits: expected a workspace of 48 bytes, found 0");
+  LaunchArgument tooMany[] = {keys(3, kMaxSplits * 100 + 1)};
+  EXPECT_EQ(messageOf(chooseLaunch(plan, tooMany, 12, Workspace::any())),
+            "@split: expected at most 1024 splits of 100 keys, found 102401 "
+            "keys, which take 1025");
+  plan[0].splitKeys = {};
+  EXPECT_TRUE(checkPlan(plan));
+}
+
 TEST(ChooseLaunch, WithoutWorkspaceThereAreNone) {
   std::vector<KernelInfo> plan = makePlan();
   LaunchArgument arguments[] = {keys(3, 704)};

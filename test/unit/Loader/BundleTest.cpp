@@ -93,11 +93,11 @@ TEST(Bundle, PicksTheCodeForACard) {
 }
 
 TEST(Bundle, RefusesWhatIsNotOne) {
-  constexpr std::string_view version = "\"flashtile_bundle\": 5";
+  constexpr std::string_view version = "\"flashtile_bundle\": 6";
   expectRefused(withMetadata(version, "\"flashtile_bundle\": 1"),
-                "expected a bundle of version 2 to 5, found version 1");
-  expectRefused(withMetadata(version, "\"flashtile_bundle\": 6"),
-                "expected a bundle of version 2 to 5, found version 6");
+                "expected a bundle of version 2 to 6, found version 1");
+  expectRefused(withMetadata(version, "\"flashtile_bundle\": 7"),
+                "expected a bundle of version 2 to 6, found version 7");
   EXPECT_TRUE(read(withMetadata(version, "\"flashtile_bundle\": 2")));
   expectRefused(withMetadata("\"follows\": true", "\"follows\": false"),
                 "expected workspace where there are splits, and only there");

@@ -44,7 +44,9 @@ TEST(AttentionProblem, RoundTrip) {
         "sq=3 backward", "sq=3 causal backward dlse", "sq=3 backward=v,q",
         "sq=3 backward=k dlse lse", "b=3 sq=5 ragged tq=17 tk=0",
         "ragged=q layout=bshd", "ragged=k", "sq=3 dropout=0.17 sink backward",
-        "sq=3 kv=f8e4m3", "sq=3 type=bf16 page=4 kv=f8e4m3 kv-scales=none"}) {
+        "sq=3 kv=f8e4m3", "sq=3 type=bf16 page=4 kv=f8e4m3 kv-scales=none",
+        "sq=3 d=576 values-in-keys=512 page=64 split-keys=1000",
+        "sq=40 ragged draft"}) {
     auto spec = parseAttentionSpec(text);
     ASSERT_TRUE(static_cast<bool>(spec));
     auto again = parseAttentionSpec(spec->problem.str());
@@ -156,6 +158,14 @@ TEST(AttentionProblem, Errors) {
       {"kv=f16", "'kv': expected f8e4m3, found 'f16'"},
       {"kv=f8e4m3 type=f32",
        "expected type=f16 or type=bf16 with kv=f8e4m3, found type=f32"},
+      {"split-keys=0", "'split-keys': expected 1 key or more, found '0'"},
+      {"split-keys=64 backward", "expected no 'backward' with split-keys"},
+      {"d=64 values-in-keys=65", "expected values of at most the 64 columns"},
+      {"values-in-keys=32 dv=32", "'dv': expected 'values-in-keys' alone"},
+      {"values-in-keys=32 backward", "'backward' with values-in-keys"},
+      {"draft prefix=3", "expected a draft without a prefix"},
+      {"draft=1", "'draft': expected no value, found '1'"},
+      {"draft backward", "expected no 'backward' with draft"},
       {"kv=f8e4m3 backward", "expected no 'backward' with kv=f8e4m3"},
       {"kv-scales=none", "'kv-scales': expected 'kv' with it"},
       {"kv=f8e4m3 kv-scales=b", "'kv-scales': expected none, found 'b'"},

@@ -66,6 +66,28 @@ TEST(Forward, HasVariantsInTheOrderOfLaunches) {
             "attention 256x256 attention_strided 128x64");
 }
 
+/// Nothing is chosen by how many programs there are, and what is split has no
+/// kernel without splits.
+TEST(Forward, DoesNotDependOnTheBatchWhereSplitsHaveAFixedNumberOfKeys) {
+  AttentionFacts facts = ofHalves(128);
+  facts.splitKeys = 512;
+  EXPECT_EQ(planOf(facts, "sm_90a"),
+            "attention_decode 16x32+ attention_packed 64x64+ "
+            "attention_roles_fetched 128x128 attention_roles 128x128 "
+            "attention 128x64 attention_strided 64x64");
+  EXPECT_EQ(planOf(facts, "sm_90a", "splits=3"),
+            "expected no number of splits where each has 512 keys "
+            "(tile.batch_invariant), found 3");
+  auto kernels = cantFail(planForward(
+      facts, forwardRules(cantFail(findMachine("sm_80")), PlanConstraints())));
+  for (const PlannedKernel &kernel : kernels) {
+    EXPECT_EQ(kernel.isSplitAlone, kernel.split.has_value());
+    EXPECT_EQ(kernel.shape.fewPrograms, 0);
+    if (kernel.split)
+      EXPECT_EQ(kernel.split->keysOfSplit, 512);
+  }
+}
+
 /// Clusters pay where all queries see the same keys.
 TEST(Forward, HasClustersForFullAttentionAlone) {
   AttentionFacts facts = ofHalves(128);
