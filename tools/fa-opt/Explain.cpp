@@ -9,6 +9,7 @@
 #include "Tile/Tile.h"
 #include "Triton/Triton.h"
 #include "fa/Conversion/Passes.h"
+#include "fa/Conversion/RaiseAttention.h"
 #include "fa/Fusion/MaskAnalysis.h"
 #include "fa/Fusion/Passes.h"
 #include "fa/Fusion/Stage.h"
@@ -156,14 +157,21 @@ static void explainTriton(ModuleOp module, raw_ostream &out) {
     });
     PassManager pm(module.getContext());
     buildTritonPipeline(pm);
-    bool lowered = succeeded(pm.run(*alone));
+    NotRaised reason{place, {}};
+    std::optional<RaisedAttention> raised;
+    if (failed(pm.run(*alone)))
+      reason = {place, problem};
+    else
+      for (auto kernel : alone->getOps<KernelOp>())
+        raised = raiseAttention(kernel, reason);
+    place = raised ? func.getLoc() : reason.where;
     auto line = triton::sourceLineOf(place);
     writeLocation(out, line ? Location(line) : place)
-        << "not raised: @" << func.getSymName() << ": "
-        << (lowered ? "loops are not looked at yet; it is a kernel as it is "
-                      "written"
-                    : problem)
-        << '\n';
+        << (raised ? "raised: @" : "not raised: @") << func.getSymName() << ": "
+        << (raised ? "softmax(Q K^T) V is one attention" : reason.why) << '\n';
+    if (raised)
+      for (const std::string &text : raised->report)
+        out << "  " << text << '\n';
   }
 }
 

@@ -105,6 +105,12 @@ struct CommandLine {
       "grid", cl::value_desc("X[xYxZ]"),
       cl::desc("programs of a launch of a .ttir file's kernel"),
       cl::cat(category)};
+  cl::opt<Raise> raise{
+      "raise", cl::desc("a .ttir file's kernel that is attention runs as one:"),
+      cl::values(clEnumValN(Raise::Auto, "auto", "where the launch allows it"),
+                 clEnumValN(Raise::Off, "off", "never"),
+                 clEnumValN(Raise::Only, "only", "else it is an error")),
+      cl::init(Raise::Auto), cl::cat(category)};
   cl::list<std::string> out{"out", cl::value_desc("F.npy"),
                             cl::desc("an output, in result order"),
                             cl::cat(category)};

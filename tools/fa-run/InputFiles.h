@@ -66,6 +66,16 @@ llvm::Error lowerTritonProgram(mlir::ModuleOp module);
 llvm::Error prepareTritonArguments(Job &job, const Options &options,
                                    const KernelInfo &kernel);
 
+/// Sets `job.raised`, if its kernel is attention and that is wanted.
+llvm::Error raiseTritonProgram(Job &job, const Options &options);
+
+/// Reads the arguments of a kernel that is raised, and takes the attention in
+/// its place if the launch meets its conditions.
+llvm::Error chooseRaised(Job &job, const Options &options);
+
+/// The location of the Python source where it is known, else of the text.
+std::string placeOf(mlir::Location loc);
+
 } // namespace fa::run
 
 #endif // FA_RUN_INPUTFILES_H

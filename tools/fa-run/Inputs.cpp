@@ -49,6 +49,9 @@ Expected<Job> fa::run::loadFile(mlir::MLIRContext &context,
   if (job.isTriton)
     if (Error error = lowerTritonProgram(*job.module))
       return error;
+  if (job.isTriton)
+    if (Error error = raiseTritonProgram(job, options))
+      return error;
   return job;
 }
 

@@ -10,6 +10,7 @@
 #include "Execute.h"
 #include "Options.h"
 
+#include "fa/Conversion/RaiseAttention.h"
 #include "fa/Interpreter/Interpreter.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Numerics/ReferenceBackward.h"
@@ -41,6 +42,8 @@ struct Job {
   std::string reference;
   std::vector<InterpreterValue> referenceArguments;
   bool isTriton = false; ///< its grid is an argument (--grid)
+  /// Of one of Triton's kernels: the attention that it is, if it is one.
+  std::optional<RaisedAttention> raised;
   std::string entry;
   std::vector<LaunchArgument> arguments;
   std::vector<HostTensor> tensors; ///< keeps the arguments' memory

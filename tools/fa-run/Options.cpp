@@ -181,6 +181,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.in.assign(line.in.begin(), line.in.end());
   options.out.assign(line.out.begin(), line.out.end());
   options.grid = line.grid;
+  options.raise = line.raise;
   options.lse = line.lse;
   options.dout = line.dout;
   options.dlse = line.dlse;

@@ -18,6 +18,10 @@ namespace fa::run {
 /// Exit codes of fa-run.
 enum ExitCode { Success = 0, CheckFailed = 1, BadInput = 2, DeviceFailed = 3 };
 
+/// Whether a kernel that Triton printed and that is attention runs as one:
+/// where the launch allows it, never, or else it is an error.
+enum class Raise { Auto, Off, Only };
+
 struct Options {
   std::string file, entry;              ///< a program, or
   std::optional<std::string> attention; ///< an attention SPEC, or
@@ -29,6 +33,7 @@ struct Options {
   std::string draft;                ///< words of a draft's mask
   std::vector<std::string> in, out; ///< .npy files or sizes, in order
   std::string grid;                 ///< of a kernel that Triton printed
+  Raise raise = Raise::Auto;        ///< whether it runs as attention
   std::string lse;
   std::string dout, dlse, forwardOut, forwardLse; ///< inputs of gradients
   std::string dq, dk, dv, dbias, dslopes, dsink;  ///< where they are written

@@ -20,8 +20,7 @@ bool fa::run::isTritonProgram(mlir::ModuleOp module) {
   return !module.getOps<triton::FuncOp>().empty();
 }
 
-/// The location of the Python source where it is known, else of the text.
-static std::string placeOf(mlir::Location loc) {
+std::string fa::run::placeOf(mlir::Location loc) {
   std::string text;
   raw_string_ostream out(text);
   if (auto line = triton::sourceLineOf(loc))

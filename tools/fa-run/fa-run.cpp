@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InputFiles.h"
 #include "Job.h"
 
 #include "Triton/Triton.h"
@@ -212,6 +213,12 @@ static int runJob(Job &job, const Options &options) {
                                     "be inlined"),
                   BadInput);
   }
+  bool hasArguments = !isFile;
+  if (job.raised) {
+    if (Error error = chooseRaised(job, options))
+      return fail(std::move(error), BadInput);
+    hasArguments = true;
+  }
   auto place = findRunTarget(options.target, options.compile.hostCpu);
   if (!place)
     return fail(place.takeError(), DeviceFailed);
@@ -219,7 +226,7 @@ static int runJob(Job &job, const Options &options) {
   if (!compiled)
     return fail(compiled.takeError(), BadInput);
   Artifact &artifact = compiled->artifact;
-  if (isFile)
+  if (!hasArguments)
     if (Error error =
             prepareFileArguments(job, options, artifact.kernels.back()))
       return fail(std::move(error), BadInput);

@@ -17,7 +17,7 @@ LAYERS = [
     ["Loader", "Numerics", "Tile", "Triton"],
     ["Interpreter", "TileGPU"],
     ["Conversion", "Emulator", "Fusion", "Schedule"],
-    ["Frontend", "KernelAbi", "TileToLinalg", "TritonToTile"],
+    ["Frontend", "KernelAbi", "RaiseAttention", "TileToLinalg", "TritonToTile"],
     ["TileGPUToSimt", "TileToHost"],
     ["TileGPUToNVVM", "TileGPUToROCDL"],
     ["Target"],

@@ -1,0 +1,94 @@
+//===- Access.cpp - what one load or store touches ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Access.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::raise;
+
+void Access::forEachNumber(llvm::function_ref<void(Number &)> visit) {
+  visit(base);
+  for (auto &[axis, step] : steps)
+    visit(step);
+  for (auto &[axis, numbers] : limits)
+    for (Number &limit : numbers)
+      visit(limit);
+}
+
+static Number readSize(LaunchNumbers &numbers, OpFoldResult size) {
+  if (auto value = dyn_cast<Value>(size))
+    return numbers.read(value);
+  return *getConstantIntValue(size);
+}
+
+/// Appends the limits that a view's `size` is: a size below 0 is none, and of a
+/// minimum both are.
+static void appendLimits(LaunchNumbers &numbers, const Number &size,
+                         const Number &first, std::vector<Number> &limits) {
+  if (std::optional<unsigned> only = size.variable()) {
+    const Variable v = numbers.variable(*only);
+    if (v.kind == Variable::Greatest)
+      for (unsigned n : {0u, 1u})
+        if (v.operands[n].isZero())
+          return appendLimits(numbers, v.operands[1 - n], first, limits);
+    if (v.kind == Variable::Least) {
+      for (const Number &operand : v.operands)
+        appendLimits(numbers, operand, first, limits);
+      return;
+    }
+  }
+  limits.push_back(size - first);
+}
+
+std::optional<Access> fa::raise::readAccess(LaunchNumbers &numbers,
+                                            Operation *op, ArrayRef<int> axes,
+                                            StringRef what, Refusal &refusal) {
+  auto load = dyn_cast_if_present<tile::LoadOp>(op);
+  auto store = dyn_cast_if_present<tile::StoreOp>(op);
+  auto refuse = [&](const Twine &why) {
+    refusal = {op, (what + " " + why).str()};
+    return std::nullopt;
+  };
+  if (isa_and_present<tile::GatherOp>(op))
+    return refuse("is read from addresses that follow no steps; keys that lie "
+                  "in pages are not raised yet");
+  if (!load && !store)
+    return refuse("is not loaded, but computed");
+  Value memory = load ? load.getSource() : store.getDest();
+  ValueRange indices = load ? load.getIndices() : store.getIndices();
+  auto type = cast<RankedTensorType>(load ? load.getResult().getType()
+                                          : store.getValue().getType());
+  auto view = memory.getDefiningOp<memref::ReinterpretCastOp>();
+  auto argument =
+      view ? dyn_cast<BlockArgument>(view.getSource()) : BlockArgument();
+  if (!argument || view.getMixedSizes().size() != axes.size())
+    return refuse("is no view of an argument");
+  Access access;
+  access.op = op;
+  access.argument = argument.getArgNumber();
+  access.element = type.getElementType();
+  access.base = readSize(numbers, view.getMixedOffsets()[0]);
+  for (auto [dim, axis] : llvm::enumerate(axes)) {
+    Number first = numbers.read(indices[dim]),
+           step = readSize(numbers, view.getMixedStrides()[dim]),
+           size = readSize(numbers, view.getMixedSizes()[dim]);
+    access.base = access.base + first * step;
+    if (axis < 0)
+      continue;
+    access.steps[axis] = step;
+    access.extents[axis] = type.getDimSize(dim);
+    std::optional<int64_t> whole = (size - first).constant();
+    bool isInside = (load && load.getInBounds()) ||
+                    (whole && *whole >= type.getDimSize(dim));
+    if (!isInside)
+      appendLimits(numbers, size, first, access.limits[axis]);
+  }
+  return access;
+}

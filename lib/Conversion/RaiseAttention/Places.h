@@ -1,0 +1,70 @@
+//===- Places.h - where Q, K, V and the output are --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The algebra of a loop says nothing of what it reads. Attention it is if, with
+// one of the program's coordinates for the rows and at most two for batches and
+// heads,
+//
+//  - queries and outputs are rows BM · coordinate + i, keys and values rows
+//    counter + j, of tensors that are stepped through by batch, head, row and
+//    column;
+//  - every key that the mask lets pass is visited once, and no other.
+//
+// What depends on the numbers of a launch is a condition for it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_RAISEATTENTION_PLACES_H
+#define FA_LIB_CONVERSION_RAISEATTENTION_PLACES_H
+
+#include "Conditions.h"
+#include "LoopProof.h"
+
+namespace fa::raise {
+
+/// A tensor [batch, head, row, column] in an argument of the kernel.
+struct TensorPlace {
+  mlir::Operation *op = nullptr; ///< that reads or writes it
+  unsigned argument = 0;
+  mlir::Type element;
+  int64_t columns = 0;
+  Number offset, sizes[4], strides[4];
+};
+
+/// What a launch must be for the raised kernel to do what the kernel does:
+/// number >= 0, or = 0.
+struct Precondition {
+  Number number;
+  bool isZero;
+  std::string text;
+};
+
+/// A kernel that is attention.
+struct PlacedAttention {
+  TensorPlace q, k, v, output;
+  std::optional<TensorPlace> lse;
+  double lseBase = 1;
+  double scale = 1;                     ///< times
+  llvm::SetVector<mlir::Value> scalars; ///< these arguments
+  std::vector<Condition> mask;          ///< all of them
+  std::optional<unsigned> batch, head;  ///< variables
+  std::vector<Precondition> preconditions;
+  std::vector<unsigned> positiveArguments; ///< of the kernel
+  std::optional<double> finiteMask;
+  bool isWide = false; ///< P is not rounded
+  bool isTf32 = false;
+  std::string form;
+};
+
+/// Finds out where what `proven` reads and writes is.
+std::optional<PlacedAttention>
+placeAttention(const ProvenLoops &proven, ExponentialSums &sums,
+               const TileReader &reader, LaunchNumbers &numbers,
+               tile::KernelOp kernel, Refusal &refusal);
+
+} // namespace fa::raise
+
+#endif // FA_LIB_CONVERSION_RAISEATTENTION_PLACES_H

@@ -1,0 +1,82 @@
+//===- TileReader.h - tiles of a kernel as sums of exponentials -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_CONVERSION_RAISEATTENTION_TILEREADER_H
+#define FA_LIB_CONVERSION_RAISEATTENTION_TILEREADER_H
+
+#include "ExponentialSums.h"
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace fa::raise {
+
+/// The axes of an element: a row of queries, a column of the output, and those
+/// that are summed over, from kSummed on; one within another has the next
+/// number.
+enum Axis : int { kOne = -1, kRow = 0, kColumn = 1, kSummed = 2 };
+
+/// A finite number that stands for −inf: at most this.
+inline constexpr double kFiniteMask = -1e4;
+
+/// Reads values of a kernel as sums. Loads, maxima, what loops carry and what
+/// has no formula are factors.
+class TileReader {
+public:
+  using Value = mlir::Value;
+
+  explicit TileReader(ExponentialSums &sums) : sums(sums) {}
+
+  /// Element `axes` of `value`, with `depth` sums around it.
+  Sum read(Value value, llvm::ArrayRef<int> axes, int depth = 0);
+
+  /// Values that are read as factors, whatever their formulas are: divisors
+  /// that are sums have no inverse but this.
+  void setFactors(llvm::DenseSet<Value> values) {
+    whole = std::move(values);
+    known.clear();
+  }
+
+  /// Of `value` what is repeated along other dimensions.
+  static Value strip(Value value);
+
+  /// A guard that was taken for what it guards: `value` where it is `number`
+  /// is replaced by something else.
+  struct Guard {
+    mlir::Operation *select;
+    Value value;
+    double number;
+  };
+  const std::vector<Guard> &guards() const { return foundGuards; }
+  /// Scalars that are taken to be above 0, because −inf is multiplied by them.
+  const llvm::SetVector<Value> &positives() const { return foundPositives; }
+  /// A mask that is a finite number, if there is one.
+  std::optional<double> finiteMask() const { return foundFinite; }
+
+private:
+  Sum readOp(mlir::Operation *op, Value value, llvm::ArrayRef<int> axes,
+             int depth);
+  Sum readSelect(mlir::Operation *op, llvm::ArrayRef<int> axes, int depth);
+  std::optional<Sum> readGuard(mlir::Operation *op, llvm::ArrayRef<int> axes,
+                               int depth);
+  Sum readDot(mlir::Operation *op, llvm::ArrayRef<int> axes, int depth);
+  Sum multiply(const Sum &x, const Sum &y);
+
+  ExponentialSums &sums;
+  llvm::DenseSet<Value> whole;
+  std::map<std::pair<void *, std::vector<int>>, Sum> known;
+  std::vector<Guard> foundGuards;
+  llvm::SetVector<Value> foundPositives;
+  std::optional<double> foundFinite;
+};
+
+/// The number that all elements of `value` are, or that the scalar is.
+std::optional<double> findConstant(mlir::Value value);
+
+} // namespace fa::raise
+
+#endif // FA_LIB_CONVERSION_RAISEATTENTION_TILEREADER_H
