@@ -135,6 +135,23 @@ static std::optional<LaunchArgument> viewOf(const LaunchArgument &memory,
   return LaunchArgument::tensor(data, memory.type, sizes, strides);
 }
 
+/// Whether no two elements of `view` are one in memory, by its strides: each is
+/// beyond all that the smaller ones reach.
+static bool isWithoutOverlap(const LaunchArgument &view) {
+  SmallVector<std::pair<int64_t, int64_t>> dims;
+  for (auto [size, stride] : zip_equal(view.sizes, view.strides))
+    if (size > 1)
+      dims.push_back({stride, size});
+  sort(dims);
+  int64_t reach = 0;
+  for (auto [stride, size] : dims) {
+    if (stride <= reach)
+      return false;
+    reach += (size - 1) * stride;
+  }
+  return true;
+}
+
 /// The arguments of the raised function; an error says what the launch breaks.
 static Expected<std::vector<LaunchArgument>>
 bindRaised(const RaisedAttention &raised, ArrayRef<LaunchArgument> given,
@@ -147,6 +164,8 @@ bindRaised(const RaisedAttention &raised, ArrayRef<LaunchArgument> given,
     if (!(bit_cast<float>(static_cast<uint32_t>(given[n].bits)) > 0))
       return createStringError("this launch breaks: argument " + Twine(n) +
                                " is above 0");
+  mlir::func::FuncOp function = raised.function;
+  unsigned numInputs = function.getNumArguments();
   std::vector<LaunchArgument> bound;
   for (const RaisedArgument &argument : raised.arguments) {
     if (argument.kind == RaisedArgument::Same) {
@@ -165,11 +184,14 @@ bindRaised(const RaisedAttention &raised, ArrayRef<LaunchArgument> given,
     if (!view)
       return createStringError("argument " + Twine(argument.from) +
                                " is smaller than what is read or written");
+    bool isWritten = bound.size() >= numInputs;
+    if (isWritten && !isWithoutOverlap(*view))
+      return createStringError("several programs write the same elements of "
+                               "argument " +
+                               Twine(argument.from));
     bound.push_back(*view);
   }
   // What is written is nothing else's memory.
-  mlir::func::FuncOp function = raised.function;
-  unsigned numInputs = function.getNumArguments();
   for (unsigned out = numInputs; out < raised.arguments.size(); ++out)
     for (unsigned n = 0; n < out; ++n)
       if (raised.arguments[n].kind == RaisedArgument::Tensor &&

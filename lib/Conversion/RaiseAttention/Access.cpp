@@ -65,6 +65,9 @@ std::optional<Access> fa::raise::readAccess(LaunchNumbers &numbers,
   ValueRange indices = load ? load.getIndices() : store.getIndices();
   auto type = cast<RankedTensorType>(load ? load.getResult().getType()
                                           : store.getValue().getType());
+  // Casts forget sizes and steps that are constants.
+  while (auto cast = memory.getDefiningOp<memref::CastOp>())
+    memory = cast.getSource();
   auto view = memory.getDefiningOp<memref::ReinterpretCastOp>();
   auto argument =
       view ? dyn_cast<BlockArgument>(view.getSource()) : BlockArgument();

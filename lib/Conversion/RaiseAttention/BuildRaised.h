@@ -15,10 +15,9 @@ namespace fa::raise {
 
 /// Builds the function that `placed` is; nothing, with a refusal, if a mask has
 /// no code.
-std::optional<RaisedAttention> buildRaised(const PlacedAttention &placed,
-                                           LaunchNumbers &numbers,
-                                           tile::KernelOp kernel,
-                                           Refusal &refusal);
+std::optional<RaisedAttention>
+buildRaised(const PlacedAttention &placed, LaunchNumbers &numbers,
+            ExponentialSums &sums, tile::KernelOp kernel, Refusal &refusal);
 
 } // namespace fa::raise
 

@@ -92,6 +92,8 @@ public:
     return values[factor.tile];
   }
 
+  /// The number of factor `f`, which is one of this.
+  unsigned numberOf(const Factor &f) const { return factorNumbers.at(f); }
   /// The factor that `sum` is, if it is one, with the coefficient 1.
   std::optional<unsigned> single(const Sum &sum) const;
   bool dependsOn(const Sum &sum, int axis) const;

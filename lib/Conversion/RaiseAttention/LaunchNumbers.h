@@ -20,6 +20,7 @@
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -128,7 +129,7 @@ private:
   Number divide(const Number &x, const Number &y, Variable::Kind kind);
   Number choose(const Number &x, const Number &y, Variable::Kind kind);
 
-  std::vector<Variable> variables;
+  std::deque<Variable> variables; // references stay
   std::map<Variable, unsigned> numbers;
   std::map<std::pair<void *, std::vector<int>>, Number> known;
   llvm::DenseMap<Value, Number> carried;

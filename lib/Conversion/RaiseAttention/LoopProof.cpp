@@ -224,6 +224,20 @@ bool LoopProof::proveStart(const State &state) {
       acc = accumulatorOf(reader, state, first);
   if (total.empty() && acc.empty())
     return true;
+  // One more score, without a value: exp of a scalar.
+  if (acc.empty() && total.size() == 1 && total.begin()->second == 1 &&
+      total.begin()->first.factors.empty()) {
+    const Sum &score = sums.sum(total.begin()->first.exponent);
+    Sum scalar;
+    if (score.size() == 1 && std::fabs(score.begin()->second - 1) < 1e-7)
+      scalar[score.begin()->first] = 1;
+    std::optional<unsigned> single = sums.single(scalar);
+    const Factor *f = single ? &sums.factor(*single) : nullptr;
+    if (f && f->kind == Factor::Tile && f->axes.empty()) {
+      proven.sink = sums.valueOf(*f);
+      return true;
+    }
+  }
   note(5, 0, loops.front(),
        "before its first step the sum is " + sums.print(total) +
            " and the accumulator " + sums.print(acc) + ", not 0");
@@ -261,6 +275,7 @@ bool LoopProof::proveEnd(const State &state) {
 bool LoopProof::proveState(State state) {
   State last = state;
   proven.stages.clear();
+  proven.sink = {};
   for (auto [n, loop] : llvm::enumerate(llvm::reverse(loops))) {
     auto arguments = loop.getRegionIterArgs();
     auto yielded = loop.getYieldedValues();

@@ -49,6 +49,7 @@ struct ProvenLoops {
   tile::StoreOp output;
   tile::StoreOp lse;  ///< null: none
   double lseBase = 1; ///< what the stored logarithm is multiplied by to be ln
+  mlir::Value sink;   ///< one more score of a row, or null
   std::vector<Stage> stages;
   std::string form; ///< how the state is carried, for a report
 };

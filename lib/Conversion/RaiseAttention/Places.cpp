@@ -8,6 +8,9 @@
 
 #include "Access.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 #include "llvm/ADT/SetVector.h"
 
 #include <cmath>
@@ -17,14 +20,6 @@ using namespace fa;
 using namespace fa::raise;
 
 namespace {
-
-/// The scores of one stage: scale · Σ q · k, where conditions hold.
-struct Scores {
-  double factor = 1;
-  llvm::SetVector<Value> scalars;
-  const Factor *q = nullptr, *k = nullptr;
-  std::vector<const Factor *> masks;
-};
 
 /// Keys [first, end), in tiles; what is visited of them from `end` on is to be
 /// masked.
@@ -69,8 +64,10 @@ private:
   }
 
   //===--- What is read (in the order in which it is looked at) ---===//
-  bool readScores(const Stage &stage, Scores &scores);
+  bool isLaunchScalar(Value value);
+  bool readScoresOf(const Stage &stage, Scores &scores);
   bool readStages();
+  bool readElements();
   bool readMask(const Stage &stage, const Scores &scores, KeyRange &range);
   void splitPrograms();
 
@@ -93,12 +90,20 @@ private:
                      const char *what);
 
   //===--- Keys ---===//
+  Number moveToTensor(const Number &number, const KeyRange &range);
+  bool isOfTensor(const Number &number) const;
   bool coverKeys();
   bool coverEnd(const KeyRange &range);
+  Number dropRounding(const Number &first) const;
   bool coverStart(const KeyRange &range);
   bool implies(const KeyRange &range, const Condition &condition);
+  bool isSurelyAtLeastZero(Number number);
   bool isAtLeastZero(const Number &number);
   bool finishMask();
+
+  //===--- Elements ---===//
+  bool placeElement(const Access &access, ElementPlace &place);
+  bool placeElements();
 
   const ProvenLoops &proven;
   ExponentialSums &sums;
@@ -108,8 +113,9 @@ private:
 
   Scores scores; ///< of the last stage
   Access q, output;
-  std::optional<Access> lse;
-  std::vector<Access> keys, values; ///< of each stage
+  std::optional<Access> lse, sink;
+  std::map<unsigned, Access> elements; ///< by factor of the scores
+  std::vector<Access> keys, values;    ///< of each stage
   std::vector<KeyRange> ranges;
   std::vector<Condition> mask; ///< of the last range
   unsigned row = 0;            ///< the coordinate of tiles of rows
@@ -141,9 +147,21 @@ void Placement::require(const Number &number, bool isZero, const Twine &text) {
 }
 
 void Placement::requireAtLeast(const Number &x, const Number &y) {
-  if (numbers.isNeverNegative(x - y))
-    return;
-  require(x - y, false, print(x) + " is at least " + print(y));
+  // There is a program at least.
+  const Number exact = x - y;
+  llvm::SetVector<unsigned> grids;
+  for (const auto &[monomial, coefficient] : exact.terms())
+    for (unsigned n : monomial)
+      if (numbers.variable(n).kind == Variable::Grid)
+        grids.insert(n);
+  Number difference = exact;
+  for (unsigned n : grids) {
+    Number more = 1;
+    more.addTerm({n}, 1);
+    difference = difference.replace(n, more);
+  }
+  if (!numbers.isNeverNegative(difference))
+    require(exact, false, print(x) + " is at least " + print(y));
 }
 
 void Placement::requireMultiple(const Number &x, const Number &y) {
@@ -160,56 +178,25 @@ void Placement::requireMultiple(const Number &x, const Number &y) {
 // What is read
 //===----------------------------------------------------------------------===//
 
-bool Placement::readScores(const Stage &stage, Scores &result) {
+bool Placement::isLaunchScalar(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner() == &kernel.getBody().front() &&
+         value.getType().isF32();
+}
+
+bool Placement::readScoresOf(const Stage &stage, Scores &result) {
   Operation *at = placeOf(stage.loop);
-  for (const auto &[product, c] : stage.score) {
-    const Factor *dot = nullptr;
-    llvm::SetVector<Value> scalars;
-    bool isPlain = !product.exponent;
-    for (auto [number, power] : product.factors) {
-      const Factor &f = sums.factor(number);
-      isPlain &= power == 1;
-      if (f.kind == Factor::Total && !dot)
-        dot = &f;
-      else if (f.kind == Factor::Mask && product.factors.size() == 1 && c == 1)
-        result.masks.push_back(&f);
-      else if (f.kind == Factor::Tile && f.axes.empty())
-        scalars.insert(sums.valueOf(f));
-      else
-        isPlain = false;
-    }
-    if (isPlain && !dot && product.factors.size() == 1 && scalars.empty())
-      continue; // a mask
-    const Product *both = dot ? &dot->product : nullptr;
-    if (isPlain && both && both->factors.size() == 2 && !both->exponent &&
-        !result.q) {
-      for (auto [number, power] : both->factors) {
-        const Factor &f = sums.factor(number);
-        isPlain &= power == 1 && f.kind == Factor::Tile && f.axes.size() == 2;
-        bool isQuery = llvm::is_contained(f.axes, kRow);
-        (isQuery ? result.q : result.k) = &f;
-      }
-      result.factor = c;
-      result.scalars = scalars;
-      if (isPlain && result.q && result.k &&
-          llvm::is_contained(result.k->axes, kSummed))
-        continue;
-    }
-    Sum term = {{product, c}};
-    return refuse(at, "a term of its scores is not a product of rows of Q and "
-                      "K, nor a mask: " +
-                          sums.print(term));
-  }
-  if (!result.q)
-    return refuse(at, "its scores are no products of rows of Q and K: " +
-                          sums.print(stage.score));
-  for (Value scalar : result.scalars) {
-    auto argument = dyn_cast<BlockArgument>(scalar);
-    if (!argument || argument.getOwner() != &kernel.getBody().front() ||
-        !scalar.getType().isF32())
+  std::string why;
+  if (!readScores(sums, stage.score, result, why))
+    return refuse(at, why);
+  for (auto [number, power] : result.scalars)
+    if (!isLaunchScalar(sums.valueOf(sums.factor(number))))
       return refuse(at, "its scores are multiplied by a number that is no "
                         "constant and no argument of f32");
-  }
+  if (!result.change.empty() && proven.stages.size() > 1)
+    return refuse(at, "its scores are more than products of rows of Q and K, "
+                      "in several loops: " +
+                          sums.print(result.change));
   return true;
 }
 
@@ -235,7 +222,7 @@ bool Placement::readStages() {
   auto axesOf = [](const Factor &f) { return ArrayRef<int>(f.axes); };
   for (const Stage &stage : proven.stages) {
     Scores found;
-    if (!readScores(stage, found))
+    if (!readScoresOf(stage, found))
       return false;
     Operation *at = placeOf(stage.loop);
     if (&stage != &proven.stages.front() &&
@@ -272,12 +259,7 @@ bool Placement::readStages() {
       range.counter = numbers.counter(loop);
       range.first = numbers.read(loop.getLowerBound());
       Number end = numbers.read(loop.getUpperBound());
-      // A lower bound of 0 is no bound, and of a minimum both are.
-      auto only = range.first.variable();
-      if (only && numbers.variable(*only).kind == Variable::Greatest)
-        for (unsigned n : {0u, 1u})
-          if (numbers.variable(*only).operands[n].isZero())
-            range.first = numbers.variable(*only).operands[1 - n];
+      // Of a minimum both are.
       std::optional<unsigned> least = end.variable();
       if (least && numbers.variable(*least).kind == Variable::Least)
         range.ends = numbers.variable(*least).operands;
@@ -302,6 +284,8 @@ bool Placement::readStages() {
   if (!out)
     return false;
   output = *out;
+  if (!readElements())
+    return false;
   if (tile::StoreOp store = proven.lse) {
     bool isFlat =
         cast<RankedTensorType>(store.getValue().getType()).getRank() == 1;
@@ -314,14 +298,67 @@ bool Placement::readStages() {
   return true;
 }
 
+/// What the scores read beside Q and K, and the sink.
+bool Placement::readElements() {
+  auto readScalar = [&](Value value, std::optional<Access> &access) {
+    auto load = value.getDefiningOp<memref::LoadOp>();
+    auto argument =
+        load ? dyn_cast<BlockArgument>(load.getMemRef()) : BlockArgument();
+    if (!argument || load.getIndices().size() != 1)
+      return refuse(placeOf(ranges.back().loop),
+                    "a number that its scores depend on is neither given by "
+                    "the launch nor an element of an argument");
+    access.emplace();
+    access->op = load;
+    access->argument = argument.getArgNumber();
+    access->element = value.getType();
+    access->base = numbers.read(load.getIndices()[0]);
+    return true;
+  };
+  if (proven.sink && !readScalar(proven.sink, sink))
+    return false;
+  bool good = true;
+  sums.walk(scores.change, [&](const Factor &f) {
+    if (!good || f.kind != Factor::Tile || &f == scores.q || &f == scores.k)
+      return;
+    unsigned number = sums.numberOf(f);
+    Value value = sums.valueOf(f);
+    if (f.axes.empty()) {
+      std::optional<Access> access;
+      if (isLaunchScalar(value))
+        return;
+      if ((good = readScalar(value, access)))
+        elements[number] = *access;
+      return;
+    }
+    if (auto convert = value.getDefiningOp<arith::SIToFPOp>()) {
+      placed.scoreNumbers[number] = numbers.read(convert.getIn(), f.axes);
+      return;
+    }
+    auto access = readAccess(numbers, value.getDefiningOp(), f.axes,
+                             "what its scores read beside Q and K", refusal);
+    good = access.has_value();
+    if (good)
+      elements[number] = *access;
+    else if (!refusal.at)
+      refusal.at = placeOf(ranges.back().loop);
+  });
+  return good;
+}
+
 /// Coordinates of which remainders are taken are written as quotients and
 /// remainders everywhere.
 void Placement::splitPrograms() {
   auto forEachNumber = [&](llvm::function_ref<void(Number &)> visit) {
     for (Access *access : {&q, &output})
       access->forEachNumber(visit);
-    if (lse)
-      lse->forEachNumber(visit);
+    for (std::optional<Access> *access : {&lse, &sink})
+      if (*access)
+        (*access)->forEachNumber(visit);
+    for (auto &[factor, access] : elements)
+      access.forEachNumber(visit);
+    for (auto &[factor, number] : placed.scoreNumbers)
+      visit(number);
     for (std::vector<Access> *list : {&keys, &values})
       for (Access &access : *list)
         access.forEachNumber(visit);
@@ -653,6 +690,19 @@ bool Placement::placeTensors() {
 // Keys
 //===----------------------------------------------------------------------===//
 
+/// Whether it is in all programs of all launches.
+bool Placement::isSurelyAtLeastZero(Number number) {
+  for (unsigned n : coordinatesIn(number)) {
+    std::optional<Number> coefficient = number.coefficientOf(n);
+    std::optional<int64_t> c =
+        coefficient ? coefficient->constant() : std::nullopt;
+    if (!c || *c < 0)
+      return false;
+    number = number.replace(n, Number());
+  }
+  return numbers.isNeverNegative(number);
+}
+
 /// Whether it is, or a launch can tell: then it is a precondition.
 bool Placement::isAtLeastZero(const Number &number) {
   std::optional<Number> bound = boundOf(number, true);
@@ -684,6 +734,23 @@ bool Placement::implies(const KeyRange &range, const Condition &condition) {
   return isAtLeastZero(least);
 }
 
+/// A number that `first` is not above: without what rounds it down to a
+/// multiple of a tile, and without a lower bound of 0.
+Number Placement::dropRounding(const Number &first) const {
+  if (first.terms().size() != 1 || first.terms().begin()->first.size() != 1)
+    return first;
+  auto [monomial, coefficient] = *first.terms().begin();
+  const Variable &v = numbers.variable(monomial[0]);
+  if (v.kind == Variable::Quotient && v.operands[1] == Number(coefficient) &&
+      numbers.isNeverNegative(v.operands[0]))
+    return dropRounding(v.operands[0]);
+  if (v.kind == Variable::Greatest && coefficient == 1)
+    for (unsigned n : {0u, 1u})
+      if (v.operands[n].isZero())
+        return v.operands[1 - n];
+  return first;
+}
+
 /// Keys before the first one that is visited are masked in all rows of a tile.
 bool Placement::coverStart(const KeyRange &range) {
   if (range.first.isZero())
@@ -691,6 +758,7 @@ bool Placement::coverStart(const KeyRange &range) {
   Number first;
   if (hasRow)
     first.addTerm({row}, rowTile);
+  Number begin = dropRounding(range.first);
   for (const Condition &condition : mask) {
     if (condition.kind != Condition::AtLeastZero)
       continue;
@@ -701,8 +769,8 @@ bool Placement::coverStart(const KeyRange &range) {
         ofRow->constant().value_or(1) > 0)
       continue;
     Number greatest = e.replace(*queryNumber.variable(), first)
-                          .replace(*keyNumber.variable(), range.first - 1);
-    if (isAtLeastZero(Number(-1) - greatest))
+                          .replace(*keyNumber.variable(), begin - 1);
+    if (isSurelyAtLeastZero(Number(-1) - greatest))
       return true;
   }
   return refuse(range.loop, "its keys begin at " + print(range.first) +
@@ -752,7 +820,7 @@ bool Placement::coverEnd(const KeyRange &range) {
         return false;
       Number greatest = e.replace(*queryNumber.variable(), last)
                             .replace(*keyNumber.variable(), end);
-      if (!isAtLeastZero(Number(-1) - greatest))
+      if (!isSurelyAtLeastZero(Number(-1) - greatest))
         return false;
       // Then there are as many as the last row sees.
       Number seen = e.replace(*queryNumber.variable(), queryCount - 1)
@@ -773,29 +841,36 @@ bool Placement::coverEnd(const KeyRange &range) {
   return true;
 }
 
-bool Placement::coverKeys() {
-  // Places in a tile become numbers of rows and keys.
-  unsigned rowPlace = *numbers.place(kRow).variable(),
-           keyPlace = *numbers.place(kSummed).variable();
+/// `number` with the numbers of rows and keys for places in tiles.
+Number Placement::moveToTensor(const Number &number, const KeyRange &range) {
   Number first;
   if (hasRow)
     first.addTerm({row}, rowTile);
+  return number.replace(*numbers.place(kRow).variable(), queryNumber - first)
+      .replace(*numbers.place(kSummed).variable(), keyNumber - range.counter);
+}
+
+/// Whether it is of rows, keys, batches, heads and what a launch gives.
+bool Placement::isOfTensor(const Number &number) const {
+  for (const auto &[monomial, coefficient] : number.terms())
+    for (unsigned n : monomial) {
+      Variable::Kind kind = numbers.variable(n).kind;
+      bool isKnown = kind == Variable::Place || kind == Variable::Scalar ||
+                     kind == Variable::Grid || n == placed.head ||
+                     n == placed.batch;
+      if (!isKnown || (hasRow && n == row))
+        return false;
+    }
+  return true;
+}
+
+bool Placement::coverKeys() {
   for (KeyRange &range : ranges)
     for (Condition &condition : range.mask) {
       bool good = true;
       condition.forEachNumber([&](Number &number) {
-        number = number.replace(rowPlace, queryNumber - first)
-                     .replace(keyPlace, keyNumber - range.counter);
-        for (const auto &[monomial, coefficient] : number.terms())
-          for (unsigned n : monomial) {
-            Variable::Kind kind = numbers.variable(n).kind;
-            bool isKnown = kind == Variable::Place ||
-                           kind == Variable::Scalar || kind == Variable::Grid ||
-                           n == placed.head || n == placed.batch;
-            good &= isKnown && !(hasRow && n == row);
-          }
-        if (!good)
-          return;
+        number = moveToTensor(number, range);
+        good &= isOfTensor(number);
       });
       if (!good) {
         std::string text;
@@ -849,6 +924,94 @@ bool Placement::finishMask() {
     }
     placed.mask.push_back(condition);
   }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+bool Placement::placeElement(const Access &access, ElementPlace &place) {
+  place.op = access.op;
+  place.argument = access.argument;
+  place.element = access.element;
+  place.offset = access.base;
+  const char *what = "what its scores read beside Q and K";
+  const KeyRange &range = ranges.back();
+  // Its steps along a tile and from one tile to the next are the same.
+  for (auto [axis, step] : access.steps) {
+    Number further = axis == kRow ? Number(rowTile) * step : step;
+    std::optional<unsigned> tile =
+        axis == kRow ? (hasRow ? std::optional(row) : std::nullopt)
+        : range.loop ? range.counter.variable()
+                     : std::nullopt;
+    if (!tile)
+      continue;
+    if (place.offset.coefficientOf(*tile) != further)
+      return refuse(access.op,
+                    Twine(what) + " does not move with its rows and keys");
+    place.offset = place.offset.replace(*tile, Number());
+  }
+  auto add = [&](unsigned coordinate, const Number &size, const Number &step) {
+    if (step.isZero())
+      return;
+    place.coordinates.push_back(coordinate);
+    place.sizes.push_back(size);
+    place.strides.push_back(step);
+  };
+  std::optional<unsigned> outer[] = {placed.batch, placed.head};
+  for (unsigned c : {0u, 1u}) {
+    if (!outer[c])
+      continue;
+    std::optional<Number> step = place.offset.coefficientOf(*outer[c]);
+    if (!step || !isOfAllPrograms(*step))
+      return refuse(access.op,
+                    Twine(what) + " is not linear in batches and heads");
+    add(c, extents[*outer[c]], *step);
+    place.offset = place.offset.replace(*outer[c], Number());
+  }
+  for (auto [axis, coordinate] : {std::pair<int, unsigned>(kRow, 2),
+                                  std::pair<int, unsigned>(kSummed, 3)})
+    if (auto step = access.steps.find(axis); step != access.steps.end()) {
+      const Number &count = axis == kRow ? queryCount : keyCount;
+      if (!requireLimits(access, axis, count, what))
+        return false;
+      add(coordinate, count, step->second);
+    }
+  if (!isOfAllPrograms(place.offset))
+    return refuse(access.op, Twine(what) +
+                                 " depends on what is neither its "
+                                 "batch, its head, its row nor its "
+                                 "key: " +
+                                 print(place.offset));
+  if (place.coordinates.empty())
+    return refuse(access.op, Twine(what) + " is one number for all");
+  return true;
+}
+
+bool Placement::placeElements() {
+  for (auto &[factor, access] : elements) {
+    ElementPlace place;
+    if (!placeElement(access, place))
+      return false;
+    placed.scoreElements[factor] = place;
+  }
+  for (auto &[factor, number] : placed.scoreNumbers) {
+    number = moveToTensor(number, ranges.back());
+    if (!isOfTensor(number))
+      return refuse(placeOf(ranges.back().loop),
+                    "its scores depend on what is neither a row nor a key: " +
+                        print(number));
+  }
+  if (!sink)
+    return true;
+  placed.sink.emplace();
+  if (!placeElement(*sink, *placed.sink))
+    return false;
+  if (placed.sink->coordinates != std::vector<unsigned>{1} ||
+      !placed.sink->element.isF32())
+    return refuse(sink->op, "what its sum begins with is no number of f32 for "
+                            "each head");
   return true;
 }
 
@@ -942,9 +1105,8 @@ bool Placement::run() {
   if (placed.q.element != placed.k.element ||
       placed.q.element != placed.v.element)
     return refuse(placed.k.op, "Q, K and V have different types");
-  placed.scale = scores.factor;
-  placed.scalars = scores.scalars;
-  return true;
+  placed.scores = scores;
+  return placeElements();
 }
 
 /// What the dot of a stage with V has: whether P is not rounded to its type,

@@ -22,6 +22,7 @@
 
 #include "Conditions.h"
 #include "LoopProof.h"
+#include "Scores.h"
 
 namespace fa::raise {
 
@@ -32,6 +33,17 @@ struct TensorPlace {
   mlir::Type element;
   int64_t columns = 0;
   Number offset, sizes[4], strides[4];
+};
+
+/// A tensor of which the scores read one element each: at those of the
+/// coordinates batch, head, row and key (0 to 3) that are its dimensions.
+struct ElementPlace {
+  mlir::Operation *op = nullptr;
+  unsigned argument = 0;
+  mlir::Type element;
+  Number offset;
+  std::vector<unsigned> coordinates;
+  std::vector<Number> sizes, strides;
 };
 
 /// What a launch must be for the raised kernel to do what the kernel does:
@@ -47,10 +59,13 @@ struct PlacedAttention {
   TensorPlace q, k, v, output;
   std::optional<TensorPlace> lse;
   double lseBase = 1;
-  double scale = 1;                     ///< times
-  llvm::SetVector<mlir::Value> scalars; ///< these arguments
-  std::vector<Condition> mask;          ///< all of them
-  std::optional<unsigned> batch, head;  ///< variables
+  Scores scores;
+  /// What `scores.change` reads, by its factors: numbers of places, elements.
+  std::map<unsigned, Number> scoreNumbers;
+  std::map<unsigned, ElementPlace> scoreElements;
+  std::optional<ElementPlace> sink;
+  std::vector<Condition> mask;         ///< all of them
+  std::optional<unsigned> batch, head; ///< variables
   std::vector<Precondition> preconditions;
   std::vector<unsigned> positiveArguments; ///< of the kernel
   std::optional<double> finiteMask;

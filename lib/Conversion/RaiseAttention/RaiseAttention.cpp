@@ -23,7 +23,7 @@ std::optional<RaisedAttention> fa::raiseAttention(tile::KernelOp kernel,
           LoopProof(kernel, sums, reader).prove(refusal))
     if (std::optional<PlacedAttention> placed =
             placeAttention(*proven, sums, reader, numbers, kernel, refusal))
-      raised = buildRaised(*placed, numbers, kernel, refusal);
+      raised = buildRaised(*placed, numbers, sums, kernel, refusal);
   if (!raised)
     reason = {refusal.at ? refusal.at->getLoc() : kernel.getLoc(), refusal.why};
   return raised;

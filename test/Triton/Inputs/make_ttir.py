@@ -1,13 +1,14 @@
 """Writes what an installed Triton prints of the kernels in kernels.py: a text each, before or behind Triton's own passes.
 
-usage: make_ttir.py FOLDER [--stage=raw|ttir|both] [--kernels=NAME,...] [--with-locations]
+usage: make_ttir.py FOLDER [--stage=raw|ttir|both] [--kernels=NAME,...] [--with-locations] [--module=FILE.py]
        make_ttir.py FILE.ttir
 A file gets all that says something new: what Triton's passes leave of each kernel, and in front of them what has
 operations that they remove.
 
-No card is needed, and no PyTorch. A kernel that this version cannot say is left out, with a line that says why.
+Of another module's kernels, which come by its decorator, with --module. No card is needed, and no PyTorch. A kernel that this version cannot say is left out, with a line that says why.
 """
 import argparse
+import importlib.util
 import inspect
 import pathlib
 import re
@@ -101,7 +102,12 @@ def main():
     parser.add_argument("--stage", default="both")
     parser.add_argument("--kernels", default="")
     parser.add_argument("--with-locations", action="store_true")
+    parser.add_argument("--module", type=pathlib.Path)
     parsed = parser.parse_args()
+    if parsed.module:
+        kernels.ALL.clear()
+        spec = importlib.util.spec_from_file_location(parsed.module.stem, parsed.module)
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
     joined = [] if parsed.folder.suffix == ".ttir" else None
     if joined is None:
         parsed.folder.mkdir(parents=True, exist_ok=True)
