@@ -34,9 +34,8 @@ public:
   std::optional<RaisedAttention> build();
 
 private:
-  AffineExpr toAffine(const Number &number) {
-    return numbers.toAffine(number, numArguments, b.getContext());
-  }
+  /// A launch's expression; if there is none, the function is not built.
+  AffineExpr toAffine(const Number &number);
   Value addArgument(Type type, RaisedArgument argument);
   Value addTensor(const TensorPlace &place);
   RaisedArgument describe(const TensorPlace &place, bool hasColumns);
@@ -99,6 +98,17 @@ static std::map<Monomial, Number> groupByPlace(const LaunchNumbers &numbers,
     groups[inside].addTerm(outside, coefficient);
   }
   return groups;
+}
+
+AffineExpr FunctionBuilder::toAffine(const Number &number) {
+  AffineExpr expression =
+      numbers.toAffine(number, numArguments, b.getContext());
+  if (!expression && !hasFailed) {
+    hasFailed = true;
+    refusal = {kernel, "it depends on what a launch does not know: " +
+                           numbers.print(number)};
+  }
+  return expression;
 }
 
 RaisedArgument FunctionBuilder::describe(const TensorPlace &place,
@@ -195,12 +205,6 @@ Value FunctionBuilder::captureNumber(const Number &number) {
   RaisedArgument index;
   index.kind = RaisedArgument::Index;
   index.offset = toAffine(number);
-  if (!index.offset && !hasFailed) {
-    hasFailed = true;
-    refusal = {kernel, "a mask or a score depends on what a launch does not "
-                       "know: " +
-                           numbers.print(number)};
-  }
   return capture("number " + numbers.print(number), b.getIndexType(), index);
 }
 
@@ -498,12 +502,10 @@ std::optional<RaisedAttention> FunctionBuilder::build() {
       body->getArgumentTypes(), ValueRange(results).getTypes()));
   for (const Precondition &needed : placed.preconditions) {
     AffineExpr expression = toAffine(needed.number);
-    if (!expression) {
-      refusal = {kernel, "it needs what a launch cannot tell: " + needed.text};
-      return std::nullopt;
-    }
     raised.conditions.push_back({expression, needed.isZero, needed.text});
   }
+  if (hasFailed)
+    return std::nullopt;
   raised.positiveArguments = placed.positiveArguments;
   report();
   return std::move(raised);

@@ -127,6 +127,12 @@ Sum ExponentialSums::multiply(const Sum &x, const Sum &y) {
 std::optional<Sum> ExponentialSums::invert(const Sum &x) {
   if (x.size() != 1)
     return std::nullopt;
+  // What is 0 where a mask does not pass has no inverse there.
+  bool isMasked = false;
+  walk(sum(x.begin()->first.exponent),
+       [&](const Factor &f) { isMasked |= f.kind == Factor::Mask; });
+  if (isMasked)
+    return std::nullopt;
   Product product = x.begin()->first;
   double c = x.begin()->second;
   for (auto &[factor, power] : product.factors)

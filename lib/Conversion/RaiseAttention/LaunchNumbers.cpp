@@ -254,6 +254,13 @@ Number LaunchNumbers::read(Value value, ArrayRef<int> axes) {
                : unknown(value);
   }
   result = readOp(value.getDefiningOp(), value, axes);
+  // No kernel has such addresses, but a text may have.
+  constexpr size_t kMaxTerms = 64, kMaxDegree = 8;
+  if (result.terms().size() > kMaxTerms ||
+      llvm::any_of(result.terms(), [](const auto &term) {
+        return term.first.size() > kMaxDegree;
+      }))
+    result = unknown(value);
   return known[key] = result;
 }
 

@@ -77,6 +77,16 @@ Sum TileReader::read(Value value, ArrayRef<int> axes, int depth) {
 
 /// −inf stays that where it is multiplied by what is above 0.
 Sum TileReader::multiply(const Sum &x, const Sum &y) {
+  auto isFinite = [&](const auto &term) {
+    return !term.first.exponent && term.first.factors.size() == 1 &&
+           finiteMasks.contains(term.first.factors[0].first);
+  };
+  auto isLarge = [](const Sum &factor) {
+    return factor.size() == 1 && factor.begin()->first == Product() &&
+           factor.begin()->second >= 0.5;
+  };
+  foundScaledFinite |= (llvm::any_of(x, isFinite) && !isLarge(y)) ||
+                       (llvm::any_of(y, isFinite) && !isLarge(x));
   Sum result;
   for (auto &[product, c] : sums.multiply(x, y)) {
     Product kept = product;
@@ -163,12 +173,15 @@ Sum TileReader::readSelect(Operation *op, ArrayRef<int> axes, int depth) {
   if ((y && *y <= kFiniteMask) || (x && *x <= kFiniteMask)) {
     bool negated = !y || *y > kFiniteMask;
     double masked = negated ? *x : *y;
-    if (std::isfinite(masked))
+    Sum mask = sums.mask(condition, where, negated);
+    if (std::isfinite(masked)) {
       foundFinite = foundFinite ? std::max(*foundFinite, masked) : masked;
+      finiteMasks.insert(*sums.single(mask));
+    }
     return sums.add(
         read(negated ? select.getFalseValue() : select.getTrueValue(), axes,
              depth),
-        sums.mask(condition, where, negated));
+        mask);
   }
   // What becomes 0 is multiplied by exp of that.
   if ((y && *y == 0) || (x && *x == 0)) {
@@ -179,6 +192,34 @@ Sum TileReader::readSelect(Operation *op, ArrayRef<int> axes, int depth) {
         sums.exponential(sums.mask(condition, where, negated)));
   }
   return sums.tile(result, axes);
+}
+
+/// (exp(u) − exp(−u)) / (exp(u) + exp(−u)) · c, with x above and y below.
+std::optional<Sum> TileReader::readTanh(const Sum &x, const Sum &y) {
+  if (y.size() != 2 || x.size() != 2)
+    return std::nullopt;
+  auto one = [&](unsigned exponent) -> Sum {
+    Product product;
+    product.exponent = exponent;
+    return {{product, 1.0}};
+  };
+  for (const auto &[first, c] : y) {
+    const Sum &u = sums.sum(first.exponent);
+    Sum up = one(first.exponent), down = one(sums.number(sums.scale(u, -1)));
+    if (u.empty() || !sums.areEqual(sums.add(up, down), y))
+      continue;
+    for (const auto &[product, d] : x) {
+      if (product.exponent != first.exponent)
+        continue;
+      Product rest = product;
+      rest.exponent = 0;
+      Sum front = {{rest, d}};
+      if (sums.areEqual(sums.multiply(front, sums.add(up, down, -1)), x))
+        return multiply(front,
+                        sums.function(math::TanhOp::getOperationName(), u));
+    }
+  }
+  return std::nullopt;
 }
 
 Sum TileReader::readOp(Operation *op, Value value, ArrayRef<int> axes,
@@ -226,6 +267,8 @@ Sum TileReader::readOp(Operation *op, Value value, ArrayRef<int> axes,
       .Case([&](arith::NegFOp) { return sums.scale(operand(0), -1); })
       .Case([&](arith::MulFOp) { return multiply(operand(0), operand(1)); })
       .Case([&](arith::DivFOp) {
+        if (std::optional<Sum> tanh = readTanh(operand(0), operand(1)))
+          return *tanh;
         std::optional<Sum> inverse = sums.invert(operand(1));
         return inverse ? multiply(operand(0), *inverse)
                        : sums.tile(value, axes);

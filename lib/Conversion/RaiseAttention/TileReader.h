@@ -13,6 +13,8 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <set>
+
 namespace fa::raise {
 
 /// The axes of an element: a row of queries, a column of the output, and those
@@ -56,6 +58,8 @@ public:
   const llvm::SetVector<Value> &positives() const { return foundPositives; }
   /// A mask that is a finite number, if there is one.
   std::optional<double> finiteMask() const { return foundFinite; }
+  /// Whether one was multiplied by what may make it no mask.
+  bool hasScaledFiniteMask() const { return foundScaledFinite; }
 
 private:
   Sum readOp(mlir::Operation *op, Value value, llvm::ArrayRef<int> axes,
@@ -65,6 +69,7 @@ private:
                                int depth);
   Sum readDot(mlir::Operation *op, llvm::ArrayRef<int> axes, int depth);
   Sum multiply(const Sum &x, const Sum &y);
+  std::optional<Sum> readTanh(const Sum &x, const Sum &y);
 
   ExponentialSums &sums;
   llvm::DenseSet<Value> whole;
@@ -72,6 +77,8 @@ private:
   std::vector<Guard> foundGuards;
   llvm::SetVector<Value> foundPositives;
   std::optional<double> foundFinite;
+  std::set<unsigned> finiteMasks; ///< factors
+  bool foundScaledFinite = false;
 };
 
 /// The number that all elements of `value` are, or that the scalar is.

@@ -403,6 +403,11 @@ def changed(name, **constants):
             keys = tl.load(k + base + at[:, None] * D + depth[None, :], mask=at[:, None] < N, other=0.0)
             values = tl.load(v + base + at[:, None] * D + depth[None, :], mask=at[:, None] < N, other=0.0)
             scores = tl.dot(queries, tl.trans(keys)) * scale
+            if CHANGE == 0: # tanh, as there is none
+                x = scores / 4.0
+                scores = 4.0 * (tl.exp(x) - tl.exp(-x)) / (tl.exp(x) + tl.exp(-x))
+            if CHANGE == 4: # the number that masks may become none
+                scores = (scores + tl.where(at[None, :] <= rows[:, None], 0, -1.0e6)) * scale
             if CHANGE == 1:
                 scores += tl.load(extra + pair % H) * (at[None, :] - rows[:, None]).to(tl.float32)
             if CHANGE == 2:
@@ -422,6 +427,29 @@ def changed(name, **constants):
            **{"D": 64, "BM": 64, "BN": 32, **constants})(body)
 
 
+changed("softcap", CHANGE=0)
+changed("scaled_mask", CHANGE=4)
 changed("alibi", CHANGE=1)
 changed("bias", CHANGE=2)
 changed("sink", CHANGE=3)
+
+
+# The gradient of the queries: exponentials, a loop over keys, and no softmax in it.
+@kernel("q:*fp16 k:*fp16 v:*fp16 dout:*fp16 lse:*fp32 delta:*fp32 dq:*fp16 scale:fp32 N:i32", D=64, BM=64, BN=32)
+def backward_queries(q, k, v, dout, lse, delta, dq, scale, N, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    base = tl.program_id(1) * N * D
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    depth = tl.arange(0, D)
+    queries = tl.load(q + base + rows[:, None] * D + depth[None, :])
+    gradients = tl.load(dout + base + rows[:, None] * D + depth[None, :])
+    m = tl.load(lse + tl.program_id(1) * N + rows)
+    d = tl.load(delta + tl.program_id(1) * N + rows)
+    acc = tl.zeros([BM, D], tl.float32)
+    for start in range(0, N, BN):
+        at = start + tl.arange(0, BN)
+        keys = tl.load(k + base + at[:, None] * D + depth[None, :])
+        values = tl.load(v + base + at[:, None] * D + depth[None, :])
+        p = tl.math.exp2(tl.dot(queries, tl.trans(keys)) * scale - m[:, None])
+        ds = p * (tl.dot(gradients, tl.trans(values)) - d[:, None])
+        acc += tl.dot(ds.to(tl.float16), keys)
+    tl.store(dq + base + rows[:, None] * D + depth[None, :], acc.to(tl.float16))

@@ -14,10 +14,12 @@ sys.path.append(str(pathlib.Path(__file__).parents[2] / "Inputs"))
 from run_kernels import normal, problem_of, run
 
 
-def attention(q, k, v, scale, t, keep=None, wide=False, base=numpy.e, bias=None, sink=None):
+def attention(q, k, v, scale, t, keep=None, wide=False, base=numpy.e, bias=None, sink=None, cap=0):
     """(output, log-sum-exp); in f32 P and the output are rounded as kernels round them."""
     k, v = (numpy.repeat(x, q.shape[1] // x.shape[1], 1) for x in (k, v))
     s = q.astype(t) @ k.astype(t).swapaxes(-1, -2) * t(scale)
+    if cap:
+        s = t(cap) * numpy.tanh(s / t(cap))
     if bias is not None:
         s = s + bias.astype(t)
     if keep is not None:
@@ -87,9 +89,10 @@ def changed(how, z=2, h=2, n=150, d=64):
     q, k, v = inputs(z, h, n, d)
     i, j = numpy.indices((n, n))
     extra = normal(z, h, n, n) if how == "bias" else normal(h)
-    bias = {"alibi": extra.reshape(-1)[:h, None, None] * (j - i), "bias": extra, "sink": None}[how]
+    bias = {"alibi": extra.reshape(-1)[:h, None, None] * (j - i), "bias": extra}.get(how)
     return ([q, k, v, (z, h, n, d), extra, 0.125, h, n], (-(-n // 64), z * h),
-            lambda t: [attention(q, k, v, 0.125, t, bias=bias, sink=extra if how == "sink" else None)[0]])
+            lambda t: [attention(q, k, v, 0.125, t, bias=bias, sink=extra if how == "sink" else None,
+                                 cap=4 * (how == "softcap"))[0]])
 
 
 FORMS = {
@@ -107,7 +110,7 @@ FORMS = {
     "tutorial_full": lambda: tutorial(False),
     "tutorial_causal_128": lambda: tutorial(True, d=128),
     "tutorial_full_128": lambda: tutorial(False, d=128),
-    **{name: lambda name=name: changed(name) for name in ("alibi", "bias", "sink")},
+    **{name: lambda name=name: changed(name) for name in ("softcap", "alibi", "bias", "sink")},
     "window": lambda: carried(window),
     **{name: carried for name in ("divided_each_step", "log_sum_exp", "no_maximum", "guarded_maximum")},
 }
