@@ -120,7 +120,10 @@ typedef struct faContextOptions {
                    void *argument);
   void *pool; /* given to `parallel` */
   /* Where plans run: "cpu", "cuda" or "hip" (card 0), "cuda:N" or "hip:N";
-   * null: "cpu". */
+   * null: "cpu". "emulator:ARCH" (sm_80, gfx942, ...) runs what a card of that
+   * architecture would on the CPU, on tensors in its memory, and checks it:
+   * what it finds is FA_ERROR_DEVICE of the launch, with the place as the
+   * message (docs/emulator.md). Plans are then launched as those of the CPU. */
   const char *target;
   /* Of a card: the driver's library; null: libcuda.so.1 or libamdhip64.so, as
    * the system finds it. */
@@ -294,8 +297,12 @@ FA_API faStatus faPlanCreateFromAttention(faContext context,
 /* A module in MLIR's textual form at S0 or S3. The arguments of a launch are
  * those of the function or kernel, then, at S0, its results as buffers. */
 typedef struct faModuleDesc {
-  size_t size;       /* sizeof(faModuleDesc) */
-  const char *text;  /* not necessarily ending with 0 */
+  size_t size; /* sizeof(faModuleDesc) */
+  /* MLIR, not necessarily ending with 0; or what Triton printed of a kernel
+   * (TTIR, 3.2 to 3.9). Such a kernel takes its arguments in Triton's order,
+   * pointers as tensors of one dimension, and one more: a tensor of FA_F32 with
+   * data of 4 bytes, strides 0 and as sizes the grid. */
+  const char *text;
   size_t length;     /* bytes of text */
   const char *entry; /* name of the program; null: the only one */
   /* Not 0: `text` may be MLIR bytecode, which is for files that the caller

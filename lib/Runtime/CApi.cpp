@@ -10,6 +10,7 @@
 #include "fa/Launch/ConvertArgument.h"
 #include "fa/Launch/LaunchOptions.h"
 #include "fa/Launch/TargetName.h"
+#include "fa/Plan/Machine.h"
 #include "fa/Target/HostInfo.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -53,6 +54,16 @@ static Error openCard(const TargetName &target, const faContextOptions &options,
   store.compile.arch = *arch;
   store.compile.dies = diesOf(**card);
   store.compile.ptxas = options.ptxas ? options.ptxas : "";
+  return Error::success();
+}
+
+/// Says how to compile for the emulator of `arch`.
+static Error openEmulator(StringRef arch, PlanStore::Options &store) {
+  auto info = findGpuMachine(arch);
+  if (!info)
+    return info.takeError();
+  store.compile.arch = info->name;
+  store.compile.emulate = true;
   return Error::success();
 }
 
@@ -123,7 +134,9 @@ faStatus faContextCreate(const faContextOptions *options,
   auto given = readContextOptions(options);
   if (!given)
     return fail(FA_ERROR_INVALID_ARGUMENT, given.takeFailure());
-  auto target = parseTargetName(given->target ? given->target : "cpu");
+  StringRef name = given->target ? given->target : "cpu";
+  bool isEmulator = name.consume_front("emulator:");
+  auto target = parseTargetName(isEmulator ? "cpu" : name);
   if (!target)
     return fail(FA_ERROR_INVALID_ARGUMENT, target.takeFailure());
   auto result = std::make_unique<faContextImpl>();
@@ -142,6 +155,9 @@ faStatus faContextCreate(const faContextOptions *options,
     store.mode = static_cast<CompileMode>(given->compile);
   } else {
     store.compile.arch = store.compile.hostCpu;
+    if (isEmulator)
+      if (Error error = openEmulator(name, store))
+        return fail(FA_ERROR_INVALID_ARGUMENT, std::move(error));
     store.host = createHostDevice(*given);
     result->threads = store.host->numThreads();
   }
@@ -250,6 +266,10 @@ static faStatus start(faPlan plan, const LaunchOptions &options,
     return failChoose(choice.takeError());
   noteSlower(*plan, *choice, converted.get());
   const LoadedPlan &loaded = *plan->plan;
+  if (loaded.emulator) {
+    auto counters = loaded.emulator->launch(converted.get());
+    return counters ? FA_SUCCESS : fail(FA_ERROR_DEVICE, counters.takeError());
+  }
   if (Error error = loaded.host
                         ? loaded.host->launch(*choice, converted.get())
                         : loaded.card->launch(*choice, converted.get(),
@@ -265,7 +285,7 @@ faStatus faPlanLaunch(faPlan plan, const faArgument *arguments,
                 "faPlanLaunch: expected a plan and arguments, found null");
   Ranges::Range range(plan->ranges.get(), plan->rangeName.c_str());
   faStatus status = start(plan, {}, arguments, count);
-  if (status != FA_SUCCESS || plan->plan->host)
+  if (status != FA_SUCCESS || !plan->plan->card)
     return status;
   if (Error error = plan->plan->card->synchronize(nullptr))
     return fail(FA_ERROR_DEVICE, std::move(error));

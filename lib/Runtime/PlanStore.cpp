@@ -6,6 +6,8 @@
 
 #include "fa/Runtime/PlanStore.h"
 
+#include "fa/Plan/Machine.h"
+
 using namespace llvm;
 using namespace fa;
 
@@ -22,6 +24,13 @@ static Error load(Artifact artifact, const PlanStore::Options &options,
     if (!loaded)
       return loaded.takeError();
     plan.card = std::move(*loaded);
+    return Error::success();
+  }
+  if (options.compile.emulate) {
+    auto loaded = EmulatorPlan::load(std::move(artifact), options.host);
+    if (!loaded)
+      return loaded.takeError();
+    plan.emulator = std::move(*loaded);
     return Error::success();
   }
   auto loaded = HostPlan::load(std::move(artifact), options.host);
@@ -67,6 +76,18 @@ Expected<PlanStore::Plan> PlanStore::makeLazy(mlir::ModuleOp module,
   return plan;
 }
 
+/// What runs the launches.
+static Expected<LaunchMachine> machineOf(const PlanStore::Options &options) {
+  if (options.card)
+    return launchMachineOf(*options.card);
+  if (!options.compile.emulate)
+    return kHost;
+  auto info = findGpuMachine(options.compile.arch);
+  if (!info)
+    return info.takeError();
+  return LaunchMachine{EmulatorPlan::numProcessors, info->costs};
+}
+
 std::shared_ptr<PlanStore::Slot> PlanStore::findSlot(StringRef key) {
   std::lock_guard lock(mutex);
   if (auto it = slots.find(key); it != slots.end())
@@ -89,9 +110,10 @@ PlanStore::prepare(mlir::ModuleOp module, StringRef entry,
   KernelsChosen chosen;
   bool isLazy = !launch && options.card && options.mode != CompileMode::Eager;
   if (launch) {
-    LaunchMachine machine =
-        options.card ? launchMachineOf(*options.card) : kHost;
-    PlannedLaunch planned{std::move(*launch), machine, kMaxResidentBlocks};
+    auto machine = machineOf(options);
+    if (!machine)
+      return machine.takeError();
+    PlannedLaunch planned{std::move(*launch), *machine, kMaxResidentBlocks};
     auto found = problem && options.tuning
                      ? options.tuning->choose(*problem, cache, module, entry,
                                               planned, how)

@@ -6,11 +6,13 @@
 
 #include "fa/Runtime/ReadProgram.h"
 
+#include "Triton/Triton.h"
 #include "fa/Frontend/BuildAppend.h"
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Frontend/BuildMerge.h"
 #include "fa/Frontend/ModifyAttention.h"
 #include "fa/Launch/ConvertArgument.h"
+#include "fa/Runtime/TritonProgram.h"
 #include "fa/Target/Compile.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -24,6 +26,7 @@ using namespace fa;
 static std::unique_ptr<mlir::MLIRContext> createContext() {
   mlir::DialectRegistry registry;
   registerDialects(registry);
+  triton::registerDialects(registry);
   auto context = std::make_unique<mlir::MLIRContext>(
       registry, mlir::MLIRContext::Threading::DISABLED);
   return context;
@@ -210,5 +213,8 @@ Expected<Program> fa::parseProgram(const faModuleDesc &desc) {
       text, program.context.get(), "module");
   if (!program.module)
     return createStringError(StringRef(problems).rtrim());
+  if (isTritonProgram(*program.module))
+    if (Error error = lowerTritonProgram(*program.module))
+      return error;
   return program;
 }

@@ -26,7 +26,8 @@ def _log(user, level, message):
 
 
 class Context:
-    """A place to run: "cpu", "cuda" or "cuda:N".
+    """A place to run: "cpu", "cuda" or "cuda:N"; "emulator:sm_80" or another
+    architecture runs on the CPU what a card of it would, and checks it.
 
     threads: of the CPU, 0 for all cores. cache: the folder of compiled
     programs, None for none. progress: called with the name of each phase of a
@@ -105,7 +106,7 @@ class Context:
         return Plan(self, library.faPlanCreateFromAppend, desc, launch)
 
     def module(self, text, entry=None, launch=None):
-        """The plan of a module in MLIR's textual form."""
+        """The plan of a module in MLIR's textual form, or in Triton's."""
         return Plan(self, library.faPlanCreateFromModule, _module_desc(text, entry), launch)
 
 

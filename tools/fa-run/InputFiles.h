@@ -55,14 +55,7 @@ llvm::Expected<LaunchArgument> readScalar(llvm::StringRef text,
 llvm::Expected<HostTensor> readTensor(llvm::StringRef text,
                                       const ArgumentInfo &info, uint64_t seed);
 
-/// Whether a file is one that Triton printed.
-bool isTritonProgram(mlir::ModuleOp module);
-
-/// Makes kernels of such a program. An error names the operation that no kernel
-/// has, and the line of the Python source.
-llvm::Error lowerTritonProgram(mlir::ModuleOp module);
-
-/// The arguments of such a kernel: an --in for each, and --grid.
+/// The arguments of a kernel that Triton printed: an --in for each, and --grid.
 llvm::Error prepareTritonArguments(Job &job, const Options &options,
                                    const KernelInfo &kernel);
 
@@ -72,9 +65,6 @@ llvm::Error raiseTritonProgram(Job &job, const Options &options);
 /// Reads the arguments of a kernel that is raised, and takes the attention in
 /// its place if the launch meets its conditions.
 llvm::Error chooseRaised(Job &job, const Options &options);
-
-/// The location of the Python source where it is known, else of the text.
-std::string placeOf(mlir::Location loc);
 
 } // namespace fa::run
 

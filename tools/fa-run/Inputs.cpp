@@ -9,6 +9,7 @@
 #include "fa/Frontend/BuildAttention.h"
 #include "fa/Numerics/Npy.h"
 #include "fa/Runtime/AttentionArguments.h"
+#include "fa/Runtime/TritonProgram.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/SourceMgr.h"

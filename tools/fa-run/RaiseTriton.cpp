@@ -7,6 +7,7 @@
 #include "InputFiles.h"
 
 #include "Triton/Triton.h"
+#include "fa/Runtime/TritonProgram.h"
 
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/Support/raw_ostream.h"

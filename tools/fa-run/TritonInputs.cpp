@@ -6,46 +6,11 @@
 
 #include "InputFiles.h"
 
-#include "Triton/Triton.h"
-#include "fa/Conversion/Passes.h"
 #include "fa/Runtime/AttentionArguments.h"
-
-#include "mlir/Pass/PassManager.h"
 
 using namespace llvm;
 using namespace fa;
 using namespace fa::run;
-
-bool fa::run::isTritonProgram(mlir::ModuleOp module) {
-  return !module.getOps<triton::FuncOp>().empty();
-}
-
-std::string fa::run::placeOf(mlir::Location loc) {
-  std::string text;
-  raw_string_ostream out(text);
-  if (auto line = triton::sourceLineOf(loc))
-    out << line.getFilename().getValue() << ':' << line.getLine() << ':'
-        << line.getColumn();
-  else
-    out << loc;
-  return text;
-}
-
-Error fa::run::lowerTritonProgram(mlir::ModuleOp module) {
-  std::string problem;
-  mlir::ScopedDiagnosticHandler handler(
-      module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-        if (problem.empty())
-          problem = placeOf(diagnostic.getLocation()) + ": " + diagnostic.str();
-        return mlir::success();
-      });
-  mlir::PassManager pm(module.getContext());
-  buildTritonPipeline(pm);
-  if (succeeded(pm.run(module)))
-    return Error::success();
-  return createStringError(problem.empty() ? "the program cannot be lowered"
-                                           : problem);
-}
 
 /// A tensor as the memory that it lies in.
 static LaunchArgument makeMemory(const HostTensor &tensor) {

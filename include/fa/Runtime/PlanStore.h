@@ -9,6 +9,7 @@
 
 #include "fa/Runtime/ChooseKernels.h"
 #include "fa/Runtime/CompileCached.h"
+#include "fa/Runtime/EmulatorPlan.h"
 #include "fa/Runtime/GpuPlan.h"
 #include "fa/Runtime/HostPlan.h"
 #include "fa/Runtime/LazyKernels.h"
@@ -16,28 +17,34 @@
 
 namespace fa {
 
-/// A compiled program where it runs: on the host or on a card.
+/// A compiled program where it runs: on the host, in the emulator or on a card.
 struct LoadedPlan {
   std::unique_ptr<HostPlan> host;
+  std::unique_ptr<EmulatorPlan> emulator;
   std::unique_ptr<GpuPlan> card;
   /// Of a card, where its kernels are compiled as launches take them.
   std::unique_ptr<LazyKernels> lazy;
   CacheOutcome cache = CacheOutcome::Off;
 
   const Artifact &artifact() const {
-    return card ? card->artifact() : host->artifact();
+    return card       ? card->artifact()
+           : emulator ? emulator->artifact()
+                      : host->artifact();
   }
   /// A kernel with what is known of it by now.
   KernelInfo kernel(size_t number) const {
     return lazy ? lazy->describe(number) : artifact().kernels[number];
   }
   /// What a launch with these arguments and this workspace runs, which is
-  /// loaded then; on the host, which makes its workspace, whatever that is.
+  /// loaded then; on the host and in the emulator, which make their workspace,
+  /// whatever that is.
   llvm::Expected<LaunchChoice> choose(llvm::ArrayRef<LaunchArgument> arguments,
                                       const Workspace &workspace) const {
     if (lazy)
       return lazy->choose(arguments, workspace);
-    return card ? card->choose(arguments, workspace) : host->choose(arguments);
+    return card       ? card->choose(arguments, workspace)
+           : emulator ? emulator->choose(arguments)
+                      : host->choose(arguments);
   }
 };
 
@@ -53,7 +60,8 @@ enum class CompileMode {
 class PlanStore {
 public:
   struct Options {
-    std::shared_ptr<HostDevice> host; ///< or
+    /// Runs what `compile` makes for it or, there, for the emulator; or
+    std::shared_ptr<HostDevice> host;
     std::shared_ptr<GpuDevice> card;
     CompileOptions compile;
     CompileMode mode = CompileMode::Eager;

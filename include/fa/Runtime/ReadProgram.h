@@ -45,7 +45,8 @@ llvm::Expected<Program> buildProgram(const AttentionProblem &problem,
 llvm::Expected<Program> buildProgram(const MergeProblem &problem);
 llvm::Expected<Program> buildProgram(const AppendProblem &problem);
 
-/// Parses a module; an error has the parser's messages.
+/// Parses a module; an error has the parser's messages. What Triton printed
+/// becomes kernels.
 llvm::Expected<Program> parseProgram(const faModuleDesc &desc);
 
 } // namespace fa

@@ -6,138 +6,13 @@ FOLDER has NAME.ttir (texts of kernels.py). An error is at most what docs/numeri
 formula in the types that the kernel has, by NumPy. Kernels run as they are written (--raise=off). The twin of each kernel, compared with inputs of another seed, fails.
 """
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 
 import numpy
 
-RANDOM = numpy.random.default_rng(37)
-
-
-def normal(*shape, dtype="float32"):
-    return RANDOM.standard_normal(shape).astype(dtype)
-
-
-def softmax_of(x, dtype):
-    x = x.astype(dtype)
-    p = numpy.exp(x - x.max(-1, keepdims=True))
-    return p / p.sum(-1, keepdims=True)
-
-
-def add(n=3000):
-    x, y = normal(n), normal(n)
-    return [x, y, (n,), n], (-(-n // 1024),), lambda t: [x.astype(t) + y.astype(t)]
-
-
-def softmax(rows=7, columns=100):
-    x = normal(rows, 120)
-    return ([x, (rows, columns), 120, columns, columns], (rows,), lambda t: [softmax_of(x[:, :columns], t)])
-
-
-def softmax_rows(rows=150, columns=50):
-    x = normal(rows, columns)
-    return ([x, (rows, columns), columns, columns, rows, columns], (-(-rows // 64),), lambda t: [softmax_of(x, t)])
-
-
-def product_of(a, b, t):
-    product = a.astype(t) @ b.astype(t)
-    return product.astype("float16") if t == numpy.float32 else product
-
-
-def matmul(m=100, n=136, k=72):
-    a, b = normal(m, k, dtype="float16"), normal(k, n, dtype="float16")
-    return ([a, b, (m, n), m, n, k, k, n, n], (-(-m // 64), -(-n // 64)), lambda t: [product_of(a, b, t)])
-
-
-def matmul_descriptors(m=100, n=136, k=144):
-    a, b = normal(m, k, dtype="float16"), normal(k, n, dtype="float16")
-    return ([a, b, (m, n), m, n, k], (-(-m // 64), -(-n // 64)), lambda t: [product_of(a, b, t)])
-
-
-def attention_of(q, k, v, scale, t, causal=False):
-    """Output and log-sum-exp (base 2); in f32 P and the output are rounded."""
-    s = q.astype(t) @ k.astype(t).swapaxes(-1, -2) * t(scale)
-    if causal:
-        i, j = numpy.indices(s.shape[-2:])
-        s = numpy.where(i >= j, s, -numpy.inf)
-    m = s.max(-1, keepdims=True)
-    p = numpy.exp(s - m)
-    total = p.sum(-1, keepdims=True)
-    exact = t == numpy.float64
-    o = (p if exact else p.astype("float16").astype(t)) @ v.astype(t) / total
-    return o if exact else o.astype("float16"), ((m + numpy.log(total)) / numpy.log(2)).squeeze(-1)
-
-
-def attention(z=2, h=2, n=150, d=64):
-    q, k, v = (normal(z, h, n, d, dtype="float16") for _ in range(3))
-    return ([q, k, v, (z, h, n, d), 0.125, h * n * d, n * d, d, h, n], (-(-n // 64), z * h),
-            lambda t: [attention_of(q, k, v, 0.125, t)[0]])
-
-
-def attention_blocks(h=3, n=150, d=64):
-    q, k, v = (normal(h, n, d, dtype="float16") for _ in range(3))
-    return ([q, k, v, (h, n, d), (h, n), 0.125, n * d, d, n], (-(-n // 64), h),
-            lambda t: list(attention_of(q, k, v, 0.125, t, causal=True)))
-
-
-def gather_rows(n=700):
-    x = normal(n)
-    table = RANDOM.permutation(n).astype("int32")
-    return [x, table, (n,), n], (-(-n // 256),), lambda t: [x.astype(t)[table]]
-
-
-def column_sums(rows=150, columns=96):
-    x = normal(rows, columns)
-    return [x, (columns,), rows, columns], (columns // 32,), lambda t: [x.astype(t).sum(0)]
-
-
-def layer_norm(rows=5, n=200):
-    x, w, b = normal(rows, n), normal(n), normal(n)
-
-    def reference(t):
-        y = x.astype(t)
-        d = y - y.mean(-1, keepdims=True)
-        return [(d / numpy.sqrt((d * d).mean(-1, keepdims=True) + t(1e-5)) * w.astype(t) + b.astype(t))]
-    return [x, w, b, (rows, n), n, n, 1e-5], (rows,), reference
-
-
-def philox(seed, counter):
-    """The first word of Philox4x32-10 (Salmon et al., SC 2011), as tl.rand takes it."""
-    low = 2**32 - 1
-    c = [counter.astype(numpy.uint64)] + [numpy.zeros_like(counter, numpy.uint64)] * 3
-    k = [seed & low, seed >> 32]
-    for _ in range(10):
-        x, y = c[0] * numpy.uint64(0xD2511F53), c[2] * numpy.uint64(0xCD9E8D57)
-        c = [y >> 32 ^ c[1] ^ k[0], y & low, x >> 32 ^ c[3] ^ k[1], x & low]
-        k = [k[0] + 0x9E3779B9 & low, k[1] + 0xBB67AE85 & low]
-    return c[0].astype(numpy.uint32).view(numpy.int32)
-
-
-def dropout(n=700, p=0.25, seed=123):
-    x = normal(n)
-    bits = philox(seed, numpy.arange(n)).astype("int64")
-    keep = numpy.where(bits < 0, -bits - 1, bits) * 4.6566127342e-10 > p
-    return [x, (n,), n, p, seed], (-(-n // 256),), lambda t: [numpy.where(keep, x.astype(t) / t(1 - p), 0)]
-
-
-def masked_rows(heads=3, rows=128, columns=100):
-    x = normal(heads, rows, columns)
-
-    def reference(t):
-        out = numpy.full((heads, rows, 64), numpy.nan, t)
-        first, second = x[..., :64].astype(t), numpy.zeros((heads, rows, 64), t)
-        second[..., :columns - 64] = x[..., 64:]
-        out[[0, 2]] = (2 * first + second)[[0, 2]]
-        return [out]
-    return [x, (heads, rows, 64), heads, rows, columns], (rows // 64,), reference
-
-
-def early_return(n=3):
-    x = normal(64 * n)
-    # Of five programs the last two return, and so nothing is outside of the memory.
-    return [x, (64 * n,), n], (5,), lambda t: [x.astype(t)]
+import problems
 
 
 def run(text, target, inputs, grid, raises="off"):
@@ -159,33 +34,19 @@ def run(text, target, inputs, grid, raises="off"):
         return [numpy.load(x) for x in outputs if x.exists()], found
 
 
-def problem_of(found, exact, plain):
-    """What is wrong with `found` by the rule; None: nothing."""
-    if found.shape != exact.shape or (numpy.isnan(found) != numpy.isnan(exact)).any():
-        return f"shape {found.shape}, or NaN where none is expected"
-    e = numpy.nan_to_num(abs(found.astype("float64") - exact))
-    e0 = numpy.nan_to_num(abs(plain.astype("float64") - exact))
-    floor = (1e-6 if found.dtype == numpy.float32 else 1e-5) * max(1, numpy.nanmax(abs(exact)))
-    if e.max() <= 2 * e0.max() + floor and e.mean() <= 1.1 * e0.mean() + floor / 4:
-        return None
-    return f"max error {e.max():.3g} of {2 * e0.max() + floor:.3g}, mean {e.mean():.3g} of {1.1 * e0.mean() + floor / 4:.3g}"
-
-
 def main():
     folder, target, *names = sys.argv[1:]
     failures = 0
     for name in names:
-        inputs, grid, reference = globals()[name.split(".")[0]]()
+        inputs, grid, reference = getattr(problems, name.split(".")[0])()
         outputs, said = run(f"{folder}/{name}.ttir", target, inputs, grid)
         exact, plain = reference(numpy.float64), reference(numpy.float32)
         if said.returncode or len(outputs) != len(exact):
-            problems = [said.stdout + said.stderr]
+            wrong = [said.stdout + said.stderr]
         else:
-            problems = [x for x in map(problem_of, outputs, exact, plain) if x]
-            twins = [problem_of(o, e[..., ::-1], p[..., ::-1]) for o, e, p in zip(outputs, exact, plain)]
-            problems += ["a wrong result is not seen"] * (not all(twins))
-        print(f"{name}: {'; '.join(problems) or 'right'}")
-        failures += bool(problems)
+            wrong = problems.compare(outputs, exact, plain)
+        print(f"{name}: {'; '.join(wrong) or 'right'}")
+        failures += bool(wrong)
     print(f"{len(names)} kernels on {target}, {failures} failures")
     sys.exit(bool(failures) or not names)
 
