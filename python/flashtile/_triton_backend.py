@@ -150,19 +150,25 @@ class _Kernel:
             raise _explained(CheckError if found else Error, error) from None
 
 
+# What the emulator and the lowering write, and MLIR's own form of a location.
 _PLACE = re.compile(r"(?P<file>[^\n]*?\.py):(?P<line>\d+):\d+: (?:(?P<kind>[a-z][a-z -]+): )?")
+_NESTED = re.compile(r'^loc\(.*"([^"]+\.py)":(\d+):(\d+)\)*: ')
 
 
 def _explained(kind, error):
-    """`error` with the line of the Python source, where its text names one."""
-    text, place = str(error), _PLACE.match(str(error))
-    if not place:
+    """`error` with, behind each line that names one, the line of the Python source."""
+    lines = []
+    for text in str(error).splitlines():
+        text = _NESTED.sub(r"\1:\2:\3: ", text)
+        lines.append(text)
+        place = _PLACE.match(text)
+        source = linecache.getline(place["file"], int(place["line"])).strip() if place else ""
+        lines += [f"    {source}"] if source else []
+    text = "\n".join(lines)
+    place = _PLACE.match(text)
+    if kind is Error or not place:
         return kind(error.status, text)
-    file, line = place["file"], int(place["line"])
-    source = linecache.getline(file, line).strip()
-    if source:
-        text += f"\n    {source}"
-    return kind(error.status, text, place["kind"], file, line) if kind is CheckError else kind(error.status, text)
+    return kind(error.status, text, place["kind"], place["file"], int(place["line"]))
 
 
 # ===--- The backend ---=== #
