@@ -6,6 +6,8 @@
 
 #include "ChooseLayouts.h"
 
+#include "FlatVectors.h"
+
 #include "fa/Layout/NamedLayouts.h"
 #include "fa/Layout/Plans.h"
 
@@ -129,6 +131,7 @@ LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
                      .wasInterrupted()) {
   for (auto op : kernel.getBody().getOps<tile::MergePartsOp>())
     merge = op;
+  flat = findFlatVectors(kernel);
   if (unit.kind == MatrixUnit::Mma)
     findSums(kernel);
 }
@@ -238,6 +241,8 @@ std::optional<TileLayout> LayoutChooser::stateLayout(Operation *op,
 
 std::optional<TileLayout> LayoutChooser::findNew(Value value) {
   ArrayRef<int64_t> sizes = typeOf(value).getShape();
+  if (flat.contains(value))
+    return flatLayout(value);
   if (auto layout = vectorLayout(value))
     return layout;
   if (sizes.size() == 1)
@@ -265,6 +270,18 @@ std::optional<TileLayout> LayoutChooser::findNew(Value value) {
     return dotOperandLayout(dot, 1);
   }
   return resultLayout(value);
+}
+
+/// Neighbours belong to neighbouring lanes, and every warp has all: a reduction
+/// stays inside of it.
+TileLayout LayoutChooser::flatLayout(Value value) const {
+  RankedTensorType type = typeOf(value);
+  TileLayout layout =
+      blocked(1, type.getShape().back(), 1, /*warps=*/1, unit.lanes());
+  layout.base.addCopies(Axis::Warp, llvm::Log2_64(warps));
+  if (type.getRank() == 1)
+    layout.base = layout.base.dropDim(0);
+  return layout;
 }
 
 /// That of a tile on its way to a dot.

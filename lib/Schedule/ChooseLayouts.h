@@ -55,6 +55,7 @@ private:
   /// `tileLayout`, or that of sums of widened values, if `value` is of these.
   TileLayout resultLayout(mlir::Value value) const;
   void findSums(tile::KernelOp kernel);
+  TileLayout flatLayout(mlir::Value value) const;
   bool isJoined(mlir::Operation *op) const;
   TileLayout joined(TileLayout layout) const;
 
@@ -65,6 +66,8 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
   /// Results of dots with values of 8 bits, and what has their layout.
   llvm::SmallPtrSet<mlir::Value, 8> widenedSums;
+  /// Vectors, and tiles of one row, whose elements are lanes' (FlatVectors.h).
+  llvm::DenseSet<mlir::Value> flat;
   /// What was found: many ways may lead to a value.
   llvm::DenseMap<mlir::Value, std::optional<TileLayout>> tiles, vectors;
 };
