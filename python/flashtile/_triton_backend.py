@@ -62,10 +62,12 @@ class _Array:
 
 
 def as_argument(value):
-    """`value`, if Triton takes it as it is; else, an array, in a form that it does."""
+    """`value`, if Triton takes it as it is; else, an array, in a form that it does,
+    and one of NumPy's numbers, which are no arrays, as Python's."""
     if hasattr(value, "data_ptr") or not (hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__")):
         return value
-    return value.item() if getattr(value, "ndim", None) == 0 and not hasattr(value, "flags") else _Array(value)
+    is_number = getattr(value, "ndim", None) == 0 and not hasattr(value, "__setitem__")
+    return value.item() if is_number else _Array(value)
 
 
 def _memory(value):

@@ -81,7 +81,10 @@ def main():
             out = numpy.full(length, numpy.nan, "float32")
             wrap(tuned, target)[lambda meta: (cdiv(length, meta["B"]),)](x, out, length)
             assert (out == 2 * x[:length]).all()
-        # A grid without programs.
+        # NumPy's number, and a grid without programs.
+        out = numpy.full(n, numpy.nan, "float32")
+        wrap(add, target)[(3,)](x, y, out, numpy.int64(n), B=1024)
+        assert (out == x + y).all()
         out = numpy.full(n, numpy.nan, "float32")
         wrap(add, target)[(0,)](x, y, out, n, B=1024)
         assert numpy.isnan(out).all()
