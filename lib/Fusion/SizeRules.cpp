@@ -74,6 +74,13 @@ public:
     return rules;
   }
 
+  /// The sizes that are those of an argument.
+  void addTo(ArgumentSizes &named) const {
+    for (auto [place, size] : sizes)
+      if (size.hasName() && !size.isProduct())
+        named[place] = {size.argument, size.dim};
+  }
+
 private:
   static int64_t rankOf(Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -195,6 +202,9 @@ private:
         .Case([&](OnlineAttentionOp attention) {
           return understandAttention(attention);
         })
+        .Case([&](AttentionBackwardOp backward) {
+          return understandBackward(backward);
+        })
         .Case([&](OnlineFinalizeOp finalize) {
           return uniteAll(finalize.getOutput(), finalize.getAcc()) &&
                  uniteAll(finalize.getLse(), finalize.getMax()) &&
@@ -207,6 +217,7 @@ private:
           return understandSlice(slice);
         })
         .Case([&](linalg::LinalgOp linalg) { return understandLinalg(linalg); })
+        .Case([&](func::CallOp call) { return understandCall(call); })
         .Default([&](Operation *op) { return understandElementwise(op); });
   }
 
@@ -311,6 +322,30 @@ private:
         good &= understandExtract(op, *region, extract);
       });
     return good;
+  }
+
+  bool understandBackward(AttentionBackwardOp op) {
+    Value q = op.getQ(), k = op.getK(), v = op.getV(), output = op.getOutput();
+    bool good = unite(q, 0, k, 0) && unite(q, 3, k, 3) && shares(q, k, 1) &&
+                unite(output, 3, v, 3) && uniteAll(op.getDout(), output);
+    for (int64_t d = 0; d < 3; ++d)
+      good &= unite(v, d, k, d) && unite(output, d, q, d) &&
+              unite(op.getLse(), d, q, d);
+    if (op.getDlse())
+      good &= uniteAll(op.getDlse(), op.getLse());
+    for (auto [gradient, of] : {std::pair<Value, Value>(op.getDq(), q),
+                                {op.getDk(), k},
+                                {op.getDv(), v},
+                                {op.getDsink(), op.getSink()}})
+      good &= !gradient || uniteAll(gradient, of);
+    for (auto [gradient, number] : llvm::zip(op.getDcaptures(), op.getWrt()))
+      good &= uniteAll(gradient, op.getCaptures()[number]);
+    // What scores read at coordinates is the verifier's business.
+    return good && (op.getCaptures().empty() ||
+                    llvm::all_of(op.getOperandTypes(), [](Type type) {
+                      auto tensor = dyn_cast<RankedTensorType>(type);
+                      return !tensor || tensor.hasStaticShape();
+                    }));
   }
 
   /// A captured tensor is read at coordinates alone, or where types say that
@@ -429,6 +464,30 @@ private:
     return true;
   }
 
+  /// What is called is the caller's from here on: a part of it.
+  bool understandCall(func::CallOp call) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
+    if (!callee || callee.isDeclaration() || !callee.getBody().hasOneBlock())
+      return false;
+    auto copy = [&](Value from, Value to) {
+      for (int64_t d = 0; d < rankOf(from); ++d)
+        if (auto size = sizes.find({from, d}); size != sizes.end())
+          sizes[{to, d}] = Size(size->second);
+    };
+    for (auto [operand, argument] :
+         llvm::zip(call.getOperands(), callee.getArguments()))
+      copy(operand, argument);
+    Block &body = callee.getBody().front();
+    for (Operation &op : body.without_terminator())
+      if (failed(visit(&op)))
+        return false;
+    for (auto [returned, result] :
+         llvm::zip(body.getTerminator()->getOperands(), call.getResults()))
+      copy(returned, result);
+    return true;
+  }
+
   func::FuncOp function;
   llvm::DenseMap<std::pair<Value, int64_t>, Size> sizes;
   SmallVector<Attribute> rules;
@@ -436,6 +495,11 @@ private:
 
 } // namespace
 
-FailureOr<SmallVector<Attribute>> fa::collectSizeRules(func::FuncOp function) {
-  return SizeCollector(function).collect();
+FailureOr<SmallVector<Attribute>> fa::collectSizeRules(func::FuncOp function,
+                                                       ArgumentSizes *sizes) {
+  SizeCollector collector(function);
+  FailureOr<SmallVector<Attribute>> rules = collector.collect();
+  if (sizes)
+    collector.addTo(*sizes);
+  return rules;
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardKernels.h"
+#include "CallerKernels.h"
 #include "DescribeAttention.h"
 #include "KernelSignature.h"
 #include "KeyDistances.h"
@@ -44,7 +45,16 @@ struct TileToKernel final : fa::impl::TileToKernelBase<TileToKernel> {
   }
 
   void runOnOperation() override {
-    SmallVector<func::FuncOp> functions;
+    SmallVector<func::FuncOp> callers, functions;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (callsParts(function))
+        callers.push_back(function);
+    // What they call goes with them.
+    for (func::FuncOp function : callers)
+      if (failed(buildCallerKernels(function, rules, [&](StringRef name) {
+            return unusedName(name);
+          })))
+        return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isDeclaration())
         functions.push_back(function);

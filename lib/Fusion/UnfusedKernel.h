@@ -23,11 +23,22 @@ namespace fa {
 mlir::LogicalResult buildUnfusedKernel(mlir::func::FuncOp function,
                                        mlir::StringRef name);
 
+/// A size of an argument.
+struct ArgumentSize {
+  int64_t argument, dim;
+};
+/// What dimensions of tensors are as large as, where that is one of an
+/// argument.
+using ArgumentSizes =
+    llvm::DenseMap<std::pair<mlir::Value, int64_t>, ArgumentSize>;
+
 /// What is taken for granted of the sizes of `function`'s arguments and
 /// results, as an array of `#tile.size_rule`: results are counted after the
-/// arguments. Fails with an error at the operation that is not understood.
+/// arguments. What it calls is looked at, too. Adds to `sizes`, if it is not
+/// null, those of all its values. Fails with an error at the operation that is
+/// not understood.
 mlir::FailureOr<mlir::SmallVector<mlir::Attribute>>
-collectSizeRules(mlir::func::FuncOp function);
+collectSizeRules(mlir::func::FuncOp function, ArgumentSizes *sizes = nullptr);
 
 } // namespace fa
 

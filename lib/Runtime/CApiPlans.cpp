@@ -162,16 +162,22 @@ static faStatus failPrepare(Error error) {
 template <typename Desc>
 static void logSlowKernels(const faContextImpl &context, const Desc &desc,
                            const LoadedPlan &plan) {
-  for (const KernelInfo &kernel : plan.artifact().kernels) {
-    if (!kernel.unfused || !context.logTo)
-      continue;
-    Program program;
-    if (readProgram(desc, program) == FA_SUCCESS)
-      context.log(FA_LOG_NOTE, "@" + kernel.entry +
-                                   " runs unfused, one program on whole "
-                                   "tensors, slow: " +
-                                   explainUnfused(*program.module));
-  }
+  ArrayRef<KernelInfo> kernels = plan.artifact().kernels;
+  auto slow =
+      find_if(kernels, [](const KernelInfo &each) { return each.unfused; });
+  if (slow == kernels.end() || !context.logTo)
+    return;
+  Program program;
+  if (readProgram(desc, program) != FA_SUCCESS)
+    return;
+  bool isAll =
+      all_of(kernels, [](const KernelInfo &each) { return each.unfused; });
+  context.log(FA_LOG_NOTE,
+              "@" + slow->entry +
+                  (isAll ? " runs unfused, one program on whole tensors, slow: "
+                         : " runs in part unfused, one program on whole "
+                           "tensors, slow: ") +
+                  explainUnfused(*program.module));
 }
 
 /// The problem that a tuning table may know; nothing where code of the

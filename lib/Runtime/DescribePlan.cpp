@@ -105,6 +105,8 @@ std::string fa::explainUnfused(mlir::ModuleOp module) {
       });
   mlir::PassManager pm(module.getContext());
   buildFusionPipeline(pm, FusionOptions());
+  pm.addPass(createTileOnlineSoftmax());
+  pm.addPass(createTileSplitFunction());
   if (failed(pm.run(module)) || reasons.empty())
     return "no attention was found";
   return reasons;

@@ -227,6 +227,56 @@ def TileOnlineSoftmax : Pass<"tile-online-softmax", "::mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def TileSplitFunction : Pass<"tile-split-function", "::mlir::ModuleOp"> {
+  let summary = "attentions of a larger function become functions of their own";
+  let description = [{
+    A function that is more than one attention on views of its arguments – with
+    projections before or behind, several attentions, gradients beside the
+    forward – becomes calls of private functions. Each attention, and the
+    gradients of each, becomes one that is an attention on views of its
+    arguments; what is around becomes as few others as the order asks for. What
+    is cheap, views, constants and what is computed of indices, is made anew
+    where it is read; all else that crosses from one function to another is a
+    tensor in memory. tile-to-kernel makes the kernels of one launch of them.
+
+    RATIONALE. The alternative, kernels that contain a part of a larger function,
+    would need a second way to each of the facts of a kernel: its arguments'
+    views, its rules, its variants. As functions, attentions take the way that
+    they take alone, and what the split decided can be printed, read and run.
+    It is done at S2, where the matcher that says what is a kernel can be asked
+    of each part, so that an attention that would be none stays where it is.
+
+    A function of which no attention can be had so stays whole, as does one in
+    which the size of a tensor that is handed over is not that of an argument.
+    A remark says why a function was split, and of each attention that is no
+    kernel why not.
+
+    Before:
+    ```mlir
+    func.func @layer(%x: X, %w: W, %k: T, %v: T) -> T {
+      %q = tile.dot %x, %w : X, W -> T
+      %acc, %max, %sum = tile.online_attention %q, %k, %v ...
+      %o, %lse = tile.online_finalize %acc, %max, %sum : T, R
+      return %o : T
+    }
+    ```
+    After:
+    ```mlir
+    func.func private @layer_attention(%q: T, %k: T, %v: T) -> T
+    func.func private @layer_rest(%x: X, %w: W) -> T
+    func.func @layer(%x: X, %w: W, %k: T, %v: T) -> T {
+      %q = call @layer_rest(%x, %w) : (X, W) -> T
+      %o = call @layer_attention(%q, %k, %v) : (T, T, T) -> T
+      return %o : T
+    }
+    ```
+    Requires: S2. Ensures: S2; functions call others, each called one time.
+    Numerics: exact.
+  }];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
   let summary = "one online attention becomes kernels of static tiles";
   let description = [{
@@ -284,6 +334,13 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
 
     A function of another form becomes one kernel marked `unfused`, a single
     program on whole tensors, with a remark that says why.
+
+    A function that calls others (tile-split-function) becomes the kernels of
+    these, one after the other: all have the arguments and results of the
+    function, and in workspace, with one split, what the calls hand over. Of the
+    kernels of an attention these are the ones that any launch takes; where they
+    ask for strides or alignment of what is given, the first kernel says that,
+    and a second launch of kernels that do not stands behind.
 
     Requires: S2. Ensures: S3. Numerics: reassociating (online softmax).
   }];

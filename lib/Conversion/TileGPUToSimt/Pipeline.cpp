@@ -61,6 +61,7 @@ void fa::buildGpuKernelPipeline(OpPassManager &pm,
   fusion.allowNoMax = options.allowNoMax;
   buildFusionPipeline(pm, fusion);
   pm.addPass(createTileOnlineSoftmax());
+  pm.addPass(createTileSplitFunction());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions kernels;
   kernels.machine = request.machine.name;

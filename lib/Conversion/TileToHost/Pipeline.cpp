@@ -29,6 +29,7 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   fusion.allowNoMax = options.allowNoMax;
   buildFusionPipeline(pm, fusion);
   pm.addPass(createTileOnlineSoftmax());
+  pm.addPass(createTileSplitFunction());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions kernels;
   kernels.machine = hostMachine({options.vectorBits, options.vectorRegisters,

@@ -1,0 +1,256 @@
+//===- CallerKernels.cpp - a function that calls its parts ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CallerKernels.h"
+
+#include "BackwardKernels.h"
+#include "DescribeAttention.h"
+#include "JoinKernels.h"
+#include "KernelSignature.h"
+#include "KeyDistances.h"
+#include "UnfusedKernel.h"
+
+#include "fa/Plan/Forward.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+bool fa::callsParts(func::FuncOp function) {
+  return !function.isDeclaration() &&
+         !function.getBody().getOps<func::CallOp>().empty();
+}
+
+using Kernels = SmallVector<KernelOp>;
+
+namespace {
+
+/// A call, and the kernels that may do what it does.
+struct Part {
+  func::CallOp call;
+  func::FuncOp callee;
+  SmallVector<Kernels> alternatives; ///< the last one asks for the least
+};
+
+class CallerBuilder {
+public:
+  CallerBuilder(func::FuncOp function, const ForwardRules &rules,
+                llvm::function_ref<std::string(StringRef)> unusedName)
+      : function(function), rules(rules), unusedName(unusedName),
+        name(function.getSymName()) {}
+
+  LogicalResult build() {
+    if (failed(findParts()))
+      return failure();
+    FailureOr<SmallVector<Attribute>> found =
+        collectSizeRules(function, &sizes);
+    if (failed(found))
+      return failure();
+    sizeRules = *found;
+    function.setSymName(name + "_s2");
+    for (Part &part : parts)
+      if (failed(buildPart(part)))
+        return failure();
+    CommonArguments common(function, sizes);
+    SmallVector<BoundKernel> first = choose(common, /*demands=*/true);
+    SmallVector<BoundKernel> second;
+    CommonArguments others(function, sizes);
+    if (llvm::any_of(first, [&](const BoundKernel &each) {
+          return demandsOfGiven(each, common);
+        }))
+      second = choose(others, /*demands=*/false);
+    copyShared(first, second);
+    eraseOthers(first, second);
+    joinKernels(first, common, name, sizeRules);
+    if (!second.empty())
+      joinKernels(second, others, name, sizeRules);
+    for (auto *chain : {&first, &second})
+      for (BoundKernel &bound : *chain)
+        bound.kernel->moveBefore(function);
+    eraseFunctions();
+    return success();
+  }
+
+private:
+  LogicalResult findParts() {
+    Block &body = function.getBody().front();
+    for (Operation &op : body.without_terminator()) {
+      auto call = dyn_cast<func::CallOp>(op);
+      auto callee = call ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+                               call, call.getCalleeAttr())
+                         : func::FuncOp();
+      if (!callee || callee.isDeclaration() || !callee.isPrivate() ||
+          llvm::any_of(parts,
+                       [&](const Part &p) { return p.callee == callee; }))
+        return op.emitOpError("expected a function of calls alone, each of a "
+                              "private function with a body, called one time");
+      parts.push_back({call, callee, {}});
+    }
+    for (Value result : body.getTerminator()->getOperands())
+      if (!result.getDefiningOp() || !result.hasOneUse())
+        return body.getTerminator()->emitOpError(
+            "expected results of calls, each read by nothing else");
+    return success();
+  }
+
+  LogicalResult buildPart(Part &part) {
+    std::string own = part.callee.getSymName().str();
+    part.callee.setSymName(unusedName(own + "_s2"));
+    Block &body = part.callee.getBody().front();
+    if (!body.getOps<AttentionBackwardOp>().empty())
+      return buildGradients(part, own);
+    std::string reason;
+    if (!body.getOps<OnlineAttentionOp>().empty()) {
+      AttentionFunction match = matchFunction(part.callee, reason);
+      if (reason.empty())
+        return buildAttention(part, match, own);
+    }
+    std::string symbol = unusedName(own);
+    if (failed(buildUnfusedKernel(part.callee, symbol)))
+      return failure();
+    part.alternatives.push_back({kernelNamed(symbol)});
+    return success();
+  }
+
+  KernelOp kernelNamed(StringRef symbol) {
+    return function->getParentOfType<ModuleOp>().lookupSymbol<KernelOp>(symbol);
+  }
+
+  /// Kernels that a launch would choose by something else than what they
+  /// promise of their arguments, and those with splits, are left out: such
+  /// choices are made of the first kernel of a launch.
+  static bool isSuited(const AttentionFunction &match,
+                       const PlannedKernel &plan) {
+    const KernelShape &shape = plan.shape;
+    bool isOfHeads = shape.pack == KernelShape::Heads;
+    return !plan.isSplitAlone && !plan.isAlternative && !shape.maxQueries &&
+           !shape.fewPrograms && !shape.fewerRows && shape.parts == 1 &&
+           shape.cluster == 1 && shape.pack != KernelShape::Queries &&
+           (!isOfHeads || match.q.dims[2].isUnit()) && hasVariant(match, shape);
+  }
+
+  LogicalResult buildAttention(Part &part, AttentionFunction &match,
+                               StringRef own) {
+    dropSignsOfDistances(match.attention);
+    auto plans = planForward(describeAttention(match), rules);
+    if (!plans)
+      return emitError(part.callee.getLoc(), toString(plans.takeError()));
+    OpBuilder b(function);
+    for (const PlannedKernel &plan : *plans)
+      if (isSuited(match, plan))
+        part.alternatives.push_back(
+            {buildKernel(b, match, plan.shape,
+                         unusedName((own + plan.suffix).str()), name)});
+    if (part.alternatives.empty())
+      return emitError(part.callee.getLoc(),
+                       "expected a plan with a kernel that takes every launch");
+    return success();
+  }
+
+  LogicalResult buildGradients(Part &part, StringRef own) {
+    part.callee.setSymName(own);
+    if (failed(buildBackwardKernels(part.callee, rules, unusedName)))
+      return failure();
+    part.callee = {};
+    for (auto kernel : function->getParentOfType<ModuleOp>().getOps<KernelOp>())
+      if (kernel.getEntryName() == own) {
+        if (!kernel->hasAttr(KernelOp::followsAttrName))
+          part.alternatives.emplace_back();
+        part.alternatives.back().push_back(kernel);
+      }
+    return success();
+  }
+
+  /// For each call the first kernels whose promises hold for what is handed
+  /// over; without `demands`, that ask for nothing of what is given.
+  SmallVector<BoundKernel> choose(CommonArguments &common, bool demands) {
+    SmallVector<BoundKernel> chosen;
+    for (Part &part : parts) {
+      SmallVector<unsigned> numbers, own;
+      for (ValueRange values : {ValueRange(part.call.getOperands()),
+                                ValueRange(part.call.getResults())})
+        for (Value value : values)
+          numbers.push_back(common.numberOf(value));
+      auto isGood = [&](const Kernels &kernels) {
+        return llvm::all_of(kernels, [&](KernelOp kernel) {
+          BoundKernel bound = {kernel, numbers};
+          return fitsWorkspace(bound, common) &&
+                 (demands || !demandsOfGiven(bound, common));
+        });
+      };
+      auto found = llvm::find_if(part.alternatives, isGood);
+      if (found == part.alternatives.end())
+        found = std::prev(found);
+      for (KernelOp kernel : *found) {
+        chosen.push_back({kernel, numbers});
+        bindOwn(chosen.back(), common, own);
+      }
+    }
+    return chosen;
+  }
+
+  /// A kernel is of one launch.
+  void copyShared(ArrayRef<BoundKernel> first,
+                  MutableArrayRef<BoundKernel> second) {
+    llvm::StringMap<StringAttr> names;
+    SmallVector<KernelOp> copies;
+    for (BoundKernel &bound : second) {
+      if (llvm::none_of(first, [&](const BoundKernel &other) {
+            return other.kernel == bound.kernel;
+          }))
+        continue;
+      KernelOp copy = bound.kernel.clone();
+      StringRef symbol = bound.kernel.getSymName();
+      copy.setSymName(unusedName((symbol + "_strided").str()));
+      names[symbol] = copy.getSymNameAttr();
+      OpBuilder(function).insert(copy);
+      bound.kernel = copy;
+      copies.push_back(copy);
+    }
+    for (KernelOp copy : copies)
+      if (auto other = copy->getAttrOfType<FlatSymbolRefAttr>(
+              KernelOp::alternativeAttrName);
+          other && names.contains(other.getValue()))
+        copy->setAttr(KernelOp::alternativeAttrName,
+                      FlatSymbolRefAttr::get(names[other.getValue()]));
+  }
+
+  void eraseOthers(ArrayRef<BoundKernel> first, ArrayRef<BoundKernel> second) {
+    auto isIn = [](ArrayRef<BoundKernel> chosen, KernelOp kernel) {
+      return llvm::any_of(chosen, [&](const BoundKernel &bound) {
+        return bound.kernel == kernel;
+      });
+    };
+    for (Part &part : parts)
+      for (Kernels &kernels : part.alternatives)
+        for (KernelOp kernel : kernels)
+          if (!isIn(first, kernel) && !isIn(second, kernel))
+            kernel.erase();
+  }
+
+  void eraseFunctions() {
+    function.erase();
+    for (Part &part : parts)
+      if (part.callee)
+        part.callee.erase();
+  }
+
+  ArgumentSizes sizes;
+  func::FuncOp function;
+  const ForwardRules &rules;
+  llvm::function_ref<std::string(StringRef)> unusedName;
+  std::string name;
+  SmallVector<Attribute> sizeRules;
+  std::vector<Part> parts;
+};
+
+} // namespace
+
+LogicalResult
+fa::buildCallerKernels(func::FuncOp function, const ForwardRules &rules,
+                       llvm::function_ref<std::string(StringRef)> unusedName) {
+  return CallerBuilder(function, rules, unusedName).build();
+}

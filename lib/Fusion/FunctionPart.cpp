@@ -1,0 +1,101 @@
+//===- FunctionPart.cpp - a part of a function as one of its own ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FunctionPart.h"
+#include "FindSource.h"
+
+#include "Tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace fa;
+using namespace fa::tile;
+
+bool fa::isMemoryView(Operation *op) {
+  return isa_and_nonnull<TransposeOp, ExpandDimsOp, tensor::ExpandShapeOp,
+                         tensor::CollapseShapeOp, tensor::ExtractSliceOp>(op);
+}
+
+/// Whether `op` makes a tensor of constants or indices, or reads no tensor.
+static bool isMadeOfNothing(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return !isa<ElementsAttr>(constant.getValue()) ||
+           isa<SplatElementsAttr>(constant.getValue());
+  return isa<IotaOp, tensor::EmptyOp>(op) ||
+         llvm::none_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+}
+
+/// Whether `op` is elementwise, or has other views of what it reads.
+static bool keepsElements(Operation *op) {
+  return isMemoryView(op) || isa<BroadcastOp>(op) ||
+         OpTrait::hasElementwiseMappableTraits(op);
+}
+
+bool fa::isCheap(Operation *op) {
+  if (!isPure(op) || op->getNumRegions() != 0)
+    return false;
+  if (isMadeOfNothing(op) || isMemoryView(op) || isa<BroadcastOp>(op))
+    return true;
+  auto isOther = [](Value value) {
+    Operation *source = value.getDefiningOp();
+    return isa<TensorType>(value.getType()) &&
+           (!source || !isPure(source) || source->getNumRegions() != 0 ||
+            (!isMadeOfNothing(source) && !keepsElements(source)));
+  };
+  return OpTrait::hasElementwiseMappableTraits(op) &&
+         !findSource(op->getResult(0), isOther, keepsElements);
+}
+
+SmallVector<Value> fa::readsOf(Operation *op) {
+  llvm::SetVector<Value> reads(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), reads);
+  return reads.takeVector();
+}
+
+FunctionPart::FunctionPart(func::FuncOp source, StringRef name, Location loc,
+                           llvm::DenseSet<Value> handed)
+    : handed(std::move(handed)), b(source) {
+  function = func::FuncOp::create(b, loc, name, b.getFunctionType({}, {}));
+  function.setPrivate();
+  b.setInsertionPointToStart(function.addEntryBlock());
+}
+
+Value FunctionPart::import(Value value) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  if (!op || handed.contains(value) || !isCheap(op)) {
+    inputs.insert(value);
+    Value argument =
+        function.getBody().front().addArgument(value.getType(), value.getLoc());
+    mapping.map(value, argument);
+    return argument;
+  }
+  add(op);
+  return mapping.lookup(value);
+}
+
+void FunctionPart::add(Operation *op) {
+  for (Value value : readsOf(op))
+    import(value);
+  b.clone(*op, mapping);
+}
+
+void FunctionPart::finish(ArrayRef<Value> values) {
+  results.assign(values.begin(), values.end());
+  auto returned =
+      llvm::map_to_vector(values, [&](Value value) { return import(value); });
+  finishWith(returned);
+}
+
+void FunctionPart::finishWith(ValueRange returned) {
+  func::ReturnOp::create(b, function.getLoc(), returned);
+  function.setFunctionType(b.getFunctionType(
+      function.getBody().front().getArgumentTypes(), TypeRange(returned)));
+}
