@@ -147,12 +147,43 @@ inferSizes(size_t number, const KernelInfo &kernel, const Job &job) {
   return sizes;
 }
 
+/// Adds a tensor to the program's arguments and to the reference's.
+static Error addInput(Job &job, const HostTensor &tensor) {
+  job.tensors.push_back(tensor);
+  // A copy: the program may write to an inout argument.
+  auto copy = HostTensor::create(ElementType::F64, tensor.sizes());
+  if (!copy)
+    return copy.takeError();
+  llvm::copy(tensor.toDoubles(), static_cast<double *>(copy->data()));
+  job.referenceArguments.push_back(*copy);
+  job.arguments.push_back(makeArgument(tensor));
+  return Error::success();
+}
+
+/// Whether an argument, by its number, is a result of the function whose
+/// gradients the program computes, and is not given.
+static std::function<bool(size_t)>
+resultsToCompute(const Job &job, const Options &options,
+                 ArrayRef<ArgumentInfo> given) {
+  if (!job.forward)
+    return [](size_t) { return false; };
+  size_t first = job.forward->numArguments, count = job.forward->numResults;
+  auto inputs = count_if(given, [](const ArgumentInfo &info) {
+    return !info.isMemRef || info.access != Access::Out;
+  });
+  bool areGiven = options.in.size() + count != size_t(inputs);
+  return [=](size_t number) {
+    return !areGiven && number >= first && number < first + count;
+  };
+}
+
 Error fa::run::prepareFileArguments(Job &job, const Options &options,
                                     const KernelInfo &kernel) {
   if (job.isTriton)
     return prepareTritonArguments(job, options, kernel);
   size_t next = 0;
   ArrayRef given = ArrayRef(kernel.args).take_front(kernel.numGiven());
+  auto isResult = resultsToCompute(job, options, given);
   for (auto [number, info] : enumerate(given)) {
     if (info.isMemRef && info.access == Access::Out) {
       if (Error error =
@@ -160,6 +191,15 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
                         info.type, inferSizes(number, kernel, job), false))
         return error;
       job.arguments.push_back(makeArgument(job.outputs.back().second));
+      continue;
+    }
+    if (isResult(number)) {
+      auto tensor =
+          forwardResult(job, number - job.forward->numArguments, info.type);
+      if (!tensor)
+        return tensor.takeError();
+      if (Error error = addInput(job, *tensor))
+        return error;
       continue;
     }
     if (next == options.in.size())
@@ -182,14 +222,8 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
       return createStringError("--in " + text + ": expected at most " +
                                Twine(kMaxRank) + " dimensions, found " +
                                Twine(tensor->rank()));
-    job.tensors.push_back(*tensor);
-    // A copy: the program may write to an inout argument.
-    auto copy = HostTensor::create(ElementType::F64, tensor->sizes());
-    if (!copy)
-      return copy.takeError();
-    llvm::copy(tensor->toDoubles(), static_cast<double *>(copy->data()));
-    job.referenceArguments.push_back(*copy);
-    job.arguments.push_back(makeArgument(*tensor));
+    if (Error error = addInput(job, *tensor))
+      return error;
     if (info.access == Access::InOut)
       job.outputs.push_back(
           {"out" + std::to_string(job.outputs.size()), *tensor});

@@ -25,6 +25,14 @@
 
 namespace fa::run {
 
+/// The function of a file whose gradients are run, as it was.
+struct ForwardFunction {
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< asks for no gradients
+  std::string name;
+  size_t numArguments = 0, numResults = 0;
+  std::vector<HostTensor> results; ///< in float64; empty until one is needed
+};
+
 /// What is run: the module, its arguments, and where its outputs are.
 struct Job {
   std::string program;                     ///< for reports
@@ -41,7 +49,8 @@ struct Job {
   mlir::OwningOpRef<mlir::ModuleOp> original;
   std::string reference;
   std::vector<InterpreterValue> referenceArguments;
-  bool isTriton = false; ///< its grid is an argument (--grid)
+  std::optional<ForwardFunction> forward; ///< of a file's gradients
+  bool isTriton = false;                  ///< its grid is an argument (--grid)
   /// Of one of Triton's kernels: the attention that it is, if it is one.
   std::optional<RaisedAttention> raised;
   std::string entry;
@@ -79,6 +88,18 @@ llvm::Error prepareFileArguments(Job &job, const Options &options,
 /// The function that says what the program of a file computes: itself at S0,
 /// else what `reference` of its kernel names; empty if there is none.
 std::string findReference(mlir::ModuleOp module, llvm::StringRef entry);
+
+/// Sets `job.forward` if the program of a file asks for gradients.
+void findGradientFile(Job &job);
+
+/// Result `number` of `job.forward`, whose arguments are the first ones of the
+/// job: computed in float64, rounded to `type`.
+llvm::Expected<HostTensor> forwardResult(Job &job, size_t number,
+                                         ElementType type);
+
+/// Makes functions of `module` that ask for gradients what the interpreter
+/// computes these by.
+llvm::Error differentiateReference(mlir::ModuleOp module);
 
 /// Compares the outputs of a file's program with its reference, evaluated op by
 /// op.

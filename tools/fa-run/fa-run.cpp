@@ -199,6 +199,8 @@ static Expected<std::vector<OutputCheck>> check(const Job &job) {
 
 static int runJob(Job &job, const Options &options) {
   bool isFile = !options.file.empty();
+  if (isFile)
+    findGradientFile(job);
   if (options.check && isFile) {
     job.reference = findReference(*job.module, job.entry);
     if (job.reference.empty())
@@ -212,6 +214,9 @@ static int runJob(Job &job, const Options &options) {
       return fail(createStringError("--check: the reference's calls could not "
                                     "be inlined"),
                   BadInput);
+    if (job.forward)
+      if (Error error = differentiateReference(*job.original))
+        return fail(std::move(error), BadInput);
   }
   bool hasArguments = !isFile;
   if (job.raised) {
