@@ -49,6 +49,7 @@ static std::vector<KernelInfo> makePlan() {
   split.workspace = {{{sizeOf(0, 1)}}};
   split.splitKeys = sizeOf(0, 1);
   split.splits = 5;
+  split.keysOfSplit = 100;
   split.fewPrograms = 2;
   split.fewerRows = true;
   split.parts = 4;
