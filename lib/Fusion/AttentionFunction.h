@@ -35,8 +35,8 @@ struct AttentionFunction {
   std::optional<ArgumentView> rng;    ///< i64 [2]: seed and offset of dropout
   std::vector<ArgumentView> captures; ///< of the captured tensors
   std::vector<Result> results;        ///< by number
-  /// Values are so many of the first columns of the keys that a tile of keys may
-  /// be one of values, too: what the other columns add up to is dropped.
+  /// Values are so many of the first columns of the keys that a tile of keys
+  /// may be one of values, too: what the other columns add up to is dropped.
   bool sharesTiles = false;
 };
 

@@ -47,8 +47,8 @@ public:
            bool edgeFirst = false);
 
   /// Narrows `ranges`, which are sorted, to the share of split `split`, counted
-  /// from the first key that some row sees: `keysOfSplit` keys or, if that is 0,
-  /// as many tiles of keys as any other. Returns where the keys of the share
+  /// from the first key that some row sees: `keysOfSplit` keys or, if that is
+  /// 0, as many tiles of keys as any other. Returns where the keys of the share
   /// end, at `length` at most.
   mlir::Value takeSplit(llvm::MutableArrayRef<KeyRange> ranges,
                         mlir::Value split, mlir::Value numSplits,

@@ -203,8 +203,8 @@ private:
     int64_t n = j - diagonalOf(b, 0);
     if (n < 0)
       return false;
-    int64_t row = p.hasOffsets ? static_cast<int64_t>(offsets[b]) + i
-                               : b * p.seqQ + i;
+    int64_t row =
+        p.hasOffsets ? static_cast<int64_t>(offsets[b]) + i : b * p.seqQ + i;
     if (n / 32 >= draftWords)
       return true;
     auto word = static_cast<uint32_t>(

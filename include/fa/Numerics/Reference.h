@@ -32,8 +32,8 @@ struct AttentionInputs {
   /// first after it that it does not. Set by makeArguments.
   std::optional<HostTensor> starts, ends;
   std::optional<HostTensor> offsets, keyOffsets, kScale, vScale;
-  /// i32 [b, sq, words], packed [rows, words]: which of the last sq keys a query
-  /// sees, a bit each, from the lowest bit of word 0 on.
+  /// i32 [b, sq, words], packed [rows, words]: which of the last sq keys a
+  /// query sees, a bit each, from the lowest bit of word 0 on.
   std::optional<HostTensor> draft;
 };
 

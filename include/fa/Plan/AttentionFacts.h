@@ -63,8 +63,9 @@ struct AttentionFacts {
   bool hasPages = false;           ///< rows of keys are found through a table
   bool dropsProbabilities = false; ///< there is dropout
   bool hasNarrowKeys = false;      ///< keys and values have 8 bits, queries 16
-  /// Values are most of the first columns of the keys: a tile of keys can be the
-  /// tile of values as well, whose further columns add up to what is dropped.
+  /// Values are most of the first columns of the keys: a tile of keys can be
+  /// the tile of values as well, whose further columns add up to what is
+  /// dropped.
   bool sharesTiles = false;
   /// Above 0: splits have so many keys, and no kernel is chosen by how many
   /// programs a launch has, so that results do not depend on the batch.
