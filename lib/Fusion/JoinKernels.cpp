@@ -102,6 +102,11 @@ void fa::bindOwn(BoundKernel &bound, CommonArguments &common,
 // Promises
 //===----------------------------------------------------------------------===//
 
+/// What a tensor in workspace begins at multiples of, in bytes
+/// (fa/Launch/ChooseLaunch.h), and the step from row to row of aligned rows
+/// that code for AMD counts on (tgpu-limit-row-steps).
+static constexpr int64_t kWorkspaceAlignment = 16, kMostOfRow = 1 << 24;
+
 bool fa::fitsWorkspace(const BoundKernel &bound, CommonArguments &common) {
   KernelOp kernel = bound.kernel;
   for (auto [n, number] : llvm::enumerate(bound.numbers)) {
@@ -119,9 +124,11 @@ bool fa::fitsWorkspace(const BoundKernel &bound, CommonArguments &common) {
         return false;
     int64_t alignment = kernel.getAlignment(n);
     int64_t bytes = memory.getElementTypeBitWidth() / 8;
-    if (alignment > 1 && (alignment > 16 || sizes.empty() ||
-                          ShapedType::isDynamic(sizes.back()) ||
-                          sizes.back() * bytes % alignment))
+    if (alignment == 1)
+      continue;
+    if (alignment > kWorkspaceAlignment || sizes.empty() ||
+        strides.back() != 1 || ShapedType::isDynamic(sizes.back()) ||
+        sizes.back() * bytes % alignment || sizes.back() * bytes >= kMostOfRow)
       return false;
   }
   return true;

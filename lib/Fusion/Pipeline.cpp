@@ -26,6 +26,9 @@ void fa::buildFusionPipeline(OpPassManager &pm, const FusionOptions &options) {
   softmax.allowNoMax = options.allowNoMax;
   pm.addNestedPass<func::FuncOp>(createTileRaiseSoftmax(softmax));
   addStageEnd(pm, Stage::S0);
+  TileRaiseGradientsOptions gradients;
+  gradients.assumeNoEmptyRows = options.assumeNoEmptyRows;
+  pm.addPass(createTileRaiseGradients(gradients));
   TileFuseAttentionOptions fuse;
   fuse.assumeNoEmptyRows = options.assumeNoEmptyRows;
   pm.addNestedPass<func::FuncOp>(createTileFuseAttention(fuse));

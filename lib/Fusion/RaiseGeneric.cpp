@@ -297,8 +297,7 @@ private:
     auto multiply = addend && isa<arith::AddFOp>(combine)
                         ? addend.getDefiningOp<arith::MulFOp>()
                         : arith::MulFOp();
-    if (!multiply || op.getNumDpsInputs() != 2 ||
-        op.getNumReductionLoops() != 1)
+    if (!multiply || op.getNumDpsInputs() != 2)
       return failure();
     auto x = factorOf(multiply.getLhs()), y = factorOf(multiply.getRhs());
     if (!x || !y || *x == *y)
@@ -312,7 +311,8 @@ private:
   }
 
   /// The order of the dimensions of a dot: batches, with those of the left
-  /// operand alone but its last; then m, n, k.
+  /// operand alone but its last; then m, n, k. Several that are summed over
+  /// become one.
   FailureOr<Value> buildDot(ArrayRef<int64_t> a, ArrayRef<int64_t> c,
                             Operation *combine) {
     Value left = op.getDpsInputOperand(0)->get();
@@ -328,7 +328,11 @@ private:
     for (int64_t position : a)
       if (!llvm::is_contained(outPositions, position))
         reduced.push_back(position);
-    if (reduced.size() != 1 || !llvm::is_contained(c, reduced[0]))
+    llvm::sort(reduced);
+    if (reduced.size() != op.getNumReductionLoops() ||
+        !llvm::all_of(reduced, [&](int64_t position) {
+          return llvm::is_contained(c, position);
+        }))
       return failure();
     // The side with more dimensions of its own is the left one.
     bool swapped = onlyRight.size() > onlyLeft.size();
@@ -343,10 +347,12 @@ private:
     SmallVector<int64_t> order = batches;
     order.append(onlyLeft);
     SmallVector<int64_t> leftOrder = order, rightOrder = batches;
-    leftOrder.append({m, reduced[0]});
-    rightOrder.append({n, reduced[0]});
-    left = inOrder(left, a, leftOrder);
-    right = inOrder(right, c, rightOrder);
+    leftOrder.push_back(m);
+    rightOrder.push_back(n);
+    leftOrder.append(reduced);
+    rightOrder.append(reduced);
+    left = joinLast(inOrder(left, a, leftOrder), reduced.size());
+    right = joinLast(inOrder(right, c, rightOrder), reduced.size());
     for (size_t d = 0; d < onlyLeft.size(); ++d)
       right = expanded(b, right, batches.size() + d);
 
@@ -368,6 +374,19 @@ private:
     if (result.getType() != type)
       result = tensor::CastOp::create(b, type, result);
     return withInit(result, combine, ReduceKind::Add);
+  }
+
+  /// `value` with its last `count` dimensions as one.
+  Value joinLast(Value value, size_t count) {
+    if (count == 1)
+      return value;
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t d = 0; d < typeOf(value).getRank(); ++d)
+      if (d <= typeOf(value).getRank() - int64_t(count))
+        groups.push_back({d});
+      else
+        groups.back().push_back(d);
+    return tensor::CollapseShapeOp::create(b, value, groups);
   }
 
   /// `value`, whose dimensions are `from`, with those of `to`.

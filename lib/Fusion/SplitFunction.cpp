@@ -54,6 +54,14 @@ static bool hasNoGaps(const ArgumentView &view, RankedTensorType type) {
   });
 }
 
+/// Whether a kernel's argument may have such elements
+/// (fa/Launch/ElementType.h).
+static bool isArgumentElement(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
+         type.isIndex() || type.isInteger(1) || type.isInteger(32) ||
+         type.isInteger(64);
+}
+
 namespace {
 
 /// An attention, or its gradients, with what becomes of its results.
@@ -174,6 +182,11 @@ private:
       unit.part->add(each);
     unit.part->finish(unit.results);
     std::string reason = findObstacle(unit.part->function);
+    // The unit is called where its attention stands.
+    for (Value value : unit.part->getInputs())
+      if (Operation *source = value.getDefiningOp();
+          source && !source->isBeforeInBlock(op))
+        reason = "its result is combined with what is computed behind it";
     if (!reason.empty()) {
       emitRemark(op->getLoc())
           << "this attention is no kernel of its own: " << reason;
@@ -307,7 +320,8 @@ private:
     }
     auto hasSizes = [&](Value value) {
       auto type = dyn_cast<RankedTensorType>(value.getType());
-      if (!type || type.getRank() > kMaxHandedRank)
+      if (!type || type.getRank() > kMaxHandedRank ||
+          !isArgumentElement(type.getElementType()))
         return false;
       return llvm::all_of(llvm::seq(type.getRank()), [&](int64_t d) {
         return !type.isDynamicDim(d) || sizes.contains({value, d});

@@ -1,7 +1,7 @@
 // What a function has beside an attention goes into functions of its own, each called one time; what is cheap is made anew where it is read.
 // RUN: fa-opt %s --tile-online-softmax --tile-split-function --split-input-file --verify-diagnostics | FileCheck %s
-// The calls become kernels of one launch, with the same arguments and workspace.
-// RUN: fa-opt %s --tile-online-softmax --tile-split-function --tile-to-kernel --split-input-file 2>/dev/null | FileCheck %s --check-prefix=KERNELS
+// The calls become kernels of one launch, with the same arguments and workspace; the function that puts tensors together is refused.
+// RUN: not fa-opt %s --tile-online-softmax --tile-split-function --tile-to-kernel --split-input-file 2>/dev/null | FileCheck %s --check-prefix=KERNELS
 
 !x = tensor<1x40x32xf32>
 !w = tensor<1x32x32xf32>
@@ -138,4 +138,21 @@ func.func @joined(%q: !t, %k: !t) -> !t {
   %j = tensor.concat dim(2) %k, %k : (!t, !t) -> !t
   %o = tile.attention %q, %j, %j scale %c : !t, !t, !t -> !t score {} mask {}
   return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x40x32xf32>
+// Nor does a function hand over what no argument can be, integers of 16 bits.
+// CHECK-LABEL: func.func @narrow(
+// CHECK-NOT: call
+// CHECK: return
+func.func @narrow(%x: tensor<1x2x40x32xf32>, %k: !t) -> (!t, !t) {
+  %c = arith.constant 0.25 : f32
+  %i = arith.fptosi %x : !t to tensor<1x2x40x32xi16>
+  %q = arith.sitofp %i : tensor<1x2x40x32xi16> to !t
+  %o = tile.attention %q, %k, %k scale %c : !t, !t, !t -> !t score {} mask {}
+  %f = arith.sitofp %i : tensor<1x2x40x32xi16> to !t
+  %y = arith.addf %o, %f : !t
+  return %o, %y : !t, !t
 }

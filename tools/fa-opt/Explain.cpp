@@ -44,6 +44,8 @@ public:
         reportFused(attention);
       else if (auto softmax = dyn_cast<SoftmaxOp>(op))
         reportSoftmax(softmax);
+      else if (auto backward = dyn_cast<AttentionBackwardOp>(op))
+        reportGradients(backward);
       else if (isa<DotOp>(op))
         dots.push_back(op);
     });
@@ -76,6 +78,18 @@ private:
       out << "  reads from outside: " << capture.getType() << '\n';
     if (op.getLse())
       out << "  also gives the log-sum-exp\n";
+  }
+
+  void reportGradients(AttentionBackwardOp op) {
+    begin(op) << "gradients of an attention:";
+    for (auto [value, name] :
+         {std::pair(op.getDq(), " dQ"), std::pair(op.getDk(), " dK"),
+          std::pair(op.getDv(), " dV"), std::pair(op.getDsink(), " dsink")})
+      if (value)
+        out << name;
+    if (!op.getDcaptures().empty())
+      out << ", " << op.getDcaptures().size() << " of what its scores read";
+    out << '\n';
   }
 
   void reportOps(Region &region) {

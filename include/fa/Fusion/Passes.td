@@ -121,6 +121,51 @@ def TileRaiseSoftmax : Pass<"tile-raise-softmax", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def TileRaiseGradients : Pass<"tile-raise-gradients", "::mlir::ModuleOp"> {
+  let summary = "gradients of a softmax(QKᵀ)V written out become an attention's";
+  let description = [{
+    What frameworks print of a vector-Jacobian product computes the softmax P, a
+    gradient dP = dO Vᵀ, that of the scores dS = P ∘ (dP − Σ dP ∘ P) in some form,
+    and dots of these: dQ, dK and dV, and perhaps O. Where that is proved, the
+    dots become results of one `tile.attention` and its
+    `tile.attention_backward`, made by tile-fuse-attention and
+    tile-differentiate of the forward that is in it.
+
+    The proof is algebra: dS is evaluated as a polynomial of e = exp(S − m), dP,
+    the rows' sums of e and of e ∘ dP, and 0 where a mask is false, with the name
+    of each dimension; what the dots read beside it must be the very tensors that
+    S and dP are dots of. Scores are a dot times a constant, masked or not, with
+    or without a bias.
+
+    Before:
+    ```mlir
+    %p = tile.softmax %s : S
+    %dp = tile.dot %do, %v transpose_b : T, T -> S
+    %x = arith.mulf %dp, %p : S
+    %r = tile.reduce add %x dim 3 : S -> R
+    ... %ds = %p * (%dp - %r)
+    %dv = tile.dot %pt, %do : S, T -> T
+    %dq = tile.dot %ds, %k : S, T -> T
+    ```
+    After:
+    ```mlir
+    %o, %lse = tile.attention %q, %k, %v scale %c ...
+    %dq, %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c ...
+    ```
+    What is not proved stays as it is, with a remark. Requires: S0, with softmax
+    raised. Ensures: S0 but for what became an attention.
+    Numerics: reassociating (the sum of rows is that of dO ∘ O).
+  }];
+  let options = [
+    Option<"assumeNoEmptyRows", "assume-no-empty-rows", "bool", "false",
+           "as for tile-fuse-attention">
+  ];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def TileFuseAttention : Pass<"tile-fuse-attention", "::mlir::func::FuncOp"> {
   let summary = "softmax(QKᵀ)V written out becomes one tile.attention";
   let description = [{

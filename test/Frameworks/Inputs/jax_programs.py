@@ -15,7 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import stablehlo
 
-from programs import APART, PART, Program, main, numbers
+from programs import KERNELS, PART, Program, main, numbers
 
 B, H, G, D = 2, 4, 2, 16  # batches, heads, heads of K and V, elements of a head
 S, T = 24, 40  # queries, keys
@@ -47,8 +47,42 @@ def block(x, wq, wk, wv, wo):
     return attention(q, k, v, is_causal=True).reshape(B, S, H * D) @ wo
 
 
-def gradients(q, k, v, dout):
-    return jax.vjp(lambda q, k, v: attention(q, k, v, is_causal=True), q, k, v)[1](dout)
+def decoder(x, y, wq, wk, wo):
+    """Attention of x to itself and then to y, as in a decoder's layer."""
+    h = x + attention(x, x, x, is_causal=True)
+    q, k = ((z.reshape(B, -1, H * D) @ w).reshape(B, -1, H, D) for z, w in ((h, wq), (y, wk)))
+    return h + (attention(q, k, y).reshape(B, S, H * D) @ wo).reshape(h.shape)
+
+
+def gated(q, k, v, g):
+    return attention(q, k, v) * jax.nn.sigmoid(g)
+
+
+def gradients_of(function):
+    def gradients(*inputs):
+        return jax.vjp(function, *inputs[:-1])[1](inputs[-1])
+
+    return gradients
+
+
+def causal(q, k, v):
+    return attention(q, k, v, is_causal=True)
+
+
+def shifted(q, k, v):
+    s = jnp.einsum("bhqd,bhkd->bhqk", q, k) / np.sqrt(D)
+    e = jnp.exp(s - jax.lax.stop_gradient(s.max(-1, keepdims=True)))
+    return jnp.einsum("bhqk,bhkd->bhqd", e / e.sum(-1, keepdims=True), v)
+
+
+def own_gradients(q, k, v, dout):
+    """Of a softmax written out, with its output, which is copied: the kernels of the gradients read it in workspace."""
+    out, backward = jax.vjp(shifted, q, k, v)
+    return out, *backward(dout)
+
+
+def loss_gradients(x, wq, wk, wv, wo):
+    return jax.grad(lambda *w: jnp.sum(block(x, *w) ** 2), argnums=(0, 1, 2, 3))(wq, wk, wv, wo)
 
 
 queries = numbers(B, S, H, D, seed=1)
@@ -60,8 +94,10 @@ lengths = np.array([13, 0], "int32")  # of the second no key is seen
 query_lengths = np.array([9, 24], "int32")
 mask = numbers(B, 1, S, T, seed=4) > 0
 mask[0, 0, 5] = False
+douts = numbers(B, S, H, D, seed=12)
 weights = [numbers(H * D, H * D, seed=n) / 8 for n in range(5, 9)]
 NAME = "jax.nn.dot_product_attention(q, k, v"
+TWO = "the function has 1 gradients of an attention and attentions beside them"
 
 PROGRAMS = [
     Program("full", NAME + ")", attention, [queries, keys, values]),
@@ -86,8 +122,19 @@ PROGRAMS = [
             [queries, keys, values, query_lengths, lengths], outcome=PART, reason="its result is not returned as it is, or in another shape"),
     Program("block", "A layer with projections before and behind " + NAME + ", is_causal=True)", block,
             [numbers(B, S, H * D, seed=11), *weights], outcome=PART, reason="q is computed in the function, where a view of an argument is expected"),
-    Program("gradients", "jax.vjp of " + NAME + ", is_causal=True)", gradients,
-            [queries, same_keys, same_values, numbers(B, S, H, D, seed=12)], outcome=APART),
+    Program("decoder", "Attention to itself, causal, and to others, with projections and residuals", decoder,
+            [queries, keys, *[weights[n] for n in (0, 1, 3)]], outcome=PART, reason="the function has 2 attentions, where one is expected"),
+    Program("gated", NAME + ") times a gate for each element", gated, [queries, keys, values, numbers(B, S, H, D, seed=13)],
+            outcome=PART, reason="its result is not returned as it is, or in another shape"),
+    Program("gradients", "jax.vjp of " + NAME + ", is_causal=True)", gradients_of(causal),
+            [queries, same_keys, same_values, douts], outcome=KERNELS, reason=TWO),
+    Program("gradients_bias", "jax.vjp of " + NAME + ", bias=b) in q, k and v",
+            lambda q, k, v, b, d: gradients_of(lambda q, k, v: attention(q, k, v, bias=b))(q, k, v, d),
+            [queries, keys, values, numbers(1, H, S, T, seed=10), douts], outcome=KERNELS, reason=TWO),
+    Program("gradients_by_hand", "jax.vjp of a softmax written out, and its output", own_gradients,
+            [*heads_first, douts.swapaxes(1, 2)], outcome=PART, reason=TWO),
+    Program("gradients_layer", "jax.grad of a layer with projections", loss_gradients,
+            [numbers(B, S, H * D, seed=11), *weights], outcome=PART, reason=TWO),
 ]
 
 

@@ -8,9 +8,15 @@ import tempfile
 
 import numpy as np
 
-KERNEL, PART, APART = "kernel", "part", "apart"
+KERNEL, KERNELS, PART, APART = "kernel", "kernels", "part", "apart"
 FUSED = "fused: softmax(Q Kᵀ) V is one attention"
-EXPLAINED = {KERNEL: (FUSED, "1 fused, 0 not"), PART: (FUSED, "runs unfused, on whole tensors: "), APART: ("not fused: ",)}
+SEVERAL = "becomes several kernels, one for each attention"
+EXPLAINED = {
+    KERNEL: (FUSED, "1 fused, 0 not"),
+    KERNELS: (FUSED, ", 0 not", SEVERAL + ": "),
+    PART: (FUSED, ", 0 not", SEVERAL + "; what is around them runs unfused, on whole tensors: "),
+    APART: ("not fused: ",),
+}
 
 
 @dataclasses.dataclass
@@ -18,7 +24,8 @@ class Program:
     """A function of the framework's arrays, as a user writes it.
 
     `inputs` are arrays of NumPy's, `type` is what the floats among them become; `outcome` says whether the whole
-    function is one kernel, an attention is fused in a part of it, or none is; `reason` is a part of what is said of it.
+    function is one kernel, several of attentions alone, kernels of attentions and what is around them unfused, or
+    no attention is fused; `reason` is a part of what is said of it.
     """
 
     name: str
@@ -53,7 +60,7 @@ def check(program, text, own, reference, work):
         command += ["--out", work / f"out{n}.npy"]
     run = subprocess.run(command, capture_output=True, text=True)
     said = run.stdout + run.stderr
-    if run.returncode or "PASS" not in said or ("not fused" in said) != (program.outcome != KERNEL):
+    if run.returncode or "PASS" not in said or wrong_kernels(program, said):
         return [*problems, f"fa-run ended with {run.returncode}:\n{said}"]
     least = 1e-6 if program.type == "float32" else 1e-5
     for n, (mine, exact) in enumerate(zip(own, reference)):
@@ -66,6 +73,12 @@ def check(program, text, own, reference, work):
         if not (errors.max() <= bounds[0] and errors.mean() <= bounds[1]):
             problems.append(f"output {n}: errors {errors.max():.3g} and {errors.mean():.3g}, bounds {bounds}")
     return problems
+
+
+def wrong_kernels(program, said):
+    """Whether the kernels that fa-run names are not those of the program's outcome."""
+    is_slow, is_split = program.outcome in (PART, APART), program.outcome in (KERNELS, PART)
+    return ("not fused" in said) != is_slow or ("kernel   @main_attention" in said) != is_split
 
 
 def widened(array):
@@ -89,9 +102,11 @@ def keep(program, text, version, by, folder):
         f"RUN: not {wrong} 2>&1 | FileCheck %s --check-prefix=WRONG",
     ]
     lines += [f"CHECK: {line}" for line in EXPLAINED[program.outcome]]
-    if program.reason:
-        lines[-1] += program.reason if program.outcome != KERNEL else ""
-    lines += ["RAN-NOT: not fused" if program.outcome == KERNEL else "RAN: not fused", "RAN: PASS", "RAN-NOT: FAIL"]
+    lines[-1] += program.reason
+    ran = {KERNEL: ["RAN-NOT: not fused"], APART: ["RAN: not fused"]}
+    split = ["RAN-DAG: kernel   @main_attention"]
+    ran |= {KERNELS: ["RAN-NOT: not fused", *split], PART: ["RAN-DAG: not fused", *split]}
+    lines += [*ran[program.outcome], "RAN: PASS", "RAN-NOT: FAIL"]
     lines += [f"WRONG: {{{{expected.*, found}}}}"]
     (folder / f"{program.name}.mlir").write_text("".join(f"// {line}\n" for line in lines) + "\n" + text)
 
@@ -115,6 +130,7 @@ def main(programs, text_of, own_of, reference_of, version, by):
         if not any("errors" in p for p in check(full, text_of(full), own_of(causal), reference_of(causal), work)):
             failed += 1
             print("expected that an attention without a mask is no causal one")
-    kernels = sum(program.outcome == KERNEL for program in programs)
-    print(f"{len(programs)} programs of {version}, {kernels} of them one kernel, {failed} wrong")
+    counts = [sum(program.outcome == outcome for program in programs) for outcome in (KERNEL, KERNELS, PART)]
+    print(f"{len(programs)} programs of {version}, {counts[0]} of them one kernel, {counts[1]} several of attentions, "
+          f"{counts[2]} in part unfused, {failed} wrong")
     sys.exit(bool(failed))

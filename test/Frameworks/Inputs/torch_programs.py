@@ -27,6 +27,11 @@ def block(x, packed, out):
     return attention(q, k, v, is_causal=True).transpose(1, 2).reshape(B, S, H * D) @ out
 
 
+def two(x, y, z):
+    h = attention(x, x, x, is_causal=True) + x
+    return attention(h, y, z) + h
+
+
 queries = numbers(B, H, S, D, seed=1)
 keys, values = (numbers(B, H, T, D, seed=n) for n in (2, 3))
 same_keys, same_values = keys[:, :, :S], values[:, :, :S]
@@ -58,6 +63,8 @@ PROGRAMS = [
     Program("block", "A layer with projections before and behind " + NAME + ", is_causal=True)", block,
             [numbers(B, S, H * D, seed=7), numbers(H * D, 3 * H * D, seed=8) / 8, numbers(H * D, H * D, seed=9) / 8],
             outcome=PART, reason="q is computed in the function, where a view of an argument is expected"),
+    Program("two", "Two attentions with residuals, the second to other keys", two, [queries, keys, values],
+            outcome=PART, reason="the function has 2 attentions, where one is expected"),
 ]
 
 

@@ -2,8 +2,11 @@
 // RUN: fa-opt --explain %s | FileCheck %s
 // RUN: fa-run %s --entry=main --in 2x24x4x16 --in 2x24x4x16 --in 2x24x4x16 --in 2x24x4x16 --check --target=cpu | FileCheck %s --check-prefix=RAN
 // RUN: not fa-run %s --entry=main --in 2x24x4x16x1 --in 2x24x4x16 --in 2x24x4x16 --in 2x24x4x16 2>&1 | FileCheck %s --check-prefix=WRONG
-// CHECK: not fused: 
-// RAN: not fused
+// CHECK: fused: softmax(Q Kᵀ) V is one attention
+// CHECK: , 0 not
+// CHECK: becomes several kernels, one for each attention: the function has 1 gradients of an attention and attentions beside them
+// RAN-NOT: not fused
+// RAN-DAG: kernel   @main_attention
 // RAN: PASS
 // RAN-NOT: FAIL
 // WRONG: {{expected.*, found}}
