@@ -186,6 +186,9 @@ static LogicalResult verifyCaptures(AttentionBackwardOp op) {
       return op.emitOpError("expects gradients of some of ")
              << count << " captures, in their types and order, found number "
              << number << " and " << gradient.getType();
+    if (!isa<FloatType>(getElementTypeOrSelf(gradient.getType())))
+      return op.emitOpError("expects gradients of floating point, found ")
+             << gradient.getType();
     last = number;
   }
   return success();

@@ -106,10 +106,12 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
     wanted: `dsink_h = −Σ exp(sink_h − lse) · delta`, over batches and queries.
     Only the gradients that have a result are computed.
 
-    `dcaptures` are those of the captured tensors with the numbers `wrt`, of
-    which the score region reads one element for each score: the sum of ds · e
-    over the scores that read it, where the region of `effects` that belongs to
-    it gives e, the derivative of the score with respect to that element.
+    `dcaptures` are those of the captures with the numbers `wrt`: of numbers,
+    and of tensors of which the score region reads one element for each score,
+    at any place. They are the sum of ds · e over the scores that read it, where
+    the region of `effects` that belongs to it gives e, the derivative of the
+    score with respect to that element or number. An element that no score reads
+    has 0. The gradient of the scale is that of a captured number.
 
     ```mlir
     %dq, %dk, %dv = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c
@@ -130,7 +132,7 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
                         "::fa::tile::DotPrecision::Ieee">:$precision);
   let results = (outs Optional<AnyRankedTensor>:$dq,
       Optional<AnyRankedTensor>:$dk, Optional<AnyRankedTensor>:$dv,
-      Optional<AnyRankedTensor>:$dsink, Variadic<AnyRankedTensor>:$dcaptures);
+      Optional<AnyRankedTensor>:$dsink, Variadic<AnyType>:$dcaptures);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask,
       MaxSizedRegion<1>:$derivative, VariadicRegion<SizedRegion<1>>:$effects);
   let assemblyFormat = [{

@@ -26,6 +26,7 @@ typedef struct faBackwardDesc {
   int32_t hasDlse;             /* the log-sum-exp has a gradient, too */
   /* Of the bias, the ALiBi slopes and the sinks, which the attention has. */
   int32_t wantBias, wantSlopes, wantSink;
+  int32_t wantScale; /* of the scale, one element of f32 */
 } faBackwardDesc;
 
 /* The gradients of the attention `desc`: everything of it counts but hasLse,
@@ -34,7 +35,8 @@ typedef struct faBackwardDesc {
  * forward gave, out [b, hq, sq, dv] and log-sum-exp (f32 [b, hq, sq]), then the
  * gradients of these two, dOut like out and if there is one dLse, all as
  * inputs; then, as wanted, dQ, dK, dV, dBias, dSlopes and dSink like the inputs
- * that they are of, as outputs.
+ * that they are of, and dScale (f32 [1]), as outputs. Of a scale of 0 dScale is
+ * NaN: it is computed from what the scale is a factor of.
  * `desc->launch` are these arguments. A launch sums in an order that depends on
  * sizes, plan and card's kind alone: its results repeat bit by bit. On a card
  * it always takes workspace, of the size that faPlanGetLaunchInfo gives, from

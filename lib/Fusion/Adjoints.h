@@ -47,9 +47,8 @@ private:
                                     const mlir::Twine &what);
   mlir::LogicalResult visitElementwise(mlir::Operation *op);
   mlir::LogicalResult visitAttention(tile::AttentionOp op);
-  mlir::LogicalResult
-  findLearned(tile::AttentionOp op, llvm::SmallVectorImpl<int64_t> &numbers,
-              llvm::SmallVectorImpl<mlir::tensor::ExtractOp> &reads);
+  /// The captures of `op` whose gradients are wanted.
+  mlir::FailureOr<llvm::SmallVector<int64_t>> findLearned(tile::AttentionOp op);
   void visitBroadcast(tile::BroadcastOp op);
   mlir::LogicalResult visitReduce(tile::ReduceOp op);
   mlir::LogicalResult visitDot(tile::DotOp op);

@@ -6,7 +6,6 @@
 
 #include "Adjoints.h"
 #include "Derivatives.h"
-#include "ElementReads.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -42,15 +41,18 @@ std::pair<Value, Value> Adjoints::resultsOf(AttentionOp op) {
   return {again.getOutput(), again.getLse()};
 }
 
-/// The only element of captured tensor `number` that scores of `op` read; null
-/// if there are others or none, or it is not at coordinates of the score.
-static tensor::ExtractOp findRead(AttentionOp op, int64_t number) {
-  Value captured =
-      op.getScore().empty() ? Value() : op.getScore().getArgument(5 + number);
-  if (!captured || !captured.hasOneUse())
+/// What scores of `op` read of capture `number`: the number itself, or the only
+/// element of a tensor; null if they read none or several.
+static Value findRead(AttentionOp op, int64_t number) {
+  if (op.getScore().empty())
     return {};
-  auto read = dyn_cast<tensor::ExtractOp>(*captured.user_begin());
-  return read && readsInBounds(read) ? read : tensor::ExtractOp();
+  Value captured = op.getScore().getArgument(5 + number);
+  if (!isa<TensorType>(captured.getType()))
+    return captured;
+  auto read = captured.hasOneUse()
+                  ? dyn_cast<tensor::ExtractOp>(*captured.user_begin())
+                  : tensor::ExtractOp();
+  return read ? read.getResult() : Value();
 }
 
 /// Whether the slope that `derivative` gives is 1.
@@ -59,35 +61,59 @@ static bool isOne(Region &derivative) {
                       m_OneFloat());
 }
 
-/// Finds the captured tensors of `op` whose gradients are wanted: `numbers`,
-/// and the element that scores read of each.
-LogicalResult Adjoints::findLearned(AttentionOp op,
-                                    SmallVectorImpl<int64_t> &numbers,
-                                    SmallVectorImpl<tensor::ExtractOp> &reads) {
+FailureOr<SmallVector<int64_t>> Adjoints::findLearned(AttentionOp op) {
+  SmallVector<int64_t> numbers;
   for (auto [number, capture] : llvm::enumerate(op.getCaptures())) {
     if (!isActive(capture))
       continue;
-    if (!isa<TensorType>(capture.getType()))
-      return refuse(op,
-                    "of what its scores read, those of tensors are derived, "
-                    "found that of a scalar");
-    tensor::ExtractOp read = findRead(op, number);
-    if (!read)
-      return refuse(op, "that of a tensor is derived of which scores read one "
-                        "element, at their batch, head, query and key");
+    if (!findRead(op, number))
+      return refuse(op, "of what an attention captures, those of numbers are "
+                        "derived that scores read, and of tensors of which "
+                        "each score reads one element");
     numbers.push_back(number);
-    reads.push_back(read);
   }
+  return numbers;
+}
+
+/// Makes `effect`, a region of `backward`, the derivative of the score with
+/// respect to the scale, which is the last capture: f' q·k.
+static LogicalResult differentiateByScale(AttentionBackwardOp backward,
+                                          Region &effect) {
+  Region &score = backward.getScore();
+  if (!score.empty()) {
+    if (failed(differentiateScore(score, score.getArgument(0), effect)))
+      return failure();
+  } else {
+    Type index = IndexType::get(backward.getContext());
+    SmallVector<Type> types = {backward.getScale().getType(), index, index,
+                               index, index};
+    llvm::append_range(types, backward.getCaptures().getTypes());
+    effect.emplaceBlock().addArguments(
+        types, SmallVector<Location>(types.size(), backward.getLoc()));
+  }
+  Block &block = effect.front();
+  ImplicitLocOpBuilder b =
+      ImplicitLocOpBuilder::atBlockEnd(backward.getLoc(), &block);
+  Operation *yield = score.empty() ? nullptr : block.getTerminator();
+  if (yield)
+    b.setInsertionPoint(yield);
+  Value product = arith::DivFOp::create(b, block.getArgument(0),
+                                        block.getArguments().back());
+  if (!yield) {
+    YieldOp::create(b, product);
+    return success();
+  }
+  Value slope = yield->getOperand(0);
+  if (!matchPattern(slope, m_OneFloat()))
+    product = arith::MulFOp::create(b, slope, product);
+  yield->setOperand(0, product);
   return success();
 }
 
 LogicalResult Adjoints::visitAttention(AttentionOp op) {
-  SmallVector<int64_t> learned;
-  SmallVector<tensor::ExtractOp> reads;
-  if (failed(findLearned(op, learned, reads)))
+  FailureOr<SmallVector<int64_t>> learned = findLearned(op);
+  if (failed(learned))
     return failure();
-  if (isActive(op.getScale()))
-    return refuse(op, "that of its scale is not derived yet");
   Type element = typeOf(op.getQ()).getElementType();
   if (typeOf(op.getOutput()).getElementType() != element ||
       typeOf(op.getV()).getElementType() != element)
@@ -102,30 +128,50 @@ LogicalResult Adjoints::visitAttention(AttentionOp op) {
   Value sink = op.getSink();
   if (sink && !isActive(sink))
     sink = Value();
+  // A scale that is learned is one more captured number.
+  SmallVector<Value> captures(op.getCaptures());
+  SmallVector<int64_t> wrt = *learned;
+  bool learnsScale = isActive(op.getScale());
+  if (learnsScale) {
+    wrt.push_back(captures.size());
+    captures.push_back(op.getScale());
+  }
   SmallVector<Type> types;
-  for (int64_t number : learned)
-    types.push_back(op.getCaptures()[number].getType());
+  for (int64_t number : wrt)
+    types.push_back(captures[number].getType());
   auto backward = AttentionBackwardOp::create(
       b, typeIf(op.getQ()), typeIf(op.getK()), typeIf(op.getV()),
       sink ? sink.getType() : Type(), types, op.getQ(), op.getK(), op.getV(),
-      output, lse, dout, dlse, op.getScale(), sink, op.getRng(),
-      op.getCaptures(), b.getDenseI64ArrayAttr(learned),
-      op.getProbabilityAttr(), op.getWideP() ? b.getUnitAttr() : UnitAttr(),
+      output, lse, dout, dlse, op.getScale(), sink, op.getRng(), captures,
+      b.getDenseI64ArrayAttr(wrt), op.getProbabilityAttr(),
+      op.getWideP() ? b.getUnitAttr() : UnitAttr(),
       DotPrecisionAttr::get(b.getContext(), op.getPrecision()),
-      /*effectsCount=*/learned.size());
-  IRMapping score, mask;
-  op.getScore().cloneInto(&backward.getScore(), score);
-  op.getMask().cloneInto(&backward.getMask(), mask);
-  if (Region &region = backward.getDerivative(); !op.getScore().empty()) {
-    if (failed(differentiateScore(op.getScore(), op.getScore().getArgument(0),
-                                  region)))
+      /*effectsCount=*/wrt.size());
+  auto copy = [&](Region &from, Region &to) {
+    IRMapping mapping;
+    from.cloneInto(&to, mapping);
+    if (learnsScale && !to.empty())
+      to.addArgument(op.getScale().getType(), op.getLoc());
+  };
+  copy(op.getScore(), backward.getScore());
+  copy(op.getMask(), backward.getMask());
+  Region &score = backward.getScore();
+  if (Region &region = backward.getDerivative(); !score.empty()) {
+    if (failed(differentiateScore(score, score.getArgument(0), region)))
       return failure();
     if (isOne(region))
       region.getBlocks().clear();
   }
-  for (auto [read, effect] : llvm::zip(reads, backward.getEffects()))
-    if (failed(differentiateScore(op.getScore(), read.getResult(), effect)))
+  for (auto [number, effect] : llvm::zip(*learned, backward.getEffects())) {
+    Value read = score.getArgument(5 + number);
+    if (isa<TensorType>(read.getType()))
+      read = cast<tensor::ExtractOp>(*read.user_begin()).getResult();
+    if (failed(differentiateScore(score, read, effect)))
       return failure();
+  }
+  if (learnsScale &&
+      failed(differentiateByScale(backward, backward.getEffects().back())))
+    return failure();
   auto addIf = [&](Value operand, Value gradient) {
     if (gradient)
       add(operand, gradient);
@@ -134,7 +180,7 @@ LogicalResult Adjoints::visitAttention(AttentionOp op) {
   addIf(op.getK(), backward.getDk());
   addIf(op.getV(), backward.getDv());
   addIf(sink, backward.getDsink());
-  for (auto [number, gradient] : llvm::zip(learned, backward.getDcaptures()))
-    addIf(op.getCaptures()[number], gradient);
+  for (auto [number, gradient] : llvm::zip(wrt, backward.getDcaptures()))
+    addIf(captures[number], gradient);
   return success();
 }

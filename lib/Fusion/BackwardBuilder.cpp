@@ -226,7 +226,8 @@ KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
   rule = analyzeMask(op.getMask(), varying);
   kernel = createBackwardKernel(b, source, part, captured, shape, name, entry);
   openArguments();
-  if (part != BackwardPart::Capture && part != BackwardPart::Heads)
+  if (part == BackwardPart::Rows || part == BackwardPart::Queries ||
+      part == BackwardPart::Keys)
     findProgram();
   switch (part) {
   case BackwardPart::Rows:
@@ -240,6 +241,9 @@ KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {
     break;
   case BackwardPart::Capture:
     buildCaptureGradient();
+    break;
+  case BackwardPart::Table:
+    buildTableGradient();
     break;
   case BackwardPart::Heads:
     buildHeadsGradient();

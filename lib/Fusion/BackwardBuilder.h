@@ -18,7 +18,8 @@ namespace fa {
 /// Builds one kernel of a chain: what programs own, and the row statistics
 /// (BackwardBuilder.cpp), the way along queries or keys
 /// (BackwardLoops.cpp), the gradient of a captured tensor
-/// (BackwardCapture.cpp), and that of numbers of heads (BackwardHeads.cpp).
+/// (BackwardCapture.cpp), that of a table (BackwardTable.cpp), and that of
+/// numbers of heads or of all (BackwardHeads.cpp).
 class BackwardBuilder : KernelBody {
 public:
   BackwardBuilder(mlir::OpBuilder &builder, const BackwardFunction &source,
@@ -112,11 +113,31 @@ private:
   Place findCaptureStep(Value step, const CaptureWalk &walk);
   Value buildContribution(const Place &place);
   /// Stores `sum`, whose rows, or rows and columns, begin at the number that
-  /// `owned` has for their coordinate; of others that is the place.
+  /// `owned` has for their coordinate (kComputed: the place in a table); of
+  /// others that is the place.
   void storeCapture(Value sum, const ArgumentView &of,
                     mlir::ArrayRef<int64_t> reads, mlir::ArrayRef<Value> owned);
 
-  //===--- Numbers of heads (BackwardHeads.cpp) ---===//
+  //===--- A table (BackwardTable.cpp) ---===//
+  void buildTableGradient();
+  /// The tiles of scores that a program walks, of each head.
+  struct TableWalk {
+    Value queryTiles, keyTiles; ///< there are so many of them
+    /// What places are, if they are distances; of two the second one where
+    /// `condition`, a value of the score region, holds.
+    mlir::SmallVector<AffineForm, 2> distances;
+    Value condition, tilesOfDistance; ///< of keyTiles, of one distance
+  };
+  TableWalk findTableWalk();
+  Value findFirstKey(AffineForm distance, Value query, Value first);
+  Value beginOfTile(Value key);
+  Value buildPlaces(const TableWalk &walk, const Place &place, Value number);
+  /// Adds to `sums`, of queries and `count` places from `first` on, those of
+  /// `terms` whose place that is.
+  Value addAtPlaces(Value sums, Value terms, Value places, Value first,
+                    Value count);
+
+  //===--- Numbers of heads or of all (BackwardHeads.cpp) ---===//
   void buildHeadsGradient();
   /// `memory`, [b, h, s] or a tensor of workspace, for this batch: [h, s].
   Value headsOf(Value memory);
@@ -125,7 +146,14 @@ private:
   /// What queries from `first` on add.
   Value buildHeadsTerm(Value first);
   Value buildSinkTerm(Value first);
+  /// The sums of the rows of `terms`, in the first column of zeros.
+  Value inFirstColumn(Value terms);
+  /// Stores the sum of the first column of `sums`, whose others are 0, as the
+  /// gradient of what there is one number of, or one for each batch.
+  void storeTotal(Value sums, Value ownBatch);
 
+  /// Whether some region looks at scale · q kᵀ.
+  bool looksAtX() { return !op.getScore().empty() || !op.getEffects().empty(); }
   /// Whether rows of scores are keys.
   bool ownsKeys() const {
     return part == BackwardPart::Keys ||

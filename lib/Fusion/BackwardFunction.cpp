@@ -46,23 +46,42 @@ static std::string matchOperandViews(BackwardFunction &match) {
   return matchScoreOperands(op.getScale(), op.getCaptures(), match.captures);
 }
 
+/// Whether `value` of a score region is computed from the score.
+static bool readsScore(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getArgNumber() == 0;
+  return llvm::any_of(value.getDefiningOp()->getOperands(), readsScore);
+}
+
 /// Sets the reads of `gradient`, which scores read as `captured`. Gives the
 /// reason if it has no kernel.
 static std::string matchReads(Value captured, CapturedGradient &gradient) {
   auto read = captured.hasOneUse()
                   ? dyn_cast<tensor::ExtractOp>(*captured.user_begin())
                   : tensor::ExtractOp();
-  if (!read || !readsInBounds(read))
+  if (!read)
     return "scores read more than one element of the tensor whose gradient is "
            "wanted";
-  for (Value index : read.getIndices())
-    gradient.reads.push_back(getCoordinate(index));
+  for (auto [dim, index] : llvm::enumerate(read.getIndices())) {
+    int64_t n = getCoordinate(index);
+    if (n < 0 && !hasFixedIndex(read, dim)) {
+      n = CapturedGradient::kComputed;
+      gradient.place = index;
+    }
+    gradient.reads.push_back(n);
+  }
+  if (gradient.isTable() &&
+      (llvm::count(gradient.reads, CapturedGradient::kComputed) > 1 ||
+       gradient.readsAt(2) || gradient.readsAt(3)))
+    return "the tensor whose gradient is wanted is read at a computed place in "
+           "one dimension and beside it at another one, or at queries or keys, "
+           "where batches and heads are expected";
+  if (gradient.isTable() && readsScore(gradient.place))
+    return "the tensor whose gradient is wanted is read at a place that is "
+           "computed from the score";
   bool isTwice = llvm::any_of(llvm::seq<int64_t>(4), [&](int64_t n) {
     return llvm::count(gradient.reads, n) > 1;
   });
-  if (gradient.isOfHeads() && !gradient.readsAt(1))
-    return "the tensor whose gradient is wanted is read at no head, query or "
-           "key";
   auto query = llvm::find(gradient.reads, 2),
        key = llvm::find(gradient.reads, 3);
   bool isTurned = query != gradient.reads.end() && key < query;
@@ -79,6 +98,13 @@ static std::string matchGradients(BackwardFunction &match) {
     SmallVector<Operation *> epilogue;
     if (!value.hasOneUse())
       return std::nullopt;
+    if (!isa<TensorType>(value.getType())) {
+      OpOperand &use = *value.use_begin();
+      ArgumentView number;
+      number.number = use.getOperandNumber();
+      return isa<func::ReturnOp>(use.getOwner()) ? std::optional(number)
+                                                 : std::nullopt;
+    }
     std::optional<ArgumentView> view = ArgumentView::ofResult(value, epilogue);
     return epilogue.empty() ? view : std::nullopt;
   };
@@ -99,8 +125,13 @@ static std::string matchGradients(BackwardFunction &match) {
     auto view = viewOf(value);
     if (!view)
       return other;
-    CapturedGradient &gradient =
-        match.dcaptures.emplace_back(CapturedGradient{*view, &effect, {}});
+    CapturedGradient &gradient = match.dcaptures.emplace_back(
+        CapturedGradient{*view, &effect, {}, {}, {}});
+    if (!isa<TensorType>(value.getType()))
+      continue;
+    gradient.tensor = match.captures[llvm::count_if(
+        op.getCaptures().take_front(number),
+        [](Value capture) { return isa<TensorType>(capture.getType()); })];
     Value captured = op.getScore().getArgument(5 + number);
     if (std::string reason = matchReads(captured, gradient); !reason.empty())
       return reason;

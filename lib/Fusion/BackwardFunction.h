@@ -17,20 +17,28 @@
 
 namespace fa {
 
-/// The gradient of a captured tensor.
+/// The gradient of a captured tensor or number.
 struct CapturedGradient {
-  ArgumentView view; ///< by result number
+  /// Of a dimension in `reads`: at a place that is computed.
+  static constexpr int64_t kComputed = 4;
+
+  ArgumentView view; ///< by result number; of a number without dimensions
   mlir::Region *effect;
   /// Of the element that each score reads of the tensor, dimension by
   /// dimension: 0 to 3 where it is the score's batch, head, query or key; -1:
-  /// there is one element.
+  /// there is one element. A number, too, is one element.
   llvm::SmallVector<int64_t, 4> reads;
+  mlir::Value place; ///< of the score region: the one that is computed, or null
+  ArgumentView tensor; ///< what is captured, if it is a tensor
 
   bool readsAt(int64_t coordinate) const {
     return llvm::is_contained(reads, coordinate);
   }
-  /// Whether it is a sum over all queries and keys: of slopes, for instance.
-  bool isOfHeads() const { return !readsAt(2) && !readsAt(3); }
+  /// Whether it is a table that is read at a place that is computed.
+  bool isTable() const { return place != mlir::Value(); }
+  /// Whether it is a sum over all queries and keys: of slopes, for instance, or
+  /// of a number of all heads.
+  bool isOfHeads() const { return !readsAt(2) && !readsAt(3) && !isTable(); }
 };
 
 /// A function that is the gradients of one attention on views of its arguments.

@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A program owns heads and walks the queries of all batches, or of its own:
-// what they add is in workspace, a number for each row. Of a sink, which is one
+// A program owns heads, or all of them where they share one number, and walks
+// the queries of all batches, or of its own: what they add is in workspace, a
+// number for each row. Of a sink, which is one
 // more score of each row, without a value, that is -exp(sink - lse) delta.
 //
 //===----------------------------------------------------------------------===//
@@ -78,8 +79,14 @@ Value BackwardBuilder::buildHeadsTerm(Value first) {
 }
 
 void BackwardBuilder::buildHeadsGradient() {
-  tileStart =
-      arith::MulIOp::create(b, ProgramIdOp::create(b, 0), index(shape.rows));
+  bool ownsHeads = !captured || captured->readsAt(1);
+  Value ownTile, headTiles = index(1);
+  if (ownsHeads)
+    ownTile =
+        arith::MulIOp::create(b, ProgramIdOp::create(b, 0), index(shape.rows));
+  else
+    headTiles = arith::CeilDivUIOp::create(
+        b, memref::DimOp::create(b, qMemory, 1), index(shape.rows));
   Value ownBatch, batches = index(1);
   if (captured && captured->readsAt(0))
     ownBatch = ProgramIdOp::create(b, 2);
@@ -87,18 +94,32 @@ void BackwardBuilder::buildHeadsGradient() {
     batches = memref::DimOp::create(b, qMemory, 0);
   Value tiles = countTiles(index(0), numQueries, /*up=*/true);
   Value steps = arith::MulIOp::create(b, tiles, batches);
+  if (!ownsHeads)
+    steps = arith::MulIOp::create(b, steps, headTiles);
   auto loop = scf::ForOp::create(b, index(0), steps, index(1), filled(0.0));
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value step = loop.getInductionVar();
+    tileStart = ownTile;
+    if (!ownsHeads) {
+      tileStart = arith::MulIOp::create(
+          b, arith::RemUIOp::create(b, step, headTiles), index(shape.rows));
+      step = arith::DivUIOp::create(b, step, headTiles);
+    }
     batch = ownBatch ? ownBatch
                      : arith::DivUIOp::create(b, step, tiles).getResult();
     Value tile = arith::RemUIOp::create(b, step, tiles);
     Value first = arith::MulIOp::create(b, tile, index(shape.columns));
     Value more = buildHeadsTerm(first);
+    if (!ownsHeads)
+      more = inFirstColumn(more);
     scf::YieldOp::create(
         b, Value(arith::AddFOp::create(b, loop.getRegionIterArg(0), more)));
+  }
+  if (!ownsHeads) {
+    storeTotal(loop.getResult(0), ownBatch);
+    return;
   }
   Value sum = ReduceOp::create(b, tile({shape.rows}, b.getF32Type()),
                                ReduceKind::Add, loop.getResult(0), 1);
@@ -106,5 +127,42 @@ void BackwardBuilder::buildHeadsGradient() {
   storeCapture(sum, captured ? captured->view : *source.dsink,
                captured ? ArrayRef<int64_t>(captured->reads)
                         : ArrayRef<int64_t>(ofSink),
-               {ownBatch, tileStart, Value(), Value()});
+               {ownBatch, ownTile, Value(), Value()});
+}
+
+Value BackwardBuilder::inFirstColumn(Value terms) {
+  Type f32 = b.getF32Type();
+  Value sum =
+      ReduceOp::create(b, tile({shape.rows}, f32), ReduceKind::Add, terms, 1);
+  Value line = ExpandDimsOp::create(b, tile({shape.rows, 1}, f32), sum, 1);
+  auto indices = scoreType(b.getIndexType());
+  Value columns = IotaOp::create(b, indices, 1, ValueRange{});
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, columns,
+                                        broadcast(index(0), indices));
+  return arith::SelectOp::create(b, isFirst, broadcast(line, scoreType(f32)),
+                                 filled(0.0));
+}
+
+void BackwardBuilder::storeTotal(Value sums, Value ownBatch) {
+  Type f32 = b.getF32Type();
+  Value turned = TransposeOp::create(b, tile({shape.columns, shape.rows}, f32),
+                                     sums, ArrayRef<int64_t>{1, 0});
+  auto rows = tile({shape.columns}, f32);
+  Value total = ReduceOp::create(b, rows, ReduceKind::Add, turned, 1);
+  const ArgumentView &of = captured->view;
+  Value memory = kernel.getArgument(source.argumentOf(of));
+  if (!of.dims.empty())
+    memory = of.build(b, memory);
+  auto type = cast<MemRefType>(memory.getType());
+  if (!type.getElementType().isF32())
+    total =
+        arith::TruncFOp::create(b, rows.clone(type.getElementType()), total);
+  // All dimensions have one element but that of batches; one of them stays.
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> sizes(type.getRank(), b.getIndexAttr(1));
+  for (auto [dim, n] : llvm::enumerate(captured->reads))
+    if (n == 0)
+      offsets[dim] = ownBatch;
+  StoreOp::create(b, total, view(memory, offsets, sizes, {1}),
+                  ValueRange{index(0)});
 }

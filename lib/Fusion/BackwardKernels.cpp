@@ -27,14 +27,18 @@ findGradients(const BackwardFunction &match, BackwardPart part) {
   case BackwardPart::Keys:
     return onlyIf(match.dk || match.dv);
   case BackwardPart::Capture:
+  case BackwardPart::Table:
   case BackwardPart::Heads:
     break;
   }
-  bool isOfHeads = part == BackwardPart::Heads;
-  auto wanted = onlyIf(isOfHeads && match.dsink);
-  for (const CapturedGradient &gradient : match.dcaptures)
-    if (gradient.isOfHeads() == isOfHeads)
+  auto wanted = onlyIf(part == BackwardPart::Heads && match.dsink);
+  for (const CapturedGradient &gradient : match.dcaptures) {
+    BackwardPart own = gradient.isOfHeads() ? BackwardPart::Heads
+                       : gradient.isTable() ? BackwardPart::Table
+                                            : BackwardPart::Capture;
+    if (own == part)
       wanted.push_back(&gradient);
+  }
   return wanted;
 }
 

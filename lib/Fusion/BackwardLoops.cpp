@@ -87,7 +87,7 @@ Value BackwardBuilder::buildMask(const Place &place) {
   };
   // Gradients of rows that are none are not stored, but those of a captured
   // tensor are sums over rows.
-  bool isSum = part == BackwardPart::Capture;
+  bool isSum = part == BackwardPart::Capture || part == BackwardPart::Table;
   if (isSum || ownsKeys())
     require(isInside(queryDim, place.query, numQueries));
   if (isSum || !ownsKeys())
@@ -104,7 +104,7 @@ Value BackwardBuilder::buildX(const Tiles &tiles) {
   Value right = ownsKeys() ? tiles.q : tiles.k;
   Value x = DotOp::create(b, scoreType(b.getF32Type()), left, right, Value(),
                           /*transpose_b=*/true, precisionOf(right));
-  return op.getScore().empty() ? x : scaled(x);
+  return looksAtX() ? scaled(x) : x;
 }
 
 /// 2^(s log2 e − lse).
@@ -114,9 +114,9 @@ Value BackwardBuilder::buildP(Value x, const Tiles &tiles, const Place &place,
   Value factor = arith::ConstantOp::create(
       b, b.getF32FloatAttr(std::numbers::log2e_v<float>));
   Value scores = x;
-  if (op.getScore().empty())
+  if (!looksAtX())
     factor = arith::MulFOp::create(b, scale, factor);
-  else
+  if (!op.getScore().empty())
     scores = applyToScores(op.getScore(), x, place);
   Value below = spread(arith::NegFOp::create(b, tiles.lse));
   Value exponent =

@@ -70,6 +70,13 @@ private:
     llvm::append_range(types, function.getResultTypes());
     for (auto [n, type] : llvm::enumerate(types)) {
       auto tensor = dyn_cast<RankedTensorType>(type);
+      // A gradient of a number is one element.
+      bool isNumber = !tensor || tensor.getRank() == 0;
+      if (isNumber && n >= function.getNumArguments()) {
+        type =
+            memoryOf(getElementTypeOrSelf(type), {1}, {ShapedType::kDynamic});
+        continue;
+      }
       if (!tensor)
         continue;
       SmallVector<int64_t> strides(tensor.getRank(), ShapedType::kDynamic);
@@ -112,6 +119,8 @@ private:
   AffineMap getGrid() {
     if (part == BackwardPart::Capture)
       return getCaptureGrid();
+    if (part == BackwardPart::Table)
+      return getTableGrid();
     if (part == BackwardPart::Heads)
       return getHeadsGrid();
     bool ofKeys = part == BackwardPart::Keys;
@@ -135,12 +144,25 @@ private:
                       reads(0) ? sizeOf(source.q, 0) : one});
   }
 
-  /// Tiles of heads, and the batches that have numbers of their own.
+  /// Tiles of the table, and the heads and batches that have one of their own.
+  AffineMap getTableGrid() {
+    AffineExpr one = getAffineConstantExpr(1, function.getContext());
+    auto reads = [&](int64_t n) { return captured->readsAt(n); };
+    const auto *at = llvm::find(captured->reads, CapturedGradient::kComputed);
+    AffineExpr places = sizeOf(captured->tensor, at - captured->reads.begin());
+    return names.map({places.ceilDiv(shape.columns),
+                      reads(1) ? sizeOf(source.q, 1) : one,
+                      reads(0) ? sizeOf(source.q, 0) : one});
+  }
+
+  /// Tiles of heads, or one program for all; and the batches that have numbers
+  /// of their own.
   AffineMap getHeadsGrid() {
     AffineExpr one = getAffineConstantExpr(1, function.getContext());
+    bool ofHead = !captured || captured->readsAt(1);
     bool ofBatch = captured && captured->readsAt(0);
-    return names.map({sizeOf(source.q, 1).ceilDiv(shape.rows), one,
-                      ofBatch ? sizeOf(source.q, 0) : one});
+    return names.map({ofHead ? sizeOf(source.q, 1).ceilDiv(shape.rows) : one,
+                      one, ofBatch ? sizeOf(source.q, 0) : one});
   }
 
   AffineExpr sizeOf(const ArgumentView &view, unsigned dim) {
@@ -184,8 +206,14 @@ private:
         addLike(**gradient, source.argumentOf(**gradient), *of);
     for (const ArgumentView *view : {&q, &k, &v})
       rules.addLayout(*view, view->number);
-    for (const CapturedGradient &gradient : source.dcaptures)
+    for (const CapturedGradient &gradient : source.dcaptures) {
       addCaptureSizes(rules, gradient.view, gradient.reads);
+      const ArgumentView &of = gradient.tensor;
+      for (auto [dim, n] : llvm::enumerate(gradient.reads))
+        if (n == CapturedGradient::kComputed)
+          rules.addEqual(gradient.view, source.argumentOf(gradient.view), dim,
+                         of, of.number, dim);
+    }
     if (source.dsink) {
       addCaptureSizes(rules, *source.dsink, {1});
       rules.addEqual(*source.sink, source.sink->number, 0, q, q.number, 1);
@@ -205,7 +233,7 @@ private:
     std::pair<const ArgumentView *, unsigned> sizes[] = {
         {&source.q, 0}, {&source.q, 1}, {&source.q, 2}, {&source.k, 2}};
     for (auto [dim, n] : llvm::enumerate(reads))
-      if (n >= 0)
+      if (n >= 0 && n != CapturedGradient::kComputed)
         rules.addEqual(gradient, source.argumentOf(gradient), dim,
                        *sizes[n].first, sizes[n].first->number,
                        sizes[n].second);

@@ -52,7 +52,11 @@ template <typename OpT> static AttentionFacts describe(OpT op) {
 }
 
 AttentionFacts fa::describeAttention(const BackwardFunction &source) {
-  return describe(source.op);
+  AttentionFacts facts = describe(source.op);
+  // Terms of sums over rows take registers as changed scores do.
+  tile::AttentionBackwardOp op = source.op;
+  facts.modifiesScores |= !op.getEffects().empty();
+  return facts;
 }
 
 AttentionFacts fa::describeAttention(const AttentionFunction &source) {

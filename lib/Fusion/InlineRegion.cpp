@@ -23,13 +23,13 @@ public:
   RegionInliner(ImplicitLocOpBuilder &b, int64_t rows, int64_t columns)
       : b(b), rows(rows), columns(columns) {}
 
-  Value run(Region &region, ArrayRef<RegionValue> arguments) {
+  Value run(Region &region, ArrayRef<RegionValue> arguments, Value wanted) {
     Block &block = region.front();
     for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
       values[argument] = value;
     for (Operation &op : block.without_terminator())
       inlineOp(op);
-    return asTile(block.getTerminator()->getOperand(0));
+    return asTile(wanted ? wanted : block.getTerminator()->getOperand(0));
   }
 
 private:
@@ -219,6 +219,7 @@ private:
 } // namespace
 
 Value fa::inlineRegion(ImplicitLocOpBuilder &b, Region &region, int64_t rows,
-                       int64_t columns, ArrayRef<RegionValue> arguments) {
-  return RegionInliner(b, rows, columns).run(region, arguments);
+                       int64_t columns, ArrayRef<RegionValue> arguments,
+                       Value wanted) {
+  return RegionInliner(b, rows, columns).run(region, arguments, wanted);
 }

@@ -28,10 +28,11 @@ struct RegionValue {
 
 /// Builds at `b` the elementwise tile code of `region` for a tile of `rows` x
 /// `columns`; `arguments` says what each block argument is. Returns what the
-/// region yields, as a tile.
+/// region yields, or `wanted`, a value of it, as a tile.
 mlir::Value inlineRegion(mlir::ImplicitLocOpBuilder &b, mlir::Region &region,
                          int64_t rows, int64_t columns,
-                         llvm::ArrayRef<RegionValue> arguments);
+                         llvm::ArrayRef<RegionValue> arguments,
+                         mlir::Value wanted = {});
 
 } // namespace fa
 

@@ -63,8 +63,8 @@ SmallVector<int64_t, 4> AttentionProblem::draftSizes() const {
 double AttentionProblem::flops() const {
   int64_t perPair = headDim + headDimV; // of S and O
   if (backward) {
-    auto [q, k, v, bias, slopes, sink, dlse] = *backward;
-    perPair = headDim + (q || k || bias || slopes ? headDimV : 0) +
+    auto [q, k, v, bias, slopes, sink, scale, dlse] = *backward;
+    perPair = headDim + (q || k || bias || slopes || scale ? headDimV : 0) +
               (q ? headDim : 0) + (k ? headDim : 0) + (v ? headDimV : 0);
   }
   double full = 2.0 * batch * numHeads * seqQ * seqKv * perPair;
@@ -94,6 +94,11 @@ SmallVector<WantedGradient, 3> AttentionProblem::gradients() const {
   if (backward->sink)
     wanted.push_back(
         {"dsink", ofSink, ElementType::F32, {numHeads}, /*isRows=*/false});
+  // Gradients are of what is neither packed nor in pages.
+  int64_t ofScale = ofSink + sink + (dropout != 0);
+  if (backward->scale)
+    wanted.push_back(
+        {"dscale", ofScale, ElementType::F32, {1}, /*isRows=*/false});
   return wanted;
 }
 

@@ -101,19 +101,17 @@ static Error parseGradients(StringRef value, bool hasValue,
   std::pair<StringLiteral, bool *> inputs[] = {
       {"q", &request.q},           {"k", &request.k},
       {"v", &request.v},           {"bias", &request.bias},
-      {"slopes", &request.slopes}, {"sink", &request.sink}};
+      {"slopes", &request.slopes}, {"sink", &request.sink},
+      {"scale", &request.scale}};
   SmallVector<StringRef> names;
   value.split(names, ',');
   for (StringRef name : names) {
     auto *input =
         llvm::find_if(inputs, [&](auto &known) { return known.first == name; });
-    if (name == "scale")
-      return createStringError("attention key 'backward': the gradient of the "
-                               "scale is not derived yet");
     if (input == std::end(inputs) || *input->second)
       return badValue("backward", value,
-                      "some of q,k,v,bias,slopes,sink with commas between, "
-                      "each once");
+                      "some of q,k,v,bias,slopes,sink,scale with commas "
+                      "between, each once");
     *input->second = true;
   }
   return Error::success();

@@ -58,8 +58,8 @@ public:
   }
 
   Expected<Gradients> run() {
-    auto [wantsQ, wantsK, wantsV, wantsBias, wantsSlopes, wantsSink, dlse] =
-        *p.backward;
+    auto [wantsQ, wantsK, wantsV, wantsBias, wantsSlopes, wantsSink, wantsScale,
+          dlse] = *p.backward;
     Gradients gradients;
     auto add = [&](StringRef name, const HostTensor &input,
                    double bound) -> Expected<double *> {
@@ -118,6 +118,18 @@ public:
       for (double bound : bounds)
         if (std::isfinite(bound))
           gradients.back().bound = std::max(gradients.back().bound, bound);
+    }
+    if (wantsScale) {
+      auto one = HostTensor::create(ElementType::F32, {1});
+      if (!one)
+        return one.takeError();
+      auto dscale = add("dscale", *one, 0);
+      if (!dscale)
+        return dscale.takeError();
+      Sum total = sumScale();
+      **dscale = total.value;
+      if (std::isfinite(total.bound))
+        gradients.back().bound = total.bound;
     }
     return gradients;
   }
@@ -260,6 +272,28 @@ private:
         sum.add(-std::exp(loops.sinkOf(head) - lse[row]) * delta[row]);
       }
     return sum;
+  }
+
+  /// The scale is a factor of each product of a query and a key.
+  Sum sumScale() const {
+    int64_t rows = lse.size();
+    std::vector<Sum> sums(rows);
+    parallelFor(0, rows, [&](size_t row) {
+      int64_t i = row % p.seqQ, h = row / p.seqQ % p.numHeads;
+      int64_t b = row / p.seqQ / p.numHeads;
+      for (int64_t j = 0; j < p.seqKv; ++j)
+        if (auto pair = pairOf(b, h, i, j))
+          sums[row].add(pair->dx *
+                        loops.dot(loops.queryRow(b, h, i),
+                                  loops.keyRow(b, h / p.groupSize(), j),
+                                  p.headDim));
+    });
+    Sum total;
+    for (const Sum &sum : sums) {
+      total.value += sum.value;
+      total.bound += sum.bound;
+    }
+    return total;
   }
 
   void finish(ArrayRef<T> sum, T factor, double *gradient) const {

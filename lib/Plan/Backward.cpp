@@ -96,6 +96,7 @@ private:
     addTo(chain, BackwardPart::Queries, "_dq_roles", "_dq", shape);
     addTo(chain, BackwardPart::Keys, "_dkv_roles", "_dkv", shape);
     chain.push_back({BackwardPart::Capture, "_dcapture", shape});
+    chain.push_back({BackwardPart::Table, "_dtable", shape});
     chain.push_back({BackwardPart::Heads, "_dheads", statistics});
     return chain;
   }

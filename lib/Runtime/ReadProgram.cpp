@@ -104,6 +104,7 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc,
                        .bias = backward.wantBias != 0,
                        .slopes = backward.wantSlopes != 0,
                        .sink = backward.wantSink != 0,
+                       .scale = backward.wantScale != 0,
                        .dlse = backward.hasDlse != 0};
   if (Error error = problem->verify())
     return error;

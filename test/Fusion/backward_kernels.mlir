@@ -240,3 +240,72 @@ func.func @dropped(%q: !t, %k: !t, %v: !t, %rng: tensor<2xi64>, %c: f32, %o: !t,
       : !t, !t, !t, !t, !l, !t dq !t dk !t dv !t score {} mask {} derivative {}
   return %dq, %dk, %dv : !t, !t, !t
 }
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// A table that is read at distances: programs own a tile of them, and walk the scores of their head in all batches, of each
+// tile of queries three tiles of keys. Scores go to the sum of their place, for each query apart.
+// CHECK-LABEL: tile.kernel @table_delta
+// CHECK: tile.kernel @table_dtable(
+// CHECK-SAME: tile.follows = @table_delta
+// CHECK: scf.for {{.*}} -> (tensor<64x64xf32>)
+// CHECK-COUNT-2: tile.dot
+// CHECK-NOT: tile.dot
+// CHECK: scf.for {{.*}} -> (tensor<64x64xf32>)
+// CHECK: arith.cmpi eq
+// CHECK: tile.reduce {{ *}}add
+// CHECK: %[[TURNED:.*]] = tile.transpose {{.*}} [1, 0]
+// CHECK: %[[SUMS:.*]] = tile.reduce {{ *}}add %[[TURNED]]
+// CHECK: tile.store %[[SUMS]], %{{.*}} : tensor<64xf32>
+func.func @table(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %table: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %dt = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c captures(%table : tensor<?x?xf32>)
+      : !t, !t, !t, !t, !l, !t dcaptures [0] (tensor<?x?xf32>)
+  score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xf32>):
+    %c99 = arith.constant 99 : index
+    %d = arith.subi %i, %j : index
+    %at = arith.addi %d, %c99 : index
+    %e = tensor.extract %x[%h, %at] : tensor<?x?xf32>
+    %m = arith.addf %s, %e : f32
+    tile.yield %m : f32
+  }
+  mask {} derivative {}
+  effects {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xf32>):
+    %one = arith.constant 1.0 : f32
+    tile.yield %one : f32
+  }
+  return %dt : tensor<?x?xf32>
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// A number that all scores read: terms of rows beside dQ, which one program adds. It goes through all heads; sums of rows are
+// in a column, whose sum is stored.
+// CHECK-LABEL: tile.kernel @number_dq(
+// CHECK: tile.kernel @number_dheads(
+// CHECK-SAME: memref<1xf32, strided<[?]>> {tile.access = #tile.access<out>}
+// CHECK: %[[SUM:.*]] = tile.reduce {{ *}}add
+// CHECK: %[[LINE:.*]] = tile.expand_dims %[[SUM]] dim 1
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<64x64xi1>, tensor<64x64xf32>
+// CHECK: %[[TURNED:.*]] = tile.transpose {{.*}} [1, 0]
+// CHECK: %[[TOTAL:.*]] = tile.reduce {{ *}}add %[[TURNED]]
+// CHECK: tile.store %[[TOTAL]]
+func.func @number(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %x: f32) -> f32 {
+  %dx = tile.attention_backward %q, %k, %v, %o, %lse, %do scale %c captures(%x : f32)
+      : !t, !t, !t, !t, !l, !t dcaptures [0] (f32)
+  score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %y: f32):
+    %m = arith.mulf %s, %y : f32
+    tile.yield %m : f32
+  }
+  mask {} derivative {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %y: f32):
+    tile.yield %y : f32
+  }
+  effects {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %y: f32):
+    tile.yield %s : f32
+  }
+  return %dx : f32
+}

@@ -174,6 +174,63 @@ func.func @several(%q: !t, %k: !t, %v: !t, %c: f32, %x: tensor<?xf32>, %y: tenso
   return %o, %lse : !t, !l
 }
 // -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// A number that scores read, and an element of a table at a place that is computed.
+// CHECK-LABEL: func.func @number
+// CHECK: %[[DC:.*]]:2 = tile.attention_backward {{.*}} dcaptures [0, 1](f32, tensor<?xf32>) score {
+// CHECK: return %[[DC]]#0, %[[DC]]#1 : f32, tensor<?xf32>
+func.func @number(%q: !t, %k: !t, %v: !t, %c: f32, %x: f32, %table: tensor<?xf32>) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 4, 5>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c captures(%x, %table : f32, tensor<?xf32>) : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %y: f32, %z: tensor<?xf32>):
+    %d = arith.subi %i, %j : index
+    %e = tensor.extract %z[%d] : tensor<?xf32>
+    %m = arith.mulf %s, %y : f32
+    %n = arith.addf %m, %e : f32
+    tile.yield %n : f32
+  } mask {}
+  return %o, %lse : !t, !l
+}
+// -----
+!t = tensor<?x?x?x64xf16>
+!l = tensor<?x?x?xf32>
+// The scale is one more number that is captured: the score changes with it as with the product, which the scaled one
+// over the scale is. Without a score region, and with one and a mask.
+// CHECK-LABEL: func.func @scale
+// CHECK: %[[DC:.*]] = tile.attention_backward {{.*}} scale %[[C:.*]] captures(%[[C]] : f32) {{.*}} dcaptures [0](f32) score {
+// CHECK-NEXT: } mask {
+// CHECK-NEXT: } derivative {
+// CHECK-NEXT: } effects {
+// CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[S:.*]]: f32):
+// CHECK-NEXT: %[[P:.*]] = arith.divf %[[X]], %[[S]] : f32
+// CHECK-NEXT: tile.yield %[[P]] : f32
+// CHECK: return %[[DC]] : f32
+func.func @scale(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 3>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {} mask {}
+  return %o, %lse : !t, !l
+}
+// CHECK-LABEL: func.func @scale_of_squares
+// CHECK: mask {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index, %{{[^,]*}}: f32):
+// CHECK: } effects {
+// CHECK: %[[P:.*]] = arith.divf
+// CHECK: arith.mulf %{{.*}}, %[[P]]
+func.func @scale_of_squares(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 3>, tile.vjp_of = array<i64: 0>} {
+  %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+    %m = arith.mulf %s, %s : f32
+    tile.yield %m : f32
+  } mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %m = arith.cmpi sle, %j, %i : index
+    tile.yield %m : i1
+  }
+  return %o, %lse : !t, !l
+}
+// -----
 !t = tensor<2x4x16x16xf32>
 // The derivative of dropout drops the same elements.
 // CHECK-LABEL: func.func @dropout

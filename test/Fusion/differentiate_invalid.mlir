@@ -47,38 +47,31 @@ func.func @largest(%x: tensor<8x4xf32>) -> tensor<8xf32> attributes {tile.vjp_wr
 // -----
 !t = tensor<?x?x?x64xf16>
 !l = tensor<?x?x?xf32>
-func.func @table(%q: !t, %k: !t, %v: !t, %c: f32, %table: tensor<?xf32>) -> (!t, !l)
+func.func @twice_read(%q: !t, %k: !t, %v: !t, %c: f32, %table: tensor<?xf32>) -> (!t, !l)
     attributes {tile.vjp_wrt = array<i64: 4>, tile.vjp_of = array<i64: 0>} {
-  // expected-error @below {{gradients: that of a tensor is derived of which scores read one element, at their batch, head, query and key}}
+  // expected-error @below {{gradients: of what an attention captures, those of numbers are derived that scores read, and of tensors of which each score reads one element}}
   %o, %lse = tile.attention %q, %k, %v scale %c captures(%table : tensor<?xf32>) : !t, !t, !t -> !t lse !l score {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?xf32>):
-    %d = arith.subi %i, %j : index
-    %e = tensor.extract %x[%d] : tensor<?xf32>
-    %m = arith.addf %s, %e : f32
-    tile.yield %m : f32
+    %e = tensor.extract %x[%i] : tensor<?xf32>
+    %f = tensor.extract %x[%j] : tensor<?xf32>
+    %m = arith.addf %e, %f : f32
+    %n = arith.addf %s, %m : f32
+    tile.yield %n : f32
   } mask {}
   return %o, %lse : !t, !l
 }
 // -----
 !t = tensor<?x?x?x64xf16>
 !l = tensor<?x?x?xf32>
-func.func @scale(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
-    attributes {tile.vjp_wrt = array<i64: 3>, tile.vjp_of = array<i64: 0>} {
-  // expected-error @below {{gradients: that of its scale is not derived yet}}
-  %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {} mask {}
-  return %o, %lse : !t, !l
-}
-// -----
-!t = tensor<?x?x?x64xf16>
-!l = tensor<?x?x?xf32>
-func.func @scalar(%q: !t, %k: !t, %v: !t, %c: f32, %x: f32) -> (!t, !l)
+func.func @unread(%q: !t, %k: !t, %v: !t, %c: f32, %x: f32) -> (!t, !l)
     attributes {tile.vjp_wrt = array<i64: 4>, tile.vjp_of = array<i64: 0>} {
-  // expected-error @below {{gradients: of what its scores read, those of tensors are derived, found that of a scalar}}
-  %o, %lse = tile.attention %q, %k, %v scale %c captures(%x : f32) : !t, !t, !t -> !t lse !l score {
-  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %y: f32):
-    %m = arith.mulf %s, %y : f32
-    tile.yield %m : f32
-  } mask {}
+  // expected-error @below {{gradients: of what an attention captures, those of numbers are derived that scores read}}
+  %o, %lse = tile.attention %q, %k, %v scale %c captures(%x : f32) : !t, !t, !t -> !t lse !l score {} mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index, %y: f32):
+    %zero = arith.constant 0.0 : f32
+    %m = arith.cmpf ogt, %y, %zero : f32
+    tile.yield %m : i1
+  }
   return %o, %lse : !t, !l
 }
 // -----

@@ -26,7 +26,8 @@ Error fa::run::checkDirection(const AttentionProblem &p,
       {"--dv", !options.dv.empty(), p.backward && p.backward->v},
       {"--dbias", !options.dbias.empty(), p.backward && p.backward->bias},
       {"--dslopes", !options.dslopes.empty(), p.backward && p.backward->slopes},
-      {"--dsink", !options.dsink.empty(), p.backward && p.backward->sink}};
+      {"--dsink", !options.dsink.empty(), p.backward && p.backward->sink},
+      {"--dscale", !options.dscale.empty(), p.backward && p.backward->scale}};
   for (auto [option, given, wanted] : backward) {
     if (given && !p.backward)
       return createStringError(option + " is given, but the problem has no "
@@ -99,7 +100,7 @@ private:
   bool readsGradients() const {
     bool writes = llvm::any_of(
         ArrayRef<StringRef>{options.dq, options.dk, options.dv, options.dbias,
-                            options.dslopes, options.dsink},
+                            options.dslopes, options.dsink, options.dscale},
         [](StringRef path) { return !path.empty(); });
     return !options.bench || options.check || writes;
   }

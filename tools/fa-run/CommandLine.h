@@ -151,6 +151,9 @@ struct CommandLine {
   cl::opt<std::string> dsink{"dsink", cl::value_desc("F.npy"),
                              cl::desc("write the gradient of the sink"),
                              cl::cat(category)};
+  cl::opt<std::string> dscale{
+      "dscale", cl::value_desc("F.npy"),
+      cl::desc("write the gradient of the scale, f32 [1]"), cl::cat(category)};
   cl::opt<std::string> target{
       "target",
       cl::desc("where to run: cpu, cuda, cuda:N, hip, hip:N or emulator:ARCH "

@@ -193,6 +193,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.dbias = line.dbias;
   options.dslopes = line.dslopes;
   options.dsink = line.dsink;
+  options.dscale = line.dscale;
   options.target = line.target;
   options.threads = line.threads;
   options.seed = line.seed;

@@ -36,8 +36,9 @@ struct Options {
   Raise raise = Raise::Auto;        ///< whether it runs as attention
   std::string lse;
   std::string dout, dlse, forwardOut, forwardLse; ///< inputs of gradients
-  std::string dq, dk, dv, dbias, dslopes, dsink;  ///< where they are written
-  std::string target;                             ///< "": the best present
+  std::string dq, dk, dv, dbias, dslopes, dsink,
+      dscale;         ///< where they are written
+  std::string target; ///< "": the best present
   unsigned threads = 0;
   uint64_t seed = 0;
   std::string emit, output;

@@ -160,7 +160,7 @@ static const std::string *findPath(const Options &options, StringRef name) {
       {"lse", &options.lse},     {"dq", &options.dq},
       {"dk", &options.dk},       {"dv", &options.dv},
       {"dbias", &options.dbias}, {"dslopes", &options.dslopes},
-      {"dsink", &options.dsink}};
+      {"dsink", &options.dsink}, {"dscale", &options.dscale}};
   for (auto [known, path] : paths)
     if (name == known)
       return path;

@@ -225,9 +225,9 @@ def TileDifferentiate : Pass<"tile-differentiate", "::mlir::ModuleOp"> {
     the output and the log-sum-exp from the results where the function returns
     both, as they are or transposed or reshaped; else the attention is computed
     again, with a remark. The derivative of its score region is derived from
-    that region; so is that of one captured tensor of which each score reads one
-    element. Gradients of several captures, of sinks and of scales are errors so
-    far, as are operations whose derivative is not known, each at its place.
+    that region; so are those of numbers that it captures, of tensors of which
+    each score reads one element, of sinks and of the scale. Operations whose
+    derivative is not known are errors, each at its place.
 
     Before:
     ```mlir

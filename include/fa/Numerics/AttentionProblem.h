@@ -25,13 +25,14 @@ enum class CausalKind { None, BottomRight, TopLeft };
 struct GradientRequest {
   bool q = false, k = false, v = false;
   bool bias = false, slopes = false, sink = false; ///< of what there is
+  bool scale = false; ///< f32 [1]
   bool dlse = false; ///< the log-sum-exp has a gradient, which is an input
 };
 
 /// A gradient that is asked for, of the type and sizes of its input.
 struct WantedGradient {
   llvm::StringLiteral name; ///< "dq"
-  int64_t argument;         ///< whose it is: q 0, k 1, v 2 and so on
+  int64_t argument;         ///< whose it is: q 0, k 1, v 2, the scale last
   ElementType type;
   llvm::SmallVector<int64_t, 4> sizes;
   bool isRows; ///< [batch, heads, seq, dim], in the problem's layout

@@ -12,7 +12,7 @@
 //   dQ    = scale sum dx K         dK = scale sum dx Q, over the same
 //   dbias = sum p (dP - delta)     over the scores that an element is added to
 //   dslope = -sum p (dP - delta) |i + sk - sq - j|    dsink = -sum exp(sink -
-//   lse) delta
+//   lse) delta         dscale = sum dx q . k
 //
 // in plain loops, which share nothing with the compiler. A masked element, a
 // bias of -inf and a row without keys contribute nothing.

@@ -12,9 +12,11 @@
 // Two dots are computed twice; in turn nothing is added in memory (Dao,
 // "FlashAttention-2", arXiv 2307.08691, section 3.2, has one kernel and adds).
 // Where the gradient of a bias is wanted, one more kernel has programs that own
-// a tile of it and walk all scores that read it, with two dots more. What heads
-// have one number of, slopes or sinks, is summed over rows: of slopes beside
-// dQ.
+// a tile of it and walk all scores that read it, with two dots more; where a
+// table is read at places that are computed, distances for instance, they look
+// in each score for the places that they own. What heads have one number of,
+// slopes or sinks, and what is one number for all, is summed over rows: of
+// slopes beside dQ.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,12 +33,14 @@ namespace fa {
 
 /// What a kernel of the chain computes: row statistics, dQ and terms of `Heads`
 /// by rows, dK and dV, the gradient of a tensor that scores read at queries or
-/// keys, or that of one with a number for each head. Of the last two there is a
+/// keys, that of a table that they read at places which are computed, or that
+/// of what has a number for each head or for all. Of the last three there is a
 /// kernel for each gradient.
-enum class BackwardPart { Rows, Queries, Keys, Capture, Heads };
+enum class BackwardPart { Rows, Queries, Keys, Capture, Table, Heads };
 
 /// One kernel of a chain. Rows of its shape are queries, of `Keys` keys, and
-/// columns the other ones; of `Heads` rows are heads and columns queries.
+/// columns the other ones; of `Heads` rows are heads and columns queries. A
+/// program of `Table` owns as many places as there are columns.
 struct PlannedBackward {
   BackwardPart part;
   llvm::StringLiteral suffix; ///< of its name, behind that of its chain

@@ -140,12 +140,11 @@ TEST(AttentionProblem, Errors) {
        "expected a bias pattern of b, h, q, k in this order"},
       {"backward=slopes",
        "the gradient of slopes is wanted, but the problem has no alibi"},
-      {"backward=scale sink", "the gradient of the scale is not derived yet"},
       {"backward=q,dv",
-       "'backward': expected some of q,k,v,bias,slopes,sink with commas "
-       "between, each once, found 'q,dv'"},
+       "'backward': expected some of q,k,v,bias,slopes,sink,scale with "
+       "commas between, each once, found 'q,dv'"},
       {"backward=k,k", "each once, found 'k,k'"},
-      {"backward=", "expected some of q,k,v,bias,slopes,sink with commas"},
+      {"backward=", "expected some of q,k,v,bias,slopes,sink,scale with"},
       {"dlse", "'dlse': expected 'backward' with it, whose input it is, found "
                "none"},
       {"backward dlse=1", "'dlse': expected no value, found '1'"},
