@@ -211,11 +211,15 @@ def attention(
         given += ("out",)
         arrays.append(out)
     window = None if window is None else tuple(window)
+    learns = scale.__class__ is not float and getattr(scale, "requires_grad", False)
+    if scale is not None and not learns:
+        scale = float(scale)  # what a launch is known by has a value, not an identity
     options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, return_lse
     kind = options, given
-    launch, addresses = _launches.get(kind, arrays)
+    launch, addresses = (None, None) if learns else _launches.get(kind, arrays)
     if launch is None:
-        if any(getattr(array, "requires_grad", False) for array in arrays):  # no launch that is known has such
+        # No launch that is known has such arrays.
+        if learns or any(getattr(array, "requires_grad", False) for array in arrays):
             from .torch import attention_with_layout
 
             tensors = dict(bias=bias, alibi_slopes=alibi_slopes, lengths=lengths, key_ranges=key_ranges, sink=sink)
@@ -253,6 +257,8 @@ def prepare(*args, **how):
         given += ("out",)
         arrays.append(call["out"])
     window = None if call["window"] is None else tuple(call["window"])
+    if call["scale"] is not None:
+        call["scale"] = float(call["scale"])
     names = "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "dropout_p", "layout", "return_lse"
     options = call["causal"], window, *(call[n] for n in names)
     _prepare(options, [tensor(array) for array in arrays], given).prepare()

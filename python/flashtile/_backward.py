@@ -17,13 +17,15 @@ _CAPTURES = {
     "alibi_slopes": ("hasAlibi", "wantSlopes"),
     "sink": ("hasSink", "wantSink"),
 }
+_ALL = (*_WANTS, *_CAPTURES, "scale")
+_MEMBERS = dict(q="wantQ", k="wantK", v="wantV", scale="wantScale", **{name: x[1] for name, x in _CAPTURES.items()})
 
 
 @functools.lru_cache(maxsize=1024)
 def _plan(target, members, wants, has_dlse):
     wanted = fa.BackwardDesc(hasDlse=has_dlse)
     for name in wants:
-        setattr(wanted, _CAPTURES[name][1] if name in _CAPTURES else f"want{name.upper()}", 1)
+        setattr(wanted, _MEMBERS[name], 1)
     return context_of(target).attention_backward(fa.AttentionDesc(**dict(members)), wanted)
 
 
@@ -36,6 +38,9 @@ def _prepare(options, tensors, given, results, wants):
     out, lse, dout, *dlse = results
     arguments += [four_dims("out", out, layout), lse, four_dims("dout", dout, layout), *dlse]
     for name in wants:
+        if name == "scale":
+            arguments.append(Tensor(None, lse.type, (1,), (1,), 0, target))
+            continue
         array = tensors[_number(name, given)]
         gradient = Tensor(None, array.type, array.shape, row_major(array.shape), 0, target)
         arguments.append(four_dims("a gradient", gradient, layout) if name in _WANTS else gradient)
@@ -49,14 +54,14 @@ def _number(name, given):
 
 def _sorted(wants, given):
     """`wants` in the order of the arguments, each once."""
-    unknown = [name for name in wants if name not in _WANTS and name not in _CAPTURES]
+    unknown = [name for name in wants if name not in _ALL]
     if unknown or not wants:
-        names = ", ".join(map(repr, (*_WANTS, *_CAPTURES)))
+        names = ", ".join(map(repr, _ALL))
         raise ValueError(f"expected wants of {names}, found {unknown[0] if unknown else 'none'!r}")
     for name in wants:
         if name in _CAPTURES and _CAPTURES[name][0] not in given:
             raise ValueError(f"expected wants of what is given, found {name!r} without {name}")
-    return tuple(name for name in (*_WANTS, *_CAPTURES) if name in wants)
+    return tuple(name for name in _ALL if name in wants)
 
 
 def attention_backward(
@@ -92,8 +97,9 @@ def attention_backward(
     out, lse: what attention(..., return_lse=True) gave. dout: the gradient of a
     scalar with respect to out, of its type; dlse: with respect to lse, float32.
     wants: whose gradients; others are None and cost nothing. 'bias',
-    'alibi_slopes' and 'sink', as far as they are wanted, come behind dq, dk and
-    dv in this order. rng: what the attention had, beside the same dropout_p.
+    'alibi_slopes', 'sink' and 'scale' (float32 [1]; NaN where the scale is 0), as
+    far as they are wanted, come behind dq, dk and dv in this order. rng: what the
+    attention had, beside the same dropout_p.
 
     Gradients are new arrays of q's package, of the types and shapes of what they
     are of; the same bits in every run.
@@ -103,6 +109,7 @@ def attention_backward(
     rng = choose_rng(q, dropout_p, rng)
     given, optional = optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink, rng)
     wants, window = _sorted(wants, given), None if window is None else tuple(window)
+    scale = None if scale is None else float(scale)
     arrays = [q, k, v, *optional, out, lse, dout] + ([] if dlse is None else [dlse])
     options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, True
     kind, inputs = (options, given, wants), 3 + len(optional)
@@ -111,8 +118,10 @@ def attention_backward(
         launch, addresses = _launches.add(
             kind, arrays, lambda tensors: _prepare(options, tensors[:inputs], given, tensors[inputs:], wants)
         )
-    inputs = {name: (q, k, v, *optional)[_number(name, given)] for name in wants}
+    inputs = {name: (q, k, v, *optional)[_number(name, given)] for name in wants if name != "scale"}
     gradients = {name: empty_like(x, tuple(x.shape), None) for name, x in inputs.items()}
+    if "scale" in wants:
+        gradients["scale"] = empty_like(q, (1,), "float32")
     addresses += [address(gradient) for gradient in gradients.values()]
     launch.run(addresses, q, stream)
-    return tuple(gradients.get(name) for name in (*_WANTS, *(name for name in wants if name in _CAPTURES)))
+    return tuple(gradients.get(name) for name in (*_WANTS, *(name for name in wants if name not in _WANTS)))

@@ -116,6 +116,7 @@ class BackwardDesc(_Sized):
         ("wantBias", c_int32),
         ("wantSlopes", c_int32),
         ("wantSink", c_int32),
+        ("wantScale", c_int32),
     ]
 
 

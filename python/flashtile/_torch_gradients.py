@@ -18,11 +18,11 @@ from ._backward import attention_backward as _attention_backward
 _OPTIONS = (
     "float? scale, str causal, int window_left, int window_right, int prefix, float softcap, "
     "Tensor? bias, Tensor? alibi_slopes, Tensor? lengths, Tensor? first, Tensor? last, Tensor? sink, "
-    "str? score_mod, str? mask_mod, str precision, float dropout_p, Tensor? rng"
+    "str? score_mod, str? mask_mod, str precision, float dropout_p, Tensor? rng, Tensor? learned_scale"
 )
 # Tensors that scores are computed with and that have gradients, too.
-CAPTURES = ("bias", "alibi_slopes", "sink")
-WANTS = ("q", "k", "v", *CAPTURES)
+CAPTURES = ("bias", "alibi_slopes", "sink", "learned_scale")
+WANTS = ("q", "k", "v", "bias", "alibi_slopes", "sink", "scale")
 
 
 @dataclasses.dataclass
@@ -46,6 +46,7 @@ class Options:
     precision: str
     dropout_p: float
     rng: Optional[torch.Tensor]  # int64 [2]: seed and offset
+    learned_scale: Optional[torch.Tensor]  # one number, in place of scale; a launch reads it on the host
 
     def values(self):
         return tuple(getattr(self, field.name) for field in dataclasses.fields(self))
@@ -54,7 +55,7 @@ class Options:
         """As flashtile.attention has them."""
         bounded = self.window_left >= 0 or self.window_right >= 0
         return dict(
-            scale=self.scale,
+            scale=self.scale if self.learned_scale is None else float(self.learned_scale),
             causal=self.causal or False,
             window=(self.window_left, self.window_right) if bounded else None,
             prefix=None if self.prefix < 0 else self.prefix,
@@ -95,6 +96,9 @@ def _backward(q, k, v, out, lse, dout, dlse, wants, *values):
     arrays = [plain(x) for x in (q, k, v, out, lse, dout)]
     found = iter(_attention_backward(*arrays, dlse=plain(dlse), wants=names, **how))
     gradients = [next(found) if wanted or name in WANTS[:3] else None for name, wanted in zip(WANTS, wants)]
+    if wants[-1]:
+        scale = Options(*values).learned_scale
+        gradients[-1] = gradients[-1].to(scale.device, scale.dtype).reshape(scale.shape)
     return tuple(q.new_empty(0) if x is None else x for x in gradients)
 
 

@@ -163,7 +163,8 @@ def attention(
     generator=None,
 ):
     """As flashtile.attention, differentiable with respect to q, k, v, a bias,
-    slopes and a sink.
+    slopes, a sink and a scale that is a tensor of one number. Such a scale is
+    read on the host: on a card each call waits for it.
 
     Gradients are the same bits in every run, are computed of what needs them
     alone, and have no derivative themselves. Without an rng dropout takes one
@@ -175,14 +176,20 @@ def attention(
         rng = draw_rng(q, generator)
     elif rng is not None and not dropout_p:
         raise ValueError("expected no rng without dropout_p, found one")
-    rest = prefix, alibi_slopes, lengths, key_ranges, sink, rng
-    trained = _wants_gradient(q, k, v, bias, alibi_slopes, sink)
+    learned = None
+    if isinstance(scale, torch.Tensor):
+        if scale.numel() != 1 or not scale.is_floating_point():
+            found = f"{scale.dtype} of {tuple(scale.shape)}"
+            raise ValueError(f"expected a scale of one floating-point number, found {found}")
+        scale, learned = None, scale
+    rest = prefix, alibi_slopes, lengths, key_ranges, sink, rng, learned
+    trained = _wants_gradient(q, k, v, bias, alibi_slopes, sink, learned)
     if trained or precision != "ieee" or any(x is not None for x in rest):
         first, last = key_ranges or (None, None)
         below = -1 if prefix is None else prefix
         options = bias, alibi_slopes, lengths, first, last, sink, score_mod, mask_mod, precision, float(dropout_p), rng
         out, lse = _torch_gradients.run(
-            q, k, v, trained or return_lse, scale, kind, left, right, below, softcap, *options
+            q, k, v, trained or return_lse, scale, kind, left, right, below, softcap, *options, learned
         )
         return (out, lse) if return_lse else out
     op = torch.ops.flashtile.attention_lse if return_lse else torch.ops.flashtile.attention
@@ -200,7 +207,8 @@ def attention_with_layout(q, k, v, *, layout, return_lse, out, stream, **how):
     if layout not in ("bhsd", "bshd"):
         raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {layout!r}")
     if not torch.is_grad_enabled():
-        how.update({name: plain(how[name]) for name in _torch_gradients.CAPTURES})
+        how.update({name: plain(how[name]) for name in ("bias", "alibi_slopes", "sink")})
+        how["scale"] = None if how["scale"] is None else float(how["scale"])
         how.update(layout=layout, return_lse=return_lse, out=plain(out), stream=stream)
         return _attention(plain(q), plain(k), plain(v), **how)
     for name, found in (("out", out), ("stream", stream)):

@@ -33,14 +33,10 @@ __all__ = ["flex_attention", "Unsupported"]
 _logger = logging.getLogger("flashtile")
 _COMPILE = 2  # FA_ERROR_COMPILE
 _MOST = 1024
-# What a captured tensor is read at that has a gradient: the coordinates in their
-# order, but those of batches alone.
-_LEARNED = {
-    "".join(letters)
-    for count in range(1, 5)
-    for letters in itertools.combinations("bhij", count)
-    if letters != ("b",)
-}
+# What a captured tensor is read at that has a gradient: coordinates in their
+# order or, beside batches and heads, one place that is computed.
+_LEARNED = {"".join(letters) for count in range(5) for letters in itertools.combinations("bhij", count)}
+_LEARNED |= {"".join(letters) for count in range(1, 4) for letters in itertools.permutations("bh?", count)}
 
 # Calls that were seen, by what their mods are known by (see _keys).
 _known = {}
@@ -129,8 +125,8 @@ def _check_learned(captures, patterns):
         if x.requires_grad and places not in _LEARNED:
             raise Unsupported(
                 "flex_attention: expected captured tensors that require a gradient to be read at some of batch, head, "
-                f"query and key in this order, and not at batches alone, found one that is read at [{', '.join(places)}]; "
-                "detach(), torch.no_grad(), or fallback='torch'"
+                "query and key in this order, or at one computed place beside batch and head, found one that is read "
+                f"at [{', '.join(places)}]; detach(), torch.no_grad(), or fallback='torch'"
             )
 
 
@@ -202,6 +198,11 @@ def _attend(query, key, value, score_mod, block_mask, scale, enable_gqa, has_lse
     values = call.values(score_tensors, mask_tensors, kinds, sizes, query.device, learned)
     captures, numbers = call.program.arguments(values, sizes)
     _check_learned(captures, call.program.patterns())
+    if getattr(scale, "requires_grad", False) and torch.is_grad_enabled():
+        raise Unsupported(
+            "flex_attention: expected a scale without a gradient, found a tensor that requires one; multiply with it "
+            "in score_mod, or use flashtile.torch.attention"
+        )
     scale = float(1 / math.sqrt(max(d, 1)) if scale is None else scale)
     run = functools.partial(_run, call, scale, numbers, has_lse)
     if not trained:
@@ -255,8 +256,9 @@ def flex_attention(
     Returns the output [b, hq, sq, dv]; with return_lse also the log-sum-exp,
     float32 [b, hq, sq], with return_aux an AuxOutput. Unsupported, a
     NotImplementedError, names the operation of a mod that cannot be said and its
-    line, and says that captured tensors need a gradient, which there is not yet.
-    Those of query, key and value are computed.
+    line, or a captured tensor that requires a gradient and is read at places of
+    which there is none. Gradients of query, key, value and of other captured
+    tensors are computed.
     """
     if fallback not in (None, "torch"):
         raise ValueError(f"expected the fallback None or 'torch', found {fallback!r}")

@@ -39,7 +39,8 @@ def differentiate(call, plan, scale, numbers, arrays, out, lse, dout, dlse, want
     plan: gives one of a target and a program's text."""
     results = [out, lse, dout] + ([] if dlse is None else [dlse])
     gradients = [empty_like(x, tuple(x.shape), None) if wanted else None for x, wanted in zip(arrays, wants)]
-    outputs = [x for x in gradients if x is not None]
+    # A number's gradient is one element.
+    outputs = [x if x.dim() else x.view(1) for x in gradients if x is not None]
     known = scale, tuple(wants), *numbers, *map(facts, (*arrays, *results))
     launch = call.gradients.get(known)
     if launch is None:

@@ -333,13 +333,13 @@ keep = everywhere(causal, (B, H, S, S))
 assert (torchs - unfused(q, k, v, lgamma, keep, 0.25, torch.float64)[0]).abs().max() < 1e-4
 assert torch.equal(call(None, causal, fallback="torch"), plain) and len(noted) == 1
 
-# Gradients of captured tensors that are read at computed places: an error,
+# Gradients of captured tensors that are read at two computed places: an error,
 # whoever needs one. (Others, and those of inputs: flex_gradients.py.)
 wanted = q.clone().requires_grad_()
 weight = torch.randn(H, requires_grad=True)
 assert flex_attention(wanted, k, v, enable_gqa=True).requires_grad
-far = torch.randn(H, 2 * S, requires_grad=True)
-refused("read at [h, ?]", lambda: call(lambda s, b, h, q, k: s + far[h, q - k + S]))
+far = torch.randn(2 * S, 2 * S, requires_grad=True)
+refused("read at [?, ?]", lambda: call(lambda s, b, h, q, k: s + far[q - k + S, k - q + S]))
 with torch.no_grad():
     flex_attention(wanted, k, v, enable_gqa=True)
     check("a parameter", lambda s, b, h, q, k: s * weight[h])

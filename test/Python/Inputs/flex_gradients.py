@@ -1,5 +1,7 @@
 """flex_attention that is trained: gradients beside those of the same mods on whole
 tensors, in float64. (PyTorch's own has no gradients on a CPU.)"""
+import math
+
 import torch
 from torch.nn.attention.flex_attention import create_block_mask
 
@@ -64,7 +66,25 @@ def change(slopes, bias, rows):
     return trained
 
 
-def learned_gradients(function, inputs, parameters):
+# Tables that are read at computed places: distances of each head, and buckets of
+# them as T5 has them, far more than a tile's; a number of all scores, and of a batch.
+tables = [torch.randn(H, S + T), torch.randn(12, H), torch.tensor(0.7), torch.randn(B)]
+
+
+def bucket(i, j):
+    distance = (i + T - S - j).clamp(min=0)
+    far = 6 + (torch.log(distance.clamp(min=1) / 6.0) / math.log(40 / 6) * 6).to(torch.int64)
+    return torch.where(distance < 6, distance, far.clamp(max=11))
+
+
+def look_up(distances, buckets, number, batches):
+    def trained(s, b, h, i, j):
+        return s * number + distances[h, i - j + T] + buckets[bucket(i, j), h] + batches[b] * torch.cos(s)
+
+    return trained
+
+
+def learned_gradients(function, inputs, parameters, change=change):
     out, lse = function(*inputs, score_mod=change(*parameters), enable_gqa=True, return_lse=True)
     wanted = [x for x in (*inputs, *parameters) if x.requires_grad]
     return torch.autograd.grad([out, lse], wanted, [dout.to(out.dtype), dlse.to(lse.dtype)])
@@ -81,6 +101,20 @@ for inputs in ((q, k, v), [x.detach() for x in (q, k, v)]):
 # The twin: other code.
 parameters[0].data.add_(0.1)
 assert largest(learned_gradients(flex_attention, inputs, parameters), expected) > 1e-2
+
+parameters = [x.requires_grad_() for x in tables]
+doubles = [[x.detach().double().requires_grad_() for x in each] for each in ((q, k, v), parameters)]
+expected = learned_gradients(unfused, *doubles, look_up)
+single = learned_gradients(unfused, (q, k, v), parameters, look_up)
+found = learned_gradients(flex_attention, (q, k, v), parameters, look_up)
+assert [x.shape for x in found] == [x.shape for x in expected]
+for n, (x, y, one) in enumerate(zip(found, expected, single)):
+    assert largest([x], [y]) <= 2 * largest([one], [y]) + 2e-6, (n, largest([x], [y]), largest([one], [y]))
+again = learned_gradients(flex_attention, (q, k, v), parameters, look_up)
+assert all(torch.equal(x, y) for x, y in zip(found, again))
+# The twin: the bucket beside.
+other = lambda *tables: look_up(tables[0], tables[1].roll(1, 0), *tables[2:])
+assert largest(learned_gradients(flex_attention, (q, k, v), parameters, other)[4:5], expected[4:5]) > 1e-2
 
 # Only what is wanted, by an output alone.
 frozen = [x.detach() for x in (k, v)]
@@ -106,4 +140,7 @@ slopes.add_(1)
 refused(RuntimeError, "modified by an inplace operation", out.sum().backward)
 gradient, = torch.autograd.grad(flex_attention(q, k, v, enable_gqa=True).square().sum(), q, create_graph=True)
 refused(RuntimeError, "differentiate twice", lambda: gradient.sum().backward())
+learned_scale = torch.tensor(0.25, requires_grad=True)
+trained = dict(scale=learned_scale, enable_gqa=True)
+refused(NotImplementedError, "a scale without a gradient", lambda: flex_attention(q, k, v, **trained))
 print("right")

@@ -107,6 +107,24 @@ for twin in ((*read[:3], -read[3], *read[4:]), (*read[:4], read[5], read[4])):
         continue
     raise AssertionError("expected that other gradients are refused")
 
+# That of the scale, which no array is, alone and beside dv; without dq no kernel has it for nothing.
+how = dict(scale=0.4, causal=True)
+products = inputs[0] @ np.repeat(inputs[1], HQ // HKV, 1).swapaxes(2, 3)
+learned = (((1, 1, 1, 1), products.astype(np.float64)),)
+problem = Attention(B, HQ, HKV, SQ, SK, scale=0.4, keep=j <= i + SK - SQ, learned=learned)
+results = flashtile.attention(*inputs, return_lse=True, **how)
+read = flashtile.attention_backward(*inputs, *results, cotangent, wants=("v", "scale"), **how)
+alone = flashtile.attention_backward(*inputs, *results, cotangent, wants=("scale",), **how)
+assert read[0] is None and read[3].shape == (1,) and np.array_equal(read[3], alone[3])
+doubles = problem, wide(*inputs), wide(*results), *wide(cotangent, None)
+check(*doubles, wide(*read[:3], read[3].reshape(1, 1, 1, 1)))
+try:
+    check(*doubles, wide(*read[:3], -read[3].reshape(1, 1, 1, 1)))
+except AssertionError:
+    pass
+else:
+    raise AssertionError("expected that another gradient of the scale is refused")
+
 # The same bits once more, and alone what is wanted.
 again = flashtile.attention_backward(*given, dlse=dlse, causal=True)
 assert all(np.array_equal(x, y) for x, y in zip(found, again))
@@ -146,7 +164,8 @@ def refused(kind, text, *arrays, **options):
     raise AssertionError(f"expected '{text}'")
 
 
-refused(ValueError, "expected wants of 'q', 'k', 'v', 'bias', 'alibi_slopes', 'sink', found 'scale'", *given, wants=("q", "scale"))
+names = "'q', 'k', 'v', 'bias', 'alibi_slopes', 'sink', 'scale'"
+refused(ValueError, f"expected wants of {names}, found 'mask'", *given, wants=("q", "mask"))
 refused(ValueError, "found 'bias' without bias", *given, wants=("q", "bias"))
 refused(ValueError, "found 'none'", *given, wants=())
 refused(flashtile.Error, "expected elements of type f32, found f16", q, k, v, out, lse, dout.astype(np.float16))

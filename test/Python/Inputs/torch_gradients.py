@@ -73,6 +73,27 @@ case(dict(window=(4, 2), lengths=lengths), keep=(j >= i + SK - SQ - 4) & (j <= i
 case(dict(key_ranges=(first, last), softcap=2.0), keep=documents, softcap=2.0)
 case(dict(alibi_slopes=slopes, causal="top-left"), keep=j <= i, added=penalty)
 case(dict(bias=bias, scale=0.4), added=bias.numpy(), scale=0.4)
+scale = torch.tensor(0.4)
+inputs = make()
+out, lse = attention(*inputs, scale=(learned := scale.clone().requires_grad_()), causal=True, return_lse=True)
+dout = torch.randn_like(out)
+*_, found = gradients([*inputs, learned], (out, dout))
+doubles = [x.detach().double().requires_grad_() for x in (*inputs, learned)]
+keep = torch.from_numpy(CAUSAL)
+wide_q, wide_k, wide_v, wide_scale = doubles
+scores = wide_scale * (wide_q @ wide_k.repeat_interleave(HQ // HKV, 1).mT)
+exact = torch.softmax(scores.masked_fill(~keep, -torch.inf), -1) @ wide_v.repeat_interleave(HQ // HKV, 1)
+*_, expected = gradients(doubles, (exact, dout.double()))
+assert found.shape == () and abs(found - expected) < 1e-4 * abs(expected), (found, expected)
+# A scale that changes is another one, whoever asks.
+frozen = [x.detach() for x in inputs]
+before = flashtile.attention(*frozen, scale=scale)
+scale.mul_(2)
+assert torch.equal(flashtile.attention(*frozen, scale=scale), flashtile.attention(*frozen, scale=0.8))
+assert not torch.equal(flashtile.attention(*frozen, scale=scale), before)
+assert flashtile.attention(*frozen, scale=learned).requires_grad
+alone, = torch.autograd.grad(attention(*frozen, scale=learned, causal=True), learned, dout)
+assert torch.equal(alone, found)
 case(dict(score_mod=HALF, scale=0.6, prefix=3, causal=True), keep=CAUSAL | (j < 3), scale=0.3)
 for dtype in (torch.float16, torch.bfloat16):
     case(dict(causal=True), dtype=dtype, keep=CAUSAL)
