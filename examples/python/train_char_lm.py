@@ -9,7 +9,9 @@ weights and on the same batches. The two losses are printed and drawn.
 About a minute on a CPU; --device=cuda for a card. With --alibi positions are no
 embedding but ALiBi's penalty in a window of half the context: PyTorch's attention is given
 both as a mask of context x context numbers, FlashTile's as a slope a head and two
-bounds.
+bounds. With --bias as well each layer learns a number for each head and distance, which
+is added to the scores: PyTorch's attention is given a mask that is made of them in every
+step, FlashTile's reads the table, and makes the table's gradient.
 """
 
 import argparse
@@ -22,13 +24,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from flashtile import flex_attention
 from flashtile.torch import attention, scaled_dot_product_attention
 
 
 class Block(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, how):
         super().__init__()
-        self.heads = heads
+        self.heads, width = how.heads, how.width
+        self.distances = nn.Parameter(torch.zeros(how.heads, how.context)) if how.bias else None
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.project, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
         self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
@@ -37,7 +41,8 @@ class Block(nn.Module):
         batch, length, width = x.shape
         # Heads are views of the projection: nobody copies them.
         q, k, v = self.project(self.norm1(x)).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        x = x + self.out(attend(q, k, v).transpose(1, 2).reshape(batch, length, width))
+        own = [self.distances] if self.distances is not None else []
+        x = x + self.out(attend(q, k, v, *own).transpose(1, 2).reshape(batch, length, width))
         return x + self.mlp(self.norm2(x))
 
 
@@ -46,7 +51,7 @@ class Model(nn.Module):
         super().__init__()
         self.embed = nn.Embedding(characters, how.width)
         self.places = None if how.alibi else nn.Parameter(0.02 * torch.randn(how.context, how.width))
-        self.blocks = nn.ModuleList(Block(how.width, how.heads) for _ in range(how.layers))
+        self.blocks = nn.ModuleList(Block(how) for _ in range(how.layers))
         self.norm, self.head = nn.LayerNorm(how.width), nn.Linear(how.width, characters)
 
     def forward(self, text, attend):
@@ -70,6 +75,20 @@ def attentions(how):
     places = torch.arange(how.context, device=how.device)
     distance = places[:, None] - places
     mask = torch.where((distance >= 0) & (distance <= window), -slopes[:, None, None] * distance, -torch.inf)
+    if how.bias:
+
+        def changed(table):
+            return lambda score, b, h, i, j: score - slopes[h] * (i - j) + table[h, i - j]
+
+        def seen(b, h, i, j):
+            return (j <= i) & (i - j <= window)
+
+        return {
+            "FlashTile": lambda q, k, v, table: flex_attention(q, k, v, changed(table), seen),
+            "PyTorch": lambda q, k, v, table: F.scaled_dot_product_attention(
+                q, k, v, attn_mask=mask + table[:, distance.clamp(min=0)]
+            ),
+        }
     return {
         "FlashTile": lambda q, k, v: attention(q, k, v, window=(window, 0), alibi_slopes=slopes),
         "PyTorch": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=mask),
@@ -126,8 +145,11 @@ def main():
     parser.add_argument("--rate", type=float, default=3e-3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--alibi", action="store_true")
+    parser.add_argument("--bias", action="store_true", help="beside --alibi: a bias that is learned")
     parser.add_argument("--svg", default="train_char_lm.svg")
     how = parser.parse_args()
+    if how.bias and not how.alibi:
+        parser.error("expected --alibi beside --bias, found none")
     root = pathlib.Path(__file__).resolve().parents[2]
     words = "".join(path.read_text() for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))])
     characters = sorted(set(words))
