@@ -11,18 +11,18 @@
 // RAN-NOT: FAIL
 // WRONG: {{expected.*, found}}
 
-#map = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
-#map1 = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
-#map2 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
-#map3 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d2, d1, d3, d5)>
-#map4 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d1, d5)>
-#map5 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4)>
-#map6 = affine_map<(d0, d1, d2, d3, d4) -> ()>
-#map7 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>
-#map8 = affine_map<(d0, d1, d2, d3) -> ()>
-#map9 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
-#map10 = affine_map<(d0, d1) -> ()>
-#map11 = affine_map<(d0, d1) -> (d0, d1)>
+#map = affine_map<(d0, d1) -> ()>
+#map1 = affine_map<(d0, d1) -> (d0, d1)>
+#map2 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+#map3 = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
+#map4 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+#map5 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d2, d1, d3, d5)>
+#map6 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d4, d1, d5)>
+#map7 = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2, d3, d4)>
+#map8 = affine_map<(d0, d1, d2, d3, d4) -> ()>
+#map9 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)>
+#map10 = affine_map<(d0, d1, d2, d3) -> ()>
+#map11 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 #map12 = affine_map<(d0, d1, d2, d3) -> (d2, d3)>
 #map13 = affine_map<(d0, d1, d2, d3) -> (0, 0, d2, d3)>
 #map14 = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
@@ -64,392 +64,437 @@ module {
     %cst_4 = arith.constant dense<true> : tensor<i1>
     %cst_5 = arith.constant dense<2.500000e-01> : tensor<f32>
     %cst_6 = arith.constant 0.000000e+00 : f32
-    %0 = tensor.empty() : tensor<2x24x64xf32>
-    %1 = linalg.fill ins(%cst_6 : f32) outs(%0 : tensor<2x24x64xf32>) -> tensor<2x24x64xf32>
-    %2 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%1 : tensor<2x24x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %cst_7 = arith.constant dense<8.000000e+00> : tensor<f32>
+    %0 = tensor.empty() : tensor<64x64xf32>
+    %1 = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%cst_7 : tensor<f32>) outs(%0 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<64x64xf32>
+    %2 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%arg1, %1 : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
+    } -> tensor<64x64xf32>
+    %3 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%arg2, %1 : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
+    } -> tensor<64x64xf32>
+    %4 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%arg3, %1 : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
+    } -> tensor<64x64xf32>
+    %5 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%arg4, %1 : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
+    } -> tensor<64x64xf32>
+    %6 = tensor.empty() : tensor<2x24x64xf32>
+    %7 = linalg.fill ins(%cst_6 : f32) outs(%6 : tensor<2x24x64xf32>) -> tensor<2x24x64xf32>
+    %8 = linalg.generic {indexing_maps = [#map2, #map3, #map4], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %2 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%7 : tensor<2x24x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x24x64xf32>
-    %3 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg2 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%1 : tensor<2x24x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %9 = linalg.generic {indexing_maps = [#map2, #map3, #map4], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %3 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%7 : tensor<2x24x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x24x64xf32>
-    %expanded = tensor.expand_shape %3 [[0], [1], [2, 3]] output_shape [2, 24, 4, 16] : tensor<2x24x64xf32> into tensor<2x24x4x16xf32>
-    %4 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg3 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%1 : tensor<2x24x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %expanded = tensor.expand_shape %9 [[0], [1], [2, 3]] output_shape [2, 24, 4, 16] : tensor<2x24x64xf32> into tensor<2x24x4x16xf32>
+    %10 = linalg.generic {indexing_maps = [#map2, #map3, #map4], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %4 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%7 : tensor<2x24x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x24x64xf32>
-    %expanded_7 = tensor.expand_shape %4 [[0], [1], [2, 3]] output_shape [2, 24, 4, 16] : tensor<2x24x64xf32> into tensor<2x24x4x16xf32>
-    %expanded_8 = tensor.expand_shape %2 [[0], [1], [2, 3, 4]] output_shape [2, 24, 4, 1, 16] : tensor<2x24x64xf32> into tensor<2x24x4x1x16xf32>
-    %5 = tensor.empty() : tensor<2x4x24x1x24xf32>
-    %6 = linalg.fill ins(%cst_6 : f32) outs(%5 : tensor<2x4x24x1x24xf32>) -> tensor<2x4x24x1x24xf32>
-    %7 = linalg.generic {indexing_maps = [#map3, #map4, #map5], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%expanded_8, %expanded : tensor<2x24x4x1x16xf32>, tensor<2x24x4x16xf32>) outs(%6 : tensor<2x4x24x1x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %expanded_8 = tensor.expand_shape %10 [[0], [1], [2, 3]] output_shape [2, 24, 4, 16] : tensor<2x24x64xf32> into tensor<2x24x4x16xf32>
+    %expanded_9 = tensor.expand_shape %8 [[0], [1], [2, 3, 4]] output_shape [2, 24, 4, 1, 16] : tensor<2x24x64xf32> into tensor<2x24x4x1x16xf32>
+    %11 = tensor.empty() : tensor<2x4x24x1x24xf32>
+    %12 = linalg.fill ins(%cst_6 : f32) outs(%11 : tensor<2x4x24x1x24xf32>) -> tensor<2x4x24x1x24xf32>
+    %13 = linalg.generic {indexing_maps = [#map5, #map6, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%expanded_9, %expanded : tensor<2x24x4x1x16xf32>, tensor<2x24x4x16xf32>) outs(%12 : tensor<2x4x24x1x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x4x24x1x24xf32>
-    %8 = linalg.generic {indexing_maps = [#map6, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%cst_5 : tensor<f32>) outs(%5 : tensor<2x4x24x1x24xf32>) {
+    %14 = linalg.generic {indexing_maps = [#map8, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%cst_5 : tensor<f32>) outs(%11 : tensor<2x4x24x1x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x4x24x1x24xf32>
-    %9 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%7, %8 : tensor<2x4x24x1x24xf32>, tensor<2x4x24x1x24xf32>) outs(%5 : tensor<2x4x24x1x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %15 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%13, %14 : tensor<2x4x24x1x24xf32>, tensor<2x4x24x1x24xf32>) outs(%11 : tensor<2x4x24x1x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<2x4x24x1x24xf32>
-    %10 = tensor.empty() : tensor<2x4x24x24xi1>
-    %11 = linalg.generic {indexing_maps = [#map8, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%cst_4 : tensor<i1>) outs(%10 : tensor<2x4x24x24xi1>) {
+    %16 = tensor.empty() : tensor<2x4x24x24xi1>
+    %17 = linalg.generic {indexing_maps = [#map10, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%cst_4 : tensor<i1>) outs(%16 : tensor<2x4x24x24xi1>) {
     ^bb0(%in: i1, %out: i1):
       linalg.yield %in : i1
     } -> tensor<2x4x24x24xi1>
-    %12 = tensor.empty() : tensor<24x24xi1>
-    %13 = linalg.generic {indexing_maps = [#map10, #map11], iterator_types = ["parallel", "parallel"]} ins(%cst_4 : tensor<i1>) outs(%12 : tensor<24x24xi1>) {
+    %18 = tensor.empty() : tensor<24x24xi1>
+    %19 = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%cst_4 : tensor<i1>) outs(%18 : tensor<24x24xi1>) {
     ^bb0(%in: i1, %out: i1):
       linalg.yield %in : i1
     } -> tensor<24x24xi1>
-    %14 = call @tril(%13) : (tensor<24x24xi1>) -> tensor<24x24xi1>
-    %15 = tensor.empty() : tensor<1x1x24x24xi1>
-    %16 = linalg.generic {indexing_maps = [#map12, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%14 : tensor<24x24xi1>) outs(%15 : tensor<1x1x24x24xi1>) {
+    %20 = call @tril(%19) : (tensor<24x24xi1>) -> tensor<24x24xi1>
+    %21 = tensor.empty() : tensor<1x1x24x24xi1>
+    %22 = linalg.generic {indexing_maps = [#map12, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%20 : tensor<24x24xi1>) outs(%21 : tensor<1x1x24x24xi1>) {
     ^bb0(%in: i1, %out: i1):
       linalg.yield %in : i1
     } -> tensor<1x1x24x24xi1>
-    %17 = linalg.generic {indexing_maps = [#map13, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%16 : tensor<1x1x24x24xi1>) outs(%10 : tensor<2x4x24x24xi1>) {
+    %23 = linalg.generic {indexing_maps = [#map13, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%22 : tensor<1x1x24x24xi1>) outs(%16 : tensor<2x4x24x24xi1>) {
     ^bb0(%in: i1, %out: i1):
       linalg.yield %in : i1
     } -> tensor<2x4x24x24xi1>
-    %18 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%11, %17 : tensor<2x4x24x24xi1>, tensor<2x4x24x24xi1>) outs(%10 : tensor<2x4x24x24xi1>) {
-    ^bb0(%in: i1, %in_14: i1, %out: i1):
-      %96 = arith.andi %in, %in_14 : i1
-      linalg.yield %96 : i1
+    %24 = linalg.generic {indexing_maps = [#map11, #map11, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%17, %23 : tensor<2x4x24x24xi1>, tensor<2x4x24x24xi1>) outs(%16 : tensor<2x4x24x24xi1>) {
+    ^bb0(%in: i1, %in_15: i1, %out: i1):
+      %105 = arith.andi %in, %in_15 : i1
+      linalg.yield %105 : i1
     } -> tensor<2x4x24x24xi1>
-    %19:2 = call @_where(%18, %9, %cst_3) : (tensor<2x4x24x24xi1>, tensor<2x4x24x1x24xf32>, tensor<f32>) -> (tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xi1>)
-    %20 = tensor.empty() : tensor<1x2x4x24xf32>
-    %21 = linalg.fill ins(%cst_1 : f32) outs(%20 : tensor<1x2x4x24xf32>) -> tensor<1x2x4x24xf32>
-    %22 = linalg.generic {indexing_maps = [#map7, #map14], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%19#0 : tensor<1x2x4x24x24xf32>) outs(%21 : tensor<1x2x4x24xf32>) {
+    %25:2 = call @_where(%24, %15, %cst_3) : (tensor<2x4x24x24xi1>, tensor<2x4x24x1x24xf32>, tensor<f32>) -> (tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xi1>)
+    %26 = tensor.empty() : tensor<1x2x4x24xf32>
+    %27 = linalg.fill ins(%cst_1 : f32) outs(%26 : tensor<1x2x4x24xf32>) -> tensor<1x2x4x24xf32>
+    %28 = linalg.generic {indexing_maps = [#map9, #map14], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%25#0 : tensor<1x2x4x24x24xf32>) outs(%27 : tensor<1x2x4x24xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %96 = arith.maximumf %out, %in : f32
-      linalg.yield %96 : f32
+      %105 = arith.maximumf %out, %in : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24xf32>
-    %23 = linalg.generic {indexing_maps = [#map8, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%cst_2 : tensor<f32>) outs(%20 : tensor<1x2x4x24xf32>) {
+    %29 = linalg.generic {indexing_maps = [#map10, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%cst_2 : tensor<f32>) outs(%26 : tensor<1x2x4x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24xf32>
-    %24 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%23, %22 : tensor<1x2x4x24xf32>, tensor<1x2x4x24xf32>) outs(%20 : tensor<1x2x4x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.maximumf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %30 = linalg.generic {indexing_maps = [#map11, #map11, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%29, %28 : tensor<1x2x4x24xf32>, tensor<1x2x4x24xf32>) outs(%26 : tensor<1x2x4x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.maximumf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24xf32>
-    %25 = tensor.empty() : tensor<1x2x4x24x1xf32>
-    %26 = linalg.generic {indexing_maps = [#map14, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%24 : tensor<1x2x4x24xf32>) outs(%25 : tensor<1x2x4x24x1xf32>) {
+    %31 = tensor.empty() : tensor<1x2x4x24x1xf32>
+    %32 = linalg.generic {indexing_maps = [#map14, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%30 : tensor<1x2x4x24xf32>) outs(%31 : tensor<1x2x4x24x1xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x1xf32>
-    %27 = tensor.empty() : tensor<1x2x4x24x24xf32>
-    %28 = linalg.generic {indexing_maps = [#map15, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%26 : tensor<1x2x4x24x1xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
+    %33 = tensor.empty() : tensor<1x2x4x24x24xf32>
+    %34 = linalg.generic {indexing_maps = [#map15, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%32 : tensor<1x2x4x24x1xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x24xf32>
-    %29 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%19#0, %28 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.subf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %35 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%25#0, %34 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.subf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x24xf32>
-    %30 = linalg.generic {indexing_maps = [#map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%29 : tensor<1x2x4x24x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
+    %36 = linalg.generic {indexing_maps = [#map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%35 : tensor<1x2x4x24x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %96 = math.exp %in : f32
-      linalg.yield %96 : f32
+      %105 = math.exp %in : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x24xf32>
-    %31 = linalg.fill ins(%cst_6 : f32) outs(%20 : tensor<1x2x4x24xf32>) -> tensor<1x2x4x24xf32>
-    %32 = linalg.generic {indexing_maps = [#map7, #map14], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%30 : tensor<1x2x4x24x24xf32>) outs(%31 : tensor<1x2x4x24xf32>) {
+    %37 = linalg.fill ins(%cst_6 : f32) outs(%26 : tensor<1x2x4x24xf32>) -> tensor<1x2x4x24xf32>
+    %38 = linalg.generic {indexing_maps = [#map9, #map14], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%36 : tensor<1x2x4x24x24xf32>) outs(%37 : tensor<1x2x4x24xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %96 = arith.addf %out, %in : f32
-      linalg.yield %96 : f32
+      %105 = arith.addf %out, %in : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24xf32>
-    %33 = linalg.generic {indexing_maps = [#map14, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%32 : tensor<1x2x4x24xf32>) outs(%25 : tensor<1x2x4x24x1xf32>) {
+    %39 = linalg.generic {indexing_maps = [#map14, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%38 : tensor<1x2x4x24xf32>) outs(%31 : tensor<1x2x4x24x1xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x1xf32>
-    %34 = linalg.generic {indexing_maps = [#map15, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%33 : tensor<1x2x4x24x1xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
+    %40 = linalg.generic {indexing_maps = [#map15, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%39 : tensor<1x2x4x24x1xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x24xf32>
-    %35 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%30, %34 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.divf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %41 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%36, %40 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x24xf32>
-    %36 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%33, %33 : tensor<1x2x4x24x1xf32>, tensor<1x2x4x24x1xf32>) outs(%25 : tensor<1x2x4x24x1xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %42 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%39, %39 : tensor<1x2x4x24x1xf32>, tensor<1x2x4x24x1xf32>) outs(%31 : tensor<1x2x4x24x1xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x1xf32>
-    %37 = linalg.generic {indexing_maps = [#map6, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%cst_0 : tensor<f32>) outs(%25 : tensor<1x2x4x24x1xf32>) {
+    %43 = linalg.generic {indexing_maps = [#map8, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%cst_0 : tensor<f32>) outs(%31 : tensor<1x2x4x24x1xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x1xf32>
-    %38 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%37, %36 : tensor<1x2x4x24x1xf32>, tensor<1x2x4x24x1xf32>) outs(%25 : tensor<1x2x4x24x1xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.divf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %44 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%43, %42 : tensor<1x2x4x24x1xf32>, tensor<1x2x4x24x1xf32>) outs(%31 : tensor<1x2x4x24x1xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x1xf32>
-    %39 = tensor.empty() : tensor<2x4x16x1x24xf32>
-    %40 = linalg.fill ins(%cst_6 : f32) outs(%39 : tensor<2x4x16x1x24xf32>) -> tensor<2x4x16x1x24xf32>
-    %41 = linalg.generic {indexing_maps = [#map16, #map17, #map5], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%expanded_7, %35 : tensor<2x24x4x16xf32>, tensor<1x2x4x24x24xf32>) outs(%40 : tensor<2x4x16x1x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %45 = tensor.empty() : tensor<2x4x16x1x24xf32>
+    %46 = linalg.fill ins(%cst_6 : f32) outs(%45 : tensor<2x4x16x1x24xf32>) -> tensor<2x4x16x1x24xf32>
+    %47 = linalg.generic {indexing_maps = [#map16, #map17, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%expanded_8, %41 : tensor<2x24x4x16xf32>, tensor<1x2x4x24x24xf32>) outs(%46 : tensor<2x4x16x1x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x4x16x1x24xf32>
-    %42 = tensor.empty() : tensor<1x2x24x4x16xf32>
-    %43 = linalg.generic {indexing_maps = [#map18, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%41 : tensor<2x4x16x1x24xf32>) outs(%42 : tensor<1x2x24x4x16xf32>) {
+    %48 = tensor.empty() : tensor<1x2x24x4x16xf32>
+    %49 = linalg.generic {indexing_maps = [#map18, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%47 : tensor<2x4x16x1x24xf32>) outs(%48 : tensor<1x2x24x4x16xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x24x4x16xf32>
-    %44 = tensor.empty() : tensor<2x24x4x1x16xf32>
-    %45 = linalg.generic {indexing_maps = [#map19, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%43 : tensor<1x2x24x4x16xf32>) outs(%44 : tensor<2x24x4x1x16xf32>) {
+    %50 = tensor.empty() : tensor<2x24x4x1x16xf32>
+    %51 = linalg.generic {indexing_maps = [#map19, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%49 : tensor<1x2x24x4x16xf32>) outs(%50 : tensor<2x24x4x1x16xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x24x4x1x16xf32>
-    %collapsed = tensor.collapse_shape %45 [[0], [1], [2, 3, 4]] : tensor<2x24x4x1x16xf32> into tensor<2x24x64xf32>
-    %46 = linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%collapsed, %arg4 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%1 : tensor<2x24x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %collapsed = tensor.collapse_shape %51 [[0], [1], [2, 3, 4]] : tensor<2x24x4x1x16xf32> into tensor<2x24x64xf32>
+    %52 = linalg.generic {indexing_maps = [#map2, #map3, #map4], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%collapsed, %5 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%7 : tensor<2x24x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x24x64xf32>
-    %47 = linalg.generic {indexing_maps = [#map20, #map21], iterator_types = ["parallel", "parallel", "parallel"]} ins(%cst : tensor<f32>) outs(%0 : tensor<2x24x64xf32>) {
+    %53 = linalg.generic {indexing_maps = [#map20, #map21], iterator_types = ["parallel", "parallel", "parallel"]} ins(%cst : tensor<f32>) outs(%6 : tensor<2x24x64xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x24x64xf32>
-    %48 = linalg.generic {indexing_maps = [#map21, #map21, #map21], iterator_types = ["parallel", "parallel", "parallel"]} ins(%47, %46 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%0 : tensor<2x24x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %54 = linalg.generic {indexing_maps = [#map21, #map21, #map21], iterator_types = ["parallel", "parallel", "parallel"]} ins(%53, %52 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%6 : tensor<2x24x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<2x24x64xf32>
-    %49 = linalg.generic {indexing_maps = [#map20, #map21], iterator_types = ["parallel", "parallel", "parallel"]} ins(%cst_0 : tensor<f32>) outs(%0 : tensor<2x24x64xf32>) {
+    %55 = linalg.generic {indexing_maps = [#map20, #map21], iterator_types = ["parallel", "parallel", "parallel"]} ins(%cst_0 : tensor<f32>) outs(%6 : tensor<2x24x64xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x24x64xf32>
-    %50 = linalg.generic {indexing_maps = [#map21, #map21, #map21], iterator_types = ["parallel", "parallel", "parallel"]} ins(%49, %48 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%0 : tensor<2x24x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %56 = linalg.generic {indexing_maps = [#map21, #map21, #map21], iterator_types = ["parallel", "parallel", "parallel"]} ins(%55, %54 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%6 : tensor<2x24x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<2x24x64xf32>
-    %51 = tensor.empty() : tensor<64x64xf32>
-    %52 = linalg.fill ins(%cst_6 : f32) outs(%51 : tensor<64x64xf32>) -> tensor<64x64xf32>
-    %53 = linalg.generic {indexing_maps = [#map22, #map23, #map24], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%50, %collapsed : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%52 : tensor<64x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %57 = linalg.fill ins(%cst_6 : f32) outs(%0 : tensor<64x64xf32>) -> tensor<64x64xf32>
+    %58 = linalg.generic {indexing_maps = [#map22, #map23, #map24], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%56, %collapsed : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%57 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<64x64xf32>
-    %54 = linalg.generic {indexing_maps = [#map25, #map11], iterator_types = ["parallel", "parallel"]} ins(%53 : tensor<64x64xf32>) outs(%51 : tensor<64x64xf32>) {
+    %59 = linalg.generic {indexing_maps = [#map25, #map1], iterator_types = ["parallel", "parallel"]} ins(%58 : tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<64x64xf32>
-    %55 = linalg.generic {indexing_maps = [#map, #map12, #map2], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%50, %arg4 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%1 : tensor<2x24x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %60 = linalg.generic {indexing_maps = [#map2, #map12, #map4], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%56, %5 : tensor<2x24x64xf32>, tensor<64x64xf32>) outs(%7 : tensor<2x24x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x24x64xf32>
-    %expanded_9 = tensor.expand_shape %55 [[0], [1], [2, 3, 4]] output_shape [2, 24, 4, 1, 16] : tensor<2x24x64xf32> into tensor<2x24x4x1x16xf32>
-    %56 = linalg.generic {indexing_maps = [#map26, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%expanded_9 : tensor<2x24x4x1x16xf32>) outs(%42 : tensor<1x2x24x4x16xf32>) {
+    %expanded_10 = tensor.expand_shape %60 [[0], [1], [2, 3, 4]] output_shape [2, 24, 4, 1, 16] : tensor<2x24x64xf32> into tensor<2x24x4x1x16xf32>
+    %61 = linalg.generic {indexing_maps = [#map26, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%expanded_10 : tensor<2x24x4x1x16xf32>) outs(%48 : tensor<1x2x24x4x16xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x24x4x16xf32>
-    %57 = linalg.generic {indexing_maps = [#map27, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%56 : tensor<1x2x24x4x16xf32>) outs(%39 : tensor<2x4x16x1x24xf32>) {
+    %62 = linalg.generic {indexing_maps = [#map27, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%61 : tensor<1x2x24x4x16xf32>) outs(%45 : tensor<2x4x16x1x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x4x16x1x24xf32>
-    %58 = tensor.empty() : tensor<2x4x1x24x24xf32>
-    %59 = linalg.fill ins(%cst_6 : f32) outs(%58 : tensor<2x4x1x24x24xf32>) -> tensor<2x4x1x24x24xf32>
-    %60 = linalg.generic {indexing_maps = [#map28, #map4, #map5], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%57, %expanded_7 : tensor<2x4x16x1x24xf32>, tensor<2x24x4x16xf32>) outs(%59 : tensor<2x4x1x24x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %63 = tensor.empty() : tensor<2x4x1x24x24xf32>
+    %64 = linalg.fill ins(%cst_6 : f32) outs(%63 : tensor<2x4x1x24x24xf32>) -> tensor<2x4x1x24x24xf32>
+    %65 = linalg.generic {indexing_maps = [#map28, #map6, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%62, %expanded_8 : tensor<2x4x16x1x24xf32>, tensor<2x24x4x16xf32>) outs(%64 : tensor<2x4x1x24x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x4x1x24x24xf32>
-    %61 = linalg.generic {indexing_maps = [#map29, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%60 : tensor<2x4x1x24x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
+    %66 = linalg.generic {indexing_maps = [#map29, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%65 : tensor<2x4x1x24x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x24xf32>
-    %62 = tensor.empty() : tensor<2x4x16x24xf32>
-    %63 = linalg.fill ins(%cst_6 : f32) outs(%62 : tensor<2x4x16x24xf32>) -> tensor<2x4x16x24xf32>
-    %64 = linalg.generic {indexing_maps = [#map30, #map31, #map32], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%57, %35 : tensor<2x4x16x1x24xf32>, tensor<1x2x4x24x24xf32>) outs(%63 : tensor<2x4x16x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %67 = tensor.empty() : tensor<2x4x16x24xf32>
+    %68 = linalg.fill ins(%cst_6 : f32) outs(%67 : tensor<2x4x16x24xf32>) -> tensor<2x4x16x24xf32>
+    %69 = linalg.generic {indexing_maps = [#map30, #map31, #map32], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%62, %41 : tensor<2x4x16x1x24xf32>, tensor<1x2x4x24x24xf32>) outs(%68 : tensor<2x4x16x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x4x16x24xf32>
-    %65 = tensor.empty() : tensor<2x24x4x16xf32>
-    %66 = linalg.generic {indexing_maps = [#map33, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%64 : tensor<2x4x16x24xf32>) outs(%65 : tensor<2x24x4x16xf32>) {
+    %70 = tensor.empty() : tensor<2x24x4x16xf32>
+    %71 = linalg.generic {indexing_maps = [#map33, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%69 : tensor<2x4x16x24xf32>) outs(%70 : tensor<2x24x4x16xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x24x4x16xf32>
-    %67 = linalg.generic {indexing_maps = [#map15, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%38 : tensor<1x2x4x24x1xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
+    %72 = linalg.generic {indexing_maps = [#map15, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%44 : tensor<1x2x4x24x1xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x24xf32>
-    %68 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%61, %67 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %73 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%66, %72 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x24xf32>
-    %69 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%68, %30 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %74 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%73, %36 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x24xf32>
-    %70 = linalg.generic {indexing_maps = [#map7, #map14], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%69 : tensor<1x2x4x24x24xf32>) outs(%31 : tensor<1x2x4x24xf32>) {
+    %75 = linalg.generic {indexing_maps = [#map9, #map14], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%74 : tensor<1x2x4x24x24xf32>) outs(%37 : tensor<1x2x4x24xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %96 = arith.addf %out, %in : f32
-      linalg.yield %96 : f32
+      %105 = arith.addf %out, %in : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24xf32>
-    %expanded_10 = tensor.expand_shape %70 [[0], [1], [2], [3, 4]] output_shape [1, 2, 4, 24, 1] : tensor<1x2x4x24xf32> into tensor<1x2x4x24x1xf32>
-    %71 = linalg.generic {indexing_maps = [#map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%expanded_10 : tensor<1x2x4x24x1xf32>) outs(%25 : tensor<1x2x4x24x1xf32>) {
+    %expanded_11 = tensor.expand_shape %75 [[0], [1], [2], [3, 4]] output_shape [1, 2, 4, 24, 1] : tensor<1x2x4x24xf32> into tensor<1x2x4x24x1xf32>
+    %76 = linalg.generic {indexing_maps = [#map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%expanded_11 : tensor<1x2x4x24x1xf32>) outs(%31 : tensor<1x2x4x24x1xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %96 = arith.negf %in : f32
-      linalg.yield %96 : f32
+      %105 = arith.negf %in : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x1xf32>
-    %72 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%61, %34 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.divf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %77 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%66, %40 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x24xf32>
-    %73 = tensor.empty() : tensor<2x4x24xf32>
-    %74 = linalg.fill ins(%cst_6 : f32) outs(%73 : tensor<2x4x24xf32>) -> tensor<2x4x24xf32>
-    %75 = linalg.generic {indexing_maps = [#map19, #map34], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%71 : tensor<1x2x4x24x1xf32>) outs(%74 : tensor<2x4x24xf32>) {
+    %78 = tensor.empty() : tensor<2x4x24xf32>
+    %79 = linalg.fill ins(%cst_6 : f32) outs(%78 : tensor<2x4x24xf32>) -> tensor<2x4x24xf32>
+    %80 = linalg.generic {indexing_maps = [#map19, #map34], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%76 : tensor<1x2x4x24x1xf32>) outs(%79 : tensor<2x4x24xf32>) {
     ^bb0(%in: f32, %out: f32):
-      %96 = arith.addf %out, %in : f32
-      linalg.yield %96 : f32
+      %105 = arith.addf %out, %in : f32
+      linalg.yield %105 : f32
     } -> tensor<2x4x24xf32>
-    %76 = linalg.generic {indexing_maps = [#map35, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%75 : tensor<2x4x24xf32>) outs(%20 : tensor<1x2x4x24xf32>) {
+    %81 = linalg.generic {indexing_maps = [#map35, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%80 : tensor<2x4x24xf32>) outs(%26 : tensor<1x2x4x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24xf32>
-    %77 = linalg.generic {indexing_maps = [#map14, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%76 : tensor<1x2x4x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
+    %82 = linalg.generic {indexing_maps = [#map14, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%81 : tensor<1x2x4x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x24xf32>
-    %78 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%72, %77 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.addf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %83 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%77, %82 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.addf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x24xf32>
-    %79 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%78, %30 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%27 : tensor<1x2x4x24x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %84 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%83, %36 : tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%33 : tensor<1x2x4x24x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<1x2x4x24x24xf32>
-    %80 = call @_where_0(%19#1, %79) : (tensor<1x2x4x24x24xi1>, tensor<1x2x4x24x24xf32>) -> tensor<2x4x24x1x24xf32>
-    %81 = linalg.generic {indexing_maps = [#map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%80, %8 : tensor<2x4x24x1x24xf32>, tensor<2x4x24x1x24xf32>) outs(%5 : tensor<2x4x24x1x24xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      linalg.yield %96 : f32
+    %85 = call @_where_0(%25#1, %84) : (tensor<1x2x4x24x24xi1>, tensor<1x2x4x24x24xf32>) -> tensor<2x4x24x1x24xf32>
+    %86 = linalg.generic {indexing_maps = [#map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%85, %14 : tensor<2x4x24x1x24xf32>, tensor<2x4x24x1x24xf32>) outs(%11 : tensor<2x4x24x1x24xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      linalg.yield %105 : f32
     } -> tensor<2x4x24x1x24xf32>
-    %82 = tensor.empty() : tensor<2x4x24x16xf32>
-    %83 = linalg.fill ins(%cst_6 : f32) outs(%82 : tensor<2x4x24x16xf32>) -> tensor<2x4x24x16xf32>
-    %84 = linalg.generic {indexing_maps = [#map36, #map37, #map32], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%81, %expanded_8 : tensor<2x4x24x1x24xf32>, tensor<2x24x4x1x16xf32>) outs(%83 : tensor<2x4x24x16xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %87 = tensor.empty() : tensor<2x4x24x16xf32>
+    %88 = linalg.fill ins(%cst_6 : f32) outs(%87 : tensor<2x4x24x16xf32>) -> tensor<2x4x24x16xf32>
+    %89 = linalg.generic {indexing_maps = [#map36, #map37, #map32], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%86, %expanded_9 : tensor<2x4x24x1x24xf32>, tensor<2x24x4x1x16xf32>) outs(%88 : tensor<2x4x24x16xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x4x24x16xf32>
-    %85 = linalg.generic {indexing_maps = [#map38, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%84 : tensor<2x4x24x16xf32>) outs(%65 : tensor<2x24x4x16xf32>) {
+    %90 = linalg.generic {indexing_maps = [#map38, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%89 : tensor<2x4x24x16xf32>) outs(%70 : tensor<2x24x4x16xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x24x4x16xf32>
-    %86 = tensor.empty() : tensor<2x4x24x1x16xf32>
-    %87 = linalg.fill ins(%cst_6 : f32) outs(%86 : tensor<2x4x24x1x16xf32>) -> tensor<2x4x24x1x16xf32>
-    %88 = linalg.generic {indexing_maps = [#map39, #map40, #map5], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%81, %expanded : tensor<2x4x24x1x24xf32>, tensor<2x24x4x16xf32>) outs(%87 : tensor<2x4x24x1x16xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %91 = tensor.empty() : tensor<2x4x24x1x16xf32>
+    %92 = linalg.fill ins(%cst_6 : f32) outs(%91 : tensor<2x4x24x1x16xf32>) -> tensor<2x4x24x1x16xf32>
+    %93 = linalg.generic {indexing_maps = [#map39, #map40, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%86, %expanded : tensor<2x4x24x1x24xf32>, tensor<2x24x4x16xf32>) outs(%92 : tensor<2x4x24x1x16xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<2x4x24x1x16xf32>
-    %89 = linalg.generic {indexing_maps = [#map41, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%88 : tensor<2x4x24x1x16xf32>) outs(%44 : tensor<2x24x4x1x16xf32>) {
+    %94 = linalg.generic {indexing_maps = [#map41, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%93 : tensor<2x4x24x1x16xf32>) outs(%50 : tensor<2x24x4x1x16xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x24x4x1x16xf32>
-    %collapsed_11 = tensor.collapse_shape %66 [[0], [1], [2, 3]] : tensor<2x24x4x16xf32> into tensor<2x24x64xf32>
-    %90 = linalg.generic {indexing_maps = [#map22, #map23, #map24], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%collapsed_11, %arg0 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%52 : tensor<64x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %collapsed_12 = tensor.collapse_shape %71 [[0], [1], [2, 3]] : tensor<2x24x4x16xf32> into tensor<2x24x64xf32>
+    %95 = linalg.generic {indexing_maps = [#map22, #map23, #map24], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%collapsed_12, %arg0 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%57 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<64x64xf32>
-    %91 = linalg.generic {indexing_maps = [#map25, #map11], iterator_types = ["parallel", "parallel"]} ins(%90 : tensor<64x64xf32>) outs(%51 : tensor<64x64xf32>) {
+    %96 = linalg.generic {indexing_maps = [#map25, #map1], iterator_types = ["parallel", "parallel"]} ins(%95 : tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<64x64xf32>
-    %collapsed_12 = tensor.collapse_shape %85 [[0], [1], [2, 3]] : tensor<2x24x4x16xf32> into tensor<2x24x64xf32>
-    %92 = linalg.generic {indexing_maps = [#map22, #map23, #map24], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%collapsed_12, %arg0 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%52 : tensor<64x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %collapsed_13 = tensor.collapse_shape %90 [[0], [1], [2, 3]] : tensor<2x24x4x16xf32> into tensor<2x24x64xf32>
+    %97 = linalg.generic {indexing_maps = [#map22, #map23, #map24], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%collapsed_13, %arg0 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%57 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<64x64xf32>
-    %93 = linalg.generic {indexing_maps = [#map25, #map11], iterator_types = ["parallel", "parallel"]} ins(%92 : tensor<64x64xf32>) outs(%51 : tensor<64x64xf32>) {
+    %98 = linalg.generic {indexing_maps = [#map25, #map1], iterator_types = ["parallel", "parallel"]} ins(%97 : tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<64x64xf32>
-    %collapsed_13 = tensor.collapse_shape %89 [[0], [1], [2, 3, 4]] : tensor<2x24x4x1x16xf32> into tensor<2x24x64xf32>
-    %94 = linalg.generic {indexing_maps = [#map22, #map23, #map24], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%collapsed_13, %arg0 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%52 : tensor<64x64xf32>) {
-    ^bb0(%in: f32, %in_14: f32, %out: f32):
-      %96 = arith.mulf %in, %in_14 : f32
-      %97 = arith.addf %out, %96 : f32
-      linalg.yield %97 : f32
+    %collapsed_14 = tensor.collapse_shape %94 [[0], [1], [2, 3, 4]] : tensor<2x24x4x1x16xf32> into tensor<2x24x64xf32>
+    %99 = linalg.generic {indexing_maps = [#map22, #map23, #map24], iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%collapsed_14, %arg0 : tensor<2x24x64xf32>, tensor<2x24x64xf32>) outs(%57 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.mulf %in, %in_15 : f32
+      %106 = arith.addf %out, %105 : f32
+      linalg.yield %106 : f32
     } -> tensor<64x64xf32>
-    %95 = linalg.generic {indexing_maps = [#map25, #map11], iterator_types = ["parallel", "parallel"]} ins(%94 : tensor<64x64xf32>) outs(%51 : tensor<64x64xf32>) {
+    %100 = linalg.generic {indexing_maps = [#map25, #map1], iterator_types = ["parallel", "parallel"]} ins(%99 : tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<64x64xf32>
-    return %95, %93, %91, %54 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
+    %101 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%59, %1 : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
+    } -> tensor<64x64xf32>
+    %102 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%96, %1 : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
+    } -> tensor<64x64xf32>
+    %103 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%98, %1 : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
+    } -> tensor<64x64xf32>
+    %104 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%100, %1 : tensor<64x64xf32>, tensor<64x64xf32>) outs(%0 : tensor<64x64xf32>) {
+    ^bb0(%in: f32, %in_15: f32, %out: f32):
+      %105 = arith.divf %in, %in_15 : f32
+      linalg.yield %105 : f32
+    } -> tensor<64x64xf32>
+    return %104, %103, %102, %101 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>
   }
   func.func private @tril(%arg0: tensor<24x24xi1>) -> tensor<24x24xi1> {
     %cst = arith.constant dense<false> : tensor<i1>
     %cst_0 = arith.constant dense<0> : tensor<i32>
     %0 = tensor.empty() : tensor<24x24xi32>
-    %1 = linalg.generic {indexing_maps = [#map11], iterator_types = ["parallel", "parallel"]} outs(%0 : tensor<24x24xi32>) {
+    %1 = linalg.generic {indexing_maps = [#map1], iterator_types = ["parallel", "parallel"]} outs(%0 : tensor<24x24xi32>) {
     ^bb0(%out: i32):
       %9 = linalg.index 0 : index
       %10 = arith.index_cast %9 : index to i32
       linalg.yield %10 : i32
     } -> tensor<24x24xi32>
-    %2 = linalg.generic {indexing_maps = [#map10, #map11], iterator_types = ["parallel", "parallel"]} ins(%cst_0 : tensor<i32>) outs(%0 : tensor<24x24xi32>) {
+    %2 = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%cst_0 : tensor<i32>) outs(%0 : tensor<24x24xi32>) {
     ^bb0(%in: i32, %out: i32):
       linalg.yield %in : i32
     } -> tensor<24x24xi32>
-    %3 = linalg.generic {indexing_maps = [#map11, #map11, #map11], iterator_types = ["parallel", "parallel"]} ins(%1, %2 : tensor<24x24xi32>, tensor<24x24xi32>) outs(%0 : tensor<24x24xi32>) {
+    %3 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%1, %2 : tensor<24x24xi32>, tensor<24x24xi32>) outs(%0 : tensor<24x24xi32>) {
     ^bb0(%in: i32, %in_1: i32, %out: i32):
       %9 = arith.addi %in, %in_1 : i32
       linalg.yield %9 : i32
     } -> tensor<24x24xi32>
-    %4 = linalg.generic {indexing_maps = [#map11], iterator_types = ["parallel", "parallel"]} outs(%0 : tensor<24x24xi32>) {
+    %4 = linalg.generic {indexing_maps = [#map1], iterator_types = ["parallel", "parallel"]} outs(%0 : tensor<24x24xi32>) {
     ^bb0(%out: i32):
       %9 = linalg.index 1 : index
       %10 = arith.index_cast %9 : index to i32
       linalg.yield %10 : i32
     } -> tensor<24x24xi32>
     %5 = tensor.empty() : tensor<24x24xi1>
-    %6 = linalg.generic {indexing_maps = [#map11, #map11, #map11], iterator_types = ["parallel", "parallel"]} ins(%3, %4 : tensor<24x24xi32>, tensor<24x24xi32>) outs(%5 : tensor<24x24xi1>) {
+    %6 = linalg.generic {indexing_maps = [#map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%3, %4 : tensor<24x24xi32>, tensor<24x24xi32>) outs(%5 : tensor<24x24xi1>) {
     ^bb0(%in: i32, %in_1: i32, %out: i1):
       %9 = arith.cmpi sge, %in, %in_1 : i32
       linalg.yield %9 : i1
     } -> tensor<24x24xi1>
-    %7 = linalg.generic {indexing_maps = [#map10, #map11], iterator_types = ["parallel", "parallel"]} ins(%cst : tensor<i1>) outs(%5 : tensor<24x24xi1>) {
+    %7 = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%cst : tensor<i1>) outs(%5 : tensor<24x24xi1>) {
     ^bb0(%in: i1, %out: i1):
       linalg.yield %in : i1
     } -> tensor<24x24xi1>
-    %8 = linalg.generic {indexing_maps = [#map11, #map11, #map11, #map11], iterator_types = ["parallel", "parallel"]} ins(%6, %arg0, %7 : tensor<24x24xi1>, tensor<24x24xi1>, tensor<24x24xi1>) outs(%5 : tensor<24x24xi1>) {
+    %8 = linalg.generic {indexing_maps = [#map1, #map1, #map1, #map1], iterator_types = ["parallel", "parallel"]} ins(%6, %arg0, %7 : tensor<24x24xi1>, tensor<24x24xi1>, tensor<24x24xi1>) outs(%5 : tensor<24x24xi1>) {
     ^bb0(%in: i1, %in_1: i1, %in_2: i1, %out: i1):
       %9 = arith.select %in, %in_1, %in_2 : i1
       linalg.yield %9 : i1
@@ -458,25 +503,25 @@ module {
   }
   func.func private @_where(%arg0: tensor<2x4x24x24xi1>, %arg1: tensor<2x4x24x1x24xf32>, %arg2: tensor<f32>) -> (tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xi1>) {
     %0 = tensor.empty() : tensor<2x4x24x24xf32>
-    %1 = linalg.generic {indexing_maps = [#map8, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg2 : tensor<f32>) outs(%0 : tensor<2x4x24x24xf32>) {
+    %1 = linalg.generic {indexing_maps = [#map10, #map11], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%arg2 : tensor<f32>) outs(%0 : tensor<2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x4x24x24xf32>
     %2 = tensor.empty() : tensor<1x2x4x24x24xi1>
-    %3 = linalg.generic {indexing_maps = [#map42, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%arg0 : tensor<2x4x24x24xi1>) outs(%2 : tensor<1x2x4x24x24xi1>) {
+    %3 = linalg.generic {indexing_maps = [#map42, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%arg0 : tensor<2x4x24x24xi1>) outs(%2 : tensor<1x2x4x24x24xi1>) {
     ^bb0(%in: i1, %out: i1):
       linalg.yield %in : i1
     } -> tensor<1x2x4x24x24xi1>
     %4 = tensor.empty() : tensor<1x2x4x24x24xf32>
-    %5 = linalg.generic {indexing_maps = [#map42, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%1 : tensor<2x4x24x24xf32>) outs(%4 : tensor<1x2x4x24x24xf32>) {
+    %5 = linalg.generic {indexing_maps = [#map42, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%1 : tensor<2x4x24x24xf32>) outs(%4 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x24xf32>
-    %6 = linalg.generic {indexing_maps = [#map26, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%arg1 : tensor<2x4x24x1x24xf32>) outs(%4 : tensor<1x2x4x24x24xf32>) {
+    %6 = linalg.generic {indexing_maps = [#map26, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%arg1 : tensor<2x4x24x1x24xf32>) outs(%4 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x24xf32>
-    %7 = linalg.generic {indexing_maps = [#map7, #map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%3, %6, %5 : tensor<1x2x4x24x24xi1>, tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%4 : tensor<1x2x4x24x24xf32>) {
+    %7 = linalg.generic {indexing_maps = [#map9, #map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%3, %6, %5 : tensor<1x2x4x24x24xi1>, tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%4 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: i1, %in_0: f32, %in_1: f32, %out: f32):
       %8 = arith.select %in, %in_0, %in_1 : f32
       linalg.yield %8 : f32
@@ -486,17 +531,17 @@ module {
   func.func private @_where_0(%arg0: tensor<1x2x4x24x24xi1>, %arg1: tensor<1x2x4x24x24xf32>) -> tensor<2x4x24x1x24xf32> {
     %cst = arith.constant dense<0.000000e+00> : tensor<f32>
     %0 = tensor.empty() : tensor<1x2x4x24x24xf32>
-    %1 = linalg.generic {indexing_maps = [#map6, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%cst : tensor<f32>) outs(%0 : tensor<1x2x4x24x24xf32>) {
+    %1 = linalg.generic {indexing_maps = [#map8, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%cst : tensor<f32>) outs(%0 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<1x2x4x24x24xf32>
-    %2 = linalg.generic {indexing_maps = [#map7, #map7, #map7, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%arg0, %arg1, %1 : tensor<1x2x4x24x24xi1>, tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%0 : tensor<1x2x4x24x24xf32>) {
+    %2 = linalg.generic {indexing_maps = [#map9, #map9, #map9, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%arg0, %arg1, %1 : tensor<1x2x4x24x24xi1>, tensor<1x2x4x24x24xf32>, tensor<1x2x4x24x24xf32>) outs(%0 : tensor<1x2x4x24x24xf32>) {
     ^bb0(%in: i1, %in_0: f32, %in_1: f32, %out: f32):
       %5 = arith.select %in, %in_0, %in_1 : f32
       linalg.yield %5 : f32
     } -> tensor<1x2x4x24x24xf32>
     %3 = tensor.empty() : tensor<2x4x24x1x24xf32>
-    %4 = linalg.generic {indexing_maps = [#map19, #map7], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<1x2x4x24x24xf32>) outs(%3 : tensor<2x4x24x1x24xf32>) {
+    %4 = linalg.generic {indexing_maps = [#map19, #map9], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]} ins(%2 : tensor<1x2x4x24x24xf32>) outs(%3 : tensor<2x4x24x1x24xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<2x4x24x1x24xf32>
