@@ -25,7 +25,7 @@ enum class CausalKind { None, BottomRight, TopLeft };
 struct GradientRequest {
   bool q = false, k = false, v = false;
   bool bias = false, slopes = false, sink = false; ///< of what there is
-  bool scale = false; ///< f32 [1]
+  bool scale = false;                              ///< f32 [1]
   bool dlse = false; ///< the log-sum-exp has a gradient, which is an input
 };
 
