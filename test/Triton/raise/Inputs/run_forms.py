@@ -11,7 +11,8 @@ import sys
 import numpy
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "Inputs"))
-from run_kernels import normal, problem_of, run
+from problems import normal, problem_of
+from run_kernels import run
 
 
 def attention(q, k, v, scale, t, keep=None, wide=False, base=numpy.e, bias=None, sink=None, cap=0):
