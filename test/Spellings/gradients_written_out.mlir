@@ -13,7 +13,7 @@
 // RUN: fa-run %s --entry=masked --in 1x2x40x16 --in 1x2x40x16 --in 1x2x40x16 --in 1x2x40x16 --check --target=cpu | FileCheck %s --check-prefix=PART
 // RUN: fa-run %s --entry=biased --in 2x40x16 --in 2x24x16 --in 2x24x16 --in 2x40x24 --in 2x40x16 --check --target=cpu | FileCheck %s --check-prefix=RAN
 // RUN: fa-run %s --entry=queries --in 1x2x40x16 --in 1x2x24x16 --in 1x2x24x8 --in 1x2x40x8 --check --target=cpu | FileCheck %s --check-prefix=RAN
-// RUN: fa-run %s --entry=projected --in 40x32 --in 32x16 --in 40x16 --in 40x16 --check --target=cpu | FileCheck %s --check-prefix=PART
+// RUN: fa-run %s --entry=projected --in 40x8 --in 8x16 --in 40x16 --in 40x16 --check --target=cpu | FileCheck %s --check-prefix=PART
 // RAN-NOT: not fused
 // RAN: PASS
 // RAN-NOT: FAIL
@@ -137,15 +137,17 @@ func.func @queries(%q: !q, %k: !k, %v: !v8, %do: !o8) -> !q {
   return %dq : !q
 }
 
-!x2 = tensor<40x32xf32>
-!w2 = tensor<32x16xf32>
+!x2 = tensor<40x8xf32>
+!w2 = tensor<8x16xf32>
 !t2 = tensor<40x16xf32>
 !s2 = tensor<40x40xf32>
 // The gradient of a weight that the queries are computed with.
 func.func @projected(%x: !x2, %w: !w2, %k: !t2, %do: !t2) -> !w2 {
   %q = tile.dot %x, %w : !x2, !w2 -> !t2
   %s = tile.dot %q, %k transpose_b : !t2, !t2 -> !s2
-  %p = tile.softmax %s : !s2
+  %scale = arith.constant dense<0.25> : !s2
+  %scaled = arith.mulf %s, %scale : !s2
+  %p = tile.softmax %scaled : !s2
   %dp = tile.dot %do, %k transpose_b : !t2, !t2 -> !s2
   %y = arith.mulf %dp, %p : !s2
   %r0 = tile.reduce add %y dim 1 : !s2 -> tensor<40xf32>
@@ -153,8 +155,9 @@ func.func @projected(%x: !x2, %w: !w2, %k: !t2, %do: !t2) -> !w2 {
   %r = tile.broadcast %r1 : tensor<40x1xf32> -> !s2
   %d = arith.subf %dp, %r : !s2
   %ds = arith.mulf %p, %d : !s2
-  %dq = tile.dot %ds, %k : !s2, !t2 -> !t2
-  %xt = tile.transpose %x [1, 0] : !x2 -> tensor<32x40xf32>
-  %dw = tile.dot %xt, %dq : tensor<32x40xf32>, !t2 -> !w2
+  %dx = arith.mulf %ds, %scale : !s2
+  %dq = tile.dot %dx, %k : !s2, !t2 -> !t2
+  %xt = tile.transpose %x [1, 0] : !x2 -> tensor<8x40xf32>
+  %dw = tile.dot %xt, %dq : tensor<8x40xf32>, !t2 -> !w2
   return %dw : !w2
 }
