@@ -174,3 +174,56 @@ func.func @other_mask(%q: !q, %k: !k, %v: !k, %do: !q, %m: !b, %n: !b) -> !q {
   %dq = tile.dot %ds, %k : !s, !k -> !q
   return %dq : !q
 }
+
+// -----
+
+!q = tensor<2x40x16xf32>
+!k = tensor<2x24x16xf32>
+!s = tensor<2x40x24xf32>
+// Scores times 1/4, and their gradient times 1/2: twice the gradient that the attention has.
+// CHECK-LABEL: func.func @twice(
+// CHECK: %[[TWO:.*]] = arith.constant dense<2.000000e+00> : tensor<2x40x16xf32>
+// CHECK: tile.attention_backward
+// CHECK: %[[TWICE:.*]] = arith.mulf %{{.*}}, %[[TWO]] :
+// CHECK: return %[[TWICE]]
+func.func @twice(%q: !q, %k: !k, %v: !k, %do: !q) -> !q {
+  %quarter = arith.constant dense<0.25> : !s
+  %half = arith.constant dense<0.5> : !s
+  %dot = tile.dot %q, %k transpose_b : !q, !k -> !s
+  %s = arith.mulf %dot, %quarter : !s
+  %p = tile.softmax %s : !s
+  %dp = tile.dot %do, %v transpose_b : !q, !k -> !s
+  %x = arith.mulf %dp, %p : !s
+  %r0 = tile.reduce add %x dim 2 : !s -> tensor<2x40xf32>
+  %r1 = tile.expand_dims %r0 dim 2 : tensor<2x40xf32> -> tensor<2x40x1xf32>
+  %r = tile.broadcast %r1 : tensor<2x40x1xf32> -> !s
+  %d = arith.subf %dp, %r : !s
+  %ds = arith.mulf %p, %d : !s
+  %dx = arith.mulf %ds, %half : !s
+  %dq = tile.dot %dx, %k : !s, !k -> !q
+  return %dq : !q
+}
+
+// -----
+
+!q = tensor<2x40x16xf32>
+!k = tensor<2x24x16xf32>
+!s = tensor<2x40x24xf32>
+// The probabilities are a result, too: they are computed in any case.
+// CHECK-LABEL: func.func @probabilities(
+// CHECK-NOT: tile.attention
+// CHECK: return
+func.func @probabilities(%q: !q, %k: !k, %v: !k, %do: !q) -> (!q, !s) {
+  %s = tile.dot %q, %k transpose_b : !q, !k -> !s
+  // expected-remark @below {{gradients are computed as they are written: something else is computed from the probabilities, or from their gradient}}
+  %p = tile.softmax %s : !s
+  %dp = tile.dot %do, %v transpose_b : !q, !k -> !s
+  %x = arith.mulf %dp, %p : !s
+  %r0 = tile.reduce add %x dim 2 : !s -> tensor<2x40xf32>
+  %r1 = tile.expand_dims %r0 dim 2 : tensor<2x40xf32> -> tensor<2x40x1xf32>
+  %r = tile.broadcast %r1 : tensor<2x40x1xf32> -> !s
+  %d = arith.subf %dp, %r : !s
+  %ds = arith.mulf %p, %d : !s
+  %dq = tile.dot %ds, %k : !s, !k -> !q
+  return %dq, %p : !q, !s
+}

@@ -424,10 +424,13 @@ bool LoopProof::isMaximumOfScores(Value value, const Stage &stage) {
   });
 }
 
+/// Sums over keys are 0 where there are no keys; an exponential by itself is
+/// also where its exponent is far below 0.
 bool LoopProof::isSumOfExponentials(Value value) {
   Sum sum = readRow(reader, value);
   return !sum.empty() && llvm::all_of(sum, [&](const auto &term) {
-    return term.second > 0 && llvm::all_of(term.first.factors, [&](auto power) {
+    return term.second > 0 && !term.first.factors.empty() &&
+           llvm::all_of(term.first.factors, [&](auto power) {
              const Factor &f = sums.factor(power.first);
              bool isState =
                  f.kind == Factor::Tile && found.sum >= 0 &&

@@ -453,3 +453,51 @@ def backward_queries(q, k, v, dout, lse, delta, dq, scale, N, D: tl.constexpr, B
         ds = p * (tl.dot(gradients, tl.trans(values)) - d[:, None])
         acc += tl.dot(ds.to(tl.float16), keys)
     tl.store(dq + base + rows[:, None] * D + depth[None, :], acc.to(tl.float16))
+
+
+# What only one part of the proof tells from attention: FAULT is what.
+def spoilt(name, fault):
+    def body(q, k, v, out, scale, N, W, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, FAULT: tl.constexpr):
+        base = tl.program_id(1) * N * D
+        block = tl.program_id(0)
+        rows = block * BM + tl.arange(0, BM)
+        depth = tl.arange(0, D)
+        queries = tl.load(q + base + rows[:, None] * D + depth[None, :])
+        top = tl.full([BM], -float("inf"), tl.float32)
+        total = tl.zeros([BM], tl.float32)
+        acc = tl.zeros([BM, D], tl.float32)
+        for part in tl.static_range(2):
+            first = 0 if part == 0 else block * BM
+            end = block * BM if part == 0 else block * BM + BM
+            for start in range(first, end, BN * 2 if FAULT == 0 else BN):
+                at = start + tl.arange(0, BN)
+                keys = tl.load(k + base + at[:, None] * D + depth[None, :])
+                values = tl.load(v + base + at[:, None] * D + depth[None, :])
+                scores = tl.dot(queries, tl.trans(keys)) * scale
+                if part == 1:
+                    scores = tl.where(at[None, :] <= rows[:, None], scores, -float("inf"))
+                if part == 1 and FAULT == 4: # keys before the window are those of the first loop
+                    scores = tl.where(at[None, :] >= rows[:, None] - W, scores, -float("inf"))
+                if FAULT == 1:
+                    scores = scores + tl.dot(acc.to(tl.float16), tl.trans(keys))
+                new_top = tl.maximum(top, tl.max(scores, 1))
+                alpha = tl.exp(top - new_top)
+                if FAULT == 2: # 0 also where a maximum has risen far
+                    alpha = tl.where(alpha == 0.0, 1.0, alpha)
+                p = tl.exp(scores - new_top[:, None])
+                total = total * alpha + tl.sum(p, 1)
+                acc = acc * alpha[:, None] + tl.dot(p.to(tl.float16), values)
+                top = new_top
+        if FAULT == 3:
+            total = total + 1.0
+        tl.store(out + base + rows[:, None] * D + depth[None, :], (acc / total[:, None]).to(tl.float16))
+    body.__name__ = body.__qualname__ = name
+    kernel("q:*fp16 k:*fp16 v:*fp16 out:*fp16 scale:fp32 N:i32 W:i32", D=64, BM=64, BN=32, FAULT=fault)(body)
+
+
+spoilt("skipped_keys", 0)
+spoilt("carried_scores", 1)
+spoilt("replaced_factor", 2)
+spoilt("not_divided", 3)
+spoilt("masked_late", 4)
+spoilt("unspoilt", 5)
