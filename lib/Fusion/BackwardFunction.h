@@ -17,6 +17,11 @@
 
 namespace fa {
 
+/// Numbers of rows, f32, in 16 bytes, which is what the tensor memory
+/// accelerator takes at a time: rows of workspace have a multiple of them, and
+/// tiles of queries begin at one.
+inline constexpr int64_t kNumbersTogether = 4;
+
 /// The gradient of a captured tensor or number.
 struct CapturedGradient {
   /// Of a dimension in `reads`: at a place that is computed.

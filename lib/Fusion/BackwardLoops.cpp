@@ -214,9 +214,6 @@ SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
 // Along the queries
 //===----------------------------------------------------------------------===//
 
-/// Numbers of rows, f32, in 16 bytes.
-static constexpr int64_t kTogether = 4;
-
 /// Up to three loops: tiles at the lower edge, those that see all of the
 /// program's keys, tiles at the upper edge. Each goes through all heads of the
 /// group, of which a mask's bounds are the same.
@@ -244,7 +241,7 @@ SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
   Value full = range.begin;
   if (range.hasLowerEdge) {
     Value end = multipleBelow(
-        arith::AddIOp::create(b, range.end, index(kTogether - 1)));
+        arith::AddIOp::create(b, range.end, index(kNumbersTogether - 1)));
     full = arith::MinSIOp::create(
         b, tiles(range.begin, range.fullBegin, /*up=*/true), end);
     state = buildQueryLoop({range.begin, full, /*partial=*/true}, owned, state);
@@ -258,10 +255,9 @@ SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
   return state;
 }
 
-/// Tiles of queries begin there: numbers of rows can be fetched from 16 bytes
-/// on (their workspace begins so, too).
+/// The last place up to `query` from which numbers of rows can be fetched.
 Value BackwardBuilder::multipleBelow(Value query) {
-  Value together = index(kTogether);
+  Value together = index(kNumbersTogether);
   return arith::MulIOp::create(b, arith::DivUIOp::create(b, query, together),
                                together);
 }

@@ -13,9 +13,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-/// Bytes that rows of workspace are aligned to.
-static constexpr int64_t kRowAlignment = 16;
-
 namespace {
 
 class BackwardSignature {
@@ -107,7 +104,7 @@ private:
     bool isRow = llvm::any_of(rows, [&](auto &row) { return row.first == n; });
     if (isWorkspace && isa<MemRefType>(type))
       list.append(KernelOp::alignmentAttrName,
-                  b.getI64IntegerAttr(kRowAlignment));
+                  b.getI64IntegerAttr(kNumbersTogether * sizeof(float)));
     else if (shape.alignment > 1 && isRow)
       list.append(KernelOp::alignmentAttrName,
                   b.getI64IntegerAttr(shape.alignment));
@@ -172,11 +169,10 @@ private:
   /// Rows begin at multiples of 16 bytes, as the tensor memory accelerator
   /// asks.
   AffineMap workspaceSizes() {
-    constexpr int64_t together = kRowAlignment / sizeof(float);
     SmallVector<AffineExpr> sizes;
     for (unsigned dim = 0; dim < 3; ++dim)
       sizes.push_back(names.size(source.q, source.q.number, dim));
-    sizes.back() = sizes.back().ceilDiv(together) * together;
+    sizes.back() = sizes.back().ceilDiv(kNumbersTogether) * kNumbersTogether;
     return names.map(sizes);
   }
 
