@@ -6,6 +6,7 @@
 
 #include "FunctionPart.h"
 #include "GradientAlgebra.h"
+#include "NamedTensor.h"
 #include "Uniform.h"
 
 #include "Tile/Tile.h"
@@ -13,7 +14,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -27,71 +27,6 @@ namespace fa {
 #define GEN_PASS_DEF_TILERAISEGRADIENTS
 #include "fa/Fusion/Passes.h.inc"
 } // namespace fa
-
-//===----------------------------------------------------------------------===//
-// Tensors by the names of their dimensions
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// A tensor whose dimensions are those of scores, or features.
-struct Named {
-  Value value;
-  DimNames dims;
-
-  bool operator==(const Named &) const = default;
-};
-
-} // namespace
-
-/// The tensor that `named` is a view of.
-static Named findBase(Named named) {
-  while (Operation *op = named.value.getDefiningOp()) {
-    auto before = isMemoryView(op) ? namesBefore(op, named.dims) : std::nullopt;
-    if (!before)
-      break;
-    named = {op->getOperand(0), *before};
-  }
-  return named;
-}
-
-/// Groups with one named dimension each, and those of size 1 beside it.
-static SmallVector<ReassociationIndices> groupsOf(ArrayRef<int> dims) {
-  SmallVector<ReassociationIndices> groups(1);
-  bool isNamed = false;
-  for (auto [n, name] : llvm::enumerate(dims)) {
-    if (name != kNoDim && isNamed)
-      groups.emplace_back();
-    isNamed |= name != kNoDim;
-    groups.back().push_back(n);
-  }
-  return groups;
-}
-
-/// `from` with the dimensions of `dims`, a tensor of `type`.
-static Value rearrange(ImplicitLocOpBuilder &b, Named from, ArrayRef<int> dims,
-                       RankedTensorType type) {
-  auto isNone = [](int name) { return name == kNoDim; };
-  if (llvm::any_of(from.dims, isNone)) {
-    from.value =
-        tensor::CollapseShapeOp::create(b, from.value, groupsOf(from.dims));
-    llvm::erase_if(from.dims, isNone);
-  }
-  SmallVector<int64_t> permutation, sizes;
-  for (int name : dims)
-    if (!isNone(name)) {
-      permutation.push_back(llvm::find(from.dims, name) - from.dims.begin());
-      sizes.push_back(typeOf(from.value).getDimSize(permutation.back()));
-    }
-  if (!llvm::is_sorted(permutation))
-    from.value = TransposeOp::create(b, typeOf(from.value).clone(sizes),
-                                     from.value, permutation);
-  if (!llvm::any_of(dims, isNone))
-    return from.value;
-  return tensor::ExpandShapeOp::create(
-      b, type.clone(typeOf(from.value).getElementType()), from.value,
-      groupsOf(dims));
-}
 
 //===----------------------------------------------------------------------===//
 // One softmax
@@ -113,7 +48,7 @@ struct Scores {
 struct GradientDot {
   DotOp dot;
   bool isLeft; ///< that operand is
-  Named operand;
+  NamedTensor operand;
   double factor; ///< of the gradient
 };
 
@@ -227,7 +162,7 @@ private:
         gradient = {algebra.gradient, dims};
         mask = isMasked ? algebra.mask : Value();
       }
-      if (gradient != Named{algebra.gradient, dims} ||
+      if (gradient != NamedTensor{algebra.gradient, dims} ||
           mask != (isMasked ? algebra.mask : Value()))
         continue;
       Value operand = isLeft ? dot.getA() : dot.getB();
@@ -294,8 +229,9 @@ private:
     for (auto [n, size] :
          llvm::enumerate(typeOf(softmax.getInput()).getShape()))
       scoreDims.push_back(size == 1 ? kNoDim : n);
-    auto beside = [&](DotOp dot, ArrayRef<int> result,
-                      int own) -> std::optional<std::pair<Named, Named>> {
+    auto beside =
+        [&](DotOp dot, ArrayRef<int> result,
+            int own) -> std::optional<std::pair<NamedTensor, NamedTensor>> {
       RankedTensorType a = typeOf(dot.getA()), c = typeOf(dot.getB());
       DimNames left(result.begin(), result.end() - 1),
           right(result.begin(), result.end() - 2);
@@ -307,7 +243,8 @@ private:
         right.append({result.back(), own});
       else
         right.append({own, result.back()});
-      return std::pair(Named{dot.getA(), left}, Named{dot.getB(), right});
+      return std::pair(NamedTensor{dot.getA(), left},
+                       NamedTensor{dot.getB(), right});
     };
     auto ofScores = beside(scores.dot, scoreDims, feature());
     auto ofGradient = beside(gradient.value.getDefiningOp<DotOp>(),
@@ -320,7 +257,7 @@ private:
     dout = isTurned ? ofGradient->second : ofGradient->first;
     v = isTurned ? ofGradient->first : ofGradient->second;
     // Each dimension of a score is one of the gradient's.
-    auto isSame = [&](const Named &x, int own) {
+    auto isSame = [&](const NamedTensor &x, int own) {
       return llvm::count(x.dims, own) == 1;
     };
     return typeOf(q.value).getShape().back() > 1 &&
@@ -338,7 +275,7 @@ private:
     if (!names)
       return;
     DotOp dot = found.dot;
-    Named other =
+    NamedTensor other =
         findBase({found.isLeft ? dot.getB() : dot.getA(), names->first});
     if (other == findBase(k))
       uses.push_back({Use::OfQueries, dot, names->second, found.factor});
@@ -357,7 +294,8 @@ private:
       auto names = namesBeside(dot, isLeft, found->dims, valueFeature());
       if (!names)
         return;
-      Named other = findBase({isLeft ? dot.getB() : dot.getA(), names->first});
+      NamedTensor other =
+          findBase({isLeft ? dot.getB() : dot.getA(), names->first});
       if (other == findBase(v))
         uses.push_back({Use::Output, dot, names->second});
       else if (other == findBase(dout))
@@ -400,7 +338,7 @@ private:
   RankedTensorType typeOfRows(int64_t rows) {
     SmallVector<int64_t> sizes(
         tile::typeOf(softmax.getInput()).getShape().drop_back(2));
-    Named base = findBase(v);
+    NamedTensor base = findBase(v);
     int64_t at = llvm::find(base.dims, valueFeature()) - base.dims.begin();
     sizes.append({rows, tile::typeOf(base.value).getDimSize(at)});
     return tile::typeOf(base.value).clone(sizes);
@@ -480,9 +418,9 @@ private:
   func::FuncOp function;
   int rank;
   Scores scores;
-  Named gradient; ///< of P
-  Value mask;     ///< of the gradient of the scores
-  Named q, k, v, dout;
+  NamedTensor gradient; ///< of P
+  Value mask;           ///< of the gradient of the scores
+  NamedTensor q, k, v, dout;
   std::vector<GradientDot> gradients;
   std::vector<Use> uses;
 };
@@ -496,7 +434,7 @@ bool GradientRaiser::replace(
         firstGradient = firstOf(/*withOutput=*/false);
   ImplicitLocOpBuilder b(softmax.getLoc(), first),
       behind(softmax.getLoc(), firstGradient);
-  Named vBase = findBase(v), doutBase = findBase(dout);
+  NamedTensor vBase = findBase(v), doutBase = findBase(dout);
   auto isBefore = [](Value value, DotOp dot) {
     Operation *op = value.getDefiningOp();
     return !op || op->isBeforeInBlock(dot);
