@@ -75,8 +75,24 @@ FailureOr<SmallVector<int64_t>> Adjoints::findLearned(AttentionOp op) {
   return numbers;
 }
 
+/// What `scale` is a multiple of by constants: a gradient with respect to it is
+/// an attention's own result, where that of `scale` would be multiplied after.
+static Value peelConstantFactors(Value scale) {
+  while (Operation *op = scale.getDefiningOp()) {
+    if (isa<arith::MulFOp>(op) && matchPattern(op->getOperand(0), m_Constant()))
+      scale = op->getOperand(1);
+    else if (isa<arith::MulFOp, arith::DivFOp>(op) &&
+             matchPattern(op->getOperand(1), m_Constant()))
+      scale = op->getOperand(0);
+    else
+      break;
+  }
+  return scale;
+}
+
 /// Makes `effect`, a region of `backward`, the derivative of the score with
-/// respect to the scale, which is the last capture: f' q·k.
+/// respect to what the scale is a multiple of, the last capture c: f' x / c,
+/// where x is scale times q·k.
 static LogicalResult differentiateByScale(AttentionBackwardOp backward,
                                           Region &effect) {
   Region &score = backward.getScore();
@@ -134,7 +150,7 @@ LogicalResult Adjoints::visitAttention(AttentionOp op) {
   bool learnsScale = isActive(op.getScale());
   if (learnsScale) {
     wrt.push_back(captures.size());
-    captures.push_back(op.getScale());
+    captures.push_back(peelConstantFactors(op.getScale()));
   }
   SmallVector<Type> types;
   for (int64_t number : wrt)

@@ -211,6 +211,24 @@ func.func @scale(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
   %o, %lse = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t lse !l score {} mask {}
   return %o, %lse : !t, !l
 }
+// With respect to what the scale is a multiple of, the same: the result is the attention's own.
+// CHECK-LABEL: func.func @scale_by_constants
+// CHECK-SAME: %[[G:[a-z0-9]+]]: f32,
+// CHECK: %[[DC:.*]] = tile.attention_backward {{.*}} scale %{{.*}} captures(%[[G]] : f32) {{.*}} dcaptures [0](f32) score {
+// CHECK: } effects {
+// CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[S:.*]]: f32):
+// CHECK-NEXT: %[[P:.*]] = arith.divf %[[X]], %[[S]] : f32
+// CHECK-NEXT: tile.yield %[[P]] : f32
+// CHECK: return %[[DC]] : f32
+func.func @scale_by_constants(%q: !t, %k: !t, %v: !t, %c: f32) -> (!t, !l)
+    attributes {tile.vjp_wrt = array<i64: 3>, tile.vjp_of = array<i64: 0>} {
+  %cap = arith.constant 20.0 : f32
+  %log2e = arith.constant 1.5 : f32
+  %part = arith.divf %c, %cap : f32
+  %scale = arith.mulf %log2e, %part : f32
+  %o, %lse = tile.attention %q, %k, %v scale %scale : !t, !t, !t -> !t lse !l score {} mask {}
+  return %o, %lse : !t, !l
+}
 // CHECK-LABEL: func.func @scale_of_squares
 // CHECK: mask {
 // CHECK-NEXT: ^bb0(%{{.*}}: index, %[[I:.*]]: index, %[[J:.*]]: index, %{{[^,]*}}: f32):
