@@ -139,7 +139,7 @@ for wanted in (1, 4, 6, 7):
     inputs = [x.detach().requires_grad_(bool(wanted >> n & 1)) for n, x in enumerate((q, k, v))]
     with Counted() as counted:
         attention(*inputs, causal=True).sum().backward()  # whose gradient has strides 0
-    assert counted.wants == [tuple(bool(wanted >> n & 1) for n in range(6))], counted.wants
+    assert counted.wants == [tuple(bool(wanted >> n & 1) for n in range(7))], counted.wants
     for n, (x, gradient) in enumerate(zip(inputs, everything)):
         assert torch.equal(x.grad, gradient) if wanted >> n & 1 else x.grad is None
 with torch.no_grad(), Counted() as counted:  # no log-sum-exp where nobody trains

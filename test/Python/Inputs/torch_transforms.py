@@ -54,7 +54,8 @@ found = torch.func.vmap(torch.func.grad(lambda *x: layer(*x).sum()))(*stacked)
 assert torch.equal(found[0], expected[0]) and not torch.equal(found[1], expected[0])
 seed = torch.tensor([3, 1])
 inputs = q, k, v, True, 0.2, "top-left", -1, -1, -1, 5.0, bias, slopes, lengths, first, first + 7, None, HALF, None, "ieee", 0.3, seed
-torch.library.opcheck(torch.ops.flashtile.attention_forward.default, inputs)
+for learned_scale in (None, torch.tensor(0.2)):
+    torch.library.opcheck(torch.ops.flashtile.attention_forward.default, (*inputs, learned_scale))
 
 # ===--- scaled_dot_product_attention -----------------------------------------------------------
 

@@ -6,6 +6,7 @@
 
 #include "fa/Plan/PlanSchedule.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 using namespace llvm;
@@ -123,8 +124,9 @@ TEST(PlanSchedule, SpeculatesAndTakesTurnsWhereItPays) {
   EXPECT_FALSE(planFor(2, 64, false).isShortOfRegisters());
 }
 
-/// A sum is a step late; several are where there are registers.
-TEST(PlanSchedule, BeginsSumsLast) {
+/// One sum is a step late. Several begin together and first, and are done
+/// before the next scores begin.
+TEST(PlanSchedule, SumsAreAStepLate) {
   LoopFacts facts = ofHalves(2, 64, 64);
   facts.hasSoftmax = false;
   auto loopOf = [&](std::vector<bool> sums, int64_t dim) {
@@ -136,17 +138,20 @@ TEST(PlanSchedule, BeginsSumsLast) {
     EXPECT_EQ(whyInvalid(plan), "");
     EXPECT_EQ(plan.maximum, MaximumRule::Lazy);
     EXPECT_FALSE(plan.pingPong);
+    bool isMixed = llvm::is_contained(sums, false);
+    EXPECT_EQ(plan.sumsFirst, isMixed && llvm::count(sums, true) > 1);
     return plan.dots;
   };
   using Dots = std::vector<PlannedDot>;
   EXPECT_EQ(loopOf({false, true}, 256), (Dots{{0, 0}, {1, 1}}));
   EXPECT_EQ(loopOf({false, false, true}, 128), (Dots{{0, 0}, {0, 1}, {1, 2}}));
   EXPECT_EQ(loopOf({false, false, true, true}, 64),
-            (Dots{{0, 0}, {0, 1}, {1, 2}, {1, 3}}));
+            (Dots{{0, 2}, {0, 3}, {1, 0}, {1, 1}}));
   EXPECT_EQ(loopOf({false, false, true, true}, 128),
-            (Dots{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
+            (Dots{{0, 2}, {0, 3}, {1, 0}, {1, 1}}));
   EXPECT_EQ(loopOf({false, true, false, true}, 128),
-            (Dots{{0, 0}, {0, 2}, {0, 1}, {0, 3}}));
+            (Dots{{0, 2}, {1, 0}, {0, 3}, {1, 1}}));
+  EXPECT_EQ(loopOf({true, true}, 64), (Dots{{0, 0}, {0, 1}}));
   EXPECT_EQ(loopOf({true}, 64), (Dots{{0, 0}}));
   EXPECT_EQ(loopOf({false}, 64), (Dots{{0, 0}}));
 }
