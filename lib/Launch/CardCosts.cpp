@@ -56,7 +56,7 @@ static LaunchCosts scaleTo(const CardFacts &card, const LaunchCosts &made) {
                                 perProcessor(made.bandwidth, made.processors),
                             0.25, 4.0);
   LaunchCosts result;
-#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, KEY, DOC)                \
+#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, SINCE, KEY, DOC)         \
   result.MEMBER = scaled(made.MEMBER, SCALE, LEAST, MOST, ratio);
 #include "fa/Support/LaunchCosts.def"
   result.processors = card.processors;

@@ -25,7 +25,11 @@ namespace {
 struct Place {
   std::span<const KernelInfo> kernels;
   const LaunchMachine &machine;
+  /// Whether kernels that split keys may be taken.
+  bool hasWorkspace = true;
   ResidentBlocks residentBlocks = {};
+  /// Whether a kernel is left to splits of another, which need workspace.
+  bool prefersSplits = false;
   /// The first kernel whose resident blocks are not known and matter.
   const KernelInfo *unknown = nullptr;
 
@@ -70,6 +74,17 @@ static Result<int64_t> countPrograms(const KernelInfo &kernel,
   return evaluateGrid(kernel, sizeOf, extents);
 }
 
+/// Whether rows of a tensor that the kernel fetches are two boxes of which none
+/// need begin where one of the card's 32 bytes does.
+static bool hasUnevenRows(const KernelInfo &kernel) {
+  constexpr int64_t sectorBytes = 32, boxBytes = 128;
+  return std::ranges::any_of(kernel.args, [](const ArgumentInfo &info) {
+    int64_t bytes =
+        info.sizes.size() == 4 ? info.sizes[3] * byteSize(info.type) : 0;
+    return info.access == Access::In && bytes > boxBytes && bytes % sectorBytes;
+  });
+}
+
 /// What `programs` of a kernel that splits keys are to the rule for a card.
 static SplitProblem describeProblem(const KernelInfo &kernel,
                                     std::span<const LaunchArgument> given,
@@ -86,7 +101,8 @@ static SplitProblem describeProblem(const KernelInfo &kernel,
           .tileRows = kernel.tile.empty() ? 1 : kernel.tile[0],
           .tileKeys = tile,
           .parts = kernel.parts,
-          .computes = kernel.persistent};
+          .computes = kernel.persistent,
+          .hasUnevenRows = hasUnevenRows(kernel)};
 }
 
 /// How many splits of a kernel's fixed number of keys hold all keys.
@@ -306,10 +322,38 @@ static bool savesRows(Place &place, const KernelInfo &kernel,
   });
 }
 
+/// Whether splits of a kernel behind, of more rows and for any number of
+/// programs, cost less than the kernel, which is for few, in any splits.
+static bool isLeftToSplits(Place &place, const KernelInfo &kernel,
+                           std::span<const LaunchArgument> arguments) {
+  if (!kernel.fewPrograms || kernel.fewerRows || !kernel.persistent ||
+      place.machine.processors == kHost || !place.hasWorkspace)
+    return false;
+  auto behind =
+      place.kernels.subspan(size_t(&kernel - place.kernels.data()) + 1);
+  auto other = std::ranges::find_if(behind, [&](const KernelInfo &each) {
+    return !each.splitKeys.steps.empty() && !each.splits && each.persistent &&
+           !each.fewPrograms && !each.fewerRows && fitsVariant(each, arguments);
+  });
+  if (other == behind.end())
+    return false;
+  auto own = describeSplits(place, kernel, arguments),
+       theirs = describeSplits(place, *other, arguments);
+  // Persistent kernels have one block on a processor.
+  bool isLeft = own && theirs &&
+                chooseSplits(theirs->problem, place.machine.costs) > 1 &&
+                isCheaper(theirs->problem, own->problem, place.machine.costs)
+                    .value_or(false);
+  place.prefersSplits |= isLeft;
+  return isLeft;
+}
+
 /// Whether the launch is one that the kernel is for.
 static bool isMeantFor(Place &place, const KernelInfo &kernel,
                        std::span<const LaunchArgument> arguments) {
-  return suits(place, kernel, arguments) && savesRows(place, kernel, arguments);
+  return suits(place, kernel, arguments) &&
+         savesRows(place, kernel, arguments) &&
+         !isLeftToSplits(place, kernel, arguments);
 }
 
 /// The rule: `offer` is given each chain of kernels whose first one takes the
@@ -355,7 +399,7 @@ Result<LaunchChoice> fa::chooseLaunch(std::span<const KernelInfo> kernels,
   // The last variant is the most general: its reason is the one to give.
   if (Failure failure = checkArguments(kernels.back(), arguments))
     return failure;
-  Place place = {kernels, machine, residentBlocks};
+  Place place = {kernels, machine, workspace.bytes != 0, residentBlocks};
   Result<LaunchChoice> choice = LaunchChoice();
   // A plan of a launch that splits keys may have no other kernel: then others
   // have one split.
@@ -430,7 +474,7 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
   std::vector<std::string> found;
   Failure wrong;
   Place place = {kernels, launch.machine};
-  offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
+  auto take = [&](std::span<const KernelInfo> chain) {
     bool isSure = chain.front().workspace.empty();
     if (!isSure) {
       auto splits = maySplit(chain.front(), launch, arguments);
@@ -449,7 +493,22 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
     for (const KernelInfo &kernel : chain)
       found.push_back(kernel.symbol);
     return isSure;
-  });
+  };
+  offerChains(place, arguments, take);
+  // A launch without workspace takes the kernel that was left to splits.
+  if (place.prefersSplits && !wrong) {
+    place.hasWorkspace = false;
+    offerChains(place, arguments, [&](std::span<const KernelInfo> chain) {
+      if (!chain.front().workspace.empty())
+        return false;
+      if (std::ranges::find(found, chain.front().symbol) == found.end())
+        found.push_back(chain.front().symbol);
+      return true;
+    });
+    std::ranges::sort(found, {}, [&](const std::string &symbol) {
+      return std::ranges::find(kernels, symbol, &KernelInfo::symbol);
+    });
+  }
   if (wrong)
     return wrong;
   if (found.empty())

@@ -14,6 +14,9 @@ using namespace fa;
 /// In whole KiB, as the costs of programs that compute were fitted.
 static int64_t wholeKib(int64_t bytes) { return bytes / 1024 * 1024; }
 
+/// Tiles of more rows are those of three warpgroups that take turns.
+static constexpr int64_t kRowsOfTwoWarpgroups = 128;
+
 static int64_t percentOf(int64_t bytes, int64_t percent) {
   return bytes * percent / 100;
 }
@@ -43,9 +46,14 @@ private:
   // Of programs that wait for arithmetic: a tile, what a program has besides
   // its tiles, and the merge.
   int64_t ofTile() const {
-    return std::max(p.tileBytes,
-                    p.tileRows * p.tileKeys * costs.scoreMillibytes / 1000);
+    int64_t ofScore =
+        isOfThree() ? costs.overlappedScoreMillibytes : costs.scoreMillibytes;
+    int64_t bytes = p.hasUnevenRows
+                        ? percentOf(p.tileBytes, costs.unevenRowsPercent)
+                        : p.tileBytes;
+    return std::max(bytes, p.tileRows * p.tileKeys * ofScore / 1000);
   }
+  bool isOfThree() const { return p.tileRows > kRowsOfTwoWarpgroups; }
   int64_t ofEnds() const { return wholeKib(p.tileRows * costs.rowBytes); }
   int64_t ofMerge(int64_t blocks) const {
     return costs.computedMergeBytes +
@@ -56,8 +64,9 @@ private:
     int64_t blocks = p.programs * splits;
     int64_t waves = (blocks + places - 1) / places;
     int64_t longest = (p.tiles + splits - 1) / splits * ofTile();
-    int64_t cost = waves * (longest + ofEnds());
-    return splits > 1 ? cost + ofMerge(blocks) : cost;
+    if (splits == 1)
+      return waves * (longest + (isOfThree() ? 0 : ofEnds()));
+    return waves * (longest + ofEnds()) + ofMerge(blocks);
   }
 
   int64_t ofReading(int64_t splits) const {

@@ -129,11 +129,13 @@ static KernelInfo parseKernel(const JsonCursor &json) {
   return kernel;
 }
 
-/// Before `kCostsVersion` they were the H200's, whatever the card.
-static LaunchCosts parseCosts(const JsonCursor &json) {
+/// Before `kCostsVersion` they were the H200's, whatever the card, and what
+/// later versions brought is so in older ones.
+static LaunchCosts parseCosts(const JsonCursor &json, int64_t version) {
   LaunchCosts costs;
-#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, KEY, DOC)                \
-  readFact(json[KEY], costs.MEMBER, between(LEAST, MOST));
+#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, SINCE, KEY, DOC)         \
+  if (version >= SINCE)                                                        \
+    readFact(json[KEY], costs.MEMBER, between(LEAST, MOST));
 #include "fa/Support/LaunchCosts.def"
   return costs;
 }
@@ -173,7 +175,7 @@ static BundleTarget parseTarget(const JsonCursor &json, int64_t version) {
               "for cpu, found '",
               target.form, "' for '", target.target, "'");
   if (target.target != "cpu" && version >= kCostsVersion)
-    target.costs = parseCosts(json["costs"]);
+    target.costs = parseCosts(json["costs"], version);
   JsonCursor kernels = json["kernels"];
   for (size_t n = 0; n < kernels.size(); ++n) {
     KernelInfo kernel = parseKernel(kernels[n]);

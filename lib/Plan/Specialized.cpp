@@ -74,25 +74,27 @@ public:
   /// are to fetch together; of three consumers it does not pay
   /// (bench/results/2026-11-23-h200-clusters.md).
   bool hasClusters() const {
-    return rules.clusterBlocks > 1 && isPlain && widest >= 128 && isOne &&
-           !mask.hasLowerBound && !mask.growsWithQuery && !mask.lengths &&
-           !facts.isPacked && !facts.hasPages;
+    return rules.clusterBlocks > 1 && isPlain && widest >= 128 &&
+           hasEqualPrograms() && !mask.lengths && !facts.isPacked &&
+           !facts.hasPages;
   }
 
   /// Whether the keys of `many`, the kernel for many programs, may be split.
-  /// The rule for splits counts with programs that are equally long, and its
-  /// costs are fitted to one consumer and two
-  /// (bench/results/2026-11-23-h200-packed-roles.md). Between D 128 and 256
-  /// splits that it chose were slower than none
+  /// The rule for splits counts with programs that are equally long. Between
+  /// D 128 and 256 splits that it chose were slower than none
   /// (bench/results/2026-11-25-h100-sweep.md).
-  bool hasSplits(const KernelShape &many) const {
+  bool hasSplits() const {
     bool isFitted = widest <= 128 || widest >= 256;
-    return rules.hasSplits && isFitted && many.rows <= rules.tile.rows &&
-           !facts.scoreTiles && !facts.isPacked && !facts.hasPages && isOne &&
-           !mask.hasLowerBound && !mask.growsWithQuery;
+    return rules.hasSplits && isFitted && !facts.scoreTiles &&
+           !facts.isPacked && !facts.hasPages && hasEqualPrograms();
   }
 
 private:
+  /// Whether all queries see as many keys.
+  bool hasEqualPrograms() const {
+    return isOne && !mask.hasLowerBound && !mask.growsWithQuery;
+  }
+
   /// A linear bias that the scores' dot adds to
   /// (bench/results/2026-11-22-h200-ramps.md). Tiles where it is largest come
   /// first, so that maxima hardly rise.
@@ -210,7 +212,7 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   if (hasFew)
     all.push_back({"_roles_few", planner.chooseFew(many)});
   // Before what a launch takes that does not split.
-  if (planner.hasSplits(many)) {
+  if (planner.hasSplits()) {
     all.push_back({"_roles", many});
     all.back().isSplitAlone = true;
   }

@@ -105,7 +105,7 @@ static json::Value toJson(const WorkspaceInfo &workspace) {
 
 static json::Object jsonCosts(const LaunchCosts &costs) {
   json::Object object;
-#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, KEY, DOC)                \
+#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, SINCE, KEY, DOC)         \
   object[KEY] = costs.MEMBER;
 #include "fa/Support/LaunchCosts.def"
   return object;

@@ -76,7 +76,7 @@ static void printCosts(raw_ostream &out) {
     out << "| `" << key << "` | " << least << " to " << most << " | " << value
         << " | " << doc << " |\n";
   };
-#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, KEY, DOC)                \
+#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, SINCE, KEY, DOC)         \
   print(KEY, LEAST, MOST, H200, DOC);
 #include "fa/Support/LaunchCosts.def"
 }

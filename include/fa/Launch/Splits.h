@@ -31,6 +31,8 @@ struct SplitProblem {
   int64_t tileKeys = 1;
   int64_t parts = 1;     ///< that read a program's tile together
   bool computes = false; ///< dots of warpgroups, and not reading, take time
+  /// Rows of K or V are longer than 128 bytes and no multiple of 32 bytes.
+  bool hasUnevenRows = false;
 };
 
 /// The rule for the number of splits, 1 for none: the cheapest, the first of
@@ -61,11 +63,15 @@ struct SplitProblem {
 /// Of programs that wait for arithmetic each wave takes what its longest
 /// program does, counted in bytes as well (75 KiB a microsecond): for each tile
 /// its bytes, or `scoreMillibytes` (6.5 bytes) for each score if that is more,
-/// and `rowBytes` (3.2 KiB) for each row. The merge costs `computedMergeBytes`
-/// (195 KiB), and `mergeRowBytes` (1.6 KiB for 64 of them) for each row of a
-/// block that leaves something to it. Fitted to the same card, bf16, D 64 to
-/// 256, tiles of 64 and 128 rows and 128 keys, 4 to 128 programs of 1k to 16k
-/// keys, 1 to 32 splits (bench/results/2026-11-23-h200-packed-roles.md).
+/// in tiles of more than 128 rows `overlappedScoreMillibytes` (4.4 bytes) – of
+/// uneven rows `unevenRowsPercent` (twice) of its bytes count – and
+/// `rowBytes` (3.2 KiB) for each row. The merge costs `computedMergeBytes` (195
+/// KiB), and `mergeRowBytes` (1.6 KiB for 64 of them) for each row of a block
+/// that leaves something to it. Fitted to the same card, bf16, D 64 to 256,
+/// tiles of 64 and 128 rows and 128 keys, 4 to 128 programs of 1k to 16k keys,
+/// 1 to 32 splits (bench/results/2026-11-23-h200-packed-roles.md), and tiles of
+/// 192 rows to an H100, D 64 to 112, one and two heads of 2k to 10k keys, 1 to
+/// 4 splits (2026-11-25-h100-sweep.md).
 int64_t chooseSplits(const SplitProblem &problem, const LaunchCosts &costs);
 
 /// Whether the rule finds `one` cheaper than `other`, each in its cheapest

@@ -49,8 +49,7 @@ struct SpecializedRules {
   /// 1: there is none.
   int64_t clusterBlocks = 1;
   /// The kernel for many programs has one on splits of the keys, too, where all
-  /// queries see as many: its programs may leave processors idle. Not above the
-  /// rows of `tile`.
+  /// queries see as many: its programs may leave processors idle.
   bool hasSplits = false;
   /// Slots of its tiles have a multiple of so many columns.
   int64_t slotColumns = 1;

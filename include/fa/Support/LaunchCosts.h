@@ -21,7 +21,7 @@ namespace fa {
 /// The costs of LaunchCosts.def, which says what each means. By default those
 /// that were measured on an H200.
 struct LaunchCosts {
-#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, KEY, DOC)                \
+#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, SINCE, KEY, DOC)         \
   int64_t MEMBER = H200;
 #include "fa/Support/LaunchCosts.def"
 

@@ -23,7 +23,7 @@ static const std::vector<Artifact> &artifacts() {
 /// Each another than the H200's.
 static LaunchCosts otherCosts() {
   LaunchCosts costs;
-#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, KEY, DOC)                \
+#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, SINCE, KEY, DOC)         \
   costs.MEMBER += 1;
 #include "fa/Support/LaunchCosts.def"
   return costs;
@@ -109,7 +109,7 @@ TEST(BundleCosts, HaveRanges) {
                                      std::to_string(most + 1));
     EXPECT_EQ(refusal("many"), place + ": expected an integer, found a text");
   };
-#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, KEY, DOC)                \
+#define LAUNCH_COST(MEMBER, H200, LEAST, MOST, SCALE, SINCE, KEY, DOC)         \
   check(KEY, LEAST, MOST);
 #include "fa/Support/LaunchCosts.def"
 }
