@@ -14,6 +14,7 @@
 #include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Emulator/Passes.h"
 #include "fa/Plan/Machine.h"
+#include "fa/Schedule/KernelThreads.h"
 #include "fa/Schedule/Passes.h"
 #include "fa/Schedule/PlanText.h"
 

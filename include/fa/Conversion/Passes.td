@@ -147,7 +147,7 @@ def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {
     Every `tile.kernel` becomes an `llvm.func` of the NVIDIA kernel ABI
     (include/fa/Conversion/TileGPUToNVVM.h) for one thread: tiles are scalars in
     registers, dots are mma.sync on fragments that ldmatrix brings, copies are
-    cp.async; see lib/Conversion/TileGPUToSimt/SimtLowering.h.
+    cp.async; see lib/Conversion/TileGPUToSimt/LoweringRegistry.h.
 
     Before:
     ```mlir

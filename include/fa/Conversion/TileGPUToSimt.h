@@ -16,14 +16,6 @@
 
 namespace fa {
 
-/// Threads of a warp of a kernel at S4 to S7.
-int64_t lanesOf(tile::KernelOp kernel);
-
-/// Threads of a block of a kernel at S4 to S7.
-int32_t countThreads(tile::KernelOp kernel);
-/// Programs that a block of the kernel at S4 or below runs side by side.
-int64_t programsOfBlock(tile::KernelOp kernel);
-
 /// Options of `fa-nvidia`, of `fa-amd` and of their parts.
 struct GpuPipelineOptions
     : public mlir::PassPipelineOptions<GpuPipelineOptions> {

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
 #include "fa/Layout/NamedLayouts.h"
 
@@ -15,14 +15,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-Value NvidiaLowering::opaque(Value address) {
-  auto moved = LLVM::InlineAsmOp::create(
-      b, address.getType(), address, "mov.b64 $0, $1;", "=l,l",
-      /*has_side_effects=*/false, /*is_align_stack=*/false,
-      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-  return moved.getRes();
-}
-
 //===----------------------------------------------------------------------===//
 // Copies from global memory
 //===----------------------------------------------------------------------===//
@@ -32,8 +24,9 @@ static unsigned unitDimOf(const LinearLayout &layout) {
   return layout.basis(Axis::Offset, 0)[0] ? 0 : 1;
 }
 
-void NvidiaLowering::lowerCopy(CopyOp op) {
-  GlobalView view = openView(op.getSource());
+static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  GlobalView view = openView(ctx, op.getSource());
   BufferType type = op.getBuffer().getType();
   TileLayout shared = type.getLayout().getLayout();
   unsigned unit = unitDimOf(shared.base);
@@ -41,32 +34,32 @@ void NvidiaLowering::lowerCopy(CopyOp op) {
   int64_t vector = op.getBytes() / element;
   // Threads side by side along the unit dimension, `vector` elements each.
   int64_t sizes[] = {shared.base.size(0), shared.base.size(1)};
-  TileLayout threads = blocked(sizes[1 - unit], sizes[unit], vector, warps);
+  TileLayout threads = blocked(sizes[1 - unit], sizes[unit], vector, ctx.warps);
   if (unit == 0)
     threads.base = threads.base.permuted({1, 0});
   auto [bases, offsets] = byteOffsets(threads.base, shared.base, element);
   auto certain =
       certainDims(view, op.getIndices(), type.getShape(), op.getInBounds());
-  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
   int64_t copyBytes = element * sizes[0] * sizes[1];
 
   AddressWalk walk;
   auto copyOne = [&](int64_t copy, int64_t reg) {
-    Value destination =
-        swizzledAddress(offsetBy(slot, copy * copyBytes), bases, offsets[reg]);
+    Value destination = swizzledAddress(
+        ctx, offsetBy(ctx, slot, copy * copyBytes), bases, offsets[reg]);
     SmallVector<Value> coords;
     for (auto [dim, start] : llvm::enumerate(op.getIndices())) {
-      Value at = coordinate(threads, reg, dim);
+      Value at = ctx.coordinate(threads, reg, dim);
       if (dim == 1 && copy)
-        at = arith::AddIOp::create(b, at, index(copy * sizes[1]));
-      coords.push_back(arith::AddIOp::create(b, mapped(start), at));
+        at = arith::AddIOp::create(b, at, ctx.index(copy * sizes[1]));
+      coords.push_back(arith::AddIOp::create(b, ctx.mapped(start), at));
     }
     Coord inTile = threads.base.apply(Place::registers(reg, 0, 0));
     inTile[1] += copy * sizes[1];
-    Value from = stepTo(walk, view, coords, inTile, certain[0]);
+    Value from = stepTo(ctx, walk, view, coords, inTile, certain[0]);
     if (op.getBytes() < 4) {
-      Value value = loadOrZero(from, inRegisters(type.getElementType()),
-                               isInside(view, coords, certain));
+      Value value = loadOrZero(ctx, from, inRegisters(type.getElementType()),
+                               isInside(ctx, view, coords, certain));
       LLVM::StoreOp::create(b, value, destination);
       return;
     }
@@ -74,13 +67,14 @@ void NvidiaLowering::lowerCopy(CopyOp op) {
     Value bytes;
     SmallVector<bool> others(certain);
     others[unit] = true;
-    if (Value inside = isInside(view, coords, others))
-      bytes = arith::SelectOp::create(b, inside, i32(op.getBytes()), i32(0));
+    if (Value inside = isInside(ctx, view, coords, others))
+      bytes = arith::SelectOp::create(b, inside, ctx.i32(op.getBytes()),
+                                      ctx.i32(0));
     if (!certain[unit]) {
       Value left = arith::SubIOp::create(b, view.sizes[unit], coords[unit]);
-      left = arith::MaxSIOp::create(b, left, index(0));
-      left = arith::MinSIOp::create(b, left, index(vector));
-      left = arith::MulIOp::create(b, left, index(element));
+      left = arith::MaxSIOp::create(b, left, ctx.index(0));
+      left = arith::MinSIOp::create(b, left, ctx.index(vector));
+      left = arith::MulIOp::create(b, left, ctx.index(element));
       Value part = arith::IndexCastUIOp::create(b, b.getI32Type(), left);
       bytes = bytes ? Value(arith::MinUIOp::create(b, bytes, part)) : part;
     }
@@ -95,13 +89,21 @@ void NvidiaLowering::lowerCopy(CopyOp op) {
       for (int64_t reg = 0; reg < threads.numRegisters(); reg += vector)
         copyOne(copy, reg);
   };
-  Value first = isFirstCopy(threads);
+  Value first = ctx.isFirstCopy(threads);
   if (!first)
     return copyAll();
   scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
     copyAll();
     scf::YieldOp::create(b);
   });
+}
+
+static void lowerCommit(NvidiaContext &ctx, CommitOp) {
+  NVVM::CpAsyncCommitGroupOp::create(ctx.b);
+}
+
+static void lowerWait(NvidiaContext &ctx, WaitOp op) {
+  NVVM::CpAsyncWaitGroupOp::create(ctx.b, op.getPending());
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,7 +126,7 @@ static bool readsQuads(ReadOp read) {
          llvm::all_of((*map)[static_cast<int>(Axis::Lane)], isQuad);
 }
 
-bool NvidiaLowering::isReadByDot(ReadOp read) {
+bool fa::isReadByDot(ReadOp read) {
   if (!read->hasOneUse())
     return false;
   Value operand = read.getResult();
@@ -150,8 +152,9 @@ bool NvidiaLowering::isReadByDot(ReadOp read) {
   return true;
 }
 
-SmallVector<Value> NvidiaLowering::loadMatrices(Value address,
-                                                const MatrixLoad &load) {
+SmallVector<Value> fa::loadMatrices(NvidiaContext &ctx, Value address,
+                                    const MatrixLoad &load) {
+  ImplicitLocOpBuilder &b = ctx.b;
   MLIRContext *context = b.getContext();
   Type word = b.getI32Type(), result = word;
   if (load.matrices > 1)
@@ -171,45 +174,49 @@ SmallVector<Value> NvidiaLowering::loadMatrices(Value address,
 }
 
 /// The words at `address`, of four elements.
-SmallVector<Value> NvidiaLowering::loadQuad(Value address) {
+SmallVector<Value> fa::loadQuad(NvidiaContext &ctx, Value address) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value both = LLVM::LoadOp::create(b, VectorType::get({2}, b.getI32Type()),
                                     address, /*alignment=*/8);
-  return {LLVM::ExtractElementOp::create(b, both, i32(0)),
-          LLVM::ExtractElementOp::create(b, both, i32(1))};
+  return {LLVM::ExtractElementOp::create(b, both, ctx.i32(0)),
+          LLVM::ExtractElementOp::create(b, both, ctx.i32(1))};
 }
 
-void NvidiaLowering::lowerQuadRead(ReadOp op) {
+static void lowerQuadRead(NvidiaContext &ctx, ReadOp op) {
   BufferType type = op.getBuffer().getType();
   TileLayout layout = layoutOf(op.getResult()),
              shared = type.getLayout().getLayout();
   int64_t copyBytes = 2 * shared.base.size(0) * shared.base.size(1);
   int64_t count = layout.base.count(Axis::Register);
-  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
   auto [bases, offsets] = byteOffsets(layout.base, shared.base, 2);
   SmallVector<Value> words;
   for (int64_t reg = 0; reg < layout.numRegisters(); reg += 4)
-    words.append(loadQuad(swizzledAddress(
-        offsetBy(slot, reg / count * copyBytes), bases, offsets[reg % count])));
-  setPacked(op.getResult(), words);
+    words.append(loadQuad(
+        ctx, swizzledAddress(ctx, offsetBy(ctx, slot, reg / count * copyBytes),
+                             bases, offsets[reg % count])));
+  ctx.setPacked(op.getResult(), words);
 }
 
-void NvidiaLowering::lowerRead(ReadOp op) {
+/// By ldmatrix, where that can be.
+static void lowerMatrixRead(NvidiaContext &ctx, ReadOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (isReadByDot(op))
     return;
   if (readsQuads(op))
-    return lowerQuadRead(op);
+    return lowerQuadRead(ctx, op);
   BufferType type = op.getBuffer().getType();
   TileLayout layout = layoutOf(op.getResult()),
              shared = type.getLayout().getLayout();
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
   int64_t count = layout.base.count(Axis::Register);
-  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
   auto load = bytes == 2 || bytes == 4
                   ? planMatrixLoad(layout.base, shared.base, 8 * bytes)
                   : std::nullopt;
   if (!load)
-    return SimtLowering::lowerRead(op);
+    return fa::lowerRead(ctx, op);
   SmallVector<uint32_t> bases;
   for (uint32_t step : load->laneOffsets)
     bases.push_back(bytes * step);
@@ -225,9 +232,9 @@ void NvidiaLowering::lowerRead(ReadOp op) {
           reg |= 1u << step.first;
           offset ^= step.second;
         }
-      Value at = swizzledAddress(offsetBy(slot, copy * copyBytes), bases,
-                                 bytes * offset);
-      for (auto [n, word] : llvm::enumerate(loadMatrices(at, *load))) {
+      Value at = swizzledAddress(ctx, offsetBy(ctx, slot, copy * copyBytes),
+                                 bases, bytes * offset);
+      for (auto [n, word] : llvm::enumerate(loadMatrices(ctx, at, *load))) {
         uint32_t target = reg;
         for (auto [m, bit] : llvm::enumerate(load->matrixBits))
           target |= (n >> m & 1) << bit;
@@ -237,7 +244,14 @@ void NvidiaLowering::lowerRead(ReadOp op) {
       }
     }
   if (bytes == 4)
-    setElements(op.getResult(), words);
+    ctx.setElements(op.getResult(), words);
   else
-    setPacked(op.getResult(), words);
+    ctx.setPacked(op.getResult(), words);
+}
+
+void fa::addCopyLowerings(NvidiaContext &ctx) {
+  ctx.registry.add(ctx, lowerCopy);
+  ctx.registry.add(ctx, lowerCommit);
+  ctx.registry.add(ctx, lowerWait);
+  ctx.registry.add(ctx, lowerMatrixRead);
 }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
 #include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Layout/NamedLayouts.h"
@@ -20,10 +20,12 @@ using namespace fa::tgpu;
 /// Barriers of the consumers, behind those of their turns (LowerRoles.cpp).
 static constexpr int32_t kConsumerBarriers = 4;
 
-Value NvidiaLowering::meetConsumer(Value condition) {
-  Value id = arith::AddIOp::create(b, warpgroup, i32(kConsumerBarriers - 1));
+Value fa::meetConsumer(NvidiaContext &ctx, Value condition) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value id =
+      arith::AddIOp::create(b, ctx.warpgroup, ctx.i32(kConsumerBarriers - 1));
   if (!condition) {
-    NVVM::BarrierOp::create(b, Type(), id, i32(128),
+    NVVM::BarrierOp::create(b, Type(), id, ctx.i32(128),
                             NVVM::BarrierReductionAttr(), Value());
     return {};
   }
@@ -31,31 +33,33 @@ Value NvidiaLowering::meetConsumer(Value condition) {
   return LLVM::CallIntrinsicOp::create(
              b, b.getI1Type(),
              b.getStringAttr("llvm.nvvm.barrier.cta.red.or.aligned.count"),
-             ValueRange{id, i32(128), condition})
+             ValueRange{id, ctx.i32(128), condition})
       .getResult(0);
 }
 
 /// PTX ISA 9.7.9.25.3.3, "cp.async.bulk.wait_group": with .read, until the
 /// sources have been read. Who has stored nothing goes on.
-void NvidiaLowering::awaitDeliveries() {
+void fa::awaitDeliveries(NvidiaContext &ctx) {
+  ImplicitLocOpBuilder &b = ctx.b;
   NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(0),
                                        /*read=*/b.getUnitAttr());
 }
 
-void NvidiaLowering::writeLine(Value tile, int64_t column,
-                               const TileLayout &line, Value address) {
+void fa::writeLine(NvidiaContext &ctx, Value tile, int64_t column,
+                   const TileLayout &line, Value address) {
+  ImplicitLocOpBuilder &b = ctx.b;
   TileLayout layout = layoutOf(tile);
   int64_t columns = line.base.size(1);
   TileLayout part = mmaAccumulator(layout.size(0), columns, /*warps=*/4);
   int64_t bytes = tile::typeOf(tile).getElementTypeBitWidth() / 8;
   auto [bases, offsets] = byteOffsets(part.base, line.base, bytes);
-  SmallVector<Value> pairs = pairsOf(tile);
+  SmallVector<Value> pairs = ctx.pairsOf(tile);
   // The registers of the part's columns are neighbours.
   int64_t first = column / columns * part.numRegisters();
   int64_t count = std::min(part.numRegisters(), layout.numRegisters() - first);
   for (int64_t reg = 0; reg < count; reg += 2)
     LLVM::StoreOp::create(b, pairs[(first + reg) / 2],
-                          swizzledAddress(address, bases, offsets[reg]));
+                          swizzledAddress(ctx, address, bases, offsets[reg]));
 }
 
 /// Whether `index` is more than sums and products of numbers of programs and
@@ -71,34 +75,51 @@ static bool mayBeNegative(Value index) {
   return !isa_and_nonnull<tile::ProgramIdOp, ConsumerIdOp>(op);
 }
 
-void NvidiaLowering::storeBoxes(const Boxes &boxes, int64_t column,
-                                Value address, Value stores) {
+namespace {
+
+/// Where slots of `buffer` are stored to.
+struct Boxes {
+  TensorMapInfo map;
+  BufferType buffer;
+  ValueRange indices;
+  ArrayRef<int64_t> dims;
+  Value offset = {}; ///< rows behind `indices`, i32; null: none
+};
+
+} // namespace
+
+/// Those at `address`, from `column` of the tile on, by the threads of which
+/// `stores` is true.
+static void storeBoxes(NvidiaContext &ctx, const Boxes &boxes, int64_t column,
+                       Value address, Value stores) {
+  ImplicitLocOpBuilder &b = ctx.b;
   BufferType buffer = boxes.buffer;
   TileLayout shared = buffer.getLayout().getLayout();
-  Value descriptor = parameterOf(boxes.map);
+  Value descriptor = parameterOf(ctx, boxes.map);
   Value row = boxes.indices[boxes.dims[0]];
   if (!boxes.offset && mayBeNegative(row)) {
     // Rows before those of the tensor are as many as the box has, or none.
     Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
-                                          mapped(row), index(0));
+                                          ctx.mapped(row), ctx.index(0));
     stores = arith::AndIOp::create(b, stores, isThere);
   }
   for (int64_t line = 0; line < shared.repeat; ++line) {
-    SmallVector<Value> start = boxStart(boxes.indices, boxes.dims[1],
+    SmallVector<Value> start = boxStart(ctx, boxes.indices, boxes.dims[1],
                                         column + line * shared.base.size(1));
     if (boxes.offset) {
       Value &at = start[start.size() - 1 - boxes.dims[0]];
       at = arith::AddIOp::create(b, at, boxes.offset);
     }
     Value from =
-        offsetBy(address, line * buffer.getSlotBytes() / shared.repeat);
+        offsetBy(ctx, address, line * buffer.getSlotBytes() / shared.repeat);
     NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-        b, descriptor, LLVM::IntToPtrOp::create(b, sharedPointer(), from),
+        b, descriptor, LLVM::IntToPtrOp::create(b, ctx.sharedPointer(), from),
         start, Value(), NVVM::TMAStoreMode::TILE, stores);
   }
 }
 
-void NvidiaLowering::fenceStores() {
+void fa::fenceStores(NvidiaContext &ctx) {
+  ImplicitLocOpBuilder &b = ctx.b;
   NVVM::FenceProxyOp::create(
       b,
       NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
@@ -106,36 +127,42 @@ void NvidiaLowering::fenceStores() {
                                  NVVM::SharedSpace::shared_cta));
 }
 
-void NvidiaLowering::lowerPut(PutOp op) {
+static void lowerPut(NvidiaContext &ctx, PutOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   BufferType buffer = op.getChannel().getType().getBuffer();
   TileLayout shared = buffer.getLayout().getLayout();
-  Value slot = channelSlot(op.getChannel(), op.getStep());
-  ThreadAnew anew(*this);
+  Value slot = channelSlot(ctx, op.getChannel(), op.getStep());
+  ThreadAnew anew(ctx);
   for (int64_t line = 0; line < shared.repeat; ++line)
-    writeLine(op.getValue(), line * shared.base.size(1), shared,
-              offsetBy(slot, line * buffer.getSlotBytes() / shared.repeat));
-  fenceStores();
+    writeLine(
+        ctx, op.getValue(), line * shared.base.size(1), shared,
+        offsetBy(ctx, slot, line * buffer.getSlotBytes() / shared.repeat));
+  fenceStores(ctx);
   // One lane says for the warp that all have written.
-  NVVM::SyncWarpOp::create(b, i32(-1));
-  Value lane = arith::AndIOp::create(b, thread, i32(31));
-  SimtArriveOp::create(b, fullBarrier(op.getChannel(), op.getStep()), lane,
+  NVVM::SyncWarpOp::create(b, ctx.i32(-1));
+  Value lane = arith::AndIOp::create(b, ctx.thread, ctx.i32(31));
+  SimtArriveOp::create(b, fullBarrier(ctx, op.getChannel(), op.getStep()), lane,
                        Value(), /*ranks=*/1);
 }
 
 /// By the only thread of its region.
-void NvidiaLowering::lowerSend(SendOp op) {
+static void lowerSend(NvidiaContext &ctx, SendOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
-  storeBoxes({tensorMapOf(op), op.getChannel().getType().getBuffer(),
+  storeBoxes(ctx,
+             {tensorMapOf(op), op.getChannel().getType().getBuffer(),
               op.getIndices(), op.getDims()},
-             /*column=*/0, channelSlot(op.getChannel(), op.getStep()), always);
+             /*column=*/0, channelSlot(ctx, op.getChannel(), op.getStep()),
+             always);
   NVVM::CpAsyncBulkCommitGroupOp::create(b);
 }
 
 /// A tile of which `valid` rows are in front of the end, if they are not all:
 /// groups of rows by a thread each, and those of the group that is cut. Returns
 /// whether it is.
-Value NvidiaLowering::storeCutRows(DeliverOp op, Boxes boxes, int64_t column,
-                                   Value slot, Value valid) {
+static Value storeCutRows(NvidiaContext &ctx, DeliverOp op, Boxes boxes,
+                          int64_t column, Value slot, Value valid) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto less = [&](Value x, Value y) -> Value {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x, y);
   };
@@ -143,56 +170,75 @@ Value NvidiaLowering::storeCutRows(DeliverOp op, Boxes boxes, int64_t column,
   int64_t rows = buffer.getShape()[0];
   int64_t line =
       buffer.getSlotBytes() / buffer.getLayout().getLayout().repeat / rows;
-  Value isCut = less(valid, i32(rows));
+  Value isCut = less(valid, ctx.i32(rows));
   auto store = [&](int64_t count, Value row, Value isThere) {
     boxes.map = tensorMapOf(op, count);
     boxes.offset = row;
     Value from = arith::AddIOp::create(
-        b, slot, arith::MulIOp::create(b, row, i32(line)));
-    storeBoxes(boxes, column, from, arith::AndIOp::create(b, isCut, isThere));
+        b, slot, arith::MulIOp::create(b, row, ctx.i32(line)));
+    storeBoxes(ctx, boxes, column, from,
+               arith::AndIOp::create(b, isCut, isThere));
   };
-  Value group = arith::MulIOp::create(b, thread, i32(kSwizzleRows));
-  Value behind = arith::AddIOp::create(b, group, i32(kSwizzleRows - 1));
+  Value group = arith::MulIOp::create(b, ctx.thread, ctx.i32(kSwizzleRows));
+  Value behind = arith::AddIOp::create(b, group, ctx.i32(kSwizzleRows - 1));
   store(kSwizzleRows, group, less(behind, valid));
-  Value cut = arith::AndIOp::create(b, valid, i32(-kSwizzleRows));
-  Value row = arith::AddIOp::create(b, cut, thread);
+  Value cut = arith::AndIOp::create(b, valid, ctx.i32(-kSwizzleRows));
+  Value row = arith::AddIOp::create(b, cut, ctx.thread);
   store(1, row, less(row, valid));
   return isCut;
 }
 
-void NvidiaLowering::lowerDeliver(DeliverOp op) {
+static void lowerDeliver(NvidiaContext &ctx, DeliverOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   BufferType buffer = op.getBuffer().getType();
   TileLayout shared = buffer.getLayout().getLayout();
-  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
   int64_t columns = buffer.getShape()[1];
   int64_t all = cast<RankedTensorType>(op.getValue().getType()).getDimSize(1);
   Boxes boxes = {tensorMapOf(op), buffer, op.getIndices(), op.getDims()};
-  ThreadAnew anew(*this);
+  ThreadAnew anew(ctx);
   Value valid;
   if (op.getEnd())
-    valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())),
-                                  i32Of(mapped(boxes.indices[boxes.dims[0]])));
+    valid = arith::SubIOp::create(
+        b, ctx.i32Of(ctx.mapped(op.getEnd())),
+        ctx.i32Of(ctx.mapped(boxes.indices[boxes.dims[0]])));
   if (valid) // a tile may lie behind the end
-    valid = arith::MaxSIOp::create(b, valid, i32(0));
+    valid = arith::MaxSIOp::create(b, valid, ctx.i32(0));
   for (int64_t column = 0; column < all; column += columns) {
-    awaitDeliveries();
-    meetConsumer();
+    awaitDeliveries(ctx);
+    meetConsumer(ctx);
     for (int64_t line = 0; line < shared.repeat; ++line)
-      writeLine(op.getValue(), column + line * shared.base.size(1), shared,
-                offsetBy(slot, line * buffer.getSlotBytes() / shared.repeat));
-    fenceStores();
-    meetConsumer();
+      writeLine(
+          ctx, op.getValue(), column + line * shared.base.size(1), shared,
+          offsetBy(ctx, slot, line * buffer.getSlotBytes() / shared.repeat));
+    fenceStores(ctx);
+    meetConsumer(ctx);
     // A branch for one thread would make ptxas hold what the others share, the
     // steps of the channels among it, in registers of each.
-    Value isFirst =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+    Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                          ctx.thread, ctx.i32(0));
     if (valid) {
-      Value isCut = storeCutRows(op, boxes, column, slot, valid);
+      Value isCut = storeCutRows(ctx, op, boxes, column, slot, valid);
       Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
       isFirst = arith::AndIOp::create(b, isFirst,
                                       arith::XOrIOp::create(b, isCut, always));
     }
-    storeBoxes(boxes, column, slot, isFirst);
+    storeBoxes(ctx, boxes, column, slot, isFirst);
     NVVM::CpAsyncBulkCommitGroupOp::create(b);
   }
+}
+
+/// Behind the loops of a consumer.
+static LogicalResult lowerConsumerStore(NvidiaContext &ctx, tile::StoreOp op) {
+  std::optional<ThreadAnew> anew;
+  if (op->getParentOfType<RolesOp>())
+    anew.emplace(ctx);
+  return lowerStore(ctx, op);
+}
+
+void fa::addDeliverLowerings(NvidiaContext &ctx) {
+  ctx.registry.add(ctx, lowerConsumerStore);
+  ctx.registry.add(ctx, lowerDeliver);
+  ctx.registry.add(ctx, lowerPut);
+  ctx.registry.add(ctx, lowerSend);
 }

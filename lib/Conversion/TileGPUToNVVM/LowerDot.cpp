@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -14,10 +14,12 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
+namespace {
+
 /// An operand: words, each a pair of 16-bit elements or one of tf32, by the
 /// coordinates of their first element, all there or read as they are asked for,
 /// and widened then where they have 8 bits.
-struct NvidiaLowering::Fragments {
+struct Fragments {
   std::map<Coord, Value> words;
   int64_t bytes; ///< of an element in memory
   Type element;  ///< of the dot
@@ -29,7 +31,18 @@ struct NvidiaLowering::Fragments {
   SmallVector<uint32_t> threads, offsets; ///< bytes of bits, of registers
 };
 
-NvidiaLowering::Fragments NvidiaLowering::fragmentsOf(Value operand) {
+} // namespace
+
+/// An f32, or its bits, as the word that mma.sync takes.
+static Value toTf32(NvidiaContext &ctx, Value element) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!element.getType().isF32())
+    element = LLVM::BitcastOp::create(b, b.getF32Type(), element);
+  return NVVM::ConvertFloatToTF32Op::create(b, b.getI32Type(), element,
+                                            NVVM::FPRoundingMode::RNA);
+}
+
+static Fragments fragmentsOf(NvidiaContext &ctx, Value operand) {
   Fragments result;
   result.layout = layoutOf(operand);
   result.element = getElementTypeOrSelf(operand);
@@ -45,48 +58,46 @@ NvidiaLowering::Fragments NvidiaLowering::fragmentsOf(Value operand) {
         read.getBuffer().getType().getLayout().getLayout();
     result.load =
         planMatrixLoad(result.layout.base, shared.base, 8 * result.bytes);
-    result.slot = slotAddress(read.getBuffer(), mapped(read.getSlot()));
+    result.slot =
+        slotAddress(ctx, read.getBuffer(), ctx.mapped(read.getSlot()));
     std::tie(result.threads, result.offsets) =
         byteOffsets(result.layout.base, shared.base, result.bytes);
     return result;
   }
   if (result.bytes == 2) {
-    for (auto [n, word] : llvm::enumerate(packedOf(operand)))
+    for (auto [n, word] : llvm::enumerate(ctx.packedOf(operand)))
       result.words[coordOf(result.layout, 2 * n)] = word;
   } else {
     for (auto [n, element] :
-         llvm::enumerate(SmallVector<Value>(elementsOf(operand))))
-      result.words[coordOf(result.layout, n)] = toTf32(element);
+         llvm::enumerate(SmallVector<Value>(ctx.elementsOf(operand))))
+      result.words[coordOf(result.layout, n)] = toTf32(ctx, element);
   }
   return result;
 }
 
-Value NvidiaLowering::toTf32(Value element) {
-  if (!element.getType().isF32())
-    element = LLVM::BitcastOp::create(b, b.getF32Type(), element);
-  return NVVM::ConvertFloatToTF32Op::create(b, b.getI32Type(), element,
-                                            NVVM::FPRoundingMode::RNA);
-}
-
-void NvidiaLowering::loadFragments(Fragments &fragments, unsigned copy,
-                                   unsigned reg) {
+/// Reads the word of register `reg` of a copy of the layout, and what the same
+/// instruction brings.
+static void loadFragments(NvidiaContext &ctx, Fragments &fragments,
+                          unsigned copy, unsigned reg) {
+  ImplicitLocOpBuilder &b = ctx.b;
   const TileLayout &layout = fragments.layout;
   int64_t copyBytes =
       fragments.bytes * layout.base.size(0) * layout.base.size(1);
   int64_t first = copy * layout.base.count(Axis::Register);
-  Value slot = offsetBy(fragments.slot, copy * copyBytes);
+  Value slot = offsetBy(ctx, fragments.slot, copy * copyBytes);
   if (!fragments.load && fragments.bytes == 2) {
     reg &= ~3u;
-    auto words = loadQuad(
-        swizzledAddress(slot, fragments.threads, fragments.offsets[reg]));
+    auto words = loadQuad(ctx, swizzledAddress(ctx, slot, fragments.threads,
+                                               fragments.offsets[reg]));
     for (auto [n, word] : llvm::enumerate(words))
       fragments.words[coordOf(layout, first + reg + 2 * n)] = word;
     return;
   }
   if (!fragments.load) {
-    Value at = swizzledAddress(slot, fragments.threads, fragments.offsets[reg]);
+    Value at =
+        swizzledAddress(ctx, slot, fragments.threads, fragments.offsets[reg]);
     fragments.words[coordOf(layout, first + reg)] =
-        toTf32(LLVM::LoadOp::create(b, b.getF32Type(), at));
+        toTf32(ctx, LLVM::LoadOp::create(b, b.getF32Type(), at));
     return;
   }
   const MatrixLoad &load = *fragments.load;
@@ -104,26 +115,29 @@ void NvidiaLowering::loadFragments(Fragments &fragments, unsigned copy,
   for (uint32_t step : load.warpOffsets)
     bases.push_back(fragments.bytes * step);
   auto matrices = loadMatrices(
-      swizzledAddress(slot, bases, fragments.bytes * offset), load);
+      ctx, swizzledAddress(ctx, slot, bases, fragments.bytes * offset), load);
   for (auto [n, word] : llvm::enumerate(matrices)) {
     unsigned at = reg;
     for (auto [m, bit] : llvm::enumerate(load.matrixBits))
       if (n >> m & 1)
         at |= 1u << bit;
     if (fragments.bytes == 1) {
-      auto [one, other] = widenWord(word, load.transposed, fragments.element);
+      auto [one, other] =
+          widenWord(ctx, word, load.transposed, fragments.element);
       fragments.words[coordOf(layout, first + at)] = one;
       fragments.words[coordOf(layout, first + at + (load.transposed ? 1 : 2))] =
           other;
       continue;
     }
     fragments.words[coordOf(layout, first + at)] =
-        fragments.bytes == 2 ? word : toTf32(word);
+        fragments.bytes == 2 ? word : toTf32(ctx, word);
   }
 }
 
-Value NvidiaLowering::fragment(Fragments &fragments, int32_t row,
-                               int32_t column) {
+/// The word whose first element is (row, column), in registers or, if it has
+/// not been read yet, from shared memory.
+static Value fragment(NvidiaContext &ctx, Fragments &fragments, int32_t row,
+                      int32_t column) {
   Coord wanted = {row, column};
   if (auto it = fragments.words.find(wanted); it != fragments.words.end())
     return it->second;
@@ -135,7 +149,7 @@ Value NvidiaLowering::fragment(Fragments &fragments, int32_t row,
     ++reg;
     assert(reg < base.count(Axis::Register) && "a fragment of lane 0");
   }
-  loadFragments(fragments, column / width, reg);
+  loadFragments(ctx, fragments, column / width, reg);
   return fragments.words.at(wanted);
 }
 
@@ -163,7 +177,7 @@ static Mma chooseMma(Type element, const TileLayout &layout) {
 }
 
 /// The rows of a thread's accumulators, 16 apart.
-SmallVector<int32_t> NvidiaLowering::rowsOf(const TileLayout &layout) {
+static SmallVector<int32_t> rowsOf(const TileLayout &layout) {
   SmallVector<int32_t> rows;
   for (int32_t row = 0; row < layout.base.size(0); row += 16)
     if (llvm::any_of(llvm::seq(layout.numRegisters()), [&](int64_t reg) {
@@ -175,8 +189,8 @@ SmallVector<int32_t> NvidiaLowering::rowsOf(const TileLayout &layout) {
 
 /// Bytes from column 0 of an operand in shared memory to column `step`, where
 /// from any other column below `step` to the one so much later it is as far.
-std::optional<int64_t> NvidiaLowering::columnStride(const Fragments &fragments,
-                                                    int32_t step) {
+static std::optional<int64_t> columnStride(const Fragments &fragments,
+                                           int32_t step) {
   const LinearLayout &base = fragments.layout.base;
   if (!fragments.read || fragments.layout.size(1) % step)
     return std::nullopt;
@@ -196,13 +210,17 @@ std::optional<int64_t> NvidiaLowering::columnStride(const Fragments &fragments,
   return stride;
 }
 
+/// Where it pays, a loop over parts of the depth of `dot`, in whose body
+/// `left`, `right` and `acc` are those of a part, of `depth` steps; else none.
+///
 /// A loop over the depth of scores of many rows. In one piece, ptxas loads so
 /// many fragments ahead that it keeps in memory what lives across the loop over
 /// the keys (docs/spills.md); it does with 64 keys also if there is a loop. Its
 /// body is too large to be unrolled.
-scf::ForOp NvidiaLowering::beginDepthLoop(tile::DotOp dot, Fragments &left,
-                                          Fragments &right, int32_t &depth,
-                                          SmallVector<Value> &acc) {
+static scf::ForOp beginDepthLoop(NvidiaContext &ctx, tile::DotOp dot,
+                                 Fragments &left, Fragments &right,
+                                 int32_t &depth, SmallVector<Value> &acc) {
+  ImplicitLocOpBuilder &b = ctx.b;
   constexpr int32_t most = 64, mostKeys = 32;
   TileLayout layout = layoutOf(dot.getResult());
   int32_t step = std::min<int32_t>(most, left.layout.base.size(1));
@@ -212,21 +230,23 @@ scf::ForOp NvidiaLowering::beginDepthLoop(tile::DotOp dot, Fragments &left,
       layout.size(1) > mostKeys || rowsOf(layout).size() < 2 || !leftStride ||
       !rightStride)
     return {};
-  auto loop = scf::ForOp::create(b, i32(0), i32(depth / step), i32(1), acc);
+  auto loop =
+      scf::ForOp::create(b, ctx.i32(0), ctx.i32(depth / step), ctx.i32(1), acc);
   b.setInsertionPointToStart(loop.getBody());
   for (auto [fragments, stride] :
        {std::pair(&left, *leftStride), std::pair(&right, *rightStride)})
     fragments->slot = arith::AddIOp::create(
         b, fragments->slot,
-        arith::MulIOp::create(b, loop.getInductionVar(), i32(stride)));
+        arith::MulIOp::create(b, loop.getInductionVar(), ctx.i32(stride)));
   acc = SmallVector<Value>(loop.getRegionIterArgs());
   depth = step;
   return loop;
 }
 
-LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
+static LogicalResult lowerDot(NvidiaContext &ctx, tile::DotOp dot) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (dot.isIeeeF32())
-    return lowerFmaDot(dot);
+    return lowerFmaDot(ctx, dot);
   auto aType = cast<RankedTensorType>(dot.getA().getType());
   TileLayout layout = layoutOf(dot.getResult());
   int32_t depth = aType.getDimSize(1), columns = layout.size(1);
@@ -238,7 +258,7 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
   std::map<Coord, unsigned> table = registerTable(layout);
   SmallVector<Value> acc;
   if (dot.getAcc()) {
-    acc = SmallVector<Value>(elementsOf(dot.getAcc()));
+    acc = SmallVector<Value>(ctx.elementsOf(dot.getAcc()));
   } else {
     Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
     acc.assign(layout.numRegisters(), zero);
@@ -249,7 +269,8 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
                ? Value(LLVM::BitcastOp::create(b, pair, word))
                : word;
   };
-  Fragments left = fragmentsOf(dot.getA()), right = fragmentsOf(dot.getB());
+  Fragments left = fragmentsOf(ctx, dot.getA()),
+            right = fragmentsOf(ctx, dot.getB());
   bool transposed = dot.getTransposeB();
   // Widened elements are neighbours along the depth, or columns of two
   // instructions (mmaOperandB8).
@@ -258,17 +279,18 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
     mma.second = 2;
   int32_t inColumns = isWidened && !transposed ? 2 : 1;
   auto rightWord = [&](int32_t k, int32_t n) {
-    return operand(transposed ? fragment(right, n, k) : fragment(right, k, n));
+    return operand(transposed ? fragment(ctx, right, n, k)
+                              : fragment(ctx, right, k, n));
   };
   OpBuilder::InsertionGuard guard(b);
-  scf::ForOp loop = beginDepthLoop(dot, left, right, depth, acc);
+  scf::ForOp loop = beginDepthLoop(ctx, dot, left, right, depth, acc);
   for (int32_t k = 0; k < depth; k += mma.depth) {
     SmallVector<SmallVector<Value>> a;
     for (int32_t row : rows) {
       SmallVector<Value> words;
       for (int32_t dk : {0, mma.second})
         for (int32_t dr : {0, 8})
-          words.push_back(operand(fragment(left, row + dr, k + dk)));
+          words.push_back(operand(fragment(ctx, left, row + dr, k + dk)));
       a.push_back(words);
     }
     for (int32_t tile = 0; tile < columns; tile += 8) {
@@ -296,6 +318,10 @@ LogicalResult NvidiaLowering::lowerDot(tile::DotOp dot) {
     b.setInsertionPointAfter(loop);
     acc = SmallVector<Value>(loop.getResults());
   }
-  setElements(dot.getResult(), acc);
+  ctx.setElements(dot.getResult(), acc);
   return success();
+}
+
+void fa::addDotLowerings(NvidiaContext &ctx) {
+  ctx.registry.add(ctx, lowerDot);
 }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
 #include "fa/Layout/NamedLayouts.h"
 
@@ -18,9 +18,10 @@ using namespace fa::tgpu;
 /// The barrier of all consumers, behind those of each (LowerDeliver.cpp).
 static constexpr int32_t kExchangeBarrier = 7;
 
-void NvidiaLowering::meetConsumers(RolesOp roles) {
-  NVVM::BarrierOp::create(b, Type(), i32(kExchangeBarrier),
-                          i32(128 * roles.getConsumers()),
+static void meetConsumers(NvidiaContext &ctx, RolesOp roles) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  NVVM::BarrierOp::create(b, Type(), ctx.i32(kExchangeBarrier),
+                          ctx.i32(128 * roles.getConsumers()),
                           NVVM::BarrierReductionAttr(), Value());
 }
 
@@ -31,40 +32,50 @@ static int64_t lineBytes(ExchangeOp op) {
   return buffer.getSlotBytes() / buffer.getLayout().getLayout().repeat;
 }
 
-Value NvidiaLowering::exchangeSlot(ExchangeOp op) {
-  Value slots = i32(op.getBuffer().getType().getSlots());
-  Value slot = arith::RemUIOp::create(b, i32Of(mapped(op.getStep())), slots);
+/// The address of the slot of its step, i32.
+static Value exchangeSlot(NvidiaContext &ctx, ExchangeOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value slots = ctx.i32(op.getBuffer().getType().getSlots());
+  Value slot =
+      arith::RemUIOp::create(b, ctx.i32Of(ctx.mapped(op.getStep())), slots);
   return slotAddress(
-      op.getBuffer(),
+      ctx, op.getBuffer(),
       arith::IndexCastUIOp::create(b, b.getIndexType(), slot).getResult());
 }
 
 /// Where each consumer gets a share, the n-th line is the n-th one's.
-Value NvidiaLowering::exchangedRows(ExchangeOp op) {
+Value fa::exchangedRows(NvidiaContext &ctx, ExchangeOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (!op.getsShare())
-    return exchangeSlot(op);
-  Value id = arith::SubIOp::create(b, warpgroup, i32(1));
+    return exchangeSlot(ctx, op);
+  Value id = arith::SubIOp::create(b, ctx.warpgroup, ctx.i32(1));
   return arith::AddIOp::create(
-      b, exchangeSlot(op), arith::MulIOp::create(b, id, i32(lineBytes(op))));
+      b, exchangeSlot(ctx, op),
+      arith::MulIOp::create(b, id, ctx.i32(lineBytes(op))));
 }
 
 /// With one slot, dots of the step before may still read it.
-void NvidiaLowering::lowerExchange(ExchangeOp op) {
+static void lowerExchange(NvidiaContext &ctx, ExchangeOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto roles = op->getParentOfType<RolesOp>();
   BufferType buffer = op.getBuffer().getType();
   RankedTensorType rows = tile::typeOf(op.getValue());
   TileLayout shared = buffer.getLayout().getLayout();
   TileLayout line = swizzledShared(rows.getDimSize(0), shared.base.size(1), 2);
   if (buffer.getSlots() == 1)
-    meetConsumers(roles);
+    meetConsumers(ctx, roles);
   // This consumer's rows of a line lie behind those of the consumers before.
   Value own = arith::MulIOp::create(
-      b, arith::SubIOp::create(b, warpgroup, i32(1)),
-      i32(rows.getDimSize(0) * lineBytes(op) / buffer.getShape()[0]));
-  Value to = arith::AddIOp::create(b, exchangeSlot(op), own);
+      b, arith::SubIOp::create(b, ctx.warpgroup, ctx.i32(1)),
+      ctx.i32(rows.getDimSize(0) * lineBytes(op) / buffer.getShape()[0]));
+  Value to = arith::AddIOp::create(b, exchangeSlot(ctx, op), own);
   for (int64_t n = 0; n < shared.repeat; ++n)
-    writeLine(op.getValue(), n * shared.base.size(1), line,
-              offsetBy(to, n * lineBytes(op)));
-  fenceStores();
-  meetConsumers(roles);
+    writeLine(ctx, op.getValue(), n * shared.base.size(1), line,
+              offsetBy(ctx, to, n * lineBytes(op)));
+  fenceStores(ctx);
+  meetConsumers(ctx, roles);
+}
+
+void fa::addExchangeLowerings(NvidiaContext &ctx) {
+  ctx.registry.add(ctx, lowerExchange);
 }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
 #include "fa/Conversion/TileGPUToNVVM.h"
 #include "fa/Layout/NamedLayouts.h"
@@ -100,19 +100,20 @@ std::vector<TensorMapInfo> fa::collectTensorMaps(tile::KernelOp kernel) {
   return maps;
 }
 
-Value NvidiaLowering::parameterOf(const TensorMapInfo &map) {
-  auto maps = collectTensorMaps(kernel);
-  return function.getArgument(1 + (llvm::find(maps, map) - maps.begin()));
+Value fa::parameterOf(NvidiaContext &ctx, const TensorMapInfo &map) {
+  auto maps = collectTensorMaps(ctx.kernel);
+  return ctx.function.getArgument(1 + (llvm::find(maps, map) - maps.begin()));
 }
 
-SmallVector<Value> NvidiaLowering::boxStart(ValueRange indices, int64_t unitDim,
-                                            int64_t column) {
+SmallVector<Value> fa::boxStart(NvidiaContext &ctx, ValueRange indices,
+                                int64_t unitDim, int64_t column) {
+  ImplicitLocOpBuilder &b = ctx.b;
   SmallVector<Value> start;
   for (auto [dim, at] : llvm::enumerate(indices)) {
     Value coordinate =
-        arith::IndexCastOp::create(b, b.getI32Type(), mapped(at));
+        arith::IndexCastOp::create(b, b.getI32Type(), ctx.mapped(at));
     if (int64_t(dim) == unitDim)
-      coordinate = arith::AddIOp::create(b, coordinate, i32(column));
+      coordinate = arith::AddIOp::create(b, coordinate, ctx.i32(column));
     start.insert(start.begin(), coordinate);
   }
   return start;
@@ -124,33 +125,35 @@ SmallVector<Value> NvidiaLowering::boxStart(ValueRange indices, int64_t unitDim,
 
 /// Boxes of `rows` rows, one for each block of columns, from row `first` of the
 /// argument, or of a page of it, to row `to` of the slot; all are i32.
-void NvidiaLowering::fetchRows(FetchOp op, int64_t rows, Value first, Value to,
-                               Value page) {
+static void fetchRows(NvidiaContext &ctx, FetchOp op, int64_t rows, Value first,
+                      Value to, Value page = {}) {
+  ImplicitLocOpBuilder &b = ctx.b;
   BufferType buffer = op.getChannel().getType().getBuffer();
   int64_t blocks = countBlocks(buffer);
   int64_t columns = buffer.getShape()[1] / blocks;
   int64_t blockBytes = buffer.getSlotBytes() / blocks;
-  Value full = fullBarrier(op.getChannel(), op.getStep());
-  Value slot = channelSlot(op.getChannel(), op.getStep());
+  Value full = fullBarrier(ctx, op.getChannel(), op.getStep());
+  Value slot = channelSlot(ctx, op.getChannel(), op.getStep());
   Type cluster = LLVM::LLVMPointerType::get(b.getContext(), /*cluster=*/7);
-  Value descriptor = parameterOf(mapOfRows(tensorMapOf(op), rows)), ranks;
+  Value descriptor = parameterOf(ctx, mapOfRows(tensorMapOf(op), rows)), ranks;
   if (op.getChannel().getDefiningOp<ChannelOp>().getShared())
     ranks = arith::ConstantOp::create(
-        b, b.getI16IntegerAttr(int16_t((1 << clusterBlocks()) - 1)));
+        b, b.getI16IntegerAttr(int16_t((1 << clusterBlocks(ctx)) - 1)));
   if (to)
     slot = arith::AddIOp::create(
         b, slot,
-        arith::MulIOp::create(b, to, i32(blockBytes / buffer.getShape()[0])));
+        arith::MulIOp::create(b, to,
+                              ctx.i32(blockBytes / buffer.getShape()[0])));
   for (int64_t block = 0; block < blocks; ++block) {
     SmallVector<Value> start =
-        boxStart(op.getIndices(), op.getDims()[1], block * columns);
+        boxStart(ctx, op.getIndices(), op.getDims()[1], block * columns);
     if (first)
       start[start.size() - 1 - op.getDims()[0]] = first;
     if (page)
       start.back() = page;
-    Value bytes = offsetBy(slot, block * blockBytes);
+    Value bytes = offsetBy(ctx, slot, block * blockBytes);
     Value at = LLVM::AddrSpaceCastOp::create(
-        b, cluster, LLVM::IntToPtrOp::create(b, sharedPointer(), bytes));
+        b, cluster, LLVM::IntToPtrOp::create(b, ctx.sharedPointer(), bytes));
     NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
         b, at, descriptor, start, full, ValueRange(), ranks, Value(),
         NVVM::TMALoadMode::TILE, false, NVVM::CTAGroupKindAttr(), Value());
@@ -163,35 +166,38 @@ static Value isLess(ImplicitLocOpBuilder &b, Value x, Value y) {
 
 /// `body` of 0, `step`, .. below `end`, all i32: of each by another lane, or by
 /// the thread that is alone. There are no more than lanes.
-void NvidiaLowering::forEachLane(Value step, int64_t end,
-                                 llvm::function_ref<void(Value)> body) {
+static void forEachLane(NvidiaContext &ctx, Value step, int64_t end,
+                        llvm::function_ref<void(Value)> body) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto yield = [&](Value at) {
     body(at);
     scf::YieldOp::create(b);
   };
-  if (!runsInWholeWarps()) {
+  if (!ctx.runsInWholeWarps()) {
     scf::ForOp::create(
-        b, i32(0), i32(end), step, ValueRange(),
+        b, ctx.i32(0), ctx.i32(end), step, ValueRange(),
         [&](OpBuilder &, Location, Value at, ValueRange) { yield(at); });
     return;
   }
-  Value lane = arith::AndIOp::create(b, threadInBlock, i32(kWarpThreads - 1));
+  Value lane =
+      arith::AndIOp::create(b, ctx.threadInBlock, ctx.i32(kWarpThreads - 1));
   Value at = arith::MulIOp::create(b, lane, step);
-  scf::IfOp::create(b, isLess(b, at, i32(end)),
+  scf::IfOp::create(b, isLess(b, at, ctx.i32(end)),
                     [&](OpBuilder &, Location) { yield(at); });
 }
 
 /// A tile of which `valid` rows are there, fewer than it has: groups of rows,
 /// and those of a group that is cut one by one. `fetch` gets rows that are not
 /// there, too.
-void NvidiaLowering::fetchGroups(
-    FetchOp op, Value valid,
-    llvm::function_ref<void(Value row, int64_t count)> fetch) {
+static void
+fetchGroups(NvidiaContext &ctx, FetchOp op, Value valid,
+            llvm::function_ref<void(Value row, int64_t count)> fetch) {
+  ImplicitLocOpBuilder &b = ctx.b;
   int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
-  Value cut = arith::AndIOp::create(b, valid, i32(-kGroupRows));
-  Value isCut =
-      arith::AndIOp::create(b, isLess(b, i32(0), valid), isLess(b, cut, valid));
-  forEachLane(i32(kGroupRows), rows, [&](Value group) {
+  Value cut = arith::AndIOp::create(b, valid, ctx.i32(-kGroupRows));
+  Value isCut = arith::AndIOp::create(b, isLess(b, ctx.i32(0), valid),
+                                      isLess(b, cut, valid));
+  forEachLane(ctx, ctx.i32(kGroupRows), rows, [&](Value group) {
     Value isThis =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, group, cut);
     Value isWhole = arith::XOrIOp::create(
@@ -203,7 +209,7 @@ void NvidiaLowering::fetchGroups(
     });
   });
   scf::IfOp::create(b, isCut, [&](OpBuilder &, Location) {
-    forEachLane(i32(1), kGroupRows, [&](Value row) {
+    forEachLane(ctx, ctx.i32(1), kGroupRows, [&](Value row) {
       fetch(arith::AddIOp::create(b, cut, row), 1);
     });
     scf::YieldOp::create(b);
@@ -213,47 +219,60 @@ void NvidiaLowering::fetchGroups(
 /// A tile of which `valid` rows are there, fewer than it has, from row `first`
 /// of the argument on. Rows before those of a tensor read as 0, too: there
 /// begin the boxes of what is not.
-void NvidiaLowering::fetchPart(FetchOp op, Value first, Value valid) {
-  fetchGroups(op, valid, [&](Value row, int64_t count) {
+static void fetchPart(NvidiaContext &ctx, FetchOp op, Value first,
+                      Value valid) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  fetchGroups(ctx, op, valid, [&](Value row, int64_t count) {
     Value from = arith::SelectOp::create(b, isLess(b, row, valid),
                                          arith::AddIOp::create(b, first, row),
-                                         i32(-count));
-    fetchRows(op, count, from, row);
+                                         ctx.i32(-count));
+    fetchRows(ctx, op, count, from, row);
   });
+}
+
+/// What is outside of the tensor arrives as well.
+static void expectTile(NvidiaContext &ctx, FetchOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  NVVM::MBarrierArriveExpectTxOp::create(
+      b, Type(), fullBarrier(ctx, op.getChannel(), op.getStep()),
+      ctx.i32(op.getChannel().getType().getBuffer().getSlotBytes()),
+      NVVM::MemScopeKindAttr::get(b.getContext(), NVVM::MemScopeKind::CTA),
+      b.getBoolAttr(false), Value());
 }
 
 /// A tile of rows in pages: a box by each lane, as large as lies in a page. Of
 /// a tile that ends before its slot does, a group of rows.
-void NvidiaLowering::fetchPages(FetchOp op) {
+static void fetchPages(NvidiaContext &ctx, FetchOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
-  GlobalView::Pages pages =
-      openTable(openView(op.getSource()), op.getTable(), op.getSequence());
-  Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]])), valid;
+  GlobalView::Pages pages = openTable(ctx, openView(ctx, op.getSource()),
+                                      op.getTable(), op.getSequence());
+  Value first = ctx.i32Of(ctx.mapped(op.getIndices()[op.getDims()[0]])), valid;
   if (op.getEnd())
-    valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())), first);
-  byOneLane([&] { expectTile(op); });
+    valid = arith::SubIOp::create(b, ctx.i32Of(ctx.mapped(op.getEnd())), first);
+  byOneLane(ctx, [&] { expectTile(ctx, op); });
   // `isThere`: null if all rows are.
   auto fetch = [&](Value row, int64_t box, int64_t count, Value isThere) {
     auto [page, from] =
-        findPage(pages, arith::AddIOp::create(b, first, row), isThere);
+        findPage(ctx, pages, arith::AddIOp::create(b, first, row), isThere);
     if (isThere)
-      from = arith::SelectOp::create(b, isThere, from, i32(-count));
-    fetchRows(op, box, from, row, page);
+      from = arith::SelectOp::create(b, isThere, from, ctx.i32(-count));
+    fetchRows(ctx, op, box, from, row, page);
   };
   auto fetchBoxes = [&](bool mayEnd) {
-    Value negative = arith::SubIOp::create(b, i32(0), pages.rows);
+    Value negative = arith::SubIOp::create(b, ctx.i32(0), pages.rows);
     Value power = arith::AndIOp::create(b, pages.rows, negative);
-    power = arith::MinUIOp::create(b, power, i32(rows & -rows));
-    forEachLane(power, rows, [&](Value row) {
+    power = arith::MinUIOp::create(b, power, ctx.i32(rows & -rows));
+    forEachLane(ctx, power, rows, [&](Value row) {
       fetch(row, rows, rows, mayEnd ? isLess(b, row, valid) : Value());
     });
   };
   if (!valid || op.getAnyEnd())
     return fetchBoxes(/*mayEnd=*/bool(valid));
   scf::IfOp::create(
-      b, isLess(b, valid, i32(rows)),
+      b, isLess(b, valid, ctx.i32(rows)),
       [&](OpBuilder &, Location) {
-        fetchGroups(op, valid, [&](Value row, int64_t count) {
+        fetchGroups(ctx, op, valid, [&](Value row, int64_t count) {
           fetch(row, count, count, isLess(b, row, valid));
         });
         scf::YieldOp::create(b);
@@ -266,56 +285,54 @@ void NvidiaLowering::fetchPages(FetchOp op) {
 
 /// This block's part of a tile, for all blocks of the cluster: at the same
 /// places of their slots, completing bytes at the same barriers.
-void NvidiaLowering::fetchShared(FetchOp op) {
+static void fetchShared(NvidiaContext &ctx, FetchOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   int64_t rows = rowsOfPart(op);
-  Value to = arith::MulIOp::create(b, rankInCluster(), i32(rows));
-  Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]]));
-  fetchRows(op, rows, arith::AddIOp::create(b, first, to), to);
-}
-
-void NvidiaLowering::lowerFetch(FetchOp op) {
-  if (!produced.contains(op.getChannel()))
-    return;
-  if (op.getTable())
-    return fetchPages(op);
-  fetchTile(op);
-}
-
-/// What is outside of the tensor arrives as well.
-void NvidiaLowering::expectTile(FetchOp op) {
-  NVVM::MBarrierArriveExpectTxOp::create(
-      b, Type(), fullBarrier(op.getChannel(), op.getStep()),
-      i32(op.getChannel().getType().getBuffer().getSlotBytes()),
-      NVVM::MemScopeKindAttr::get(b.getContext(), NVVM::MemScopeKind::CTA),
-      b.getBoolAttr(false), Value());
+  Value to = arith::MulIOp::create(b, rankInCluster(ctx), ctx.i32(rows));
+  Value first = ctx.i32Of(ctx.mapped(op.getIndices()[op.getDims()[0]]));
+  fetchRows(ctx, op, rows, arith::AddIOp::create(b, first, to), to);
 }
 
 /// By the thread that is alone, or a lane of a warp.
-void NvidiaLowering::byFetcher(llvm::function_ref<void()> lower) {
-  if (fetcher == Fetcher::OfWarp)
-    return byOneLane(lower);
+static void byFetcher(NvidiaContext &ctx, llvm::function_ref<void()> lower) {
+  if (ctx.fetcher == Fetcher::OfWarp)
+    return byOneLane(ctx, lower);
   lower();
 }
 
-void NvidiaLowering::fetchTile(FetchOp op) {
+static void fetchTile(NvidiaContext &ctx, FetchOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   int64_t rows = op.getChannel().getType().getBuffer().getShape()[0];
-  auto fetchWhole = [&] { fetchRows(op, rows, Value(), Value()); };
+  auto fetchWhole = [&] { fetchRows(ctx, op, rows, Value(), Value()); };
   if (!op.getEnd() || rowsOfPart(op))
-    return byFetcher([&] {
-      expectTile(op);
-      rowsOfPart(op) ? fetchShared(op) : fetchWhole();
+    return byFetcher(ctx, [&] {
+      expectTile(ctx, op);
+      rowsOfPart(op) ? fetchShared(ctx, op) : fetchWhole();
     });
-  byFetcher([&] { expectTile(op); });
-  Value first = i32Of(mapped(op.getIndices()[op.getDims()[0]]));
-  Value valid = arith::SubIOp::create(b, i32Of(mapped(op.getEnd())), first);
+  byFetcher(ctx, [&] { expectTile(ctx, op); });
+  Value first = ctx.i32Of(ctx.mapped(op.getIndices()[op.getDims()[0]]));
+  Value valid =
+      arith::SubIOp::create(b, ctx.i32Of(ctx.mapped(op.getEnd())), first);
   scf::IfOp::create(
-      b, isLess(b, valid, i32(rows)),
+      b, isLess(b, valid, ctx.i32(rows)),
       [&](OpBuilder &, Location) {
-        fetchPart(op, first, valid);
+        fetchPart(ctx, op, first, valid);
         scf::YieldOp::create(b);
       },
       [&](OpBuilder &, Location) {
-        byFetcher(fetchWhole);
+        byFetcher(ctx, fetchWhole);
         scf::YieldOp::create(b);
       });
+}
+
+static void lowerFetch(NvidiaContext &ctx, FetchOp op) {
+  if (!ctx.produced.contains(op.getChannel()))
+    return;
+  if (op.getTable())
+    return fetchPages(ctx, op);
+  fetchTile(ctx, op);
+}
+
+void fa::addFetchLowerings(NvidiaContext &ctx) {
+  ctx.registry.add(ctx, lowerFetch);
 }

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
@@ -22,8 +22,10 @@ using namespace fa::tgpu;
 /// The depth that is unrolled.
 static constexpr int64_t kBlock = 16;
 
+namespace {
+
 /// An operand in shared memory.
-struct NvidiaLowering::SharedOperand {
+struct SharedOperand {
   TileLayout layout;
   unsigned depthDim;
   Value slot;
@@ -33,8 +35,10 @@ struct NvidiaLowering::SharedOperand {
   std::map<Coord, Value> known;        ///< what this block has read
 };
 
-FailureOr<NvidiaLowering::SharedOperand>
-NvidiaLowering::openOperand(tile::DotOp dot, Value operand, unsigned depthDim) {
+} // namespace
+
+static FailureOr<SharedOperand> openOperand(NvidiaContext &ctx, tile::DotOp dot,
+                                            Value operand, unsigned depthDim) {
   auto read = operand.getDefiningOp<ReadOp>();
   if (!read || !isReadByDot(read))
     return dot.emitOpError("expects operands of f32 in shared memory");
@@ -43,7 +47,7 @@ NvidiaLowering::openOperand(tile::DotOp dot, Value operand, unsigned depthDim) {
   result.depthDim = depthDim;
   BufferType buffer = read.getBuffer().getType();
   const TileLayout shared = buffer.getLayout().getLayout();
-  result.slot = slotAddress(read.getBuffer(), mapped(read.getSlot()));
+  result.slot = slotAddress(ctx, read.getBuffer(), ctx.mapped(read.getSlot()));
   std::tie(result.threads, result.offsets) =
       byteOffsets(result.layout.base, shared.base, 4);
   for (auto [reg, offset] : llvm::enumerate(result.offsets))
@@ -52,8 +56,11 @@ NvidiaLowering::openOperand(tile::DotOp dot, Value operand, unsigned depthDim) {
   return result;
 }
 
-Value NvidiaLowering::readElement(SharedOperand &operand, Coord at,
-                                  Value depth) {
+/// Element (row, column) of the operand in the block of the depth that begins
+/// at `depth`; neighbours are read with it.
+static Value readElement(NvidiaContext &ctx, SharedOperand &operand, Coord at,
+                         Value depth) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (auto it = operand.known.find(at); it != operand.known.end())
     return it->second;
   const LinearLayout &base = operand.layout.base;
@@ -86,15 +93,16 @@ Value NvidiaLowering::readElement(SharedOperand &operand, Coord at,
   uint32_t step =
       next == operand.registers.end() ? 0 : operand.offsets[next->second];
   int64_t copyBytes = 4 * base.size(0) * width;
-  Value slot = offsetBy(operand.slot, copy * copyBytes);
-  Value start = arith::AddIOp::create(b, slot, threadLinear(operand.threads));
-  Value far = arith::MulIOp::create(b, depth, i32(step / kBlock));
-  Value low = arith::AndIOp::create(b, far, i32(127));
+  Value slot = offsetBy(ctx, operand.slot, copy * copyBytes);
+  Value start =
+      arith::AddIOp::create(b, slot, ctx.threadLinear(operand.threads));
+  Value far = arith::MulIOp::create(b, depth, ctx.i32(step / kBlock));
+  Value low = arith::AndIOp::create(b, far, ctx.i32(127));
   start = arith::XOrIOp::create(b, start, low);
   start = arith::AddIOp::create(b, start, arith::SubIOp::create(b, far, low));
-  start = arith::XOrIOp::create(b, start, i32(offset & 127));
+  start = arith::XOrIOp::create(b, start, ctx.i32(offset & 127));
   Value address = LLVM::IntToPtrOp::create(
-      b, sharedPointer(), offsetBy(start, offset - (offset & 127)));
+      b, ctx.sharedPointer(), offsetBy(ctx, start, offset - (offset & 127)));
   Type f32 = b.getF32Type();
   if (together.size() == 1) {
     operand.known[at] = LLVM::LoadOp::create(b, f32, address);
@@ -106,22 +114,24 @@ Value NvidiaLowering::readElement(SharedOperand &operand, Coord at,
   for (auto [n, held] : llvm::enumerate(together)) {
     Coord where = base.apply(Place::registers(held, 0, 0));
     where[1] += copy * width;
-    operand.known[where] = LLVM::ExtractElementOp::create(b, vector, i32(n));
+    operand.known[where] =
+        LLVM::ExtractElementOp::create(b, vector, ctx.i32(n));
   }
   return operand.known.at(at);
 }
 
-LogicalResult NvidiaLowering::lowerFmaDot(tile::DotOp dot) {
+LogicalResult fa::lowerFmaDot(NvidiaContext &ctx, tile::DotOp dot) {
+  ImplicitLocOpBuilder &b = ctx.b;
   unsigned depthOfB = dot.getTransposeB() ? 1 : 0;
-  auto left = openOperand(dot, dot.getA(), 1);
-  auto right = openOperand(dot, dot.getB(), depthOfB);
+  auto left = openOperand(ctx, dot, dot.getA(), 1);
+  auto right = openOperand(ctx, dot, dot.getB(), depthOfB);
   if (failed(left) || failed(right))
     return failure();
   TileLayout layout = layoutOf(dot.getResult());
   int64_t depth = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
   SmallVector<Value> acc;
   if (dot.getAcc())
-    acc = SmallVector<Value>(elementsOf(dot.getAcc()));
+    acc = SmallVector<Value>(ctx.elementsOf(dot.getAcc()));
   else
     acc.assign(layout.numRegisters(),
                arith::ConstantOp::create(b, b.getF32FloatAttr(0)));
@@ -131,7 +141,8 @@ LogicalResult NvidiaLowering::lowerFmaDot(tile::DotOp dot) {
   };
   int64_t looped = std::min(blocks(*left), blocks(*right));
   for (int64_t begin = 0; begin < depth; begin += looped) {
-    auto loop = scf::ForOp::create(b, i32(0), i32(looped), i32(kBlock), acc);
+    auto loop = scf::ForOp::create(b, ctx.i32(0), ctx.i32(looped),
+                                   ctx.i32(kBlock), acc);
     OpBuilder::InsertionGuard guard(b);
     Block *body = loop.getBody();
     if (!body->empty())
@@ -144,13 +155,13 @@ LogicalResult NvidiaLowering::lowerFmaDot(tile::DotOp dot) {
       for (auto [reg, sum] : llvm::enumerate(sums)) {
         Coord at = coordOf(layout, reg);
         Coord inB = depthOfB ? Coord{at[1], k} : Coord{k, at[1]};
-        Value x = readElement(*left, {at[0], k}, loop.getInductionVar());
-        Value y = readElement(*right, inB, loop.getInductionVar());
+        Value x = readElement(ctx, *left, {at[0], k}, loop.getInductionVar());
+        Value y = readElement(ctx, *right, inB, loop.getInductionVar());
         sum = LLVM::FMAOp::create(b, b.getF32Type(), x, y, sum);
       }
     scf::YieldOp::create(b, sums);
     acc = SmallVector<Value>(loop.getResults());
   }
-  setElements(dot.getResult(), acc);
+  ctx.setElements(dot.getResult(), acc);
   return success();
 }

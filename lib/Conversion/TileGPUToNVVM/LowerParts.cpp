@@ -12,7 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "../TileGPUToSimt/SimtSoftmax.h"
+#include "NvidiaLowerings.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -29,15 +30,17 @@ static int64_t sharedBytesOfPart(tile::KernelOp kernel) {
          kernel.getParts();
 }
 
-void NvidiaLowering::divideIntoParts() {
-  assert(warps == 1 && "a part is a warp");
-  part = takeWarpNumber();
-  ownShared = arith::MulIOp::create(b, part, i32(sharedBytesOfPart(kernel)));
-  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                    b.getI32IntegerAttr(1));
-  kernel.walk([&](tile::PartIdOp id) {
-    Value wide = arith::IndexCastUIOp::create(b, b.getIndexType(), part);
-    mapping.map(id.getResult(), wide);
+void fa::divideIntoParts(NvidiaContext &ctx) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  assert(ctx.warps == 1 && "a part is a warp");
+  ctx.part = takeWarpNumber(ctx);
+  ctx.ownShared = arith::MulIOp::create(b, ctx.part,
+                                        ctx.i32(sharedBytesOfPart(ctx.kernel)));
+  ctx.function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        b.getI32IntegerAttr(1));
+  ctx.kernel.walk([&](tile::PartIdOp id) {
+    Value wide = arith::IndexCastUIOp::create(b, b.getIndexType(), ctx.part);
+    ctx.mapping.map(id.getResult(), wide);
   });
 }
 
@@ -70,28 +73,30 @@ static void storeWords(ImplicitLocOpBuilder &b, Type pointer, Value address,
 }
 
 /// From here on threads are those of the whole block.
-void NvidiaLowering::joinParts() {
+static void joinParts(NvidiaContext &ctx) {
+  ImplicitLocOpBuilder &b = ctx.b;
   NVVM::Barrier0Op::create(b);
-  part = ownShared = Value();
-  thread = readThread();
-  linears.clear();
-  entryEnd = thread.getDefiningOp();
+  ctx.part = ctx.ownShared = Value();
+  ctx.thread = ctx.readThread();
+  ctx.linears.clear();
+  ctx.entryEnd = ctx.thread.getDefiningOp();
 }
 
-LogicalResult NvidiaLowering::lowerMergeParts(MergePartsOp op) {
+static LogicalResult lowerMergeParts(NvidiaContext &ctx, MergePartsOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   TileLayout layout = layoutOf(op.getAcc()), rows = layoutOf(op.getMax());
   TileLayout merged = layoutOf(op.getAccOut());
-  int64_t parts = kernel.getParts(), count = layout.numRegisters(),
+  int64_t parts = ctx.kernel.getParts(), count = layout.numRegisters(),
           own = count / parts;
-  SmallVector<Value> acc(elementsOf(op.getAcc())),
-      words(elementsOf(op.getMax())), sum(elementsOf(op.getSum()));
-  if (!part || own % kTogether || merged.numRegisters() != own ||
+  SmallVector<Value> acc(ctx.elementsOf(op.getAcc())),
+      words(ctx.elementsOf(op.getMax())), sum(ctx.elementsOf(op.getSum()));
+  if (!ctx.part || own % kTogether || merged.numRegisters() != own ||
       words.size() * 2 != kTogether)
     return op.emitOpError("expects each part to be left with some of the "
                           "columns of its accumulators and two rows of a "
                           "thread, found ")
            << op.getAcc().getType() << " to " << op.getAccOut().getType();
-  if (failed(addThreadSums(op, layout, rows, sum)))
+  if (failed(addThreadSums(ctx, op, layout, rows, sum)))
     return failure();
   words.append(sum);
 
@@ -99,24 +104,24 @@ LogicalResult NvidiaLowering::lowerMergeParts(MergePartsOp op) {
   BufferType buffer = op.getBuffer().getType();
   int64_t offset = *op.getBuffer().getDefiningOp<AllocOp>().getOffset(),
           state = buffer.getSlotBytes();
-  Value inLine = arith::MulIOp::create(b, thread, i32(4 * kTogether));
-  Value mine = arith::AddIOp::create(b, sharedBase(offset), inLine);
+  Value inLine = arith::MulIOp::create(b, ctx.thread, ctx.i32(4 * kTogether));
+  Value mine = arith::AddIOp::create(b, sharedBase(ctx, offset), inLine);
   for (int64_t reg = 0; reg < count; reg += kTogether)
-    storeWords(b, sharedPointer(), mine, reg / kTogether * kLineBytes,
+    storeWords(b, ctx.sharedPointer(), mine, reg / kTogether * kLineBytes,
                ValueRange(acc).slice(reg, kTogether));
-  storeWords(b, sharedPointer(), mine, state, words);
+  storeWords(b, ctx.sharedPointer(), mine, state, words);
   Value skipped =
-      arith::MulIOp::create(b, part, i32(own / kTogether * kLineBytes));
-  joinParts();
+      arith::MulIOp::create(b, ctx.part, ctx.i32(own / kTogether * kLineBytes));
+  joinParts(ctx);
 
-  Value all = arith::AddIOp::create(b, sharedBase(offset), inLine);
+  Value all = arith::AddIOp::create(b, sharedBase(ctx, offset), inLine);
   Value columns = arith::AddIOp::create(b, all, skipped);
-  int64_t stride = sharedBytesOfPart(kernel);
+  int64_t stride = sharedBytesOfPart(ctx.kernel);
   auto load = [&](Value from, int64_t at) {
-    Value vector = loadWords(b, sharedPointer(), from, at, kTogether);
+    Value vector = loadWords(b, ctx.sharedPointer(), from, at, kTogether);
     SmallVector<Value> elements;
     for (int64_t n = 0; n < kTogether; ++n)
-      elements.push_back(LLVM::ExtractElementOp::create(b, vector, i32(n)));
+      elements.push_back(LLVM::ExtractElementOp::create(b, vector, ctx.i32(n)));
     return elements;
   };
   SmallVector<SmallVector<Value>> states;
@@ -126,13 +131,13 @@ LogicalResult NvidiaLowering::lowerMergeParts(MergePartsOp op) {
   SmallVector<Value> max, total;
   SmallVector<SmallVector<Value>> alphas(numRows); // of each part
   Exponent exponent =
-      exponentOf(arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e)));
+      exponentOf(ctx, arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e)));
   for (size_t row = 0; row < numRows; ++row) {
     Value most = states[0][row], added;
     for (ArrayRef<Value> other : ArrayRef(states).drop_front())
       most = LLVM::MaxNumOp::create(b, b.getF32Type(), most, other[row]);
     for (ArrayRef<Value> one : states) {
-      Value alpha = rowExponent(exponent, one[row], most).alpha;
+      Value alpha = rowExponent(ctx, exponent, one[row], most).alpha;
       alphas[row].push_back(alpha);
       Value share = one[numRows + row];
       added = added ? Value(LLVM::FMAOp::create(b, b.getF32Type(), share, alpha,
@@ -155,8 +160,21 @@ LogicalResult NvidiaLowering::lowerMergeParts(MergePartsOp op) {
                                               sum))
                   : Value(arith::MulFOp::create(b, element, alpha));
       }
-  setElements(op.getAccOut(), result);
-  setElements(op.getMaxOut(), max);
-  setElements(op.getSumOut(), total);
+  ctx.setElements(op.getAccOut(), result);
+  ctx.setElements(op.getMaxOut(), max);
+  ctx.setElements(op.getSumOut(), total);
   return success();
+}
+
+/// Of the threads that run the same: a part is a warp.
+static void lowerBarrier(NvidiaContext &ctx, BarrierOp) {
+  if (ctx.part)
+    NVVM::SyncWarpOp::create(ctx.b, ctx.i32(-1));
+  else
+    NVVM::Barrier0Op::create(ctx.b);
+}
+
+void fa::addPartsLowerings(NvidiaContext &ctx) {
+  ctx.registry.add(ctx, lowerMergeParts);
+  ctx.registry.add(ctx, lowerBarrier);
 }

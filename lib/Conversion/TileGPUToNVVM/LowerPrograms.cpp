@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
-#include "fa/Conversion/TileGPUToSimt.h"
+#include "fa/Schedule/KernelThreads.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -17,11 +17,11 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-bool NvidiaLowering::isPersistent() const {
-  return kernel->hasAttr(TileGPUDialect::persistentAttrName);
+static bool isPersistent(NvidiaContext &ctx) {
+  return ctx.kernel->hasAttr(TileGPUDialect::persistentAttrName);
 }
 
-Value NvidiaLowering::programNumber() {
+Value NvidiaContext::programNumber() {
   Value block = blockNumber();
   if (!warpNumber)
     return block;
@@ -31,33 +31,37 @@ Value NvidiaLowering::programNumber() {
 }
 
 /// The last block may have fewer programs than warps.
-LogicalResult NvidiaLowering::lowerBodyOfWarp() {
-  Value count = i32Of(extents[0]);
-  for (Value extent : ArrayRef(extents).drop_front())
-    count = arith::MulIOp::create(b, count, i32Of(extent));
+static LogicalResult lowerBodyOfWarp(NvidiaContext &ctx,
+                                     tile::KernelOp kernel) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value count = ctx.i32Of(ctx.extents[0]);
+  for (Value extent : ArrayRef(ctx.extents).drop_front())
+    count = arith::MulIOp::create(b, count, ctx.i32Of(extent));
   Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                      programNumber(), count);
+                                      ctx.programNumber(), count);
   auto branch = scf::IfOp::create(b, isOne, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  return SimtLowering::lowerBody();
+  return lowerBody(ctx, kernel);
 }
 
 /// The scalars of a persistent kernel belong to each of its programs: they are
 /// lowered with the roles.
-LogicalResult NvidiaLowering::lowerBody() {
-  if (warpNumber)
-    return lowerBodyOfWarp();
-  if (!isPersistent())
-    return SimtLowering::lowerBody();
+static LogicalResult lowerPrograms(NvidiaContext &ctx, tile::KernelOp kernel) {
+  if (ctx.warpNumber)
+    return lowerBodyOfWarp(ctx, kernel);
+  if (!isPersistent(ctx))
+    return lowerBody(ctx, kernel);
   for (RolesOp roles : kernel.getBody().getOps<RolesOp>())
-    return lowerRoles(roles);
+    return lowerRoles(ctx, roles);
   return kernel.emitOpError("expects roles where it is persistent");
 }
 
 /// A grid has one dimension, and clusters are along it.
-Value NvidiaLowering::rankInCluster() {
-  return arith::RemUIOp::create(b, blockNumber(), i32(clusterBlocks()));
+Value fa::rankInCluster(NvidiaContext &ctx) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  return arith::RemUIOp::create(b, ctx.blockNumber(),
+                                ctx.i32(clusterBlocks(ctx)));
 }
 
 namespace {
@@ -108,7 +112,7 @@ struct Divisor {
 ///
 /// Blocks of a cluster are one here, and so are as many programs that are
 /// neighbours on the first axis.
-struct NvidiaLowering::Turns {
+struct fa::Turns {
   Value programs, blocks, block; ///< how many, n, b; i32, as all numbers here
   Value tiles;                   ///< programs on the first axis
   Value count;                   ///< of the turns that this block takes part in
@@ -124,138 +128,33 @@ struct NvidiaLowering::Turns {
 /// with 8, 0.6 %, but then the keys of too many heads are read at a time.
 static constexpr int32_t kSectionTurns = 4;
 
-/// What follows from sizes alone is computed in each program: computed once, it
-/// would fill the registers of uniform numbers in all loops. Not divisions.
-void NvidiaLowering::keepInLoop(memref::DimOp size) {
-  if (llvm::any_of(size->getUsers(), [](Operation *user) {
-        return isa<arith::DivUIOp, arith::DivSIOp>(user);
-      }))
-    return;
-  Value number = arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(size));
-  mapping.map(size.getResult(),
-              arith::IndexCastUIOp::create(b, b.getIndexType(), hide(number))
-                  .getResult());
-}
-
-LogicalResult NvidiaLowering::lowerTurns(TurnsOp op) {
-  if (!turnsOfRole)
-    return op.emitOpError("expects to be in the block of a persistent "
-                          "kernel's consumer");
-  mapping.map(op.getResult(), arith::IndexCastUIOp::create(b, b.getIndexType(),
-                                                           turnsOfRole->count)
-                                  .getResult());
-  return success();
-}
-
-LogicalResult NvidiaLowering::lowerProgramIn(ProgramInOp op) {
-  if (!turnsOfRole)
-    return op.emitOpError("expects tgpu.turns in the consumer's block");
-  auto ids = programIn(*turnsOfRole, i32Of(mapped(op.getTurn())));
-  for (auto [result, id] : llvm::zip(op.getResults(), ids))
-    mapping.map(
-        result,
-        arith::IndexCastUIOp::create(b, b.getIndexType(), id).getResult());
-  return success();
-}
-
-void NvidiaLowering::lowerAnew(AnewOp op) {
-  Value number =
-      arith::IndexCastUIOp::create(b, b.getI64Type(), mapped(op.getValue()));
-  mapping.map(op.getResult(),
-              arith::IndexCastUIOp::create(b, b.getIndexType(), hide(number))
-                  .getResult());
-}
-
-/// What the scalars above make of a program's number is not used: the role has
-/// its own for each program.
-LogicalResult NvidiaLowering::lowerLoopOfRole(Block &region) {
-  Turns turns = takeTurns();
-  llvm::SaveAndRestore restore(turnsOfRole, &turns);
-  mapPrograms({i32(0), i32(0), i32(0)});
-  for (Operation &op : kernel.getBody().front())
-    if (!isa<RolesOp>(op) && failed(lowerOp(&op)))
-      return failure();
-  return lowerBlock(region);
-}
-
-static bool isKernelWait(Operation &op) {
-  return isa<AwaitKernelOp, BeginNextOp>(op);
-}
-
-/// The kernel before is waited for where the scalars say so, behind a program's
-/// divisions, which are what the first fetch needs; in each program, as nothing
-/// remembers the first, and only that one takes time. A consumer, whose
-/// registers are few, waits before its loop: nothing arrives sooner.
-LogicalResult NvidiaLowering::lowerRole(Block &region) {
-  // What was made for the other role is not there for this one.
-  views.clear();
-  if (!isPersistent()) {
-    for (Value argument : region.getArguments())
-      mapping.map(argument, index(0));
-    return lowerBlock(region);
-  }
-  if (!region.getOps<TurnsOp>().empty())
-    return lowerLoopOfRole(region);
-  auto roles = cast<RolesOp>(region.getParentOp());
-  bool waitsFirst = region.getParent() == &roles.getConsumer();
-  Turns turns = takeTurns();
-  for (Operation &op : kernel.getBody().front())
-    if (waitsFirst && isKernelWait(op) && failed(lowerOp(&op)))
-      return failure();
-  auto loop = scf::ForOp::create(b, i32(0), turns.count, i32(1), index(0));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value turn = loop.getInductionVar();
-  mapPrograms(programIn(turns, turn));
-  mapping.map(
-      region.getArgument(0),
-      arith::IndexCastUIOp::create(b, b.getIndexType(), turn).getResult());
-  mapping.map(region.getArgument(1), loop.getRegionIterArg(0));
-  for (Operation &op : kernel.getBody().front()) {
-    if (isa<RolesOp>(op) || (waitsFirst && isKernelWait(op)))
-      continue;
-    if (failed(lowerOp(&op)))
-      return failure();
-    if (auto size = dyn_cast<memref::DimOp>(op))
-      keepInLoop(size);
-  }
-  if (failed(lowerBlock(region)))
-    return failure();
-  auto passed = cast<PassedOp>(region.getTerminator());
-  scf::YieldOp::create(b, mapped(passed.getSteps()));
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Turns of a persistent kernel
-//===----------------------------------------------------------------------===//
-
-NvidiaLowering::Turns NvidiaLowering::takeTurns() {
+static Turns takeTurns(NvidiaContext &ctx) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto add = [&](Value x, Value y) { return arith::AddIOp::create(b, x, y); };
   auto sub = [&](Value x, Value y) { return arith::SubIOp::create(b, x, y); };
   auto mul = [&](Value x, Value y) { return arith::MulIOp::create(b, x, y); };
   auto divideUp = [&](Value x, Value y) -> Value {
-    return arith::DivUIOp::create(b, add(x, sub(y, i32(1))), y);
+    return arith::DivUIOp::create(b, add(x, sub(y, ctx.i32(1))), y);
   };
-  Value cluster = i32(clusterBlocks());
-  Value tiles = i32Of(extents[0]), axis1 = i32Of(extents[1]);
+  Value cluster = ctx.i32(clusterBlocks(ctx));
+  Value tiles = ctx.i32Of(ctx.extents[0]), axis1 = ctx.i32Of(ctx.extents[1]);
   Value blocks = NVVM::GridDimXOp::create(b, b.getI32Type());
-  Value block = blockNumber();
-  if (clusterBlocks() > 1) {
+  Value block = ctx.blockNumber();
+  if (clusterBlocks(ctx) > 1) {
     tiles = divideUp(tiles, cluster);
     blocks = arith::DivUIOp::create(b, blocks, cluster);
     block = arith::DivUIOp::create(b, block, cluster);
   }
-  Value allHeads = mul(axis1, i32Of(extents[2]));
+  Value allHeads = mul(axis1, ctx.i32Of(ctx.extents[2]));
   Value programs = mul(allHeads, tiles);
-  auto [whole, rest] = divide(programs, blocks);
+  auto [whole, rest] = ctx.divide(programs, blocks);
   Value takesOne =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, block, rest);
   Value one = arith::ExtUIOp::create(b, b.getI32Type(), takesOne);
 
-  Value heads =
-      divideUp(allHeads, divideUp(programs, mul(blocks, i32(kSectionTurns))));
-  Value lastSection = sub(divideUp(allHeads, heads), i32(1));
+  Value heads = divideUp(
+      allHeads, divideUp(programs, mul(blocks, ctx.i32(kSectionTurns))));
+  Value lastSection = sub(divideUp(allHeads, heads), ctx.i32(1));
   Value lastHeads = sub(allHeads, mul(lastSection, heads));
   auto by = [&](Value divisor) { return Divisor(b, b.getLoc(), divisor); };
   return {programs,
@@ -270,7 +169,10 @@ NvidiaLowering::Turns NvidiaLowering::takeTurns() {
           by(axis1)};
 }
 
-std::array<Value, 3> NvidiaLowering::programIn(const Turns &turns, Value turn) {
+/// The program that this block runs in a turn, by axis.
+static std::array<Value, 3> programIn(NvidiaContext &ctx, const Turns &turns,
+                                      Value turn) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto add = [&](Value x, Value y) { return arith::AddIOp::create(b, x, y); };
   auto sub = [&](Value x, Value y) { return arith::SubIOp::create(b, x, y); };
   auto mul = [&](Value x, Value y) { return arith::MulIOp::create(b, x, y); };
@@ -282,17 +184,147 @@ std::array<Value, 3> NvidiaLowering::programIn(const Turns &turns, Value turn) {
   Value size = mul(heads.divisor, turns.tiles);
   // The section's programs by tile, then by head, from the end: every second
   // one, and back over the others.
-  Value isUp = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, place,
-                                     arith::ShRUIOp::create(b, size, i32(1)));
-  Value twice = arith::ShLIOp::create(b, place, i32(1));
-  Value last = sub(size, i32(1));
-  Value up = sub(sub(last, i32(1)), twice);
+  Value isUp =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, place,
+                            arith::ShRUIOp::create(b, size, ctx.i32(1)));
+  Value twice = arith::ShLIOp::create(b, place, ctx.i32(1));
+  Value last = sub(size, ctx.i32(1));
+  Value up = sub(sub(last, ctx.i32(1)), twice);
   Value down = sub(twice, last);
   auto [tile, headInSection] =
       heads.divide(b, arith::SelectOp::create(b, isUp, up, down));
   Value head = add(mul(section, turns.heads.divisor), headInSection);
   auto [id2, id1] = turns.axis1.divide(b, head);
-  if (clusterBlocks() > 1)
-    tile = add(mul(tile, i32(clusterBlocks())), rankInCluster());
+  if (clusterBlocks(ctx) > 1)
+    tile = add(mul(tile, ctx.i32(clusterBlocks(ctx))), rankInCluster(ctx));
   return {tile, id1, id2};
+}
+
+/// What follows from sizes alone is computed in each program: computed once, it
+/// would fill the registers of uniform numbers in all loops. Not divisions.
+static void keepInLoop(NvidiaContext &ctx, memref::DimOp size) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (llvm::any_of(size->getUsers(), [](Operation *user) {
+        return isa<arith::DivUIOp, arith::DivSIOp>(user);
+      }))
+    return;
+  Value number =
+      arith::IndexCastUIOp::create(b, b.getI64Type(), ctx.mapped(size));
+  ctx.mapping.map(size.getResult(), arith::IndexCastUIOp::create(
+                                        b, b.getIndexType(), hide(ctx, number))
+                                        .getResult());
+}
+
+static LogicalResult lowerTurns(NvidiaContext &ctx, TurnsOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!ctx.turnsOfRole)
+    return op.emitOpError("expects to be in the block of a persistent "
+                          "kernel's consumer");
+  ctx.mapping.map(
+      op.getResult(),
+      arith::IndexCastUIOp::create(b, b.getIndexType(), ctx.turnsOfRole->count)
+          .getResult());
+  return success();
+}
+
+static LogicalResult lowerProgramIn(NvidiaContext &ctx, ProgramInOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!ctx.turnsOfRole)
+    return op.emitOpError("expects tgpu.turns in the consumer's block");
+  auto ids =
+      programIn(ctx, *ctx.turnsOfRole, ctx.i32Of(ctx.mapped(op.getTurn())));
+  for (auto [result, id] : llvm::zip(op.getResults(), ids))
+    ctx.mapping.map(
+        result,
+        arith::IndexCastUIOp::create(b, b.getIndexType(), id).getResult());
+  return success();
+}
+
+static void lowerAnew(NvidiaContext &ctx, AnewOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value number = arith::IndexCastUIOp::create(b, b.getI64Type(),
+                                              ctx.mapped(op.getValue()));
+  ctx.mapping.map(op.getResult(), arith::IndexCastUIOp::create(
+                                      b, b.getIndexType(), hide(ctx, number))
+                                      .getResult());
+}
+
+/// What the scalars above make of a program's number is not used: the role has
+/// its own for each program.
+static LogicalResult lowerLoopOfRole(NvidiaContext &ctx, Block &region) {
+  Turns turns = takeTurns(ctx);
+  llvm::SaveAndRestore restore(ctx.turnsOfRole, &turns);
+  mapPrograms(ctx, {ctx.i32(0), ctx.i32(0), ctx.i32(0)});
+  for (Operation &op : ctx.kernel.getBody().front())
+    if (!isa<RolesOp>(op) && failed(lowerOp(ctx, &op)))
+      return failure();
+  return lowerBlock(ctx, region);
+}
+
+static bool isKernelWait(Operation &op) {
+  return isa<AwaitKernelOp, BeginNextOp>(op);
+}
+
+/// The kernel before is waited for where the scalars say so, behind a program's
+/// divisions, which are what the first fetch needs; in each program, as nothing
+/// remembers the first, and only that one takes time. A consumer, whose
+/// registers are few, waits before its loop: nothing arrives sooner.
+LogicalResult fa::lowerRole(NvidiaContext &ctx, Block &region) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  // What was made for the other role is not there for this one.
+  ctx.views.clear();
+  if (!isPersistent(ctx)) {
+    for (Value argument : region.getArguments())
+      ctx.mapping.map(argument, ctx.index(0));
+    return lowerBlock(ctx, region);
+  }
+  if (!region.getOps<TurnsOp>().empty())
+    return lowerLoopOfRole(ctx, region);
+  auto roles = cast<RolesOp>(region.getParentOp());
+  bool waitsFirst = region.getParent() == &roles.getConsumer();
+  Turns turns = takeTurns(ctx);
+  for (Operation &op : ctx.kernel.getBody().front())
+    if (waitsFirst && isKernelWait(op) && failed(lowerOp(ctx, &op)))
+      return failure();
+  auto loop =
+      scf::ForOp::create(b, ctx.i32(0), turns.count, ctx.i32(1), ctx.index(0));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value turn = loop.getInductionVar();
+  mapPrograms(ctx, programIn(ctx, turns, turn));
+  ctx.mapping.map(
+      region.getArgument(0),
+      arith::IndexCastUIOp::create(b, b.getIndexType(), turn).getResult());
+  ctx.mapping.map(region.getArgument(1), loop.getRegionIterArg(0));
+  for (Operation &op : ctx.kernel.getBody().front()) {
+    if (isa<RolesOp>(op) || (waitsFirst && isKernelWait(op)))
+      continue;
+    if (failed(lowerOp(ctx, &op)))
+      return failure();
+    if (auto size = dyn_cast<memref::DimOp>(op))
+      keepInLoop(ctx, size);
+  }
+  if (failed(lowerBlock(ctx, region)))
+    return failure();
+  auto passed = cast<PassedOp>(region.getTerminator());
+  scf::YieldOp::create(b, ctx.mapped(passed.getSteps()));
+  return success();
+}
+
+static void lowerBeginNext(NvidiaContext &ctx, BeginNextOp) {
+  NVVM::GriddepcontrolOp::create(ctx.b,
+                                 NVVM::GridDepActionKind::launch_dependents);
+}
+
+static void lowerAwaitKernel(NvidiaContext &ctx, AwaitKernelOp) {
+  NVVM::GriddepcontrolOp::create(ctx.b, NVVM::GridDepActionKind::wait);
+}
+
+void fa::addProgramsLowerings(NvidiaContext &ctx) {
+  ctx.registry.add(ctx, lowerPrograms);
+  ctx.registry.add(ctx, lowerTurns);
+  ctx.registry.add(ctx, lowerProgramIn);
+  ctx.registry.add(ctx, lowerAnew);
+  ctx.registry.add(ctx, lowerBeginNext);
+  ctx.registry.add(ctx, lowerAwaitKernel);
 }

@@ -22,7 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -35,29 +35,32 @@ using namespace fa::tgpu;
 static constexpr uint32_t kUpper = 0xffff0000;
 
 /// Line j of the right operand, 16 bytes, is thread j's.
-void NvidiaLowering::writeNumbers() {
+void fa::writeNumbers(NvidiaContext &ctx) {
+  ImplicitLocOpBuilder &b = ctx.b;
   tgpu::RampOp ramp;
-  kernel.walk([&](tgpu::RampOp op) { ramp = op; });
+  ctx.kernel.walk([&](tgpu::RampOp op) { ramp = op; });
   if (!ramp)
     return;
   BufferType buffer = ramp.getNumbers().getType();
-  Value isLine = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::ult, threadInBlock, i32(buffer.getShape()[0]));
+  Value isLine =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, ctx.threadInBlock,
+                            ctx.i32(buffer.getShape()[0]));
   scf::IfOp::create(b, isLine, [&](OpBuilder &, Location) {
     Value number = arith::BitcastOp::create(
         b, b.getI32Type(),
-        arith::UIToFPOp::create(b, b.getF32Type(), threadInBlock));
-    Value ones = i32(0x3f803f80), none = i32(0);
+        arith::UIToFPOp::create(b, b.getF32Type(), ctx.threadInBlock));
+    Value ones = ctx.i32(0x3f803f80), none = ctx.i32(0);
     Value both = arith::OrIOp::create(
-        b, number, arith::ShRUIOp::create(b, number, i32(16)));
-    Value line =
-        arith::AddIOp::create(b, slotAddress(ramp.getNumbers(), Value()),
-                              arith::ShLIOp::create(b, threadInBlock, i32(4)));
+        b, number, arith::ShRUIOp::create(b, number, ctx.i32(16)));
+    Value line = arith::AddIOp::create(
+        b, slotAddress(ctx, ramp.getNumbers(), Value()),
+        arith::ShLIOp::create(b, ctx.threadInBlock, ctx.i32(4)));
     for (auto [n, word] :
          llvm::enumerate(SmallVector<Value>{ones, both, none, none}))
       LLVM::StoreOp::create(
           b, word,
-          LLVM::IntToPtrOp::create(b, sharedPointer(), offsetBy(line, 4 * n)));
+          LLVM::IntToPtrOp::create(b, ctx.sharedPointer(),
+                                   offsetBy(ctx, line, 4 * n)));
     NVVM::FenceProxyOp::create(
         b,
         NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
@@ -67,15 +70,16 @@ void NvidiaLowering::writeNumbers() {
   });
 }
 
-Value NvidiaLowering::numbersDescriptor(tgpu::RampOp ramp) {
+Value fa::numbersDescriptor(NvidiaContext &ctx, tgpu::RampOp ramp) {
+  ImplicitLocOpBuilder &b = ctx.b;
   // Lines of 16 bytes, not swizzled; eight of them are 128. The second half of
   // the depth is 0 bytes behind the first.
   constexpr uint64_t fixed = uint64_t(128 / 16) << 32;
   Value low = arith::ShRUIOp::create(
       b,
-      arith::AndIOp::create(b, slotAddress(ramp.getNumbers(), Value()),
-                            i32(0x3ffff)),
-      i32(4));
+      arith::AndIOp::create(b, slotAddress(ctx, ramp.getNumbers(), Value()),
+                            ctx.i32(0x3ffff)),
+      ctx.i32(4));
   return arith::OrIOp::create(
       b, arith::ExtUIOp::create(b, b.getI64Type(), low),
       arith::ConstantOp::create(b, b.getI64IntegerAttr(int64_t(fixed))));
@@ -101,26 +105,30 @@ static std::pair<Value, Value> split(ImplicitLocOpBuilder &b, Value value) {
   return {arith::OrIOp::create(b, lower(parts[0]), parts[1]), lower(parts[2])};
 }
 
-SmallVector<Value> NvidiaLowering::wordsOf(Value factor, Value distance) {
+/// The left operand of a factor and of a tile whose first element is as far
+/// away; null: of one that is at 0.
+static SmallVector<Value> wordsOf(NvidiaContext &ctx, Value factor,
+                                  Value distance) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Type f32 = b.getF32Type();
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
-  Value own = distance ? thread : readThread();
-  Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                            arith::AndIOp::create(b, own, i32(3)), i32(0));
+  Value own = distance ? ctx.thread : ctx.readThread();
+  Value isFirst = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::eq, arith::AndIOp::create(b, own, ctx.i32(3)),
+      ctx.i32(0));
   Value times = arith::SelectOp::create(b, isFirst, constant(1), constant(0));
-  Value warp = arith::ShRUIOp::create(b, own, i32(5));
-  Value quad =
-      arith::AndIOp::create(b, arith::ShRUIOp::create(b, own, i32(2)), i32(7));
+  Value warp = arith::ShRUIOp::create(b, own, ctx.i32(5));
+  Value quad = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, own, ctx.i32(2)), ctx.i32(7));
   Value row =
-      arith::OrIOp::create(b, arith::ShLIOp::create(b, warp, i32(4)), quad);
+      arith::OrIOp::create(b, arith::ShLIOp::create(b, warp, ctx.i32(4)), quad);
   SmallVector<Value> words(4);
   for (int half : {0, 1}) {
-    Value here = arith::OrIOp::create(b, row, i32(8 * half));
-    Value before =
-        arith::SIToFPOp::create(b, f32, arith::SubIOp::create(b, i32(0), here));
+    Value here = arith::OrIOp::create(b, row, ctx.i32(8 * half));
+    Value before = arith::SIToFPOp::create(
+        b, f32, arith::SubIOp::create(b, ctx.i32(0), here));
     Value steps = arith::SelectOp::create(b, isFirst, before, constant(1));
     if (distance)
       steps = LLVM::FMAOp::create(b, f32, distance, times, steps);
@@ -132,24 +140,89 @@ SmallVector<Value> NvidiaLowering::wordsOf(Value factor, Value distance) {
 
 /// Those of all tiles of a program, computed once, from a thread's number that
 /// is none of those that are kept.
-ArrayRef<Value> NvidiaLowering::programWords(Value factor) {
-  SmallVector<Value> &words = rampWords[factor];
+static ArrayRef<Value> programWords(NvidiaContext &ctx, Value factor) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  SmallVector<Value> &words = ctx.rampWords[factor];
   if (words.empty()) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(factor);
-    words = wordsOf(factor, Value());
+    words = wordsOf(ctx, factor, Value());
   }
   return words;
 }
 
-SmallVector<Value> NvidiaLowering::leftOf(tgpu::RampOp ramp, bool isSeldom) {
-  Value factor = mapped(ramp.getFactor());
-  if (firstIsApart())
-    return SmallVector<Value>(programWords(factor));
-  Value first = arith::SubIOp::create(b, i32Of(mapped(ramp.getColumn())),
-                                      i32Of(mapped(ramp.getRow())));
+SmallVector<Value> fa::leftOf(NvidiaContext &ctx, tgpu::RampOp ramp,
+                              bool isSeldom) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value factor = ctx.mapped(ramp.getFactor());
+  if (ctx.firstIsApart())
+    return SmallVector<Value>(programWords(ctx, factor));
+  Value first =
+      arith::SubIOp::create(b, ctx.i32Of(ctx.mapped(ramp.getColumn())),
+                            ctx.i32Of(ctx.mapped(ramp.getRow())));
   // Of a dot that is repeated, not kept since the first time.
   if (isSeldom)
-    first = hide(first);
-  return wordsOf(factor, arith::SIToFPOp::create(b, b.getF32Type(), first));
+    first = hide(ctx, first);
+  return wordsOf(ctx, factor,
+                 arith::SIToFPOp::create(b, b.getF32Type(), first));
+}
+
+//===----------------------------------------------------------------------===//
+// Steps of a softmax
+//===----------------------------------------------------------------------===//
+
+/// What the dot of `scores` adds; null: no ramp.
+static tgpu::RampOp rampOf(Value scores) {
+  scores = belowMasks(scores);
+  auto wait = scores ? scores.getDefiningOp<DotWaitOp>() : DotWaitOp();
+  auto start =
+      wait ? wait.getRunning().getDefiningOp<DotStartOp>() : DotStartOp();
+  return start && start.getAcc() ? start.getAcc().getDefiningOp<tgpu::RampOp>()
+                                 : tgpu::RampOp();
+}
+
+LogicalResult fa::checkRamp(DotWaitOp wait) {
+  auto start = wait.getRunning().getDefiningOp<DotStartOp>();
+  if (!start || !start.getAcc() ||
+      !start.getAcc().getDefiningOp<tgpu::RampOp>())
+    return success();
+  Value scores = wait.getResult();
+  for (Operation *user : scores.getUsers()) {
+    while (isa<arith::SelectOp>(user) && user->hasOneUse())
+      user = *user->user_begin();
+    bool isStep = isa<tile::OnlineSoftmaxOp, ExpectedSoftmaxOp>(user);
+    if (!isStep || !rampOf(user->getOperand(0)))
+      return wait.emitOpError("expects steps of a softmax as the users of "
+                              "scores with a ramp, found ")
+             << user->getName();
+  }
+  return success();
+}
+
+bool NvidiaContext::hasRamp(Value scores) { return bool(rampOf(scores)); }
+
+/// Three consumers have few registers. Not with ramps of two sides, whose
+/// factors are those of a tile.
+bool NvidiaContext::firstIsApart() {
+  bool hasRamp = false, hasSides = false;
+  kernel.walk([&](tgpu::RampOp ramp) {
+    hasRamp = true;
+    hasSides |= ramp.getFactor().getParentBlock() != &kernel.getBody().front();
+  });
+  return hasRamp && !hasSides && planOf(kernel).isShortOfRegisters();
+}
+
+Value NvidiaContext::firstOfRamp(Value scores) {
+  tgpu::RampOp ramp = firstIsApart() ? rampOf(scores) : tgpu::RampOp();
+  if (!ramp)
+    return {};
+  Value distance = arith::SubIOp::create(b, i32Of(mapped(ramp.getColumn())),
+                                         i32Of(mapped(ramp.getRow())));
+  return arith::MulFOp::create(
+      b, mapped(ramp.getFactor()),
+      arith::SIToFPOp::create(b, b.getF32Type(), distance));
+}
+
+void fa::addRampLowerings(NvidiaContext &ctx) {
+  ctx.registry.skip<tgpu::RampOp>(); // its dot's
 }

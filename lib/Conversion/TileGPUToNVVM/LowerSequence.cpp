@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -21,22 +21,25 @@
 using namespace mlir;
 using namespace fa;
 
-void NvidiaLowering::lowerSequenceOf(tile::SequenceOfOp op) {
-  if (!runsInWholeWarps())
-    return SimtLowering::lowerSequenceOf(op);
+static void lowerSequenceByLanes(NvidiaContext &ctx, tile::SequenceOfOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!ctx.runsInWholeWarps())
+    return lowerSequenceOf(ctx, op);
   auto add = [&](Value x, Value y) { return arith::AddIOp::create(b, x, y); };
   auto widen = [&](Value x) -> Value {
     return arith::IndexCastUIOp::create(b, b.getIndexType(), x);
   };
-  Value offsets = mapped(op.getOffsets()), slot = i32Of(mapped(op.getSlot()));
+  Value offsets = ctx.mapped(op.getOffsets()),
+        slot = ctx.i32Of(ctx.mapped(op.getSlot()));
   // As many as there are sequences: the last offset is none's first.
   Value count = arith::SubIOp::create(
-      b, i32Of(memref::DimOp::create(b, offsets, 0)), i32(1));
-  Value lane = arith::AndIOp::create(b, threadInBlock, i32(kWarpThreads - 1));
+      b, ctx.i32Of(memref::DimOp::create(b, offsets, 0)), ctx.i32(1));
+  Value lane =
+      arith::AndIOp::create(b, ctx.threadInBlock, ctx.i32(kWarpThreads - 1));
   auto firstOf = [&](Value sequence) -> Value {
     Value at = arith::MinSIOp::create(b, sequence, count);
     Value offset = memref::LoadOp::create(b, offsets, widen(at));
-    return add(arith::DivUIOp::create(b, offset, i32(op.getRows())), at);
+    return add(arith::DivUIOp::create(b, offset, ctx.i32(op.getRows())), at);
   };
   // Of the lanes' sequences.
   auto countBegun = [&](Value sequence, Value first) -> Value {
@@ -45,32 +48,37 @@ void NvidiaLowering::lowerSequenceOf(tile::SequenceOfOp op) {
     Value isBefore =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ule, first, slot);
     Value isBegun = arith::AndIOp::create(b, isOne, isBefore);
-    Value lanes = NVVM::VoteSyncOp::create(b, b.getI32Type(), i32(-1), isBegun,
-                                           NVVM::VoteSyncKind::ballot);
+    Value lanes = NVVM::VoteSyncOp::create(b, b.getI32Type(), ctx.i32(-1),
+                                           isBegun, NVVM::VoteSyncKind::ballot);
     return LLVM::CtPopOp::create(b, b.getI32Type(), lanes);
   };
   auto lastOf = [&](Value begun) -> Value {
-    return arith::MaxSIOp::create(b, arith::SubIOp::create(b, begun, i32(1)),
-                                  i32(0));
+    return arith::MaxSIOp::create(
+        b, arith::SubIOp::create(b, begun, ctx.i32(1)), ctx.i32(0));
   };
-  auto coarse = scf::ForOp::create(
-      b, i32(0), count, i32(kWarpThreads * kWarpThreads), ValueRange{i32(0)});
+  auto coarse = scf::ForOp::create(b, ctx.i32(0), count,
+                                   ctx.i32(kWarpThreads * kWarpThreads),
+                                   ValueRange{ctx.i32(0)});
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(coarse.getBody());
     Value sequence = add(coarse.getInductionVar(),
-                         arith::MulIOp::create(b, lane, i32(kWarpThreads)));
+                         arith::MulIOp::create(b, lane, ctx.i32(kWarpThreads)));
     Value begun = add(coarse.getRegionIterArg(0),
                       countBegun(sequence, firstOf(sequence)));
     scf::YieldOp::create(b, begun);
   }
-  Value known =
-      arith::MulIOp::create(b, lastOf(coarse.getResult(0)), i32(kWarpThreads));
+  Value known = arith::MulIOp::create(b, lastOf(coarse.getResult(0)),
+                                      ctx.i32(kWarpThreads));
   Value sequence = add(known, lane), first = firstOf(sequence);
   Value last = lastOf(countBegun(sequence, first));
-  Value found = NVVM::ShflOp::create(b, b.getI32Type(), i32(-1), first, last,
-                                     i32(kWarpThreads - 1), NVVM::ShflKind::idx,
-                                     UnitAttr());
-  mapping.map(op.getSequence(), widen(add(known, last)));
-  mapping.map(op.getFirst(), widen(found));
+  Value found = NVVM::ShflOp::create(b, b.getI32Type(), ctx.i32(-1), first,
+                                     last, ctx.i32(kWarpThreads - 1),
+                                     NVVM::ShflKind::idx, UnitAttr());
+  ctx.mapping.map(op.getSequence(), widen(add(known, last)));
+  ctx.mapping.map(op.getFirst(), widen(found));
+}
+
+void fa::addSequenceLowerings(NvidiaContext &ctx) {
+  ctx.registry.add(ctx, lowerSequenceByLanes);
 }

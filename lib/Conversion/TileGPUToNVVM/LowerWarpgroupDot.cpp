@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -77,25 +77,28 @@ static Value descriptorOf(ImplicitLocOpBuilder &b, const SlotOperand &operand,
 /// ptxas computes the slots' descriptors of a dot that is repeated where they
 /// are needed, instead of keeping them in uniform registers since the dot: of
 /// such there are 63.
-void NvidiaLowering::keepStepsHere(DotStartOp op) {
+static void keepStepsHere(NvidiaContext &ctx, DotStartOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   for (Value step : {op.getAStep(), op.getBStep()})
     if (step)
-      mapping.map(step, arith::IndexCastUIOp::create(b, b.getIndexType(),
-                                                     hide(i32Of(mapped(step))))
-                            .getResult());
+      ctx.mapping.map(
+          step, arith::IndexCastUIOp::create(
+                    b, b.getIndexType(), hide(ctx, ctx.i32Of(ctx.mapped(step))))
+                    .getResult());
 }
 
-void NvidiaLowering::lowerDotStart(DotStartOp op) {
-  IRMapping before = mapping;
+static void lowerDotStart(NvidiaContext &ctx, DotStartOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  IRMapping before = ctx.mapping;
   bool isSeldom = op->getParentOp()->hasAttr(TileGPUDialect::seldomAttrName);
   if (isSeldom)
-    keepStepsHere(op);
+    keepStepsHere(ctx, op);
   RankedTensorType tile = op.getType().getTile();
   BufferType right = op.getBChannel().getType().getBuffer();
   size_t count = layoutOf(tile).numRegisters();
   bool transposed = !op.getTransposeB();
   SlotOperand slot =
-      openSlot(b, right, channelSlot(op.getBChannel(), op.getBStep()),
+      openSlot(b, right, channelSlot(ctx, op.getBChannel(), op.getBStep()),
                /*alongDepth=*/!transposed);
   std::optional<SlotOperand> leftSlot;
   SmallVector<Value> leftWords;
@@ -103,20 +106,20 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
       op.getA() ? op.getA().getDefiningOp<ExchangeOp>() : ExchangeOp();
   if (exchange)
     leftSlot = openSlot(b, exchange.getBuffer().getType(),
-                        exchangedRows(exchange), /*alongDepth=*/false);
+                        exchangedRows(ctx, exchange), /*alongDepth=*/false);
   else if (op.getAChannel())
     leftSlot = openSlot(b, op.getAChannel().getType().getBuffer(),
-                        channelSlot(op.getAChannel(), op.getAStep()),
+                        channelSlot(ctx, op.getAChannel(), op.getAStep()),
                         /*alongDepth=*/true);
   else
-    leftWords = SmallVector<Value>(packedOf(op.getA()));
+    leftWords = SmallVector<Value>(ctx.packedOf(op.getA()));
   SmallVector<Value> accumulators, rampLeft;
   auto ramp =
       op.getAcc() ? op.getAcc().getDefiningOp<tgpu::RampOp>() : tgpu::RampOp();
   if (ramp)
-    rampLeft = leftOf(ramp, isSeldom);
+    rampLeft = leftOf(ctx, ramp, isSeldom);
   else if (op.getAcc())
-    accumulators = SmallVector<Value>(elementsOf(op.getAcc()));
+    accumulators = SmallVector<Value>(ctx.elementsOf(op.getAcc()));
   SmallVector<Type> types(count, b.getF32Type());
   NVVM::WgmmaFenceAlignedOp::create(b);
   for (int64_t k = 0; k < op.readDepth() / 16; ++k) {
@@ -135,19 +138,20 @@ void NvidiaLowering::lowerDotStart(DotStartOp op) {
   if (ramp)
     accumulators = SmallVector<Value>(
         SimtWgmmaOp::create(b, types, b.getBF16Type(), rampLeft,
-                            numbersDescriptor(ramp), accumulators,
+                            numbersDescriptor(ctx, ramp), accumulators,
                             /*transpose_a=*/false, /*transpose_b=*/false)
             .getResults());
   NVVM::WgmmaGroupSyncAlignedOp::create(b);
-  setElements(op.getResult(), accumulators);
-  mapping = before;
+  ctx.setElements(op.getResult(), accumulators);
+  ctx.mapping = before;
 }
 
-void NvidiaLowering::lowerDotWait(DotWaitOp op) {
-  SmallVector<Value> values(tiles[op.getRunning()].elements);
+static LogicalResult lowerDotWait(NvidiaContext &ctx, DotWaitOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  SmallVector<Value> values(ctx.tiles[op.getRunning()].elements);
   SmallVector<size_t> counts = {values.size()};
   for (Value through : op.getThrough()) {
-    ArrayRef<Value> elements = elementsOf(through);
+    ArrayRef<Value> elements = ctx.elementsOf(through);
     counts.push_back(elements.size());
     values.append(elements.begin(), elements.end());
   }
@@ -155,11 +159,13 @@ void NvidiaLowering::lowerDotWait(DotWaitOp op) {
   SmallVector<Value> passed(wait.getPassed());
   ArrayRef<Value> rest(passed);
   for (auto [result, count] : llvm::zip(op->getResults(), counts)) {
-    setElements(result, SmallVector<Value>(rest.take_front(count)));
+    ctx.setElements(result, SmallVector<Value>(rest.take_front(count)));
     rest = rest.drop_front(count);
   }
+  return checkRamp(op);
 }
 
-Value NvidiaLowering::anyOfDot(Value condition) {
-  return meetConsumer(condition);
+void fa::addWarpgroupDotLowerings(NvidiaContext &ctx) {
+  ctx.registry.add(ctx, lowerDotStart);
+  ctx.registry.add(ctx, lowerDotWait);
 }

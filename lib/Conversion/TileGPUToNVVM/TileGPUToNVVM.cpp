@@ -6,7 +6,7 @@
 
 #include "fa/Conversion/TileGPUToNVVM.h"
 
-#include "NvidiaLowering.h"
+#include "NvidiaLowerings.h"
 #include "fa/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,8 +42,11 @@ struct ConvertTileGPUToNVVM final
                            /*value=*/Attribute(), /*alignment=*/1024,
                            /*addrSpace=*/3);
     for (tile::KernelOp kernel : kernels) {
-      if (failed(verifyPlaced(kernel)) ||
-          failed(NvidiaLowering(kernel, narrowConversions).run()))
+      if (failed(verifyPlaced(kernel)))
+        return signalPassFailure();
+      NvidiaContext ctx(kernel, narrowConversions);
+      addNvidiaLowerings(ctx);
+      if (failed(lowerKernel(ctx)))
         return signalPassFailure();
       kernel.erase();
     }

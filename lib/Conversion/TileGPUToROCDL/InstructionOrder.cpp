@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AmdLowering.h"
+#include "AmdLowerings.h"
 
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
@@ -26,13 +26,16 @@ static constexpr int32_t kMfma = 0x8, kSharedRead = 0x100;
 /// cycles (CDNA3 ISA, "Local Data Share"), is covered by those of two others.
 static constexpr int64_t kReadsAhead = 3;
 
-void AmdLowering::keepOrder() { ROCDL::SchedBarrier::create(b, /*mask=*/0); }
+void fa::keepOrder(AmdContext &ctx) {
+  ROCDL::SchedBarrier::create(ctx.b, /*mask=*/0);
+}
 
-void AmdLowering::spreadReads(Value operand, int64_t products) {
+void fa::spreadReads(AmdContext &ctx, Value operand, int64_t products) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto group = [&](int32_t kind, int64_t count) {
     ROCDL::SchedGroupBarrier::create(b, kind, count, /*groupId=*/0);
   };
-  int64_t reads = wideReads.lookup(operand);
+  int64_t reads = ctx.wideReads.lookup(operand);
   if (reads > kReadsAhead && products % reads == 0) {
     group(kSharedRead, kReadsAhead);
     for (int64_t n = kReadsAhead; n < reads; ++n) {
@@ -41,5 +44,5 @@ void AmdLowering::spreadReads(Value operand, int64_t products) {
     }
     group(kMfma, kReadsAhead * products / reads);
   }
-  keepOrder();
+  keepOrder(ctx);
 }

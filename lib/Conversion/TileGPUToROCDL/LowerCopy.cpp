@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AmdLowering.h"
+#include "AmdLowerings.h"
 
 #include "fa/Layout/NamedLayouts.h"
 
@@ -25,52 +25,61 @@ using namespace fa::tgpu;
 /// Bytes that a lane and a wave write at a time.
 static constexpr int64_t kLaneBytes = 16, kWaveBytes = 64 * kLaneBytes;
 
-ArrayAttr AmdLowering::copyScopes() {
-  if (!scopes) {
+ArrayAttr fa::copyScopes(AmdContext &ctx) {
+  if (!ctx.scopes) {
     auto domain = LLVM::AliasScopeDomainAttr::get(
-        b.getContext(), b.getStringAttr("loads direct to LDS"));
-    scopes = b.getArrayAttr(LLVM::AliasScopeAttr::get(domain));
+        ctx.b.getContext(), ctx.b.getStringAttr("loads direct to LDS"));
+    ctx.scopes = ctx.b.getArrayAttr(LLVM::AliasScopeAttr::get(domain));
   }
-  return scopes;
+  return ctx.scopes;
 }
 
-void AmdLowering::lowerCopy(CopyOp op) {
-  GlobalView view = openView(op.getSource());
+static void lowerCopy(AmdContext &ctx, CopyOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  GlobalView view = openView(ctx, op.getSource());
   BufferType type = op.getBuffer().getType();
   TileLayout shared = type.getLayout().getLayout();
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t vector = kLaneBytes / bytes;
-  TileLayout lanes = {linearLanes(shared.base, vector, warps), 1};
+  TileLayout lanes = {linearLanes(shared.base, vector, ctx.warps), 1};
   int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
-  auto [descriptor, step] = describeRows(view, mapped(op.getIndices()[0]),
-                                         type.getShape()[0], op.getInBounds());
+  auto [descriptor, step] =
+      describeRows(ctx, view, ctx.mapped(op.getIndices()[0]),
+                   type.getShape()[0], op.getInBounds());
   Value wave = ROCDL::ReadfirstlaneOp::create(
-      b, b.getI32Type(), arith::ShRUIOp::create(b, thread, i32(6)));
+      b, b.getI32Type(), arith::ShRUIOp::create(b, ctx.thread, ctx.i32(6)));
   Value ofWave = arith::AddIOp::create(
-      b, slotAddress(op.getBuffer(), mapped(op.getSlot())),
-      arith::MulIOp::create(b, wave, i32(kWaveBytes)));
+      b, slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot())),
+      arith::MulIOp::create(b, wave, ctx.i32(kWaveBytes)));
   auto load = [&](int64_t copy, int64_t reg) {
-    int64_t behind = copy * copyBytes + reg / vector * warps * kWaveBytes;
-    Value to =
-        LLVM::IntToPtrOp::create(b, sharedPointer(), offsetBy(ofWave, behind));
+    int64_t behind = copy * copyBytes + reg / vector * ctx.warps * kWaveBytes;
+    Value to = LLVM::IntToPtrOp::create(b, ctx.sharedPointer(),
+                                        offsetBy(ctx, ofWave, behind));
     Value column = arith::AddIOp::create(
-        b, mapped(op.getIndices()[1]),
-        arith::AddIOp::create(b, coordinate(lanes, reg, 1),
-                              index(copy * shared.base.size(1))));
+        b, ctx.mapped(op.getIndices()[1]),
+        arith::AddIOp::create(b, ctx.coordinate(lanes, reg, 1),
+                              ctx.index(copy * shared.base.size(1))));
     Value offset = arith::AddIOp::create(
-        b, arith::MulIOp::create(b, i32Of(coordinate(lanes, reg, 0)), step),
-        i32Of(arith::MulIOp::create(b, column, index(bytes))));
-    Value operands[] = {descriptor,         to,     i32(kLaneBytes), offset,
-                        /*soffset=*/i32(0), i32(0), /*aux=*/i32(0)};
+        b,
+        arith::MulIOp::create(b, ctx.i32Of(ctx.coordinate(lanes, reg, 0)),
+                              step),
+        ctx.i32Of(arith::MulIOp::create(b, column, ctx.index(bytes))));
+    Value operands[] = {descriptor,
+                        to,
+                        ctx.i32(kLaneBytes),
+                        offset,
+                        /*soffset=*/ctx.i32(0),
+                        ctx.i32(0),
+                        /*aux=*/ctx.i32(0)};
     auto begun = ROCDL::RawPtrBufferLoadLdsOp::create(b, TypeRange(), operands);
-    begun.setAliasScopesAttr(copyScopes());
+    begun.setAliasScopesAttr(copyScopes(ctx));
   };
   auto loadAll = [&] {
     for (int64_t copy = 0; copy < shared.repeat; ++copy)
       for (int64_t reg = 0; reg < lanes.numRegisters(); reg += vector)
         load(copy, reg);
   };
-  Value first = isFirstCopy(lanes);
+  Value first = ctx.isFirstCopy(lanes);
   if (!first)
     return loadAll();
   scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
@@ -82,11 +91,13 @@ void AmdLowering::lowerCopy(CopyOp op) {
 /// For all, not for groups: with two slots there is one under way. S_WAITCNT
 /// (CDNA4 ISA, 4.4): vmcnt, bits 0 to 3, 14 and 15, is 0; expcnt and lgkmcnt
 /// are what they never exceed.
-void AmdLowering::waitForCopies() {
+static void lowerWait(AmdContext &ctx, WaitOp) {
+  ImplicitLocOpBuilder &b = ctx.b;
   ROCDL::SWaitcntOp::create(b, 0xf << 8 | 0x7 << 4);
 }
 
-void AmdLowering::lowerTurnedRead(ReadOp op, const TurnedRead &plan) {
+void fa::lowerTurnedRead(AmdContext &ctx, ReadOp op, const TurnedRead &plan) {
+  ImplicitLocOpBuilder &b = ctx.b;
   BufferType type = op.getBuffer().getType();
   TileLayout layout = layoutOf(op.getResult()),
              shared = type.getLayout().getLayout();
@@ -96,7 +107,8 @@ void AmdLowering::lowerTurnedRead(ReadOp op, const TurnedRead &plan) {
     bases.push_back(2 * step);
   for (uint32_t step : plan.warpOffsets)
     bases.push_back(2 * step);
-  Value slot = opaque(slotAddress(op.getBuffer(), mapped(op.getSlot())));
+  Value slot =
+      ctx.opaque(slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot())));
   Type four = VectorType::get({4}, type.getElementType()),
        two = VectorType::get({2}, b.getI32Type());
   SmallVector<Value> words;
@@ -108,11 +120,35 @@ void AmdLowering::lowerTurnedRead(ReadOp op, const TurnedRead &plan) {
           offset ^= 2 * step;
       auto read = ROCDL::ds_read_tr16_b64::create(
           b, four,
-          swizzledAddress(offsetBy(slot, copy * copyBytes), bases, offset));
-      isBesideCopies(read);
+          swizzledAddress(ctx, offsetBy(ctx, slot, copy * copyBytes), bases,
+                          offset));
+      isBesideCopies(ctx, read);
       Value pairs = LLVM::BitcastOp::create(b, two, read);
       for (int64_t n : {0, 1})
-        words.push_back(LLVM::ExtractElementOp::create(b, pairs, i32(n)));
+        words.push_back(LLVM::ExtractElementOp::create(b, pairs, ctx.i32(n)));
     }
-  setPacked(op.getResult(), words);
+  ctx.setPacked(op.getResult(), words);
+}
+
+/// s_barrier waits for waves, not for their memory (CDNA3 ISA, 4.4): the writes
+/// to LDS before it are complete when the first fence has waited for lgkmcnt,
+/// and no read moves above the second. Loads from global memory stay under way.
+static void lowerBarrier(AmdContext &ctx, BarrierOp) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Attribute tag =
+      LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local");
+  auto fence = [&](LLVM::AtomicOrdering ordering) {
+    auto op = LLVM::FenceOp::create(b, ordering, "workgroup");
+    op->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(), tag);
+  };
+  fence(LLVM::AtomicOrdering::release);
+  ROCDL::SBarrierOp::create(b);
+  fence(LLVM::AtomicOrdering::acquire);
+}
+
+void fa::addCopyLowerings(AmdContext &ctx) {
+  ctx.registry.skip<CommitOp>(); // a wait is for all copies
+  ctx.registry.add(ctx, lowerCopy);
+  ctx.registry.add(ctx, lowerWait);
+  ctx.registry.add(ctx, lowerBarrier);
 }

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AmdLowering.h"
+#include "AmdLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -19,19 +19,24 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
+namespace {
+
 /// Registers by where they are across from the depth: those of one row of the
 /// left operand or one column of the right one, in the order of the depth.
-struct AmdLowering::DotOperand {
+struct DotOperand {
   std::map<int32_t, SmallVector<Value>> words; ///< pairs, or elements of f32
   std::map<int32_t, SmallVector<int32_t>> depths;
   SmallVector<int32_t, 2> laneDepths; ///< what bits of the lane add to those
 };
 
-AmdLowering::DotOperand AmdLowering::openOperand(Value operand,
-                                                 unsigned depthDim) {
+} // namespace
+
+static DotOperand openOperand(AmdContext &ctx, Value operand,
+                              unsigned depthDim) {
   TileLayout layout = layoutOf(operand);
   bool isF32 = getElementTypeOrSelf(operand).isF32();
-  SmallVector<Value> values(isF32 ? elementsOf(operand) : packedOf(operand));
+  SmallVector<Value> values(isF32 ? ctx.elementsOf(operand)
+                                  : ctx.packedOf(operand));
   DotOperand result;
   int64_t step = isF32 ? 1 : 2;
   for (auto [n, value] : llvm::enumerate(values)) {
@@ -45,8 +50,12 @@ AmdLowering::DotOperand AmdLowering::openOperand(Value operand,
   return result;
 }
 
-Value AmdLowering::fragment(const DotOperand &operand, int32_t across,
-                            int64_t step, int64_t count, Type element) {
+/// The elements of step `step` of the depth at (or across from) `across`, as
+/// mfma takes them.
+static Value fragment(AmdContext &ctx, const DotOperand &operand,
+                      int32_t across, int64_t step, int64_t count,
+                      Type element) {
+  ImplicitLocOpBuilder &b = ctx.b;
   ArrayRef<Value> all = operand.words.at(across);
   if (element.isF32())
     return all[step];
@@ -54,15 +63,16 @@ Value AmdLowering::fragment(const DotOperand &operand, int32_t across,
   Value vector =
       LLVM::PoisonOp::create(b, VectorType::get({count / 2}, b.getI32Type()));
   for (auto [n, word] : llvm::enumerate(words))
-    vector = LLVM::InsertElementOp::create(b, vector, word, i32(n));
+    vector = LLVM::InsertElementOp::create(b, vector, word, ctx.i32(n));
   // The bf16 forms that gfx90a brought take their operands as integers.
   Type type = element.isBF16() && count == 4 ? b.getI16Type() : element;
   return LLVM::BitcastOp::create(b, VectorType::get({count}, type), vector);
 }
 
-Value AmdLowering::multiply(Value a, Value right, Value c, int64_t side,
-                            int64_t count, Type element) {
-  Value zero = i32(0);
+static Value multiply(AmdContext &ctx, Value a, Value right, Value c,
+                      int64_t side, int64_t count, Type element) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value zero = ctx.i32(0);
   SmallVector<Value> operands = {a, right, c, zero, zero, zero};
   Type type = c.getType();
   bool isWide = side == 32, isDeep = count == 8;
@@ -87,11 +97,12 @@ Value AmdLowering::multiply(Value a, Value right, Value c, int64_t side,
                          type_identity<ROCDL::mfma_f32_16x16x16bf16_1k>());
 }
 
-LogicalResult AmdLowering::lowerDot(tile::DotOp dot) {
+static LogicalResult lowerDot(AmdContext &ctx, tile::DotOp dot) {
+  ImplicitLocOpBuilder &b = ctx.b;
   TileLayout layout = layoutOf(dot.getResult());
   Type element = getElementTypeOrSelf(dot.getA().getType());
-  DotOperand left = openOperand(dot.getA(), 1),
-             right = openOperand(dot.getB(), dot.getTransposeB() ? 1 : 0);
+  DotOperand left = openOperand(ctx, dot.getA(), 1),
+             right = openOperand(ctx, dot.getB(), dot.getTransposeB() ? 1 : 0);
   if (left.laneDepths != right.laneDepths ||
       left.depths.begin()->second != right.depths.begin()->second)
     return dot.emitOpError("expects operands whose lanes agree on the depth");
@@ -100,12 +111,12 @@ LogicalResult AmdLowering::lowerDot(tile::DotOp dot) {
   int64_t words = left.words.begin()->second.size();
   // Elements that a lane gives to one instruction.
   int64_t count = element.isF32() ? 1 : 4;
-  if (count == 4 && 2 * words % info.elementsOfLane == 0)
-    count = info.elementsOfLane;
+  if (count == 4 && 2 * words % ctx.info.elementsOfLane == 0)
+    count = ctx.info.elementsOfLane;
   int64_t steps = element.isF32() ? words : 2 * words / count;
   SmallVector<Value> acc;
   if (dot.getAcc())
-    acc = SmallVector<Value>(elementsOf(dot.getAcc()));
+    acc = SmallVector<Value>(ctx.elementsOf(dot.getAcc()));
   else
     acc.assign(layout.numRegisters(),
                arith::ConstantOp::create(b, b.getF32FloatAttr(0)));
@@ -114,17 +125,19 @@ LogicalResult AmdLowering::lowerDot(tile::DotOp dot) {
     Coord at = coordOf(layout, first);
     Value sums = LLVM::PoisonOp::create(b, block);
     for (int64_t n = 0; n < length; ++n)
-      sums = LLVM::InsertElementOp::create(b, sums, acc[first + n], i32(n));
+      sums = LLVM::InsertElementOp::create(b, sums, acc[first + n], ctx.i32(n));
     for (int64_t step = 0; step < steps; ++step)
-      sums = multiply(fragment(right, at[1], step, count, element),
-                      fragment(left, at[0], step, count, element), sums, side,
-                      count, element);
+      sums = multiply(ctx, fragment(ctx, right, at[1], step, count, element),
+                      fragment(ctx, left, at[0], step, count, element), sums,
+                      side, count, element);
     for (int64_t n = 0; n < length; ++n)
-      acc[first + n] = LLVM::ExtractElementOp::create(b, sums, i32(n));
+      acc[first + n] = LLVM::ExtractElementOp::create(b, sums, ctx.i32(n));
   }
-  setElements(dot.getResult(), acc);
+  ctx.setElements(dot.getResult(), acc);
   // What follows the scores needs all of them.
   if (!dot.getAcc())
-    spreadReads(dot.getB(), layout.numRegisters() / length * steps);
+    spreadReads(ctx, dot.getB(), layout.numRegisters() / length * steps);
   return success();
 }
+
+void fa::addDotLowerings(AmdContext &ctx) { ctx.registry.add(ctx, lowerDot); }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "AmdLowering.h"
+#include "AmdLowerings.h"
 
 #include "fa/Schedule/ViewAlignment.h"
 
@@ -16,18 +16,21 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-SmallVector<Value> AmdLowering::codesOf(ArrayRef<Value> words) {
+/// The elements of 8 bits in `words`, four in each.
+static SmallVector<Value> codesOf(AmdContext &ctx, ArrayRef<Value> words) {
+  ImplicitLocOpBuilder &b = ctx.b;
   SmallVector<Value> codes;
   for (Value word : words) {
     Value four =
         LLVM::BitcastOp::create(b, VectorType::get({4}, b.getI8Type()), word);
     for (int32_t n = 0; n < 4; ++n)
-      codes.push_back(LLVM::ExtractElementOp::create(b, four, i32(n)));
+      codes.push_back(LLVM::ExtractElementOp::create(b, four, ctx.i32(n)));
   }
   return codes;
 }
 
-void AmdLowering::setVectors(Value tile, ArrayRef<Value> vectors) {
+void fa::setVectors(AmdContext &ctx, Value tile, ArrayRef<Value> vectors) {
+  ImplicitLocOpBuilder &b = ctx.b;
   SmallVector<Value> values;
   Type element = inRegisters(getElementTypeOrSelf(tile));
   for (Value vector : vectors) {
@@ -37,24 +40,25 @@ void AmdLowering::setVectors(Value tile, ArrayRef<Value> vectors) {
       continue;
     }
     for (int64_t n = 0; n < type.getDimSize(0); ++n)
-      values.push_back(LLVM::ExtractElementOp::create(b, vector, i32(n)));
+      values.push_back(LLVM::ExtractElementOp::create(b, vector, ctx.i32(n)));
   }
   if (element.isInteger(8) && values.front().getType() != element)
-    return setElements(tile, codesOf(values));
+    return ctx.setElements(tile, codesOf(ctx, values));
   // Words that are not elements are pairs of those.
   if (values.front().getType() == element)
-    setElements(tile, values);
+    ctx.setElements(tile, values);
   else
-    setPacked(tile, values);
+    ctx.setPacked(tile, values);
 }
 
 //===----------------------------------------------------------------------===//
 // Global memory
 //===----------------------------------------------------------------------===//
 
+/// Elements of `tile` that one access to `view` at `indices` has.
 /// As many neighbours as registers hold, as rows are aligned for, and as are
 /// inside or outside together.
-int64_t AmdLowering::accessWidth(Value view, ValueRange indices, Value tile) {
+static int64_t accessWidth(Value view, ValueRange indices, Value tile) {
   auto type = cast<MemRefType>(view.getType());
   int64_t unit = unitDim(view);
   int64_t bytes = type.getElementTypeBitWidth() / 8;
@@ -71,8 +75,10 @@ int64_t AmdLowering::accessWidth(Value view, ValueRange indices, Value tile) {
   return std::max<int64_t>(width, 1);
 }
 
-Value AmdLowering::loadVector(const GlobalView &view, Value address,
-                              Value inside, int64_t count) {
+/// One vector: `count` elements at `address`, 0 if they are not `inside`.
+static Value loadVector(AmdContext &ctx, const GlobalView &view, Value address,
+                        Value inside, int64_t count) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Type element = view.type.getElementType();
   int64_t bits = element.getIntOrFloatBitWidth();
   Type type = loadedType(count, element);
@@ -88,15 +94,16 @@ Value AmdLowering::loadVector(const GlobalView &view, Value address,
   return arith::SelectOp::create(b, inside, loaded, zero);
 }
 
-bool AmdLowering::hasDescriptor(Value view, Value tile, ArrayRef<bool> certain,
-                                int64_t width) {
+/// Whether a descriptor can bound the rows of `tile` there, which are whole.
+static bool hasDescriptor(Value view, Value tile, ArrayRef<bool> certain,
+                          int64_t width) {
   auto type = cast<RankedTensorType>(tile.getType());
   return hasCloseRows(view, type.getDimSize(0)) && certain[1] &&
          width * type.getElementTypeBitWidth() % 32 == 0;
 }
 
-LogicalResult AmdLowering::lowerStore(tile::StoreOp op) {
-  GlobalView view = openView(op.getDest());
+static LogicalResult lowerVectorStore(AmdContext &ctx, tile::StoreOp op) {
+  GlobalView view = openView(ctx, op.getDest());
   TileLayout layout = layoutOf(op.getValue());
   auto type = cast<RankedTensorType>(op.getValue().getType());
   auto certain = certainDims(view, op.getIndices(), type.getShape(),
@@ -106,8 +113,8 @@ LogicalResult AmdLowering::lowerStore(tile::StoreOp op) {
                    copyBits(layout.base, Axis::Lane) ||
                    copyBits(layout.base, Axis::Warp);
   if (hasCopies || !hasDescriptor(op.getDest(), op.getValue(), certain, width))
-    return SimtLowering::lowerStore(op);
-  lowerBufferStore(op, view, width);
+    return lowerStore(ctx, op);
+  lowerBufferStore(ctx, op, view, width);
   return success();
 }
 
@@ -123,17 +130,18 @@ static bool isReadOnly(Value view) {
          kernel.getAccess(argument.getArgNumber()) == tile::Access::In;
 }
 
-LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
+static LogicalResult lowerVectorLoad(AmdContext &ctx, tile::LoadOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   // What stands in for what is outside is another program's.
   if (!isReadOnly(op.getSource()))
-    return SimtLowering::lowerLoad(op);
-  GlobalView view = openView(op.getSource());
+    return lowerLoad(ctx, op);
+  GlobalView view = openView(ctx, op.getSource());
   TileLayout layout = layoutOf(op.getResult());
   auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),
                              op.getInBounds());
   int64_t width = accessWidth(op.getSource(), op.getIndices(), op.getResult());
   if (hasDescriptor(op.getSource(), op.getResult(), certain, width)) {
-    lowerBufferLoad(op, view, width);
+    lowerBufferLoad(ctx, op, view, width);
     return success();
   }
   auto loadAll = [&] {
@@ -142,12 +150,12 @@ LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
     for (int64_t reg = 0; reg < layout.numRegisters(); reg += width) {
       SmallVector<Value> coords;
       for (auto [dim, start] : llvm::enumerate(op.getIndices()))
-        coords.push_back(arith::AddIOp::create(b, mapped(start),
-                                               coordinate(layout, reg, dim)));
+        coords.push_back(arith::AddIOp::create(
+            b, ctx.mapped(start), ctx.coordinate(layout, reg, dim)));
       Value address =
-          stepTo(walk, view, coords, coordOf(layout, reg), certain[0]);
-      vectors.push_back(
-          loadVector(view, address, isInside(view, coords, certain), width));
+          stepTo(ctx, walk, view, coords, coordOf(layout, reg), certain[0]);
+      vectors.push_back(loadVector(
+          ctx, view, address, isInside(ctx, view, coords, certain), width));
     }
     return vectors;
   };
@@ -157,11 +165,11 @@ LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
     if (sure || matchPattern(size, m_Constant()))
       continue;
     Value some =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, size, index(0));
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, size, ctx.index(0));
     any = any ? Value(arith::AndIOp::create(b, any, some)) : some;
   }
   if (!any) {
-    setVectors(op.getResult(), loadAll());
+    setVectors(ctx, op.getResult(), loadAll());
     return success();
   }
   SmallVector<Value> loaded;
@@ -178,7 +186,7 @@ LogicalResult AmdLowering::lowerLoad(tile::LoadOp op) {
               b, cast<TypedAttr>(b.getZeroAttr(vector.getType()))));
         scf::YieldOp::create(b, zeros);
       });
-  setVectors(op.getResult(), SmallVector<Value>(branch.getResults()));
+  setVectors(ctx, op.getResult(), SmallVector<Value>(branch.getResults()));
   return success();
 }
 
@@ -243,13 +251,14 @@ struct SharedAccess {
 
 } // namespace
 
-void AmdLowering::lowerRead(ReadOp op) {
+static void lowerVectorRead(AmdContext &ctx, ReadOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   BufferType type = op.getBuffer().getType();
-  if (info.hasDirectLoads &&
+  if (ctx.info.hasDirectLoads &&
       type.getElementType().getIntOrFloatBitWidth() == 16)
     if (auto plan = planTurnedRead(layoutOf(op.getResult()).base,
                                    type.getLayout().getLayout().base))
-      return lowerTurnedRead(op, *plan);
+      return lowerTurnedRead(ctx, op, *plan);
   SharedAccess access(type, inRegisters(type.getElementType()),
                       layoutOf(op.getResult()));
   std::tie(access.threads, access.offsets) = byteOffsets(
@@ -257,8 +266,9 @@ void AmdLowering::lowerRead(ReadOp op) {
       access.bytes);
   access.runs = findRuns(access.offsets, access.threads, access.bytes);
   if (access.runs.front().size() * access.bytes == 16)
-    wideReads[op.getResult()] = access.layout.repeat * access.runs.size();
-  Value slot = opaque(slotAddress(op.getBuffer(), mapped(op.getSlot())));
+    ctx.wideReads[op.getResult()] = access.layout.repeat * access.runs.size();
+  Value slot =
+      ctx.opaque(slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot())));
   SmallVector<Value> elements(access.layout.numRegisters());
   SmallVector<Value> words(access.layout.numRegisters() / 2);
   bool inWords =
@@ -271,36 +281,37 @@ void AmdLowering::lowerRead(ReadOp op) {
   for (int64_t copy = 0; copy < access.layout.repeat; ++copy)
     for (ArrayRef<unsigned> run : access.runs) {
       Value address =
-          swizzledAddress(offsetBy(slot, copy * access.copyBytes),
+          swizzledAddress(ctx, offsetBy(ctx, slot, copy * access.copyBytes),
                           access.threads, access.offsets[run.front()]);
       int64_t size = run.size(), first = copy * access.count;
       Type type = inWords ? vectorOf(size / 2, b.getI32Type())
                           : vectorOf(size, access.element);
       auto loaded = LLVM::LoadOp::create(b, type, address,
                                          /*alignment=*/size * access.bytes);
-      isBesideCopies(loaded);
+      isBesideCopies(ctx, loaded);
       for (int64_t n = 0; n < size; n += inWords ? 2 : 1) {
         Value part = isa<VectorType>(type)
                          ? Value(LLVM::ExtractElementOp::create(
-                               b, loaded, i32(inWords ? n / 2 : n)))
+                               b, loaded, ctx.i32(inWords ? n / 2 : n)))
                          : loaded.getResult();
         (inWords ? words[(first + run[n]) / 2] : elements[first + run[n]]) =
             part;
       }
     }
   if (inWords)
-    return setPacked(op.getResult(), words);
+    return ctx.setPacked(op.getResult(), words);
   // Registers that hold copies.
   for (auto [reg, value] : llvm::enumerate(elements))
     if (!value)
       value = elements[reg & ~copyBits(access.layout.base, Axis::Register)];
-  setElements(op.getResult(), elements);
+  ctx.setElements(op.getResult(), elements);
 }
 
-void AmdLowering::lowerWrite(WriteOp op) {
+static void lowerVectorWrite(AmdContext &ctx, WriteOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   // What is written comes from a load that was asked for long before: it is
   // waited for here, not where its first use could go.
-  keepOrder();
+  keepOrder(ctx);
   BufferType type = op.getBuffer().getType();
   SharedAccess access(type, inRegisters(type.getElementType()),
                       layoutOf(op.getValue()));
@@ -308,13 +319,14 @@ void AmdLowering::lowerWrite(WriteOp op) {
       access.layout.base, op.getBuffer().getType().getLayout().getLayout().base,
       access.bytes);
   access.runs = findRuns(access.offsets, access.threads, access.bytes);
-  Value slot = opaque(slotAddress(op.getBuffer(), mapped(op.getSlot())));
-  SmallVector<Value> elements(elementsOf(op.getValue()));
+  Value slot =
+      ctx.opaque(slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot())));
+  SmallVector<Value> elements(ctx.elementsOf(op.getValue()));
   // Threads that hold copies write the same value to the same place.
   for (int64_t copy = 0; copy < access.layout.repeat; ++copy)
     for (ArrayRef<unsigned> run : access.runs) {
       Value address =
-          swizzledAddress(offsetBy(slot, copy * access.copyBytes),
+          swizzledAddress(ctx, offsetBy(ctx, slot, copy * access.copyBytes),
                           access.threads, access.offsets[run.front()]);
       int64_t size = run.size(), first = copy * access.count;
       Value value = elements[first + run.front()];
@@ -322,11 +334,18 @@ void AmdLowering::lowerWrite(WriteOp op) {
         Value vector =
             LLVM::PoisonOp::create(b, vectorOf(size, access.element));
         for (auto [n, reg] : llvm::enumerate(run))
-          vector = LLVM::InsertElementOp::create(b, vector,
-                                                 elements[first + reg], i32(n));
+          vector = LLVM::InsertElementOp::create(
+              b, vector, elements[first + reg], ctx.i32(n));
         value = vector;
       }
       LLVM::StoreOp::create(b, value, address,
                             /*alignment=*/size * access.bytes);
     }
+}
+
+void fa::addMemoryLowerings(AmdContext &ctx) {
+  ctx.registry.add(ctx, lowerVectorLoad);
+  ctx.registry.add(ctx, lowerVectorStore);
+  ctx.registry.add(ctx, lowerVectorRead);
+  ctx.registry.add(ctx, lowerVectorWrite);
 }

@@ -6,7 +6,7 @@
 
 #include "fa/Conversion/TileGPUToROCDL.h"
 
-#include "AmdLowering.h"
+#include "AmdLowerings.h"
 
 #include "fa/Conversion/Passes.h"
 
@@ -58,7 +58,9 @@ struct ConvertTileGPUToROCDL final
       std::string shared;
       if (bytes.getInt())
         shared = createShared(kernel, bytes.getInt());
-      if (failed(AmdLowering(kernel, *info, shared).run()))
+      AmdContext ctx(kernel, *info, shared);
+      addAmdLowerings(ctx);
+      if (failed(lowerKernel(ctx)))
         return signalPassFailure();
       kernel.erase();
     }

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OddTanh.h"
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
+#include "SimtSoftmax.h"
 #include "SmallTanh.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,35 +23,33 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-math::TanhOp SimtLowering::cappedOf(ExpectedSoftmaxOp op) {
-  Value scores = belowMasks(op.getScores());
-  return scores && scores.hasOneUse() ? scores.getDefiningOp<math::TanhOp>()
-                                      : math::TanhOp();
+bool fa::hasShortForm(SimtContext &ctx, tile::OnlineSoftmaxOp op) {
+  return op->hasAttr(TileGPUDialect::cappedScoresAttrName) &&
+         !ctx.expectsMaxima();
 }
 
-bool SimtLowering::expectsMaxima() {
-  return kernel.walk([](ExpectedSoftmaxOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
-bool SimtLowering::hasShortForm(tile::OnlineSoftmaxOp op) {
-  return op->hasAttr(TileGPUDialect::cappedScoresAttrName) && !expectsMaxima();
-}
-
-bool SimtLowering::isPartOfCapped(Operation *op) {
-  while (isa<math::TanhOp, arith::SelectOp>(op) && op->hasOneUse()) {
+OpOperand *fa::useOfCapped(Operation *op) {
+  while (op->hasOneUse()) {
     OpOperand &use = *op->use_begin();
-    if (auto expected = dyn_cast<ExpectedSoftmaxOp>(use.getOwner()))
-      return cappedOf(expected) && use.get() == expected.getScores();
-    if (auto softmax = dyn_cast<tile::OnlineSoftmaxOp>(use.getOwner()))
-      return hasShortForm(softmax) && use.get() == softmax.getScores();
     op = use.getOwner();
+    if (!isa<math::TanhOp, arith::SelectOp>(op))
+      return &use;
   }
-  return false;
+  return nullptr;
 }
 
-FailureOr<SimtLowering::SoftmaxStep>
-SimtLowering::cappedStep(tile::OnlineSoftmaxOp op) {
+/// Whether a step lowers `op` with its scores.
+template <typename OpT> static bool isPartOfCapped(SimtContext &ctx, OpT op) {
+  OpOperand *use = useOfCapped(op);
+  auto softmax = use ? dyn_cast<tile::OnlineSoftmaxOp>(use->getOwner())
+                     : tile::OnlineSoftmaxOp();
+  return softmax && hasShortForm(ctx, softmax) &&
+         use->get() == softmax.getScores();
+}
+
+FailureOr<SoftmaxStep> fa::cappedStep(SimtContext &ctx,
+                                      tile::OnlineSoftmaxOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Type f32 = b.getF32Type();
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
@@ -60,15 +58,15 @@ SimtLowering::cappedStep(tile::OnlineSoftmaxOp op) {
     return arith::MulFOp::create(b, x, y);
   };
   Value capped = belowMasks(op.getScores());
-  ScoreMasks masks = masksOf(op.getScores());
+  ScoreMasks masks = masksOf(ctx, op.getScores());
   std::pair<SmallVector<Value>, Value> input =
-      takeFactor(capped.getDefiningOp<math::TanhOp>());
+      takeFactor(ctx, capped.getDefiningOp<math::TanhOp>());
   SmallVector<Value> &scores = input.first;
   Value factor = input.second;
-  Value c = times(mapped(op.getScale()), constant(kLog2e));
+  Value c = times(ctx.mapped(op.getScale()), constant(kLog2e));
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   std::map<Coord, unsigned> rowTable = registerTable(rows);
-  SmallVector<Value> max(elementsOf(op.getMax())), offsets;
+  SmallVector<Value> max(ctx.elementsOf(op.getMax())), offsets;
   for (Value m : max)
     offsets.push_back(arith::NegFOp::create(b, times(m, c)));
 
@@ -81,10 +79,10 @@ SimtLowering::cappedStep(tile::OnlineSoftmaxOp op) {
   };
   bool isSound = true;
   auto inGeneral = [&](OpBuilder &, Location) {
-    SmallVector<Value> tanhs = tanhOf(scores, factor, kSmallTanhs);
+    SmallVector<Value> tanhs = tanhOf(ctx, scores, factor, kSmallTanhs);
     for (auto [reg, tanh] : llvm::enumerate(tanhs))
-      tanh = masked(tanh, masks, reg);
-    FailureOr<SoftmaxStep> general = softmaxStep(op, tanhs);
+      tanh = masked(ctx, tanh, masks, reg);
+    FailureOr<SoftmaxStep> general = softmaxStep(ctx, op, tanhs);
     isSound = succeeded(general);
     if (isSound)
       step = *general;
@@ -92,15 +90,15 @@ SimtLowering::cappedStep(tile::OnlineSoftmaxOp op) {
   };
   const SmallTanh &form = kSmallTanhs[0];
   auto inShort = [&](OpBuilder &, Location) {
-    SmallVector<Value> coefficients = scaleCoefficients(form, factor);
+    SmallVector<Value> coefficients = scaleCoefficients(ctx, form, factor);
     for (Value &coefficient : coefficients)
       coefficient = times(coefficient, c);
     step = {{}, max, SmallVector<Value>(max.size(), constant(1))};
     for (auto [reg, score] : llvm::enumerate(scores)) {
-      Value sum = evaluate(coefficients, times(score, score));
+      Value sum = evaluate(ctx, coefficients, times(score, score));
       Value offset = offsets[rowTable.at(Coord{coordOf(layout, reg)[0]})];
       Value exponent = LLVM::FMAOp::create(b, f32, score, sum, offset);
-      step.p.push_back(exp2(masked(exponent, masks, reg)));
+      step.p.push_back(ctx.exp2(masked(ctx, exponent, masks, reg)));
     }
     yield();
   };
@@ -108,13 +106,13 @@ SimtLowering::cappedStep(tile::OnlineSoftmaxOp op) {
       op->getAttrOfType<FloatAttr>(TileGPUDialect::cappedScoresAttrName)
           .getValue()
           .convertToFloat();
-  Value isSlow = isBeyond(scores, factor, std::min(share, form.bound));
+  Value isSlow = isBeyond(ctx, scores, factor, std::min(share, form.bound));
   for (Value m : max)
     isSlow =
         arith::OrIOp::create(b, isSlow,
                              arith::CmpFOp::create(b, arith::CmpFPredicate::ULT,
                                                    m, constant(share)));
-  auto branch = scf::IfOp::create(b, anyLane(isSlow), inGeneral, inShort);
+  auto branch = scf::IfOp::create(b, ctx.anyLane(isSlow), inGeneral, inShort);
   if (!isSound)
     return failure();
   ValueRange results = branch.getResults();
@@ -123,91 +121,7 @@ SimtLowering::cappedStep(tile::OnlineSoftmaxOp op) {
                      results.take_back(rowCount)};
 }
 
-/// The error of a capped score that no output shows: P is rounded to 2^-9 or
-/// 2^-12 of each p, which leaves 2^5 and 2^4 times as much, a log-sum-exp to
-/// 1e-5.
-static double scoreError(tile::KernelOp kernel) {
-  double error = 0x1p-14;
-  kernel.walk([&](Operation *op) {
-    if (isa<arith::TruncFOp>(op) &&
-        getElementTypeOrSelf(op->getResult(0)).isF16())
-      error = std::min(error, 0x1p-16);
-    auto end = dyn_cast<tile::OnlineFinalizeOp>(op);
-    if (end && !end.getLse().use_empty())
-      error = std::min(error, 5e-6);
-  });
-  return error;
-}
-
-/// The shorter polynomial of two that does up to such scores, or the longer:
-/// what one more term takes was measured as 5 %, scores that are beyond as 30 %
-/// (bench/results/schedule-notes.md, "Softcaps"), and those of models reach
-/// further than normally distributed ones.
-static constexpr double kFar = 12;
-
-OddTanh SimtLowering::tanhUpTo(ExpectedSoftmaxOp op) {
-  APFloat constant(0.0f);
-  [[maybe_unused]] bool isConstant =
-      matchPattern(op.getScale(), m_ConstantFloat(&constant));
-  assert(isConstant && "tgpu-expect-maxima takes constant caps");
-  double cap = constant.convertToFloat(), error = scoreError(kernel) / cap;
-  OddTanh form = oddTanhWithin(3, error);
-  return form.bound * cap < kFar ? oddTanhWithin(4, error) : form;
-}
-
-/// i1: whether one of these, none of which is negative, is above `limit`. As
-/// integers, which are in the same order and of which one instruction takes
-/// three; NaN is above all.
-Value SimtLowering::squareAbove(ArrayRef<Value> squares, Value limit) {
-  auto bits = [&](Value x) -> Value {
-    return arith::BitcastOp::create(b, b.getI32Type(), x);
-  };
-  auto larger = [&](Value x, Value y) -> Value {
-    return arith::MaxSIOp::create(b, x, y);
-  };
-  SmallVector<Value, 4> chains;
-  for (auto [n, square] : llvm::enumerate(squares)) {
-    size_t chain = n / 2 % 4;
-    if (n >= 8 && n % 2)
-      chains[chain] =
-          larger(larger(bits(squares[n - 1]), bits(square)), chains[chain]);
-    else if (n < 8 && n % 2)
-      chains.push_back(larger(bits(squares[n - 1]), bits(square)));
-  }
-  Value largest =
-      llvm::accumulate(ArrayRef(chains).drop_front(), chains[0], larger);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, largest,
-                               bits(limit));
-}
-
-std::pair<SmallVector<Value>, Value>
-SimtLowering::cappedExponents(ExpectedSoftmaxOp op, Value c,
-                              llvm::function_ref<Value(size_t)> offsetOf) {
-  auto constant = [&](double value) -> Value {
-    return arith::ConstantOp::create(
-        b, b.getF32FloatAttr(static_cast<float>(value)));
-  };
-  auto times = [&](Value x, Value y) -> Value {
-    return arith::MulFOp::create(b, x, y);
-  };
-  OddTanh form = tanhUpTo(op);
-  auto [scores, factor] = takeFactor(cappedOf(op));
-  ScoreMasks masks = masksOf(op.getScores());
-  SmallVector<Value> coefficients, squares, exponents;
-  Value power = times(factor, c), square = times(factor, factor);
-  for (double coefficient : form.coefficients) {
-    coefficients.push_back(times(power, constant(coefficient)));
-    power = times(power, square);
-  }
-  for (auto [reg, score] : llvm::enumerate(scores)) {
-    squares.push_back(times(score, score));
-    Value sum = evaluate(coefficients, squares.back());
-    Value exponent =
-        LLVM::FMAOp::create(b, b.getF32Type(), score, sum, offsetOf(reg));
-    exponents.push_back(masked(exponent, masks, reg));
-  }
-  Value bound = arith::DivFOp::create(b, constant(form.bound), factor);
-  Value isFar = arith::OrIOp::create(b, isOutOfRange(factor),
-                                     squareAbove(squares, times(bound, bound)));
-  return {exponents, isFar};
+void fa::addCappedLowerings(SimtContext &ctx) {
+  ctx.registry.addForm(ctx, isPartOfCapped<math::TanhOp>);
+  ctx.registry.addForm(ctx, isPartOfCapped<arith::SelectOp>);
 }

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -61,27 +61,37 @@ static std::optional<ColumnRuns> findRuns(ArrayRef<int32_t> columns) {
   return fits ? std::optional(runs) : std::nullopt;
 }
 
-Value SimtLowering::bitsFrom(Value limit, int64_t period, int64_t run,
-                             int64_t count) {
-  Value zero = i32(0);
+/// Of registers whose columns in a row are `run` neighbours in each `period`: a
+/// bit for each, in ascending order, which is set from column `limit` on.
+static Value bitsFrom(SimtContext &ctx, Value limit, int64_t period,
+                      int64_t run, int64_t count) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value zero = ctx.i32(0);
   limit = arith::MaxSIOp::create(b, limit, zero);
-  limit = arith::MinSIOp::create(b, limit, i32(count / run * period));
-  Value whole = arith::ShRUIOp::create(b, limit, i32(llvm::Log2_64(period)));
-  Value part = arith::AndIOp::create(b, limit, i32(period - 1));
-  part = arith::MinSIOp::create(b, part, i32(run));
-  Value below =
-      arith::AddIOp::create(b, arith::MulIOp::create(b, whole, i32(run)), part);
+  limit = arith::MinSIOp::create(b, limit, ctx.i32(count / run * period));
+  Value whole =
+      arith::ShRUIOp::create(b, limit, ctx.i32(llvm::Log2_64(period)));
+  Value part = arith::AndIOp::create(b, limit, ctx.i32(period - 1));
+  part = arith::MinSIOp::create(b, part, ctx.i32(run));
+  Value below = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, whole, ctx.i32(run)), part);
   if (count < 32)
-    return arith::ShLIOp::create(b, i32(-1), below);
+    return arith::ShLIOp::create(b, ctx.i32(-1), below);
   // A shift by all 32 bits is none: two by up to half of them.
-  Value half = arith::MinSIOp::create(b, below, i32(16));
-  Value bits = arith::ShLIOp::create(b, i32(-1), half);
+  Value half = arith::MinSIOp::create(b, below, ctx.i32(16));
+  Value bits = arith::ShLIOp::create(b, ctx.i32(-1), half);
   return arith::ShLIOp::create(b, bits, arith::SubIOp::create(b, below, half));
 }
 
-bool SimtLowering::lowerColumnBits(Operation *op) {
-  auto both = dyn_cast<arith::AndIOp>(op);
-  if (!both || !testsBits())
+static Value testBit(SimtContext &ctx, const WordBit &at) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value one = arith::AndIOp::create(b, at.word, ctx.i32(int32_t(1u << at.bit)));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, one, ctx.i32(0));
+}
+
+static bool lowerColumnBits(SimtContext &ctx, arith::AndIOp both) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!ctx.testsBits())
     return false;
   auto upper = limitOf(both.getLhs(), arith::CmpIPredicate::slt),
        lower = limitOf(both.getRhs(), arith::CmpIPredicate::sge);
@@ -104,49 +114,50 @@ bool SimtLowering::lowerColumnBits(Operation *op) {
   if (!runs || !alike ||
       int64_t(rows.size() * columns.size()) != layout.numRegisters())
     return false;
-  SmallVector<Value> from(elementsOf(lower.getRhs())),
-      to(elementsOf(upper.getRhs()));
-  Value thread = i32Of(threadCoord(layout, 1));
+  SmallVector<Value> from(ctx.elementsOf(lower.getRhs())),
+      to(ctx.elementsOf(upper.getRhs()));
+  Value thread = ctx.i32Of(ctx.threadCoord(layout, 1));
   SmallVector<WordBit> bits(layout.numRegisters());
   SmallVector<Value> elements(layout.numRegisters());
   for (auto &[row, registers] : rows) {
     auto bitsOf = [&](Value limit) {
-      return bitsFrom(arith::SubIOp::create(b, limit, thread), runs->period,
-                      runs->run, runs->count);
+      return bitsFrom(ctx, arith::SubIOp::create(b, limit, thread),
+                      runs->period, runs->run, runs->count);
     };
     unsigned first = registers.begin()->second;
     Value word = arith::AndIOp::create(
         b, bitsOf(from[first]),
-        arith::XOrIOp::create(b, bitsOf(to[first]), i32(-1)));
+        arith::XOrIOp::create(b, bitsOf(to[first]), ctx.i32(-1)));
     for (auto [n, reg] : llvm::enumerate(llvm::make_second_range(registers))) {
       bits[reg] = {word, unsigned(n)};
-      elements[reg] = testBit(bits[reg]);
+      elements[reg] = testBit(ctx, bits[reg]);
     }
   }
-  setElements(both.getResult(), elements);
-  tiles[both.getResult()].bits = bits;
+  ctx.setElements(both.getResult(), elements);
+  ctx.tiles[both.getResult()].bits = bits;
   return true;
 }
 
-Value SimtLowering::testBit(const WordBit &at) {
-  Value one = arith::AndIOp::create(b, at.word, i32(int32_t(1u << at.bit)));
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, one, i32(0));
-}
-
-bool SimtLowering::lowerBitSelect(Operation *op) {
-  auto select = dyn_cast<arith::SelectOp>(op);
-  auto mask = select ? tiles.find(select.getCondition()) : tiles.end();
-  if (mask == tiles.end() || mask->second.bits.empty())
+/// A selection by such columns.
+static bool lowerBitSelect(SimtContext &ctx, arith::SelectOp select) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto mask = ctx.tiles.find(select.getCondition());
+  if (mask == ctx.tiles.end() || mask->second.bits.empty())
     return false;
   llvm::MapVector<Value, std::map<unsigned, unsigned>> registers;
   for (auto [reg, at] : llvm::enumerate(mask->second.bits))
     registers[at.word][at.bit] = reg;
-  SmallVector<Value> yes(elementsOf(select.getTrueValue())),
-      no(elementsOf(select.getFalseValue())), elements(yes.size());
+  SmallVector<Value> yes(ctx.elementsOf(select.getTrueValue())),
+      no(ctx.elementsOf(select.getFalseValue())), elements(yes.size());
   for (auto &[word, ofBits] : registers)
     for (auto [bit, reg] : ofBits)
-      elements[reg] =
-          arith::SelectOp::create(b, testBit({word, bit}), yes[reg], no[reg]);
-  setElements(select.getResult(), elements);
+      elements[reg] = arith::SelectOp::create(b, testBit(ctx, {word, bit}),
+                                              yes[reg], no[reg]);
+  ctx.setElements(select.getResult(), elements);
   return true;
+}
+
+void fa::addColumnBitsLowerings(SimtContext &ctx) {
+  ctx.registry.addForm(ctx, lowerColumnBits);
+  ctx.registry.addForm(ctx, lowerBitSelect);
 }

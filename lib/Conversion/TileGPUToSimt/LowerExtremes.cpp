@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -39,7 +39,7 @@ static Operation *findExtreme(scf::ForOp loop, unsigned result) {
   return op;
 }
 
-bool SimtLowering::findsExtremes(scf::ForOp loop) {
+bool fa::findsExtremes(scf::ForOp loop) {
   if (loop.getNumResults() == 0 || !matchPattern(loop.getStep(), m_One()))
     return false;
   for (unsigned n = 0; n < loop.getNumResults(); ++n)
@@ -52,12 +52,14 @@ bool SimtLowering::findsExtremes(scf::ForOp loop) {
 }
 
 /// The same by the lane whose number differs in the bits `mask`.
-Value SimtLowering::shuffleIndex(Value value, uint32_t mask) {
+static Value shuffleIndex(SimtContext &ctx, Value value, uint32_t mask) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value wide = arith::IndexCastOp::create(b, b.getI64Type(), value);
   Value half = arith::ConstantOp::create(b, b.getI64IntegerAttr(32));
   auto exchanged = [&](Value part) -> Value {
     part = arith::TruncIOp::create(b, b.getI32Type(), part);
-    return arith::ExtUIOp::create(b, b.getI64Type(), shuffleXor(part, mask));
+    return arith::ExtUIOp::create(b, b.getI64Type(),
+                                  ctx.shuffleXor(part, mask));
   };
   Value low = exchanged(wide);
   Value high = exchanged(arith::ShRUIOp::create(b, wide, half));
@@ -67,17 +69,18 @@ Value SimtLowering::shuffleIndex(Value value, uint32_t mask) {
 
 /// All threads walk as many rounds; those that would be beyond the last row
 /// look at that once more.
-LogicalResult SimtLowering::lowerExtremes(scf::ForOp loop) {
-  bool inWarps = runsInWholeWarps();
+LogicalResult fa::lowerExtremes(SimtContext &ctx, scf::ForOp loop) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  bool inWarps = ctx.runsInWholeWarps();
   int64_t lanes = inWarps ? kLanes : 1;
   int64_t rows = inWarps ? kRowsOfLane : kRowsOfThread;
-  Value end = mapped(loop.getUpperBound());
-  Value last = arith::SubIOp::create(b, end, index(1));
+  Value end = ctx.mapped(loop.getUpperBound());
+  Value last = arith::SubIOp::create(b, end, ctx.index(1));
   SmallVector<Value> found;
   for (Value init : loop.getInitArgs())
-    found.push_back(mapped(init));
-  auto lowered = scf::ForOp::create(b, mapped(loop.getLowerBound()), end,
-                                    index(lanes * rows), found);
+    found.push_back(ctx.mapped(init));
+  auto lowered = scf::ForOp::create(b, ctx.mapped(loop.getLowerBound()), end,
+                                    ctx.index(lanes * rows), found);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(lowered.getBody());
@@ -85,20 +88,20 @@ LogicalResult SimtLowering::lowerExtremes(scf::ForOp loop) {
                  lowered.getRegionIterArgs().end());
     Value first = lowered.getInductionVar();
     if (inWarps) {
-      Value lane = arith::AndIOp::create(b, thread, i32(kLanes - 1));
+      Value lane = arith::AndIOp::create(b, ctx.thread, ctx.i32(kLanes - 1));
       lane = arith::IndexCastUIOp::create(b, b.getIndexType(), lane);
       first = arith::AddIOp::create(b, first, lane);
     }
     for (int64_t n = 0; n < rows; ++n) {
-      Value row = arith::AddIOp::create(b, first, index(n * lanes));
-      mapping.map(loop.getInductionVar(),
-                  arith::MinSIOp::create(b, row, last).getResult());
+      Value row = arith::AddIOp::create(b, first, ctx.index(n * lanes));
+      ctx.mapping.map(loop.getInductionVar(),
+                      arith::MinSIOp::create(b, row, last).getResult());
       for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), found))
-        mapping.map(argument, value);
-      if (failed(lowerBlock(*loop.getBody())))
+        ctx.mapping.map(argument, value);
+      if (failed(lowerBlock(ctx, *loop.getBody())))
         return failure();
       for (auto [value, yielded] : llvm::zip(found, loop.getYieldedValues()))
-        value = mapped(yielded);
+        value = ctx.mapped(yielded);
     }
     scf::YieldOp::create(b, found);
   }
@@ -108,10 +111,10 @@ LogicalResult SimtLowering::lowerExtremes(scf::ForOp loop) {
     for (uint32_t mask = 1; inWarps && mask < kLanes; mask *= 2) {
       IRMapping operands;
       operands.map(extreme->getOperand(0), value);
-      operands.map(extreme->getOperand(1), shuffleIndex(value, mask));
+      operands.map(extreme->getOperand(1), shuffleIndex(ctx, value, mask));
       value = b.clone(*extreme, operands)->getResult(0);
     }
-    mapping.map(loop.getResult(n), value);
+    ctx.mapping.map(loop.getResult(n), value);
   }
   return success();
 }

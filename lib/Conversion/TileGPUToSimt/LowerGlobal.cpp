@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
+#include "SimtMemory.h"
 
 #include "fa/Schedule/ViewAlignment.h"
 
@@ -16,11 +17,12 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-SimtLowering::GlobalView SimtLowering::openView(Value view) {
-  GlobalView &known = views[view];
+GlobalView fa::openView(SimtContext &ctx, Value view) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  GlobalView &known = ctx.views[view];
   if (known.type)
     return known;
-  Value memref = mapped(view);
+  Value memref = ctx.mapped(view);
   // Once, where the view is made: every access in loops finds it there.
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfterValue(memref);
@@ -39,37 +41,39 @@ SimtLowering::GlobalView SimtLowering::openView(Value view) {
   for (int64_t dim = 0; dim < opened.type.getRank(); ++dim) {
     opened.sizes.push_back(opened.type.isDynamicDim(dim)
                                ? metadata.getSizes()[dim]
-                               : index(opened.type.getDimSize(dim)));
+                               : ctx.index(opened.type.getDimSize(dim)));
     opened.strides.push_back(ShapedType::isDynamic(strides[dim])
                                  ? metadata.getStrides()[dim]
-                                 : index(strides[dim]));
+                                 : ctx.index(strides[dim]));
   }
-  return views[view] = opened;
+  return ctx.views[view] = opened;
 }
 
-Value SimtLowering::addressOf(const GlobalView &view, ValueRange coords,
-                              bool isRowCertain) {
-  Value offset = index(0);
+Value fa::addressOf(SimtContext &ctx, const GlobalView &view, ValueRange coords,
+                    bool isRowCertain) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value offset = ctx.index(0);
   if (view.pages) {
-    Value row = findPagedRow(view, coords[0], isRowCertain);
+    Value row = findPagedRow(ctx, view, coords[0], isRowCertain);
     offset = arith::MulIOp::create(b, coords[1], view.strides[1]);
-    return stepFrom(row, view.type.getElementType(), offset);
+    return stepFrom(ctx, row, view.type.getElementType(), offset);
   }
   for (auto [coord, stride] : llvm::zip(coords, view.strides))
     offset = arith::AddIOp::create(b, offset,
                                    arith::MulIOp::create(b, coord, stride));
-  return stepFrom(view.base, view.type.getElementType(), offset);
+  return stepFrom(ctx, view.base, view.type.getElementType(), offset);
 }
 
-Value SimtLowering::stepFrom(Value address, Type element, Value step) {
+Value fa::stepFrom(SimtContext &ctx, Value address, Type element, Value step) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value bits = arith::IndexCastUIOp::create(b, b.getI64Type(), step);
   return LLVM::GEPOp::create(b, address.getType(), element, address,
                              ArrayRef<LLVM::GEPArg>{bits});
 }
 
-Value SimtLowering::stepTo(AddressWalk &walk, const GlobalView &view,
-                           ValueRange coords, const Coord &inTile,
-                           bool isRowCertain) {
+Value fa::stepTo(SimtContext &ctx, AddressWalk &walk, const GlobalView &view,
+                 ValueRange coords, const Coord &inTile, bool isRowCertain) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (view.pages && !walk.firstRow) {
     walk.firstRow = coords[0];
     walk.firstInTile = inTile[0];
@@ -77,26 +81,26 @@ Value SimtLowering::stepTo(AddressWalk &walk, const GlobalView &view,
   if (view.pages && (!walk.address || inTile[0] != walk.last[0])) {
     // From the first row on, for the same reason.
     Value row = arith::AddIOp::create(b, walk.firstRow,
-                                      index(inTile[0] - walk.firstInTile));
-    walk.address = opaque(addressOf(view, {row, coords[1]}, isRowCertain));
+                                      ctx.index(inTile[0] - walk.firstInTile));
+    walk.address =
+        ctx.opaque(addressOf(ctx, view, {row, coords[1]}, isRowCertain));
   } else if (!walk.address) {
-    walk.address = opaque(addressOf(view, coords, isRowCertain));
+    walk.address = ctx.opaque(addressOf(ctx, view, coords, isRowCertain));
   } else {
-    Value step = index(0);
+    Value step = ctx.index(0);
     for (auto [dim, stride] : llvm::enumerate(view.strides))
       if (int64_t distance = inTile[dim] - walk.last[dim])
         step = arith::AddIOp::create(
-            b, step, arith::MulIOp::create(b, stride, index(distance)));
-    walk.address = stepFrom(walk.address, view.type.getElementType(), step);
+            b, step, arith::MulIOp::create(b, stride, ctx.index(distance)));
+    walk.address =
+        stepFrom(ctx, walk.address, view.type.getElementType(), step);
   }
   walk.last = inTile;
   return walk.address;
 }
 
-SmallVector<bool> SimtLowering::certainDims(const GlobalView &view,
-                                            ValueRange indices,
-                                            ArrayRef<int64_t> tile,
-                                            bool inBounds) {
+SmallVector<bool> fa::certainDims(const GlobalView &view, ValueRange indices,
+                                  ArrayRef<int64_t> tile, bool inBounds) {
   SmallVector<bool> certain;
   for (auto [dim, start] : llvm::enumerate(indices)) {
     APInt number;
@@ -108,8 +112,9 @@ SmallVector<bool> SimtLowering::certainDims(const GlobalView &view,
   return certain;
 }
 
-Value SimtLowering::isInside(const GlobalView &view, ValueRange coords,
-                             ArrayRef<bool> certain) {
+Value fa::isInside(SimtContext &ctx, const GlobalView &view, ValueRange coords,
+                   ArrayRef<bool> certain) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value inside;
   for (auto [coord, size, sure] : llvm::zip(coords, view.sizes, certain)) {
     if (sure)
@@ -122,8 +127,9 @@ Value SimtLowering::isInside(const GlobalView &view, ValueRange coords,
   return inside;
 }
 
-Value SimtLowering::loadOrZero(Value address, Type type, Value condition,
-                               bool isConstant) {
+Value fa::loadOrZero(SimtContext &ctx, Value address, Type type,
+                     Value condition, bool isConstant) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto load = [&]() -> Value {
     auto loaded = LLVM::LoadOp::create(b, type, address);
     loaded.setInvariant(isConstant);
@@ -141,7 +147,9 @@ Value SimtLowering::loadOrZero(Value address, Type type, Value condition,
   return branch.getResult(0);
 }
 
-void SimtLowering::storeIf(Value address, Value value, Value condition) {
+static void storeIf(SimtContext &ctx, Value address, Value value,
+                    Value condition) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (!condition) {
     LLVM::StoreOp::create(b, value, address);
     return;
@@ -152,8 +160,9 @@ void SimtLowering::storeIf(Value address, Value value, Value condition) {
   });
 }
 
-LogicalResult SimtLowering::lowerLoad(tile::LoadOp op) {
-  GlobalView view = openView(op.getSource());
+LogicalResult fa::lowerLoad(SimtContext &ctx, tile::LoadOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  GlobalView view = openView(ctx, op.getSource());
   TileLayout layout = layoutOf(op.getResult());
   auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),
                              op.getInBounds());
@@ -161,13 +170,13 @@ LogicalResult SimtLowering::lowerLoad(tile::LoadOp op) {
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
     SmallVector<Value> coords;
     for (auto [dim, start] : llvm::enumerate(op.getIndices()))
-      coords.push_back(arith::AddIOp::create(b, mapped(start),
-                                             coordinate(layout, reg, dim)));
-    elements.push_back(loadOrZero(addressOf(view, coords, certain[0]),
+      coords.push_back(arith::AddIOp::create(b, ctx.mapped(start),
+                                             ctx.coordinate(layout, reg, dim)));
+    elements.push_back(loadOrZero(ctx, addressOf(ctx, view, coords, certain[0]),
                                   inRegisters(op.getType().getElementType()),
-                                  isInside(view, coords, certain)));
+                                  isInside(ctx, view, coords, certain)));
   }
-  setElements(op.getResult(), elements);
+  ctx.setElements(op.getResult(), elements);
   return success();
 }
 
@@ -187,36 +196,38 @@ static bool storesPairs(tile::StoreOp op) {
          view.getDimSize(unit) % 2 == 0;
 }
 
-LogicalResult SimtLowering::lowerStore(tile::StoreOp op) {
-  GlobalView view = openView(op.getDest());
+LogicalResult fa::lowerStore(SimtContext &ctx, tile::StoreOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  GlobalView view = openView(ctx, op.getDest());
   TileLayout layout = layoutOf(op.getValue());
   auto type = cast<RankedTensorType>(op.getValue().getType());
   auto certain = certainDims(view, op.getIndices(), type.getShape(), false);
-  Value first = isFirstCopy(layout);
+  Value first = ctx.isFirstCopy(layout);
   uint32_t registerCopies = copyBits(layout.base, Axis::Register);
   bool inPairs = storesPairs(op);
-  SmallVector<Value> elements(inPairs ? pairsOf(op.getValue())
-                                      : elementsOf(op.getValue()));
+  SmallVector<Value> elements(inPairs ? ctx.pairsOf(op.getValue())
+                                      : ctx.elementsOf(op.getValue()));
   for (int64_t reg = 0; reg < layout.numRegisters(); reg += inPairs ? 2 : 1) {
     if (reg & registerCopies)
       continue;
     SmallVector<Value> coords;
     for (auto [dim, start] : llvm::enumerate(op.getIndices()))
-      coords.push_back(arith::AddIOp::create(b, mapped(start),
-                                             coordinate(layout, reg, dim)));
-    Value inside = isInside(view, coords, certain);
+      coords.push_back(arith::AddIOp::create(b, ctx.mapped(start),
+                                             ctx.coordinate(layout, reg, dim)));
+    Value inside = isInside(ctx, view, coords, certain);
     if (first)
       inside = inside ? Value(arith::AndIOp::create(b, inside, first)) : first;
-    storeIf(addressOf(view, coords), elements[inPairs ? reg / 2 : reg], inside);
+    storeIf(ctx, addressOf(ctx, view, coords),
+            elements[inPairs ? reg / 2 : reg], inside);
   }
   return success();
 }
 
-LogicalResult SimtLowering::lowerGather(tile::GatherOp op) {
-  GlobalView view = openView(op.getSource());
+static LogicalResult lowerGather(SimtContext &ctx, tile::GatherOp op) {
+  GlobalView view = openView(ctx, op.getSource());
   SmallVector<SmallVector<Value>> indices;
   for (Value index : op.getIndices())
-    indices.push_back(SmallVector<Value>(elementsOf(index)));
+    indices.push_back(SmallVector<Value>(ctx.elementsOf(index)));
   SmallVector<bool> certain(indices.size(), false);
   SmallVector<Value> elements;
   Type element =
@@ -226,9 +237,15 @@ LogicalResult SimtLowering::lowerGather(tile::GatherOp op) {
     SmallVector<Value> coords;
     for (ArrayRef<Value> index : indices)
       coords.push_back(index[reg]);
-    elements.push_back(loadOrZero(addressOf(view, coords), element,
-                                  isInside(view, coords, certain)));
+    elements.push_back(loadOrZero(ctx, addressOf(ctx, view, coords), element,
+                                  isInside(ctx, view, coords, certain)));
   }
-  setElements(op.getResult(), elements);
+  ctx.setElements(op.getResult(), elements);
   return success();
+}
+
+void fa::addGlobalLowerings(SimtContext &ctx) {
+  ctx.registry.add(ctx, lowerLoad);
+  ctx.registry.add(ctx, lowerStore);
+  ctx.registry.add(ctx, lowerGather);
 }

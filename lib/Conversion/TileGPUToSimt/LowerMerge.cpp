@@ -10,7 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
+#include "SimtSoftmax.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -46,37 +47,40 @@ static SmallVector<OnlineMergeOp> chainOf(OnlineMergeOp last) {
 }
 
 /// Layouts are assigned so that a row's numbers are where its elements are.
-void SimtLowering::lowerOnlineMerge(OnlineMergeOp op) {
+static void lowerOnlineMerge(SimtContext &ctx, OnlineMergeOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (nextOf(op))
     return;
   SmallVector<OnlineMergeOp> chain = chainOf(op);
   OnlineMergeOp first = chain.front();
   TileLayout layout = layoutOf(op.getAcc()), rows = layoutOf(op.getMax());
-  SmallVector<Value> acc(elementsOf(first.getAcc())),
-      oldMax(elementsOf(first.getMax())), sum(elementsOf(first.getSum()));
+  SmallVector<Value> acc(ctx.elementsOf(first.getAcc())),
+      oldMax(ctx.elementsOf(first.getMax())),
+      sum(ctx.elementsOf(first.getSum()));
   Type f32 = b.getF32Type();
   Value log2e = arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e));
-  Exponent exponent = exponentOf(log2e);
+  Exponent exponent = exponentOf(ctx, log2e);
   SmallVector<Value> max = oldMax, alphas;
   std::map<Coord, unsigned> rowTable = registerTable(rows);
   SmallVector<SmallVector<Value>> betas(chain.size());
   for (size_t row = 0; row < max.size(); ++row) {
     // Of a NaN and a number the number: the NaN reaches its own factor.
     for (OnlineMergeOp merge : chain)
-      max[row] = LLVM::MaxNumOp::create(b, f32, max[row],
-                                        elementsOf(merge.getOtherMax())[row]);
-    auto [factor, offset, alpha] = rowExponent(exponent, oldMax[row], max[row]);
+      max[row] = LLVM::MaxNumOp::create(
+          b, f32, max[row], ctx.elementsOf(merge.getOtherMax())[row]);
+    auto [factor, offset, alpha] =
+        rowExponent(ctx, exponent, oldMax[row], max[row]);
     sum[row] = arith::MulFOp::create(b, sum[row], alpha);
     alphas.push_back(alpha);
     for (auto [merge, beta] : llvm::zip(chain, betas)) {
       // As online_softmax rescales: the rounding of its m c is in the other
       // sum.
       Value scaled = arith::MulFOp::create(
-          b, elementsOf(merge.getOtherMax())[row], factor);
+          b, ctx.elementsOf(merge.getOtherMax())[row], factor);
       Value rescale = arith::AddFOp::create(b, scaled, offset);
       // One exponential: that of log_sum alone may be too large for f32.
-      beta.push_back(exp2(LLVM::FMAOp::create(
-          b, f32, elementsOf(merge.getLogSum())[row], log2e, rescale)));
+      beta.push_back(ctx.exp2(LLVM::FMAOp::create(
+          b, f32, ctx.elementsOf(merge.getLogSum())[row], log2e, rescale)));
       sum[row] = arith::AddFOp::create(b, sum[row], beta.back());
     }
   }
@@ -84,10 +88,14 @@ void SimtLowering::lowerOnlineMerge(OnlineMergeOp op) {
     unsigned row = rowTable.at(Coord{coordOf(layout, reg)[0]});
     value = arith::MulFOp::create(b, value, alphas[row]);
     for (auto [merge, beta] : llvm::zip(chain, betas))
-      value = LLVM::FMAOp::create(b, f32, elementsOf(merge.getOutput())[reg],
-                                  beta[row], value);
+      value = LLVM::FMAOp::create(
+          b, f32, ctx.elementsOf(merge.getOutput())[reg], beta[row], value);
   }
-  setElements(op.getAccOut(), acc);
-  setElements(op.getMaxOut(), max);
-  setElements(op.getSumOut(), sum);
+  ctx.setElements(op.getAccOut(), acc);
+  ctx.setElements(op.getMaxOut(), max);
+  ctx.setElements(op.getSumOut(), sum);
+}
+
+void fa::addMergeLowerings(SimtContext &ctx) {
+  ctx.registry.add(ctx, lowerOnlineMerge);
 }

@@ -9,7 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
+#include "SimtMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -17,40 +18,44 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-SimtLowering::GlobalView::Pages
-SimtLowering::openTable(const GlobalView &pages, Value table, Value sequence) {
-  GlobalView view = openView(table);
+GlobalView::Pages fa::openTable(SimtContext &ctx, const GlobalView &pages,
+                                Value table, Value sequence) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  GlobalView view = openView(ctx, table);
   auto narrow = [&](Value x) -> Value {
     return arith::IndexCastUIOp::create(b, b.getI32Type(), x);
   };
-  Value last = arith::SubIOp::create(b, pages.sizes[0], index(1));
+  Value last = arith::SubIOp::create(b, pages.sizes[0], ctx.index(1));
   // Of pages without rows nothing is read, but the division is made.
-  Value rows = arith::MaxUIOp::create(b, narrow(pages.sizes[2]), i32(1));
-  return {addressOf(view, {mapped(sequence), index(0)}),
+  Value rows = arith::MaxUIOp::create(b, narrow(pages.sizes[2]), ctx.i32(1));
+  return {addressOf(ctx, view, {ctx.mapped(sequence), ctx.index(0)}),
           view.strides[1],
           pages.strides[0],
           rows,
-          arith::DivUIOp::create(b, i32(-1), rows),
+          arith::DivUIOp::create(b, ctx.i32(-1), rows),
           narrow(last)};
 }
 
-void SimtLowering::openPages(tile::PagedViewOp op) {
-  GlobalView pages = openView(op.getPages());
-  Value zero = index(0);
+/// Opens a view of pages where it is made.
+static void openPages(SimtContext &ctx, tile::PagedViewOp op) {
+  GlobalView pages = openView(ctx, op.getPages());
+  Value zero = ctx.index(0);
   GlobalView view;
   view.type = inRegisters(cast<MemRefType>(op.getType()));
-  view.base = addressOf(pages, {zero, mapped(op.getHead()), zero, zero});
-  view.sizes = {mapped(op.getLength()), pages.sizes[3]};
+  view.base =
+      addressOf(ctx, pages, {zero, ctx.mapped(op.getHead()), zero, zero});
+  view.sizes = {ctx.mapped(op.getLength()), pages.sizes[3]};
   view.strides = {pages.strides[2], pages.strides[3]};
-  view.pages = openTable(pages, op.getTable(), op.getSequence());
-  views[op.getResult()] = view;
+  view.pages = openTable(ctx, pages, op.getTable(), op.getSequence());
+  ctx.views[op.getResult()] = view;
 }
 
 /// The quotient of `row` and a page's rows, and the remainder. Both numbers are
 /// below 2^31, so that the product with the reciprocal is less than 1 too small
 /// before it is rounded down, and the quotient 1 at most.
-std::pair<Value, Value>
-SimtLowering::divideByPage(const GlobalView::Pages &pages, Value row) {
+static std::pair<Value, Value>
+divideByPage(SimtContext &ctx, const GlobalView::Pages &pages, Value row) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto product = arith::MulUIExtendedOp::create(b, row, pages.reciprocal);
   Value quotient = product.getHigh();
   Value rest = arith::SubIOp::create(
@@ -63,13 +68,15 @@ SimtLowering::divideByPage(const GlobalView::Pages &pages, Value row) {
           arith::SelectOp::create(b, isMore, less, rest)};
 }
 
-std::pair<Value, Value> SimtLowering::findPage(const GlobalView::Pages &pages,
-                                               Value row, Value isInside) {
-  auto [place, within] = divideByPage(pages, row);
+std::pair<Value, Value> fa::findPage(SimtContext &ctx,
+                                     const GlobalView::Pages &pages, Value row,
+                                     Value isInside) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto [place, within] = divideByPage(ctx, pages, row);
   Value step = arith::MulIOp::create(
       b, arith::IndexCastUIOp::create(b, b.getIndexType(), place),
       pages.entryStep);
-  Value page = loadOrZero(stepFrom(pages.table, b.getI32Type(), step),
+  Value page = loadOrZero(ctx, stepFrom(ctx, pages.table, b.getI32Type(), step),
                           b.getI32Type(), isInside, /*isConstant=*/true);
   // What is no page is the last one, so that nothing else is read.
   auto known = LLVM::UMinOp::create(b, page, pages.last);
@@ -77,8 +84,9 @@ std::pair<Value, Value> SimtLowering::findPage(const GlobalView::Pages &pages,
   return {known, within};
 }
 
-Value SimtLowering::findPagedRow(const GlobalView &view, Value row,
-                                 bool isCertain) {
+Value fa::findPagedRow(SimtContext &ctx, const GlobalView &view, Value row,
+                       bool isCertain) {
+  ImplicitLocOpBuilder &b = ctx.b;
   const GlobalView::Pages &pages = *view.pages;
   Type word = b.getI32Type();
   auto widen = [&](Value x) -> Value {
@@ -87,15 +95,17 @@ Value SimtLowering::findPagedRow(const GlobalView &view, Value row,
   // A length is an i32: so are the rows before it.
   Value number = arith::IndexCastUIOp::create(b, word, row);
   Value isInside =
-      isCertain ? Value() : this->isInside(view, {row}, {/*certain=*/false});
-  auto [page, within] = findPage(pages, number, isInside);
+      isCertain ? Value() : fa::isInside(ctx, view, {row}, {/*certain=*/false});
+  auto [page, within] = findPage(ctx, pages, number, isInside);
   Value offset = arith::AddIOp::create(
       b, Value(arith::MulIOp::create(b, widen(page), pages.pageStep)),
       Value(arith::MulIOp::create(b, widen(within), view.strides[0])));
-  return stepFrom(view.base, view.type.getElementType(), offset);
+  return stepFrom(ctx, view.base, view.type.getElementType(), offset);
 }
 
-void SimtLowering::openSlotView(tile::SlotViewOp op) {
+/// Makes a view of a slot a part of the pages.
+static void openSlotView(SimtContext &ctx, tile::SlotViewOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto bits = [&](Value x) -> Value {
     return arith::IndexCastOp::create(b, b.getI64Type(), x);
   };
@@ -104,6 +114,20 @@ void SimtLowering::openSlotView(tile::SlotViewOp op) {
     known->setAttr(TileGPUDialect::slotAttrName, b.getUnitAttr());
     return arith::IndexCastOp::create(b, b.getIndexType(), known);
   };
-  mapping.map(op.getResult(),
-              op.expand(b, mapped(op.getPages()), mapped(op.getSlot()), bound));
+  ctx.mapping.map(op.getResult(), op.expand(b, ctx.mapped(op.getPages()),
+                                            ctx.mapped(op.getSlot()), bound));
+}
+
+void fa::lowerSequenceOf(SimtContext &ctx, tile::SequenceOfOp op) {
+  auto [sequence, first] =
+      tile::SequenceOfOp::search(ctx.b, ctx.mapped(op.getSlot()),
+                                 ctx.mapped(op.getOffsets()), op.getRows());
+  ctx.mapping.map(op.getSequence(), sequence);
+  ctx.mapping.map(op.getFirst(), first);
+}
+
+void fa::addPagesLowerings(SimtContext &ctx) {
+  ctx.registry.add(ctx, openPages);
+  ctx.registry.add(ctx, openSlotView);
+  ctx.registry.add(ctx, lowerSequenceOf);
 }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -12,17 +12,21 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
+namespace {
+
 /// A tile of integers that is a sum: coordinates, each so many times, and
 /// scalars, added or subtracted. Larger sums are none: a value that is used
 /// twice counts twice, and what registers differ by must not leave i32.
-struct SimtLowering::Position {
+struct Position {
   SmallVector<int32_t> times;                  ///< of each dimension
   SmallVector<std::pair<Value, bool>> scalars; ///< and whether subtracted
   int64_t visited = 0;                         ///< operations, up to 32
 };
 
+} // namespace
+
 /// Adds `tile` to `sum`, or subtracts it; false if it is no such sum.
-bool SimtLowering::addPosition(Value tile, bool minus, Position &sum) {
+static bool addPosition(Value tile, bool minus, Position &sum) {
   if (++sum.visited > 32)
     return false;
   Operation *op = tile.getDefiningOp();
@@ -48,9 +52,9 @@ bool SimtLowering::addPosition(Value tile, bool minus, Position &sum) {
 /// floats once for a thread: what differs between its registers is a constant
 /// below the tile's size, added to the float. Below 2^24 this is exact; above,
 /// where the conversion rounds, it rounds once more.
-bool SimtLowering::lowerPosition(Operation *op) {
-  auto convert = dyn_cast<arith::SIToFPOp>(op);
-  if (!convert || !getElementTypeOrSelf(convert.getType()).isF32() ||
+static bool lowerPosition(SimtContext &ctx, arith::SIToFPOp convert) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  if (!getElementTypeOrSelf(convert.getType()).isF32() ||
       !getElementTypeOrSelf(convert.getIn().getType()).isInteger(32))
     return false;
   TileLayout layout = layoutOf(convert.getResult());
@@ -67,23 +71,29 @@ bool SimtLowering::lowerPosition(Operation *op) {
       own.back() += sum.times[dim] * int32_t(at[dim]);
     }
   }
-  Value shared = i32(0);
+  Value shared = ctx.i32(0);
   auto add = [&](Value value, bool minus) {
     shared = minus ? Value(arith::SubIOp::create(b, shared, value))
                    : Value(arith::AddIOp::create(b, shared, value));
   };
   for (auto [scalar, minus] : sum.scalars)
-    add(scalar.getType().isIndex() ? i32Of(mapped(scalar)) : mapped(scalar),
+    add(scalar.getType().isIndex() ? ctx.i32Of(ctx.mapped(scalar))
+                                   : ctx.mapped(scalar),
         minus);
   for (auto [dim, times] : llvm::enumerate(sum.times))
     if (times)
-      add(arith::MulIOp::create(b, i32Of(threadCoord(layout, dim)), i32(times)),
+      add(arith::MulIOp::create(b, ctx.i32Of(ctx.threadCoord(layout, dim)),
+                                ctx.i32(times)),
           false);
   shared = arith::SIToFPOp::create(b, b.getF32Type(), shared);
   SmallVector<Value> elements;
   for (int32_t constant : own)
     elements.push_back(arith::AddFOp::create(
         b, shared, arith::ConstantOp::create(b, b.getF32FloatAttr(constant))));
-  setElements(convert.getResult(), elements);
+  ctx.setElements(convert.getResult(), elements);
   return true;
+}
+
+void fa::addPositionsLowerings(SimtContext &ctx) {
+  ctx.registry.addForm(ctx, lowerPosition);
 }

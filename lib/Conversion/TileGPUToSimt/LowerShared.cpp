@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
+#include "SimtMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -16,43 +17,49 @@ using namespace fa::tgpu;
 // Addresses
 //===----------------------------------------------------------------------===//
 
-Value SimtLowering::offsetBy(Value address, int64_t bytes) {
-  return bytes ? Value(arith::AddIOp::create(b, address, i32(bytes))) : address;
+Value fa::offsetBy(SimtContext &ctx, Value address, int64_t bytes) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  return bytes ? Value(arith::AddIOp::create(b, address, ctx.i32(bytes)))
+               : address;
 }
 
-Value SimtLowering::sharedBase(int64_t offset) {
-  Value start = LLVM::AddressOfOp::create(b, sharedPointer(), sharedName);
+Value fa::sharedBase(SimtContext &ctx, int64_t offset) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value start =
+      LLVM::AddressOfOp::create(b, ctx.sharedPointer(), ctx.sharedName);
   start = LLVM::PtrToIntOp::create(b, b.getI32Type(), start);
-  if (ownShared)
-    start = arith::AddIOp::create(b, start, ownShared);
-  return offsetBy(start, offset);
+  if (ctx.ownShared)
+    start = arith::AddIOp::create(b, start, ctx.ownShared);
+  return offsetBy(ctx, start, offset);
 }
 
-Value SimtLowering::slotAddress(TypedValue<BufferType> buffer, Value slot) {
+Value fa::slotAddress(SimtContext &ctx, TypedValue<BufferType> buffer,
+                      Value slot) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto alloc = buffer.getDefiningOp<AllocOp>();
-  Value base = sharedBase(*alloc.getOffset());
+  Value base = sharedBase(ctx, *alloc.getOffset());
   if (buffer.getType().getSlots() == 1)
     return base;
   Value number = arith::IndexCastUIOp::create(b, b.getI32Type(), slot);
-  Value bytes =
-      arith::MulIOp::create(b, number, i32(buffer.getType().getSlotBytes()));
+  Value bytes = arith::MulIOp::create(b, number,
+                                      ctx.i32(buffer.getType().getSlotBytes()));
   return arith::AddIOp::create(b, base, bytes);
 }
 
 /// Slots begin at multiples of 256 bytes and swizzles XOR inside of those, so
 /// that the XOR of a register can come last: one address for all registers.
-Value SimtLowering::swizzledAddress(Value address,
-                                    ArrayRef<uint32_t> threadBases,
-                                    uint32_t offset) {
+Value fa::swizzledAddress(SimtContext &ctx, Value address,
+                          ArrayRef<uint32_t> threadBases, uint32_t offset) {
+  ImplicitLocOpBuilder &b = ctx.b;
   uint32_t reached = 0;
   for (uint32_t basis : threadBases)
     reached |= basis;
   uint32_t meets = offset & reached;
   assert(meets < 256 && "a swizzle stays inside of the banks' bytes");
-  Value at = arith::AddIOp::create(b, address, threadLinear(threadBases));
+  Value at = arith::AddIOp::create(b, address, ctx.threadLinear(threadBases));
   if (meets)
-    at = arith::XOrIOp::create(b, at, i32(meets));
-  at = LLVM::IntToPtrOp::create(b, sharedPointer(), at);
+    at = arith::XOrIOp::create(b, at, ctx.i32(meets));
+  at = LLVM::IntToPtrOp::create(b, ctx.sharedPointer(), at);
   if (offset == meets)
     return at;
   return LLVM::GEPOp::create(b, at.getType(), b.getI8Type(), at,
@@ -60,8 +67,8 @@ Value SimtLowering::swizzledAddress(Value address,
 }
 
 std::pair<SmallVector<uint32_t>, SmallVector<uint32_t>>
-SimtLowering::byteOffsets(const LinearLayout &registers,
-                          const LinearLayout &shared, int64_t bytes) {
+fa::byteOffsets(const LinearLayout &registers, const LinearLayout &shared,
+                int64_t bytes) {
   auto map = shared.composeInverse(registers);
   assert(map && "a buffer holds every element");
   auto of = [&](Axis axis) -> ArrayRef<Place> {
@@ -85,26 +92,29 @@ SimtLowering::byteOffsets(const LinearLayout &registers,
 // Reads and writes
 //===----------------------------------------------------------------------===//
 
-void SimtLowering::lowerRead(ReadOp op) {
+void fa::lowerRead(SimtContext &ctx, ReadOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   BufferType type = op.getBuffer().getType();
   TileLayout layout = layoutOf(op.getResult()),
              shared = type.getLayout().getLayout();
   int64_t bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
   int64_t count = layout.base.count(Axis::Register);
-  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
   auto [bases, offsets] = byteOffsets(layout.base, shared.base, bytes);
   SmallVector<Value> elements;
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
-    Value at = swizzledAddress(offsetBy(slot, reg / count * copyBytes), bases,
-                               offsets[reg % count]);
+    Value at =
+        swizzledAddress(ctx, offsetBy(ctx, slot, reg / count * copyBytes),
+                        bases, offsets[reg % count]);
     elements.push_back(
         LLVM::LoadOp::create(b, inRegisters(type.getElementType()), at));
   }
-  setElements(op.getResult(), elements);
+  ctx.setElements(op.getResult(), elements);
 }
 
-void SimtLowering::lowerWrite(WriteOp op) {
+static void lowerWrite(SimtContext &ctx, WriteOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   BufferType type = op.getBuffer().getType();
   TileLayout layout = layoutOf(op.getValue()),
              shared = type.getLayout().getLayout();
@@ -112,12 +122,18 @@ void SimtLowering::lowerWrite(WriteOp op) {
   int64_t copyBytes = bytes * shared.base.size(0) * shared.base.size(1);
   int64_t count = layout.base.count(Axis::Register);
   auto [bases, offsets] = byteOffsets(layout.base, shared.base, bytes);
-  Value slot = slotAddress(op.getBuffer(), mapped(op.getSlot()));
+  Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
   // Threads that hold copies write the same value to the same place.
   for (auto [reg, value] :
-       llvm::enumerate(SmallVector<Value>(elementsOf(op.getValue())))) {
-    Value at = swizzledAddress(offsetBy(slot, reg / count * copyBytes), bases,
-                               offsets[reg % count]);
+       llvm::enumerate(SmallVector<Value>(ctx.elementsOf(op.getValue())))) {
+    Value at =
+        swizzledAddress(ctx, offsetBy(ctx, slot, reg / count * copyBytes),
+                        bases, offsets[reg % count]);
     LLVM::StoreOp::create(b, value, at);
   }
+}
+
+void fa::addSharedLowerings(SimtContext &ctx) {
+  ctx.registry.add(ctx, lowerRead);
+  ctx.registry.add(ctx, lowerWrite);
 }

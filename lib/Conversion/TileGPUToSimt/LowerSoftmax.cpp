@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
+#include "SimtSoftmax.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -17,16 +18,19 @@ using namespace fa::tgpu;
 
 static constexpr float kLn2 = 0.693147181f;
 
-Value SimtLowering::combineLanes(Value value, uint32_t lanes, Combine combine) {
+/// The values of the lanes that differ in the bits `lanes`, combined.
+static Value combineLanes(SimtContext &ctx, Value value, uint32_t lanes,
+                          Combine combine) {
   for (uint32_t bit = 1; bit && bit <= lanes; bit *= 2)
     if (lanes & bit)
-      value = combine(value, shuffleXor(value, bit));
+      value = combine(value, ctx.shuffleXor(value, bit));
   return value;
 }
 
-FailureOr<SmallVector<Value>> SimtLowering::reduceAlong(
-    Operation *op, ArrayRef<Value> elements, const TileLayout &layout,
-    unsigned dim, const TileLayout &result, Combine combine, bool overLanes) {
+FailureOr<SmallVector<Value>>
+fa::reduceAlong(SimtContext &ctx, Operation *op, ArrayRef<Value> elements,
+                const TileLayout &layout, unsigned dim,
+                const TileLayout &result, Combine combine, bool overLanes) {
   auto plan = planReduction(layout.base, dim);
   if (!plan || plan->warps)
     return op->emitOpError("expects a reduction inside each warp on a GPU");
@@ -56,7 +60,7 @@ FailureOr<SmallVector<Value>> SimtLowering::reduceAlong(
   }
   for (auto &[at, sum] : sums)
     if (overLanes)
-      sum = combineLanes(sum, plan->lanes, combine);
+      sum = combineLanes(ctx, sum, plan->lanes, combine);
   SmallVector<Value> reduced;
   for (int64_t reg = 0; reg < result.numRegisters(); ++reg) {
     auto it = sums.find(coordOf(result, reg));
@@ -67,7 +71,8 @@ FailureOr<SmallVector<Value>> SimtLowering::reduceAlong(
   return reduced;
 }
 
-LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
+static LogicalResult lowerReduce(SimtContext &ctx, tile::ReduceOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (!isa<FloatType>(getElementTypeOrSelf(op.getType())))
     return op.emitOpError("has a lowering for a GPU on floats, found ")
            << op.getInput().getType();
@@ -82,79 +87,34 @@ LogicalResult SimtLowering::lowerReduce(tile::ReduceOp op) {
     }
     llvm_unreachable("every kind is handled");
   };
-  auto reduced = reduceAlong(op, SmallVector<Value>(elementsOf(op.getInput())),
-                             layoutOf(op.getInput()), op.getDim(),
-                             layoutOf(op.getResult()), combine);
+  auto reduced = reduceAlong(
+      ctx, op, SmallVector<Value>(ctx.elementsOf(op.getInput())),
+      layoutOf(op.getInput()), op.getDim(), layoutOf(op.getResult()), combine);
   if (failed(reduced))
     return failure();
-  setElements(op.getResult(), *reduced);
+  ctx.setElements(op.getResult(), *reduced);
   return success();
-}
-
-/// What the dot of `scores` adds; null: no ramp.
-static tgpu::RampOp rampOf(Value scores) {
-  scores = belowMasks(scores);
-  auto wait = scores ? scores.getDefiningOp<DotWaitOp>() : DotWaitOp();
-  auto start =
-      wait ? wait.getRunning().getDefiningOp<DotStartOp>() : DotStartOp();
-  return start && start.getAcc() ? start.getAcc().getDefiningOp<tgpu::RampOp>()
-                                 : tgpu::RampOp();
 }
 
 /// Whether a row may begin with a single key, far below what follows: masked
 /// scores with a ramp come first where that is largest.
-static bool beginsWithFew(tile::OnlineSoftmaxOp op) {
-  return belowMasks(op.getScores()) != op.getScores() && rampOf(op.getScores());
+static bool beginsWithFew(SimtContext &ctx, tile::OnlineSoftmaxOp op) {
+  return belowMasks(op.getScores()) != op.getScores() &&
+         ctx.hasRamp(op.getScores());
 }
 
-LogicalResult SimtLowering::checkRamp(DotWaitOp wait) {
-  auto start = wait.getRunning().getDefiningOp<DotStartOp>();
-  if (!start || !start.getAcc() ||
-      !start.getAcc().getDefiningOp<tgpu::RampOp>())
-    return success();
-  Value scores = wait.getResult();
-  for (Operation *user : scores.getUsers()) {
-    while (isa<arith::SelectOp>(user) && user->hasOneUse())
-      user = *user->user_begin();
-    bool isStep = isa<tile::OnlineSoftmaxOp, ExpectedSoftmaxOp>(user);
-    if (!isStep || !rampOf(user->getOperand(0)))
-      return wait.emitOpError("expects steps of a softmax as the users of "
-                              "scores with a ramp, found ")
-             << user->getName();
-  }
-  return success();
-}
-
-bool SimtLowering::firstIsApart() {
-  bool hasRamp = false, hasSides = false;
-  kernel.walk([&](tgpu::RampOp ramp) {
-    hasRamp = true;
-    hasSides |= ramp.getFactor().getParentBlock() != &kernel.getBody().front();
-  });
-  return hasRamp && !hasSides && planOf(kernel).isShortOfRegisters();
-}
-
-Value SimtLowering::firstOfRamp(Value scores) {
-  tgpu::RampOp ramp = firstIsApart() ? rampOf(scores) : tgpu::RampOp();
-  if (!ramp)
-    return {};
-  Value distance = arith::SubIOp::create(b, i32Of(mapped(ramp.getColumn())),
-                                         i32Of(mapped(ramp.getRow())));
-  return arith::MulFOp::create(
-      b, mapped(ramp.getFactor()),
-      arith::SIToFPOp::create(b, b.getF32Type(), distance));
-}
-
-SimtLowering::Exponent SimtLowering::exponentOf(Value c, bool limited) {
+Exponent fa::exponentOf(SimtContext &ctx, Value c, bool limited) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
   // p of f16 must stay below 2^16.
   bool hasHalves = false, hasFew = false;
-  kernel.walk([&](arith::TruncFOp op) {
+  ctx.kernel.walk([&](arith::TruncFOp op) {
     hasHalves |= getElementTypeOrSelf(op.getType()).isF16();
   });
-  kernel.walk([&](tile::OnlineSoftmaxOp op) { hasFew |= beginsWithFew(op); });
+  ctx.kernel.walk(
+      [&](tile::OnlineSoftmaxOp op) { hasFew |= beginsWithFew(ctx, op); });
   Exponent exponent;
   exponent.c = c;
   // P of f16 would lose digits at 2^-7; it, in turn, multiplies a V of f16,
@@ -167,10 +127,10 @@ SimtLowering::Exponent SimtLowering::exponentOf(Value c, bool limited) {
   // There are no registers for what expected steps do without: it is computed
   // where maxima are.
   Type f32 = b.getF32Type();
-  Value own = firstIsApart() ? shuffleXor(c, 0) : c;
+  Value own = ctx.firstIsApart() ? ctx.shuffleXor(c, 0) : c;
   Value bits = arith::BitcastOp::create(b, b.getI32Type(), own);
   exponent.power = arith::BitcastOp::create(
-      b, f32, arith::AndIOp::create(b, bits, i32(0x7f800000)));
+      b, f32, arith::AndIOp::create(b, bits, ctx.i32(0x7f800000)));
   // Finite, since holdMax adds a part of it.
   exponent.limit = LLVM::MinNumOp::create(
       b, f32, arith::DivFOp::create(b, constant(mostProduct), own),
@@ -181,9 +141,9 @@ SimtLowering::Exponent SimtLowering::exponentOf(Value c, bool limited) {
   return exponent;
 }
 
-SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
-                                                    Value oldMax, Value max,
-                                                    Value shift) {
+ExponentRow fa::rowExponent(SimtContext &ctx, const Exponent &exponent,
+                            Value oldMax, Value max, Value shift) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Type f32 = b.getF32Type();
   auto bounded = [&](Value m) -> Value {
     return LLVM::MaxNumOp::create(b, f32, m, exponent.lowest);
@@ -206,17 +166,21 @@ SimtLowering::ExponentRow SimtLowering::rowExponent(const Exponent &exponent,
   // The old maximum in the same rounding as when it was the new one.
   Value before = arith::MulFOp::create(b, oldMax, factor);
   return {factor, shift ? offsetOf(ofScores) : offset,
-          exp2(arith::AddFOp::create(b, before, offset))};
+          ctx.exp2(arith::AddFOp::create(b, before, offset))};
 }
 
+/// The maximum that a row goes on with: `raised`, or still `old`; one that is
+/// new is at least `least`, unless that is null.
+///
 /// `old` where p would not be too large with it: at most 1, or 2^7. Where the
 /// rounding of m c adds 2^8, the largest f16 is above that; 2^7 times a sum of
 /// products with a V that is no f16 may be more than f32 holds. Not where a
 /// difference is NaN: the first maximum replaces −inf.
 /// With `least`, a new maximum is above the row's by a power of two of p, which
 /// rounding p leaves as it is.
-Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised,
-                            Value least) {
+static Value holdMax(SimtContext &ctx, const Exponent &exponent, Value old,
+                     Value raised, Value least) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
@@ -248,8 +212,10 @@ Value SimtLowering::holdMax(const Exponent &exponent, Value old, Value raised,
   return arith::SelectOp::create(b, isSmall, old, renewed);
 }
 
-FailureOr<SimtLowering::SoftmaxStep>
-SimtLowering::softmaxStep(tile::OnlineSoftmaxOp op, SmallVector<Value> scores) {
+FailureOr<SoftmaxStep> fa::softmaxStep(SimtContext &ctx,
+                                       tile::OnlineSoftmaxOp op,
+                                       SmallVector<Value> scores) {
+  ImplicitLocOpBuilder &b = ctx.b;
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   Type f32 = b.getF32Type();
   // Of a NaN and a number the number: the NaN reaches the sum through its p.
@@ -257,9 +223,9 @@ SimtLowering::softmaxStep(tile::OnlineSoftmaxOp op, SmallVector<Value> scores) {
     return LLVM::MaxNumOp::create(b, f32, x, y);
   };
   Value c = arith::ConstantOp::create(b, b.getF32FloatAttr(kLog2e));
-  Value shift = firstOfRamp(op.getScores());
+  Value shift = ctx.firstOfRamp(op.getScores());
   if (op.getScale()) {
-    Value scale = mapped(op.getScale());
+    Value scale = ctx.mapped(op.getScale());
     if (op->hasAttr(TileGPUDialect::rawMaximaAttrName)) {
       c = arith::MulFOp::create(b, scale, c);
     } else {
@@ -268,7 +234,7 @@ SimtLowering::softmaxStep(tile::OnlineSoftmaxOp op, SmallVector<Value> scores) {
       shift = shift ? arith::MulFOp::create(b, shift, scale) : shift;
     }
   }
-  auto tileMax = reduceAlong(op, scores, layout, 1, rows, greater);
+  auto tileMax = reduceAlong(ctx, op, scores, layout, 1, rows, greater);
   if (failed(tileMax))
     return failure();
   Value least;
@@ -276,36 +242,39 @@ SimtLowering::softmaxStep(tile::OnlineSoftmaxOp op, SmallVector<Value> scores) {
           op->getAttrOfType<FloatAttr>(TileGPUDialect::cappedScoresAttrName))
     least = arith::ConstantOp::create(b, share);
   SoftmaxStep step;
-  Exponent exponent = exponentOf(c);
+  Exponent exponent = exponentOf(ctx, c);
   SmallVector<ExponentRow> exponents;
-  for (auto [old, found] : llvm::zip(elementsOf(op.getMax()), *tileMax)) {
+  for (auto [old, found] : llvm::zip(ctx.elementsOf(op.getMax()), *tileMax)) {
     Value raised =
         greater(old, shift ? arith::AddFOp::create(b, found, shift) : found);
     step.max.push_back(op->hasAttr(TileGPUDialect::heldMaximaAttrName)
-                           ? holdMax(exponent, old, raised, least)
+                           ? holdMax(ctx, exponent, old, raised, least)
                            : raised);
-    exponents.push_back(rowExponent(exponent, old, step.max.back(), shift));
+    exponents.push_back(
+        rowExponent(ctx, exponent, old, step.max.back(), shift));
     step.alpha.push_back(exponents.back().alpha);
   }
   std::map<Coord, unsigned> rowTable = registerTable(rows);
   for (auto [reg, score] : llvm::enumerate(scores)) {
     ExponentRow &row = exponents[rowTable.at(Coord{coordOf(layout, reg)[0]})];
     step.p.push_back(
-        exp2(LLVM::FMAOp::create(b, f32, score, row.factor, row.offset)));
+        ctx.exp2(LLVM::FMAOp::create(b, f32, score, row.factor, row.offset)));
   }
   return step;
 }
 
-SimtLowering::ScoreMasks SimtLowering::masksOf(Value scores) {
+ScoreMasks fa::masksOf(SimtContext &ctx, Value scores) {
   ScoreMasks masks;
   while (auto masked = scores.getDefiningOp<arith::SelectOp>()) {
-    masks.emplace_back(elementsOf(masked.getCondition()));
+    masks.emplace_back(ctx.elementsOf(masked.getCondition()));
     scores = masked.getTrueValue();
   }
   return masks;
 }
 
-Value SimtLowering::masked(Value value, const ScoreMasks &masks, size_t reg) {
+Value fa::masked(SimtContext &ctx, Value value, const ScoreMasks &masks,
+                 size_t reg) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value none = arith::ConstantOp::create(
       b, b.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
   for (ArrayRef<Value> mask : masks)
@@ -313,35 +282,40 @@ Value SimtLowering::masked(Value value, const ScoreMasks &masks, size_t reg) {
   return value;
 }
 
-LogicalResult SimtLowering::lowerOnlineSoftmax(tile::OnlineSoftmaxOp op) {
+static LogicalResult lowerOnlineSoftmax(SimtContext &ctx,
+                                        tile::OnlineSoftmaxOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   TileLayout layout = layoutOf(op.getScores()), rows = layoutOf(op.getMax());
   FailureOr<SoftmaxStep> step =
-      hasShortForm(op)
-          ? cappedStep(op)
-          : softmaxStep(op, SmallVector<Value>(elementsOf(op.getScores())));
+      hasShortForm(ctx, op)
+          ? cappedStep(ctx, op)
+          : softmaxStep(ctx, op,
+                        SmallVector<Value>(ctx.elementsOf(op.getScores())));
   if (failed(step))
     return failure();
-  SmallVector<Value> sum, oldSum(elementsOf(op.getSum()));
+  SmallVector<Value> sum, oldSum(ctx.elementsOf(op.getSum()));
   auto plus = [&](Value x, Value y) -> Value {
     return arith::AddFOp::create(b, x, y);
   };
   bool threadSums = op->hasAttr(TileGPUDialect::threadSumsAttrName);
-  auto tileSum = reduceAlong(op, step->p, layout, 1, rows, plus, !threadSums);
+  auto tileSum =
+      reduceAlong(ctx, op, step->p, layout, 1, rows, plus, !threadSums);
   if (failed(tileSum))
     return failure();
   for (auto [row, added] : llvm::enumerate(*tileSum))
     sum.push_back(LLVM::FMAOp::create(b, b.getF32Type(), oldSum[row],
                                       step->alpha[row], added));
-  setElements(op.getP(), step->p);
-  setElements(op.getAlpha(), step->alpha);
-  setElements(op.getMaxOut(), step->max);
-  setElements(op.getSumOut(), sum);
+  ctx.setElements(op.getP(), step->p);
+  ctx.setElements(op.getAlpha(), step->alpha);
+  ctx.setElements(op.getMaxOut(), step->max);
+  ctx.setElements(op.getSumOut(), sum);
   return success();
 }
 
-LogicalResult SimtLowering::addThreadSums(Operation *op, const TileLayout &acc,
-                                          const TileLayout &rows,
-                                          MutableArrayRef<Value> sum) {
+LogicalResult fa::addThreadSums(SimtContext &ctx, Operation *op,
+                                const TileLayout &acc, const TileLayout &rows,
+                                MutableArrayRef<Value> sum) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (!op->hasAttr(TileGPUDialect::threadSumsAttrName))
     return success();
   auto plan = planReduction(acc.base, 1);
@@ -349,20 +323,22 @@ LogicalResult SimtLowering::addThreadSums(Operation *op, const TileLayout &acc,
       plan->lanes != copyBits(rows.base, Axis::Lane))
     return op->emitOpError("expects rows inside each warp on a GPU");
   for (Value &total : sum)
-    total = combineLanes(total, plan->lanes, [&](Value x, Value y) {
+    total = combineLanes(ctx, total, plan->lanes, [&](Value x, Value y) {
       return Value(arith::AddFOp::create(b, x, y));
     });
   return success();
 }
 
-LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
+static LogicalResult lowerOnlineFinalize(SimtContext &ctx,
+                                         tile::OnlineFinalizeOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   TileLayout layout = layoutOf(op.getAcc()), rows = layoutOf(op.getMax());
-  SmallVector<Value> acc(elementsOf(op.getAcc())), max(elementsOf(op.getMax())),
-      sum(elementsOf(op.getSum()));
+  SmallVector<Value> acc(ctx.elementsOf(op.getAcc())),
+      max(ctx.elementsOf(op.getMax())), sum(ctx.elementsOf(op.getSum()));
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
   };
-  if (failed(addThreadSums(op, layout, rows, sum)))
+  if (failed(addThreadSums(ctx, op, layout, rows, sum)))
     return failure();
   Value zero = constant(0);
   std::map<Coord, std::pair<Value, Value>> rowValues; // empty, 1 / sum
@@ -372,7 +348,7 @@ LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
         arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total, zero);
     rowValues[coordOf(rows, row)] = {
         empty, arith::DivFOp::create(b, constant(1), total)};
-    lse.push_back(LLVM::FMAOp::create(b, b.getF32Type(), log2(total),
+    lse.push_back(LLVM::FMAOp::create(b, b.getF32Type(), ctx.log2(total),
                                       constant(kLn2),
                                       op.getMaxOut() ? zero : max[row]));
   }
@@ -384,9 +360,15 @@ LogicalResult SimtLowering::lowerOnlineFinalize(tile::OnlineFinalizeOp op) {
     Value scaled = arith::MulFOp::create(b, value, inverse);
     output.push_back(arith::SelectOp::create(b, empty, zero, scaled));
   }
-  setElements(op.getOutput(), output);
-  setElements(op.getLse(), lse);
+  ctx.setElements(op.getOutput(), output);
+  ctx.setElements(op.getLse(), lse);
   if (op.getMaxOut())
-    setElements(op.getMaxOut(), max);
+    ctx.setElements(op.getMaxOut(), max);
   return success();
+}
+
+void fa::addSoftmaxLowerings(SimtContext &ctx) {
+  ctx.registry.add(ctx, lowerReduce);
+  ctx.registry.add(ctx, lowerOnlineSoftmax);
+  ctx.registry.add(ctx, lowerOnlineFinalize);
 }

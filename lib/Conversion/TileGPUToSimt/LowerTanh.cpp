@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtLowerings.h"
+#include "SimtSoftmax.h"
 #include "SmallTanh.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,22 +22,24 @@ static bool isUniform(Value tile) {
          (spread && !isa<RankedTensorType>(spread.getInput().getType()));
 }
 
-std::pair<SmallVector<Value>, Value>
-SimtLowering::takeFactor(math::TanhOp tanh) {
+std::pair<SmallVector<Value>, Value> fa::takeFactor(SimtContext &ctx,
+                                                    math::TanhOp tanh) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value tile = tanh.getOperand(), spread;
   if (auto product = tile.getDefiningOp<arith::MulFOp>())
     if (isUniform(product.getRhs())) {
       tile = product.getLhs();
       spread = product.getRhs();
     }
-  SmallVector<Value> elements(elementsOf(tile));
+  SmallVector<Value> elements(ctx.elementsOf(tile));
   if (spread)
-    return {elements, elementsOf(spread).front()};
+    return {elements, ctx.elementsOf(spread).front()};
   return {elements, arith::ConstantOp::create(b, b.getF32FloatAttr(1))};
 }
 
 /// The largest |x|, by four chains as reduceAlong's.
-Value SimtLowering::largestOf(ArrayRef<Value> elements) {
+static Value largestOf(SimtContext &ctx, ArrayRef<Value> elements) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Type f32 = b.getF32Type();
   SmallVector<Value, 4> chains;
   auto larger = [&](Value x, Value y) -> Value {
@@ -53,7 +56,9 @@ Value SimtLowering::largestOf(ArrayRef<Value> elements) {
 }
 
 /// The polynomial with these coefficients, by Horner's rule.
-Value SimtLowering::evaluate(ArrayRef<Value> coefficients, Value argument) {
+Value fa::evaluate(SimtContext &ctx, ArrayRef<Value> coefficients,
+                   Value argument) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value sum = coefficients.back();
   for (Value coefficient : llvm::reverse(coefficients.drop_back()))
     sum = LLVM::FMAOp::create(b, b.getF32Type(), sum, argument, coefficient);
@@ -61,8 +66,9 @@ Value SimtLowering::evaluate(ArrayRef<Value> coefficients, Value argument) {
 }
 
 /// The coefficients of tanh(factor · s) as a polynomial of s².
-SmallVector<Value> SimtLowering::scaleCoefficients(const SmallTanh &form,
-                                                   Value factor) {
+SmallVector<Value> fa::scaleCoefficients(SimtContext &ctx,
+                                         const SmallTanh &form, Value factor) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto times = [&](Value x, Value y) -> Value {
     return arith::MulFOp::create(b, x, y);
   };
@@ -84,17 +90,19 @@ static Value compare(ImplicitLocOpBuilder &b, arith::CmpFPredicate predicate,
   return arith::CmpFOp::create(b, predicate, x, constant);
 }
 
-Value SimtLowering::isOutOfRange(Value factor) {
+Value fa::isOutOfRange(SimtContext &ctx, Value factor) {
+  ImplicitLocOpBuilder &b = ctx.b;
   return arith::OrIOp::create(
       b, compare(b, arith::CmpFPredicate::ULT, factor, 0x1p-13f),
       compare(b, arith::CmpFPredicate::UGT, factor, 0x1p13f));
 }
 
-Value SimtLowering::isBeyond(ArrayRef<Value> scores, Value factor,
-                             float bound) {
-  Value largest = arith::MulFOp::create(b, largestOf(scores), factor);
+Value fa::isBeyond(SimtContext &ctx, ArrayRef<Value> scores, Value factor,
+                   float bound) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value largest = arith::MulFOp::create(b, largestOf(ctx, scores), factor);
   return arith::OrIOp::create(
-      b, isOutOfRange(factor),
+      b, isOutOfRange(ctx, factor),
       compare(b, arith::CmpFPredicate::OGT, largest, bound));
 }
 
@@ -103,8 +111,9 @@ Value SimtLowering::isBeyond(ArrayRef<Value> scores, Value factor,
 /// tanh in general. It takes scores before they are scaled: factor^9 is in its
 /// last coefficient, so that factors near 2^±13 and beyond do without it. NaN
 /// comes out of all forms. The shortest form has one branch before it.
-SmallVector<Value> SimtLowering::tanhOf(ArrayRef<Value> scores, Value factor,
-                                        ArrayRef<SmallTanh> forms) {
+SmallVector<Value> fa::tanhOf(SimtContext &ctx, ArrayRef<Value> scores,
+                              Value factor, ArrayRef<SmallTanh> forms) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto times = [&](Value x, Value y) -> Value {
     return arith::MulFOp::create(b, x, y);
   };
@@ -115,29 +124,34 @@ SmallVector<Value> SimtLowering::tanhOf(ArrayRef<Value> scores, Value factor,
     return results;
   }
   auto branch = scf::IfOp::create(
-      b, anyLane(isBeyond(scores, factor, forms.front().bound)),
+      b, ctx.anyLane(isBeyond(ctx, scores, factor, forms.front().bound)),
       [&](OpBuilder &, Location) {
-        scf::YieldOp::create(b, tanhOf(scores, factor, forms.drop_front()));
+        scf::YieldOp::create(b,
+                             tanhOf(ctx, scores, factor, forms.drop_front()));
       },
       [&](OpBuilder &, Location) {
         SmallVector<Value> coefficients =
-            scaleCoefficients(forms.front(), factor);
+            scaleCoefficients(ctx, forms.front(), factor);
         for (Value score : scores)
           results.push_back(
-              times(score, evaluate(coefficients, times(score, score))));
+              times(score, evaluate(ctx, coefficients, times(score, score))));
         scf::YieldOp::create(b, results);
       });
   return branch.getResults();
 }
 
-bool SimtLowering::lowerTanh(Operation *op) {
-  auto tanh = dyn_cast<math::TanhOp>(op);
-  if (!tanh || !getElementTypeOrSelf(tanh.getType()).isF32())
+static bool lowerTanh(SimtContext &ctx, math::TanhOp tanh) {
+  if (!getElementTypeOrSelf(tanh.getType()).isF32())
     return false;
-  auto [scores, factor] = takeFactor(tanh);
+  auto [scores, factor] = takeFactor(ctx, tanh);
   // Beside expected maxima it is what is done where a short form does not do.
-  setElements(tanh.getResult(),
-              tanhOf(scores, factor,
-                     ArrayRef(kSmallTanhs).drop_front(expectsMaxima())));
+  ctx.setElements(
+      tanh.getResult(),
+      tanhOf(ctx, scores, factor,
+             ArrayRef(kSmallTanhs).drop_front(ctx.expectsMaxima())));
   return true;
+}
+
+void fa::addTanhLowerings(SimtContext &ctx) {
+  ctx.registry.addForm(ctx, lowerTanh);
 }

@@ -4,29 +4,36 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SimtLowering.h"
+#include "SimtContext.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
+using tile::isTile;
 using tile::typeOf;
+
+SimtContext::SimtContext(tile::KernelOp kernel)
+    : kernel(kernel), b(kernel.getLoc(), kernel.getContext()) {
+  warps = kernel->getAttrOfType<IntegerAttr>(TileGPUDialect::warpsAttrName)
+              .getInt();
+}
 
 //===----------------------------------------------------------------------===//
 // Registers
 //===----------------------------------------------------------------------===//
 
-void SimtLowering::setElements(Value tile, SmallVector<Value> elements) {
+void SimtContext::setElements(Value tile, SmallVector<Value> elements) {
   tiles[tile] = {std::move(elements), {}};
 }
 
-void SimtLowering::setPacked(Value tile, SmallVector<Value> packed) {
+void SimtContext::setPacked(Value tile, SmallVector<Value> packed) {
   tiles[tile] = {{}, std::move(packed)};
 }
 
-ArrayRef<Value> SimtLowering::elementsOf(Value tile) {
-  Registers &registers = tiles[tile];
+ArrayRef<Value> SimtContext::elementsOf(Value tile) {
+  TileRegisters &registers = tiles[tile];
   if (registers.elements.empty()) {
     Type pair = VectorType::get({2}, typeOf(tile).getElementType());
     SmallVector<Value> elements;
@@ -42,50 +49,69 @@ ArrayRef<Value> SimtLowering::elementsOf(Value tile) {
   return registers.elements;
 }
 
-SmallVector<Value> SimtLowering::pairUp(ArrayRef<Value> elements) {
+static SmallVector<Value> pairUp(SimtContext &ctx, ArrayRef<Value> elements) {
+  ImplicitLocOpBuilder &b = ctx.b;
   SmallVector<Value> pairs;
   for (size_t n = 0; n < elements.size(); n += 2) {
     Value pair =
         LLVM::PoisonOp::create(b, VectorType::get({2}, elements[n].getType()));
     for (int32_t half : {0, 1})
-      pair =
-          LLVM::InsertElementOp::create(b, pair, elements[n + half], i32(half));
+      pair = LLVM::InsertElementOp::create(b, pair, elements[n + half],
+                                           ctx.i32(half));
     pairs.push_back(pair);
   }
   return pairs;
 }
 
-SmallVector<Value> SimtLowering::pairsOf(Value tile) {
+SmallVector<Value> SimtContext::pairsOf(Value tile) {
   if (typeOf(tile).getElementTypeBitWidth() == 16)
     return SmallVector<Value>(packedOf(tile));
-  return pairUp(elementsOf(tile));
+  return pairUp(*this, elementsOf(tile));
 }
 
-ArrayRef<Value> SimtLowering::packedOf(Value tile) {
-  Registers &registers = tiles[tile];
+ArrayRef<Value> SimtContext::packedOf(Value tile) {
+  TileRegisters &registers = tiles[tile];
   if (!registers.packed.empty())
     return registers.packed;
   scratchPacked.clear();
-  for (Value pair : pairUp(registers.elements))
+  for (Value pair : pairUp(*this, registers.elements))
     scratchPacked.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
   return scratchPacked;
 }
 
-std::map<Coord, unsigned>
-SimtLowering::registerTable(const TileLayout &layout) {
+std::map<Coord, unsigned> fa::registerTable(const TileLayout &layout) {
   std::map<Coord, unsigned> table;
   for (int64_t reg = 0; reg < layout.numRegisters(); ++reg)
     table.try_emplace(coordOf(layout, reg), reg);
   return table;
 }
 
+SmallVector<Value> SimtContext::flatten(ValueRange values) {
+  SmallVector<Value> flat;
+  for (Value value : values) {
+    if (isTile(value))
+      llvm::append_range(flat, elementsOf(value));
+    else
+      flat.push_back(mapped(value));
+  }
+  return flat;
+}
+
+void SimtContext::takeFrom(ValueRange &flat, Value value) {
+  size_t count = isTile(value) ? layoutOf(value).numRegisters() : 1;
+  if (isTile(value))
+    setElements(value, SmallVector<Value>(flat.take_front(count)));
+  else
+    mapping.map(value, flat.front());
+  flat = flat.drop_front(count);
+}
+
 //===----------------------------------------------------------------------===//
 // Threads
 //===----------------------------------------------------------------------===//
 
-bool SimtLowering::inSameThreads(const TileLayout &source,
-                                 const TileLayout &result,
-                                 ArrayRef<int64_t> dims) {
+bool fa::inSameThreads(const TileLayout &source, const TileLayout &result,
+                       ArrayRef<int64_t> dims) {
   for (Axis axis : {Axis::Lane, Axis::Warp}) {
     if (source.base.bits(axis) != result.base.bits(axis))
       return false;
@@ -98,7 +124,7 @@ bool SimtLowering::inSameThreads(const TileLayout &source,
   return true;
 }
 
-Value SimtLowering::threadLinear(ArrayRef<uint32_t> bases) {
+Value SimtContext::threadLinear(ArrayRef<uint32_t> bases) {
   Value &known = linears[bases.vec()];
   if (known)
     return known;
@@ -125,7 +151,7 @@ Value SimtLowering::threadLinear(ArrayRef<uint32_t> bases) {
   return known;
 }
 
-Value SimtLowering::threadCoord(const TileLayout &layout, unsigned dim) {
+Value SimtContext::threadCoord(const TileLayout &layout, unsigned dim) {
   SmallVector<uint32_t> bases;
   for (Axis axis : {Axis::Lane, Axis::Warp})
     for (unsigned bit = 0; bit < layout.base.bits(axis); ++bit)
@@ -133,7 +159,7 @@ Value SimtLowering::threadCoord(const TileLayout &layout, unsigned dim) {
   return arith::IndexCastUIOp::create(b, b.getIndexType(), threadLinear(bases));
 }
 
-int32_t SimtLowering::threadBits(const TileLayout &layout, unsigned dim) {
+int32_t fa::threadBits(const TileLayout &layout, unsigned dim) {
   int32_t threads = 0;
   for (Axis axis : {Axis::Lane, Axis::Warp})
     for (unsigned bit = 0; bit < layout.base.bits(axis); ++bit)
@@ -141,8 +167,8 @@ int32_t SimtLowering::threadBits(const TileLayout &layout, unsigned dim) {
   return threads;
 }
 
-Value SimtLowering::coordinate(const TileLayout &layout, unsigned reg,
-                               unsigned dim) {
+Value SimtContext::coordinate(const TileLayout &layout, unsigned reg,
+                              unsigned dim) {
   int32_t own = coordOf(layout, reg)[dim];
   Value at = threadCoord(layout, dim);
   if (own & threadBits(layout, dim))
@@ -150,7 +176,7 @@ Value SimtLowering::coordinate(const TileLayout &layout, unsigned reg,
   return own ? Value(arith::AddIOp::create(b, at, index(own))) : at;
 }
 
-Value SimtLowering::isFirstCopy(const TileLayout &layout) {
+Value SimtContext::isFirstCopy(const TileLayout &layout) {
   uint32_t copies =
       copyBits(layout.base, Axis::Lane) | copyBits(layout.base, Axis::Warp)
                                               << layout.base.bits(Axis::Lane);
@@ -160,42 +186,42 @@ Value SimtLowering::isFirstCopy(const TileLayout &layout) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bits, i32(0));
 }
 
-SimtLowering::ThreadAnew::ThreadAnew(SimtLowering &lowering)
-    : lowering(lowering), thread(lowering.thread),
-      linears(std::move(lowering.linears)), entryEnd(lowering.entryEnd) {
-  lowering.thread = lowering.readThread();
-  lowering.linears.clear();
-  lowering.entryEnd = lowering.thread.getDefiningOp();
+ThreadAnew::ThreadAnew(SimtContext &ctx)
+    : ctx(ctx), thread(ctx.thread), linears(std::move(ctx.linears)),
+      entryEnd(ctx.entryEnd) {
+  ctx.thread = ctx.readThread();
+  ctx.linears.clear();
+  ctx.entryEnd = ctx.thread.getDefiningOp();
 }
 
-SimtLowering::ThreadAnew::~ThreadAnew() {
-  lowering.thread = thread;
-  lowering.linears = std::move(linears);
-  lowering.entryEnd = entryEnd;
+ThreadAnew::~ThreadAnew() {
+  ctx.thread = thread;
+  ctx.linears = std::move(linears);
+  ctx.entryEnd = entryEnd;
 }
 
 //===----------------------------------------------------------------------===//
 // Small helpers
 //===----------------------------------------------------------------------===//
 
-Value SimtLowering::index(int64_t value) {
+Value SimtContext::index(int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
-Value SimtLowering::i32(int64_t value) {
+Value SimtContext::i32(int64_t value) {
   return arith::ConstantOp::create(b, b.getI32IntegerAttr(int32_t(value)));
 }
 
-Value SimtLowering::i32Of(Value value) {
+Value SimtContext::i32Of(Value value) {
   return arith::IndexCastUIOp::create(b, b.getI32Type(), value);
 }
 
-std::pair<Value, Value> SimtLowering::divide(Value x, Value y) {
+std::pair<Value, Value> SimtContext::divide(Value x, Value y) {
   Value quotient = arith::DivUIOp::create(b, x, y);
   Value product = arith::MulIOp::create(b, quotient, y);
   return {quotient, arith::SubIOp::create(b, x, product)};
 }
 
-Type SimtLowering::sharedPointer() {
+Type SimtContext::sharedPointer() {
   return LLVM::LLVMPointerType::get(b.getContext(), /*addressSpace=*/3);
 }

@@ -1,14 +1,15 @@
-//===- AmdLowering.cpp - the function, exchanges, barriers ----------------===//
+//===- AmdContext.cpp - the function, exchanges ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "AmdLowering.h"
+#include "AmdLowerings.h"
 
 #include "../KernelAbi/KernelAbi.h"
 #include "fa/Conversion/TileGPUToROCDL.h"
 #include "fa/Machine/LaneMoves.h"
+#include "fa/Schedule/KernelThreads.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -17,9 +18,9 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-AmdLowering::AmdLowering(tile::KernelOp kernel, const AmdInfo &info,
-                         StringRef sharedName)
-    : SimtLowering(kernel), info(info) {
+AmdContext::AmdContext(tile::KernelOp kernel, const AmdInfo &info,
+                       StringRef sharedName)
+    : SimtContext(kernel), info(info) {
   this->sharedName = sharedName.str();
 }
 
@@ -27,7 +28,7 @@ AmdLowering::AmdLowering(tile::KernelOp kernel, const AmdInfo &info,
 // The function
 //===----------------------------------------------------------------------===//
 
-void AmdLowering::declareFunction() {
+void AmdContext::declareFunction() {
   MLIRContext *context = b.getContext();
   // The argument segment is constant memory (LLVM, "User Guide for AMDGPU
   // Backend", "Address Spaces").
@@ -55,14 +56,14 @@ void AmdLowering::declareFunction() {
   function.addEntryBlock(b);
 }
 
-void AmdLowering::numberThreads() {
+void AmdContext::numberThreads() {
   thread = ROCDL::ThreadIdXOp::create(b, b.getI32Type());
 }
 
 /// Workgroups go to the dies in turn, and a die has an L2 cache of its own:
 /// each die gets programs that follow each other, which share keys and values.
 /// Of n programs, n % dies dies have one more than the others.
-Value AmdLowering::blockNumber() {
+Value AmdContext::blockNumber() {
   Value block = ROCDL::BlockIdXOp::create(b, b.getI32Type());
   if (info.dies == 1)
     return block;
@@ -76,50 +77,24 @@ Value AmdLowering::blockNumber() {
   return arith::AddIOp::create(b, first, onDie);
 }
 
-LogicalResult AmdLowering::lowerTargetOp(Operation *op) {
-  if (auto copy = dyn_cast<CopyOp>(op))
-    lowerCopy(copy);
-  else if (isa<WaitOp>(op))
-    waitForCopies();
-  else if (isa<BarrierOp>(op))
-    barrier();
-  else if (!isa<CommitOp>(op))
-    return SimtLowering::lowerTargetOp(op);
-  return success();
-}
-
-/// s_barrier waits for waves, not for their memory (CDNA3 ISA, 4.4): the writes
-/// to LDS before it are complete when the first fence has waited for lgkmcnt,
-/// and no read moves above the second. Loads from global memory stay under way.
-void AmdLowering::barrier() {
-  Attribute tag =
-      LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local");
-  auto fence = [&](LLVM::AtomicOrdering ordering) {
-    auto op = LLVM::FenceOp::create(b, ordering, "workgroup");
-    op->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(), tag);
-  };
-  fence(LLVM::AtomicOrdering::release);
-  ROCDL::SBarrierOp::create(b);
-  fence(LLVM::AtomicOrdering::acquire);
-}
-
 //===----------------------------------------------------------------------===//
 // Instructions
 //===----------------------------------------------------------------------===//
 
-Value AmdLowering::exp2(Value x) {
+Value AmdContext::exp2(Value x) {
   return ROCDL::ROCDLExp2::create(b, x.getType(), x);
 }
 
 /// v_log_f32 is to base 2.
-Value AmdLowering::log2(Value x) {
+Value AmdContext::log2(Value x) {
   return ROCDL::ROCDLLog::create(b, x.getType(), x);
 }
 
 /// Inside of a row of 16 lanes by moves of the vector unit, which LLVM puts
 /// into the instruction that takes the word where it can; further by LDS
 /// hardware, or by swaps of rows.
-Value AmdLowering::exchange(Value word, uint32_t mask) {
+static Value exchange(AmdContext &ctx, Value word, uint32_t mask) {
+  ImplicitLocOpBuilder &b = ctx.b;
   if (mask < 16) {
     for (uint32_t control : movesAcross(mask))
       word = ROCDL::DPPUpdateOp::create(
@@ -127,11 +102,11 @@ Value AmdLowering::exchange(Value word, uint32_t mask) {
           /*rowMask=*/0xf, /*bankMask=*/0xf, /*boundCtrl=*/true);
     return word;
   }
-  Value lane = arith::AndIOp::create(b, thread, i32(63));
-  if (!info.hasPermlaneSwap || (mask != 16 && mask != 32)) {
-    Value from = arith::XOrIOp::create(b, lane, i32(mask));
+  Value lane = arith::AndIOp::create(b, ctx.thread, ctx.i32(63));
+  if (!ctx.info.hasPermlaneSwap || (mask != 16 && mask != 32)) {
+    Value from = arith::XOrIOp::create(b, lane, ctx.i32(mask));
     return ROCDL::DsBpermuteOp::create(
-        b, b.getI32Type(), arith::MulIOp::create(b, from, i32(4)), word);
+        b, b.getI32Type(), arith::MulIOp::create(b, from, ctx.i32(4)), word);
   }
   // Odd rows of the first operand become even rows of the second and the other
   // way round (CDNA4 ISA, V_PERMLANE32_SWAP_B32): of two copies of a word the
@@ -143,20 +118,21 @@ Value AmdLowering::exchange(Value word, uint32_t mask) {
                                                            false, false))
                    : Value(ROCDL::Permlane16SwapOp::create(b, pair, word, word,
                                                            false, false));
-  Value isOdd =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                            arith::AndIOp::create(b, lane, i32(mask)), i32(0));
+  Value isOdd = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::ne,
+      arith::AndIOp::create(b, lane, ctx.i32(mask)), ctx.i32(0));
   return arith::SelectOp::create(b, isOdd,
                                  LLVM::ExtractValueOp::create(b, rows, 0),
                                  LLVM::ExtractValueOp::create(b, rows, 1));
 }
 
-Value AmdLowering::shuffleXor(Value value, uint32_t mask) {
+Value AmdContext::shuffleXor(Value value, uint32_t mask) {
   Value word = arith::BitcastOp::create(b, b.getI32Type(), value);
-  return arith::BitcastOp::create(b, value.getType(), exchange(word, mask));
+  return arith::BitcastOp::create(b, value.getType(),
+                                  exchange(*this, word, mask));
 }
 
-Value AmdLowering::anyLane(Value condition) {
+Value AmdContext::anyLane(Value condition) {
   Value lanes = ROCDL::BallotOp::create(b, b.getI64Type(), condition);
   Value none = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, lanes, none);
@@ -171,11 +147,19 @@ static Value hide(ImplicitLocOpBuilder &b, Value value, StringRef registers) {
   return moved.getRes();
 }
 
-Value AmdLowering::opaque(Value address) {
+Value AmdContext::opaque(Value address) {
   bool isScalar = address.getType().isInteger(32);
   return hide(b, address, isScalar ? "=s,0" : "=v,0");
 }
 
-Value AmdLowering::opaqueInLanes(Value number) {
+Value fa::opaqueInLanes(AmdContext &ctx, Value number) {
+  ImplicitLocOpBuilder &b = ctx.b;
   return hide(b, number, "=v,0");
+}
+
+void fa::addAmdLowerings(AmdContext &ctx) {
+  addSimtLowerings(ctx);
+  addCopyLowerings(ctx);
+  addDotLowerings(ctx);
+  addMemoryLowerings(ctx);
 }
