@@ -7,6 +7,7 @@
 #include "KernelLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -145,12 +146,18 @@ Value KernelLowering::evaluateNewElementwise(Operation *op,
       getElementTypeOrSelf(operands[0]).isF32())
     return emitRound(b, operands[0], element);
   Type compute = computeType(element);
+  auto rounded = [&](Value x) {
+    return isNarrowFloat(element) ? emitRound(b, x, element) : x;
+  };
+  if (isa<math::Exp2Op>(op) && anyVector && compute.isF32())
+    return rounded(shape.tileDots
+                       ? emitShortExp2(b, operands[0], /*narrow=*/false)
+                       : emitExp2(b, operands[0]));
   OperationState state(b.getLoc(), op->getName());
   state.addOperands(operands);
   state.addTypes(anyVector ? Type(vectorType(compute)) : compute);
   state.addAttributes(op->getAttrs());
-  Value result = b.create(state)->getResult(0);
-  return isNarrowFloat(element) ? emitRound(b, result, element) : result;
+  return rounded(b.create(state)->getResult(0));
 }
 
 Value KernelLowering::readBuffer(Buffer buffer, ArrayRef<TileCoord> coords) {

@@ -1,4 +1,4 @@
-//===- VectorMath.cpp - the few functions that softmax needs --------------===//
+//===- VectorMath.cpp - the few functions that attention needs ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -57,21 +58,54 @@ Value fa::emitExp(ImplicitLocOpBuilder &b, Value x) {
   return arith::SelectOp::create(b, normal, result, splat(b, type, 0.0));
 }
 
-/// exp(x) = 2^f 2^n with x log2 e = n + f, f in [0, 1]. 2^f by a polynomial of
-/// degree 5, or 4 if `narrow`, that is 1 and 2 at the ends (the one so that
-/// exp(0) is 1, the other so that there is no step at negative x next to 0;
-/// relative errors 9.3e-8 and 3.4e-6 before rounding). The rounding of x log2 e
-/// adds 6e-8 |x|: with degree 4 the error is 3.5e-6 near 0 and 7.2e-6 near
-/// 2^-126, where half a unit in the last place of bf16 is 2e-3 or more, of 15
-/// bits 1.5e-5. The comparison becomes a mask of the scaling, which takes 200
-/// cycles where an exponential is denormal and not masked.
-Value fa::emitShortExp(ImplicitLocOpBuilder &b, Value x, bool narrow) {
-  static constexpr double four[] = {1.0, 0.6930321208, 0.2413797629,
-                                    0.05203236901, 0.01355574723};
-  static constexpr double five[] = {1.0,           0.69315173883,
-                                    0.24015927146, 0.055818675961,
-                                    0.00899099510, 0.0018793186483};
-  ArrayRef<double> coefficients = narrow ? ArrayRef(four) : ArrayRef(five);
+/// 2^f with f in [0, 1], 1 and 2 at the ends, so that there is no step between
+/// one power of two and the next. Relative errors before rounding are 3.4e-6
+/// and 9.3e-8.
+static constexpr double kFour[] = {1.0, 0.6930321208, 0.2413797629,
+                                   0.05203236901, 0.01355574723};
+static constexpr double kFive[] = {1.0,           0.69315173883,
+                                   0.24015927146, 0.055818675961,
+                                   0.00899099510, 0.0018793186483};
+
+static Value emitPolynomial(ImplicitLocOpBuilder &b, Value x,
+                            ArrayRef<double> coefficients) {
+  auto type = cast<VectorType>(x.getType());
+  Value poly = splat(b, type, coefficients.back());
+  for (double coefficient : llvm::reverse(coefficients.drop_back()))
+    poly = vector::FMAOp::create(b, poly, x, splat(b, type, coefficient));
+  return poly;
+}
+
+/// 2^x = 2^f 2^n with x = n + f, f in [0, 1), 2^n by its bits, as in emitExp.
+/// From 128 on n is 128, whose bits are infinity's. math.exp2 would become a
+/// call of the library for each lane.
+Value fa::emitExp2(ImplicitLocOpBuilder &b, Value x) {
+  auto type = cast<VectorType>(x.getType());
+  auto ints = VectorType::get(type.getShape(), b.getI32Type());
+  Value most = splat(b, type, 128.0);
+  // Ordered: a NaN stays.
+  Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, most);
+  Value exponent = arith::SelectOp::create(b, isLarge, most, x);
+  Value whole = math::FloorOp::create(b, exponent);
+  Value poly =
+      emitPolynomial(b, arith::SubFOp::create(b, exponent, whole), kFive);
+  Value bits = vector::BitCastOp::create(
+      b, ints,
+      arith::AddFOp::create(b, whole, splat(b, type, 12582912.0 + 127.0)));
+  Value shift = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(ints, b.getI32IntegerAttr(23)));
+  Value power = vector::BitCastOp::create(
+      b, type, Value(arith::ShLIOp::create(b, bits, shift)));
+  Value result = arith::MulFOp::create(b, poly, power);
+  // Unordered: a NaN is not below.
+  Value normal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, x,
+                                       splat(b, type, -126.0));
+  return arith::SelectOp::create(b, normal, result, splat(b, type, 0.0));
+}
+
+/// 2^x = 2^f 2^n with x = n + f. The comparison becomes a mask of the scaling,
+/// which takes 200 cycles where a power is denormal and not masked.
+Value fa::emitShortExp2(ImplicitLocOpBuilder &b, Value x, bool narrow) {
   static constexpr int32_t kFloor = 9;
   auto type = cast<VectorType>(x.getType());
   auto constant = [&](IntegerAttr value) -> Value {
@@ -88,19 +122,25 @@ Value fa::emitShortExp(ImplicitLocOpBuilder &b, Value x, bool narrow) {
                                          operands)
         .getResult(0);
   };
-  Value exponent =
-      arith::MulFOp::create(b, x, splat(b, type, 1.4426950408889634));
-  Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512", exponent,
+  Value fraction = call("llvm.x86.avx512.mask.reduce.ps.512", x,
                         constant(b.getI32IntegerAttr(kFloor)));
-  Value poly = splat(b, type, coefficients.back());
-  for (double coefficient : llvm::reverse(coefficients.drop_back()))
-    poly =
-        vector::FMAOp::create(b, poly, fraction, splat(b, type, coefficient));
-  Value scaled = call("llvm.x86.avx512.mask.scalef.ps.512", poly, exponent);
+  Value poly =
+      emitPolynomial(b, fraction, narrow ? ArrayRef(kFour) : ArrayRef(kFive));
+  Value scaled = call("llvm.x86.avx512.mask.scalef.ps.512", poly, x);
   // Unordered: a NaN is not "at or below".
-  Value normal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, exponent,
+  Value normal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, x,
                                        splat(b, type, -126.0));
   return arith::SelectOp::create(b, normal, scaled, zero);
+}
+
+/// The rounding of x log2 e adds 6e-8 |x|: with degree 4 the error is 3.5e-6
+/// near 0 and 7.2e-6 near 2^-126, where half a unit in the last place of bf16
+/// is 2e-3 or more, of 15 bits 1.5e-5.
+Value fa::emitShortExp(ImplicitLocOpBuilder &b, Value x, bool narrow) {
+  auto type = cast<VectorType>(x.getType());
+  return emitShortExp2(
+      b, arith::MulFOp::create(b, x, splat(b, type, 1.4426950408889634)),
+      narrow);
 }
 
 Value fa::emitMax(ImplicitLocOpBuilder &b, Value x, Value y) {

@@ -20,6 +20,15 @@ mlir::Value emitExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
 mlir::Value emitShortExp(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
                          bool narrow);
 
+/// 2^x of an f32 vector, of any x: infinity from 128 on, 0 below -126, NaN for
+/// NaN, else with a relative error of 1.8e-7.
+mlir::Value emitExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x);
+
+/// The same by instructions of AVX512DQ, of 16 floats, and 0 at -126, too; if
+/// `narrow`, with an error of 3.5e-6.
+mlir::Value emitShortExp2(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                          bool narrow);
+
 /// Transposes a square: as many vectors as each has lanes, a power of two.
 void emitTranspose(mlir::ImplicitLocOpBuilder &b,
                    mlir::MutableArrayRef<mlir::Value> rows);
