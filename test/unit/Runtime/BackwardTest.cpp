@@ -58,8 +58,8 @@ struct Problem {
       sizes = {1, kHeads, kQueries};
     else if (size == kHeads * kQueries * kKeys)
       sizes = {1, kHeads, kQueries, kKeys};
-    else if (size == kHeads)
-      sizes = {kHeads};
+    else if (size == kHeads || size == 1)
+      sizes = {size};
     return fa::tensor(memory.data(), sizes);
   }
   void runForward(const fa::Context &context) {
@@ -189,8 +189,9 @@ TEST(Backward, CodeOfTheCallers) {
       ASSERT_NEAR(found[n][i], expected[n][i], 2e-5) << n << " " << i;
 }
 
-/// Of a bias, slopes and sinks. The first two are zero here, which leaves the
-/// scores, and so the loops above, as they are; their gradients are not zero.
+/// Of a bias, slopes, sinks and the scale. The first two are zero here, which
+/// leaves the scores, and so the loops above, as they are; their gradients are
+/// not zero.
 TEST(Backward, OfWhatScoresRead) {
   fa::Context context(1);
   Problem p;
@@ -210,6 +211,7 @@ TEST(Backward, OfWhatScoresRead) {
   ASSERT_EQ(forwardPlan.launch(arguments), FA_SUCCESS) << fa::lastError();
 
   Floats dbias(bias.size()), dslopes(kHeads), dsinks(kHeads);
+  double dscale = 0, withoutDelta = 0;
   for (int64_t row = 0; row < kHeads * kQueries; ++row) {
     int64_t head = row / kQueries, kvHead = head / (kHeads / kKvHeads);
     int64_t last = row % kQueries + kKeys - kQueries;
@@ -217,9 +219,12 @@ TEST(Backward, OfWhatScoresRead) {
     double delta = dot(rowDout, &p.out[row * kDimV], kDimV);
     for (int64_t j = 0; j <= last; ++j) {
       int64_t key = kvHead * kKeys + j;
-      double x = kScale * dot(&p.q[row * kDim], &p.k[key * kDim], kDim);
-      double dx = std::exp(x - p.lse[row]) *
-                  (dot(rowDout, &p.v[key * kDimV], kDimV) - delta);
+      double product = dot(&p.q[row * kDim], &p.k[key * kDim], kDim);
+      double weight = std::exp(kScale * product - p.lse[row]);
+      double dp = dot(rowDout, &p.v[key * kDimV], kDimV);
+      double dx = weight * (dp - delta);
+      dscale += dx * product;
+      withoutDelta += weight * dp * product;
       dbias[row * kKeys + j] = float(dx);
       dslopes[head] += float(dx * double(j - last));
     }
@@ -227,11 +232,12 @@ TEST(Backward, OfWhatScoresRead) {
   }
 
   faBackwardDesc wanted = fa::backward();
-  wanted.wantBias = wanted.wantSlopes = wanted.wantSink = 1;
+  wanted.wantBias = wanted.wantSlopes = wanted.wantSink = wanted.wantScale = 1;
   fa::Plan plan(context, desc, wanted);
   ASSERT_TRUE(plan) << fa::lastError();
   std::vector<Floats> expected = p.expected(wanted);
-  expected.insert(expected.end(), {dbias, dslopes, dsinks});
+  expected.insert(expected.end(),
+                  {dbias, dslopes, dsinks, Floats{float(dscale)}});
   std::vector<Floats> found = expected;
   arguments.push_back(Problem::tensor(p.dout));
   for (Floats &gradient : found) {
@@ -243,9 +249,16 @@ TEST(Backward, OfWhatScoresRead) {
     for (size_t i = 0; i < found[n].size(); ++i)
       ASSERT_NEAR(found[n][i], expected[n][i], 2e-5)
           << "output " << n << ", element " << i;
+  // The twin: a term that is left out is found.
+  EXPECT_GT(std::abs(found.back()[0] - withoutDelta), 0.1);
 
-  Floats one(1);
-  arguments.back() = fa::tensor(one.data(), {1});
+  // What the scale is a factor of is the scaled product over it.
+  arguments[6] = fa::scalar(0.f);
+  ASSERT_EQ(plan.launch(arguments), FA_SUCCESS) << fa::lastError();
+  EXPECT_TRUE(std::isnan(found.back()[0])) << found.back()[0];
+
+  Floats two(2);
+  arguments.back() = fa::tensor(two.data(), {2});
   expectError(plan.launch(arguments), FA_ERROR_INVALID_ARGUMENT, "found");
 }
 
@@ -339,4 +352,89 @@ TEST(Backward, OnACard) {
     EXPECT_STREQ(fakeDriver()->launch.kernel, "attention_dq");
   }
   EXPECT_EQ(fakeDriver()->numModules, 0);
+}
+
+/// Of the launch with the gradients `wanted` of `desc`, of 3 batches, 4 heads,
+/// `sq` queries and `sk` keys.
+static faLaunchInfo infoOf(const fa::Plan &plan, const faAttentionDesc &desc,
+                           const faBackwardDesc &wanted, int64_t sq,
+                           int64_t sk) {
+  constexpr int64_t batch = 3, heads = 4, kvHeads = 2;
+  int64_t d = desc.headDim, dv = desc.headDimV ? desc.headDimV : d;
+  alignas(16) static char memory[64];
+  auto t = [&](std::vector<int64_t> sizes, faType type = FA_F16) {
+    return fa::tensor(memory, type, sizes);
+  };
+  fa::Argument q = t({batch, heads, sq, d}), k = t({batch, kvHeads, sk, d}),
+               v = t({batch, kvHeads, sk, dv}), out = t({batch, heads, sq, dv}),
+               rows = t({batch, heads, sq}, FA_F32),
+               bias = t({batch, heads, sq, sk}), ofHeads = t({heads}, FA_F32),
+               one = t({1}, FA_F32);
+  std::vector<fa::Argument> arguments;
+  for (const auto &[is, argument] : {std::pair(true, q),
+                                     {true, k},
+                                     {true, v},
+                                     {desc.bias != nullptr, bias},
+                                     {desc.hasAlibi != 0, ofHeads},
+                                     {desc.hasSink != 0, ofHeads},
+                                     {true, fa::scalar(0.125f)},
+                                     {true, out},
+                                     {true, rows},
+                                     {true, out},
+                                     {wanted.hasDlse != 0, rows},
+                                     {wanted.wantQ != 0, q},
+                                     {wanted.wantK != 0, k},
+                                     {wanted.wantV != 0, v},
+                                     {wanted.wantBias != 0, bias},
+                                     {wanted.wantSlopes != 0, ofHeads},
+                                     {wanted.wantSink != 0, ofHeads},
+                                     {wanted.wantScale != 0, one}})
+    if (is)
+      arguments.push_back(argument);
+  faLaunchInfo info = plan.launchInfo(arguments);
+  EXPECT_GT(info.numKernels, 1u) << fa::lastError();
+  return info;
+}
+
+/// 8 bytes for each query of each head, and 4 for each gradient of what heads
+/// have one number of or all share, whatever else is asked for: nothing grows
+/// with the keys. Rows of queries are padded to four.
+TEST(Backward, WorkspaceHasRowsAlone) {
+  *fakeDriver() = FakeDriver();
+  faContextOptions options = fa::contextOptions("cuda");
+  options.driver = FA_FAKE_DRIVER;
+  options.ptxas = "none";
+  options.compile = FA_COMPILE_LAZY;
+  fa::Context context(options);
+  ASSERT_TRUE(context) << fa::lastError();
+  faAttentionDesc plain = fa::attention(FA_F16, 64), full = plain;
+  full.causal = FA_CAUSAL_BOTTOM_RIGHT;
+  full.headDimV = 128;
+  full.bias = "bhqk";
+  full.hasAlibi = full.hasSink = 1;
+  faBackwardDesc three = fa::backward(), all = three;
+  all.hasDlse = all.wantBias = all.wantSlopes = all.wantSink = all.wantScale =
+      1;
+  faBackwardDesc queries = three;
+  queries.wantK = queries.wantV = 0;
+  struct {
+    faAttentionDesc desc;
+    faBackwardDesc wanted;
+    size_t bytes; ///< for each row of queries
+  } cases[] = {{plain, three, 8},
+               {plain, queries, 8},
+               {full, three, 8},
+               {full, all, 8 + 4 + 4}};
+  for (const auto &[desc, wanted, bytes] : cases) {
+    fa::Plan plan(context, desc, wanted);
+    ASSERT_TRUE(plan) << fa::lastError();
+    for (int64_t sq : {1, 64, 257, 1000})
+      for (int64_t sk : {257, 4096}) {
+        size_t rows = size_t(3) * 4 * ((sq + 3) / 4 * 4);
+        size_t found = infoOf(plan, desc, wanted, sq, sk).workspaceSize;
+        EXPECT_EQ(found, bytes * rows) << sq << " " << sk;
+        // The twin: more queries have more.
+        EXPECT_GT(infoOf(plan, desc, wanted, sq + 4, sk).workspaceSize, found);
+      }
+  }
 }
