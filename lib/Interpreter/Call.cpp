@@ -8,6 +8,8 @@
 
 #include "mlir/Support/DebugStringHelper.h"
 
+#include <cstring>
+
 using namespace mlir;
 using namespace fa;
 using namespace fa::interp;
@@ -19,6 +21,8 @@ static Tensor importTensor(const HostTensor &tensor, bool isFloat) {
     double x = loadElement(p, tensor.type());
     if (isFloat)
       result.floats[n++] = x;
+    else if (tensor.type() == ElementType::I64) // a double holds not all
+      std::memcpy(&result.ints[n++], p, sizeof(int64_t));
     else
       result.ints[n++] = static_cast<int64_t>(x);
   });

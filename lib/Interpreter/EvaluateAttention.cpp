@@ -15,13 +15,13 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::interp;
 
-/// What a region of `op` gives for all elements of its scores.
-llvm::Expected<Tensor> Evaluator::evaluateRegion(tile::AttentionOp op,
-                                                 Region &region,
+llvm::Expected<Tensor> Evaluator::evaluateRegion(Region &region,
+                                                 OperandRange captures,
                                                  ArrayRef<int64_t> sizes,
-                                                 const Tensor *scores) {
+                                                 const Tensor *scores,
+                                                 Value value) {
   Block &block = region.front();
-  Value yielded = block.getTerminator()->getOperand(0);
+  Value yielded = value ? value : block.getTerminator()->getOperand(0);
   Sizes strides = contiguousStrides(sizes);
   LoopNest nest{Sizes(sizes), {}, {{{Value(), nullptr, strides}, yielded}}};
   unsigned next = 0;
@@ -31,7 +31,7 @@ llvm::Expected<Tensor> Evaluator::evaluateRegion(tile::AttentionOp op,
     nest.inputs.push_back(indexAlong(block.getArgument(next++), 4, dim));
   llvm::erase_if(nest.inputs,
                  [](ElementAccess &in) { return in.value.use_empty(); });
-  for (Value capture : op.getCaptures()) {
+  for (Value capture : captures) {
     Tensor copy = get(capture);
     values[block.getArgument(next++)] = std::move(copy);
   }
@@ -65,34 +65,40 @@ static llvm::Error scaleHeads(Tensor &tensor, const Tensor &scales) {
   return llvm::Error::success();
 }
 
-/// The scores, scaled, modified and masked.
-llvm::Expected<Tensor> Evaluator::scoresOf(tile::AttentionOp op) {
-  Type type = op.getScale().getType();
-  auto product = dot(get(op.getQ()), get(op.getK()), /*transposed=*/true,
-                     nullptr, precision, op.getPrecision());
+llvm::Expected<Tensor> Evaluator::scaledProducts(Value q, Value k, Value scale,
+                                                 Value keyScales,
+                                                 tile::DotPrecision factors) {
+  Type type = scale.getType();
+  auto product =
+      dot(get(q), get(k), /*transposed=*/true, nullptr, precision, factors);
   if (!product)
-    return located(op, product.takeError());
+    return product;
   Tensor scores = rounded(std::move(*product), type);
-  double scale = get(op.getScale()).floats[0];
+  double factor = get(scale).floats[0];
   for (double &s : scores.floats)
-    s *= scale;
-  if (op.getKeyScales())
-    if (llvm::Error error = scaleHeads(scores, get(op.getKeyScales())))
-      return located(op, std::move(error));
-  scores = rounded(std::move(scores), type);
+    s *= factor;
+  if (keyScales)
+    if (llvm::Error error = scaleHeads(scores, get(keyScales)))
+      return error;
+  return rounded(std::move(scores), type);
+}
+
+llvm::Expected<Tensor> Evaluator::modifyAndMask(Tensor scores, Region &score,
+                                                Region &mask,
+                                                OperandRange captures) {
   Sizes sizes = scores.sizes;
-  if (!op.getScore().empty()) {
-    auto modified = evaluateRegion(op, op.getScore(), sizes, &scores);
+  if (!score.empty()) {
+    auto modified = evaluateRegion(score, captures, sizes, &scores);
     if (!modified)
       return modified;
     scores = std::move(*modified);
   }
-  if (op.getMask().empty())
+  if (mask.empty())
     return scores;
-  auto mask = evaluateRegion(op, op.getMask(), sizes, nullptr);
-  if (!mask)
-    return mask;
-  for (auto [s, seen] : llvm::zip(scores.floats, mask->ints))
+  auto isSeen = evaluateRegion(mask, captures, sizes, nullptr);
+  if (!isSeen)
+    return isSeen;
+  for (auto [s, seen] : llvm::zip(scores.floats, isSeen->ints))
     if (!seen)
       s = -std::numeric_limits<double>::infinity();
   return scores;
@@ -143,7 +149,12 @@ llvm::Error Evaluator::attend(tile::AttentionOp op, const Tensor &scores) {
 }
 
 llvm::Error Evaluator::evaluateAttention(tile::AttentionOp op) {
-  auto scores = scoresOf(op);
+  auto products = scaledProducts(op.getQ(), op.getK(), op.getScale(),
+                                 op.getKeyScales(), op.getPrecision());
+  if (!products)
+    return located(op, products.takeError());
+  auto scores = modifyAndMask(std::move(*products), op.getScore(), op.getMask(),
+                              op.getCaptures());
   if (!scores)
     return scores.takeError();
   if (llvm::Error error = attend(op, *scores))

@@ -48,6 +48,8 @@ llvm::Error interp::notEvaluated(Operation *op) {
 llvm::Error Evaluator::evaluate(Operation *op) {
   if (auto attention = dyn_cast<tile::AttentionOp>(op))
     return evaluateAttention(attention);
+  if (auto backward = dyn_cast<tile::AttentionBackwardOp>(op))
+    return evaluateBackward(backward);
   if (auto linalg = dyn_cast<linalg::LinalgOp>(op);
       linalg && linalg.hasPureTensorSemantics())
     return evaluateLoops(linalg);

@@ -18,6 +18,13 @@
 
 namespace fa::interp {
 
+/// What gradients of an attention are made of: delta [b, hq, sq], the others
+/// [b, hq, sq, sk], 0 where a key is masked but for the scaled products.
+struct BackwardRows {
+  Tensor products, p, ds, dx, delta;
+  std::vector<bool> isSeen; ///< of each score
+};
+
 /// Evaluates one call of a function.
 class Evaluator {
 public:
@@ -50,14 +57,32 @@ private:
   /// Evaluates what is the same at every iteration of `body`, once.
   llvm::Error evaluateUniform(mlir::Block &body);
 
-  /// tile.attention, as its definition says.
+  /// tile.attention and tile.attention_backward, as their definitions say.
   llvm::Error evaluateAttention(tile::AttentionOp op);
-  llvm::Expected<Tensor> scoresOf(tile::AttentionOp op);
   llvm::Error attend(tile::AttentionOp op, const Tensor &scores);
-  llvm::Expected<Tensor> evaluateRegion(tile::AttentionOp op,
-                                        mlir::Region &region,
+  llvm::Error evaluateBackward(tile::AttentionBackwardOp op);
+  llvm::Error setGradients(tile::AttentionBackwardOp op,
+                           const BackwardRows &rows);
+  llvm::Expected<BackwardRows> backwardRows(tile::AttentionBackwardOp op);
+  llvm::Expected<Tensor> captureGradient(tile::AttentionBackwardOp op,
+                                         size_t number,
+                                         const BackwardRows &rows);
+  /// The products of queries and keys times the scales; `keyScales` or null.
+  llvm::Expected<Tensor> scaledProducts(mlir::Value q, mlir::Value k,
+                                        mlir::Value scale,
+                                        mlir::Value keyScales,
+                                        tile::DotPrecision factors);
+  /// The scores of scaled products: −inf where a key is masked.
+  llvm::Expected<Tensor> modifyAndMask(Tensor scores, mlir::Region &score,
+                                       mlir::Region &mask,
+                                       mlir::OperandRange captures);
+  /// What a region of an attention gives for all elements of its scores, or
+  /// `value`, one that it computes.
+  llvm::Expected<Tensor> evaluateRegion(mlir::Region &region,
+                                        mlir::OperandRange captures,
                                         llvm::ArrayRef<int64_t> sizes,
-                                        const Tensor *scores);
+                                        const Tensor *scores,
+                                        mlir::Value value = {});
 
   /// The sizes of `type`, of which `given` are the dynamic ones.
   Sizes sizesOf(mlir::RankedTensorType type, mlir::OperandRange given);

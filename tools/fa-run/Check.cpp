@@ -23,54 +23,6 @@ std::string fa::run::findReference(mlir::ModuleOp module, StringRef entry) {
   return "";
 }
 
-/// Whether result `number` of the reference is a log-sum-exp.
-static bool isLogSumExp(mlir::ModuleOp module, StringRef reference,
-                        size_t number) {
-  auto function = module.lookupSymbol<mlir::func::FuncOp>(reference);
-  mlir::Operation *end = function.getBody().front().getTerminator();
-  return number < end->getNumOperands() &&
-         end->getOperand(number).getDefiningOp<tile::LogSumExpOp>();
-}
-
-/// A number as one element, as which a kernel gives the gradient of one.
-static HostTensor asElement(const HostTensor &tensor) {
-  return tensor.rank() == 0 ? tensor.view({1}, {1}) : tensor;
-}
-
-Expected<std::vector<OutputCheck>> fa::run::checkFile(const Job &job) {
-  auto reference = interpret(*job.original, job.reference,
-                             job.referenceArguments, Precision::Float64);
-  if (!reference)
-    return reference.takeError();
-  auto e0 = interpret(*job.original, job.reference, job.referenceArguments,
-                      Precision::Declared);
-  if (!e0)
-    return e0.takeError();
-  if (reference->size() != job.outputs.size())
-    return createStringError("expected a reference with " +
-                             Twine(job.outputs.size()) + " results, found " +
-                             Twine(reference->size()));
-  std::vector<OutputCheck> checks;
-  for (auto [n, output] : enumerate(job.outputs)) {
-    const auto &[name, tensor] = output;
-    const HostTensor &expected = (*reference)[n];
-    if (job.forward) {
-      // No element of a gradient is larger than its bound is.
-      checks.push_back(checkGradient(name, tensor, asElement(expected),
-                                     asElement((*e0)[n]), tensor.type(),
-                                     maxAbs(expected)));
-      continue;
-    }
-    // A value is a mean of V's rows: the largest of the reference stands for
-    // the largest of V, which a program of any form does not name.
-    checks.push_back(isLogSumExp(*job.original, job.reference, n)
-                         ? checkLse(name, tensor, expected, (*e0)[n])
-                         : checkForward(name, tensor, expected, (*e0)[n],
-                                        tensor.type(), maxAbs(expected)));
-  }
-  return checks;
-}
-
 static Error evaluateGradients(const Job &job, AttentionReference &reference) {
   auto exact =
       referenceBackwardF64(*job.problem, job.inputs, job.backward->cotangents);

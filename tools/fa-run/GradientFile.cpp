@@ -39,8 +39,7 @@ void fa::run::findGradientFile(Job &job) {
   job.forward = std::move(forward);
 }
 
-Expected<HostTensor> fa::run::forwardResult(Job &job, size_t number,
-                                            ElementType type) {
+Expected<ArrayRef<HostTensor>> fa::run::forwardResults(Job &job) {
   ForwardFunction &forward = *job.forward;
   if (forward.results.empty()) {
     mlir::PassManager pm(forward.module->getContext());
@@ -55,7 +54,15 @@ Expected<HostTensor> fa::run::forwardResult(Job &job, size_t number,
       return results.takeError();
     forward.results = std::move(*results);
   }
-  const HostTensor &exact = forward.results[number];
+  return forward.results;
+}
+
+Expected<HostTensor> fa::run::forwardResult(Job &job, size_t number,
+                                            ElementType type) {
+  auto results = forwardResults(job);
+  if (!results)
+    return results.takeError();
+  const HostTensor &exact = (*results)[number];
   auto rounded = HostTensor::create(type, exact.sizes());
   if (!rounded)
     return rounded;

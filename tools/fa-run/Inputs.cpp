@@ -151,29 +151,44 @@ inferSizes(size_t number, const KernelInfo &kernel, const Job &job) {
 static Error addInput(Job &job, const HostTensor &tensor) {
   job.tensors.push_back(tensor);
   // A copy: the program may write to an inout argument.
-  auto copy = HostTensor::create(ElementType::F64, tensor.sizes());
+  bool isLong = tensor.type() == ElementType::I64; // a double holds not all
+  auto copy = HostTensor::create(isLong ? ElementType::I64 : ElementType::F64,
+                                 tensor.sizes());
   if (!copy)
     return copy.takeError();
-  llvm::copy(tensor.toDoubles(), static_cast<double *>(copy->data()));
+  if (auto *next = static_cast<char *>(copy->data()); isLong)
+    tensor.forEach([&](const char *element) {
+      next = std::copy_n(element, sizeof(int64_t), next);
+    });
+  else
+    llvm::copy(tensor.toDoubles(), static_cast<double *>(copy->data()));
   job.referenceArguments.push_back(*copy);
   job.arguments.push_back(makeArgument(tensor));
   return Error::success();
 }
 
 /// Whether an argument, by its number, is a result of the function whose
-/// gradients the program computes, and is not given.
+/// gradients the program computes.
+static bool isOfForward(const Job &job, size_t number) {
+  if (!job.forward)
+    return false;
+  size_t first = job.forward->numArguments;
+  return number >= first && number < first + job.forward->numResults;
+}
+
+/// The same of one that is not given.
 static std::function<bool(size_t)>
 resultsToCompute(const Job &job, const Options &options,
                  ArrayRef<ArgumentInfo> given) {
   if (!job.forward)
     return [](size_t) { return false; };
-  size_t first = job.forward->numArguments, count = job.forward->numResults;
+  size_t count = job.forward->numResults;
   auto inputs = count_if(given, [](const ArgumentInfo &info) {
     return !info.isMemRef || info.access != Access::Out;
   });
   bool areGiven = options.in.size() + count != size_t(inputs);
-  return [=](size_t number) {
-    return !areGiven && number >= first && number < first + count;
+  return [=, &job](size_t number) {
+    return !areGiven && isOfForward(job, number);
   };
 }
 
@@ -224,6 +239,8 @@ Error fa::run::prepareFileArguments(Job &job, const Options &options,
                                Twine(tensor->rank()));
     if (Error error = addInput(job, *tensor))
       return error;
+    if (isOfForward(job, number))
+      job.forward->given.push_back(*tensor);
     if (info.access == Access::InOut)
       job.outputs.push_back(
           {"out" + std::to_string(job.outputs.size()), *tensor});

@@ -11,6 +11,7 @@
 #include "Options.h"
 
 #include "fa/Conversion/RaiseAttention.h"
+#include "fa/Fusion/Passes.h"
 #include "fa/Interpreter/Interpreter.h"
 #include "fa/Numerics/ErrorRule.h"
 #include "fa/Numerics/ReferenceBackward.h"
@@ -31,6 +32,7 @@ struct ForwardFunction {
   std::string name;
   size_t numArguments = 0, numResults = 0;
   std::vector<HostTensor> results; ///< in float64; empty until one is needed
+  std::vector<HostTensor> given;   ///< those of --in; empty: none is
 };
 
 /// What is run: the module, its arguments, and where its outputs are.
@@ -49,6 +51,9 @@ struct Job {
   mlir::OwningOpRef<mlir::ModuleOp> original;
   std::string reference;
   std::vector<InterpreterValue> referenceArguments;
+  /// The same at S1, where gradients of an attention are found in it; null:
+  /// none are.
+  mlir::OwningOpRef<mlir::ModuleOp> fused;
   std::optional<ForwardFunction> forward; ///< of a file's gradients
   bool isTriton = false;                  ///< its grid is an argument (--grid)
   /// Of one of Triton's kernels: the attention that it is, if it is one.
@@ -92,8 +97,11 @@ std::string findReference(mlir::ModuleOp module, llvm::StringRef entry);
 /// Sets `job.forward` if the program of a file asks for gradients.
 void findGradientFile(Job &job);
 
-/// Result `number` of `job.forward`, whose arguments are the first ones of the
-/// job: computed in float64, rounded to `type`.
+/// The results of `job.forward`, whose arguments are the first ones of the job,
+/// in float64.
+llvm::Expected<llvm::ArrayRef<HostTensor>> forwardResults(Job &job);
+
+/// Result `number` of them, rounded to `type`.
 llvm::Expected<HostTensor> forwardResult(Job &job, size_t number,
                                          ElementType type);
 
@@ -101,9 +109,12 @@ llvm::Expected<HostTensor> forwardResult(Job &job, size_t number,
 /// computes these by.
 llvm::Error differentiateReference(mlir::ModuleOp module);
 
+/// Sets `job.fused` by the compiler's passes with `options`.
+void findFusedGradients(Job &job, const FusionOptions &options);
+
 /// Compares the outputs of a file's program with its reference, evaluated op by
-/// op.
-llvm::Expected<std::vector<OutputCheck>> checkFile(const Job &job);
+/// op, and results of a forward that are given with what it computes.
+llvm::Expected<std::vector<OutputCheck>> checkFile(Job &job);
 
 /// What the outputs of an attention are compared with: results, or gradients
 /// and, if they were given, the results that these are of.

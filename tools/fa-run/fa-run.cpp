@@ -186,7 +186,7 @@ static Error writeOutputs(const Job &job, const Options &options) {
   return Error::success();
 }
 
-static Expected<std::vector<OutputCheck>> check(const Job &job) {
+static Expected<std::vector<OutputCheck>> check(Job &job) {
   if (job.checker)
     return job.checker(job);
   if (!job.problem)
@@ -217,6 +217,7 @@ static int runJob(Job &job, const Options &options) {
     if (job.forward)
       if (Error error = differentiateReference(*job.original))
         return fail(std::move(error), BadInput);
+    findFusedGradients(job, options.compile.fusion);
   }
   bool hasArguments = !isFile;
   if (job.raised) {
