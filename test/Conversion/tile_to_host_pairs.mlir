@@ -94,3 +94,25 @@ tile.kernel @ragged_pairs(%a: memref<4x12xbf16> {tile.access = #tile.access<in>}
   tile.store %d, %o[%c0, %c0] : tensor<4x16xf32>, memref<4x16xf32>
   tile.return
 }
+
+// Keys that gradients read twice: as rows of scores in pairs, where they lie,
+// and again as what scores are multiplied with, widened.
+// CHECK-LABEL: func.func @roles
+// CHECK: vector.load %{{.*}} : memref<?x64xbf16>, vector<2xbf16>
+// CHECK: x86vector.avx512.dot
+// CHECK: vector.fma
+// WIDE-LABEL: func.func @roles
+// WIDE-NOT: x86vector
+tile.kernel @roles(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                   %k: memref<?x64xbf16> {tile.access = #tile.access<in>},
+                   %dq: memref<?x64xf32> {tile.access = #tile.access<out>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %a = tile.load %q[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %k[%c0, %c0] in_bounds : memref<?x64xbf16> -> tensor<64x64xbf16>
+  %s = tile.dot %a, %b transpose_b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %n = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+  %r = tile.dot %n, %b : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  tile.store %r, %dq[%c0, %c0] : tensor<64x64xf32>, memref<?x64xf32>
+  tile.return
+}

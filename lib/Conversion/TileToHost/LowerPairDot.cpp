@@ -50,14 +50,49 @@ bool fa::isPForOneDot(Value p) {
   return softmax && getReadP(softmax) == p && p.hasOneUse();
 }
 
+/// Whether both dots, which read `value`, read it alike.
+static bool haveOneRole(Value value, tile::DotOp dot, tile::DotOp other) {
+  return (other.getA() == value) == (dot.getA() == value) &&
+         (other.getB() == value) == (dot.getB() == value) &&
+         other.getTransposeB() == dot.getTransposeB();
+}
+
 /// Whether every dot that reads `value` reads it as `dot` does.
 static bool hasOneRole(Value value, tile::DotOp dot) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     auto other = dyn_cast<tile::DotOp>(use.getOwner());
-    return !other || ((other.getA() == value) == (dot.getA() == value) &&
-                      (other.getB() == value) == (dot.getB() == value) &&
-                      other.getTransposeB() == dot.getTransposeB());
+    return !other || haveOneRole(value, dot, other);
   });
+}
+
+void fa::partRoles(tile::KernelOp kernel) {
+  // A forward's one tile of keys and values is read twice, copied once.
+  bool isForward =
+      kernel.walk([](tile::OnlineSoftmaxOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (isForward)
+    return;
+  SmallVector<tile::LoadOp> loads;
+  kernel.walk([&](tile::LoadOp load) { loads.push_back(load); });
+  for (tile::LoadOp load : loads) {
+    while (load) {
+      Value value = load.getResult();
+      SmallVector<tile::DotOp> dots;
+      for (Operation *user : value.getUsers())
+        if (auto dot = dyn_cast<tile::DotOp>(user))
+          dots.push_back(dot);
+      auto others = llvm::make_filter_range(dots, [&](tile::DotOp dot) {
+        return dot.getA() != dot.getB() && !haveOneRole(value, dot, dots[0]);
+      });
+      if (others.empty())
+        break;
+      OpBuilder b(load);
+      auto rest = cast<tile::LoadOp>(b.clone(*load));
+      for (tile::DotOp dot : llvm::to_vector(others))
+        dot->replaceUsesOfWith(value, rest.getResult());
+      load = rest;
+    }
+  }
 }
 
 bool KernelLowering::isPairDot(tile::DotOp dot) {

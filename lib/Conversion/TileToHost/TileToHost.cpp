@@ -44,6 +44,8 @@ struct ConvertTileToHost final
     for (fa::tile::KernelOp kernel : kernels) {
       unfoldScales(kernel);
       fa::stageRows(kernel);
+      if (pairDots)
+        fa::partRoles(kernel);
       if (kernel.getUnfused())
         inlineUnfused(kernel);
       else if (failed(fa::KernelLowering(kernel, shape).run()))
