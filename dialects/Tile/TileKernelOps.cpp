@@ -189,7 +189,7 @@ LogicalResult KernelOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// LoadOp, StoreOp, GatherOp
+// LoadOp, StoreOp, AtomicAddOp, GatherOp
 //===----------------------------------------------------------------------===//
 
 /// Checks that `tile` can be moved to or from `view` at `numIndices` indices.
@@ -216,6 +216,15 @@ LogicalResult LoadOp::verify() {
 LogicalResult StoreOp::verify() {
   return verifyAccess(*this, cast<RankedTensorType>(getValue().getType()),
                       cast<MemRefType>(getDest().getType()),
+                      getIndices().size());
+}
+
+LogicalResult AtomicAddOp::verify() {
+  auto tile = cast<RankedTensorType>(getValue().getType());
+  Type element = tile.getElementType();
+  if (!element.isF32() && !element.isInteger(32) && !element.isInteger(64))
+    return emitOpError("expects elements of f32, i32 or i64, found ") << tile;
+  return verifyAccess(*this, tile, cast<MemRefType>(getDest().getType()),
                       getIndices().size());
 }
 

@@ -201,4 +201,47 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_AtomicAddOp : Tile_Op<"atomic_add",
+    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "adds a tile to a strided view, element by element";
+  let description = [{
+    `dest[indices + (i, ..)] += value[i, ..]` where that is inside `dest`; the
+    other elements are dropped. Each sum is one step, also where several programs
+    add to one element, in any order; nothing else is ordered by it. Of f32, i32
+    and i64.
+
+    ```mlir
+    tile.atomic_add %sums, %out[%c0]
+      : tensor<64xf32>, memref<?xf32, strided<[1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value,
+      Arg<AnyMemRef, "", [MemRead, MemWrite]>:$dest,
+      Variadic<Index>:$indices);
+  let assemblyFormat = [{
+    $value `,` $dest `[` $indices `]` attr-dict `:` type($value) `,` type($dest)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+  let summary = "says what holds at this place";
+  let description = [{
+    `condition`, of one number or of each element of a tile, is true. Where the
+    emulator finds that it is not, the launch is an error with `message`: a
+    `failed assertion` or, with `promise`, a `broken promise`. On other targets
+    nothing is checked, and nobody relies on it.
+
+    ```mlir
+    tile.assert %positive, "x is above 0" : tensor<64xi1>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[I1, TensorOf<[I1]>]>:$condition,
+      StrAttr:$message, UnitAttr:$promise);
+  let assemblyFormat = [{
+    $condition `,` $message (`promise` $promise^)? attr-dict
+    `:` type($condition)
+  }];
+}
+
 #endif // TILE_KERNEL_OPS_TD

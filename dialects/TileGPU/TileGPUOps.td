@@ -80,7 +80,16 @@ def TileGPU_WaitOp : TileGPU_SyncOp<"wait"> {
 
 def TileGPU_BarrierOp : TileGPU_SyncOp<"barrier"> {
   let summary = "all threads of the block arrive before any goes on";
-  let assemblyFormat = "attr-dict";
+  let description = [{
+    What they have stored in shared memory before, all see behind it; with
+    `global`, in global memory, too.
+
+    ```mlir
+    tgpu.barrier global
+    ```
+  }];
+  let arguments = (ins UnitAttr:$global);
+  let assemblyFormat = "(`global` $global^)? attr-dict";
 }
 
 def TileGPU_BeginNextOp : TileGPU_SyncOp<"begin_next"> {

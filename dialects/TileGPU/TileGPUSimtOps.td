@@ -20,6 +20,22 @@ class TileGPU_SimtOp<string mnemonic, list<Trait> traits = []>
     : TileGPU_Op<"simt." # mnemonic,
                  !listconcat(traits, [MemoryEffects<[MemRead, MemWrite]>])>;
 
+def TileGPU_SimtAssertOp : TileGPU_SimtOp<"assert"> {
+  let summary = "says what holds in this thread";
+  let description = [{
+    `tile.assert` of the thread's elements. The emulator looks; elsewhere it goes
+    before LLVM IR.
+
+    ```mlir
+    tgpu.simt.assert %holds, "x is above 0"
+    ```
+  }];
+  let arguments = (ins I1:$condition, StrAttr:$message, UnitAttr:$promise);
+  let assemblyFormat = [{
+    $condition `,` $message (`promise` $promise^)? attr-dict
+  }];
+}
+
 def TileGPU_SimtWgmmaOp : TileGPU_SimtOp<"wgmma",
     [AttrSizedOperandSegments]> {
   let summary = "one product of a warpgroup, begun";

@@ -36,6 +36,12 @@ def sum_of(x, total, n, BLOCK: tl.constexpr):
     tl.store(total, before + part)  # FAULT: all programs do so at once, and tl.atomic_add is meant
 
 
+@triton.jit
+def sum_of_all(x, total, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(total, tl.sum(tl.load(x + at, mask=at < n, other=0.0), axis=0))
+
+
 def numbers(n=1000):
     return numpy.linspace(0, 1, n, dtype="float32")
 
@@ -72,6 +78,12 @@ def test_race_is_found():
     assert line_of("is meant") - 1 <= error.line <= line_of("is meant")
 
 
+def test_atomic_sum_passes():
+    x, total = numpy.ones(1000, "float32"), numpy.zeros(1, "float32")
+    flashtile.triton.wrap(sum_of_all, TARGET)[(4,)](x, total, 1000, BLOCK=256)
+    assert total[0] == 1000  # such sums are exact, in any order
+
+
 if __name__ == "__main__":
     x, out = numbers(), numpy.zeros(1000, "float32")
     print(found_by(scale_without_mask, (4,), x, out, 1000, 3.0, BLOCK=256))
@@ -79,3 +91,4 @@ if __name__ == "__main__":
     test_right_kernel_passes()
     test_missing_mask_is_found()
     test_race_is_found()
+    test_atomic_sum_passes()

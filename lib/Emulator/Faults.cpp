@@ -46,6 +46,10 @@ llvm::StringRef fa::emu::name(FaultKind kind) {
     return "illegal descriptor";
   case FaultKind::IllegalOperand:
     return "illegal operand";
+  case FaultKind::FailedAssertion:
+    return "failed assertion";
+  case FaultKind::BrokenPromise:
+    return "broken promise";
   }
   llvm_unreachable("every kind has a name");
 }

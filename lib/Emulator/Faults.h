@@ -33,6 +33,8 @@ enum class FaultKind {
   IllegalRegisters,
   IllegalDescriptor,
   IllegalOperand,
+  FailedAssertion,
+  BrokenPromise,
 };
 
 /// "out of bounds", ...

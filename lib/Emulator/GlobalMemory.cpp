@@ -83,7 +83,12 @@ GlobalMemory::create(const KernelInfo &kernel,
     }
     region.begin = reinterpret_cast<uintptr_t>(tensor.data);
     region.end = region.begin + (last + 1) * region.elementBytes;
-    if (region.access != Access::In && !region.writers.allocate(last + 1))
+    bool hasRoom =
+        region.access == Access::In || region.writers.allocate(last + 1);
+    if (region.access == Access::InOut)
+      hasRoom &=
+          region.readers.allocate(last + 1) && region.adders.allocate(last + 1);
+    if (!hasRoom)
       return createStringError("argument " + Twine(n) +
                                ": no room for the shadow of " +
                                Twine(last + 1) + " elements");
@@ -179,7 +184,8 @@ GlobalMemory::Region *GlobalMemory::locate(Thread &thread, int32_t site,
   return region;
 }
 
-/// A writer: block, barriers that the block had passed, thread; never 0.
+/// Who wrote, or read: block, barriers that the block had passed, thread; never
+/// 0.
 static uint64_t stampOf(const Thread &thread) {
   return uint64_t(thread.block->indexFor(thread) + 1) << 32 |
          uint64_t(thread.block->member(thread).barriers & 0x3fffff) << 10 |
@@ -194,10 +200,41 @@ static bool isOrdered(uint64_t stamp, const Thread &thread) {
          (stamp >> 10 & 0x3fffff) < (own >> 10 & 0x3fffff);
 }
 
+/// Of a reader's stamp: another block has read, too; other threads of the block
+/// have, and no barrier lay between.
+static constexpr uint64_t kOtherBlocks = uint64_t(1) << 63,
+                          kOtherThreads = uint64_t(1) << 62,
+                          kReader = ~(kOtherBlocks | kOtherThreads);
+
+/// `before` and a reader behind it.
+static uint64_t addReader(uint64_t before, uint64_t reader) {
+  uint64_t last = before & kReader;
+  if (!last || last == reader)
+    return before | reader;
+  if (last >> 32 != reader >> 32)
+    return kOtherBlocks | reader;
+  bool isSameTime = last >> 10 == reader >> 10;
+  return (before & kOtherBlocks) | (isSameTime ? kOtherThreads : 0) | reader;
+}
+
 static std::string describe(uint64_t stamp) {
   return ("thread " + Twine(stamp & 1023) + " of block " +
           Twine((stamp >> 32) - 1))
       .str();
+}
+
+/// Who of the readers a write of `thread` races with; empty: nobody.
+static std::string findRace(uint64_t readers, const Thread &thread) {
+  uint64_t last = readers & kReader, own = stampOf(thread);
+  if (!last)
+    return "";
+  if (!isOrdered(last, thread))
+    return describe(last);
+  if (readers & kOtherBlocks)
+    return "another block";
+  if ((readers & kOtherThreads) && last >> 10 == own >> 10)
+    return "other threads of its block";
+  return "";
 }
 
 void GlobalMemory::checkWritten(Thread &thread, int32_t site, Region &region,
@@ -215,6 +252,28 @@ void GlobalMemory::checkWritten(Thread &thread, int32_t site, Region &region,
                              describe(writer) + ", no barrier lies between");
 }
 
+/// Adds `thread` to who has read an element, or added to it.
+static void note(SparseWords &words, int64_t element, const Thread &thread) {
+  std::atomic<uint64_t> &word = words[element];
+  uint64_t before = word.load(std::memory_order_relaxed);
+  while (!word.compare_exchange_weak(before, addReader(before, stampOf(thread)),
+                                     std::memory_order_relaxed))
+    ;
+}
+
+/// Reports a race with one of `others`, who `did` something to the element.
+void GlobalMemory::checkAgainst(Thread &thread, int32_t site,
+                                const Region &region, SparseWords &others,
+                                int64_t element, StringRef did) {
+  std::string who =
+      findRace(others[element].load(std::memory_order_relaxed), thread);
+  if (!who.empty())
+    thread.block->report(FaultKind::Race, thread, site,
+                         "element " + Twine(element) + " of argument " +
+                             Twine(region.argument) + " was " + did + " by " +
+                             who + ", no barrier lies between");
+}
+
 void GlobalMemory::noteWrite(Thread &thread, int32_t site, Region &region,
                              int64_t element) {
   uint64_t before = region.writers[element].exchange(stampOf(thread),
@@ -224,6 +283,10 @@ void GlobalMemory::noteWrite(Thread &thread, int32_t site, Region &region,
                          "element " + Twine(element) + " of argument " +
                              Twine(region.argument) + " was written by " +
                              describe(before) + ", too");
+  if (region.access != Access::InOut)
+    return;
+  checkAgainst(thread, site, region, region.readers, element, "read");
+  checkAgainst(thread, site, region, region.adders, element, "added to");
 }
 
 bool GlobalMemory::checkRead(Thread &thread, int32_t site, uint64_t address,
@@ -231,11 +294,18 @@ bool GlobalMemory::checkRead(Thread &thread, int32_t site, uint64_t address,
   Region *region = locate(thread, site, address, bytes, alignment);
   if (!region)
     return false;
-  if (region->access != Access::In)
-    for (uint64_t at = address; at < address + bytes;
-         at += region->elementBytes)
-      checkWritten(thread, site, *region,
-                   (at - region->begin) / region->elementBytes);
+  if (region->access == Access::In)
+    return true;
+  for (uint64_t at = address; at < address + bytes;
+       at += region->elementBytes) {
+    int64_t element = (at - region->begin) / region->elementBytes;
+    // In this order: who writes looks for others behind that.
+    if (region->access == Access::InOut)
+      note(region->readers, element, thread);
+    checkWritten(thread, site, *region, element);
+    if (region->access == Access::InOut)
+      checkAgainst(thread, site, *region, region->adders, element, "added to");
+  }
   return true;
 }
 
@@ -263,4 +333,23 @@ void GlobalMemory::write(Thread &thread, int32_t site, uint64_t address,
               (at - region->begin) / region->elementBytes);
   // NOLINTNEXTLINE(performance-no-int-to-ptr)
   std::memcpy(reinterpret_cast<void *>(address), from, bytes);
+}
+
+void *GlobalMemory::openSum(Thread &thread, int32_t site, uint64_t address,
+                            uint32_t bytes) {
+  Region *region = locate(thread, site, address, bytes, bytes);
+  if (!region)
+    return nullptr;
+  if (region->access != Access::InOut) {
+    thread.block->report(FaultKind::OutOfBounds, thread, site,
+                         "argument " + Twine(region->argument) +
+                             " is not read and written, expected no sum in it");
+    return nullptr;
+  }
+  int64_t element = (address - region->begin) / region->elementBytes;
+  note(region->adders, element, thread);
+  checkWritten(thread, site, *region, element);
+  checkAgainst(thread, site, *region, region->readers, element, "read");
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  return reinterpret_cast<void *>(address);
 }

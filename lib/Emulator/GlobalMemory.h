@@ -6,7 +6,8 @@
 //
 // Global memory is the tensors of a launch, in the host's memory, element for
 // element: what lies between the rows of a tensor with gaps is out of bounds.
-// The shadow of an output says who wrote each element.
+// The shadow of an output says who wrote each element, and of one that is read,
+// too, who read it and who added to it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +53,9 @@ public:
             uint32_t alignment, void *to);
   void write(Thread &thread, int32_t site, uint64_t address, uint32_t bytes,
              uint32_t alignment, const void *from);
+  /// Where an element of `bytes` is that a thread adds to, in one step with
+  /// others that do; null where there is none, which is reported.
+  void *openSum(Thread &thread, int32_t site, uint64_t address, uint32_t bytes);
   /// Checks a read that an asynchronous copy will do.
   bool checkRead(Thread &thread, int32_t site, uint64_t address, uint32_t bytes,
                  uint32_t alignment);
@@ -68,6 +72,8 @@ private:
     /// Strides are nested, so that an offset has one place in the tensor.
     bool isExact = true;
     SparseWords writers;
+    /// Of what is read and written, who read and who added.
+    SparseWords readers, adders;
 
     bool contains(uint64_t address, uint32_t bytes) const;
     bool containsElement(int64_t offset, int64_t count) const;
@@ -80,6 +86,8 @@ private:
                      uint32_t bytes);
   void checkWritten(Thread &thread, int32_t site, Region &region,
                     int64_t element);
+  void checkAgainst(Thread &thread, int32_t site, const Region &region,
+                    SparseWords &others, int64_t element, llvm::StringRef did);
   void noteWrite(Thread &thread, int32_t site, Region &region, int64_t element);
 
   std::vector<Region> regions;

@@ -36,6 +36,7 @@ private:
   mlir::LogicalResult rewrite(mlir::Operation *op);
   mlir::LogicalResult rewriteAccess(mlir::Operation *op, Value address,
                                     Value stored, uint64_t alignment);
+  mlir::LogicalResult rewriteAtomicAdd(mlir::LLVM::AtomicRMWOp op);
   mlir::LogicalResult rewriteMma(mlir::NVVM::MmaOp op);
   mlir::LogicalResult rewriteToTf32(mlir::NVVM::ConvertFloatToTF32Op op);
   mlir::LogicalResult rewriteBarrier(mlir::NVVM::BarrierOp op);

@@ -8,6 +8,7 @@
 #include "Functions.h"
 #include "GlobalMemory.h"
 
+#include <atomic>
 #include <cstring>
 
 using namespace llvm;
@@ -84,6 +85,37 @@ static void checkSlot(Thread *thread, int32_t site) {
                               ", expected -1 or one of " + Twine(count));
 }
 
+/// Operands: what is to hold. Attributes: whether it was promised.
+static void checkAssertion(Thread *thread, int32_t site) {
+  if (thread->get<uint32_t>(0))
+    return;
+  bool isPromise = thread->block->site(site).attributes[0];
+  thread->block->report(isPromise ? FaultKind::BrokenPromise
+                                  : FaultKind::FailedAssertion,
+                        *thread, site, "it does not hold");
+}
+
+/// Operands: the address, the summand. Attributes: bytes, whether it is of
+/// floating point.
+static void addGlobal(Thread *thread, int32_t site) {
+  const auto &[bytes, isFloat, a, b] = thread->block->site(site).attributes;
+  auto address = thread->get<uint64_t>(0);
+  thread->note(site, address, bytes, /*isShared=*/false, /*isRead=*/false);
+  void *place =
+      thread->block->launched().global->openSum(*thread, site, address, bytes);
+  auto add = [&]<typename T>(T summand) {
+    if (place)
+      std::atomic_ref(*static_cast<T *>(place))
+          .fetch_add(summand, std::memory_order_relaxed);
+  };
+  if (isFloat)
+    add(thread->get<float>(1));
+  else if (bytes == 4)
+    add(thread->get<uint32_t>(1));
+  else
+    add(thread->get<uint64_t>(1));
+}
+
 // PTX ISA, "Special Registers": %tid, %ctaid, %nctaid.
 
 static void threadId(Thread *thread, int32_t) {
@@ -104,6 +136,8 @@ llvm::ArrayRef<EmulatorFunction> fa::emu::memoryFunctions() {
       {"fa_emu_store_shared", storeShared},
       {"fa_emu_load_global", loadGlobal},
       {"fa_emu_store_global", storeGlobal},
+      {"fa_emu_atomic_add", addGlobal},
+      {"fa_emu_assert", checkAssertion},
       {"fa_emu_check_page", checkPage},
       {"fa_emu_check_slot", checkSlot},
       {"fa_emu_load_generic", loadGeneric},

@@ -133,6 +133,21 @@ LogicalResult KernelRewriter::rewriteAccess(Operation *op, Value address,
               {bytes, alignment ? int64_t(alignment) : bytes});
 }
 
+LogicalResult KernelRewriter::rewriteAtomicAdd(LLVM::AtomicRMWOp op) {
+  Type type = op.getVal().getType();
+  bool isFloat = op.getBinOp() == LLVM::AtomicBinOp::fadd && type.isF32();
+  bool isInteger = op.getBinOp() == LLVM::AtomicBinOp::add &&
+                   (type.isInteger(32) || type.isInteger(64));
+  if ((!isFloat && !isInteger) || !op.getRes().use_empty() ||
+      addressSpaceOf(op.getPtr()) != Global)
+    return op.emitOpError("the emulator has sums of f32, i32 and i64 in global "
+                          "memory, of which nobody reads the result, only");
+  insertCall(op, "fa_emu_atomic_add", {op.getPtr(), op.getVal()},
+             {type.getIntOrFloatBitWidth() / 8, isFloat});
+  op.erase();
+  return success();
+}
+
 /// The products are of f32: the host widens, with its own instructions.
 LogicalResult KernelRewriter::rewriteMma(NVVM::MmaOp op) {
   auto shape = op.getShape();
@@ -305,10 +320,14 @@ LogicalResult KernelRewriter::rewrite(Operation *op) {
       })
       .Case([&](LLVM::InlineAsmOp op) { return rewriteAsm(op); })
       .Case([&](LLVM::CallIntrinsicOp op) { return rewriteIntrinsic(op); })
-      .Case<LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp, LLVM::MemcpyOp>(
-          [&](auto op) {
-            return op.emitOpError("the emulator does not know this operation");
-          })
+      .Case([&](LLVM::AtomicRMWOp op) { return rewriteAtomicAdd(op); })
+      .Case([&](tgpu::SimtAssertOp op) {
+        return callNamed(op, "\"" + op.getMessage().str() + "\"",
+                         "fa_emu_assert", op.getCondition(), {op.getPromise()});
+      })
+      .Case<LLVM::AtomicCmpXchgOp, LLVM::MemcpyOp>([&](auto op) {
+        return op.emitOpError("the emulator does not know this operation");
+      })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa<NVVM::NVVMDialect>(op->getDialect()))
           return op->emitOpError("the emulator does not know this operation");

@@ -81,7 +81,8 @@ Value SiteCalls::loadResult(Type type) {
 }
 
 /// The number of a new entry for `op`.
-Value SiteCalls::addSite(Operation *op, ArrayRef<int64_t> attributes) {
+Value SiteCalls::addSite(Operation *op, StringRef name,
+                         ArrayRef<int64_t> attributes) {
   auto number = b.getI32IntegerAttr(int32_t(sites.size()));
   std::string place = formatLocation(
       op->getLoc(),
@@ -89,16 +90,17 @@ Value SiteCalls::addSite(Operation *op, ArrayRef<int64_t> attributes) {
   SmallVector<Attribute> numbers;
   for (int64_t attribute : attributes)
     numbers.push_back(b.getI64IntegerAttr(attribute));
-  sites.push_back(
-      b.getArrayAttr({b.getStringAttr(op->getName().getStringRef()),
-                      b.getStringAttr(place), b.getArrayAttr(numbers)}));
+  sites.push_back(b.getArrayAttr(
+      {b.getStringAttr(name.empty() ? op->getName().getStringRef() : name),
+       b.getStringAttr(place), b.getArrayAttr(numbers)}));
   return LLVM::ConstantOp::create(b, b.getI32Type(), number);
 }
 
 void SiteCalls::insertCall(Operation *op, StringRef function,
-                           ValueRange operands, ArrayRef<int64_t> attributes) {
+                           ValueRange operands, ArrayRef<int64_t> attributes,
+                           StringRef name) {
   storeOperands(operands);
-  Value site = addSite(op, attributes);
+  Value site = addSite(op, name, attributes);
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
                                   {thread.getType(), b.getI32Type()});
@@ -115,6 +117,14 @@ LogicalResult SiteCalls::call(Operation *op, StringRef function,
     for (auto [n, result] : llvm::enumerate(op->getResults()))
       result.replaceAllUsesWith(
           LLVM::LoadOp::create(b, result.getType(), slot(int64_t(n))));
+  op->erase();
+  return success();
+}
+
+LogicalResult SiteCalls::callNamed(Operation *op, StringRef name,
+                                   StringRef function, ValueRange operands,
+                                   ArrayRef<int64_t> attributes) {
+  insertCall(op, function, operands, attributes, name);
   op->erase();
   return success();
 }

@@ -30,10 +30,16 @@ protected:
   mlir::LogicalResult call(mlir::Operation *op, llvm::StringRef function,
                            mlir::ValueRange operands,
                            llvm::ArrayRef<int64_t> attributes = {});
+  /// The same of an operation that reports call `name`.
+  mlir::LogicalResult callNamed(mlir::Operation *op, llvm::StringRef name,
+                                llvm::StringRef function,
+                                mlir::ValueRange operands,
+                                llvm::ArrayRef<int64_t> attributes);
   /// The call alone, at the insertion point, as one for `op`.
   void insertCall(mlir::Operation *op, llvm::StringRef function,
                   mlir::ValueRange operands,
-                  llvm::ArrayRef<int64_t> attributes = {});
+                  llvm::ArrayRef<int64_t> attributes = {},
+                  llvm::StringRef name = "");
   /// Replaces `op` by a function of its operands alone.
   mlir::LogicalResult callPure(mlir::Operation *op, llvm::StringRef function);
 
@@ -44,7 +50,9 @@ protected:
   Value thread; ///< the address of the slots
 
 private:
-  Value addSite(mlir::Operation *op, llvm::ArrayRef<int64_t> attributes);
+  /// `name` is what reports call it; "": the operation's own.
+  Value addSite(mlir::Operation *op, llvm::StringRef name,
+                llvm::ArrayRef<int64_t> attributes);
   void storeOperands(mlir::ValueRange operands);
   Value loadResult(mlir::Type type);
   Value slot(int64_t number);

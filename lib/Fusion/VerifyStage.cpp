@@ -106,7 +106,8 @@ private:
     // that nothing here is linked with it.
     bool isFetch = op->getName().getStringRef() == "tgpu.fetch";
     if (touchesMemory && !isFetch &&
-        !isa<LoadOp, StoreOp, GatherOp, SequenceOfOp, memref::LoadOp>(op) &&
+        !isa<LoadOp, StoreOp, AtomicAddOp, GatherOp, SequenceOfOp,
+             memref::LoadOp>(op) &&
         !isPure(op))
       return "expected memory to be touched by loads, stores, gathers and "
              "fetches";

@@ -7,6 +7,7 @@
 #include "FetchedTiles.h"
 
 #include "LeftTiles.h"
+#include "OwnOutput.h"
 
 #include "fa/Layout/NamedLayouts.h"
 
@@ -251,6 +252,10 @@ private:
 
 std::optional<FetchedTiles> fa::findFetchedTiles(KernelOp kernel,
                                                  std::string &reason) {
+  if (!OwnOutput(kernel).empty()) {
+    reason = "it writes what it reads";
+    return std::nullopt;
+  }
   TileFinder finder(kernel, reason);
   if (!finder.find())
     return std::nullopt;

@@ -85,8 +85,8 @@ private:
         reduced.push_back(reduce.getInput());
       else
         bind({reduce.getInput(), reduce.getResult()});
-    } else if (!isa<LoadOp, StoreOp, IotaOp, arith::ConstantOp, scf::YieldOp>(
-                   op)) {
+    } else if (!isa<LoadOp, StoreOp, AtomicAddOp, AssertOp, IotaOp,
+                    arith::ConstantOp, scf::YieldOp>(op)) {
       bind(op->getOperands());
       // A number that is repeated has no layout of its own.
       if (!isa<BroadcastOp>(op) || isRow(op->getOperand(0)))

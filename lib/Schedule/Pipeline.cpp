@@ -82,6 +82,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm, const PlanRequest &request) {
     pm.addNestedPass<tile::KernelOp>(createTgpuDeferWaits(waits));
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuMergeBarriers());
+  pm.addNestedPass<tile::KernelOp>(createTgpuOrderMemory());
   pm.addPass(createCSEPass());
   addStageEnd(pm, GpuStage::S6);
   TgpuPlaceBuffersOptions buffers;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopSlice.h"
+#include "OwnOutput.h"
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
@@ -295,11 +296,17 @@ struct TgpuPipelineCopies final
           << "expected at least 2 stages, found " << stages.getValue();
       return signalPassFailure();
     }
+    OwnOutput own(getOperation());
     std::vector<std::vector<CopyLoop>> chains;
     getOperation().walk([&](scf::ForOp loop) {
       CopyLoop tiles(loop);
       if (!tiles.match())
         return;
+      // What was fetched ahead would not be what an iteration stores.
+      if (llvm::any_of(tiles.copies, [&](CopyOp copy) {
+            return own.contains(copy.getSource());
+          }))
+        return leave(loop);
       if (chains.empty() ||
           !tiles.follows(chains.back().back(), chains.back().front().loop))
         chains.emplace_back();
@@ -307,6 +314,13 @@ struct TgpuPipelineCopies final
     });
     for (std::vector<CopyLoop> &chain : chains)
       LoopPipeliner(chain, countStages(chain.front()), limit).run();
+  }
+
+  static void leave(scf::ForOp loop) {
+    loop->emitRemark("copies each tile when it needs it: the kernel writes "
+                     "what it reads");
+    loop->setAttr(TileGPUDialect::unpipelinedAttrName,
+                  UnitAttr::get(loop.getContext()));
   }
 
   /// As many as the plan of uniform warps says, or as there is room for.

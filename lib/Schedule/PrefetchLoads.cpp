@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopSlice.h"
+#include "OwnOutput.h"
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
@@ -30,13 +31,13 @@ namespace {
 class LoopPrefetcher {
 public:
   /// Collects what can be loaded ahead: what does not depend on what the loop
-  /// computes.
-  explicit LoopPrefetcher(scf::ForOp loop)
+  /// computes, nor on what the kernel stores.
+  LoopPrefetcher(scf::ForOp loop, const OwnOutput &own)
       : loop(loop), slice(loop), b(loop.getLoc(), loop) {
     for (WriteOp write : loop.getBody()->getOps<WriteOp>())
       if (auto load = write.getValue().getDefiningOp<LoadOp>();
           load && load->hasOneUse() && load->getBlock() == loop.getBody() &&
-          slice.add(load)) {
+          !own.contains(load.getSource()) && slice.add(load)) {
         writes.push_back(write);
         buffers.insert(write.getBuffer());
       }
@@ -199,7 +200,10 @@ struct TgpuPrefetchLoads final
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     // All are looked at before any is changed: what one loads in front of
     // itself is no load of a loop around it.
-    std::vector<LoopPrefetcher> prefetchers(loops.begin(), loops.end());
+    OwnOutput own(getOperation());
+    std::vector<LoopPrefetcher> prefetchers;
+    for (scf::ForOp loop : loops)
+      prefetchers.emplace_back(loop, own);
     // Loops share buffers: all have two slots, or none has.
     int64_t bytes = 0;
     for (const LoopPrefetcher &prefetcher : prefetchers)

@@ -7,6 +7,8 @@
 #include "GpuCompiler.h"
 #include "Hsaco.h"
 
+#include "fa/Conversion/Passes.h"
+
 #include "llvm/Support/TargetSelect.h"
 
 #include <mutex>
@@ -46,6 +48,10 @@ public:
                          500);
     };
     DiagnosticText text(module.getContext());
+    if (failed(tryPasses(module, [](OpPassManager &pm) {
+          pm.addPass(createDropSimtAsserts());
+        })))
+      return text.take("the passes to LLVM failed");
     auto translated = translate(module, context, *machine, prepare);
     if (!translated)
       return text.take(toString(translated.takeError()));

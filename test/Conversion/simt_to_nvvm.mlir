@@ -85,6 +85,15 @@ llvm.func @boxes(%map: !llvm.ptr, %from: !llvm.ptr<3>, %n: i32, %p: i1) {
   llvm.return
 }
 
+// No card looks.
+// CHECK-LABEL: @asserts
+// CHECK-NOT: assert
+llvm.func @asserts(%holds: i1) {
+  tgpu.simt.assert %holds, "x is above 0"
+  // CHECK: llvm.return
+  llvm.return
+}
+
 // CHECK-LABEL: @barriers
 llvm.func @barriers(%at: !llvm.ptr<3>, %n: i32) {
   // CHECK: llvm.inline_asm has_side_effects "{{.*}}mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;{{.*}}", "r,r" %{{.*}}, %{{.*}} : (!llvm.ptr<3>, i32) -> ()

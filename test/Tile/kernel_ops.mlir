@@ -27,3 +27,18 @@ tile.kernel @copy(%x: memref<?xf32, strided<[?]>> {tile.access = #tile.access<in
   tile.store %g, %y[%at] : tensor<64xf32>, memref<?xf32, strided<[?]>>
   tile.return
 }
+
+// CHECK-LABEL: tile.kernel @sums
+// CHECK: tile.assert %{{.*}}, "a row" : i1
+// CHECK: tile.assert %{{.*}}, "x is above 0" promise : tensor<64xi1>
+// CHECK: tile.atomic_add %{{.*}}, %{{.*}}[%{{.*}}] : tensor<64xf32>, memref<?xf32, strided<[?]>>
+tile.kernel @sums(%y: memref<?xf32, strided<[?]>> {tile.access = #tile.access<inout>}, %row: i1)
+    attributes {grid = affine_map<()[s0] -> (s0 ceildiv 64)>, grid_sizes = array<i64: 0, 0>} {
+  %c0 = arith.constant 0 : index
+  %x = arith.constant dense<1.0> : tensor<64xf32>
+  %holds = arith.constant dense<true> : tensor<64xi1>
+  tile.assert %row, "a row" : i1
+  tile.assert %holds, "x is above 0" promise : tensor<64xi1>
+  tile.atomic_add %x, %y[%c0] : tensor<64xf32>, memref<?xf32, strided<[?]>>
+  tile.return
+}

@@ -176,3 +176,23 @@ tile.kernel @gathered_at(%x: memref<?xf32> {tile.access = #tile.access<in>}) att
   %0 = tile.gather %x[%i] : memref<?xf32>, (tensor<32xindex>) -> tensor<64xf32>
   tile.return
 }
+
+// -----
+
+tile.kernel @half_sums(%x: memref<?xf16> {tile.access = #tile.access<inout>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %t = arith.constant dense<1.0> : tensor<64xf16>
+  // expected-error @+1 {{expects elements of f32, i32 or i64, found 'tensor<64xf16>'}}
+  tile.atomic_add %t, %x[%c0] : tensor<64xf16>, memref<?xf16>
+  tile.return
+}
+
+// -----
+
+tile.kernel @sums_of_rank(%x: memref<?x?xf32> {tile.access = #tile.access<inout>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %t = arith.constant dense<1.0> : tensor<64xf32>
+  // expected-error @+1 {{expects a tile of the view's rank 2, found 'tensor<64xf32>'}}
+  tile.atomic_add %t, %x[%c0, %c0] : tensor<64xf32>, memref<?x?xf32>
+  tile.return
+}

@@ -160,3 +160,43 @@ tt.func public @early(%x: !tt.ptr<f32>, %n: i32) {
   tt.store %px, %one : tensor<16x!tt.ptr<f32>>
   tt.return
 }
+
+// A sum in one step is one of a view, whose size the mask bounds. What is said
+// to hold is said; where an early return has left, everything holds.
+// CHECK-LABEL: tile.kernel @sums(
+// CHECK-SAME: memref<?xf32> {tile.access = #tile.access<inout>}
+// CHECK: memref.extract_aligned_pointer_as_index
+// CHECK: arith.remui
+// CHECK: tile.assert %{{.*}}, "argument 0 is a multiple of 16" promise : i1
+// CHECK: arith.remui %{{.*}} : i32
+// CHECK: tile.assert %{{.*}}, "argument 1 is a multiple of 8" promise : i1
+// CHECK: tile.assert %{{.*}}, "tl.assume" promise : i1
+// CHECK: tile.assert %{{.*}}, "below n" : tensor<16xi1>
+// CHECK: memref.reinterpret_cast %{{.*}} sizes: [%{{.*}}], strides: [1]
+// CHECK: tile.atomic_add %{{.*}}[%{{.*}}] : tensor<16xf32>, memref<?xf32, strided<[1], offset: ?>>
+// CHECK: %[[FEW:.*]] = arith.cmpi slt
+// CHECK: %[[LEFT:.*]] = arith.cmpi sge
+// CHECK: %[[EITHER:.*]] = arith.ori %[[FEW]], %[[LEFT]] : i1
+// CHECK: tile.assert %[[EITHER]], "not left" : i1
+tt.func public @sums(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32 {tt.divisibility = 8 : i32}) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %c0 = arith.constant 0 : i32
+  %positive = arith.cmpi sgt, %n, %c0 : i32
+  llvm.intr.assume %positive : i1
+  %ns = tt.splat %n : i32 -> tensor<16xi32>
+  %mask = arith.cmpi slt, %at, %ns : tensor<16xi32>
+  tt.assert %mask, "below n" : tensor<16xi1>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %one = arith.constant dense<1.0> : tensor<16xf32>
+  %old = tt.atomic_rmw fadd, acq_rel, gpu, %px, %one, %mask : (tensor<16x!tt.ptr<f32>>, tensor<16xf32>, tensor<16xi1>) -> tensor<16xf32>
+  %pid = tt.get_program_id x : i32
+  %enough = arith.cmpi sge, %pid, %n : i32
+  cf.cond_br %enough, ^end, ^rest
+^end:
+  tt.return
+^rest:
+  %few = arith.cmpi slt, %n, %pid : i32
+  tt.assert %few, "not left" : i1
+  tt.return
+}

@@ -1,8 +1,25 @@
 // RUN: fa-opt %s --triton-to-tile --split-input-file --verify-diagnostics
 
-tt.func public @atomics(%x: !tt.ptr<i32>, %i: i32) {
-  // expected-error @below {{'tt.atomic_rmw' op in kernel @atomics: is read, and no kernel has it yet}}
+tt.func public @maximum(%x: !tt.ptr<i32>, %i: i32) {
+  // expected-error @below {{'tt.atomic_rmw' op in kernel @maximum: expected a sum of f32, i32 or i64, found max of 'i32'}}
+  %a = tt.atomic_rmw max, acq_rel, gpu, %x, %i : (!tt.ptr<i32>, i32) -> i32
+  tt.return
+}
+
+// -----
+
+tt.func public @half(%x: !tt.ptr<f16>, %i: f16) {
+  // expected-error @below {{expected a sum of f32, i32 or i64, found fadd of 'f16'}}
+  %a = tt.atomic_rmw fadd, acq_rel, gpu, %x, %i : (!tt.ptr<f16>, f16) -> f16
+  tt.return
+}
+
+// -----
+
+tt.func public @ticket(%x: !tt.ptr<i32>, %y: !tt.ptr<i32>, %i: i32) {
+  // expected-error @below {{'tt.atomic_rmw' op in kernel @ticket: no kernel reads what was there before}}
   %a = tt.atomic_rmw add, acq_rel, gpu, %x, %i : (!tt.ptr<i32>, i32) -> i32
+  tt.store %y, %a : !tt.ptr<i32>
   tt.return
 }
 

@@ -234,6 +234,20 @@ def ConvertTileGPUSimtToNVVM
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def DropSimtAsserts : Pass<"drop-simt-asserts", "::mlir::ModuleOp"> {
+  let summary = "what nobody checks goes";
+  let description = [{
+    Of AMD the last step before LLVM IR: the emulator reads `tgpu.simt.assert`, a
+    card does not. What its condition was computed from, LLVM drops.
+
+    Before:
+    ```mlir
+    tgpu.simt.assert %holds, "x is above 0"
+    ```
+    Requires: S8. Ensures: no operation of tgpu. Numerics: exact.
+  }];
+}
+
 def ApproximateGpuMath : Pass<"approximate-gpu-math", "::mlir::ModuleOp"> {
   let summary = "functions of f32 scalars become polynomials";
   let description = [{

@@ -152,6 +152,35 @@ def TgpuMergeBarriers : Pass<"tgpu-merge-barriers", "::fa::tile::KernelOp"> {
   }];
 }
 
+def TgpuOrderMemory : Pass<"tgpu-order-memory", "::fa::tile::KernelOp"> {
+  let summary = "a program's stores and loads of one memory keep their order";
+  let description = [{
+    A program loads and stores one behind the other; its threads do not. Of memory
+    that a kernel reads and writes, a barrier stands in front of each store where
+    something was loaded or stored before, and behind it where something is
+    after, in loops both. There is none where each thread meets elements of its
+    own alone: the same places of one view in one layout, in which no element has
+    copies, or parts that are known to be apart.
+
+    Before:
+    ```mlir
+    %x = tile.load %X[%c0]
+    %y = arith.addf %x, %x
+    tile.store %y, %X[%c0]
+    ```
+    After, as other threads may have copies of an element:
+    ```mlir
+    %x = tile.load %X[%c0]
+    %y = arith.addf %x, %x
+    tgpu.barrier global
+    tile.store %y, %X[%c0]
+    ```
+    Between programs nothing is ordered. Requires: S6. Ensures: S6. Numerics:
+    exact.
+  }];
+  let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
+}
+
 def TgpuPlaceBuffers : Pass<"tgpu-place-buffers", "::fa::tile::KernelOp"> {
   let summary = "buffers get their offsets in the block's shared memory";
   let description = [{

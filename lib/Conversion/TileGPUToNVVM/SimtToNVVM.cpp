@@ -288,6 +288,9 @@ static void convert(NVVM::GriddepcontrolOp op) {
     replaceByAsm(op, {}, "griddepcontrol.wait;", "~{memory}");
 }
 
+/// No card looks.
+static void convert(SimtAssertOp op) { op.erase(); }
+
 namespace {
 
 struct ConvertTileGPUSimtToNVVM final
@@ -301,7 +304,7 @@ struct ConvertTileGPUSimtToNVVM final
     llvm::for_each(firsts, [](SimtWgmmaOp op) { ProductChain(op).convert(); });
     getOperation()->walk([](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
-          .Case<SimtWgmmaWaitOp, SimtWaitPhaseOp, SimtArriveOp,
+          .Case<SimtAssertOp, SimtWgmmaWaitOp, SimtWaitPhaseOp, SimtArriveOp,
                 NVVM::BarrierArriveOp, NVVM::GriddepcontrolOp,
                 NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(
               [](auto op) { convert(op); });

@@ -132,14 +132,16 @@ void fa::lowerTurnedRead(AmdContext &ctx, ReadOp op, const TurnedRead &plan) {
 
 /// s_barrier waits for waves, not for their memory (CDNA3 ISA, 4.4): the writes
 /// to LDS before it are complete when the first fence has waited for lgkmcnt,
-/// and no read moves above the second. Loads from global memory stay under way.
-static void lowerBarrier(AmdContext &ctx, BarrierOp) {
+/// and no read moves above the second. Loads from global memory stay under way
+/// unless global memory is ordered, too: the fences then wait for vmcnt.
+static void lowerBarrier(AmdContext &ctx, BarrierOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   Attribute tag =
       LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local");
   auto fence = [&](LLVM::AtomicOrdering ordering) {
-    auto op = LLVM::FenceOp::create(b, ordering, "workgroup");
-    op->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(), tag);
+    auto fence = LLVM::FenceOp::create(b, ordering, "workgroup");
+    if (!op.getGlobal())
+      fence->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(), tag);
   };
   fence(LLVM::AtomicOrdering::release);
   ROCDL::SBarrierOp::create(b);

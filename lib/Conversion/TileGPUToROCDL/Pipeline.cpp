@@ -53,6 +53,7 @@ void fa::registerAmdPipelines() {
         buildAmdKernelPipeline(pm, options);
         buildAmdSchedulePipeline(pm, options);
         buildAmdLoweringPipeline(pm, options);
+        pm.addPass(createDropSimtAsserts());
         pm.addPass(createSimtVerifyStage({ThreadStage::S9}));
       });
 }

@@ -223,6 +223,55 @@ LogicalResult fa::lowerStore(SimtContext &ctx, tile::StoreOp op) {
   return success();
 }
 
+/// One thread adds each element, as one stores it.
+static void lowerAtomicAdd(SimtContext &ctx, tile::AtomicAddOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  GlobalView view = openView(ctx, op.getDest());
+  TileLayout layout = layoutOf(op.getValue());
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  auto kind = type.getElementType().isF32() ? LLVM::AtomicBinOp::fadd
+                                            : LLVM::AtomicBinOp::add;
+  auto certain = certainDims(view, op.getIndices(), type.getShape(), false);
+  Value first = ctx.isFirstCopy(layout);
+  uint32_t registerCopies = copyBits(layout.base, Axis::Register);
+  SmallVector<Value> elements(ctx.elementsOf(op.getValue()));
+  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+    if (reg & registerCopies)
+      continue;
+    SmallVector<Value> coords;
+    for (auto [dim, start] : llvm::enumerate(op.getIndices()))
+      coords.push_back(arith::AddIOp::create(b, ctx.mapped(start),
+                                             ctx.coordinate(layout, reg, dim)));
+    Value inside = isInside(ctx, view, coords, certain);
+    if (first)
+      inside = inside ? Value(arith::AndIOp::create(b, inside, first)) : first;
+    auto add = [&] {
+      LLVM::AtomicRMWOp::create(b, kind, addressOf(ctx, view, coords),
+                                elements[reg], LLVM::AtomicOrdering::monotonic);
+    };
+    if (!inside) {
+      add();
+      continue;
+    }
+    scf::IfOp::create(b, inside, [&](OpBuilder &, Location) {
+      add();
+      scf::YieldOp::create(b);
+    });
+  }
+}
+
+/// Of all elements of the thread at once.
+static void lowerAssert(SimtContext &ctx, tile::AssertOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value holds;
+  if (tile::isTile(op.getCondition()))
+    for (Value element : ctx.elementsOf(op.getCondition()))
+      holds = holds ? Value(arith::AndIOp::create(b, holds, element)) : element;
+  else
+    holds = ctx.mapped(op.getCondition());
+  SimtAssertOp::create(b, holds, op.getMessageAttr(), op.getPromiseAttr());
+}
+
 static LogicalResult lowerGather(SimtContext &ctx, tile::GatherOp op) {
   GlobalView view = openView(ctx, op.getSource());
   SmallVector<SmallVector<Value>> indices;
@@ -248,4 +297,6 @@ void fa::addGlobalLowerings(SimtContext &ctx) {
   ctx.registry.add(ctx, lowerLoad);
   ctx.registry.add(ctx, lowerStore);
   ctx.registry.add(ctx, lowerGather);
+  ctx.registry.add(ctx, lowerAtomicAdd);
+  ctx.registry.add(ctx, lowerAssert);
 }

@@ -24,6 +24,8 @@ FailureOr<func::FuncOp> KernelLowering::run() {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError("expects a body of one block on the host, found ")
            << kernel.getBody().getBlocks().size();
+  // Nothing is checked here.
+  kernel.walk([](tile::AssertOp op) { op.erase(); });
   HostArguments arguments;
   alongRows = suitsRowForm();
   tiles = hasTileDots();
@@ -101,6 +103,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case([&](OnlineMergeOp op) { return lowerOnlineMerge(op); })
       .Case([&](ReduceOp op) { return lowerReduce(op); })
       .Case([&](StoreOp op) { return lowerStore(op); })
+      .Case([&](AtomicAddOp op) { return lowerAtomicAdd(op); })
       .Case([&](GatherOp op) { return lowerGather(op); })
       .Case([&](LoadOp op) { return lowerLoad(op); })
       .Case([&](memref::AllocaOp op) { // of stageRows

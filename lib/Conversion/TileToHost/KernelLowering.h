@@ -390,6 +390,7 @@ private:
                         mlir::ArrayRef<Interval> inside);
   void fillZero(Buffer buffer);
   mlir::LogicalResult lowerStore(tile::StoreOp store);
+  mlir::LogicalResult lowerAtomicAdd(tile::AtomicAddOp op);
   mlir::LogicalResult lowerGather(tile::GatherOp gather);
   /// For each dimension of a tile at `indices` of `view`, the part [low, high)
   /// that lies inside the view.

@@ -303,7 +303,7 @@ KernelLowering::Buffer KernelLowering::loadTile(tile::LoadOp load, Form form) {
 }
 
 //===----------------------------------------------------------------------===//
-// StoreOp, GatherOp
+// StoreOp, AtomicAddOp, GatherOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult KernelLowering::lowerStore(tile::StoreOp store) {
@@ -328,6 +328,23 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp store) {
       indices.push_back(arith::AddIOp::create(b, mapped(base), coord.index));
     memref::StoreOp::create(b, x, dest, indices);
   });
+  return success();
+}
+
+LogicalResult KernelLowering::lowerAtomicAdd(tile::AtomicAddOp op) {
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  Value dest = mapped(op.getDest());
+  auto kind = type.getElementType().isF32() ? arith::AtomicRMWKind::addf
+                                            : arith::AtomicRMWKind::addi;
+  forElements(insideRanges(dest, op.getIndices(), type.getShape()),
+              [&](ArrayRef<TileCoord> coords) {
+                Value x = evaluate(op.getValue(), coords);
+                SmallVector<Value> indices;
+                for (auto [base, coord] : llvm::zip(op.getIndices(), coords))
+                  indices.push_back(
+                      arith::AddIOp::create(b, mapped(base), coord.index));
+                memref::AtomicRMWOp::create(b, kind, x, dest, indices);
+              });
   return success();
 }
 

@@ -52,7 +52,8 @@ bool KernelLowering::suitsRowForm() {
     return type.getRank() == 2 && type.getDimSize(0) == rows;
   };
   WalkResult result = kernel.walk([&](Operation *op) {
-    bool suits = !isa<tile::ReduceOp, tile::GatherOp, tile::TransposeOp>(op);
+    bool suits = !isa<tile::ReduceOp, tile::GatherOp, tile::TransposeOp,
+                      tile::AtomicAddOp>(op);
     if (auto softmax = dyn_cast<tile::OnlineSoftmaxOp>(op))
       suits = hasRows(softmax.getScores()) &&
               typeOf(softmax.getScores()).getDimSize(1) % lanes() == 0;

@@ -6,6 +6,8 @@
 
 #include "TritonLowering.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 using namespace mlir;
 using namespace fa;
 
@@ -161,7 +163,8 @@ void TritonLowering::narrowGuard(Value condition, bool expected) {
   guard = guard ? Value(arith::AndIOp::create(b, guard, condition)) : condition;
 }
 
-/// Whether `branch` computes numbers of numbers alone, without memory.
+/// Whether `branch` computes numbers of numbers alone, without memory, and says
+/// nothing of them.
 static bool isOfScalars(scf::IfOp branch) {
   auto scalars = [](TypeRange types) {
     return llvm::all_of(types,
@@ -169,7 +172,8 @@ static bool isOfScalars(scf::IfOp branch) {
   };
   return !branch
               .walk([&](Operation *op) {
-                return scalars(op->getOperandTypes()) &&
+                return !isa<triton::AssertOp, LLVM::AssumeOp>(op) &&
+                               scalars(op->getOperandTypes()) &&
                                scalars(op->getResultTypes())
                            ? WalkResult::advance()
                            : WalkResult::interrupt();
@@ -253,5 +257,22 @@ LogicalResult TritonLowering::lowerGuardedIf(scf::IfOp branch,
                         cast<RankedTensorType>(type.clone(b.getI1Type())));
     values.map(result, arith::SelectOp::create(b, which, yes, no).getResult());
   }
+  return success();
+}
+
+/// What is said where nothing happens holds.
+LogicalResult TritonLowering::lowerAssert(Operation *op, Value condition,
+                                          StringRef message, bool promise) {
+  FailureOr<Value> holds = get(op, condition);
+  if (failed(holds))
+    return failure();
+  if (guard) {
+    Value never = arith::XOrIOp::create(
+        b, guard, arith::ConstantIntOp::create(b, 1, /*width=*/1));
+    if (auto type = dyn_cast<RankedTensorType>(holds->getType()))
+      never = broadcast(never, type);
+    holds = Value(arith::OrIOp::create(b, *holds, never));
+  }
+  tile::AssertOp::create(b, *holds, message, promise);
   return success();
 }

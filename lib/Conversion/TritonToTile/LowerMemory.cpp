@@ -318,7 +318,7 @@ TritonLowering::lowerDescriptorStore(triton::DescriptorStoreOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// StoreOp
+// StoreOp, AtomicRMWOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult TritonLowering::storeView(Operation *op, const TileView &view,
@@ -347,10 +347,18 @@ LogicalResult TritonLowering::lowerStore(triton::StoreOp op) {
                   op.getBoundaryCheck().value_or(ArrayRef<int32_t>())),
         *tile);
   }
-  FailureOr<Addresses> to = findAddresses(op, op.getPtr());
+  FailureOr<TileView> view =
+      openTarget(op, op.getPtr(), op.getValue(), op.getMask(), *tile);
+  return failed(view) ? failure() : storeView(op, *view, *tile);
+}
+
+FailureOr<TritonLowering::TileView>
+TritonLowering::openTarget(Operation *op, Value pointer, Value value,
+                           Value masked, Value &tile) {
+  FailureOr<Addresses> to = findAddresses(op, pointer);
   if (failed(to))
     return failure();
-  FailureOr<TileMask> mask = maskOf(op, op.getMask(), op.getPtr());
+  FailureOr<TileMask> mask = maskOf(op, masked, pointer);
   if (failed(mask))
     return failure();
   if (to->unordered)
@@ -358,16 +366,39 @@ LogicalResult TritonLowering::lowerStore(triton::StoreOp op) {
   if (mask->rest)
     return refuse(op, "no kernel writes where a mask says that is no bound of "
                       "rows or columns");
-  SmallVector<int64_t> shape(shapeOf(op.getValue()));
+  SmallVector<int64_t> shape(shapeOf(value));
   if (shape.empty()) {
     // One element: a tile of one.
     shape.push_back(1);
     to->offsets.steps.push_back(math.constant(1));
-    if (!isa<RankedTensorType>(tile->getType()))
-      *tile = broadcast(*tile, RankedTensorType::get(1, tile->getType()));
+    if (!isa<RankedTensorType>(tile.getType()))
+      tile = broadcast(tile, RankedTensorType::get(1, tile.getType()));
   }
   for (auto [step, size] : llvm::zip_equal(to->offsets.steps, shape))
     if (!step && size > 1)
       return refuse(op, "several elements have one address");
-  return storeView(op, openView(*to, *mask, shape), *tile);
+  return openView(*to, *mask, shape);
+}
+
+/// No kernel waits for what others do while it runs, and so the order that an
+/// operation has beside its own step is none that could be seen.
+LogicalResult TritonLowering::lowerAtomic(triton::AtomicRMWOp op) {
+  Type element = getElementTypeOrSelf(op.getVal().getType());
+  bool isSum = (op.getKind() == "fadd" && element.isF32()) ||
+               (op.getKind() == "add" &&
+                (element.isInteger(32) || element.isInteger(64)));
+  if (!isSum)
+    return refuse(op, "expected a sum of f32, i32 or i64, found ")
+           << op.getKind() << " of " << element;
+  if (!op.getResult().use_empty())
+    return refuse(op, "no kernel reads what was there before");
+  FailureOr<Value> tile = get(op, op.getVal());
+  if (failed(tile))
+    return failure();
+  FailureOr<TileView> view =
+      openTarget(op, op.getPtr(), op.getVal(), op.getMask(), *tile);
+  if (failed(view))
+    return failure();
+  tile::AtomicAddOp::create(b, *tile, view->view, view->indices);
+  return success();
 }

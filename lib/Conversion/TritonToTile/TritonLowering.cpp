@@ -9,6 +9,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -39,9 +40,10 @@ static std::pair<bool, bool> findUses(Value pointer) {
       Operation *user = use.getOwner();
       bool stores = isa<triton::StoreOp, triton::DescriptorStoreOp>(user) &&
                     use.getOperandNumber() == 0;
-      written |= stores;
-      read |= isa<triton::LoadOp, triton::DescriptorLoadOp>(user);
-      if (stores || isa<triton::LoadOp, triton::DescriptorLoadOp>(user))
+      bool adds = isa<triton::AtomicRMWOp>(user) && use.getOperandNumber() == 0;
+      written |= stores || adds;
+      read |= isa<triton::LoadOp, triton::DescriptorLoadOp>(user) || adds;
+      if (stores || adds || isa<triton::LoadOp, triton::DescriptorLoadOp>(user))
         continue;
       llvm::append_range(work, user->getResults());
       if (auto loop = dyn_cast<scf::ForOp>(user)) {
@@ -122,7 +124,35 @@ LogicalResult TritonLowering::createKernel() {
     else
       values.map(from, to);
   }
+  for (BlockArgument argument : func.getArguments())
+    lowerDivisibility(argument);
   return success();
+}
+
+/// tt.divisibility: what Triton took a pointer or a number for a multiple of.
+void TritonLowering::lowerDivisibility(BlockArgument argument) {
+  unsigned number = argument.getArgNumber();
+  auto promised = func.getArgAttrOfType<IntegerAttr>(number, "tt.divisibility");
+  if (!promised || promised.getInt() <= 1)
+    return;
+  b.setLoc(argument.getLoc());
+  Value given = kernel.getBody().getArgument(number);
+  if (isa<MemRefType>(given.getType()))
+    given = memref::ExtractAlignedPointerAsIndexOp::create(b, given);
+  else if (!isa<IntegerType>(given.getType()))
+    return;
+  auto constant = [&](int64_t value) {
+    return arith::ConstantOp::create(b,
+                                     b.getIntegerAttr(given.getType(), value));
+  };
+  Value rest = arith::RemUIOp::create(b, given, constant(promised.getInt()));
+  Value holds =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, constant(0));
+  tile::AssertOp::create(b, holds,
+                         "argument " + std::to_string(number) +
+                             " is a multiple of " +
+                             std::to_string(promised.getInt()),
+                         /*promise=*/true);
 }
 
 LogicalResult TritonLowering::run() {
@@ -218,8 +248,13 @@ LogicalResult TritonLowering::lowerOp(Operation *op) {
                         {math.constant(1)}};
         return success();
       })
-      // Promises are not needed to be right.
-      .Case([&](LLVM::AssumeOp) { return success(); })
+      .Case([&](LLVM::AssumeOp op) {
+        return lowerAssert(op, op.getCond(), "tl.assume", /*promise=*/true);
+      })
+      .Case([&](triton::AssertOp op) {
+        return lowerAssert(op, op.getCondition(), op.getMessage(),
+                           /*promise=*/false);
+      })
       .Case([&](arith::ConstantOp op) { return lowerConstant(op); })
       .Case([&](SplatOp op) { return lowerSplat(op); })
       .Case([&](ExpandDimsOp op) { return lowerExpandDims(op); })
@@ -235,6 +270,7 @@ LogicalResult TritonLowering::lowerOp(Operation *op) {
       .Case([&](MakeTensorDescOp op) { return lowerMakeDescriptor(op); })
       .Case([&](triton::LoadOp op) { return lowerLoad(op); })
       .Case([&](triton::StoreOp op) { return lowerStore(op); })
+      .Case([&](triton::AtomicRMWOp op) { return lowerAtomic(op); })
       .Case([&](DescriptorLoadOp op) { return lowerDescriptorLoad(op); })
       .Case([&](DescriptorStoreOp op) { return lowerDescriptorStore(op); })
       .Case([&](scf::ForOp op) { return lowerFor(op); })

@@ -80,6 +80,7 @@ public:
 private:
   //===--- The function and the walk (TritonLowering.cpp) ---===//
   mlir::LogicalResult createKernel();
+  void lowerDivisibility(mlir::BlockArgument argument);
   mlir::LogicalResult lowerBody();
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOp(Operation *op);
@@ -156,6 +157,10 @@ private:
   mlir::LogicalResult lowerGather(triton::LoadOp op, const Addresses &from,
                                   TileMask mask);
   mlir::LogicalResult lowerStore(triton::StoreOp op);
+  mlir::LogicalResult lowerAtomic(triton::AtomicRMWOp op);
+  /// Where `value`'s elements, of which `tile` is made, go in memory.
+  mlir::FailureOr<TileView> openTarget(Operation *op, Value pointer,
+                                       Value value, Value mask, Value &tile);
   mlir::LogicalResult storeView(Operation *op, const TileView &view,
                                 Value tile);
   mlir::LogicalResult loadBlock(Operation *op, const TensorBlock &block,
@@ -168,6 +173,8 @@ private:
   //===--- LowerControl.cpp ---===//
   mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
+  mlir::LogicalResult lowerAssert(Operation *op, Value condition,
+                                  llvm::StringRef message, bool promise);
   mlir::LogicalResult lowerScalarIf(mlir::scf::IfOp branch, Value condition);
   mlir::LogicalResult lowerGuardedIf(mlir::scf::IfOp branch, Value condition);
   /// What is lowered next happens only where `condition` is `expected`, too.

@@ -43,7 +43,7 @@ def matmul(m=100, n=136, k=72):
     return ([a, b, (m, n), m, n, k, k, n, n], (-(-m // 64), -(-n // 64)), lambda t: [product_of(a, b, t)])
 
 
-def matmul_descriptors(m=100, n=136, k=144):
+def matmul_descriptors(m=100, n=144, k=144):
     a, b = normal(m, k, dtype="float16"), normal(k, n, dtype="float16")
     return ([a, b, (m, n), m, n, k], (-(-m // 64), -(-n // 64)), lambda t: [product_of(a, b, t)])
 

@@ -49,6 +49,48 @@ def tuned(x, out, n, B: tl.constexpr, WHOLE: tl.constexpr):
 
 
 @triton.jit
+def doubled(x, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    mask = at < n
+    tl.store(x + at, tl.load(x + at, mask=mask) * 2, mask=mask)  # over what was read
+
+
+@triton.jit
+def counted(x):
+    tl.store(x + tl.program_id(0), tl.load(x + tl.program_id(0)) + 1.0)
+
+
+@triton.jit
+def added_up(x, out, steps, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    for step in range(steps):
+        tl.store(out + at, tl.load(out + at) + tl.load(x + step * B * tl.num_programs(0) + at))
+
+
+@triton.jit
+def shifted(x, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    values = tl.load(x + at + 1, mask=at + 1 < n)
+    tl.store(x + at, values, mask=at + 1 < n)  # the next program has read it, or will
+
+
+@triton.jit
+def summed(x, out, count, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.atomic_add(out, tl.sum(tl.load(x + at, mask=at < n, other=0.0), axis=0))
+    tl.atomic_add(count + tl.arange(0, B), 1, mask=at < n)
+
+
+@triton.jit
+def asserting(x, out, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    tl.assume(n > 0)  # a promise
+    values = tl.load(x + at, mask=at < n, other=1.0)
+    tl.device_assert(values > -2, "x is above -2")  # an assertion
+    tl.store(out + at, values, mask=at < n)
+
+
+@triton.jit
 def printing(x, out):
     tl.device_print("x", tl.load(x))
     tl.store(out, 1.0)
@@ -66,6 +108,26 @@ def expect(kind, parts, call, *arguments, **meta):
         assert type(error) is kind and not missing, (type(error), missing, str(error))
         return error
     raise AssertionError(f"expected {kind.__name__}, found none")
+
+
+def check_shared_arrays(target, x):
+    wrap, cdiv, n = flashtile.triton.wrap, triton.cdiv, len(x)
+    # In place, by tiles of more and of fewer elements than a block has threads.
+    for B in (512, 64, 16):
+        again = x.copy()
+        wrap(doubled, target)[(cdiv(n, B),)](again, n, B=B)
+        assert (again == 2 * x).all()
+        sums = x[: 4 * B].copy()
+        wrap(added_up, target)[(2,)](x, sums[: 2 * B], 2, B=B)
+        assert (sums[: 2 * B] == x[: 2 * B] + x[: 2 * B] + x[2 * B : 4 * B]).all()
+    again = x[:100].copy()
+    wrap(counted, target)[(100,)](again)
+    assert (again == x[:100] + 1).all()
+    # Sums of many programs.
+    whole = numpy.arange(n, dtype="float32") % 17
+    total, count = numpy.zeros(1, "float32"), numpy.zeros(256, "int32")
+    wrap(summed, target)[(cdiv(n, 256),)](whole, total, count, n, B=256)
+    assert total[0] == whole.sum(dtype="float64") and count.sum() == n, (total, count)
 
 
 def main():
@@ -88,6 +150,8 @@ def main():
         out = numpy.full(n, numpy.nan, "float32")
         wrap(add, target)[(0,)](x, y, out, n, B=1024)
         assert numpy.isnan(out).all()
+        check_shared_arrays(target, x)
+    check_shared_arrays("emulator:gfx942", x)
     # What is found, at its line of Python, with the line itself.
     emulated = "emulator:sm_80"
     found = expect(flashtile.triton.CheckError, ["out of bounds", "argument 0, which has 12000 bytes", "# this one"],
@@ -96,6 +160,21 @@ def main():
     found = expect(flashtile.triton.CheckError, ["race", "argument 1"], wrap(one_sum, emulated)[(3,)], x,
                    numpy.zeros(1, "float32"), n, B=1024)
     assert found.kind == "race" and found.line in (line_of("before = "), line_of("# all programs"))
+    found = expect(flashtile.triton.CheckError, ["race", "argument 0"], wrap(shifted, emulated)[(12,)], x.copy(), n,
+                   B=256)
+    assert found.kind == "race" and found.line in (line_of("x + at + 1"), line_of("# the next program"))
+    # What is asserted, with debug=True as Triton has it, and promised.
+    below = x.copy()
+    below[2000] = -3
+    wrap(asserting, emulated)[(3,)](x.clip(-1), out, n, B=1024, debug=True)
+    found = expect(flashtile.triton.CheckError, ["failed assertion", '"x is above -2"', "# an assertion"],
+                   wrap(asserting, emulated)[(3,)], below, out, n, B=1024, debug=True)
+    assert (found.kind, found.line) == ("failed assertion", line_of("# an assertion"))
+    found = expect(flashtile.triton.CheckError, ["broken promise", "tl.assume"], wrap(asserting, emulated)[(1,)], x,
+                   out, -5, B=1024)
+    assert (found.kind, found.line) == ("broken promise", line_of("# a promise"))
+    wrap(asserting, "cpu")[(3,)](below, out, n, B=1024, debug=True)
+    assert out[2000] == -3
     # A whole tile has no elements outside.
     wrap(without_mask, emulated)[(2,)](x, out, n, B=1024)
     # A part of an array is all that there is of it.

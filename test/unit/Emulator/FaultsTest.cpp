@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 using namespace fa::test;
 
 namespace {
@@ -123,6 +125,117 @@ TEST(Faults, Misaligned) {
 TEST(Faults, RaceBetweenBlocks) {
   expectFault("llvm.store %tid, %outOwn : i32, !llvm.ptr<1>", "race",
               "was written by thread", {.blocks = 2});
+}
+
+/// Each thread reads the element `ahead` behind its own, and writes its own
+/// behind `between`.
+static std::string inPlace(llvm::StringRef ahead, llvm::StringRef between) {
+  return ("%first = llvm.mul %bid, %c32 : i32\n"
+          "%mine = llvm.add %first, %tid : i32\n"
+          "%far = llvm.add %mine, " +
+          ahead +
+          " : i32\n"
+          "%to = llvm.getelementptr %out[%mine] : (!llvm.ptr<1>, i32) -> "
+          "!llvm.ptr<1>, i32\n"
+          "%from = llvm.getelementptr %out[%far] : (!llvm.ptr<1>, i32) -> "
+          "!llvm.ptr<1>, i32\n"
+          "%v = llvm.load %from : !llvm.ptr<1> -> i32\n" +
+          between + "\nllvm.store %v, %to : i32, !llvm.ptr<1>")
+      .str();
+}
+
+TEST(Faults, InPlace) {
+  RunSizes sizes = {.blocks = 2, .readsOut = true};
+  expectNone(inPlace("%c0", ""), sizes);
+  // Of the next thread, with a barrier and without.
+  sizes.blocks = 1;
+  expectNone(inPlace("%c1", "nvvm.barrier0"), sizes);
+  expectFault(inPlace("%c1", ""), "race",
+              "element 1 of argument 1 was read by thread 0 of block 0", sizes);
+}
+
+TEST(Faults, RaceWithAnEarlierReader) {
+  // The block that reads runs first, and no barrier is between two.
+  RunSizes sizes = {.blocks = 2, .readsOut = true};
+  expectFault(inPlace("%c32", "nvvm.barrier0"), "race",
+              "element 32 of argument 1 was read by thread 0 of block 0",
+              sizes);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums and assertions
+//===----------------------------------------------------------------------===//
+
+/// Every thread of every block adds 1.5 to the first element of the output.
+constexpr llvm::StringLiteral kSum =
+    "%x = llvm.mlir.constant(1.5 : f32) : f32\n"
+    "%s = llvm.atomicrmw fadd %out, %x monotonic : !llvm.ptr<1>, f32\n";
+
+TEST(Faults, SumsOfManyBlocks) {
+  RunSizes sizes = {.blocks = 8, .hostThreads = 4, .readsOut = true};
+  RunResult result = runText(kSum, sizes);
+  EXPECT_EQ(result.faults, "");
+  EXPECT_EQ(std::bit_cast<float>(result.out[0]), 1.5f * 32 * 8);
+  result = runText("%s = llvm.atomicrmw add %outOwn, %c1 monotonic : "
+                   "!llvm.ptr<1>, i32",
+                   sizes);
+  EXPECT_EQ(result.faults, "");
+  EXPECT_EQ(result.out[3], 8u);
+}
+
+/// %first and %next: where a block's 32 elements begin, and the next one's.
+constexpr llvm::StringLiteral kPlaces =
+    "%x = llvm.mlir.constant(1.5 : f32) : f32\n"
+    "%n = llvm.mul %bid, %c32 : i32\n"
+    "%m = llvm.add %n, %c32 : i32\n"
+    "%first = llvm.getelementptr %out[%n] : (!llvm.ptr<1>, i32) -> "
+    "!llvm.ptr<1>, f32\n"
+    "%next = llvm.getelementptr %out[%m] : (!llvm.ptr<1>, i32) -> "
+    "!llvm.ptr<1>, f32\n";
+
+/// A sum at `to`, and what is before and behind it.
+static std::string sumBeside(llvm::StringRef before, llvm::StringRef to,
+                             llvm::StringRef behind) {
+  return (kPlaces + before + "%s = llvm.atomicrmw fadd " + to +
+          ", %x monotonic : !llvm.ptr<1>, f32\n" + behind)
+      .str();
+}
+
+TEST(Faults, SumsRaceWithOtherAccesses) {
+  constexpr llvm::StringLiteral barrier = "nvvm.barrier0\n",
+                                load = "%v = llvm.load %first : !llvm.ptr<1> "
+                                       "-> f32\n",
+                                store = "llvm.store %x, %first : f32, "
+                                        "!llvm.ptr<1>\n";
+  // In one block a barrier orders them.
+  RunSizes sizes = {.blocks = 1, .readsOut = true};
+  expectNone(sumBeside("", "%first", (barrier + load).str()), sizes);
+  expectNone(sumBeside((load + barrier).str(), "%first", ""), sizes);
+  expectFault(sumBeside("", "%first", load), "race",
+              "element 0 of argument 1 was read by thread 0 of block 0", sizes);
+  expectFault(sumBeside(load, "%first", ""), "race",
+              "element 0 of argument 1 was added to by thread 0 of block 0",
+              sizes);
+  expectFault(sumBeside(store, "%first", ""), "race",
+              "element 0 of argument 1 was", sizes);
+  // Block 0 adds where block 1 reads or writes; none orders blocks.
+  sizes.blocks = 2;
+  expectFault(sumBeside("", "%next", (barrier + load).str()), "race",
+              "element 32 of argument 1 was added to by thread 31 of block 0",
+              sizes);
+  // What is an output alone.
+  expectFault(kSum, "out of bounds", "expected no sum in it");
+}
+
+TEST(Faults, Assertions) {
+  std::string below = "%holds = llvm.icmp \"ult\" %tid, %c16 : i32\n";
+  expectFault(below + "tgpu.simt.assert %holds, \"few threads\"",
+              "failed assertion",
+              "\"few threads\" in thread 16 of block 0: it does not hold");
+  expectFault(below + "tgpu.simt.assert %holds, \"tl.assume\" promise",
+              "broken promise", "\"tl.assume\" in thread 16 of block 0");
+  expectNone("%holds = llvm.icmp \"ult\" %tid, %c32 : i32\n"
+             "tgpu.simt.assert %holds, \"few threads\"");
 }
 
 //===----------------------------------------------------------------------===//

@@ -74,7 +74,7 @@ static KernelInfo makeKernel(const RunSizes &sizes) {
   kernel.args.resize(2);
   for (ArgumentInfo &argument : kernel.args)
     argument.isMemRef = true;
-  kernel.args[1].access = Access::Out;
+  kernel.args[1].access = sizes.readsOut ? Access::InOut : Access::Out;
   if (sizes.boxRows)
     kernel.tensorMaps = {{0, 0, sizes.boxRows, 32}};
   return kernel;

@@ -25,6 +25,7 @@ struct RunSizes {
   bool gaps = false; ///< the input is 8 rows of 4 floats, 8 apart
   /// The input is 2 rows of 32 floats, and %map one of boxes of so many rows.
   int64_t boxRows = 0;
+  bool readsOut = false;    ///< the output is an input, too
   int64_t maxRegisters = 0; ///< of a thread; 0: the kernel does not say
 };
 
