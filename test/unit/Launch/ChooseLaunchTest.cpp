@@ -8,6 +8,8 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+
 using namespace fa;
 
 namespace {
@@ -362,6 +364,55 @@ TEST(ChooseLaunch, MoreProgramsInParts) {
   split.parts = 2;
   plan.insert(plan.begin(), split);
   EXPECT_EQ(chosen(192), "whole");
+}
+
+/// Where splits of programs of more rows cost less than the kernel for few
+/// programs, these are taken, if there is workspace.
+TEST(ChooseLaunch, LeavesFewProgramsToSplits) {
+  std::vector<KernelInfo> few = makePlan(), many = few;
+  for (KernelInfo &kernel : few) {
+    kernel.symbol = "few_" + kernel.symbol;
+    kernel.fewPrograms = 1;
+    kernel.tile = {64, 128};
+    kernel.sharedBytes = 2 * 80000;
+  }
+  for (KernelInfo &kernel : many) {
+    kernel.tile = {192, 128};
+    kernel.sharedBytes = 2 * 45112;
+    kernel.grid.back().steps.push_back({SizeExpr::Const, 3});
+    kernel.grid.back().steps.push_back({SizeExpr::CeilDiv});
+  }
+  std::vector<KernelInfo> plan = few;
+  plan.insert(plan.end(), many.begin(), many.end());
+  for (KernelInfo &kernel : plan) {
+    kernel.persistent = true;
+    kernel.stages = 2;
+  }
+  ASSERT_FALSE(checkPlan(plan));
+  auto chosen = [&](int64_t programs, int64_t count, Workspace workspace) {
+    LaunchArgument arguments[] = {keys(programs, count)};
+    auto choice = chooseLaunch(plan, arguments, 132, workspace);
+    std::string symbol =
+        choice ? choice->kernels.front().symbol : messageOf(std::move(choice));
+    // With workspace or without, it is one of those that a plan is made from.
+    auto found = findCandidates(plan, {{arguments[0]}, 132, 1});
+    EXPECT_TRUE(found && std::ranges::count(*found, symbol)) << symbol;
+    return symbol;
+  };
+  EXPECT_EQ(chosen(128, 8192, Workspace::any()), "split");
+  EXPECT_EQ(chosen(128, 8192, Workspace()), "few_whole");
+  auto found = findCandidates(plan, {{keys(128, 8192)}, 132, 1});
+  EXPECT_EQ(*found,
+            (std::vector<std::string>{"few_whole", "split", "merge", "whole"}));
+  // Few keys, and a card on which such tiles take as long as ours did once.
+  EXPECT_EQ(chosen(128, 512, Workspace::any()), "few_whole");
+  LaunchCosts costs;
+  costs.overlappedScoreMillibytes = 20000;
+  LaunchArgument arguments[] = {keys(128, 8192)};
+  auto choice = chooseLaunch(plan, arguments, {132, costs}, Workspace::any());
+  EXPECT_TRUE(choice && choice->kernels.front().symbol == "few_whole");
+  // More programs than the kernel is for.
+  EXPECT_EQ(chosen(133, 512, Workspace::any()), "whole");
 }
 
 /// A variant that a rule of its own does not like is left out, not refused.

@@ -194,6 +194,62 @@ TEST(Splits, OfWhatComputes) {
   EXPECT_EQ(two(64, 8), 1);
 }
 
+/// Three consumers, 192 rows: tiles of 128 keys of D 64 in two slots, and of 96
+/// of D 72, whose rows are uneven, in three.
+static SplitProblem ofThree(int64_t programs, int64_t tiles) {
+  return {.programs = programs,
+          .processors = 132,
+          .tiles = tiles,
+          .tileBytes = 90224 / 2,
+          .tileRows = 192,
+          .tileKeys = 128,
+          .computes = true};
+}
+static SplitProblem ofThreeUneven(int64_t programs, int64_t tiles) {
+  SplitProblem problem = ofThree(programs, tiles);
+  problem.tileBytes = 196752 / 3;
+  problem.tileKeys = 96;
+  problem.hasUnevenRows = true;
+  return problem;
+}
+
+/// As measured on an H100 (bench/results/2026-11-25-h100-sweep.md).
+TEST(Splits, OfThreeConsumers) {
+  EXPECT_EQ(chooseSplits(ofThree(56, 41)), 2);       // 37.8 us, one 55.1
+  EXPECT_EQ(chooseSplits(ofThree(54, 40)), 2);       // 37.5, 54.4
+  EXPECT_EQ(chooseSplits(ofThree(82, 61)), 1);       // 82.9; three 73.6
+  EXPECT_EQ(chooseSplits(ofThreeUneven(44, 43)), 3); // 39.2, 48.7
+  EXPECT_EQ(chooseSplits(ofThreeUneven(41, 81)), 3); // 56.8, 89.2
+  // One consumer's programs, three times as many, cost more than these, but
+  // where there are few keys.
+  SplitProblem few = ofThreeUneven(128, 64);
+  few.tileBytes = 114800 / 3;
+  few.tileRows = few.tileKeys = 64;
+  EXPECT_EQ(isCheaper(ofThreeUneven(44, 43), few), true); // 39.2, 69.7
+  few.programs = 24;
+  few.tiles = 8;
+  EXPECT_EQ(isCheaper(ofThreeUneven(9, 6), few), false); // 11.2, 6.9
+}
+
+TEST(Splits, OfThreeConsumersGoByCosts) {
+  LaunchCosts costs;
+  auto choose = [&](const SplitProblem &problem) {
+    return fa::chooseSplits(problem, costs);
+  };
+  EXPECT_EQ(choose(ofThree(82, 61)), 1);
+  costs.overlappedScoreMillibytes *= 4;
+  EXPECT_GT(choose(ofThree(82, 61)), 1);
+  // Of two consumers another cost counts, of even rows none but their bytes.
+  EXPECT_EQ(choose(ofTwo(64, 8)), 1);
+  costs = LaunchCosts();
+  EXPECT_EQ(choose(ofThreeUneven(60, 18)), 1);
+  costs.unevenRowsPercent = 1000;
+  EXPECT_GT(choose(ofThreeUneven(60, 18)), 1);
+  SplitProblem even = ofThreeUneven(60, 18);
+  even.hasUnevenRows = false;
+  EXPECT_EQ(choose(even), 1);
+}
+
 /// Half as many programs of twice as many rows, on the same card.
 TEST(Splits, OfTwoKernelsTheCheaper) {
   auto isTwo = [](int64_t programs, int64_t tiles) {
