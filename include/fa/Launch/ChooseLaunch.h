@@ -55,7 +55,9 @@ struct LaunchMachine {
 
 /// The first of a plan's kernels that takes the arguments, and those that
 /// follow it; those that are for fewer programs than there are, for whole
-/// clusters of them, or for launches in which they have fewer rows, come last.
+/// clusters of them, or for launches in which they have fewer rows, come last,
+/// and so does a kernel for few programs where splits of one of more rows cost
+/// less and there is workspace.
 /// What is cheaper follows from `machine`. Kernels that need workspace are left
 /// out where there is none or, if another kernel takes the arguments, where
 /// there would be one split; where there is less than they need, that is a

@@ -10,7 +10,7 @@ import re
 import sys
 
 # Of tgpu, what the room lowers itself, or finds where it is used.
-OF_ANY_GPU = {"AllocOp", "ConvertOp", "ReadOp", "WriteOp"}
+OF_ANY_GPU = {"AllocOp", "ConvertOp", "ReadOp", "SimtAssertOp", "WriteOp"}
 DEFINED = re.compile(r"^def TileGPU_(\w+Op)\b", re.MULTILINE)
 OF_DIALECTS = re.compile(r"\b(?:NVVM|ROCDL|nvgpu|amdgpu)::\w+|\b(?:NVVM|ROCDL|NVGPU|AMDGPU)Dialect\.h")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
