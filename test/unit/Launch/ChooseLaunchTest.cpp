@@ -415,6 +415,36 @@ TEST(ChooseLaunch, LeavesFewProgramsToSplits) {
   EXPECT_EQ(chosen(133, 512, Workspace::any()), "whole");
 }
 
+/// Rows that are longer than a box of 128 bytes and begin anywhere cost more,
+/// so that there are more splits: those of 144 bytes, not of 80, 128 and 160.
+TEST(ChooseLaunch, UnevenRowsAreSplitMore) {
+  auto splitsOf = [](int64_t columns) {
+    std::vector<KernelInfo> plan = makePlan();
+    ArgumentInfo rows = plan.front().args.front();
+    rows.type = ElementType::BF16;
+    rows.sizes = {kDynamic, kDynamic, kDynamic, columns};
+    rows.strides = {kDynamic, kDynamic, kDynamic, 1};
+    for (KernelInfo &kernel : plan)
+      kernel.args.front() = rows;
+    plan[0].persistent = true;
+    plan[0].tile = {192, 96};
+    plan[0].stages = 3;
+    plan[0].sharedBytes = 196752;
+    EXPECT_FALSE(checkPlan(plan)) << checkPlan(plan).message();
+    alignas(16) static char memory[1];
+    int64_t sizes[] = {44, 2200, 1, columns},
+            strides[] = {2200 * columns, columns, columns, 1};
+    LaunchArgument arguments[] = {
+        LaunchArgument::tensor(memory, ElementType::BF16, sizes, strides)};
+    auto choice = chooseLaunch(plan, arguments, 132, Workspace::any());
+    return choice ? choice->splits : -1;
+  };
+  EXPECT_EQ(splitsOf(40), 1);
+  EXPECT_EQ(splitsOf(64), 1);
+  EXPECT_EQ(splitsOf(72), 3);
+  EXPECT_EQ(splitsOf(80), 1);
+}
+
 /// A variant that a rule of its own does not like is left out, not refused.
 TEST(ChooseLaunch, VariantsForFewQueriesWithoutGaps) {
   KernelInfo whole = makePlan().back(), few = whole, packed = whole;
