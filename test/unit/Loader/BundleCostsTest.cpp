@@ -89,6 +89,26 @@ TEST(BundleCosts, OfOlderBundlesAreTheH200s) {
             "found none");
 }
 
+/// A cost that came later is not in older bundles: there it is an H200's, and
+/// in today's it is missed.
+TEST(BundleCosts, CameWithVersions) {
+  auto changed = [](int64_t version) {
+    return changedBundle(
+        [&](llvm::json::Object &json, llvm::json::Object &costs) {
+          json["flashtile_bundle"] = version;
+          costs.erase("uneven_rows_percent");
+        });
+  };
+  auto bundle = read(changed(5));
+  ASSERT_TRUE(bundle) << bundle.takeFailure().message();
+  EXPECT_EQ(bundle->targets[0].costs.unevenRowsPercent,
+            LaunchCosts().unevenRowsPercent);
+  EXPECT_EQ(bundle->targets[0].costs.waveBytes, otherCosts().waveBytes);
+  EXPECT_EQ(refusalOf(changed(6)),
+            "bundle.json.targets[0].costs: expected the member "
+            "'uneven_rows_percent', found none");
+}
+
 /// Costs that would let a sum overflow, or divide by zero, are none.
 TEST(BundleCosts, HaveRanges) {
   auto check = [](const char *key, int64_t least, int64_t most) {
