@@ -196,30 +196,44 @@ static bool storesPairs(tile::StoreOp op) {
          view.getDimSize(unit) % 2 == 0;
 }
 
-LogicalResult fa::lowerStore(SimtContext &ctx, tile::StoreOp op) {
+/// The registers of `tile`, a tile at `indices` of `view`, whose elements this
+/// thread has and no other one with a copy, every `step`-th: `write` is given
+/// the register, where its element is, and whether it is to be written; null:
+/// certainly.
+static void forOwnElements(
+    SimtContext &ctx, const GlobalView &view, TypedValue<TensorType> tile,
+    ValueRange indices, int64_t step,
+    llvm::function_ref<void(int64_t reg, Value address, Value isWritten)>
+        write) {
   ImplicitLocOpBuilder &b = ctx.b;
-  GlobalView view = openView(ctx, op.getDest());
-  TileLayout layout = layoutOf(op.getValue());
-  auto type = cast<RankedTensorType>(op.getValue().getType());
-  auto certain = certainDims(view, op.getIndices(), type.getShape(), false);
+  TileLayout layout = layoutOf(tile);
+  auto certain = certainDims(view, indices, tile.getType().getShape(), false);
   Value first = ctx.isFirstCopy(layout);
   uint32_t registerCopies = copyBits(layout.base, Axis::Register);
-  bool inPairs = storesPairs(op);
-  SmallVector<Value> elements(inPairs ? ctx.pairsOf(op.getValue())
-                                      : ctx.elementsOf(op.getValue()));
-  for (int64_t reg = 0; reg < layout.numRegisters(); reg += inPairs ? 2 : 1) {
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += step) {
     if (reg & registerCopies)
       continue;
     SmallVector<Value> coords;
-    for (auto [dim, start] : llvm::enumerate(op.getIndices()))
+    for (auto [dim, start] : llvm::enumerate(indices))
       coords.push_back(arith::AddIOp::create(b, ctx.mapped(start),
                                              ctx.coordinate(layout, reg, dim)));
     Value inside = isInside(ctx, view, coords, certain);
     if (first)
       inside = inside ? Value(arith::AndIOp::create(b, inside, first)) : first;
-    storeIf(ctx, addressOf(ctx, view, coords),
-            elements[inPairs ? reg / 2 : reg], inside);
+    write(reg, addressOf(ctx, view, coords), inside);
   }
+}
+
+LogicalResult fa::lowerStore(SimtContext &ctx, tile::StoreOp op) {
+  GlobalView view = openView(ctx, op.getDest());
+  bool inPairs = storesPairs(op);
+  int64_t step = inPairs ? 2 : 1;
+  SmallVector<Value> elements(inPairs ? ctx.pairsOf(op.getValue())
+                                      : ctx.elementsOf(op.getValue()));
+  forOwnElements(ctx, view, op.getValue(), op.getIndices(), step,
+                 [&](int64_t reg, Value address, Value isWritten) {
+                   storeIf(ctx, address, elements[reg / step], isWritten);
+                 });
   return success();
 }
 
@@ -227,37 +241,23 @@ LogicalResult fa::lowerStore(SimtContext &ctx, tile::StoreOp op) {
 static void lowerAtomicAdd(SimtContext &ctx, tile::AtomicAddOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   GlobalView view = openView(ctx, op.getDest());
-  TileLayout layout = layoutOf(op.getValue());
-  auto type = cast<RankedTensorType>(op.getValue().getType());
-  auto kind = type.getElementType().isF32() ? LLVM::AtomicBinOp::fadd
-                                            : LLVM::AtomicBinOp::add;
-  auto certain = certainDims(view, op.getIndices(), type.getShape(), false);
-  Value first = ctx.isFirstCopy(layout);
-  uint32_t registerCopies = copyBits(layout.base, Axis::Register);
+  auto kind = getElementTypeOrSelf(op.getValue()).isF32()
+                  ? LLVM::AtomicBinOp::fadd
+                  : LLVM::AtomicBinOp::add;
   SmallVector<Value> elements(ctx.elementsOf(op.getValue()));
-  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
-    if (reg & registerCopies)
-      continue;
-    SmallVector<Value> coords;
-    for (auto [dim, start] : llvm::enumerate(op.getIndices()))
-      coords.push_back(arith::AddIOp::create(b, ctx.mapped(start),
-                                             ctx.coordinate(layout, reg, dim)));
-    Value inside = isInside(ctx, view, coords, certain);
-    if (first)
-      inside = inside ? Value(arith::AndIOp::create(b, inside, first)) : first;
-    auto add = [&] {
-      LLVM::AtomicRMWOp::create(b, kind, addressOf(ctx, view, coords),
-                                elements[reg], LLVM::AtomicOrdering::monotonic);
-    };
-    if (!inside) {
-      add();
-      continue;
-    }
-    scf::IfOp::create(b, inside, [&](OpBuilder &, Location) {
-      add();
-      scf::YieldOp::create(b);
-    });
-  }
+  forOwnElements(ctx, view, op.getValue(), op.getIndices(), /*step=*/1,
+                 [&](int64_t reg, Value address, Value isWritten) {
+                   auto add = [&] {
+                     LLVM::AtomicRMWOp::create(b, kind, address, elements[reg],
+                                               LLVM::AtomicOrdering::monotonic);
+                   };
+                   if (!isWritten)
+                     return add();
+                   scf::IfOp::create(b, isWritten, [&](OpBuilder &, Location) {
+                     add();
+                     scf::YieldOp::create(b);
+                   });
+                 });
 }
 
 /// Of all elements of the thread at once.
