@@ -1,0 +1,222 @@
+//===- MeantFor.cpp - which launches a kernel is meant for ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MeantFor.h"
+
+#include "Workspace.h"
+
+#include "fa/Launch/CheckArguments.h"
+
+#include <optional>
+
+using namespace fa;
+
+Result<int64_t> fa::countPrograms(const KernelInfo &kernel,
+                                  std::span<const LaunchArgument> given) {
+  // With one split, the grid is that of a kernel without splits.
+  auto sizeOf = [&](int64_t argument, int64_t dim) -> int64_t {
+    auto number = size_t(argument);
+    if (number < given.size())
+      return given[number].sizes[dim];
+    if (dim == 0)
+      return 1;
+    const WorkspaceInfo &info = kernel.workspace[number - given.size()];
+    return evaluate(info.sizes[dim - 1], given).value_or(0);
+  };
+  int64_t extents[3];
+  return evaluateGrid(kernel, sizeOf, extents);
+}
+
+/// Whether rows of a tensor that the kernel fetches are two boxes of which none
+/// need begin where one of the card's 32 bytes does.
+static bool hasUnevenRows(const KernelInfo &kernel) {
+  constexpr int64_t sectorBytes = 32, boxBytes = 128;
+  return std::ranges::any_of(kernel.args, [](const ArgumentInfo &info) {
+    int64_t bytes =
+        info.sizes.size() == 4 ? info.sizes[3] * byteSize(info.type) : 0;
+    return info.access == Access::In && bytes > boxBytes && bytes % sectorBytes;
+  });
+}
+
+SplitProblem fa::describeProblem(const KernelInfo &kernel,
+                                 std::span<const LaunchArgument> given,
+                                 int64_t programs, int64_t processors,
+                                 int64_t residentBlocks) {
+  int64_t tile = kernel.tile.size() == 2 ? kernel.tile[1] : 1;
+  return {.programs = programs,
+          .processors = processors,
+          // Of a persistent kernel one runs, whatever there is room for.
+          .residentBlocks = kernel.persistent ? 1 : residentBlocks,
+          .tiles = evaluate(kernel.splitKeys, given).value_or(0) /
+                   std::max<int64_t>(tile, 1),
+          .tileBytes = kernel.sharedBytes / std::max<int64_t>(kernel.stages, 1),
+          .tileRows = kernel.tile.empty() ? 1 : kernel.tile[0],
+          .tileKeys = tile,
+          .parts = kernel.parts,
+          .computes = kernel.persistent,
+          .hasUnevenRows = hasUnevenRows(kernel)};
+}
+
+/// Of programs on the first axis, those that a last cluster lacks: it pays up
+/// to this share of them.
+static constexpr int64_t kMostLacking = 64;
+
+/// Whether the launch's programs come in whole clusters, nearly, or the plan
+/// has no such kernel for blocks alone.
+static bool fillsClusters(std::span<const KernelInfo> kernels,
+                          const KernelInfo &kernel,
+                          std::span<const LaunchArgument> arguments) {
+  if (kernel.cluster == 1)
+    return true;
+  int64_t tiles = evaluate(kernel.grid[0], arguments).value_or(0);
+  int64_t last = tiles % kernel.cluster;
+  return !last || kernel.cluster - last <= tiles / kMostLacking ||
+         std::ranges::none_of(kernels, [&](const KernelInfo &other) {
+           return other.persistent && other.cluster == 1 &&
+                  other.workspace.empty() && other.tile == kernel.tile;
+         });
+}
+
+namespace {
+
+/// A kernel that splits keys, and what the rule for splits looks at.
+struct DescribedSplits {
+  const KernelInfo *kernel;
+  SplitProblem problem;
+
+  SplitProblem with(int64_t residentBlocks) const {
+    SplitProblem result = problem;
+    result.residentBlocks = residentBlocks;
+    return result;
+  }
+};
+
+} // namespace
+
+/// Of the kernel or of the one that splits the keys of the same programs; none
+/// without such a one.
+static std::optional<DescribedSplits>
+describeSplits(const LaunchPlace &place, const KernelInfo &kernel,
+               std::span<const LaunchArgument> arguments) {
+  auto split =
+      std::ranges::find_if(place.kernels, [&](const KernelInfo &other) {
+        return !other.splitKeys.steps.empty() && other.tile == kernel.tile &&
+               other.parts == kernel.parts &&
+               other.fewerRows == kernel.fewerRows &&
+               other.fewPrograms == kernel.fewPrograms;
+      });
+  if (split == place.kernels.end())
+    return std::nullopt;
+  Result<int64_t> programs = countPrograms(*split, arguments);
+  if (!programs)
+    return std::nullopt;
+  return DescribedSplits{&*split, describeProblem(*split, arguments, *programs,
+                                                  place.machine.processors,
+                                                  split->residentBlocks)};
+}
+
+/// Whether the launch's programs are as few as the kernel asks for; of parts
+/// also where more of them pay.
+static bool hasFewPrograms(LaunchPlace &place, const KernelInfo &kernel,
+                           std::span<const LaunchArgument> arguments) {
+  if (!kernel.fewPrograms)
+    return true;
+  Result<int64_t> programs = countPrograms(kernel, arguments);
+  if (!programs)
+    return false;
+  if (*programs / kernel.fewPrograms + (*programs % kernel.fewPrograms != 0) <=
+      place.machine.processors)
+    return true;
+  if (kernel.parts == 1 || place.machine.processors == kHost)
+    return false;
+  auto splits = describeSplits(place, kernel, arguments);
+  return splits && place.decideBy(*splits->kernel, [&](int64_t blocks) {
+    return partsPay(splits->with(blocks), place.machine.costs);
+  });
+}
+
+/// Whether the launch's programs are as the kernel asks for, whatever others
+/// take.
+static bool suits(LaunchPlace &place, const KernelInfo &kernel,
+                  std::span<const LaunchArgument> arguments) {
+  return fillsClusters(place.kernels, kernel, arguments) &&
+         hasFewPrograms(place, kernel, arguments);
+}
+
+/// Rows of all tiles, those that are none among them; none without a tile.
+static std::optional<int64_t> countRows(const KernelInfo &kernel,
+                                        std::span<const LaunchArgument> given) {
+  Result<int64_t> programs = countPrograms(kernel, given);
+  int64_t rows = 0;
+  if (!programs || kernel.tile.empty() ||
+      __builtin_mul_overflow(*programs, kernel.tile.front(), &rows))
+    return std::nullopt;
+  return rows;
+}
+
+/// Whether the kernel has fewer rows than the one behind it that would be
+/// taken; where that one is for few programs, no more rows and lower costs.
+static bool savesRows(LaunchPlace &place, const KernelInfo &kernel,
+                      std::span<const LaunchArgument> arguments) {
+  if (!kernel.fewerRows)
+    return true;
+  auto behind =
+      place.kernels.subspan(size_t(&kernel - place.kernels.data()) + 1);
+  auto other = std::ranges::find_if(behind, [&](const KernelInfo &each) {
+    return !each.follows && !each.fewerRows && fitsVariant(each, arguments) &&
+           suits(place, each, arguments);
+  });
+  auto rows = countRows(kernel, arguments);
+  if (other == behind.end() || !rows)
+    return true;
+  auto others = countRows(*other, arguments);
+  if (!others || *rows > *others)
+    return false;
+  auto own = describeSplits(place, kernel, arguments),
+       theirs = describeSplits(place, *other, arguments);
+  if (!other->fewPrograms || !own || !theirs)
+    return *rows < *others;
+  return place.decideBy(*own->kernel, [&](int64_t mine) {
+    return place.decideBy(*theirs->kernel, [&](int64_t blocks) {
+      return isCheaper(own->with(mine), theirs->with(blocks),
+                       place.machine.costs)
+          .value_or(*rows < *others);
+    });
+  });
+}
+
+/// Whether splits of a kernel behind, of more rows and for any number of
+/// programs, cost less than the kernel, which is for few, in any splits.
+static bool isLeftToSplits(LaunchPlace &place, const KernelInfo &kernel,
+                           std::span<const LaunchArgument> arguments) {
+  if (!kernel.fewPrograms || kernel.fewerRows || !kernel.persistent ||
+      place.machine.processors == kHost || !place.hasWorkspace)
+    return false;
+  auto behind =
+      place.kernels.subspan(size_t(&kernel - place.kernels.data()) + 1);
+  auto other = std::ranges::find_if(behind, [&](const KernelInfo &each) {
+    return !each.splitKeys.steps.empty() && !each.splits && each.persistent &&
+           !each.fewPrograms && !each.fewerRows && fitsVariant(each, arguments);
+  });
+  if (other == behind.end())
+    return false;
+  auto own = describeSplits(place, kernel, arguments),
+       theirs = describeSplits(place, *other, arguments);
+  // Persistent kernels have one block on a processor.
+  bool isLeft = own && theirs &&
+                chooseSplits(theirs->problem, place.machine.costs) > 1 &&
+                isCheaper(theirs->problem, own->problem, place.machine.costs)
+                    .value_or(false);
+  place.prefersSplits |= isLeft;
+  return isLeft;
+}
+
+bool fa::isMeantFor(LaunchPlace &place, const KernelInfo &kernel,
+                    std::span<const LaunchArgument> arguments) {
+  return suits(place, kernel, arguments) &&
+         savesRows(place, kernel, arguments) &&
+         !isLeftToSplits(place, kernel, arguments);
+}

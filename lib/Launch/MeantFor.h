@@ -1,0 +1,64 @@
+//===- MeantFor.h - which launches a kernel is meant for --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FA_LIB_LAUNCH_MEANTFOR_H
+#define FA_LIB_LAUNCH_MEANTFOR_H
+
+#include "fa/Launch/ChooseLaunch.h"
+#include "fa/Launch/Splits.h"
+
+#include <algorithm>
+#include <span>
+
+namespace fa {
+
+/// A plan's kernels where a launch runs.
+struct LaunchPlace {
+  std::span<const KernelInfo> kernels;
+  const LaunchMachine &machine;
+  /// Whether kernels that split keys may be taken.
+  bool hasWorkspace = true;
+  ResidentBlocks residentBlocks = {};
+  /// Whether a kernel is left to splits of another, which need workspace.
+  bool prefersSplits = false;
+  /// The first kernel whose resident blocks are not known and matter.
+  const KernelInfo *unknown = nullptr;
+
+  /// `decide` of the blocks of a kernel that a processor holds. Where they are
+  /// not known, of any number, if it is the same for all; else notes that.
+  template <typename Decide>
+  auto decideBy(const KernelInfo &kernel, Decide decide) {
+    int64_t blocks = residentBlocks.empty()
+                         ? kernel.residentBlocks
+                         : residentBlocks[&kernel - kernels.data()].load();
+    auto value = decide(std::max<int64_t>(blocks, 1));
+    for (int64_t other = 2; !blocks && !unknown && other <= kMaxResidentBlocks;
+         ++other)
+      if (decide(other) != value)
+        unknown = &kernel;
+    return value;
+  }
+};
+
+/// The programs that a launch would have without splits.
+Result<int64_t> countPrograms(const KernelInfo &kernel,
+                              std::span<const LaunchArgument> given);
+
+/// What `programs` of a kernel that splits keys are to the rule for a card.
+SplitProblem describeProblem(const KernelInfo &kernel,
+                             std::span<const LaunchArgument> given,
+                             int64_t programs, int64_t processors,
+                             int64_t residentBlocks);
+
+/// Whether the launch, whose arguments the kernel takes, is one that the kernel
+/// is for: it has as few programs as the kernel asks for, comes in whole
+/// clusters, and no kernel behind it would have fewer rows or cost less.
+bool isMeantFor(LaunchPlace &place, const KernelInfo &kernel,
+                std::span<const LaunchArgument> arguments);
+
+} // namespace fa
+
+#endif // FA_LIB_LAUNCH_MEANTFOR_H
