@@ -219,9 +219,29 @@ LogicalResult DotStartOp::verify() {
            << a[0] << " x " << b[getTransposeB() ? 0 : 1] << " over a depth of "
            << a[1] << ", found " << r << " and a right operand of " << b[0]
            << " x " << b[1];
+  if (getBColumn() && getTransposeB())
+    return emitOpError("expects a first column where columns are the result's");
   if (getAcc() && getAcc().getType() != r)
     return emitOpError("expects an accumulator of the result's type, found ")
            << getAcc().getType() << " and " << r;
+  return success();
+}
+
+LogicalResult ColumnsOp::verify() {
+  RankedTensorType all = tile::typeOf(getInput()),
+                   some = tile::typeOf(getResult());
+  bool areColumns = all.getRank() == 2 && some.getRank() == 2 &&
+                    all.getElementType() == some.getElementType() &&
+                    all.getDimSize(0) == some.getDimSize(0) &&
+                    all.getDimSize(1) >= some.getDimSize(1);
+  if (!areColumns)
+    return emitOpError("expects columns of its tile, found ")
+           << some << " of " << all;
+  for (OpOperand &use : getResult().getUses())
+    if (auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+        !dot || &use != &dot.getBMutable())
+      return emitOpError("expects only right operands of dots to be it, found ")
+             << "'" << use.getOwner()->getName() << "'";
   return success();
 }
 

@@ -311,7 +311,8 @@ def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
     with `transpose_b`; `a` in a slot as well, in registers, or where
     `tgpu.exchange` leaves it. What runs must
     not be read before `tgpu.dot_wait`. Of a slot with more columns than the tile
-    has the first ones are read: `depth` says how many, or the result's type does.
+    has the first ones are read: `depth` says how many, or the result's type does;
+    those from `column` on, a multiple of what 128 bytes have, where it is given.
     The dots of a warpgroup finish in the order in which they began. One group for each (wgmma.mma_async, PTX ISA
     9.7.15).
 
@@ -322,13 +323,13 @@ def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
   }];
   let arguments = (ins Optional<AnyStaticShapeTensor>:$a,
       Optional<TileGPU_ChannelType>:$a_channel, Optional<Index>:$a_step,
-      TileGPU_ChannelType:$b_channel, Index:$b_step,
+      TileGPU_ChannelType:$b_channel, Index:$b_step, Optional<Index>:$b_column,
       Optional<AnyStaticShapeTensor>:$acc, UnitAttr:$transpose_b,
       OptionalAttr<I64Attr>:$depth);
   let results = (outs TileGPU_RunningType:$result);
   let assemblyFormat = [{
     ($a^)? (`slot` $a_channel^ `,` $a_step)? `by` `slot` $b_channel `,` $b_step
-    (`transpose_b` $transpose_b^)? (`depth` $depth^)? (`acc` $acc^)? attr-dict
+    (`column` $b_column^)? (`transpose_b` $transpose_b^)? (`depth` $depth^)? (`acc` $acc^)? attr-dict
     `:` functional-type(operands, $result)
   }];
   let extraClassDeclaration = [{
@@ -336,6 +337,24 @@ def TileGPU_DotStartOp : TileGPU_Op<"dot_start",
     int64_t slotDepth();
     /// How much of it is multiplied.
     int64_t readDepth() { return getDepth().value_or(slotDepth()); }
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_ColumnsOp : TileGPU_Op<"columns", [Pure]> {
+  let summary = "neighbouring columns of a right operand";
+  let description = [{
+    Before there are channels: what of a loaded tile the dots of a consumer read,
+    where consumers deal columns. Right operands of dots alone are it.
+
+    ```mlir
+    %v = tgpu.columns %k[%first] : tensor<64x576xf16> -> tensor<64x256xf16>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$input, Index:$first);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    $input `[` $first `]` attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
 }

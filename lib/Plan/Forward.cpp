@@ -33,7 +33,7 @@ public:
       return refuse(first, least);
     KernelShape general = chooseGeneral(first);
     // Rows of several heads in a tile and splits are of padded sequences.
-    if (rules.variants && !facts.isPacked)
+    if (rules.variants && !facts.isPacked && !hasWideValues(facts, rules))
       addFewQueries(first, general);
     addSpecialized(general);
     all.push_back({"", general});
@@ -205,10 +205,12 @@ private:
     all.push_back({"_packed", packed});
   }
 
-  /// Each tile that a channel brings is read by one dot.
+  /// Each tile that a channel brings is read by one dot, or its columns are
+  /// dealt.
   void addSpecialized(KernelShape general) {
     AttentionFacts apart = facts;
-    apart.sharesTiles = general.sharesTiles = false;
+    apart.sharesTiles &= hasWideValues(facts, rules);
+    general.sharesTiles = false;
     append_range(all,
                  planSpecialized(apart, rules, TileFit(apart, rules), general));
   }

@@ -66,6 +66,8 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
       asked.consumers ? kWarpgroupRows * asked.consumers : asked.qTile;
   // Two or three warpgroups.
   rules.tile = {orElse(rows, 2 * kWarpgroupRows), orElse(asked.kvTile, 128)};
+  rules.hasWide = !rows || rows == kWarpgroupRows;
+  rules.wideKeys = asked.kvTile;
   rules.narrowRows = orElse(rows, 3 * kWarpgroupRows);
   rules.middleColumns = orElse(asked.kvTile, kSpecializedMiddleColumns);
   // Beside what is asked for there is nothing else.

@@ -106,11 +106,11 @@ public:
   SchedulePlan plan() {
     SchedulePlan plan;
     plan.partitions = choosePartitions();
-    plan.slots.step = chooseStepSlots();
+    plan.dots = chooseLoop();
+    plan.slots.step = chooseStepSlots(plan.dots);
     plan.slots.program = chooseProgramSlots(plan.slots.step);
     plan.slots.scores = chooseScoreSlots(plan.slots.step);
     plan.slots.exchange = chooseExchangeSlots(plan.slots.step);
-    plan.dots = chooseLoop();
     plan.sumsFirst = addsTwice();
     plan.maximum = chooseMaximum(plan.slots);
     plan.pingPong = takesTurns();
@@ -160,8 +160,22 @@ private:
            bytesOf(facts, {consumers, slots, {}, leastExchange()});
   }
 
-  int64_t chooseStepSlots() const {
+  /// Whether a dot of the step after holds a tile of which the scores were, so
+  /// that two slots leave none to fetch to.
+  bool holdsTiles(const std::vector<PlannedDot> &dots) const {
+    bool isShared = any_of(facts.step, [](const LoopFacts::StepTile &tile) {
+      return tile.readers > 1;
+    });
+    return isShared && !addsTwice() && facts.exchangeBytes.empty() &&
+           any_of(dots, [](const PlannedDot &dot) { return dot.stage; });
+  }
+
+  /// Of keys that are values, too, three slots are 1.55 of two in MLA's decode
+  /// (bench/results/2026-11-26-h100-mla.md).
+  int64_t chooseStepSlots(const std::vector<PlannedDot> &dots) const {
     int64_t bytes = stepBytes(), slots = rules.stages;
+    if (rules.channelKeys && holdsTiles(dots) && roomBeside(3) >= 0)
+      slots = std::max<int64_t>(slots, 3);
     int64_t keys = facts.step.empty() ? 0 : facts.step.back().keys;
     if (keys < rules.channelKeys && bytes <= keys * rules.channelKeyBytes &&
         (!rules.sharedBytes || roomBeside(3) >= 0))

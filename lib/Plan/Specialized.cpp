@@ -15,6 +15,13 @@ using namespace fa;
 /// begins there could be read, but not stored.
 static constexpr int64_t kRowsOfConsumer = 64;
 
+/// Columns of values that a warpgroup's dot has at most.
+static constexpr int64_t kMostColumns = 256;
+
+/// Beside the tiles of two consumers: a line of 128 bytes of each one's output,
+/// and barriers (bytesOf in PlanSchedule.cpp).
+static constexpr int64_t kBesideTiles = 2 * 64 * 128 + 1024;
+
 namespace {
 
 class SpecializedPlanner {
@@ -68,6 +75,20 @@ public:
     shape.maxQueries = rules.packedRows;
     shape.fewerRows = true;
     return fit.fitted(shape, rules.slotColumns);
+  }
+
+  /// Consumers share 64 rows, and deal the columns of values
+  /// (tgpu-open-channels, PartitionColumns.cpp).
+  KernelShape chooseWide(KernelShape shape, int64_t keys) const {
+    shape.rows = kRowsOfConsumer;
+    shape.columns = keys;
+    return shape;
+  }
+
+  KernelShape chooseWidePacked(KernelShape wide) const {
+    wide.pack = KernelShape::Queries;
+    wide.maxQueries = kRowsOfConsumer;
+    return wide;
   }
 
   /// Whether blocks of two consumers, all of whose queries see the same keys,
@@ -191,18 +212,55 @@ bool fa::hasFewPrograms(const AttentionFacts &facts,
          !facts.hasNarrowKeys;
 }
 
+/// Boxes of pages begin where tiles do that are counted from the first key;
+/// dots of warpgroups read keys in Q's type from shared memory.
+static bool canFetch(const AttentionFacts &facts, const ForwardRules &rules) {
+  bool isAnywhere = facts.mask.hasLowerBound || facts.mask.intervals > 1;
+  return rules.specialized.tile.rows && facts.bytes() == 2 &&
+         !facts.hasNarrowKeys && !(facts.hasPages && isAnywhere);
+}
+
+/// Keys of a tile of which there is room for two slots, of values in keys for
+/// three; 0: there is none for 16.
+static int64_t countWideKeys(const AttentionFacts &facts,
+                             const ForwardRules &rules) {
+  int64_t dim = alignTo(facts.headDim, rules.dimMultiple);
+  int64_t slots = facts.sharesTiles ? 3 : 2;
+  int64_t columns = dim + (facts.sharesTiles ? 0 : facts.valueDim);
+  int64_t room =
+      rules.tileBytes - kBesideTiles - facts.bytes() * kRowsOfConsumer * dim;
+  int64_t keys = room / (slots * facts.bytes() * columns) / 16 * 16;
+  return rules.specialized.wideKeys
+             ? rules.specialized.wideKeys
+             : std::clamp<int64_t>(keys, 0, kRowsOfConsumer);
+}
+
+bool fa::hasWideValues(const AttentionFacts &facts, const ForwardRules &rules) {
+  // Each of two consumers has blocks of 128 bytes of each row.
+  int64_t block = 2 * 128 / facts.bytes();
+  return canFetch(facts, rules) && rules.specialized.hasWide &&
+         facts.valueDim > kMostColumns && facts.valueDim <= 2 * kMostColumns &&
+         facts.valueDim % block == 0 && countWideKeys(facts, rules) > 0;
+}
+
 std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
                                                const ForwardRules &rules,
                                                const TileFit &fit,
                                                const KernelShape &general) {
   std::vector<PlannedKernel> all;
-  // Boxes of pages begin where tiles do that are counted from the first key;
-  // dots of warpgroups read keys in Q's type from shared memory.
-  bool isAnywhere = facts.mask.hasLowerBound || facts.mask.intervals > 1;
-  if (!rules.specialized.tile.rows || facts.bytes() != 2 ||
-      facts.hasNarrowKeys || (facts.hasPages && isAnywhere))
+  if (!canFetch(facts, rules))
     return all;
   SpecializedPlanner planner(facts, rules, fit);
+  if (hasWideValues(facts, rules)) {
+    KernelShape wide = planner.chooseWide(general, countWideKeys(facts, rules));
+    wide.sharesTiles = false;
+    if (rules.variants && !facts.isPacked)
+      all.push_back({"_roles_packed", planner.chooseWidePacked(wide)});
+    all.push_back({"_roles", wide});
+    for (PlannedKernel &kernel : all)
+      kernel.isAlternative = true;
+    return all;
+  }
   KernelShape many = planner.chooseMany(general);
   bool hasFew = hasFewPrograms(facts, rules);
   all.push_back({"_roles_fetched", planner.chooseFetched(general)});

@@ -22,6 +22,10 @@ std::vector<PlannedKernel> planSpecialized(const AttentionFacts &facts,
                                            const TileFit &fit,
                                            const KernelShape &general);
 
+/// Whether values have more columns than a warpgroup's dot, so that two
+/// consumers share rows: then there are no other kernels for few queries.
+bool hasWideValues(const AttentionFacts &facts, const ForwardRules &rules);
+
 /// Whether there is one for launches of few programs: not where scores are
 /// changed by a tensor that it would have to fetch.
 bool hasFewPrograms(const AttentionFacts &facts, const ForwardRules &rules);

@@ -7,7 +7,7 @@
 #include "DescribeLoops.h"
 
 #include "LeftTiles.h"
-#include "PartitionRows.h"
+#include "PartitionColumns.h"
 
 #include "fa/Layout/NamedLayouts.h"
 
@@ -110,8 +110,12 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
     facts.exchangeBytes.push_back(exchangeSlots(exchange, 1).getSlotBytes());
   for (const FetchedTile &fetched : first.fetched) {
     BufferType slot = slotsFor(typeOf(LoadOp(fetched.load)), 1);
+    int64_t readers =
+        llvm::count_if(loop.getBody()->getOps<DotOp>(), [&](DotOp dot) {
+          return rightLoad(dot) == LoadOp(fetched.load);
+        });
     facts.step.push_back(
-        {slot.getShape()[0], slot.getShape()[1], slot.getSlotBytes()});
+        {slot.getShape()[0], slot.getShape()[1], slot.getSlotBytes(), readers});
     note(fetched);
   }
   for (auto dot : loop.getBody()->getOps<DotOp>())
@@ -139,7 +143,7 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
 std::optional<LoopFacts> fa::describeLoops(KernelOp kernel,
                                            std::string &reason) {
   OwningOpRef<KernelOp> trial = kernel.clone();
-  reason = partitionRows(*trial, kWarpgroupRows);
+  reason = partitionTiles(*trial, kWarpgroupRows);
   if (!reason.empty())
     return std::nullopt;
   int64_t consumers =

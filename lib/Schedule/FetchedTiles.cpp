@@ -178,14 +178,16 @@ private:
 
   /// Any number of dots of a step may read a tile.
   bool findRight(DotOp dot, SmallVectorImpl<FetchedTile> &ofStep) {
-    auto right = dot.getB().getDefiningOp<LoadOp>();
+    LoadOp right = rightLoad(dot);
     bool stays = right && isOfProgram(right);
     bool onlyRight =
         right && (stays || right->getBlock() == dot->getBlock()) &&
         llvm::all_of(right->getUses(), [&](OpOperand &use) {
           auto user = dyn_cast<DotOp>(use.getOwner());
-          return user && &use == &user.getBMutable() &&
-                 (stays || user->getBlock() == use.get().getParentBlock());
+          bool isRight = isa<ColumnsOp>(use.getOwner()) ||
+                         (user && &use == &user.getBMutable());
+          return isRight && (stays || use.getOwner()->getBlock() ==
+                                          use.get().getParentBlock());
         });
     if (!onlyRight)
       return refuse("the right operand of a dot is not a load beside it that "
@@ -205,7 +207,9 @@ private:
 
   bool findLeft(DotOp dot) {
     auto left = dot.getA().getDefiningOp<LoadOp>();
-    if (!left || llvm::any_of(tiles.own, [&](FetchedTile &known) {
+    SmallVectorImpl<FetchedTile> &fetched =
+        left && !isOwn(left) ? tiles.whole : tiles.own;
+    if (!left || llvm::any_of(fetched, [&](FetchedTile &known) {
           return known.load == left;
         }))
       return true;
@@ -218,7 +222,7 @@ private:
     auto leftFound = fetch(left);
     if (!leftFound)
       return false;
-    tiles.own.push_back(*leftFound);
+    fetched.push_back(*leftFound);
     return true;
   }
 
@@ -249,6 +253,13 @@ private:
 };
 
 } // namespace
+
+LoadOp fa::rightLoad(DotOp dot) {
+  Value right = dot.getB();
+  if (auto columns = right.getDefiningOp<ColumnsOp>())
+    right = columns.getInput();
+  return right.getDefiningOp<LoadOp>();
+}
 
 std::optional<FetchedTiles> fa::findFetchedTiles(KernelOp kernel,
                                                  std::string &reason) {

@@ -61,6 +61,10 @@ tgpu::BufferType vectorSlots(mlir::RankedTensorType vector, int64_t slots);
 /// Slots for what consumers exchange, all rows of it.
 tgpu::BufferType exchangeSlots(tgpu::ExchangeOp exchange, int64_t slots);
 
+/// The load of which `dot` multiplies all columns with its left operand, or
+/// some (tgpu.columns); null: its right operand is none.
+tile::LoadOp rightLoad(tile::DotOp dot);
+
 /// What a producer fetches for the dots of `kernel`, whose rows are dealt to
 /// warpgroups. Where one of them is nothing that it could fetch, or a dot none
 /// of a warpgroup's, null, and `reason` says why.

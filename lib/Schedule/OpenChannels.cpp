@@ -8,7 +8,7 @@
 #include "DescribeLoops.h"
 #include "FetchedTiles.h"
 #include "LeftTiles.h"
-#include "PartitionRows.h"
+#include "PartitionColumns.h"
 #include "RoleScalars.h"
 
 #include "TileGPU/TileGPU.h"
@@ -275,7 +275,7 @@ private:
   void awaitAndRelease(const FetchedTile &fetched, ArrayRef<DotOp> dots,
                        Value step) {
     auto reads = [&](DotOp dot) {
-      return dot.getB().getDefiningOp() == LoadOp(fetched.load);
+      return rightLoad(dot) == LoadOp(fetched.load);
     };
     DotOp first = *llvm::find_if(dots, reads);
     b.setInsertionPoint(first);
@@ -292,7 +292,7 @@ private:
     Value rightStep;
     auto find = [&](ArrayRef<FetchedTile> all, Value at) {
       for (const FetchedTile &known : all)
-        if (dot.getB().getDefiningOp() == LoadOp(known.load)) {
+        if (rightLoad(dot) == LoadOp(known.load)) {
           right = &known;
           rightStep = at;
         }
@@ -302,16 +302,18 @@ private:
     find(tiles.own, own);
     b.setInsertionPoint(dot);
     b.setLoc(dot.getLoc());
-    const FetchedTile *left =
-        llvm::find_if(tiles.own, [&](const FetchedTile &known) {
-          return known.load == dot.getA().getDefiningOp();
-        });
     Value a = dot.getA(), leftChannel, leftStep;
-    if (left != tiles.own.end()) {
-      a = {};
-      leftChannel = left->channel;
-      leftStep = own;
-    }
+    auto findLeft = [&](ArrayRef<FetchedTile> all, Value at) {
+      for (const FetchedTile &known : all)
+        if (dot.getA().getDefiningOp() == LoadOp(known.load)) {
+          a = {};
+          leftChannel = known.channel;
+          leftStep = at;
+        }
+    };
+    findLeft(tiles.whole, programs);
+    findLeft(tiles.own, own);
+    auto columns = dot.getB().getDefiningOp<ColumnsOp>();
     if (auto ramp = dot.getAcc() ? dot.getAcc().getDefiningOp<tile::RampOp>()
                                  : tile::RampOp()) {
       dot.getAccMutable().assign(
@@ -322,7 +324,8 @@ private:
     auto running =
         DotStartOp::create(b, RunningType::get(b.getContext(), typeOf(dot)), a,
                            leftChannel, leftStep, right->channel, rightStep,
-                           dot.getAcc(), dot.getTransposeB(), IntegerAttr());
+                           columns ? columns.getFirst() : Value(), dot.getAcc(),
+                           dot.getTransposeB(), IntegerAttr());
     int64_t depth = typeOf(dot.getA()).getDimSize(1);
     if (depth != running.slotDepth())
       running.setDepth(depth);
@@ -330,6 +333,8 @@ private:
                                   ValueRange(), /*pending=*/0);
     dot.getResult().replaceAllUsesWith(wait.getResult());
     dot.erase();
+    if (columns)
+      columns.erase();
   }
 
   KernelOp kernel;
@@ -355,7 +360,7 @@ struct TgpuOpenChannels final
 
   static LogicalResult openChannels(KernelOp kernel, const SchedulePlan &plan) {
     const Partition &compute = *plan.find("compute");
-    std::string reason = partitionRows(kernel, compute.rows);
+    std::string reason = partitionTiles(kernel, compute.rows);
     std::optional<FetchedTiles> tiles;
     if (reason.empty())
       tiles = findFetchedTiles(kernel, reason);

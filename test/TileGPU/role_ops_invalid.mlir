@@ -587,3 +587,25 @@ tile.kernel @exchange_share(%f: f16) attributes {grid = affine_map<() -> (1)>, g
   %r = tgpu.exchange %t : tensor<64x128xf16> -> tensor<32x128xf16>
   tile.return
 }
+// -----
+!channel = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @first_column() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !channel
+  // expected-error @below {{expects a first column where columns are the result's}}
+  %1 = tgpu.dot_start slot %0, %c0 by slot %0, %c0 column %c0 transpose_b : (!channel, index, !channel, index, index) -> !tgpu.running<!acc>
+  tile.return
+}
+// -----
+func.func @columns(%k: tensor<32x64xf16>, %c: index) -> tensor<32x128xf16> {
+  // expected-error @below {{expects columns of its tile, found 'tensor<32x128xf16>' of 'tensor<32x64xf16>'}}
+  %0 = tgpu.columns %k[%c] : tensor<32x64xf16> -> tensor<32x128xf16>
+  return %0 : tensor<32x128xf16>
+}
+// -----
+func.func @columns_read(%k: tensor<32x128xf16>, %c: index) -> tensor<32x64xf16> {
+  // expected-error @below {{expects only right operands of dots to be it, found 'func.return'}}
+  %0 = tgpu.columns %k[%c] : tensor<32x128xf16> -> tensor<32x64xf16>
+  return %0 : tensor<32x64xf16>
+}

@@ -53,6 +53,10 @@ struct SpecializedRules {
   bool hasSplits = false;
   /// Slots of its tiles have a multiple of so many columns.
   int64_t slotColumns = 1;
+  /// Values have more columns than a warpgroup's dot: consumers share the rows
+  /// of one. How many keys a tile has then; 0: as many as there is room for.
+  bool hasWide = false;
+  int64_t wideKeys = 0;
 };
 
 /// Decode: the rows of a tile are the heads of one query that share a KV head.

@@ -29,6 +29,7 @@ struct LoopFacts {
   /// A tile that is read in one step by all consumers.
   struct StepTile {
     int64_t keys, columns, bytes;
+    int64_t readers = 1; ///< dots of the step that read it
   };
   std::vector<StepTile> step;
   /// Of each vector that is read in one step by all consumers.

@@ -87,6 +87,23 @@ static void keepStepsHere(NvidiaContext &ctx, DotStartOp op) {
                     .getResult());
 }
 
+/// The address of the first column that `op` reads of its right operand.
+static Value firstColumn(NvidiaContext &ctx, DotStartOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value slot = channelSlot(ctx, op.getBChannel(), op.getBStep());
+  if (!op.getBColumn())
+    return slot;
+  // Blocks of 128 bytes of each row lie behind each other.
+  BufferType buffer = op.getBChannel().getType().getBuffer();
+  int64_t bytes = buffer.getShape()[0] *
+                  buffer.getElementType().getIntOrFloatBitWidth() / 8;
+  return arith::AddIOp::create(
+      b, slot,
+      arith::MulIOp::create(
+          b, ctx.i32Of(ctx.mapped(op.getBColumn())),
+          arith::ConstantOp::create(b, b.getI32IntegerAttr(bytes))));
+}
+
 static void lowerDotStart(NvidiaContext &ctx, DotStartOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   IRMapping before = ctx.mapping;
@@ -98,8 +115,7 @@ static void lowerDotStart(NvidiaContext &ctx, DotStartOp op) {
   size_t count = layoutOf(tile).numRegisters();
   bool transposed = !op.getTransposeB();
   SlotOperand slot =
-      openSlot(b, right, channelSlot(ctx, op.getBChannel(), op.getBStep()),
-               /*alongDepth=*/!transposed);
+      openSlot(b, right, firstColumn(ctx, op), /*alongDepth=*/!transposed);
   std::optional<SlotOperand> leftSlot;
   SmallVector<Value> leftWords;
   auto exchange =

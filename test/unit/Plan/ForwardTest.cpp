@@ -197,3 +197,28 @@ TEST(Forward, HasRolesForKeysInPagesWithoutALowerBound) {
             "attention_strided 64x64");
   EXPECT_EQ(planOf(facts, "sm_80"), planOf(ofHalves(128), "sm_80"));
 }
+
+/// Of values with more columns than a warpgroup's dot, rows of a consumer are
+/// those of both, and keys as many as there is room for.
+TEST(Forward, SharesRowsWhereValuesAreWide) {
+  AttentionFacts facts = ofHalves(576);
+  facts.valueDim = 512;
+  facts.sharesTiles = true;
+  const char *shared = "attention_roles_packed 64x32+ attention_roles 64x32 "
+                       "attention 64x64 attention_strided 64x64";
+  EXPECT_EQ(planOf(facts, "sm_90a"), shared);
+  facts.hasPages = true;
+  EXPECT_EQ(planOf(facts, "sm_90a"), shared);
+  facts.sharesTiles = false;
+  facts.headDim = 128;
+  EXPECT_EQ(planOf(facts, "sm_90a"),
+            "attention_roles_packed 64x64+ attention_roles 64x64 "
+            "attention 64x64 attention_strided 64x64");
+  // Columns of a consumer are blocks of 64.
+  facts.valueDim = 320;
+  EXPECT_EQ(planOf(facts, "sm_90a").substr(0, 27),
+            "attention_decode 16x16+ att");
+  facts.valueDim = 640;
+  EXPECT_EQ(planOf(facts, "sm_90a").substr(0, 27),
+            "attention_decode 16x16+ att");
+}

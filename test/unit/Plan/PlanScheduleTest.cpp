@@ -48,6 +48,24 @@ TEST(PlanSchedule, SharesRegisters) {
   EXPECT_NE(whyNotSpecialized(4), "");
 }
 
+/// A tile that late dots read as well as the scores' is held for two steps.
+TEST(PlanSchedule, HasThreeSlotsOfTilesThatAreHeld) {
+  auto stepsOf = [](const LoopFacts &facts, const ScheduleRules &rules) {
+    return planSpecialized(facts, rules).slots.step;
+  };
+  LoopFacts facts = ofHalves(2, 576, 32);
+  facts.programBytes.clear();
+  facts.wholeBytes = {64 * 576 * 2};
+  facts.step = {{32, 576, 32 * 576 * 2, /*readers=*/2}};
+  EXPECT_EQ(stepsOf(facts, onHopper()), 3);
+  EXPECT_EQ(stepsOf(facts, onHopper("stages=2")), 2);
+  facts.step[0].readers = 1;
+  EXPECT_EQ(stepsOf(facts, onHopper()), 2);
+  // No room.
+  facts.step = {{64, 576, 64 * 576 * 2, /*readers=*/2}};
+  EXPECT_EQ(stepsOf(facts, onHopper()), 2);
+}
+
 /// Tiles of fewer than 128 keys have three slots where a key takes no more than
 /// 512 bytes and there is room.
 TEST(PlanSchedule, HasThreeSlotsOfFewKeys) {
