@@ -17,6 +17,14 @@ config.excludes = ["CMakeLists.txt", "unit", "Inputs", "corpus", "upstream"]
 config.test_source_root = os.path.join(config.source_dir, "test")
 config.test_exec_root = os.path.join(config.binary_dir, "test", "lit")
 
+# A test that hangs ends as TIMEOUT, by its name; the slowest takes some minutes on
+# two slow cores. `--timeout` says otherwise.
+supported, why = lit_config.maxIndividualTestTimeIsSupported
+if supported:
+    lit_config.maxIndividualTestTime = 1500
+else:
+    lit_config.note("a test that hangs is not ended: " + why)
+
 tools = os.path.join(config.binary_dir, "bin")
 config.environment["PATH"] = os.pathsep.join(
     [tools, config.llvm_tools_dir, os.environ["PATH"]]
