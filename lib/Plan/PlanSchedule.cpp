@@ -160,21 +160,31 @@ private:
            bytesOf(facts, {consumers, slots, {}, leastExchange()});
   }
 
-  /// Whether a dot of the step after holds a tile of which the scores were, so
-  /// that two slots leave none to fetch to.
+  /// Whether several dots of a step read a tile, and who computes them
+  /// exchanges nothing.
+  bool sharesTiles() const {
+    return !addsTwice() && facts.exchangeBytes.empty() &&
+           any_of(facts.step, [](const LoopFacts::StepTile &tile) {
+             return tile.readers > 1;
+           });
+  }
+
+  /// Whether there are slots for the tile that a late dot holds, for that of
+  /// its step, and one to fetch to.
+  bool hasRoomToHold() const {
+    return !rules.sharedBytes || roomBeside(3) >= 0;
+  }
+
   bool holdsTiles(const std::vector<PlannedDot> &dots) const {
-    bool isShared = any_of(facts.step, [](const LoopFacts::StepTile &tile) {
-      return tile.readers > 1;
-    });
-    return isShared && !addsTwice() && facts.exchangeBytes.empty() &&
+    return sharesTiles() &&
            any_of(dots, [](const PlannedDot &dot) { return dot.stage; });
   }
 
-  /// Of keys that are values, too, three slots are 1.55 of two in MLA's decode
-  /// (bench/results/2026-11-26-h100-mla.md).
+  /// Late dots that hold tiles take 1.55 of the time in MLA's decode where there
+  /// is no third slot (bench/results/2026-11-26-h100-mla.md).
   int64_t chooseStepSlots(const std::vector<PlannedDot> &dots) const {
     int64_t bytes = stepBytes(), slots = rules.stages;
-    if (rules.channelKeys && holdsTiles(dots) && roomBeside(3) >= 0)
+    if (rules.channelKeys && holdsTiles(dots) && hasRoomToHold())
       slots = std::max<int64_t>(slots, 3);
     int64_t keys = facts.step.empty() ? 0 : facts.step.back().keys;
     if (keys < rules.channelKeys && bytes <= keys * rules.channelKeyBytes &&
@@ -246,7 +256,8 @@ private:
     int64_t sums = countSums();
     bool areLate =
         addsTwice() || (sums > 0 && sums < int64_t(facts.dots.size()) &&
-                        (sums == 1 || lateRegisters() <= kLateRegisters));
+                        (sums == 1 || lateRegisters() <= kLateRegisters) &&
+                        (!sharesTiles() || hasRoomToHold()));
     std::vector<size_t> turns(facts.dots.size());
     std::iota(turns.begin(), turns.end(), 0);
     auto turnOf = [&](size_t number) {

@@ -18,9 +18,8 @@ static constexpr int64_t kRowsOfConsumer = 64;
 /// Columns of values that a warpgroup's dot has at most.
 static constexpr int64_t kMostColumns = 256;
 
-/// Beside the tiles of two consumers: a line of 128 bytes of each one's output,
-/// and barriers (bytesOf in PlanSchedule.cpp).
-static constexpr int64_t kBesideTiles = 2 * 64 * 128 + 1024;
+/// More than the barriers of all channels take.
+static constexpr int64_t kBarrierBytes = 1024;
 
 namespace {
 
@@ -220,19 +219,20 @@ static bool canFetch(const AttentionFacts &facts, const ForwardRules &rules) {
          !facts.hasNarrowKeys && !(facts.hasPages && isAnywhere);
 }
 
-/// Keys of a tile of which there is room for two slots, of values in keys for
-/// three; 0: there is none for 16.
+/// Keys of a tile of which there is room for two slots; 0: there is none for
+/// 16. Of keys that are values, 64 in two slots are 1.18 of 32 in three, with
+/// which products with values could be a step late, in MLA's decode
+/// (bench/results/2026-11-26-h100-mla.md).
 static int64_t countWideKeys(const AttentionFacts &facts,
                              const ForwardRules &rules) {
+  if (rules.specialized.wideKeys)
+    return rules.specialized.wideKeys;
   int64_t dim = alignTo(facts.headDim, rules.dimMultiple);
-  int64_t slots = facts.sharesTiles ? 3 : 2;
   int64_t columns = dim + (facts.sharesTiles ? 0 : facts.valueDim);
   int64_t room =
-      rules.tileBytes - kBesideTiles - facts.bytes() * kRowsOfConsumer * dim;
-  int64_t keys = room / (slots * facts.bytes() * columns) / 16 * 16;
-  return rules.specialized.wideKeys
-             ? rules.specialized.wideKeys
-             : std::clamp<int64_t>(keys, 0, kRowsOfConsumer);
+      rules.tileBytes - kBarrierBytes - facts.bytes() * kRowsOfConsumer * dim;
+  int64_t keys = room / (2 * facts.bytes() * columns) / 16 * 16;
+  return std::clamp<int64_t>(keys, 0, kRowsOfConsumer);
 }
 
 bool fa::hasWideValues(const AttentionFacts &facts, const ForwardRules &rules) {

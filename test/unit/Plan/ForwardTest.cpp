@@ -204,7 +204,7 @@ TEST(Forward, SharesRowsWhereValuesAreWide) {
   AttentionFacts facts = ofHalves(576);
   facts.valueDim = 512;
   facts.sharesTiles = true;
-  const char *shared = "attention_roles_packed 64x32+ attention_roles 64x32 "
+  const char *shared = "attention_roles_packed 64x64+ attention_roles 64x64 "
                        "attention 64x64 attention_strided 64x64";
   EXPECT_EQ(planOf(facts, "sm_90a"), shared);
   facts.hasPages = true;

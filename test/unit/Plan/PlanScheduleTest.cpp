@@ -48,7 +48,8 @@ TEST(PlanSchedule, SharesRegisters) {
   EXPECT_NE(whyNotSpecialized(4), "");
 }
 
-/// A tile that late dots read as well as the scores' is held for two steps.
+/// A tile that late dots read as well as the scores' is held for two steps:
+/// without room for a third slot they are not late.
 TEST(PlanSchedule, HasThreeSlotsOfTilesThatAreHeld) {
   auto stepsOf = [](const LoopFacts &facts, const ScheduleRules &rules) {
     return planSpecialized(facts, rules).slots.step;
@@ -61,9 +62,10 @@ TEST(PlanSchedule, HasThreeSlotsOfTilesThatAreHeld) {
   EXPECT_EQ(stepsOf(facts, onHopper("stages=2")), 2);
   facts.step[0].readers = 1;
   EXPECT_EQ(stepsOf(facts, onHopper()), 2);
-  // No room.
+  EXPECT_EQ(planSpecialized(facts, onHopper()).dots[1].stage, 1);
   facts.step = {{64, 576, 64 * 576 * 2, /*readers=*/2}};
   EXPECT_EQ(stepsOf(facts, onHopper()), 2);
+  EXPECT_EQ(planSpecialized(facts, onHopper()).dots[1].stage, 0);
 }
 
 /// Tiles of fewer than 128 keys have three slots where a key takes no more than
