@@ -18,6 +18,18 @@ bool fa::isTritonProgram(mlir::ModuleOp module) {
   return !module.getOps<triton::FuncOp>().empty();
 }
 
+tile::KernelOp fa::findTritonKernel(mlir::ModuleOp module, StringRef entry) {
+  tile::KernelOp found;
+  for (auto kernel : module.getOps<tile::KernelOp>()) {
+    if (!entry.empty() && kernel.getSymName() != entry)
+      continue;
+    if (found)
+      return nullptr;
+    found = kernel;
+  }
+  return found;
+}
+
 std::string fa::placeOf(mlir::Location loc) {
   std::string text;
   raw_string_ostream out(text);

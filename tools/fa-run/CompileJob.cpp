@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Job.h"
+#include "InputFiles.h"
 
 #include "fa/Plan/Machine.h"
 #include "fa/Runtime/AttentionArguments.h"
@@ -86,6 +86,13 @@ Expected<CachedArtifact> fa::run::compileFor(RunTarget &place, Job &job,
     return compiled;
   };
   auto artifact = compileOn();
+  if (!artifact) {
+    Error error = artifact.takeError();
+    if (giveUpRaised(job, options, error))
+      artifact = compileOn();
+    else
+      artifact = std::move(error);
+  }
   if (artifact || !options.target.empty() || place.target == "cpu")
     return artifact;
   note("runs on the CPU: " + toString(artifact.takeError()));

@@ -66,6 +66,11 @@ llvm::Error raiseTritonProgram(Job &job, const Options &options);
 /// its place if the launch meets its conditions.
 llvm::Error chooseRaised(Job &job, const Options &options);
 
+/// Takes the kernel as it is written again, where its attention could not be
+/// compiled for the `error`, which is told. False, and the error stays: it does
+/// not run as attention, or shall not run otherwise.
+bool giveUpRaised(Job &job, const Options &options, llvm::Error &error);
+
 } // namespace fa::run
 
 #endif // FA_RUN_INPUTFILES_H

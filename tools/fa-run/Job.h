@@ -58,6 +58,13 @@ struct Job {
   bool isTriton = false;                  ///< its grid is an argument (--grid)
   /// Of one of Triton's kernels: the attention that it is, if it is one.
   std::optional<RaisedAttention> raised;
+  /// Of one that runs as attention: what it is as it is written.
+  struct AsWritten {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    std::vector<LaunchArgument> arguments;
+    std::string program;
+  };
+  std::optional<AsWritten> asWritten;
   std::string entry;
   std::vector<LaunchArgument> arguments;
   std::vector<HostTensor> tensors; ///< keeps the arguments' memory

@@ -8,6 +8,7 @@
 #define FA_RUN_OPTIONS_H
 
 #include "fa/Numerics/AttentionProblem.h"
+#include "fa/Runtime/RaisedLaunch.h"
 #include "fa/Target/Compile.h"
 
 #include <string>
@@ -17,10 +18,6 @@ namespace fa::run {
 
 /// Exit codes of fa-run.
 enum ExitCode { Success = 0, CheckFailed = 1, BadInput = 2, DeviceFailed = 3 };
-
-/// Whether a kernel that Triton printed and that is attention runs as one:
-/// where the launch allows it, never, or else it is an error.
-enum class Raise { Auto, Off, Only };
 
 struct Options {
   std::string file, entry;              ///< a program, or

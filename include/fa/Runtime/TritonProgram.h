@@ -7,6 +7,8 @@
 #ifndef FA_RUNTIME_TRITONPROGRAM_H
 #define FA_RUNTIME_TRITONPROGRAM_H
 
+#include "Tile/Tile.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 
@@ -19,6 +21,10 @@ bool isTritonProgram(mlir::ModuleOp module);
 /// Triton's: the last one's three sizes are the grid of its launch. An error
 /// names the operation that no kernel has, and the line of the Python source.
 llvm::Error lowerTritonProgram(mlir::ModuleOp module);
+
+/// The kernel called `entry` of such a module, or, of no name, its only one;
+/// null: there is none, or there are several.
+tile::KernelOp findTritonKernel(mlir::ModuleOp module, llvm::StringRef entry);
 
 /// The location of the Python source where it is known, else of the text.
 std::string placeOf(mlir::Location loc);
