@@ -294,6 +294,14 @@ FA_API faStatus faPlanCreateFromAttention(faContext context,
                                           const faAttentionDesc *desc,
                                           faPlan *plan) FA_NOEXCEPT;
 
+/* How a kernel that Triton printed and that provably is attention runs. */
+typedef enum faRaise {
+  FA_RAISE_OFF = 0,  /* as it is written */
+  FA_RAISE_AUTO = 1, /* as attention, in launches that the proof holds for */
+  FA_RAISE_ONLY = 2, /* likewise, and else it is an error */
+  FA_RAISE_FORCE_INT = 0x7fffffff /* as FA_TYPE_FORCE_INT */
+} faRaise;
+
 /* A module in MLIR's textual form at S0 or S3. The arguments of a launch are
  * those of the function or kernel, then, at S0, its results as buffers. */
 typedef struct faModuleDesc {
@@ -311,6 +319,17 @@ typedef struct faModuleDesc {
   /* As of faAttentionDesc. */
   const faArgument *launch;
   size_t launchCount;
+  /* Of what Triton printed. With FA_RAISE_AUTO, a launch that breaks a
+   * condition of the proof, whose tensors would leave their memory or whose
+   * output shares memory with something else, runs the kernel as it is written,
+   * and so do all where there is no proof or the attention does not compile,
+   * which `log` is warned of. The kernel is compiled when a launch first needs
+   * it. With FA_RAISE_ONLY these are errors: FA_ERROR_COMPILE of the plan, and
+   * FA_ERROR_INVALID_ARGUMENT of a launch, which say where the proof ends or
+   * what the launch breaks. faPlanDescribe says what was proved ("raised") or
+   * why nothing was ("not_raised"), faLaunchInfo.notRaised what becomes of a
+   * launch. */
+  faRaise raiseAttention;
 } faModuleDesc;
 
 FA_API faStatus faPlanCreateFromModule(faContext context,
@@ -408,6 +427,10 @@ typedef struct faLaunchInfo {
   size_t workspaceSize; /* 0: it wants none */
   int64_t splits;       /* of the keys; 1: none */
   uint32_t numKernels;  /* that run one after the other */
+  /* Why a kernel that may run as attention (faModuleDesc.raiseAttention) runs
+   * as it is written; null: it runs as attention, or is none that may. Owned by
+   * the thread, until its next call of faPlanGetLaunchInfo. */
+  const char *notRaised;
 } faLaunchInfo;
 
 /* Of a launch with as much workspace as it wants. The number of splits depends

@@ -193,14 +193,16 @@ public:
   Plan(const Context &context, const faAppendDesc &desc) {
     faPlanCreateFromAppend(context.get(), &desc, &handle);
   }
-  /// A module in MLIR's textual form.
+  /// A module in MLIR's textual form, or in Triton's, whose kernel runs as
+  /// `raise` says.
   Plan(const Context &context, std::string_view text,
-       const char *entry = nullptr) {
+       const char *entry = nullptr, faRaise raise = FA_RAISE_OFF) {
     faModuleDesc desc{};
     desc.size = sizeof desc;
     desc.text = text.data();
     desc.length = text.size();
     desc.entry = entry;
+    desc.raiseAttention = raise;
     faPlanCreateFromModule(context.get(), &desc, &handle);
   }
   Plan(Plan &&other) noexcept : handle(std::exchange(other.handle, nullptr)) {}

@@ -186,12 +186,12 @@ void faContextDestroy(faContext context) noexcept { delete context; }
 /// Says, once a plan, that a launch runs slower than another one would. Looks
 /// until then alone, and only where somebody is told.
 static void noteSlower(faPlanImpl &plan, const LaunchChoice &choice,
-                       ArrayRef<LaunchArgument> arguments) {
-  const auto &kernels = plan.plan->artifact().kernels;
+                       const BoundLaunch &launch) {
+  const auto &kernels = launch.plan->artifact().kernels;
   if (!plan.context->logTo || plan.saidSlower.load(std::memory_order_relaxed))
     return;
   std::string why =
-      explainSlower(kernels, choice.kernels.front().symbol, arguments);
+      explainSlower(kernels, choice.kernels.front().symbol, launch.arguments());
   if (!why.empty() && !plan.saidSlower.exchange(true))
     plan.context->log(FA_LOG_NOTE, why);
 }
@@ -212,21 +212,23 @@ static void noteUnsplit(faPlanImpl &plan, const LaunchChoice &choice,
 /// What a launch that is given no workspace runs: in the pool's, which it has
 /// as long as `lease` is there, or in none.
 static Expected<LaunchChoice> chooseInPool(faPlanImpl &plan, void *stream,
-                                           ArrayRef<LaunchArgument> arguments,
+                                           const BoundLaunch &launch,
                                            WorkspacePool::Lease &lease) {
+  const LoadedPlan &loaded = *launch.plan;
+  ArrayRef<LaunchArgument> arguments = launch.arguments();
   WorkspacePool *pool = plan.context->workspaces.get();
   bool isTold =
       plan.context->logTo && !plan.saidUnsplit.load(std::memory_order_relaxed);
-  if (!plan.plan->card || (!pool && !isTold))
-    return plan.plan->choose(arguments, Workspace());
+  if (!loaded.card || (!pool && !isTold))
+    return loaded.choose(arguments, Workspace());
   // Only told of, a kernel need not be there.
-  auto wanted = pool ? plan.plan->choose(arguments, Workspace::any())
-                     : plan.plan->card->choose(arguments, Workspace::any());
+  auto wanted = pool ? loaded.choose(arguments, Workspace::any())
+                     : loaded.card->choose(arguments, Workspace::any());
   if (pool && (!wanted || !wanted->workspaceBytes))
     return wanted;
   if (!wanted || !wanted->workspaceBytes || wanted->unknown) {
     consumeError(wanted.takeError());
-    return plan.plan->choose(arguments, Workspace());
+    return loaded.choose(arguments, Workspace());
   }
   auto taken = pool ? pool->take(stream, wanted->workspaceBytes)
                     : makeFailure("none was given, and workspacePoolBytes of "
@@ -235,7 +237,7 @@ static Expected<LaunchChoice> chooseInPool(faPlanImpl &plan, void *stream,
     lease = std::move(*taken);
     return wanted;
   }
-  auto choice = plan.plan->choose(arguments, Workspace());
+  auto choice = loaded.choose(arguments, Workspace());
   if (choice)
     noteUnsplit(plan, *choice, *wanted, taken.takeFailure());
   return choice;
@@ -250,6 +252,50 @@ static faStatus failChoose(Error error) {
   return fail(status, std::move(error));
 }
 
+/// Says, once a plan, that a launch runs a kernel as it is written.
+static void noteNotRaised(faPlanImpl &plan, const BoundLaunch &launch) {
+  if (launch.notRaised.empty() || !plan.context->logTo ||
+      !plan.triton->notRaised().empty() || plan.saidNotRaised.exchange(true))
+    return;
+  plan.context->log(FA_LOG_NOTE,
+                    launch.notRaised + "; it runs as it is written");
+}
+
+namespace {
+/// What a launch runs and is given, and by which kernels.
+struct ChosenLaunch {
+  BoundLaunch launch;
+  LaunchChoice choice;
+};
+} // namespace
+
+/// Of the launch that is `given`, which of a kernel of Triton's may be one of
+/// its attention; where that turns out not to compile, of the kernel. `choose`
+/// chooses the kernels of it, and may compile and load them.
+static Expected<ChosenLaunch>
+chooseBound(faPlanImpl &plan, ArrayRef<LaunchArgument> given, bool isPlanned,
+            function_ref<Expected<LaunchChoice>(const BoundLaunch &)> choose) {
+  if (!plan.triton) {
+    BoundLaunch launch{plan.plan.get(), {}, given, {}};
+    auto choice = choose(launch);
+    if (!choice)
+      return choice.takeError();
+    return ChosenLaunch{std::move(launch), *choice};
+  }
+  auto launch = plan.triton->bind(given, isPlanned);
+  if (!launch)
+    return launch.takeError();
+  auto choice = choose(*launch);
+  if (choice)
+    return ChosenLaunch{std::move(*launch), *choice};
+  Error error = choice.takeError();
+  bool mayBeWritten = launch->notRaised.empty() &&
+                      (error.isA<LateCompileError>() || error.isA<LoadError>());
+  if (!mayBeWritten || !plan.triton->giveUp(error))
+    return error;
+  return chooseBound(plan, given, isPlanned, choose);
+}
+
 /// Converts and checks the arguments and starts the launch: on the host it has
 /// run then, on a card it is enqueued.
 static faStatus start(faPlan plan, const LaunchOptions &options,
@@ -258,21 +304,26 @@ static faStatus start(faPlan plan, const LaunchOptions &options,
   if (Failure failure = converted.convert(arguments, count))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
   WorkspacePool::Lease lease = {options.workspace, {}};
-  auto choice =
-      options.workspace.bytes
-          ? plan->plan->choose(converted.get(), options.workspace)
-          : chooseInPool(*plan, options.stream, converted.get(), lease);
-  if (!choice)
-    return failChoose(choice.takeError());
-  noteSlower(*plan, *choice, converted.get());
-  const LoadedPlan &loaded = *plan->plan;
+  auto chosen = chooseBound(
+      *plan, converted.get(), /*isPlanned=*/false,
+      [&](const BoundLaunch &launch) {
+        return options.workspace.bytes
+                   ? launch.plan->choose(launch.arguments(), options.workspace)
+                   : chooseInPool(*plan, options.stream, launch, lease);
+      });
+  if (!chosen)
+    return failChoose(chosen.takeError());
+  noteNotRaised(*plan, chosen->launch);
+  noteSlower(*plan, chosen->choice, chosen->launch);
+  const LoadedPlan &loaded = *chosen->launch.plan;
+  ArrayRef<LaunchArgument> given = chosen->launch.arguments();
   if (loaded.emulator) {
-    auto counters = loaded.emulator->launch(converted.get());
+    auto counters = loaded.emulator->launch(given);
     return counters ? FA_SUCCESS : fail(FA_ERROR_DEVICE, counters.takeError());
   }
   if (Error error = loaded.host
-                        ? loaded.host->launch(*choice, converted.get())
-                        : loaded.card->launch(*choice, converted.get(),
+                        ? loaded.host->launch(chosen->choice, given)
+                        : loaded.card->launch(chosen->choice, given,
                                               options.stream, lease.workspace))
     return fail(FA_ERROR_DEVICE, std::move(error));
   return FA_SUCCESS;
@@ -324,6 +375,22 @@ faStatus faPlanEnqueueWith(faPlan plan, const faLaunchOptions *options,
   return enqueue("faPlanEnqueueWith", plan, *how, arguments, count);
 }
 
+/// Chooses what a launch runs with workspace, and what it runs without.
+static Expected<LaunchChoice> prepareLaunch(const BoundLaunch &launch) {
+  LaunchArgument storage[kMaxArguments];
+  ArrayRef<LaunchArgument> given = fillAddresses(launch.arguments(), storage);
+  // Where the last kernel has workspace, all have; where splits have a fixed
+  // number of keys, the choice does not depend on it.
+  ArrayRef<KernelInfo> kernels = launch.plan->artifact().kernels;
+  bool always =
+      !kernels.back().workspace.empty() ||
+      any_of(kernels, [](const KernelInfo &k) { return k.keysOfSplit; });
+  if (!always)
+    if (auto choice = launch.plan->choose(given, Workspace()); !choice)
+      return choice;
+  return launch.plan->choose(given, Workspace::any());
+}
+
 faStatus faPlanPrepare(faPlan plan, const faArgument *arguments,
                        size_t count) noexcept {
   if (!plan || (!arguments && count))
@@ -333,22 +400,9 @@ faStatus faPlanPrepare(faPlan plan, const faArgument *arguments,
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
-  LaunchArgument storage[kMaxArguments];
-  ArrayRef<LaunchArgument> given = fillAddresses(converted.get(), storage);
-  // Where the last kernel has workspace, all have; where splits have a fixed
-  // number of keys, the choice does not depend on it.
-  ArrayRef<KernelInfo> kernels = plan->plan->artifact().kernels;
-  bool always =
-      !kernels.back().workspace.empty() ||
-      any_of(kernels, [](const KernelInfo &k) { return k.keysOfSplit; });
-  for (const Workspace &workspace : {Workspace(), Workspace::any()}) {
-    if (always && !workspace.bytes)
-      continue;
-    auto choice = plan->plan->choose(given, workspace);
-    if (!choice)
-      return failChoose(choice.takeError());
-  }
-  return FA_SUCCESS;
+  auto chosen =
+      chooseBound(*plan, converted.get(), /*isPlanned=*/true, prepareLaunch);
+  return chosen ? FA_SUCCESS : failChoose(chosen.takeError());
 }
 
 faStatus faPlanGetLaunchInfo(faPlan plan, const faArgument *arguments,
@@ -360,10 +414,17 @@ faStatus faPlanGetLaunchInfo(faPlan plan, const faArgument *arguments,
   ConvertedArguments converted;
   if (Failure failure = converted.convert(arguments, count))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
-  auto choice = plan->plan->choose(converted.get(), Workspace::any());
-  if (!choice)
-    return failChoose(choice.takeError());
-  if (Failure failure = writeLaunchInfo(*choice, info))
+  auto chosen = chooseBound(*plan, converted.get(), /*isPlanned=*/false,
+                            [](const BoundLaunch &launch) {
+                              return launch.plan->choose(launch.arguments(),
+                                                         Workspace::any());
+                            });
+  if (!chosen)
+    return failChoose(chosen.takeError());
+  static thread_local std::string why;
+  why = std::move(chosen->launch.notRaised);
+  if (Failure failure = writeLaunchInfo(chosen->choice, info,
+                                        why.empty() ? nullptr : why.c_str()))
     return fail(FA_ERROR_INVALID_ARGUMENT, failure);
   return FA_SUCCESS;
 }

@@ -9,7 +9,7 @@
 
 #include "fa/Launch/Ranges.h"
 #include "fa/Launch/WorkspacePool.h"
-#include "fa/Runtime/PlanStore.h"
+#include "fa/Runtime/TritonPlan.h"
 #include "fa/fa.h"
 
 #include <atomic>
@@ -37,10 +37,15 @@ struct faPlanImpl {
   std::shared_ptr<const fa::Ranges> ranges; ///< of the context
   std::string rangeName;                    ///< of a launch
   const faContextImpl *context;             ///< that it was made for
+  /// Of a kernel that may run as attention; `plan` is of what it was proved to
+  /// be. Null: of anything else.
+  std::unique_ptr<fa::TritonPlan> triton;
   /// Whether a launch said that it runs slower than another one would.
   std::atomic<bool> saidSlower = false;
   /// Whether one said that it has no workspace, which it wants.
   std::atomic<bool> saidUnsplit = false;
+  /// Whether one said that it does not run as attention.
+  std::atomic<bool> saidNotRaised = false;
 };
 
 namespace fa {

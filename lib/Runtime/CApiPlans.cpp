@@ -11,6 +11,7 @@
 #include "fa/Runtime/ChooseKernels.h"
 #include "fa/Runtime/DescribePlan.h"
 #include "fa/Runtime/ReadProgram.h"
+#include "fa/Runtime/TritonProgram.h"
 
 using namespace llvm;
 using namespace fa;
@@ -116,11 +117,33 @@ static faStatus readProgram(const faModuleDesc &given, Program &program) {
   if (!desc->text && desc->length)
     return fail(FA_ERROR_INVALID_ARGUMENT,
                 "faModuleDesc: expected text, found null");
+  if (desc->raiseAttention < FA_RAISE_OFF ||
+      desc->raiseAttention > FA_RAISE_ONLY)
+    return fail(
+        FA_ERROR_INVALID_ARGUMENT,
+        "faModuleDesc: expected raiseAttention between 0 and 2, found " +
+            Twine(static_cast<int>(desc->raiseAttention)));
   auto parsed = parseProgram(*desc);
   if (!parsed)
     return fail(FA_ERROR_COMPILE, parsed.takeError());
+  if (desc->raiseAttention == FA_RAISE_ONLY && !parsed->isTriton)
+    return fail(FA_ERROR_INVALID_ARGUMENT,
+                "faModuleDesc: expected a kernel that Triton printed with "
+                "FA_RAISE_ONLY, found a module of another kind");
   program = std::move(*parsed);
   return FA_SUCCESS;
+}
+
+/// How the program of a description runs, which was read.
+template <typename Desc> static Raise readRaise(const Desc &, const Program &) {
+  return Raise::Off;
+}
+
+static Raise readRaise(const faModuleDesc &given, const Program &program) {
+  auto desc = readDesc(given);
+  if (!desc || !program.isTriton || desc->raiseAttention == FA_RAISE_OFF)
+    return Raise::Off;
+  return desc->raiseAttention == FA_RAISE_AUTO ? Raise::Auto : Raise::Only;
 }
 
 /// The launch that a plan is for; nothing if it is for any.
@@ -157,11 +180,27 @@ static faStatus failPrepare(Error error) {
   return fail(status, std::move(error));
 }
 
+/// The attention that a program of Triton's is; without a module: it is none,
+/// and `why` says so where that is asked for.
+static RaisedAttention findAttention(const Program &program,
+                                     std::string *why = nullptr) {
+  tile::KernelOp kernel = findTritonKernel(*program.module, program.entry);
+  if (!kernel)
+    return {};
+  NotRaised reason{kernel.getLoc(), {}};
+  if (auto raised = raiseAttention(kernel, reason))
+    return std::move(*raised);
+  if (why)
+    *why = placeOf(reason.where) + ": not raised: @" +
+           kernel.getSymName().str() + ": " + reason.why;
+  return {};
+}
+
 /// Says which programs run slowly, and why. That is found out anew: a plan from
 /// the cache was not compiled here.
 template <typename Desc>
 static void logSlowKernels(const faContextImpl &context, const Desc &desc,
-                           const LoadedPlan &plan) {
+                           const LoadedPlan &plan, bool isRaised) {
   ArrayRef<KernelInfo> kernels = plan.artifact().kernels;
   auto slow =
       find_if(kernels, [](const KernelInfo &each) { return each.unfused; });
@@ -170,6 +209,8 @@ static void logSlowKernels(const faContextImpl &context, const Desc &desc,
   Program program;
   if (readProgram(desc, program) != FA_SUCCESS)
     return;
+  if (isRaised)
+    program.module = std::move(findAttention(program).module);
   bool isAll =
       all_of(kernels, [](const KernelInfo &each) { return each.unfused; });
   context.log(FA_LOG_NOTE,
@@ -213,18 +254,34 @@ static faStatus createPlan(StringRef function, faContext context,
   if (faStatus status = readLaunch(*desc, planned))
     return status;
   auto problem = readTunedProblem(*desc);
-  auto loaded = context->plans->prepare(*program.module, program.entry,
-                                        std::move(planned),
-                                        problem ? &*problem : nullptr);
+  std::unique_ptr<TritonPlan> triton;
+  auto loaded = [&]() -> Expected<std::shared_ptr<const LoadedPlan>> {
+    Raise raise = readRaise(*desc, program);
+    if (raise == Raise::Off)
+      return context->plans->prepare(*program.module, program.entry,
+                                     std::move(planned),
+                                     problem ? &*problem : nullptr);
+    auto created = TritonPlan::create(std::move(program), raise,
+                                      *context->plans, std::move(planned),
+                                      [context](const std::string &message) {
+                                        context->log(FA_LOG_WARNING, message);
+                                      });
+    if (!created)
+      return created.takeError();
+    triton = std::move(*created);
+    return triton->plan();
+  }();
   if (!loaded)
     return failPrepare(loaded.takeError());
-  logSlowKernels(*context, *desc, **loaded);
-  std::string description = describePlan(**loaded);
+  bool isRaised = triton && triton->notRaised().empty();
+  logSlowKernels(*context, *desc, **loaded, isRaised);
+  std::string description = describePlan(**loaded, triton.get());
   std::string launch =
       "flashtile: @" + (*loaded)->artifact().kernels.back().entry;
   *plan = new faPlanImpl{std::move(*loaded), std::move(description),
                          context->threads,   context->ranges,
-                         std::move(launch),  context};
+                         std::move(launch),  context,
+                         std::move(triton)};
   return FA_SUCCESS;
 }
 
@@ -272,9 +329,23 @@ static faStatus checkSupported(StringRef function, const char *arch,
     return status;
   CompileOptions options;
   options.arch = arch;
-  bool isGpu = isNvidiaArch(arch) || isAmdArch(arch);
-  auto lowered = emit(*program.module, program.entry, options,
-                      isGpu ? Emit::TileGPU : Emit::Kernel);
+  Emit form =
+      isNvidiaArch(arch) || isAmdArch(arch) ? Emit::TileGPU : Emit::Kernel;
+  Raise raise = readRaise(*desc, program);
+  if (raise != Raise::Off) {
+    std::string why;
+    RaisedAttention raised = findAttention(program, &why);
+    auto lowered =
+        raised.module
+            ? emit(*raised.module, raised.function.getSymName(), options, form)
+            : Expected<std::string>(createStringError(why));
+    if (lowered)
+      return FA_SUCCESS;
+    if (raise == Raise::Only)
+      return fail(FA_ERROR_COMPILE, lowered.takeError());
+    consumeError(lowered.takeError());
+  }
+  auto lowered = emit(*program.module, program.entry, options, form);
   return lowered ? FA_SUCCESS : fail(FA_ERROR_COMPILE, lowered.takeError());
 }
 

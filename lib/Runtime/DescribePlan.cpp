@@ -34,7 +34,7 @@ static json::Object describeKernel(const KernelInfo &kernel) {
   return object;
 }
 
-std::string fa::describePlan(const LoadedPlan &plan) {
+std::string fa::describePlan(const LoadedPlan &plan, const TritonPlan *triton) {
   const Artifact &artifact = plan.artifact();
   json::Array kernels;
   for (const KernelInfo &kernel : artifact.kernels)
@@ -50,6 +50,12 @@ std::string fa::describePlan(const LoadedPlan &plan) {
                       {"assembler", artifact.assembler},
                       {"cache", name(plan.cache)},
                       {"llvm", llvmVersion()}};
+  if (triton) {
+    if (!triton->report().empty())
+      object["raised"] = json::Array(triton->report());
+    if (std::string why = triton->notRaised(); !why.empty())
+      object["not_raised"] = std::move(why);
+  }
   return formatv("{0}", json::Value(std::move(object))).str();
 }
 

@@ -214,7 +214,8 @@ Expected<Program> fa::parseProgram(const faModuleDesc &desc) {
       text, program.context.get(), "module");
   if (!program.module)
     return createStringError(StringRef(problems).rtrim());
-  if (isTritonProgram(*program.module))
+  program.isTriton = isTritonProgram(*program.module);
+  if (program.isTriton)
     if (Error error = lowerTritonProgram(*program.module))
       return error;
   return program;

@@ -36,12 +36,15 @@ inline Result<LaunchOptions> readLaunchOptions(const faLaunchOptions &given) {
                        {options->workspace, options->workspaceSize}};
 }
 
-inline Failure writeLaunchInfo(const LaunchChoice &choice, faLaunchInfo *to) {
+/// `notRaised`: null, or a text that its reader's thread owns.
+inline Failure writeLaunchInfo(const LaunchChoice &choice, faLaunchInfo *to,
+                               const char *notRaised = nullptr) {
   faLaunchInfo info{};
   info.size = sizeof info;
   info.workspaceSize = choice.workspaceBytes;
   info.splits = choice.splits;
   info.numKernels = static_cast<uint32_t>(choice.kernels.size());
+  info.notRaised = notRaised;
   return writeSized("faLaunchInfo", info, to, sizeof(size_t));
 }
 

@@ -7,13 +7,14 @@
 #ifndef FA_RUNTIME_DESCRIBEPLAN_H
 #define FA_RUNTIME_DESCRIBEPLAN_H
 
-#include "fa/Runtime/PlanStore.h"
+#include "fa/Runtime/TritonPlan.h"
 #include "fa/fa.h"
 
 namespace fa {
 
-/// The plan as JSON.
-std::string describePlan(const LoadedPlan &plan);
+/// The plan as JSON; of one of Triton's kernels that may run as attention,
+/// `triton`, else null, with what was proved or why nothing was.
+std::string describePlan(const LoadedPlan &plan, const TritonPlan *triton);
 
 /// The same as structs, whose strings the plan owns; the sizes are set.
 /// `threads` are the workers of a launch on the host.

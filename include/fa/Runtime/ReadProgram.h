@@ -22,7 +22,8 @@ namespace fa {
 struct Program {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::string entry; ///< "": the only one
+  std::string entry;     ///< "": the only one
+  bool isTriton = false; ///< the kernels are what Triton printed
 };
 
 /// What a description says. A member that is out of its range is an error.
