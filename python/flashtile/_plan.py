@@ -12,6 +12,7 @@ from ._library import check, library
 from ._tensor import Tensor, address, choose_stream, empty_bytes, facts, scalar, tensor
 
 _COMPILE = {"eager": 0, "lazy": 1, "background": 2}
+RAISE = {"off": 0, "auto": 1, "only": 2}
 _logger = logging.getLogger("flashtile")
 
 
@@ -105,9 +106,13 @@ class Context:
         """The plan of an AppendDesc."""
         return Plan(self, library.faPlanCreateFromAppend, desc, launch)
 
-    def module(self, text, entry=None, launch=None):
-        """The plan of a module in MLIR's textual form, or in Triton's."""
-        return Plan(self, library.faPlanCreateFromModule, _module_desc(text, entry), launch)
+    def module(self, text, entry=None, launch=None, raise_attention="off"):
+        """The plan of a module in MLIR's textual form, or in Triton's, whose
+        kernel then runs as attention if it provably is one: "auto", in launches
+        that the proof holds for; "only", in no other; "off", never."""
+        desc = _module_desc(text, entry)
+        desc.raiseAttention = RAISE[raise_attention]
+        return Plan(self, library.faPlanCreateFromModule, desc, launch)
 
 
 def _module_desc(text, entry):
@@ -135,6 +140,13 @@ class Plan:
     def describe(self):
         """Kernels, tiles, times of the compilation, as a dictionary."""
         return json.loads(library.faPlanDescribe(self._handle))
+
+    def not_raised(self, arguments):
+        """Why a launch with these arguments, as the library takes them, of a
+        kernel that may run as attention does not; None: it does."""
+        info = fa.LaunchInfo()
+        check(library.faPlanGetLaunchInfo(self._handle, arguments, len(arguments), byref(info)))
+        return info.notRaised.decode() if info.notRaised else None
 
     def prepare(self, *arguments):
         """Compiles and loads what a call with such arguments runs, and runs

@@ -157,6 +157,7 @@ class ModuleDesc(_Sized):
         ("allowBytecode", c_int32),
         ("launch", POINTER(Argument)),
         ("launchCount", c_size_t),
+        ("raiseAttention", c_int),
     ]
 
 
@@ -166,6 +167,7 @@ class LaunchInfo(_Sized):
         ("workspaceSize", c_size_t),
         ("splits", c_int64),
         ("numKernels", c_uint32),
+        ("notRaised", c_char_p),
     ]
 
 

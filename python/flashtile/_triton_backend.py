@@ -17,6 +17,7 @@ import inspect
 import itertools
 import linecache
 import re
+import threading
 import time
 from contextlib import contextmanager
 
@@ -31,7 +32,7 @@ from . import _structs as fa
 from ._library import Error, check, library, version
 from ._plan import Context
 from ._tensor import Tensor, tensor
-from .triton import CheckError
+from .triton import CheckError, Launched
 
 _NAME = "flashtile"
 _DEVICE_FAILED = 3  # FA_ERROR_DEVICE: of the emulator, what it found
@@ -124,17 +125,20 @@ class _Launcher:
 # ===--- Kernels ---=== #
 
 
+_last = threading.local()  # launch: of this thread
+
+
 class _Kernel:
     """A text that Triton printed, with the plan that is made of it when it is
     first launched."""
 
-    def __init__(self, text, context):
-        self._text, self._context = text, context
+    def __init__(self, text, context, raise_attention):
+        self._text, self._context, self._raise = text, context, raise_attention
 
     @functools.cached_property
     def _plan(self):
         try:
-            return self._context.module(self._text)
+            return self._context.module(self._text, raise_attention=self._raise)
         except Error as error:
             raise _explained(Error, error) from None
 
@@ -150,6 +154,24 @@ class _Kernel:
         except Error as error:
             found = self._context.target.startswith("emulator") and error.status == _DEVICE_FAILED
             raise _explained(CheckError if found else Error, error) from None
+        _last.launch = self, arguments
+
+    def describe(self, arguments):
+        """How a launch ran, whose arrays need not be there any more."""
+        name = _name_of(self._text)
+        if self._raise == "off":
+            return Launched(name, False, f"not raised: @{name}: raise_attention is 'off'")
+        why = self._plan.not_raised(arguments)
+        return Launched(name, why is None, _with_source(why or "\n  ".join(self._plan.describe()["raised"])))
+
+
+def last_launch():
+    kernel, arguments = getattr(_last, "launch", (None, None))
+    return kernel and kernel.describe(arguments)
+
+
+def _name_of(text):
+    return re.search(r'tt\.func public @"?([^"(]+)', text)[1]
 
 
 # What the emulator and the lowering write, and MLIR's own form of a location.
@@ -157,16 +179,21 @@ _PLACE = re.compile(r"(?P<file>[^\n]*?\.py):(?P<line>\d+):\d+: (?:(?P<kind>[a-z]
 _NESTED = re.compile(r'^loc\(.*"([^"]+\.py)":(\d+):(\d+)\)*: ')
 
 
-def _explained(kind, error):
-    """`error` with, behind each line that names one, the line of the Python source."""
+def _with_source(text):
+    """`text` with, behind each line that names one, the line of the Python source."""
     lines = []
-    for text in str(error).splitlines():
-        text = _NESTED.sub(r"\1:\2:\3: ", text)
-        lines.append(text)
-        place = _PLACE.match(text)
+    for line in text.splitlines():
+        line = _NESTED.sub(r"\1:\2:\3: ", line)
+        lines.append(line)
+        place = _PLACE.match(line)
         source = linecache.getline(place["file"], int(place["line"])).strip() if place else ""
         lines += [f"    {source}"] if source else []
-    text = "\n".join(lines)
+    return "\n".join(lines)
+
+
+def _explained(kind, error):
+    """`error` with lines of the Python source."""
+    text = _with_source(str(error))
     place = _PLACE.match(text)
     if kind is Error or not place:
         return kind(error.status, text)
@@ -207,7 +234,7 @@ def _make_ttir(module, metadata, *rest):
     passes.common.add_cse(manager)
     manager.run(module, *["make_ttir"][: "arg1" in ir.pass_manager.run.__doc__])  # a name, of late
     text = str(module)
-    metadata["name"] = re.search(r'tt\.func public @"?([^"(]+)', text)[1]
+    metadata["name"] = _name_of(text)
     metadata["shared"] = 0
     return text
 
@@ -218,8 +245,8 @@ def _make_ttir(module, metadata, *rest):
 class _Utils:
     """What Triton asks a driver about the machine and its code."""
 
-    def __init__(self, context):
-        self._context = context
+    def __init__(self, context, raise_attention):
+        self._context, self._raise = context, raise_attention
         # 3.5 and newer ask for the most threads of a block, too.
         self._facts = (0, 0, 1024) if "n_max_threads" in CompiledKernel._init_handles.__code__.co_names else (0, 0)
 
@@ -227,7 +254,7 @@ class _Utils:
         return {"max_shared_mem": 1 << 30, "multiprocessor_count": 1, "warpSize": 32}
 
     def load_binary(self, name, binary, shared, device):
-        kernel = _Kernel(binary.decode(), self._context)
+        kernel = _Kernel(binary.decode(), self._context, self._raise)
         return (kernel, kernel, *self._facts)
 
     def unload_module(self, module):
@@ -235,14 +262,15 @@ class _Utils:
 
 
 class _Driver(DriverBase):
-    """Launches on one target. Triton keeps what it compiled by the number of the
-    device, and so each target has its own."""
+    """Launches on one target, kernels that are attention as one or not. Triton
+    keeps what it compiled by the number of the device, and so each has its own."""
 
     _numbers = itertools.count(1 << 20)
 
-    def __init__(self, target):
+    def __init__(self, target, raise_attention):
         self.target, self._number = target, next(self._numbers)
-        self.utils, self.launcher_cls = _Utils(Context(target)), _Launcher
+        # An attention has kernels for any launch, of which each runs one or two.
+        self.utils, self.launcher_cls = _Utils(Context(target, compile="lazy"), raise_attention), _Launcher
 
     @classmethod
     def is_active(cls):

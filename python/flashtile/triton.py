@@ -13,10 +13,12 @@ arrays' own memory. docs/triton.md is the manual.
 
 import functools
 import threading
+from typing import NamedTuple
 
 from ._library import Error
+from ._plan import RAISE
 
-__all__ = ["wrap", "activate", "deactivate", "CheckError", "Error"]
+__all__ = ["wrap", "activate", "deactivate", "last_launch", "Launched", "CheckError", "Error"]
 
 _lock = threading.RLock()  # of Triton's driver, of which a process has one
 
@@ -34,6 +36,18 @@ class CheckError(Error):
         self.kind, self.file, self.line = kind, file, line
 
 
+class Launched(NamedTuple):
+    """How a launch ran.
+
+    kernel: its name. raised: whether as attention. explanation: what was proved
+    of the kernel, in lines; of one that ran as it is written, why.
+    """
+
+    kernel: str
+    raised: bool
+    explanation: str
+
+
 @functools.cache
 def _backend():
     """What needs Triton: imported when it is first used."""
@@ -46,9 +60,18 @@ def _backend():
     return _triton_backend
 
 
+def _driver_of(target, raise_attention):
+    if raise_attention is None:
+        # Who checks a kernel there wants that kernel.
+        raise_attention = "off" if target.startswith("emulator:") else "auto"
+    if raise_attention not in RAISE:
+        raise ValueError(f"expected raise_attention 'auto', 'only', 'off' or None, found {raise_attention!r}")
+    return _backend().driver_of(target, raise_attention)
+
+
 class _Wrapped:
-    def __init__(self, kernel, target):
-        self._kernel, self._driver = kernel, _backend().driver_of(target)
+    def __init__(self, kernel, driver):
+        self._kernel, self._driver = kernel, driver
 
     def __getitem__(self, grid):
         return functools.partial(self.run, grid=grid)
@@ -61,7 +84,7 @@ class _Wrapped:
             return self._kernel.run(*arguments, grid=grid, warmup=False, **meta)
 
 
-def wrap(kernel, target="cpu"):
+def wrap(kernel, target="cpu", *, raise_attention=None):
     """`kernel`, launched as ever – `wrap(kernel)[grid](arguments, META=…)` – but by
     FlashTile on `target`: "cpu", "emulator:sm_80" or another architecture of
     docs/emulator.md, "cuda" or "cuda:N".
@@ -71,6 +94,13 @@ def wrap(kernel, target="cpu"):
     launch returns when it has run; on a card when it is enqueued on PyTorch's
     current stream. What cannot be compiled is an Error that names the operation
     and its line; what the emulator finds is a CheckError.
+
+    raise_attention: whether a kernel that provably is attention runs as
+    FlashTile's own. "auto": in launches that meet the conditions of the proof,
+    others as it is written; "only": else it is an Error, which says where the
+    proof ends or what the launch breaks; "off": never. None: "auto", and "off"
+    in the emulator, which is to check the kernel as it is written. `last_launch`
+    says what ran.
     """
     backend = _backend()
     if not hasattr(kernel, "run") or backend.is_interpreted(kernel):
@@ -78,18 +108,24 @@ def wrap(kernel, target="cpu"):
             f"expected a kernel of @triton.jit, found {type(kernel).__name__}"
             + (", as TRITON_INTERPRET is set" if hasattr(kernel, "run") else "")
         )
-    return _Wrapped(kernel, target)
+    return _Wrapped(kernel, _driver_of(target, raise_attention))
 
 
-def activate(target="cpu"):
+def activate(target="cpu", *, raise_attention=None):
     """Lets every plain `kernel[grid](…)` of this process run as `wrap(kernel,
-    target)` would, on arrays that Triton takes: PyTorch's. Triton calls a driver
+    target, raise_attention=…)` would, on arrays that Triton takes: PyTorch's. Triton calls a driver
     for what depends on the machine; this one is FlashTile's."""
     with _lock:
-        _backend().activate(_backend().driver_of(target))
+        _backend().activate(_driver_of(target, raise_attention))
 
 
 def deactivate():
     """Gives kernels back to Triton's own driver."""
     with _lock:
         _backend().activate(None)
+
+
+def last_launch():
+    """How the last launch of this thread ran, by `wrap` or `activate`: a
+    `Launched`. None: there was none."""
+    return _backend().last_launch()

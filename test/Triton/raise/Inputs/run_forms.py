@@ -140,4 +140,5 @@ def main():
     sys.exit(bool(failures) or not names)
 
 
-main()
+if __name__ == "__main__":
+    main()
