@@ -423,6 +423,8 @@ void FunctionBuilder::report() {
     add("assumes finite masks: a score of " + text +
         " or less is taken for none");
   }
+  for (const std::string &message : placed.unchecked)
+    add("does not check: " + message);
   if (placed.isWide)
     add("probabilities are not rounded");
   if (placed.isTf32)

@@ -98,6 +98,11 @@ private:
   bool isAtLeastZero(const Number &number);
   bool finishMask();
 
+  //===--- Assertions ---===//
+  /// Whether what is asserted is a condition for the launch now, or always so.
+  bool requireAsserted(mlir::Value condition);
+  void readAssertions();
+
   //===--- Elements ---===//
   bool placeElement(const Access &access, ElementPlace &place);
   bool placeElements();

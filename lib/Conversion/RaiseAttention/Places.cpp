@@ -143,6 +143,7 @@ bool Placement::run() {
       placed.q.element != placed.v.element)
     return refuse(placed.k.op, "Q, K and V have different types");
   placed.scores = scores;
+  readAssertions();
   return placeElements();
 }
 

@@ -24,6 +24,8 @@
 #include "LoopProof.h"
 #include "Scores.h"
 
+#include <set>
+
 namespace fa::raise {
 
 /// A tensor [batch, head, row, column] in an argument of the kernel.
@@ -68,6 +70,8 @@ struct PlacedAttention {
   std::optional<unsigned> batch, head; ///< variables
   std::vector<Precondition> preconditions;
   std::vector<unsigned> positiveArguments; ///< of the kernel
+  /// What it asserts or promises and no launch is checked for, by message.
+  std::set<std::string> unchecked;
   std::optional<double> finiteMask;
   bool isWide = false; ///< P is not rounded
   bool isTf32 = false;

@@ -501,3 +501,27 @@ spoilt("replaced_factor", 2)
 spoilt("not_divided", 3)
 spoilt("masked_late", 4)
 spoilt("unspoilt", 5)
+
+
+# What it asserts and promises: of a launch's numbers, which are conditions, and of elements and places, which are not.
+@kernel("q:*fp16 k:*fp16 v:*fp16 out:*fp16 scale:fp32 N:i32 step:i32", divisible=("step",), debug=True,
+        D=64, BM=64, BN=32)
+def asserting(q, k, v, out, scale, N, step, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    tl.assume(N > 31)
+    tl.device_assert(step >= N * D, "a head ends before the next one")
+    base = tl.program_id(1) * step
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    depth = tl.arange(0, D)
+    queries = tl.load(q + base + rows[:, None] * D + depth[None, :], mask=rows[:, None] < N, other=0.0)
+    tl.device_assert(queries < 100, "a query is below 100")
+    top = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    for start in range(0, N, BN):
+        at = start + tl.arange(0, BN)
+        keys = tl.load(k + base + at[:, None] * D + depth[None, :], mask=at[:, None] < N, other=0.0)
+        scores = tl.where(at[None, :] < N, tl.dot(queries, tl.trans(keys)) * scale, -float("inf"))
+        values = tl.load(v + base + at[:, None] * D + depth[None, :], mask=at[:, None] < N, other=0.0)
+        top, total, acc = online_step(top, total, acc, scores, scores, values, 0)
+    tl.store(out + base + rows[:, None] * D + depth[None, :], (acc / total[:, None]).to(tl.float16),
+             mask=rows[:, None] < N)

@@ -96,7 +96,13 @@ def changed(how, z=2, h=2, n=150, d=64):
                                  cap=4 * (how == "softcap"))[0]])
 
 
+def asserting(h=2, n=150, d=64):
+    q, k, v = inputs(1, h, n, d)
+    return ([q, k, v, (1, h, n, d), 0.125, n, n * d], (-(-n // 64), h), lambda t: [attention(q, k, v, 0.125, t)[0]])
+
+
 FORMS = {
+    "asserting": asserting,
     "forward": strided,
     "grouped": lambda: strided(h=4, hkv=2),
     "wide": lambda: strided(d=128),
