@@ -328,7 +328,7 @@ typedef struct faModuleDesc {
    * FA_ERROR_INVALID_ARGUMENT of a launch, which say where the proof ends or
    * what the launch breaks. faPlanDescribe says what was proved ("raised") or
    * why nothing was ("not_raised"), faLaunchInfo.notRaised what becomes of a
-   * launch. */
+   * launch; what else is said of the plan is said of the attention. */
   faRaise raiseAttention;
 } faModuleDesc;
 

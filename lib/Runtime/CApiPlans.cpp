@@ -180,20 +180,11 @@ static faStatus failPrepare(Error error) {
   return fail(status, std::move(error));
 }
 
-/// The attention that a program of Triton's is; without a module: it is none,
-/// and `why` says so where that is asked for.
-static RaisedAttention findAttention(const Program &program,
-                                     std::string *why = nullptr) {
+/// The attention that a program of Triton's is; nothing, and `why`: it is none.
+static std::optional<RaisedAttention> findAttention(const Program &program,
+                                                    std::string &why) {
   tile::KernelOp kernel = findTritonKernel(*program.module, program.entry);
-  if (!kernel)
-    return {};
-  NotRaised reason{kernel.getLoc(), {}};
-  if (auto raised = raiseAttention(kernel, reason))
-    return std::move(*raised);
-  if (why)
-    *why = placeOf(reason.where) + ": not raised: @" +
-           kernel.getSymName().str() + ": " + reason.why;
-  return {};
+  return kernel ? raiseTritonKernel(kernel, why) : std::nullopt;
 }
 
 /// Says which programs run slowly, and why. That is found out anew: a plan from
@@ -209,8 +200,10 @@ static void logSlowKernels(const faContextImpl &context, const Desc &desc,
   Program program;
   if (readProgram(desc, program) != FA_SUCCESS)
     return;
+  std::string why;
   if (isRaised)
-    program.module = std::move(findAttention(program).module);
+    if (auto raised = findAttention(program, why))
+      program.module = std::move(raised->module);
   bool isAll =
       all_of(kernels, [](const KernelInfo &each) { return each.unfused; });
   context.log(FA_LOG_NOTE,
@@ -333,12 +326,11 @@ static faStatus checkSupported(StringRef function, const char *arch,
       isNvidiaArch(arch) || isAmdArch(arch) ? Emit::TileGPU : Emit::Kernel;
   Raise raise = readRaise(*desc, program);
   if (raise != Raise::Off) {
-    std::string why;
-    RaisedAttention raised = findAttention(program, &why);
-    auto lowered =
-        raised.module
-            ? emit(*raised.module, raised.function.getSymName(), options, form)
-            : Expected<std::string>(createStringError(why));
+    std::string why = "expected one kernel, or the name of one of several";
+    auto raised = findAttention(program, why);
+    auto lowered = raised ? emit(*raised->module, raised->function.getSymName(),
+                                 options, form)
+                          : Expected<std::string>(createStringError(why));
     if (lowered)
       return FA_SUCCESS;
     if (raise == Raise::Only)

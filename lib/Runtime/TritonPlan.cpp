@@ -21,22 +21,19 @@ Error TritonPlan::prove(std::optional<RaisedAttention> &raised) {
   if (!found) // which the compilation says, with the names that there are
     return Error::success();
   name = ("@" + found.getSymName()).str();
-  NotRaised reason{found.getLoc(), {}};
-  raised = raiseAttention(found, reason);
-  if (raised) {
-    auto created = RaisedLaunch::create(found, *raised);
-    if (created) {
-      launch = std::move(*created);
-      lines = {placeOf(found.getLoc()) + ": raised: " + name +
-               ": softmax(Q K^T) V is one attention"};
-      append_range(lines, raised->report);
-      return Error::success();
-    }
-    reason = {found.getLoc(), toString(created.takeError())};
+  raised = raiseTritonKernel(found, why);
+  if (!raised)
+    return raise == Raise::Only ? createStringError(why) : Error::success();
+  auto created = RaisedLaunch::create(found, *raised);
+  if (!created) { // no launch of the kernel has such arguments either
     raised.reset();
+    return created.takeError();
   }
-  why = placeOf(reason.where) + ": not raised: " + name + ": " + reason.why;
-  return raise == Raise::Only ? createStringError(why) : Error::success();
+  launch = std::move(*created);
+  lines = {placeOf(found.getLoc()) + ": raised: " + name +
+           ": softmax(Q K^T) V is one attention"};
+  append_range(lines, raised->report);
+  return Error::success();
 }
 
 Error TritonPlan::prepare(RaisedAttention raised,

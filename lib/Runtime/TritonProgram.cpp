@@ -30,6 +30,16 @@ tile::KernelOp fa::findTritonKernel(mlir::ModuleOp module, StringRef entry) {
   return found;
 }
 
+std::optional<RaisedAttention> fa::raiseTritonKernel(tile::KernelOp kernel,
+                                                     std::string &why) {
+  NotRaised reason{kernel.getLoc(), {}};
+  std::optional<RaisedAttention> raised = raiseAttention(kernel, reason);
+  if (!raised)
+    why = placeOf(reason.where) + ": not raised: @" +
+          kernel.getSymName().str() + ": " + reason.why;
+  return raised;
+}
+
 std::string fa::placeOf(mlir::Location loc) {
   std::string text;
   raw_string_ostream out(text);

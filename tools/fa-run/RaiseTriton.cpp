@@ -25,11 +25,10 @@ Error fa::run::raiseTritonProgram(Job &job, const Options &options) {
   tile::KernelOp kernel = findTritonKernel(*job.module, options.entry);
   if (options.raise == Raise::Off || !kernel)
     return Error::success();
-  NotRaised reason{kernel.getLoc(), {}};
-  job.raised = raiseAttention(kernel, reason);
+  std::string why;
+  job.raised = raiseTritonKernel(kernel, why);
   if (!job.raised && options.raise == Raise::Only)
-    return createStringError(placeOf(reason.where) + ": not raised: @" +
-                             kernel.getSymName() + ": " + reason.why);
+    return createStringError(why);
   // What is shown has no launch to depend on.
   if (job.raised && !options.emit.empty())
     job.module = std::move(job.raised->module);

@@ -7,7 +7,7 @@
 #ifndef FA_RUNTIME_TRITONPROGRAM_H
 #define FA_RUNTIME_TRITONPROGRAM_H
 
-#include "Tile/Tile.h"
+#include "fa/Conversion/RaiseAttention.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
@@ -25,6 +25,12 @@ llvm::Error lowerTritonProgram(mlir::ModuleOp module);
 /// The kernel called `entry` of such a module, or, of no name, its only one;
 /// null: there is none, or there are several.
 tile::KernelOp findTritonKernel(mlir::ModuleOp module, llvm::StringRef entry);
+
+/// The attention that `kernel` of such a module is. Nothing, and `why`, if it
+/// is none or not known to be: the place in the Python source and what the
+/// proof ends at.
+std::optional<RaisedAttention> raiseTritonKernel(tile::KernelOp kernel,
+                                                 std::string &why);
 
 /// The location of the Python source where it is known, else of the text.
 std::string placeOf(mlir::Location loc);

@@ -11,10 +11,12 @@
 
 #include "gtest/gtest.h"
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <unistd.h>
 
 namespace {
@@ -192,6 +194,31 @@ TEST(TritonPlan, OnlyAttentionIsAnError) {
   EXPECT_GT(launch.run(plan), 0);
 }
 
+/// Launches of both kinds at a time, of which the first one as it is written
+/// compiles.
+TEST(TritonPlan, RunsInThreads) {
+  fa::Context context(2);
+  fa::Plan plan(context, kHeadKernel, nullptr, FA_RAISE_AUTO);
+  ASSERT_TRUE(plan) << fa::lastError();
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  std::atomic<int> right = 0;
+  for (int n = 0; n < 4; ++n)
+    threads.emplace_back([&plan, &right, n] {
+      HeadLaunch launch;
+      for (int again = 0; again < 4; ++again) {
+        int64_t rows = (n + again) % 2 ? 30 : 32;
+        launch.setRows(rows);
+        bool isRaised = launch.notRaised(plan).empty();
+        right += launch.run(plan) == FA_SUCCESS && isRaised == (rows == 32) &&
+                 launch.memory.errorOf(rows, 32) < 1e-5;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(right, 16);
+}
+
 TEST(TritonPlan, ChecksItsDescription) {
   fa::Context context(2);
   fa::Plan none(context, kHeadKernel, nullptr, static_cast<faRaise>(7));
@@ -307,7 +334,7 @@ TEST_P(TritonPlanOnCard, RunsAsWrittenWhatDoesNotCompile) {
   }
   // Another kernel of the same: a plan of the same code would not be compiled.
   std::string text = headWith("0xFF800000", "-3.0e38");
-  std::ofstream(folder + "/fails");
+  std::ofstream(folder + "/fails") << "once";
   {
     fa::Plan plan(context, text, nullptr, FA_RAISE_AUTO);
     ASSERT_TRUE(plan) << fa::lastError();
@@ -321,7 +348,7 @@ TEST_P(TritonPlanOnCard, RunsAsWrittenWhatDoesNotCompile) {
                                         "attention cannot be compiled"))
       << log.warnings[0];
   EXPECT_TRUE(contains(log.warnings[0], "broken")) << log.warnings[0];
-  std::ofstream(folder + "/fails");
+  std::ofstream(folder + "/fails") << "once";
   fa::Plan only(context, text, nullptr, FA_RAISE_ONLY);
   faStatus status = only ? enqueue(only) : FA_ERROR_COMPILE;
   EXPECT_EQ(status, FA_ERROR_COMPILE);
