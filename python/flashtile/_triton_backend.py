@@ -111,15 +111,16 @@ class _Launcher:
 
     def __call__(self, x, y, z, stream, function, packed, launch_metadata, enter, leave, *arguments):
         names = self._names if len(arguments) == len(self._names) else self._plain
-        values = []
+        values, given = [], []
         for name, value in zip(names, arguments):
             type = self._types.get(name)
             if type is None:
                 continue
             if isinstance(type, tuple) or not re.fullmatch(r"\*?\w+", type):
                 raise TypeError(f"argument {name}: expected an array or a number, found one of type {type}")
+            given.append(name)
             values.append(_memory(value).argument() if type[0] == "*" else _scalar(value, type))
-        function.launch(values, (x, y, z), stream)
+        function.launch(values, given, (x, y, z), stream)
 
 
 # ===--- Kernels ---=== #
@@ -142,7 +143,7 @@ class _Kernel:
         except Error as error:
             raise _explained(Error, error) from None
 
-    def launch(self, values, grid, stream):
+    def launch(self, values, names, grid, stream):
         nothing = ctypes.c_float(0)  # whose sizes are the grid
         values.append(Tensor(nothing, fa.F32, grid, [0, 0, 0], ctypes.addressof(nothing)).argument())
         arguments, handle = (fa.Argument * len(values))(*values), self._plan._handle
@@ -152,22 +153,34 @@ class _Kernel:
             else:
                 check(library.faPlanLaunch(handle, arguments, len(values)))
         except Error as error:
+            if "not raised: " in str(error):
+                error = Error(error.status, _named(str(error), names))
             found = self._context.target.startswith("emulator") and error.status == _DEVICE_FAILED
             raise _explained(CheckError if found else Error, error) from None
-        _last.launch = self, arguments
+        _last.launch = self, arguments, names
 
-    def describe(self, arguments):
+    def describe(self, arguments, names):
         """How a launch ran, whose arrays need not be there any more."""
         name = _name_of(self._text)
         if self._raise == "off":
             return Launched(name, False, f"not raised: @{name}: raise_attention is 'off'")
         why = self._plan.not_raised(arguments)
-        return Launched(name, why is None, _with_source(why or "\n  ".join(self._plan.describe()["raised"])))
+        text = why or "\n  ".join(self._plan.describe()["raised"])
+        return Launched(name, why is None, _named(_with_source(text), names))
 
 
 def last_launch():
-    kernel, arguments = getattr(_last, "launch", (None, None))
-    return kernel and kernel.describe(arguments)
+    launch = getattr(_last, "launch", None)
+    return launch and launch[0].describe(*launch[1:])
+
+
+def _named(text, names):
+    """`text` of a proof with the names of arguments, whose numbers leave out those
+    that Triton made constants of."""
+    known = {str(number): name for number, name in enumerate(names)}
+    return re.sub(
+        r"\bargument (\d+)\b", lambda found: f"{found[0]} ({known[found[1]]})" if found[1] in known else found[0], text
+    )
 
 
 def _name_of(text):

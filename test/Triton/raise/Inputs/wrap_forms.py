@@ -68,7 +68,7 @@ def check_tail(target):
     outputs, launched = launch(name, given, grid, target, "auto")
     assert not problems.compare(outputs, reference(numpy.float64, 128), reference(numpy.float32, 128))
     assert problems.compare(outputs, reference(numpy.float64, n), reference(numpy.float32, n))
-    breaks = "@tail_of_zeros: not raised: this launch breaks: argument 7 is a multiple of 64"
+    breaks = "@tail_of_zeros: not raised: this launch breaks: argument 7 (N) is a multiple of 64"
     assert (launched.raised, launched.explanation) == (False, breaks), launched
     expect(flashtile.triton.Error, breaks, launch, name, given, grid, target, "only")
     # 64 of its keys: the same kernel as attention, which Triton specialised anew or not.
@@ -78,7 +78,7 @@ def check_tail(target):
     found = [outputs[0][:, :, :64]]
     assert not problems.compare(found, *([run_forms.attention(q, k, v, 0.125, t)[0]] for t in (numpy.float64, numpy.float32)))
     assert launched.raised and "raised: @tail_of_zeros: softmax(Q K^T) V is one attention" in launched.explanation
-    assert "if argument 7 is a multiple of 64" in launched.explanation
+    assert "if argument 7 (N) is a multiple of 64" in launched.explanation
 
 
 def check_shared(target):
@@ -89,8 +89,20 @@ def check_shared(target):
     kernel, out = kernels.ALL[name], q.copy()
     flashtile.triton.wrap(kernel.fn, target)[(1, 1, 1)](out, k, v, out, n * d, n * d, d, n, **kernel.constants)
     launched = flashtile.triton.last_launch()
-    assert not launched.raised and "argument 3, which is written, shares memory with argument 0" in launched.explanation
+    assert not launched.raised and "argument 3 (out), which is written, shares memory with argument 0 (q)" in launched.explanation
     assert not problems.compare([out], *([run_forms.attention(q, k, v, 0.125, t)[0]] for t in (numpy.float64, numpy.float32)))
+
+
+def check_activated():
+    """Plain launches, of arrays as Triton takes them."""
+    given, grid, _ = run_forms.staged(False, n=64)
+    kernel = kernels.ALL["staged_straight"]
+    arrays = [numpy.zeros(x, "float32" if len(x) == 3 else "float16") if isinstance(x, tuple) else x for x in given]
+    arrays = [flashtile.triton._backend().as_argument(x) for x in arrays]
+    for raises, expected in ((None, True), ("off", False), ("only", True)):
+        flashtile.triton.activate("cpu", raise_attention=raises)
+        kernel.fn[grid](*arrays, **kernel.constants)
+        assert flashtile.triton.last_launch().raised == expected, raises
 
 
 def main():
@@ -103,6 +115,7 @@ def main():
     if target == "cpu":
         check_tail(target)
         check_shared(target)
+        check_activated()
         # What is no attention.
         kernel = kernels.ALL["two_scores"]
         given, grid, _ = run_forms.strided()
