@@ -106,6 +106,10 @@ def Tile_AttentionBackwardOp : Tile_Op<"attention_backward", [Pure,
     wanted: `dsink_h = −Σ exp(sink_h − lse) · delta`, over batches and queries.
     Only the gradients that have a result are computed.
 
+    Of packed sequences q to `dlse` are `tile.ragged`, by offsets of the queries
+    or of the keys, and `tile.pack` gives their gradients: rows behind a
+    sequence are 0, so that these have no gradient and give none.
+
     `dcaptures` are those of the captures with the numbers `wrt`: of numbers,
     and of tensors of which the score region reads one element for each score,
     at any place. They are the sum of ds · e over the scores that read it, where

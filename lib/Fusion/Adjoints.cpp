@@ -45,7 +45,8 @@ static SmallVector<int64_t> inverseOf(ArrayRef<int64_t> permutation) {
 }
 
 /// What `op`, which moves no data, makes of its operand, undone: `value`, like
-/// its result, like its operand. Null: it is another operation.
+/// its result, like its operand, with 0 where the result has none of it. Null:
+/// it is another operation.
 static Value undo(ImplicitLocOpBuilder &b, Operation *op, Value value) {
   auto like = [&](Value operand) {
     return typeOf(operand).clone(typeOf(value).getElementType());
@@ -71,14 +72,32 @@ static Value undo(ImplicitLocOpBuilder &b, Operation *op, Value value) {
             collapse.getReassociationIndices(),
             tensor::getMixedSizes(b, b.getLoc(), collapse.getSrc()));
       })
+      .Case([&](RaggedOp ragged) {
+        return PackOp::create(b, like(ragged.getRows()), value,
+                              ragged.getOffsets());
+      })
+      .Case([&](PackOp pack) {
+        return RaggedOp::create(b, like(pack.getInput()), value,
+                                pack.getOffsets());
+      })
       .Default([](Operation *) { return Value(); });
+}
+
+/// Whether the operand of `op`, which moves no data, may be made of its result.
+/// What `ragged` leaves out is not there. What `pack` leaves out is 0 then,
+/// which is as good where no other use gives it a gradient.
+static bool isKnownByResult(Operation *op) {
+  auto pack = dyn_cast<PackOp>(op);
+  return pack ? pack.getInput().hasOneUse() &&
+                    isa<BlockArgument>(pack.getOffsets())
+              : !isa<RaggedOp>(op);
 }
 
 void Adjoints::addKnown(Value value, Value argument) {
   known[value] = argument;
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumOperands() == 0 ||
-      !isa<RankedTensorType>(argument.getType()))
+      !isa<RankedTensorType>(argument.getType()) || !isKnownByResult(op))
     return;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&block);

@@ -63,30 +63,40 @@ static std::string checkParts(AttentionFunction &match) {
   return "";
 }
 
+std::string fa::matchOffsets(ArrayRef<Region *> regions,
+                             ArrayRef<const ArgumentView *> batches,
+                             ArrayRef<ArgumentView> captures) {
+  bool areUsed = llvm::any_of(
+      batches, [](const ArgumentView *view) { return bool(view->offsets); });
+  for (Region *region : regions)
+    region->walk([&](tensor::ExtractOp extract) {
+      areUsed |= llvm::any_of(extract.getIndices(), isNextBatch);
+    });
+  if (!areUsed)
+    return "";
+  bool areOwn = llvm::all_of(
+      batches, [](const ArgumentView *view) { return view->hasOwnSize(0); });
+  for (const ArgumentView &view : captures)
+    for (unsigned d = 0; d < view.dims.size(); ++d)
+      areOwn &= view.hasOwnSize(d);
+  return areOwn ? ""
+                : "offsets of sequences are used with a tensor one of whose "
+                  "dimensions is several of an argument";
+}
+
 /// Whether the offsets of packed sequences can be checked against the sizes of
 /// what is read beside them. Gives the reason if not.
 static std::string checkPacked(const AttentionFunction &match) {
   if (match.k.offsets != match.v.offsets)
     return "k and v are packed by different offsets";
   tile::OnlineAttentionOp op = match.attention;
-  bool readsOffsets = false;
-  for (Region *region : {&op.getScore(), &op.getMask()})
-    region->walk([&](tensor::ExtractOp extract) {
-      readsOffsets |= llvm::any_of(extract.getIndices(), isNextBatch);
-    });
-  if (!readsOffsets && !match.q.offsets && !match.k.offsets)
-    return "";
   // Of pages the table has the batch.
-  bool areOwn = match.q.hasOwnSize(0) &&
-                (match.table ? *match.table : match.k).hasOwnSize(0);
-  for (const ArgumentView &view : match.captures)
-    for (unsigned d = 0; d < view.dims.size(); ++d)
-      areOwn &= view.hasOwnSize(d);
+  SmallVector<const ArgumentView *> batches = {
+      &match.q, match.table ? &*match.table : &match.k};
   for (const auto *scales : {&match.keyScales, &match.valueScales})
-    areOwn &= !*scales || (*scales)->hasOwnSize(0);
-  return areOwn ? ""
-                : "offsets of sequences are used with a tensor one of whose "
-                  "dimensions is several of an argument";
+    if (*scales)
+      batches.push_back(&**scales);
+  return matchOffsets({&op.getScore(), &op.getMask()}, batches, match.captures);
 }
 
 std::string fa::matchScoreOperands(Value scale, OperandRange captures,

@@ -54,6 +54,14 @@ std::string matchRng(mlir::Value rng, std::optional<ArgumentView> &view);
 std::string matchScoreOperands(mlir::Value scale, mlir::OperandRange captures,
                                std::vector<ArgumentView> &views);
 
+/// Gives the reason if `regions` of an attention read offsets of packed
+/// sequences, or one of `batches` is packed, and one of these, which have the
+/// sequences as dimension 0, or a dimension of `captures` has no size of an
+/// argument that offsets can be counted by.
+std::string matchOffsets(mlir::ArrayRef<mlir::Region *> regions,
+                         mlir::ArrayRef<const ArgumentView *> batches,
+                         mlir::ArrayRef<ArgumentView> captures);
+
 } // namespace fa
 
 #endif // FA_LIB_FUSION_ATTENTIONFUNCTION_H

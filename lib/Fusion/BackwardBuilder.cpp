@@ -25,16 +25,21 @@ Value BackwardBuilder::memoryOf(const ArgumentView &view) {
   return view.build(b, kernel.getArgument(view.number));
 }
 
-Value BackwardBuilder::rowsOf(Value memory, Value number, Value length) {
+Value BackwardBuilder::rowsOf(Value memory, Value number,
+                              const Sequence &rows) {
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   SmallVector<OpFoldResult> offsets = {batch, number, zero};
-  SmallVector<OpFoldResult> sizes = {one, one, length};
+  SmallVector<OpFoldResult> sizes = {one, one, rows.count};
+  if (rows.first) {
+    offsets = {number, rows.first};
+    sizes.erase(sizes.begin());
+  }
   SmallVector<int64_t> kept = {ShapedType::kDynamic};
   auto type = cast<MemRefType>(memory.getType());
-  if (type.getRank() == 4) {
+  if (type.getRank() > int64_t(offsets.size())) {
     offsets.push_back(zero);
-    sizes.push_back(b.getIndexAttr(type.getDimSize(3)));
-    kept.push_back(type.getDimSize(3));
+    sizes.push_back(b.getIndexAttr(type.getShape().back()));
+    kept.push_back(type.getShape().back());
   }
   return view(memory, offsets, sizes, kept);
 }
@@ -42,6 +47,15 @@ Value BackwardBuilder::rowsOf(Value memory, Value number, Value length) {
 Value BackwardBuilder::statistics(unsigned number) {
   Value memory = kernel.getArgument(source.firstOfWorkspace() + number);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+  if (queryRows.first) {
+    // From a multiple of 16 bytes on, which has room for all sequences before.
+    Value together = index(kNumbersTogether);
+    Value before = arith::DivUIOp::create(b, queryRows.first, together);
+    Value first = arith::MulIOp::create(
+        b, arith::AddIOp::create(b, before, batch), together);
+    return view(memory, {zero, zero, head, first},
+                {one, one, one, queryRows.count}, {ShapedType::kDynamic});
+  }
   // To the end of the row, whose numbers behind the queries are those of rows
   // of zeros: what ends with its argument can be fetched.
   Value length = memref::DimOp::create(b, memory, 3);
@@ -54,7 +68,7 @@ Value BackwardBuilder::loadDelta(int64_t rows, Value first) {
   Value delta = load(statistics(0), rows, first);
   if (!source.dlse)
     return delta;
-  Value dlse = rowsOf(memoryOf(*source.dlse), head, numQueries);
+  Value dlse = rowsOf(memoryOf(*source.dlse), head, queryRows);
   return arith::SubFOp::create(b, delta, load(dlse, rows, first));
 }
 
@@ -89,13 +103,13 @@ Value BackwardBuilder::scaled(Value value) {
 }
 
 void BackwardBuilder::store(Value sum, const ArgumentView &of, Value headNumber,
-                            Value length) {
+                            const Sequence &rows) {
   Value memory = of.build(b, kernel.getArgument(source.argumentOf(of)));
   auto type = cast<RankedTensorType>(sum.getType());
   Type element = cast<MemRefType>(memory.getType()).getElementType();
   if (element != type.getElementType())
     sum = arith::TruncFOp::create(b, type.clone(element), sum);
-  StoreOp::create(b, sum, rowsOf(memory, headNumber, length),
+  StoreOp::create(b, sum, rowsOf(memory, headNumber, rows),
                   ValueRange{tileStart, index(0)});
 }
 
@@ -108,19 +122,30 @@ void BackwardBuilder::openArguments() {
   kMemory = memoryOf(source.k);
   vMemory = memoryOf(source.v);
   doutMemory = memoryOf(source.dout);
-  numQueries = memref::DimOp::create(b, qMemory, 2);
-  numKeys = memref::DimOp::create(b, kMemory, 2);
-  Value numHeads = memref::DimOp::create(b, qMemory, 1);
-  Value numKvHeads = memref::DimOp::create(b, kMemory, 1);
+  int64_t ofQueries = source.q.offsets ? 0 : 1,
+          ofKeys = source.k.offsets ? 0 : 1;
+  queryRows.count = memref::DimOp::create(b, qMemory, ofQueries + 1);
+  keyRows.count = memref::DimOp::create(b, kMemory, ofKeys + 1);
+  Value numHeads = memref::DimOp::create(b, qMemory, ofQueries);
+  Value numKvHeads = memref::DimOp::create(b, kMemory, ofKeys);
   group = arith::DivUIOp::create(b, numHeads, numKvHeads);
   scale = getScalar(op.getScale());
   mapCaptures(op.getCaptures(), source.captures);
   openDropout(op.getProbabilityAttr(), source.rng, numHeads, shape);
 }
 
+void BackwardBuilder::findSequences() {
+  if (source.q.offsets)
+    queryRows = findSequence(source.q, qMemory);
+  if (source.k.offsets)
+    keyRows = findSequence(source.k, kMemory);
+}
+
 void BackwardBuilder::findProgram() {
+  const ArgumentView &view = ownsKeys() ? source.k : source.q;
   Value id = ProgramIdOp::create(b, 0), axis1 = ProgramIdOp::create(b, 1);
-  batch = ProgramIdOp::create(b, 2);
+  if (!view.offsets)
+    batch = ProgramIdOp::create(b, 2);
   // Later queries of a causal mask see more keys: the longest work first, which
   // for keys is that of the first ones.
   if (rule.growsWithQuery() && !ownsKeys()) {
@@ -128,7 +153,18 @@ void BackwardBuilder::findProgram() {
         arith::SubIOp::create(b, NumProgramsOp::create(b, 0), index(1));
     id = arith::SubIOp::create(b, last, id);
   }
+  if (view.offsets)
+    id = findTile(view, id, shape.rows);
+  findSequences();
   tileStart = arith::MulIOp::create(b, id, index(shape.rows));
+  if (view.offsets) { // a slot without rows walks none
+    Sequence &owned = ownsKeys() ? keyRows : queryRows,
+             &walked = ownsKeys() ? queryRows : keyRows;
+    Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
+                                          tileStart, owned.count);
+    tileStart = arith::SelectOp::create(b, isEmpty, owned.count, tileStart);
+    walked.count = arith::SelectOp::create(b, isEmpty, index(0), walked.count);
+  }
   if (ownsKeys()) {
     kvHead = axis1;
     return;
@@ -146,7 +182,7 @@ void BackwardBuilder::buildStatistics() {
         b, DenseElementsAttr::get(rows, b.getF32FloatAttr(value)));
   };
   auto wide = [&](Value memory) -> Value {
-    Value tile = load(rowsOf(memory, head, numQueries), shape.rows, tileStart);
+    Value tile = load(rowsOf(memory, head, queryRows), shape.rows, tileStart);
     auto type = cast<RankedTensorType>(tile.getType());
     if (type.getElementType().isF32())
       return tile;
@@ -155,8 +191,7 @@ void BackwardBuilder::buildStatistics() {
   Value product =
       arith::MulFOp::create(b, wide(memoryOf(source.output)), wide(doutMemory));
   auto vectorOf = [&](const ArgumentView &view) {
-    return load(rowsOf(memoryOf(view), head, numQueries), shape.rows,
-                tileStart);
+    return load(rowsOf(memoryOf(view), head, queryRows), shape.rows, tileStart);
   };
   Value delta = ReduceOp::create(b, rows, ReduceKind::Add, product, 1);
   Value lse = vectorOf(source.lse);
@@ -175,13 +210,13 @@ void BackwardBuilder::buildStatistics() {
 }
 
 void BackwardBuilder::buildQueryGradients() {
-  length = countKeys(rule, numKeys);
+  length = countKeys(rule, keyRows.count);
   auto ofQueries = [&](Value view) {
     return load(view, shape.rows, tileStart);
   };
   Tiles owned;
-  owned.q = ofQueries(rowsOf(qMemory, head, numQueries));
-  owned.dout = ofQueries(rowsOf(doutMemory, head, numQueries));
+  owned.q = ofQueries(rowsOf(qMemory, head, queryRows));
+  owned.dout = ofQueries(rowsOf(doutMemory, head, queryRows));
   owned.delta = loadDelta(shape.rows, tileStart);
   owned.lse = ofQueries(statistics(1));
   Values initial;
@@ -193,7 +228,7 @@ void BackwardBuilder::buildQueryGradients() {
   initial.append(source.numRowSums(), zero);
   Values sums = walkKeys(owned, initial);
   if (source.dq)
-    store(scaled(sums.front()), *source.dq, head, numQueries);
+    store(scaled(sums.front()), *source.dq, head, queryRows);
   ArrayRef<Value> rowSums = sums;
   for (auto [n, sum] : llvm::enumerate(rowSums.take_back(source.numRowSums())))
     StoreOp::create(b, sum, statistics(2 + n), ValueRange{tileStart});
@@ -201,7 +236,7 @@ void BackwardBuilder::buildQueryGradients() {
 
 void BackwardBuilder::buildKeyGradients() {
   auto ofKeys = [&](Value memory) {
-    return load(rowsOf(memory, kvHead, numKeys), shape.rows, tileStart);
+    return load(rowsOf(memory, kvHead, keyRows), shape.rows, tileStart);
   };
   Tiles owned;
   owned.k = ofKeys(kMemory);
@@ -213,9 +248,9 @@ void BackwardBuilder::buildKeyGradients() {
     initial.push_back(zeros(shape.rows, vMemory));
   Values sums = walkQueries(owned, initial);
   if (source.dk)
-    store(scaled(sums.front()), *source.dk, kvHead, numKeys);
+    store(scaled(sums.front()), *source.dk, kvHead, keyRows);
   if (source.dv)
-    store(sums.back(), *source.dv, kvHead, numKeys);
+    store(sums.back(), *source.dv, kvHead, keyRows);
 }
 
 KernelOp BackwardBuilder::build(StringRef name, StringRef entry) {

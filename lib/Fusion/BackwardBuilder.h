@@ -48,12 +48,15 @@ private:
   //===--- What a program owns (BackwardBuilder.cpp) ---===//
   void openArguments();
   void findProgram();
+  /// Sets the rows of the packed sequence that `batch` is.
+  void findSequences();
   void buildStatistics();
   void buildQueryGradients();
   void buildKeyGradients();
   Value memoryOf(const ArgumentView &view);
-  /// `length` rows of head `number` of `memory`: [s, d] or [s].
-  Value rowsOf(Value memory, Value number, Value length);
+  /// `rows` of head `number` of `memory`, [b, h, s, d] or [b, h, s], packed
+  /// without b: [s, d] or [s].
+  Value rowsOf(Value memory, Value number, const Sequence &rows);
   /// Tensor `number` of workspace, of this head: sums of dO · O (0) or the
   /// log-sum-exp (1).
   Value statistics(unsigned number);
@@ -63,7 +66,8 @@ private:
   Value loadDelta(int64_t rows, Value first);
   Value zeros(int64_t rows, Value memory);
   /// Stores `sum` as the gradient `of`, from where the program's tile begins.
-  void store(Value sum, const ArgumentView &of, Value headNumber, Value length);
+  void store(Value sum, const ArgumentView &of, Value headNumber,
+             const Sequence &rows);
   /// A scale's product with `value`.
   Value scaled(Value value);
   int64_t columnsOf(Value memory);
@@ -169,8 +173,9 @@ private:
   const CapturedGradient *captured; ///< whose kernel this is, if it is one's
   KernelShape shape;
   MaskRule rule;
-  Value qMemory, kMemory, vMemory, doutMemory; ///< [b, h, s, d]
-  Value kvHead, group, tileStart, numQueries, numKeys, scale;
+  Value qMemory, kMemory, vMemory, doutMemory; ///< [b, h, s, d] or [h, s, d]
+  Sequence queryRows, keyRows;                 ///< of this batch
+  Value kvHead, group, tileStart, scale;
   Value length; ///< of the keys that there are for this batch and head
 };
 

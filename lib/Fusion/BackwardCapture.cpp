@@ -32,15 +32,15 @@ BackwardBuilder::CaptureWalk BackwardBuilder::findCaptureWalk() {
   CaptureWalk walk;
   walk.tiles = walk.heads = walk.batches = one;
   if (reads(2) && reads(3)) {
-    Value keyTiles = count(numKeys);
+    Value keyTiles = count(keyRows.count);
     walk.query = start(arith::DivUIOp::create(b, id, keyTiles), shape.rows);
     walk.key = start(arith::RemUIOp::create(b, id, keyTiles), shape.columns);
   } else if (reads(2)) {
     walk.query = start(id, shape.rows);
-    walk.tiles = count(numKeys);
+    walk.tiles = count(keyRows.count);
   } else {
     walk.key = start(id, shape.rows);
-    walk.tiles = count(numQueries);
+    walk.tiles = count(queryRows.count);
   }
   if (reads(1))
     walk.ownHead = ProgramIdOp::create(b, 1);
@@ -76,11 +76,11 @@ Value BackwardBuilder::buildContribution(const Place &place) {
   int64_t keys = ownsKeys() ? shape.rows : shape.columns;
   auto ofQueries = [&](Value view) { return load(view, queries, place.query); };
   auto ofKeys = [&](Value memory) {
-    return load(rowsOf(memory, kvHead, numKeys), keys, place.key);
+    return load(rowsOf(memory, kvHead, keyRows), keys, place.key);
   };
   Tiles tiles;
-  tiles.q = ofQueries(rowsOf(qMemory, head, numQueries));
-  tiles.dout = ofQueries(rowsOf(doutMemory, head, numQueries));
+  tiles.q = ofQueries(rowsOf(qMemory, head, queryRows));
+  tiles.dout = ofQueries(rowsOf(doutMemory, head, queryRows));
   tiles.k = ofKeys(kMemory);
   tiles.v = ofKeys(vMemory);
   tiles.lse = ofQueries(statistics(1));
@@ -124,7 +124,7 @@ void BackwardBuilder::storeCapture(Value sum, const ArgumentView &of,
 }
 
 void BackwardBuilder::buildCaptureGradient() {
-  length = numKeys; // others are masked
+  length = keyRows.count; // others are masked
   CaptureWalk walk = findCaptureWalk();
   Value steps = arith::MulIOp::create(
       b, walk.tiles, arith::MulIOp::create(b, walk.heads, walk.batches));

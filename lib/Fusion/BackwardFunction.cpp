@@ -28,7 +28,8 @@ static std::string matchOperandViews(BackwardFunction &match) {
         std::tuple(op.getSink(), &sink, "the sink")}) {
     if (!value)
       continue;
-    FailureOr<ArgumentView> found = ArgumentView::ofOperand(value);
+    FailureOr<ArgumentView> found =
+        ArgumentView::ofOperand(value, /*takesPacked=*/true);
     if (failed(found) || found->isPart)
       return std::string(name) + " is computed in the function, where a view "
                                  "of an argument is expected";
@@ -142,6 +143,39 @@ static std::string matchGradients(BackwardFunction &match) {
   return "";
 }
 
+/// Whether what belongs together is packed by the same offsets, and all that is
+/// wanted of packed sequences has a kernel. Gives the reason if not.
+static std::string checkPacked(BackwardFunction &match) {
+  tile::AttentionBackwardOp op = match.op;
+  SmallVector<const ArgumentView *> ofQueries = {&match.output, &match.lse,
+                                                 &match.dout},
+                                    ofKeys = {&match.v};
+  auto addIf = [](auto &views, const std::optional<ArgumentView> &view) {
+    if (view)
+      views.push_back(&*view);
+  };
+  addIf(ofQueries, match.dlse);
+  addIf(ofQueries, match.dq);
+  addIf(ofKeys, match.dk);
+  addIf(ofKeys, match.dv);
+  auto areLike = [](ArrayRef<const ArgumentView *> views,
+                    const ArgumentView &first) {
+    return llvm::all_of(views, [&](const ArgumentView *view) {
+      return view->offsets == first.offsets;
+    });
+  };
+  if (!areLike(ofQueries, match.q))
+    return "the output, the log-sum-exp or a gradient is not packed as the "
+           "queries are";
+  if (!areLike(ofKeys, match.k))
+    return "the values or a gradient are not packed as the keys are";
+  if (match.isPacked() && (match.dsink || !match.dcaptures.empty()))
+    return "of packed sequences the gradients of q, k and v are derived, and "
+           "that of something else is wanted";
+  return matchOffsets({&op.getScore(), &op.getMask(), &op.getDerivative()},
+                      {&match.q, &match.k}, match.captures);
+}
+
 BackwardFunction fa::matchBackward(func::FuncOp function, std::string &reason) {
   BackwardFunction match;
   match.function = function;
@@ -158,5 +192,7 @@ BackwardFunction fa::matchBackward(func::FuncOp function, std::string &reason) {
   reason = matchOperandViews(match);
   if (reason.empty())
     reason = matchGradients(match);
+  if (reason.empty())
+    reason = checkPacked(match);
   return match;
 }

@@ -57,6 +57,9 @@ struct BackwardFunction {
   std::optional<ArgumentView> dq, dk, dv, dsink;
   std::vector<CapturedGradient> dcaptures;
 
+  /// Whether queries or keys are those of packed sequences.
+  bool isPacked() const { return q.offsets || k.offsets; }
+
   /// How many gradients of captured tensors are sums over queries and keys:
   /// their terms are summed over the keys beside dQ.
   unsigned numRowSums() const {
@@ -67,7 +70,8 @@ struct BackwardFunction {
 
   /// The number of the first argument in workspace, behind those of the
   /// function and its results: `delta`, the log-sum-exp that kernels take, and
-  /// the row sums, f32 [1, b, hq, sq] each.
+  /// the row sums, f32 [1, b, hq, sq] each, of packed queries [1, 1, hq, rows]:
+  /// those of sequence n begin at 4 (floor(offsets[n] / 4) + n).
   unsigned firstOfWorkspace() const {
     mlir::func::FuncOp f = function;
     return f.getNumArguments() + f.getNumResults();

@@ -29,7 +29,7 @@ Value BackwardBuilder::headsOf(Value memory) {
   auto type = cast<MemRefType>(memory.getType());
   SmallVector<OpFoldResult> offsets = {batch, zero, zero};
   SmallVector<OpFoldResult> sizes = {
-      one, Value(memref::DimOp::create(b, qMemory, 1)), numQueries};
+      one, Value(memref::DimOp::create(b, qMemory, 1)), queryRows.count};
   if (type.getRank() == 4) {
     offsets.insert(offsets.begin(), zero);
     sizes.insert(sizes.begin(), one);
@@ -61,7 +61,7 @@ Value BackwardBuilder::buildSinkTerm(Value first) {
   Value p = math::Exp2Op::create(b, exponent);
   Value term = arith::MulFOp::create(b, p, delta);
   // Of a row that is none the exponential has no bound.
-  return arith::SelectOp::create(b, isInside(1, first, numQueries),
+  return arith::SelectOp::create(b, isInside(1, first, queryRows.count),
                                  arith::NegFOp::create(b, term), filled(0.0));
 }
 
@@ -92,7 +92,7 @@ void BackwardBuilder::buildHeadsGradient() {
     ownBatch = ProgramIdOp::create(b, 2);
   else
     batches = memref::DimOp::create(b, qMemory, 0);
-  Value tiles = countTiles(index(0), numQueries, /*up=*/true);
+  Value tiles = countTiles(index(0), queryRows.count, /*up=*/true);
   Value steps = arith::MulIOp::create(b, tiles, batches);
   if (!ownsHeads)
     steps = arith::MulIOp::create(b, steps, headTiles);

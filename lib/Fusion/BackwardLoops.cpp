@@ -89,7 +89,7 @@ Value BackwardBuilder::buildMask(const Place &place) {
   // tensor are sums over rows.
   bool isSum = part == BackwardPart::Capture || part == BackwardPart::Table;
   if (isSum || ownsKeys())
-    require(isInside(queryDim, place.query, numQueries));
+    require(isInside(queryDim, place.query, queryRows.count));
   if (isSum || !ownsKeys())
     require(isInside(keyDim, place.key, length));
   if (!op.getMask().empty())
@@ -161,7 +161,7 @@ Value BackwardBuilder::accumulate(Value left, Value right, Value sum) {
 SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
                                              ValueRange initial) {
   Value last = arith::AddIOp::create(b, tileStart, index(shape.rows));
-  last = arith::MinSIOp::create(b, last, numQueries);
+  last = arith::MinSIOp::create(b, last, queryRows.count);
   last = arith::SubIOp::create(b, last, index(1));
   SmallVector<KeyRange> ranges = buildKeyRanges(
       b, rule, tileStart, last, length,
@@ -169,8 +169,8 @@ SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
   if (rule.hasLowerBound())
     for (KeyRange &keys : ranges)
       keys.begin = beginOfBlock(keys.begin);
-  Value k = rowsOf(kMemory, kvHead, length);
-  Value v = rowsOf(vMemory, kvHead, length);
+  Value k = rowsOf(kMemory, kvHead, {keyRows.first, length});
+  Value v = rowsOf(vMemory, kvHead, {keyRows.first, length});
   auto build = [&](const KeyLoop &keys, ValueRange state) -> Values {
     auto loop = scf::ForOp::create(b, keys.begin, keys.end,
                                    index(shape.columns), state);
@@ -220,10 +220,10 @@ SmallVector<Value> BackwardBuilder::walkKeys(const Tiles &owned,
 SmallVector<Value> BackwardBuilder::walkQueries(const Tiles &owned,
                                                 ValueRange initial) {
   Value last = arith::AddIOp::create(b, tileStart, index(shape.rows));
-  last = arith::MinSIOp::create(b, last, numKeys);
+  last = arith::MinSIOp::create(b, last, keyRows.count);
   last = arith::SubIOp::create(b, last, index(1));
   QueryRange range =
-      buildQueryRange(b, rule, tileStart, last, numQueries,
+      buildQueryRange(b, rule, tileStart, last, queryRows.count,
                       [&](Value value) { return materialize(value, Value()); });
   // Queries that are none are zeros, of which nothing comes unless scores are
   // changed.
@@ -303,8 +303,8 @@ SmallVector<Value> BackwardBuilder::buildQueryLoop(const KeyLoop &queries,
     return load(view, shape.columns, place.query);
   };
   Tiles tiles = owned;
-  tiles.q = ofQueries(rowsOf(qMemory, head, numQueries));
-  tiles.dout = ofQueries(rowsOf(doutMemory, head, numQueries));
+  tiles.q = ofQueries(rowsOf(qMemory, head, queryRows));
+  tiles.dout = ofQueries(rowsOf(doutMemory, head, queryRows));
   tiles.lse = ofQueries(statistics(1));
   Value mask = buildMask(place);
   Value x = buildX(tiles);

@@ -51,6 +51,8 @@ public:
                     b.getDenseI64ArrayAttr({shape.rows, shape.columns}));
     if (part == BackwardPart::Rows)
       kernel->setAttr(KernelOp::splitsAttrName, b.getI64IntegerAttr(1));
+    if (source.isPacked())
+      kernel->setAttr(KernelOp::packedRowsAttrName, b.getUnitAttr());
     for (unsigned n = source.firstOfWorkspace(); n < types.size(); ++n)
       kernel.setArgAttr(n, KernelOp::workspaceAttrName,
                         AffineMapAttr::get(workspaceSizes()));
@@ -122,6 +124,9 @@ private:
       return getHeadsGrid();
     bool ofKeys = part == BackwardPart::Keys;
     const ArgumentView &view = ofKeys ? source.k : source.q;
+    if (view.offsets) // slots of sequences: KernelBody::findTile
+      return names.map({sizeOf(view, 2).floorDiv(shape.rows) + sizeOf(view, 0),
+                        sizeOf(view, 1), names.constant(1)});
     return names.map({sizeOf(view, 2).ceilDiv(shape.rows), sizeOf(view, 1),
                       sizeOf(view, 0)});
   }
@@ -167,11 +172,17 @@ private:
   }
 
   /// Rows begin at multiples of 16 bytes, as the tensor memory accelerator
-  /// asks.
+  /// asks, and so does each of packed sequences.
   AffineMap workspaceSizes() {
     SmallVector<AffineExpr> sizes;
     for (unsigned dim = 0; dim < 3; ++dim)
       sizes.push_back(names.size(source.q, source.q.number, dim));
+    if (source.q.offsets) {
+      sizes[2] =
+          (sizes[2].floorDiv(kNumbersTogether) + sizes[0]) * kNumbersTogether;
+      sizes[0] = names.constant(1);
+      return names.map(sizes);
+    }
     sizes.back() = sizes.back().ceilDiv(kNumbersTogether) * kNumbersTogether;
     return names.map(sizes);
   }
@@ -179,6 +190,10 @@ private:
   RuleList getRules() {
     RuleList rules(function.getContext());
     const ArgumentView &q = source.q, &k = source.k, &v = source.v;
+    for (const ArgumentView *view : {&q, &k})
+      if (view->offsets) // one sequence
+        rules.add(SizeRuleKind::AtLeast, *view->offsets, 0, *view->offsets, 0,
+                  /*factor=*/2);
     rules.addEqual(k, k.number, 0, q, q.number, 0);
     for (unsigned dim = 0; dim < 3; ++dim)
       rules.addEqual(v, v.number, dim, k, k.number, dim);

@@ -57,10 +57,10 @@ BackwardBuilder::TableWalk BackwardBuilder::findTableWalk() {
   auto count = [&](Value size, int64_t step) -> Value {
     return arith::CeilDivUIOp::create(b, size, index(step));
   };
-  walk.queryTiles = count(numQueries, shape.rows);
+  walk.queryTiles = count(queryRows.count, shape.rows);
   findDistances(captured->place, walk.distances, walk.condition);
   if (walk.distances.empty()) {
-    walk.tilesOfDistance = walk.keyTiles = count(numKeys, shape.columns);
+    walk.tilesOfDistance = walk.keyTiles = count(keyRows.count, shape.columns);
     return walk;
   }
   // The rows of a tile have its places at rows + places - 1 keys.
@@ -145,7 +145,7 @@ Value BackwardBuilder::addAtPlaces(Value sums, Value terms, Value places,
 }
 
 void BackwardBuilder::buildTableGradient() {
-  length = numKeys; // others are masked
+  length = keyRows.count; // others are masked
   Value first =
       arith::MulIOp::create(b, ProgramIdOp::create(b, 0), index(shape.columns));
   Value ownBatch, ownHead, batches = index(1), heads = index(1);

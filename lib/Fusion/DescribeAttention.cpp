@@ -56,6 +56,7 @@ AttentionFacts fa::describeAttention(const BackwardFunction &source) {
   // Terms of sums over rows take registers as changed scores do.
   tile::AttentionBackwardOp op = source.op;
   facts.modifiesScores |= !op.getEffects().empty();
+  facts.isPacked = source.isPacked();
   return facts;
 }
 

@@ -92,6 +92,33 @@ Value KernelBody::view(Value memref, ArrayRef<OpFoldResult> offsets,
 }
 
 //===----------------------------------------------------------------------===//
+// Packed sequences
+//===----------------------------------------------------------------------===//
+
+Value KernelBody::findTile(const ArgumentView &view, Value slot, int64_t rows) {
+  auto found = SequenceOfOp::create(b, b.getIndexType(), b.getIndexType(), slot,
+                                    kernel.getArgument(*view.offsets), rows);
+  batch = found.getSequence();
+  return arith::SubIOp::create(b, slot, found.getFirst());
+}
+
+KernelBody::Sequence KernelBody::findSequence(const ArgumentView &view,
+                                              Value memref) {
+  // Whatever offsets say, nothing outside of the argument is touched.
+  Value all = memref::DimOp::create(b, memref, 1);
+  auto offsetOf = [&](Value number, Value least) -> Value {
+    Value offset =
+        memref::LoadOp::create(b, kernel.getArgument(*view.offsets), number);
+    offset = arith::IndexCastOp::create(b, b.getIndexType(), offset);
+    offset = arith::MaxSIOp::create(b, offset, least);
+    return arith::MinSIOp::create(b, offset, all);
+  };
+  Value first = offsetOf(batch, index(0));
+  Value end = offsetOf(arith::AddIOp::create(b, batch, index(1)), first);
+  return {first, arith::SubIOp::create(b, end, first)};
+}
+
+//===----------------------------------------------------------------------===//
 // Regions
 //===----------------------------------------------------------------------===//
 

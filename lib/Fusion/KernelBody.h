@@ -48,6 +48,18 @@ protected:
     return tile::BroadcastOp::create(b, type, value, mlir::ValueRange{});
   }
 
+  //===--- Packed sequences ---===//
+  /// Rows of one sequence among all that are packed; a null `first`: those of
+  /// a batch, from its first on.
+  struct Sequence {
+    Value first, count;
+  };
+  /// The tile of `rows` rows of a sequence, among those of its own, that slot
+  /// `slot` of all is for; sets `batch` to the sequence.
+  Value findTile(const ArgumentView &view, Value slot, int64_t rows);
+  /// The rows of sequence `batch` among all of `memref`, [heads, rows, dim].
+  Sequence findSequence(const ArgumentView &view, Value memref);
+
   //===--- Regions ---===//
   /// Sets `captures` to what `operands` are in the kernel; `views` are those of
   /// the tensors among them.

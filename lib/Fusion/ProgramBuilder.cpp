@@ -84,37 +84,10 @@ Value ProgramBuilder::loadScale(const std::optional<ArgumentView> &scales) {
   return memref::LoadOp::create(b, memory, ValueRange{batch, kvHead});
 }
 
-Value ProgramBuilder::loadOffset(const ArgumentView &view, Value number) {
-  Value offset =
-      memref::LoadOp::create(b, kernel.getArgument(*view.offsets), number);
-  return arith::IndexCastOp::create(b, b.getIndexType(), offset);
-}
-
-Value ProgramBuilder::findTile(Value slot) {
-  auto found =
-      SequenceOfOp::create(b, b.getIndexType(), b.getIndexType(), slot,
-                           kernel.getArgument(*source.q.offsets), shape.rows);
-  batch = found.getSequence();
-  return arith::SubIOp::create(b, slot, found.getFirst());
-}
-
-ProgramBuilder::Sequence ProgramBuilder::findSequence(const ArgumentView &view,
-                                                      Value memref) {
-  // Whatever offsets say, nothing outside of the argument is touched.
-  Value all = memref::DimOp::create(b, memref, 1);
-  auto offsetOf = [&](Value number, Value least) -> Value {
-    Value offset = arith::MaxSIOp::create(b, loadOffset(view, number), least);
-    return arith::MinSIOp::create(b, offset, all);
-  };
-  Value first = offsetOf(batch, index(0));
-  Value end = offsetOf(arith::AddIOp::create(b, batch, index(1)), first);
-  return {first, arith::SubIOp::create(b, end, first)};
-}
-
 void ProgramBuilder::findRows(Value tileNumber, bool fromEnd) {
   Value axis1 = ProgramIdOp::create(b, 1);
   if (source.q.offsets)
-    tileNumber = findTile(tileNumber);
+    tileNumber = findTile(source.q, tileNumber, shape.rows);
   else
     batch = ProgramIdOp::create(b, 2);
   auto count = [&](const ArgumentView &view, Value memory,

@@ -73,10 +73,6 @@ protected:
   KernelShape shape;
   /// [b, h, s, d]; packed [h, s, d].
   Value qMemory, kMemory, vMemory;
-  /// Packed rows of one sequence.
-  struct Sequence {
-    Value first, count;
-  };
   Sequence queries, keys; ///< of packed sequences
   Value table; ///< [b, m] where K and V are pages [n, h, page, d], or null
   Value kvHead, group;
@@ -84,12 +80,6 @@ protected:
   Value numQueries, numKeys;
 
 private:
-  /// The tile of a sequence, among those of its own, that slot `slot` of all
-  /// is for; sets `batch` to the sequence.
-  Value findTile(Value slot);
-  /// The rows of sequence `batch` among all of `memref`, [heads, rows, dim].
-  Sequence findSequence(const ArgumentView &view, Value memref);
-  Value loadOffset(const ArgumentView &view, Value number);
   Value countRows(Value memory);
   Value rowsOf(Value memref, mlir::ArrayRef<mlir::OpFoldResult> leading);
   /// The part of `memref`, of which all but the columns are given.

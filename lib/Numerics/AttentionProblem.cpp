@@ -76,14 +76,18 @@ SmallVector<WantedGradient, 3> AttentionProblem::gradients() const {
   if (!backward)
     return wanted;
   auto addRows = [&](bool isWanted, StringLiteral name, int64_t argument,
-                     int64_t heads, int64_t seq, int64_t dim) {
+                     ArrayRef<int64_t> sizes) {
     if (isWanted)
-      wanted.push_back(
-          {name, argument, type, {batch, heads, seq, dim}, /*isRows=*/true});
+      wanted.push_back({name, argument, type, SmallVector<int64_t, 4>(sizes),
+                        /*isRows=*/true});
   };
-  addRows(backward->q, "dq", 0, numHeads, seqQ, headDim);
-  addRows(backward->k, "dk", 1, numKvHeads, seqKv, headDim);
-  addRows(backward->v, "dv", 2, numKvHeads, seqKv, headDimV);
+  // Keys with gradients lie in no pages.
+  auto ofKeys = [&](int64_t dim) {
+    return rowSizes(hasKeyOffsets, rowsKv, batch, numKvHeads, seqKv, dim);
+  };
+  addRows(backward->q, "dq", 0, querySizes(headDim));
+  addRows(backward->k, "dk", 1, ofKeys(headDim));
+  addRows(backward->v, "dv", 2, ofKeys(headDimV));
   int64_t ofSlopes = 3 + !bias.empty();
   int64_t ofSink = ofSlopes + alibi + lengths + 2 * documents;
   if (backward->bias)
@@ -94,7 +98,7 @@ SmallVector<WantedGradient, 3> AttentionProblem::gradients() const {
   if (backward->sink)
     wanted.push_back(
         {"dsink", ofSink, ElementType::F32, {numHeads}, /*isRows=*/false});
-  // Gradients are of what is neither packed nor in pages.
+  // That of the scale is of what is neither packed nor in pages.
   int64_t ofScale = ofSink + sink + (dropout != 0);
   if (backward->scale)
     wanted.push_back(
@@ -117,8 +121,10 @@ Error AttentionProblem::verifyPacked() const {
   if (rowsQ < -1 || rowsKv < -1)
     return createStringError("expected tq and tk of at least 0, found " +
                              Twine(std::min(rowsQ, rowsKv)));
+  bool hasOtherGradients = backward && (backward->bias || backward->slopes ||
+                                        backward->sink || backward->scale);
   std::pair<bool, StringLiteral> unsupported[] = {
-      {backward.has_value(), "gradients"},
+      {hasOtherGradients, "gradients of other inputs than q, k and v"},
       {documents, "documents, which lie along padded queries"},
       {page && hasKeyOffsets, "pages of keys whose offsets are given"},
       {lengths && hasKeyOffsets, "lengths, which the offsets of keys give"},

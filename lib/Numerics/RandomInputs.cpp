@@ -333,8 +333,7 @@ Expected<Cotangents> fa::makeRandomCotangents(const AttentionProblem &p,
   Cotangents cotangents{*out, std::nullopt};
   if (!p.backward || !p.backward->dlse)
     return cotangents;
-  auto lse =
-      HostTensor::create(ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+  auto lse = HostTensor::create(ElementType::F32, p.lseSizes());
   if (!lse)
     return lse.takeError();
   fillNormal(*lse, seeds.next());
@@ -358,8 +357,7 @@ fa::makeForwardResults(const AttentionProblem &p,
   auto out = createRows(p.type, p.querySizes(p.headDimV), p.layoutBshd);
   if (!out)
     return out.takeError();
-  auto lse =
-      HostTensor::create(ElementType::F32, {p.batch, p.numHeads, p.seqQ});
+  auto lse = HostTensor::create(ElementType::F32, p.lseSizes());
   if (!lse)
     return lse.takeError();
   copyElements(exact->out, *out);

@@ -66,6 +66,7 @@ public:
       auto value = HostTensor::create(ElementType::F64, input.sizes());
       if (!value)
         return value.takeError();
+      value->fill(std::numeric_limits<double>::quiet_NaN()); // of no sequence
       gradients.push_back({name.str(), *value, bound});
       return static_cast<double *>(value->data());
     };
@@ -75,24 +76,33 @@ public:
       auto dq = add("dq", in.q, pairBound * maxAbs(in.k));
       if (!dq)
         return dq.takeError();
-      parallelFor(0, p.batch * p.numHeads * p.seqQ,
-                  [&](size_t row) { setQuery(row, *dq + row * p.headDim); });
+      forEachRow(p.numHeads, &ScoreLoops<T>::numQueries,
+                 [&](int64_t b, int64_t h, int64_t i) {
+                   setQuery(b, h, i,
+                            *dq + loops.queryNumber(b, h, i) * p.headDim);
+                 });
     }
-    int64_t keys = p.batch * p.numKvHeads * p.seqKv;
+    auto forEachKey = [&](auto f) {
+      forEachRow(p.numKvHeads, &ScoreLoops<T>::numKeys,
+                 [&](int64_t b, int64_t hk, int64_t j) {
+                   f(b, hk, j, loops.keyNumber(b, hk, j));
+                 });
+    };
     if (wantsK) {
       auto dk = add("dk", in.k, pairBound * maxAbs(in.q));
       if (!dk)
         return dk.takeError();
-      parallelFor(0, keys,
-                  [&](size_t key) { setKey(key, *dk + key * p.headDim); });
+      forEachKey([&](int64_t b, int64_t hk, int64_t j, int64_t row) {
+        setKey(b, hk, j, *dk + row * p.headDim);
+      });
     }
     if (wantsV) {
       auto dv = add("dv", in.v, 0);
       if (!dv)
         return dv.takeError();
-      std::vector<double> bounds(keys);
-      parallelFor(0, keys, [&](size_t key) {
-        bounds[key] = setValue(key, *dv + key * p.headDimV);
+      std::vector<double> bounds(in.v.numElements() / p.headDimV);
+      forEachKey([&](int64_t b, int64_t hk, int64_t j, int64_t row) {
+        bounds[row] = setValue(b, hk, j, *dv + row * p.headDimV);
       });
       for (double bound : bounds)
         if (std::isfinite(bound))
@@ -153,14 +163,25 @@ private:
     }
   };
 
-  int64_t rowOf(int64_t b, int64_t h, int64_t i) const {
-    return (b * p.numHeads + h) * p.seqQ + i;
+  /// Calls `f` with batch, head and row for each of as many rows as `count` has
+  /// of each batch, in any order.
+  template <typename F>
+  void forEachRow(int64_t heads, int64_t (ScoreLoops<T>::*count)(int64_t) const,
+                  F f) const {
+    int64_t longest = 0;
+    for (int64_t b = 0; b < p.batch; ++b)
+      longest = std::max(longest, (loops.*count)(b));
+    parallelFor(0, p.batch * heads * longest, [&](size_t n) {
+      int64_t row = n % longest, b = n / longest / heads;
+      if (row < (loops.*count)(b))
+        f(b, n / longest % heads, row);
+    });
   }
 
   /// Nothing where the key is masked.
   std::optional<Pair> pairOf(int64_t b, int64_t h, int64_t i, int64_t j) const {
     const T infinity = std::numeric_limits<T>::infinity();
-    int64_t row = rowOf(b, h, i);
+    int64_t row = loops.queryNumber(b, h, i);
     if (lse[row] == -infinity || loops.isMasked(b, i, j))
       return std::nullopt;
     Score<T> s = loops.score(b, h, i, j);
@@ -174,11 +195,9 @@ private:
     return Pair{weight * factor, ds, ds * s.slope};
   }
 
-  void setQuery(int64_t row, double *dq) const {
-    int64_t i = row % p.seqQ, h = row / p.seqQ % p.numHeads;
-    int64_t b = row / p.seqQ / p.numHeads;
+  void setQuery(int64_t b, int64_t h, int64_t i, double *dq) const {
     std::vector<T> sum(p.headDim, T(0));
-    for (int64_t j = 0; j < p.seqKv; ++j)
+    for (int64_t j = 0; j < loops.numKeys(b); ++j)
       if (auto pair = pairOf(b, h, i, j)) {
         const T *key = loops.keyRow(b, h / p.groupSize(), j);
         T dx = loops.roundOperand(pair->dx);
@@ -189,18 +208,17 @@ private:
   }
 
   /// Calls `f` with head, query and pair for each that sees a key.
-  template <typename F> void forEachQuery(int64_t key, F f) const {
-    int64_t j = key % p.seqKv, hk = key / p.seqKv % p.numKvHeads;
-    int64_t b = key / p.seqKv / p.numKvHeads;
+  template <typename F>
+  void forEachQuery(int64_t b, int64_t hk, int64_t j, F f) const {
     for (int64_t g = 0; g < p.groupSize(); ++g)
-      for (int64_t i = 0; i < p.seqQ; ++i)
+      for (int64_t i = 0; i < loops.numQueries(b); ++i)
         if (int64_t h = hk * p.groupSize() + g; auto pair = pairOf(b, h, i, j))
-          f(b, h, i, *pair);
+          f(h, i, *pair);
   }
 
-  void setKey(int64_t key, double *dk) const {
+  void setKey(int64_t b, int64_t hk, int64_t j, double *dk) const {
     std::vector<T> sum(p.headDim, T(0));
-    forEachQuery(key, [&](int64_t b, int64_t h, int64_t i, Pair pair) {
+    forEachQuery(b, hk, j, [&](int64_t h, int64_t i, Pair pair) {
       const T *query = loops.queryRow(b, h, i);
       T dx = loops.roundOperand(pair.dx);
       for (int64_t d = 0; d < p.headDim; ++d)
@@ -210,10 +228,10 @@ private:
   }
 
   /// Gives the largest sum of p |dO|.
-  double setValue(int64_t key, double *dv) const {
+  double setValue(int64_t b, int64_t hk, int64_t j, double *dv) const {
     std::vector<T> sum(p.headDimV, T(0)), sizes(p.headDimV, T(0));
-    forEachQuery(key, [&](int64_t b, int64_t h, int64_t i, Pair pair) {
-      const T *row = &dout[rowOf(b, h, i) * p.headDimV];
+    forEachQuery(b, hk, j, [&](int64_t h, int64_t i, Pair pair) {
+      const T *row = &dout[loops.queryNumber(b, h, i) * p.headDimV];
       T weight = loops.roundOperand(pair.p);
       for (int64_t d = 0; d < p.headDimV; ++d) {
         sum[d] += weight * row[d];
@@ -268,7 +286,7 @@ private:
     Sum sum;
     for (int64_t b = 0; b < p.batch; ++b)
       for (int64_t i = 0; i < p.seqQ; ++i) {
-        int64_t row = rowOf(b, head, i);
+        int64_t row = loops.queryNumber(b, head, i);
         sum.add(-std::exp(loops.sinkOf(head) - lse[row]) * delta[row]);
       }
     return sum;
@@ -315,8 +333,7 @@ private:
 static Error checkSizes(const AttentionProblem &p,
                         const AttentionResult &forward,
                         const Cotangents &cotangents) {
-  SmallVector<int64_t, 4> out = {p.batch, p.numHeads, p.seqQ, p.headDimV};
-  ArrayRef<int64_t> rows = ArrayRef<int64_t>(out).drop_back();
+  SmallVector<int64_t, 4> out = p.querySizes(p.headDimV), rows = p.lseSizes();
   if (!p.backward)
     return createStringError("expected a problem that asks for gradients");
   if (p.backward->dlse && !cotangents.lse)

@@ -141,10 +141,11 @@ private:
     return isFree ? kMiddleWalked : usual;
   }
 
-  /// Whether warps are specialized: what changes scores has no registers.
+  /// Whether warps are specialized: what changes scores has no registers, and
+  /// boxes of log-sum-exps begin at the first of a batch.
   bool isSpecialized() const {
     return rules.specialized.tile.rows && facts.bytes() == 2 &&
-           fit.widest() <= kWidest && !facts.modifiesScores;
+           fit.widest() <= kWidest && !facts.modifiesScores && !facts.isPacked;
   }
 
   const AttentionFacts &facts;

@@ -309,3 +309,66 @@ func.func @number(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %x
   }
   return %dx : f32
 }
+// -----
+!rows = tensor<8x?x64xf16>
+!keys = tensor<2x?x64xf16>
+!numbers = tensor<8x?xf32>
+!q = tensor<?x8x?x64xf16>
+!k = tensor<?x2x?x64xf16>
+!l = tensor<?x8x?xf32>
+// Packed sequences: programs are slots of sequences, of queries or of keys, and
+// views begin and end where the sequence does. Its row statistics begin at a
+// multiple of 16 bytes. No warps are specialized.
+// CHECK: #[[SLOTS:.*]] = affine_map<()[s0, s1, s2] -> (s0 floordiv 64 + s1 - 1, s2, 1)>
+// CHECK-LABEL: tile.kernel @packed_delta(
+// CHECK-SAME: tile.workspace = affine_map<()[s0, s1, s2] -> (1, s2, (s0 floordiv 4 + s1 - 1) * 4)>
+// CHECK-SAME: grid = #[[SLOTS]]
+// CHECK-SAME: #tile.size_rule<at_least 3[0], 3[0] * 2>
+// CHECK-SAME: #tile.size_rule<at_least 4[0], 4[0] * 2>
+// CHECK-SAME: tile.packed_rows
+// CHECK-LABEL: tile.kernel @packed_dq(
+// CHECK: %[[C4:.*]] = arith.constant 4 : index
+// CHECK: %[[SEQUENCE:[a-z0-9]+]], %{{.*}} = tile.sequence_of %{{.*}} in %[[X:arg3]] rows 64
+// CHECK: memref.load %[[X]][%[[SEQUENCE]]]
+// CHECK: memref.load %arg4[%[[SEQUENCE]]]
+// CHECK: memref.subview %arg0[%{{.*}}, %[[FIRST:.*]], 0] [1, %[[COUNT:.*]], 64]
+// CHECK: %[[BEFORE:.*]] = arith.divui %[[FIRST]], %[[C4]]
+// CHECK: %[[GROUP:.*]] = arith.addi %[[BEFORE]], %[[SEQUENCE]]
+// CHECK: %[[AT:.*]] = arith.muli %[[GROUP]], %[[C4]]
+// CHECK: memref.subview %arg13[0, 0, %{{.*}}, %[[AT]]] [1, 1, 1, %[[COUNT]]]
+// CHECK: memref.subview %arg9[%{{.*}}, %[[FIRST]]] [1, %[[COUNT]]]
+// CHECK: memref.subview %arg1[%{{.*}}, %{{.*}}, 0] [1, %{{.*}}, 64]
+// CHECK: tile.store %{{.*}}, %{{.*}} : tensor<64x64xf16>
+// CHECK-LABEL: tile.kernel @packed_dkv(
+// CHECK: tile.sequence_of %{{.*}} in %arg4 rows 64
+// CHECK: memref.subview %arg1[%{{.*}}, %[[FIRST:.*]], 0] [1, %[[COUNT:.*]], 64]
+// CHECK: scf.for
+// CHECK: memref.subview %arg0[%{{.*}}, %{{.*}}, 0] [1, %{{.*}}, 64]
+// CHECK: memref.subview %arg11[%{{.*}}, %[[FIRST]], 0] [1, %[[COUNT]], 64]
+// CHECK: tile.store
+
+// HOPPER: tile.kernel @packed_delta(
+// HOPPER-NOT: _roles
+// HOPPER: tile.kernel @packed_strided_delta(
+func.func @packed(%q: !rows, %k: !keys, %v: !keys, %x: tensor<?xi32>, %y: tensor<?xi32>, %c: f32, %o: !rows, %lse: !numbers, %do: !rows, %dlse: !numbers) -> (!rows, !keys, !keys) {
+  %qs = tile.ragged %q by %x : !rows, tensor<?xi32> -> !q
+  %ks = tile.ragged %k by %y : !keys, tensor<?xi32> -> !k
+  %vs = tile.ragged %v by %y : !keys, tensor<?xi32> -> !k
+  %os = tile.ragged %o by %x : !rows, tensor<?xi32> -> !q
+  %ls = tile.ragged %lse by %x : !numbers, tensor<?xi32> -> !l
+  %dos = tile.ragged %do by %x : !rows, tensor<?xi32> -> !q
+  %dls = tile.ragged %dlse by %x : !numbers, tensor<?xi32> -> !l
+  %dq, %dk, %dv = tile.attention_backward %qs, %ks, %vs, %os, %ls, %dos dlse %dls : !l scale %c
+      : !q, !k, !k, !q, !l, !q dq !q dk !k dv !k
+  score {}
+  mask {
+  ^bb0(%b: index, %h: index, %i: index, %j: index):
+    %m = arith.cmpi sle, %j, %i : index
+    tile.yield %m : i1
+  }
+  derivative {}
+  %rq = tile.pack %dq by %x : !q, tensor<?xi32> -> !rows
+  %rk = tile.pack %dk by %y : !k, tensor<?xi32> -> !keys
+  %rv = tile.pack %dv by %y : !k, tensor<?xi32> -> !keys
+  return %rq, %rk, %rv : !rows, !keys, !keys
+}

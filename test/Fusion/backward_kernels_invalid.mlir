@@ -68,3 +68,56 @@ func.func @from_score(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32
   }
   return %dt : tensor<?xf32>
 }
+// -----
+!rows = tensor<8x?x64xf16>
+!t = tensor<?x8x?x64xf16>
+!l = tensor<?x8x?xf32>
+// Packed sequences: what belongs together by other offsets, or not packed.
+// expected-error @below {{gradients of an attention do not run unfused: the output, the log-sum-exp or a gradient is not packed as the queries are}}
+func.func @other_offsets(%q: !rows, %k: !t, %v: !t, %o: !rows, %lse: !l, %do: !t, %c: f32, %x: tensor<?xi32>, %y: tensor<?xi32>) -> !rows {
+  %qs = tile.ragged %q by %x : !rows, tensor<?xi32> -> !t
+  %os = tile.ragged %o by %y : !rows, tensor<?xi32> -> !t
+  %dq = tile.attention_backward %qs, %k, %v, %os, %lse, %do scale %c
+      : !t, !t, !t, !t, !l, !t dq !t
+  score {} mask {} derivative {}
+  %r = tile.pack %dq by %x : !t, tensor<?xi32> -> !rows
+  return %r : !rows
+}
+// -----
+!rows = tensor<8x?x64xf16>
+!t = tensor<?x8x?x64xf16>
+!l = tensor<?x8x?xf32>
+// expected-error @below {{gradients of an attention do not run unfused: the values or a gradient are not packed as the keys are}}
+func.func @padded_gradient(%q: !t, %k: !rows, %v: !rows, %o: !t, %lse: !l, %do: !t, %c: f32, %x: tensor<?xi32>) -> !t {
+  %ks = tile.ragged %k by %x : !rows, tensor<?xi32> -> !t
+  %vs = tile.ragged %v by %x : !rows, tensor<?xi32> -> !t
+  %dk = tile.attention_backward %q, %ks, %vs, %o, %lse, %do scale %c
+      : !t, !t, !t, !t, !l, !t dk !t
+  score {} mask {} derivative {}
+  return %dk : !t
+}
+// -----
+!rows = tensor<8x?x64xf16>
+!t = tensor<?x8x?x64xf16>
+!l = tensor<?x8x?xf32>
+// What scores read, with packed sequences.
+// expected-error @below {{gradients of an attention do not run unfused: of packed sequences the gradients of q, k and v are derived, and that of something else is wanted}}
+func.func @slopes(%q: !t, %k: !rows, %v: !rows, %o: !t, %lse: !l, %do: !t, %c: f32, %x: tensor<?xi32>, %slopes: tensor<?xf32>) -> tensor<?xf32> {
+  %ks = tile.ragged %k by %x : !rows, tensor<?xi32> -> !t
+  %vs = tile.ragged %v by %x : !rows, tensor<?xi32> -> !t
+  %ds = tile.attention_backward %q, %ks, %vs, %o, %lse, %do scale %c captures(%slopes : tensor<?xf32>)
+      : !t, !t, !t, !t, !l, !t dcaptures [0] (tensor<?xf32>)
+  score {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %z: tensor<?xf32>):
+    %e = tensor.extract %z[%h] : tensor<?xf32>
+    %m = arith.addf %s, %e : f32
+    tile.yield %m : f32
+  }
+  mask {} derivative {}
+  effects {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %z: tensor<?xf32>):
+    %one = arith.constant 1.0 : f32
+    tile.yield %one : f32
+  }
+  return %ds : tensor<?xf32>
+}

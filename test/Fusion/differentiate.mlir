@@ -260,3 +260,54 @@ func.func @dropout(%p: !t, %rng: tensor<2xi64>) -> !t
   %z = tile.dropout %p rng %rng probability 0.3 : !t, tensor<2xi64>
   return %z : !t
 }
+// -----
+!rows = tensor<8x?x64xf16>
+!keys = tensor<2x?x64xf16>
+!numbers = tensor<8x?xf32>
+!q = tensor<?x8x?x64xf16>
+!k = tensor<?x2x?x64xf16>
+!l = tensor<?x8x?xf32>
+// Packed sequences: what is packed is taken apart, what was taken apart packed.
+// CHECK-LABEL: func.func @packed
+// CHECK-SAME: (%[[Q:[^:]*]]: {{[^,]*}}, %[[K:[^:]*]]: {{[^,]*}}, %[[V:[^:]*]]: {{[^,]*}}, %[[X:[^:]*]]: tensor<?xi32>, %[[Y:[^:]*]]: tensor<?xi32>, %{{[^:]*}}: f32, %[[O:[^:]*]]: {{[^,]*}}, %[[L:[^:]*]]: tensor<8x?xf32>, %[[DO:[^:]*]]: {{[^,]*}}, %[[DL:[^:]*]]: tensor<8x?xf32>)
+// CHECK-NOT: tile.attention %
+// CHECK-DAG: %[[LB:.*]] = tile.ragged %[[L]] by %[[X]]
+// CHECK-DAG: %[[OB:.*]] = tile.ragged %[[O]] by %[[X]]
+// CHECK-DAG: %[[QB:.*]] = tile.ragged %[[Q]] by %[[X]]
+// CHECK-DAG: %[[KB:.*]] = tile.ragged %[[K]] by %[[Y]]
+// CHECK-DAG: %[[VB:.*]] = tile.ragged %[[V]] by %[[Y]]
+// CHECK-DAG: %[[DOB:.*]] = tile.ragged %[[DO]] by %[[X]]
+// CHECK-DAG: %[[DLB:.*]] = tile.ragged %[[DL]] by %[[X]]
+// CHECK: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = tile.attention_backward %[[QB]], %[[KB]], %[[VB]], %[[OB]], %[[LB]], %[[DOB]] dlse %[[DLB]]
+// CHECK-DAG: %[[RQ:.*]] = tile.pack %[[DQ]] by %[[X]]
+// CHECK-DAG: %[[RK:.*]] = tile.pack %[[DK]] by %[[Y]]
+// CHECK-DAG: %[[RV:.*]] = tile.pack %[[DV]] by %[[Y]]
+// CHECK: return %[[RQ]], %[[RK]], %[[RV]]
+func.func @packed(%q: !rows, %k: !keys, %v: !keys, %x: tensor<?xi32>, %y: tensor<?xi32>, %c: f32) -> (!rows, !numbers)
+    attributes {tile.vjp_wrt = array<i64: 0, 1, 2>} {
+  %qs = tile.ragged %q by %x : !rows, tensor<?xi32> -> !q
+  %ks = tile.ragged %k by %y : !keys, tensor<?xi32> -> !k
+  %vs = tile.ragged %v by %y : !keys, tensor<?xi32> -> !k
+  %o, %lse = tile.attention %qs, %ks, %vs scale %c : !q, !k, !k -> !q lse !l score {} mask {}
+  %r = tile.pack %o by %x : !q, tensor<?xi32> -> !rows
+  %n = tile.pack %lse by %x : !l, tensor<?xi32> -> !numbers
+  return %r, %n : !rows, !numbers
+}
+// -----
+!rows = tensor<8x?x64xf16>
+!q = tensor<?x8x?x64xf16>
+!l = tensor<?x8x?xf32>
+// An output that is used in another way, too, has gradients of rows that its
+// packed form does not have: it is computed again.
+// CHECK-LABEL: func.func @packed_and_padded
+// CHECK: tile.attention %
+// CHECK: tile.attention_backward
+func.func @packed_and_padded(%q: !rows, %k: !q, %v: !q, %x: tensor<?xi32>, %c: f32) -> (!rows, !l, !q)
+    attributes {tile.vjp_wrt = array<i64: 0>, tile.vjp_of = array<i64: 0, 2>} {
+  %qs = tile.ragged %q by %x : !rows, tensor<?xi32> -> !q
+  // expected-remark @below {{expected its output and its log-sum-exp to be results of the function, found the log-sum-exp alone}}
+  %o, %lse = tile.attention %qs, %k, %v scale %c : !q, !q, !q -> !q lse !l score {} mask {}
+  %r = tile.pack %o by %x : !q, tensor<?xi32> -> !rows
+  %square = arith.mulf %o, %o : !q
+  return %r, %lse, %square : !rows, !l, !q
+}

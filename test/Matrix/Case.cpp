@@ -129,9 +129,8 @@ std::string matrix::randomLine(std::mt19937 &random) {
                         oneOf({q, "1"}) + oneOf({k, "1"}));
   line += chance(5, "layout=bshd") + chance(3, "gaps") + chance(3, "shifted");
   line += chance(2, "poison");
-  if (packed.empty())
-    line += chance(4, "backward" + oneOf({"", "=q", "=k,v", "=q,v"}) +
-                          chance(2, "dlse"));
+  line += chance(4, "backward" + oneOf({"", "=q", "=k,v", "=q,v"}) +
+                        chance(2, "dlse"));
   StringRef text = line;
   if (!text.contains("backward") && !text.contains("type=f32"))
     line += chance(4, "kv=f8e4m3" + chance(3, "kv-scales=none"));

@@ -109,9 +109,15 @@ static void poisonBeyondLengths(const AttentionProblem &p,
                        d % 2 ? kNaN : std::numeric_limits<double>::infinity());
 }
 
-/// NaN and infinities in rows of `tensor`, [heads, rows, dim], that belong to
-/// no sequence.
+/// NaN and infinities in rows of `tensor`, [heads, rows, dim] or [heads, rows],
+/// that belong to no sequence.
 static void poisonUnowned(HostTensor tensor, const HostTensor &offsets) {
+  if (tensor.rank() == 2) {
+    SmallVector<int64_t, 4> sizes(tensor.sizes()), strides(tensor.strides());
+    sizes.push_back(1);
+    strides.push_back(1);
+    tensor = tensor.view(sizes, strides);
+  }
   ArrayRef<int64_t> sizes = tensor.sizes();
   auto first = static_cast<int64_t>(offsets.at({0}));
   auto end = static_cast<int64_t>(offsets.at({offsets.sizes()[0] - 1}));
@@ -174,6 +180,8 @@ static Expected<BackwardInputs> makeBackwardInputs(const Case &c,
   if (cotangents->lse)
     all.push_back(&*cotangents->lse);
   for (HostTensor *tensor : all) {
+    if (c.poison && c.problem.hasOffsets)
+      poisonUnowned(*tensor, *in.offsets);
     auto placed = place(c, *tensor);
     if (!placed)
       return placed.takeError();

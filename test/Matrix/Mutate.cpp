@@ -124,6 +124,24 @@ static void dropEnds(tile::KernelOp kernel) {
   });
 }
 
+/// Programs of packed sequences walk the rows that belong to the next one.
+static void nextSequence(tile::KernelOp kernel) {
+  Value own;
+  kernel.walk([&](tile::SequenceOfOp op) { own = op.getOffsets(); });
+  if (!own)
+    return;
+  kernel.walk([&](memref::LoadOp load) {
+    if (!load.getType().isInteger(32) || load.getMemRef() == own)
+      return;
+    ImplicitLocOpBuilder b(load.getLoc(), load);
+    Value one = arith::ConstantIndexOp::create(b, 1);
+    Value next = arith::AddIOp::create(b, load.getIndices()[0], one);
+    Value last = arith::SubIOp::create(
+        b, memref::DimOp::create(b, load.getMemRef(), 0), one);
+    load.getIndicesMutable().assign(arith::MinUIOp::create(b, next, last));
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Gradients
 //===----------------------------------------------------------------------===//
@@ -195,6 +213,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       {"drop-head", dropHead},
       {"unmask-ds", unmaskDs},
       {"drop-ends", dropEnds},
+      {"next-sequence", nextSequence},
       {"first-sequence", firstSequence},
       {"past-lengths", pastLengths},
       {"keep-all", keepAll},
@@ -210,7 +229,8 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
   return llvm::createStringError(
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
       "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends, "
-      "first-sequence, past-lengths, keep-all, next-scale, no-scales, "
+      "next-sequence, first-sequence, past-lengths, keep-all, next-scale, "
+      "no-scales, "
       "next-bit or wrong-alignment, found '" +
       fault + "'");
 }

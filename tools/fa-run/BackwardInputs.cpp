@@ -62,8 +62,9 @@ public:
       return cotangents.takeError();
     if (Error error = readLikeOutput("dout", options.dout, cotangents->out))
       return error;
-    if (Error error = readInput("dlse", options.dlse, p.backward->dlse,
-                                rowSizes(), ElementType::F32, cotangents->lse))
+    if (Error error =
+            readInput("dlse", options.dlse, p.backward->dlse, p.lseSizes(),
+                      ElementType::F32, cotangents->lse))
       return error;
     auto forward = readForward();
     if (!forward)
@@ -72,10 +73,6 @@ public:
   }
 
 private:
-  SmallVector<int64_t, 4> rowSizes() const {
-    return {p.batch, p.numHeads, p.seqQ};
-  }
-
   Expected<AttentionResult> readForward() {
     if (options.forwardOut.empty() != options.forwardLse.empty())
       return createStringError(
@@ -89,7 +86,7 @@ private:
             readLikeOutput("forward-out", options.forwardOut, forward.out))
       return error;
     if (Error error = readInput("forward-lse", options.forwardLse, true,
-                                rowSizes(), ElementType::F32, lse))
+                                p.lseSizes(), ElementType::F32, lse))
       return error;
     forward.lse = *lse;
     return forward;
@@ -110,7 +107,7 @@ private:
     auto out = makeRandomCotangents(p, options.seed + 1);
     if (!out)
       return out.takeError();
-    auto lse = HostTensor::create(ElementType::F32, rowSizes());
+    auto lse = HostTensor::create(ElementType::F32, p.lseSizes());
     if (!lse)
       return lse.takeError();
     lse->fill(std::log(std::max<double>(p.seqKv, 1)) + 0.5);
@@ -119,14 +116,14 @@ private:
 
   /// A file of what has the output's type and sizes; nothing if there is none.
   Error readLikeOutput(StringRef what, StringRef path, HostTensor &result) {
-    SmallVector<int64_t, 4> sizes = {p.batch, p.numHeads, p.seqQ, p.headDimV};
+    SmallVector<int64_t, 4> sizes = p.querySizes(p.headDimV);
     if (p.layoutBshd)
-      std::swap(sizes[1], sizes[2]);
+      std::swap(sizes[sizes.size() - 3], sizes[sizes.size() - 2]);
     std::optional<HostTensor> file;
     if (Error error = readInput(what, path, true, sizes, p.type, file))
       return error;
     if (file)
-      result = p.layoutBshd ? file->permuted({0, 2, 1, 3}) : *file;
+      result = p.layoutBshd ? exchangeHeads(*file) : *file;
     return Error::success();
   }
 

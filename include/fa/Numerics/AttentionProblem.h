@@ -35,7 +35,8 @@ struct WantedGradient {
   int64_t argument;         ///< whose it is: q 0, k 1, v 2, the scale last
   ElementType type;
   llvm::SmallVector<int64_t, 4> sizes;
-  bool isRows; ///< [batch, heads, seq, dim], in the problem's layout
+  bool isRows; ///< [batch, heads, seq, dim], packed without batch, in the
+               ///< problem's layout
 };
 
 /// An attention problem: sizes, element type and features, forward unless

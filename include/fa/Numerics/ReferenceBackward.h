@@ -27,7 +27,7 @@
 namespace fa {
 
 /// The gradients of the results, in logical order: out [b, hq, sq, dv] and,
-/// where the problem has it, lse [b, hq, sq].
+/// where the problem has it, lse [b, hq, sq]; packed without b.
 struct Cotangents {
   HostTensor out;
   std::optional<HostTensor> lse;

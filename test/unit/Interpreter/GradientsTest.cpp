@@ -46,8 +46,8 @@ struct Setting {
   std::vector<HostTensor> run(const AttentionResult &forward,
                               Precision precision) const {
     std::vector<InterpreterValue> arguments = {in.q, in.k, in.v};
-    for (const auto *input :
-         {&in.bias, &in.slopes, &in.lengths, &in.sink, &in.rng})
+    for (const auto *input : {&in.bias, &in.slopes, &in.lengths, &in.sink,
+                              &in.rng, &in.offsets, &in.keyOffsets})
       if (*input)
         arguments.push_back(**input);
     arguments.insert(arguments.end(), {problem.effectiveScale(), forward.out,
@@ -106,6 +106,33 @@ TEST(InterpreterGradients, AgreeWithTheReference) {
     for (auto [x, y] : llvm::zip(found, exact))
       EXPECT_LT(Errors(x, y.value).max, 1e-12 * std::max(y.bound, 1.0))
           << y.name;
+  }
+}
+
+/// Packed sequences are one batch, whose rows of no sequence have gradients of
+/// 0.
+TEST(InterpreterGradients, OfPackedSequences) {
+  for (StringRef spec :
+       {"b=4 hq=4 hkv=2 sq=7 sk=9 d=8 dv=6 type=f32 ragged causal backward "
+        "dlse",
+        "b=3 hq=2 sq=5 sk=6 d=8 type=f16 window=2,1 softcap=2 alibi sink "
+        "ragged backward",
+        "b=3 hq=2 sq=5 sk=6 d=8 type=f16 causal lengths ragged=q backward dlse",
+        "b=3 hq=2 sq=5 sk=6 d=8 type=bf16 dropout=0.3 ragged=k backward=k,v"}) {
+    SCOPED_TRACE(spec.str());
+    Setting setting(spec);
+    auto exact = llvm::cantFail(
+        referenceBackwardF64(setting.problem, setting.in, setting.cotangents));
+    auto found =
+        setting.run(llvm::cantFail(referenceF64(setting.problem, setting.in)),
+                    Precision::Float64);
+    ASSERT_EQ(found.size(), exact.size());
+    for (auto [x, y] : llvm::zip(found, exact)) {
+      ASSERT_EQ(x.sizes(), y.value.sizes());
+      for (auto [a, b] : llvm::zip(x.toDoubles(), y.value.toDoubles()))
+        EXPECT_LT(std::isnan(b) ? std::fabs(a) : std::fabs(a - b), 1e-12)
+            << y.name;
+    }
   }
 }
 

@@ -314,6 +314,70 @@ TEST(ReferenceBackward, Bounds) {
   }
 }
 
+/// Rows `first` to `end` - 1 of packed `rows`, [heads, rows, ..], as a batch of
+/// one.
+static HostTensor sequenceOf(const HostTensor &rows, int64_t first,
+                             int64_t end) {
+  llvm::SmallVector<int64_t, 4> sizes(rows.sizes()), strides(rows.strides());
+  sizes[1] = end - first;
+  sizes.insert(sizes.begin(), 1);
+  strides.insert(strides.begin(), 1);
+  return rows.view(sizes, strides, first * rows.strides()[1]);
+}
+
+/// A packed sequence has the gradients of a problem of its own, bit for bit,
+/// and rows of none have none.
+TEST(ReferenceBackward, PackedSequences) {
+  for (llvm::StringRef features :
+       {"", " causal dlse", " window=2,1 sink dlse", " alibi softcap=2",
+        " prefix=1 causal", " layout=bshd causal=top-left dlse"}) {
+    SCOPED_TRACE(features.str());
+    Setting packed("b=4 hq=4 hkv=2 sq=7 sk=9 d=8 dv=6 type=f32 ragged "
+                   "backward" +
+                   features);
+    std::vector<double> queries = packed.in.offsets->toDoubles(),
+                        keys = packed.in.keyOffsets->toDoubles();
+    Gradients all = packed.reference(), allUnfused = packed.unfused();
+    int64_t compared = 0;
+    for (int64_t b = 0; b < 4; ++b) {
+      Setting one = packed;
+      one.problem.hasOffsets = one.problem.hasKeyOffsets = false;
+      one.problem.batch = 1;
+      one.problem.seqQ = queries[b + 1] - queries[b];
+      one.problem.seqKv = keys[b + 1] - keys[b];
+      auto ofQueries = [&](const HostTensor &rows) {
+        return sequenceOf(rows, queries[b], queries[b + 1]);
+      };
+      auto ofKeys = [&](const HostTensor &rows) {
+        return sequenceOf(rows, keys[b], keys[b + 1]);
+      };
+      one.in.q = ofQueries(packed.in.q);
+      one.in.k = ofKeys(packed.in.k);
+      one.in.v = ofKeys(packed.in.v);
+      one.cotangents.out = ofQueries(packed.cotangents.out);
+      if (packed.cotangents.lse)
+        one.cotangents.lse = ofQueries(*packed.cotangents.lse);
+      for (auto [mine, theirs] : {std::pair(one.reference(), all),
+                                  std::pair(one.unfused(), allUnfused)}) {
+        ASSERT_EQ(mine.size(), 3u);
+        for (auto [x, y] : llvm::zip(mine, theirs)) {
+          HostTensor own =
+              x.name == "dq" ? ofQueries(y.value) : ofKeys(y.value);
+          EXPECT_EQ(x.value.toDoubles(), own.toDoubles()) << x.name;
+          compared += own.numElements();
+        }
+      }
+    }
+    EXPECT_GT(compared, 0);
+    for (const Gradient &gradient : all) {
+      const auto &offsets = gradient.name == "dq" ? queries : keys;
+      for (int64_t row = 0; row < gradient.value.sizes()[1]; ++row)
+        EXPECT_EQ(std::isnan(gradient.value.at({1, row, 0})),
+                  row < offsets.front() || row >= offsets.back());
+    }
+  }
+}
+
 TEST(ReferenceBackward, Refuses) {
   Setting setting("hq=2 sq=3 sk=4 d=3 type=f32 backward dlse");
   setting.cotangents.lse.reset();
