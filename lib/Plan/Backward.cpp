@@ -132,20 +132,21 @@ private:
 
   /// Queries of a step where `usual` are what there is room for in any case.
   /// Masks take registers: with 80 at D 128 causal spills 370 bytes a thread,
-  /// and documents with 128 at D 64 1.3 kB.
+  /// and documents with 128 at D 64 1.3 kB. Packed sequences, whose row numbers
+  /// each thread loads by itself, with 128 at D 64 causal 1.0 kB.
   int64_t walkedQueries(int64_t usual, bool isNarrow) const {
     int64_t most = rules.specialized.tile.columns;
     if (isNarrow)
-      return facts.mask.readsRows ? usual : most;
-    bool isFree = most > kMiddleWalked && facts.mask.leavesOutNothing();
+      return facts.mask.readsRows || facts.isPacked ? usual : most;
+    bool isFree = most > kMiddleWalked && facts.mask.leavesOutNothing() &&
+                  !facts.isPacked;
     return isFree ? kMiddleWalked : usual;
   }
 
-  /// Whether warps are specialized: what changes scores has no registers, and
-  /// boxes of log-sum-exps begin at the first of a batch.
+  /// Whether warps are specialized: what changes scores has no registers.
   bool isSpecialized() const {
     return rules.specialized.tile.rows && facts.bytes() == 2 &&
-           fit.widest() <= kWidest && !facts.modifiesScores && !facts.isPacked;
+           fit.widest() <= kWidest && !facts.modifiesScores;
   }
 
   const AttentionFacts &facts;

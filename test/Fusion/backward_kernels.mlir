@@ -318,7 +318,7 @@ func.func @number(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %x
 !l = tensor<?x8x?xf32>
 // Packed sequences: programs are slots of sequences, of queries or of keys, and
 // views begin and end where the sequence does. Its row statistics begin at a
-// multiple of 16 bytes. No warps are specialized.
+// multiple of 16 bytes.
 // CHECK: #[[SLOTS:.*]] = affine_map<()[s0, s1, s2] -> (s0 floordiv 64 + s1 - 1, s2, 1)>
 // CHECK-LABEL: tile.kernel @packed_delta(
 // CHECK-SAME: tile.workspace = affine_map<()[s0, s1, s2] -> (1, s2, (s0 floordiv 4 + s1 - 1) * 4)>
@@ -348,7 +348,12 @@ func.func @number(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %c: f32, %x
 // CHECK: tile.store
 
 // HOPPER: tile.kernel @packed_delta(
-// HOPPER-NOT: _roles
+// HOPPER: tile.kernel @packed_dq_roles(
+// HOPPER-SAME: tile.packed_rows, tile.shape = array<i64: 192, 64>
+// HOPPER: tile.sequence_of %{{.*}} rows 192
+// HOPPER: tile.kernel @packed_dkv_roles(
+// HOPPER-SAME: tile.packed_rows, tile.shape = array<i64: 128, 64>
+// HOPPER: tile.sequence_of %{{.*}} rows 128
 // HOPPER: tile.kernel @packed_strided_delta(
 func.func @packed(%q: !rows, %k: !keys, %v: !keys, %x: tensor<?xi32>, %y: tensor<?xi32>, %c: f32, %o: !rows, %lse: !numbers, %do: !rows, %dlse: !numbers) -> (!rows, !keys, !keys) {
   %qs = tile.ragged %q by %x : !rows, tensor<?xi32> -> !q
