@@ -19,6 +19,7 @@ from ._library import Error, version
 from ._append import append
 from ._merge import merge
 from ._serving import paged_attention, varlen_attention
+from ._varlen_backward import varlen_attention_backward
 
 __all__ = [
     "attention",
@@ -27,6 +28,7 @@ __all__ = [
     "merge",
     "paged_attention",
     "varlen_attention",
+    "varlen_attention_backward",
     "prepare",
     "Context",
     "Plan",

@@ -22,7 +22,8 @@ _MEMBERS = dict(q="wantQ", k="wantK", v="wantV", scale="wantScale", **{name: x[1
 
 
 @functools.lru_cache(maxsize=1024)
-def _plan(target, members, wants, has_dlse):
+def plan_of(target, members, wants, has_dlse):
+    """The plan of the gradients `wants` of the attention of `members`."""
     wanted = fa.BackwardDesc(hasDlse=has_dlse)
     for name in wants:
         setattr(wanted, _MEMBERS[name], 1)
@@ -44,7 +45,7 @@ def _prepare(options, tensors, given, results, wants):
         array = tensors[_number(name, given)]
         gradient = Tensor(None, array.type, array.shape, row_major(array.shape), 0, target)
         arguments.append(four_dims("a gradient", gradient, layout) if name in _WANTS else gradient)
-    return Launch(_plan(target, tuple(members.items()), wants, len(dlse)), arguments)
+    return Launch(plan_of(target, tuple(members.items()), wants, len(dlse)), arguments)
 
 
 def _number(name, given):

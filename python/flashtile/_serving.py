@@ -75,7 +75,15 @@ def _check(name, found, rank, type=None):
         raise ValueError(f"expected {name} of {NAMES[type]}, found {NAMES[found.type]}")
 
 
-def _heads_first(name, found, is_packed, layout):
+def check_integers(given, optional):
+    """An error unless those of `optional`, the members `given`, that have to be
+    integers are, of as many dimensions as they should have."""
+    for member, array in zip(given, optional):
+        if member in _INTEGERS:
+            _check(_INTEGERS[member][0], array, _INTEGERS[member][1], fa.I32)
+
+
+def heads_first(name, found, is_packed, layout):
     """`found` as a launch takes it: [b, h, s, d], or packed [h, rows, d]."""
     if not is_packed:
         return four_dims(name, found, layout)
@@ -101,14 +109,12 @@ def _prepare(options, pages, tensors, given):
     v = k if "valuesInKeys" in serving else optional.pop(0)
     out = optional.pop() if given[-1] == "out" else None
     given = [member for member in given if member != "out"]
-    for member, array in zip(given, optional):
-        if member in _INTEGERS:
-            _check(_INTEGERS[member][0], array, _INTEGERS[member][1], fa.I32)
+    check_integers(given, optional)
     has_pages, is_packed = "hasPages" in given, "hasOffsets" in given
     order = ("bshd" if pages == "nhd" else "bhsd") if has_pages else layout
     names = ("k_pages", "v_pages") if has_pages else ("k", "v")
-    inputs = [_heads_first("q", q, is_packed, layout)]
-    inputs += (_heads_first(n, x, "hasKeyOffsets" in given, order) for n, x in zip(names, (k, v)))
+    inputs = [heads_first("q", q, is_packed, layout)]
+    inputs += (heads_first(n, x, "hasKeyOffsets" in given, order) for n, x in zip(names, (k, v)))
     d, dv = inputs[0].shape[-1], serving.pop("headDimV", inputs[2].shape[-1])
     if "valuesInKeys" in serving:
         inputs.pop()
@@ -129,16 +135,17 @@ def _prepare(options, pages, tensors, given):
         out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
     elif not out.writable:
         raise ValueError("expected an out that can be written, found a read-only one")
-    outputs = [_heads_first("out", out, is_packed, layout)]
+    outputs = [heads_first("out", out, is_packed, layout)]
     if return_lse:
         lse = inputs[0].shape[:-1]
         outputs.append(Tensor(None, fa.F32, lse, row_major(lse), 0, q.target))
     return Launch(plan_of(q.target, tuple(members.items())), [*inputs, *optional, scale, *outputs], shape)
 
 
-def _attend(arrays, optional, out, stream, options, pages=None):
+def attend(arrays, optional, out, stream, options, pages=None):
     """Runs a call of q, k and v, `arrays`, and of what is `optional`, by member.
     The last of `options` are members as `_serving_members` gives them."""
+    call = arrays, optional, out, stream, options, pages
     window, return_lse = options[1], options[-2]
     options = (*options[:-1], tuple(options[-1].items()))
     arrays = [array for array in arrays if array is not None]  # v may be none
@@ -152,7 +159,9 @@ def _attend(arrays, optional, out, stream, options, pages=None):
     launch, addresses = _launches.get(kind, arrays)
     if launch is None:
         if any(getattr(array, "requires_grad", False) for array in arrays):  # no launch that is known has such
-            raise ValueError("expected no array that requires a gradient: of packed sequences and pages none is derived")
+            from .torch import attend_packed
+
+            return attend_packed(*call)
         launch, addresses = _launches.add(kind, arrays, lambda tensors: _prepare(options, pages, tensors, given))
     q = arrays[0]
     if out is None:
@@ -215,15 +224,16 @@ def varlen_attention(
 
     Returns the output [rows, hq, dv], `out` if it is given; with return_lse also
     the log-sum-exp, float32 [hq, rows]. Rows that belong to no sequence are not
-    written. There are no gradients of packed sequences: arrays that require one
-    are a ValueError.
+    written. PyTorch's q, k and v that require a gradient give outputs that have
+    one (flashtile.torch.varlen_attention); other arrays that require one are a
+    ValueError. `varlen_attention_backward` is for other packages.
     """
     keys = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
     optional = {"hasAlibi": alibi_slopes, "hasSink": sink, "hasOffsets": cu_seqlens_q, "hasKeyOffsets": keys}
     optional.update(_scale_pair(k_scale, v_scale), hasDraft=draft)
     how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, "bhsd", return_lse
     how += (_serving_members(split_keys, values_in_keys, v, "v"),)
-    return _attend([q, k, v], optional, out, stream, how)
+    return attend([q, k, v], optional, out, stream, how)
 
 
 def paged_attention(
@@ -301,4 +311,4 @@ def paged_attention(
     }
     how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, layout, return_lse
     how += (_serving_members(split_keys, values_in_keys, v_pages, "v_pages"),)
-    return _attend([q, k_pages, v_pages], optional, out, stream, how, pages)
+    return attend([q, k_pages, v_pages], optional, out, stream, how, pages)

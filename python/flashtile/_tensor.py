@@ -203,16 +203,21 @@ def address(array):
 def empty_like(array, shape, type):
     """A new array of `array`'s package, on its device; `type` as in NAMES, or
     None for that of `array`."""
+    return new_like(array, shape, type, "empty")
+
+
+def new_like(array, shape, type, make):
+    """The same by the package's function `make`."""
     package = array.__class__.__module__.split(".")[0]
     if package in ("numpy", "torch"):
         module = __import__(package)
         dtype = getattr(module, type) if type else array.dtype
         where = {} if package == "numpy" else {"device": array.device}
-        return module.empty(shape, dtype=dtype, **where)
+        return getattr(module, make)(shape, dtype=dtype, **where)
     if hasattr(array, "__array_namespace__"):
         module = array.__array_namespace__()
         dtype = getattr(module, type) if type else array.dtype
-        return module.empty(shape, dtype=dtype, device=array.device)
+        return getattr(module, make)(shape, dtype=dtype, device=array.device)
     raise TypeError(f"expected out=, for there is no new {array.__class__.__name__} to be had here")
 
 

@@ -133,9 +133,9 @@ def _differentiate(ctx, dout, dlse):
     return tuple(gradients)
 
 
-def _refuse_second(ctx, *gradients):
+def refuse_second(ctx, *gradients, name="attention_backward"):
     raise RuntimeError(
-        "flashtile::attention_backward has no derivative: second derivatives of attention are not computed; "
+        f"flashtile::{name} has no derivative: second derivatives of attention are not computed; "
         "expected backward() without a graph of its own (create_graph=False)"
     )
 
@@ -174,12 +174,16 @@ class _Backward(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *gradients):
-        _refuse_second(ctx, *gradients)
+        refuse_second(ctx, *gradients)
 
 
 def _run(op, function, *inputs):
-    is_transformed = not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
-    return function.apply(*inputs) if is_transformed else op(*inputs)
+    return function.apply(*inputs) if is_transformed() else op(*inputs)
+
+
+def is_transformed():
+    """Whether a transform of torch.func looks at what runs."""
+    return not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
 
 
 def run(*inputs):
@@ -187,7 +191,8 @@ def run(*inputs):
     return _run(torch.ops.flashtile.attention_forward, _Forward, *inputs)
 
 
-def _define(library, name, schema, function, fake, differentiate, keep=None):
+def define_operation(library, name, schema, function, fake, differentiate, keep=None):
+    """flashtile::`name`, with a fake implementation and a derivative."""
     library.define(name + schema, tags=(torch.Tag.pt2_compliant_tag,))
     library.impl(name, function, "CompositeExplicitAutograd")
     torch.library.register_fake(f"flashtile::{name}", fake, lib=library)
@@ -198,7 +203,7 @@ def define(library):
     """Both operations, in PyTorch's `library`."""
     inputs = "Tensor q, Tensor k, Tensor v"
     forward = f"({inputs}, bool want_lse, {_OPTIONS}) -> (Tensor, Tensor)"
-    _define(library, "attention_forward", forward, _forward, _forward_fake, _differentiate, _keep)
+    define_operation(library, "attention_forward", forward, _forward, _forward_fake, _differentiate, _keep)
     given = "Tensor out, Tensor lse, Tensor dout, Tensor? dlse, bool[] wants"
     backward = f"({inputs}, {given}, {_OPTIONS}) -> ({', '.join(['Tensor'] * len(WANTS))})"
-    _define(library, "attention_backward", backward, _backward, _backward_fake, _refuse_second)
+    define_operation(library, "attention_backward", backward, _backward, _backward_fake, refuse_second)

@@ -17,9 +17,11 @@ from typing import Optional, Tuple
 
 import torch
 
-from . import _torch_extension, _torch_gradients
+from . import _torch_extension, _torch_gradients, _torch_varlen
 from ._attention import attention as _attention
 from ._torch_gradients import plain
+from ._torch_varlen import attend as attend_packed
+from ._torch_varlen import attention as varlen_attention
 
 # ROCm's cards are not CUDA's, though PyTorch calls them so.
 _extension = None if torch.version.hip else _torch_extension.load()
@@ -109,6 +111,7 @@ def _op_lse(
 _define("attention", _op)
 _define("attention_lse", _op_lse)
 _torch_gradients.define(_library)
+_torch_varlen.define(_library)
 
 
 @torch.library.register_fake("flashtile::attention")

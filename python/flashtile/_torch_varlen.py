@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Packed sequences that are trained, as two operations of PyTorch's:
+flashtile::varlen_forward and its derivative flashtile::varlen_backward, with fake
+implementations as those of _torch_gradients have."""
+
+import functools
+
+import torch
+
+from ._serving import attend as _attend
+from ._serving import varlen_attention
+from ._torch_gradients import define_operation, is_transformed, plain, refuse_second
+from ._varlen_backward import varlen_attention_backward
+
+# What both operations have behind their tensors, as a schema has it.
+_OPTIONS = (
+    "Tensor cu_seqlens_q, Tensor cu_seqlens_k, float? scale, str causal, int window_left, int window_right, "
+    "int prefix, float softcap, Tensor? alibi_slopes, Tensor? sink, str? score_mod, str? mask_mod, str precision"
+)
+
+
+def _keywords(scale, causal, left, right, prefix, softcap, slopes, sink, score_mod, mask_mod, precision):
+    """The options as flashtile.varlen_attention has them."""
+    return dict(
+        scale=scale,
+        causal=causal or False,
+        window=(left, right) if left >= 0 or right >= 0 else None,
+        prefix=None if prefix < 0 else prefix,
+        softcap=softcap,
+        alibi_slopes=slopes,
+        sink=sink,
+        score_mod=score_mod,
+        mask_mod=mask_mod,
+        precision=precision,
+    )
+
+
+def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, *options):
+    inputs = [plain(x) for x in (q, k, v)]
+    return varlen_attention(*inputs, cu_seqlens_q, cu_seqlens_k, return_lse=True, **_keywords(*options))
+
+
+def _forward_fake(q, k, v, *options):
+    return q.new_empty((*q.shape[:2], v.shape[2])), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
+
+
+def _backward(q, k, v, out, lse, dout, dlse, wants, cu_seqlens_q, cu_seqlens_k, *options):
+    # A sum's gradient has strides 0: the kernels read rows.
+    dout = dout if dout.stride(-1) == 1 else dout.contiguous()
+    arrays = [plain(x) for x in (q, k, v, out, lse, dout)]
+    names = [name for name, wanted in zip("qkv", wants) if wanted]
+    how = dict(_keywords(*options), dlse=plain(dlse), wants=names)
+    gradients = varlen_attention_backward(*arrays, cu_seqlens_q, cu_seqlens_k, **how)
+    return tuple(q.new_empty(0) if x is None else x for x in gradients)
+
+
+def _backward_fake(q, k, v, out, lse, dout, dlse, wants, *options):
+    return tuple(x.new_empty(x.shape) if wanted else q.new_empty(0) for x, wanted in zip((q, k, v), wants))
+
+
+def _keep(ctx, inputs, output):
+    ctx.set_materialize_grads(False)
+    ctx.is_tensor = [isinstance(x, torch.Tensor) for x in inputs]
+    ctx.values = [None if tensor else x for x, tensor in zip(inputs, ctx.is_tensor)]
+    ctx.save_for_backward(*output, *(x for x in inputs if isinstance(x, torch.Tensor)))
+
+
+def _differentiate(ctx, dout, dlse):
+    out, lse, *tensors = ctx.saved_tensors
+    rest = iter(tensors)
+    q, k, v, *options = [next(rest) if tensor else x for x, tensor in zip(ctx.values, ctx.is_tensor)]
+    wants = list(ctx.needs_input_grad[:3])
+    gradients = [None] * len(ctx.values)
+    if any(wants) and (dout is not None or dlse is not None):
+        dout = torch.zeros_like(out) if dout is None else dout
+        found = torch.ops.flashtile.varlen_backward(q, k, v, out, lse, dout, dlse, wants, *options)
+        gradients[:3] = [gradient if wanted else None for gradient, wanted in zip(found, wants)]
+    return tuple(gradients)
+
+
+def define(library):
+    """Both operations, in PyTorch's `library`."""
+    inputs = "Tensor q, Tensor k, Tensor v"
+    schema = f"({inputs}, {_OPTIONS}) -> (Tensor, Tensor)"
+    define_operation(library, "varlen_forward", schema, _forward, _forward_fake, _differentiate, _keep)
+    given = "Tensor out, Tensor lse, Tensor dout, Tensor? dlse, bool[] wants"
+    schema = f"({inputs}, {given}, {_OPTIONS}) -> (Tensor, Tensor, Tensor)"
+    refuse = functools.partial(refuse_second, name="varlen_backward")
+    define_operation(library, "varlen_backward", schema, _backward, _backward_fake, refuse)
+
+
+def attention(
+    q,
+    k,
+    v,
+    cu_seqlens_q,
+    cu_seqlens_k=None,
+    *,
+    causal=False,
+    window=None,
+    prefix=None,
+    softcap=0.0,
+    scale=None,
+    alibi_slopes=None,
+    sink=None,
+    score_mod=None,
+    mask_mod=None,
+    precision="ieee",
+    return_lse=False,
+):
+    """flashtile.varlen_attention, differentiable with respect to q, k and v:
+    gradients have the same bits in every run, are computed of what needs them
+    alone, are 0 in rows that belong to no sequence and have no derivative
+    themselves. Slopes and sinks that require one are a ValueError, as transforms of
+    torch.func are."""
+    if is_transformed():
+        raise ValueError("expected no transform of torch.func around packed sequences, found one")
+    for name, found in (("alibi_slopes", alibi_slopes), ("sink", sink)):
+        if torch.is_grad_enabled() and found is not None and found.requires_grad:
+            raise ValueError(f"expected gradients of q, k and v of packed sequences, found one of {name} required")
+    left, right = (-1 if bound is None else int(bound) for bound in window or (None, None))
+    keys = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
+    out, lse = torch.ops.flashtile.varlen_forward(
+        q,
+        k,
+        v,
+        cu_seqlens_q,
+        keys,
+        None if scale is None else float(scale),
+        "bottom-right" if causal is True else causal or "",
+        left,
+        right,
+        -1 if prefix is None else prefix,
+        softcap,
+        plain(alibi_slopes),
+        plain(sink),
+        score_mod,
+        mask_mod,
+        precision,
+    )
+    return (out, lse) if return_lse else out
+
+
+def attend(arrays, optional, out, stream, options, pages):
+    """A call of `_serving.attend`, some of whose tensors require a gradient."""
+    if not torch.is_grad_enabled():
+        optional = {name: plain(x) for name, x in optional.items()}
+        return _attend([plain(x) for x in arrays], optional, plain(out), stream, options, pages)
+    if pages is not None:
+        raise ValueError("expected no array that requires a gradient: of pages none is derived")
+    causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, _, _, return_lse, serving = options
+    refused = {"out": out, "stream": stream, "k_scale": optional["hasScales"], "draft": optional["hasDraft"]}
+    refused.update(split_keys=serving.get("splitKeys"), values_in_keys=serving.get("valuesInKeys"))
+    for name, found in refused.items():
+        if found is not None:
+            raise ValueError(f"expected no {name} where a gradient is required, found {name}={found!r:.40}")
+    return attention(
+        *arrays,
+        optional["hasOffsets"],
+        optional["hasKeyOffsets"],
+        causal=causal,
+        window=window,
+        prefix=prefix,
+        softcap=softcap,
+        scale=scale,
+        alibi_slopes=optional["hasAlibi"],
+        sink=optional["hasSink"],
+        score_mod=score_mod,
+        mask_mod=mask_mod,
+        precision=precision,
+        return_lse=return_lse,
+    )
