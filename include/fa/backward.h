@@ -37,8 +37,8 @@ typedef struct faBackwardDesc {
  * inputs; then, as wanted, dQ, dK, dV, dBias, dSlopes and dSink like the inputs
  * that they are of, and dScale (f32 [1]), as outputs. Of a scale of 0 dScale is
  * NaN: it is computed from what the scale is a factor of. With offsets all of
- * it is packed as the forward's arguments are, dQ, dK and dV alone are wanted,
- * and rows that belong to no sequence are not written.
+ * it is packed as the forward's arguments are, dBias is not to be had, and rows
+ * that belong to no sequence are not written.
  * `desc->launch` are these arguments. A launch sums in an order that depends on
  * sizes, plan and card's kind alone: its results repeat bit by bit. On a card
  * it always takes workspace, of the size that faPlanGetLaunchInfo gives, from

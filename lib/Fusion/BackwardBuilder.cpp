@@ -44,18 +44,20 @@ Value BackwardBuilder::rowsOf(Value memory, Value number,
   return view(memory, offsets, sizes, kept);
 }
 
+/// A multiple of 16 bytes, before which there is room for all sequences before.
+Value BackwardBuilder::firstStatistic() {
+  Value together = index(kNumbersTogether);
+  Value before = arith::DivUIOp::create(b, queryRows.first, together);
+  return arith::MulIOp::create(b, arith::AddIOp::create(b, before, batch),
+                               together);
+}
+
 Value BackwardBuilder::statistics(unsigned number) {
   Value memory = kernel.getArgument(source.firstOfWorkspace() + number);
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
-  if (queryRows.first) {
-    // From a multiple of 16 bytes on, which has room for all sequences before.
-    Value together = index(kNumbersTogether);
-    Value before = arith::DivUIOp::create(b, queryRows.first, together);
-    Value first = arith::MulIOp::create(
-        b, arith::AddIOp::create(b, before, batch), together);
-    return view(memory, {zero, zero, head, first},
+  if (queryRows.first)
+    return view(memory, {zero, zero, head, firstStatistic()},
                 {one, one, one, queryRows.count}, {ShapedType::kDynamic});
-  }
   // To the end of the row, whose numbers behind the queries are those of rows
   // of zeros: what ends with its argument can be fetched.
   Value length = memref::DimOp::create(b, memory, 3);

@@ -60,6 +60,8 @@ private:
   /// Tensor `number` of workspace, of this head: sums of dO · O (0) or the
   /// log-sum-exp (1).
   Value statistics(unsigned number);
+  /// Where those of a packed sequence begin, in each head's row.
+  Value firstStatistic();
   /// A tile of `rows` rows of `view`, from row `first` on.
   Value load(Value view, int64_t rows, Value first, bool inBounds = false);
   /// The sums of dO · O, less dlse, of `rows` queries.
@@ -144,7 +146,10 @@ private:
   //===--- Numbers of heads or of all (BackwardHeads.cpp) ---===//
   void buildHeadsGradient();
   /// `memory`, [b, h, s] or a tensor of workspace, for this batch: [h, s].
+  /// Packed it has no b, and is cut out for this sequence.
   Value headsOf(Value memory);
+  Value countHeads();
+  Value countSlots();
   /// A tile of it: of the program's heads, from query `first` on.
   Value loadHeads(Value memory, Value first);
   /// What queries from `first` on add.

@@ -169,9 +169,13 @@ static std::string checkPacked(BackwardFunction &match) {
            "queries are";
   if (!areLike(ofKeys, match.k))
     return "the values or a gradient are not packed as the keys are";
-  if (match.isPacked() && (match.dsink || !match.dcaptures.empty()))
-    return "of packed sequences the gradients of q, k and v are derived, and "
-           "that of something else is wanted";
+  if (match.isPacked() &&
+      llvm::any_of(match.dcaptures, [](const CapturedGradient &gradient) {
+        return !gradient.isOfHeads() || gradient.readsAt(0);
+      }))
+    return "a tensor whose gradient is wanted is read at sequences, queries, "
+           "keys or a computed place of packed sequences, where heads alone "
+           "are expected";
   return matchOffsets({&op.getScore(), &op.getMask(), &op.getDerivative()},
                       {&match.q, &match.k}, match.captures);
 }

@@ -27,15 +27,36 @@ using namespace fa::tile;
 Value BackwardBuilder::headsOf(Value memory) {
   OpFoldResult zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
   auto type = cast<MemRefType>(memory.getType());
+  bool isWorkspace = type.getRank() == 4;
   SmallVector<OpFoldResult> offsets = {batch, zero, zero};
-  SmallVector<OpFoldResult> sizes = {
-      one, Value(memref::DimOp::create(b, qMemory, 1)), queryRows.count};
-  if (type.getRank() == 4) {
+  SmallVector<OpFoldResult> sizes = {one, countHeads(), queryRows.count};
+  if (queryRows.first) {
+    offsets = {zero, zero, isWorkspace ? firstStatistic() : queryRows.first};
+    if (!isWorkspace) {
+      offsets.erase(offsets.begin());
+      sizes.erase(sizes.begin());
+    }
+  }
+  if (isWorkspace) {
     offsets.insert(offsets.begin(), zero);
     sizes.insert(sizes.begin(), one);
   }
   int64_t any = ShapedType::kDynamic;
   return view(memory, offsets, sizes, {any, any});
+}
+
+Value BackwardBuilder::countHeads() {
+  return memref::DimOp::create(b, qMemory, source.q.offsets ? 0 : 1);
+}
+
+/// The slots that tiles of `columns` queries take of all sequences.
+Value BackwardBuilder::countSlots() {
+  Value offsets = kernel.getArgument(*source.q.offsets);
+  Value sequences =
+      arith::SubIOp::create(b, memref::DimOp::create(b, offsets, 0), index(1));
+  Value tiles =
+      arith::DivUIOp::create(b, queryRows.count, index(shape.columns));
+  return arith::AddIOp::create(b, tiles, sequences);
 }
 
 Value BackwardBuilder::loadHeads(Value memory, Value first) {
@@ -85,15 +106,19 @@ void BackwardBuilder::buildHeadsGradient() {
     ownTile =
         arith::MulIOp::create(b, ProgramIdOp::create(b, 0), index(shape.rows));
   else
-    headTiles = arith::CeilDivUIOp::create(
-        b, memref::DimOp::create(b, qMemory, 1), index(shape.rows));
-  Value ownBatch, batches = index(1);
-  if (captured && captured->readsAt(0))
-    ownBatch = ProgramIdOp::create(b, 2);
-  else
-    batches = memref::DimOp::create(b, qMemory, 0);
-  Value tiles = countTiles(index(0), queryRows.count, /*up=*/true);
-  Value steps = arith::MulIOp::create(b, tiles, batches);
+    headTiles = arith::CeilDivUIOp::create(b, countHeads(), index(shape.rows));
+  Value ownBatch, tiles, steps;
+  if (source.q.offsets) {
+    steps = countSlots();
+  } else {
+    Value batches = index(1);
+    if (captured && captured->readsAt(0))
+      ownBatch = ProgramIdOp::create(b, 2);
+    else
+      batches = memref::DimOp::create(b, qMemory, 0);
+    tiles = countTiles(index(0), queryRows.count, /*up=*/true);
+    steps = arith::MulIOp::create(b, tiles, batches);
+  }
   if (!ownsHeads)
     steps = arith::MulIOp::create(b, steps, headTiles);
   auto loop = scf::ForOp::create(b, index(0), steps, index(1), filled(0.0));
@@ -107,9 +132,15 @@ void BackwardBuilder::buildHeadsGradient() {
           b, arith::RemUIOp::create(b, step, headTiles), index(shape.rows));
       step = arith::DivUIOp::create(b, step, headTiles);
     }
-    batch = ownBatch ? ownBatch
-                     : arith::DivUIOp::create(b, step, tiles).getResult();
-    Value tile = arith::RemUIOp::create(b, step, tiles);
+    Value tile;
+    if (source.q.offsets) {
+      tile = findTile(source.q, step, shape.columns);
+      queryRows = findSequence(source.q, qMemory);
+    } else {
+      batch = ownBatch ? ownBatch
+                       : arith::DivUIOp::create(b, step, tiles).getResult();
+      tile = arith::RemUIOp::create(b, step, tiles);
+    }
     Value first = arith::MulIOp::create(b, tile, index(shape.columns));
     Value more = buildHeadsTerm(first);
     if (!ownsHeads)

@@ -98,8 +98,8 @@ SmallVector<WantedGradient, 3> AttentionProblem::gradients() const {
   if (backward->sink)
     wanted.push_back(
         {"dsink", ofSink, ElementType::F32, {numHeads}, /*isRows=*/false});
-  // That of the scale is of what is neither packed nor in pages.
-  int64_t ofScale = ofSink + sink + (dropout != 0);
+  // That of the scale is of what lies in no pages.
+  int64_t ofScale = ofSink + sink + (dropout != 0) + hasOffsets + hasKeyOffsets;
   if (backward->scale)
     wanted.push_back(
         {"dscale", ofScale, ElementType::F32, {1}, /*isRows=*/false});
@@ -121,10 +121,8 @@ Error AttentionProblem::verifyPacked() const {
   if (rowsQ < -1 || rowsKv < -1)
     return createStringError("expected tq and tk of at least 0, found " +
                              Twine(std::min(rowsQ, rowsKv)));
-  bool hasOtherGradients = backward && (backward->bias || backward->slopes ||
-                                        backward->sink || backward->scale);
   std::pair<bool, StringLiteral> unsupported[] = {
-      {hasOtherGradients, "gradients of other inputs than q, k and v"},
+      {backward && backward->bias, "the gradient of a bias"},
       {documents, "documents, which lie along padded queries"},
       {page && hasKeyOffsets, "pages of keys whose offsets are given"},
       {lengths && hasKeyOffsets, "lengths, which the offsets of keys give"},

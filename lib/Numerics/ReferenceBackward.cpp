@@ -253,10 +253,10 @@ private:
     };
     for (int64_t b : range(0, p.batch))
       for (int64_t h : range(1, p.numHeads))
-        for (int64_t i : range(2, p.seqQ))
-          for (int64_t j : range(3, p.seqKv))
+        for (int64_t i : range(2, loops.numQueries(b)))
+          for (int64_t j : range(3, loops.numKeys(b)))
             if (auto pair = pairOf(b, h, i, j))
-              sum.add(term(i, j, pair->ds));
+              sum.add(term(b, i, j, pair->ds));
     return sum;
   }
 
@@ -269,15 +269,15 @@ private:
       fixed[d] = p.bias[d] == '1' ? -1 : rest % sizes[d];
       rest /= sizes[d];
     }
-    return sumPairs(fixed, [](int64_t, int64_t, T ds) { return ds; });
+    return sumPairs(fixed, [](int64_t, int64_t, int64_t, T ds) { return ds; });
   }
 
   /// A slope times the distance is taken from the scores of its head.
   Sum sumSlopes(size_t head) const {
     return sumPairs({-1, static_cast<int64_t>(head), -1, -1},
-                    [&](int64_t i, int64_t j, T ds) {
-                      return -ds *
-                             static_cast<T>(std::abs(i + p.seqKv - p.seqQ - j));
+                    [&](int64_t b, int64_t i, int64_t j, T ds) {
+                      return -ds * static_cast<T>(
+                                       std::abs(loops.diagonalOf(b, i) - j));
                     });
   }
 
@@ -285,7 +285,7 @@ private:
   Sum sumSink(size_t head) const {
     Sum sum;
     for (int64_t b = 0; b < p.batch; ++b)
-      for (int64_t i = 0; i < p.seqQ; ++i) {
+      for (int64_t i = 0; i < loops.numQueries(b); ++i) {
         int64_t row = loops.queryNumber(b, head, i);
         sum.add(-std::exp(loops.sinkOf(head) - lse[row]) * delta[row]);
       }
@@ -294,18 +294,17 @@ private:
 
   /// The scale is a factor of each product of a query and a key.
   Sum sumScale() const {
-    int64_t rows = lse.size();
-    std::vector<Sum> sums(rows);
-    parallelFor(0, rows, [&](size_t row) {
-      int64_t i = row % p.seqQ, h = row / p.seqQ % p.numHeads;
-      int64_t b = row / p.seqQ / p.numHeads;
-      for (int64_t j = 0; j < p.seqKv; ++j)
-        if (auto pair = pairOf(b, h, i, j))
-          sums[row].add(pair->dx *
-                        loops.dot(loops.queryRow(b, h, i),
-                                  loops.keyRow(b, h / p.groupSize(), j),
-                                  p.headDim));
-    });
+    std::vector<Sum> sums(lse.size());
+    forEachRow(p.numHeads, &ScoreLoops<T>::numQueries,
+               [&](int64_t b, int64_t h, int64_t i) {
+                 Sum &sum = sums[loops.queryNumber(b, h, i)];
+                 for (int64_t j = 0; j < loops.numKeys(b); ++j)
+                   if (auto pair = pairOf(b, h, i, j))
+                     sum.add(pair->dx *
+                             loops.dot(loops.queryRow(b, h, i),
+                                       loops.keyRow(b, h / p.groupSize(), j),
+                                       p.headDim));
+               });
     Sum total;
     for (const Sum &sum : sums) {
       total.value += sum.value;

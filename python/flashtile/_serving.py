@@ -224,9 +224,9 @@ def varlen_attention(
 
     Returns the output [rows, hq, dv], `out` if it is given; with return_lse also
     the log-sum-exp, float32 [hq, rows]. Rows that belong to no sequence are not
-    written. PyTorch's q, k and v that require a gradient give outputs that have
-    one (flashtile.torch.varlen_attention); other arrays that require one are a
-    ValueError. `varlen_attention_backward` is for other packages.
+    written. PyTorch's q, k, v, slopes and sinks that require a gradient give
+    outputs that have one (flashtile.torch.varlen_attention), and
+    `varlen_attention_backward` is for other packages.
     """
     keys = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
     optional = {"hasAlibi": alibi_slopes, "hasSink": sink, "hasOffsets": cu_seqlens_q, "hasKeyOffsets": keys}

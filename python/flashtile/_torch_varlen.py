@@ -14,12 +14,14 @@ from ._varlen_backward import varlen_attention_backward
 
 # What both operations have behind their tensors, as a schema has it.
 _OPTIONS = (
-    "Tensor cu_seqlens_q, Tensor cu_seqlens_k, float? scale, str causal, int window_left, int window_right, "
-    "int prefix, float softcap, Tensor? alibi_slopes, Tensor? sink, str? score_mod, str? mask_mod, str precision"
+    "Tensor? alibi_slopes, Tensor? sink, Tensor cu_seqlens_q, Tensor cu_seqlens_k, float? scale, str causal, "
+    "int window_left, int window_right, int prefix, float softcap, str? score_mod, str? mask_mod, str precision"
 )
+# Whose gradients there are: the first tensors of the forward.
+_WANTS = ("q", "k", "v", "alibi_slopes", "sink")
 
 
-def _keywords(scale, causal, left, right, prefix, softcap, slopes, sink, score_mod, mask_mod, precision):
+def _keywords(slopes, sink, scale, causal, left, right, prefix, softcap, score_mod, mask_mod, precision):
     """The options as flashtile.varlen_attention has them."""
     return dict(
         scale=scale,
@@ -27,35 +29,38 @@ def _keywords(scale, causal, left, right, prefix, softcap, slopes, sink, score_m
         window=(left, right) if left >= 0 or right >= 0 else None,
         prefix=None if prefix < 0 else prefix,
         softcap=softcap,
-        alibi_slopes=slopes,
-        sink=sink,
+        alibi_slopes=plain(slopes),
+        sink=plain(sink),
         score_mod=score_mod,
         mask_mod=mask_mod,
         precision=precision,
     )
 
 
-def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, *options):
+def _forward(q, k, v, slopes, sink, cu_seqlens_q, cu_seqlens_k, *options):
     inputs = [plain(x) for x in (q, k, v)]
-    return varlen_attention(*inputs, cu_seqlens_q, cu_seqlens_k, return_lse=True, **_keywords(*options))
+    how = _keywords(slopes, sink, *options)
+    return varlen_attention(*inputs, cu_seqlens_q, cu_seqlens_k, return_lse=True, **how)
 
 
 def _forward_fake(q, k, v, *options):
     return q.new_empty((*q.shape[:2], v.shape[2])), q.new_empty((q.shape[1], q.shape[0]), dtype=torch.float32)
 
 
-def _backward(q, k, v, out, lse, dout, dlse, wants, cu_seqlens_q, cu_seqlens_k, *options):
+def _backward(q, k, v, out, lse, dout, dlse, wants, slopes, sink, cu_seqlens_q, cu_seqlens_k, *options):
     # A sum's gradient has strides 0: the kernels read rows.
     dout = dout if dout.stride(-1) == 1 else dout.contiguous()
     arrays = [plain(x) for x in (q, k, v, out, lse, dout)]
-    names = [name for name, wanted in zip("qkv", wants) if wanted]
-    how = dict(_keywords(*options), dlse=plain(dlse), wants=names)
-    gradients = varlen_attention_backward(*arrays, cu_seqlens_q, cu_seqlens_k, **how)
+    names = [name for name, wanted in zip(_WANTS, wants) if wanted]
+    how = dict(_keywords(slopes, sink, *options), dlse=plain(dlse), wants=names)
+    found = iter(varlen_attention_backward(*arrays, cu_seqlens_q, cu_seqlens_k, **how))
+    gradients = [next(found) if wanted or name in _WANTS[:3] else None for name, wanted in zip(_WANTS, wants)]
     return tuple(q.new_empty(0) if x is None else x for x in gradients)
 
 
-def _backward_fake(q, k, v, out, lse, dout, dlse, wants, *options):
-    return tuple(x.new_empty(x.shape) if wanted else q.new_empty(0) for x, wanted in zip((q, k, v), wants))
+def _backward_fake(q, k, v, out, lse, dout, dlse, wants, slopes, sink, *options):
+    inputs = zip((q, k, v, slopes, sink), wants)
+    return tuple(x.new_empty(x.shape) if wanted else q.new_empty(0) for x, wanted in inputs)
 
 
 def _keep(ctx, inputs, output):
@@ -69,12 +74,12 @@ def _differentiate(ctx, dout, dlse):
     out, lse, *tensors = ctx.saved_tensors
     rest = iter(tensors)
     q, k, v, *options = [next(rest) if tensor else x for x, tensor in zip(ctx.values, ctx.is_tensor)]
-    wants = list(ctx.needs_input_grad[:3])
+    wants = list(ctx.needs_input_grad[: len(_WANTS)])
     gradients = [None] * len(ctx.values)
     if any(wants) and (dout is not None or dlse is not None):
         dout = torch.zeros_like(out) if dout is None else dout
         found = torch.ops.flashtile.varlen_backward(q, k, v, out, lse, dout, dlse, wants, *options)
-        gradients[:3] = [gradient if wanted else None for gradient, wanted in zip(found, wants)]
+        gradients[: len(_WANTS)] = [gradient if wanted else None for gradient, wanted in zip(found, wants)]
     return tuple(gradients)
 
 
@@ -84,7 +89,7 @@ def define(library):
     schema = f"({inputs}, {_OPTIONS}) -> (Tensor, Tensor)"
     define_operation(library, "varlen_forward", schema, _forward, _forward_fake, _differentiate, _keep)
     given = "Tensor out, Tensor lse, Tensor dout, Tensor? dlse, bool[] wants"
-    schema = f"({inputs}, {given}, {_OPTIONS}) -> (Tensor, Tensor, Tensor)"
+    schema = f"({inputs}, {given}, {_OPTIONS}) -> ({', '.join(['Tensor'] * len(_WANTS))})"
     refuse = functools.partial(refuse_second, name="varlen_backward")
     define_operation(library, "varlen_backward", schema, _backward, _backward_fake, refuse)
 
@@ -108,22 +113,20 @@ def attention(
     precision="ieee",
     return_lse=False,
 ):
-    """flashtile.varlen_attention, differentiable with respect to q, k and v:
-    gradients have the same bits in every run, are computed of what needs them
-    alone, are 0 in rows that belong to no sequence and have no derivative
-    themselves. Slopes and sinks that require one are a ValueError, as transforms of
-    torch.func are."""
+    """flashtile.varlen_attention, differentiable with respect to q, k, v, slopes and
+    sinks: gradients have the same bits in every run, are computed of what needs
+    them alone, are 0 in rows that belong to no sequence and have no derivative
+    themselves. Transforms of torch.func are a ValueError."""
     if is_transformed():
         raise ValueError("expected no transform of torch.func around packed sequences, found one")
-    for name, found in (("alibi_slopes", alibi_slopes), ("sink", sink)):
-        if torch.is_grad_enabled() and found is not None and found.requires_grad:
-            raise ValueError(f"expected gradients of q, k and v of packed sequences, found one of {name} required")
     left, right = (-1 if bound is None else int(bound) for bound in window or (None, None))
     keys = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
     out, lse = torch.ops.flashtile.varlen_forward(
         q,
         k,
         v,
+        alibi_slopes,
+        sink,
         cu_seqlens_q,
         keys,
         None if scale is None else float(scale),
@@ -132,8 +135,6 @@ def attention(
         right,
         -1 if prefix is None else prefix,
         softcap,
-        plain(alibi_slopes),
-        plain(sink),
         score_mod,
         mask_mod,
         precision,

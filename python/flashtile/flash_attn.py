@@ -48,8 +48,8 @@ def flash_attn_varlen_func(
     [heads, rows]. s_aux: a score more for each head, float32 [heads]. k and v may
     be float8_e4m3fn beside a q of 16 bits; k_descale and v_descale, float32 [b,
     KV heads] of any strides, are what they are multiplied with. Without a
-    block_table q, k and v that require a gradient have one, the same bits in
-    every run.
+    block_table q, k, v, slopes and s_aux that require a gradient have one, the
+    same bits in every run.
     """
     if cu_seqlens_q is None:
         raise ValueError("flash_attn_varlen_func: expected cu_seqlens_q, found None")

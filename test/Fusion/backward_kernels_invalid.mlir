@@ -100,16 +100,16 @@ func.func @padded_gradient(%q: !t, %k: !rows, %v: !rows, %o: !t, %lse: !l, %do: 
 !rows = tensor<8x?x64xf16>
 !t = tensor<?x8x?x64xf16>
 !l = tensor<?x8x?xf32>
-// What scores read, with packed sequences.
-// expected-error @below {{gradients of an attention do not run unfused: of packed sequences the gradients of q, k and v are derived, and that of something else is wanted}}
-func.func @slopes(%q: !t, %k: !rows, %v: !rows, %o: !t, %lse: !l, %do: !t, %c: f32, %x: tensor<?xi32>, %slopes: tensor<?xf32>) -> tensor<?xf32> {
+// What scores read beside packed keys.
+// expected-error @below {{gradients of an attention do not run unfused: a tensor whose gradient is wanted is read at sequences, queries, keys or a computed place of packed sequences, where heads alone are expected}}
+func.func @along_keys(%q: !t, %k: !rows, %v: !rows, %o: !t, %lse: !l, %do: !t, %c: f32, %x: tensor<?xi32>, %table: tensor<?xf32>) -> tensor<?xf32> {
   %ks = tile.ragged %k by %x : !rows, tensor<?xi32> -> !t
   %vs = tile.ragged %v by %x : !rows, tensor<?xi32> -> !t
-  %ds = tile.attention_backward %q, %ks, %vs, %o, %lse, %do scale %c captures(%slopes : tensor<?xf32>)
+  %ds = tile.attention_backward %q, %ks, %vs, %o, %lse, %do scale %c captures(%table : tensor<?xf32>)
       : !t, !t, !t, !t, !l, !t dcaptures [0] (tensor<?xf32>)
   score {
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %z: tensor<?xf32>):
-    %e = tensor.extract %z[%h] : tensor<?xf32>
+    %e = tensor.extract %z[%j] : tensor<?xf32>
     %m = arith.addf %s, %e : f32
     tile.yield %m : f32
   }

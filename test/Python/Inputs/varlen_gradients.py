@@ -25,7 +25,7 @@ def make(dtype=torch.float32):
     return [x.requires_grad_() for x in (q, k, v)]
 
 
-def attend_each(q, k, v, *, causal=False, window=None, softcap=0.0, scale=D**-0.5, sink=None):
+def attend_each(q, k, v, *, causal=False, window=None, softcap=0.0, scale=D**-0.5, sink=None, slopes=None):
     """Output and log-sum-exp of float64, by PyTorch, a sequence at a time."""
     out, lse = torch.zeros(ROWS, HQ, DV, dtype=torch.double), torch.zeros(HQ, ROWS, dtype=torch.double)
     for (begin, end), (first, last) in zip(zip(OFFSETS, OFFSETS[1:]), zip(KEY_OFFSETS, KEY_OFFSETS[1:])):
@@ -36,6 +36,8 @@ def attend_each(q, k, v, *, causal=False, window=None, softcap=0.0, scale=D**-0.
         if softcap:
             scores = softcap * torch.tanh(scores / softcap)
         away = torch.arange(sk)[None] - torch.arange(sq)[:, None] - (sk - sq)
+        if slopes is not None:
+            scores = scores - slopes[:, None, None] * away.abs()
         left, right = window or (-1, -1)
         keep = torch.ones(sq, sk, dtype=torch.bool)
         keep &= (away <= 0) if causal else keep
@@ -132,14 +134,26 @@ def raises(message, function, *args, **how):
     raise AssertionError(f"expected an error: {message}")
 
 
-learned = torch.randn(HQ).requires_grad_()
-raises("found one of sink required", varlen_attention, *inputs, OFFSETS, KEY_OFFSETS, sink=learned)
-raises("found one of alibi_slopes required", flashtile.varlen_attention, *inputs, OFFSETS, KEY_OFFSETS, alibi_slopes=learned)
+# Of sinks and slopes, alone and beside others.
+sink, slopes = torch.randn(HQ).requires_grad_(), torch.rand(HQ).requires_grad_()
+how = dict(causal=True, scale=0.5, sink=sink, alibi_slopes=slopes)
+found = torch.autograd.grad(flashtile.varlen_attention(*inputs, OFFSETS, KEY_OFFSETS, **how), [*inputs, sink, slopes], dout)
+doubles = [x.detach().double().requires_grad_() for x in (*inputs, sink, slopes)]
+exact, _ = attend_each(*doubles[:3], causal=True, scale=0.5, sink=doubles[3], slopes=doubles[4])
+expected = torch.autograd.grad((exact[OWNED] * dout.double()[OWNED]).sum(), doubles)
+errors = differences(found, [x.nan_to_num(0) for x in expected])
+assert max(errors) < 1e-3 and max(errors[:3]) < 2e-5, errors
+assert min(differences([-x for x in found], expected)[3:]) > 0.1
+how = dict(how, sink=sink.detach(), alibi_slopes=slopes.detach())
+learns = dict(how, sink=how["sink"].clone().requires_grad_())
+frozen = [x.detach() for x in inputs]
+(alone,) = torch.autograd.grad(flash_attn_varlen_func(*frozen, OFFSETS, KEY_OFFSETS, causal=True, softmax_scale=0.5, alibi_slopes=how["alibi_slopes"], s_aux=learns["sink"]), learns["sink"], dout)
+assert torch.equal(alone, found[3])
 raises("expected no out where a gradient is required", flashtile.varlen_attention, *inputs, OFFSETS, KEY_OFFSETS, out=torch.empty(ROWS, HQ, DV))
 raises("expected no split_keys where", flashtile.varlen_attention, *inputs, OFFSETS, KEY_OFFSETS, split_keys=64)
 pages = torch.randn(3, 8, HKV, D)
 raises("of pages none is derived", flash_attn_varlen_func, q, pages, pages, OFFSETS[:2], block_table=torch.zeros(1, 3, dtype=torch.int32), seqused_k=torch.tensor([5], dtype=torch.int32), causal=True)
 twice = torch.autograd.grad(call(*inputs), inputs, dout.clone().requires_grad_(), create_graph=True)
 raises("flashtile::varlen_backward has no derivative", twice[0].sum().backward)
-raises("expected wants of 'q', 'k', 'v', found ('x',)", flashtile.varlen_attention_backward, *arrays, out, lse, out, *offsets, wants=("x",))
+raises("found ('x',)", flashtile.varlen_attention_backward, *arrays, out, lse, out, *offsets, wants=("x",))
 print("right")

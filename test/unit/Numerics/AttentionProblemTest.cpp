@@ -44,8 +44,10 @@ TEST(AttentionProblem, RoundTrip) {
         "sq=3 backward", "sq=3 causal backward dlse", "sq=3 backward=v,q",
         "sq=3 backward=k dlse lse", "b=3 sq=5 ragged tq=17 tk=0",
         "ragged=q layout=bshd", "ragged=k", "ragged tq=7 backward dlse",
-        "ragged=k sink backward=k", "sq=3 dropout=0.17 sink backward",
-        "sq=3 kv=f8e4m3", "sq=3 type=bf16 page=4 kv=f8e4m3 kv-scales=none",
+        "ragged=k sink backward=k",
+        "ragged alibi sink backward=slopes,sink,scale",
+        "sq=3 dropout=0.17 sink backward", "sq=3 kv=f8e4m3",
+        "sq=3 type=bf16 page=4 kv=f8e4m3 kv-scales=none",
         "sq=3 d=576 values-in-keys=512 page=64 split-keys=1000",
         "sq=40 ragged draft"}) {
     auto spec = parseAttentionSpec(text);
@@ -173,9 +175,8 @@ TEST(AttentionProblem, Errors) {
       {"ragged=v", "'ragged': expected no value, q or k, found 'v'"},
       {"ragged b=0", "expected b of at least 1 for packed sequences, found 0"},
       {"ragged tk=-2", "expected tq and tk of at least 0, found -2"},
-      {"ragged alibi backward=q,slopes",
-       "expected packed sequences without gradients of other inputs than q, k "
-       "and v"},
+      {"ragged bias=1h11 backward=q,bias",
+       "expected packed sequences without the gradient of a bias"},
       {"ragged documents", "expected packed sequences without documents"},
       {"ragged lengths", "without lengths, which the offsets of keys give"},
       {"ragged=q bias=11q1", "without a bias along queries"},

@@ -378,6 +378,38 @@ TEST(ReferenceBackward, PackedSequences) {
   }
 }
 
+/// Gradients of what heads or all share are sums over sequences.
+TEST(ReferenceBackward, SumsOfPackedSequences) {
+  Setting packed("b=4 hq=4 hkv=2 sq=7 sk=9 d=8 type=f32 causal alibi sink "
+                 "ragged backward=slopes,sink,scale dlse");
+  std::vector<double> queries = packed.in.offsets->toDoubles(),
+                      keys = packed.in.keyOffsets->toDoubles();
+  std::vector<std::vector<double>> sums = {
+      std::vector<double>(4), std::vector<double>(4), std::vector<double>(1)};
+  for (int64_t b = 0; b < 4; ++b) {
+    Setting one = packed;
+    one.problem.hasOffsets = one.problem.hasKeyOffsets = false;
+    one.problem.batch = 1;
+    one.problem.seqQ = queries[b + 1] - queries[b];
+    one.problem.seqKv = keys[b + 1] - keys[b];
+    one.in.q = sequenceOf(packed.in.q, queries[b], queries[b + 1]);
+    one.in.k = sequenceOf(packed.in.k, keys[b], keys[b + 1]);
+    one.in.v = sequenceOf(packed.in.v, keys[b], keys[b + 1]);
+    one.cotangents.out =
+        sequenceOf(packed.cotangents.out, queries[b], queries[b + 1]);
+    one.cotangents.lse =
+        sequenceOf(*packed.cotangents.lse, queries[b], queries[b + 1]);
+    for (auto [sum, mine] : llvm::zip_equal(sums, one.reference()))
+      for (auto [x, y] : llvm::zip_equal(sum, mine.value.toDoubles()))
+        x += y;
+  }
+  for (auto [sum, all] : llvm::zip_equal(sums, packed.reference()))
+    for (auto [x, y] : llvm::zip_equal(sum, all.value.toDoubles())) {
+      EXPECT_NEAR(x, y, 1e-12) << all.name;
+      EXPECT_NE(y, 0) << all.name;
+    }
+}
+
 TEST(ReferenceBackward, Refuses) {
   Setting setting("hq=2 sq=3 sk=4 d=3 type=f32 backward dlse");
   setting.cotangents.lse.reset();

@@ -165,18 +165,18 @@ TEST(PackedBackward, IsEachSequenceByItself) {
 TEST(PackedBackward, SaysWhatDoesNotFit) {
   fa::Context context(fa::contextOptions("cpu"));
   faAttentionDesc desc = describe(true);
-  desc.hasAlibi = 1;
+  desc.hasAlibi = desc.hasSink = 1;
+  desc.bias = "1h11";
   faBackwardDesc wanted = fa::backward();
-  wanted.wantSlopes = 1;
+  wanted.wantSlopes = wanted.wantSink = wanted.wantScale = wanted.wantBias = 1;
   auto expectError = [](faStatus found, const std::string &message) {
     EXPECT_EQ(found, FA_ERROR_INVALID_ARGUMENT);
     std::string text = fa::lastError();
     EXPECT_NE(text.find(message), std::string::npos) << text;
   };
   expectError(faAttentionBackwardIsSupported("sm_90a", &desc, &wanted),
-              "expected packed sequences without gradients of other inputs "
-              "than q, k and v");
-  wanted.wantSlopes = 0;
+              "expected packed sequences without the gradient of a bias");
+  wanted.wantBias = 0;
   for (const char *arch : {"host", "sm_80", "sm_90a", "gfx942"})
     EXPECT_EQ(faAttentionBackwardIsSupported(arch, &desc, &wanted), FA_SUCCESS)
         << fa::lastError();
