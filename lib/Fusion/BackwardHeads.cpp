@@ -142,6 +142,11 @@ void BackwardBuilder::buildHeadsGradient() {
       tile = arith::RemUIOp::create(b, step, tiles);
     }
     Value first = arith::MulIOp::create(b, tile, index(shape.columns));
+    if (source.q.offsets) { // a slot may be in front of the first sequence
+      Value isEmpty = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, first,
+                                            queryRows.count);
+      first = arith::SelectOp::create(b, isEmpty, queryRows.count, first);
+    }
     Value more = buildHeadsTerm(first);
     if (!ownsHeads)
       more = inFirstColumn(more);

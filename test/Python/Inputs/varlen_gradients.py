@@ -120,6 +120,14 @@ how = dict(causal=True, scale=0.5)
 read = flashtile.varlen_attention_backward(*arrays, out, lse, dout.numpy(), *offsets, wants=("v", "q"), **how)
 assert read[1] is None and np.array_equal(read[0], first[0].numpy()) and np.array_equal(read[2], first[2].numpy())
 
+# Sinks whose exponential is infinite, and more rows in front of the first sequence than a tile has.
+far = np.array([130, 150], np.int32)
+rows = [np.random.default_rng(1).standard_normal((150, heads, D), np.float32) for heads in (HQ, HKV, HKV)]
+how = dict(sink=np.full(HQ, 100, np.float32))
+results = flashtile.varlen_attention(*rows, far, return_lse=True, **how)
+*_, dsink = flashtile.varlen_attention_backward(*rows, *results, rows[0], far, wants=("sink",), **how)
+assert np.isfinite(dsink).all()
+
 # In a graph, of both directions.
 compiled = torch.compile(lambda *x: varlen_attention(*x, OFFSETS, KEY_OFFSETS, causal=True, scale=0.5), backend="aot_eager", fullgraph=True)
 assert all(torch.equal(x, y) for x, y in zip(torch.autograd.grad(compiled(*inputs), inputs, dout), first))
