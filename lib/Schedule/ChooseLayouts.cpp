@@ -70,18 +70,19 @@ static bool isColumnVector(Value value) {
          });
 }
 
-/// Rows of the tile that a vector is repeated in, row by row; none: of no tile.
-static std::optional<int64_t> rowsOfTileWith(Value columns) {
+/// The size of dimension `dim` of the tile that a vector is repeated along;
+/// none: of no tile.
+static std::optional<int64_t> sizeOfTileWith(Value vector, unsigned dim) {
   llvm::SetVector<Operation *> users;
-  getForwardSlice(columns, &users, ForwardSliceOptions([](Operation *op) {
+  getForwardSlice(vector, &users, ForwardSliceOptions([](Operation *op) {
                     return OpTrait::hasElementwiseMappableTraits(op) ||
                            isa<ExpandDimsOp, BroadcastOp>(op);
                   }));
   for (Operation *user : users)
     if (auto tile = dyn_cast<BroadcastOp>(user);
         tile && tile.getType().getRank() == 2 &&
-        tile.getType().getDimSize(0) > 1)
-      return tile.getType().getDimSize(0);
+        tile.getType().getDimSize(dim) > 1)
+      return tile.getType().getDimSize(dim);
   return std::nullopt;
 }
 
@@ -122,6 +123,14 @@ static bool isWidened(DotOp dot) { return dotOfWidened(dot.getB()) == dot; }
 
 LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
     : unit(unit), warps(warps),
+      hasState(kernel
+                   .walk([](Operation *op) {
+                     return isa<OnlineSoftmaxOp, OnlineFinalizeOp,
+                                OnlineMergeOp, tile::MergePartsOp>(op)
+                                ? WalkResult::interrupt()
+                                : WalkResult::advance();
+                   })
+                   .wasInterrupted()),
       mergesRows(kernel
                      .walk([](OnlineMergeOp merge) {
                        return typeOf(merge.getAcc()).getDimSize(0) == 1
@@ -246,7 +255,7 @@ std::optional<TileLayout> LayoutChooser::findNew(Value value) {
   if (auto layout = vectorLayout(value))
     return layout;
   if (sizes.size() == 1)
-    return isColumnVector(value) ? columnsLayout(value) : rowsLayout(sizes[0]);
+    return isColumnVector(value) ? columnsLayout(value) : readRowsLayout(value);
   if (sizes.size() != 2)
     return std::nullopt;
   auto withUnit = [](std::optional<TileLayout> layout, unsigned dim) {
@@ -256,7 +265,7 @@ std::optional<TileLayout> LayoutChooser::findNew(Value value) {
   };
   // A dimension of one element comes from expand_dims.
   if (sizes[1] == 1)
-    return withUnit(rowsLayout(sizes[0]), 1);
+    return withUnit(readRowsLayout(value), 1);
   if (sizes[0] == 1 && !mergesRows)
     return withUnit(columnsLayout(value), 0);
   if (Value turned = transposeOf(value))
@@ -367,11 +376,20 @@ std::optional<TileLayout> LayoutChooser::rowsLayout(int64_t rows) const {
   return without(unit.accumulator(rows, unit.columnStep(), warps), 1);
 }
 
+std::optional<TileLayout> LayoutChooser::readRowsLayout(Value value) const {
+  int64_t rows = typeOf(value).getDimSize(0);
+  std::optional<int64_t> columns = sizeOfTileWith(value, 1);
+  bool isAccumulators = rows >= unit.side * warps || hasState || !columns;
+  if (isAccumulators || !llvm::isPowerOf2_64(rows))
+    return rowsLayout(rows);
+  return without(tileLayout(rows, *columns), 1);
+}
+
 std::optional<TileLayout> LayoutChooser::columnsLayout(Value value) const {
   int64_t columns = typeOf(value).getShape().back();
   if (columns % unit.columnStep())
     return std::nullopt;
-  int64_t rows = rowsOfTileWith(value).value_or(unit.side * warps);
+  int64_t rows = sizeOfTileWith(value, 0).value_or(unit.side * warps);
   return without(tileLayout(rows, columns), 0);
 }
 

@@ -51,6 +51,9 @@ private:
   std::optional<TileLayout> turnedLayout(mlir::Value result);
   /// That of a vector of columns: it is where the tile is that it goes to.
   std::optional<TileLayout> columnsLayout(mlir::Value value) const;
+  /// That of a vector of rows, or a tile of one column, of which nothing but
+  /// elementwise operations is asked: it is where the tile is that it goes to.
+  std::optional<TileLayout> readRowsLayout(mlir::Value value) const;
   TileLayout loadLayout(mlir::Value value) const;
   /// `tileLayout`, or that of sums of widened values, if `value` is of these.
   TileLayout resultLayout(mlir::Value value) const;
@@ -62,6 +65,7 @@ private:
   MatrixUnit unit;
   int64_t warps;
   tile::MergePartsOp merge; ///< of a program's parts, or null
+  bool hasState;            ///< of online softmax, whose rows are accumulators'
   bool mergesRows; ///< one at a time: tiles of one row are not made of vectors
   llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
   /// Results of dots with values of 8 bits, and what has their layout.
