@@ -11,6 +11,7 @@
 #include "JoinKernels.h"
 #include "KernelSignature.h"
 #include "KeyDistances.h"
+#include "TensorPart.h"
 #include "UnfusedKernel.h"
 
 #include "fa/Plan/Forward.h"
@@ -22,6 +23,16 @@ using namespace fa::tile;
 bool fa::callsParts(func::FuncOp function) {
   return !function.isDeclaration() &&
          !function.getBody().getOps<func::CallOp>().empty();
+}
+
+bool fa::isOfTensors(func::FuncOp function) {
+  return !function
+              .walk([](Operation *op) {
+                return isa<OnlineAttentionOp, AttentionBackwardOp>(op)
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
+              })
+              .wasInterrupted();
 }
 
 using Kernels = SmallVector<KernelOp>;
@@ -108,9 +119,23 @@ private:
       if (reason.empty())
         return buildAttention(part, match, own);
     }
+    if (isOfTensors(part.callee)) {
+      FailureOr<TensorPart> tensors = matchTensorPart(part.callee, reason);
+      if (succeeded(tensors)) {
+        for (bool promises : {true, false})
+          part.alternatives.push_back({buildTensorKernel(
+              *tensors, unusedName(own + (promises ? "" : "_strided")),
+              promises)});
+        return success();
+      }
+    }
     std::string symbol = unusedName(own);
     if (failed(buildUnfusedKernel(part.callee, symbol)))
       return failure();
+    if (!reason.empty())
+      kernelNamed(symbol)->setAttr(
+          TileDialect::notFusedAttrName,
+          StringAttr::get(function.getContext(), reason));
     part.alternatives.push_back({kernelNamed(symbol)});
     return success();
   }

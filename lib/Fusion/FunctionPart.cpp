@@ -6,10 +6,12 @@
 
 #include "FunctionPart.h"
 #include "FindSource.h"
+#include "UnfusedKernel.h"
 
 #include "Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -50,6 +52,38 @@ bool fa::isCheap(Operation *op) {
   };
   return OpTrait::hasElementwiseMappableTraits(op) &&
          !findSource(op->getResult(0), isOther, keepsElements);
+}
+
+/// The most dimensions of a tensor between two parts: an argument of a kernel
+/// has at most 8, and in workspace one of them is the number of splits.
+static constexpr int64_t kMaxHandedRank = 7;
+
+/// Whether a kernel's argument may have such elements
+/// (fa/Launch/ElementType.h).
+static bool isArgumentElement(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
+         type.isIndex() || type.isInteger(1) || type.isInteger(32) ||
+         type.isInteger(64);
+}
+
+bool fa::canBeHanded(func::FuncOp function, ArrayRef<Value> values) {
+  ArgumentSizes sizes;
+  {
+    // What fails is said of the function as it is.
+    ScopedDiagnosticHandler quiet(function.getContext(),
+                                  [](Diagnostic &) { return success(); });
+    if (failed(collectSizeRules(function, &sizes)))
+      return false;
+  }
+  return llvm::all_of(values, [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type || type.getRank() > kMaxHandedRank ||
+        !isArgumentElement(type.getElementType()))
+      return false;
+    return llvm::all_of(llvm::seq(type.getRank()), [&](int64_t d) {
+      return !type.isDynamicDim(d) || sizes.contains({value, d});
+    });
+  });
 }
 
 SmallVector<Value> fa::readsOf(Operation *op) {

@@ -21,6 +21,15 @@ bool isMemoryView(mlir::Operation *op);
 /// what is computed from constants and indices alone.
 bool isCheap(mlir::Operation *op);
 
+/// The most arguments of a kernel (fa/Launch/KernelInfo.h), and how many of
+/// them the kernels of one attention's gradients may have in workspace.
+constexpr size_t kMostArguments = 64, kMostOfOwn = 4;
+
+/// Whether all of `values`, of `function`, may be in memory between two of its
+/// parts: tensors whose sizes follow from those of the arguments.
+bool canBeHanded(mlir::func::FuncOp function,
+                 mlir::ArrayRef<mlir::Value> values);
+
 /// What `op` reads: its operands, and what its regions read from outside.
 llvm::SmallVector<mlir::Value> readsOf(mlir::Operation *op);
 

@@ -24,14 +24,6 @@ namespace fa {
 #include "fa/Fusion/Passes.h.inc"
 } // namespace fa
 
-/// The most dimensions of a tensor between two parts: an argument of a kernel
-/// has at most 8, and in workspace one of them is the number of splits.
-static constexpr int64_t kMaxHandedRank = 7;
-
-/// The most arguments of a kernel (fa/Launch/KernelInfo.h), and how many of
-/// them the kernels of one attention's gradients may have in workspace.
-static constexpr size_t kMostArguments = 64, kMostOfOwn = 4;
-
 /// Why `function` is not one attention, or the gradients of one, on views of
 /// its arguments; empty: it is.
 static std::string findObstacle(func::FuncOp function) {
@@ -54,14 +46,6 @@ static bool hasNoGaps(const ArgumentView &view, RankedTensorType type) {
   });
 }
 
-/// Whether a kernel's argument may have such elements
-/// (fa/Launch/ElementType.h).
-static bool isArgumentElement(Type type) {
-  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
-         type.isIndex() || type.isInteger(1) || type.isInteger(32) ||
-         type.isInteger(64);
-}
-
 namespace {
 
 /// An attention, or its gradients, with what becomes of its results.
@@ -81,9 +65,8 @@ public:
       : function(function), body(&function.getBody().front()),
         unusedName(unusedName) {}
 
-  /// Gives the parts around attentions, how many there are; nothing if no
-  /// attention has a part of its own: then nothing is changed.
-  std::optional<size_t> split() {
+  /// False if no attention has a part of its own: then nothing is changed.
+  bool split() {
     for (Operation &op : *body)
       if (isa<OnlineAttentionOp, AttentionBackwardOp>(op))
         if (!addUnit(&op) && isa<AttentionBackwardOp>(op))
@@ -94,7 +77,8 @@ public:
     buildRests();
     if (!canHandOver())
       return abandon();
-    return rewrite();
+    rewrite();
+    return true;
   }
 
 private:
@@ -310,23 +294,6 @@ private:
   /// Whether the memory of all that parts hand over can be had: tensors whose
   /// sizes follow from those of the arguments.
   bool canHandOver() {
-    ArgumentSizes sizes;
-    {
-      // What fails is said of the function as it is.
-      ScopedDiagnosticHandler quiet(function.getContext(),
-                                    [](Diagnostic &) { return success(); });
-      if (failed(collectSizeRules(function, &sizes)))
-        return false;
-    }
-    auto hasSizes = [&](Value value) {
-      auto type = dyn_cast<RankedTensorType>(value.getType());
-      if (!type || type.getRank() > kMaxHandedRank ||
-          !isArgumentElement(type.getElementType()))
-        return false;
-      return llvm::all_of(llvm::seq(type.getRank()), [&](int64_t d) {
-        return !type.isDynamicDim(d) || sizes.contains({value, d});
-      });
-    };
     llvm::SetVector<Value> between;
     auto addOf = [&](const FunctionPart &part) {
       for (Value value : part.getInputs())
@@ -340,20 +307,19 @@ private:
     return function.getNumArguments() + function.getNumResults() +
                    between.size() + units.size() * kMostOfOwn <=
                kMostArguments &&
-           llvm::all_of(between, hasSizes);
+           canBeHanded(function, between.getArrayRef());
   }
 
-  std::nullopt_t abandon() {
+  bool abandon() {
     for (Unit &unit : units)
       unit.part->function.erase();
     for (auto &part : rests)
       part->function.erase();
-    return std::nullopt;
+    return false;
   }
 
-  /// The function's body becomes calls of its parts. Gives how many parts there
-  /// are around attentions.
-  size_t rewrite() {
+  /// The function's body becomes calls of its parts.
+  void rewrite() {
     Operation *end = body->getTerminator();
     OpBuilder b(end);
     IRMapping made;
@@ -365,13 +331,11 @@ private:
       return func::CallOp::create(b, part.function.getLoc(), part.function,
                                   operands);
     };
-    size_t numRests = 0;
     for (auto [level, part] : llvm::enumerate(rests)) {
       if (part->getResults().empty()) {
         part->function.erase();
       } else {
         auto results = call(*part).getResults();
-        ++numRests;
         size_t handed = results.size();
         if (int64_t(level) == last) {
           handed -= llvm::count_if(end->getOperands(), [&](Value value) {
@@ -394,7 +358,6 @@ private:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
       if (!isa<func::CallOp, func::ReturnOp>(op))
         op.erase();
-    return numRests;
   }
 
   func::FuncOp function;
@@ -434,14 +397,9 @@ struct TileSplitFunction final
                          .str()
                    : wanted;
       };
-      auto rests = Splitter(function, unusedName).split();
-      if (!rests)
-        continue;
-      InFlightDiagnostic remark = emitRemark(function.getLoc());
-      remark << "becomes several kernels, one for each attention";
-      if (*rests)
-        remark << "; what is around them runs unfused, on whole tensors";
-      remark << ": " << reason;
+      if (Splitter(function, unusedName).split())
+        emitRemark(function.getLoc())
+            << "becomes several kernels, one for each attention: " << reason;
     }
   }
 };

@@ -113,6 +113,7 @@ std::string fa::explainUnfused(mlir::ModuleOp module) {
   buildFusionPipeline(pm, FusionOptions());
   pm.addPass(createTileOnlineSoftmax());
   pm.addPass(createTileSplitFunction());
+  pm.addPass(createTileSplitTensors());
   if (failed(pm.run(module)) || reasons.empty())
     return "no attention was found";
   return reasons;

@@ -204,8 +204,11 @@ struct TgpuAssignLayouts final
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     if (kernel.getUnfused()) {
-      emitError(kernel.getLoc(),
-                "a kernel on whole tensors runs on the host alone");
+      InFlightDiagnostic error = emitError(
+          kernel.getLoc(), "a kernel on whole tensors runs on the host alone");
+      if (auto reason =
+              kernel->getAttrOfType<StringAttr>(TileDialect::notFusedAttrName))
+        error << ": " << reason.getValue();
       return signalPassFailure();
     }
     MatrixUnit unit = chooseUnit(kernel, target);

@@ -26,24 +26,26 @@
 // CHECK-NEXT: return %[[Y]]
 // What is given is asked for rows without gaps, by the first kernel for all; a second launch does not ask.
 // KERNELS-LABEL: tile.kernel @layer_rest(
-// KERNELS-SAME: memref<1x40x32xf32, strided<[?, ?, ?]>> {tile.access = #tile.access<in>}
-// KERNELS-SAME: memref<1x40x32xf32, strided<[?, ?, 1]>> {tile.access = #tile.access<in>}
-// KERNELS-SAME: memref<?x1x40x32xf32, strided<[?, ?, ?, ?]>> {tile.access = #tile.access<out>, tile.workspace = affine_map<() -> (1, 40, 32)>}
+// KERNELS-SAME: memref<1x40x32xf32, strided<[?, ?, 1]>> {tile.access = #tile.access<in>, tile.alignment = 16 : i64}
+// KERNELS-SAME: memref<1x32x32xf32, strided<[?, ?, 1]>> {tile.access = #tile.access<in>, tile.alignment = 16 : i64}
+// KERNELS-SAME: memref<?x1x40x32xf32, strided<[?, ?, ?, 1]>> {tile.access = #tile.access<out>, tile.alignment = 16 : i64, tile.workspace = affine_map<() -> (1, 40, 32)>}
 // KERNELS-SAME: entry = "layer"
 // KERNELS-SAME: tile.splits = 1
-// KERNELS-SAME: unfused
+// KERNELS: tile.dot
 // KERNELS-LABEL: tile.kernel @layer_attention(
 // KERNELS-SAME: entry = "layer"
 // KERNELS-SAME: tile.follows = @layer_rest
 // KERNELS: memref.subview %{{.*}}[0, 0, 0, 0] [1, 1, 40, 32] [1, 1, 1, 1]
 // KERNELS: tile.online_softmax
 // KERNELS-LABEL: tile.kernel @layer_rest_0(
+// KERNELS: tile.iota
 // KERNELS-LABEL: tile.kernel @layer_rest_strided(
+// KERNELS-SAME: memref<1x40x32xf32, strided<[?, ?, ?]>> {tile.access = #tile.access<in>}
 // KERNELS-SAME: tile.splits = 1
 // KERNELS-LABEL: tile.kernel @layer_attention_strided(
 // KERNELS-SAME: tile.follows = @layer_rest_strided
 // KERNELS-LABEL: tile.kernel @layer_rest_0_strided(
-// expected-remark @+1 {{becomes several kernels, one for each attention; what is around them runs unfused, on whole tensors: q is computed in the function, where a view of an argument is expected}}
+// expected-remark @+1 {{becomes several kernels, one for each attention: q is computed in the function, where a view of an argument is expected}}
 func.func @layer(%x: !x, %w: !w, %k: !x) -> !x {
   %c = arith.constant 0.25 : f32
   %i = tile.iota dim 1 : tensor<1x40x32xindex>
@@ -70,7 +72,7 @@ func.func @layer(%x: !x, %w: !w, %k: !x) -> !x {
 // KERNELS-LABEL: tile.kernel @two_attention(
 // KERNELS-LABEL: tile.kernel @two_attention_0(
 // KERNELS-SAME: tile.follows = @two_attention
-// expected-remark @+1 {{becomes several kernels, one for each attention; what is around them runs unfused, on whole tensors: the function has 2 attentions, where one is expected}}
+// expected-remark @+1 {{becomes several kernels, one for each attention: the function has 2 attentions, where one is expected}}
 func.func @two(%q: !t, %k: !t) -> (!t, !t) {
   %c = arith.constant 0.25 : f32
   %o = tile.attention %q, %k, %k scale %c : !t, !t, !t -> !t score {} mask {}

@@ -49,9 +49,9 @@ func.func @in_turn(%q0: !q, %k0: !k, %v0: !k) -> !q {
 }
 
 // Batches repeated among heads that are not the last of their dimension are no
-// groups of heads: the repetition stays, and what is computed is right.
+// groups of heads: the repetition is a kernel of its own, and what is computed is right.
 // RUN: fa-run %s --entry=other --in 2x6x50x32 --in 3x70x32 --in 3x70x32 --check | FileCheck %s --check-prefix=OTHER
-// OTHER: not fused
+// OTHER: kernel   @other_rest
 // OTHER: PASS
 func.func @other(%q0: !q, %k0: tensor<3x70x32xf32>, %v0: tensor<3x70x32xf32>) -> !q {
   %k1 = tile.expand_dims %k0 dim 0 : tensor<3x70x32xf32> -> tensor<1x3x70x32xf32>

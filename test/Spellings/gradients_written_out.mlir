@@ -19,7 +19,8 @@
 // RAN-NOT: FAIL
 // PART-DAG: kernel   @{{masked|projected}}_attention,
 // PART-DAG: kernel   @{{masked|projected}}_attention_0
-// PART-DAG: not fused
+// PART-DAG: kernel   @{{masked|projected}}_rest
+// PART-NOT: not fused
 // PART: PASS
 // PART-NOT: FAIL
 

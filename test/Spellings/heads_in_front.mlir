@@ -1,14 +1,15 @@
 // K and V are shared along the first dimension: its heads go behind those that K has. Where these are to be one dimension
-// with it, which they are not in memory, there is no kernel.
+// with it, which they are not in memory, a kernel puts them behind each other first.
 // RUN: fa-opt --explain %s | FileCheck %s
-// RUN: fa-run %s --entry=group_first --in 2x2x3x50x32 --in 1x2x3x70x32 --in 1x2x3x70x32 --in 2x2x3x50x70 --check | FileCheck %s --check-prefix=UNFUSED
+// RUN: fa-run %s --entry=group_first --in 2x2x3x50x32 --in 1x2x3x70x32 --in 1x2x3x70x32 --in 2x2x3x50x70 --check | FileCheck %s --check-prefix=COPIED
 // RUN: fa-run %s --entry=batch_shared --in 2x3x50x32 --in 1x3x70x32 --in 1x3x70x32 --check | FileCheck %s --check-prefix=RAN
 // RUN: not fa-run %s --entry=batch_shared --in 2x3x50x32 --in 2x3x70x32 --in 1x3x70x32 2>&1 | FileCheck %s --check-prefix=SIZE
 // RAN-NOT: not fused
 // RAN: PASS
-// UNFUSED: not fused
-// UNFUSED: PASS
-// UNFUSED: PASS
+// COPIED: kernel   @group_first_rest, grid
+// COPIED: kernel   @group_first_attention, grid {{.*}}, after the one above
+// COPIED: PASS
+// COPIED: PASS
 // SIZE: expected size
 
 !q = tensor<2x2x3x50x32xf32>

@@ -2,7 +2,7 @@
 // that runs on whole tensors, or not at all, what keeps it from being one.
 // RUN: fa-opt --explain %s | FileCheck %s
 // CHECK: 3 fused, 0 not
-// CHECK-NEXT: :[[@LINE+8]]:1: becomes several kernels, one for each attention; what is around them runs unfused, on whole tensors: q is computed in the function
+// CHECK-NEXT: :[[@LINE+8]]:1: becomes several kernels, one for each attention: q is computed in the function
 // CHECK-NEXT: :[[@LINE+22]]:1: runs unfused, on whole tensors: k is computed in the function
 // CHECK-NEXT: :[[@LINE+22]]:{{[0-9]+}}: refused: 'tensor.concat' op has sizes that cannot be checked
 

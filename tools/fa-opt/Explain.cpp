@@ -145,6 +145,7 @@ static void reportKernels(ModuleOp module, raw_ostream &out) {
   PassManager pm(module.getContext());
   pm.addPass(createTileOnlineSoftmax());
   pm.addPass(createTileSplitFunction());
+  pm.addPass(createTileSplitTensors());
   pm.addPass(createTileToKernel());
   // What fails was reported.
   (void)pm.run(module);

@@ -322,6 +322,59 @@ def TileSplitFunction : Pass<"tile-split-function", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
+def TileSplitTensors : Pass<"tile-split-tensors", "::mlir::ModuleOp"> {
+  let summary = "what is around attentions becomes functions, one for a kernel";
+  let description = [{
+    Each function without attention that a larger one calls (tile-split-function)
+    becomes calls of functions that are one kernel of tiles each: a `tile.dot` or
+    a `tile.reduce` with what is computed element by element of its result, or
+    what is computed element by element alone. A conversion of a dot's operand,
+    and all that one reduction alone reads, is computed where it is read; views,
+    constants and what is broadcast are made anew. All else that crosses from one
+    to another is a tensor in memory.
+
+    tile-to-kernel makes of each a kernel whose programs own a tile of the
+    results along two of their axes, and an index of each other one. Dimensions
+    of tensors are products of axes, as their reshapes say; a reshape of an
+    argument becomes a view with more dimensions, so that nothing is asked of
+    strides. Rows of no tile's size are cut off by `tile.load` and `tile.store`.
+    One kernel promises that rows lie in memory one element behind the other and
+    begin at multiples of 16 bytes, where their sizes say so; another one takes
+    any strides.
+
+    RATIONALE. One operation that sums is what a kernel can have without a rule
+    for which of two it tiles for, and the loop over tiles of what is summed over
+    is all that it needs. A norm or a softmax that is no attention's is so
+    several kernels, which read rows again; rows of any length fit. Tiles of a
+    row, in one kernel, would be faster and have a longest row.
+
+    Where the operations of tensors are not understood a part stays one of whole
+    tensors, with a remark that says which.
+
+    Before:
+    ```mlir
+    func.func private @layer_rest(%o: R, %w: W, %x: R) -> R {
+      %y = tile.dot %o, %w : R, W -> R
+      %z = arith.addf %y, %x : R
+      %s = tile.reduce max %z dim 1 : R -> L
+      ...
+    ```
+    After:
+    ```mlir
+    func.func private @layer_rest_dot(%o: R, %w: W, %x: R) -> R
+    func.func private @layer_rest_sum(%z: R) -> L
+    ...
+      %z = call @layer_rest_dot(%o, %w, %x) : (R, W, R) -> R
+      %s = call @layer_rest_sum(%z) : (R) -> L
+    ```
+    Requires: S2. Ensures: S2; functions call others, each called one time.
+    Numerics: dots and sums are f32, rounded once to the result's type; sums are
+    reassociated.
+  }];
+  let dependentDialects = ["::fa::tile::TileDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
 def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
   let summary = "one online attention becomes kernels of static tiles";
   let description = [{
@@ -386,6 +439,8 @@ def TileToKernel : Pass<"tile-to-kernel", "::mlir::ModuleOp"> {
     kernels of an attention these are the ones that any launch takes; where they
     ask for strides or alignment of what is given, the first kernel says that,
     and a second launch of kernels that do not stands behind.
+    What has no attention is a kernel of tiles (tile-split-tensors), or unfused
+    where it cannot be one; then `tile.not_fused` says why.
 
     Requires: S2. Ensures: S3. Numerics: reassociating (online softmax).
   }];

@@ -62,6 +62,7 @@ void fa::buildGpuKernelPipeline(OpPassManager &pm,
   buildFusionPipeline(pm, fusion);
   pm.addPass(createTileOnlineSoftmax());
   pm.addPass(createTileSplitFunction());
+  pm.addPass(createTileSplitTensors());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions kernels;
   kernels.machine = request.machine.name;

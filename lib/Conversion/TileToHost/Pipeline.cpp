@@ -30,6 +30,7 @@ void fa::buildHostKernelPipeline(OpPassManager &pm,
   buildFusionPipeline(pm, fusion);
   pm.addPass(createTileOnlineSoftmax());
   pm.addPass(createTileSplitFunction());
+  pm.addPass(createTileSplitTensors());
   addStageEnd(pm, Stage::S2);
   TileToKernelOptions kernels;
   kernels.machine = hostMachine({options.vectorBits, options.vectorRegisters,
