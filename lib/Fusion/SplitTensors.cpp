@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CallerKernels.h"
+#include "DeadOps.h"
 #include "FunctionPart.h"
 #include "TensorPart.h"
 
@@ -45,6 +46,7 @@ public:
   /// Replaces `call`, the one of the function, by calls of its parts; false if
   /// it stays as it is.
   bool split(func::CallOp call) {
+    eraseDeadOps(function);
     findPrologues();
     for (Operation &op : body->without_terminator())
       place(&op);
@@ -56,7 +58,7 @@ public:
     for (Group &group : groups)
       build(group);
     finish();
-    if (!canHandOver(call->getParentOfType<func::FuncOp>())) {
+    if (!isInOrder() || !canHandOver(call->getParentOfType<func::FuncOp>())) {
       for (Group &group : groups)
         group.part->function.erase();
       return false;
@@ -216,6 +218,17 @@ private:
       results.append(group.returned);
       group.part->finish(results);
     }
+  }
+
+  /// Whether groups read what those before them give. The size of a tensor
+  /// counts: an operation may ask for that of one that is computed later.
+  bool isInOrder() const {
+    for (auto [number, group] : llvm::enumerate(groups))
+      for (Value value : group.part->getInputs())
+        if (Operation *source = value.getDefiningOp();
+            source && groupOf.lookup(source) >= number)
+          return false;
+    return true;
   }
 
   /// Whether the memory of what groups hand over can be had, by a caller that
