@@ -140,3 +140,25 @@ func.func @symmetric(%x: !s, %w: !s) -> !s {
   %y = call @diagonal(%x, %w) : (!s, !s) -> !s
   return %y : !s
 }
+
+// -----
+
+!s = tensor<32x32xf32>
+// What nothing reads is no part.
+// CHECK-LABEL: func.func private @dead_dot(
+// CHECK-LABEL: func.func private @dead_sum(
+// CHECK-LABEL: func.func @unread(
+// CHECK-NEXT: call @dead_dot
+// CHECK-NEXT: call @dead_sum
+// CHECK-NEXT: return
+func.func private @dead(%x: !s, %w: !s) -> tensor<32xf32> {
+  %t = math.tanh %x : !s
+  %e = math.exp %t : !s
+  %d = tile.dot %x, %w : !s, !s -> !s
+  %r = tile.reduce max %d dim 0 : !s -> tensor<32xf32>
+  return %r : tensor<32xf32>
+}
+func.func @unread(%x: !s, %w: !s) -> tensor<32xf32> {
+  %y = call @dead(%x, %w) : (!s, !s) -> tensor<32xf32>
+  return %y : tensor<32xf32>
+}

@@ -30,6 +30,12 @@
 // ROW-NOT: not fused
 // ROW: kernel   @one_row_attention
 // ROW-NOT: not fused
+// What is given has other strides than the first kernels ask for: those behind run, products as well.
+// RUN: fa-run %s --entry=strided --in 2x32x40 --in 2x24x32 --in 32x20 --check --target=cpu | FileCheck %s --check-prefixes=RAN,STRIDED
+// RUN: fa-run %s --entry=strided --in 2x32x40 --in 2x24x32 --in 32x20 --check --target=emulator:sm_80 | FileCheck %s --check-prefixes=RAN,STRIDED
+// RUN: fa-run %s --entry=strided --in 2x32x40 --in 2x24x32 --in 32x20 --check --target=emulator:gfx942 | FileCheck %s --check-prefixes=RAN,STRIDED
+// STRIDED: kernel   @strided_attention_strided, grid
+// STRIDED: kernel   @strided_rest{{.*}}_strided, grid
 // What tiles have no code for stays on whole tensors, on the host.
 // RUN: fa-run %s --entry=refused --in 1x2x20x16 --in 1x2x20x16 --check --target=cpu | FileCheck %s --check-prefixes=RAN,HOST
 // HOST: kernel   @refused_rest{{.*}}, not fused
@@ -232,6 +238,19 @@ func.func @one_row(%x: tensor<1x32xf32>, %w: tensor<32x64xf32>, %kv0: tensor<2x4
   %y = arith.mulf %o1, %q0 : tensor<1x64xf32>
   %least = tile.reduce min %kv0 dim 1 : tensor<2x45x32xf32> -> tensor<2x32xf32>
   return %y, %least : tensor<1x64xf32>, tensor<2x32xf32>
+}
+
+!sq = tensor<2x40x32xf32>
+!sk = tensor<2x24x32xf32>
+!ss = tensor<2x40x24xf32>
+func.func @strided(%q0: tensor<2x32x40xf32>, %k: !sk, %w: tensor<32x20xf32>) -> tensor<2x40x20xf32> {
+  %q = tile.transpose %q0 [0, 2, 1] : tensor<2x32x40xf32> -> !sq
+  %s = tile.dot %q, %k transpose_b : !sq, !sk -> !ss
+  %p = tile.softmax %s : !ss
+  %o = tile.dot %p, %k : !ss, !sk -> !sq
+  %w1 = tile.expand_dims %w dim 0 : tensor<32x20xf32> -> tensor<1x32x20xf32>
+  %y = tile.dot %o, %w1 : !sq, tensor<1x32x20xf32> -> tensor<2x40x20xf32>
+  return %y : tensor<2x40x20xf32>
 }
 
 !a = tensor<1x2x20x16xf32>
