@@ -56,7 +56,10 @@ public:
     int64_t number = function.getNumArguments();
     for (Value result :
          function.getBody().front().getTerminator()->getOperands()) {
-      auto type = cast<RankedTensorType>(result.getType());
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      if (!type)
+        return function.emitError("expected results that are tensors, found ")
+               << result.getType();
       for (int64_t d = 0; d < type.getRank(); ++d) {
         if (!type.isDynamicDim(d))
           continue; // part of the argument's type

@@ -314,33 +314,35 @@ private:
     if (type.getElementType().isInteger(1))
       value = arith::ExtUIOp::create(b, type.clone(b.getI8Type()), value);
     Value memory = viewAt(memoryOfResult(n), result.dims, place);
-    if (!columns.size) {
-      StoreOp::create(b, value, memory, rows.offset);
-      return;
-    }
-    SmallVector<Value> at = {rows.offset, columns.offset};
+    SmallVector<Value> at = {rows.offset};
+    if (columns.size)
+      at.push_back(columns.offset);
     if (isAcross(result.dims, rows.axis, columns.axis)) {
       value = transposed(value);
       std::swap(at[0], at[1]);
     }
-    // A side along no axis is one of size 1.
-    auto view = cast<MemRefType>(memory.getType());
-    if (view.getRank() == 1) {
-      OpFoldResult one = b.getIndexAttr(1);
-      OpFoldResult size =
-          view.isDynamicDim(0)
+    StoreOp::create(b, value, addUnits(memory), at);
+  }
+
+  /// A side along no axis is one of size 1, which `memory` does not have.
+  Value addUnits(Value memory) {
+    auto type = cast<MemRefType>(memory.getType());
+    int64_t rank = columns.size ? 2 : 1;
+    if (type.getRank() == rank)
+      return memory;
+    SmallVector<int64_t> shape(rank, 1);
+    SmallVector<OpFoldResult> sizes(rank, b.getIndexAttr(1));
+    SmallVector<ReassociationIndices> groups;
+    if (type.getRank() == 1) {
+      int64_t at = rows.axis ? 0 : 1;
+      groups.push_back({0, 1});
+      shape[at] = type.getDimSize(0);
+      sizes[at] =
+          type.isDynamicDim(0)
               ? OpFoldResult(memref::DimOp::create(b, memory, 0).getResult())
-              : OpFoldResult(b.getIndexAttr(view.getDimSize(0)));
-      SmallVector<int64_t> shape = {1, view.getDimSize(0)};
-      SmallVector<OpFoldResult> sizes = {one, size};
-      if (rows.axis) {
-        std::swap(shape[0], shape[1]);
-        std::swap(sizes[0], sizes[1]);
-      }
-      memory = memref::ExpandShapeOp::create(
-          b, shape, memory, SmallVector<ReassociationIndices>{{0, 1}}, sizes);
+              : OpFoldResult(b.getIndexAttr(shape[at]));
     }
-    StoreOp::create(b, value, memory, at);
+    return memref::ExpandShapeOp::create(b, shape, memory, groups, sizes);
   }
 
   bool promises;

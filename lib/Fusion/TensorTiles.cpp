@@ -71,6 +71,10 @@ void TensorTiles::chooseSides() {
     fixed.append(part.others);
     return;
   }
+  if (fixed.empty()) { // one element
+    rows = takeSide(fixed, kFewRows);
+    return;
+  }
   AxisList rest = fixed;
   std::optional<AxisId> fast = chooseAxis(rest);
   llvm::erase(rest, *fast);

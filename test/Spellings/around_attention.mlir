@@ -30,6 +30,13 @@
 // ROW-NOT: not fused
 // ROW: kernel   @one_row_attention
 // ROW-NOT: not fused
+// A loss: results of one element, sums of sums.
+// RUN: fa-run %s --entry=loss --in 1x2x20x16 --in 1x2x20x16 --in 0.5 --check --target=cpu | FileCheck %s --check-prefixes=RAN,LOSS
+// RUN: fa-run %s --entry=loss --in 1x2x20x16 --in 1x2x20x16 --in 0.5 --check --target=emulator:sm_80 | FileCheck %s --check-prefixes=RAN,LOSS
+// RUN: fa-run %s --entry=loss --in 1x2x20x16 --in 1x2x20x16 --in 0.5 --check --target=emulator:gfx942 | FileCheck %s --check-prefixes=RAN,LOSS
+// LOSS-NOT: not fused
+// LOSS: kernel   @loss_rest_0_sum, grid
+// LOSS-NOT: not fused
 // What is given has other strides than the first kernels ask for: those behind run, products as well.
 // RUN: fa-run %s --entry=strided --in 2x32x40 --in 2x24x32 --in 32x20 --check --target=cpu | FileCheck %s --check-prefixes=RAN,STRIDED
 // RUN: fa-run %s --entry=strided --in 2x32x40 --in 2x24x32 --in 32x20 --check --target=emulator:sm_80 | FileCheck %s --check-prefixes=RAN,STRIDED
@@ -240,6 +247,26 @@ func.func @one_row(%x: tensor<1x32xf32>, %w: tensor<32x64xf32>, %kv0: tensor<2x4
   return %y, %least : tensor<1x64xf32>, tensor<2x32xf32>
 }
 
+!a = tensor<1x2x20x16xf32>
+!as = tensor<1x2x20x20xf32>
+!al = tensor<1x2x20xf32>
+func.func @loss(%x: !a, %k: !a, %scale: f32) -> (tensor<f32>, !al) {
+  %c = tile.broadcast %scale : f32 -> !a
+  %q = arith.mulf %x, %c : !a
+  %s = tile.dot %q, %k transpose_b : !a, !a -> !as
+  %p = tile.softmax %s : !as
+  %o = tile.dot %p, %k : !as, !a -> !a
+  %d = arith.subf %o, %x : !a
+  %dd = arith.mulf %d, %d : !a
+  %rows = tile.reduce add %dd dim 3 : !a -> !al
+  %heads = tile.reduce add %rows dim 2 : !al -> tensor<1x2xf32>
+  %batches = tile.reduce add %heads dim 1 : tensor<1x2xf32> -> tensor<1xf32>
+  %all = tile.reduce add %batches dim 0 : tensor<1xf32> -> tensor<f32>
+  %n = arith.constant dense<0.0015625> : tensor<f32>
+  %mean = arith.mulf %all, %n : tensor<f32>
+  return %mean, %rows : tensor<f32>, !al
+}
+
 !sq = tensor<2x40x32xf32>
 !sk = tensor<2x24x32xf32>
 !ss = tensor<2x40x24xf32>
@@ -253,8 +280,6 @@ func.func @strided(%q0: tensor<2x32x40xf32>, %k: !sk, %w: tensor<32x20xf32>) -> 
   return %y : tensor<2x40x20xf32>
 }
 
-!a = tensor<1x2x20x16xf32>
-!as = tensor<1x2x20x20xf32>
 func.func @refused(%x: !a, %k: !a) -> !a {
   %size = math.absf %x : !a
   %q = math.log1p %size : !a
