@@ -37,6 +37,13 @@
 // LOSS-NOT: not fused
 // LOSS: kernel   @loss_rest_0_sum, grid
 // LOSS-NOT: not fused
+// Less than a tile in each dimension, a left operand that lies transposed, sums over a first dimension.
+// RUN: fa-run %s --entry=small --in 1x1x20x16 --in 5x3 --in 3x7 --in 2x9x5 --check --target=cpu | FileCheck %s --check-prefixes=RAN,SMALL
+// RUN: fa-run %s --entry=small --in 1x1x20x16 --in 5x3 --in 3x7 --in 2x9x5 --check --target=emulator:sm_90a | FileCheck %s --check-prefixes=RAN,SMALL
+// RUN: fa-run %s --entry=small --in 1x1x20x16 --in 5x3 --in 3x7 --in 2x9x5 --check --target=emulator:gfx942 | FileCheck %s --check-prefixes=RAN,SMALL
+// SMALL-NOT: not fused
+// SMALL: kernel   @small_rest_0_dot, grid
+// SMALL-NOT: not fused
 // What is given has other strides than the first kernels ask for: those behind run, products as well.
 // RUN: fa-run %s --entry=strided --in 2x32x40 --in 2x24x32 --in 32x20 --check --target=cpu | FileCheck %s --check-prefixes=RAN,STRIDED
 // RUN: fa-run %s --entry=strided --in 2x32x40 --in 2x24x32 --in 32x20 --check --target=emulator:sm_80 | FileCheck %s --check-prefixes=RAN,STRIDED
@@ -265,6 +272,22 @@ func.func @loss(%x: !a, %k: !a, %scale: f32) -> (tensor<f32>, !al) {
   %n = arith.constant dense<0.0015625> : tensor<f32>
   %mean = arith.mulf %all, %n : tensor<f32>
   return %mean, %rows : tensor<f32>, !al
+}
+
+!st = tensor<1x1x20x16xf32>
+!sp = tensor<1x1x20x20xf32>
+func.func @small(%x: !st, %a: tensor<5x3xf32>, %b: tensor<3x7xf32>, %c: tensor<2x9x5xf32>) -> (!st, tensor<5x7xf32>, tensor<2x9x3xf32>, tensor<5x5xf32>) {
+  %s = tile.dot %x, %x transpose_b : !st, !st -> !sp
+  %p = tile.softmax %s : !sp
+  %o = tile.dot %p, %x : tensor<1x1x20x20xf32>, !st -> tensor<1x1x20x16xf32>
+  %on = math.tanh %o : tensor<1x1x20x16xf32>
+  %d = tile.dot %a, %b : tensor<5x3xf32>, tensor<3x7xf32> -> tensor<5x7xf32>
+  %a1 = tile.expand_dims %a dim 0 : tensor<5x3xf32> -> tensor<1x5x3xf32>
+  %e = tile.dot %c, %a1 : tensor<2x9x5xf32>, tensor<1x5x3xf32> -> tensor<2x9x3xf32>
+  %at = tile.transpose %c [0, 2, 1] : tensor<2x9x5xf32> -> tensor<2x5x9xf32>
+  %g = tile.dot %at, %c : tensor<2x5x9xf32>, tensor<2x9x5xf32> -> tensor<2x5x5xf32>
+  %h = tile.reduce add %g dim 0 : tensor<2x5x5xf32> -> tensor<5x5xf32>
+  return %on, %d, %e, %h : !st, tensor<5x7xf32>, tensor<2x9x3xf32>, tensor<5x5xf32>
 }
 
 !sq = tensor<2x40x32xf32>
