@@ -229,15 +229,19 @@ private:
     auto dot = node.value.getDefiningOp<DotOp>();
     auto wide = tile({rows.size, columns.size}, b.getF32Type());
     unsigned left = node.operands[0], right = node.operands[1];
-    Value sum = overDepth(constantTile(wide, 0.0), [&](Value acc) -> Value {
-      llvm::DenseMap<unsigned, Value> ofA, ofB;
-      Value x = get(left, {rows, depth}, ofA);
-      bool across = isAcross(source(right).dims, depth.axis, columns.axis);
-      Value y = across ? get(right, {columns, depth}, ofB)
-                       : get(right, {depth, columns}, ofB);
-      return DotOp::create(b, wide, x, y, acc, /*transpose_b=*/across,
-                           dot.getPrecision());
-    });
+    Value sum =
+        part.inner.empty()
+            ? buildProduct(left, right)
+            : overDepth(constantTile(wide, 0.0), [&](Value acc) -> Value {
+                llvm::DenseMap<unsigned, Value> ofA, ofB;
+                Value x = get(left, {rows, depth}, ofA);
+                bool across =
+                    isAcross(source(right).dims, depth.axis, columns.axis);
+                Value y = across ? get(right, {columns, depth}, ofB)
+                                 : get(right, {depth, columns}, ofB);
+                return DotOp::create(b, wide, x, y, acc, /*transpose_b=*/across,
+                                     dot.getPrecision());
+              });
     TilePlace place = {rows, columns};
     auto type = wide.clone(dot.getType().getElementType());
     if (node.operands.size() > 2) {
@@ -248,6 +252,20 @@ private:
     }
     return type == wide ? sum
                         : arith::TruncFOp::create(b, type, sum).getResult();
+  }
+
+  /// A dot over one element: a column times a line.
+  Value buildProduct(unsigned left, unsigned right) {
+    llvm::DenseMap<unsigned, Value> made;
+    auto factor = [&](unsigned number) -> Value {
+      Value x = get(number, {rows, columns}, made);
+      auto type = cast<RankedTensorType>(x.getType());
+      if (type.getElementType().isF32())
+        return x;
+      return arith::ExtFOp::create(b, type.clone(b.getF32Type()), x);
+    };
+    Value x = factor(left);
+    return arith::MulFOp::create(b, x, factor(right));
   }
 
   /// What `number`, read as it is but for conversions, is read from.

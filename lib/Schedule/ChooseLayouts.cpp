@@ -387,10 +387,11 @@ std::optional<TileLayout> LayoutChooser::readRowsLayout(Value value) const {
 
 std::optional<TileLayout> LayoutChooser::columnsLayout(Value value) const {
   int64_t columns = typeOf(value).getShape().back();
-  if (columns % unit.columnStep())
+  std::optional<int64_t> rows = sizeOfTileWith(value, 0);
+  bool isOfTile = rows && llvm::isPowerOf2_64(columns);
+  if (columns % unit.columnStep() && !isOfTile)
     return std::nullopt;
-  int64_t rows = sizeOfTileWith(value, 0).value_or(unit.side * warps);
-  return without(tileLayout(rows, columns), 0);
+  return without(tileLayout(rows.value_or(unit.side * warps), columns), 0);
 }
 
 void LayoutChooser::noteLeft(DotOp dot) {

@@ -276,18 +276,24 @@ func.func @loss(%x: !a, %k: !a, %scale: f32) -> (tensor<f32>, !al) {
 
 !st = tensor<1x1x20x16xf32>
 !sp = tensor<1x1x20x20xf32>
-func.func @small(%x: !st, %a: tensor<5x3xf32>, %b: tensor<3x7xf32>, %c: tensor<2x9x5xf32>) -> (!st, tensor<5x7xf32>, tensor<2x9x3xf32>, tensor<5x5xf32>) {
+func.func @small(%x: !st, %a: tensor<5x3xf32>, %b: tensor<3x7xf32>, %c: tensor<2x9x5xf32>) -> (!st, tensor<5x7xf32>, tensor<5x7xf32>, tensor<2x9x3xf32>, tensor<5x5xf32>) {
   %s = tile.dot %x, %x transpose_b : !st, !st -> !sp
   %p = tile.softmax %s : !sp
   %o = tile.dot %p, %x : tensor<1x1x20x20xf32>, !st -> tensor<1x1x20x16xf32>
   %on = math.tanh %o : tensor<1x1x20x16xf32>
   %d = tile.dot %a, %b : tensor<5x3xf32>, tensor<3x7xf32> -> tensor<5x7xf32>
+  // A sum over one element, and a line that is added to each row.
+  %a0 = tensor.extract_slice %a[0, 1] [5, 1] [1, 1] : tensor<5x3xf32> to tensor<5x1xf32>
+  %b0 = tensor.extract_slice %b[2, 0] [1, 7] [1, 1] : tensor<3x7xf32> to tensor<1x7xf32>
+  %y0 = tile.dot %a0, %b0 : tensor<5x1xf32>, tensor<1x7xf32> -> tensor<5x7xf32>
+  %line = tile.broadcast %b0 : tensor<1x7xf32> -> tensor<5x7xf32>
+  %y = arith.addf %y0, %line : tensor<5x7xf32>
   %a1 = tile.expand_dims %a dim 0 : tensor<5x3xf32> -> tensor<1x5x3xf32>
   %e = tile.dot %c, %a1 : tensor<2x9x5xf32>, tensor<1x5x3xf32> -> tensor<2x9x3xf32>
   %at = tile.transpose %c [0, 2, 1] : tensor<2x9x5xf32> -> tensor<2x5x9xf32>
   %g = tile.dot %at, %c : tensor<2x5x9xf32>, tensor<2x9x5xf32> -> tensor<2x5x5xf32>
   %h = tile.reduce add %g dim 0 : tensor<2x5x5xf32> -> tensor<5x5xf32>
-  return %on, %d, %e, %h : !st, tensor<5x7xf32>, tensor<2x9x3xf32>, tensor<5x5xf32>
+  return %on, %d, %y, %e, %h : !st, tensor<5x7xf32>, tensor<5x7xf32>, tensor<2x9x3xf32>, tensor<5x5xf32>
 }
 
 !sq = tensor<2x40x32xf32>
