@@ -23,12 +23,16 @@ EmulatorPlan::load(Artifact artifact, std::shared_ptr<HostDevice> device,
   auto info = findGpuMachine(artifact.arch);
   if (!info)
     return info.takeError();
-  for (const KernelInfo &kernel : artifact.kernels)
+  for (const KernelInfo &kernel : artifact.kernels) {
+    // What no card would launch.
+    if (Failure failure = checkKernel(kernel))
+      return toError(failure);
     if (kernel.sharedBytes > info->sharedBytes)
       return createStringError(
           "@" + kernel.symbol + " needs " + Twine(kernel.sharedBytes) +
           " bytes of shared memory, " + info->name + " has " +
           Twine(info->sharedBytes) + "; a smaller --tile helps");
+  }
   std::unique_ptr<EmulatorPlan> loaded(new EmulatorPlan);
   auto program =
       EmulatedProgram::load({artifact.object, artifact.sites, artifact.arch,

@@ -173,6 +173,11 @@ TEST(KernelInfo, Checks) {
   kernel = matrixKernel();
   kernel.args.resize(65, kernel.args[0]);
   EXPECT_EQ(problemOf(kernel), "@k: expected at most 64 arguments, found 65");
+  kernel = matrixKernel();
+  kernel.tensorMaps.assign(24, {0, 0, 64, 64});
+  EXPECT_EQ(problemOf(kernel), "");
+  kernel.tensorMaps.push_back({0, 0, 64, 64});
+  EXPECT_EQ(problemOf(kernel), "@k: expected at most 24 tensor maps, found 25");
 }
 
 /// Of a persistent kernel in clusters, programs come in whole ones.
