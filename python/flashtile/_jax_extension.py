@@ -14,7 +14,7 @@ from ctypes import CFUNCTYPE, POINTER, c_char, c_char_p, c_int32, c_size_t, c_ui
 import jax
 
 from ._attention import plan_of
-from ._backward import _plan as _backward_plan
+from ._backward import plan_of as _backward_plan
 from ._library import beside, library
 
 TARGET = "flashtile_launch"
