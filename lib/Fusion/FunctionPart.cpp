@@ -86,6 +86,17 @@ bool fa::canBeHanded(func::FuncOp function, ArrayRef<Value> values) {
   });
 }
 
+std::string fa::unusedSymbol(ModuleOp module, const Twine &wanted) {
+  unsigned number = 0;
+  std::string name = wanted.str();
+  auto isUsed = [&](StringRef each) { return module.lookupSymbol(each); };
+  return isUsed(name)
+             ? SymbolTable::generateSymbolName<32>(name, isUsed, number)
+                   .str()
+                   .str()
+             : name;
+}
+
 SmallVector<Value> fa::readsOf(Operation *op) {
   llvm::SetVector<Value> reads(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), reads);

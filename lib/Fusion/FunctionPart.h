@@ -30,6 +30,9 @@ constexpr size_t kMostArguments = 64, kMostOfOwn = 4;
 bool canBeHanded(mlir::func::FuncOp function,
                  mlir::ArrayRef<mlir::Value> values);
 
+/// `wanted`, or that with a number behind it where `module` has such a symbol.
+std::string unusedSymbol(mlir::ModuleOp module, const llvm::Twine &wanted);
+
 /// What `op` reads: its operands, and what its regions read from outside.
 llvm::SmallVector<mlir::Value> readsOf(mlir::Operation *op);
 

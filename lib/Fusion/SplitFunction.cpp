@@ -386,16 +386,7 @@ struct TileSplitFunction final
       if (reason.empty())
         continue;
       auto unusedName = [&](const Twine &name) {
-        unsigned number = 0;
-        auto isUsed = [&](StringRef each) {
-          return module.lookupSymbol(each) != nullptr;
-        };
-        std::string wanted = name.str();
-        return isUsed(wanted)
-                   ? SymbolTable::generateSymbolName<32>(wanted, isUsed, number)
-                         .str()
-                         .str()
-                   : wanted;
+        return unusedSymbol(module, name);
       };
       if (Splitter(function, unusedName).split())
         emitRemark(function.getLoc())

@@ -310,16 +310,7 @@ struct TileSplitTensors final
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto unusedName = [&](const Twine &name) {
-      unsigned number = 0;
-      auto isUsed = [&](StringRef each) {
-        return module.lookupSymbol(each) != nullptr;
-      };
-      std::string wanted = name.str();
-      return isUsed(wanted)
-                 ? SymbolTable::generateSymbolName<32>(wanted, isUsed, number)
-                       .str()
-                       .str()
-                 : wanted;
+      return unusedSymbol(module, name);
     };
     SmallVector<func::CallOp> calls;
     for (auto function : module.getOps<func::FuncOp>())

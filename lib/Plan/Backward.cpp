@@ -27,6 +27,9 @@ static constexpr int64_t kWidest = 128;
 /// (bench/results/2026-11-26-h100-backward.md).
 static constexpr int64_t kNarrow = 64, kMiddleWalked = 80;
 
+/// Queries of a step of packed sequences above so large a head dimension.
+static constexpr int64_t kPackedWide = 112, kPackedWalked = 32;
+
 namespace {
 
 class BackwardPlanner {
@@ -133,11 +136,15 @@ private:
   /// Queries of a step where `usual` are what there is room for in any case.
   /// Masks take registers: with 80 at D 128 causal spills 370 bytes a thread,
   /// and documents with 128 at D 64 1.3 kB. Packed sequences, whose row numbers
-  /// each thread loads by itself, with 128 at D 64 causal 1.0 kB.
+  /// each thread loads by itself, with 128 at D 64 causal 1.0 kB; at D 128 32
+  /// are 1.13 to 1.37 of 64, and at D 80 to 112 0.78 to 0.92
+  /// (bench/results/2026-11-27-h100-packed-backward.md).
   int64_t walkedQueries(int64_t usual, bool isNarrow) const {
     int64_t most = rules.specialized.tile.columns;
     if (isNarrow)
       return facts.mask.readsRows || facts.isPacked ? usual : most;
+    if (facts.isPacked && fit.widest() > kPackedWide)
+      return std::min(usual, kPackedWalked);
     bool isFree = most > kMiddleWalked && facts.mask.leavesOutNothing() &&
                   !facts.isPacked;
     return isFree ? kMiddleWalked : usual;

@@ -180,8 +180,8 @@ private:
            any_of(dots, [](const PlannedDot &dot) { return dot.stage; });
   }
 
-  /// Late dots that hold tiles take 1.55 of the time in MLA's decode where there
-  /// is no third slot (bench/results/2026-11-26-h100-mla.md).
+  /// Late dots that hold tiles take 1.55 of the time in MLA's decode where
+  /// there is no third slot (bench/results/2026-11-26-h100-mla.md).
   int64_t chooseStepSlots(const std::vector<PlannedDot> &dots) const {
     int64_t bytes = stepBytes(), slots = rules.stages;
     if (rules.channelKeys && holdsTiles(dots) && hasRoomToHold())

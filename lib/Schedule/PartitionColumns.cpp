@@ -13,6 +13,7 @@
 #include "PartitionColumns.h"
 
 #include "PartitionRows.h"
+#include "TileWalk.h"
 
 #include "TileGPU/TileGPU.h"
 
@@ -119,7 +120,7 @@ static LoadOp findKeys(LoadOp values) {
 
 namespace {
 
-class ColumnPartitioner {
+class ColumnPartitioner final : TileWalk {
 public:
   ColumnPartitioner(KernelOp kernel, int64_t parts)
       : kernel(kernel), parts(parts), b(kernel.getLoc(), kernel.getContext()) {}
@@ -129,8 +130,7 @@ public:
       if (typeOf(dot.getResult()).getDimSize(1) > kMostColumns)
         addDot(dot);
     });
-    while (reason.empty() && !pending.empty())
-      propagate(pending.pop_back_val());
+    walk();
     if (reason.empty())
       checkColumns();
     if (reason.empty())
@@ -139,11 +139,6 @@ public:
   }
 
 private:
-  void refuse(Operation *op, const Twine &why) {
-    if (reason.empty())
-      reason = ("'" + op->getName().getStringRef() + "' " + why).str();
-  }
-
   void addDot(DotOp dot) {
     auto right = dot.getB().getDefiningOp<LoadOp>();
     if (dot.getTransposeB() || !right || right->getBlock() != dot->getBlock())
@@ -153,33 +148,9 @@ private:
     add(dot.getResult());
   }
 
-  void add(Value value) {
-    if (value && tiles.insert(value))
-      pending.push_back(value);
-  }
-
-  /// What has the same columns as `value`.
-  void propagate(Value value) {
-    if (auto argument = dyn_cast<BlockArgument>(value))
-      addCarried(cast<scf::ForOp>(argument.getOwner()->getParentOp()),
-                 argument.getArgNumber() - 1);
-    else
-      addOperands(cast<OpResult>(value));
-    for (OpOperand &use : value.getUses())
-      addUser(use);
-  }
-
-  void addCarried(scf::ForOp loop, unsigned n) {
-    add(loop.getInitArgs()[n]);
-    add(loop.getRegionIterArgs()[n]);
-    add(loop.getResult(n));
-    add(loop.getBody()->getTerminator()->getOperand(n));
-  }
-
-  void addOperands(OpResult value) {
+  /// What has the same columns.
+  void addOperands(OpResult value) override {
     Operation *op = value.getOwner();
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return addCarried(loop, value.getResultNumber());
     if (auto dot = dyn_cast<DotOp>(op)) {
       if (!llvm::is_contained(dots, dot))
         return refuse(op, "makes some of the columns alone");
@@ -202,18 +173,12 @@ private:
     llvm::for_each(op->getOperands(), [&](Value operand) { add(operand); });
   }
 
-  void addUser(OpOperand &use) {
+  void addUser(OpOperand &use) override {
     Operation *op = use.getOwner();
     if (auto dot = dyn_cast<DotOp>(op))
       return &use == &dot.getBMutable() || use.get() == dot.getA()
                  ? refuse(op, "multiplies with columns that are dealt")
                  : add(dot.getResult());
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return addCarried(loop,
-                        use.getOperandNumber() - loop.getNumControlOperands());
-    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-        loop && isa<scf::YieldOp>(op))
-      return addCarried(loop, use.getOperandNumber());
     if (isa<StoreOp>(op))
       return;
     if (auto end = dyn_cast<OnlineFinalizeOp>(op))
@@ -302,10 +267,7 @@ private:
   int64_t parts, columns = 0;
   ImplicitLocOpBuilder b;
   SmallVector<DotOp> dots; ///< whose columns are dealt
-  SetVector<Value> tiles;  ///< that have their columns
-  SmallVector<Value> pending;
-  std::string reason;
-  Value id, first; ///< the consumer's number and first column
+  Value id, first;         ///< the consumer's number and first column
 };
 
 } // namespace

@@ -6,6 +6,8 @@
 
 #include "PartitionRows.h"
 
+#include "TileWalk.h"
+
 #include "TileGPU/TileGPU.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,7 +41,7 @@ namespace {
 
 /// Finds the values whose dimension 0 is the rows of the kernel's dots, and
 /// deals those rows to consumers.
-class RowPartitioner {
+class RowPartitioner final : TileWalk {
 public:
   RowPartitioner(KernelOp kernel, int64_t consumerRows)
       : kernel(kernel), consumerRows(consumerRows),
@@ -48,8 +50,7 @@ public:
   /// Why it cannot be done; empty: it was.
   std::string run() {
     kernel.walk([&](DotOp dot) { addDot(dot); });
-    while (reason.empty() && !pending.empty())
-      propagate(pending.pop_back_val());
+    walk();
     if (reason.empty())
       checkRows();
     if (reason.empty())
@@ -87,39 +88,9 @@ private:
     return type.getDimSize(0) == type.getDimSize(1);
   }
 
-  void add(Value value) {
-    if (tileType(value) && rowTiles.insert(value))
-      pending.push_back(value);
-  }
-
-  void refuse(Operation *op, const Twine &why) {
-    if (reason.empty())
-      reason = ("'" + op->getName().getStringRef() + "' " + why).str();
-  }
-
-  /// What is row by row of the same rows as `value`.
-  void propagate(Value value) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()))
-        addCarried(loop, argument.getArgNumber() - 1);
-    } else {
-      addOperands(cast<OpResult>(value));
-    }
-    for (OpOperand &use : value.getUses())
-      addUser(use);
-  }
-
-  void addCarried(scf::ForOp loop, unsigned n) {
-    add(loop.getInitArgs()[n]);
-    add(loop.getRegionIterArgs()[n]);
-    add(loop.getResult(n));
-    add(loop.getBody()->getTerminator()->getOperand(n));
-  }
-
-  void addOperands(OpResult value) {
+  /// What is row by row of the same rows.
+  void addOperands(OpResult value) override {
     Operation *op = value.getOwner();
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return addCarried(loop, value.getResultNumber());
     if (auto dot = dyn_cast<DotOp>(op)) {
       add(dot.getA());
       return dot.getAcc() ? add(dot.getAcc()) : void();
@@ -151,7 +122,7 @@ private:
            OpTrait::hasElementwiseMappableTraits(op);
   }
 
-  void addUser(OpOperand &use) {
+  void addUser(OpOperand &use) override {
     Operation *op = use.getOwner();
     if (auto dot = dyn_cast<DotOp>(op)) {
       if (&use == &dot.getBMutable()) {
@@ -169,12 +140,6 @@ private:
         if (dealsColumns(exchange))
           return;
       }
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return addCarried(loop,
-                        use.getOperandNumber() - loop.getNumControlOperands());
-    if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
-        loop && isa<scf::YieldOp>(op))
-      return addCarried(loop, use.getOperandNumber());
     if (isa<StoreOp>(op))
       return;
     if (!isRowByRow(op) && !isa<BroadcastOp>(op))
@@ -184,7 +149,7 @@ private:
   }
 
   void checkRows() {
-    for (Value value : rowTiles) {
+    for (Value value : tiles) {
       int64_t found = tileType(value).getDimSize(0);
       rows = rows ? rows : found;
       auto constant = value.getDefiningOp<arith::ConstantOp>();
@@ -213,17 +178,17 @@ private:
                     b.getI64IntegerAttr(rows / consumerRows));
     for (DotOp dot : columnDots)
       dealColumns(dot);
-    for (Value value : rowTiles)
+    for (Value value : tiles)
       if (auto load = value.getDefiningOp<LoadOp>())
         loadWhole(load);
-    for (Value value : rowTiles)
+    for (Value value : tiles)
       shrink(value);
     kernel.walk([&](StoreOp store) {
-      if (rowTiles.contains(store.getValue()))
+      if (tiles.contains(store.getValue()))
         shift(store, store.getIndicesMutable()[0]);
     });
     kernel.walk([&](TransposeOp transpose) {
-      if (rowTiles.contains(transpose.getInput()))
+      if (tiles.contains(transpose.getInput()))
         exchange(transpose);
     });
   }
@@ -316,9 +281,6 @@ private:
   KernelOp kernel;
   int64_t consumerRows, rows = 0;
   ImplicitLocOpBuilder b;
-  SetVector<Value> rowTiles;
-  SmallVector<Value> pending;
-  std::string reason;
   SmallVector<DotOp> columnDots; ///< whose columns are dealt
   Value id, first; ///< the consumer's number and first row in the kernel's tile
 };

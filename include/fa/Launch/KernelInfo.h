@@ -100,8 +100,8 @@ struct TensorMapInfo {
   bool operator==(const TensorMapInfo &) const = default;
 };
 
-/// The most tensor maps of a kernel: 128 bytes each of its parameters. Gradients
-/// of packed queries have 15, with those of boxes of one row.
+/// The most tensor maps of a kernel: 128 bytes each of its parameters.
+/// Gradients of packed queries have 15, with those of boxes of one row.
 inline constexpr size_t kMaxTensorMaps = 24;
 
 /// Memory of a launch that its kernels hand results over in: a row-major tensor
