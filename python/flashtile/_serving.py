@@ -142,9 +142,26 @@ def _prepare(options, pages, tensors, given):
     return Launch(plan_of(q.target, tuple(members.items())), [*inputs, *optional, scale, *outputs], shape)
 
 
+def scale_number(scale):
+    """A scale as a launch takes it: a number, which has no gradient here."""
+    if scale is None or scale.__class__ is float:
+        return scale
+    if getattr(scale, "requires_grad", False):
+        import torch
+
+        if torch.is_grad_enabled():
+            raise ValueError(
+                "expected a scale that requires no gradient: of packed sequences and pages none is derived for it; "
+                "found a tensor that requires one"
+            )
+        scale = scale.detach()
+    return float(scale)
+
+
 def attend(arrays, optional, out, stream, options, pages=None):
     """Runs a call of q, k and v, `arrays`, and of what is `optional`, by member.
     The last of `options` are members as `_serving_members` gives them."""
+    options = (*options[:4], scale_number(options[4]), *options[5:])
     call = arrays, optional, out, stream, options, pages
     window, return_lse = options[1], options[-2]
     options = (*options[:-1], tuple(options[-1].items()))

@@ -7,8 +7,7 @@ import functools
 
 import torch
 
-from ._serving import attend as _attend
-from ._serving import varlen_attention
+from ._serving import attend as _attend, scale_number, varlen_attention
 from ._torch_gradients import define_operation, is_transformed, plain, refuse_second
 from ._varlen_backward import varlen_attention_backward
 
@@ -116,7 +115,8 @@ def attention(
     """flashtile.varlen_attention, differentiable with respect to q, k, v, slopes and
     sinks: gradients have the same bits in every run, are computed of what needs
     them alone, are 0 in rows that belong to no sequence and have no derivative
-    themselves. Transforms of torch.func are a ValueError."""
+    themselves. A scale that requires one and transforms of torch.func are a
+    ValueError."""
     if is_transformed():
         raise ValueError("expected no transform of torch.func around packed sequences, found one")
     left, right = (-1 if bound is None else int(bound) for bound in window or (None, None))
@@ -129,7 +129,7 @@ def attention(
         sink,
         cu_seqlens_q,
         keys,
-        None if scale is None else float(scale),
+        scale_number(scale),
         "bottom-right" if causal is True else causal or "",
         left,
         right,

@@ -158,6 +158,12 @@ frozen = [x.detach() for x in inputs]
 (alone,) = torch.autograd.grad(flash_attn_varlen_func(*frozen, OFFSETS, KEY_OFFSETS, causal=True, softmax_scale=0.5, alibi_slopes=how["alibi_slopes"], s_aux=learns["sink"]), learns["sink"], dout)
 assert torch.equal(alone, found[3])
 raises("expected no out where a gradient is required", flashtile.varlen_attention, *inputs, OFFSETS, KEY_OFFSETS, out=torch.empty(ROWS, HQ, DV))
+learned = torch.tensor(0.3, requires_grad=True)
+for function in (flashtile.varlen_attention, varlen_attention):
+    raises("expected a scale that requires no gradient", function, *inputs, OFFSETS, KEY_OFFSETS, scale=learned)
+with torch.no_grad():  # as a number
+    as_tensor = flashtile.varlen_attention(*frozen, OFFSETS, KEY_OFFSETS, scale=learned)[OWNED]
+    assert torch.equal(as_tensor, flashtile.varlen_attention(*frozen, OFFSETS, KEY_OFFSETS, scale=float(learned))[OWNED])
 raises("expected no split_keys where", flashtile.varlen_attention, *inputs, OFFSETS, KEY_OFFSETS, split_keys=64)
 pages = torch.randn(3, 8, HKV, D)
 raises("of pages none is derived", flash_attn_varlen_func, q, pages, pages, OFFSETS[:2], block_table=torch.zeros(1, 3, dtype=torch.int32), seqused_k=torch.tensor([5], dtype=torch.int32), causal=True)
