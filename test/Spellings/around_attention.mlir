@@ -224,7 +224,7 @@ func.func @dynamic(%x: !dx, %w: tensor<32x32xf32>, %b: tensor<32xf32>) -> (!dx, 
 !kv = tensor<1x2x45x32xf32>
 !os = tensor<1x2x1x45xf32>
 !om = tensor<1x2x1x45xi1>
-func.func @one_row(%x: tensor<1x32xf32>, %w: tensor<32x64xf32>, %kv0: tensor<2x45x32xf32>) -> (tensor<1x64xf32>, tensor<2x32xf32>) {
+func.func @one_row(%x: tensor<1x32xf32>, %w: tensor<32x64xf32>, %kv0: tensor<2x45x32xf32>) -> (tensor<1x64xf32>, tensor<2x32xf32>, tensor<2x32xf32>) {
   %q0 = tile.dot %x, %w : tensor<1x32xf32>, tensor<32x64xf32> -> tensor<1x64xf32>
   %q1 = tensor.expand_shape %q0 [[0], [1, 2]] output_shape [1, 2, 32] : tensor<1x64xf32> into tensor<1x2x32xf32>
   %q = tile.expand_dims %q1 dim 2 : tensor<1x2x32xf32> -> !one
@@ -251,7 +251,10 @@ func.func @one_row(%x: tensor<1x32xf32>, %w: tensor<32x64xf32>, %kv0: tensor<2x4
   %o1 = tensor.collapse_shape %o [[0], [1, 2, 3]] : !one into tensor<1x64xf32>
   %y = arith.mulf %o1, %q0 : tensor<1x64xf32>
   %least = tile.reduce min %kv0 dim 1 : tensor<2x45x32xf32> -> tensor<2x32xf32>
-  return %y, %least : tensor<1x64xf32>, tensor<2x32xf32>
+  // What lies behind the 45th row of a tile would count 1 each.
+  %e = math.exp %kv0 : tensor<2x45x32xf32>
+  %weight = tile.reduce add %e dim 1 : tensor<2x45x32xf32> -> tensor<2x32xf32>
+  return %y, %least, %weight : tensor<1x64xf32>, tensor<2x32xf32>, tensor<2x32xf32>
 }
 
 !a = tensor<1x2x20x16xf32>
