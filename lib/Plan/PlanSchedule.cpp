@@ -175,6 +175,7 @@ private:
     return !rules.sharedBytes || roomBeside(3) >= 0;
   }
 
+  /// Whether a late dot holds a tile that others of its step have read.
   bool holdsTiles(const std::vector<PlannedDot> &dots) const {
     return sharesTiles() &&
            any_of(dots, [](const PlannedDot &dot) { return dot.stage; });
@@ -184,7 +185,7 @@ private:
   /// there is no third slot (bench/results/2026-11-26-h100-mla.md).
   int64_t chooseStepSlots(const std::vector<PlannedDot> &dots) const {
     int64_t bytes = stepBytes(), slots = rules.stages;
-    if (rules.channelKeys && holdsTiles(dots) && hasRoomToHold())
+    if (!rules.givenSlots && holdsTiles(dots) && hasRoomToHold())
       slots = std::max<int64_t>(slots, 3);
     int64_t keys = facts.step.empty() ? 0 : facts.step.back().keys;
     if (keys < rules.channelKeys && bytes <= keys * rules.channelKeyBytes &&
