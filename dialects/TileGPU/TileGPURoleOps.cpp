@@ -209,12 +209,14 @@ LogicalResult DotStartOp::verify() {
   RankedTensorType r = getType().getTile();
   if (a.size() != 2 || b.size() != 2 || r.getRank() != 2)
     return emitOpError("expects tiles of two dimensions");
-  int64_t depth = getA() ? readDepth() : slotDepth(), columns = r.getDimSize(1);
+  int64_t columns = r.getDimSize(1);
+  // Slots have whole lines, of which no more is read.
+  bool hasDepth = getA() ? a[1] == readDepth() : a[1] >= readDepth();
   bool fits = getTransposeB() ? columns == b[0] : columns <= b[1];
   if (readDepth() > slotDepth() || readDepth() % 16)
     return emitOpError("expects a depth that is a multiple of 16 up to ")
            << slotDepth() << ", found " << readDepth();
-  if (a[1] != depth || r.getDimSize(0) != a[0] || !fits)
+  if (!hasDepth || r.getDimSize(0) != a[0] || !fits)
     return emitOpError("expects a result of ")
            << a[0] << " x " << b[getTransposeB() ? 0 : 1] << " over a depth of "
            << a[1] << ", found " << r << " and a right operand of " << b[0]

@@ -45,6 +45,9 @@ static constexpr int64_t kResultRegisters = 208;
 /// with more ptxas runs dots one by one (C7512) where a thread has not 240.
 static constexpr int64_t kFewResults = 192;
 
+/// Of a product of matrices whose operands are fetched each step, at most.
+static constexpr int64_t kProductSlots = 4;
+
 std::string fa::whyNotSpecialized(int64_t consumers) {
   if (consumers <= kMostConsumers)
     return "";
@@ -77,7 +80,7 @@ static int64_t sum(const std::vector<int64_t> &bytes) {
 
 /// Of the tiles of one step.
 static int64_t stepBytes(const LoopFacts &facts) {
-  int64_t bytes = 0;
+  int64_t bytes = facts.consumers * sum(facts.leftBytes);
   for (const LoopFacts::StepTile &tile : facts.step)
     bytes += tile.bytes;
   return bytes;
@@ -185,6 +188,8 @@ private:
   /// there is no third slot (bench/results/2026-11-26-h100-mla.md).
   int64_t chooseStepSlots(const std::vector<PlannedDot> &dots) const {
     int64_t bytes = stepBytes(), slots = rules.stages;
+    if (!rules.givenSlots && !facts.leftBytes.empty())
+      return chooseProductSlots();
     if (!rules.givenSlots && holdsTiles(dots) && hasRoomToHold())
       slots = std::max<int64_t>(slots, 3);
     int64_t keys = facts.step.empty() ? 0 : facts.step.back().keys;
@@ -194,6 +199,15 @@ private:
     bool areApart = consumers > 1 && facts.beginsApart;
     return areApart && 2 * slots * bytes <= rules.apartBytes ? 2 * slots
                                                              : slots;
+  }
+
+  /// Where both operands of a product are fetched each step, nothing else than
+  /// slots hides how long that takes.
+  int64_t chooseProductSlots() const {
+    int64_t slots = kProductSlots;
+    while (slots > rules.stages && roomBeside(slots) < 0)
+      --slots;
+    return slots;
   }
 
   /// A slot for each consumer, or two, where programs begin before the end of

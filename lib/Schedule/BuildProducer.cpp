@@ -42,6 +42,8 @@ public:
       mapping.map(loop.loop.getInductionVar(), walk.getInductionVar());
       for (FetchedTile &fetched : loop.fetched)
         fetch(fetched, walk.getRegionIterArg(0), mapping);
+      for (FetchedTile &left : loop.lefts)
+        fetchForEach(left, walk.getRegionIterArg(0), mapping);
       for (FetchedTile &vector : loop.vectors)
         fetch(vector, walk.getRegionIterArg(0), mapping);
       for (FetchedTile &tile : loop.scores)
@@ -67,16 +69,8 @@ private:
                    : index(*getConstantIntValue(at));
     };
     const TensorBox &box = fetched.box;
-    SmallVector<Value> start;
-    for (OpFoldResult at : box.start)
-      start.push_back(build(at));
-    Value end = box.end ? build(box.end) : Value();
-    if (box.origin) {
-      Value origin = build(box.origin), &row = start[box.dims[0]];
-      row = arith::AddIOp::create(b, origin, row);
-      if (end)
-        end = arith::AddIOp::create(b, origin, end);
-    }
+    Value end;
+    SmallVector<Value> start = buildStart(b, box, build, end);
     Value table, sequence;
     if (PagedViewOp pages = box.pages) {
       table = pages.getTable();

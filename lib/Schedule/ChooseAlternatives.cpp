@@ -36,19 +36,39 @@ struct TgpuChooseAlternatives final
         continue;
       bool hasRoles = planOf(kernel).isSpecialized();
       isReplaced.try_emplace(other, true).first->second &= hasRoles;
-      if (!hasRoles)
-        dropped.insert(kernel);
+      if (hasRoles)
+        continue;
+      dropped.insert(kernel);
+      if (follows(other) == kernel.getSymNameAttr())
+        putInPlace(other, kernel);
     }
     for (auto [other, replaced] : isReplaced)
       if (replaced)
         dropped.insert(other);
     for (auto kernel : getOperation().getOps<KernelOp>())
-      if (auto first = kernel->getAttrOfType<FlatSymbolRefAttr>(
-              KernelOp::followsAttrName);
-          first && dropped.contains(symbols.lookup<KernelOp>(first.getAttr())))
+      if (StringAttr first = follows(kernel);
+          first && dropped.contains(symbols.lookup<KernelOp>(first)))
         dropped.insert(kernel);
     for (KernelOp kernel : dropped)
       kernel.erase();
+  }
+
+  /// The kernel that `kernel` follows in its launch; null: it is the first.
+  static StringAttr follows(KernelOp kernel) {
+    auto first =
+        kernel->getAttrOfType<FlatSymbolRefAttr>(KernelOp::followsAttrName);
+    return first ? first.getAttr() : StringAttr();
+  }
+
+  /// `kernel` is the first of the launch that `old` was the first of.
+  void putInPlace(KernelOp kernel, KernelOp old) {
+    auto first = FlatSymbolRefAttr::get(kernel.getSymNameAttr());
+    for (auto other : getOperation().getOps<KernelOp>())
+      if (follows(other) == old.getSymNameAttr())
+        other->setAttr(KernelOp::followsAttrName, first);
+    kernel->removeAttr(KernelOp::followsAttrName);
+    if (Attribute splits = old->getAttr(KernelOp::splitsAttrName))
+      kernel->setAttr(KernelOp::splitsAttrName, splits);
   }
 };
 

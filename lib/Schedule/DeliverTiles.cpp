@@ -144,14 +144,8 @@ private:
     auto build = [&](OpFoldResult at) {
       return getValueOrCreateConstantIndexOp(b, b.getLoc(), at);
     };
-    auto start = llvm::map_to_vector(box->start, build);
-    Value end = box->end ? build(box->end) : Value();
-    if (box->origin) {
-      Value origin = build(box->origin), &row = start[box->dims[0]];
-      row = arith::AddIOp::create(b, origin, row);
-      if (end)
-        end = arith::AddIOp::create(b, origin, end);
-    }
+    Value end;
+    SmallVector<Value> start = buildStart(b, *box, build, end);
     Value consumer = *body.getOps<ConsumerIdOp>().begin();
     DeliverOp::create(b, store.getValue(), buffer, consumer, box->argument,
                       start, box->dims, end);

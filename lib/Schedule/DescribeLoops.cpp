@@ -93,7 +93,7 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
   scf::ForOp loop = first.loop;
   facts.consumers = consumers;
   auto note = [&](const FetchedTile &tile) {
-    facts.hasOrigin |= tile.box.origin || tile.box.pages;
+    facts.hasOrigin |= !tile.box.origin.isZero() || tile.box.pages;
   };
   for (const FetchedTile &tile : tiles.own) {
     facts.programBytes.push_back(slotBytes(tile));
@@ -117,6 +117,10 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
     facts.step.push_back(
         {slot.getShape()[0], slot.getShape()[1], slot.getSlotBytes(), readers});
     note(fetched);
+  }
+  for (const FetchedTile &left : first.lefts) {
+    facts.leftBytes.push_back(slotBytes(left));
+    note(left);
   }
   for (auto dot : loop.getBody()->getOps<DotOp>())
     facts.dots.push_back(describe(dot));

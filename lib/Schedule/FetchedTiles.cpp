@@ -64,14 +64,20 @@ private:
                             });
   }
 
+  static bool areAlike(ArrayRef<FetchedTile> mine,
+                       ArrayRef<FetchedTile> theirs) {
+    return llvm::all_of_zip(
+        mine, theirs, [](const FetchedTile &one, const FetchedTile &other) {
+          return LoadOp(one.load).getType() == LoadOp(other.load).getType();
+        });
+  }
+
   /// One step counts the tiles of all loops: a channel that a loop leaves out
   /// would be behind.
   bool fetchAlike() {
     for (FetchingLoop &entry : tiles.loops) {
-      bool alike = entry.fetched.size() == tiles.loops[0].fetched.size();
-      for (auto [one, other] : llvm::zip(entry.fetched, tiles.loops[0].fetched))
-        alike &= one.load.getType() == other.load.getType();
-      if (!alike)
+      if (!areAlike(entry.fetched, tiles.loops[0].fetched) ||
+          !areAlike(entry.lefts, tiles.loops[0].lefts))
         return refuse("loops fetch different tiles");
       if (!exchangesAlike(entry, tiles.loops[0]))
         return refuse("consumers exchange different tiles in its loops");
@@ -110,14 +116,15 @@ private:
     }
   }
 
-  /// Vectors of f32 that end with their argument. Where loops do not have the
-  /// same ones, all stay loads.
+  /// Vectors of f32 that end with their argument, but not those of a consumer's
+  /// own rows. Where loops do not have the same ones, all stay loads.
   void findVectors() {
     for (FetchingLoop &entry : tiles.loops)
       for (auto load : entry.loop.getBody()->getOps<LoadOp>())
         if (typeOf(load).getRank() == 1 &&
             typeOf(load).getElementType().isF32() &&
-            vectorSlots(typeOf(load), 1).getShape()[1] <= kMostColumns)
+            vectorSlots(typeOf(load), 1).getShape()[1] <= kMostColumns &&
+            !isOwn(load))
           if (auto box = findVectorBox(load))
             entry.vectors.push_back({load, *box, {}});
     const auto &first = tiles.loops[0].vectors;
@@ -156,8 +163,10 @@ private:
            {},
            {},
            {},
+           {},
            llvm::to_vector(loop.getBody()->getOps<ExchangeOp>())});
-    return findRight(dot, tiles.loops.back().fetched) && findLeft(dot);
+    return findRight(dot, tiles.loops.back().fetched) &&
+           findLeft(dot, tiles.loops.back().lefts);
   }
 
   /// Whether `load` stands before all loops, and stays for them.
@@ -205,19 +214,24 @@ private:
     return found.has_value();
   }
 
-  bool findLeft(DotOp dot) {
+  bool findLeft(DotOp dot, SmallVectorImpl<FetchedTile> &ofStep) {
     auto left = dot.getA().getDefiningOp<LoadOp>();
-    SmallVectorImpl<FetchedTile> &fetched =
-        left && !isOwn(left) ? tiles.whole : tiles.own;
-    if (!left || llvm::any_of(fetched, [&](FetchedTile &known) {
-          return known.load == left;
-        }))
+    if (!left)
+      return true;
+    bool stays = isOfProgram(left);
+    SmallVectorImpl<FetchedTile> &fetched = !stays        ? ofStep
+                                            : isOwn(left) ? tiles.own
+                                                          : tiles.whole;
+    if (llvm::any_of(fetched,
+                     [&](FetchedTile &known) { return known.load == left; }))
       return true;
     bool onlyLeft = llvm::all_of(left->getUses(), [](OpOperand &use) {
       auto user = dyn_cast<DotOp>(use.getOwner());
       return user && &use == &user.getAMutable();
     });
-    if (!onlyLeft || !isOfProgram(left))
+    // Of a step it is one dot's beside it: who reads it lets it go.
+    bool isBeside = left->getBlock() == dot->getBlock() && left->hasOneUse();
+    if (!onlyLeft || !(stays || isBeside))
       return refuse("the left operand of a dot is used otherwise, too");
     auto leftFound = fetch(left);
     if (!leftFound)

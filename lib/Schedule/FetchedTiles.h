@@ -32,6 +32,8 @@ struct FetchingLoop {
   /// what their own rows see.
   mlir::Value begin, end;
   llvm::SmallVector<FetchedTile> fetched;
+  /// Left operands, of each consumer its own.
+  llvm::SmallVector<FetchedTile> lefts;
   /// What else it loads that lies as scores do: a bias, a mask.
   llvm::SmallVector<FetchedTile> scores;
   /// Vectors along the columns of its scores, which all consumers read.

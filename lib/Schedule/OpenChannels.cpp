@@ -85,6 +85,9 @@ private:
       tile.channel = open(typeOf(tile.load), plan.slots.program / consumers);
     for (FetchedTile &first : tiles.loops[0].fetched)
       first.channel = open(typeOf(first.load), plan.slots.step);
+    for (FetchedTile &first : tiles.loops[0].lefts)
+      first.channel = open(typeOf(first.load), consumers * plan.slots.step,
+                           /*own=*/true);
     openScores();
     for (FetchedTile &vector : tiles.loops[0].vectors)
       vector.channel = open(typeOf(vector.load), plan.slots.step);
@@ -95,6 +98,8 @@ private:
       for (auto [fetched, first] :
            llvm::zip(entry.fetched, tiles.loops[0].fetched))
         fetched.channel = first.channel;
+      for (auto [left, first] : llvm::zip(entry.lefts, tiles.loops[0].lefts))
+        left.channel = first.channel;
       for (auto [fetched, first] :
            llvm::zip(entry.scores, tiles.loops[0].scores))
         fetched.channel = first.channel;
@@ -211,11 +216,12 @@ private:
         AwaitOp::create(b, fetched.channel, step);
         ReleaseOp::create(b, fetched.channel, step);
       }
-    for (FetchedTile &tile : tiles.loops[0].scores) {
-      Value own = ownStep(b, step, consumerIdOf(kernel), consumers);
-      AwaitOp::create(b, tile.channel, own);
-      ReleaseOp::create(b, tile.channel, own);
-    }
+    for (auto *all : {&tiles.loops[0].lefts, &tiles.loops[0].scores})
+      for (FetchedTile &tile : *all) {
+        Value own = ownStep(b, step, consumerIdOf(kernel), consumers);
+        AwaitOp::create(b, tile.channel, own);
+        ReleaseOp::create(b, tile.channel, own);
+      }
   }
 
   /// Gives the steps that have passed after the loop.
@@ -235,10 +241,18 @@ private:
       openExchange(exchange, number, step);
     for (const FetchedTile &fetched : entry.fetched)
       awaitAndRelease(fetched, dots, step);
+    Value ownOfStep;
+    if (!entry.lefts.empty()) {
+      b.setInsertionPointToStart(loop.getBody());
+      ownOfStep = ownStep(b, step, consumerIdOf(kernel), consumers);
+    }
+    for (const FetchedTile &left : entry.lefts)
+      awaitAndRelease(left, dots, ownOfStep);
     for (DotOp dot : dots)
-      runDot(dot, entry, step, own);
-    for (FetchedTile &fetched : entry.fetched)
-      fetched.load.erase();
+      runDot(dot, entry, step, own, ownOfStep);
+    for (auto *fetched : {&entry.fetched, &entry.lefts})
+      for (FetchedTile &tile : *fetched)
+        tile.load.erase();
     for (FetchedTile &vector : entry.vectors)
       receive(vector, step);
     for (FetchedTile &tile : entry.scores) {
@@ -275,7 +289,8 @@ private:
   void awaitAndRelease(const FetchedTile &fetched, ArrayRef<DotOp> dots,
                        Value step) {
     auto reads = [&](DotOp dot) {
-      return rightLoad(dot) == LoadOp(fetched.load);
+      return rightLoad(dot) == LoadOp(fetched.load) ||
+             dot.getA() == LoadOp(fetched.load).getResult();
     };
     DotOp first = *llvm::find_if(dots, reads);
     b.setInsertionPoint(first);
@@ -287,7 +302,8 @@ private:
     ReleaseOp::create(b, fetched.channel, step);
   }
 
-  void runDot(DotOp dot, const FetchingLoop &entry, Value step, Value own) {
+  void runDot(DotOp dot, const FetchingLoop &entry, Value step, Value own,
+              Value ownOfStep) {
     const FetchedTile *right = nullptr;
     Value rightStep;
     auto find = [&](ArrayRef<FetchedTile> all, Value at) {
@@ -313,6 +329,7 @@ private:
     };
     findLeft(tiles.whole, programs);
     findLeft(tiles.own, own);
+    findLeft(entry.lefts, ownOfStep);
     auto columns = dot.getB().getDefiningOp<ColumnsOp>();
     if (auto ramp = dot.getAcc() ? dot.getAcc().getDefiningOp<tile::RampOp>()
                                  : tile::RampOp()) {

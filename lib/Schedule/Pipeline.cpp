@@ -33,7 +33,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm, const PlanRequest &request) {
     pm.addPass(createTgpuChooseAlternatives());
     pm.addPass(createTgpuOpenChannels());
     pm.addPass(createTgpuFormClusters());
-    addSweep(pm);
+    addSweep(pm, /*topDown=*/true, /*keepsLoops=*/true);
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuNarrowMasks());
   pm.addPass(createCSEPass());

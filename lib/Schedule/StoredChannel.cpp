@@ -38,9 +38,14 @@ static bool isKnownToAll(Value value, RolesOp roles) {
 }
 
 void StoredChannel::move(StoreOp store, const TensorBox &box) {
-  for (OpFoldResult at : box.start)
-    if (auto value = dyn_cast<Value>(at); value && !isKnownToAll(value, roles))
-      return;
+  auto isKnown = [&](OpFoldResult index) {
+    auto value = dyn_cast<Value>(index);
+    return !value || isKnownToAll(value, roles);
+  };
+  if (!box.origin.all(isKnown) ||
+      !llvm::all_of(box.start,
+                    [&](const BoxIndex &index) { return index.all(isKnown); }))
+    return;
   b.setLoc(store.getLoc());
   b.setInsertionPointToStart(&kernel.getBody().front());
   auto type = ChannelType::get(b.getContext(), slots);
@@ -76,11 +81,15 @@ void StoredChannel::send(Value channel, const TensorBox &box, Block &region) {
     IRMapping mapping;
     mapping.map(id, consumer);
     mapping.map(roles.getConsumer().getArgument(0), region.getArgument(0));
-    SmallVector<Value> start;
-    for (OpFoldResult at : box.start)
-      start.push_back(
-          cloneScalar(b, getValueOrCreateConstantIndexOp(b, b.getLoc(), at),
-                      mapping, roles->getBlock()));
+    Value end;
+    SmallVector<Value> start = buildStart(
+        b, box,
+        [&](OpFoldResult at) {
+          return cloneScalar(b,
+                             getValueOrCreateConstantIndexOp(b, b.getLoc(), at),
+                             mapping, roles->getBlock());
+        },
+        end);
     Value step = ownStep(b, region.getArgument(0), consumer, consumers);
     AwaitOp::create(b, channel, step);
     SendOp::create(b, channel, step, box.argument, start, box.dims);

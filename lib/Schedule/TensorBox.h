@@ -7,7 +7,7 @@
 #ifndef FA_LIB_SCHEDULE_TENSORBOX_H
 #define FA_LIB_SCHEDULE_TENSORBOX_H
 
-#include "Tile/Tile.h"
+#include "ViewOfArgument.h"
 
 #include <string>
 
@@ -18,14 +18,14 @@ namespace fa {
 struct TensorBox {
   mlir::BlockArgument argument;
   /// Where the box begins, one for each dimension of the argument.
-  llvm::SmallVector<mlir::OpFoldResult> start;
+  llvm::SmallVector<BoxIndex> start;
   /// Which dimensions of the argument are those of the tile.
   llvm::SmallVector<int64_t, 2> dims;
   /// Rows from here on read as 0, or are not stored, though the argument may
   /// have them; null: only those that it has not.
   mlir::OpFoldResult end;
-  /// `start` and `end` count rows from here on; null: from 0.
-  mlir::OpFoldResult origin;
+  /// `start` and `end` count rows from here on; 0: they are the argument's.
+  BoxIndex origin;
   /// The rows are those of two dimensions without a gap, the one before
   /// `dims[0]`, in which `start` is 0, and that one.
   bool joined = false;
@@ -36,18 +36,27 @@ struct TensorBox {
   tile::PagedViewOp pages;
 };
 
-/// The box of a load of a tile of two dimensions. Rows and columns outside of
-/// the view are outside of the argument, too, but for rows from `end` on and,
-/// with an `origin`, rows before it (`tile.packed_rows`, `joined`); bases
-/// and strides are multiples of 16 bytes, and the columns have no gaps.
+/// The box of a load of a tile of two dimensions, of any view of an argument in
+/// which rows and columns go along one dimension each, element by element. Rows
+/// and columns outside of the view are outside of the argument, too, but for
+/// rows from `end` on and, with an `origin`, rows before it; bases, strides and
+/// the first column are multiples of 16 bytes, and the columns have no gaps.
 /// Otherwise null, and `reason` says what is in the way.
 std::optional<TensorBox> findTensorBox(tile::LoadOp load, std::string &reason);
-/// The same of a store, which has an `end` in kernels of packed rows alone.
+/// The same of a store.
 std::optional<TensorBox> findTensorBox(tile::StoreOp store);
 
 /// The box of a load of a vector: a row of one of the argument's tiles, which
 /// ends where the argument does; null: it is none.
 std::optional<TensorBox> findVectorBox(tile::LoadOp load);
+
+/// Where `box` begins, one number for each dimension of the argument, and in
+/// `end` the row of the argument where it ends, null if it does not; `build`
+/// gives an index where `b` is.
+llvm::SmallVector<mlir::Value>
+buildStart(mlir::ImplicitLocOpBuilder &b, const TensorBox &box,
+           llvm::function_ref<mlir::Value(mlir::OpFoldResult)> build,
+           mlir::Value &end);
 
 } // namespace fa
 

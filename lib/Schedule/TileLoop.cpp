@@ -38,24 +38,28 @@ std::string TileLoop::matchDots(ArrayRef<PlannedDot> planned) {
       return "a dot without a wait";
     Value result = dot.wait.getResult();
     dot.isLast = result.hasOneUse() && llvm::is_contained(yielded, result);
-    if (stays)
+    if (!stays)
+      if (std::string why = matchChannel(dots.size() - 1, start.getBChannel());
+          !why.empty())
+        return why;
+    Value left = start.getAChannel();
+    if (!left || loop.isDefinedOutsideOfLoop(start.getAStep()))
       continue;
-    if (std::string why = matchChannel(dots.size() - 1); !why.empty())
+    if (std::string why = matchChannel(dots.size() - 1, left); !why.empty())
       return why;
   }
   return "";
 }
 
-std::string TileLoop::matchChannel(size_t number) {
-  LoopDot &dot = dots[number];
-  Value channel = dot.start.getBChannel();
+std::string TileLoop::matchChannel(size_t number, Value channel) {
   auto known = llvm::find_if(channels, [&](const LoopChannel &each) {
     return each.channel == channel;
   });
-  dot.channel = known - channels.begin();
+  dots[number].channels.push_back(known - channels.begin());
   if (known == channels.end()) {
     LoopChannel &read = channels.emplace_back();
     read.channel = channel;
+    read.isOwn = channel.getDefiningOp<ChannelOp>().getOwn();
     for (Operation *user : channel.getUsers()) {
       if (user->getBlock() != loop.getBody())
         continue;
@@ -67,7 +71,7 @@ std::string TileLoop::matchChannel(size_t number) {
     if (!read.await || !read.release)
       return "a channel that is not awaited and released in each step";
   }
-  channels[*dot.channel].readers.push_back(number);
+  channels[dots[number].channels.back()].readers.push_back(number);
   return "";
 }
 

@@ -21,6 +21,7 @@ namespace fa {
 /// A channel that dots of a loop read, one tile in each step.
 struct LoopChannel {
   mlir::Value channel;
+  bool isOwn = false; ///< has tiles of each consumer, in slots of its own
   mutable tgpu::AwaitOp await;
   mutable tgpu::ReleaseOp release;
   llvm::SmallVector<size_t> readers; ///< numbers of dots
@@ -32,8 +33,9 @@ struct LoopDot {
   mutable tgpu::DotStartOp start;
   mutable tgpu::DotWaitOp wait;
   PlannedDot planned;
-  /// Which it reads; none: its right operand stays for all steps.
-  std::optional<size_t> channel;
+  /// Those that it reads each step: of its right operand, unless that stays for
+  /// all steps, and of a left one that does not.
+  llvm::SmallVector<size_t, 2> channels;
   /// Nothing of its own step reads the result, which is carried.
   bool isLast = false;
   size_t carried = 0; ///< of stage 1: which carried value it is
@@ -86,7 +88,7 @@ public:
 
 private:
   std::string matchDots(llvm::ArrayRef<PlannedDot> planned);
-  std::string matchChannel(size_t number);
+  std::string matchChannel(size_t number, mlir::Value channel);
   std::string matchLate(LoopDot &dot);
   /// What is computed from carried tiles of dots of stage 1 comes after their
   /// waits, and after those of stage 0 have begun; all else before.

@@ -14,8 +14,8 @@ using namespace fa::tile;
 using namespace fa::tgpu;
 
 void TileTurn::begin(const LoopDot &dot) {
-  if (dot.channel)
-    await(tiles.channels[*dot.channel], now);
+  for (size_t channel : dot.channels)
+    await(tiles.channels[channel], now);
   for (Value operand : dot.start->getOperands())
     need(operand);
   waitForOperandsOf(dot.start);
@@ -25,8 +25,9 @@ void TileTurn::begin(const LoopDot &dot) {
 
 void TileTurn::beginLate(const LoopDot &dot, Value left, Value acc) {
   // A dot of stage 0 has awaited it in the turn before.
-  if (dot.channel && !tiles.isReadIn(tiles.channels[*dot.channel], 0))
-    await(tiles.channels[*dot.channel], before);
+  for (size_t channel : dot.channels)
+    if (!tiles.isReadIn(tiles.channels[channel], 0))
+      await(tiles.channels[channel], before);
   IRMapping late;
   late.map(tiles.step, before);
   late.map(dot.start.getA(), left);
@@ -38,7 +39,13 @@ void TileTurn::await(const LoopChannel &channel, Value at) {
   if (!awaited.insert(&channel).second)
     return;
   b.setLoc(channel.await.getLoc());
-  AwaitOp::create(b, channel.channel, at);
+  if (channel.isOwn)
+    need(channel.await.getStep());
+  AwaitOp::create(b, channel.channel, slotOf(channel, at));
+}
+
+Value TileTurn::slotOf(const LoopChannel &channel, Value at) {
+  return channel.isOwn ? mapping.lookupOrDefault(channel.await.getStep()) : at;
 }
 
 void TileTurn::need(Value value) {
@@ -142,7 +149,7 @@ void TileTurn::compute(bool holdsReleases) {
   isHolding = false;
   for (const LoopChannel *channel : held)
     ReleaseOp::create(
-        b, channel->channel, now,
+        b, channel->channel, slotOf(*channel, now),
         mapping.lookupOrDefault(tiles.late().front()->rounding.getIn()));
 }
 
@@ -186,9 +193,11 @@ bool TileTurn::isWaitedFor(const LoopDot &dot) const {
 }
 
 void TileTurn::release(const LoopDot &dot) {
-  if (!dot.channel)
-    return;
-  const LoopChannel &channel = tiles.channels[*dot.channel];
+  for (size_t channel : dot.channels)
+    release(dot, tiles.channels[channel]);
+}
+
+void TileTurn::release(const LoopDot &dot, const LoopChannel &channel) {
   bool isLate = tiles.isReadIn(channel, 1);
   if (isLate != dot.isLate())
     return;
@@ -200,5 +209,5 @@ void TileTurn::release(const LoopDot &dot) {
   if (isHolding && !isLate)
     return held.push_back(&channel);
   b.setLoc(channel.release.getLoc());
-  ReleaseOp::create(b, channel.channel, isLate ? before : now);
+  ReleaseOp::create(b, channel.channel, slotOf(channel, isLate ? before : now));
 }

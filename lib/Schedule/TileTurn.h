@@ -57,6 +57,9 @@ private:
   };
 
   void await(const LoopChannel &channel, mlir::Value at);
+  /// The step of the channel's slot when `at` tiles have passed: the consumer's
+  /// own, in this turn, where it is a channel of such.
+  mlir::Value slotOf(const LoopChannel &channel, mlir::Value at);
   void emit(mlir::Operation *op);
   template <typename SyncOp> void emitSyncs(tgpu::ReceiveOp receive);
   bool isOfVector(mlir::Operation *op);
@@ -66,6 +69,7 @@ private:
   void waitFor(Running &running);
   void waitForOperandsOf(mlir::Operation *op);
   void release(const LoopDot &dot);
+  void release(const LoopDot &dot, const LoopChannel &channel);
   bool isWaitedFor(const LoopDot &dot) const;
 
   mlir::ImplicitLocOpBuilder &b;

@@ -41,3 +41,20 @@ tile.kernel @all_long() attributes {grid = affine_map<() -> (1)>, grid_sizes = a
 tile.kernel @all() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   tile.return
 }
+
+// What another follows in its launch is followed by the alternative that takes its place, which the launch then begins with.
+// CHECK-NOT: tile.kernel @chain_roles(
+// CHECK-LABEL: tile.kernel @chain(
+// CHECK-NOT: tile.follows
+// CHECK-SAME: tile.splits = 1
+// CHECK-LABEL: tile.kernel @chain_rest(
+// CHECK-SAME: tile.follows = @chain
+tile.kernel @chain_roles() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @chain, tile.splits = 1 : i64} {
+  tile.return
+}
+tile.kernel @chain() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.follows = @chain_roles} {
+  tile.return
+}
+tile.kernel @chain_rest() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.follows = @chain_roles} {
+  tile.return
+}

@@ -13,16 +13,18 @@
 
 // NONE-NOT: tgpu.deliver
 // CHECK-LABEL: @outputs
-// WHOLE: %[[BUFFER:.*]] = tgpu.alloc : <2 x 64x128xf16,
+// WHOLE: %[[CUT:.*]] = tgpu.alloc : <2 x 64x128xf16,
+// WHOLE-NEXT: %[[BUFFER:.*]] = tgpu.alloc : <2 x 64x128xf16,
 // PIECES: %[[BUFFER:.*]] = tgpu.alloc : <2 x 64x64xf16,
 // CHECK: %[[ID:.*]] = tgpu.consumer_id
 // CHECK: %[[H:.*]] = tile.program_id 1
 // CHECK: %[[ROW:.*]] = arith.addi
 // CHECK: tgpu.deliver %{{.*}} by %[[BUFFER]][%[[ID]]] to %arg0[%[[H]], %[[ROW]], %{{.*}}] dims [1, 2]
 // CHECK-NOT: tile.store {{.*}}f16
-// f32 goes as it did, and so does what ends inside of its argument.
+// f32 goes as it did; what ends inside of its argument ends there, if there is room for it.
 // CHECK: tile.store {{.*}}f32
-// CHECK: tile.store {{.*}}f16
+// WHOLE: tgpu.deliver %{{.*}} by %[[CUT]]{{.*}} dims [1, 2] end %arg4
+// PIECES: tile.store {{.*}}f16
 tile.kernel @outputs(%x: !out {tile.access = #tile.access<out>, tile.alignment = 16}, %y: !sums {tile.access = #tile.access<out>, tile.alignment = 16}, %value: f16, %sum: f32, %end: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tgpu.consumers = 2, tgpu.warps = 4} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

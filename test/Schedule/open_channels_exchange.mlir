@@ -19,7 +19,7 @@
 // CHECK: tgpu.fetch %arg1{{.*}} to %[[OWN]],
 // CHECK: tgpu.fetch %arg1{{.*}} to %[[OWN]],
 // CHECK: tgpu.acquire %[[ALL]], %[[PROGRAM]]
-// CHECK-NEXT: tgpu.fetch %arg1{{.*}} to %[[ALL]], %[[PROGRAM]]
+// CHECK: tgpu.fetch %arg1{{.*}} to %[[ALL]], %[[PROGRAM]]
 // CHECK: scf.for
 // CHECK: tgpu.fetch %arg0{{.*}} to %[[Q]],
 // CHECK: } consumer {

@@ -32,6 +32,8 @@ struct LoopFacts {
     int64_t readers = 1; ///< dots of the step that read it
   };
   std::vector<StepTile> step;
+  /// Of each tile of a consumer that is read in one step, a left operand.
+  std::vector<int64_t> leftBytes;
   /// Of each vector that is read in one step by all consumers.
   std::vector<int64_t> vectorBytes;
   /// A dot of a step, a warpgroup's.

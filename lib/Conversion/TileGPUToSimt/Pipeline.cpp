@@ -69,7 +69,8 @@ void fa::buildGpuKernelPipeline(OpPassManager &pm,
   kernels.constraints = printConstraints(request.asked);
   kernels.sharedBytes = request.machine.sharedBytes;
   pm.addPass(createTileToKernel(kernels));
-  addSweep(pm);
+  addSweep(pm, /*topDown=*/true,
+           /*keepsLoops=*/request.machine.hasWarpgroups());
   pm.addPass(createCSEPass());
   addStageEnd(pm, Stage::S3);
 }
