@@ -44,6 +44,8 @@ struct Part {
   func::CallOp call;
   func::FuncOp callee;
   SmallVector<Kernels> alternatives; ///< the last one asks for the least
+  /// Those whose warps are specialized, if the schedule finds that they can be.
+  SmallVector<KernelOp> specialized;
 };
 
 class CallerBuilder {
@@ -98,7 +100,7 @@ private:
                        [&](const Part &p) { return p.callee == callee; }))
         return op.emitOpError("expected a function of calls alone, each of a "
                               "private function with a body, called one time");
-      parts.push_back({call, callee, {}});
+      parts.push_back({call, callee, {}, {}});
     }
     for (Value result : body.getTerminator()->getOperands())
       if (!result.getDefiningOp() || !result.hasOneUse())
@@ -125,7 +127,7 @@ private:
         for (bool promises : {true, false})
           part.alternatives.push_back({buildTensorKernel(
               *tensors, unusedName(own + (promises ? "" : "_strided")),
-              promises)});
+              promises, rules)});
         return success();
       }
     }
@@ -151,10 +153,20 @@ private:
                        const PlannedKernel &plan) {
     const KernelShape &shape = plan.shape;
     bool isOfHeads = shape.pack == KernelShape::Heads;
-    return !plan.isSplitAlone && !plan.isAlternative && !shape.maxQueries &&
-           !shape.fewPrograms && !shape.fewerRows && shape.parts == 1 &&
-           shape.cluster == 1 && shape.pack != KernelShape::Queries &&
+    return !plan.isSplitAlone && !shape.maxQueries && !shape.fewerRows &&
+           shape.parts == 1 && shape.cluster == 1 &&
+           shape.pack != KernelShape::Queries &&
            (!isOfHeads || match.q.dims[2].isUnit()) && hasVariant(match, shape);
+  }
+
+  /// Whether a launch has as few programs as `bound` is for, if it is for few.
+  bool suitsPrograms(const BoundKernel &bound, CommonArguments &common) const {
+    KernelOp kernel = bound.kernel;
+    auto few =
+        kernel->getAttrOfType<IntegerAttr>(KernelOp::fewProgramsAttrName);
+    std::optional<int64_t> programs = programsOf(bound, common);
+    return !few || (programs &&
+                    *programs <= few.getInt() * rules.specialized.processors);
   }
 
   LogicalResult buildAttention(Part &part, AttentionFunction &match,
@@ -164,11 +176,16 @@ private:
     if (!plans)
       return emitError(part.callee.getLoc(), toString(plans.takeError()));
     OpBuilder b(function);
-    for (const PlannedKernel &plan : *plans)
-      if (isSuited(match, plan))
-        part.alternatives.push_back(
-            {buildKernel(b, match, plan.shape,
-                         unusedName((own + plan.suffix).str()), name)});
+    for (const PlannedKernel &plan : *plans) {
+      if (!isSuited(match, plan))
+        continue;
+      KernelOp kernel = buildKernel(
+          b, match, plan.shape, unusedName((own + plan.suffix).str()), name);
+      if (plan.isAlternative)
+        part.specialized.push_back(kernel);
+      else
+        part.alternatives.push_back({kernel});
+    }
     if (part.alternatives.empty())
       return emitError(part.callee.getLoc(),
                        "expected a plan with a kernel that takes every launch");
@@ -190,7 +207,8 @@ private:
   }
 
   /// For each call the first kernels whose promises hold for what is handed
-  /// over; without `demands`, that ask for nothing of what is given.
+  /// over; without `demands`, that ask for nothing of what is given. Before
+  /// them the one with specialized warps, whose alternative they are.
   SmallVector<BoundKernel> choose(CommonArguments &common, bool demands) {
     SmallVector<BoundKernel> chosen;
     for (Part &part : parts) {
@@ -199,18 +217,24 @@ private:
                                 ValueRange(part.call.getResults())})
         for (Value value : values)
           numbers.push_back(common.numberOf(value));
-      auto isGood = [&](const Kernels &kernels) {
-        return llvm::all_of(kernels, [&](KernelOp kernel) {
-          BoundKernel bound = {kernel, numbers};
-          return fitsWorkspace(bound, common) &&
-                 (demands || !demandsOfGiven(bound, common));
-        });
+      auto isGood = [&](KernelOp kernel) {
+        BoundKernel bound = {kernel, numbers};
+        return fitsWorkspace(bound, common) && suitsPrograms(bound, common) &&
+               (demands || !demandsOfGiven(bound, common));
       };
-      auto found = llvm::find_if(part.alternatives, isGood);
+      auto found =
+          llvm::find_if(part.alternatives, [&](const Kernels &kernels) {
+            return llvm::all_of(kernels, isGood);
+          });
       if (found == part.alternatives.end())
         found = std::prev(found);
-      for (KernelOp kernel : *found) {
-        chosen.push_back({kernel, numbers});
+      auto *special = llvm::find_if(part.specialized, isGood);
+      Kernels kernels = *found;
+      bool isSpecial = special != part.specialized.end();
+      if (isSpecial)
+        kernels.insert(kernels.begin(), *special);
+      for (KernelOp kernel : kernels) {
+        chosen.push_back({kernel, numbers, isSpecial && kernel == *special});
         bindOwn(chosen.back(), common, own);
       }
     }
@@ -249,11 +273,13 @@ private:
         return bound.kernel == kernel;
       });
     };
-    for (Part &part : parts)
+    for (Part &part : parts) {
+      part.alternatives.push_back(part.specialized);
       for (Kernels &kernels : part.alternatives)
         for (KernelOp kernel : kernels)
           if (!isIn(first, kernel) && !isIn(second, kernel))
             kernel.erase();
+    }
   }
 
   void eraseFunctions() {

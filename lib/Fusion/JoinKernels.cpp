@@ -86,6 +86,19 @@ translate(const BoundKernel &bound, CommonArguments &common, AffineMap map) {
   });
 }
 
+std::optional<int64_t> fa::programsOf(const BoundKernel &bound,
+                                      CommonArguments &common) {
+  int64_t programs = 1;
+  for (AffineExpr size :
+       translate(bound, common, KernelOp(bound.kernel).getGrid())) {
+    auto number = dyn_cast<AffineConstantExpr>(size);
+    if (!number)
+      return std::nullopt;
+    programs *= number.getValue();
+  }
+  return programs;
+}
+
 void fa::bindOwn(BoundKernel &bound, CommonArguments &common,
                  SmallVectorImpl<unsigned> &own) {
   KernelOp kernel = bound.kernel;
@@ -298,8 +311,10 @@ void fa::joinKernels(MutableArrayRef<BoundKernel> bound,
   std::vector<Joiner> joiners;
   for (BoundKernel &each : bound)
     joiners.emplace_back(each, common);
-  for (const BoundKernel &each : bound)
-    joiners.front().promise(each);
+  size_t firsts = bound.front().isAlternative ? 2 : 1;
+  for (Joiner &joiner : MutableArrayRef(joiners).take_front(firsts))
+    for (const BoundKernel &each : bound)
+      joiner.promise(each);
   SmallVector<Attribute> allRules(rules);
   SmallVector<SmallVector<AffineExpr>> grids;
   for (Joiner &joiner : joiners)
@@ -307,6 +322,11 @@ void fa::joinKernels(MutableArrayRef<BoundKernel> bound,
   for (BoundKernel &each : bound)
     grids.push_back(translate(each, common, each.kernel.getGrid()));
   Builder b(first.getContext());
+  for (size_t n = 0; n < bound.size(); ++n)
+    if (bound[n].isAlternative)
+      bound[n].kernel->setAttr(
+          KernelOp::alternativeAttrName,
+          FlatSymbolRefAttr::get(bound[n + 1].kernel.getSymNameAttr()));
   for (auto [joiner, grid] : llvm::zip(joiners, grids)) {
     KernelOp kernel = joiner.kernel;
     joiner.setArguments();
@@ -314,6 +334,8 @@ void fa::joinKernels(MutableArrayRef<BoundKernel> bound,
     kernel.setRulesAttr(b.getArrayAttr(allRules));
     kernel.setEntryAttr(b.getStringAttr(entry));
     kernel->removeAttr(KernelOp::splitsAttrName);
+    // It is for these sizes, whatever a launch would choose.
+    kernel->removeAttr(KernelOp::fewProgramsAttrName);
     if (kernel != first)
       kernel->setAttr(KernelOp::followsAttrName,
                       FlatSymbolRefAttr::get(first.getSymNameAttr()));

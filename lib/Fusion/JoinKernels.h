@@ -65,12 +65,18 @@ private:
 struct BoundKernel {
   tile::KernelOp kernel;
   mlir::SmallVector<unsigned> numbers;
+  /// The one behind it takes its place unless its warps can be specialized.
+  bool isAlternative = false;
 };
 
 /// Adds the numbers of what `bound` has in workspace by itself: `own`, which is
 /// made if it is empty. Kernels that hand over something of their own share it.
 void bindOwn(BoundKernel &bound, CommonArguments &common,
              mlir::SmallVectorImpl<unsigned> &own);
+
+/// How many programs `bound` has, where that is known.
+std::optional<int64_t> programsOf(const BoundKernel &bound,
+                                  CommonArguments &common);
 
 /// Whether what `bound` promises of its arguments holds for those in workspace,
 /// which are row-major, at multiples of 16 bytes.

@@ -16,15 +16,18 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-/// What a fetch of several elements wants rows to begin at multiples of.
-static constexpr int64_t kRowAlignment = 16;
+/// Rows of tiles whose programs come one after the other: of matrices that are
+/// larger than a GPU's cache 1.03 of the rate in the order of the grid
+/// (bench/results/2026-11-27-h100-layers.md).
+static constexpr int64_t kGroupedTiles = 8;
 
 namespace {
 
 class TensorKernelBuilder : TensorTiles {
 public:
-  TensorKernelBuilder(OpBuilder &builder, const TensorPart &part, bool promises)
-      : TensorTiles(builder, part), promises(promises) {}
+  TensorKernelBuilder(OpBuilder &builder, const TensorPart &part, bool promises,
+                      const ForwardRules &rules)
+      : TensorTiles(builder, part, promises, rules) {}
 
   KernelOp build(StringRef name) {
     chooseSides();
@@ -61,7 +64,7 @@ private:
       if (auto memory = dyn_cast<MemRefType>(types.back())) {
         list.append(KernelOp::accessAttrName,
                     AccessAttr::get(b.getContext(), access));
-        if (promises && hasAlignedRows(memory))
+        if (promises && beginsAligned(memory))
           list.append(KernelOp::alignmentAttrName,
                       b.getI64IntegerAttr(kRowAlignment));
       }
@@ -82,6 +85,10 @@ private:
     };
     // Rows first: there may be more of them than a GPU has numbers for behind.
     AffineExpr grid[] = {tiles(rows), tiles(columns), count};
+    if (isGrouped()) {
+      grid[0] = grid[0] * grid[1];
+      grid[1] = names.constant(1);
+    }
     b.setInsertionPoint(function);
     kernel = KernelOp::create(
         b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),
@@ -96,29 +103,51 @@ private:
     b.setInsertionPointToStart(block);
   }
 
-  static bool hasAlignedRows(MemRefType type) {
-    if (type.getRank() == 0 || type.isDynamicDim(type.getRank() - 1) ||
-        !type.getElementType().isIntOrFloat())
-      return false;
-    return type.getShape().back() * type.getElementTypeBitWidth() / 8 %
-               kRowAlignment ==
-           0;
+  /// Programs of a product that run at a time have tiles of few rows and few
+  /// columns, which a cache holds: all columns of some rows come first.
+  bool isGrouped() const {
+    return part.sum && isDot() && rows.axis && columns.axis;
+  }
+
+  Value countTiles(const TileSide &side) {
+    if (side.outer)
+      return sizeValue(*side.outer);
+    return arith::CeilDivUIOp::create(b, sizeValue(*side.axis),
+                                      index(side.size));
+  }
+
+  /// The numbers of this program's tile along rows and columns.
+  std::pair<Value, Value> numbersOfTile() {
+    Value number = ProgramIdOp::create(b, 0);
+    if (!isGrouped())
+      return {number,
+              columns.size ? ProgramIdOp::create(b, 1).getResult() : Value()};
+    Value group =
+        arith::MulIOp::create(b, countTiles(columns), index(kGroupedTiles));
+    Value first = arith::MulIOp::create(
+        b, arith::DivUIOp::create(b, number, group), index(kGroupedTiles));
+    Value left = arith::SubIOp::create(b, countTiles(rows), first);
+    Value count = arith::MinUIOp::create(b, left, index(kGroupedTiles));
+    Value inGroup = arith::RemUIOp::create(b, number, group);
+    Value row = arith::AddIOp::create(
+        b, first, arith::RemUIOp::create(b, inGroup, count));
+    return {row, arith::DivUIOp::create(b, inGroup, count)};
   }
 
   /// Finds this program's tile and its indices of other axes.
   void place() {
-    auto begin = [&](TileSide &side, int64_t axis) {
+    auto begin = [&](TileSide &side, Value number) {
       if (!side.size)
         return;
       side.offset = index(0);
       if (side.outer)
-        indices[*side.outer] = ProgramIdOp::create(b, axis);
+        indices[*side.outer] = number;
       else if (side.axis)
-        side.offset = arith::MulIOp::create(b, ProgramIdOp::create(b, axis),
-                                            index(side.size));
+        side.offset = arith::MulIOp::create(b, number, index(side.size));
     };
-    begin(rows, 0);
-    begin(columns, 1);
+    auto [row, column] = numbersOfTile();
+    begin(rows, row);
+    begin(columns, column);
     if (fixed.empty())
       return;
     Value number = ProgramIdOp::create(b, 2);
@@ -190,32 +219,60 @@ private:
 
   //===--- Sums ---===//
 
-  /// Loops over all that is summed over, the innermost by tiles; gives what
+  /// A loop over all that is summed over, by tiles of `depth`; gives what
   /// `step` makes of `start` from one to the next.
   Value overDepth(Value start, llvm::function_ref<Value(Value)> step) {
-    OpBuilder::InsertionGuard guard(b);
-    SmallVector<scf::ForOp> loops;
-    Value carried = start;
-    auto open = [&](Value end, int64_t by) {
-      auto loop = scf::ForOp::create(b, index(0), end, index(by), carried);
-      b.setInsertionPointToStart(loop.getBody());
-      carried = loop.getRegionIterArg(0);
-      loops.push_back(loop);
-      return loop.getInductionVar();
-    };
-    for (AxisId axis : outerDepth)
-      indices[axis] = open(sizeValue(axis), 1);
-    if (depth.outer)
-      indices[*depth.outer] = open(sizeValue(*depth.outer), 1);
     bool isOne = !depth.axis || sizeOf(*depth.axis) == depth.size;
-    depth.offset = isOne ? index(0) : open(sizeValue(*depth.axis), depth.size);
-    carried = step(carried);
-    for (scf::ForOp loop : llvm::reverse(loops)) {
-      scf::YieldOp::create(b, carried);
-      carried = loop.getResult(0);
-      b.setInsertionPointAfter(loop);
-    }
-    return carried;
+    AxisList axes = outerDepth;
+    if (depth.outer)
+      axes.push_back(*depth.outer);
+    depth.offset = index(0);
+    if (axes.empty() && isOne && !isDot())
+      return step(start);
+    // Even one tile is a loop, for which a producer can fetch it.
+    if (axes.empty() && isOne)
+      return loop(index(1), 1, start, [](Value) {}, step);
+    if (axes.empty())
+      return loop(
+          sizeValue(*depth.axis), depth.size, start,
+          [&](Value at) { depth.offset = at; }, step);
+    // One loop, so that tiles are fetched ahead through all of it.
+    SmallVector<Value> counts;
+    for (AxisId axis : axes)
+      counts.push_back(sizeValue(axis));
+    if (!isOne)
+      counts.push_back(arith::CeilDivUIOp::create(b, sizeValue(*depth.axis),
+                                                  index(depth.size)));
+    Value all = counts.front();
+    for (Value count : llvm::drop_begin(counts))
+      all = arith::MulIOp::create(b, all, count);
+    return loop(
+        all, 1, start,
+        [&](Value number) {
+          SmallVector<Value> at(counts.size());
+          for (size_t n = counts.size(); n-- > 1;) {
+            at[n] = arith::RemUIOp::create(b, number, counts[n]);
+            number = arith::DivUIOp::create(b, number, counts[n]);
+          }
+          at[0] = number;
+          for (auto [n, axis] : llvm::enumerate(axes))
+            indices[axis] = at[n];
+          if (!isOne)
+            depth.offset =
+                arith::MulIOp::create(b, at.back(), index(depth.size));
+        },
+        step);
+  }
+
+  Value loop(Value end, int64_t by, Value start,
+             llvm::function_ref<void(Value)> enter,
+             llvm::function_ref<Value(Value)> step) {
+    auto loop = scf::ForOp::create(b, index(0), end, index(by), start);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    enter(loop.getInductionVar());
+    scf::YieldOp::create(b, step(loop.getRegionIterArg(0)));
+    return loop.getResult(0);
   }
 
   Value constantTile(RankedTensorType type, double value) {
@@ -363,7 +420,6 @@ private:
     return memref::ExpandShapeOp::create(b, shape, memory, groups, sizes);
   }
 
-  bool promises;
   llvm::DenseMap<unsigned, Value> tiles; ///< at the tile of the results
   Value sumTile;
 };
@@ -371,7 +427,7 @@ private:
 } // namespace
 
 KernelOp fa::buildTensorKernel(const TensorPart &part, StringRef name,
-                               bool promises) {
+                               bool promises, const ForwardRules &rules) {
   OpBuilder builder(func::FuncOp(part.function).getContext());
-  return TensorKernelBuilder(builder, part, promises).build(name);
+  return TensorKernelBuilder(builder, part, promises, rules).build(name);
 }

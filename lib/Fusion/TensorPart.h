@@ -20,6 +20,7 @@
 #include "TensorAxes.h"
 
 #include "Tile/Tile.h"
+#include "fa/Plan/ForwardRules.h"
 
 namespace fa {
 
@@ -64,7 +65,7 @@ mlir::FailureOr<TensorPart> matchTensorPart(mlir::func::FuncOp function,
 /// of its arguments are neighbours in memory and, where their sizes say so,
 /// begin at multiples of 16 bytes.
 tile::KernelOp buildTensorKernel(const TensorPart &part, mlir::StringRef name,
-                                 bool promises);
+                                 bool promises, const ForwardRules &rules);
 
 } // namespace fa
 

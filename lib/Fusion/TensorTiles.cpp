@@ -6,6 +6,8 @@
 
 #include "TensorTiles.h"
 
+#include "fa/Plan/TensorTile.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -13,7 +15,9 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-/// Rows, columns and depth of a tile of a dot or a reduction.
+/// 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
+static constexpr int64_t kLineElements = 64;
+/// Rows and depth of a tile of a reduction; of what is read across, both sides.
 static constexpr int64_t kSumTile = 64;
 /// Rows and columns of a tile that is computed element by element: few rows, so
 /// that vectors go along what lies behind each other in memory.
@@ -58,15 +62,66 @@ TileSide TensorTiles::takeSide(AxisList &axes, int64_t most) {
   return side;
 }
 
+bool TensorTiles::beginsAligned(ShapedType type) {
+  if (type.getRank() == 0 || type.isDynamicDim(type.getRank() - 1) ||
+      !type.getElementType().isIntOrFloat())
+    return false;
+  return type.getShape().back() * type.getElementTypeBitWidth() / 8 %
+             kRowAlignment ==
+         0;
+}
+
+bool TensorTiles::isFetched(unsigned number, std::optional<AxisId> first,
+                            std::optional<AxisId> second) const {
+  const TensorNode &node = part.nodes[number];
+  auto type = dyn_cast<RankedTensorType>(node.value.getType());
+  if (!promises || !node.memory || !type || type.getElementTypeBitWidth() != 16)
+    return false;
+  Type argument =
+      func::FuncOp(part.function).getArgumentTypes()[node.memory->number];
+  AxisList last = part.axes.resolve(node.dims.back());
+  if (!beginsAligned(cast<RankedTensorType>(argument)) || last.empty() ||
+      (last.back() != first && last.back() != second))
+    return false;
+  // Columns end with the argument's, or with a tile.
+  return last.size() == 1 ||
+         sizeOf(last.back()) % tileSize(last.back(), kLineElements) == 0;
+}
+
+ProductTile TensorTiles::dotTile() const {
+  const TensorNode &dot = part.nodes[*part.sum];
+  std::optional<AxisId> row = chooseAxis(part.rows),
+                        column = chooseAxis(part.columns),
+                        inner = chooseAxis(part.inner);
+  auto length = [&](std::optional<AxisId> axis) -> int64_t {
+    return !axis ? 1 : isDynamic(*axis) ? 0 : sizeOf(*axis);
+  };
+  ProductFacts facts;
+  facts.rows = length(row);
+  facts.columns = length(column);
+  for (const AxisList *axes : {&part.rows, &part.columns, &part.others})
+    for (AxisId axis : *axes)
+      if (axis != row && axis != column)
+        facts.count *= length(axis);
+  facts.isFetched = inner && isFetched(dot.operands[0], inner, inner) &&
+                    isFetched(dot.operands[1], inner, column);
+  facts.depth = length(inner);
+  facts.hasWholeColumns = part.columns.size() == 1;
+  facts.hasWholeDepth = part.inner.size() == 1;
+  return planProduct(facts, rules);
+}
+
 void TensorTiles::chooseSides() {
   fixed = part.rows;
   if (part.sum) {
-    rows = takeSide(fixed, kSumTile);
+    ProductTile tile =
+        isDot() ? dotTile() : ProductTile{kSumTile, kSumTile, kSumTile};
+    rows = takeSide(fixed, tile.rows);
     outerDepth = part.inner;
-    depth = takeSide(outerDepth, kSumTile);
+    depth = takeSide(outerDepth, tile.depth);
     AxisList others = part.columns;
     if (isDot())
-      columns = takeSide(others, kSumTile);
+      columns = takeSide(others, tile.columns);
     fixed.append(others);
     fixed.append(part.others);
     return;

@@ -45,9 +45,11 @@ struct TilePlace {
 /// What kernels on tensors need to see parts of their arguments.
 class TensorTiles : protected KernelBody {
 protected:
-  TensorTiles(mlir::OpBuilder &builder, const TensorPart &part)
+  TensorTiles(mlir::OpBuilder &builder, const TensorPart &part, bool promises,
+              const ForwardRules &rules)
       : KernelBody(builder, mlir::func::FuncOp(part.function).getLoc()),
-        part(part), names(builder.getContext()) {}
+        part(part), names(builder.getContext()), promises(promises),
+        rules(rules) {}
 
   //===--- Axes and sides ---===//
 
@@ -73,6 +75,19 @@ protected:
   /// The side along one of `axes`, which is taken from them, of `most` elements
   /// at most. What whole sides make up is split: then no tile is cut off.
   TileSide takeSide(AxisList &axes, int64_t most);
+
+  /// What a fetch of several elements wants rows to begin at multiples of, in
+  /// bytes.
+  static constexpr int64_t kRowAlignment = 16;
+  /// Whether rows of `type` do, if they are neighbours in memory.
+  static bool beginsAligned(mlir::ShapedType type);
+
+  /// Whether a producer could fetch tiles of a dot's operand `number`, whose
+  /// rows in memory go along `first` or `second`.
+  bool isFetched(unsigned number, std::optional<AxisId> first,
+                 std::optional<AxisId> second) const;
+  /// Of a dot, at most.
+  ProductTile dotTile() const;
 
   /// Chooses the sides of tiles, and which axes have one index in a program.
   void chooseSides();
@@ -134,6 +149,8 @@ protected:
 
   TensorPart part;
   SizeNames names;
+  bool promises; ///< rows of arguments are neighbours in memory, and aligned
+  const ForwardRules &rules;
   TileSide rows, columns, depth;
   AxisList fixed;      ///< of which a program has one index each
   AxisList outerDepth; ///< that are summed over, beside that of `depth`

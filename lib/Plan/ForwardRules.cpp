@@ -39,6 +39,18 @@ static constexpr int64_t kSpecializedFewMiddleColumns = 128;
 /// (bench/results/2026-11-22-h200-parts.md).
 static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 
+/// Of an H100 and an H200.
+static constexpr int64_t kProcessors = 132;
+
+/// Of bf16 and f16, from the times of one wave of programs on an H100
+/// (bench/results/2026-11-27-h100-layers.md).
+static constexpr PricedProduct kProducts[] = {
+    {{2 * kWarpgroupRows, 256, 64}, 100},
+    {{2 * kWarpgroupRows, 192, 64}, 81},
+    {{2 * kWarpgroupRows, 128, 64}, 60},
+    {{kWarpgroupRows, 64, 128}, 41},
+};
+
 /// `asked`, or `chosen` where nothing was asked for.
 static int64_t orElse(int64_t asked, int64_t chosen) {
   return asked ? asked : chosen;
@@ -82,6 +94,8 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
   rules.hasSplits = asked.splits != 1;
   // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
   rules.slotColumns = 64;
+  rules.products = kProducts;
+  rules.processors = kProcessors;
   return rules;
 }
 

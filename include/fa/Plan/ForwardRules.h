@@ -16,11 +16,23 @@
 #include "fa/Plan/Constraints.h"
 #include "fa/Plan/Machine.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 namespace fa {
 
 /// Queries by keys of a tile; 0: as in the kernels for any launch.
 struct TileSize {
   int64_t rows = 0, columns = 0;
+};
+
+/// A tile of a product of matrices, and of what is summed over.
+struct ProductTile {
+  int64_t rows = 0, columns = 0, depth = 0;
+};
+/// What it costs a processor, beside others.
+struct PricedProduct {
+  ProductTile tile;
+  int64_t cost;
 };
 
 /// Kernels whose warps are specialized: one warpgroup fetches tiles and the
@@ -57,6 +69,11 @@ struct SpecializedRules {
   /// of one. How many keys a tile has then; 0: as many as there is room for.
   bool hasWide = false;
   int64_t wideKeys = 0;
+  /// Tiles of products of matrices whose operands are fetched; none: as those
+  /// of other products.
+  llvm::ArrayRef<PricedProduct> products;
+  /// Of the cards that it is for, where a launch's sizes are known.
+  int64_t processors = 1;
 };
 
 /// Decode: the rows of a tile are the heads of one query that share a KV head.
