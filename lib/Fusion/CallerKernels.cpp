@@ -169,10 +169,24 @@ private:
                     *programs <= few.getInt() * rules.specialized.processors);
   }
 
+  /// Three consumers have no registers for a last tile of keys that is cut
+  /// beside rows that begin and end inside of an argument, as those of a
+  /// projection's result do (ptxas, C7512); 1.2 of the rate of two else, at D
+  /// 64 (bench/results/2026-11-27-h100-layers.md).
+  ForwardRules rulesFor(AttentionFunction &match) const {
+    ForwardRules own = rules;
+    auto keys = cast<ShapedType>(match.attention.getK().getType());
+    int64_t count = keys.getDimSize(keys.getRank() - 2);
+    const TileSize &tile = rules.specialized.tile;
+    if (tile.rows && (ShapedType::isDynamic(count) || count % tile.columns))
+      own.specialized.narrowRows = tile.rows;
+    return own;
+  }
+
   LogicalResult buildAttention(Part &part, AttentionFunction &match,
                                StringRef own) {
     dropSignsOfDistances(match.attention);
-    auto plans = planForward(describeAttention(match), rules);
+    auto plans = planForward(describeAttention(match), rulesFor(match));
     if (!plans)
       return emitError(part.callee.getLoc(), toString(plans.takeError()));
     OpBuilder b(function);

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -224,8 +225,19 @@ private:
       }
   }
 
+  /// ptxas unrolls a loop whose end it knows, and then has no registers for
+  /// three consumers (C7512).
+  void hideEnd(scf::ForOp loop) {
+    if (!getConstantIntValue(loop.getUpperBound()))
+      return;
+    b.setInsertionPoint(loop);
+    loop.setUpperBound(
+        AnewOp::create(b, b.getIndexType(), loop.getUpperBound()));
+  }
+
   /// Gives the steps that have passed after the loop.
   Value consumeLoop(FetchingLoop &entry, Value before, Value own) {
+    hideEnd(entry.loop);
     IRRewriter rewriter(b.getContext());
     rewriter.setInsertionPoint(entry.loop);
     auto next = [&](OpBuilder &builder, Location loc,

@@ -105,8 +105,9 @@ private:
     if (!op || isa<ConsumerIdOp, ChannelOp, AllocOp, NumProgramsOp>(op))
       return value;
     bool isAbove = op->getBlock() == &kernel.getBody().front();
+    // What hides a number has effects, but may be computed again.
     if (isAbove ? op->hasTrait<OpTrait::ConstantLike>()
-                : !isMemoryEffectFree(op))
+                : !isMemoryEffectFree(op) && !isa<AnewOp>(op))
       return value;
     if (auto size = dyn_cast<memref::DimOp>(op)) {
       Value anew = divides(size)

@@ -33,7 +33,7 @@ void fa::buildSchedulePipeline(OpPassManager &pm, const PlanRequest &request) {
     pm.addPass(createTgpuChooseAlternatives());
     pm.addPass(createTgpuOpenChannels());
     pm.addPass(createTgpuFormClusters());
-    addSweep(pm, /*topDown=*/true, /*keepsLoops=*/true);
+    addSweep(pm);
   }
   pm.addNestedPass<tile::KernelOp>(createTgpuNarrowMasks());
   pm.addPass(createCSEPass());
