@@ -227,7 +227,11 @@ SmallVector<Value> AttentionBuilder::buildLoops() {
   // maxima hardly rise behind them.
   bool edgeFirst = rule.intervals.size() == 1 && rule.growsWithQuery() &&
                    (ramp || !rule.hasLowerBound()) && bias && !bias->isAbsolute;
-  KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst);
+  KeyLoops loops(b, shape.columns, rule.intervals, loop, edgeFirst,
+                 shape.alignedKeys);
+  if (shape.alignedKeys)
+    for (KeyRange &keys : ranges)
+      keys.begin = loops.roundToTiles(keys.begin, /*up=*/false);
   auto [share, numShares] = findShare();
   keysEnd = share ? loops.takeSplit(ranges, share, numShares, length,
                                     shape.keysOfSplit)

@@ -14,19 +14,18 @@ using namespace fa;
 
 KeyLoops::KeyLoops(ImplicitLocOpBuilder &b, int64_t columns,
                    ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
-                   bool edgeFirst)
+                   bool edgeFirst, bool isAligned)
     : b(b), columns(columns), buildLoop(buildLoop),
       hasLowerEdge(llvm::any_of(
           intervals, [](const KeyInterval &i) { return i.hasLowerBound(); })),
       complete(llvm::any_of(intervals,
                             [](const KeyInterval &i) { return i.complete; })),
-      edgeFirst(edgeFirst) {}
+      edgeFirst(edgeFirst), isAligned(isAligned) {}
 
 Value KeyLoops::index(int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
-/// `value` rounded to whole tiles of keys, upwards or downwards; at least 0.
 Value KeyLoops::roundToTiles(Value value, bool up) {
   Value zero = index(0), size = index(columns);
   value = arith::MaxSIOp::create(b, value, zero);
@@ -46,7 +45,12 @@ SmallVector<Value> KeyLoops::buildInterval(const KeyRange &keys,
     Value edge = arith::SubIOp::create(b, keys.fullBegin, keys.begin);
     edge = roundToTiles(edge, /*up=*/true);
     fullBegin = arith::AddIOp::create(b, keys.begin, edge);
-    fullBegin = arith::MinSIOp::create(b, fullBegin, keys.end);
+    Value end = keys.end;
+    if (isAligned)
+      end = arith::AddIOp::create(
+          b, keys.begin,
+          roundToTiles(arith::SubIOp::create(b, end, keys.begin), /*up=*/true));
+    fullBegin = arith::MinSIOp::create(b, fullBegin, end);
     loops.push_back({keys.begin, fullBegin, /*partial=*/true});
   }
   Value fullEnd = fullBegin;

@@ -42,9 +42,10 @@ public:
 
   /// With `edgeFirst` the tiles at the upper edge of an interval come before
   /// those that every row sees whole, and these before those at the lower edge.
+  /// `isAligned`: intervals begin at multiples of a tile, and so do all loops.
   KeyLoops(mlir::ImplicitLocOpBuilder &b, int64_t columns,
            llvm::ArrayRef<KeyInterval> intervals, LoopBuilder buildLoop,
-           bool edgeFirst = false);
+           bool edgeFirst = false, bool isAligned = false);
 
   /// Narrows `ranges`, which are sorted, to the share of split `split`, counted
   /// from the first key that some row sees: `keysOfSplit` keys or, if that is
@@ -83,12 +84,14 @@ public:
   buildAround(mlir::Value start, mlir::Value end, mlir::Value first,
               mlir::Value last, llvm::SmallVector<mlir::Value> state);
 
+  /// `value` rounded to whole tiles of keys, upwards or downwards; at least 0.
+  mlir::Value roundToTiles(mlir::Value value, bool up);
+
 private:
   mlir::Value index(int64_t value);
   /// Of `ranges` that begin at `begin`, the keys of each of so many splits.
   mlir::Value shareOf(llvm::ArrayRef<KeyRange> ranges, mlir::Value begin,
                       mlir::Value numSplits);
-  mlir::Value roundToTiles(mlir::Value value, bool up);
   llvm::SmallVector<mlir::Value> buildInterval(const KeyRange &keys,
                                                bool hasLowerEdge,
                                                mlir::ValueRange initial);
@@ -97,7 +100,7 @@ private:
   int64_t columns;
   LoopBuilder buildLoop;
   bool hasLowerEdge, complete; ///< of some interval
-  bool edgeFirst;
+  bool edgeFirst, isAligned;
 };
 
 } // namespace fa

@@ -190,6 +190,7 @@ private:
     bool isTight = widest <= 64 && grows;
     shape.someKeys = isPlain && isOne && !edges && widest <= 128 && !isMiddle &&
                      !(isTight && mask.lengths);
+    shape.alignedKeys = facts.hasPages && edges;
   }
 
   const AttentionFacts &facts;
@@ -211,12 +212,13 @@ bool fa::hasFewPrograms(const AttentionFacts &facts,
          !facts.hasNarrowKeys;
 }
 
-/// Boxes of pages begin where tiles do that are counted from the first key;
-/// dots of warpgroups read keys in Q's type from shared memory.
+/// Boxes of pages begin where tiles do that are counted from the first key,
+/// which those of a second interval are not; dots of warpgroups read keys in
+/// Q's type from shared memory.
 static bool canFetch(const AttentionFacts &facts, const ForwardRules &rules) {
-  bool isAnywhere = facts.mask.hasLowerBound || facts.mask.intervals > 1;
   return rules.specialized.tile.rows && facts.bytes() == 2 &&
-         !facts.hasNarrowKeys && !(facts.hasPages && isAnywhere);
+         !facts.hasNarrowKeys &&
+         !(facts.hasPages && facts.mask.intervals > 1);
 }
 
 /// Keys of a tile of which there is room for two slots; 0: there is none for

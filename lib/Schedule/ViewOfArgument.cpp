@@ -36,6 +36,8 @@ bool fa::isMultipleOf(Value index, int64_t factor) {
   auto isOne = [&](Value value) { return isMultipleOf(value, factor); };
   if (isa<arith::MulIOp>(op))
     return llvm::any_of(op->getOperands(), isOne);
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return isOne(select.getTrueValue()) && isOne(select.getFalseValue());
   return isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp>(
              op) &&
          llvm::all_of(op->getOperands(), isOne);

@@ -30,6 +30,8 @@ struct KernelShape {
   /// So do those of captured tensors that are read as scores lie (scoreTiles),
   /// whose elements are neighbours then.
   bool alignedScores = false;
+  /// Tiles of keys begin at multiples of their size, as boxes of pages do.
+  bool alignedKeys = false;
   /// Tiles hold a head dimension rounded up to a multiple of this.
   int64_t dimMultiple = 1;
   /// What all scores are multiplied with last, a constant above 0, is left to
