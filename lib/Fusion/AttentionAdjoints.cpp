@@ -28,6 +28,11 @@ std::pair<Value, Value> Adjoints::resultsOf(AttentionOp op) {
           : lse  ? "the log-sum-exp"
                  : "neither")
       << (output || lse ? " alone" : "");
+  if (op.getLse())
+    return {op.getOutput(), op.getLse()};
+  // In its place: what else reads its output does not compute it once more.
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
   auto q = typeOf(op.getQ());
   Type rows = RankedTensorType::get(q.getShape().drop_back(), b.getF32Type());
   auto again = AttentionOp::create(
@@ -38,6 +43,7 @@ std::pair<Value, Value> Adjoints::resultsOf(AttentionOp op) {
   IRMapping score, mask;
   op.getScore().cloneInto(&again.getScore(), score);
   op.getMask().cloneInto(&again.getMask(), mask);
+  op.getOutput().replaceAllUsesWith(again.getOutput());
   return {again.getOutput(), again.getLse()};
 }
 

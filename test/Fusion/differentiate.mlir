@@ -311,3 +311,20 @@ func.func @packed_and_padded(%q: !rows, %k: !q, %v: !q, %x: tensor<?xi32>, %c: f
   %square = arith.mulf %o, %o : !q
   return %r, %lse, %square : !rows, !l, !q
 }
+// -----
+!t = tensor<1x2x40x64xf16>
+// Whose output is read by what is differentiated, too, is computed once, with its log-sum-exp.
+// CHECK-LABEL: func.func @behind
+// CHECK: %[[O:.*]], %[[LSE:.*]] = tile.attention %
+// CHECK-NOT: tile.attention %
+// CHECK-DAG: tile.attention_backward %{{.*}}, %{{.*}}, %{{.*}}, %[[O]], %[[LSE]],
+// CHECK-DAG: tile.transpose %[[O]]
+// CHECK-NOT: tile.attention %
+// CHECK: return
+func.func @behind(%q: !t, %k: !t, %v: !t, %w: tensor<1x2x64x64xf16>, %c: f32) -> !t
+    attributes {tile.vjp_wrt = array<i64: 0, 3>} {
+  // expected-remark @below {{expected its output and its log-sum-exp to be results of the function, found neither}}
+  %o = tile.attention %q, %k, %v scale %c : !t, !t, !t -> !t score {} mask {}
+  %y = tile.dot %o, %w : !t, tensor<1x2x64x64xf16> -> !t
+  return %y : !t
+}

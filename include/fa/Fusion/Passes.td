@@ -224,7 +224,7 @@ def TileDifferentiate : Pass<"tile-differentiate", "::mlir::ModuleOp"> {
     its operands. `tile.attention` becomes `tile.attention_backward`, which takes
     the output and the log-sum-exp from the results where the function returns
     both, as they are or transposed or reshaped; else the attention is computed
-    again, with a remark. The derivative of its score region is derived from
+    again, with a remark, once for all that reads its output. The derivative of its score region is derived from
     that region; so are those of numbers that it captures, of tensors of which
     each score reads one element, of sinks and of the scale. Operations whose
     derivative is not known are errors, each at its place.
