@@ -64,6 +64,8 @@ public:
       return failure();
     sizeRules = *found;
     function.setSymName(name + "_s2");
+    bool noAttention = llvm::all_of(
+        parts, [](const Part &part) { return isOfTensors(part.callee); });
     for (Part &part : parts)
       if (failed(buildPart(part)))
         return failure();
@@ -80,6 +82,12 @@ public:
     joinKernels(first, common, name, sizeRules);
     if (!second.empty())
       joinKernels(second, others, name, sizeRules);
+    if (noAttention)
+      for (auto *chain : {&first, &second})
+        if (!chain->empty())
+          chain->front().kernel->setAttr(
+              KernelOp::noAttentionAttrName,
+              UnitAttr::get(function.getContext()));
     for (auto *chain : {&first, &second})
       for (BoundKernel &bound : *chain)
         bound.kernel->moveBefore(function);

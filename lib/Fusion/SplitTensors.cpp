@@ -307,11 +307,60 @@ struct TileSplitTensors final
           << reason;
   }
 
+  /// Whether all that `function` calls is kernels of tiles.
+  bool callsKernelsAlone(func::FuncOp function) {
+    auto calls = function.getBody().getOps<func::CallOp>();
+    return llvm::all_of(calls, [&](func::CallOp call) {
+      std::string reason;
+      auto part = getOperation().lookupSymbol<func::FuncOp>(call.getCallee());
+      return succeeded(matchTensorPart(part, reason));
+    });
+  }
+
+  /// A function without any attention calls such kernels if they are all of it;
+  /// else it stays one program on whole tensors.
+  void splitWhole(func::FuncOp function, TensorSplitter::Namer unusedName) {
+    OpBuilder b(function);
+    std::string name = function.getSymName().str();
+    function.setSymName(unusedName(name + "_whole"));
+    auto caller = function.cloneWithoutRegions();
+    auto part = function.clone();
+    caller.setSymName(name);
+    b.insert(caller);
+    part.setSymName(unusedName(name + "_part"));
+    part.setPrivate();
+    b.insert(part);
+    Block *body = caller.addEntryBlock();
+    b.setInsertionPointToStart(body);
+    auto call =
+        func::CallOp::create(b, function.getLoc(), part, body->getArguments());
+    func::ReturnOp::create(b, function.getLoc(), call.getResults());
+    TensorSplitter(part, unusedName).split(call);
+    if (callsKernelsAlone(caller))
+      return function.erase();
+    for (auto each : caller.getBody().getOps<func::CallOp>())
+      getOperation().lookupSymbol(each.getCallee())->erase();
+    caller.erase();
+    function.setSymName(name);
+  }
+
+  static bool isWhole(func::FuncOp function) {
+    return !function.isDeclaration() && !function.isPrivate() &&
+           llvm::hasSingleElement(function.getBody()) &&
+           !callsParts(function) && isOfTensors(function) &&
+           llvm::any_of(function.getBody().front(), [](Operation &op) {
+             return isTileElementwise(&op) || isa<DotOp, ReduceOp>(op);
+           });
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto unusedName = [&](const Twine &name) {
       return unusedSymbol(module, name);
     };
+    for (func::FuncOp function : llvm::to_vector(
+             llvm::make_filter_range(module.getOps<func::FuncOp>(), isWhole)))
+      splitWhole(function, unusedName);
     SmallVector<func::CallOp> calls;
     for (auto function : module.getOps<func::FuncOp>())
       if (callsParts(function))

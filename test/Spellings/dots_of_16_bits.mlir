@@ -7,7 +7,7 @@
 // CHECK: score region: arith.truncf, arith.extf
 // RAN-NOT: not fused
 // RAN: PASS
-// PRODUCT: not fused
+// PRODUCT: no attention found
 // PRODUCT: PASS
 
 !q = tensor<2x3x?x32xf16>

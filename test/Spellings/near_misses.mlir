@@ -7,7 +7,7 @@
 // RUN: fa-run %s --entry=first_column --in 8x6 --in 8x6 --check | FileCheck %s
 // RUN: fa-run %s --entry=compound --in 8x6 --check | FileCheck %s
 // RUN: fa-run %s --entry=outer --in 8x6 --in 6 --check | FileCheck %s
-// CHECK: not fused
+// CHECK: {{no attention found|not fused: one program on whole tensors}}
 // CHECK: PASS
 // CHECK-NOT: FAIL
 

@@ -153,6 +153,13 @@ tile.kernel @few_programs_with_sign() attributes {grid = affine_map<() -> (1)>, 
 
 // -----
 
+// expected-error @+1 {{expects 'tile.no_attention' to be a unit attribute, found 1 : i64}}
+tile.kernel @no_attention() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.no_attention = 1 : i64} {
+  tile.return
+}
+
+// -----
+
 // expected-error @+1 {{expects 'tile.fewer_rows' to be a unit attribute, found "yes"}}
 tile.kernel @fewer_rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.fewer_rows = "yes"} {
   tile.return

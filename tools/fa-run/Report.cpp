@@ -42,6 +42,8 @@ static void printKernel(const Report &report, const KernelInfo &kernel,
   out << "kernel   @" << kernel.symbol;
   if (kernel.unfused)
     out << ", not fused: one program on whole tensors, slow (fa-opt --explain)";
+  if (kernel.noAttention)
+    out << ", no attention found (fa-opt --explain)";
   out << ", grid " << gridOf(report, kernel);
   if (!kernel.tile.empty())
     out << ", tile " << formatSizes(kernel.tile);

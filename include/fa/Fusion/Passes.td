@@ -349,7 +349,9 @@ def TileSplitTensors : Pass<"tile-split-tensors", "::mlir::ModuleOp"> {
     row, in one kernel, would be faster and have a longest row.
 
     Where the operations of tensors are not understood a part stays one of whole
-    tensors, with a remark that says which.
+    tensors, with a remark that says which. A function in which there is no
+    attention calls such functions, too, if they are all of it; else it stays as
+    it is.
 
     Before:
     ```mlir

@@ -171,9 +171,10 @@ TEST(Bundle, ReadsWhatDoesNotSayOfFewProgramsPartsOrClusters) {
   constexpr std::string_view few = "\"few_programs\": 0,",
                              parts = "\"parts\": 1,",
                              fewer = "\"fewer_rows\": false,",
+                             without = "\"no_attention\": false,",
                              programs = "\"programs\": 1,",
                              cluster = "\"cluster\": 1,";
-  for (std::string_view none : {few, parts, cluster, fewer, programs})
+  for (std::string_view none : {few, parts, cluster, fewer, without, programs})
     ASSERT_NE(text.find(none), std::string::npos);
   EXPECT_EQ(readWith(few, "\"few_programs\": 9,").fewPrograms, 9);
   EXPECT_EQ(readWith(few, few).fewPrograms, 0);
@@ -183,6 +184,8 @@ TEST(Bundle, ReadsWhatDoesNotSayOfFewProgramsPartsOrClusters) {
   EXPECT_EQ(readWith(parts, "").parts, 1);
   EXPECT_TRUE(readWith(fewer, "\"fewer_rows\": true,").fewerRows);
   EXPECT_FALSE(readWith(fewer, "").fewerRows);
+  EXPECT_TRUE(readWith(without, "\"no_attention\": true,").noAttention);
+  EXPECT_FALSE(readWith(without, "").noAttention);
   EXPECT_EQ(readWith(programs, "\"programs\": 4,").programs, 4);
   EXPECT_EQ(readWith(programs, "").programs, 1);
   EXPECT_EQ(readWith(cluster, cluster).cluster, 1);
