@@ -52,7 +52,7 @@ tile.kernel @reduce_integers(%x: memref<?x?xi32> {tile.access = #tile.access<in>
 
 tile.kernel @dot_rank(%x: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %0 = tile.broadcast %x : f32 -> tensor<2x4x4xf32>
-  // expected-error @+1 {{expects tiles of rank 2 in a kernel, found 'tensor<2x4x4xf32>'}}
+  // expected-error @+1 {{expects a tile of rank 2 in a kernel, found 'tensor<2x4x4xf32>'}}
   %1 = tile.dot %0, %0 : tensor<2x4x4xf32>, tensor<2x4x4xf32> -> tensor<2x4x4xf32>
   tile.return
 }

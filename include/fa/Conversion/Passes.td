@@ -18,7 +18,7 @@ def ConvertTileToHost : Pass<"convert-tile-to-host", "::mlir::ModuleOp"> {
 
     Tiles are held transposed, vector lanes run across queries; in kernels of few
     rows (decode) they lie as in memory and lanes run along rows. See
-    lib/Conversion/TileToHost/KernelLowering.h and RowForm.cpp. Where a mask
+    lib/Conversion/TileToHost/HostContext.h and RowForm.cpp. Where a mask
     says which columns a block of rows sees at most, the others are not computed
     (SeenColumns.cpp).
 
@@ -147,7 +147,7 @@ def ConvertTileGPUToNVVM : Pass<"convert-tgpu-to-nvvm", "::mlir::ModuleOp"> {
     Every `tile.kernel` becomes an `llvm.func` of the NVIDIA kernel ABI
     (include/fa/Conversion/TileGPUToNVVM.h) for one thread: tiles are scalars in
     registers, dots are mma.sync on fragments that ldmatrix brings, copies are
-    cp.async; see lib/Conversion/TileGPUToSimt/LoweringRegistry.h.
+    cp.async; see lib/Conversion/LoweringRegistry.h.
 
     Before:
     ```mlir

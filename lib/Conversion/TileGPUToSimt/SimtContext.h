@@ -22,8 +22,8 @@
 #ifndef FA_LIB_CONVERSION_TILEGPUTOSIMT_SIMTCONTEXT_H
 #define FA_LIB_CONVERSION_TILEGPUTOSIMT_SIMTCONTEXT_H
 
+#include "../LoweringRegistry.h"
 #include "GlobalView.h"
-#include "LoweringRegistry.h"
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Layout/Plans.h"

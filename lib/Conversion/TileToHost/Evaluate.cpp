@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostMemory.h"
+#include "VectorMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -21,7 +22,7 @@ static bool isNarrowFloat(Type type) {
   return floatType && floatType.getWidth() < 32;
 }
 
-bool KernelLowering::isLazy(Operation *op) {
+bool fa::isLazy(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
   if (isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::TransposeOp,
@@ -31,13 +32,13 @@ bool KernelLowering::isLazy(Operation *op) {
          op->getNumResults() == 1 && op->getNumRegions() == 0;
 }
 
-Value KernelLowering::toVector(Value value) {
+Value HostContext::toVector(Value value) {
   if (isa<VectorType>(value.getType()))
     return value;
   return vector::BroadcastOp::create(b, vectorType(value.getType()), value);
 }
 
-Value KernelLowering::evaluateVector(Value value, ArrayRef<TileCoord> coords) {
+Value HostContext::evaluateVector(Value value, ArrayRef<TileCoord> coords) {
   return toVector(evaluate(value, coords));
 }
 
@@ -49,7 +50,7 @@ static Value laneIndices(ImplicitLocOpBuilder &b, int64_t lanes, Value base) {
                                steps);
 }
 
-Value KernelLowering::evaluate(Value value, ArrayRef<TileCoord> coords) {
+Value HostContext::evaluate(Value value, ArrayRef<TileCoord> coords) {
   if (auto it = dotElement.find(value); it != dotElement.end())
     return it->second;
   if (auto it = buffers.find(value); it != buffers.end())
@@ -106,12 +107,12 @@ Value KernelLowering::evaluate(Value value, ArrayRef<TileCoord> coords) {
         return arith::IndexCastOp::create(
             b, coord.lanes ? Type(vectorType(element)) : element, index);
       })
-      .Case([&](LoadOp load) { return readInPlace(load, coords); })
+      .Case([&](LoadOp load) { return readInPlace(*this, load, coords); })
       .Default([&](Operation *op) { return evaluateElementwise(op, coords); });
 }
 
-Value KernelLowering::evaluateElementwise(Operation *op,
-                                          ArrayRef<TileCoord> coords) {
+Value HostContext::evaluateElementwise(Operation *op,
+                                       ArrayRef<TileCoord> coords) {
   for (const Evaluated &known : evaluated[op])
     if (ArrayRef(known.coords) == coords)
       return known.value;
@@ -124,8 +125,8 @@ Value KernelLowering::evaluateElementwise(Operation *op,
   return value;
 }
 
-Value KernelLowering::evaluateNewElementwise(Operation *op,
-                                             ArrayRef<TileCoord> coords) {
+Value HostContext::evaluateNewElementwise(Operation *op,
+                                          ArrayRef<TileCoord> coords) {
   SmallVector<Value> operands;
   bool anyVector = false;
   for (Value operand : op->getOperands()) {
@@ -160,10 +161,10 @@ Value KernelLowering::evaluateNewElementwise(Operation *op,
   return rounded(b.create(state)->getResult(0));
 }
 
-Value KernelLowering::readBuffer(Buffer buffer, ArrayRef<TileCoord> coords) {
+Value HostContext::readBuffer(TileBuffer buffer, ArrayRef<TileCoord> coords) {
   auto type = cast<MemRefType>(buffer.memref.getType());
   SmallVector<TileCoord> order(coords);
-  if (buffer.form == Form::Lanes && order.size() == 2)
+  if (buffer.form == TileForm::Lanes && order.size() == 2)
     std::swap(order[0], order[1]);
   SmallVector<Value> indices;
   for (const TileCoord &coord : order)

@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../KernelAbi/KernelAbi.h"
-#include "KernelLowering.h"
+#include "HostKernel.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"

@@ -15,12 +15,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostDots.h"
+#include "HostMemory.h"
 #include "Pieces.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 
@@ -95,41 +97,41 @@ void fa::partRoles(tile::KernelOp kernel) {
   }
 }
 
-bool KernelLowering::isPairDot(tile::DotOp dot) {
-  return hasPairs(dot) &&
-         (typeOf(dot.getA()).getElementType().isBF16() || isTileDot(dot));
+bool fa::isPairDot(HostContext &ctx, tile::DotOp dot) {
+  return hasPairs(ctx, dot) &&
+         (typeOf(dot.getA()).getElementType().isBF16() || isTileDot(ctx, dot));
 }
 
-bool KernelLowering::hasPairs(tile::DotOp dot) {
+bool fa::hasPairs(HostContext &ctx, tile::DotOp dot) {
   // CPUs with matrix units do half as many products a second in pairs as in
   // f32: few rows are widened, or go by tiles (LowerRowTiles.cpp).
-  if (alongRows && shape.tileDots)
+  if (ctx.alongRows && ctx.shape.tileDots)
     return false;
   RankedTensorType left = typeOf(dot.getA()), right = typeOf(dot.getB());
-  if (!shape.pairDots || !countPieces(left.getElementType()) ||
-      (left.getElementType().isF32() && !shape.tileDots) ||
+  if (!ctx.shape.pairDots || !countPieces(left.getElementType()) ||
+      (left.getElementType().isF32() && !ctx.shape.tileDots) ||
       left.getElementType() != right.getElementType() || left.getRank() != 2 ||
       dot.getA() == dot.getB())
     return false;
   auto isWholeRows = [&](Value value) {
     auto load = value.getDefiningOp<tile::LoadOp>();
-    return load && hasWholeRows(load) && hasOneRole(value, dot);
+    return load && hasWholeRows(ctx, load) && hasOneRole(value, dot);
   };
   // A last step without a partner needs a zero beside it in both operands. Rows
   // that are copied get one, unless they end with a whole vector.
   int64_t depth = left.getDimSize(1);
   if (depth % 2 && !left.getElementType().isF32() &&
       (!dot.getTransposeB() || !isWholeRows(dot.getA()) ||
-       (depth + 1) % (2 * lanes()) == 0))
+       (depth + 1) % (2 * ctx.lanes()) == 0))
     return false;
   return isWholeRows(dot.getB()) &&
          (isWholeRows(dot.getA()) || isPForOneDot(dot.getA()));
 }
 
-bool KernelLowering::isPairOperand(Value value) {
+bool fa::isPairOperand(HostContext &ctx, Value value) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     auto dot = dyn_cast<tile::DotOp>(user);
-    return dot && (isPairDot(dot) || isRowTileDot(dot));
+    return dot && (isPairDot(ctx, dot) || isRowTileDot(ctx, dot));
   });
 }
 
@@ -137,95 +139,102 @@ bool KernelLowering::isPairOperand(Value value) {
 // Operands
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::loadPairOperand(tile::LoadOp load, tile::DotOp dot) {
+void fa::loadPairOperand(HostContext &ctx, tile::LoadOp load, tile::DotOp dot) {
   Value value = load.getResult();
   bool keys = dot.getB() == value && dot.getTransposeB();
   bool whole = cast<RankedTensorType>(load.getType()).getDimSize(1) %
-                       (isTileDot(dot) ? kTileDepth : 2) ==
+                       (isTileDot(ctx, dot) ? kTileDepth : 2) ==
                    0 &&
                load.getType().getElementType().isBF16();
-  if (keys && whole && load.getInBounds() && isReadOnly(load))
+  if (keys && whole && load.getInBounds() && isReadOnly(ctx, load))
     return; // read where it lies
-  if (keys && whole && isTileDot(dot) && isReadOnly(load)) {
-    pairBuffers[value] = {
-        viewOrCopyRows(load, constantIndex(0), load.getType().getDimSize(0)),
-        Form::NaturalPairs};
+  if (keys && whole && isTileDot(ctx, dot) && isReadOnly(ctx, load)) {
+    ctx.pairBuffers[value] = {viewOrCopyRows(ctx, load, ctx.constantIndex(0),
+                                             load.getType().getDimSize(0)),
+                              TileForm::NaturalPairs};
     return;
   }
-  if (alongRows && dot.getB() == value && canReadRowsInPlace(load))
+  if (ctx.alongRows && dot.getB() == value && canReadRowsInPlace(ctx, load))
     return;
-  Form left = alongRows ? Form::NaturalPairs : Form::LanePairs;
-  Form form = keys                  ? Form::NaturalPairs
-              : dot.getA() == value ? left
-              : isTileDot(dot)      ? Form::ColumnPairs
-                                    : Form::RowPairs;
-  pairBuffers[value] = loadTile(load, form);
+  TileForm left = ctx.alongRows ? TileForm::NaturalPairs : TileForm::LanePairs;
+  TileForm form = keys                  ? TileForm::NaturalPairs
+                  : dot.getA() == value ? left
+                  : isTileDot(ctx, dot) ? TileForm::ColumnPairs
+                                        : TileForm::RowPairs;
+  ctx.pairBuffers[value] = loadTile(ctx, load, form);
 }
 
 /// Rows 2r and 2r + 1 of the tile side by side, where one of them is of `rows`.
-void KernelLowering::loadRowPairs(tile::LoadOp load, Buffer buffer,
-                                  Interval rows) {
+void fa::loadRowPairs(HostContext &ctx, tile::LoadOp load, TileBuffer buffer,
+                      TileInterval rows) {
+  ImplicitLocOpBuilder &b = ctx.b;
   int64_t columns = cast<RankedTensorType>(load.getType()).getDimSize(1);
-  Value two = constantIndex(2);
+  Value two = ctx.constantIndex(2);
   auto overPairs = scf::ForOp::create(
       b, arith::DivUIOp::create(b, rows.first, two),
-      arith::DivUIOp::create(b, addIndex(rows.second, 1), two),
-      constantIndex(1));
+      arith::DivUIOp::create(b, ctx.addIndex(rows.second, 1), two),
+      ctx.constantIndex(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(overPairs.getBody());
   Value pair = overPairs.getInductionVar();
   Value row = arith::MulIOp::create(b, pair, two);
   auto clamp = load.getInBounds() ? std::nullopt : std::optional(rows);
   auto store = [&](Value both, int64_t column) {
-    vector::StoreOp::create(
-        b,
-        Value(vector::BitCastOp::create(b, vectorType(b.getI32Type()), both)),
-        buffer.memref, ValueRange{pair, constantIndex(column)});
+    vector::StoreOp::create(b,
+                            Value(vector::BitCastOp::create(
+                                b, ctx.vectorType(b.getI32Type()), both)),
+                            buffer.memref,
+                            ValueRange{pair, ctx.constantIndex(column)});
   };
-  for (int64_t column = 0; column < columns; column += 2 * lanes()) {
-    int64_t count = std::min(2 * lanes(), columns - column);
-    int64_t width = count > lanes() ? 2 * lanes() : lanes();
+  for (int64_t column = 0; column < columns; column += 2 * ctx.lanes()) {
+    int64_t count = std::min(2 * ctx.lanes(), columns - column);
+    int64_t width = count > ctx.lanes() ? 2 * ctx.lanes() : ctx.lanes();
     auto read = [&](Value row) {
-      return loadRow(load, row, constantIndex(column), count, width, clamp);
+      return loadRow(ctx, load, row, ctx.constantIndex(column), count, width,
+                     clamp);
     };
-    Value even = read(row), odd = read(addIndex(row, 1));
-    for (int64_t n = 0; n < width; n += lanes()) {
+    Value even = read(row), odd = read(ctx.addIndex(row, 1));
+    for (int64_t n = 0; n < width; n += ctx.lanes()) {
       SmallVector<int64_t> interleaved;
-      for (int64_t at = n; at < n + lanes(); ++at)
+      for (int64_t at = n; at < n + ctx.lanes(); ++at)
         interleaved.append({at, width + at});
       store(vector::ShuffleOp::create(b, even, odd, interleaved), column + n);
     }
   }
-  if (tile::DotOp dot = findRowTileDot(load))
+  if (tile::DotOp dot = findRowTileDot(ctx, load))
     for (int64_t r = 0; r < 2; ++r)
       for (int64_t column = 0; column < columns; column += elementsOfLine(dot))
-        prefetchBeside(dot, addIndex(row, r), constantIndex(column));
+        prefetchBeside(ctx, dot, ctx.addIndex(row, r),
+                       ctx.constantIndex(column));
 }
 
 /// Both halves of a register are converted at once: LLVM has no such form of
 /// two conversions, which are two instructions each and one more to interleave.
-Value KernelLowering::narrowBoth(Value first, Value second) {
+Value fa::narrowBoth(HostContext &ctx, Value first, Value second) {
+  ImplicitLocOpBuilder &b = ctx.b;
   return LLVM::CallIntrinsicOp::create(
-             b, VectorType::get({2 * lanes()}, b.getBF16Type()),
+             b, VectorType::get({2 * ctx.lanes()}, b.getBF16Type()),
              b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
              ValueRange{second, first})
       .getResult(0);
 }
 
-Value KernelLowering::packPair(Value even, Value odd) {
-  Value both = narrowBoth(even, odd);
+Value fa::packPair(HostContext &ctx, Value even, Value odd) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value both = narrowBoth(ctx, even, odd);
   SmallVector<int64_t> interleaved;
-  for (int64_t n = 0; n < lanes(); ++n)
-    interleaved.append({n, lanes() + n});
+  for (int64_t n = 0; n < ctx.lanes(); ++n)
+    interleaved.append({n, ctx.lanes() + n});
   Value pairs = vector::ShuffleOp::create(b, both, both, interleaved);
-  return vector::BitCastOp::create(b, vectorType(b.getI32Type()), pairs);
+  return vector::BitCastOp::create(b, ctx.vectorType(b.getI32Type()), pairs);
 }
 
 //===----------------------------------------------------------------------===//
 // One step
 //===----------------------------------------------------------------------===//
 
-Value KernelLowering::loadPair(Value memory, ValueRange at) {
+Value fa::loadPair(HostContext &ctx, Value memory, ValueRange at) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value two = vector::LoadOp::create(b, VectorType::get({2}, b.getBF16Type()),
                                      memory, at);
   Value bits =
@@ -235,38 +244,41 @@ Value KernelLowering::loadPair(Value memory, ValueRange at) {
 
 /// 32 bits of the right operand of `dot`: its elements (2 * pair, n) and
 /// (2 * pair + 1, n).
-Value KernelLowering::readRightPair(tile::DotOp dot, Value pair, Value n) {
-  auto it = pairBuffers.find(dot.getB());
-  if (it != pairBuffers.end() && it->second.form == Form::RowPairs)
+static Value readRightPair(HostContext &ctx, tile::DotOp dot, Value pair,
+                           Value n) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto it = ctx.pairBuffers.find(dot.getB());
+  if (it != ctx.pairBuffers.end() && it->second.form == TileForm::RowPairs)
     return memref::LoadOp::create(b, it->second.memref, ValueRange{pair, n});
-  Value k = arith::MulIOp::create(b, pair, constantIndex(2));
+  Value k = arith::MulIOp::create(b, pair, ctx.constantIndex(2));
   Value memory;
   SmallVector<Value> at = {n, k};
-  if (it != pairBuffers.end()) {
+  if (it != ctx.pairBuffers.end()) {
     memory = it->second.memref;
   } else {
     auto load = dot.getB().getDefiningOp<tile::LoadOp>();
-    memory = mapped(load.getSource());
+    memory = ctx.mapped(load.getSource());
     for (auto [index, base] : llvm::zip(at, load.getIndices()))
-      index = arith::AddIOp::create(b, mapped(base), index);
+      index = arith::AddIOp::create(b, ctx.mapped(base), index);
   }
-  return loadPair(memory, at);
+  return loadPair(ctx, memory, at);
 }
 
-SmallVector<Value> KernelLowering::emitPairStep(tile::DotOp dot,
-                                                ArrayRef<Value> rows, Value col,
-                                                Value pair,
-                                                ArrayRef<Value> sums) {
-  auto pairs = VectorType::get({2 * lanes()}, b.getBF16Type());
-  Buffer left = pairBuffers.lookup(dot.getA());
+SmallVector<Value> fa::emitPairStep(HostContext &ctx, tile::DotOp dot,
+                                    ArrayRef<Value> rows, Value col, Value pair,
+                                    ArrayRef<Value> sums) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto pairs = VectorType::get({2 * ctx.lanes()}, b.getBF16Type());
+  TileBuffer left = ctx.pairBuffers.lookup(dot.getA());
   SmallVector<Value> a, next;
   for (Value row : rows) {
-    Value bits = vector::LoadOp::create(b, vectorType(b.getI32Type()),
+    Value bits = vector::LoadOp::create(b, ctx.vectorType(b.getI32Type()),
                                         left.memref, ValueRange{pair, row});
     a.push_back(vector::BitCastOp::create(b, pairs, bits));
   }
   for (size_t n = 0; n < sums.size() / rows.size(); ++n) {
-    Value bits = toVector(readRightPair(dot, pair, addIndex(col, n)));
+    Value bits =
+        ctx.toVector(readRightPair(ctx, dot, pair, ctx.addIndex(col, n)));
     Value x = vector::BitCastOp::create(b, pairs, bits);
     for (size_t v = 0; v < rows.size(); ++v) {
       Value sum = sums[n * rows.size() + v];

@@ -11,57 +11,64 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostDots.h"
+#include "HostLowerings.h"
+#include "HostSoftmax.h"
+#include "VectorMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <limits>
 
 using namespace mlir;
 using namespace fa;
-
-void KernelLowering::emitRowScores(tile::OnlineSoftmaxOp op, Buffer scores,
-                                   Buffer maxima) {
+/// Writes the scores and, for each row, their maximum.
+static void emitRowScores(HostContext &ctx, tile::OnlineSoftmaxOp op,
+                          TileBuffer scores, TileBuffer maxima) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(op.getScores().getType());
-  Value none = constantVector(-std::numeric_limits<double>::infinity());
-  forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
+  Value none = ctx.constantVector(-std::numeric_limits<double>::infinity());
+  ctx.forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
     for (int64_t v = 0; v < vectors; ++v)
       vector::StoreOp::create(b, none, maxima.memref,
-                              addIndex(row, v * lanes()));
+                              ctx.addIndex(row, v * ctx.lanes()));
   });
-  forLiveRows(type.getDimSize(0), 1, [&](Value row) {
-    SmallVector<Value> max =
-        forVectors(type.getDimSize(1), none,
-                   [&](Value col, ValueRange carried) -> SmallVector<Value> {
-                     Value score =
-                         evaluateVector(op.getScores(), {{row}, {col, true}});
-                     vector::StoreOp::create(b, score, scores.memref,
-                                             ValueRange{row, col});
-                     return {emitMax(b, score, carried[0])};
-                   });
+  ctx.forLiveRows(type.getDimSize(0), 1, [&](Value row) {
+    SmallVector<Value> max = ctx.forVectors(
+        type.getDimSize(1), none,
+        [&](Value col, ValueRange carried) -> SmallVector<Value> {
+          Value score =
+              ctx.evaluateVector(op.getScores(), {{row}, {col, true}});
+          vector::StoreOp::create(b, score, scores.memref,
+                                  ValueRange{row, col});
+          return {emitMax(b, score, carried[0])};
+        });
     Value largest = emitLaneReduction(
         b, max[0], [&](Value x, Value y) { return emitMax(b, x, y); });
     memref::StoreOp::create(b, largest, maxima.memref, row);
   });
 }
 
-void KernelLowering::emitRowExponentials(Buffer scores, Buffer p,
-                                         RankedTensorType type, Buffer maxima,
-                                         Buffer sums, Type narrow) {
-  forLiveRows(type.getDimSize(0), 1, [&](Value row) {
-    Value max = emitFinite(
-        toVector(memref::LoadOp::create(b, maxima.memref, ValueRange{row})));
-    SmallVector<Value> sum = forVectors(
-        type.getDimSize(1), constantVector(0.0),
+/// As emitExponentials, for all rows, whose sums begin at 0.
+static void emitRowExponentials(HostContext &ctx, TileBuffer scores,
+                                TileBuffer p, RankedTensorType type,
+                                TileBuffer maxima, TileBuffer sums,
+                                Type narrow) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  ctx.forLiveRows(type.getDimSize(0), 1, [&](Value row) {
+    Value max = emitFinite(ctx, ctx.toVector(memref::LoadOp::create(
+                                    b, maxima.memref, ValueRange{row})));
+    SmallVector<Value> sum = ctx.forVectors(
+        type.getDimSize(1), ctx.constantVector(0.0),
         [&](Value col, ValueRange carried) -> SmallVector<Value> {
-          Value x =
-              emitExponential(readBuffer(scores, {{row}, {col, true}}), max);
+          Value x = emitExponential(
+              ctx, ctx.readBuffer(scores, {{row}, {col, true}}), max);
           Value total = arith::AddFOp::create(b, carried[0], x);
-          if (p.form == Form::NaturalPairs)
-            x = arith::TruncFOp::create(b, vectorType(narrow), x);
+          if (p.form == TileForm::NaturalPairs)
+            x = arith::TruncFOp::create(b, ctx.vectorType(narrow), x);
           else if (narrow)
             x = emitRound(b, x, narrow);
           vector::StoreOp::create(b, x, p.memref, ValueRange{row, col});
@@ -72,159 +79,174 @@ void KernelLowering::emitRowExponentials(Buffer scores, Buffer p,
     });
     memref::StoreOp::create(b, total, sums.memref, row);
   });
-  if (!liveRows)
+  if (!ctx.liveRows)
     return;
   // P V takes whole blocks of rows. What the scratch holds where no row is may
   // be numbers so small that each product with them takes 100 cycles.
   Value blocks =
-      arith::CeilDivUIOp::create(b, liveRows, constantIndex(kRowBlock));
-  Value end = arith::MulIOp::create(b, blocks, constantIndex(kRowBlock));
-  auto loop = scf::ForOp::create(b, liveRows, end, constantIndex(1));
+      arith::CeilDivUIOp::create(b, ctx.liveRows, ctx.constantIndex(kRowBlock));
+  Value end = arith::MulIOp::create(b, blocks, ctx.constantIndex(kRowBlock));
+  auto loop = scf::ForOp::create(b, ctx.liveRows, end, ctx.constantIndex(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   VectorType part =
-      vectorType(cast<MemRefType>(p.memref.getType()).getElementType());
+      ctx.vectorType(cast<MemRefType>(p.memref.getType()).getElementType());
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(part));
-  forVectors(type.getDimSize(1), {},
-             [&](Value col, ValueRange) -> SmallVector<Value> {
-               vector::StoreOp::create(b, zero, p.memref,
-                                       ValueRange{loop.getInductionVar(), col});
-               return {};
-             });
+  ctx.forVectors(
+      type.getDimSize(1), {}, [&](Value col, ValueRange) -> SmallVector<Value> {
+        vector::StoreOp::create(b, zero, p.memref,
+                                ValueRange{loop.getInductionVar(), col});
+        return {};
+      });
 }
 
-LogicalResult KernelLowering::lowerRowSoftmax(tile::OnlineSoftmaxOp op) {
+static void lowerRowSoftmax(HostContext &ctx, tile::OnlineSoftmaxOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(op.getScores().getType());
   auto rowType = cast<RankedTensorType>(op.getMax().getType());
   int64_t rows = type.getDimSize(0);
   arith::TruncFOp truncation = getOnlyNarrowing(op);
   Type narrow =
       truncation ? getElementTypeOrSelf(truncation.getType()) : Type();
-  Buffer scores = allocate(type, Form::Natural), p = scores;
-  bool pairs = truncation && isPairOperand(truncation.getOut());
+  TileBuffer scores = ctx.allocate(type, TileForm::Natural), p = scores;
+  bool pairs = truncation && isPairOperand(ctx, truncation.getOut());
   if (pairs)
-    p = allocate(cast<RankedTensorType>(truncation.getType()),
-                 Form::NaturalPairs);
-  Buffer maxima = allocate(rowType, Form::Natural);
-  Buffer sums = allocate(rowType, Form::Natural);
-  Buffer alpha = bufferForResult(op.getAlpha());
-  Buffer maxOut = bufferForResult(op.getMaxOut());
-  Buffer sumOut = bufferForResult(op.getSumOut());
+    p = ctx.allocate(cast<RankedTensorType>(truncation.getType()),
+                     TileForm::NaturalPairs);
+  TileBuffer maxima = ctx.allocate(rowType, TileForm::Natural);
+  TileBuffer sums = ctx.allocate(rowType, TileForm::Natural);
+  TileBuffer alpha = ctx.bufferForResult(op.getAlpha());
+  TileBuffer maxOut = ctx.bufferForResult(op.getMaxOut());
+  TileBuffer sumOut = ctx.bufferForResult(op.getSumOut());
 
-  emitRowScores(op, scores, maxima);
+  emitRowScores(ctx, op, scores, maxima);
   auto forRows = [&](llvm::function_ref<void(Value)> body) {
-    forRowBlocks(rows, [&](Value row, int64_t vectors) {
+    ctx.forRowBlocks(rows, [&](Value row, int64_t vectors) {
       for (int64_t v = 0; v < vectors; ++v)
-        body(addIndex(row, v * lanes()));
+        body(ctx.addIndex(row, v * ctx.lanes()));
     });
   };
   forRows([&](Value at) {
-    Value oldMax = evaluateVector(op.getMax(), {{at, true}});
-    Value max = emitMax(b, readBuffer(maxima, {{at, true}}), oldMax);
-    vector::StoreOp::create(b, emitExponential(oldMax, emitFinite(max)),
+    Value oldMax = ctx.evaluateVector(op.getMax(), {{at, true}});
+    Value max = emitMax(b, ctx.readBuffer(maxima, {{at, true}}), oldMax);
+    vector::StoreOp::create(b,
+                            emitExponential(ctx, oldMax, emitFinite(ctx, max)),
                             alpha.memref, at);
     vector::StoreOp::create(b, max, maxOut.memref, at);
     vector::StoreOp::create(b, max, maxima.memref, at);
   });
-  emitRowExponentials(scores, p, type, maxima, sums, narrow);
+  emitRowExponentials(ctx, scores, p, type, maxima, sums, narrow);
   forRows([&](Value at) {
-    Value oldSum = evaluateVector(op.getSum(), {{at, true}});
-    Value factor = readBuffer(alpha, {{at, true}});
+    Value oldSum = ctx.evaluateVector(op.getSum(), {{at, true}});
+    Value factor = ctx.readBuffer(alpha, {{at, true}});
     Value sum =
-        arith::AddFOp::create(b, readBuffer(sums, {{at, true}}),
+        arith::AddFOp::create(b, ctx.readBuffer(sums, {{at, true}}),
                               Value(arith::MulFOp::create(b, oldSum, factor)));
     vector::StoreOp::create(b, sum, sumOut.memref, at);
   });
   if (pairs)
-    pairBuffers[truncation.getResult()] = p;
+    ctx.pairBuffers[truncation.getResult()] = p;
   else
-    buffers[op.getP()] = p;
+    ctx.buffers[op.getP()] = p;
   if (truncation && !pairs)
-    buffers[truncation.getResult()] = p;
-  buffers[op.getAlpha()] = alpha;
-  buffers[op.getMaxOut()] = maxOut;
-  buffers[op.getSumOut()] = sumOut;
-  return success();
+    ctx.buffers[truncation.getResult()] = p;
+  ctx.buffers[op.getAlpha()] = alpha;
+  ctx.buffers[op.getMaxOut()] = maxOut;
+  ctx.buffers[op.getSumOut()] = sumOut;
 }
 
-LogicalResult KernelLowering::lowerRowFinalize(tile::OnlineFinalizeOp op) {
+static LogicalResult lowerRowFinalize(HostContext &ctx,
+                                      tile::OnlineFinalizeOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(op.getAcc().getType());
-  Buffer output = allocate(type, Form::Natural);
-  forLiveRows(type.getDimSize(0), 1, [&](Value row) {
+  if (failed(verifyMatrix(op, type)))
+    return failure();
+  TileBuffer output = ctx.allocate(type, TileForm::Natural);
+  ctx.forLiveRows(type.getDimSize(0), 1, [&](Value row) {
     auto constant = [&](float value) -> Value {
       return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
     };
-    Value sum = evaluate(op.getSum(), {{row}});
+    Value sum = ctx.evaluate(op.getSum(), {{row}});
     Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
                                         constant(0.0f));
-    Value inverse = toVector(arith::DivFOp::create(b, constant(1.0f), sum));
-    forVectors(paddedRows(type.getDimSize(1)), {},
-               [&](Value col, ValueRange) -> SmallVector<Value> {
-                 Value acc = evaluateVector(op.getAcc(), {{row}, {col, true}});
-                 Value scaled = arith::MulFOp::create(b, acc, inverse);
-                 // Not a product with 0, see lowerOnlineFinalize.
-                 vector::StoreOp::create(
-                     b,
-                     Value(arith::SelectOp::create(
-                         b, empty, constantVector(0.0), scaled)),
-                     output.memref, ValueRange{row, col});
-                 return {};
-               });
+    Value inverse = ctx.toVector(arith::DivFOp::create(b, constant(1.0f), sum));
+    ctx.forVectors(
+        ctx.paddedRows(type.getDimSize(1)), {},
+        [&](Value col, ValueRange) -> SmallVector<Value> {
+          Value acc = ctx.evaluateVector(op.getAcc(), {{row}, {col, true}});
+          Value scaled = arith::MulFOp::create(b, acc, inverse);
+          // Not a product with 0, see lowerOnlineFinalize.
+          vector::StoreOp::create(
+              b,
+              Value(arith::SelectOp::create(b, empty, ctx.constantVector(0.0),
+                                            scaled)),
+              output.memref, ValueRange{row, col});
+          return {};
+        });
   });
-  buffers[op.getOutput()] = output;
+  ctx.buffers[op.getOutput()] = output;
   if (op.getMaxOut())
-    buffers[op.getMaxOut()] = materialize(op.getMax(), Form::Natural);
+    ctx.buffers[op.getMaxOut()] =
+        ctx.materialize(op.getMax(), TileForm::Natural);
   if (op.getLse().use_empty())
     return success();
   auto rowType = cast<RankedTensorType>(op.getLse().getType());
-  Buffer lse = allocate(rowType, Form::Natural);
-  forRowBlocks(rowType.getDimSize(0), [&](Value row, int64_t vectors) {
+  TileBuffer lse = ctx.allocate(rowType, TileForm::Natural);
+  ctx.forRowBlocks(rowType.getDimSize(0), [&](Value row, int64_t vectors) {
     for (int64_t v = 0; v < vectors; ++v) {
-      Value at = addIndex(row, v * lanes());
-      Value sum = evaluateVector(op.getSum(), {{at, true}});
-      Value max = evaluateVector(op.getMax(), {{at, true}});
-      vector::StoreOp::create(b, emitLogSumExp(op, max, sum), lse.memref, at);
+      Value at = ctx.addIndex(row, v * ctx.lanes());
+      Value sum = ctx.evaluateVector(op.getSum(), {{at, true}});
+      Value max = ctx.evaluateVector(op.getMax(), {{at, true}});
+      vector::StoreOp::create(b, emitLogSumExp(ctx, op, max, sum), lse.memref,
+                              at);
     }
   });
-  buffers[op.getLse()] = lse;
+  ctx.buffers[op.getLse()] = lse;
   return success();
 }
 
-LogicalResult KernelLowering::lowerRowMerge(tile::OnlineMergeOp op) {
+static void lowerRowMerge(HostContext &ctx, tile::OnlineMergeOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(op.getAcc().getType());
   auto rowType = cast<RankedTensorType>(op.getMax().getType());
-  Buffer alphas = allocate(rowType, Form::Natural);
-  Buffer betas = allocate(rowType, Form::Natural);
-  Buffer acc = bufferForResult(op.getAccOut());
-  Buffer maxOut = bufferForResult(op.getMaxOut());
-  Buffer sumOut = bufferForResult(op.getSumOut());
-  forRowBlocks(rowType.getDimSize(0), [&](Value row, int64_t vectors) {
+  TileBuffer alphas = ctx.allocate(rowType, TileForm::Natural);
+  TileBuffer betas = ctx.allocate(rowType, TileForm::Natural);
+  TileBuffer acc = ctx.bufferForResult(op.getAccOut());
+  TileBuffer maxOut = ctx.bufferForResult(op.getMaxOut());
+  TileBuffer sumOut = ctx.bufferForResult(op.getSumOut());
+  ctx.forRowBlocks(rowType.getDimSize(0), [&](Value row, int64_t vectors) {
     for (int64_t v = 0; v < vectors; ++v) {
-      Value at = addIndex(row, v * lanes());
-      auto [alpha, beta] = emitMergeFactors(op, at, maxOut, sumOut);
+      Value at = ctx.addIndex(row, v * ctx.lanes());
+      auto [alpha, beta] = emitMergeFactors(ctx, op, at, maxOut, sumOut);
       vector::StoreOp::create(b, alpha, alphas.memref, at);
       vector::StoreOp::create(b, beta, betas.memref, at);
     }
   });
-  forLiveRows(type.getDimSize(0), 1, [&](Value row) {
-    auto factor = [&](Buffer factors) {
-      return toVector(readBuffer(factors, {{row}}));
+  ctx.forLiveRows(type.getDimSize(0), 1, [&](Value row) {
+    auto factor = [&](TileBuffer factors) {
+      return ctx.toVector(ctx.readBuffer(factors, {{row}}));
     };
     Value alpha = factor(alphas), beta = factor(betas);
-    forVectors(type.getDimSize(1), {},
-               [&](Value col, ValueRange) -> SmallVector<Value> {
-                 SmallVector<TileCoord> at = {{row}, {col, true}};
-                 Value before = arith::MulFOp::create(
-                     b, evaluateVector(op.getAcc(), at), alpha);
-                 Value output = evaluateVector(op.getOutput(), at);
-                 vector::StoreOp::create(
-                     b, Value(vector::FMAOp::create(b, output, beta, before)),
-                     acc.memref, ValueRange{row, col});
-                 return {};
-               });
+    ctx.forVectors(type.getDimSize(1), {},
+                   [&](Value col, ValueRange) -> SmallVector<Value> {
+                     SmallVector<TileCoord> at = {{row}, {col, true}};
+                     Value before = arith::MulFOp::create(
+                         b, ctx.evaluateVector(op.getAcc(), at), alpha);
+                     Value output = ctx.evaluateVector(op.getOutput(), at);
+                     vector::StoreOp::create(
+                         b,
+                         Value(vector::FMAOp::create(b, output, beta, before)),
+                         acc.memref, ValueRange{row, col});
+                     return {};
+                   });
   });
-  buffers[op.getAccOut()] = acc;
-  buffers[op.getMaxOut()] = maxOut;
-  buffers[op.getSumOut()] = sumOut;
-  return success();
+  ctx.buffers[op.getAccOut()] = acc;
+  ctx.buffers[op.getMaxOut()] = maxOut;
+  ctx.buffers[op.getSumOut()] = sumOut;
+}
+
+void fa::addRowSoftmaxLowerings(HostContext &ctx) {
+  ctx.registry.add(ctx, lowerRowSoftmax);
+  ctx.registry.add(ctx, lowerRowFinalize);
+  ctx.registry.add(ctx, lowerRowMerge);
 }

@@ -26,12 +26,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostDots.h"
 #include "Pieces.h"
 
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -45,7 +46,7 @@ using tile::typeOf;
 /// Of f32.
 static constexpr int64_t kSharingRows = 128;
 
-bool KernelLowering::isTileDot(tile::DotOp dot) {
+bool fa::isTileDot(HostContext &ctx, tile::DotOp dot) {
   auto isWhole = [](Value value, int64_t dim) {
     return cast<RankedTensorType>(value.getType()).getDimSize(dim) %
                kTileBlock ==
@@ -54,34 +55,34 @@ bool KernelLowering::isTileDot(tile::DotOp dot) {
   // The right operand is brought to one form for all of them. There may be no
   // memory behind the last key.
   auto suits = [&](tile::DotOp other) {
-    if (!hasPairs(other))
+    if (!hasPairs(ctx, other))
       return true;
     if (!other.getType().getElementType().isF32() ||
         !isWhole(other.getResult(), 0) || !isWhole(other.getB(), 0))
       return false;
-    tile::OnlineSoftmaxOp softmax = findSoftmax(other);
+    tile::OnlineSoftmaxOp softmax = findSoftmax(ctx, other);
     if (!softmax)
       return true;
     // Scores stay in the memory of a block where P leaves in pairs.
-    return !other.getAcc() && isPairOperand(getReadP(softmax));
+    return !other.getAcc() && isPairOperand(ctx, getReadP(softmax));
   };
   // What is taken apart into three pieces has to serve many rows.
   bool isShared = !typeOf(dot.getA()).getElementType().isF32() ||
                   dot.getType().getDimSize(0) >= kSharingRows;
-  return shape.tileDots && !alongRows && lanes() == kTileRows && isShared &&
-         hasPairs(dot) &&
+  return ctx.shape.tileDots && !ctx.alongRows && ctx.lanes() == kTileRows &&
+         isShared && hasPairs(ctx, dot) &&
          llvm::all_of(dot.getB().getUsers(), [&](Operation *user) {
            auto other = dyn_cast<tile::DotOp>(user);
            return !other || suits(other);
          });
 }
 
-bool KernelLowering::hasTileDots(Type element) {
-  return kernel
+bool fa::hasTileDots(HostContext &ctx, Type element) {
+  return ctx.kernel
       .walk([&](tile::DotOp dot) {
         bool suits = !element || getElementTypeOrSelf(dot.getA()) == element;
-        return suits && isTileDot(dot) ? WalkResult::interrupt()
-                                       : WalkResult::advance();
+        return suits && isTileDot(ctx, dot) ? WalkResult::interrupt()
+                                            : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -92,22 +93,23 @@ bool KernelLowering::hasTileDots(Type element) {
 
 /// Rows of the transposed right operand of `dot` from `n` on, steps from `k`
 /// on, as the first operand of a product.
-Value KernelLowering::loadRightTile(tile::DotOp dot, Value n, Value k,
-                                    int64_t piece) {
+static Value loadRightTile(HostContext &ctx, tile::DotOp dot, Value n, Value k,
+                           int64_t piece) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = amx::TileType::get({kTileRows, kTileDepth}, b.getBF16Type());
-  auto it = pairBuffers.find(dot.getB());
-  if (it == pairBuffers.end()) {
+  auto it = ctx.pairBuffers.find(dot.getB());
+  if (it == ctx.pairBuffers.end()) {
     auto load = dot.getB().getDefiningOp<tile::LoadOp>();
     SmallVector<Value> at;
     for (auto [base, offset] : llvm::zip(load.getIndices(), ValueRange{n, k}))
-      at.push_back(arith::AddIOp::create(b, mapped(base), offset));
-    return amx::TileLoadOp::create(b, type, mapped(load.getSource()), at);
+      at.push_back(arith::AddIOp::create(b, ctx.mapped(base), offset));
+    return amx::TileLoadOp::create(b, type, ctx.mapped(load.getSource()), at);
   }
-  if (it->second.form == Form::ColumnPairs)
-    k = arith::DivUIOp::create(b, k, constantIndex(2));
+  if (it->second.form == TileForm::ColumnPairs)
+    k = arith::DivUIOp::create(b, k, ctx.constantIndex(2));
   return amx::TileLoadOp::create(
       b, type, it->second.memref,
-      ValueRange{lineOfPiece(it->second, n, piece), k});
+      ValueRange{lineOfPiece(ctx, it->second, n, piece), k});
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,14 +118,15 @@ Value KernelLowering::loadRightTile(tile::DotOp dot, Value n, Value k,
 
 /// `sums` of two by two tiles, or of one by two, plus kTileDepth steps from `k`
 /// on.
-SmallVector<Value> KernelLowering::emitTileStep(tile::DotOp dot,
-                                                const TileBlock &block, Value k,
-                                                ValueRange sums) {
+SmallVector<Value> fa::emitTileStep(HostContext &ctx, tile::DotOp dot,
+                                    const TileBlock &block, Value k,
+                                    ValueRange sums) {
+  ImplicitLocOpBuilder &b = ctx.b;
   SmallVector<Value> left(block.vectors),
       right(llvm::divideCeil(block.columns, kTileRows));
   SmallVector<Value> next(sums);
-  Buffer rows = pairBuffers.lookup(dot.getA());
-  Value pair = arith::DivUIOp::create(b, k, constantIndex(2));
+  TileBuffer rows = ctx.pairBuffers.lookup(dot.getA());
+  Value pair = arith::DivUIOp::create(b, k, ctx.constantIndex(2));
   auto type = amx::TileType::get({kTileRows, kTileDepth}, b.getBF16Type());
   bool rounded = !dot.getA().getDefiningOp<tile::LoadOp>();
   std::pair<int64_t, int64_t> held = {-1, -1};
@@ -132,12 +135,12 @@ SmallVector<Value> KernelLowering::emitTileStep(tile::DotOp dot,
       for (auto [v, x] : llvm::enumerate(left))
         x = amx::TileLoadOp::create(
             b, type, rows.memref,
-            ValueRange{lineOfPiece(rows, pair, now.first),
-                       addIndex(block.row, v * lanes())});
+            ValueRange{lineOfPiece(ctx, rows, pair, now.first),
+                       ctx.addIndex(block.row, v * ctx.lanes())});
     auto sum = next.begin();
     for (auto [n, x] : llvm::enumerate(right)) {
       if (now.second != held.second)
-        x = loadRightTile(dot, addIndex(block.col, n * kTileRows), k,
+        x = loadRightTile(ctx, dot, ctx.addIndex(block.col, n * kTileRows), k,
                           now.second);
       for (Value y : left) {
         *sum = amx::TileMulFOp::create(b, sum->getType(), x, y, *sum);
@@ -149,14 +152,18 @@ SmallVector<Value> KernelLowering::emitTileStep(tile::DotOp dot,
   return next;
 }
 
-void KernelLowering::emitTiles(tile::DotOp dot, const TileBlock &block,
-                               Value depth, Buffer result, Value resultRow) {
+/// Writes a block of two registers of rows, after `depth` steps, to
+/// `resultRow` of `result`, plus what is there if `dot` has an accumulator.
+static void emitTiles(HostContext &ctx, tile::DotOp dot, const TileBlock &block,
+                      Value depth, TileBuffer result, Value resultRow) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto forTiles = [&](llvm::function_ref<void(ValueRange)> body) {
     for (int64_t n = 0; n < block.columns; n += kTileRows)
       for (int64_t v = 0; v < block.vectors; ++v)
-        body({addIndex(block.col, n), addIndex(resultRow, v * lanes())});
+        body({ctx.addIndex(block.col, n),
+              ctx.addIndex(resultRow, v * ctx.lanes())});
   };
-  auto type = amx::TileType::get({kTileRows, lanes()}, b.getF32Type());
+  auto type = amx::TileType::get({kTileRows, ctx.lanes()}, b.getF32Type());
   SmallVector<Value> sums;
   forTiles([&](ValueRange at) {
     if (dot.getAcc())
@@ -164,13 +171,14 @@ void KernelLowering::emitTiles(tile::DotOp dot, const TileBlock &block,
     else
       sums.push_back(amx::TileZeroOp::create(b, type));
   });
-  auto loop = scf::ForOp::create(b, constantIndex(0), depth,
-                                 constantIndex(kTileDepth), sums);
+  auto loop = scf::ForOp::create(b, ctx.constantIndex(0), depth,
+                                 ctx.constantIndex(kTileDepth), sums);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(b, emitTileStep(dot, block, loop.getInductionVar(),
-                                         loop.getRegionIterArgs()));
+    scf::YieldOp::create(b,
+                         emitTileStep(ctx, dot, block, loop.getInductionVar(),
+                                      loop.getRegionIterArgs()));
   }
   auto sum = loop.getResults().begin();
   forTiles([&](ValueRange at) {
@@ -179,19 +187,22 @@ void KernelLowering::emitTiles(tile::DotOp dot, const TileBlock &block,
 }
 
 /// Two registers of rows a trip, whose products have the same form.
-void KernelLowering::emitTileBlock(tile::DotOp dot, const TileBlock &block,
-                                   Buffer result, Value resultRow) {
+void fa::emitTileBlock(HostContext &ctx, tile::DotOp dot,
+                       const TileBlock &block, TileBuffer result,
+                       Value resultRow) {
+  ImplicitLocOpBuilder &b = ctx.b;
   int64_t steps = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
-  auto loop = scf::ForOp::create(b, constantIndex(0),
-                                 constantIndex(block.vectors * lanes()),
-                                 constantIndex(2 * lanes()));
+  auto loop = scf::ForOp::create(b, ctx.constantIndex(0),
+                                 ctx.constantIndex(block.vectors * ctx.lanes()),
+                                 ctx.constantIndex(2 * ctx.lanes()));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value offset = loop.getInductionVar();
   Value row = arith::AddIOp::create(b, block.row, offset);
-  Value seen = emitSeenColumns(limitsOf.lookup(dot.getA()), row, 2, steps);
-  emitTiles(dot, {row, block.col, 2, block.columns},
-            seen ? seen : constantIndex(llvm::alignTo(steps, kTileDepth)),
+  Value seen =
+      emitSeenColumns(ctx, ctx.limitsOf.lookup(dot.getA()), row, 2, steps);
+  emitTiles(ctx, dot, {row, block.col, 2, block.columns},
+            seen ? seen : ctx.constantIndex(llvm::alignTo(steps, kTileDepth)),
             result, arith::AddIOp::create(b, resultRow, offset));
 }
 
@@ -200,46 +211,50 @@ void KernelLowering::emitTileBlock(tile::DotOp dot, const TileBlock &block,
 //===----------------------------------------------------------------------===//
 
 /// Columns [from, to) of `vectors` registers of the rows of `value` at `row`.
-void KernelLowering::evaluateColumns(Value value, Buffer buffer, Value row,
-                                     int64_t vectors, Value from, Value to) {
-  auto loop = scf::ForOp::create(b, from, to, constantIndex(1));
+static void evaluateColumns(HostContext &ctx, Value value, TileBuffer buffer,
+                            Value row, int64_t vectors, Value from, Value to) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto loop = scf::ForOp::create(b, from, to, ctx.constantIndex(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value col = loop.getInductionVar();
   for (int64_t v = 0; v < vectors; ++v) {
-    Value at = addIndex(row, v * lanes());
-    vector::StoreOp::create(b, evaluateVector(value, {{at, true}, {col}}),
+    Value at = ctx.addIndex(row, v * ctx.lanes());
+    vector::StoreOp::create(b, ctx.evaluateVector(value, {{at, true}, {col}}),
                             buffer.memref, ValueRange{col, at});
   }
 }
 
 /// The accumulator of a block is brought to memory while the unit works on the
 /// block before: a tile waits until all of it has been stored.
-LogicalResult KernelLowering::lowerTileDot(tile::DotOp dot) {
-  Buffer result = bufferForResult(dot.getResult());
+void fa::lowerTileDot(HostContext &ctx, tile::DotOp dot) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  TileBuffer result = ctx.bufferForResult(dot.getResult());
   int64_t total = dot.getType().getDimSize(1);
   int64_t main = total / kTileBlock * kTileBlock;
   auto emitBlocks = [&](Value row, int64_t vectors) {
     auto bringSums = [&](Value from, Value to) {
       if (dot.getAcc())
-        evaluateColumns(dot.getAcc(), result, row, vectors, from, to);
+        evaluateColumns(ctx, dot.getAcc(), result, row, vectors, from, to);
     };
-    bringSums(constantIndex(0), constantIndex(std::min(total, kTileBlock)));
+    bringSums(ctx.constantIndex(0),
+              ctx.constantIndex(std::min(total, kTileBlock)));
     if (main) {
-      auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(main),
-                                     constantIndex(kTileBlock));
+      auto loop =
+          scf::ForOp::create(b, ctx.constantIndex(0), ctx.constantIndex(main),
+                             ctx.constantIndex(kTileBlock));
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      Value col = loop.getInductionVar(), next = addIndex(col, kTileBlock);
-      emitTileBlock(dot, {row, col, vectors, kTileBlock}, result, row);
-      bringSums(next, arith::MinSIOp::create(b, addIndex(next, kTileBlock),
-                                             constantIndex(total)));
+      Value col = loop.getInductionVar(), next = ctx.addIndex(col, kTileBlock);
+      emitTileBlock(ctx, dot, {row, col, vectors, kTileBlock}, result, row);
+      bringSums(next, arith::MinSIOp::create(b, ctx.addIndex(next, kTileBlock),
+                                             ctx.constantIndex(total)));
     }
     if (total > main)
-      emitTileBlock(dot, {row, constantIndex(main), vectors, total - main},
+      emitTileBlock(ctx, dot,
+                    {row, ctx.constantIndex(main), vectors, total - main},
                     result, row);
   };
-  forRowBlocks(dot.getType().getDimSize(0), emitBlocks, liveRows);
-  buffers[dot.getResult()] = result;
-  return success();
+  ctx.forRowBlocks(dot.getType().getDimSize(0), emitBlocks, ctx.liveRows);
+  ctx.buffers[dot.getResult()] = result;
 }

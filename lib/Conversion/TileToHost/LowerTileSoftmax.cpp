@@ -13,52 +13,63 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostDots.h"
+#include "HostMemory.h"
+#include "HostSoftmax.h"
+#include "VectorMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace fa;
 using tile::typeOf;
-
-Value KernelLowering::emitTileScore(tile::OnlineSoftmaxOp op, tile::DotOp dot,
-                                    Buffer buffer, Value row, int64_t v,
-                                    Value col) {
-  dotElement[dot.getResult()] =
-      readBuffer(buffer, {{constantIndex(v * lanes()), true}, {col}});
-  Value score = evaluateVector(op.getScores(),
-                               {{addIndex(row, v * lanes()), true}, {col}});
-  dotElement.erase(dot.getResult());
+/// What the modification makes of the product of register v at `col` of row
+/// 0 of `buffer`.
+static Value emitTileScore(HostContext &ctx, tile::OnlineSoftmaxOp op,
+                           tile::DotOp dot, TileBuffer buffer, Value row,
+                           int64_t v, Value col) {
+  ctx.dotElement[dot.getResult()] = ctx.readBuffer(
+      buffer, {{ctx.constantIndex(v * ctx.lanes()), true}, {col}});
+  Value score = ctx.evaluateVector(
+      op.getScores(), {{ctx.addIndex(row, v * ctx.lanes()), true}, {col}});
+  ctx.dotElement.erase(dot.getResult());
   return score;
 }
 
+/// As emitScores, to row 0 of `buffer`: the scores if `keep`, else the
+/// products that they are computed from.
+///
 /// Maxima of a few keys beside the products of the next ones: the matrix unit
 /// leaves the vector unit idle, and the products are still near.
-SmallVector<Value> KernelLowering::emitTileScores(tile::OnlineSoftmaxOp op,
-                                                  tile::DotOp dot,
-                                                  Buffer buffer, Value row,
-                                                  ArrayRef<Value> max,
-                                                  Value end, bool keep) {
+static SmallVector<Value> emitTileScores(HostContext &ctx,
+                                         tile::OnlineSoftmaxOp op,
+                                         tile::DotOp dot, TileBuffer buffer,
+                                         Value row, ArrayRef<Value> max,
+                                         Value end, bool keep) {
+  ImplicitLocOpBuilder &b = ctx.b;
   int64_t vectors = max.size();
   OpBuilder::InsertionGuard guard(b);
-  auto blocks = scf::ForOp::create(b, constantIndex(0), end,
-                                   constantIndex(kTileBlock), max);
+  auto blocks = scf::ForOp::create(b, ctx.constantIndex(0), end,
+                                   ctx.constantIndex(kTileBlock), max);
   b.setInsertionPointToStart(blocks.getBody());
   Value first = blocks.getInductionVar();
-  emitTileBlock(dot, {row, first, vectors, kTileBlock}, buffer,
-                constantIndex(0));
-  auto loop = scf::ForOp::create(b, first, addIndex(first, kTileBlock),
-                                 constantIndex(1), blocks.getRegionIterArgs());
+  emitTileBlock(ctx, dot, {row, first, vectors, kTileBlock}, buffer,
+                ctx.constantIndex(0));
+  auto loop =
+      scf::ForOp::create(b, first, ctx.addIndex(first, kTileBlock),
+                         ctx.constantIndex(1), blocks.getRegionIterArgs());
   scf::YieldOp::create(b, loop.getResults());
   b.setInsertionPointToStart(loop.getBody());
   Value col = loop.getInductionVar();
   SmallVector<Value> next;
   for (int64_t v = 0; v < vectors; ++v) {
-    Value score = emitTileScore(op, dot, buffer, row, v, col);
+    Value score = emitTileScore(ctx, op, dot, buffer, row, v, col);
     if (keep)
-      vector::StoreOp::create(b, score, buffer.memref,
-                              ValueRange{col, constantIndex(v * lanes())});
+      vector::StoreOp::create(
+          b, score, buffer.memref,
+          ValueRange{col, ctx.constantIndex(v * ctx.lanes())});
     next.push_back(emitMax(b, score, loop.getRegionIterArg(v)));
   }
   scf::YieldOp::create(b, next);
@@ -75,44 +86,47 @@ static bool isScaledDot(Value scores, tile::DotOp dot) {
          product.getRhs().getDefiningOp<tile::BroadcastOp>();
 }
 
-LogicalResult KernelLowering::lowerTileSoftmax(tile::OnlineSoftmaxOp op,
-                                               tile::DotOp dot) {
+void fa::lowerTileSoftmax(HostContext &ctx, tile::OnlineSoftmaxOp op,
+                          tile::DotOp dot) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(op.getScores().getType());
   int64_t columns = type.getDimSize(1);
-  Limits limits = findLimits(op);
+  ColumnLimits limits = findLimits(ctx, op);
   bool again = isScaledDot(op.getScores(), dot);
-  Buffer scores =
-      allocate(type.clone({kTileVectors * lanes(), columns}), Form::Lanes);
-  SoftmaxResults results =
-      allocateResults(op, allocate(typeOf(getReadP(op)), Form::LanePairs));
+  TileBuffer scores = ctx.allocate(
+      type.clone({kTileVectors * ctx.lanes(), columns}), TileForm::Lanes);
+  SoftmaxResults results = allocateResults(
+      ctx, op, ctx.allocate(typeOf(getReadP(op)), TileForm::LanePairs));
   auto reader = cast<tile::DotOp>(*getReadP(op).getUsers().begin());
-  forRowBlocks(
+  ctx.forRowBlocks(
       type.getDimSize(0),
       [&](Value row, int64_t vectors) {
-        RowState old = readState(op, row, vectors);
-        Value seen = emitSeenColumns(limits, row, vectors, columns);
-        Value end = seen ? seen : constantIndex(columns);
+        RowState old = readState(ctx, op, row, vectors);
+        Value seen = emitSeenColumns(ctx, limits, row, vectors, columns);
+        Value end = seen ? seen : ctx.constantIndex(columns);
         SmallVector<Value> max =
-            emitTileScores(op, dot, scores, row, old.max, end, !again);
-        RowState scaled = emitRescale(old, max, results, row);
+            emitTileScores(ctx, op, dot, scores, row, old.max, end, !again);
+        RowState scaled = emitRescale(ctx, old, max, results, row);
         auto scoreAt = [&](int64_t v, Value col) {
-          return again ? emitTileScore(op, dot, scores, row, v, col)
-                       : readBuffer(scores, {{constantIndex(v * lanes()), true},
-                                             {col}});
+          return again
+                     ? emitTileScore(ctx, op, dot, scores, row, v, col)
+                     : ctx.readBuffer(
+                           scores,
+                           {{ctx.constantIndex(v * ctx.lanes()), true}, {col}});
         };
-        Value block =
-            arith::DivUIOp::create(b, row, constantIndex(vectors * lanes()));
+        Value block = arith::DivUIOp::create(
+            b, row, ctx.constantIndex(vectors * ctx.lanes()));
         auto prefetch = [&](Value index) {
           Trip trip{index, block, columns / 2,
-                    type.getDimSize(0) / (vectors * lanes())};
-          prefetchBeside(reader, /*later=*/false, trip);
-          prefetchBeside(dot, /*later=*/true, trip);
+                    type.getDimSize(0) / (vectors * ctx.lanes())};
+          prefetchBeside(ctx, reader, /*later=*/false, trip);
+          prefetchBeside(ctx, dot, /*later=*/true, trip);
         };
-        storeState(emitExponentials(scoreAt, results.p, end, row, scaled.max,
-                                    scaled.sum, Type(), prefetch),
+        storeState(ctx,
+                   emitExponentials(ctx, scoreAt, results.p, end, row,
+                                    scaled.max, scaled.sum, Type(), prefetch),
                    results, row);
       },
-      liveRows);
-  keepResults(op, results, std::move(limits));
-  return success();
+      ctx.liveRows);
+  keepResults(ctx, op, results, std::move(limits));
 }

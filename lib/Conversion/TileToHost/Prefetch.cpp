@@ -21,10 +21,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostDots.h"
+#include "HostMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fa;
@@ -59,33 +61,36 @@ static tile::LoadOp findRowLoad(Range &&ops, scf::ForOp loop) {
   return {};
 }
 
-int64_t KernelLowering::elementsOfLine(tile::DotOp dot) {
+int64_t fa::elementsOfLine(tile::DotOp dot) {
   auto type = cast<RankedTensorType>(dot.getB().getType());
   return kLineBytes * 8 / type.getElementTypeBitWidth();
 }
 
-/// Behind the last step is what this one has.
-Value KernelLowering::emitLaterStep(scf::ForOp loop, int64_t steps) {
-  Value row = mapped(loop.getInductionVar()), later = row;
+/// What the induction variable of `loop` is `steps` later; behind the last step
+/// what it is now.
+static Value emitLaterStep(HostContext &ctx, scf::ForOp loop, int64_t steps) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value row = ctx.mapped(loop.getInductionVar()), later = row;
   if (!steps)
     return row;
   for (int64_t n = 0; n < steps; ++n)
-    later = arith::AddIOp::create(b, later, mapped(loop.getStep()));
+    later = arith::AddIOp::create(b, later, ctx.mapped(loop.getStep()));
   Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, later,
-                                     mapped(loop.getUpperBound()));
+                                     ctx.mapped(loop.getUpperBound()));
   return arith::SelectOp::create(b, more, later, row);
 }
 
-void KernelLowering::prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys,
-                                      Value col, int64_t columns) {
+void fa::prefetchNextKeys(HostContext &ctx, tile::DotOp dot, Value key,
+                          int64_t keys, Value col, int64_t columns) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   auto load = dot.getB().getDefiningOp<tile::LoadOp>();
-  if (!loop || !load || dot.getTransposeB() || isPairDot(dot) ||
+  if (!loop || !load || dot.getTransposeB() || isPairDot(ctx, dot) ||
       !walksRows(load, loop))
     return;
-  Value source = mapped(load.getSource()), row = key;
-  if (auto held = buffers.find(dot.getB()); held == buffers.end()) {
-    row = arith::AddIOp::create(b, mapped(loop.getInductionVar()), key);
+  Value source = ctx.mapped(load.getSource()), row = key;
+  if (auto held = ctx.buffers.find(dot.getB()); held == ctx.buffers.end()) {
+    row = arith::AddIOp::create(b, ctx.mapped(loop.getInductionVar()), key);
   } else {
     // A view of rows where they lie or, at the end of all, their copy: then
     // what is asked for is of no use, and of no harm.
@@ -96,8 +101,8 @@ void KernelLowering::prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys,
   // Blocks that read the same line ask for those of different keys.
   int64_t sharing = std::clamp<int64_t>(elementsOfLine(dot) / columns, 1, keys);
   Value share = arith::RemUIOp::create(
-      b, arith::DivUIOp::create(b, col, constantIndex(columns)),
-      constantIndex(sharing));
+      b, arith::DivUIOp::create(b, col, ctx.constantIndex(columns)),
+      ctx.constantIndex(sharing));
   // A view that begins at the next step, so that a request has the index of a
   // read and the view's address is known before the loop.
   SmallVector<OpFoldResult> sizes =
@@ -105,39 +110,43 @@ void KernelLowering::prefetchNextKeys(tile::DotOp dot, Value key, int64_t keys,
   Value next = memref::SubViewOp::create(
       b, source,
       {OpFoldResult(
-           Value(arith::AddIOp::create(b, mapped(loop.getStep()), share))),
+           Value(arith::AddIOp::create(b, ctx.mapped(loop.getStep()), share))),
        b.getIndexAttr(0)},
       sizes, {b.getIndexAttr(1), b.getIndexAttr(1)});
   for (int64_t n = 0; n < keys; n += sharing)
-    memref::PrefetchOp::create(b, next, ValueRange{addIndex(row, n), col},
+    memref::PrefetchOp::create(b, next, ValueRange{ctx.addIndex(row, n), col},
                                /*isWrite=*/false, kLocality,
                                /*isDataCache=*/true);
 }
 
-void KernelLowering::prefetchBeside(tile::DotOp dot, Value row, Value column) {
+void fa::prefetchBeside(HostContext &ctx, tile::DotOp dot, Value row,
+                        Value column) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   if (!loop)
     return;
-  Value at = mapped(loop.getInductionVar());
+  Value at = ctx.mapped(loop.getInductionVar());
   Block &body = *loop.getBody();
   tile::LoadOp load = findRowLoad(
       llvm::make_range(std::next(dot->getIterator()), body.end()), loop);
   if (!load) {
     load = findRowLoad(body, loop);
-    at = arith::AddIOp::create(b, at, mapped(loop.getStep()));
+    at = arith::AddIOp::create(b, at, ctx.mapped(loop.getStep()));
   }
   if (!load)
     return;
   int64_t columns = cast<RankedTensorType>(dot.getB().getType()).getDimSize(1);
   // K may be wider than V.
   for (int64_t next = 0; next < load.getType().getDimSize(1); next += columns)
-    memref::PrefetchOp::create(
-        b, mapped(load.getSource()),
-        ValueRange{arith::AddIOp::create(b, at, row), addIndex(column, next)},
-        /*isWrite=*/false, kLocality, /*isDataCache=*/true);
+    memref::PrefetchOp::create(b, ctx.mapped(load.getSource()),
+                               ValueRange{arith::AddIOp::create(b, at, row),
+                                          ctx.addIndex(column, next)},
+                               /*isWrite=*/false, kLocality,
+                               /*isDataCache=*/true);
 }
 
-void KernelLowering::prefetchPages(tile::DotOp dot) {
+void fa::prefetchPages(HostContext &ctx, tile::DotOp dot) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   auto load = dot.getB().getDefiningOp<tile::LoadOp>();
   if (!loop || !load || !walksRows(load, loop))
@@ -147,26 +156,29 @@ void KernelLowering::prefetchPages(tile::DotOp dot) {
   int64_t rowBytes = type.getDimSize(1) * kLineBytes / elementsOfLine(dot);
   if (rows * rowBytes > kMostPages * kPageBytes)
     return;
-  Value row = emitLaterStep(loop, 2);
+  Value row = emitLaterStep(ctx, loop, 2);
   for (int64_t r = 0; r < rows;
        r += std::max<int64_t>(1, kPageBytes / rowBytes))
-    memref::PrefetchOp::create(b, mapped(load.getSource()),
-                               ValueRange{addIndex(row, r), constantIndex(0)},
-                               /*isWrite=*/false, kLocality,
-                               /*isDataCache=*/true);
+    memref::PrefetchOp::create(
+        b, ctx.mapped(load.getSource()),
+        ValueRange{ctx.addIndex(row, r), ctx.constantIndex(0)},
+        /*isWrite=*/false, kLocality,
+        /*isDataCache=*/true);
 }
 
-void KernelLowering::prefetchAt(Value view, ValueRange indices, Value row,
-                                Value column, bool isWrite) {
+void fa::prefetchAt(HostContext &ctx, Value view, ValueRange indices, Value row,
+                    Value column, bool isWrite) {
+  ImplicitLocOpBuilder &b = ctx.b;
   memref::PrefetchOp::create(
-      b, mapped(view),
-      ValueRange{arith::AddIOp::create(b, mapped(indices[0]), row),
-                 arith::AddIOp::create(b, mapped(indices[1]), column)},
+      b, ctx.mapped(view),
+      ValueRange{arith::AddIOp::create(b, ctx.mapped(indices[0]), row),
+                 arith::AddIOp::create(b, ctx.mapped(indices[1]), column)},
       isWrite, kLocality, /*isDataCache=*/true);
 }
 
-void KernelLowering::prefetchBeside(tile::DotOp dot, bool later,
-                                    const Trip &trip) {
+void fa::prefetchBeside(HostContext &ctx, tile::DotOp dot, bool later,
+                        const Trip &trip) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   auto load = dot.getB().getDefiningOp<tile::LoadOp>();
   if (!loop || !load || load->getParentOp() != loop || !walksRows(load, loop))
@@ -181,20 +193,20 @@ void KernelLowering::prefetchBeside(tile::DotOp dot, bool later,
   int64_t lines = llvm::divideCeil(llvm::divideCeil(type.getDimSize(1), width),
                                    blocksOfSpan);
   auto times = [&](Value x, int64_t y) -> Value {
-    return arith::MulIOp::create(b, x, constantIndex(y));
+    return arith::MulIOp::create(b, x, ctx.constantIndex(y));
   };
-  Value split = constantIndex(blocksOfSpan);
+  Value split = ctx.constantIndex(blocksOfSpan);
   Value span = arith::DivUIOp::create(b, trip.block, split);
   Value column =
       times(arith::RemUIOp::create(b, trip.block, split), lines * width);
-  Value row = emitLaterStep(loop, later ? 1 : 0);
+  Value row = emitLaterStep(ctx, loop, later ? 1 : 0);
   row = arith::AddIOp::create(b, row, times(span, spansOfBlock * trip.count));
   row = arith::AddIOp::create(b, row, trip.index);
   for (int64_t s = 0; s < spansOfBlock; ++s)
     for (int64_t n = 0; n < lines; ++n)
-      memref::PrefetchOp::create(b, mapped(load.getSource()),
-                                 ValueRange{addIndex(row, s * trip.count),
-                                            addIndex(column, n * width)},
+      memref::PrefetchOp::create(b, ctx.mapped(load.getSource()),
+                                 ValueRange{ctx.addIndex(row, s * trip.count),
+                                            ctx.addIndex(column, n * width)},
                                  /*isWrite=*/false, kLocality,
                                  /*isDataCache=*/true);
 }

@@ -20,12 +20,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostDots.h"
+#include "HostMemory.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fa;
@@ -43,7 +44,7 @@ static bool isLoaded(Value value) {
   return value.getDefiningOp<tile::LoadOp>();
 }
 
-bool KernelLowering::suitsRowForm() {
+bool fa::suitsRowForm(HostContext &ctx) {
   int64_t rows = 0;
   SmallVector<Value> stored;
   auto hasRows = [&](Value value) {
@@ -51,15 +52,15 @@ bool KernelLowering::suitsRowForm() {
     rows = rows ? rows : type.getDimSize(0);
     return type.getRank() == 2 && type.getDimSize(0) == rows;
   };
-  WalkResult result = kernel.walk([&](Operation *op) {
+  WalkResult result = ctx.kernel.walk([&](Operation *op) {
     bool suits = !isa<tile::ReduceOp, tile::GatherOp, tile::TransposeOp,
                       tile::AtomicAddOp>(op);
     if (auto softmax = dyn_cast<tile::OnlineSoftmaxOp>(op))
       suits = hasRows(softmax.getScores()) &&
-              typeOf(softmax.getScores()).getDimSize(1) % lanes() == 0;
+              typeOf(softmax.getScores()).getDimSize(1) % ctx.lanes() == 0;
     if (auto merge = dyn_cast<tile::OnlineMergeOp>(op))
       suits = hasRows(merge.getAcc()) &&
-              typeOf(merge.getAcc()).getDimSize(1) % lanes() == 0;
+              typeOf(merge.getAcc()).getDimSize(1) % ctx.lanes() == 0;
     if (auto store = dyn_cast<tile::StoreOp>(op);
         store && typeOf(store.getValue()).getRank() == 2)
       stored.push_back(store.getValue());
@@ -68,7 +69,7 @@ bool KernelLowering::suitsRowForm() {
               !(dot.getTransposeB() && dot.getAcc()) &&
               typeOf(dot.getResult()).getElementType().isF32() &&
               (dot.getTransposeB()
-                   ? typeOf(dot.getResult()).getDimSize(1) % lanes() == 0
+                   ? typeOf(dot.getResult()).getDimSize(1) % ctx.lanes() == 0
                    : typeOf(dot.getA()).getDimSize(1) % kRowUnroll == 0);
     return suits ? WalkResult::advance() : WalkResult::interrupt();
   });
@@ -77,7 +78,7 @@ bool KernelLowering::suitsRowForm() {
     return false;
   return !result.wasInterrupted() && rows && rows <= kFewRows &&
          rows % kRowBlock == 0 &&
-         kRowBlock * rowBlockColumns(kRowBlock) >= lanes();
+         kRowBlock * rowBlockColumns(ctx, kRowBlock) >= ctx.lanes();
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,8 +115,10 @@ static bool isGiven(Value value) {
          });
 }
 
-bool KernelLowering::keepsRowsApart() {
-  WalkResult result = kernel.walk([](Operation *op) {
+/// Whether a row of a tile that is stored comes from the same row of tiles
+/// alone, and from what was loaded.
+static bool keepsRowsApart(HostContext &ctx) {
+  WalkResult result = ctx.kernel.walk([](Operation *op) {
     bool apart = !isa<tile::GatherOp, tile::TransposeOp>(op);
     if (auto dot = dyn_cast<tile::DotOp>(op))
       apart = isLoaded(dot.getB());
@@ -128,78 +131,53 @@ bool KernelLowering::keepsRowsApart() {
 
 /// Rows of q outside of its view are rows of the results outside of theirs,
 /// where every store is to as many rows as q has, at the same place.
-void KernelLowering::countLiveRows(tile::LoadOp load) {
+void fa::countLiveRows(HostContext &ctx, tile::LoadOp load) {
   auto isLeft = [&](OpOperand &use) {
     auto dot = dyn_cast<tile::DotOp>(use.getOwner());
     return dot && use.get() == dot.getA();
   };
   OpFoldResult rows = getRows(load.getSource());
-  if (liveRows || !rows || load.getInBounds() ||
-      load->getBlock() != &kernel.getBody().front() ||
-      llvm::none_of(load.getResult().getUses(), isLeft) || !keepsRowsApart())
+  if (ctx.liveRows || !rows || load.getInBounds() ||
+      load->getBlock() != &ctx.kernel.getBody().front() ||
+      llvm::none_of(load.getResult().getUses(), isLeft) || !keepsRowsApart(ctx))
     return;
   auto type = typeOf(load.getResult());
-  WalkResult stores = kernel.walk([&](tile::StoreOp store) {
+  WalkResult stores = ctx.kernel.walk([&](tile::StoreOp store) {
     bool same = getRows(store.getDest()) == rows &&
                 store.getIndices()[0] == load.getIndices()[0] &&
                 typeOf(store.getValue()).getDimSize(0) == type.getDimSize(0);
     return same ? WalkResult::advance() : WalkResult::interrupt();
   });
   if (!stores.wasInterrupted())
-    liveRows = insideRanges(mapped(load.getSource()), load.getIndices(),
-                            type.getShape())[0]
-                   .second;
-}
-
-//===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
-void KernelLowering::forLiveRows(int64_t rows, int64_t step,
-                                 llvm::function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(b, constantIndex(0),
-                                 liveRows ? liveRows : constantIndex(rows),
-                                 constantIndex(step));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
-}
-
-SmallVector<Value> KernelLowering::forVectors(
-    int64_t columns, ValueRange carried,
-    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(b, constantIndex(0), constantIndex(columns),
-                                 constantIndex(lanes()), carried);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> next =
-      body(loop.getInductionVar(), loop.getRegionIterArgs());
-  if (!next.empty())
-    scf::YieldOp::create(b, next);
-  return SmallVector<Value>(loop.getResults());
+    ctx.liveRows = insideRanges(ctx, ctx.mapped(load.getSource()),
+                                load.getIndices(), type.getShape())[0]
+                       .second;
 }
 
 //===----------------------------------------------------------------------===//
 // Stores
 //===----------------------------------------------------------------------===//
 
-void KernelLowering::storeRows(tile::StoreOp store, Interval rows) {
+void fa::storeRows(HostContext &ctx, tile::StoreOp store, TileInterval rows) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = typeOf(store.getValue());
-  auto loop = scf::ForOp::create(b, rows.first, rows.second, constantIndex(1));
+  auto loop =
+      scf::ForOp::create(b, rows.first, rows.second, ctx.constantIndex(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value row = loop.getInductionVar();
   auto storeVector = [&](Value column, int64_t count) {
-    Value x = evaluateVector(store.getValue(), {{row}, {column, true}});
-    storeRow(store, x, row, column, count);
+    Value x = ctx.evaluateVector(store.getValue(), {{row}, {column, true}});
+    storeRow(ctx, store, x, row, column, count);
   };
-  int64_t columns = type.getDimSize(1), main = columns / lanes() * lanes();
-  forVectors(main, {}, [&](Value column, ValueRange) -> SmallVector<Value> {
-    storeVector(column, lanes());
+  int64_t columns = type.getDimSize(1),
+          main = columns / ctx.lanes() * ctx.lanes();
+  ctx.forVectors(main, {}, [&](Value column, ValueRange) -> SmallVector<Value> {
+    storeVector(column, ctx.lanes());
     return {};
   });
   if (columns > main) {
-    auto [column, count] = lastVector(columns);
-    storeVector(constantIndex(column), count);
+    auto [column, count] = lastVector(ctx, columns);
+    storeVector(ctx.constantIndex(column), count);
   }
 }

@@ -4,29 +4,31 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostDots.h"
+#include "HostMemory.h"
 #include "Pieces.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace fa;
 
-KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
-                                                Form form) {
-  bool natural = form == Form::NaturalPairs;
+TileBuffer HostContext::allocate(RankedTensorType type, TileForm form) {
+  bool natural = form == TileForm::NaturalPairs;
   Type element =
       natural ? Type(b.getBF16Type()) : computeType(type.getElementType());
   SmallVector<int64_t> sizes(type.getShape());
-  bool lanesFirst = form == Form::Lanes || form == Form::LanePairs;
+  bool lanesFirst = form == TileForm::Lanes || form == TileForm::LanePairs;
   if (lanesFirst && sizes.size() == 2)
     std::swap(sizes[0], sizes[1]);
-  bool rightPairs = form == Form::ColumnPairs;
+  bool rightPairs = form == TileForm::ColumnPairs;
   if (rightPairs)
     std::swap(sizes[0], sizes[1]);
-  bool words = form == Form::LanePairs || form == Form::RowPairs || rightPairs;
+  bool words =
+      form == TileForm::LanePairs || form == TileForm::RowPairs || rightPairs;
   if (words) {
     int64_t &paired = sizes[rightPairs ? 1 : 0];
     paired = llvm::divideCeil(paired, 2);
@@ -49,15 +51,14 @@ KernelLowering::Buffer KernelLowering::allocate(RankedTensorType type,
   return {allocate(MemRefType::get(sizes, element)), form, pieces};
 }
 
-KernelLowering::Buffer KernelLowering::allocateRows(int64_t count,
-                                                    RankedTensorType type) {
+TileBuffer HostContext::allocateRows(int64_t count, RankedTensorType type) {
   int64_t columns =
       llvm::alignTo(type.getDimSize(1), tiles ? kTileDepth : lanes());
   return {allocate(MemRefType::get({count, columns}, type.getElementType())),
-          Form::Natural};
+          TileForm::Natural};
 }
 
-Value KernelLowering::allocate(MemRefType memref) {
+Value HostContext::allocate(MemRefType memref) {
   Type element = memref.getElementType();
   int64_t width = isa<IndexType>(element)
                       ? 8
@@ -72,7 +73,7 @@ Value KernelLowering::allocate(MemRefType memref) {
 }
 
 /// Whether `value`, directly or through lazy operations, is read after `op`.
-bool KernelLowering::isReadAfter(Value value, Operation *op) {
+bool HostContext::isReadAfter(Value value, Operation *op) {
   llvm::SetVector<Value> values; // each once: paths to a value may be many
   values.insert(value);
   for (size_t n = 0; n < values.size(); ++n)
@@ -104,7 +105,7 @@ static bool dependsOn(Value value, Value carried) {
   return value == carried || llvm::any_of(slice, reads);
 }
 
-KernelLowering::Buffer KernelLowering::bufferForResult(Value result) {
+TileBuffer HostContext::bufferForResult(Value result) {
   Operation *op = result.getDefiningOp();
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   auto type = cast<RankedTensorType>(result.getType());
@@ -124,7 +125,7 @@ KernelLowering::Buffer KernelLowering::bufferForResult(Value result) {
   return allocate(type, tileForm());
 }
 
-void KernelLowering::copyInto(Value value, Buffer buffer) {
+void HostContext::copyInto(Value value, TileBuffer buffer) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getRank() == 1) {
     forRowBlocks(type.getDimSize(0), [&](Value row, int64_t vectors) {
@@ -166,13 +167,13 @@ void KernelLowering::copyInto(Value value, Buffer buffer) {
   });
 }
 
-KernelLowering::Buffer KernelLowering::materialize(Value value, Form form) {
+TileBuffer HostContext::materialize(Value value, TileForm form) {
   if (auto it = buffers.find(value);
       it != buffers.end() && it->second.form == form)
     return it->second;
   if (auto load = value.getDefiningOp<tile::LoadOp>())
-    return loadTile(load, form);
-  Buffer buffer = allocate(cast<RankedTensorType>(value.getType()), form);
+    return loadTile(*this, load, form);
+  TileBuffer buffer = allocate(cast<RankedTensorType>(value.getType()), form);
   copyInto(value, buffer);
   return buffer;
 }

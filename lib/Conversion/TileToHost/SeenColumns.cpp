@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostDots.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -31,7 +31,7 @@ static void addUpperLimits(Value mask,
   }
 }
 
-KernelLowering::Limits KernelLowering::findLimits(tile::OnlineSoftmaxOp op) {
+ColumnLimits fa::findLimits(HostContext &ctx, tile::OnlineSoftmaxOp op) {
   auto select = op.getScores().getDefiningOp<arith::SelectOp>();
   if (!select || !matchPattern(select.getFalseValue(), m_NegInfFloat()))
     return {};
@@ -39,32 +39,34 @@ KernelLowering::Limits KernelLowering::findLimits(tile::OnlineSoftmaxOp op) {
   auto dot = p.hasOneUse() ? dyn_cast<tile::DotOp>(*p.getUsers().begin())
                            : tile::DotOp();
   if (!dot || dot.getA() != p || dot->getBlock() != op->getBlock() ||
-      isPending(dot))
+      isPending(ctx, dot))
     return {};
-  Limits limits;
+  ColumnLimits limits;
   addUpperLimits(select.getCondition(), limits);
   return limits;
 }
 
-Value KernelLowering::emitSeenColumns(const Limits &limits, Value row,
-                                      int64_t vectors, int64_t columns) {
-  int64_t step = seenStep(vectors);
+Value fa::emitSeenColumns(HostContext &ctx, const ColumnLimits &limits,
+                          Value row, int64_t vectors, int64_t columns) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  int64_t step = seenStep(ctx, vectors);
   if (limits.empty() || columns % step != 0)
     return {};
-  Value seen = constantIndex(columns);
+  Value seen = ctx.constantIndex(columns);
   for (const tile::ColumnLimit &limit : limits) {
-    Value end = constantIndex(limit.constant);
+    Value end = ctx.constantIndex(limit.constant);
     for (auto [scalar, sign] : limit.scalars)
-      end = sign > 0 ? b.createOrFold<arith::AddIOp>(end, mapped(scalar))
-                     : b.createOrFold<arith::SubIOp>(end, mapped(scalar));
+      end = sign > 0 ? b.createOrFold<arith::AddIOp>(end, ctx.mapped(scalar))
+                     : b.createOrFold<arith::SubIOp>(end, ctx.mapped(scalar));
     if (limit.slope > 0)
-      end = arith::AddIOp::create(b, end, addIndex(row, vectors * lanes() - 1));
+      end = arith::AddIOp::create(b, end,
+                                  ctx.addIndex(row, vectors * ctx.lanes() - 1));
     else if (limit.slope < 0)
       end = arith::SubIOp::create(b, end, row);
     seen = arith::MinSIOp::create(b, seen, end);
   }
-  seen = arith::MaxSIOp::create(b, seen, constantIndex(0));
-  seen =
-      arith::DivUIOp::create(b, addIndex(seen, step - 1), constantIndex(step));
-  return arith::MulIOp::create(b, seen, constantIndex(step));
+  seen = arith::MaxSIOp::create(b, seen, ctx.constantIndex(0));
+  seen = arith::DivUIOp::create(b, ctx.addIndex(seen, step - 1),
+                                ctx.constantIndex(step));
+  return arith::MulIOp::create(b, seen, ctx.constantIndex(step));
 }

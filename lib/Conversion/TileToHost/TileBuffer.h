@@ -48,16 +48,6 @@ struct Evaluated {
   mlir::Value value;
 };
 
-/// Where the results of an online softmax are.
-struct SoftmaxResults {
-  TileBuffer p, alpha, max, sum;
-};
-
-/// Maxima and sums of some registers of rows.
-struct RowState {
-  mlir::SmallVector<mlir::Value> max, sum;
-};
-
 } // namespace fa
 
 #endif // FA_LIB_CONVERSION_TILETOHOST_TILEBUFFER_H

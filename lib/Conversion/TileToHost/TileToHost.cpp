@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostLowerings.h"
 
 #include "fa/Conversion/Passes.h"
 #include "fa/Conversion/TileToHost.h"
@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/X86Vector/X86VectorDialect.h"
 #include "mlir/IR/IRMapping.h"
@@ -48,7 +49,7 @@ struct ConvertTileToHost final
         fa::partRoles(kernel);
       if (kernel.getUnfused())
         inlineUnfused(kernel);
-      else if (failed(fa::KernelLowering(kernel, shape).run()))
+      else if (failed(fa::lowerHostKernel(kernel, shape)))
         return signalPassFailure();
       kernel.erase();
     }

@@ -11,35 +11,40 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "HostDots.h"
+#include "HostMemory.h"
+#include "VectorMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace fa;
-
-void KernelLowering::forSquares(
-    int64_t rows, int64_t columns,
-    llvm::function_ref<void(Value, Value, int64_t)> body) {
+/// Calls `body(row, column, count)` for squares of lanes x lanes, of which
+/// `count` columns exist.
+static void forSquares(HostContext &ctx, int64_t rows, int64_t columns,
+                       llvm::function_ref<void(Value, Value, int64_t)> body) {
+  ImplicitLocOpBuilder &b = ctx.b;
   OpBuilder::InsertionGuard guard(b);
-  auto overRows =
-      scf::ForOp::create(b, constantIndex(0), constantIndex(paddedRows(rows)),
-                         constantIndex(lanes()));
+  auto overRows = scf::ForOp::create(b, ctx.constantIndex(0),
+                                     ctx.constantIndex(ctx.paddedRows(rows)),
+                                     ctx.constantIndex(ctx.lanes()));
   b.setInsertionPointToStart(overRows.getBody());
   Value row = overRows.getInductionVar();
-  int64_t main = columns / lanes() * lanes();
+  int64_t main = columns / ctx.lanes() * ctx.lanes();
   {
-    auto overColumns = scf::ForOp::create(
-        b, constantIndex(0), constantIndex(main), constantIndex(lanes()));
+    auto overColumns =
+        scf::ForOp::create(b, ctx.constantIndex(0), ctx.constantIndex(main),
+                           ctx.constantIndex(ctx.lanes()));
     OpBuilder::InsertionGuard inner(b);
     b.setInsertionPointToStart(overColumns.getBody());
-    body(row, overColumns.getInductionVar(), lanes());
+    body(row, overColumns.getInductionVar(), ctx.lanes());
   }
   if (columns > main) {
-    auto [column, count] = lastVector(columns);
-    body(row, constantIndex(column), count);
+    auto [column, count] = lastVector(ctx, columns);
+    body(row, ctx.constantIndex(column), count);
   }
 }
 
@@ -47,19 +52,19 @@ void KernelLowering::forSquares(
 /// elements that are left; else whole vectors that overlap, if a row is as
 /// long: LLVM takes masked vectors of bf16 apart and calls a function that may
 /// not exist to put them together.
-std::pair<int64_t, int64_t> KernelLowering::lastVector(int64_t columns) {
-  if (columns >= lanes() && !shape.pairDots)
-    return {columns - lanes(), lanes()};
-  int64_t main = columns / lanes() * lanes();
+std::pair<int64_t, int64_t> fa::lastVector(HostContext &ctx, int64_t columns) {
+  if (columns >= ctx.lanes() && !ctx.shape.pairDots)
+    return {columns - ctx.lanes(), ctx.lanes()};
+  int64_t main = columns / ctx.lanes() * ctx.lanes();
   return {main, columns - main};
 }
 
-bool KernelLowering::hasWholeRows(Value view, RankedTensorType tile,
-                                  Value column, bool inBounds) {
+bool fa::hasWholeRows(HostContext &ctx, Value view, RankedTensorType tile,
+                      Value column, bool inBounds) {
   auto type = cast<MemRefType>(view.getType());
   if (tile.getRank() != 2 || !isa<FloatType>(tile.getElementType()) ||
-      (tile.getElementTypeBitWidth() < 32 && !shape.pairDots &&
-       tile.getDimSize(1) < lanes()))
+      (tile.getElementTypeBitWidth() < 32 && !ctx.shape.pairDots &&
+       tile.getDimSize(1) < ctx.lanes()))
     return false;
   auto [strides, offset] = type.getStridesAndOffset();
   return strides[1] == 1 &&
@@ -67,8 +72,9 @@ bool KernelLowering::hasWholeRows(Value view, RankedTensorType tile,
                        isConstantIntValue(column, 0)));
 }
 
-bool KernelLowering::hasWholeRows(tile::LoadOp load) {
-  return hasWholeRows(load.getSource(), cast<RankedTensorType>(load.getType()),
+bool fa::hasWholeRows(HostContext &ctx, tile::LoadOp load) {
+  return hasWholeRows(ctx, load.getSource(),
+                      cast<RankedTensorType>(load.getType()),
                       load.getIndices().back(), load.getInBounds());
 }
 
@@ -76,12 +82,13 @@ bool KernelLowering::hasWholeRows(tile::LoadOp load) {
 // Loads
 //===----------------------------------------------------------------------===//
 
-Value KernelLowering::loadRow(tile::LoadOp load, Value row, Value column,
-                              int64_t count, int64_t width,
-                              std::optional<Interval> rows) {
+Value fa::loadRow(HostContext &ctx, tile::LoadOp load, Value row, Value column,
+                  int64_t count, int64_t width,
+                  std::optional<TileInterval> rows) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Value inside = row;
   if (rows) {
-    Value last = arith::SubIOp::create(b, rows->second, constantIndex(1));
+    Value last = arith::SubIOp::create(b, rows->second, ctx.constantIndex(1));
     inside = arith::MaxSIOp::create(b, arith::MinSIOp::create(b, row, last),
                                     rows->first);
   }
@@ -89,9 +96,9 @@ Value KernelLowering::loadRow(tile::LoadOp load, Value row, Value column,
       llvm::zip(load.getIndices(), ArrayRef<Value>{inside, column}),
       [&](auto pair) -> Value {
         auto [base, offset] = pair;
-        return arith::AddIOp::create(b, mapped(base), offset);
+        return arith::AddIOp::create(b, ctx.mapped(base), offset);
       });
-  Value x = loadFirst(b, mapped(load.getSource()), at, width, count);
+  Value x = loadFirst(b, ctx.mapped(load.getSource()), at, width, count);
   if (!rows)
     return x;
   Value same = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, row, inside);
@@ -100,59 +107,62 @@ Value KernelLowering::loadRow(tile::LoadOp load, Value row, Value column,
   return arith::SelectOp::create(b, same, x, zero);
 }
 
-void KernelLowering::loadSquares(tile::LoadOp load, Buffer buffer,
-                                 std::optional<Interval> rows) {
+static void loadSquares(HostContext &ctx, tile::LoadOp load, TileBuffer buffer,
+                        std::optional<TileInterval> rows) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(load.getType());
   // Squares of f32 that go into pairs lie one in the lines of the first piece,
   // the next in those of the second: pairs of columns a register apart.
   bool pairsOfSquares =
-      buffer.form == Form::LanePairs && type.getElementType().isF32();
-  int64_t perLane = buffer.form == Form::LanePairs && !pairsOfSquares ? 2 : 1;
+      buffer.form == TileForm::LanePairs && type.getElementType().isF32();
+  int64_t perLane =
+      buffer.form == TileForm::LanePairs && !pairsOfSquares ? 2 : 1;
   Type element = cast<MemRefType>(buffer.memref.getType()).getElementType();
   int64_t columns = llvm::divideCeil(type.getDimSize(1), perLane);
   int64_t missing = columns * perLane - type.getDimSize(1);
   auto body = [&](Value row, Value column, int64_t count) {
-    Value from = arith::MulIOp::create(b, column, constantIndex(perLane));
+    Value from = arith::MulIOp::create(b, column, ctx.constantIndex(perLane));
     SmallVector<Value> square;
-    for (int64_t r = 0; r < lanes(); ++r) {
-      Value x = loadRow(load, addIndex(row, r), from,
-                        count * perLane - (count < lanes() ? missing : 0),
-                        lanes() * perLane, rows);
+    for (int64_t r = 0; r < ctx.lanes(); ++r) {
+      Value x = loadRow(ctx, load, ctx.addIndex(row, r), from,
+                        count * perLane - (count < ctx.lanes() ? missing : 0),
+                        ctx.lanes() * perLane, rows);
       if (perLane == 2)
-        x = vector::BitCastOp::create(b, vectorType(element), x);
+        x = vector::BitCastOp::create(b, ctx.vectorType(element), x);
       else if (element != type.getElementType() && !pairsOfSquares)
-        x = arith::ExtFOp::create(b, vectorType(element), x);
+        x = arith::ExtFOp::create(b, ctx.vectorType(element), x);
       square.push_back(x);
-      if (tiles)
-        prefetchAt(load.getSource(), load.getIndices(),
-                   addIndex(row, lanes() + r), from, /*isWrite=*/false);
+      if (ctx.tiles)
+        prefetchAt(ctx, load.getSource(), load.getIndices(),
+                   ctx.addIndex(row, ctx.lanes() + r), from, /*isWrite=*/false);
     }
     emitTranspose(b, square);
     // Behind the last column there are zeros, which fill a tile.
-    int64_t stored = tiles && perLane == 2 ? lanes() : count;
-    Value line = pairsOfSquares ? lineOfSquare(buffer, column) : column;
+    int64_t stored = ctx.tiles && perLane == 2 ? ctx.lanes() : count;
+    Value line = pairsOfSquares ? lineOfSquare(ctx, buffer, column) : column;
     for (int64_t c = 0; c < stored; ++c) {
       Value x = square[c];
       if (pairsOfSquares)
-        x = vector::BitCastOp::create(b, vectorType(element), x);
+        x = vector::BitCastOp::create(b, ctx.vectorType(element), x);
       vector::StoreOp::create(b, x, buffer.memref,
-                              ValueRange{addIndex(line, c), row});
+                              ValueRange{ctx.addIndex(line, c), row});
     }
   };
   if (pairsOfSquares && columns % kTileDepth)
-    fillZero(buffer);
-  forSquares(type.getDimSize(0), columns, body);
-  takeApart(load, buffer, linesOfPiece(buffer), constantIndex(0),
-            constantIndex(paddedRows(type.getDimSize(0))));
+    fillZero(ctx, buffer);
+  forSquares(ctx, type.getDimSize(0), columns, body);
+  takeApart(ctx, load, buffer, linesOfPiece(buffer), ctx.constantIndex(0),
+            ctx.constantIndex(ctx.paddedRows(type.getDimSize(0))));
 }
 
-void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,
-                                    Interval rows) {
+void fa::loadTransposed(HostContext &ctx, tile::LoadOp load, TileBuffer buffer,
+                        TileInterval rows) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(load.getType());
   if (load.getInBounds())
-    return loadSquares(load, buffer,
-                       type.getDimSize(0) % lanes() ? std::optional(rows)
-                                                    : std::nullopt);
+    return loadSquares(ctx, load, buffer,
+                       type.getDimSize(0) % ctx.lanes() ? std::optional(rows)
+                                                        : std::nullopt);
   using arith::CmpIPredicate;
   auto compare = [&](CmpIPredicate predicate, Value x, Value y) -> Value {
     return arith::CmpIOp::create(b, predicate, x, y);
@@ -169,16 +179,18 @@ void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,
   auto loadSome = [&] {
     either(
         compare(CmpIPredicate::slt, rows.first, rows.second),
-        [&] { loadSquares(load, buffer, rows); }, [&] { fillZero(buffer); });
+        [&] { loadSquares(ctx, load, buffer, rows); },
+        [&] { fillZero(ctx, buffer); });
   };
   // Once a program a look at each row costs less than a second form.
-  if (load->getParentOp() == kernel)
+  if (load->getParentOp() == ctx.kernel)
     return loadSome();
   Value all = arith::AndIOp::create(
-      b, compare(CmpIPredicate::eq, rows.first, constantIndex(0)),
+      b, compare(CmpIPredicate::eq, rows.first, ctx.constantIndex(0)),
       compare(CmpIPredicate::eq, rows.second,
-              constantIndex(paddedRows(type.getDimSize(0)))));
-  either(all, [&] { loadSquares(load, buffer, std::nullopt); }, loadSome);
+              ctx.constantIndex(ctx.paddedRows(type.getDimSize(0)))));
+  either(
+      all, [&] { loadSquares(ctx, load, buffer, std::nullopt); }, loadSome);
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,8 +198,9 @@ void KernelLowering::loadTransposed(tile::LoadOp load, Buffer buffer,
 //===----------------------------------------------------------------------===//
 
 /// Stores the first `count` elements of `x` if `row` is one of `rows`.
-void KernelLowering::storeRow(tile::StoreOp store, Value x, Value row,
-                              Value column, int64_t count, Interval rows) {
+void fa::storeRow(HostContext &ctx, tile::StoreOp store, Value x, Value row,
+                  Value column, int64_t count, TileInterval rows) {
+  ImplicitLocOpBuilder &b = ctx.b;
   using arith::CmpIPredicate;
   Value low = arith::CmpIOp::create(b, CmpIPredicate::sge, row, rows.first);
   Value high = arith::CmpIOp::create(b, CmpIPredicate::slt, row, rows.second);
@@ -195,72 +208,82 @@ void KernelLowering::storeRow(tile::StoreOp store, Value x, Value row,
                                   /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  storeRow(store, x, row, column, count);
+  storeRow(ctx, store, x, row, column, count);
 }
 
-void KernelLowering::storeRow(tile::StoreOp store, Value x, Value row,
-                              Value column, int64_t count) {
+void fa::storeRow(HostContext &ctx, tile::StoreOp store, Value x, Value row,
+                  Value column, int64_t count) {
+  ImplicitLocOpBuilder &b = ctx.b;
   Type element = getElementTypeOrSelf(store.getValue().getType());
   if (getElementTypeOrSelf(x) != element)
-    x = arith::TruncFOp::create(b, vectorType(element), x);
-  Value base = mapped(store.getIndices()[0]);
-  Value start = mapped(store.getIndices()[1]);
-  storeFirst(b, x, mapped(store.getDest()),
+    x = arith::TruncFOp::create(b, ctx.vectorType(element), x);
+  Value base = ctx.mapped(store.getIndices()[0]);
+  Value start = ctx.mapped(store.getIndices()[1]);
+  storeFirst(b, x, ctx.mapped(store.getDest()),
              ValueRange{arith::AddIOp::create(b, base, row),
                         arith::AddIOp::create(b, start, column)},
              count);
 }
 
+/// The f32 tile `wide` as the bf16 that `store` stores, an even number of
+/// columns.
+///
 /// bf16 leaves as pairs of columns: half as many exchanges. Interleaved within
 /// 128 bits before they are narrowed, pairs of rows 2 and 3 of each four come
 /// behind the others: a permutation that LLVM need not look for.
-void KernelLowering::storePairsTransposed(tile::StoreOp store, Value wide,
-                                          Interval rows) {
+static void storePairsTransposed(HostContext &ctx, tile::StoreOp store,
+                                 Value wide, TileInterval rows) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(store.getValue().getType());
   auto body = [&](Value row, Value pair, int64_t count) {
-    Value column = arith::MulIOp::create(b, pair, constantIndex(2));
+    Value column = arith::MulIOp::create(b, pair, ctx.constantIndex(2));
     auto read = [&](int64_t c) {
-      return evaluateVector(wide, {{row, true}, {addIndex(column, c)}});
+      return ctx.evaluateVector(wide, {{row, true}, {ctx.addIndex(column, c)}});
     };
     SmallVector<Value> square;
     for (int64_t c = 0; c < 2 * count; c += 2) {
       auto [first, last] = emitInterleaved(b, read(c), read(c + 1));
-      square.push_back(vector::BitCastOp::create(b, vectorType(b.getI32Type()),
-                                                 narrowBoth(first, last)));
+      square.push_back(vector::BitCastOp::create(
+          b, ctx.vectorType(b.getI32Type()), narrowBoth(ctx, first, last)));
     }
-    square.resize(lanes(), square.front()); // these are not stored
+    square.resize(ctx.lanes(), square.front()); // these are not stored
     emitTranspose(b, square);
-    auto elements = VectorType::get({2 * lanes()}, type.getElementType());
-    if (tiles)
-      for (int64_t r = 0; r < lanes(); ++r)
-        prefetchAt(store.getDest(), store.getIndices(),
-                   addIndex(row, lanes() + r), column, /*isWrite=*/true);
-    for (int64_t r = 0; r < lanes(); ++r)
-      storeRow(store,
+    auto elements = VectorType::get({2 * ctx.lanes()}, type.getElementType());
+    if (ctx.tiles)
+      for (int64_t r = 0; r < ctx.lanes(); ++r)
+        prefetchAt(ctx, store.getDest(), store.getIndices(),
+                   ctx.addIndex(row, ctx.lanes() + r), column,
+                   /*isWrite=*/true);
+    for (int64_t r = 0; r < ctx.lanes(); ++r)
+      storeRow(ctx, store,
                vector::BitCastOp::create(
                    b, elements, square[r / 4 * 2 + r / 2 % 2 * 8 + r % 2]),
-               addIndex(row, r), column, 2 * count, rows);
+               ctx.addIndex(row, r), column, 2 * count, rows);
   };
-  forSquares(type.getDimSize(0), type.getDimSize(1) / 2, body);
+  forSquares(ctx, type.getDimSize(0), type.getDimSize(1) / 2, body);
 }
 
-void KernelLowering::storeTransposed(tile::StoreOp store, Interval rows) {
+void fa::storeTransposed(HostContext &ctx, tile::StoreOp store,
+                         TileInterval rows) {
+  ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(store.getValue().getType());
   if (auto narrowing = store.getValue().getDefiningOp<arith::TruncFOp>();
-      narrowing && !buffers.count(narrowing.getOut()) && shape.pairDots &&
-      lanes() == 16 && type.getElementType().isBF16() &&
+      narrowing && !ctx.buffers.count(narrowing.getOut()) &&
+      ctx.shape.pairDots && ctx.lanes() == 16 &&
+      type.getElementType().isBF16() &&
       getElementTypeOrSelf(narrowing.getIn().getType()).isF32() &&
       type.getDimSize(1) % 2 == 0)
-    return storePairsTransposed(store, narrowing.getIn(), rows);
+    return storePairsTransposed(ctx, store, narrowing.getIn(), rows);
   auto body = [&](Value row, Value column, int64_t count) {
     SmallVector<Value> square;
     for (int64_t c = 0; c < count; ++c)
-      square.push_back(evaluateVector(store.getValue(),
-                                      {{row, true}, {addIndex(column, c)}}));
-    square.resize(lanes(), square.front()); // these are not stored
+      square.push_back(ctx.evaluateVector(
+          store.getValue(), {{row, true}, {ctx.addIndex(column, c)}}));
+    square.resize(ctx.lanes(), square.front()); // these are not stored
     emitTranspose(b, square);
-    for (int64_t r = 0; r < lanes(); ++r)
-      storeRow(store, square[r], addIndex(row, r), column, count, rows);
+    for (int64_t r = 0; r < ctx.lanes(); ++r)
+      storeRow(ctx, store, square[r], ctx.addIndex(row, r), column, count,
+               rows);
   };
-  forSquares(type.getDimSize(0), type.getDimSize(1), body);
+  forSquares(ctx, type.getDimSize(0), type.getDimSize(1), body);
 }

@@ -4,33 +4,38 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How a kernel at S7 becomes what one thread does.
+// How operations of a kernel become what a target runs.
 //
 // A context is what lowerings share: the kernel, the builder, what stands for
-// each value, the thread's number, and the few instructions that every target
-// has in a way of its own. SimtContext is any GPU's, NvidiaContext and
-// AmdContext derive from it and add what theirs have.
+// each value, and the few instructions that a target has in a way of its own.
+// SimtContext, for one thread of a kernel at S7, is any GPU's; NvidiaContext
+// and AmdContext derive from it and add what theirs have. HostContext, for a
+// program at S3, is the host's.
 //
 // A lowering is a function of a context and an operation, which builds what the
-// operation is for one thread and says in the context what stands for its
+// operation is on the target and says in the context what stands for its
 // results: void, or an error at the operation where it may be none. It stands
-// in the file of its kind, LowerGlobal.cpp, whose last function registers it.
+// in the file of its kind, such as LowerGlobal.cpp, whose last function
+// registers it.
 //
 // Each target has a registry, filled when a kernel's lowering begins: first
-// with what any GPU has (addSimtLowerings), then with its own. A target
-// overrides a lowering by registering another one for the same operation; that
-// calls the general one where it has nothing better. What has none is an error.
+// with what is general (addSimtLowerings, addHostLowerings), then with its own.
+// Lowerings are overridden by registering others for the same operations: those
+// of a vendor, which call the general ones where they have nothing better, or
+// those of a form that suits a kernel, such as one of few rows on the host
+// (RowForm.cpp). What has none is an error.
 //
-// A form is a shorter way for some elementwise operations on tiles, tried
-// before they are computed element by element, what was added last first.
+// A form of elementwise operations (addForm) is a shorter way for some of those
+// on tiles, tried before they are computed element by element, what was added
+// last first.
 //
 // A new operation takes a function in the file of its kind and one line at the
 // end of that file; a new file takes its line in the target's list, too.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_CONVERSION_TILEGPUTOSIMT_LOWERINGREGISTRY_H
-#define FA_LIB_CONVERSION_TILEGPUTOSIMT_LOWERINGREGISTRY_H
+#ifndef FA_LIB_CONVERSION_LOWERINGREGISTRY_H
+#define FA_LIB_CONVERSION_LOWERINGREGISTRY_H
 
 #include "mlir/IR/Operation.h"
 
@@ -100,4 +105,4 @@ private:
 
 } // namespace fa
 
-#endif // FA_LIB_CONVERSION_TILEGPUTOSIMT_LOWERINGREGISTRY_H
+#endif // FA_LIB_CONVERSION_LOWERINGREGISTRY_H

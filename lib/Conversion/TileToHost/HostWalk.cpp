@@ -1,0 +1,147 @@
+//===- HostWalk.cpp - the function, the walk ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostDots.h"
+#include "HostLowerings.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace fa;
+using tile::isTile;
+
+//===----------------------------------------------------------------------===//
+// The walk
+//===----------------------------------------------------------------------===//
+
+bool fa::isScalarOp(Operation *op) {
+  return !op->walk([](Operation *inner) {
+              bool tiles = llvm::any_of(inner->getOperands(), isTile) ||
+                           llvm::any_of(inner->getResults(), isTile);
+              return tiles ? WalkResult::interrupt() : WalkResult::advance();
+            }).wasInterrupted();
+}
+
+/// Whether a lazy value is better computed once: an operand of a dot, whose
+/// elements are read for each block, or a function that several read.
+static bool isReadManyTimes(Operation *op) {
+  Value value = op->getResult(0);
+  if (isa<math::MathDialect>(op->getDialect()) && !value.hasOneUse())
+    return true;
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+    if (!dot || use.get() == dot.getAcc())
+      return false;
+    return use.get() == dot.getA() || !isa<tile::TransposeOp>(op);
+  });
+}
+
+/// What is lazy is computed where it is needed, or now if it is needed often.
+static void lowerLazy(HostContext &ctx, Operation *op) {
+  Value result = op->getResult(0);
+  if (ctx.buffers.count(result) || ctx.pairBuffers.count(result) ||
+      !isReadManyTimes(op))
+    return;
+  TileBuffer buffer = ctx.materialize(result, ctx.tileForm());
+  ctx.buffers[result] = buffer;
+}
+
+static LogicalResult lowerOp(HostContext &ctx, Operation *op) {
+  if (const LoweringRegistry::Lowering *lower = ctx.registry.find(op))
+    return (*lower)(op);
+  if (isScalarOp(op)) {
+    ctx.b.clone(*op, ctx.mapping);
+    return success();
+  }
+  if (!isLazy(op))
+    return op->emitOpError("has no lowering on tiles for the host");
+  lowerLazy(ctx, op);
+  return success();
+}
+
+LogicalResult fa::lowerBlock(HostContext &ctx, Block &block) {
+  for (Operation &op : block) {
+    ctx.b.setLoc(op.getLoc());
+    if (failed(lowerOp(ctx, &op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult fa::verifyMatrix(Operation *op, RankedTensorType tile) {
+  if (tile.getRank() == 2)
+    return success();
+  return op->emitOpError("expects a tile of rank 2 in a kernel, found ")
+         << tile;
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+/// How the kernel is lowered: along rows or across them, by which units.
+static void chooseForm(HostContext &ctx) {
+  ctx.alongRows = suitsRowForm(ctx);
+  ctx.tiles = hasTileDots(ctx);
+  ctx.narrowExp = ctx.tiles && !hasTileDots(ctx, ctx.b.getF32Type());
+  if (ctx.tiles) {
+    ctx.shape.maxVectors = kTileVectors;
+    ctx.shape.accumulators = kTileVectors * kTileVectors;
+  }
+}
+
+static void createFunction(HostContext &ctx) {
+  HostArguments arguments;
+  ctx.function = createHostFunction(ctx.kernel, ctx.b, arguments);
+  ctx.mapping.map(ctx.kernel.getArguments(), arguments.arguments);
+  ctx.scratch = arguments.scratch;
+  ctx.kernel.walk([&](Operation *op) {
+    if (auto id = dyn_cast<tile::ProgramIdOp>(op))
+      ctx.mapping.map(id.getResult(), arguments.programIds[id.getAxis()]);
+    if (auto num = dyn_cast<tile::NumProgramsOp>(op))
+      ctx.mapping.map(num.getResult(), arguments.gridExtents[num.getAxis()]);
+  });
+}
+
+LogicalResult fa::lowerHostKernel(tile::KernelOp kernel,
+                                  const VectorShape &shape) {
+  if (!kernel.getBody().hasOneBlock())
+    return kernel.emitOpError("expects a body of one block on the host, found ")
+           << kernel.getBody().getBlocks().size();
+  // Nothing is checked here.
+  kernel.walk([](tile::AssertOp op) { op.erase(); });
+  HostContext ctx(kernel, shape);
+  chooseForm(ctx);
+  addHostLowerings(ctx);
+  createFunction(ctx);
+  if (failed(lowerBlock(ctx, kernel.getBody().front()))) {
+    ctx.function.erase();
+    return failure();
+  }
+  ctx.b.setInsertionPointToEnd(&ctx.function.getBody().front());
+  func::ReturnOp::create(ctx.b);
+  ctx.function->setAttr("fa.scratch_bytes",
+                        ctx.b.getI64IntegerAttr(ctx.scratchBytes));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The registry
+//===----------------------------------------------------------------------===//
+
+void fa::addHostLowerings(HostContext &ctx) {
+  addControlLowerings(ctx);
+  addDotLowerings(ctx);
+  addLoadLowerings(ctx);
+  addMergeLowerings(ctx);
+  addReduceLowerings(ctx);
+  addSoftmaxLowerings(ctx);
+  addStoreLowerings(ctx);
+  if (!ctx.alongRows)
+    return;
+  addRowDotLowerings(ctx);
+  addRowSoftmaxLowerings(ctx);
+}

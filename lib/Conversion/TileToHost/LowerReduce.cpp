@@ -1,0 +1,69 @@
+//===- LowerReduce.cpp - reductions of rows -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostLowerings.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fa;
+
+static LogicalResult lowerReduce(HostContext &ctx, tile::ReduceOp op) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  if (input.getRank() != 2 || op.getDim() != 1)
+    return op.emitOpError("has a lowering for the host along dimension 1 of a "
+                          "tile of rank 2, found dimension ")
+           << op.getDim() << " of " << input;
+  Type element = ctx.computeType(input.getElementType());
+  if (!isa<FloatType>(element))
+    return op.emitOpError("has a lowering for the host on floats, found ")
+           << input;
+  TileBuffer source = ctx.materialize(op.getInput(), TileForm::Lanes);
+  TileBuffer result = ctx.bufferForResult(op.getResult());
+  auto combine = [&](Value x, Value y) -> Value {
+    switch (op.getKind()) {
+    case tile::ReduceKind::Add:
+      return arith::AddFOp::create(b, x, y);
+    case tile::ReduceKind::Max:
+      return arith::MaximumFOp::create(b, x, y);
+    case tile::ReduceKind::Min:
+      return arith::MinimumFOp::create(b, x, y);
+    }
+    llvm_unreachable("every kind is handled");
+  };
+  ctx.forRowBlocks(input.getDimSize(0), [&](Value row, int64_t vectors) {
+    SmallVector<Value> first;
+    for (int64_t v = 0; v < vectors; ++v)
+      first.push_back(
+          ctx.readBuffer(source, {{ctx.addIndex(row, v * ctx.lanes()), true},
+                                  {ctx.constantIndex(0)}}));
+    auto loop = scf::ForOp::create(
+        b, ctx.constantIndex(1), ctx.constantIndex(input.getDimSize(1)),
+        ctx.constantIndex(1), first,
+        [&](OpBuilder &, Location, Value col, ValueRange carried) {
+          SmallVector<Value> next;
+          for (int64_t v = 0; v < vectors; ++v)
+            next.push_back(
+                combine(carried[v],
+                        ctx.readBuffer(
+                            source, {{ctx.addIndex(row, v * ctx.lanes()), true},
+                                     {col}})));
+          scf::YieldOp::create(b, next);
+        });
+    for (int64_t v = 0; v < vectors; ++v)
+      vector::StoreOp::create(b, loop.getResult(v), result.memref,
+                              ctx.addIndex(row, v * ctx.lanes()));
+  });
+  ctx.buffers[op.getResult()] = result;
+  return success();
+}
+
+void fa::addReduceLowerings(HostContext &ctx) {
+  ctx.registry.add(ctx, lowerReduce);
+}
