@@ -8,6 +8,7 @@
 
 #include "fa/Launch/CheckArguments.h"
 #include "fa/Runtime/ToError.h"
+#include "fa/Target/KernelAccess.h"
 
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,18 +21,6 @@ using namespace fa;
 //===----------------------------------------------------------------------===//
 // The kernel
 //===----------------------------------------------------------------------===//
-
-static Access accessOf(tile::Access access) {
-  switch (access) {
-  case tile::Access::In:
-    return Access::In;
-  case tile::Access::Out:
-    return Access::Out;
-  case tile::Access::InOut:
-    return Access::InOut;
-  }
-  llvm_unreachable("an access is one of these");
-}
 
 /// What `kernel` takes, as far as arguments are made of it.
 static Expected<KernelInfo> describeArguments(tile::KernelOp kernel) {
@@ -55,7 +44,7 @@ static Expected<KernelInfo> describeArguments(tile::KernelOp kernel) {
       argument.strides.assign(memory.getRank(), kDynamic);
       // Nothing is written to the last one, the grid.
       if (number + 1 < kernel.getNumArguments())
-        argument.access = accessOf(kernel.getAccess(number));
+        argument.access = accessOf(kernel, number);
     }
     info.args.push_back(argument);
   }

@@ -6,6 +6,8 @@
 
 #include "ExtractKernelInfo.h"
 
+#include "fa/Target/KernelAccess.h"
+
 using namespace mlir;
 using namespace fa;
 
@@ -29,8 +31,8 @@ static int64_t sizeOrDynamic(int64_t size) {
   return ShapedType::isDynamic(size) ? fa::kDynamic : size;
 }
 
-static Access accessOf(tile::Access access) {
-  switch (access) {
+Access fa::accessOf(tile::KernelOp kernel, unsigned number) {
+  switch (kernel.getAccess(number)) {
   case tile::Access::In:
     return Access::In;
   case tile::Access::Out:
@@ -161,7 +163,7 @@ llvm::Expected<KernelInfo> fa::extractKernelInfo(tile::KernelOp kernel) {
         argument.sizes.push_back(sizeOrDynamic(size));
         argument.strides.push_back(sizeOrDynamic(stride));
       }
-      argument.access = accessOf(kernel.getAccess(number));
+      argument.access = accessOf(kernel, number);
       argument.alignment = kernel.getAlignment(number);
     } else {
       argument.positive =
