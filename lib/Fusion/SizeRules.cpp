@@ -11,7 +11,7 @@
 
 #include "ArgumentView.h"
 #include "ElementReads.h"
-#include "UnfusedKernel.h"
+#include "SizeTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -25,31 +25,18 @@ using namespace fa::tile;
 
 namespace {
 
-/// A size: what it is, if that is known, and the argument's dimension that it
-/// is the size of, if there is one; of keys in pages the product of two.
-struct Size {
-  int64_t argument = -1, dim = 0;
-  int64_t number = -1;                ///< -1: known at launch
-  int64_t factor = -1, factorDim = 0; ///< the other argument of a product
-
-  bool isProduct() const { return factor >= 0; }
-  Size factorSize() const { return {factor, factorDim}; }
-  static Size of(int64_t number) { return {-1, 0, number}; }
-  bool hasName() const { return argument >= 0; }
-  bool isKnown() const { return number >= 0; }
-};
-
 class SizeCollector {
 public:
-  explicit SizeCollector(func::FuncOp function) : function(function) {}
+  explicit SizeCollector(func::FuncOp function)
+      : function(function), sizes(function.getContext()) {}
 
   FailureOr<SmallVector<Attribute>> collect() {
     for (BlockArgument argument : function.getArguments())
       if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
         for (int64_t d = 0; d < type.getRank(); ++d)
-          sizes[{argument, d}] = {argument.getArgNumber(), d,
-                                  type.isDynamicDim(d) ? -1
-                                                       : type.getDimSize(d)};
+          sizes.set(argument, d,
+                    {argument.getArgNumber(), d,
+                     type.isDynamicDim(d) ? -1 : type.getDimSize(d)});
     for (Operation &op : function.getBody().front().without_terminator())
       if (failed(visit(&op)))
         return failure();
@@ -63,91 +50,28 @@ public:
       for (int64_t d = 0; d < type.getRank(); ++d) {
         if (!type.isDynamicDim(d))
           continue; // part of the argument's type
-        if (!sizes.contains({result, d}) ||
-            sizes.lookup({result, d}).isProduct())
+        if (!sizes.contains(result, d) || sizes.lookup(result, d).isProduct())
           return function.emitError("the size of dimension ")
                  << d << " of result " << number - function.getNumArguments()
                  << " cannot be told from the arguments";
-        Size size = sizes.lookup({result, d});
+        TensorSize size = sizes.lookup(result, d);
         if (size.hasName())
-          add(SizeRuleKind::Equal, {number, d}, size);
+          sizes.add(SizeRuleKind::Equal, {number, d}, size);
       }
       ++number;
     }
-    return rules;
+    return SmallVector<Attribute>(sizes.getRules());
   }
 
-  /// The sizes that are those of an argument.
-  void addTo(ArgumentSizes &named) const {
-    for (auto [place, size] : sizes)
-      if (size.hasName() && !size.isProduct())
-        named[place] = {size.argument, size.dim};
-  }
+  const SizeTable &getSizes() const { return sizes; }
 
 private:
-  static int64_t rankOf(Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    return type ? type.getRank() : 0;
-  }
-
-  void add(SizeRuleKind kind, Size x, Size y) {
-    auto rule = SizeRuleAttr::get(function.getContext(), kind, x.argument,
-                                  x.dim, y.argument, y.dim, /*factor=*/1);
-    if (!llvm::is_contained(rules, rule))
-      rules.push_back(rule);
-  }
-
-  /// Dimension d of `x` is as large as dimension e of `y`; one of them may not
-  /// be known yet. False: it cannot be checked.
-  bool unite(Value x, int64_t d, Value y, int64_t e) {
-    bool knowsX = sizes.contains({x, d}), knowsY = sizes.contains({y, e});
-    if (!knowsX && !knowsY)
-      return false;
-    if (!knowsX)
-      sizes[{x, d}] = sizes.lookup({y, e});
-    else if (!knowsY)
-      sizes[{y, e}] = sizes.lookup({x, d});
-    else if (!sizes.lookup({x, d}).hasName() && sizes.lookup({x, d}).isKnown())
-      return adopt(x, d, sizes.lookup({y, e}));
-    else
-      return require(sizes.lookup({x, d}), sizes.lookup({y, e}));
-    return true;
-  }
-
-  /// Dimension d of `x`, of which the number is known, takes the name of `y` if
-  /// that is of the same size.
-  bool adopt(Value x, int64_t d, Size y) {
-    Size known = sizes.lookup({x, d});
-    if (y.isKnown() && y.number == known.number)
-      sizes[{x, d}] = y;
-    return require(known, y);
-  }
-
-  bool require(Size x, Size y) {
-    if (x.isKnown() && y.isKnown())
-      return x.number == y.number;
-    if (!x.hasName() || !y.hasName() || x.isProduct() != y.isProduct())
-      return false; // a size that must be a number, or a product
-    if (x.isProduct() && !require(x.factorSize(), y.factorSize()))
-      return false;
-    if (x.argument != y.argument || x.dim != y.dim)
-      add(SizeRuleKind::Equal, x, y);
-    return true;
-  }
-
-  bool uniteAll(Value x, Value y) {
-    for (int64_t d = 0; d < rankOf(x); ++d)
-      if (!unite(x, d, y, d))
-        return false;
-    return true;
-  }
-
   LogicalResult visit(Operation *op) {
     for (Value result : op->getResults())
       if (auto type = dyn_cast<RankedTensorType>(result.getType()))
         for (int64_t d = 0; d < type.getRank(); ++d)
           if (!type.isDynamicDim(d))
-            sizes[{result, d}] = Size::of(type.getDimSize(d));
+            sizes.set(result, d, TensorSize::of(type.getDimSize(d)));
     if (understand(op))
       return success();
     return op->emitOpError("has sizes that cannot be checked against the "
@@ -160,59 +84,61 @@ private:
         .Case([&](TransposeOp transpose) {
           bool good = true;
           for (auto [d, from] : llvm::enumerate(transpose.getPermutation()))
-            good &= unite(transpose.getResult(), d, transpose.getInput(), from);
+            good &= sizes.unite(transpose.getResult(), d, transpose.getInput(),
+                                from);
           return good;
         })
         .Case([&](ExpandDimsOp expand) {
           bool good = true;
           int64_t at = expand.getDim();
-          for (int64_t d = 0; d < rankOf(expand.getInput()); ++d)
-            good &= unite(expand.getResult(), d < at ? d : d + 1,
-                          expand.getInput(), d);
+          for (int64_t d = 0; d < SizeTable::rankOf(expand.getInput()); ++d)
+            good &= sizes.unite(expand.getResult(), d < at ? d : d + 1,
+                                expand.getInput(), d);
           return good;
         })
         .Case([&](BroadcastOp broadcast) {
-          return setDynamic(broadcast.getResult(), broadcast.getSizes()) &&
+          return sizes.setDynamic(broadcast.getResult(),
+                                  broadcast.getSizes()) &&
                  understandBroadcast(broadcast);
         })
         .Case<IotaOp>([&](IotaOp iota) {
-          return setDynamic(iota.getResult(), iota.getSizes());
+          return sizes.setDynamic(iota.getResult(), iota.getSizes());
         })
         .Case([&](tensor::SplatOp splat) {
-          return setDynamic(splat.getResult(), splat.getDynamicSizes());
+          return sizes.setDynamic(splat.getResult(), splat.getDynamicSizes());
         })
         .Case([&](tensor::EmptyOp empty) {
-          return setDynamic(empty.getResult(), empty.getDynamicSizes());
+          return sizes.setDynamic(empty.getResult(), empty.getDynamicSizes());
         })
         .Case([&](ReduceOp reduce) {
-          return dropDim(reduce.getResult(), reduce.getInput(),
-                         reduce.getDim());
+          return sizes.dropDim(reduce.getResult(), reduce.getInput(),
+                               reduce.getDim());
         })
         .Case([&](SoftmaxOp softmax) {
-          return uniteAll(softmax.getResult(), softmax.getInput()) &&
+          return sizes.uniteAll(softmax.getResult(), softmax.getInput()) &&
                  (!softmax.getSink() ||
-                  dropDim(softmax.getSink(), softmax.getInput(),
-                          softmax.getNormalizedDim()));
+                  sizes.dropDim(softmax.getSink(), softmax.getInput(),
+                                softmax.getNormalizedDim()));
         })
         .Case([&](DropoutOp dropout) {
-          return uniteAll(dropout.getResult(), dropout.getInput());
+          return sizes.uniteAll(dropout.getResult(), dropout.getInput());
         })
         .Case([&](LogSumExpOp lse) {
-          return dropDim(lse.getResult(), lse.getInput(),
-                         rankOf(lse.getInput()) - 1);
+          return sizes.dropDim(lse.getResult(), lse.getInput(),
+                               SizeTable::rankOf(lse.getInput()) - 1);
         })
-        .Case([&](PagedOp paged) { return understandPaged(paged); })
+        .Case([&](PagedOp paged) { return understandPaged(sizes, paged); })
         .Case([&](OnlineAttentionOp attention) {
-          return understandAttention(attention);
+          return understandAttention(sizes, attention);
         })
         .Case([&](AttentionBackwardOp backward) {
-          return understandBackward(backward);
+          return understandBackward(sizes, backward);
         })
         .Case([&](OnlineFinalizeOp finalize) {
-          return uniteAll(finalize.getOutput(), finalize.getAcc()) &&
-                 uniteAll(finalize.getLse(), finalize.getMax()) &&
+          return sizes.uniteAll(finalize.getOutput(), finalize.getAcc()) &&
+                 sizes.uniteAll(finalize.getLse(), finalize.getMax()) &&
                  (!finalize.getMaxOut() ||
-                  uniteAll(finalize.getMaxOut(), finalize.getMax()));
+                  sizes.uniteAll(finalize.getMaxOut(), finalize.getMax()));
         })
         .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
             [&](auto reshape) { return understandReshape(reshape); })
@@ -237,66 +163,24 @@ private:
       return false;
     for (Value operand : op->getOperands())
       if (isa<RankedTensorType>(operand.getType()) &&
-          !uniteAll(op->getResult(0), operand))
+          !sizes.uniteAll(op->getResult(0), operand))
         return false;
     return true;
-  }
-
-  bool dropDim(Value rows, Value full, int64_t dim) {
-    bool good = true;
-    for (int64_t d = 0; d < rankOf(rows); ++d)
-      good &= unite(rows, d, full, d < dim ? d : d + 1);
-    return good;
   }
 
   bool understandDot(DotOp dot) {
     Value a = dot.getA(), c = dot.getB(), r = dot.getResult();
-    int64_t rank = rankOf(a);
+    int64_t rank = SizeTable::rankOf(a);
     int64_t k = dot.getTransposeB() ? rank - 1 : rank - 2;
     int64_t n = dot.getTransposeB() ? rank - 2 : rank - 1;
-    bool good = unite(a, rank - 1, c, k) && unite(r, rank - 2, a, rank - 2) &&
-                unite(r, rank - 1, c, n);
+    bool good = sizes.unite(a, rank - 1, c, k) &&
+                sizes.unite(r, rank - 2, a, rank - 2) &&
+                sizes.unite(r, rank - 1, c, n);
     for (int64_t d = 0; d < rank - 2; ++d)
-      good &= unite(r, d, a, d) && shares(a, c, d);
+      good &= sizes.unite(r, d, a, d) && sizes.shares(a, c, d);
     if (dot.getAcc())
-      good &= uniteAll(r, dot.getAcc());
+      good &= sizes.uniteAll(r, dot.getAcc());
     return good;
-  }
-
-  /// Dimension d of `y` divides that of `x`.
-  bool shares(Value x, Value y, int64_t d) {
-    if (!sizes.contains({x, d}) || !sizes.contains({y, d}))
-      return false;
-    Size many = sizes.lookup({x, d}), few = sizes.lookup({y, d});
-    if (few.number == 1 || (many.isKnown() && few.isKnown()))
-      return true; // two numbers are the verifier's business
-    if (!many.hasName() || !few.hasName())
-      return false;
-    if (many.argument != few.argument || many.dim != few.dim)
-      add(SizeRuleKind::Multiple, many, few);
-    return true;
-  }
-
-  /// The dynamic sizes of `result` are `values`: sizes of tensors or numbers.
-  bool setDynamic(Value result, ValueRange values) {
-    auto type = cast<RankedTensorType>(result.getType());
-    auto next = values.begin();
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      if (!type.isDynamicDim(d))
-        continue;
-      Value size = *next++;
-      APInt number;
-      auto dim = size.getDefiningOp<tensor::DimOp>();
-      if (matchPattern(size, m_ConstantInt(&number)))
-        sizes[{result, d}] = Size::of(number.getSExtValue());
-      else if (dim && dim.getConstantIndex() &&
-               sizes.contains({dim.getSource(), *dim.getConstantIndex()}))
-        sizes[{result, d}] =
-            sizes.lookup({dim.getSource(), *dim.getConstantIndex()});
-      else
-        return false;
-    }
-    return true;
   }
 
   bool understandBroadcast(BroadcastOp op) {
@@ -305,94 +189,9 @@ private:
       return true;
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (type.getDimSize(d) != 1 &&
-          !unite(op.getResult(), d, op.getInput(), d))
+          !sizes.unite(op.getResult(), d, op.getInput(), d))
         return false;
     return true;
-  }
-
-  bool understandAttention(OnlineAttentionOp op) {
-    Value q = op.getQ(), k = op.getK(), v = op.getV();
-    bool good = unite(q, 0, k, 0) && unite(q, 0, v, 0) && unite(k, 1, v, 1) &&
-                unite(k, 2, v, 2) && unite(q, 3, k, 3) &&
-                unite(op.getAcc(), 3, v, 3) && shares(q, k, 1);
-    for (int64_t d = 0; d < 3; ++d)
-      good &= unite(op.getMax(), d, q, d) && unite(op.getAcc(), d, q, d);
-    good &= uniteAll(op.getMaxOut(), op.getMax()) &&
-            uniteAll(op.getSumOut(), op.getSum()) &&
-            uniteAll(op.getAccOut(), op.getAcc());
-    for (Region *region : {&op.getScore(), &op.getMask()})
-      region->walk([&](tensor::ExtractOp extract) {
-        good &= understandExtract(op, *region, extract);
-      });
-    return good;
-  }
-
-  bool understandBackward(AttentionBackwardOp op) {
-    Value q = op.getQ(), k = op.getK(), v = op.getV(), output = op.getOutput();
-    bool good = unite(q, 0, k, 0) && unite(q, 3, k, 3) && shares(q, k, 1) &&
-                unite(output, 3, v, 3) && uniteAll(op.getDout(), output);
-    for (int64_t d = 0; d < 3; ++d)
-      good &= unite(v, d, k, d) && unite(output, d, q, d) &&
-              unite(op.getLse(), d, q, d);
-    if (op.getDlse())
-      good &= uniteAll(op.getDlse(), op.getLse());
-    for (auto [gradient, of] : {std::pair<Value, Value>(op.getDq(), q),
-                                {op.getDk(), k},
-                                {op.getDv(), v},
-                                {op.getDsink(), op.getSink()}})
-      good &= !gradient || uniteAll(gradient, of);
-    for (auto [gradient, number] : llvm::zip(op.getDcaptures(), op.getWrt()))
-      good &= uniteAll(gradient, op.getCaptures()[number]);
-    // What scores read at coordinates is the verifier's business.
-    return good && (op.getCaptures().empty() ||
-                    llvm::all_of(op.getOperandTypes(), [](Type type) {
-                      auto tensor = dyn_cast<RankedTensorType>(type);
-                      return !tensor || tensor.hasStaticShape();
-                    }));
-  }
-
-  /// A captured tensor is read at coordinates alone, or where types say that
-  /// there is something to read.
-  bool understandExtract(OnlineAttentionOp op, Region &region,
-                         tensor::ExtractOp extract) {
-    unsigned leading = region.getNumArguments() - op.getCaptures().size();
-    unsigned number =
-        cast<BlockArgument>(extract.getTensor()).getArgNumber() - leading;
-    Value capture = op.getCaptures()[number];
-    std::pair<Value, int64_t> coordinates[] = {
-        {op.getQ(), 0}, {op.getQ(), 1}, {op.getQ(), 2}, {op.getK(), 2}};
-    for (auto [d, index] : llvm::enumerate(extract.getIndices())) {
-      if (hasFixedIndex(extract, d))
-        continue;
-      int64_t n = getCoordinate(index);
-      std::optional<int64_t> bound = findBound(index, [&](int64_t n) {
-        auto [value, dim] = coordinates[n];
-        return typeOf(value).getDimSize(dim);
-      });
-      if (n < 0 && bound && *bound <= typeOf(capture).getDimSize(d))
-        continue;
-      if (n < 0 ||
-          !unite(capture, d, coordinates[n].first, coordinates[n].second))
-        return false;
-    }
-    return true;
-  }
-
-  bool understandPaged(PagedOp op) {
-    Value pages = op.getPages(), table = op.getTable();
-    if (!sizes.contains({table, 1}) || !sizes.contains({pages, 2}))
-      return false;
-    Size width = sizes.lookup({table, 1}), page = sizes.lookup({pages, 2});
-    if (op.getType().isDynamicDim(2)) {
-      if (!width.hasName() || !page.hasName())
-        return false;
-      sizes[{op.getResult(), 2}] = {width.argument, width.dim, /*number=*/-1,
-                                    page.argument, page.dim};
-    }
-    return unite(op.getResult(), 0, table, 0) &&
-           unite(op.getLengths(), 0, table, 0) &&
-           unite(op.getResult(), 1, pages, 1) &&
-           unite(op.getResult(), 3, pages, 3);
   }
 
   template <typename OpT> bool understandReshape(OpT op) {
@@ -407,7 +206,7 @@ private:
           several.push_back(n);
       auto whole = cast<RankedTensorType>(tight.getType()).getDimSize(d);
       if (several.size() == 1) {
-        if (!unite(wide, several[0], tight, d))
+        if (!sizes.unite(wide, several[0], tight, d))
           return false;
       } else if (!several.empty() && ShapedType::isDynamic(whole)) {
         return false; // a product of sizes has no name
@@ -424,7 +223,7 @@ private:
     int64_t kept = 0;
     for (int64_t d = 0; d < op.getSourceType().getRank(); ++d) {
       if (op.isDynamicSize(d) &&
-          !unite(op.getResult(), kept, op.getSource(), d))
+          !sizes.unite(op.getResult(), kept, op.getSource(), d))
         return false;
       kept += !dropped.test(d);
     }
@@ -457,12 +256,13 @@ private:
           auto [it, isNew] = loops.try_emplace(
               dim.getPosition(), std::pair<Value, int64_t>(operand.get(), d));
           if (!isNew && again &&
-              !unite(it->second.first, it->second.second, operand.get(), d))
+              !sizes.unite(it->second.first, it->second.second, operand.get(),
+                           d))
             return false;
         }
       }
     for (auto [n, result] : llvm::enumerate(op->getResults()))
-      if (!uniteAll(result, op.getDpsInitOperand(n)->get()))
+      if (!sizes.uniteAll(result, op.getDpsInitOperand(n)->get()))
         return false;
     return true;
   }
@@ -474,9 +274,9 @@ private:
     if (!callee || callee.isDeclaration() || !callee.getBody().hasOneBlock())
       return false;
     auto copy = [&](Value from, Value to) {
-      for (int64_t d = 0; d < rankOf(from); ++d)
-        if (auto size = sizes.find({from, d}); size != sizes.end())
-          sizes[{to, d}] = Size(size->second);
+      for (int64_t d = 0; d < SizeTable::rankOf(from); ++d)
+        if (sizes.contains(from, d))
+          sizes.set(to, d, sizes.lookup(from, d));
     };
     for (auto [operand, argument] :
          llvm::zip(call.getOperands(), callee.getArguments()))
@@ -492,8 +292,7 @@ private:
   }
 
   func::FuncOp function;
-  llvm::DenseMap<std::pair<Value, int64_t>, Size> sizes;
-  SmallVector<Attribute> rules;
+  SizeTable sizes;
 };
 
 } // namespace
@@ -503,6 +302,6 @@ FailureOr<SmallVector<Attribute>> fa::collectSizeRules(func::FuncOp function,
   SizeCollector collector(function);
   FailureOr<SmallVector<Attribute>> rules = collector.collect();
   if (sizes)
-    collector.addTo(*sizes);
+    collector.getSizes().addTo(*sizes);
   return rules;
 }
