@@ -19,6 +19,12 @@ std::optional<RaisedAttention>
 buildRaised(const PlacedAttention &placed, LaunchNumbers &numbers,
             ExponentialSums &sums, tile::KernelOp kernel, Refusal &refusal);
 
+/// What was found, and what a launch must be, in lines for a reader.
+std::vector<std::string> reportRaised(const PlacedAttention &placed,
+                                      const RaisedAttention &raised,
+                                      const LaunchNumbers &numbers,
+                                      const ExponentialSums &sums);
+
 } // namespace fa::raise
 
 #endif // FA_LIB_CONVERSION_RAISEATTENTION_BUILDRAISED_H

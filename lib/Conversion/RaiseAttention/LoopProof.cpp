@@ -7,8 +7,6 @@
 #include "LoopProof.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include <cmath>
 #include <numbers>
@@ -16,97 +14,6 @@
 using namespace mlir;
 using namespace fa;
 using namespace fa::raise;
-
-//===----------------------------------------------------------------------===//
-// Shapes
-//===----------------------------------------------------------------------===//
-
-/// Whether `type` has several rows and several columns.
-static bool isTile(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getRank() == 2 && tensor.getDimSize(0) > 1 &&
-         tensor.getDimSize(1) > 1;
-}
-
-/// Whether it has one number for each row.
-static bool isRows(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isa<FloatType>(tensor.getElementType()) &&
-         (tensor.getRank() == 1 ||
-          (tensor.getRank() == 2 && tensor.getDimSize(1) == 1));
-}
-
-/// The axes of an element of one or the other.
-static SmallVector<int> axesOf(Value value) {
-  if (isTile(value.getType()))
-    return {kRow, kColumn};
-  bool isFlat = cast<RankedTensorType>(value.getType()).getRank() == 1;
-  return isFlat ? SmallVector<int>{kRow} : SmallVector<int>{kRow, kOne};
-}
-
-static Sum readRow(TileReader &reader, Value value) {
-  return reader.read(value, axesOf(value));
-}
-
-//===----------------------------------------------------------------------===//
-// What the kernel has
-//===----------------------------------------------------------------------===//
-
-bool LoopProof::findStores(Refusal &refusal) {
-  bool good = true;
-  auto refuse = [&](Operation *op, StringRef why) {
-    if (good)
-      refusal = {op, why.str()};
-    good = false;
-  };
-  bool hasExponentials = false;
-  kernel.walk([&](Operation *op) {
-    hasExponentials |= isa<math::ExpOp, math::Exp2Op>(op);
-    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    bool writes = effects && effects.hasEffect<MemoryEffects::Write>();
-    auto store = dyn_cast<tile::StoreOp>(op);
-    if (!store) {
-      // What is said to hold changes no result.
-      if (writes && !isa<tile::AssertOp>(op))
-        refuse(op, "it writes to memory in another way than a tile's store");
-      return;
-    }
-    tile::StoreOp &place =
-        isTile(store.getValue().getType()) ? proven.output : proven.lse;
-    if (&place == &proven.lse && !isRows(store.getValue().getType()))
-      refuse(op, "it stores what is neither a tile nor a number for each row");
-    else if (place)
-      refuse(op, &place == &proven.lse
-                     ? "it stores more than a tile and one number for each row"
-                     : "it stores several tiles, where attention has one");
-    else
-      place = store;
-  });
-  if (!hasExponentials)
-    refuse(kernel, "it has no exponentials");
-  if (!proven.output)
-    refuse(kernel, "it stores no tile");
-  if (good && proven.lse && proven.lse->getBlock() != proven.output->getBlock())
-    refuse(proven.lse, "it is not stored where the output is");
-  return good;
-}
-
-bool LoopProof::findLoops() {
-  Block *home = proven.output->getBlock();
-  SmallVector<Value> work = {proven.output.getValue()};
-  llvm::DenseSet<Operation *> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (!op || op->getBlock() != home || !seen.insert(op).second)
-      continue;
-    llvm::append_range(work, op->getOperands());
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      loops.push_back(loop);
-  }
-  llvm::sort(loops,
-             [](scf::ForOp x, scf::ForOp y) { return x->isBeforeInBlock(y); });
-  return !loops.empty();
-}
 
 void LoopProof::note(unsigned level, size_t length, Operation *at,
                      std::string why) {
@@ -116,106 +23,6 @@ void LoopProof::note(unsigned level, size_t length, Operation *at,
   bestLevel = rank;
   best = {at, std::move(why)};
 }
-
-//===----------------------------------------------------------------------===//
-// Sums and accumulators
-//===----------------------------------------------------------------------===//
-
-Sum LoopProof::totalOf(TileReader &from, const State &state,
-                       const Values &values) {
-  Sum sum = readRow(from, values.sum);
-  switch (state.form) {
-  case State::SumAndMax:
-    return sums.multiply(sum, sums.exponential(sums.scale(
-                                  readRow(from, values.max), state.base)));
-  case State::SumAlone:
-    return sum;
-  case State::Logarithm:
-    return sums.exponential(sums.scale(sum, state.base));
-  }
-  return sum;
-}
-
-Sum LoopProof::accumulatorOf(TileReader &from, const State &state,
-                             const Values &values) {
-  Sum acc = readRow(from, values.acc);
-  if (state.isNormalized)
-    return sums.multiply(acc, totalOf(from, state, values));
-  if (state.form == State::SumAlone)
-    return acc;
-  return sums.multiply(
-      acc, sums.exponential(sums.scale(readRow(from, values.max), state.base)));
-}
-
-/// The factor of a sum over keys, if `sum` is one and nothing else.
-static const Factor *asTotal(const ExponentialSums &sums, const Sum &sum) {
-  std::optional<unsigned> single = sums.single(sum);
-  return single && sums.factor(*single).kind == Factor::Total
-             ? &sums.factor(*single)
-             : nullptr;
-}
-
-std::optional<Stage> LoopProof::matchAdded(const Sum &total,
-                                           const Sum &accumulator,
-                                           scf::ForOp loop, Operation *at) {
-  const Factor *z = asTotal(sums, total);
-  if (!z || !z->product.factors.empty()) {
-    note(1, total.size(), at,
-         "the sum that it carries does not grow by a sum of exp(score) over "
-         "keys, but by " +
-             sums.print(total));
-    return std::nullopt;
-  }
-  const Factor *n = asTotal(sums, accumulator);
-  auto isValue = [&](const Product &product) {
-    if (product.factors.size() != 1 || product.factors[0].second != 1)
-      return false;
-    const Factor &f = sums.factor(product.factors[0].first);
-    return f.kind == Factor::Tile && llvm::is_contained(f.axes, kSummed) &&
-           llvm::is_contained(f.axes, kColumn) && f.axes.size() == 2;
-  };
-  if (!n || !isValue(n->product)) {
-    note(2, accumulator.size(), at,
-         "the accumulator that it carries does not grow by a sum of "
-         "exp(score) * v over keys, but by " +
-             sums.print(accumulator));
-    return std::nullopt;
-  }
-  const Sum &score = sums.sum(z->product.exponent);
-  if (z->product.exponent != n->product.exponent) {
-    note(3, 0, at,
-         "the scores of the sum, " + sums.print(score) +
-             ", are not those of the accumulator, " +
-             sums.print(sums.sum(n->product.exponent)));
-    return std::nullopt;
-  }
-  const Factor &v = sums.factor(n->product.factors[0].first);
-  return Stage{loop, loop ? loop.getBody() : at->getBlock(), score,
-               sums.valueOf(v), v.axes};
-}
-
-bool LoopProof::dependsOnState(const Sum &score, scf::ForOp loop) {
-  llvm::DenseSet<Value> tainted;
-  for (BlockArgument argument : loop.getRegionIterArgs())
-    if (isa<RankedTensorType>(argument.getType()))
-      tainted.insert(argument);
-  for (Operation &op : *loop.getBody())
-    op.walk([&](Operation *inner) {
-      if (llvm::any_of(inner->getOperands(), [&](Value operand) {
-            return tainted.contains(operand);
-          }))
-        tainted.insert_range(op.getResults());
-    });
-  bool found = false;
-  sums.walk(score, [&](const Factor &f) {
-    found |= f.tile >= 0 && tainted.contains(sums.valueOf(f));
-  });
-  return found;
-}
-
-//===----------------------------------------------------------------------===//
-// The proof
-//===----------------------------------------------------------------------===//
 
 bool LoopProof::proveStart(const State &state) {
   auto inits = loops.front().getInits();
@@ -321,34 +128,6 @@ bool LoopProof::proveState(State state) {
   return true;
 }
 
-SmallVector<LoopProof::State> LoopProof::listStates() {
-  SmallVector<int64_t> tiles, rows;
-  for (OpResult result : loops.back().getResults()) {
-    if (isTile(result.getType()))
-      tiles.push_back(result.getResultNumber());
-    else if (isRows(result.getType()))
-      rows.push_back(result.getResultNumber());
-  }
-  SmallVector<State> states;
-  for (int64_t acc : tiles)
-    for (int64_t sum : rows)
-      for (bool normalized : {false, true})
-        for (double base : {1.0, std::numbers::ln2}) {
-          for (int64_t max : rows)
-            if (max != sum) {
-              states.push_back(
-                  {acc, sum, max, State::SumAndMax, normalized, base});
-              states.push_back(
-                  {acc, sum, max, State::Logarithm, normalized, base});
-            }
-          if (normalized)
-            states.push_back({acc, sum, -1, State::Logarithm, true, base});
-          if (base == 1.0)
-            states.push_back({acc, sum, -1, State::SumAlone, normalized, base});
-        }
-  return states;
-}
-
 bool LoopProof::proveStraight(Refusal &refusal) {
   Sum output = readRow(reader, proven.output.getValue());
   Sum above, below;
@@ -387,94 +166,6 @@ bool LoopProof::proveStraight(Refusal &refusal) {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Guards
-//===----------------------------------------------------------------------===//
-
-bool LoopProof::isMaximumOfScores(Value value, const Stage &stage) {
-  value = TileReader::strip(value);
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (isa<arith::MaxNumFOp, arith::MaximumFOp>(op))
-    return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return isMaximumOfScores(operand, stage);
-    });
-  // The maximum may be of scores before they are scaled.
-  Sum factor = ExponentialSums::constant(1);
-  if (isa<arith::MulFOp>(op)) {
-    for (unsigned n : {0u, 1u})
-      if (auto reduce = TileReader::strip(op->getOperand(n))
-                            .getDefiningOp<tile::ReduceOp>()) {
-        Value scale = TileReader::strip(op->getOperand(1 - n));
-        if (isa<RankedTensorType>(scale.getType()))
-          return false;
-        factor = reader.read(scale, {});
-        op = reduce;
-        break;
-      }
-  }
-  auto reduce = dyn_cast<tile::ReduceOp>(op);
-  if (!reduce || reduce.getKind() != tile::ReduceKind::Max ||
-      !isTile(reduce.getInput().getType()) || reduce.getDim() != 1)
-    return false;
-  Sum scores = reader.read(reduce.getInput(), {kRow, kSummed}, 1);
-  Sum found = sums.multiply(scores, factor);
-  return llvm::any_of(std::array{1.0, std::numbers::ln2}, [&](double base) {
-    return sums.areEqual(sums.scale(found, base), stage.score);
-  });
-}
-
-/// Sums over keys are 0 where there are no keys; an exponential by itself is
-/// also where its exponent is far below 0.
-bool LoopProof::isSumOfExponentials(Value value) {
-  Sum sum = readRow(reader, value);
-  return !sum.empty() && llvm::all_of(sum, [&](const auto &term) {
-    return term.second > 0 && !term.first.factors.empty() &&
-           llvm::all_of(term.first.factors, [&](auto power) {
-             const Factor &f = sums.factor(power.first);
-             bool isState =
-                 f.kind == Factor::Tile && found.sum >= 0 &&
-                 sums.valueOf(f) == loops.back().getResult(found.sum);
-             return power.second > 0 &&
-                    (isState ||
-                     (f.kind == Factor::Total && f.product.factors.empty()));
-           });
-  });
-}
-
-/// What is replaced where a row has no keys, whose result is 0 here.
-bool LoopProof::proveGuards(Refusal &refusal) {
-  for (const TileReader *from : {&reader, &dividing})
-    for (const TileReader::Guard &guard : from->guards()) {
-      bool good = false;
-      if (guard.number == 0) {
-        good =
-            isRows(guard.value.getType()) && isSumOfExponentials(guard.value);
-      } else {
-        // What a loop gives is what it gave to its next step.
-        Value value = guard.value;
-        for (scf::ForOp loop : loops)
-          for (auto [n, result] : llvm::enumerate(loop.getResults()))
-            if (value == result || value == loop.getRegionIterArg(n))
-              value = loop.getYieldedValues()[n];
-        good = llvm::any_of(proven.stages, [&](const Stage &stage) {
-          return isMaximumOfScores(value, stage);
-        });
-      }
-      if (!good) {
-        refusal = {guard.select,
-                   guard.number == 0
-                       ? "it replaces what is 0, which is not known to be the "
-                         "sum of the exponentials"
-                       : "it replaces what is -inf, which is not known to be "
-                         "the maximum of the scores"};
-        return false;
-      }
-    }
-  return true;
-}
-
 std::optional<ProvenLoops> LoopProof::prove(Refusal &refusal) {
   if (!findStores(refusal))
     return std::nullopt;
@@ -490,9 +181,8 @@ std::optional<ProvenLoops> LoopProof::prove(Refusal &refusal) {
   if (!findLoops()) {
     good = proveStraight(refusal);
   } else {
-    for (const State &state : listStates())
-      if ((good = proveState(state)))
-        break;
+    good = llvm::any_of(listStates(),
+                        [&](const State &state) { return proveState(state); });
     if (!good)
       refusal = best.at ? best
                         : Refusal{loops.back(),

@@ -54,6 +54,13 @@ struct ProvenLoops {
   std::string form; ///< how the state is carried, for a report
 };
 
+/// Whether `type` has several rows and several columns.
+bool isTile(mlir::Type type);
+/// Whether it has one number for each row.
+bool isRows(mlir::Type type);
+/// `value`, which is one or the other, by the axes of an element.
+Sum readRow(TileReader &reader, mlir::Value value);
+
 class LoopProof {
 public:
   using Value = mlir::Value;
@@ -76,25 +83,32 @@ private:
     Value acc, sum, max;
   };
 
+  //===--- What the kernel has (LoopCandidates.cpp) ---===//
   bool findStores(Refusal &refusal);
   bool findLoops();
+  llvm::SmallVector<State> listStates();
+
+  //===--- The proof (LoopProof.cpp) ---===//
   bool proveStraight(Refusal &refusal);
   bool proveState(State state);
   bool proveStart(const State &state);
   bool proveEnd(const State &state);
-  bool proveGuards(Refusal &refusal);
-  llvm::SmallVector<State> listStates();
+  /// The failed attempt that came furthest is what is reported.
+  void note(unsigned level, size_t length, mlir::Operation *at,
+            std::string why);
+
+  //===--- Sums and accumulators (LoopSteps.cpp) ---===//
   /// Z or N of the state's values.
   Sum totalOf(TileReader &from, const State &state, const Values &values);
   Sum accumulatorOf(TileReader &from, const State &state, const Values &values);
   std::optional<Stage> matchAdded(const Sum &total, const Sum &accumulator,
                                   mlir::scf::ForOp loop, mlir::Operation *at);
   bool dependsOnState(const Sum &score, mlir::scf::ForOp loop);
+
+  //===--- Guards (LoopGuards.cpp) ---===//
+  bool proveGuards(Refusal &refusal);
   bool isMaximumOfScores(Value value, const Stage &stage);
   bool isSumOfExponentials(Value value);
-  /// The failed attempt that came furthest is what is reported.
-  void note(unsigned level, size_t length, mlir::Operation *at,
-            std::string why);
 
   tile::KernelOp kernel;
   ExponentialSums &sums;
