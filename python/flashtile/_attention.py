@@ -4,6 +4,7 @@
 import functools
 import inspect
 import math
+from typing import NamedTuple, Optional, Tuple, Union
 
 from . import _structs as fa
 from ._plan import Context, Launch, Launches
@@ -13,6 +14,24 @@ _CAUSAL = {False: 0, None: 0, True: 1, "bottom-right": 1, "top-left": 2}
 _PRECISION = {"ieee": 0, "tf32": 1}
 
 _launches = Launches()
+
+
+class Options(NamedTuple):
+    """What a call of any of the functions is asked for beside arrays, by the names
+    of their arguments; part of what a launch is known by. A plain tuple in this
+    order is equal to it."""
+
+    causal: Union[bool, str, None] = False
+    window: Optional[Tuple[Optional[int], Optional[int]]] = None
+    prefix: Optional[int] = None
+    softcap: float = 0.0
+    scale: Optional[float] = None
+    score_mod: Optional[str] = None
+    mask_mod: Optional[str] = None
+    precision: str = "ieee"
+    dropout_p: float = 0.0
+    layout: str = "bhsd"
+    return_lse: bool = False
 
 
 @functools.lru_cache(maxsize=None)
@@ -44,40 +63,34 @@ def four_dims(name, found, layout):
 _WITHOUT_MEMBER = ("last", "rng")
 
 
-def _describe(options):
-    """The members of an AttentionDesc that no array decides."""
-    causal, window, prefix, softcap, _, score_mod, mask_mod, precision, dropout_p, layout, return_lse = options
-    if causal not in _CAUSAL:
-        raise ValueError(f"expected causal False, True, 'bottom-right' or 'top-left', found {causal!r}")
-    if precision not in _PRECISION:
-        raise ValueError(f"expected the precision 'ieee' or 'tf32', found {precision!r}")
-    if layout not in ("bhsd", "bshd"):
-        raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {layout!r}")
-    members = {"causal": _CAUSAL[causal], "softcap": float(softcap or 0), "hasLse": int(return_lse)}
-    members["precision"] = _PRECISION[precision]
-    if dropout_p:
-        members["dropout"] = float(dropout_p)
-    if window is not None:
-        left, right = (-1 if bound is None else int(bound) for bound in window)
-        members.update(hasWindow=1, windowLeft=left, windowRight=right)
-    if prefix is not None:
-        members.update(hasPrefix=1, prefix=int(prefix))
-    for member, text in (("scoreMod", score_mod), ("maskMod", mask_mod)):
-        if text is not None:
-            members[member] = text.encode()
-    return members
-
-
 def describe(options, head_dim):
     """The members of an AttentionDesc that no array decides, and the scale."""
-    scale = options[4]
-    return _describe(options), float(1 / math.sqrt(max(head_dim, 1)) if scale is None else scale)
+    if options.causal not in _CAUSAL:
+        raise ValueError(f"expected causal False, True, 'bottom-right' or 'top-left', found {options.causal!r}")
+    if options.precision not in _PRECISION:
+        raise ValueError(f"expected the precision 'ieee' or 'tf32', found {options.precision!r}")
+    if options.layout not in ("bhsd", "bshd"):
+        raise ValueError(f"expected the layout 'bhsd' or 'bshd', found {options.layout!r}")
+    members = {"causal": _CAUSAL[options.causal], "softcap": float(options.softcap or 0)}
+    members.update(hasLse=int(options.return_lse), precision=_PRECISION[options.precision])
+    if options.dropout_p:
+        members["dropout"] = float(options.dropout_p)
+    if options.window is not None:
+        left, right = (-1 if bound is None else int(bound) for bound in options.window)
+        members.update(hasWindow=1, windowLeft=left, windowRight=right)
+    if options.prefix is not None:
+        members.update(hasPrefix=1, prefix=int(options.prefix))
+    for member, text in (("scoreMod", options.score_mod), ("maskMod", options.mask_mod)):
+        if text is not None:
+            members[member] = text.encode()
+    scale = options.scale
+    return members, float(1 / math.sqrt(max(head_dim, 1)) if scale is None else scale)
 
 
 def describe_inputs(options, tensors, given):
     """The members of an AttentionDesc of a call, and the inputs of its launch, to
     the scale. `tensors` are q, k, v and what is `given`, but for an out."""
-    layout = options[-2]
+    layout = options.layout
     q, k, v = (four_dims(n, t, layout) for n, t in zip("qkv", tensors))
     (b, hq, sq, d), sk = q.shape, k.shape[2]
     members, scale = describe(options, d)
@@ -94,7 +107,7 @@ def _prepare(options, tensors, given):
     """The launch of a call. `tensors` are its arrays as `Tensor`, `given` says
     which of the optional ones there are; what is not among them is new and
     row-major."""
-    layout, return_lse, out = options[-2], options[-1], None
+    layout, return_lse, out = options.layout, options.return_lse, None
     if "out" in given:  # the last one
         *tensors, out = tensors
     members, arguments = describe_inputs(options, tensors, given)
@@ -214,6 +227,7 @@ def attention(
     learns = scale.__class__ is not float and getattr(scale, "requires_grad", False)
     if scale is not None and not learns:
         scale = float(scale)  # what a launch is known by has a value, not an identity
+    # Options, without the time that a call of it takes.
     options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, return_lse
     kind = options, given
     launch, addresses = (None, None) if learns else _launches.get(kind, arrays)
@@ -224,10 +238,9 @@ def attention(
 
             tensors = dict(bias=bias, alibi_slopes=alibi_slopes, lengths=lengths, key_ranges=key_ranges, sink=sink)
             tensors["rng"] = rng
-            names = "causal", "window", "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "dropout_p"
-            how = dict(zip((*names, "layout", "return_lse"), options), **tensors)
+            how = dict(Options(*options)._asdict(), **tensors)
             return attention_with_layout(q, k, v, out=out, stream=stream, **how)
-        launch, addresses = _launches.add(kind, arrays, lambda tensors: _prepare(options, tensors, given))
+        launch, addresses = _launches.add(kind, arrays, lambda tensors: _prepare(Options(*options), tensors, given))
     if out is None:
         out = empty_like(q, launch.shape, None)
         addresses.append(address(out))
@@ -256,9 +269,8 @@ def prepare(*args, **how):
     if call["out"] is not None:
         given += ("out",)
         arrays.append(call["out"])
-    window = None if call["window"] is None else tuple(call["window"])
+    call["window"] = None if call["window"] is None else tuple(call["window"])
     if call["scale"] is not None:
         call["scale"] = float(call["scale"])
-    names = "prefix", "softcap", "scale", "score_mod", "mask_mod", "precision", "dropout_p", "layout", "return_lse"
-    options = call["causal"], window, *(call[n] for n in names)
+    options = Options(*(call[name] for name in Options._fields))
     _prepare(options, [tensor(array) for array in arrays], given).prepare()

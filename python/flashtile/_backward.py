@@ -4,7 +4,7 @@
 import functools
 
 from . import _structs as fa
-from ._attention import choose_rng, context_of, describe_inputs, four_dims, optional_arrays
+from ._attention import Options, choose_rng, context_of, describe_inputs, four_dims, optional_arrays
 from ._plan import Launch, Launches
 from ._tensor import Tensor, address, empty_like, row_major
 
@@ -35,7 +35,7 @@ def _prepare(options, tensors, given, results, wants):
     out, lse, dout and perhaps dlse, all as `Tensor`; gradients are new and
     row-major."""
     members, arguments = describe_inputs(options, tensors, given)
-    layout, target = options[-2], tensors[0].target
+    layout, target = options.layout, tensors[0].target
     out, lse, dout, *dlse = results
     arguments += [four_dims("out", out, layout), lse, four_dims("dout", dout, layout), *dlse]
     for name in wants:
@@ -112,7 +112,7 @@ def attention_backward(
     wants, window = _sorted(wants, given), None if window is None else tuple(window)
     scale = None if scale is None else float(scale)
     arrays = [q, k, v, *optional, out, lse, dout] + ([] if dlse is None else [dlse])
-    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, True
+    options = Options(causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, True)
     kind, inputs = (options, given, wants), 3 + len(optional)
     launch, addresses = _launches.get(kind, arrays)
     if launch is None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _jax_extension as extension
 from . import _structs as fa
-from ._attention import describe_inputs, four_dims
+from ._attention import Options, describe_inputs, four_dims
 from ._backward import _CAPTURES
 from ._plan import Launch
 from ._tensor import NAMES, Tensor, row_major
@@ -28,14 +28,14 @@ class Call(NamedTuple):
     are. wants: of gradients, whose; empty: it is the attention itself.
     """
 
-    options: tuple
+    options: Options
     given: Tuple[str, ...]
     wants: Tuple[str, ...] = ()
     has_dlse: bool = False
 
     @property
     def layout(self):
-        return self.options[-2]
+        return self.options.layout
 
     def inputs(self):
         """Names of the arrays, in order."""
@@ -46,7 +46,7 @@ class Call(NamedTuple):
         """Names of what it gives: of gradients, those of the inputs."""
         if self.wants:
             return tuple(_CAPTURES[name][0] if name in _CAPTURES else name for name in self.wants)
-        return ("out", "lse") if self.options[-1] else ("out",)
+        return ("out", "lse") if self.options.return_lse else ("out",)
 
 
 def _result_shapes(call, arrays):

@@ -3,7 +3,7 @@
 behind the other, and keys and values in pages that a table names."""
 
 from . import _structs as fa
-from ._attention import describe, four_dims, plan_of
+from ._attention import Options, describe, four_dims, plan_of
 from ._plan import Launch, Launches
 from ._tensor import NAMES, Tensor, address, empty_like, row_major
 
@@ -99,12 +99,10 @@ def _batch(given, optional, q):
     return q.shape[0]
 
 
-def _prepare(options, pages, tensors, given):
+def _prepare(options, serving, pages, tensors, given):
     """The launch of a call. `tensors` are q, k, v and what is `given`, which names
     the optional ones by their members; an out is the last one."""
-    *options, serving = options
-    layout, return_lse = options[-2:]
-    serving = dict(serving)
+    layout, serving = options.layout, dict(serving)
     q, k, *optional = tensors
     v = k if "valuesInKeys" in serving else optional.pop(0)
     out = optional.pop() if given[-1] == "out" else None
@@ -136,7 +134,7 @@ def _prepare(options, pages, tensors, given):
     elif not out.writable:
         raise ValueError("expected an out that can be written, found a read-only one")
     outputs = [heads_first("out", out, is_packed, layout)]
-    if return_lse:
+    if options.return_lse:
         lse = inputs[0].shape[:-1]
         outputs.append(Tensor(None, fa.F32, lse, row_major(lse), 0, q.target))
     return Launch(plan_of(q.target, tuple(members.items())), [*inputs, *optional, scale, *outputs], shape)
@@ -158,40 +156,41 @@ def scale_number(scale):
     return float(scale)
 
 
-def attend(arrays, optional, out, stream, options, pages=None):
-    """Runs a call of q, k and v, `arrays`, and of what is `optional`, by member.
-    The last of `options` are members as `_serving_members` gives them."""
-    options = (*options[:4], scale_number(options[4]), *options[5:])
-    call = arrays, optional, out, stream, options, pages
-    window, return_lse = options[1], options[-2]
-    options = (*options[:-1], tuple(options[-1].items()))
+def attend(arrays, optional, out, stream, options, serving, pages=None):
+    """Runs a call of q, k and v, `arrays`, and of what is `optional`, by member, as
+    `options` and `serving`, members as `_serving_members` gives them, say."""
+    window = None if options.window is None else tuple(options.window)
+    options = options._replace(window=window, scale=scale_number(options.scale))
+    call = arrays, optional, out, stream, options, serving, pages
     arrays = [array for array in arrays if array is not None]  # v may be none
-    options = (options[0], None if window is None else tuple(window), *options[2:])
     given = tuple(member for member in _OPTIONAL if optional.get(member) is not None)
     arrays = [*arrays, *(optional[member] for member in given)]
     if out is not None:
         given += ("out",)
         arrays.append(out)
-    kind = options, pages, given
+    serving = tuple(serving.items())
+    kind = options, serving, pages, given
     launch, addresses = _launches.get(kind, arrays)
     if launch is None:
         if any(getattr(array, "requires_grad", False) for array in arrays):  # no launch that is known has such
             from .torch import attend_packed
 
             return attend_packed(*call)
-        launch, addresses = _launches.add(kind, arrays, lambda tensors: _prepare(options, pages, tensors, given))
+        launch, addresses = _launches.add(
+            kind, arrays, lambda tensors: _prepare(options, serving, pages, tensors, given)
+        )
     q = arrays[0]
     if out is None:
         out = empty_like(q, launch.shape, None)
         addresses.append(address(out))
-    if return_lse:
+    if options.return_lse:
         *rows, _ = launch.shape
-        if "hasOffsets" in given or options[-3] == "bshd":
+        if "hasOffsets" in given or options.layout == "bshd":
             rows[-2:] = rows[:-3:-1]  # heads before queries
         lse = empty_like(q, tuple(rows), NAMES[fa.F32])
         addresses.append(address(lse))
     launch.run(addresses, q, stream)
-    return (out, lse) if return_lse else out
+    return (out, lse) if options.return_lse else out
 
 
 def varlen_attention(
@@ -248,9 +247,9 @@ def varlen_attention(
     keys = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
     optional = {"hasAlibi": alibi_slopes, "hasSink": sink, "hasOffsets": cu_seqlens_q, "hasKeyOffsets": keys}
     optional.update(_scale_pair(k_scale, v_scale), hasDraft=draft)
-    how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, "bhsd", return_lse
-    how += (_serving_members(split_keys, values_in_keys, v, "v"),)
-    return attend([q, k, v], optional, out, stream, how)
+    options = Options(causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, return_lse=return_lse)
+    serving = _serving_members(split_keys, values_in_keys, v, "v")
+    return attend([q, k, v], optional, out, stream, options, serving)
 
 
 def paged_attention(
@@ -326,6 +325,6 @@ def paged_attention(
         **_scale_pair(k_scale, v_scale),
         "hasDraft": draft,
     }
-    how = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, layout, return_lse
-    how += (_serving_members(split_keys, values_in_keys, v_pages, "v_pages"),)
-    return attend([q, k_pages, v_pages], optional, out, stream, how, pages)
+    options = Options(causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, layout, return_lse)
+    serving = _serving_members(split_keys, values_in_keys, v_pages, "v_pages")
+    return attend([q, k_pages, v_pages], optional, out, stream, options, serving, pages)

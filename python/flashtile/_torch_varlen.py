@@ -142,32 +142,19 @@ def attention(
     return (out, lse) if return_lse else out
 
 
-def attend(arrays, optional, out, stream, options, pages):
+def attend(arrays, optional, out, stream, options, serving, pages):
     """A call of `_serving.attend`, some of whose tensors require a gradient."""
     if not torch.is_grad_enabled():
         optional = {name: plain(x) for name, x in optional.items()}
-        return _attend([plain(x) for x in arrays], optional, plain(out), stream, options, pages)
+        return _attend([plain(x) for x in arrays], optional, plain(out), stream, options, serving, pages)
     if pages is not None:
         raise ValueError("expected no array that requires a gradient: of pages none is derived")
-    causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, _, _, return_lse, serving = options
     refused = {"out": out, "stream": stream, "k_scale": optional["hasScales"], "draft": optional["hasDraft"]}
     refused.update(split_keys=serving.get("splitKeys"), values_in_keys=serving.get("valuesInKeys"))
     for name, found in refused.items():
         if found is not None:
             raise ValueError(f"expected no {name} where a gradient is required, found {name}={found!r:.40}")
-    return attention(
-        *arrays,
-        optional["hasOffsets"],
-        optional["hasKeyOffsets"],
-        causal=causal,
-        window=window,
-        prefix=prefix,
-        softcap=softcap,
-        scale=scale,
-        alibi_slopes=optional["hasAlibi"],
-        sink=optional["hasSink"],
-        score_mod=score_mod,
-        mask_mod=mask_mod,
-        precision=precision,
-        return_lse=return_lse,
-    )
+    how = options._asdict()
+    del how["dropout_p"], how["layout"]  # packed sequences have neither
+    offsets = optional["hasOffsets"], optional["hasKeyOffsets"]
+    return attention(*arrays, *offsets, alibi_slopes=optional["hasAlibi"], sink=optional["hasSink"], **how)

@@ -2,7 +2,7 @@
 """flashtile.varlen_attention_backward: gradients of flashtile.varlen_attention."""
 
 from . import _structs as fa
-from ._attention import describe
+from ._attention import Options, describe
 from ._backward import plan_of
 from ._plan import Launch, Launches
 from ._serving import check_integers, heads_first
@@ -89,7 +89,7 @@ def varlen_attention_backward(
     arrays = [q, k, v, *(optional[member] for member in given), out, lse, dout] + ([] if dlse is None else [dlse])
     window = None if window is None else tuple(window)
     scale = None if scale is None else float(scale)
-    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, "bhsd", True
+    options = Options(causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, return_lse=True)
     kind, inputs = (options, given, wants), 3 + len(given)
     launch, addresses = _launches.get(kind, arrays)
     if launch is None:

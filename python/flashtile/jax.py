@@ -14,7 +14,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from ._attention import optional_arrays
+from ._attention import Options, optional_arrays
 from ._jax_calls import Call, operation, vary, varying_axes
 from ._jax_extension import count_calls
 
@@ -49,28 +49,28 @@ def _(call, arrays, tangents):
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _attention(call, arrays):
     found = operation(call)(*arrays)
-    return found if call.options[-1] else found[0]
+    return found if call.options.return_lse else found[0]
 
 
 def _forward(call, arrays):
     names = call.inputs()
     wants = tuple(_WANTS[name] for name, x in zip(names, arrays) if name in _WANTS and x.perturbed)
     values = tuple(x.value for x in arrays)
-    with_lse = call._replace(options=(*call.options[:-1], True))
+    with_lse = call._replace(options=call.options._replace(return_lse=True))
     out, lse = _run(with_lse, values)
-    return (out, lse) if call.options[-1] else out, (values, out, lse, _Wants(wants))
+    return (out, lse) if call.options.return_lse else out, (values, out, lse, _Wants(wants))
 
 
 def _backward(call, kept, gradients):
     values, out, lse, wants = kept
     is_zero = lambda x: isinstance(x, jax.custom_derivatives.SymbolicZero)
-    dout, dlse = gradients if call.options[-1] else (gradients, None)
+    dout, dlse = gradients if call.options.return_lse else (gradients, None)
     if not wants.names or (is_zero(dout) and (dlse is None or is_zero(dlse))):
         return ((None,) * len(values),)
     results = (out, lse, jnp.zeros_like(out) if is_zero(dout) else dout)
     has_dlse = dlse is not None and not is_zero(dlse)
     results += (dlse,) if has_dlse else ()
-    options = (*call.options[:-1], True)
+    options = call.options._replace(return_lse=True)
     found = iter(_run(Call(options, call.given, wants.names, has_dlse), values + results))
     return (tuple(next(found) if _WANTS.get(name) in wants.names else None for name in call.inputs()),)
 
@@ -126,7 +126,9 @@ def attention(
     given, optional = optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink, rng)
     window = None if window is None else tuple(window)
     scale = None if scale is None else float(scale)
-    options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, return_lse
+    options = Options(
+        causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, return_lse
+    )
     arrays = [jnp.asarray(x) for x in (q, k, v, *optional)]
     # Of what all devices of shard_map have, gradients are summed over them.
     return _attention(Call(options, given), vary(arrays, varying_axes(arrays)))

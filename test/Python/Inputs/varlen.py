@@ -89,6 +89,26 @@ for type in (np.float32, np.float16):
 
 q, k, v = normal(ROWS, HQ, D), normal(ROWS, HKV, D), normal(ROWS, HKV, D)
 
+# A score and a mask of one's own, and gradients of them; without one of them it is something else.
+mask = "%keep = arith.cmpi sle, %j, %i : index"
+score = """
+  %half = arith.constant 0.5 : f32
+  %score = arith.mulf %s, %half : f32
+"""
+owned, dout = slice(OFFSETS[0], OFFSETS[-1]), normal(ROWS, HQ, D)
+
+
+def trained(**how):
+    out, lse = flashtile.varlen_attention(q, k, v, OFFSETS, return_lse=True, **how)
+    gradients = flashtile.varlen_attention_backward(q, k, v, out, lse, dout, OFFSETS, **how)
+    return [x[owned] for x in (out, *gradients)]
+
+
+own = trained(scale=0.5, mask_mod=mask, score_mod=score)
+for found, expected, unchanged in zip(own, trained(scale=0.25, causal=True), trained(scale=0.5, mask_mod=mask)):
+    assert abs(found - expected).max() <= 4e-6 * max(1, abs(expected).max()), abs(found - expected).max()
+    assert abs(found - unchanged).max() > 1e-3
+
 # A launch that is known looks at other offsets.
 found = flashtile.varlen_attention(q, k, v, OFFSETS, causal=True)
 moved = OFFSETS + 1
