@@ -16,6 +16,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
@@ -43,6 +44,13 @@ inline bool isTile(mlir::Value value) {
 /// The type of one that is.
 inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// Whether floats of `type`, a scalar's or that of a shape's elements, are only
+/// stored so, in 8 bits: something wider computes with them, which has all of
+/// their numbers.
+inline bool isStorageFloat(mlir::Type type) {
+  return llvm::isa<mlir::Float8E4M3FNType>(mlir::getElementTypeOrSelf(type));
 }
 
 } // namespace fa::tile

@@ -72,10 +72,7 @@ static LogicalResult verifyQKV(Operation *op, RankedTensorType q,
   };
   if (failed(check(q, "q")) || failed(check(k, "k")) || failed(check(v, "v")))
     return failure();
-  auto isNarrow = [](RankedTensorType type) {
-    return isa<Float8E4M3FNType>(type.getElementType());
-  };
-  bool widens = mayWiden && isNarrow(k) && isNarrow(v) &&
+  bool widens = mayWiden && isStorageFloat(k) && isStorageFloat(v) &&
                 (q.getElementType().isF16() || q.getElementType().isBF16());
   if (q.getElementType() != k.getElementType() && !widens)
     return op->emitOpError("expects q and k of one element type")
@@ -113,7 +110,9 @@ template <typename OpT> static LogicalResult verifyInputs(OpT op) {
   if (failed(verifyQKV(op, typeOf(op.getQ()), k, typeOf(op.getV()),
                        /*mayWiden=*/true)))
     return failure();
-  for (Value scales : {op.getKeyScales(), op.getValueScales()}) {
+  SmallVector<Value> all(op.getKeyScales());
+  all.push_back(op.getValueScales());
+  for (Value scales : all) {
     auto found = scales ? typeOf(scales) : RankedTensorType();
     bool fits =
         !found || (found.getRank() == 2 && found.getElementType().isF32() &&

@@ -40,7 +40,11 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     to q's type, which has all of their numbers, and P is rounded to it. With
     `key_scales` and `value_scales`, f32 `[b, hkv]`, each k and v of batch b and
     KV head is to be multiplied with the number there: scores with the one,
-    outputs with the other, as neither depends on j or d.
+    outputs with the other, as neither depends on j or d. There may be several
+    `key_scales`: what the queries of a KV head are multiplied with is one, too.
+
+    q that is stored in 8 bits is widened before, by `arith.extf`: in a kernel
+    as its tile is loaded.
 
     Shapes: q `[b, hq, sq, d]`, k `[b, hkv, sk, d]`, v `[b, hkv, sk, dv]`,
     o `[b, hq, sq, dv]`, lse `[b, hq, sq]` in f32; hq a multiple of hkv.
@@ -59,7 +63,7 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     ```
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
-      AnyRankedTensor:$v, F32:$scale, Optional<AnyRankedTensor>:$key_scales,
+      AnyRankedTensor:$v, F32:$scale, Variadic<AnyRankedTensor>:$key_scales,
       Optional<AnyRankedTensor>:$value_scales, Optional<AnyRankedTensor>:$sink,
       Optional<AnyRankedTensor>:$rng, Variadic<AnyType>:$captures,
       OptionalAttr<F64Attr>:$probability, UnitAttr:$wide_p,
@@ -170,7 +174,7 @@ def Tile_OnlineAttentionOp : Tile_Op<"online_attention", [Pure,
     dropout and `value_scales` change acc alone.
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
-      AnyRankedTensor:$v, F32:$scale, Optional<AnyRankedTensor>:$key_scales,
+      AnyRankedTensor:$v, F32:$scale, Variadic<AnyRankedTensor>:$key_scales,
       Optional<AnyRankedTensor>:$value_scales, AnyRankedTensor:$acc,
       AnyRankedTensor:$max, AnyRankedTensor:$sum,
       Optional<AnyRankedTensor>:$rng, Variadic<AnyType>:$captures,

@@ -46,23 +46,24 @@ public:
 
 private:
   //===--- Types ---===//
-  Type elementType() {
-    switch (p.type) {
+  Type typeOf(ElementType element) {
+    switch (element) {
     case ElementType::F16:
       return b.getF16Type();
     case ElementType::BF16:
       return b.getBF16Type();
+    case ElementType::F8E4M3:
+      return b.getType<Float8E4M3FNType>();
     default:
       return b.getF32Type();
     }
   }
+  Type elementType() { return typeOf(p.type); }
   tile::DotPrecision precision() {
     return p.tf32 ? tile::DotPrecision::Tf32 : tile::DotPrecision::Ieee;
   }
   /// That of K and V in memory.
-  Type keyType() {
-    return p.kvType ? Type(b.getType<Float8E4M3FNType>()) : elementType();
-  }
+  Type keyType() { return typeOf(p.keyType()); }
   RankedTensorType rowsType(int64_t dim, Type element) {
     int64_t any = ShapedType::kDynamic;
     return RankedTensorType::get({any, any, any, dim}, element);
@@ -104,7 +105,7 @@ private:
   void createFunction(StringRef name) {
     Type element = elementType();
     SmallVector<Type> inputs = {
-        argumentType(p.hasOffsets, p.headDim, element),
+        argumentType(p.hasOffsets, p.headDim, typeOf(p.queryType())),
         argumentType(p.hasKeyOffsets, p.headDim, keyType())};
     if (!p.valuesInKeys)
       inputs.push_back(argumentType(p.hasKeyOffsets, p.headDimV, keyType()));
@@ -127,6 +128,8 @@ private:
       inputs.push_back(tableType());
     if (p.hasScales)
       inputs.append(2, scalesType());
+    if (p.hasQueryScales)
+      inputs.push_back(scalesType());
     if (p.draft)
       inputs.push_back(draftType());
     inputs.push_back(b.getF32Type());
@@ -173,6 +176,8 @@ private:
       kScales = *next++;
       vScales = *next++;
     }
+    if (p.hasQueryScales)
+      qScales = *next++;
     if (p.draft)
       ++next; // of the mask alone: addDraftMask
     scale = *next;
@@ -234,23 +239,28 @@ private:
     sizes.push_back(tensor::DimOp::create(b, k, 2));
   }
 
-  /// Keys and values of 8 bits as numbers of Q's type or, where they have
-  /// scales, of f32, as Q is then: what products and scales are exact in, or
-  /// nearly.
+  /// What has 8 bits as numbers of the problem's type or, where it has scales,
+  /// of f32, as the other side of the product is then: what products and scales
+  /// are exact in, or nearly. Scales of queries are those of their KV heads: a
+  /// factor of either side is one of the product.
   void widen() {
     if (!p.kvType)
       return;
-    if (p.hasScales)
-      q = extended(q, b.getF32Type());
-    for (auto [rows, scales] :
-         {std::pair(&k, kScales), std::pair(&v, vScales)}) {
-      *rows = extended(*rows, scales ? b.getF32Type() : elementType());
+    Type f32 = b.getF32Type();
+    bool areScoresWide = kScales || qScales;
+    q = extended(q, areScoresWide ? f32 : elementType());
+    k = extended(k, areScoresWide ? f32 : elementType());
+    for (Value scales : {kScales, qScales})
       if (scales)
-        *rows = scaled(*rows, scales);
-    }
+        k = scaled(k, scales);
+    v = extended(v, vScales ? f32 : elementType());
+    if (vScales)
+      v = scaled(v, vScales);
   }
   Value extended(Value x, Type element) {
     auto type = cast<RankedTensorType>(x.getType());
+    if (type.getElementType() == element)
+      return x;
     return arith::ExtFOp::create(b, type.clone(element), x);
   }
   /// `rows`, [b, h, s, d], times the number that `scales` has for b and h.
@@ -433,7 +443,7 @@ private:
     if (!element.isF32())
       probabilities =
           arith::TruncFOp::create(b, scoreType(element), probabilities);
-    if (p.hasScales) // as V is
+    if (vScales) // as V is
       probabilities = extended(probabilities, b.getF32Type());
     Value out = tile::DotOp::create(b, rowsType(p.headDimV, b.getF32Type()),
                                     probabilities, v, Value(),
@@ -459,6 +469,7 @@ private:
   Value offsets, keyOffsets; ///< of packed sequences, or null
   Value table;               ///< of pages, or null
   Value kScales, vScales;    ///< of keys and values, or null
+  Value qScales;             ///< of queries, or null
   SmallVector<Value> sizes;  ///< of the scores
 };
 
@@ -470,7 +481,7 @@ fa::buildAttention(MLIRContext &context, const AttentionProblem &problem,
   if (llvm::Error error = problem.verify())
     return error;
   std::pair<bool, StringLiteral> unsupported[] = {
-      {problem.type == ElementType::F8E4M3, "type=f8e4m3"},
+      {problem.type == ElementType::F8E4M3, "an output of f8e4m3"},
       {problem.type == ElementType::F8E5M2, "type=f8e5m2"}};
   for (auto [present, what] : unsupported)
     if (present)

@@ -90,7 +90,9 @@ private:
   }
 
   //===--- Arguments: words are behind scales, these behind the table ---===//
-  unsigned tableNumber() const { return 2 + 2 * p.hasScales; }
+  unsigned tableNumber() const {
+    return 2 + 2 * p.hasScales + p.hasQueryScales;
+  }
   Value keyOffsets() { return argument(tableNumber() + (p.page != 0)); }
   Value offsets() {
     return argument(tableNumber() + (p.page != 0) + p.hasKeyOffsets);

@@ -107,8 +107,8 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
               memref::DimOp::create(b, qMemory, source.q.offsets ? 0 : 1),
               shape);
   buildCoordinates();
-  if (Value ofKeys = loadScale(source.keyScales))
-    scale = arith::MulFOp::create(b, scale, ofKeys);
+  for (const ArgumentView &scales : source.keyScales)
+    scale = arith::MulFOp::create(b, scale, loadScale(scales));
   length = countKeys(rule, numKeys);
   buildRamp();
   Value queries = queryView(qMemory);
@@ -120,6 +120,7 @@ KernelOp AttentionBuilder::build(StringRef name, StringRef entry) {
                      /*in_bounds=*/false);
   if (source.q.offsets)
     q.getDefiningOp()->setAttr(TileDialect::anyEndAttrName, b.getUnitAttr());
+  q = widened(q, getElementTypeOrSelf(attention.getQ()));
   k = keyView(kMemory);
   v = keyView(vMemory);
   buildEpilogue(buildLoops());

@@ -38,6 +38,8 @@ private:
                                      mlir::ValueRange state);
   /// Of a dot whose operands have elements of this type.
   tile::DotPrecision precisionFor(mlir::Type element);
+  /// `rows` of 8 bits as `element`s, which have all of their numbers.
+  Value widened(Value rows, mlir::Type element);
   std::pair<Value, Value> buildScores(Value kTile, Value key, bool partial);
   mlir::SmallVector<RegionValue> regionArguments(Value key);
   void buildEpilogue(mlir::ValueRange state);

@@ -149,10 +149,9 @@ static Value peelExtension(Value value) {
   return inner ? cloneView(op, inner) : Value();
 }
 
-/// Whether elements of `rows` have 8 bits, which are widened to Q's type.
-static bool is8bit(Value rows) {
-  return isa<Float8E4M3FNType>(getElementTypeOrSelf(rows.getType()));
-}
+/// Whether elements of `rows` have 8 bits, which are widened to Q's type or, of
+/// Q itself, to P's.
+static bool is8bit(Value rows) { return isStorageFloat(rows.getType()); }
 
 /// Finds V as it is in memory. `p` is what the dot reads of the probabilities,
 /// which were rounded to `rounded` where they have been widened again.
@@ -225,7 +224,7 @@ static std::string findOutputDot(AttentionChain &chain) {
 static void peelWidening(AttentionChain &chain) {
   Value q = peelExtension(chain.q), k = peelExtension(chain.k);
   if (k && is8bit(k)) { // to Q's type, or both to f32
-    if (q && getElementTypeOrSelf(chain.k.getType()).isF32())
+    if (q && (is8bit(q) || getElementTypeOrSelf(chain.k.getType()).isF32()))
       chain.q = q;
     chain.k = k;
     return;
@@ -258,6 +257,11 @@ static std::string checkTypes(const AttentionChain &chain) {
                : "Q and K have different element types";
   if (!is8bit(chain.k) || !is8bit(chain.v))
     return "of K and V one alone has elements of 8 bits";
+  if (is8bit(chain.q)) // what P is rounded to says what is computed with
+    return !chain.wideP && (chain.roundedP.isF16() || chain.roundedP.isBF16())
+               ? ""
+               : "Q has elements of 8 bits, and the probabilities are not "
+                 "rounded to f16 or bf16";
   if (!q.isF16() && !q.isBF16())
     return "K and V have elements of 8 bits, and Q has none of 16";
   return chain.wideP || chain.roundedP == q
@@ -377,9 +381,12 @@ std::string AttentionChain::match(SoftmaxOp softmax, bool takeSentinels,
   if (!chain.isOrdered() && chain.dropout)
     return "dropout counts heads in another order than that in which they "
            "share K and V";
-  if (!chain.isOrdered() && (chain.keyScales || chain.valueScales))
+  if (!chain.isOrdered() &&
+      !(chain.keyScales.empty() && chain.valueScales.empty()))
     return "scales of K and V count heads in another order than that in which "
            "they share K and V";
+  if (chain.valueScales.size() > 1)
+    return "V is multiplied with more than one number for each batch and head";
   if (std::string reason = findHeads(chain); !reason.empty())
     return reason;
   if (std::string reason = matchSink(chain); !reason.empty())

@@ -30,7 +30,9 @@ struct AttentionChain {
                        ///< may divide those of q
   mlir::Value scores;  ///< what the score region starts from: scaled
   mlir::SmallVector<mlir::Value> factors; ///< scalars; the scale's
-  mlir::Value keyScales, valueScales;     ///< f32 [b, hkv], or null
+  /// What K and V are multiplied with, f32 [b, hkv] each, in the program's
+  /// order.
+  mlir::SmallVector<mlir::Value> keyScales, valueScales;
   mlir::Value sink;                       ///< [hq], or null
   mlir::Value modified; ///< what the score region yields, as a tensor
   mlir::SmallVector<Mask> masks;

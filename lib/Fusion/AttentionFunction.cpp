@@ -93,9 +93,7 @@ static std::string checkPacked(const AttentionFunction &match) {
   // Of pages the table has the batch.
   SmallVector<const ArgumentView *> batches = {
       &match.q, match.table ? &*match.table : &match.k};
-  for (const auto *scales : {&match.keyScales, &match.valueScales})
-    if (*scales)
-      batches.push_back(&**scales);
+  batches.append(match.scales());
   return matchOffsets({&op.getScore(), &op.getMask()}, batches, match.captures);
 }
 
@@ -189,18 +187,38 @@ static std::string matchPages(AttentionFunction &match) {
 /// not a view of an argument.
 static std::string matchScales(AttentionFunction &match) {
   tile::OnlineAttentionOp op = match.attention;
-  for (auto [value, view] :
-       {std::pair(op.getKeyScales(), &match.keyScales),
-        std::pair(op.getValueScales(), &match.valueScales)}) {
-    if (!value)
-      continue;
+  SmallVector<Value> all(op.getKeyScales());
+  if (op.getValueScales())
+    all.push_back(op.getValueScales());
+  for (Value value : all) {
     FailureOr<ArgumentView> found = ArgumentView::ofOperand(value);
     if (failed(found) || found->isPart)
       return "the scales of its keys or values are computed in the function, "
              "where a view of an argument is expected";
-    *view = *found;
+    if (value == op.getValueScales())
+      match.valueScales = *found;
+    else
+      match.keyScales.push_back(*found);
   }
   return "";
+}
+
+SmallVector<const ArgumentView *> AttentionFunction::scales() const {
+  SmallVector<const ArgumentView *> all;
+  for (const ArgumentView &view : keyScales)
+    all.push_back(&view);
+  if (valueScales)
+    all.push_back(&*valueScales);
+  return all;
+}
+
+/// The queries of `op` as they are in memory: beside keys of 8 bits they may
+/// be, too.
+static Value narrowQueries(tile::OnlineAttentionOp op) {
+  auto wider = op.getQ().getDefiningOp<arith::ExtFOp>();
+  bool isNarrow = wider && tile::isStorageFloat(wider.getIn().getType()) &&
+                  tile::isStorageFloat(op.getK().getType());
+  return isNarrow ? wider.getIn() : Value(op.getQ());
 }
 
 /// What the rows of `value` lie in: pages, or itself.
@@ -239,9 +257,10 @@ static bool areFirstColumns(Value values, Value keys) {
 /// view of an argument.
 static std::string matchOperands(AttentionFunction &match) {
   tile::OnlineAttentionOp op = match.attention;
-  for (auto [value, view, name] : {std::tuple(op.getQ(), &match.q, "q"),
-                                   std::tuple(op.getK(), &match.k, "k"),
-                                   std::tuple(op.getV(), &match.v, "v")}) {
+  for (auto [value, view, name] :
+       {std::tuple(narrowQueries(op), &match.q, "q"),
+        std::tuple(Value(op.getK()), &match.k, "k"),
+        std::tuple(Value(op.getV()), &match.v, "v")}) {
     FailureOr<ArgumentView> found =
         ArgumentView::ofOperand(findMemory(value), /*takesPacked=*/true);
     if (failed(found))

@@ -27,14 +27,18 @@ struct AttentionFunction {
 
   mlir::func::FuncOp function;
   tile::OnlineAttentionOp attention;
+  /// Of memory: where q has 8 bits there, `attention` has it widened.
   ArgumentView q, k, v;
   /// i32 [b, m], where k and v are pages [n, hkv, page, d] (tile.paged).
   std::optional<ArgumentView> table;
-  std::optional<ArgumentView> keyScales, valueScales; ///< f32 [b, hkv]
-  std::optional<ArgumentView> sink;                   ///< f32 [hq]
+  std::vector<ArgumentView> keyScales;     ///< f32 [b, hkv] each
+  std::optional<ArgumentView> valueScales; ///< f32 [b, hkv]
+  std::optional<ArgumentView> sink;        ///< f32 [hq]
   std::optional<ArgumentView> rng;    ///< i64 [2]: seed and offset of dropout
   std::vector<ArgumentView> captures; ///< of the captured tensors
   std::vector<Result> results;        ///< by number
+  /// Views of all scales of keys and values.
+  mlir::SmallVector<const ArgumentView *> scales() const;
   /// Values are so many of the first columns of the keys that a tile of keys
   /// may be one of values, too: what the other columns add up to is dropped.
   bool sharesTiles = false;

@@ -38,10 +38,9 @@ DotPrecision AttentionBuilder::precisionFor(Type element) {
   return element.isF32() ? attention.getPrecision() : DotPrecision::Ieee;
 }
 
-/// `rows` of 8 bits as `element`s, which have all of their numbers.
-static Value widened(ImplicitLocOpBuilder &b, Value rows, Type element) {
+Value AttentionBuilder::widened(Value rows, Type element) {
   auto type = cast<RankedTensorType>(rows.getType());
-  return isa<Float8E4M3FNType>(type.getElementType())
+  return isStorageFloat(type)
              ? Value(arith::ExtFOp::create(b, type.clone(element), rows))
              : rows;
 }
@@ -73,7 +72,7 @@ std::pair<Value, Value> AttentionBuilder::buildScores(Value kTile, Value key,
   auto type = tile({shape.rows, shape.columns}, b.getF32Type());
   bool isBiasedLater = partial && ramp && ramp->hasSides();
   Value addend = ramp && !isBiasedLater ? ramp->build(type, key) : Value();
-  kTile = widened(b, kTile, typeOf(q).getElementType());
+  kTile = widened(kTile, typeOf(q).getElementType());
   Value scores = DotOp::create(b, type, q, kTile, addend, /*transpose_b=*/true,
                                precisionFor(typeOf(kTile).getElementType()));
   if (isBiasedLater)
@@ -165,7 +164,7 @@ SmallVector<Value> AttentionBuilder::buildLoop(const KeyLoop &keys,
   Value vTile = shape.sharesTiles ? keyTile : load(v);
   Value p = applyDropout(softmax.getP(), regionArguments(key));
   if (!attention.getWideP())
-    vTile = widened(b, vTile, typeOf(q).getElementType());
+    vTile = widened(vTile, typeOf(q).getElementType());
   Type element = typeOf(vTile).getElementType();
   if (attention.getWideP())
     vTile = element.isF32()

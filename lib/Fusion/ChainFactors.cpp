@@ -102,19 +102,23 @@ static Value findScales(Value value) {
   return isWhole ? value : Value();
 }
 
-Value fa::peelScales(Value rows, Value &scales) {
+Value fa::peelScales(Value rows, SmallVectorImpl<Value> &scales) {
   auto product = rows.getDefiningOp<arith::MulFOp>();
   if (!product || product.getType() != rows.getType() ||
       typeOf(rows).getRank() != 4)
     return rows;
   for (auto [x, y] : {std::pair(product.getLhs(), product.getRhs()),
                       std::pair(product.getRhs(), product.getLhs())}) {
-    auto wider = x.getDefiningOp<arith::ExtFOp>();
-    Value found = wider ? findScales(y) : Value();
+    Value found = findScales(y);
     if (!found)
       continue;
-    scales = found;
-    return x;
+    SmallVector<Value> inner;
+    Value source = peelScales(x, inner);
+    if (!source.getDefiningOp<arith::ExtFOp>())
+      continue;
+    scales.append(inner);
+    scales.push_back(found);
+    return source;
   }
   return rows;
 }

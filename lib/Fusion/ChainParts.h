@@ -29,10 +29,11 @@ mlir::Value cloneView(mlir::Operation *op, mlir::Value operand);
 mlir::Value peelFactors(mlir::Value value,
                         llvm::SmallVectorImpl<mlir::Value> &factors);
 
-/// `rows`, [b, h, s, d], widened to f32 and multiplied with a number for each b
-/// and h, without both: `scales` becomes these numbers, [b, h]. Else `rows`,
-/// and null.
-mlir::Value peelScales(mlir::Value rows, mlir::Value &scales);
+/// `rows`, [b, h, s, d], widened to f32 and multiplied with numbers for each b
+/// and h, without the products: `scales` gets these numbers, [b, h] each, the
+/// first one first. Else `rows`.
+mlir::Value peelScales(mlir::Value rows,
+                       llvm::SmallVectorImpl<mlir::Value> &scales);
 
 /// Takes masks off the end of the score computation; with `takeSentinels`,
 /// finite numbers that are meant as −inf as well.

@@ -81,7 +81,6 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
   facts.results = source.results.size();
   facts.isPacked = source.q.offsets || source.k.offsets;
   facts.hasPages = source.table.has_value();
-  facts.hasNarrowKeys =
-      isa<Float8E4M3FNType>(getElementTypeOrSelf(attention.getK().getType()));
+  facts.hasNarrowKeys = tile::isStorageFloat(attention.getK().getType());
   return facts;
 }

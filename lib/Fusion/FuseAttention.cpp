@@ -216,6 +216,7 @@ struct TileFuseAttention final
   using TileFuseAttentionBase::TileFuseAttentionBase;
 
   void runOnOperation() override {
+    getOperation().walk(measureNarrow);
     eraseDeadOps(getOperation());
     SmallVector<SoftmaxOp> softmaxes;
     getOperation().walk([&](SoftmaxOp op) { softmaxes.push_back(op); });
@@ -223,6 +224,12 @@ struct TileFuseAttention final
       fuse(softmax);
     getOperation().walk(dropExpansion);
     eraseDeadOps(getOperation());
+  }
+
+  /// Sizes of widened tensors are those of arguments, which kernels know.
+  static void measureNarrow(tensor::DimOp dim) {
+    if (auto wide = dim.getSource().getDefiningOp<arith::ExtFOp>())
+      dim.getSourceMutable().assign(wide.getIn());
   }
 
   void fuse(SoftmaxOp softmax) {
@@ -261,6 +268,8 @@ struct TileFuseAttention final
     Value q = toCanonical(b, chain, chain.q);
     Value k = toCanonical(b, chain, chain.k);
     Value v = toCanonical(b, chain, chain.v);
+    if (isStorageFloat(q.getType()))
+      q = arith::ExtFOp::create(b, typeOf(q).clone(chain.roundedP), q);
     Type element = getElementTypeOrSelf(chain.result->getResult(0).getType());
     SmallVector<int64_t> sizes(typeOf(q).getShape().drop_back());
     auto lse = chain.lse ? RankedTensorType::get(sizes, b.getF32Type())
@@ -268,8 +277,9 @@ struct TileFuseAttention final
     sizes.push_back(typeOf(v).getDimSize(3));
     auto attention = AttentionOp::create(
         b, RankedTensorType::get(sizes, element), lse, q, k, v, scale,
-        chain.keyScales, chain.valueScales, chain.sink,
-        chain.dropout ? chain.dropout.getRng() : Value(),
+        chain.keyScales,
+        chain.valueScales.empty() ? Value() : chain.valueScales.front(),
+        chain.sink, chain.dropout ? chain.dropout.getRng() : Value(),
         regions.captures.values.getArrayRef(),
         chain.dropout ? chain.dropout.getProbabilityAttr() : FloatAttr(),
         chain.wideP, chain.precision);

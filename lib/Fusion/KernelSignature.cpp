@@ -261,12 +261,11 @@ static RuleList getRules(const AttentionFunction &source,
   }
   if (source.rng)
     rules.addLayout(*source.rng, source.rng->number);
-  for (const auto *scales : {&source.keyScales, &source.valueScales})
-    if (*scales) {
-      rules.addEqual(**scales, (*scales)->number, 0, q, q.number, 0);
-      rules.addEqual(**scales, (*scales)->number, 1, k, k.number, 1);
-      rules.addLayout(**scales, (*scales)->number);
-    }
+  for (const ArgumentView *scales : source.scales()) {
+    rules.addEqual(*scales, scales->number, 0, q, q.number, 0);
+    rules.addEqual(*scales, scales->number, 1, k, k.number, 1);
+    rules.addLayout(*scales, scales->number);
+  }
   for (const AttentionFunction::Result &result : source.results) {
     unsigned number = function.getNumArguments() + result.view.number;
     for (unsigned dim = 0; dim < 3; ++dim)

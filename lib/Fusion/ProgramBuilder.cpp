@@ -31,7 +31,7 @@ bool fa::hasFoldableScale(OnlineAttentionOp attention) {
   bool known = matchPattern(scale, m_ConstantFloat(&constant)) &&
                constant.isFiniteNonZero() && !constant.isNegative();
   // What keys are multiplied with may be 0 or less.
-  return scale.getType().isF32() && !attention.getKeyScales() &&
+  return scale.getType().isF32() && attention.getKeyScales().empty() &&
          (known || isa<BlockArgument>(scale));
 }
 
@@ -77,10 +77,8 @@ Value ProgramBuilder::countRows(Value memory) {
                                hasPages);
 }
 
-Value ProgramBuilder::loadScale(const std::optional<ArgumentView> &scales) {
-  if (!scales)
-    return {};
-  Value memory = scales->build(b, kernel.getArgument(scales->number));
+Value ProgramBuilder::loadScale(const ArgumentView &scales) {
+  Value memory = scales.build(b, kernel.getArgument(scales.number));
   return memref::LoadOp::create(b, memory, ValueRange{batch, kvHead});
 }
 
@@ -280,9 +278,11 @@ Value ProgramBuilder::applyEpilogue(ArrayRef<Operation *> epilogue,
 
 void ProgramBuilder::storeResults(OnlineFinalizeOp finalize, Value column) {
   Value zero = index(0), output = finalize.getOutput();
-  if (Value scale = loadScale(source.valueScales))
+  if (source.valueScales)
     output = arith::MulFOp::create(
-        b, output, broadcast(scale, cast<RankedTensorType>(output.getType())));
+        b, output,
+        broadcast(loadScale(*source.valueScales),
+                  cast<RankedTensorType>(output.getType())));
   for (const AttentionFunction::Result &result : source.results) {
     Value dest = queryView(resultMemory(result));
     Value value = applyEpilogue(result.epilogue,

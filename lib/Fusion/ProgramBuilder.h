@@ -48,9 +48,8 @@ protected:
   /// outputs (0), maxima (1) or logarithms of sums (2).
   Value partialView(unsigned number, Value split);
 
-  /// What keys or values of this program's batch and KV head are multiplied
-  /// with; null: nothing.
-  Value loadScale(const std::optional<ArgumentView> &scales);
+  /// The number of `scales` for this program's batch and KV head.
+  Value loadScale(const ArgumentView &scales);
 
   //===--- State ---===//
   /// Nothing seen yet, or the sink; accumulators of `columns`.

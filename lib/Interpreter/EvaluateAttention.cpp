@@ -66,7 +66,7 @@ static llvm::Error scaleHeads(Tensor &tensor, const Tensor &scales) {
 }
 
 llvm::Expected<Tensor> Evaluator::scaledProducts(Value q, Value k, Value scale,
-                                                 Value keyScales,
+                                                 ValueRange keyScales,
                                                  tile::DotPrecision factors) {
   Type type = scale.getType();
   auto product =
@@ -77,8 +77,8 @@ llvm::Expected<Tensor> Evaluator::scaledProducts(Value q, Value k, Value scale,
   double factor = get(scale).floats[0];
   for (double &s : scores.floats)
     s *= factor;
-  if (keyScales)
-    if (llvm::Error error = scaleHeads(scores, get(keyScales)))
+  for (Value scales : keyScales)
+    if (llvm::Error error = scaleHeads(scores, get(scales)))
       return error;
   return rounded(std::move(scores), type);
 }
@@ -126,10 +126,9 @@ llvm::Error Evaluator::attend(tile::AttentionOp op, const Tensor &scores) {
                          op.getProbabilityAttr().getValueAsDouble()),
                  type);
   if (!op.getWideP())
-    *p = rounded(std::move(*p),
-                 isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getV()))
-                     ? op.getQ().getType()
-                     : op.getV().getType());
+    *p = rounded(std::move(*p), tile::isStorageFloat(op.getV().getType())
+                                    ? op.getQ().getType()
+                                    : op.getV().getType());
   auto output = dot(*p, get(op.getV()), /*transposed=*/false, nullptr,
                     precision, op.getPrecision());
   if (!output)

@@ -72,7 +72,7 @@ llvm::Expected<BackwardRows>
 Evaluator::backwardRows(tile::AttentionBackwardOp op) {
   Type type = op.getScale().getType();
   BackwardRows rows;
-  auto products = scaledProducts(op.getQ(), op.getK(), op.getScale(), Value(),
+  auto products = scaledProducts(op.getQ(), op.getK(), op.getScale(), {},
                                  op.getPrecision());
   if (!products)
     return products.takeError();

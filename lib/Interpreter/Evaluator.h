@@ -67,10 +67,11 @@ private:
   llvm::Expected<Tensor> captureGradient(tile::AttentionBackwardOp op,
                                          size_t number,
                                          const BackwardRows &rows);
-  /// The products of queries and keys times the scales; `keyScales` or null.
+  /// The products of queries and keys times the scales; `keyScales` may be
+  /// none.
   llvm::Expected<Tensor> scaledProducts(mlir::Value q, mlir::Value k,
                                         mlir::Value scale,
-                                        mlir::Value keyScales,
+                                        mlir::ValueRange keyScales,
                                         tile::DotPrecision factors);
   /// The scores of scaled products: −inf where a key is masked.
   llvm::Expected<Tensor> modifyAndMask(Tensor scores, mlir::Region &score,

@@ -157,6 +157,18 @@ static Error verifyPages(const AttentionProblem &p) {
 }
 
 Error AttentionProblem::verifyNarrow() const {
+  if (hasQueryScales && !qType)
+    return createStringError("expected scales of queries with queries of "
+                             "f8e4m3, found them with queries of " +
+                             name(type));
+  if (qType && *qType != ElementType::F8E4M3)
+    return createStringError("expected queries of f8e4m3 where they have a "
+                             "type of their own, found " +
+                             name(*qType));
+  if (qType && !kvType)
+    return createStringError("expected keys and values of 8 bits beside "
+                             "queries of f8e4m3, found " +
+                             name(type));
   if (!kvType && !hasScales)
     return Error::success();
   if (!kvType)
@@ -167,10 +179,11 @@ Error AttentionProblem::verifyNarrow() const {
     return createStringError("expected keys and values of f8e4m3 where they "
                              "have a type of their own, found " +
                              name(*kvType));
+  StringRef wanted = qType ? "an output of f16 or bf16 with queries of f8e4m3"
+                           : "type=f16 or type=bf16 with kv=f8e4m3";
   if (type != ElementType::F16 && type != ElementType::BF16)
-    return createStringError(
-        "expected type=f16 or type=bf16 with kv=f8e4m3, found type=" +
-        name(type));
+    return createStringError("expected " + wanted + ", found " +
+                             (qType ? "" : "type=") + name(type));
   if (backward)
     return createStringError("expected no 'backward' with kv=f8e4m3: gradients "
                              "of keys and values of 8 bits are not computed");
@@ -294,7 +307,9 @@ std::string AttentionProblem::str() const {
   out << "b=" << batch << " hq=" << numHeads << " hkv=" << numKvHeads
       << " sq=" << seqQ << " sk=" << seqKv << " d=" << headDim
       << (valuesInKeys ? " values-in-keys=" : " dv=") << headDimV
-      << " type=" << name(type);
+      << " type=" << name(queryType());
+  if (qType)
+    out << " out=" << name(type);
   if (tf32)
     out << " precision=tf32";
   if (causal != CausalKind::None)
@@ -346,10 +361,12 @@ std::string AttentionProblem::str() const {
     out << " page=" << page;
   if (pagesNhd)
     out << " pages=nhd";
-  if (kvType)
+  if (kvType && kvType != qType)
     out << " kv=" << name(*kvType);
   if (kvType && !hasScales)
     out << " kv-scales=none";
+  if (qType && !hasQueryScales)
+    out << " q-scale=none";
   if (draft)
     out << " draft";
   if (splitKeys)

@@ -26,7 +26,8 @@ void AttentionSpec::applyDefaults() {
 static constexpr StringLiteral kKnownKeys =
     "b hq hkv sq sk d dv type precision causal window prefix documents lengths "
     "softcap alibi scale bias sink layout lse backward dlse ragged tq tk "
-    "page pages dropout kv kv-scales split-keys values-in-keys draft";
+    "page pages dropout kv kv-scales out q-scale split-keys values-in-keys "
+    "draft";
 
 static Error badValue(StringRef key, StringRef value, StringRef expected) {
   return createStringError("attention key '" + key + "': expected " + expected +
@@ -124,6 +125,14 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
     if (!type || *type == ElementType::F64 || *type == ElementType::I32 ||
         *type == ElementType::I64 || *type == ElementType::I1)
       return badValue(key, value, "f32, f16, bf16, f8e4m3 or f8e5m2");
+    if (type == ElementType::F8E4M3)
+      p.qType = type; // what is computed with has one of its own: `out`
+    else
+      p.type = *type;
+  } else if (key == "out") {
+    auto type = parseElementType(value);
+    if (type != ElementType::F16 && type != ElementType::BF16)
+      return badValue(key, value, "f16 or bf16");
     p.type = *type;
   } else if (key == "precision") {
     if (value != "ieee" && value != "tf32")
@@ -146,7 +155,7 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
     if (value != "f8e4m3")
       return badValue(key, value, "f8e4m3");
     p.kvType = ElementType::F8E4M3;
-  } else if (key == "kv-scales") {
+  } else if (key == "kv-scales" || key == "q-scale") {
     if (value != "none")
       return badValue(key, value, "none");
   } else if (key == "values-in-keys") {
@@ -180,6 +189,31 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
   return Error::success();
 }
 
+/// Types of 8 bits and their scales, of which there are all that are not said
+/// to be missing.
+static Error setNarrowTypes(AttentionSpec &spec) {
+  AttentionProblem &p = spec.problem;
+  if (p.qType) {
+    p.kvType = p.kvType.value_or(*p.qType);
+    p.type = spec.given.contains("out") ? p.type : ElementType::BF16;
+  }
+  auto needs = [&](StringRef key, bool isThere, StringRef other) -> Error {
+    if (isThere || !spec.given.contains(key))
+      return Error::success();
+    return createStringError("attention key '" + key + "': expected '" + other +
+                             "' with it, found none");
+  };
+  if (Error error = needs("out", p.qType.has_value(), "type=f8e4m3"))
+    return error;
+  if (Error error = needs("q-scale", p.qType.has_value(), "type=f8e4m3"))
+    return error;
+  if (Error error = needs("kv-scales", p.kvType.has_value(), "kv"))
+    return error;
+  p.hasScales = p.kvType && !spec.given.contains("kv-scales");
+  p.hasQueryScales = p.qType && !spec.given.contains("q-scale");
+  return Error::success();
+}
+
 Expected<AttentionSpec> fa::parseAttentionSpec(StringRef spec) {
   AttentionSpec result;
   SmallVector<StringRef> words;
@@ -209,11 +243,8 @@ Expected<AttentionSpec> fa::parseAttentionSpec(StringRef spec) {
     p.lse = false; // an input, and no result
   }
   p.lengths |= p.page > 0; // pages say nothing of where keys end
-  bool isUnscaled = result.given.contains("kv-scales");
-  if (isUnscaled && !p.kvType)
-    return createStringError("attention key 'kv-scales': expected 'kv' with "
-                             "it, whose scales it is about, found none");
-  p.hasScales = p.kvType && !isUnscaled;
+  if (Error error = setNarrowTypes(result))
+    return error;
   if (result.given.contains("split-keys") && p.splitKeys < 1)
     return badValue("split-keys", Twine(p.splitKeys).str(), "1 key or more");
   if (p.valuesInKeys && !result.given.insert("dv").second)

@@ -239,8 +239,9 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
     to = *from;
     return Error::success();
   };
-  if (Error e = assign(in.q, makeRows(p.type, p.querySizes(p.headDim),
-                                      p.layoutBshd, seeds.next())))
+  if (Error e = assign(in.q, makeRows(p.queryType(), p.querySizes(p.headDim),
+                                      p.layoutBshd, seeds.next(),
+                                      p.hasQueryScales ? kStored : 1)))
     return e;
   auto makeKeys = [&](int64_t dim) {
     return makeRows(p.keyType(), p.keySizes(dim), p.areKeysTurned(),
@@ -310,6 +311,9 @@ Expected<AttentionInputs> fa::makeRandomInputs(const AttentionProblem &p,
     for (std::optional<HostTensor> *scales : {&in.kScale, &in.vScale})
       if (Error e = assign(*scales, makeScales(p, seeds)))
         return e;
+  if (p.hasQueryScales)
+    if (Error e = assign(in.qScale, makeScales(p, seeds)))
+      return e;
   if (p.draft)
     if (Error e = assign(in.draft, makeDraft(p, in, seeds)))
       return e;

@@ -31,7 +31,8 @@ public:
 
   ScoreLoops(const AttentionProblem &p, const AttentionInputs &in)
       : p(p), roundsOperands(p.tf32 && !isReference), q(operand(in.q)),
-        k(operand(in.k)), v(operand(in.v)), typeOut(in.q.type()) {
+        k(operand(in.k)), v(operand(in.v)),
+        typeOut(p.qType ? p.type : in.q.type()) {
     if (in.bias)
       bias = convert(*in.bias);
     if (in.lengths)
@@ -48,6 +49,8 @@ public:
       kScales = convert(*in.kScale);
       vScales = convert(*in.vScale);
     }
+    if (p.hasQueryScales)
+      qScales = convert(*in.qScale);
     if (p.draft) {
       draft = in.draft->toDoubles();
       draftWords = in.draft->sizes().back();
@@ -125,7 +128,10 @@ public:
   const T *valueRow(int64_t b, int64_t hk, int64_t j) const {
     return v.data() + keyNumber(b, hk, j) * p.headDimV;
   }
-  /// What k and v of a KV head are multiplied with.
+  /// What q, k and v of a KV head are multiplied with.
+  T queryScale(int64_t b, int64_t hk) const {
+    return p.hasQueryScales ? qScales[b * p.numKvHeads + hk] : T(1);
+  }
   T keyScale(int64_t b, int64_t hk) const {
     return p.hasScales ? kScales[b * p.numKvHeads + hk] : T(1);
   }
@@ -174,9 +180,11 @@ public:
 
   /// Of a position that is not masked.
   Score<T> score(int64_t b, int64_t h, int64_t i, int64_t j) const {
-    const T *key = keyRow(b, h / p.groupSize(), j);
+    int64_t hk = h / p.groupSize();
+    const T *key = keyRow(b, hk, j);
     T s = dot(queryRow(b, h, i), key, p.headDim) *
-          (static_cast<T>(p.effectiveScale()) * keyScale(b, h / p.groupSize()));
+          (static_cast<T>(p.effectiveScale()) * keyScale(b, hk) *
+           queryScale(b, hk));
     T slope = 1;
     if (p.softcap != 0) {
       T cap = static_cast<T>(p.softcap);
@@ -222,7 +230,7 @@ private:
 
   const AttentionProblem &p;
   bool roundsOperands; ///< to tf32
-  std::vector<T> q, k, v, bias, kScales, vScales;
+  std::vector<T> q, k, v, bias, kScales, vScales, qScales;
   std::vector<double> lengths, documents, sink, slopes, offsets, keyOffsets;
   std::vector<double> table; ///< [b, tableWidth]
   int64_t tableWidth = 0;

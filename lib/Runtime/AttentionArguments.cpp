@@ -74,6 +74,8 @@ makeInputs(const AttentionProblem &problem, AttentionInputs &inputs) {
   if (problem.hasScales)
     for (const auto *scales : {&inputs.kScale, &inputs.vScale})
       arguments.push_back(makeArgument(**scales));
+  if (problem.hasQueryScales)
+    arguments.push_back(makeArgument(*inputs.qScale));
   if (problem.draft)
     arguments.push_back(makeArgument(*inputs.draft));
   arguments.push_back(
@@ -138,7 +140,7 @@ static LaunchArgument describeRows(const AttentionProblem &p,
 
 std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   std::vector<LaunchArgument> arguments = {
-      describeRows(p, p.querySizes(p.headDim)),
+      describeRows(p.queryType(), p.querySizes(p.headDim), p.layoutBshd),
       describeRows(p.keyType(), p.keySizes(p.headDim), p.areKeysTurned())};
   if (!p.valuesInKeys)
     arguments.push_back(
@@ -165,6 +167,9 @@ std::vector<LaunchArgument> fa::describeArguments(const AttentionProblem &p) {
   if (p.hasScales)
     arguments.insert(arguments.end(), 2,
                      describeTensor(ElementType::F32, {p.batch, p.numKvHeads}));
+  if (p.hasQueryScales)
+    arguments.push_back(
+        describeTensor(ElementType::F32, {p.batch, p.numKvHeads}));
   if (p.draft)
     arguments.push_back(describeTensor(ElementType::I32, p.draftSizes()));
   arguments.push_back(

@@ -85,6 +85,14 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
           Twine(static_cast<int>(desc.kvType)));
   }
   problem.hasScales = desc.hasScales;
+  if (desc.qType != 0 && desc.qType != desc.type) {
+    problem.qType = elementTypeOf(desc.qType);
+    if (!problem.qType)
+      return createStringError(
+          "faAttentionDesc: expected qType 0 or FA_F8E4M3, found " +
+          Twine(static_cast<int>(desc.qType)));
+  }
+  problem.hasQueryScales = desc.hasQueryScales;
   problem.splitKeys = desc.splitKeys;
   problem.valuesInKeys = desc.valuesInKeys;
   problem.draft = desc.hasDraft;

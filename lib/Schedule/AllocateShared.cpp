@@ -113,6 +113,8 @@ private:
     auto load = convert.getInput().getDefiningOp<LoadOp>();
     if ((copies || direct) && load)
       copyLoad(load, convert);
+    else if (isWidenedBefore(convert))
+      writeWidened(convert);
     else
       throughBuffer(convert);
     convert->erase();
@@ -204,11 +206,36 @@ private:
     replaceByRead(convert, buffer);
   }
 
-  /// A tile that many registers hold is read where it is used.
-  void setReadPoint(LoadOp load, ConvertOp convert) {
+  /// Whether `convert`, in a loop, is of a tile of 8 bits that was loaded and
+  /// widened before: queries.
+  static bool isWidenedBefore(ConvertOp convert) {
+    auto wide = convert.getInput().getDefiningOp<arith::ExtFOp>();
+    return wide && wide->getBlock() != convert->getBlock() &&
+           wide.getIn().getDefiningOp<LoadOp>();
+  }
+
+  /// Such a tile goes to a buffer once, where it is widened.
+  void writeWidened(ConvertOp convert) {
+    Operation *made = convert.getInput().getDefiningOp();
+    Widened &known = widened[made];
+    if (!known.buffer) {
+      known.buffer =
+          allocate(typeOf(convert.getInput()), bufferLayout(convert));
+      b.setLoc(made->getLoc());
+      b.setInsertionPointAfter(made);
+      WriteOp::create(b, convert.getInput(), known.buffer, index(0));
+      known.isThere = BarrierOp::create(b);
+    }
+    setReadPoint(known.isThere, convert);
+    replaceByRead(convert, known.buffer);
+  }
+
+  /// A tile that many registers hold is read where it is used, else behind
+  /// `isThere`.
+  void setReadPoint(Operation *isThere, ConvertOp convert) {
     b.setLoc(convert.getLoc());
     b.setInsertionPoint(convert);
-    if (load->getBlock() == convert->getBlock())
+    if (isThere->getBlock() == convert->getBlock())
       return;
     // A dot by multiply-adds reads its operands as it goes.
     bool isIeee = llvm::any_of(convert->getUsers(), [](Operation *user) {
@@ -216,7 +243,7 @@ private:
       return dot && dot.isIeeeF32();
     });
     if (!isIeee && registersOf(kernel) <= registers)
-      b.setInsertionPointAfter(load);
+      b.setInsertionPointAfter(isThere);
   }
 
   /// 32-bit registers that the tiles of the largest dot chain take: the results
@@ -240,12 +267,18 @@ private:
     convert.getResult().replaceAllUsesWith(read);
   }
 
+  /// Of a buffer that what `convert` moves goes through.
+  TileLayout bufferLayout(ConvertOp convert) const {
+    RankedTensorType type = typeOf(convert.getInput());
+    return copies ? sharedLayout(type, /*unit=*/1)
+                  : layoutFor(type, layoutOf(convert.getInput()),
+                              layoutOf(convert.getResult()));
+  }
+
   void throughBuffer(ConvertOp convert) {
     RankedTensorType type = typeOf(convert.getInput());
     auto load = convert.getInput().getDefiningOp<LoadOp>();
-    TileLayout layout = copies ? sharedLayout(type, /*unit=*/1)
-                               : layoutFor(type, layoutOf(convert.getInput()),
-                                           layoutOf(convert.getResult()));
+    TileLayout layout = bufferLayout(convert);
     Value buffer = load ? bufferFor(load, layout) : allocate(type, layout);
     b.setLoc(convert.getLoc());
     b.setInsertionPoint(convert);
@@ -309,6 +342,11 @@ private:
   int64_t banks; ///< of the LDS, twice as many where it takes such loads
   ImplicitLocOpBuilder b;
   llvm::DenseMap<Operation *, Value> copied; ///< buffers of loads
+  struct Widened {
+    Value buffer;
+    Operation *isThere = nullptr; ///< the barrier behind which it can be read
+  };
+  llvm::DenseMap<Operation *, Widened> widened;
   /// The buffer of the load `number` of loops that `depth` loops contain.
   struct LoopBuffer {
     int64_t depth, number;

@@ -119,6 +119,14 @@ static DotOp dotOfWidened(Value value) {
   return dot && dot.getB() == value && dot.getA() != value ? dot : DotOp();
 }
 
+/// Whether all that reads `value` are dots, on their left.
+static bool isLeftAlone(Value value) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    auto dot = dyn_cast<DotOp>(user);
+    return dot && dot.getA() == value && dot.getB() != value;
+  });
+}
+
 static bool isWidened(DotOp dot) { return dotOfWidened(dot.getB()) == dot; }
 
 LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
@@ -274,6 +282,10 @@ std::optional<TileLayout> LayoutChooser::findNew(Value value) {
     return std::nullopt;
   if (feedsOnlyDots(value))
     return loadLayout(value);
+  // A left operand is widened as it is loaded, and moved in Q's type.
+  if (arith::ExtFOp wider = widening(value);
+      wider && isLeftAlone(value) && feedsOnlyDots(wider.getIn()))
+    return loadLayout(wider.getIn());
   if (DotOp dot = dotOfWidened(value)) {
     noteLeft(dot);
     return dotOperandLayout(dot, 1);
@@ -302,11 +314,12 @@ TileLayout LayoutChooser::loadLayout(Value value) const {
   if (unit.kind == MatrixUnit::Mma)
     return blocked(rows, columns, vector, warps);
   // Each lane reads its rows of the left operand itself.
-  if (llvm::all_of(readAs(value).getUsers(), [&](Operation *user) {
-        return cast<DotOp>(user).getA() == value &&
-               cast<DotOp>(user).getB() != value;
-      }))
-    return unit.left(rows, columns, {.bits = bits, .fromMemory = true}, warps);
+  Value read = readAs(value);
+  if (isLeftAlone(read))
+    return unit.left(
+        rows, columns,
+        {.bits = typeOf(read).getElementTypeBitWidth(), .fromMemory = true},
+        warps);
   // Of a right operand with rows along the depth a thread has neighbours in
   // both directions: it reads along rows and writes along the depth.
   bool turns = llvm::any_of(readAs(value).getUsers(), [](Operation *user) {
@@ -395,7 +408,8 @@ std::optional<TileLayout> LayoutChooser::columnsLayout(Value value) const {
 }
 
 void LayoutChooser::noteLeft(DotOp dot) {
-  if (feedsOnlyDots(dot.getA()))
+  arith::ExtFOp wider = widening(dot.getA());
+  if (feedsOnlyDots(wider ? wider.getIn() : dot.getA()))
     readForDots.insert(dot);
 }
 

@@ -137,10 +137,6 @@ static bool isNarrow(Type type) {
   return element && element.getWidth() < 16;
 }
 
-static bool isE4M3(Type type) {
-  return isa<Float8E4M3FNType>(getElementTypeOrSelf(type));
-}
-
 /// Whether `op` computes with its operands, and does more than widen them.
 static bool computes(Operation *op) {
   if (auto attention = dyn_cast<tile::AttentionOp>(op)) // of K and V it may be
@@ -159,16 +155,18 @@ static LogicalResult checkElementTypes(ModuleOp module) {
     for (Region &region : op->getRegions())
       for (Block &block : region)
         llvm::append_range(types, block.getArgumentTypes());
-    auto found = llvm::find_if(
-        types, [](Type type) { return isNarrow(type) && !isE4M3(type); });
+    auto found = llvm::find_if(types, [](Type type) {
+      return isNarrow(type) && !tile::isStorageFloat(type);
+    });
     if (found != types.end()) {
       op->emitError() << "expected elements that a target computes with, found "
                       << getElementTypeOrSelf(*found)
                       << ", which none does yet";
       return WalkResult::interrupt();
     }
-    if (!computes(op) || (llvm::none_of(op->getOperandTypes(), isE4M3) &&
-                          llvm::none_of(op->getResultTypes(), isE4M3)))
+    if (!computes(op) ||
+        (llvm::none_of(op->getOperandTypes(), tile::isStorageFloat) &&
+         llvm::none_of(op->getResultTypes(), tile::isStorageFloat)))
       return WalkResult::advance();
     op->emitError("expected elements of f8E4M3FN to be widened by arith.extf "
                   "and no others, found '")

@@ -77,3 +77,53 @@ func.func @widened(%q: !q, %k: !n, %v: !n) -> !q {
   %on = arith.truncf %o : tensor<?x?x?x64xf32> to !q
   return %on : !q
 }
+
+// -----
+
+!n = tensor<?x?x?x64xf8E4M3FN>
+!w = tensor<?x?x?x64xf32>
+!s = tensor<?x?x?x?xf32>
+!h = tensor<?x?x?x?xbf16>
+!c = tensor<?x?xf32>
+
+// Q of 8 bits is widened to what P is rounded to, where its tile is loaded, and
+// two factors of keys, of which one is that of the queries, are two scales.
+// CHECK-LABEL: func.func @queries(
+// CHECK-SAME: %[[Q:.*]]: tensor<?x?x?x64xf8E4M3FN>, %[[K:.*]]: tensor<?x?x?x64xf8E4M3FN>, %[[V:.*]]: tensor<?x?x?x64xf8E4M3FN>, %[[KS:.*]]: tensor<?x?xf32>, %[[QS:.*]]: tensor<?x?xf32>)
+// CHECK: %[[QW:.*]] = arith.extf %[[Q]] : tensor<?x?x?x64xf8E4M3FN> to tensor<?x?x?x64xbf16>
+// CHECK: tile.attention %[[QW]], %[[K]], %[[V]] scale %{{.*}} key_scales %[[KS]], %[[QS]] : tensor<?x?xf32>, tensor<?x?xf32> :
+// KERNEL-LABEL: tile.kernel @queries
+// KERNEL-SAME: memref<?x?x?x64xf8E4M3FN
+// KERNEL: memref.load %{{.*}} : memref<?x?xf32
+// KERNEL: %[[ONE:.*]] = arith.mulf
+// KERNEL: memref.load %{{.*}} : memref<?x?xf32
+// KERNEL: arith.mulf %[[ONE]]
+// KERNEL: %[[QT:.*]] = tile.load {{.*}} -> tensor<[[M:[0-9]+]]x64xf8E4M3FN>
+// KERNEL: %[[QTW:.*]] = arith.extf %[[QT]] : tensor<[[M]]x64xf8E4M3FN> to tensor<[[M]]x64xbf16>
+// KERNEL: scf.for
+// KERNEL: tile.dot %[[QTW]], %{{.*}} transpose_b
+func.func @queries(%q: !n, %k: !n, %v: !n, %ks: !c, %qs: !c) -> tensor<?x?x?x64xf16> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %qw = arith.extf %q : !n to !w
+  %kw = arith.extf %k : !n to !w
+  %b = tensor.dim %kw, %c0 : !w
+  %h = tensor.dim %kw, %c1 : !w
+  %j = tensor.dim %kw, %c2 : !w
+  %k1 = tile.expand_dims %ks dim 2 : !c -> tensor<?x?x1xf32>
+  %k2 = tile.expand_dims %k1 dim 3 : tensor<?x?x1xf32> -> tensor<?x?x1x1xf32>
+  %k3 = tile.broadcast %k2 sizes %b, %h, %j : tensor<?x?x1x1xf32> -> !w
+  %q1 = tile.expand_dims %qs dim 2 : !c -> tensor<?x?x1xf32>
+  %q2 = tile.expand_dims %q1 dim 3 : tensor<?x?x1xf32> -> tensor<?x?x1x1xf32>
+  %q3 = tile.broadcast %q2 sizes %b, %h, %j : tensor<?x?x1x1xf32> -> !w
+  %kd = arith.mulf %kw, %k3 : !w
+  %kq = arith.mulf %kd, %q3 : !w
+  %s = tile.dot %qw, %kq transpose_b : !w, !w -> !s
+  %p = tile.softmax %s : !s
+  %pn = arith.truncf %p : !s to !h
+  %vw = arith.extf %v : !n to tensor<?x?x?x64xbf16>
+  %o = tile.dot %pn, %vw : !h, tensor<?x?x?x64xbf16> -> !w
+  %on = arith.truncf %o : !w to tensor<?x?x?x64xf16>
+  return %on : tensor<?x?x?x64xf16>
+}

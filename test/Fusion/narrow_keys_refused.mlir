@@ -51,3 +51,20 @@ func.func @other_rounding(%q: !q, %k: !n, %v: !n) -> !w {
   %o = tile.dot %pw, %vw : !s, !w -> !w
   return %o : !w
 }
+
+// -----
+
+!w = tensor<?x?x?x64xf32>
+!n = tensor<?x?x?x64xf8E4M3FN>
+!s = tensor<?x?x?x?xf32>
+
+func.func @nothing_is_rounded(%q: !n, %k: !n, %v: !n) -> !w {
+  %qw = arith.extf %q : !n to !w
+  %kw = arith.extf %k : !n to !w
+  %vw = arith.extf %v : !n to !w
+  %s = tile.dot %qw, %kw transpose_b : !w, !w -> !s
+  // expected-remark @+1 {{attention is not fused: Q has elements of 8 bits, and the probabilities are not rounded to f16 or bf16}}
+  %p = tile.softmax %s : !s
+  %o = tile.dot %p, %vw : !s, !w -> !w
+  return %o : !w
+}

@@ -134,5 +134,8 @@ std::string matrix::randomLine(std::mt19937 &random) {
   StringRef text = line;
   if (!text.contains("backward") && !text.contains("type=f32"))
     line += chance(4, "kv=f8e4m3" + chance(3, "kv-scales=none"));
+  constexpr StringLiteral type = " type=";
+  if (StringRef(line).contains(" kv=") && draw(0, 1)) // of queries, too
+    line.replace(line.find(type), type.size(), " type=f8e4m3 out=");
   return line;
 }

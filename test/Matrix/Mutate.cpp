@@ -94,6 +94,23 @@ static void noScales(tile::KernelOp kernel) {
   }
 }
 
+/// Codes of 8 bits are read as those of the fnuz formats, which are half as
+/// large.
+static void halveCodes(tile::KernelOp kernel) {
+  kernel.walk([](arith::ExtFOp wide) {
+    if (!tile::isStorageFloat(wide.getIn().getType()))
+      return;
+    ImplicitLocOpBuilder b(wide.getLoc(), wide->getContext());
+    b.setInsertionPointAfter(wide);
+    auto type = tile::typeOf(wide.getOut());
+    Value half = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type,
+                                  b.getFloatAttr(type.getElementType(), 0.5)));
+    Value halved = arith::MulFOp::create(b, wide.getOut(), half);
+    wide.getOut().replaceAllUsesExcept(halved, halved.getDefiningOp());
+  });
+}
+
 /// The bit of each key of a draft is that of the one behind it.
 static void nextBit(tile::KernelOp kernel) {
   kernel.walk([](arith::ShLIOp bit) {
@@ -219,6 +236,7 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       {"keep-all", keepAll},
       {"next-scale", nextScale},
       {"no-scales", noScales},
+      {"halve-codes", halveCodes},
       {"next-bit", nextBit}};
   for (auto [name, plant] : faults)
     if (fault == name) {
@@ -230,7 +248,6 @@ llvm::Error fa::mutateKernels(ModuleOp module, StringRef fault) {
       "--mutate: expected drop-rescale, mask-off-by-one, skip-last-tile, "
       "swap-precision, drop-dlse, drop-scale, drop-head, unmask-ds, drop-ends, "
       "next-sequence, first-sequence, past-lengths, keep-all, next-scale, "
-      "no-scales, "
-      "next-bit or wrong-alignment, found '" +
+      "no-scales, halve-codes, next-bit or wrong-alignment, found '" +
       fault + "'");
 }

@@ -27,6 +27,7 @@ Error fa::run::readInput(StringRef what, StringRef path, bool wanted,
                              "no '" +
                              (what == "slopes"          ? "alibi"
                               : what == "rng"           ? "dropout"
+                              : what == "q-scale"       ? "type=f8e4m3"
                               : what.ends_with("scale") ? "kv"
                                                         : what) +
                              "'");
@@ -45,8 +46,8 @@ Error fa::run::readInput(StringRef what, StringRef path, bool wanted,
 Error fa::run::agreeOnType(AttentionSpec &spec, StringRef path, bool isKey,
                            ElementType found) {
   AttentionProblem &p = spec.problem;
-  bool isNarrow = isKey && p.kvType;
-  ElementType expected = isNarrow ? p.keyType() : p.type;
+  bool isNarrow = (isKey ? p.kvType : p.qType).has_value();
+  ElementType expected = isKey ? p.keyType() : p.queryType();
   if ((isNarrow || spec.given.contains("type")) && found != expected)
     return createStringError(path + ": expected elements of type " +
                              name(expected) + ", found " + name(found));
@@ -150,6 +151,9 @@ public:
     if (Error error = readInput("v-scale", options.vScale, p.hasScales, scales,
                                 ElementType::F32, inputs->vScale))
       return error;
+    if (Error error = readInput("q-scale", options.qScale, p.hasQueryScales,
+                                scales, ElementType::F32, inputs->qScale))
+      return error;
     if (Error error = readInput("rng", options.rng, p.dropout != 0, {2},
                                 ElementType::I64, inputs->rng))
       return error;
@@ -204,7 +208,7 @@ private:
     StringRef path = file.path;
     if (path.empty())
       return Error::success();
-    auto tensor = readNpy(path, file.isKey ? p.keyType() : p.type);
+    auto tensor = readNpy(path, file.isKey ? p.keyType() : p.queryType());
     if (!tensor)
       return tensor.takeError();
     int64_t rank = file.isPacked ? 3 : 4;

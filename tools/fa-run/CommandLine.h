@@ -78,6 +78,11 @@ struct CommandLine {
       "table", cl::value_desc("F.npy"),
       cl::desc("the pages of each sequence, int32 [b, m], with 'page'"),
       cl::cat(category)};
+  cl::opt<std::string> qScale{
+      "q-scale", cl::value_desc("F.npy"),
+      cl::desc("what queries are multiplied with, f32 [b, hkv], with "
+               "'type=f8e4m3'"),
+      cl::cat(category)};
   cl::opt<std::string> kScale{
       "k-scale", cl::value_desc("F.npy"),
       cl::desc("what keys are multiplied with, f32 [b, hkv], with 'kv'"),

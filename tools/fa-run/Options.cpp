@@ -173,6 +173,7 @@ Expected<Options> fa::run::parseOptions(int argc, char **argv) {
   options.offsets = line.offsets;
   options.keyOffsets = line.keyOffsets;
   options.table = line.table;
+  options.qScale = line.qScale;
   options.kScale = line.kScale;
   options.vScale = line.vScale;
   options.draft = line.draft;

@@ -26,7 +26,7 @@ struct Options {
   std::optional<std::string> append;    ///< an append's
   std::string offsets, keyOffsets;      ///< of packed sequences
   std::string q, k, v, bias, slopes, lengths, documents, sink, rng, table;
-  std::string kScale, vScale;       ///< of keys and values of 8 bits
+  std::string qScale, kScale, vScale; ///< of what has 8 bits
   std::string draft;                ///< words of a draft's mask
   std::vector<std::string> in, out; ///< .npy files or sizes, in order
   std::string grid;                 ///< of a kernel that Triton printed

@@ -45,6 +45,8 @@ struct WantedGradient {
 struct AttentionProblem {
   int64_t batch = 1, numHeads = 8, numKvHeads = 8;
   int64_t seqQ = 1024, seqKv = 1024, headDim = 64, headDimV = 64;
+  /// Of what is computed with and of the results: of each tensor of rows that
+  /// has no type of its own.
   ElementType type = ElementType::F16;
   CausalKind causal = CausalKind::None;
   int64_t windowLeft = -1, windowRight = -1; ///< keys; -1 is no bound
@@ -71,9 +73,12 @@ struct AttentionProblem {
   /// The type of the elements of K and V, where it is not `type`: F8E4M3, which
   /// is widened to `type`.
   std::optional<ElementType> kvType;
+  /// The type of the elements of Q, where it is not `type`: F8E4M3, beside keys
+  /// and values of 8 bits.
+  std::optional<ElementType> qType;
   /// K and V are to be multiplied with a number for each batch and KV head,
-  /// f32 [b, hkv] each.
-  bool hasScales = false;
+  /// f32 [b, hkv] each, and Q with the number of the KV head that it shares.
+  bool hasScales = false, hasQueryScales = false;
   /// V is the first headDimV columns of K, and no tensor of its own.
   bool valuesInKeys = false;
   /// Of the last sq keys a query sees those whose bits are set: bit n mod 32 of
@@ -87,6 +92,7 @@ struct AttentionProblem {
   bool hasWindow() const { return windowLeft >= 0 || windowRight >= 0; }
   double effectiveScale() const;
   int64_t groupSize() const { return numKvHeads ? numHeads / numKvHeads : 1; }
+  ElementType queryType() const { return qType.value_or(type); }
   ElementType keyType() const { return kvType.value_or(type); }
   /// Whether heads change places with rows in the memory of k and v.
   bool areKeysTurned() const { return page ? pagesNhd : layoutBshd; }

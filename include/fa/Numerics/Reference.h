@@ -24,14 +24,14 @@ namespace fa {
 /// tq, d], k and v [hkv, tk, ..]; offsets and keyOffsets i32 [b + 1] then say
 /// where each sequence begins and ends. With pages k [n, hkv, page, d], v [n,
 /// hkv, page, dv] and table i32 [b, m]. kScale and vScale, f32 [b, hkv], are
-/// what k and v are multiplied with.
+/// what k and v are multiplied with, and qScale q, that of the KV head.
 struct AttentionInputs {
   HostTensor q, k, v;
   std::optional<HostTensor> bias, slopes, lengths, documents, sink, rng, table;
   /// Of `documents`, int32 [b, sq]: the first key that a query sees and the
   /// first after it that it does not. Set by makeArguments.
   std::optional<HostTensor> starts, ends;
-  std::optional<HostTensor> offsets, keyOffsets, kScale, vScale;
+  std::optional<HostTensor> offsets, keyOffsets, kScale, vScale, qScale;
   /// i32 [b, sq, words], packed [rows, words]: which of the last sq keys a
   /// query sees, a bit each, from the lowest bit of word 0 on.
   std::optional<HostTensor> draft;
@@ -85,8 +85,8 @@ llvm::Expected<HostTensor> createRows(ElementType type,
 /// several sequences; what no key lies in is NaN, and the table names no page
 /// behind the last key's. Their lengths are all that may be special, in turn:
 /// the longest, 0, 1, one around a page, a random one. Any seed and offset.
-/// Where keys and values have scales, these bring back to normal what is stored
-/// as normal values times 32, which leaves out few codes of 8 bits.
+/// Where queries, keys or values have scales, these bring back to normal what
+/// is stored as normal values times 32, which leaves out few codes of 8 bits.
 llvm::Expected<AttentionInputs>
 makeRandomInputs(const AttentionProblem &problem, uint64_t seed);
 

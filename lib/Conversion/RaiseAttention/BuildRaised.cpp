@@ -151,8 +151,8 @@ std::optional<RaisedAttention> FunctionBuilder::build() {
                      ? RankedTensorType::get({any, any, any}, b.getF32Type())
                      : RankedTensorType();
   auto attention = tile::AttentionOp::create(
-      b, outputType, lseType, q, k, v, scale, Value(), Value(), sink, Value(),
-      captured, FloatAttr(), placed.isWide,
+      b, outputType, lseType, q, k, v, scale, ValueRange(), Value(), sink,
+      Value(), captured, FloatAttr(), placed.isWide,
       placed.isTf32 ? tile::DotPrecision::Tf32 : tile::DotPrecision::Ieee);
   if (regions.score)
     attention.getScore().push_back(regions.score.release());

@@ -23,7 +23,7 @@ static constexpr int64_t kWidened = 16;
 /// reads them; null if it is not such a load.
 static Type widenedType(tile::LoadOp load) {
   Type wide;
-  if (!isa<Float8E4M3FNType>(load.getType().getElementType()))
+  if (!tile::isStorageFloat(load.getType()))
     return wide;
   for (Operation *user : load->getUsers()) {
     auto widening = dyn_cast<arith::ExtFOp>(user);

@@ -68,7 +68,8 @@ Value LoopBuilder::scoresOf(OnlineAttentionOp op) {
       pointwise(type, scores, [&](ImplicitLocOpBuilder &b, ValueRange args) {
         return Value(arith::MulFOp::create(b, args[0], op.getScale()));
       });
-  scores = scaledHeads(scores, op.getKeyScales());
+  for (Value scales : op.getKeyScales())
+    scores = scaledHeads(scores, scales);
   if (!op.getScore().empty())
     scores = applyRegion(op.getScore(), op.getCaptures(), scores, true);
   if (op.getMask().empty())
@@ -91,7 +92,7 @@ SmallVector<Value> LoopBuilder::lowerAttention(OnlineAttentionOp op) {
   if (op.getRng())
     p = dropout(p, op.getRng(), op.getProbabilityAttr());
   Type element = typeOf(op.getV()).getElementType();
-  if (isa<Float8E4M3FNType>(element))
+  if (isStorageFloat(element))
     element = typeOf(op.getQ()).getElementType();
   if (!element.isF32() && !op.getWideP())
     p = pointwise(typeOf(p).clone(element), p,

@@ -51,6 +51,8 @@ static std::vector<HostTensor> run(const AttentionProblem &program,
   if (program.hasScales)
     for (const auto *scales : {&in.kScale, &in.vScale})
       arguments.push_back(**scales);
+  if (program.hasQueryScales)
+    arguments.push_back(*in.qScale);
   arguments.push_back(program.effectiveScale());
   return llvm::cantFail(interpret(*module, "attention", arguments, precision));
 }
@@ -81,6 +83,8 @@ TEST(Interpreter, AgreesWithTheReference) {
         "b=7 hq=2 sq=3 sk=20 d=8 page=4 pages=nhd window=6,1 type=bf16",
         "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 causal kv=f8e4m3 type=f16",
         "b=2 hq=4 hkv=1 sq=5 sk=7 d=8 kv=f8e4m3 kv-scales=none type=bf16",
+        "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 causal type=f8e4m3",
+        "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 type=f8e4m3 out=f16 kv-scales=none",
         "b=7 hq=4 hkv=2 sq=5 sk=20 d=8 page=3 kv=f8e4m3 type=bf16",
         "hq=1 sq=4 sk=0 d=8 type=f32"}) {
     SCOPED_TRACE(spec.str());

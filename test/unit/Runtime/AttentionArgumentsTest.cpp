@@ -68,6 +68,8 @@ TEST(AttentionArguments, SaidOfALaunchIsWhatIsGiven) {
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 page=4 pages=nhd");
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 page=4 kv=f8e4m3 lse");
   expectSame("b=2 hq=4 sq=5 sk=7 d=16 layout=bshd kv=f8e4m3 kv-scales=none");
+  expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 page=4 type=f8e4m3 draft lse");
+  expectSame("b=2 hq=4 sq=5 sk=7 d=16 layout=bshd type=f8e4m3 kv-scales=none");
   expectSame("b=2 hq=4 hkv=2 sq=5 sk=7 d=16 dv=8 sink backward=v,q dlse");
   expectSame("b=2 hq=4 sq=5 sk=7 d=16 alibi sink bias=1hq1 layout=bshd "
              "backward=k,bias,slopes,sink");

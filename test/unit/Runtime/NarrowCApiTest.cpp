@@ -83,6 +83,65 @@ TEST(NarrowCApi, MeansOnTheHost) {
     EXPECT_EQ(x, four);
 }
 
+/// Queries of 8 bits, and a number for each batch and KV head that makes one of
+/// two scores larger: the first key then has nearly all of the weight.
+TEST(NarrowCApi, QueriesOnTheHost) {
+  fa::Context context(fa::contextOptions("cpu"));
+  faAttentionDesc desc = narrowProblem(FA_F16, kDim);
+  desc.qType = FA_F8E4M3;
+  desc.hasQueryScales = 1;
+  fa::Plan plan(context, desc);
+  ASSERT_TRUE(plan) << fa::lastError();
+  Means means;
+  std::vector<uint8_t> q(4 * kDim, 0x38); // 1
+  for (size_t n = 0; n < means.k.size(); ++n)
+    means.k[n] = n / kDim % 2 ? 0 : 0x38; // 1, and then 0
+  means.vScales = {1, 1, 1, 1};
+  std::vector<float> qScales = {0, 2, -2, 0};
+  auto arguments = means.arguments();
+  arguments[0] = fa::tensor(q.data(), FA_F8E4M3, {2, 2, 1, kDim});
+  arguments.insert(arguments.begin() + 5,
+                   fa::tensor(qScales.data(), {2, 2}, {2, 1}));
+  ASSERT_EQ(plan.launch(arguments), FA_SUCCESS) << fa::lastError();
+  constexpr uint16_t one = 0x3c00, two = 0x4000, three = 0x4200;
+  for (int64_t d = 0; d < kDim; ++d) {
+    EXPECT_EQ(means.out[d], two);
+    EXPECT_EQ(means.out[kDim + d], one);
+    EXPECT_EQ(means.out[2 * kDim + d], three);
+    EXPECT_EQ(means.out[3 * kDim + d], two);
+  }
+  arguments[0] = fa::tensor(means.q.data(), FA_F16, {2, 2, 1, kDim});
+  expectError(plan.launch(arguments),
+              "argument 0: expected elements of type f8e4m3, found f16");
+  arguments[0] = fa::tensor(q.data(), FA_F8E4M3, {2, 2, 1, kDim});
+  arguments[5] = fa::tensor(qScales.data(), {2, 1});
+  expectError(plan.launch(arguments),
+              "argument 5: expected size 2 in dimension 1 as in dimension 1 of "
+              "argument 1, found 1");
+
+  faPlan none = nullptr;
+  auto refused = [&](const char *message) {
+    expectError(faPlanCreateFromAttention(context.get(), &desc, &none),
+                message);
+  };
+  desc.qType = FA_F8E5M2;
+  refused("expected queries of f8e4m3 where they have a type of their own, "
+          "found f8e5m2");
+  desc.qType = static_cast<faType>(77);
+  refused("faAttentionDesc: expected qType 0 or FA_F8E4M3, found 77");
+  desc.qType = FA_F32;
+  refused("expected scales of queries with queries of f8e4m3, found them with "
+          "queries of f16");
+  desc.qType = FA_F8E4M3;
+  desc.type = FA_F32;
+  refused("expected an output of f16 or bf16 with queries of f8e4m3, found "
+          "f32");
+  desc.type = FA_BF16;
+  desc.kvType = FA_F32;
+  refused("expected keys and values of 8 bits beside queries of f8e4m3, found "
+          "bf16");
+}
+
 TEST(NarrowCApi, SaysWhatDoesNotFit) {
   fa::Context context(fa::contextOptions("cpu"));
   faAttentionDesc desc = narrowProblem(FA_F16, kDim);
@@ -131,6 +190,13 @@ TEST(NarrowCApi, OlderDescriptionsHaveNone) {
   ASSERT_TRUE(plan) << fa::lastError();
   Means means;
   expectError(plan.launch(means.arguments()), "expected 5 arguments, found 7");
+  // One of before there were queries of 8 bits ends where drafts do.
+  desc.qType = FA_F8E4M3;
+  desc.hasQueryScales = 1;
+  desc.size = offsetof(faAttentionDesc, qType);
+  fa::Plan sixteen(context, desc);
+  ASSERT_TRUE(sixteen) << fa::lastError();
+  EXPECT_EQ(sixteen.launch(means.arguments()), FA_SUCCESS) << fa::lastError();
 }
 
 /// A card gets bytes and scales as arguments, and splits as of other keys.
