@@ -60,7 +60,48 @@ def four_dims(name, found, layout):
 
 
 # Of optional arrays, those that no member of an AttentionDesc asks for by itself.
-_WITHOUT_MEMBER = ("last", "rng")
+_WITHOUT_MEMBER = ("last", "rng", "v_scale")
+# What elements of 8 bits are multiplied with: the members that ask for it.
+SCALES = {"hasScales": "k_scale", "v_scale": "v_scale", "hasQueryScales": "q_scale"}
+
+
+def scale_arrays(q_scale, k_scale, v_scale):
+    """Scales by the members that ask for them; of keys and values both, or none."""
+    if (k_scale is None) != (v_scale is None):
+        raise ValueError(f"expected k_scale and v_scale, found {'v_scale' if k_scale is None else 'k_scale'} alone")
+    return {"hasScales": k_scale, "v_scale": v_scale, "hasQueryScales": q_scale}
+
+
+def as_scales(name, found, b, heads):
+    """Scales as a launch takes them, [b, heads], of any strides: one for each
+    sequence and KV head, for each head, or one for all."""
+    if found.type != fa.F32:
+        raise ValueError(f"expected {name} of {NAMES[fa.F32]}, found {NAMES[found.type]}")
+    wanted, shape = (b, heads), (1,) * (2 - len(found.shape)) + found.shape
+    if len(shape) != 2 or any(has not in (1, size) for has, size in zip(shape, wanted)):
+        raise ValueError(f"expected {name} of shape {wanted}, found {found.shape}")
+    strides = (0,) * (2 - len(found.shape)) + found.strides
+    strides = [0 if has == 1 else step for has, step in zip(shape, strides)]
+    return Tensor(found.owner, found.type, wanted, strides, found.data, found.target, found.writable)
+
+
+def element_types(q, k, out, out_dtype):
+    """The members of an AttentionDesc that say the types of elements: its own is
+    q's or, of a q of 8 bits, that of the output."""
+    type = q.type
+    if type in (fa.F8E4M3, fa.F8E5M2):
+        name = "bfloat16" if out_dtype is None else getattr(out_dtype, "__name__", str(out_dtype)).rpartition(".")[2]
+        if name not in ("float16", "bfloat16"):
+            raise ValueError(f"expected an out_dtype float16 or bfloat16, found {out_dtype!r}")
+        type = out.type if out is not None and out_dtype is None else NAMES.index(name)
+    elif out_dtype is not None:
+        raise ValueError(f"expected no out_dtype but beside a q of 8 bits, found one beside {NAMES[type]}")
+    members = {"type": type}
+    if q.type != type:
+        members["qType"] = q.type
+    if k.type != type:
+        members["kvType"] = k.type
+    return members
 
 
 def describe(options, head_dim):
@@ -103,7 +144,7 @@ def describe_inputs(options, tensors, given):
     return members, [q, k, v, *tensors[3:], scale]
 
 
-def _prepare(options, tensors, given):
+def _prepare(options, tensors, given, out_dtype=None):
     """The launch of a call. `tensors` are its arrays as `Tensor`, `given` says
     which of the optional ones there are; what is not among them is new and
     row-major."""
@@ -111,19 +152,23 @@ def _prepare(options, tensors, given):
     if "out" in given:  # the last one
         *tensors, out = tensors
     members, arguments = describe_inputs(options, tensors, given)
-    q, _, v = arguments[:3]
+    q, k, v = arguments[:3]
+    members.update(element_types(q, k, out, out_dtype))
+    for n, member in enumerate(given, 3):
+        if member in SCALES:
+            arguments[n] = as_scales(SCALES[member], arguments[n], q.shape[0], k.shape[1])
     b, hq, sq, _ = q.shape
     dv = v.shape[3]
     shape = (b, sq, hq, dv) if layout == "bshd" else (b, hq, sq, dv)
     if out is None:
-        out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
+        out = Tensor(None, members["type"], shape, row_major(shape), 0, q.target)
     elif not out.writable:
         raise ValueError("expected an out that can be written, found a read-only one")
     outputs = [four_dims("out", out, layout)]
     if return_lse:
         outputs.append(Tensor(None, fa.F32, (b, hq, sq), row_major((b, hq, sq)), 0, q.target))
     plan = plan_of(q.target, tuple(members.items()))
-    return Launch(plan, arguments + outputs, shape)
+    return Launch(plan, arguments + outputs, shape, NAMES[out.type] if out.type != q.type else None)
 
 
 def choose_rng(q, dropout_p, rng):
@@ -178,9 +223,13 @@ def attention(
     precision="ieee",
     dropout_p=0.0,
     rng=None,
+    q_scale=None,
+    k_scale=None,
+    v_scale=None,
     layout="bhsd",
     return_lse=False,
     out=None,
+    out_dtype=None,
     stream=None,
 ):
     """softmax(mod(scale · q kᵀ), masked) v, without a copy of anything.
@@ -201,6 +250,9 @@ def attention(
     dropout_p: each probability is dropped with it, by rng, a seed and an offset,
     int64 [2]; of PyTorch's tensors its generator gives one to each call that has
     none.
+    q, k, v may be float8_e4m3fn, or k and v beside a q of 16 bits; q_scale,
+    k_scale, v_scale: float32 [b, hkv], [hkv] or one for all, what they are
+    multiplied with. out_dtype, of such a q: bfloat16 unless given, or float16.
 
     Returns the output [b, hq, sq, dv], `out` if it is given, else a new array
     of q's package; with return_lse also the log-sum-exp, float32 [b, hq, sq].
@@ -220,6 +272,11 @@ def attention(
     ):
         given, optional = optional_arrays(bias, alibi_slopes, lengths, key_ranges, sink, rng)
         arrays += optional
+    if k_scale is not None or v_scale is not None or q_scale is not None:
+        for member, array in scale_arrays(q_scale, k_scale, v_scale).items():
+            if array is not None:
+                given += (member,)
+                arrays.append(array)
     if out is not None:
         given += ("out",)
         arrays.append(out)
@@ -229,20 +286,24 @@ def attention(
         scale = float(scale)  # what a launch is known by has a value, not an identity
     # Options, without the time that a call of it takes.
     options = causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, dropout_p, layout, return_lse
-    kind = options, given
+    kind = options, given, out_dtype
     launch, addresses = (None, None) if learns else _launches.get(kind, arrays)
     if launch is None:
         # No launch that is known has such arrays.
         if learns or any(getattr(array, "requires_grad", False) for array in arrays):
             from .torch import attention_with_layout
 
+            for name, found in dict(q_scale=q_scale, k_scale=k_scale, v_scale=v_scale, out_dtype=out_dtype).items():
+                if found is not None:
+                    raise ValueError(f"expected no {name} where a gradient is required, found one")
             tensors = dict(bias=bias, alibi_slopes=alibi_slopes, lengths=lengths, key_ranges=key_ranges, sink=sink)
             tensors["rng"] = rng
             how = dict(Options(*options)._asdict(), **tensors)
             return attention_with_layout(q, k, v, out=out, stream=stream, **how)
-        launch, addresses = _launches.add(kind, arrays, lambda tensors: _prepare(Options(*options), tensors, given))
+        prepare = lambda tensors: _prepare(Options(*options), tensors, given, out_dtype)
+        launch, addresses = _launches.add(kind, arrays, prepare)
     if out is None:
-        out = empty_like(q, launch.shape, None)
+        out = empty_like(q, launch.shape, launch.type)
         addresses.append(address(out))
     if return_lse:
         b, x, y, _ = launch.shape
@@ -266,6 +327,11 @@ def prepare(*args, **how):
     rng = choose_rng(call["q"], call["dropout_p"], call["rng"])
     given, optional = optional_arrays(*(call[name] for name in optional), rng)
     arrays = [call["q"], call["k"], call["v"], *optional]
+    scales = scale_arrays(*(call[name] for name in ("q_scale", "k_scale", "v_scale")))
+    for member, array in scales.items():
+        if array is not None:
+            given += (member,)
+            arrays.append(array)
     if call["out"] is not None:
         given += ("out",)
         arrays.append(call["out"])
@@ -273,4 +339,4 @@ def prepare(*args, **how):
     if call["scale"] is not None:
         call["scale"] = float(call["scale"])
     options = Options(*(call[name] for name in Options._fields))
-    _prepare(options, [tensor(array) for array in arrays], given).prepare()
+    _prepare(options, [tensor(array) for array in arrays], given, call["out_dtype"]).prepare()

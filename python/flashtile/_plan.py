@@ -175,11 +175,12 @@ class Launch:
     """A plan's arguments but for the addresses of its tensors.
 
     arguments: as `Tensor` and numbers, in order. target: where it runs. shape:
-    of the result, for who makes a new one.
+    of the result, for who makes a new one, and type: the name of its elements',
+    None for the first argument's.
     """
 
-    def __init__(self, plan, arguments, shape=None):
-        self._plan, self.shape = plan, shape
+    def __init__(self, plan, arguments, shape=None, type=None):
+        self._plan, self.shape, self.type = plan, shape, type
         self._arguments = _values(arguments)
         self._tensors = [n for n, a in enumerate(arguments) if isinstance(a, Tensor)]
         targets = {arguments[n].target for n in self._tensors}

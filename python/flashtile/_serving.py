@@ -3,14 +3,14 @@
 behind the other, and keys and values in pages that a table names."""
 
 from . import _structs as fa
-from ._attention import Options, describe, four_dims, plan_of
+from ._attention import SCALES, Options, as_scales, describe, element_types, four_dims, plan_of, scale_arrays
 from ._plan import Launch, Launches
 from ._tensor import NAMES, Tensor, address, empty_like, row_major
 
 _launches = Launches()
 # What a launch takes behind q, k and v, in its order: the member that asks for
 # it, and of integers the argument's name and how many dimensions it has.
-_OPTIONAL = ("hasAlibi", "hasLengths", "hasSink", "hasOffsets", "hasKeyOffsets", "hasPages", "hasScales", "v_scale")
+_OPTIONAL = ("hasAlibi", "hasLengths", "hasSink", "hasOffsets", "hasKeyOffsets", "hasPages", *SCALES)
 _OPTIONAL += ("hasDraft",)
 _INTEGERS = {
     "hasLengths": ("lengths", 1),
@@ -24,29 +24,10 @@ _INTEGERS = {
 _WITHOUT_MEMBER = ("v_scale",)
 
 
-def _as_scales(name, found, b, heads):
-    """Scales as a launch takes them, [b, heads], of any strides: one for each
-    sequence and head, for each head, or one for all."""
-    if found.type != fa.F32:
-        raise ValueError(f"expected {name} of {NAMES[fa.F32]}, found {NAMES[found.type]}")
-    wanted, shape = (b, heads), (1,) * (2 - len(found.shape)) + found.shape
-    if len(shape) != 2 or any(has not in (1, size) for has, size in zip(shape, wanted)):
-        raise ValueError(f"expected {name} of shape {wanted}, found {found.shape}")
-    strides = (0,) * (2 - len(found.shape)) + found.strides
-    strides = [0 if has == 1 else step for has, step in zip(shape, strides)]
-    return Tensor(found.owner, found.type, wanted, strides, found.data, found.target, found.writable)
-
-
-def _scale_pair(k_scale, v_scale):
-    """Scales of keys and of values: both, or none."""
-    if (k_scale is None) != (v_scale is None):
-        raise ValueError(f"expected k_scale and v_scale, found {'v_scale' if k_scale is None else 'k_scale'} alone")
-    return {"hasScales": k_scale, "v_scale": v_scale}
-
-
-def _serving_members(split_keys, values_in_keys, v, v_name):
-    """The members of an AttentionDesc that say how a call is served."""
-    members = {}
+def _serving_members(split_keys, values_in_keys, v, v_name, out_dtype):
+    """The members of an AttentionDesc that say how a call is served, and the type
+    of its output."""
+    members = {} if out_dtype is None else {"out_dtype": out_dtype}
     if split_keys is not None:
         if split_keys < 1:
             raise ValueError(f"expected split_keys of 1 or more, found {split_keys}")
@@ -117,27 +98,28 @@ def _prepare(options, serving, pages, tensors, given):
     if "valuesInKeys" in serving:
         inputs.pop()
     members, scale = describe(options, d)
-    members.update(serving)
+    members.update((name, value) for name, value in serving.items() if name != "out_dtype")
     asked = [member for member in given if member not in _WITHOUT_MEMBER]
-    members.update(type=q.type, headDim=d, headDimV=dv, **dict.fromkeys(asked, 1))
-    if inputs[1].type != q.type:
-        members.update(kvType=inputs[1].type)
-    if "hasScales" in given:
-        b = _batch(given, optional, inputs[0])
-        for n, name in (given.index("hasScales"), "k_scale"), (given.index("v_scale"), "v_scale"):
-            optional[n] = _as_scales(name, optional[n], b, inputs[1].shape[0 if "hasKeyOffsets" in given else 1])
+    members.update(headDim=d, headDimV=dv, **dict.fromkeys(asked, 1))
+    members.update(element_types(q, inputs[1], out, serving.get("out_dtype")))
+    b = _batch(given, optional, inputs[0])
+    for n, member in enumerate(given):
+        if member in SCALES:
+            heads = inputs[1].shape[0 if "hasKeyOffsets" in given else 1]
+            optional[n] = as_scales(SCALES[member], optional[n], b, heads)
     if "hasDraft" in given:
         _check_draft(optional[-1], inputs[0], is_packed)
     shape = (*q.shape[:-1], dv)
     if out is None:
-        out = Tensor(None, q.type, shape, row_major(shape), 0, q.target)
+        out = Tensor(None, members["type"], shape, row_major(shape), 0, q.target)
     elif not out.writable:
         raise ValueError("expected an out that can be written, found a read-only one")
     outputs = [heads_first("out", out, is_packed, layout)]
     if options.return_lse:
         lse = inputs[0].shape[:-1]
         outputs.append(Tensor(None, fa.F32, lse, row_major(lse), 0, q.target))
-    return Launch(plan_of(q.target, tuple(members.items())), [*inputs, *optional, scale, *outputs], shape)
+    plan, type = plan_of(q.target, tuple(members.items())), NAMES[out.type] if out.type != q.type else None
+    return Launch(plan, [*inputs, *optional, scale, *outputs], shape, type)
 
 
 def scale_number(scale):
@@ -181,7 +163,7 @@ def attend(arrays, optional, out, stream, options, serving, pages=None):
         )
     q = arrays[0]
     if out is None:
-        out = empty_like(q, launch.shape, None)
+        out = empty_like(q, launch.shape, launch.type)
         addresses.append(address(out))
     if options.return_lse:
         *rows, _ = launch.shape
@@ -207,6 +189,7 @@ def varlen_attention(
     scale=None,
     alibi_slopes=None,
     sink=None,
+    q_scale=None,
     k_scale=None,
     v_scale=None,
     values_in_keys=None,
@@ -217,6 +200,7 @@ def varlen_attention(
     precision="ieee",
     return_lse=False,
     out=None,
+    out_dtype=None,
     stream=None,
 ):
     """`flashtile.attention` of each of several sequences of any lengths, which lie
@@ -230,9 +214,9 @@ def varlen_attention(
     ones. They ascend from 0 or more to at most the rows; what they cannot be is
     not seen, but nothing outside of the arrays is touched.
 
-    k and v may be float8_e4m3fn beside a q of 16 bits; k_scale and v_scale are as
-    `paged_attention` has them, and so are values_in_keys, with v None, draft, int32
-    [rows, words], and split_keys.
+    q, k and v may be float8_e4m3fn, or k and v beside a q of 16 bits; q_scale,
+    k_scale, v_scale and out_dtype are as `paged_attention` has them, and so are
+    values_in_keys, with v None, draft, int32 [rows, words], and split_keys.
 
     The rest is as in `flashtile.attention`, of each sequence by itself: a query of
     n counts from its first row, and causal is of the bottom right of its own
@@ -246,9 +230,9 @@ def varlen_attention(
     """
     keys = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
     optional = {"hasAlibi": alibi_slopes, "hasSink": sink, "hasOffsets": cu_seqlens_q, "hasKeyOffsets": keys}
-    optional.update(_scale_pair(k_scale, v_scale), hasDraft=draft)
+    optional.update(scale_arrays(q_scale, k_scale, v_scale), hasDraft=draft)
     options = Options(causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, return_lse=return_lse)
-    serving = _serving_members(split_keys, values_in_keys, v, "v")
+    serving = _serving_members(split_keys, values_in_keys, v, "v", out_dtype)
     return attend([q, k, v], optional, out, stream, options, serving)
 
 
@@ -267,6 +251,7 @@ def paged_attention(
     scale=None,
     alibi_slopes=None,
     sink=None,
+    q_scale=None,
     k_scale=None,
     v_scale=None,
     values_in_keys=None,
@@ -279,6 +264,7 @@ def paged_attention(
     pages="hnd",
     return_lse=False,
     out=None,
+    out_dtype=None,
     stream=None,
 ):
     """`attention` over keys and values in pages, without a copy of them.
@@ -293,9 +279,12 @@ def paged_attention(
     [rows, hq, d], as `varlen_attention` has it; lse is then [hq, rows].
 
     k_pages and v_pages may be float8_e4m3fn where q is float16 or bfloat16, which
-    is half of the bytes; they are widened without rounding. k_scale and v_scale,
-    float32 on q's device, [b, hkv], [hkv] or one for all, are what keys and values
-    are multiplied with; both or none.
+    is half of the bytes, and q as well; they are widened without rounding. k_scale
+    and v_scale, float32 on q's device, [b, hkv], [hkv] or one for all, are what
+    keys and values are multiplied with; both or none. q_scale is the same of a q of
+    float8_e4m3fn: of the KV head that a query's head shares. The output of such a q
+    is of out_dtype, bfloat16 unless it is given, or float16; of `out`, if there is
+    one.
 
     values_in_keys: values are the first so many columns of the keys, as absorbed
     MLA has them; v_pages is then None.
@@ -322,9 +311,9 @@ def paged_attention(
         "hasSink": sink,
         "hasOffsets": cu_seqlens_q,
         "hasPages": block_table,
-        **_scale_pair(k_scale, v_scale),
+        **scale_arrays(q_scale, k_scale, v_scale),
         "hasDraft": draft,
     }
     options = Options(causal, window, prefix, softcap, scale, score_mod, mask_mod, precision, 0.0, layout, return_lse)
-    serving = _serving_members(split_keys, values_in_keys, v_pages, "v_pages")
+    serving = _serving_members(split_keys, values_in_keys, v_pages, "v_pages", out_dtype)
     return attend([q, k_pages, v_pages], optional, out, stream, options, serving, pages)

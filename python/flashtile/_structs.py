@@ -103,6 +103,8 @@ class AttentionDesc(_Sized):
         ("splitKeys", c_int64),
         ("valuesInKeys", c_int32),
         ("hasDraft", c_int32),
+        ("qType", c_int),
+        ("hasQueryScales", c_int32),
     ]
 
 

@@ -211,7 +211,9 @@ def new_like(array, shape, type, make):
     package = array.__class__.__module__.split(".")[0]
     if package in ("numpy", "torch"):
         module = __import__(package)
-        dtype = getattr(module, type) if type else array.dtype
+        dtype = array.dtype
+        if type:  # bfloat16 is no type of NumPy's own
+            dtype = getattr(module, type, None) or getattr(__import__("ml_dtypes"), type)
         where = {} if package == "numpy" else {"device": array.device}
         return getattr(module, make)(shape, dtype=dtype, **where)
     if hasattr(array, "__array_namespace__"):

@@ -149,7 +149,8 @@ def attend(arrays, optional, out, stream, options, serving, pages):
         return _attend([plain(x) for x in arrays], optional, plain(out), stream, options, serving, pages)
     if pages is not None:
         raise ValueError("expected no array that requires a gradient: of pages none is derived")
-    refused = {"out": out, "stream": stream, "k_scale": optional["hasScales"], "draft": optional["hasDraft"]}
+    refused = {"out": out, "stream": stream, "out_dtype": serving.get("out_dtype"), "draft": optional["hasDraft"]}
+    refused.update(k_scale=optional["hasScales"], q_scale=optional["hasQueryScales"])
     refused.update(split_keys=serving.get("splitKeys"), values_in_keys=serving.get("valuesInKeys"))
     for name, found in refused.items():
         if found is not None:

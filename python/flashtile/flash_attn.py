@@ -30,6 +30,7 @@ def flash_attn_varlen_func(
     out=None,
     seqused_k=None,
     s_aux=None,
+    q_descale=None,
     k_descale=None,
     v_descale=None,
     num_splits=0,
@@ -46,9 +47,9 @@ def flash_attn_varlen_func(
     return_attn_probs and arguments of other names that are not None are a
     ValueError. return_softmax_lse: also the log-sum-exp, float32
     [heads, rows]. s_aux: a score more for each head, float32 [heads]. k and v may
-    be float8_e4m3fn beside a q of 16 bits; k_descale and v_descale, float32 [b,
-    KV heads] of any strides, are what they are multiplied with. Without a
-    block_table q, k, v, slopes and s_aux that require a gradient have one, the
+    be float8_e4m3fn beside a q of 16 bits, or q as well, whose output is then `out`
+    or bfloat16; q_descale, k_descale and v_descale, float32 [b, KV heads] of any
+    strides, are what they are multiplied with. Without a block_table q, k, v, slopes and s_aux that require a gradient have one, the
     same bits in every run.
     """
     if cu_seqlens_q is None:
@@ -69,6 +70,7 @@ def flash_attn_varlen_func(
         scale=softmax_scale,
         alibi_slopes=alibi_slopes,
         sink=s_aux,
+        q_scale=q_descale,
         k_scale=k_descale,
         v_scale=v_descale,
         return_lse=return_softmax_lse,
