@@ -55,26 +55,6 @@ void fa::setVectors(AmdContext &ctx, Value tile, ArrayRef<Value> vectors) {
 // Global memory
 //===----------------------------------------------------------------------===//
 
-/// Elements of `tile` that one access to `view` at `indices` has.
-/// As many neighbours as registers hold, as rows are aligned for, and as are
-/// inside or outside together.
-static int64_t accessWidth(Value view, ValueRange indices, Value tile) {
-  auto type = cast<MemRefType>(view.getType());
-  int64_t unit = unitDim(view);
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
-  APInt start;
-  if (unit < 0 || !bytes || type.isDynamicDim(unit) ||
-      !matchPattern(indices[unit], m_ConstantInt(&start)))
-    return 1;
-  int64_t width =
-      std::min(contiguousRegisters(layoutOf(tile).base, unit),
-               std::min<int64_t>(promisedAlignment(view), 16) / bytes);
-  while (width > 1 &&
-         (start.getSExtValue() % width || type.getDimSize(unit) % width))
-    width /= 2;
-  return std::max<int64_t>(width, 1);
-}
-
 /// One vector: `count` elements at `address`, 0 if they are not `inside`.
 static Value loadVector(AmdContext &ctx, const GlobalView &view, Value address,
                         Value inside, int64_t count) {

@@ -160,6 +160,23 @@ static void storeIf(SimtContext &ctx, Value address, Value value,
   });
 }
 
+int64_t fa::accessWidth(Value view, ValueRange indices, Value tile) {
+  auto type = cast<MemRefType>(view.getType());
+  int64_t unit = unitDim(view);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  APInt start;
+  if (unit < 0 || !bytes || type.isDynamicDim(unit) ||
+      !matchPattern(indices[unit], m_ConstantInt(&start)))
+    return 1;
+  int64_t width =
+      std::min(contiguousRegisters(layoutOf(tile).base, unit),
+               std::min<int64_t>(promisedAlignment(view), 16) / bytes);
+  while (width > 1 &&
+         (start.getSExtValue() % width || type.getDimSize(unit) % width))
+    width /= 2;
+  return std::max<int64_t>(width, 1);
+}
+
 LogicalResult fa::lowerLoad(SimtContext &ctx, tile::LoadOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   GlobalView view = openView(ctx, op.getSource());
@@ -167,14 +184,24 @@ LogicalResult fa::lowerLoad(SimtContext &ctx, tile::LoadOp op) {
   auto certain = certainDims(view, op.getIndices(), op.getType().getShape(),
                              op.getInBounds());
   SmallVector<Value> elements;
-  for (int64_t reg = 0; reg < layout.numRegisters(); ++reg) {
+  Type element = inRegisters(op.getType().getElementType());
+  // What has 16 bits or more is copied where it pays, or LLVM joins it.
+  int64_t width =
+      tile::isStorageFloat(op.getType())
+          ? accessWidth(op.getSource(), op.getIndices(), op.getResult())
+          : 1;
+  for (int64_t reg = 0; reg < layout.numRegisters(); reg += width) {
     SmallVector<Value> coords;
     for (auto [dim, start] : llvm::enumerate(op.getIndices()))
       coords.push_back(arith::AddIOp::create(b, ctx.mapped(start),
                                              ctx.coordinate(layout, reg, dim)));
-    elements.push_back(loadOrZero(ctx, addressOf(ctx, view, coords, certain[0]),
-                                  inRegisters(op.getType().getElementType()),
-                                  isInside(ctx, view, coords, certain)));
+    Type type = width == 1 ? element : VectorType::get({width}, element);
+    Value loaded = loadOrZero(ctx, addressOf(ctx, view, coords, certain[0]),
+                              type, isInside(ctx, view, coords, certain));
+    for (int64_t n = 0; n < width; ++n)
+      elements.push_back(
+          width == 1 ? loaded
+                     : LLVM::ExtractElementOp::create(b, loaded, ctx.i32(n)));
   }
   ctx.setElements(op.getResult(), elements);
   return success();

@@ -36,6 +36,11 @@ mlir::SmallVector<bool> certainDims(const GlobalView &view,
                                     mlir::ValueRange indices,
                                     mlir::ArrayRef<int64_t> tile,
                                     bool inBounds);
+/// Elements of `tile` that one access to `view` at `indices` has: as many
+/// neighbours as registers hold, as rows are aligned for, and as are inside or
+/// outside together.
+int64_t accessWidth(mlir::Value view, mlir::ValueRange indices,
+                    mlir::Value tile);
 /// `isConstant`: nobody writes there while the kernel runs.
 mlir::Value loadOrZero(SimtContext &ctx, mlir::Value address, mlir::Type type,
                        mlir::Value condition, bool isConstant = false);
