@@ -50,7 +50,8 @@ inline mlir::RankedTensorType typeOf(mlir::Value value) {
 /// stored so, in 8 bits: something wider computes with them, which has all of
 /// their numbers.
 inline bool isStorageFloat(mlir::Type type) {
-  return llvm::isa<mlir::Float8E4M3FNType>(mlir::getElementTypeOrSelf(type));
+  return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(
+      mlir::getElementTypeOrSelf(type));
 }
 
 } // namespace fa::tile

@@ -76,7 +76,8 @@ static LogicalResult verifyQKV(Operation *op, RankedTensorType q,
                 (q.getElementType().isF16() || q.getElementType().isBF16());
   if (q.getElementType() != k.getElementType() && !widens)
     return op->emitOpError("expects q and k of one element type")
-           << (mayWiden ? ", or k and v of f8E4M3FN beside q of f16 or bf16"
+           << (mayWiden ? ", or k and v of f8E4M3FN or f8E5M2 beside q of "
+                          "f16 or bf16"
                         : "")
            << ", found " << q << " and " << k;
   if (!sameSize(q.getDimSize(3), k.getDimSize(3)))

@@ -36,8 +36,9 @@ def Tile_AttentionOp : Tile_Op<"attention", [Pure, IsolatedFromAbove,
     With `dropout %rng probability π`, P = p ∘ Z rounded to V's type, where Z
     are the factors of `tile.dropout`; lse is without them.
 
-    k and v may both be of f8E4M3FN where q is of f16 or bf16: they are widened
-    to q's type, which has all of their numbers, and P is rounded to it. With
+    k and v may both be of f8E4M3FN or f8E5M2 where q is of f16 or bf16: they
+    are widened to q's type, which has all of their numbers, and P is rounded to
+    it. With
     `key_scales` and `value_scales`, f32 `[b, hkv]`, each k and v of batch b and
     KV head is to be multiplied with the number there: scores with the one,
     outputs with the other, as neither depends on j or d. There may be several

@@ -250,8 +250,9 @@ typedef struct faAttentionDesc {
    * ones follows from a seed and an offset in the device's memory, which each
    * launch reads: docs/numerics.md, line 14. */
   double dropout;
-  /* Of k and v, where it is not `type`: FA_F8E4M3 beside F16 and BF16; 0: as
-   * `type`. Their numbers are widened to `type` without rounding. */
+  /* Of k and v, where it is not `type`: FA_F8E4M3 or FA_F8E5M2 beside F16 and
+   * BF16; 0: as `type`. Their numbers are widened to `type` without rounding.
+   */
   faType kvType;
   /* k and v are multiplied with numbers of each batch (or sequence) and KV
    * head, which a launch reads on the device; asks for kvType. */
@@ -267,7 +268,7 @@ typedef struct faAttentionDesc {
   /* Which of the last sq keys each query sees is given in bits, as drafts of
    * speculative decoding ask for; it sees all keys before them. */
   int32_t hasDraft;
-  /* Of q, where it is not `type`: FA_F8E4M3 beside such keys and values; 0: as
+  /* Of q, where it is not `type`: the same, beside such keys and values; 0: as
    * `type`, which is then that of the output and of what is computed with, F16
    * or BF16. */
   faType qType;

@@ -54,6 +54,8 @@ private:
       return b.getBF16Type();
     case ElementType::F8E4M3:
       return b.getType<Float8E4M3FNType>();
+    case ElementType::F8E5M2:
+      return b.getType<Float8E5M2Type>();
     default:
       return b.getF32Type();
     }
@@ -480,13 +482,10 @@ fa::buildAttention(MLIRContext &context, const AttentionProblem &problem,
                    StringRef name) {
   if (llvm::Error error = problem.verify())
     return error;
-  std::pair<bool, StringLiteral> unsupported[] = {
-      {problem.type == ElementType::F8E4M3, "an output of f8e4m3"},
-      {problem.type == ElementType::F8E5M2, "type=f8e5m2"}};
-  for (auto [present, what] : unsupported)
-    if (present)
-      return llvm::createStringError("attention with " + what +
-                                     " is not supported yet");
+  if (isStorageFloat(problem.type))
+    return llvm::createStringError("attention with an output of " +
+                                   llvm::Twine(fa::name(problem.type)) +
+                                   " is not supported yet");
   context.loadDialect<arith::ArithDialect, func::FuncDialect, math::MathDialect,
                       tensor::TensorDialect, tile::TileDialect>();
   auto module = AttentionBuilder(context, problem).build(name);

@@ -166,6 +166,8 @@ ElementType interp::roundingOf(Type type, Precision precision) {
     return ElementType::BF16;
   if (isa<Float8E4M3FNType>(element))
     return ElementType::F8E4M3;
+  if (isa<Float8E5M2Type>(element))
+    return ElementType::F8E5M2;
   return element.isF32() ? ElementType::F32 : ElementType::F64;
 }
 

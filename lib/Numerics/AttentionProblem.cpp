@@ -158,35 +158,37 @@ static Error verifyPages(const AttentionProblem &p) {
 
 Error AttentionProblem::verifyNarrow() const {
   if (hasQueryScales && !qType)
-    return createStringError("expected scales of queries with queries of "
-                             "f8e4m3, found them with queries of " +
+    return createStringError("expected scales of queries with queries of 8 "
+                             "bits, found them with queries of " +
                              name(type));
-  if (qType && *qType != ElementType::F8E4M3)
-    return createStringError("expected queries of f8e4m3 where they have a "
-                             "type of their own, found " +
+  if (qType && !isStorageFloat(*qType))
+    return createStringError("expected queries of f8e4m3 or f8e5m2 where they "
+                             "have a type of their own, found " +
                              name(*qType));
   if (qType && !kvType)
     return createStringError("expected keys and values of 8 bits beside "
-                             "queries of f8e4m3, found " +
-                             name(type));
+                             "queries of " +
+                             name(*qType) + ", found " + name(type));
   if (!kvType && !hasScales)
     return Error::success();
   if (!kvType)
     return createStringError("expected scales of keys and values with "
-                             "kv=f8e4m3, found them with kv=" +
+                             "kv=f8e4m3 or kv=f8e5m2, found them with kv=" +
                              name(type));
-  if (*kvType != ElementType::F8E4M3)
-    return createStringError("expected keys and values of f8e4m3 where they "
-                             "have a type of their own, found " +
+  if (!isStorageFloat(*kvType))
+    return createStringError("expected keys and values of f8e4m3 or f8e5m2 "
+                             "where they have a type of their own, found " +
                              name(*kvType));
-  StringRef wanted = qType ? "an output of f16 or bf16 with queries of f8e4m3"
-                           : "type=f16 or type=bf16 with kv=f8e4m3";
+  StringRef wanted = qType ? "an output of f16 or bf16 with queries of "
+                           : "type=f16 or type=bf16 with kv=";
   if (type != ElementType::F16 && type != ElementType::BF16)
-    return createStringError("expected " + wanted + ", found " +
+    return createStringError("expected " + wanted +
+                             name(qType.value_or(*kvType)) + ", found " +
                              (qType ? "" : "type=") + name(type));
   if (backward)
-    return createStringError("expected no 'backward' with kv=f8e4m3: gradients "
-                             "of keys and values of 8 bits are not computed");
+    return createStringError("expected no 'backward' with kv=" + name(*kvType) +
+                             ": gradients of keys and values of 8 bits are "
+                             "not computed");
   return Error::success();
 }
 

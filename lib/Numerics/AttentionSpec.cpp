@@ -125,7 +125,7 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
     if (!type || *type == ElementType::F64 || *type == ElementType::I32 ||
         *type == ElementType::I64 || *type == ElementType::I1)
       return badValue(key, value, "f32, f16, bf16, f8e4m3 or f8e5m2");
-    if (type == ElementType::F8E4M3)
+    if (isStorageFloat(*type))
       p.qType = type; // what is computed with has one of its own: `out`
     else
       p.type = *type;
@@ -152,9 +152,9 @@ static Error parseChoice(StringRef key, StringRef value, bool hasValue,
       return badValue(key, value, "hnd or nhd");
     p.pagesNhd = value == "nhd";
   } else if (key == "kv") {
-    if (value != "f8e4m3")
-      return badValue(key, value, "f8e4m3");
-    p.kvType = ElementType::F8E4M3;
+    p.kvType = parseElementType(value);
+    if (!p.kvType || !isStorageFloat(*p.kvType))
+      return badValue(key, value, "f8e4m3 or f8e5m2");
   } else if (key == "kv-scales" || key == "q-scale") {
     if (value != "none")
       return badValue(key, value, "none");

@@ -81,7 +81,8 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
     problem.kvType = elementTypeOf(desc.kvType);
     if (!problem.kvType)
       return createStringError(
-          "faAttentionDesc: expected kvType 0 or FA_F8E4M3, found " +
+          "faAttentionDesc: expected kvType 0, FA_F8E4M3 or FA_F8E5M2, "
+          "found " +
           Twine(static_cast<int>(desc.kvType)));
   }
   problem.hasScales = desc.hasScales;
@@ -89,7 +90,8 @@ Expected<AttentionProblem> fa::readProblem(const faAttentionDesc &desc) {
     problem.qType = elementTypeOf(desc.qType);
     if (!problem.qType)
       return createStringError(
-          "faAttentionDesc: expected qType 0 or FA_F8E4M3, found " +
+          "faAttentionDesc: expected qType 0, FA_F8E4M3 or FA_F8E5M2, "
+          "found " +
           Twine(static_cast<int>(desc.qType)));
   }
   problem.hasQueryScales = desc.hasQueryScales;

@@ -147,7 +147,7 @@ static bool computes(Operation *op) {
   return OpTrait::hasElementwiseMappableTraits(op) && !isa<arith::ExtFOp>(op);
 }
 
-/// Narrow floats are types of the dialect that no lowering knows, but for e4m3
+/// Narrow floats are types of the dialect that no lowering knows, but for those
 /// that is widened: it is said here, before one fails in the middle.
 static LogicalResult checkElementTypes(ModuleOp module) {
   auto check = [&](Operation *op) {
@@ -164,12 +164,14 @@ static LogicalResult checkElementTypes(ModuleOp module) {
                       << ", which none does yet";
       return WalkResult::interrupt();
     }
-    if (!computes(op) ||
-        (llvm::none_of(op->getOperandTypes(), tile::isStorageFloat) &&
-         llvm::none_of(op->getResultTypes(), tile::isStorageFloat)))
+    types.assign(op->operand_type_begin(), op->operand_type_end());
+    llvm::append_range(types, op->getResultTypes());
+    auto stored = llvm::find_if(types, tile::isStorageFloat);
+    if (!computes(op) || stored == types.end())
       return WalkResult::advance();
-    op->emitError("expected elements of f8E4M3FN to be widened by arith.extf "
-                  "and no others, found '")
+    op->emitError("expected elements of ")
+        << getElementTypeOrSelf(*stored)
+        << " to be widened by arith.extf and no others, found '"
         << op->getName() << "'";
     return WalkResult::interrupt();
   };

@@ -127,3 +127,30 @@ func.func @queries(%q: !n, %k: !n, %v: !n, %ks: !c, %qs: !c) -> tensor<?x?x?x64x
   %on = arith.truncf %o : !w to tensor<?x?x?x64xf16>
   return %on : tensor<?x?x?x64xf16>
 }
+
+// -----
+
+!q = tensor<?x?x?x64xbf16>
+!n = tensor<?x?x?x64xf8E5M2>
+!e = tensor<?x?x?x64xf8E4M3FN>
+!s = tensor<?x?x?x?xf32>
+!h = tensor<?x?x?x?xbf16>
+
+// Each has a format of its own.
+// CHECK-LABEL: func.func @formats
+// CHECK: tile.attention %{{.*}} scale %{{.*}} : tensor<?x?x?x64xbf16>, tensor<?x?x?x64xf8E4M3FN>, tensor<?x?x?x64xf8E5M2> -> tensor<?x?x?x64xbf16>
+// KERNEL-LABEL: tile.kernel @formats
+// KERNEL: arith.extf %{{.*}} : tensor<{{[0-9]+}}x64xf8E5M2> to tensor<{{[0-9]+}}x64xbf16>
+// KERNEL: arith.extf %{{.*}} : tensor<{{[0-9]+}}x64xf8E4M3FN> to tensor<{{[0-9]+}}x64xbf16>
+// KERNEL: arith.extf %{{.*}} : tensor<{{[0-9]+}}x64xf8E5M2> to tensor<{{[0-9]+}}x64xbf16>
+func.func @formats(%q: !n, %k: !e, %v: !n) -> !q {
+  %qw = arith.extf %q : !n to !q
+  %kw = arith.extf %k : !e to !q
+  %vw = arith.extf %v : !n to !q
+  %s = tile.dot %qw, %kw transpose_b : !q, !q -> !s
+  %p = tile.softmax %s : !s
+  %pn = arith.truncf %p : !s to !h
+  %o = tile.dot %pn, %vw : !h, !q -> tensor<?x?x?x64xf32>
+  %on = arith.truncf %o : tensor<?x?x?x64xf32> to !q
+  return %on : !q
+}

@@ -121,7 +121,7 @@ func.func @elements(%q: tensor<1x4x8x64xf16>, %v: tensor<1x4x8x64xi8>, %c: f32) 
 // -----
 
 func.func @two_types(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x8x64xbf16>, %c: f32) {
-  // expected-error @+1 {{expects q and k of one element type, or k and v of f8E4M3FN beside q of f16 or bf16, found 'tensor<1x4x8x64xf16>' and 'tensor<1x4x8x64xbf16>'}}
+  // expected-error @+1 {{expects q and k of one element type, or k and v of f8E4M3FN or f8E5M2 beside q of f16 or bf16, found 'tensor<1x4x8x64xf16>' and 'tensor<1x4x8x64xbf16>'}}
   %o = tile.attention %q, %k, %k scale %c : tensor<1x4x8x64xf16>, tensor<1x4x8x64xbf16>, tensor<1x4x8x64xbf16> -> tensor<1x4x8x64xf16> score {} mask {}
   return
 }
@@ -268,7 +268,7 @@ func.func @dropout(%q: !t, %rng: tensor<2xi64>, %c: f32) {
 // -----
 
 func.func @narrow_keys_alone(%q: tensor<1x4x8x64xf16>, %k: tensor<1x4x8x64xf8E4M3FN>, %c: f32) {
-  // expected-error @+1 {{expects q and k of one element type, or k and v of f8E4M3FN beside q of f16 or bf16, found 'tensor<1x4x8x64xf16>' and 'tensor<1x4x8x64xf8E4M3FN>'}}
+  // expected-error @+1 {{expects q and k of one element type, or k and v of f8E4M3FN or f8E5M2 beside q of f16 or bf16, found 'tensor<1x4x8x64xf16>' and 'tensor<1x4x8x64xf8E4M3FN>'}}
   %o = tile.attention %q, %k, %q scale %c : tensor<1x4x8x64xf16>, tensor<1x4x8x64xf8E4M3FN>, tensor<1x4x8x64xf16> -> tensor<1x4x8x64xf16> score {} mask {}
   return
 }

@@ -22,6 +22,12 @@ int64_t byteSize(ElementType type);
 std::string_view name(ElementType type);
 std::optional<ElementType> parseElementType(std::string_view name);
 
+/// Whether floats of this type are only stored so, in 8 bits: f16 and bf16,
+/// which compute with them, have all of their numbers.
+constexpr bool isStorageFloat(ElementType type) {
+  return type == ElementType::F8E4M3 || type == ElementType::F8E5M2;
+}
+
 } // namespace fa
 
 #endif // FA_LAUNCH_ELEMENTTYPE_H

@@ -70,11 +70,10 @@ struct AttentionProblem {
   /// table [b, m] names; 0: none. Sequence b has as many keys as its length.
   int64_t page = 0;
   bool pagesNhd = false; ///< pages are [n, page, hkv, d] in memory
-  /// The type of the elements of K and V, where it is not `type`: F8E4M3, which
-  /// is widened to `type`.
+  /// The type of the elements of K and V, where it is not `type`: a storage
+  /// float, which is widened to `type`.
   std::optional<ElementType> kvType;
-  /// The type of the elements of Q, where it is not `type`: F8E4M3, beside keys
-  /// and values of 8 bits.
+  /// The same of Q, beside such keys and values.
   std::optional<ElementType> qType;
   /// K and V are to be multiplied with a number for each batch and KV head,
   /// f32 [b, hkv] each, and Q with the number of the KV head that it shares.

@@ -21,7 +21,8 @@ namespace {
 /// and widened then where they have 8 bits.
 struct Fragments {
   std::map<Coord, Value> words;
-  int64_t bytes; ///< of an element in memory
+  Type inMemory; ///< an element's type
+  int64_t bytes; ///< its bytes
   Type element;  ///< of the dot
   // If read from shared memory:
   ReadOp read;
@@ -49,9 +50,9 @@ static Fragments fragmentsOf(NvidiaContext &ctx, Value operand) {
   auto read = operand.getDefiningOp<ReadOp>();
   if (auto wide = operand.getDefiningOp<arith::ExtFOp>())
     read = wide.getIn().getDefiningOp<ReadOp>();
-  Type inMemory =
+  result.inMemory =
       read && isReadByDot(read) ? getElementTypeOrSelf(read) : result.element;
-  result.bytes = inMemory.getIntOrFloatBitWidth() / 8;
+  result.bytes = result.inMemory.getIntOrFloatBitWidth() / 8;
   if (read && isReadByDot(read)) {
     result.read = read;
     const TileLayout shared =
@@ -122,8 +123,8 @@ static void loadFragments(NvidiaContext &ctx, Fragments &fragments,
       if (n >> m & 1)
         at |= 1u << bit;
     if (fragments.bytes == 1) {
-      auto [one, other] =
-          widenWord(ctx, word, load.transposed, fragments.element);
+      auto [one, other] = widenWord(ctx, word, load.transposed,
+                                    fragments.inMemory, fragments.element);
       fragments.words[coordOf(layout, first + at)] = one;
       fragments.words[coordOf(layout, first + at + (load.transposed ? 1 : 2))] =
           other;

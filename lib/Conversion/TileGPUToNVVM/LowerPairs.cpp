@@ -87,11 +87,13 @@ Value NvidiaContext::toBfloats(Value halves) {
 }
 
 std::array<Value, 2> fa::widenWord(NvidiaContext &ctx, Value word,
-                                   bool isAcross, Type element) {
+                                   bool isAcross, Type format, Type element) {
   ImplicitLocOpBuilder &b = ctx.b;
+  // Bits of e5m2 need no conversion.
+  bool converts = ctx.convertsNarrow && isa<Float8E4M3FNType>(format);
   // What a conversion takes are neighbours, what computes on bits has them two
   // bytes apart.
-  if (isAcross == ctx.convertsNarrow) {
+  if (isAcross == converts) {
     Value bytes =
         LLVM::BitcastOp::create(b, VectorType::get({4}, b.getI8Type()), word);
     bytes = LLVM::ShuffleVectorOp::create(b, bytes, bytes,
@@ -103,7 +105,7 @@ std::array<Value, 2> fa::widenWord(NvidiaContext &ctx, Value word,
       LLVM::BitcastOp::create(b, VectorType::get({2}, b.getI16Type()), word);
   for (int32_t n : {0, 1}) {
     Value halves;
-    if (ctx.convertsNarrow) {
+    if (converts) {
       Value codes = LLVM::ExtractElementOp::create(b, pair, ctx.i32(n));
       halves = LLVM::CallIntrinsicOp::create(
                    b, VectorType::get({2}, b.getF16Type()),
@@ -112,8 +114,8 @@ std::array<Value, 2> fa::widenWord(NvidiaContext &ctx, Value word,
     } else {
       Value codes =
           n ? Value(arith::ShRUIOp::create(b, word, ctx.i32(8))) : word;
-      halves =
-          widenCodes(ctx, arith::AndIOp::create(b, codes, ctx.i32(0x00ff00ff)));
+      codes = arith::AndIOp::create(b, codes, ctx.i32(0x00ff00ff));
+      halves = widenCodes(ctx, codes, format);
     }
     words[n] = asWord(ctx, halves, element);
   }

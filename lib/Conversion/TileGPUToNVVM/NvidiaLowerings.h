@@ -37,10 +37,11 @@ mlir::Value hide(NvidiaContext &ctx, mlir::Value number);
 mlir::Value takeWarpNumber(NvidiaContext &ctx);
 
 //===--- LowerPairs.cpp ---===//
-/// The four codes of e4m3 in `word` as two words of `element`, of neighbours
-/// or, if `isAcross`, of every second one.
+/// The four codes of `format` in `word` as two words of `element`, of
+/// neighbours or, if `isAcross`, of every second one.
 std::array<mlir::Value, 2> widenWord(NvidiaContext &ctx, mlir::Value word,
-                                     bool isAcross, mlir::Type element);
+                                     bool isAcross, mlir::Type format,
+                                     mlir::Type element);
 
 //===--- LowerPrograms.cpp ---===//
 /// The number of this block in its cluster; i32.

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// No instruction computes with e4m3: its codes are integers until they are
-// widened, two at a time, to f16, which has all of its numbers.
+// No instruction computes with e4m3 or e5m2: their codes are integers until
+// they are widened, two at a time, to f16, which has all of their numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,10 +49,15 @@ Value SimtContext::toBfloats(Value halves) {
       b, low, Value(arith::AndIOp::create(b, bits[1], i32(0xffff0000))));
 }
 
-/// The bits of a code, moved to their place in a half, are its number at
-/// another bias, 2^-8 of it. That of a NaN, 1.875, gets an exponent of ones.
-Value fa::widenCodes(SimtContext &ctx, Value codes) {
+/// A code of e5m2 is the upper byte of a half. The bits of one of e4m3, moved
+/// to their place in a half, are its number at another bias, 2^-8 of it. That
+/// of a NaN, 1.875, gets an exponent of ones.
+Value fa::widenCodes(SimtContext &ctx, Value codes, Type format) {
   ImplicitLocOpBuilder &b = ctx.b;
+  auto halves = VectorType::get({2}, b.getF16Type());
+  if (isa<Float8E5M2Type>(format))
+    return LLVM::BitcastOp::create(
+        b, halves, Value(arith::ShLIOp::create(b, codes, ctx.i32(8))));
   auto both = [&](Value x, int64_t mask) -> Value {
     return arith::AndIOp::create(b, x, ctx.i32(mask));
   };
@@ -64,8 +69,7 @@ Value fa::widenCodes(SimtContext &ctx, Value codes) {
   Value bits = arith::OrIOp::create(
       b, Value(arith::ShLIOp::create(b, size, ctx.i32(7))), sign);
   bits = arith::OrIOp::create(b, bits, exponent);
-  return ctx.scaleHalves(
-      LLVM::BitcastOp::create(b, VectorType::get({2}, b.getF16Type()), bits));
+  return ctx.scaleHalves(LLVM::BitcastOp::create(b, halves, bits));
 }
 
 Value fa::asWord(SimtContext &ctx, Value halves, Type element) {
@@ -78,8 +82,9 @@ Value fa::asWord(SimtContext &ctx, Value halves, Type element) {
 static bool lowerWidening(SimtContext &ctx, arith::ExtFOp extend) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (!tile::isTile(extend.getIn()) ||
-      !isa<Float8E4M3FNType>(typeOf(extend.getIn()).getElementType()))
+      !tile::isStorageFloat(extend.getIn().getType()))
     return false;
+  Type format = getElementTypeOrSelf(extend.getIn());
   Type element = getElementTypeOrSelf(extend.getType());
   SmallVector<Value> codes(ctx.elementsOf(extend.getIn())), words, elements;
   for (size_t n = 0; n < codes.size(); n += 2) {
@@ -89,7 +94,7 @@ static bool lowerWidening(SimtContext &ctx, arith::ExtFOp extend) {
       pair = arith::OrIOp::create(
           b, pair, Value(arith::ShLIOp::create(b, high, ctx.i32(16))));
     }
-    Value halves = widenCodes(ctx, pair);
+    Value halves = widenCodes(ctx, pair, format);
     if (element.isF32()) {
       for (int32_t half : {0, 1}) {
         Value x = LLVM::ExtractElementOp::create(b, halves, ctx.i32(half));

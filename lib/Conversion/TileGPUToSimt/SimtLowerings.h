@@ -40,8 +40,8 @@ mlir::LogicalResult lowerBody(SimtContext &ctx, tile::KernelOp kernel);
 mlir::LogicalResult lowerConstant(SimtContext &ctx, mlir::Operation *op);
 /// An operation on tiles, by a form or on each element.
 mlir::LogicalResult lowerElementwise(SimtContext &ctx, mlir::Operation *op);
-/// Two codes of e4m3, in the low bytes of a word's halves, as <2 x f16>.
-mlir::Value widenCodes(SimtContext &ctx, mlir::Value codes);
+/// Two codes of `format`, in the low bytes of a word's halves, as <2 x f16>.
+mlir::Value widenCodes(SimtContext &ctx, mlir::Value codes, mlir::Type format);
 /// `halves`, <2 x f16>, as a word of two of `element`, f16 or bf16.
 mlir::Value asWord(SimtContext &ctx, mlir::Value halves, mlir::Type element);
 

@@ -56,19 +56,36 @@ static void populateVectorSteps(RewritePatternSet &patterns) {
 
 namespace {
 
-/// Widens numbers of e4m3, which here are integers already. Their exponent is
+/// What numbers of a format of 8 bits are: those of e4m3 have NaN alone beside
+/// them, those of e5m2 infinities, too.
+struct NarrowFormat {
+  int32_t mantissa, bias; ///< bits, and what is added to an exponent
+  int32_t special;        ///< the first code without a sign that is no number
+
+  static std::optional<NarrowFormat> of(Type type) {
+    Type element = getElementTypeOrSelf(type);
+    if (isa<Float8E4M3FNType>(element))
+      return NarrowFormat{3, 7, 0x7f};
+    if (isa<Float8E5M2Type>(element))
+      return NarrowFormat{2, 15, 0x7c};
+    return std::nullopt;
+  }
+};
+
+/// Widens numbers of 8 bits, which here are integers already. Their exponent is
 /// moved by an addition. A denormal's leading one is found by a subtraction of
 /// numbers none of which is a denormal: a process may flush these to zero.
-struct WidenE4M3 final : OpConversionPattern<arith::ExtFOp> {
+struct WidenNarrow final : OpConversionPattern<arith::ExtFOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
   matchAndRewrite(arith::ExtFOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getIn())))
+    auto format = NarrowFormat::of(op.getIn().getType());
+    if (!format)
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, widen(b, adaptor.getIn(), op.getType()));
+    rewriter.replaceOp(op, widen(b, adaptor.getIn(), *format, op.getType()));
     return success();
   }
 
@@ -78,7 +95,8 @@ private:
     return vector ? Type(vector.clone(element)) : element;
   }
 
-  static Value widen(ImplicitLocOpBuilder &b, Value codes, Type result) {
+  static Value widen(ImplicitLocOpBuilder &b, Value codes,
+                     const NarrowFormat &format, Type result) {
     Type words = withElement(result, b.getI32Type()),
          floats = withElement(result, b.getF32Type());
     auto number = [&](int64_t value) -> Value {
@@ -92,19 +110,28 @@ private:
     };
     Value bits = arith::ExtUIOp::create(b, words, codes);
     Value magnitude = arith::AndIOp::create(b, bits, number(0x7f));
-    Value shifted = arith::ShLIOp::create(b, magnitude, number(20));
-    Value normal = arith::AddIOp::create(b, shifted, number(120 << 23));
-    Value least = number(121 << 23); // 2^-6
+    Value shifted =
+        arith::ShLIOp::create(b, magnitude, number(23 - format.mantissa));
+    int32_t above = 127 - format.bias;
+    Value normal = arith::AddIOp::create(b, shifted, number(above << 23));
+    Value least = number((above + 1) << 23); // the least normal number
     Value denormal = arith::SubFOp::create(
         b, asFloats(arith::AddIOp::create(b, shifted, least)), asFloats(least));
-    Value isDenormal = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                             magnitude, number(8));
+    Value isDenormal = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::ult, magnitude, number(1 << format.mantissa));
     Value size = arith::SelectOp::create(
         b, isDenormal, Value(arith::BitcastOp::create(b, words, denormal)),
         normal);
-    Value isNan = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, magnitude,
-                                        number(0x7f));
-    size = arith::SelectOp::create(b, isNan, number(0x7fc00000), size);
+    bool isNanAlone = format.special == 0x7f;
+    Value isSpecial = arith::CmpIOp::create(
+        b, isNanAlone ? arith::CmpIPredicate::eq : arith::CmpIPredicate::uge,
+        magnitude, number(format.special));
+    // An infinity has no bits behind those of the exponent.
+    Value special =
+        isNanAlone
+            ? number(0x7fc00000)
+            : Value(arith::OrIOp::create(b, shifted, number(0x7f800000)));
+    size = arith::SelectOp::create(b, isSpecial, special, size);
     Value sign = arith::AndIOp::create(b, bits, number(0x80));
     sign = arith::ShLIOp::create(b, sign, number(24));
     return narrow(b, arith::OrIOp::create(b, size, sign), number(16), floats,
@@ -136,7 +163,7 @@ struct ConvertHostToLLVM final
     LLVMTypeConverter converter(&getContext());
     RewritePatternSet patterns(&getContext());
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
-    patterns.add<WidenE4M3>(converter, &getContext(), /*benefit=*/2);
+    patterns.add<WidenNarrow>(converter, &getContext(), /*benefit=*/2);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     cf::populateAssertToLLVMConversionPattern(converter, patterns);
     index::populateIndexToLLVMConversionPatterns(converter, patterns);

@@ -1,6 +1,7 @@
 """Bytes that DLPack describes with a type code of 8 bits, and what they are."""
 import ctypes
 import math
+import struct
 
 from flashtile import _tensor
 
@@ -34,3 +35,8 @@ def e4m3(code):
         return math.nan
     size = (mantissa / 8 if exponent == 0 else 1 + mantissa / 8) * 2.0 ** (max(exponent, 1) - 7)
     return -size if code & 0x80 else size
+
+
+def e5m2(code):
+    """The same of e5m2: the upper byte of a half."""
+    return struct.unpack("<e", bytes([0, code]))[0]

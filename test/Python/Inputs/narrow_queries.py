@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 import flashtile
-from f8 import Bytes, e4m3
+from f8 import Bytes, e4m3, e5m2
 from flashtile.flash_attn import flash_attn_varlen_func
 
 rng = np.random.default_rng(2)
@@ -74,6 +74,13 @@ for shape in ((HKV,), (B, 1), ()):
     few = (2.0 ** rng.integers(-4, 0, shape)).astype(np.float32).reshape(shape)
     more = flashtile.attention(wide(q, np.broadcast_to(few, (B, HKV))), wide(keys, one), wide(values, one))
     assert close(attend(dict(q_scale=few)), more), shape
+# Keys and values of e5m2 beside them: codes of numbers up to 14 in size.
+other = [codes - (codes & 0x78) // 2 + 0x20 & 0xBF | codes & 0x80 for codes in (keys, values)]
+found = np.empty((B, HQ, S, DV), np.float16)
+flashtile.attention(f8(q), *(Bytes(12, bytearray(x.tobytes()), x.shape) for x in other), out=found)
+numbers = np.array([e5m2(code) for code in range(256)], np.float32)
+assert close(found, flashtile.attention(wide(q, one), *(numbers[x].astype(np.float16) for x in other)))
+assert not close(found, attend({}))
 flashtile.prepare(f8(q), f8(keys), f8(values), out=out, **scales)
 
 # Pages, and packed queries over them by vLLM's arguments.
@@ -122,7 +129,7 @@ narrow, half = (f8(q), f8(keys), f8(values)), (wide(q, q_scale), f8(keys), f8(va
 refuses(ValueError, "expected an out_dtype float16 or bfloat16, found 'float32'", *narrow, out=out, out_dtype="float32")
 refuses(ValueError, "expected no out_dtype but beside a q of 8 bits, found one beside float16", *half, out_dtype="float16")
 refuses(ValueError, "expected q_scale of shape (3, 2), found (2, 3)", *narrow, out=out, q_scale=q_scale.T)
-refuses(flashtile.Error, "expected scales of queries with queries of f8e4m3, found them with queries of f16", *half, q_scale=q_scale)
+refuses(flashtile.Error, "expected scales of queries with queries of 8 bits, found them with queries of f16", *half, q_scale=q_scale)
 refuses(flashtile.Error, "expected keys and values of 8 bits beside queries of f8e4m3, found f16", narrow[0], wide(keys, k_scale), wide(values, v_scale), out=out)
 refuses(flashtile.Error, "expected an output of f16 or bf16 with queries of f8e4m3, found f32", *narrow, out=out.astype(np.float32))
 

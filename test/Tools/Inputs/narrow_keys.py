@@ -1,7 +1,7 @@
 """Writes q, k, v and scales for fa-run --attention "kv=f8e4m3": every code of e4m3
 that is a number is in K and in V of each head; with --nan one of K and one of V
 are NaN, in heads of their own. With --queries=SCALE q has these codes, too, and
-a scale."""
+a scale. With --e5m2 they are those of e5m2, and an infinity is beside V's NaN."""
 import random
 import struct
 import sys
@@ -21,7 +21,8 @@ def write(name, descr, shape, data):
 
 def codes(rows=SK):
     """Each of the numbers, as often as there is room, in any order, for one head."""
-    numbers = [code for code in range(256) if code & 0x7F != 0x7F]
+    special = 0x7C if "--e5m2" in sys.argv else 0x7F
+    numbers = [code for code in range(256) if code & 0x7F < special]
     all = (numbers * 6)[: rows * D]
     rng.shuffle(all)
     assert set(all) == set(numbers)
@@ -32,6 +33,9 @@ k, v = [codes() for _ in range(B * HKV)], [codes() for _ in range(B * HKV)]
 if "--nan" in sys.argv:
     k[1][3 * D + 5] = 0x7F  # all rows of batch 0, KV head 1
     v[2][7 * D + 9] = 0xFF  # column 9 of batch 1, KV head 0
+    if "--e5m2" in sys.argv:
+        k[1][3 * D + 5] = 0x7D
+        v[0][5 * D + 4] = 0xFC  # −inf in column 4 of batch 0, KV head 0
 if q_scale:
     q = [codes(SQ) for _ in range(B * HQ)]
     if "--nan" in sys.argv:

@@ -84,6 +84,7 @@ TEST(Interpreter, AgreesWithTheReference) {
         "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 causal kv=f8e4m3 type=f16",
         "b=2 hq=4 hkv=1 sq=5 sk=7 d=8 kv=f8e4m3 kv-scales=none type=bf16",
         "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 causal type=f8e4m3",
+        "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 causal type=f8e4m3 kv=f8e5m2",
         "b=2 hq=4 hkv=2 sq=5 sk=7 d=8 type=f8e4m3 out=f16 kv-scales=none",
         "b=7 hq=4 hkv=2 sq=5 sk=20 d=8 page=3 kv=f8e4m3 type=bf16",
         "hq=1 sq=4 sk=0 d=8 type=f32"}) {

@@ -58,6 +58,9 @@ TEST(AttentionProblem, RoundTrip) {
         "sq=3 type=f8e4m3",
         "sq=3 type=f8e4m3 out=f16 kv-scales=none ragged",
         "sq=3 type=f8e4m3 page=4 q-scale=none",
+        "sq=3 kv=f8e5m2",
+        "sq=3 type=f8e4m3 kv=f8e5m2",
+        "sq=3 type=f8e5m2 out=f16",
         "sq=3 d=576 values-in-keys=512 page=64 split-keys=1000",
         "sq=40 ragged draft"}) {
     auto spec = parseAttentionSpec(text);
@@ -167,7 +170,10 @@ TEST(AttentionProblem, Errors) {
       {"page=4 backward", "expected no 'backward' with page=4"},
       {"page=4 bias=bhqk",
        "expected a bias of 1 along the keys with page=4, found 'bhqk'"},
-      {"kv=f16", "'kv': expected f8e4m3, found 'f16'"},
+      {"kv=f16", "'kv': expected f8e4m3 or f8e5m2, found 'f16'"},
+      {"kv=fp8", "'kv': expected f8e4m3 or f8e5m2, found 'fp8'"},
+      {"kv=f8e5m2 type=f32",
+       "expected type=f16 or type=bf16 with kv=f8e5m2, found type=f32"},
       {"kv=f8e4m3 type=f32",
        "expected type=f16 or type=bf16 with kv=f8e4m3, found type=f32"},
       {"split-keys=0", "'split-keys': expected 1 key or more, found '0'"},

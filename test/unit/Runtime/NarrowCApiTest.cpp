@@ -124,13 +124,14 @@ TEST(NarrowCApi, QueriesOnTheHost) {
     expectError(faPlanCreateFromAttention(context.get(), &desc, &none),
                 message);
   };
-  desc.qType = FA_F8E5M2;
-  refused("expected queries of f8e4m3 where they have a type of their own, "
-          "found f8e5m2");
+  desc.qType = FA_I32;
+  refused("expected queries of f8e4m3 or f8e5m2 where they have a type of "
+          "their own, found i32");
   desc.qType = static_cast<faType>(77);
-  refused("faAttentionDesc: expected qType 0 or FA_F8E4M3, found 77");
+  refused(
+      "faAttentionDesc: expected qType 0, FA_F8E4M3 or FA_F8E5M2, found 77");
   desc.qType = FA_F32;
-  refused("expected scales of queries with queries of f8e4m3, found them with "
+  refused("expected scales of queries with queries of 8 bits, found them with "
           "queries of f16");
   desc.qType = FA_F8E4M3;
   desc.type = FA_F32;
@@ -140,6 +141,23 @@ TEST(NarrowCApi, QueriesOnTheHost) {
   desc.kvType = FA_F32;
   refused("expected keys and values of 8 bits beside queries of f8e4m3, found "
           "bf16");
+}
+
+/// The same bytes are other numbers in e5m2: 0.5 and 4.
+TEST(NarrowCApi, OtherFormat) {
+  fa::Context context(fa::contextOptions("cpu"));
+  faAttentionDesc desc = narrowProblem(FA_F16, kDim);
+  desc.kvType = FA_F8E5M2;
+  fa::Plan plan(context, desc);
+  ASSERT_TRUE(plan) << fa::lastError();
+  Means means;
+  expectError(plan.launch(means.arguments()),
+              "argument 1: expected elements of type f8e5m2, found f8e4m3");
+  auto arguments = means.arguments();
+  for (int n : {1, 2})
+    arguments[n].value.type = FA_F8E5M2;
+  ASSERT_EQ(plan.launch(arguments), FA_SUCCESS) << fa::lastError();
+  EXPECT_EQ(means.out[0], 0x4080); // 2.25
 }
 
 TEST(NarrowCApi, SaysWhatDoesNotFit) {
@@ -169,11 +187,12 @@ TEST(NarrowCApi, SaysWhatDoesNotFit) {
     expectError(faPlanCreateFromAttention(context.get(), &desc, &none),
                 message);
   };
-  desc.kvType = FA_F8E5M2;
-  refused("expected keys and values of f8e4m3 where they have a type of their "
-          "own, found f8e5m2");
+  desc.kvType = FA_I32;
+  refused("expected keys and values of f8e4m3 or f8e5m2 where they have a type "
+          "of their own, found i32");
   desc.kvType = static_cast<faType>(77);
-  refused("faAttentionDesc: expected kvType 0 or FA_F8E4M3, found 77");
+  refused(
+      "faAttentionDesc: expected kvType 0, FA_F8E4M3 or FA_F8E5M2, found 77");
   desc.kvType = FA_F32;
   refused("expected scales of keys and values with kv=f8e4m3");
   desc.kvType = FA_F8E4M3;
