@@ -54,6 +54,11 @@ inline bool isStorageFloat(mlir::Type type) {
       mlir::getElementTypeOrSelf(type));
 }
 
+/// `x` and `y`, numbers or vectors of one element type, as one step of a
+/// reduction combines them.
+mlir::Value combine(mlir::ImplicitLocOpBuilder &b, ReduceKind kind,
+                    mlir::Value x, mlir::Value y);
+
 } // namespace fa::tile
 
 #endif // TILE_TILE_H

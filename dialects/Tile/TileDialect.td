@@ -18,8 +18,8 @@ def Tile_Dialect : Dialect {
     Two levels share one set of operations. On whole tensors of any size the
     dialect writes attention as a person does: `dot`, elementwise arithmetic
     from `arith` and `math`, `softmax`, `dot`. Inside a `tile.kernel` the same
-    operations work on tiles of static shape, and `load`, `store` and `gather`
-    are the only ones that touch memory.
+    operations work on tiles of static shape, and `load`, `store`,
+    `gather`, `scatter` and `atomic_add` are the only ones that touch memory.
 
     Stages S0 to S3 of the compiler are programs of this dialect; RATIONALE.md
     says why each operation exists beside the upstream ones.

@@ -189,7 +189,7 @@ LogicalResult KernelOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// LoadOp, StoreOp, AtomicAddOp, GatherOp
+// LoadOp, StoreOp, AtomicAddOp, GatherOp, ScatterOp
 //===----------------------------------------------------------------------===//
 
 /// Checks that `tile` can be moved to or from `view` at `numIndices` indices.
@@ -228,20 +228,30 @@ LogicalResult AtomicAddOp::verify() {
                       getIndices().size());
 }
 
-LogicalResult GatherOp::verify() {
-  auto view = cast<MemRefType>(getSource().getType());
-  auto tile = cast<RankedTensorType>(getType());
+/// Checks that the elements of `tile` can be moved to or from the places of
+/// `view` that `indices` are.
+static LogicalResult verifyPlaces(Operation *op, RankedTensorType tile,
+                                  MemRefType view, ValueRange indices) {
   if (tile.getElementType() != view.getElementType())
-    return emitOpError("expects one element type, found ")
+    return op->emitOpError("expects one element type, found ")
            << tile << " and " << view;
-  if (getIndices().size() != static_cast<size_t>(view.getRank()))
-    return emitOpError("expects ")
-           << view.getRank() << " index tiles, found " << getIndices().size();
-  auto expected = RankedTensorType::get(
-      tile.getShape(), IndexType::get(getContext()), tile.getEncoding());
-  for (Value index : getIndices())
+  if (indices.size() != static_cast<size_t>(view.getRank()))
+    return op->emitOpError("expects ")
+           << view.getRank() << " index tiles, found " << indices.size();
+  auto expected = tile.clone(IndexType::get(op->getContext()));
+  for (Value index : indices)
     if (index.getType() != expected)
-      return emitOpError("expects index tiles of type ")
+      return op->emitOpError("expects index tiles of type ")
              << expected << ", found " << index.getType();
   return success();
+}
+
+LogicalResult GatherOp::verify() {
+  return verifyPlaces(*this, cast<RankedTensorType>(getType()),
+                      cast<MemRefType>(getSource().getType()), getIndices());
+}
+
+LogicalResult ScatterOp::verify() {
+  return verifyPlaces(*this, cast<RankedTensorType>(getValue().getType()),
+                      cast<MemRefType>(getDest().getType()), getIndices());
 }

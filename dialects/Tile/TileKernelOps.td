@@ -185,18 +185,67 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>]> {
+/// A mask says of each element of `tile` whether it is meant.
+class Tile_MaskOf<string tile>
+    : OptionalTypesMatchWith<"mask has the shape of " # tile, tile, "mask",
+        "::llvm::cast<::mlir::RankedTensorType>($_self)"
+        ".clone(::mlir::IntegerType::get($_self.getContext(), 1))">;
+
+def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>,
+    AttrSizedOperandSegments, Tile_MaskOf<"result">]> {
   let summary = "elements of a strided view at computed indices";
   let description = [{
-    `r[e] = source[indices_0[e], indices_1[e], ..]`, 0 where an index is outside
-    the source. Each index is a tile of `index` of the result's shape.
+    `r[e] = source[indices_0[e], indices_1[e], ..]`, 0 where `mask` is false or
+    an index is outside the source. Each index is a tile of `index` of the
+    result's shape. `in_bounds` promises that no index that the mask lets pass is
+    outside; the emulator finds one that is.
+
+    ```mlir
+    %r = tile.gather %x[%at] mask %m in_bounds
+      : memref<?xf32>, (tensor<64xindex>) -> tensor<64xf32>
+    ```
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
-      Variadic<AnyStaticShapeTensor>:$indices);
+      Variadic<AnyStaticShapeTensor>:$indices,
+      Optional<AnyStaticShapeTensor>:$mask, UnitAttr:$in_bounds);
   let results = (outs AnyStaticShapeTensor:$result);
+  let builders = [
+    /// Without a mask: what is outside is 0.
+    OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source,
+                   "::mlir::ValueRange":$indices), [{
+      build($_builder, $_state, result, source, indices, ::mlir::Value(),
+            /*in_bounds=*/false);
+    }]>
+  ];
   let assemblyFormat = [{
-    $source `[` $indices `]` attr-dict `:` type($source) `,` `(` type($indices) `)`
-    `->` type($result)
+    $source `[` $indices `]` (`mask` $mask^)? (`in_bounds` $in_bounds^)?
+    attr-dict `:` type($source) `,` `(` type($indices) `)` `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>,
+    AttrSizedOperandSegments, Tile_MaskOf<"value">]> {
+  let summary = "writes elements to a strided view at computed indices";
+  let description = [{
+    `dest[indices_0[e], indices_1[e], ..] = value[e]`; elements that `mask` leaves
+    out, and those with an index outside of `dest`, are dropped. Each index is a
+    tile of `index` of the value's shape. `in_bounds` promises that no index that
+    the mask lets pass is outside; the emulator finds one that is. Of several
+    elements with one place, any one is written.
+
+    ```mlir
+    tile.scatter %v, %cache[%slots] mask %m in_bounds
+      : tensor<64xf32>, memref<?xf32>, (tensor<64xindex>)
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value,
+      Arg<AnyMemRef, "", [MemWrite]>:$dest,
+      Variadic<AnyStaticShapeTensor>:$indices,
+      Optional<AnyStaticShapeTensor>:$mask, UnitAttr:$in_bounds);
+  let assemblyFormat = [{
+    $value `,` $dest `[` $indices `]` (`mask` $mask^)? (`in_bounds` $in_bounds^)?
+    attr-dict `:` type($value) `,` type($dest) `,` `(` type($indices) `)`
   }];
   let hasVerifier = 1;
 }

@@ -7,6 +7,7 @@
 #include "TileVerify.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -152,6 +153,23 @@ LogicalResult ReduceOp::verify() {
   auto sizes = llvm::to_vector(input.getShape());
   sizes.erase(sizes.begin() + getDim());
   return verifyResult(*this, getType(), sizes, input.getElementType());
+}
+
+Value fa::tile::combine(ImplicitLocOpBuilder &b, ReduceKind kind, Value x,
+                        Value y) {
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(x));
+  switch (kind) {
+  case ReduceKind::Add:
+    return isFloat ? arith::AddFOp::create(b, x, y).getResult()
+                   : arith::AddIOp::create(b, x, y).getResult();
+  case ReduceKind::Max:
+    return isFloat ? arith::MaximumFOp::create(b, x, y).getResult()
+                   : arith::MaxSIOp::create(b, x, y).getResult();
+  case ReduceKind::Min:
+    return isFloat ? arith::MinimumFOp::create(b, x, y).getResult()
+                   : arith::MinSIOp::create(b, x, y).getResult();
+  }
+  llvm_unreachable("every kind is handled");
 }
 
 //===----------------------------------------------------------------------===//

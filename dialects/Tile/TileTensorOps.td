@@ -143,7 +143,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     ```mlir
     %m = tile.reduce max %s dim 1 : tensor<64x128xf32> -> tensor<64xf32>
     ```
-    `max` and `min` are arith's `maximumf`/`minimumf`: a NaN is kept.
+    `max` and `min` are arith's `maximumf`/`minimumf`: a NaN is kept. Integers have
+    a sign; their sum wraps around.
   }];
   let arguments = (ins Tile_ReduceKindAttr:$kind, AnyRankedTensor:$input,
       I64Attr:$dim);

@@ -347,16 +347,7 @@ private:
       Value x = get(node.operands[0], {rows, depth}, made);
       if (x.getType() != wide)
         x = arith::ExtFOp::create(b, wide, x);
-      x = withinDepth(x, neutral);
-      switch (kind) {
-      case ReduceKind::Add:
-        return arith::AddFOp::create(b, acc, x);
-      case ReduceKind::Max:
-        return arith::MaximumFOp::create(b, acc, x);
-      case ReduceKind::Min:
-        return arith::MinimumFOp::create(b, acc, x);
-      }
-      llvm_unreachable("all kinds are handled");
+      return combine(b, kind, acc, withinDepth(x, neutral));
     });
     auto narrow = tile({rows.size}, b.getF32Type());
     sum = ReduceOp::create(b, narrow, kind, sum, /*dim=*/1);

@@ -106,11 +106,11 @@ private:
     // that nothing here is linked with it.
     bool isFetch = op->getName().getStringRef() == "tgpu.fetch";
     if (touchesMemory && !isFetch &&
-        !isa<LoadOp, StoreOp, AtomicAddOp, GatherOp, SequenceOfOp,
+        !isa<LoadOp, StoreOp, AtomicAddOp, GatherOp, ScatterOp, SequenceOfOp,
              memref::LoadOp>(op) &&
         !isPure(op))
-      return "expected memory to be touched by loads, stores, gathers and "
-             "fetches";
+      return "expected memory to be touched by loads, stores, gathers, "
+             "scatters and fetches";
     return "";
   }
 };

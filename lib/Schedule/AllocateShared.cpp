@@ -327,11 +327,11 @@ private:
 
   /// The next iteration writes the buffer that slower threads may still read.
   void protectFromNextIteration(Operation *op) {
-    auto loop = op->getParentOfType<scf::ForOp>();
+    auto loop = op->getParentOfType<LoopLikeOpInterface>();
     if (!loop || !protectedLoops.insert(loop).second)
       return;
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(loop.getBody()->getTerminator());
+    b.setInsertionPoint(loop.getLoopRegions().back()->front().getTerminator());
     BarrierOp::create(b);
   }
 

@@ -97,6 +97,12 @@ private:
         if (isTile(argument))
           result.setType(argument.getType());
     });
+    kernel.walk([&](scf::WhileOp loop) {
+      for (auto [argument, result] :
+           llvm::zip_equal(loop.getAfterArguments(), loop.getResults()))
+        if (isTile(argument))
+          result.setType(argument.getType());
+    });
   }
 
   static void setType(Value value, const TileLayout &layout) {
@@ -125,6 +131,14 @@ private:
       return chooser.dotOperandLayout(dot, operand.getOperandNumber());
     if (isa<DotStartOp, ExchangeOp>(op))
       return mmaAccumulator(type.getDimSize(0), type.getDimSize(1), warps);
+    if (auto loop = dyn_cast<scf::WhileOp>(op))
+      return layoutOf(loop.getBeforeArguments()[operand.getOperandNumber()]);
+    if (auto condition = dyn_cast<scf::ConditionOp>(op))
+      return layoutOf(
+          op->getParentOp()->getResult(operand.getOperandNumber() - 1));
+    if (auto loop = dyn_cast<scf::WhileOp>(op->getParentOp());
+        loop && isa<scf::YieldOp>(op))
+      return layoutOf(loop.getBeforeArguments()[operand.getOperandNumber()]);
     if (isa<scf::YieldOp>(op) && isa<scf::ForOp, scf::IfOp>(op->getParentOp()))
       return layoutOf(op->getParentOp()->getResult(operand.getOperandNumber()));
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -133,6 +147,8 @@ private:
     }
     if (OpTrait::hasElementwiseMappableTraits(op) || isa<GatherOp>(op))
       return layoutOf(op->getResult(0));
+    if (auto scatter = dyn_cast<ScatterOp>(op))
+      return layoutOf(scatter.getValue());
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return LayoutChooser::turned(layoutOf(transpose.getResult()), transpose);
     if (isa<OnlineSoftmaxOp, OnlineFinalizeOp, OnlineMergeOp,

@@ -71,10 +71,24 @@ private:
                      loop.getYieldedValues(), loop.getResults()))
         for (Value value : {init, yielded, Value(argument)})
           join(value, result);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      for (auto [init, argument, yielded] :
+           llvm::zip_equal(loop.getInits(), loop.getBeforeArguments(),
+                           loop.getYieldOp().getResults()))
+        for (Value value : {init, yielded})
+          join(value, argument);
+      for (auto [handed, argument, result] :
+           llvm::zip_equal(loop.getConditionOp().getArgs(),
+                           loop.getAfterArguments(), loop.getResults()))
+        for (Value value : {handed, Value(argument)})
+          join(value, result);
     } else if (OpTrait::hasElementwiseMappableTraits(op) || isa<GatherOp>(op)) {
       for (Value operand : op->getOperands())
         for (Value result : op->getResults())
           join(operand, result);
+    } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
+      for (Value operand : op->getOperands())
+        join(operand, scatter.getValue());
     } else if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
       join(expand.getInput(), expand.getResult());
       if (expand.getDim() != 0)
@@ -86,7 +100,7 @@ private:
       else
         bind({reduce.getInput(), reduce.getResult()});
     } else if (!isa<LoadOp, StoreOp, AtomicAddOp, AssertOp, IotaOp,
-                    arith::ConstantOp, scf::YieldOp>(op)) {
+                    arith::ConstantOp, scf::YieldOp, scf::ConditionOp>(op)) {
       bind(op->getOperands());
       // A number that is repeated has no layout of its own.
       if (!isa<BroadcastOp>(op) || isRow(op->getOperand(0)))

@@ -9,7 +9,7 @@
 #include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -24,8 +24,8 @@ namespace fa {
 
 /// Whether both are in a loop, so that each comes behind the other.
 static bool haveCommonLoop(Operation *one, Operation *other) {
-  for (auto loop = one->getParentOfType<scf::ForOp>(); loop;
-       loop = loop->getParentOfType<scf::ForOp>())
+  for (auto loop = one->getParentOfType<LoopLikeOpInterface>(); loop;
+       loop = loop->getParentOfType<LoopLikeOpInterface>())
     if (loop->isProperAncestor(other))
       return true;
   return false;
@@ -50,7 +50,7 @@ struct TgpuOrderMemory final : fa::impl::TgpuOrderMemoryBase<TgpuOrderMemory> {
     for (const auto &[memory, accesses] : OwnOutput(getOperation()))
       for (auto [n, access] : llvm::enumerate(accesses)) {
         Operation *store = access;
-        if (!isa<StoreOp, AtomicAddOp>(store))
+        if (!isa<StoreOp, AtomicAddOp, ScatterOp>(store))
           continue;
         auto meets = [&](Operation *other) {
           return !areOfOneThread(store, other);

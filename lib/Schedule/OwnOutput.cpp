@@ -10,8 +10,8 @@
 #include "fa/Layout/Plans.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -39,6 +39,8 @@ static Value viewOf(Operation *op) {
     return store.getDest();
   if (auto sum = dyn_cast<AtomicAddOp>(op))
     return sum.getDest();
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return scatter.getDest();
   if (auto load = dyn_cast<LoadOp>(op))
     return load.getSource();
   if (auto gather = dyn_cast<GatherOp>(op))
@@ -56,7 +58,7 @@ OwnOutput::OwnOutput(KernelOp kernel) {
       accesses[memoryOf(view)].push_back(op);
   });
   accesses.remove_if([](const auto &entry) {
-    return llvm::none_of(entry.second, llvm::IsaPred<AtomicAddOp>) &&
+    return llvm::none_of(entry.second, llvm::IsaPred<AtomicAddOp, ScatterOp>) &&
            (llvm::none_of(entry.second, llvm::IsaPred<StoreOp>) ||
             llvm::all_of(entry.second, llvm::IsaPred<StoreOp>));
   });
@@ -72,8 +74,8 @@ bool OwnOutput::contains(Value view) const {
 
 /// Whether `value` is the same each time that both operations run.
 static bool isSameForBoth(Value value, Operation *one, Operation *other) {
-  for (auto loop = one->getParentOfType<scf::ForOp>(); loop;
-       loop = loop->getParentOfType<scf::ForOp>())
+  for (auto loop = one->getParentOfType<LoopLikeOpInterface>(); loop;
+       loop = loop->getParentOfType<LoopLikeOpInterface>())
     if (loop->isProperAncestor(other) && !loop.isDefinedOutsideOfLoop(value))
       return false;
   return true;

@@ -55,10 +55,10 @@ tile.kernel @two_results(%x: i32) attributes {tgpu.shared_bytes = 0, tgpu.warps 
 
 #acc = #tgpu.layout<accumulator 16x16 warps 1>
 #row = #tgpu.layout<16 register = [[8]], lane = [[0], [0], [1], [2], [4]]>
-tile.kernel @integers(%x: i32) attributes {tgpu.shared_bytes = 0, tgpu.warps = 1, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  %0 = tile.broadcast %x : i32 -> tensor<16x16xi32, #acc>
-  // expected-error @+1 {{has a lowering for a GPU on floats, found 'tensor<16x16xi32, }}
-  %1 = tile.reduce add %0 dim 1 : tensor<16x16xi32, #acc> -> tensor<16xi32, #row>
+tile.kernel @integers(%x: i64) attributes {tgpu.shared_bytes = 0, tgpu.warps = 1, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %0 = tile.broadcast %x : i64 -> tensor<16x16xi64, #acc>
+  // expected-error @+1 {{has a lowering for a GPU on floats and integers of 32 bits, found 'tensor<16x16xi64, }}
+  %1 = tile.reduce add %0 dim 1 : tensor<16x16xi64, #acc> -> tensor<16xi64, #row>
   tile.return
 }
 

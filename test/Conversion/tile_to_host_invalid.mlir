@@ -39,12 +39,12 @@ tile.kernel @foreign(%y: memref<?xf32> {tile.access = #tile.access<out>}) attrib
 
 // -----
 
-tile.kernel @reduce_integers(%x: memref<?x?xi32> {tile.access = #tile.access<in>}, %y: memref<?xi32> {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @reduce_bytes(%x: memref<?x?xi8> {tile.access = #tile.access<in>}, %y: memref<?xi8> {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
-  %0 = tile.load %x[%c0, %c0] : memref<?x?xi32> -> tensor<4x4xi32>
-  // expected-error @+1 {{has a lowering for the host on floats, found 'tensor<4x4xi32>'}}
-  %1 = tile.reduce add %0 dim 1 : tensor<4x4xi32> -> tensor<4xi32>
-  tile.store %1, %y[%c0] : tensor<4xi32>, memref<?xi32>
+  %0 = tile.load %x[%c0, %c0] : memref<?x?xi8> -> tensor<4x4xi8>
+  // expected-error @+1 {{has a lowering for the host on floats and integers of 32 and 64 bits, found 'tensor<4x4xi8>'}}
+  %1 = tile.reduce add %0 dim 1 : tensor<4x4xi8> -> tensor<4xi8>
+  tile.store %1, %y[%c0] : tensor<4xi8>, memref<?xi8>
   tile.return
 }
 

@@ -20,7 +20,7 @@
 // WHOLE: error: '{{[a-z_.]+}}' op not at stage S3 (kernel): expected kernels, found 'tile.online_attention'
 // KERNEL: error: '{{[a-z_.]+}}' op not at stage S2 (online): 'tile.kernel' belongs to S3
 // MEMORY: error: '{{[a-z_.]+}}' op not at stage S3 (kernel): expected tiles of static sizes, found tensor<?xf32>
-// MEMORY: error: '{{[a-z_.]+}}' op not at stage S3 (kernel): expected memory to be touched by loads, stores, gathers and fetches
+// MEMORY: error: '{{[a-z_.]+}}' op not at stage S3 (kernel): expected memory to be touched by loads, stores, gathers, scatters and fetches
 // NAME: S9
 
 //--- graph.mlir

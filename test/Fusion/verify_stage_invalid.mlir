@@ -42,7 +42,7 @@ tile.kernel @kernel(%x: !memory {tile.access = #tile.access<inout>}, %n: index) 
   %f = arith.constant 0.0 : f32
   // expected-error @below {{'tensor.splat' op not at stage S3 (kernel): expected tiles of static sizes, found tensor<?xf32>}}
   %t = tensor.splat %f[%n] : tensor<?xf32>
-  // expected-error @below {{'memref.store' op not at stage S3 (kernel): expected memory to be touched by loads, stores, gathers and fetches}}
+  // expected-error @below {{'memref.store' op not at stage S3 (kernel): expected memory to be touched by loads, stores, gathers, scatters and fetches}}
   memref.store %f, %x[%c0, %c0] : !memory
   tile.return
 }

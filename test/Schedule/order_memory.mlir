@@ -108,3 +108,69 @@ tile.kernel @sum(%x: !view {tile.access = #tile.access<inout>}, %y: !view {tile.
   tile.store %1, %y[%c0, %c0] : !tile, !view
   tile.return
 }
+
+// Nobody knows where the elements of a scatter go: those of other threads may
+// have one place with what is stored around it.
+// CHECK-LABEL: tile.kernel @places
+// CHECK: tile.store
+// CHECK-NEXT: tgpu.barrier global
+// CHECK-NEXT: tile.scatter
+tile.kernel @places(%x: !view {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = arith.constant dense<1.0> : !tile
+  %at = arith.constant dense<1> : tensor<16x16xindex, #whole>
+  tile.store %0, %x[%c0, %c0] : !tile, !view
+  tile.scatter %0, %x[%at, %at] : !tile, !view, (tensor<16x16xindex, #whole>, tensor<16x16xindex, #whole>)
+  tile.return
+}
+
+// And with its own of the next turn.
+// CHECK-LABEL: tile.kernel @turns
+// CHECK: scf.for
+// CHECK-NEXT: tgpu.barrier global
+// CHECK-NEXT: tile.scatter
+// CHECK-NEXT: tgpu.barrier global
+tile.kernel @turns(%x: !view {tile.access = #tile.access<out>}, %i: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = arith.constant dense<1.0> : !tile
+  %at = arith.constant dense<1> : tensor<16x16xindex, #whole>
+  scf.for %k = %c0 to %i step %c1 {
+    tile.scatter %0, %x[%at, %at] : !tile, !view, (tensor<16x16xindex, #whole>, tensor<16x16xindex, #whole>)
+  }
+  tile.return
+}
+
+// In a loop that ends by its condition, which reads what the body writes.
+// CHECK-LABEL: tile.kernel @until
+// CHECK: scf.while
+// CHECK: memref.load
+// CHECK: } do {
+// CHECK-NEXT: tgpu.barrier global
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tgpu.barrier global
+// CHECK-NEXT: scf.yield
+tile.kernel @until(%x: !view {tile.access = #tile.access<inout>}, %some: f32) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = arith.constant dense<1.0> : !tile
+  scf.while : () -> () {
+    %1 = memref.load %x[%c0, %c0] : !view
+    %2 = arith.cmpf olt, %1, %some : f32
+    scf.condition(%2)
+  } do {
+    tile.store %0, %x[%c0, %c0] : !tile, !view
+    scf.yield
+  }
+  tile.return
+}
+
+// Alone, there is nothing that it could meet.
+// CHECK-LABEL: tile.kernel @one_scatter
+// CHECK-NOT: tgpu.barrier
+// CHECK: tile.return
+tile.kernel @one_scatter(%x: !view {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %0 = arith.constant dense<1.0> : !tile
+  %at = arith.constant dense<1> : tensor<16x16xindex, #whole>
+  tile.scatter %0, %x[%at, %at] : !tile, !view, (tensor<16x16xindex, #whole>, tensor<16x16xindex, #whole>)
+  tile.return
+}

@@ -179,6 +179,56 @@ tile.kernel @gathered_at(%x: memref<?xf32> {tile.access = #tile.access<in>}) att
 
 // -----
 
+tile.kernel @gathered_mask(%x: memref<?xf32> {tile.access = #tile.access<in>}, %m: i1) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %i = tile.iota dim 0 : tensor<64xindex>
+  %half = arith.constant dense<true> : tensor<32xi1>
+  // expected-error @+1 {{failed to verify that mask has the shape of result}}
+  %0 = "tile.gather"(%x, %i, %half) <{operandSegmentSizes = array<i32: 1, 1, 1>}> : (memref<?xf32>, tensor<64xindex>, tensor<32xi1>) -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @scattered(%x: memref<?x?xf32> {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %i = tile.iota dim 0 : tensor<64xindex>
+  %v = arith.constant dense<1.0> : tensor<64xf32>
+  // expected-error @+1 {{expects 2 index tiles, found 1}}
+  tile.scatter %v, %x[%i] : tensor<64xf32>, memref<?x?xf32>, (tensor<64xindex>)
+  tile.return
+}
+
+// -----
+
+tile.kernel @scattered_elements(%x: memref<?xf16> {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %i = tile.iota dim 0 : tensor<64xindex>
+  %v = arith.constant dense<1.0> : tensor<64xf32>
+  // expected-error @+1 {{expects one element type, found 'tensor<64xf32>' and 'memref<?xf16>'}}
+  tile.scatter %v, %x[%i] : tensor<64xf32>, memref<?xf16>, (tensor<64xindex>)
+  tile.return
+}
+
+// -----
+
+tile.kernel @scattered_at(%x: memref<?xf32> {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %i = tile.iota dim 0 : tensor<64xi32>
+  %v = arith.constant dense<1.0> : tensor<64xf32>
+  // expected-error @+1 {{expects index tiles of type 'tensor<64xindex>', found 'tensor<64xi32>'}}
+  tile.scatter %v, %x[%i] : tensor<64xf32>, memref<?xf32>, (tensor<64xi32>)
+  tile.return
+}
+
+// -----
+
+tile.kernel @scattered_mask(%x: memref<?xf32> {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %i = tile.iota dim 0 : tensor<64xindex>
+  %v = arith.constant dense<1.0> : tensor<64xf32>
+  // expected-error @+1 {{failed to verify that mask has the shape of value}}
+  "tile.scatter"(%v, %x, %i, %v) <{operandSegmentSizes = array<i32: 1, 1, 1, 1>}> : (tensor<64xf32>, memref<?xf32>, tensor<64xindex>, tensor<64xf32>) -> ()
+  tile.return
+}
+
+// -----
+
 tile.kernel @half_sums(%x: memref<?xf16> {tile.access = #tile.access<inout>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %t = arith.constant dense<1.0> : tensor<64xf16>

@@ -78,8 +78,9 @@ tt.func public @lower_bound(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32) {
 // CHECK: %[[I:.*]] = tile.load {{.*}} -> tensor<16xi32>
 // CHECK: %[[AT:.*]] = arith.index_cast %[[I]] : tensor<16xi32> to tensor<16xindex>
 // CHECK: tile.gather %{{.*}}[%[[AT]]]
-// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : tensor<16xi1>, tensor<16xindex>
-// CHECK: tile.gather
+// CHECK-SAME: in_bounds
+// CHECK: %[[ODD:.*]] = arith.cmpi eq
+// CHECK: tile.gather %{{.*}}[%{{.*}}] mask %[[ODD]] in_bounds
 tt.func public @gathers(%x: !tt.ptr<f32>, %i: !tt.ptr<i32>, %out: !tt.ptr<f32>) {
   %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
   %is = tt.splat %i : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
@@ -95,6 +96,76 @@ tt.func public @gathers(%x: !tt.ptr<f32>, %i: !tt.ptr<i32>, %out: !tt.ptr<f32>) 
   %outs = tt.splat %out : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
   %po = tt.addptr %outs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
   tt.store %po, %s : tensor<16x!tt.ptr<f32>>
+  tt.return
+}
+
+// The largest of each column, and of those as large the first: the region may be
+// written in any way that chooses these.
+// CHECK-LABEL: tile.kernel @argmax(
+// CHECK: %[[TURNED:.*]] = tile.transpose %{{.*}} [1, 0] : tensor<16x32xf32> -> tensor<32x16xf32>
+// CHECK-DAG: %[[ROW:.*]] = tile.iota dim 1 : tensor<32x16xi32>
+// CHECK-DAG: %[[MOST:.*]] = tile.reduce max %[[TURNED]] dim 1 : tensor<32x16xf32> -> tensor<32xf32>
+// CHECK: %[[ALL:.*]] = tile.broadcast %{{.*}} : tensor<32x1xf32> -> tensor<32x16xf32>
+// CHECK: %[[IS:.*]] = arith.cmpf ueq, %[[TURNED]], %[[ALL]]
+// CHECK: %[[AT:.*]] = arith.select %[[IS]], %[[ROW]], %{{.*}} : tensor<32x16xi1>, tensor<32x16xi32>
+// CHECK: %[[FIRST:.*]] = tile.reduce min %[[AT]] dim 1 : tensor<32x16xi32> -> tensor<32xi32>
+// CHECK: tile.store %[[FIRST]]
+tt.func public @argmax(%x: !tt.ptr<f32>, %out: !tt.ptr<i32>) {
+  %row = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %at = tt.make_range {start = 0 : i32, end = 32 : i32} : tensor<32xi32>
+  %rows = tt.expand_dims %row {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+  %all = tt.broadcast %rows : tensor<16x1xi32> -> tensor<16x32xi32>
+  %columns = tt.expand_dims %at {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+  %across = tt.broadcast %columns : tensor<1x32xi32> -> tensor<16x32xi32>
+  %to = arith.addi %all, %across : tensor<16x32xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x32x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %to : tensor<16x32x!tt.ptr<f32>>, tensor<16x32xi32>
+  %a = tt.load %px : tensor<16x32x!tt.ptr<f32>>
+  %r:2 = "tt.reduce"(%a, %all) <{axis = 0 : i32}> ({
+  ^bb0(%v: f32, %i: i32, %w: f32, %j: i32):
+    %below = arith.cmpf olt, %v, %w : f32
+    %equal = arith.cmpf oeq, %w, %v : f32
+    %behind = arith.cmpi sle, %j, %i : i32
+    %tie = arith.andi %behind, %equal : i1
+    %other = arith.ori %tie, %below : i1
+    %value = arith.select %other, %w, %v : f32
+    %index = arith.select %other, %j, %i : i32
+    tt.reduce.return %value, %index : f32, i32
+  }) : (tensor<16x32xf32>, tensor<16x32xi32>) -> (tensor<32xf32>, tensor<32xi32>)
+  %outs = tt.splat %out : !tt.ptr<i32> -> tensor<32x!tt.ptr<i32>>
+  %po = tt.addptr %outs, %at : tensor<32x!tt.ptr<i32>>, tensor<32xi32>
+  tt.store %po, %r#1 : tensor<32x!tt.ptr<i32>>
+  tt.return
+}
+
+// So are stores; where an early return has left, nothing is written.
+// CHECK-LABEL: tile.kernel @scatters(
+// CHECK-SAME: memref<?xf32> {tile.access = #tile.access<out>}
+// CHECK: %[[AT:.*]] = arith.index_cast %{{.*}} : tensor<16xi32> to tensor<16xindex>
+// CHECK: tile.scatter %{{.*}}, %{{.*}}[%[[AT]]] in_bounds
+// CHECK: %[[ODD:.*]] = arith.cmpi eq
+// CHECK: tile.scatter %{{.*}}, %{{.*}}[%{{.*}}] mask %[[ODD]] in_bounds
+// CHECK: %[[STAYS:.*]] = arith.andi %[[ODD]], %{{.*}} : tensor<16xi1>
+// CHECK: tile.scatter %{{.*}}, %{{.*}}[%[[AT]]] mask %[[STAYS]] in_bounds
+tt.func public @scatters(%i: !tt.ptr<i32>, %out: !tt.ptr<f32>, %n: i32) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %is = tt.splat %i : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %pi = tt.addptr %is, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %index = tt.load %pi : tensor<16x!tt.ptr<i32>>
+  %outs = tt.splat %out : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %po = tt.addptr %outs, %index : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %one = arith.constant dense<1.0> : tensor<16xf32>
+  tt.store %po, %one : tensor<16x!tt.ptr<f32>>
+  %odd = arith.cmpi eq, %index, %at : tensor<16xi32>
+  %pj = tt.addptr %outs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  tt.store %pj, %one, %odd : tensor<16x!tt.ptr<f32>>
+  %pid = tt.get_program_id x : i32
+  %enough = arith.cmpi sge, %pid, %n : i32
+  cf.cond_br %enough, ^end, ^rest
+^end:
+  tt.return
+^rest:
+  tt.store %po, %one, %odd : tensor<16x!tt.ptr<f32>>
   tt.return
 }
 
@@ -137,6 +208,45 @@ tt.func public @carried(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32, %stride: 
   %outs = tt.splat %out : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
   %po = tt.addptr %outs, %at : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi64>
   tt.store %po, %sum#0 : tensor<16x16x!tt.ptr<f32>>
+  tt.return
+}
+
+// So does one that ends by its condition, which may hand the body something else
+// than what it is handed; where an early return has left, it does not begin.
+// CHECK-LABEL: tile.kernel @ends(
+// CHECK: %[[STAYS:.*]] = arith.cmpi slt
+// CHECK: scf.while (%[[P:.*]] = %{{.*}}, %[[K:.*]] = %{{.*}}) : (index, i32) -> (index, i32) {
+// CHECK: %[[LEFT:.*]] = arith.cmpi slt, %[[K]], %{{.*}} : i32
+// CHECK: %[[GOES:.*]] = arith.andi %[[STAYS]], %[[LEFT]] : i1
+// CHECK: scf.condition(%[[GOES]]) %[[P]], %{{.*}} : index, i32
+// CHECK: ^bb0(%[[BASE:.*]]: index, %[[NEXT:.*]]: i32):
+// CHECK: memref.reinterpret_cast %{{.*}} to offset: [%[[BASE]]]
+// CHECK: tile.store
+// CHECK: %[[STEP:.*]] = arith.addi %[[BASE]], %c16
+// CHECK: scf.yield %[[STEP]], %[[NEXT]] : index, i32
+tt.func public @ends(%x: !tt.ptr<f32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  %pid = tt.get_program_id x : i32
+  %enough = arith.cmpi sge, %pid, %n : i32
+  cf.cond_br %enough, ^end, ^rest
+^end:
+  tt.return
+^rest:
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  %one = arith.constant dense<1.0> : tensor<16xf32>
+  %step = arith.constant dense<16> : tensor<16xi32>
+  %r:2 = scf.while (%p = %px, %k = %pid) : (tensor<16x!tt.ptr<f32>>, i32) -> (tensor<16x!tt.ptr<f32>>, i32) {
+    %more = arith.cmpi slt, %k, %n : i32
+    %after = arith.addi %k, %c1 : i32
+    scf.condition(%more) %p, %after : tensor<16x!tt.ptr<f32>>, i32
+  } do {
+  ^bb0(%p: tensor<16x!tt.ptr<f32>>, %k: i32):
+    tt.store %p, %one : tensor<16x!tt.ptr<f32>>
+    %q = tt.addptr %p, %step : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    scf.yield %q, %k : tensor<16x!tt.ptr<f32>>, i32
+  }
   tt.return
 }
 

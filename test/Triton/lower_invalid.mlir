@@ -58,6 +58,32 @@ tt.func public @dot_of_bytes() {
 
 // -----
 
+tt.func public @sum_anywhere(%x: !tt.ptr<i32>, %i: !tt.ptr<i32>) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %is = tt.splat %i : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %pi = tt.addptr %is, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %index = tt.load %pi : tensor<16x!tt.ptr<i32>>
+  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %px = tt.addptr %xs, %index : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  // expected-error @below {{'tt.atomic_rmw' op in kernel @sum_anywhere: no kernel adds at addresses that follow no steps}}
+  %old = tt.atomic_rmw add, acq_rel, gpu, %px, %at : (tensor<16x!tt.ptr<i32>>, tensor<16xi32>) -> tensor<16xi32>
+  tt.return
+}
+
+// -----
+
+tt.func public @sum_somewhere(%x: !tt.ptr<i32>) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %px = tt.addptr %xs, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %odd = arith.cmpi ne, %at, %at : tensor<16xi32>
+  // expected-error @below {{no kernel adds where a mask says that is no bound of rows or columns}}
+  %old = tt.atomic_rmw add, acq_rel, gpu, %px, %at, %odd : (tensor<16x!tt.ptr<i32>>, tensor<16xi32>, tensor<16xi1>) -> tensor<16xi32>
+  tt.return
+}
+
+// -----
+
 tt.func public @one_address(%x: !tt.ptr<f32>) {
   %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
   %one = arith.constant dense<1.0> : tensor<16xf32>
@@ -68,14 +94,78 @@ tt.func public @one_address(%x: !tt.ptr<f32>) {
 
 // -----
 
-tt.func public @argmax() {
+tt.func public @first() {
   %a = arith.constant dense<1.0> : tensor<16x16xf32>
   %i = arith.constant dense<1> : tensor<16x16xi32>
-  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum}}
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers, and where these two are}}
   %r:2 = "tt.reduce"(%a, %i) <{axis = 1 : i32}> ({
   ^bb0(%x: f32, %j: i32, %y: f32, %k: i32):
     tt.reduce.return %x, %j : f32, i32
   }) : (tensor<16x16xf32>, tensor<16x16xi32>) -> (tensor<16xf32>, tensor<16xi32>)
+  tt.return
+}
+
+// -----
+
+tt.func public @last_of_equals() {
+  %a = arith.constant dense<1.0> : tensor<16x16xf32>
+  %i = arith.constant dense<1> : tensor<16x16xi32>
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers, and where these two are}}
+  %r:2 = "tt.reduce"(%a, %i) <{axis = 1 : i32}> ({
+  ^bb0(%x: f32, %j: i32, %y: f32, %k: i32):
+    %equal = arith.cmpf oeq, %x, %y : f32
+    %behind = arith.cmpi sgt, %j, %k : i32
+    %tie = arith.andi %equal, %behind : i1
+    %above = arith.cmpf ogt, %x, %y : f32
+    %one = arith.ori %above, %tie : i1
+    %v = arith.select %one, %x, %y : f32
+    %w = arith.select %one, %j, %k : i32
+    tt.reduce.return %v, %w : f32, i32
+  }) : (tensor<16x16xf32>, tensor<16x16xi32>) -> (tensor<16xf32>, tensor<16xi32>)
+  tt.return
+}
+
+// -----
+
+// The value of one, the index of the other.
+tt.func public @crossed() {
+  %a = arith.constant dense<1.0> : tensor<16x16xf32>
+  %i = arith.constant dense<1> : tensor<16x16xi32>
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers, and where these two are}}
+  %r:2 = "tt.reduce"(%a, %i) <{axis = 1 : i32}> ({
+  ^bb0(%x: f32, %j: i32, %y: f32, %k: i32):
+    %above = arith.cmpf ogt, %x, %y : f32
+    %v = arith.select %above, %x, %y : f32
+    %w = arith.select %above, %k, %j : i32
+    tt.reduce.return %v, %w : f32, i32
+  }) : (tensor<16x16xf32>, tensor<16x16xi32>) -> (tensor<16xf32>, tensor<16xi32>)
+  tt.return
+}
+
+// -----
+
+// Integers without a sign.
+tt.func public @unsigned_maximum() {
+  %a = arith.constant dense<1> : tensor<16x16xi32>
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers}}
+  %r = "tt.reduce"(%a) <{axis = 1 : i32}> ({
+  ^bb0(%x: i32, %y: i32):
+    %d = arith.maxui %x, %y : i32
+    tt.reduce.return %d : i32
+  }) : (tensor<16x16xi32>) -> tensor<16xi32>
+  tt.return
+}
+
+// -----
+
+tt.func public @sum_of_bytes() {
+  %a = arith.constant dense<1> : tensor<16x16xi8>
+  // expected-error @below {{no kernel reduces such elements: 'tensor<16x16xi8>'}}
+  %r = "tt.reduce"(%a) <{axis = 1 : i32}> ({
+  ^bb0(%x: i8, %y: i8):
+    %d = arith.addi %x, %y : i8
+    tt.reduce.return %d : i8
+  }) : (tensor<16x16xi8>) -> tensor<16xi8>
   tt.return
 }
 
@@ -128,5 +218,90 @@ tt.func public @nan(%x: !tt.ptr<f32>, %n: i32, %s: i64) {
   %d = tt.make_tensor_descriptor %x, [%n], [%s] {padding = 2 : i32} : <f32>, <16xf32>
   // expected-error @below {{no kernel has NaN for elements outside, only 0}}
   %a = tt.descriptor_load %d[%n] : !tt.tensordesc<16xf32> -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+// A pointer of other steps than the one that the loop begins with.
+tt.func public @changing_while(%x: !tt.ptr<f32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  // expected-error @below {{'scf.while' op in kernel @changing_while: it carries addresses whose steps change in the loop}}
+  %p = scf.while (%p = %xs) : (tensor<16x!tt.ptr<f32>>) -> tensor<16x!tt.ptr<f32>> {
+    %more = arith.cmpi slt, %c0, %n : i32
+    scf.condition(%more) %p : tensor<16x!tt.ptr<f32>>
+  } do {
+  ^bb0(%p: tensor<16x!tt.ptr<f32>>):
+    %q = tt.addptr %p, %at : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    scf.yield %q : tensor<16x!tt.ptr<f32>>
+  }
+  tt.return
+}
+
+// -----
+
+// A step of what is handed to the body is computed before the condition.
+tt.func public @stepping_while(%x: !tt.ptr<f32>, %n: !tt.ptr<i32>) {
+  %c0 = arith.constant 0 : i32
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  // expected-error @below {{it carries addresses whose steps change in the loop}}
+  %p = scf.while (%k = %c0) : (i32) -> tensor<16x!tt.ptr<f32>> {
+    %step = tt.load %n : !tt.ptr<i32>
+    %steps = tt.splat %step : i32 -> tensor<16xi32>
+    %to = arith.muli %at, %steps : tensor<16xi32>
+    %q = tt.addptr %xs, %to : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+    %more = arith.cmpi slt, %k, %step : i32
+    scf.condition(%more) %q : tensor<16x!tt.ptr<f32>>
+  } do {
+  ^bb0(%p: tensor<16x!tt.ptr<f32>>):
+    scf.yield %c0 : i32
+  }
+  tt.return
+}
+
+// -----
+
+tt.func public @dividing_while(%x: !tt.ptr<f32>, %n: i32) {
+  %c1 = arith.constant 1 : i32
+  %pid = tt.get_program_id x : i32
+  %enough = arith.cmpi sge, %pid, %n : i32
+  cf.cond_br %enough, ^end, ^rest
+^end:
+  tt.return
+^rest:
+  %k = scf.while (%k = %pid) : (i32) -> i32 {
+    // expected-error @below {{'arith.divsi' op in kernel @dividing_while: it stands in a loop's condition, which is computed where a branch or an early return has left, too}}
+    %q = arith.divsi %k, %n : i32
+    %more = arith.cmpi slt, %q, %n : i32
+    scf.condition(%more) %k : i32
+  } do {
+  ^bb0(%k: i32):
+    %next = arith.addi %k, %c1 : i32
+    scf.yield %next : i32
+  }
+  tt.return
+}
+
+// -----
+
+tt.func public @until_sum(%x: !tt.ptr<f32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant dense<1.0> : tensor<16xf32>
+  // expected-error @below {{'scf.while' op in kernel @until_sum: its condition was computed of a tile}}
+  %s = scf.while (%s = %zero) : (f32) -> f32 {
+    %more = arith.cmpf olt, %s, %zero : f32
+    scf.condition(%more) %s : f32
+  } do {
+  ^bb0(%s: f32):
+    %r = "tt.reduce"(%one) <{axis = 0 : i32}> ({
+    ^bb0(%a: f32, %b: f32):
+      %d = arith.addf %a, %b : f32
+      tt.reduce.return %d : f32
+    }) : (tensor<16xf32>) -> f32
+    scf.yield %r : f32
+  }
   tt.return
 }

@@ -357,9 +357,10 @@ def TritonToTile : Pass<"triton-to-tile", "::mlir::ModuleOp"> {
 
     Addresses and masks are followed as sums of steps, one a dimension. A load or
     store of such addresses is one of a view whose sizes are the mask's bounds;
-    without a mask nothing is checked (`in_bounds`), as in Triton. Loads of other
-    addresses, or with other masks, are gathers. Integers of 32 bits that are
-    added up in addresses are taken not to overflow.
+    without a mask nothing is checked (`in_bounds`), as in Triton. Loads and stores
+    of other addresses, or with other masks, are gathers and scatters (`in_bounds`,
+    too). Integers of 32 bits that are added up in addresses are taken not to
+    overflow.
 
     Before:
     ```mlir
@@ -375,7 +376,8 @@ def TritonToTile : Pass<"triton-to-tile", "::mlir::ModuleOp"> {
 
     Refuses, naming the operation and where it is: what no kernel has.
     Requires: calls are inlined. Ensures: no operation of `tt`.
-    Numerics: a maximum or minimum along a dimension keeps a NaN.
+    Numerics: a maximum or minimum along a dimension keeps a NaN. Of elements that
+    are as large, the index is the least.
   }];
   let dependentDialects = ["::fa::tile::TileDialect", "::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];

@@ -482,8 +482,9 @@ def TileVerifyStage : Pass<"tile-verify-stage", "::mlir::ModuleOp"> {
      - `S2`: every attention is online: no `tile.attention` is left;
      - `S3`: as S2, no `tile.online_attention` is left either; inside kernels
        all tiles are of static sizes and global memory is touched only by
-       `tile.load`, `tile.store`, `tile.gather` and scalar `memref.load`, where
-       there are roles (`tgpu-open-channels`) also by their loads, `tgpu.fetch`.
+       `tile.load`, `tile.store`, `tile.gather`, `tile.scatter`,
+       `tile.atomic_add` and scalar `memref.load`, where there are roles
+       (`tgpu-open-channels`) also by their loads, `tgpu.fetch`.
 
     Requires: nothing. Ensures: the stage named. Numerics: exact.
   }];

@@ -56,6 +56,8 @@ bool LoopProof::findStores(Refusal &refusal) {
   bool hasExponentials = false;
   kernel.walk([&](Operation *op) {
     hasExponentials |= isa<math::ExpOp, math::Exp2Op>(op);
+    if (isa<scf::WhileOp>(op))
+      refuse(op, "nobody knows how often this loop runs");
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
     bool writes = effects && effects.hasEffect<MemoryEffects::Write>();
     auto store = dyn_cast<tile::StoreOp>(op);

@@ -41,6 +41,49 @@ static LogicalResult lowerFor(SimtContext &ctx, scf::ForOp loop) {
   return success();
 }
 
+/// The types of what `types` are in the registers of a thread.
+static SmallVector<Type> flatten(TypeRange types) {
+  SmallVector<Type> flat;
+  for (Type type : types) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    flat.append(tile ? layoutOf(type).numRegisters() : 1,
+                tile ? tile.getElementType() : type);
+  }
+  return flat;
+}
+
+static LogicalResult lowerWhile(SimtContext &ctx, scf::WhileOp loop) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto lowered = scf::WhileOp::create(b, flatten(loop.getResultTypes()),
+                                      ctx.flatten(loop.getInits()));
+  // A block for `from` at the end of `to`, with what it is handed.
+  auto lower = [&](Block &from, Region &to, TypeRange types) {
+    Block *block = b.createBlock(
+        &to, to.end(), types, SmallVector<Location>(types.size(), b.getLoc()));
+    ValueRange handed = block->getArguments();
+    for (Value argument : from.getArguments())
+      ctx.takeFrom(handed, argument);
+    return lowerBlock(ctx, from);
+  };
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (failed(lower(*loop.getBeforeBody(), lowered.getBefore(),
+                     lowered.getInits().getTypes())))
+      return failure();
+    scf::ConditionOp condition = loop.getConditionOp();
+    scf::ConditionOp::create(b, ctx.mapped(condition.getCondition()),
+                             ctx.flatten(condition.getArgs()));
+    if (failed(lower(*loop.getAfterBody(), lowered.getAfter(),
+                     lowered.getResultTypes())))
+      return failure();
+    scf::YieldOp::create(b, ctx.flatten(loop.getYieldOp().getResults()));
+  }
+  ValueRange results = lowered.getResults();
+  for (Value result : loop.getResults())
+    ctx.takeFrom(results, result);
+  return success();
+}
+
 /// A branch that is seldom taken: masks that it reads are computed anew, since
 /// ptxas would keep what their bits were in registers, with an instruction for
 /// each.
@@ -73,13 +116,8 @@ static LogicalResult lowerSeldom(SimtContext &ctx, Block &block) {
 
 static LogicalResult lowerIf(SimtContext &ctx, scf::IfOp branch) {
   ImplicitLocOpBuilder &b = ctx.b;
-  SmallVector<Type> types;
-  for (Type type : branch.getResultTypes()) {
-    auto tile = dyn_cast<RankedTensorType>(type);
-    types.append(tile ? layoutOf(type).numRegisters() : 1,
-                 tile ? tile.getElementType() : type);
-  }
-  auto lowered = scf::IfOp::create(b, types, ctx.mapped(branch.getCondition()),
+  auto lowered = scf::IfOp::create(b, flatten(branch.getResultTypes()),
+                                   ctx.mapped(branch.getCondition()),
                                    !branch.getElseRegion().empty());
   for (auto [from, to] :
        llvm::zip(branch->getRegions(), lowered->getRegions())) {
@@ -107,5 +145,6 @@ static LogicalResult lowerIf(SimtContext &ctx, scf::IfOp branch) {
 void fa::addControlLowerings(SimtContext &ctx) {
   ctx.registry.add(ctx, lowerFor);
   ctx.registry.add(ctx, lowerIf);
-  ctx.registry.skip<scf::YieldOp>(); // its parent's
+  ctx.registry.add(ctx, lowerWhile);
+  ctx.registry.skip<scf::YieldOp, scf::ConditionOp>(); // their parent's
 }

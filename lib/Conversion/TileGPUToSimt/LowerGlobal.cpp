@@ -112,6 +112,13 @@ SmallVector<bool> fa::certainDims(const GlobalView &view, ValueRange indices,
   return certain;
 }
 
+/// Whether both hold; null holds certainly.
+static Value both(SimtContext &ctx, Value one, Value other) {
+  if (!one || !other)
+    return one ? one : other;
+  return arith::AndIOp::create(ctx.b, one, other);
+}
+
 Value fa::isInside(SimtContext &ctx, const GlobalView &view, ValueRange coords,
                    ArrayRef<bool> certain) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -122,7 +129,7 @@ Value fa::isInside(SimtContext &ctx, const GlobalView &view, ValueRange coords,
     // Below 0 is beyond every size without a sign.
     Value one =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, coord, size);
-    inside = inside ? Value(arith::AndIOp::create(b, inside, one)) : one;
+    inside = both(ctx, inside, one);
   }
   return inside;
 }
@@ -244,9 +251,7 @@ static void forOwnElements(
     for (auto [dim, start] : llvm::enumerate(indices))
       coords.push_back(arith::AddIOp::create(b, ctx.mapped(start),
                                              ctx.coordinate(layout, reg, dim)));
-    Value inside = isInside(ctx, view, coords, certain);
-    if (first)
-      inside = inside ? Value(arith::AndIOp::create(b, inside, first)) : first;
+    Value inside = both(ctx, isInside(ctx, view, coords, certain), first);
     write(reg, addressOf(ctx, view, coords), inside);
   }
 }
@@ -299,31 +304,61 @@ static void lowerAssert(SimtContext &ctx, tile::AssertOp op) {
   SimtAssertOp::create(b, holds, op.getMessageAttr(), op.getPromiseAttr());
 }
 
-static LogicalResult lowerGather(SimtContext &ctx, tile::GatherOp op) {
+/// For each register, the address of the place in `view` that `indices` are,
+/// and whether it is meant and there; null: certainly.
+static SmallVector<std::pair<Value, Value>>
+placesOf(SimtContext &ctx, const GlobalView &view, ValueRange indices,
+         Value mask, bool inBounds) {
+  SmallVector<SmallVector<Value>> numbers;
+  for (Value index : indices)
+    numbers.push_back(SmallVector<Value>(ctx.elementsOf(index)));
+  SmallVector<Value> meant;
+  if (mask)
+    meant.assign(ctx.elementsOf(mask));
+  SmallVector<bool> certain(numbers.size(), inBounds);
+  SmallVector<std::pair<Value, Value>> places;
+  for (size_t reg = 0; reg < numbers.front().size(); ++reg) {
+    SmallVector<Value> coords;
+    for (ArrayRef<Value> index : numbers)
+      coords.push_back(index[reg]);
+    Value exists = both(ctx, isInside(ctx, view, coords, certain),
+                        mask ? meant[reg] : Value());
+    places.push_back({addressOf(ctx, view, coords), exists});
+  }
+  return places;
+}
+
+static void lowerGather(SimtContext &ctx, tile::GatherOp op) {
   GlobalView view = openView(ctx, op.getSource());
-  SmallVector<SmallVector<Value>> indices;
-  for (Value index : op.getIndices())
-    indices.push_back(SmallVector<Value>(ctx.elementsOf(index)));
-  SmallVector<bool> certain(indices.size(), false);
-  SmallVector<Value> elements;
   Type element =
       inRegisters(cast<RankedTensorType>(op.getType()).getElementType());
-  int64_t count = layoutOf(op.getResult()).numRegisters();
-  for (int64_t reg = 0; reg < count; ++reg) {
-    SmallVector<Value> coords;
-    for (ArrayRef<Value> index : indices)
-      coords.push_back(index[reg]);
-    elements.push_back(loadOrZero(ctx, addressOf(ctx, view, coords), element,
-                                  isInside(ctx, view, coords, certain)));
-  }
+  SmallVector<Value> elements;
+  for (auto [address, exists] :
+       placesOf(ctx, view, op.getIndices(), op.getMask(), op.getInBounds()))
+    elements.push_back(loadOrZero(ctx, address, element, exists));
   ctx.setElements(op.getResult(), elements);
-  return success();
+}
+
+/// One thread writes each element, as one stores it.
+static void lowerScatter(SimtContext &ctx, tile::ScatterOp op) {
+  GlobalView view = openView(ctx, op.getDest());
+  TileLayout layout = layoutOf(op.getValue());
+  Value first = ctx.isFirstCopy(layout);
+  uint32_t registerCopies = copyBits(layout.base, Axis::Register);
+  SmallVector<Value> elements(ctx.elementsOf(op.getValue()));
+  auto places =
+      placesOf(ctx, view, op.getIndices(), op.getMask(), op.getInBounds());
+  for (auto [reg, place] : llvm::enumerate(places)) {
+    if (!(reg & registerCopies))
+      storeIf(ctx, place.first, elements[reg], both(ctx, place.second, first));
+  }
 }
 
 void fa::addGlobalLowerings(SimtContext &ctx) {
   ctx.registry.add(ctx, lowerLoad);
   ctx.registry.add(ctx, lowerStore);
   ctx.registry.add(ctx, lowerGather);
+  ctx.registry.add(ctx, lowerScatter);
   ctx.registry.add(ctx, lowerAtomicAdd);
   ctx.registry.add(ctx, lowerAssert);
 }

@@ -72,20 +72,13 @@ fa::reduceAlong(SimtContext &ctx, Operation *op, ArrayRef<Value> elements,
 }
 
 static LogicalResult lowerReduce(SimtContext &ctx, tile::ReduceOp op) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  if (!isa<FloatType>(getElementTypeOrSelf(op.getType())))
-    return op.emitOpError("has a lowering for a GPU on floats, found ")
+  Type element = getElementTypeOrSelf(op.getType());
+  if (!isa<FloatType>(element) && !element.isInteger(32))
+    return op.emitOpError("has a lowering for a GPU on floats and integers of "
+                          "32 bits, found ")
            << op.getInput().getType();
-  auto combine = [&](Value x, Value y) -> Value {
-    switch (op.getKind()) {
-    case tile::ReduceKind::Add:
-      return arith::AddFOp::create(b, x, y);
-    case tile::ReduceKind::Max:
-      return arith::MaximumFOp::create(b, x, y);
-    case tile::ReduceKind::Min:
-      return arith::MinimumFOp::create(b, x, y);
-    }
-    llvm_unreachable("every kind is handled");
+  auto combine = [&](Value x, Value y) {
+    return tile::combine(ctx.b, op.getKind(), x, y);
   };
   auto reduced = reduceAlong(
       ctx, op, SmallVector<Value>(ctx.elementsOf(op.getInput())),

@@ -29,6 +29,9 @@ void forElements(HostContext &ctx, mlir::ArrayRef<TileInterval> ranges,
                  llvm::function_ref<void(mlir::ArrayRef<TileCoord>)> body);
 mlir::SmallVector<mlir::Value> bufferIndices(TileBuffer buffer,
                                              mlir::ArrayRef<TileCoord> coords);
+/// An element of `tile` as memory has it (LowerStore.cpp).
+mlir::Value evaluateStored(HostContext &ctx, mlir::Value tile,
+                           mlir::ArrayRef<TileCoord> coords);
 /// An element of memory in the type in which it is computed.
 mlir::Value loadScalar(HostContext &ctx, mlir::Value memref,
                        mlir::ValueRange indices);

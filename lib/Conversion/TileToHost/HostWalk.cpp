@@ -136,7 +136,9 @@ void fa::addHostLowerings(HostContext &ctx) {
   addControlLowerings(ctx);
   addDotLowerings(ctx);
   addLoadLowerings(ctx);
+  addLoopLowerings(ctx);
   addMergeLowerings(ctx);
+  addPlaceLowerings(ctx);
   addReduceLowerings(ctx);
   addSoftmaxLowerings(ctx);
   addStoreLowerings(ctx);

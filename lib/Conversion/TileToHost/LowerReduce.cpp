@@ -20,23 +20,14 @@ static LogicalResult lowerReduce(HostContext &ctx, tile::ReduceOp op) {
     return op.emitOpError("has a lowering for the host along dimension 1 of a "
                           "tile of rank 2, found dimension ")
            << op.getDim() << " of " << input;
-  Type element = ctx.computeType(input.getElementType());
-  if (!isa<FloatType>(element))
-    return op.emitOpError("has a lowering for the host on floats, found ")
+  Type element = input.getElementType();
+  if (!isa<FloatType>(element) && !element.isInteger(32) &&
+      !element.isInteger(64))
+    return op.emitOpError("has a lowering for the host on floats and integers "
+                          "of 32 and 64 bits, found ")
            << input;
   TileBuffer source = ctx.materialize(op.getInput(), TileForm::Lanes);
   TileBuffer result = ctx.bufferForResult(op.getResult());
-  auto combine = [&](Value x, Value y) -> Value {
-    switch (op.getKind()) {
-    case tile::ReduceKind::Add:
-      return arith::AddFOp::create(b, x, y);
-    case tile::ReduceKind::Max:
-      return arith::MaximumFOp::create(b, x, y);
-    case tile::ReduceKind::Min:
-      return arith::MinimumFOp::create(b, x, y);
-    }
-    llvm_unreachable("every kind is handled");
-  };
   ctx.forRowBlocks(input.getDimSize(0), [&](Value row, int64_t vectors) {
     SmallVector<Value> first;
     for (int64_t v = 0; v < vectors; ++v)
@@ -49,11 +40,11 @@ static LogicalResult lowerReduce(HostContext &ctx, tile::ReduceOp op) {
         [&](OpBuilder &, Location, Value col, ValueRange carried) {
           SmallVector<Value> next;
           for (int64_t v = 0; v < vectors; ++v)
-            next.push_back(
-                combine(carried[v],
-                        ctx.readBuffer(
-                            source, {{ctx.addIndex(row, v * ctx.lanes()), true},
-                                     {col}})));
+            next.push_back(tile::combine(
+                b, op.getKind(), carried[v],
+                ctx.readBuffer(
+                    source,
+                    {{ctx.addIndex(row, v * ctx.lanes()), true}, {col}})));
           scf::YieldOp::create(b, next);
         });
     for (int64_t v = 0; v < vectors; ++v)

@@ -170,19 +170,19 @@ static LogicalResult lowerRowFinalize(HostContext &ctx,
     Value empty = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, sum,
                                         constant(0.0f));
     Value inverse = ctx.toVector(arith::DivFOp::create(b, constant(1.0f), sum));
-    ctx.forVectors(
-        ctx.paddedRows(type.getDimSize(1)), {},
-        [&](Value col, ValueRange) -> SmallVector<Value> {
-          Value acc = ctx.evaluateVector(op.getAcc(), {{row}, {col, true}});
-          Value scaled = arith::MulFOp::create(b, acc, inverse);
-          // Not a product with 0, see lowerOnlineFinalize.
-          vector::StoreOp::create(
-              b,
-              Value(arith::SelectOp::create(b, empty, ctx.constantVector(0.0),
-                                            scaled)),
-              output.memref, ValueRange{row, col});
-          return {};
-        });
+    ctx.forVectors(ctx.paddedRows(type.getDimSize(1)), {},
+                   [&](Value col, ValueRange) -> SmallVector<Value> {
+                     Value acc =
+                         ctx.evaluateVector(op.getAcc(), {{row}, {col, true}});
+                     Value scaled = arith::MulFOp::create(b, acc, inverse);
+                     // Not a product with 0, see lowerOnlineFinalize.
+                     vector::StoreOp::create(
+                         b,
+                         Value(arith::SelectOp::create(
+                             b, empty, ctx.constantVector(0.0), scaled)),
+                         output.memref, ValueRange{row, col});
+                     return {};
+                   });
   });
   ctx.buffers[op.getOutput()] = output;
   if (op.getMaxOut())

@@ -1,4 +1,4 @@
-//===- LowerStore.cpp - stores, atomic additions and gathers --------------===//
+//===- LowerStore.cpp - stores and atomic additions -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,6 +13,14 @@
 
 using namespace mlir;
 using namespace fa;
+
+Value fa::evaluateStored(HostContext &ctx, Value tile,
+                         ArrayRef<TileCoord> coords) {
+  Value x = ctx.evaluate(tile, coords);
+  Type element = cast<RankedTensorType>(tile.getType()).getElementType();
+  return x.getType() == element ? x
+                                : arith::TruncFOp::create(ctx.b, element, x);
+}
 
 static void lowerStore(HostContext &ctx, tile::StoreOp store) {
   ImplicitLocOpBuilder &b = ctx.b;
@@ -29,9 +37,7 @@ static void lowerStore(HostContext &ctx, tile::StoreOp store) {
     return;
   }
   forElements(ctx, inside, [&](ArrayRef<TileCoord> coords) {
-    Value x = ctx.evaluate(store.getValue(), coords);
-    if (x.getType() != type.getElementType())
-      x = arith::TruncFOp::create(b, type.getElementType(), x);
+    Value x = evaluateStored(ctx, store.getValue(), coords);
     SmallVector<Value> indices;
     for (auto [base, coord] : llvm::zip(store.getIndices(), coords))
       indices.push_back(
@@ -57,45 +63,7 @@ static void lowerAtomicAdd(HostContext &ctx, tile::AtomicAddOp op) {
               });
 }
 
-static void lowerGather(HostContext &ctx, tile::GatherOp gather) {
-  ImplicitLocOpBuilder &b = ctx.b;
-  auto type = cast<RankedTensorType>(gather.getType());
-  Value source = ctx.mapped(gather.getSource());
-  TileBuffer buffer = ctx.allocate(type, TileForm::Lanes);
-  SmallVector<TileInterval> all;
-  for (int64_t extent : type.getShape())
-    all.push_back({ctx.constantIndex(0), ctx.constantIndex(extent)});
-  Type compute = ctx.computeType(type.getElementType());
-  forElements(ctx, all, [&](ArrayRef<TileCoord> coords) {
-    SmallVector<Value> indices;
-    Value inside;
-    for (auto [dim, tile] : llvm::enumerate(gather.getIndices())) {
-      Value index = ctx.evaluate(tile, coords);
-      Value size = memref::DimOp::create(b, source, dim);
-      // Unsigned: a negative index is beyond every size.
-      Value fits =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::ult, index, size);
-      inside = inside ? arith::AndIOp::create(b, inside, fits) : fits;
-      indices.push_back(index);
-    }
-    auto branch = scf::IfOp::create(b, TypeRange(compute), inside,
-                                    /*withElseRegion=*/true);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(b, loadScalar(ctx, source, indices));
-      b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, Value(arith::ConstantOp::create(
-                                  b, cast<TypedAttr>(b.getZeroAttr(compute)))));
-    }
-    memref::StoreOp::create(b, branch.getResult(0), buffer.memref,
-                            bufferIndices(buffer, coords));
-  });
-  ctx.buffers[gather.getResult()] = buffer;
-}
-
 void fa::addStoreLowerings(HostContext &ctx) {
   ctx.registry.add(ctx, lowerStore);
   ctx.registry.add(ctx, lowerAtomicAdd);
-  ctx.registry.add(ctx, lowerGather);
 }

@@ -53,8 +53,8 @@ bool fa::suitsRowForm(HostContext &ctx) {
     return type.getRank() == 2 && type.getDimSize(0) == rows;
   };
   WalkResult result = ctx.kernel.walk([&](Operation *op) {
-    bool suits = !isa<tile::ReduceOp, tile::GatherOp, tile::TransposeOp,
-                      tile::AtomicAddOp>(op);
+    bool suits = !isa<tile::ReduceOp, tile::GatherOp, tile::ScatterOp,
+                      tile::TransposeOp, tile::AtomicAddOp>(op);
     if (auto softmax = dyn_cast<tile::OnlineSoftmaxOp>(op))
       suits = hasRows(softmax.getScores()) &&
               typeOf(softmax.getScores()).getDimSize(1) % ctx.lanes() == 0;
@@ -119,7 +119,7 @@ static bool isGiven(Value value) {
 /// alone, and from what was loaded.
 static bool keepsRowsApart(HostContext &ctx) {
   WalkResult result = ctx.kernel.walk([](Operation *op) {
-    bool apart = !isa<tile::GatherOp, tile::TransposeOp>(op);
+    bool apart = !isa<tile::GatherOp, tile::ScatterOp, tile::TransposeOp>(op);
     if (auto dot = dyn_cast<tile::DotOp>(op))
       apart = isLoaded(dot.getB());
     if (auto expand = dyn_cast<tile::ExpandDimsOp>(op))

@@ -189,8 +189,7 @@ void fa::loadTransposed(HostContext &ctx, tile::LoadOp load, TileBuffer buffer,
       b, compare(CmpIPredicate::eq, rows.first, ctx.constantIndex(0)),
       compare(CmpIPredicate::eq, rows.second,
               ctx.constantIndex(ctx.paddedRows(type.getDimSize(0)))));
-  either(
-      all, [&] { loadSquares(ctx, load, buffer, std::nullopt); }, loadSome);
+  either(all, [&] { loadSquares(ctx, load, buffer, std::nullopt); }, loadSome);
 }
 
 //===----------------------------------------------------------------------===//

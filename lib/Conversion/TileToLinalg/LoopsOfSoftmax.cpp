@@ -29,12 +29,8 @@ Value LoopBuilder::lowerReduce(ReduceOp op) {
   Value init = filled(rowsOf(type, op.getInput(), op.getDim()),
                       constant(b, element, start));
   return along(op.getInput(), op.getDim(), {}, init,
-               [&](ImplicitLocOpBuilder &b, ValueRange args) -> Value {
-                 if (op.getKind() == ReduceKind::Add)
-                   return arith::AddFOp::create(b, args[0], args[1]);
-                 if (op.getKind() == ReduceKind::Max)
-                   return arith::MaximumFOp::create(b, args[0], args[1]);
-                 return arith::MinimumFOp::create(b, args[0], args[1]);
+               [&](ImplicitLocOpBuilder &b, ValueRange args) {
+                 return combine(b, op.getKind(), args[0], args[1]);
                });
 }
 

@@ -1,4 +1,4 @@
-//===- LowerControl.cpp - loops and branches ------------------------------===//
+//===- LowerControl.cpp - branches and assertions -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,151 +10,6 @@
 
 using namespace mlir;
 using namespace fa;
-
-//===----------------------------------------------------------------------===//
-// What a loop carries
-//===----------------------------------------------------------------------===//
-
-LogicalResult TritonLowering::appendParts(Operation *user, Value source,
-                                          SmallVectorImpl<Value> &parts) {
-  if (auto known = blocks.find(source); known != blocks.end()) {
-    for (Value at : known->second.offsets)
-      parts.push_back(math.orZero(at));
-    return success();
-  }
-  if (auto known = addresses.find(source); known != addresses.end()) {
-    Addresses from = known->second;
-    parts.push_back(from.unordered ? from.unordered
-                                   : math.orZero(from.offsets.base));
-    return success();
-  }
-  if (auto tile = findAffine(source)) {
-    parts.push_back(math.orZero(tile->base));
-    return success();
-  }
-  FailureOr<Value> value = get(user, source);
-  if (failed(value))
-    return failure();
-  parts.push_back(*value);
-  return success();
-}
-
-void TritonLowering::assignParts(Value target, Value like, ValueRange &parts) {
-  auto take = [&] {
-    Value first = parts.front();
-    parts = parts.drop_front();
-    return first;
-  };
-  if (auto known = blocks.find(like); known != blocks.end()) {
-    TensorBlock block = known->second;
-    for (Value &at : block.offsets)
-      at = take();
-    blocks[target] = block;
-  } else if (auto known = addresses.find(like); known != addresses.end()) {
-    Addresses from = known->second;
-    (from.unordered ? from.unordered : from.offsets.base) = take();
-    addresses[target] = from;
-  } else if (auto tile = findAffine(like)) {
-    tile->base = take();
-    integers[target] = *tile;
-  } else {
-    values.map(target, take());
-  }
-}
-
-static bool haveSameNumbers(ArrayRef<Value> x, ArrayRef<Value> y) {
-  return llvm::all_of(llvm::zip_equal(x, y), [](auto pair) {
-    return isSameNumber(std::get<0>(pair), std::get<1>(pair));
-  });
-}
-
-LogicalResult TritonLowering::checkParts(Operation *user, Value value,
-                                         Value like) {
-  auto same = [&](bool isSame) {
-    return isSame ? success()
-                  : LogicalResult(refuse(user, "it carries addresses whose "
-                                               "steps change in the loop"));
-  };
-  if (auto known = blocks.find(like); known != blocks.end()) {
-    FailureOr<TensorBlock> block = findBlock(user, value);
-    if (failed(block))
-      return failure();
-    const TensorBlock &first = known->second;
-    return same(block->memory == first.memory &&
-                isSameNumber(block->base, first.base) &&
-                haveSameNumbers(block->sizes, first.sizes) &&
-                haveSameNumbers(block->strides, first.strides));
-  }
-  if (auto known = addresses.find(like); known != addresses.end()) {
-    Addresses first = known->second;
-    FailureOr<Addresses> from = findAddresses(user, value);
-    if (failed(from))
-      return failure();
-    return same(from->memory == first.memory &&
-                bool(from->unordered) == bool(first.unordered) &&
-                haveSameNumbers(from->offsets.steps, first.offsets.steps));
-  }
-  if (auto first = findAffine(like)) {
-    std::optional<AffineTile> tile = findAffine(value);
-    return same(tile && haveSameNumbers(tile->steps, first->steps));
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Loops and branches
-//===----------------------------------------------------------------------===//
-
-LogicalResult TritonLowering::lowerFor(scf::ForOp loop) {
-  if (loop.getUnsignedCmp())
-    return refuse(loop, "no kernel has a loop over numbers without a sign");
-  SmallVector<Value> bounds, inits;
-  for (Value bound :
-       {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}) {
-    FailureOr<Value> value = getIndex(loop, bound);
-    if (failed(value))
-      return failure();
-    bounds.push_back(*value);
-  }
-  if (guard) // no step, then
-    bounds[1] = arith::SelectOp::create(b, guard, bounds[1], bounds[0]);
-  for (Value init : loop.getInitArgs())
-    if (failed(appendParts(loop, init, inits)))
-      return failure();
-  auto lowered = scf::ForOp::create(b, bounds[0], bounds[1], bounds[2], inits);
-  ValueRange arguments = lowered.getRegionIterArgs();
-  for (auto [arg, init] :
-       llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
-    assignParts(arg, init, arguments);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    if (!lowered.getBody()->empty())
-      lowered.getBody()->back().erase();
-    b.setInsertionPointToEnd(lowered.getBody());
-    values.map(loop.getInductionVar(), b.createOrFold<arith::IndexCastOp>(
-                                           loop.getInductionVar().getType(),
-                                           lowered.getInductionVar()));
-    if (failed(lowerBlock(*loop.getBody())))
-      return failure();
-    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
-    SmallVector<Value> parts;
-    for (auto [value, init] :
-         llvm::zip_equal(yield.getOperands(), loop.getInitArgs()))
-      if (failed(checkParts(loop, value, init)) ||
-          failed(appendParts(loop, value, parts)))
-        return failure();
-    if (TypeRange(parts) != lowered.getResultTypes())
-      return refuse(loop, "it carries a number that becomes one that was "
-                          "computed of a tile");
-    scf::YieldOp::create(b, loop.getLoc(), parts);
-  }
-  b.setLoc(loop.getLoc());
-  ValueRange results = lowered.getResults();
-  for (auto [result, init] :
-       llvm::zip_equal(loop.getResults(), loop.getInitArgs()))
-    assignParts(result, init, results);
-  return success();
-}
 
 void TritonLowering::narrowGuard(Value condition, bool expected) {
   if (!expected)
@@ -222,6 +77,14 @@ LogicalResult TritonLowering::lowerScalarIf(scf::IfOp branch, Value condition) {
   return success();
 }
 
+Operation *fa::findDivision(Block &block) {
+  auto found = llvm::find_if(block, [](Operation &op) {
+    return isa<arith::DivSIOp, arith::RemSIOp, arith::DivUIOp, arith::RemUIOp>(
+        op);
+  });
+  return found == block.end() ? nullptr : &*found;
+}
+
 /// Both sides are computed; what each reads and writes is guarded.
 LogicalResult TritonLowering::lowerGuardedIf(scf::IfOp branch,
                                              Value condition) {
@@ -230,11 +93,9 @@ LogicalResult TritonLowering::lowerGuardedIf(scf::IfOp branch,
   for (Block *block : {branch.thenBlock(), branch.elseBlock()}) {
     if (!block)
       continue;
-    for (Operation &op : *block)
-      if (isa<arith::DivSIOp, arith::RemSIOp, arith::DivUIOp, arith::RemUIOp>(
-              op))
-        return refuse(&op, "it stands in a branch around tiles, both sides of "
-                           "which are computed");
+    if (Operation *division = findDivision(*block))
+      return refuse(division, "it stands in a branch around tiles, both sides "
+                              "of which are computed");
     b.setLoc(branch.getLoc());
     narrowGuard(condition, block == branch.thenBlock());
     if (failed(lowerBlock(*block)))

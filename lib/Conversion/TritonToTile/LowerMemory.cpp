@@ -1,4 +1,4 @@
-//===- LowerMemory.cpp - loads and stores ---------------------------------===//
+//===- LowerMemory.cpp - views, loads, blocks -----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -185,25 +185,28 @@ LogicalResult TritonLowering::lowerLoadScalar(triton::LoadOp op) {
   return success();
 }
 
-LogicalResult TritonLowering::lowerGather(triton::LoadOp op,
-                                          const Addresses &from,
-                                          TileMask mask) {
+TritonLowering::TilePlaces
+TritonLowering::findPlaces(const Addresses &addresses, TileMask mask,
+                           ArrayRef<int64_t> shape) {
   if (guard)
-    mask.bounds.push_back(allOrNone(0, shapeOf(op.getResult())[0], guard));
-  auto type = cast<RankedTensorType>(op.getType());
-  auto indexType = type.clone(b.getIndexType());
-  Value offsets = from.unordered ? from.unordered
-                                 : materialize(from.offsets, type.getShape(),
-                                               b.getIndexType());
-  // What is outside of memory is 0.
+    mask.bounds.push_back(allOrNone(0, shape[0], guard));
+  TilePlaces places;
+  places.offsets = addresses.unordered ? addresses.unordered
+                                       : materialize(addresses.offsets, shape,
+                                                     b.getIndexType());
   if (!mask.bounds.empty() || mask.rest)
-    offsets = arith::SelectOp::create(
-        b, materialize(mask, type.getShape()), offsets,
-        Value(arith::ConstantOp::create(
-            b, SplatElementsAttr::get(indexType, b.getIndexAttr(-1)))));
+    places.mask = materialize(mask, shape);
+  return places;
+}
+
+void TritonLowering::lowerGather(triton::LoadOp op, const Addresses &from,
+                                 const TileMask &mask) {
+  TilePlaces places = findPlaces(from, mask, shapeOf(op.getResult()));
   values.map(op.getResult(),
-             tile::GatherOp::create(b, type, from.memory, offsets));
-  return success();
+             tile::GatherOp::create(b, op.getType(), from.memory,
+                                    places.offsets, places.mask,
+                                    /*in_bounds=*/true)
+                 .getResult());
 }
 
 LogicalResult TritonLowering::lowerLoad(triton::LoadOp op) {
@@ -228,8 +231,7 @@ LogicalResult TritonLowering::lowerLoad(triton::LoadOp op) {
   // Elements that do not exist are 0 unless they are one element's copies.
   bool zero = true;
   if (from->unordered || mask->rest) {
-    if (failed(lowerGather(op, *from, *mask)))
-      return failure();
+    lowerGather(op, *from, *mask);
   } else {
     TileView view = openView(*from, *mask, type.getShape());
     zero = llvm::all_of(mask->bounds, [&](TileMask::Bound bound) {
@@ -315,90 +317,4 @@ TritonLowering::lowerDescriptorStore(triton::DescriptorStoreOp op) {
            << block->strides.size() << " dimensions, found "
            << op.getSrc().getType();
   return storeView(op, openBlock(*block, shape, allDims(shape.size())), *tile);
-}
-
-//===----------------------------------------------------------------------===//
-// StoreOp, AtomicRMWOp
-//===----------------------------------------------------------------------===//
-
-LogicalResult TritonLowering::storeView(Operation *op, const TileView &view,
-                                        Value tile) {
-  tile::StoreOp::create(b, tile, view.view, view.indices);
-  return success();
-}
-
-LogicalResult TritonLowering::lowerStore(triton::StoreOp op) {
-  FailureOr<Value> tile = get(op, op.getValue());
-  if (failed(tile))
-    return failure();
-  auto pointer = dyn_cast<triton::PointerType>(op.getPtr().getType());
-  if (pointer && isa<RankedTensorType>(pointer.getPointeeType())) {
-    FailureOr<TensorBlock> block = findBlock(op, op.getPtr());
-    if (failed(block))
-      return failure();
-    ArrayRef<int64_t> shape = shapeOf(op.getValue());
-    if (shape.size() != block->strides.size())
-      return refuse(op, "expected a tile of the block's ")
-             << block->strides.size() << " dimensions, found "
-             << op.getValue().getType();
-    return storeView(
-        op,
-        openBlock(*block, shape,
-                  op.getBoundaryCheck().value_or(ArrayRef<int32_t>())),
-        *tile);
-  }
-  FailureOr<TileView> view =
-      openTarget(op, op.getPtr(), op.getValue(), op.getMask(), *tile);
-  return failed(view) ? failure() : storeView(op, *view, *tile);
-}
-
-FailureOr<TritonLowering::TileView>
-TritonLowering::openTarget(Operation *op, Value pointer, Value value,
-                           Value masked, Value &tile) {
-  FailureOr<Addresses> to = findAddresses(op, pointer);
-  if (failed(to))
-    return failure();
-  FailureOr<TileMask> mask = maskOf(op, masked, pointer);
-  if (failed(mask))
-    return failure();
-  if (to->unordered)
-    return refuse(op, "no kernel writes to addresses that follow no steps");
-  if (mask->rest)
-    return refuse(op, "no kernel writes where a mask says that is no bound of "
-                      "rows or columns");
-  SmallVector<int64_t> shape(shapeOf(value));
-  if (shape.empty()) {
-    // One element: a tile of one.
-    shape.push_back(1);
-    to->offsets.steps.push_back(math.constant(1));
-    if (!isa<RankedTensorType>(tile.getType()))
-      tile = broadcast(tile, RankedTensorType::get(1, tile.getType()));
-  }
-  for (auto [step, size] : llvm::zip_equal(to->offsets.steps, shape))
-    if (!step && size > 1)
-      return refuse(op, "several elements have one address");
-  return openView(*to, *mask, shape);
-}
-
-/// No kernel waits for what others do while it runs, and so the order that an
-/// operation has beside its own step is none that could be seen.
-LogicalResult TritonLowering::lowerAtomic(triton::AtomicRMWOp op) {
-  Type element = getElementTypeOrSelf(op.getVal().getType());
-  bool isSum = (op.getKind() == "fadd" && element.isF32()) ||
-               (op.getKind() == "add" &&
-                (element.isInteger(32) || element.isInteger(64)));
-  if (!isSum)
-    return refuse(op, "expected a sum of f32, i32 or i64, found ")
-           << op.getKind() << " of " << element;
-  if (!op.getResult().use_empty())
-    return refuse(op, "no kernel reads what was there before");
-  FailureOr<Value> tile = get(op, op.getVal());
-  if (failed(tile))
-    return failure();
-  FailureOr<TileView> view =
-      openTarget(op, op.getPtr(), op.getVal(), op.getMask(), *tile);
-  if (failed(view))
-    return failure();
-  tile::AtomicAddOp::create(b, *tile, view->view, view->indices);
-  return success();
 }

@@ -397,7 +397,7 @@ LogicalResult TritonLowering::lowerTrans(triton::TransOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Dots and reductions
+// DotOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult TritonLowering::lowerDot(triton::DotOp op) {
@@ -430,59 +430,6 @@ LogicalResult TritonLowering::lowerDot(triton::DotOp op) {
              tile::DotOp::create(b, result, *x, *y, acc, /*transpose_b=*/false,
                                  rounds ? tile::DotPrecision::Tf32
                                         : tile::DotPrecision::Ieee)
-                 .getResult());
-  return success();
-}
-
-/// How the region of a reduction of one tile combines two elements.
-static std::optional<tile::ReduceKind> kindOf(triton::ReduceOp op) {
-  if (op.getSrcs().size() != 1 || !op.getCombineOp().hasOneBlock())
-    return std::nullopt;
-  Block &block = op.getCombineOp().front();
-  auto ret = dyn_cast<triton::ReduceReturnOp>(block.getTerminator());
-  if (!ret || ret.getSrcs().size() != 1)
-    return std::nullopt;
-  Operation *combine = ret.getSrcs()[0].getDefiningOp();
-  if (!combine || combine->getNumOperands() != 2 ||
-      combine->getBlock() != &block ||
-      !llvm::all_of(combine->getOperands(),
-                    [&](Value value) {
-                      return llvm::is_contained(block.getArguments(), value);
-                    }) ||
-      combine->getOperand(0) == combine->getOperand(1))
-    return std::nullopt;
-  using Found = std::optional<tile::ReduceKind>;
-  return llvm::TypeSwitch<Operation *, Found>(combine)
-      .Case([](arith::AddFOp) { return tile::ReduceKind::Add; })
-      .Case<arith::MaxNumFOp, arith::MaximumFOp>(
-          [](auto) { return tile::ReduceKind::Max; })
-      .Case<arith::MinNumFOp, arith::MinimumFOp>(
-          [](auto) { return tile::ReduceKind::Min; })
-      .Default([](Operation *) { return Found(); });
-}
-
-LogicalResult TritonLowering::lowerReduce(triton::ReduceOp op) {
-  std::optional<tile::ReduceKind> kind = kindOf(op);
-  if (!kind)
-    return refuse(op, "no kernel has a reduction but the sum, the maximum and "
-                      "the minimum of numbers of floating point");
-  FailureOr<Value> tile = get(op, op.getSrcs()[0]);
-  if (failed(tile))
-    return failure();
-  auto type = cast<RankedTensorType>(tile->getType());
-  if (type.getRank() > 2)
-    return refuse(op, "no kernel has tiles of more than two dimensions, found ")
-           << type;
-  int64_t rows = type.getRank() == 2 ? type.getDimSize(1 - op.getAxis()) : 1;
-  if (type.getRank() == 1)
-    *tile = tile::ExpandDimsOp::create(b, type.clone({1, type.getDimSize(0)}),
-                                       *tile, 0);
-  else if (op.getAxis() == 0)
-    *tile = tile::TransposeOp::create(
-        b, type.clone({type.getDimSize(1), type.getDimSize(0)}), *tile,
-        ArrayRef<int64_t>{1, 0});
-  values.map(op->getResult(0),
-             tile::ReduceOp::create(b, type.clone({rows}), *kind, *tile, 1)
                  .getResult());
   return success();
 }

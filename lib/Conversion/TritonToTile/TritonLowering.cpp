@@ -45,13 +45,8 @@ static std::pair<bool, bool> findUses(Value pointer) {
       read |= isa<triton::LoadOp, triton::DescriptorLoadOp>(user) || adds;
       if (stores || adds || isa<triton::LoadOp, triton::DescriptorLoadOp>(user))
         continue;
-      llvm::append_range(work, user->getResults());
-      if (auto loop = dyn_cast<scf::ForOp>(user)) {
-        if (auto carried = loop.getTiedLoopRegionIterArg(&use))
-          work.push_back(carried);
-      } else if (isa<scf::YieldOp>(user)) {
-        llvm::append_range(work, user->getParentOp()->getResults());
-      }
+      if (!forCarried(use, [&](Value next) { work.push_back(next); }))
+        llvm::append_range(work, user->getResults());
     }
   }
   return {read, written};
@@ -159,6 +154,7 @@ LogicalResult TritonLowering::run() {
   if (!func.getResultTypes().empty())
     return refuse(func, "expected a function without results");
   b.setInsertionPoint(func);
+  findReduced();
   if (failed(createKernel()) || failed(lowerBody())) {
     if (kernel)
       kernel.erase();
@@ -229,7 +225,7 @@ LogicalResult TritonLowering::lowerOp(Operation *op) {
         return success();
       })
       // Their loop, or the walk, sees to them.
-      .Case<scf::YieldOp, cf::BranchOp, cf::CondBranchOp>(
+      .Case<scf::YieldOp, scf::ConditionOp, cf::BranchOp, cf::CondBranchOp>(
           [&](auto) { return success(); })
       .Case([&](GetProgramIdOp op) {
         std::optional<int64_t> axis = axisOf(op.getAxis());
@@ -274,6 +270,7 @@ LogicalResult TritonLowering::lowerOp(Operation *op) {
       .Case([&](DescriptorLoadOp op) { return lowerDescriptorLoad(op); })
       .Case([&](DescriptorStoreOp op) { return lowerDescriptorStore(op); })
       .Case([&](scf::ForOp op) { return lowerFor(op); })
+      .Case([&](scf::WhileOp op) { return lowerWhile(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       .Case<PreciseSqrtOp, PreciseDivFOp, ApproxDivFOp, triton::BitcastOp>(
           [&](Operation *op) { return lowerElementwise(op); })

@@ -17,11 +17,12 @@
 //  - a block: a block pointer, or a descriptor.
 //
 // A load or store whose addresses have steps is one of a view; bounds are the
-// view's sizes. Everything else is a gather, or an error that names the
-// operation: nothing is guessed.
+// view's sizes. Everything else is a gather or a scatter, or an error that
+// names the operation: nothing is guessed.
 //
 // Files: TritonLowering (the function, the walk), LowerTiles (what is
-// computed), LowerAddresses, LowerMasks, LowerMemory, LowerControl; IndexMath.
+// computed), LowerReductions, LowerAddresses, LowerMasks, LowerMemory,
+// LowerStores, LowerLoops, LowerControl; IndexMath.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,7 +96,6 @@ private:
   mlir::LogicalResult lowerBroadcast(triton::BroadcastOp op);
   mlir::LogicalResult lowerTrans(triton::TransOp op);
   mlir::LogicalResult lowerDot(triton::DotOp op);
-  mlir::LogicalResult lowerReduce(triton::ReduceOp op);
   mlir::LogicalResult lowerClamp(triton::ClampFOp op);
   mlir::LogicalResult lowerMulhi(triton::MulhiUIOp op);
   mlir::LogicalResult lowerIntegers(Operation *op);
@@ -113,6 +113,12 @@ private:
   Value broadcast(Value scalar, mlir::RankedTensorType type);
   Value iota(int64_t dim, llvm::ArrayRef<int64_t> shape, mlir::Type element);
   std::optional<AffineTile> findAffine(Value source);
+
+  //===--- LowerReductions.cpp ---===//
+  mlir::LogicalResult lowerReduce(triton::ReduceOp op);
+  mlir::LogicalResult lowerIndexed(triton::ReduceOp op, Value tile, Value most);
+  mlir::FailureOr<Value> turnReduced(triton::ReduceOp op, Value source);
+  Value reduceRows(tile::ReduceKind kind, Value tile);
 
   //===--- LowerMasks.cpp ---===//
   bool lowerCompare(mlir::arith::CmpIOp op);
@@ -154,15 +160,29 @@ private:
   Value loadView(const TileView &view, mlir::RankedTensorType type);
   mlir::LogicalResult lowerLoad(triton::LoadOp op);
   mlir::LogicalResult lowerLoadScalar(triton::LoadOp op);
-  mlir::LogicalResult lowerGather(triton::LoadOp op, const Addresses &from,
-                                  TileMask mask);
+  /// Where the elements of a tile are, one by one.
+  struct TilePlaces {
+    Value offsets; ///< from the memory's first element: a tile of index
+    Value mask;    ///< those that are meant: a tile of i1; null: all
+  };
+  TilePlaces findPlaces(const Addresses &addresses, TileMask mask,
+                        llvm::ArrayRef<int64_t> shape);
+  void lowerGather(triton::LoadOp op, const Addresses &from,
+                   const TileMask &mask);
+
+  //===--- LowerStores.cpp ---===//
   mlir::LogicalResult lowerStore(triton::StoreOp op);
   mlir::LogicalResult lowerAtomic(triton::AtomicRMWOp op);
-  /// Where `value`'s elements, of which `tile` is made, go in memory.
-  mlir::FailureOr<TileView> openTarget(Operation *op, Value pointer,
-                                       Value value, Value mask, Value &tile);
+  /// Where the elements of `tile`, a tile of `shape` or one number, go in
+  /// memory by steps. Of a number it makes a tile.
+  mlir::FailureOr<TileView> openTarget(Operation *op, Addresses to,
+                                       const TileMask &mask,
+                                       llvm::ArrayRef<int64_t> shape,
+                                       Value &tile);
   mlir::LogicalResult storeView(Operation *op, const TileView &view,
                                 Value tile);
+
+  //===--- LowerMemory.cpp, blocks ---===//
   mlir::LogicalResult loadBlock(Operation *op, const TensorBlock &block,
                                 llvm::ArrayRef<int32_t> checked,
                                 bool padsWithNan);
@@ -171,7 +191,6 @@ private:
   mlir::FailureOr<TileMask> maskOf(Operation *op, Value mask, Value pointer);
 
   //===--- LowerControl.cpp ---===//
-  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp branch);
   mlir::LogicalResult lowerAssert(Operation *op, Value condition,
                                   llvm::StringRef message, bool promise);
@@ -179,9 +198,23 @@ private:
   mlir::LogicalResult lowerGuardedIf(mlir::scf::IfOp branch, Value condition);
   /// What is lowered next happens only where `condition` is `expected`, too.
   void narrowGuard(Value condition, bool expected);
+
+  //===--- LowerLoops.cpp ---===//
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult lowerWhile(mlir::scf::WhileOp loop);
+  mlir::LogicalResult yieldParts(Operation *loop, mlir::ValueRange yielded,
+                                 mlir::ValueRange inits,
+                                 mlir::ValueRange carried,
+                                 mlir::ValueRange lowered);
+  bool isMadeIn(mlir::Region &region, Value source);
   /// The values that a loop carries for `source`, appended to `parts`.
   mlir::LogicalResult appendParts(Operation *user, Value source,
                                   llvm::SmallVectorImpl<Value> &parts);
+  /// The same as a loop's argument `carried` has them.
+  mlir::LogicalResult appendCarried(Operation *user, Value source,
+                                    Value carried,
+                                    llvm::SmallVectorImpl<Value> &parts);
+  void findReduced();
   /// Makes `target` what `like` is, of `parts`, which are taken off.
   void assignParts(Value target, Value like, mlir::ValueRange &parts);
   /// Whether `value` is carried as `like` is: steps do not change in a loop.
@@ -199,7 +232,19 @@ private:
   llvm::DenseMap<Value, TileMask> masks;
   llvm::DenseMap<Value, Addresses> addresses;
   llvm::DenseMap<Value, TensorBlock> blocks;
+  /// Numbers that are computed of what was reduced from a tile: they are tiles
+  /// of one element.
+  llvm::DenseSet<Value> reduced;
 };
+
+/// Calls `reach` with the arguments and results that a value becomes by `use`
+/// in a loop, or at the end of a loop or branch. False: the use is another one.
+bool forCarried(mlir::OpOperand &use,
+                llvm::function_ref<void(mlir::Value)> reach);
+
+/// A division of integers in `block`, which must not be computed where the
+/// block is not meant to run; null: there is none.
+mlir::Operation *findDivision(mlir::Block &block);
 
 /// The shape of a tile; none of a scalar.
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {

@@ -219,6 +219,216 @@ def masked_rows(x, out, heads, rows, columns, R: tl.constexpr, B: tl.constexpr):
             tl.store(out + row[:, None] * B + at[None, :], acc)
 
 
+# New keys and values into a cache of pages, each to the slot that a table says; -1 is none.
+@kernel("key:*fp16 value:*fp16 key_cache:*fp16 value_cache:*fp16 slots:*i64 tokens:i32 stride:i32 page:i32 page_stride:i32",
+        T=16, D=64)
+def write_cache(key, value, key_cache, value_cache, slots, tokens, stride, page, page_stride,
+                T: tl.constexpr, D: tl.constexpr):
+    token = tl.program_id(0) * T + tl.arange(0, T)
+    slot = tl.load(slots + token, mask=token < tokens, other=-1)
+    depth = tl.program_id(1) * D + tl.arange(0, D)
+    at = token[:, None] * stride + depth[None, :]
+    to = (slot // page * page_stride + slot % page * stride)[:, None] + depth[None, :]
+    mask = (slot >= 0)[:, None]
+    tl.store(key_cache + to, tl.load(key + at, mask=mask), mask=mask)
+    tl.store(value_cache + to, tl.load(value + at, mask=mask), mask=mask)
+
+
+@kernel("x:*fp32 order:*i32 out:*fp32 rows:i32 columns:i32", R=32, B=32)
+def permute_rows(x, order, out, rows, columns, R: tl.constexpr, B: tl.constexpr):
+    row = tl.program_id(0) * R + tl.arange(0, R)
+    column = tl.program_id(1) * B + tl.arange(0, B)
+    mask = (row[:, None] < rows) & (column[None, :] < columns)
+    values = tl.load(x + row[:, None] * columns + column[None, :], mask=mask)
+    to = tl.load(order + row, mask=row < rows)
+    tl.store(out + to[:, None] * columns + column[None, :], values, mask=mask)
+
+
+# A mask that bounds nothing, where addresses have steps.
+@kernel("x:*fp32 out:*fp32 n:i32", B=256)
+def store_positive(x, out, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    values = tl.load(x + at, mask=at < n, other=0.0)
+    tl.store(out + at, values, mask=values > 0)
+
+
+# Each turn writes over what the one before has written.
+@kernel("x:*fp32 order:*i32 out:*fp32 turns:i32", B=64)
+def scatter_in_turn(x, order, out, turns, B: tl.constexpr):
+    at = tl.arange(0, B)
+    for turn in range(0, turns):
+        to = tl.load(order + turn * B + at)
+        tl.store(out + to, tl.load(x + turn * B + at))
+
+
+# Where the largest is: the token of a row of scores, tile by tile.
+@kernel("scores:*fp16 token:*i32 score:*fp32 stride:i32 n:i32", B=128)
+def greedy_token(scores, token, score, stride, n, B: tl.constexpr):
+    row = tl.program_id(0)
+    best = -float("inf")
+    best_at = 0
+    for start in range(0, n, B):
+        at = start + tl.arange(0, B)
+        values = tl.load(scores + row * stride + at, mask=at < n, other=-float("inf")).to(tl.float32)
+        most, here = tl.max(values, axis=0, return_indices=True)
+        best_at = tl.where(most > best, start + here, best_at)
+        best = tl.maximum(best, most)
+    tl.store(token + row, best_at)
+    tl.store(score + row, best)
+
+
+# Each token's expert, and its weight.
+@kernel("scores:*fp32 expert:*i32 weight:*fp32 tokens:i32 experts:i32", R=64, E=32)
+def route(scores, expert, weight, tokens, experts, R: tl.constexpr, E: tl.constexpr):
+    row = tl.program_id(0) * R + tl.arange(0, R)
+    at = tl.arange(0, E)
+    mask = (row[:, None] < tokens) & (at[None, :] < experts)
+    values = tl.load(scores + row[:, None] * experts + at[None, :], mask=mask, other=-float("inf"))
+    most, chosen = tl.max(values, 1, return_indices=True)
+    tl.store(expert + row, chosen, mask=row < tokens)
+    tl.store(weight + row, 1 / tl.sum(tl.exp(values - most[:, None]), 1), mask=row < tokens)
+
+
+# In either dimension, of numbers of which many are equal: the first one; and of integers.
+@kernel("x:*fp32 low_row:*i32 high_column:*i32 sums:*i32 columns:i32", R=64, B=64)
+def extremes_at(x, low_row, high_column, sums, columns, R: tl.constexpr, B: tl.constexpr):
+    row, at = tl.arange(0, R), tl.arange(0, B)
+    values = tl.load(x + row[:, None] * columns + at[None, :])
+    tl.store(low_row + at, tl.argmin(values, 0))
+    whole = values.to(tl.int32)
+    tl.store(high_column + row, tl.argmax(whole, 1))
+    tl.store(sums + row, tl.sum(whole, 1) + 1000 * tl.max(whole, 1) + 100 * tl.min(whole, 1))
+
+
+# Of numbers of 16 bits, which lanes do not exchange.
+@kernel("x:*fp16 high:*fp16 high_at:*i32 low_row:*i32", R=16, B=128)
+def halves_at(x, high, high_at, low_row, R: tl.constexpr, B: tl.constexpr):
+    row, at = tl.arange(0, R), tl.arange(0, B)
+    values = tl.load(x + row[:, None] * B + at[None, :])
+    most, here = tl.max(values, 1, return_indices=True)
+    tl.store(high + row, most)
+    tl.store(high_at + row, here)
+    tl.store(low_row + at, tl.argmin(values, 0))
+
+
+# Any of the largest may be taken; here there is one.
+@kernel("x:*fp32 high:*i32 low:*i32 n:i32", B=256)
+def any_extreme_at(x, high, low, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    row = tl.program_id(0)
+    values = tl.load(x + row * n + at, mask=at < n, other=0.0)
+    tl.store(high + row, tl.argmax(values, 0, tie_break_left=False))
+    tl.store(low + row, tl.argmin(values, 0, tie_break_left=False))
+
+
+# Loops of which nobody knows how often they run: over pages, each of which names the next one.
+@kernel("x:*fp32 following:*i32 first:*i32 out:*fp32 lists:i32", B=64)
+def linked_pages(x, following, first, out, lists, B: tl.constexpr):
+    if tl.program_id(0) >= lists:
+        return
+    at = tl.arange(0, B)
+    acc = tl.zeros((B,), tl.float32)
+    page = tl.load(first + tl.program_id(0))
+    while page >= 0:
+        acc += tl.load(x + page * B + at)
+        page = tl.load(following + page)
+    tl.store(out + tl.program_id(0) * B + at, acc)
+
+
+@kernel("a:*fp16 b:*fp16 c:*fp16 M:i32 N:i32 K:i32 stride_am:i32 stride_bk:i32 stride_cm:i32", BM=64, BN=64, BK=32)
+def matmul_while(a, b, c, M, N, K, stride_am, stride_bk, stride_cm, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    columns = tl.program_id(1) * BN + tl.arange(0, BN)
+    depth = tl.arange(0, BK)
+    a_at = a + rows[:, None] * stride_am + depth[None, :]
+    b_at = b + depth[:, None] * stride_bk + columns[None, :]
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    left = K
+    while left > 0:
+        x = tl.load(a_at, mask=(rows[:, None] < M) & (depth[None, :] < left), other=0.0)
+        y = tl.load(b_at, mask=(depth[:, None] < left) & (columns[None, :] < N), other=0.0)
+        acc = tl.dot(x, y, acc)
+        a_at += BK
+        b_at += BK * stride_bk
+        left -= BK
+    mask = (rows[:, None] < M) & (columns[None, :] < N)
+    tl.store(c + rows[:, None] * stride_cm + columns[None, :], acc.to(tl.float16), mask=mask)
+
+
+# What a turn has stored the next one reads, of other threads, too; the condition reads memory.
+@kernel("x:*fp32 last:*i32 out:*fp32 columns:i32", B=64)
+def running_sum(x, last, out, columns, B: tl.constexpr):
+    at = tl.arange(0, B)
+    mask = at < columns
+    tl.store(out + at, tl.load(x + at, mask=mask), mask=mask)
+    row = 1
+    while row <= tl.load(last):
+        before = tl.load(out + (row - 1) * columns + columns - 1 - at, mask=mask)
+        tl.store(out + row * columns + at, before + tl.load(x + row * columns + at, mask=mask), mask=mask)
+        row += 1
+
+
+# Tiles that loops hand to each other: each is another one's old state.
+@kernel("x:*fp32 out:*fp32 turns:i32", B=64)
+def rotated(x, out, turns, B: tl.constexpr):
+    at = tl.arange(0, B)
+    a = tl.load(x + at)
+    b = tl.load(x + B + at)
+    c = tl.load(x + 2 * B + at)
+    for turn in range(0, turns):
+        a, b, c = b, c, a
+    left = turns
+    while left > 0:
+        a, b, c = b, c, a
+        left -= 2
+    tl.store(out + at, a)
+    tl.store(out + B + at, b)
+    tl.store(out + 2 * B + at, c)
+
+
+# Attention's loop, of which raising does not know how often it runs.
+@kernel("q:*fp16 k:*fp16 v:*fp16 out:*fp16 scale:fp32 N:i32", D=64, BM=64, BN=64)
+def attention_while(q, k, v, out, scale, N, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr):
+    base = tl.program_id(1) * N * D
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    depth = tl.arange(0, D)
+    queries = tl.load(q + base + rows[:, None] * D + depth[None, :], mask=rows[:, None] < N, other=0.0)
+    top = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    start = 0
+    while start < N:
+        keys_at = start + tl.arange(0, BN)
+        at = base + keys_at[:, None] * D + depth[None, :]
+        scores = tl.dot(queries, tl.trans(tl.load(k + at, mask=keys_at[:, None] < N, other=0.0))) * scale
+        scores = tl.where(keys_at[None, :] < N, scores, -float("inf"))
+        new_top = tl.maximum(top, tl.max(scores, 1))
+        alpha = tl.exp(top - new_top)
+        p = tl.exp(scores - new_top[:, None])
+        total = total * alpha + tl.sum(p, 1)
+        values = tl.load(v + at, mask=keys_at[:, None] < N, other=0.0)
+        acc = acc * alpha[:, None] + tl.dot(p.to(tl.float16), values)
+        top = new_top
+        start += BN
+    acc = acc / total[:, None]
+    tl.store(out + base + rows[:, None] * D + depth[None, :], acc.to(tl.float16), mask=rows[:, None] < N)
+
+
+# A number that is reduced from tiles is carried, and where a branch is not taken nothing runs or is stored.
+@kernel("x:*fp32 out:*fp32 sums:*fp32 rows:i32", B=64)
+def guarded_while(x, out, sums, rows, B: tl.constexpr):
+    at = tl.arange(0, B)
+    if tl.program_id(0) % 2 == 0:
+        row = tl.program_id(0)
+        total = 0.0
+        while row < rows:
+            values = tl.load(x + row * B + at)
+            total += tl.sum(values, 0)
+            tl.store(out + row * B + at, 2 * values)
+            row += tl.num_programs(0)
+        tl.store(sums + tl.program_id(0), total)
+
+
 # Other forms: read, and where a lowering has no words for them, refused.
 @kernel("x:*fp32 out:*fp32 n:i32", B=64)
 def early_return(x, out, n, B: tl.constexpr):

@@ -132,6 +132,135 @@ def early_return(n=3):
     return [x, (64 * n,), n], (5,), lambda t: [x.astype(t)]
 
 
+def write_cache(tokens=40, heads=2, d=64, pages=8, page=8):
+    key, value = (normal(tokens, heads * d, dtype="float16") for _ in range(2))
+    slots = RANDOM.permutation(pages * page)[:tokens].astype("int64")
+    slots[5::7] = -1
+    stride = heads * d
+
+    def reference(t):
+        caches = [numpy.full((pages * page, stride), numpy.nan, t) for _ in range(2)]
+        for cache, new in zip(caches, (key, value)):
+            cache[slots[slots >= 0]] = new[slots >= 0]
+        return caches
+    shape = (pages * page, stride)
+    return ([key, value, shape, shape, slots, tokens, stride, page, page * stride], (-(-tokens // 16), heads),
+            reference)
+
+
+def permute_rows(rows=70, columns=50):
+    x, order = normal(rows, columns), RANDOM.permutation(rows).astype("int32")
+    return ([x, order, (rows, columns), rows, columns], (-(-rows // 32), -(-columns // 32)),
+            lambda t: [x.astype(t)[numpy.argsort(order)]])
+
+
+def store_positive(n=700):
+    x = normal(n)
+    return [x, (n,), n], (-(-n // 256),), lambda t: [numpy.where(x > 0, x, numpy.nan).astype(t)]
+
+
+def scatter_in_turn(turns=5, n=100):
+    x = normal(turns, 64)
+    order = numpy.stack([RANDOM.permutation(n)[:64] for _ in range(turns)]).astype("int32")
+
+    def reference(t):
+        out = numpy.full(n, numpy.nan, t)
+        for to, values in zip(order, x):
+            out[to] = values
+        return [out]
+    return [x, order, (n,), turns], (1,), reference
+
+
+def greedy_token(rows=5, n=300):
+    scores = normal(rows, n, dtype="float16")
+    return ([scores, (rows,), (rows,), n, n], (rows,),
+            lambda t: [scores.argmax(-1), scores.astype(t).max(-1)])
+
+
+def route(tokens=150, experts=20):
+    scores = normal(tokens, experts)
+    return ([scores, (tokens,), (tokens,), tokens, experts], (-(-tokens // 64),),
+            lambda t: [scores.argmax(-1), softmax_of(scores, t).max(-1)])
+
+
+def extremes_at(columns=64):
+    x = RANDOM.integers(-20, 20, (64, columns)).astype("float32")
+    return ([x, (columns,), (64,), (64,), columns], (1,),
+            lambda t: [x.argmin(0), x.argmax(1), x.sum(1) + 1000 * x.max(1) + 100 * x.min(1)])
+
+
+def halves_at(rows=16, columns=128):
+    x = normal(rows, columns, dtype="float16")
+    return ([x, (rows,), (rows,), (columns,)], (1,),
+            lambda t: [x.max(1).astype("float16" if t == numpy.float32 else t), x.argmax(1), x.argmin(0)])
+
+
+def any_extreme_at(rows=5, n=200):
+    x = normal(rows, n)
+    return [x, (rows,), (rows,), n], (rows,), lambda t: [x.argmax(-1), x.argmin(-1)]
+
+
+def while_loop(n=300):
+    x = normal(64)
+
+    def reference(t):
+        acc, step = numpy.zeros(64, t), 0
+        while step < n:
+            step += 64
+            acc = (acc + x.astype(t)) * 2 if step > 100 else acc + x.astype(t) + 1
+        return [acc]
+    return [x, (64,), n], (1,), reference
+
+
+def linked_pages(lists=3, pages=20):
+    x = normal(pages, 64)
+    order = RANDOM.permutation(pages)
+    following = numpy.full(pages, -1, "int32")
+    chains = [order[:5], order[5:6], order[6:18]]
+    for chain in chains:
+        following[chain[:-1]] = chain[1:]
+    first = numpy.array([chain[0] for chain in chains], "int32")
+    return ([x, following, first, (lists, 64), lists], (5,),
+            lambda t: [numpy.stack([x.astype(t)[chain].sum(0) for chain in chains])])
+
+
+def matmul_while(m=100, n=136, k=72):
+    return matmul(m, n, k)
+
+
+def attention_while(h=3, n=150, d=64):
+    q, k, v = (normal(h, n, d, dtype="float16") for _ in range(3))
+    return ([q, k, v, (h, n, d), 0.125, n], (-(-n // 64), h), lambda t: [attention_of(q, k, v, 0.125, t)[0]])
+
+
+def running_sum(rows=6, columns=50):
+    x = normal(rows, columns)
+
+    def reference(t):
+        out = [x[0].astype(t)]
+        for row in x[1:]:
+            out.append(out[-1][::-1] + row.astype(t))
+        return [numpy.stack(out)]
+    return [x, numpy.array([rows - 1], "int32"), (rows, columns), columns], (1,), reference
+
+
+def rotated(turns=5):
+    x = normal(3, 64)
+    return [x, (3, 64), turns], (1,), lambda t: [numpy.roll(x, -turns - (turns + 1) // 2, 0).astype(t)]
+
+
+def guarded_while(rows=20):
+    x = normal(rows, 64)
+
+    def reference(t):
+        out, sums = numpy.full((rows, 64), numpy.nan, t), numpy.full(4, numpy.nan, t)
+        for program in (0, 2):
+            out[program::4] = 2 * x[program::4].astype(t)
+            sums[program] = x[program::4].astype(t).sum()
+        return [out, sums]
+    return [x, (rows, 64), (4,), rows], (4,), reference
+
+
 def problem_of(found, exact, plain):
     """What is wrong with `found` by the rule; None: nothing."""
     if found.shape != exact.shape or (numpy.isnan(found) != numpy.isnan(exact)).any():
