@@ -156,7 +156,7 @@ def TileGPU_BufferType : TypeDef<TileGPU_Dialect, "Buffer"> {
 
 def TileGPU_ChannelType : TypeDef<TileGPU_Dialect, "Channel"> {
   let mnemonic = "channel";
-  let summary = "slots of shared memory that pass tiles from role to role";
+  let summary = "slots of shared memory that pass tiles from partition to partition";
   let description = [{
     ```mlir
     !tgpu.channel<2 x 128x64xf16, #tgpu.layout<swizzled 128x64 bytes 2>>

@@ -13,7 +13,7 @@
 #ifndef TILE_GPU_SIMT_OPS_TD
 #define TILE_GPU_SIMT_OPS_TD
 
-include "TileGPURoleOps.td"
+include "TileGPUPartitionOps.td"
 include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 
 class TileGPU_SimtOp<string mnemonic, list<Trait> traits = []>

@@ -47,7 +47,7 @@ llvm::ArrayRef<EmulatorFunction> matrixFunctions();
 llvm::ArrayRef<EmulatorFunction> memoryFunctions();
 llvm::ArrayRef<EmulatorFunction> phaseFunctions();
 llvm::ArrayRef<EmulatorFunction> productFunctions();
-llvm::ArrayRef<EmulatorFunction> roleFunctions();
+llvm::ArrayRef<EmulatorFunction> partitionFunctions();
 llvm::ArrayRef<EmulatorFunction> shuffleFunctions();
 llvm::ArrayRef<EmulatorFunction> waveFunctions();
 llvm::ArrayRef<EmulatorFunction> waveMemoryFunctions();

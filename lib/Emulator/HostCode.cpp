@@ -28,7 +28,7 @@ static orc::SymbolMap functionSymbols(orc::LLJIT &jit) {
   for (ArrayRef<EmulatorFunction> family :
        {barrierFunctions(), bulkCopyFunctions(), copyFunctions(),
         mathFunctions(), matrixFunctions(), memoryFunctions(), phaseFunctions(),
-        productFunctions(), roleFunctions(), shuffleFunctions(),
+        productFunctions(), partitionFunctions(), shuffleFunctions(),
         waveFunctions(), waveMemoryFunctions()})
     for (const EmulatorFunction &function : family)
       symbols[jit.mangleAndIntern(function.name)] = {

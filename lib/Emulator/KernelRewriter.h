@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Files: NVVMToEmulator (the function, memory, what all architectures have),
-// RolesToEmulator (barriers with phases, boxes of tensors, products of
+// PartitionsToEmulator (barriers with phases, boxes of tensors, products of
 // warpgroups).
 //
 //===----------------------------------------------------------------------===//
@@ -45,9 +45,9 @@ private:
   bool isArgument(Value address);
   void dropAddressSpaces();
 
-  //===--- Warp roles (RolesToEmulator.cpp) ---===//
-  /// Nothing if `op` is none of roles.
-  std::optional<mlir::LogicalResult> rewriteForRoles(mlir::Operation *op);
+  //===--- Warp specialization (PartitionsToEmulator.cpp) ---===//
+  /// Nothing if `op` is none of warp specialization.
+  std::optional<mlir::LogicalResult> rewriteForPartitions(mlir::Operation *op);
   mlir::LogicalResult rewriteProduct(tgpu::SimtWgmmaOp op);
   mlir::LogicalResult rewriteProductWait(tgpu::SimtWgmmaWaitOp op);
   mlir::LogicalResult

@@ -285,10 +285,10 @@ static constexpr Mutation kMutations[] = {
     {"begin-next-first", false, beginNextFirst},
 };
 
-/// All of them, those of roles last.
+/// All of them, those of warp-specialized kernels last.
 static SmallVector<Mutation> allMutations() {
   SmallVector<Mutation> all(std::begin(kMutations), std::end(kMutations));
-  llvm::append_range(all, roleMutations());
+  llvm::append_range(all, partitionMutations());
   llvm::append_range(all, waveMutations());
   return all;
 }

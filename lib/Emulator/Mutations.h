@@ -20,8 +20,8 @@ struct Mutation {
   int64_t (*plant)(mlir::Operation *kernel);
 };
 
-/// Those of kernels with warp roles.
-llvm::ArrayRef<Mutation> roleMutations();
+/// Those of warp-specialized kernels.
+llvm::ArrayRef<Mutation> partitionMutations();
 /// Those of AMD's programs (MutateWaves.cpp).
 llvm::ArrayRef<Mutation> waveMutations();
 

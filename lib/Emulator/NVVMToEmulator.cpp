@@ -240,7 +240,7 @@ LogicalResult KernelRewriter::rewriteIntrinsic(LLVM::CallIntrinsicOp op) {
 
 /// The table of the operations that a GPU has and a CPU has not.
 LogicalResult KernelRewriter::rewrite(Operation *op) {
-  if (std::optional<LogicalResult> done = rewriteForRoles(op))
+  if (std::optional<LogicalResult> done = rewriteForPartitions(op))
     return *done;
   if (std::optional<LogicalResult> done = rewriteForWaves(op))
     return *done;

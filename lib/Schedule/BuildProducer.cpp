@@ -6,7 +6,7 @@
 
 #include "BuildProducer.h"
 
-#include "RoleScalars.h"
+#include "PartitionScalars.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -19,12 +19,13 @@ namespace {
 
 class ProducerBuilder {
 public:
-  ProducerBuilder(ImplicitLocOpBuilder &b, RolesOp roles)
-      : b(b), roles(roles), kernel(roles->getParentOfType<KernelOp>()),
-        consumers(roles.getConsumers()) {}
+  ProducerBuilder(ImplicitLocOpBuilder &b, WarpSpecializeOp partitions)
+      : b(b), partitions(partitions),
+        kernel(partitions->getParentOfType<KernelOp>()),
+        consumers(partitions.getConsumers()) {}
 
   void build(FetchedTiles &tiles) {
-    Block &region = roles.getProducer().front();
+    Block &region = partitions.getProducer().front();
     b.setInsertionPointToStart(&region);
     for (FetchedTile &tile : tiles.own)
       fetchForEach(tile, region.getArgument(0), {});
@@ -65,7 +66,7 @@ private:
     AcquireOp::create(b, fetched.channel, step);
     auto build = [&](OpFoldResult at) {
       auto value = dyn_cast<Value>(at);
-      return value ? cloneScalar(b, value, mapping, roles->getBlock())
+      return value ? cloneScalar(b, value, mapping, partitions->getBlock())
                    : index(*getConstantIntValue(at));
     };
     const TensorBox &box = fetched.box;
@@ -91,14 +92,14 @@ private:
   }
 
   ImplicitLocOpBuilder &b;
-  RolesOp roles;
+  WarpSpecializeOp partitions;
   KernelOp kernel;
   int64_t consumers;
 };
 
 } // namespace
 
-void fa::buildProducer(ImplicitLocOpBuilder &b, RolesOp roles,
+void fa::buildProducer(ImplicitLocOpBuilder &b, WarpSpecializeOp partitions,
                        FetchedTiles &tiles) {
-  ProducerBuilder(b, roles).build(tiles);
+  ProducerBuilder(b, partitions).build(tiles);
 }

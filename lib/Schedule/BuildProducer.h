@@ -13,10 +13,11 @@
 
 namespace fa {
 
-/// Fills the region of `roles` that fetches: `tiles` into their channels, those
-/// that stay before the loops, the others in loops like those of the consumers.
-void buildProducer(mlir::ImplicitLocOpBuilder &b, tgpu::RolesOp roles,
-                   FetchedTiles &tiles);
+/// Fills the region of `partitions` that fetches: `tiles` into their channels,
+/// those that stay before the loops, the others in loops like those of the
+/// consumers.
+void buildProducer(mlir::ImplicitLocOpBuilder &b,
+                   tgpu::WarpSpecializeOp partitions, FetchedTiles &tiles);
 
 } // namespace fa
 

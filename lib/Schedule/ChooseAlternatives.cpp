@@ -26,7 +26,7 @@ struct TgpuChooseAlternatives final
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     llvm::SmallSetVector<KernelOp, 4> dropped;
-    // Whether all that have this alternative have roles.
+    // Whether all that have this alternative are warp-specialized.
     llvm::SmallMapVector<KernelOp, bool, 4> isReplaced;
     for (auto kernel : getOperation().getOps<KernelOp>()) {
       auto name = kernel->getAttrOfType<FlatSymbolRefAttr>(
@@ -34,9 +34,9 @@ struct TgpuChooseAlternatives final
       auto other = name ? symbols.lookup<KernelOp>(name.getAttr()) : nullptr;
       if (!other)
         continue;
-      bool hasRoles = planOf(kernel).isSpecialized();
-      isReplaced.try_emplace(other, true).first->second &= hasRoles;
-      if (hasRoles)
+      bool isSpecialized = planOf(kernel).isSpecialized();
+      isReplaced.try_emplace(other, true).first->second &= isSpecialized;
+      if (isSpecialized)
         continue;
       dropped.insert(kernel);
       if (follows(other) == kernel.getSymNameAttr())

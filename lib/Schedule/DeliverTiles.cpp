@@ -65,14 +65,16 @@ struct TgpuDeliverTiles final
 
   void runOnOperation() override {
     bool hasStore = planOf(getOperation()).find("store");
-    for (RolesOp roles : getOperation().getBody().getOps<RolesOp>()) {
+    for (WarpSpecializeOp partitions :
+         getOperation().getBody().getOps<WarpSpecializeOp>()) {
       SmallVector<StoreOp> stores(
-          roles.getConsumer().front().getOps<StoreOp>());
+          partitions.getConsumer().front().getOps<StoreOp>());
       for (StoreOp store : stores)
-        hasStore ? leave(store, roles) : deliver(store, roles.getConsumers());
-      if (!hasStore || roles.hasStore())
+        hasStore ? leave(store, partitions)
+                 : deliver(store, partitions.getConsumers());
+      if (!hasStore || partitions.hasStore())
         continue;
-      emitError(roles.getLoc())
+      emitError(partitions.getLoc())
           << "the plan of @" << getOperation().getSymName()
           << ": expected an output that a partition can "
              "store, found none whose tiles are boxes of an argument and have "
@@ -112,18 +114,18 @@ private:
   }
 
   /// Through a channel to who stores.
-  void leave(StoreOp store, RolesOp roles) {
+  void leave(StoreOp store, WarpSpecializeOp partitions) {
     RankedTensorType tile = typeOf(store.getValue());
     unsigned bits = tile.getElementTypeBitWidth();
     std::optional<TensorBox> box =
         bits == 16 || bits == 32 ? findBox(store) : std::nullopt;
     if (!box || box->end)
       return;
-    BufferType slots = slotsFor(tile, roles.getConsumers());
+    BufferType slots = slotsFor(tile, partitions.getConsumers());
     int64_t bytes = slots.getBytes() + 16 * slots.getSlots();
     if (sharedBytes(getOperation()) + bytes > limit)
       return;
-    StoredChannel(getOperation(), roles, slots).move(store, *box);
+    StoredChannel(getOperation(), partitions, slots).move(store, *box);
   }
 
   void deliver(StoreOp store, int64_t consumers) {

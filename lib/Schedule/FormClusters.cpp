@@ -35,8 +35,8 @@ public:
     // A branch or loop gives own results if anything inside of it is.
     for (size_t n = 0; n < values.size(); ++n)
       for (OpOperand &use : values[n].getUses())
-        for (Operation *op = use.getOwner(); op != kernel && !isa<RolesOp>(op);
-             op = op->getParentOp())
+        for (Operation *op = use.getOwner();
+             op != kernel && !isa<WarpSpecializeOp>(op); op = op->getParentOp())
           values.insert(op->result_begin(), op->result_end());
   }
 
@@ -91,7 +91,7 @@ struct TgpuFormClusters final
           fetch && (fetch.getEnd() || fetch.getTable() ||
                     llvm::any_of(fetch.getIndices(), isOwn)))
         return false;
-      for (Operation *op = user->getParentOp(); !isa<RolesOp>(op);
+      for (Operation *op = user->getParentOp(); !isa<WarpSpecializeOp>(op);
            op = op->getParentOp())
         if (!isa<scf::ForOp>(op) ||
             llvm::any_of(op->getOperands().take_front(3), isOwn))

@@ -28,8 +28,9 @@ int32_t fa::countThreads(tile::KernelOp kernel) {
     return attribute ? attribute.getInt() : 0;
   };
   int64_t groups = 1;
-  for (RolesOp roles : kernel.getBody().getOps<RolesOp>())
-    groups = roles.countGroups();
+  for (WarpSpecializeOp partitions :
+       kernel.getBody().getOps<WarpSpecializeOp>())
+    groups = partitions.countGroups();
   return lanesOf(kernel) * number(TileGPUDialect::warpsAttrName) * groups *
          kernel.getParts() * programsOfBlock(kernel);
 }

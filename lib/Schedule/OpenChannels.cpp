@@ -9,7 +9,7 @@
 #include "FetchedTiles.h"
 #include "LeftTiles.h"
 #include "PartitionColumns.h"
-#include "RoleScalars.h"
+#include "PartitionScalars.h"
 
 #include "TileGPU/TileGPU.h"
 #include "fa/Schedule/Passes.h"
@@ -42,9 +42,9 @@ public:
 
   void run() {
     openChannels();
-    buildRoles();
+    buildPartitions();
     shareRows();
-    buildProducer(b, roles, tiles);
+    buildProducer(b, partitions, tiles);
     consume();
     for (auto *fetched : {&tiles.own, &tiles.whole})
       for (FetchedTile &tile : *fetched)
@@ -122,20 +122,21 @@ private:
       tile.channel = open(typeOf(tile.load), number, /*own=*/true);
   }
 
-  //===--- Roles ---===//
+  //===--- Partitions ---===//
 
   /// Scalars stay above; what has to do with tiles is the consumer's.
-  void buildRoles() {
+  void buildPartitions() {
     Block *body = &kernel.getBody().front();
     Operation *terminator = body->getTerminator();
     b.setInsertionPoint(terminator);
-    roles = RolesOp::create(b, consumers);
-    for (Region *region : {&roles.getProducer(), &roles.getConsumer()})
+    partitions = WarpSpecializeOp::create(b, consumers);
+    for (Region *region :
+         {&partitions.getProducer(), &partitions.getConsumer()})
       region->emplaceBlock().addArguments({b.getIndexType(), b.getIndexType()},
                                           {b.getLoc(), b.getLoc()});
-    Block *consumer = &roles.getConsumer().front();
+    Block *consumer = &partitions.getConsumer().front();
     for (Operation &op : llvm::make_early_inc_range(*body))
-      if (&op != roles && &op != terminator && !isScalar(op, consumer))
+      if (&op != partitions && &op != terminator && !isScalar(op, consumer))
         op.moveBefore(consumer, consumer->end());
   }
 
@@ -157,7 +158,7 @@ private:
   /// Consumers walk the keys that their rows see, the producer those of all.
   void shareRows() {
     SmallVector<OwnRowsOp> ops(kernel.getBody().getOps<OwnRowsOp>());
-    b.setInsertionPoint(roles);
+    b.setInsertionPoint(partitions);
     Block *body = &kernel.getBody().front();
     IRMapping all;
     for (OwnRowsOp own : ops) {
@@ -181,7 +182,7 @@ private:
   //===--- Consumers ---===//
 
   void consume() {
-    Block &region = roles.getConsumer().front();
+    Block &region = partitions.getConsumer().front();
     b.setInsertionPointToStart(&region);
     Value own = tiles.own.empty() ? Value()
                                   : ownStep(b, region.getArgument(0),
@@ -374,7 +375,7 @@ private:
   Value programs;                 ///< how many this consumer has run before
   TypedValue<BufferType> numbers; ///< null: there are no ramps
   ImplicitLocOpBuilder b;
-  RolesOp roles;
+  WarpSpecializeOp partitions;
 };
 
 struct TgpuOpenChannels final

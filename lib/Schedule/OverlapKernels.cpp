@@ -48,7 +48,7 @@ static void overlap(tile::KernelOp kernel) {
   OpBuilder b(first);
   auto wait = AwaitKernelOp::create(b, kernel.getLoc());
   BeginNextOp::create(b, kernel.getLoc());
-  // Roles compute the numbers of each of a block's programs.
+  // Partitions compute the numbers of each of a block's programs.
   if (isPersistent(kernel))
     return;
   // Numbers that need nothing from behind the wait are computed during it.

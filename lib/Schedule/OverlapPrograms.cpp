@@ -267,11 +267,12 @@ struct TgpuOverlapPrograms final
     if (!kernel->hasAttr(TileGPUDialect::persistentAttrName) ||
         !kernel->hasAttr(KernelOp::someKeysAttrName))
       return;
-    SmallVector<RolesOp> all(kernel.getBody().getOps<RolesOp>());
-    for (RolesOp roles : all) {
-      Block &region = roles.getConsumer().front();
+    SmallVector<WarpSpecializeOp> all(
+        kernel.getBody().getOps<WarpSpecializeOp>());
+    for (WarpSpecializeOp partitions : all) {
+      Block &region = partitions.getConsumer().front();
       ProgramParts parts;
-      if (!parts.take(region, roles.getConsumers()))
+      if (!parts.take(region, partitions.getConsumers()))
         continue;
       ProgramOverlapper(kernel, region, parts).run();
     }

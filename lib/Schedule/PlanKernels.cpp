@@ -99,7 +99,7 @@ struct TgpuPlanKernels final : fa::impl::TgpuPlanKernelsBase<TgpuPlanKernels> {
       std::string reason;
       if (auto facts = describeLoops(kernel, reason))
         return rankSpecialized(*facts, rules, asked);
-      emitRemark(kernel.getLoc()) << "stays with one role: " << reason;
+      emitRemark(kernel.getLoc()) << "is not warp-specialized: " << reason;
     }
     return rankUniform(countRowTiles(kernel, chooseUnit(kernel, target)), rules,
                        asked);

@@ -6,7 +6,7 @@
 
 #include "StoredChannel.h"
 
-#include "RoleScalars.h"
+#include "PartitionScalars.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -17,30 +17,31 @@ using namespace fa;
 using namespace fa::tile;
 using namespace fa::tgpu;
 
-StoredChannel::StoredChannel(KernelOp kernel, RolesOp roles, BufferType slots)
-    : kernel(kernel), roles(roles), slots(slots),
-      b(roles.getLoc(), kernel.getContext()), consumers(roles.getConsumers()),
-      id(consumerIdOf(kernel)) {}
+StoredChannel::StoredChannel(KernelOp kernel, WarpSpecializeOp partitions,
+                             BufferType slots)
+    : kernel(kernel), partitions(partitions), slots(slots),
+      b(partitions.getLoc(), kernel.getContext()),
+      consumers(partitions.getConsumers()), id(consumerIdOf(kernel)) {}
 
-/// Whether who stores can compute `value`: from scalars above the roles and
-/// the number of the program.
-static bool isKnownToAll(Value value, RolesOp roles) {
+/// Whether who stores can compute `value`: from scalars above the partitions
+/// and the number of the program.
+static bool isKnownToAll(Value value, WarpSpecializeOp partitions) {
   Operation *op = value.getDefiningOp();
-  Block *consumer = &roles.getConsumer().front();
+  Block *consumer = &partitions.getConsumer().front();
   if (value.getParentBlock() != consumer)
-    return value.getParentBlock() == roles->getBlock();
+    return value.getParentBlock() == partitions->getBlock();
   if (!op)
     return value == consumer->getArgument(0);
   return isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
-           return isKnownToAll(operand, roles);
+           return isKnownToAll(operand, partitions);
          });
 }
 
 void StoredChannel::move(StoreOp store, const TensorBox &box) {
   auto isKnown = [&](OpFoldResult index) {
     auto value = dyn_cast<Value>(index);
-    return !value || isKnownToAll(value, roles);
+    return !value || isKnownToAll(value, partitions);
   };
   if (!box.origin.all(isKnown) ||
       !llvm::all_of(box.start,
@@ -54,7 +55,8 @@ void StoredChannel::move(StoreOp store, const TensorBox &box) {
                                    /*stored=*/true);
   Block &region = openRegion();
   b.setInsertionPoint(store);
-  Value own = ownStep(b, roles.getConsumer().getArgument(0), id, consumers);
+  Value own =
+      ownStep(b, partitions.getConsumer().getArgument(0), id, consumers);
   AcquireOp::create(b, channel, own);
   PutOp::create(b, store.getValue(), channel, own);
   store.erase();
@@ -64,11 +66,11 @@ void StoredChannel::move(StoreOp store, const TensorBox &box) {
 
 /// Which passes steps on as they come.
 Block &StoredChannel::openRegion() {
-  if (roles.hasStore())
-    return roles.getStore().front();
+  if (partitions.hasStore())
+    return partitions.getStore().front();
   Type index = b.getIndexType();
-  Location loc = roles.getLoc();
-  Block &region = roles.getStore().emplaceBlock();
+  Location loc = partitions.getLoc();
+  Block &region = partitions.getStore().emplaceBlock();
   region.addArguments({index, index}, {loc, loc});
   b.setInsertionPointToEnd(&region);
   PassedOp::create(b, region.getArgument(1));
@@ -80,14 +82,14 @@ void StoredChannel::send(Value channel, const TensorBox &box, Block &region) {
     Value consumer = arith::ConstantIndexOp::create(b, n);
     IRMapping mapping;
     mapping.map(id, consumer);
-    mapping.map(roles.getConsumer().getArgument(0), region.getArgument(0));
+    mapping.map(partitions.getConsumer().getArgument(0), region.getArgument(0));
     Value end;
     SmallVector<Value> start = buildStart(
         b, box,
         [&](OpFoldResult at) {
           return cloneScalar(b,
                              getValueOrCreateConstantIndexOp(b, b.getLoc(), at),
-                             mapping, roles->getBlock());
+                             mapping, partitions->getBlock());
         },
         end);
     Value step = ownStep(b, region.getArgument(0), consumer, consumers);

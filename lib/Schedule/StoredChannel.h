@@ -15,12 +15,13 @@
 
 namespace fa {
 
-/// A channel from consumers to the region of `tgpu.roles` that stores, with a
-/// slot for each consumer: one tile of each goes through it in a program.
+/// A channel from consumers to the region of `tgpu.warp_specialize` that
+/// stores, with a slot for each consumer: one tile of each goes through it in a
+/// program.
 class StoredChannel {
 public:
-  /// Of `slots`, one for each consumer of `roles`.
-  StoredChannel(tile::KernelOp kernel, tgpu::RolesOp roles,
+  /// Of `slots`, one for each consumer of `partitions`.
+  StoredChannel(tile::KernelOp kernel, tgpu::WarpSpecializeOp partitions,
                 tgpu::BufferType slots);
 
   /// `store`, at the end of the consumer's program, puts its tile into the
@@ -33,7 +34,7 @@ private:
   void send(mlir::Value channel, const TensorBox &box, mlir::Block &region);
 
   tile::KernelOp kernel;
-  tgpu::RolesOp roles;
+  tgpu::WarpSpecializeOp partitions;
   tgpu::BufferType slots;
   mlir::ImplicitLocOpBuilder b;
   int64_t consumers;

@@ -121,7 +121,8 @@ fa::tryUnverified(ModuleOp module,
 llvm::Error fa::runPasses(ModuleOp module, StringRef failure,
                           llvm::function_ref<void(OpPassManager &)> build,
                           bool verifyEach) {
-  // A kernel that keeps one role does not explain why another step failed.
+  // A kernel that is not warp-specialized does not explain why another step
+  // failed.
   DiagnosticText text(module.getContext(), /*remarks=*/false);
   if (failed(tryPasses(module, build, verifyEach)))
     return text.take(failure);

@@ -14,7 +14,7 @@ object and a host kernel's object file (without the linker's version), each
 kernel compiled alone. Which kernels: for every line of test/Matrix/*.txt those
 that a launch of its sizes may run, on the largest card of the architecture and
 on one of three multiprocessors, which the emulator has. Lines of kernels with
-warp roles and of clusters are compiled with the schedule that their tests run
+warp specialization and of clusters are compiled with the schedule that their tests run
 them with. Nothing is run: no card, and none of the CPUs, is needed.
 
 A record has the version of LLVM and one line for each SPEC and kernel, with
@@ -54,9 +54,9 @@ TARGETS = [
     "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "gfx90a", "gfx942", "gfx950",
     "x86-64-v2", "x86-64-v3", "x86-64-v4", "sapphirerapids",
 ]  # fmt: skip
-# As the tests of these files run them, where there are warp roles.
+# As the tests of these files run them, where there is warp specialization.
 SCHEDULES = {"emulator-roles": "persistent", "emulator-clusters": "clusters"}
-HAS_ROLES = "sm_90a"
+IS_SPECIALIZED = "sm_90a"
 
 
 def fail(what):
@@ -83,7 +83,7 @@ def all_lines(names, targets):
         if names and file.stem not in names:
             continue
         for target in targets:
-            schedule = SCHEDULES.get(file.stem, "") if target == HAS_ROLES else ""
+            schedule = SCHEDULES.get(file.stem, "") if target == IS_SPECIALIZED else ""
             groups[target, schedule] += read_lines(file)
     return groups
 

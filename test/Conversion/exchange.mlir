@@ -24,7 +24,7 @@ tile.kernel @exchange(%n: index, %x: f16) attributes {grid = affine_map<() -> (1
   %0 = tgpu.alloc at 0 : !slots
   %1 = tgpu.channel at 32768 barriers 49152 : !keys
   %id = tgpu.consumer_id
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     tgpu.acquire %1, %programs : !keys
     tgpu.passed %steps

@@ -1,6 +1,6 @@
 // RUN: fa-opt %s --convert-tgpu-to-nvvm --split-input-file --verify-diagnostics
 
-// expected-error @+1 {{expects roles where it is persistent}}
+// expected-error @+1 {{expects tgpu.warp_specialize where it is persistent}}
 tile.kernel @persistent() attributes {tgpu.shared_bytes = 0, tgpu.warps = 1, tgpu.persistent, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   tile.return
 }

@@ -97,13 +97,13 @@ tile.kernel @ragged_pairs(%a: memref<4x12xbf16> {tile.access = #tile.access<in>}
 
 // Keys that gradients read twice: as rows of scores in pairs, where they lie,
 // and again as what scores are multiplied with, widened.
-// CHECK-LABEL: func.func @roles
+// CHECK-LABEL: func.func @both_ways
 // CHECK: vector.load %{{.*}} : memref<?x64xbf16>, vector<2xbf16>
 // CHECK: x86vector.avx512.dot
 // CHECK: vector.fma
-// WIDE-LABEL: func.func @roles
+// WIDE-LABEL: func.func @both_ways
 // WIDE-NOT: x86vector
-tile.kernel @roles(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
+tile.kernel @both_ways(%q: memref<?x64xbf16> {tile.access = #tile.access<in>},
                    %k: memref<?x64xbf16> {tile.access = #tile.access<in>},
                    %dq: memref<?x64xf32> {tile.access = #tile.access<out>})
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {

@@ -2,7 +2,7 @@
 // RUN: fa-opt %s --convert-tgpu-to-nvvm --split-input-file --verify-diagnostics
 
 tile.kernel @one_program() attributes {tgpu.consumers = 1, tgpu.shared_bytes = 0, tgpu.warps = 4, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -15,7 +15,7 @@ tile.kernel @one_program() attributes {tgpu.consumers = 1, tgpu.shared_bytes = 0
 }
 // -----
 tile.kernel @loop_around() attributes {tgpu.consumers = 1, tgpu.persistent, tgpu.shared_bytes = 0, tgpu.warps = 4, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {

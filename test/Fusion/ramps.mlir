@@ -1,4 +1,4 @@
-// A bias that is linear in the distance of key and query is what the scores' dot of kernels with roles adds to.
+// A bias that is linear in the distance of key and query is what the scores' dot of warp-specialized kernels adds to.
 // RUN: fa-run --attention "d=128 type=bf16 alibi causal" --arch=sm_90a --emit=kernel | FileCheck %s --check-prefix=ONE
 // ONE: tile.kernel @attention_roles(
 // The slope over the scale is bounded, and the distance counted from the tile's rows.
@@ -16,7 +16,7 @@
 // ONE: %[[R:.*]] = tile.ramp %[[FACTOR]] from %[[ROW]], %[[J]] :
 // ONE-NEXT: %[[S:.*]] = tile.dot {{.*}} transpose_b acc %[[R]]
 // ONE-NEXT: tile.online_softmax %[[S]], {{.*}} scale %arg4
-// Without roles the region stays as it is.
+// Without warp specialization the region stays as it is.
 // ONE: tile.kernel @attention(
 // ONE-NOT: tile.ramp
 

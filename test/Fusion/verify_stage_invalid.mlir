@@ -48,10 +48,10 @@ tile.kernel @kernel(%x: !memory {tile.access = #tile.access<inout>}, %n: index) 
 }
 // A producer's fetch is a load.
 !channel = !tgpu.channel<2 x 64x64xf32, #tgpu.layout<swizzled 64x64 bytes 4>>
-tile.kernel @roles(%x: !memory {tile.access = #tile.access<in>, tile.alignment = 16}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+tile.kernel @specialized(%x: !memory {tile.access = #tile.access<in>, tile.alignment = 16}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %k = tgpu.channel : !channel
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.fetch %x[%c0, %c0] dims [0, 1] to %k, %steps : !memory, !channel
     tgpu.passed %steps

@@ -20,7 +20,7 @@
 // S4: %[[K:.*]] = tgpu.channel : <2 x 128x128xf16
 // S4: %[[V:.*]] = tgpu.channel : <2 x 128x128xf16
 // S4: %[[ID:.*]] = tgpu.consumer_id
-// S4: tgpu.roles consumers 2 producer {
+// S4: tgpu.warp_specialize consumers 2 producer {
 // S4-NEXT: ^bb0(%[[PROGRAMS:.*]]: index, %[[STEPS:.*]]: index):
 // S4-NEXT: %[[FIRST:.*]] = arith.muli %[[PROGRAMS]], %c2
 // S4-NEXT: tgpu.acquire %[[Q]], %[[FIRST]] :

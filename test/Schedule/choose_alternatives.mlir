@@ -2,12 +2,12 @@
 // RUN: fa-opt %s --tgpu-choose-alternatives | FileCheck %s
 
 // CHECK-NOT: tile.kernel @plain
-// CHECK-LABEL: tile.kernel @roles(
+// CHECK-LABEL: tile.kernel @specialized(
 // CHECK-NOT: tile.kernel @plain
 tile.kernel @plain() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   tile.return
 }
-tile.kernel @roles() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @plain, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}>} {
+tile.kernel @specialized() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, tile.alternative = @plain, tgpu.plan = #tgpu.plan<tile 64x64, partitions [load w4, compute w4 rows 64], slots {program 1, step 2}>} {
   tile.return
 }
 

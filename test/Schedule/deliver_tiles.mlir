@@ -38,7 +38,7 @@ tile.kernel @outputs(%x: !out {tile.access = #tile.access<out>, tile.alignment =
   %viewSums = memref.subview %y[%h, 0, 0] [1, %rows, 128] [1, 1, 1] : !sums to !headSums
   %first = arith.muli %id, %c64 : index
   %row = arith.addi %first, %c64 : index
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -68,7 +68,7 @@ tile.kernel @lines(%x: !narrow {tile.access = #tile.access<out>, tile.alignment 
   %c0 = arith.constant 0 : index
   %k = tgpu.channel : !keys
   %id = tgpu.consumer_id
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -96,7 +96,7 @@ tile.kernel @packed(%x: !out {tile.access = #tile.access<out>, tile.alignment = 
   %h = tile.program_id 1
   %view = memref.subview %x[%h, %from, 0] [1, %count, 128] [1, 1, 1] : !out to !head
   %row = arith.muli %id, %c64 : index
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     tgpu.passed %steps
   } consumer {

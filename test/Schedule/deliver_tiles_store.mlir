@@ -12,7 +12,7 @@
 // CHECK: %[[SUMS:.*]] = tgpu.channel own stored : <2 x 64x128xf32,
 // CHECK: %[[OUT:.*]] = tgpu.channel own stored : <2 x 64x128xf16,
 // CHECK: %[[ID:.*]] = tgpu.consumer_id
-// CHECK: tgpu.roles consumers 2
+// CHECK: tgpu.warp_specialize consumers 2
 // CHECK: } consumer {
 // CHECK-NEXT: ^bb0(%[[PROGRAM:.*]]: index, %{{.*}}: index):
 // CHECK: %[[BEFORE:.*]] = arith.muli %[[PROGRAM]], %c2
@@ -49,7 +49,7 @@ tile.kernel @outputs(%x: !out {tile.access = #tile.access<out>, tile.alignment =
   %all = memref.dim %x, %c1 : !out
   %view = memref.subview %x[%h, 0, 0] [1, %all, 128] [1, 1, 1] : !out to !head
   %row = arith.muli %id, %c64 : index
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     tgpu.passed %steps
   } consumer {

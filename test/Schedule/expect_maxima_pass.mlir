@@ -34,7 +34,7 @@ tile.kernel @expected(%m: f32) attributes {tgpu.plan = #tgpu.plan<tile 192x64, p
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   %v = tgpu.channel : !tiles
-  tgpu.roles consumers 3 producer {
+  tgpu.warp_specialize consumers 3 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -61,7 +61,7 @@ tile.kernel @expected(%m: f32) attributes {tgpu.plan = #tgpu.plan<tile 192x64, p
 tile.kernel @first(%m: f32) attributes {tgpu.plan = #tgpu.plan<tile 192x64, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 3, step 2}, max speculative>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
-  tgpu.roles consumers 3 producer {
+  tgpu.warp_specialize consumers 3 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -78,7 +78,7 @@ tile.kernel @first(%m: f32) attributes {tgpu.plan = #tgpu.plan<tile 192x64, part
 tile.kernel @exact(%m: f32) attributes {tgpu.plan = #tgpu.plan<tile 192x64, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 3, step 2}, max speculative>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
-  tgpu.roles consumers 3 producer {
+  tgpu.warp_specialize consumers 3 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {

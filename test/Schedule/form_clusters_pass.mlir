@@ -21,7 +21,7 @@ tile.kernel @same(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 16
   %m = tile.program_id 0
   %k = tgpu.channel : !tiles
   %q = tgpu.channel : !tiles
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.acquire %q, %n : !tiles
     tgpu.fetch %x[%h, %m, %c0] dims [1, 2] to %q, %n : !keys, !tiles
@@ -48,7 +48,7 @@ tile.kernel @causal(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 
   %m = tile.program_id 0
   %end = arith.muli %m, %c64 : index
   %k = tgpu.channel : !tiles
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     scf.for %j = %c0 to %end step %c64 {
       tgpu.acquire %k, %steps : !tiles
@@ -75,7 +75,7 @@ tile.kernel @four(%x: !keys {tile.access = #tile.access<in>, tile.alignment = 16
   %c0 = arith.constant 0 : index
   %h = tile.program_id 1
   %k = tgpu.channel : !tiles
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.acquire %k, %n : !tiles
     tgpu.fetch %x[%h, %c0, %c0] dims [1, 2] to %k, %n : !keys, !tiles

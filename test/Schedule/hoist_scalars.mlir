@@ -41,7 +41,7 @@ tile.kernel @access(%read: memref<?xf32> {tile.access = #tile.access<in>}, %both
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %q = tgpu.channel own : !own
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {

@@ -16,7 +16,7 @@
 // CHECK: %[[FIRST:.*]] = arith.muli %[[ID]], %c256
 // CHECK: %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[FIRST]]
 // CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[ID]], %c0
-// CHECK: tgpu.roles consumers 2 producer {
+// CHECK: tgpu.warp_specialize consumers 2 producer {
 // CHECK-NEXT: ^bb0(%[[PROGRAM:.*]]: index, %{{.*}}: index):
 // CHECK: tgpu.fetch %arg0{{.*}} to %[[Q]], %[[PROGRAM]]
 // CHECK: scf.for
@@ -97,7 +97,7 @@ tile.kernel @apart(%q: !rows {tile.access = #tile.access<in>, tile.alignment = 1
 !out = memref<?x320xf32, strided<[?, 1]>>
 
 // Columns lie in blocks of 128 bytes, of which each consumer has as many.
-// REMARK: remark: stays with one role: tiles have 320 columns, where a multiple of 128 was expected
+// REMARK: remark: is not warp-specialized: tiles have 320 columns, where a multiple of 128 was expected
 tile.kernel @uneven(%q: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %k: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %v: !wide {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>})
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %zero = arith.constant dense<0.0> : tensor<64x320xf32>

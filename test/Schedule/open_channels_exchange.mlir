@@ -14,7 +14,7 @@
 // CHECK: %[[Q:.*]] = tgpu.channel : <2 x 128x64xf16,
 // CHECK: %[[ID:.*]] = tgpu.consumer_id
 // CHECK: %[[FIRST:.*]] = arith.muli %[[ID]], %c64
-// CHECK: tgpu.roles consumers 2 producer {
+// CHECK: tgpu.warp_specialize consumers 2 producer {
 // CHECK-NEXT: ^bb0(%[[PROGRAM:.*]]: index, %{{.*}}: index):
 // CHECK: tgpu.fetch %arg1{{.*}} to %[[OWN]],
 // CHECK: tgpu.fetch %arg1{{.*}} to %[[OWN]],
@@ -96,7 +96,7 @@ tile.kernel @columns(%q: !rows {tile.access = #tile.access<in>, tile.alignment =
 !out = memref<?x64xf32, strided<[?, 1]>>
 
 // As many rows are not dealt before and behind, nor are there a warpgroup's.
-// REMARK: remark: stays with one role: 'tile.transpose' makes {{(rows of other rows|other rows of rows)}}
+// REMARK: remark: is not warp-specialized: 'tile.transpose' makes {{(rows of other rows|other rows of rows)}}
 // CHECK-LABEL: tile.kernel @wide(
 // CHECK-SAME: partitions [all w
 // CHECK: tile.transpose
@@ -120,7 +120,7 @@ tile.kernel @wide(%q: !rows {tile.access = #tile.access<in>, tile.alignment = 16
 !out = memref<?x64xf16, strided<[?, 1]>>
 
 // What else is made of a dot whose columns would be dealt would have to be dealt as well.
-// REMARK: remark: stays with one role: 'tile.dot' whose columns would be dealt multiplies with no load of the kernel, or its result is not only stored
+// REMARK: remark: is not warp-specialized: 'tile.dot' whose columns would be dealt multiplies with no load of the kernel, or its result is not only stored
 tile.kernel @computed(%q: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %k: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -142,7 +142,7 @@ tile.kernel @computed(%q: !rows {tile.access = #tile.access<in>, tile.alignment 
 !out = memref<?x64xf32, strided<[?, 1]>>
 
 // Consumers that walk what their own rows see would wait for each other in different steps.
-// REMARK: remark: stays with one role: consumers that exchange tiles do not walk the same
+// REMARK: remark: is not warp-specialized: consumers that exchange tiles do not walk the same
 tile.kernel @own(%q: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %k: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>})
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -164,7 +164,7 @@ tile.kernel @own(%q: !rows {tile.access = #tile.access<in>, tile.alignment = 16 
 !out = memref<?x128xf32, strided<[?, 1]>>
 
 // What else reads a transpose would read registers.
-// REMARK: remark: stays with one role: 'tile.transpose' makes {{(rows of other rows|other rows of rows)}}
+// REMARK: remark: is not warp-specialized: 'tile.transpose' makes {{(rows of other rows|other rows of rows)}}
 tile.kernel @read(%q: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %k: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index

@@ -1,7 +1,7 @@
 // Rows that go on through two dimensions of an argument: one box, where a rule says that nothing lies between them.
 // RUN: fa-opt %s --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles"},tgpu-open-channels)' | FileCheck %s
 // RUN: sed -e 's/packed 0\[1\], 0\[2\]/packed 0[0], 0[1]/' %s | fa-opt --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles"},tgpu-open-channels)' 2>&1 | FileCheck %s --check-prefix=GAPS
-// GAPS: remark: stays with one role: uses a view that is not a part of an argument
+// GAPS: remark: is not warp-specialized: uses a view that is not a part of an argument
 
 !heads = memref<?x?x?x64xf16, strided<[?, ?, ?, 1]>>
 !keys = memref<?x64xf16, strided<[?, 1]>>
@@ -11,7 +11,7 @@
 // CHECK-LABEL: tile.kernel @joined(
 // CHECK-DAG: %[[TILE:.*]] = tile.program_id 0
 // CHECK-DAG: %[[BATCH:.*]] = tile.program_id 1
-// CHECK: tgpu.roles
+// CHECK: tgpu.warp_specialize
 // CHECK: %[[OF_CONSUMER:.*]] = arith.addi %[[TILE]],
 // CHECK: %[[ROW:.*]] = arith.addi %arg3, %[[OF_CONSUMER]]
 // CHECK: %[[END:.*]] = arith.addi %arg3, %arg4

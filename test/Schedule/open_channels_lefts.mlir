@@ -13,7 +13,7 @@
 // CHECK: %[[B:.*]] = tgpu.channel : <4 x 64x256xbf16,
 // CHECK: %[[A:.*]] = tgpu.channel own : <8 x 64x64xbf16,
 // CHECK: %[[ID:.*]] = tgpu.consumer_id
-// CHECK: tgpu.roles consumers 2 producer {
+// CHECK: tgpu.warp_specialize consumers 2 producer {
 // CHECK: scf.for %[[K:.*]] = {{.*}} iter_args(%[[STEP:.*]] = %{{.*}})
 // CHECK: tgpu.acquire %[[B]], %[[STEP]]
 // CHECK: tgpu.fetch %arg1[%[[K]], %{{.*}}] dims [0, 1] to %[[B]], %[[STEP]]
@@ -77,7 +77,7 @@ tile.kernel @product(%a: !a {tile.access = #in, tile.alignment = 16 : i64}, %b: 
 
 // CHECK-LABEL: tile.kernel @views(
 // CHECK: %[[BATCH:.*]] = tile.program_id 1
-// CHECK: tgpu.roles consumers 1 producer {
+// CHECK: tgpu.warp_specialize consumers 1 producer {
 // CHECK: scf.for %[[H:.*]] = {{.*}} iter_args(
 // CHECK: %[[COLUMN:.*]] = arith.muli %[[H]], %c64
 // CHECK: %[[FIRST:.*]] = arith.muli %[[BATCH]], %c200
@@ -115,7 +115,7 @@ tile.kernel @views(%x: !x {tile.access = #in, tile.alignment = 16 : i64}, %w: !w
 
 // -----
 
-// Columns that end before their view's argument does, rows that are not neighbours, and dimensions in another order stay with one role.
+// Columns that end before their view's argument does, rows that are not neighbours, and dimensions in another order are not specialized.
 // CHECK-LABEL: tile.kernel @cut(
 // CHECK-SAME: partitions [all w4]
 #in = #tile.access<in>

@@ -1,11 +1,11 @@
 // Kernels that stay as they are, and why.
 // RUN: fa-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(tgpu-plan-kernels{machine=sm_90a constraints="stages=2 schedule=roles"},tgpu-open-channels)' | FileCheck %s
-// CHECK-NOT: tgpu.roles
+// CHECK-NOT: tgpu.warp_specialize
 
 !kv = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
 
-// expected-remark @below {{stays with one role: tiles have 16 rows, where a multiple of 64 was expected}}
+// expected-remark @below {{is not warp-specialized: tiles have 16 rows, where a multiple of 64 was expected}}
 tile.kernel @rows(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -23,7 +23,7 @@ tile.kernel @rows(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 :
 // -----
 !kv = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
-// expected-remark @below {{stays with one role: uses an argument whose rows need not begin at multiples of 16 bytes}}
+// expected-remark @below {{is not warp-specialized: uses an argument whose rows need not begin at multiples of 16 bytes}}
 tile.kernel @alignment(%x: !kv {tile.access = #tile.access<in>}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -42,7 +42,7 @@ tile.kernel @alignment(%x: !kv {tile.access = #tile.access<in>}, %o: !out {tile.
 !kv = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
 // A view whose rows end early leaves what the map would read.
-// expected-remark @below {{stays with one role: uses a view that ends before its argument does}}
+// expected-remark @below {{is not warp-specialized: uses a view that ends before its argument does}}
 tile.kernel @ends_early(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -61,7 +61,7 @@ tile.kernel @ends_early(%x: !kv {tile.access = #tile.access<in>, tile.alignment 
 }
 // -----
 !kv = memref<?x64xf32, strided<[?, 1]>>
-// expected-remark @below {{stays with one role: a dot is not of f16 or bf16 with f32 results}}
+// expected-remark @below {{is not warp-specialized: a dot is not of f16 or bf16 with f32 results}}
 tile.kernel @f32(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !kv {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -79,7 +79,7 @@ tile.kernel @f32(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : 
 // -----
 !kv = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
-// expected-remark @below {{stays with one role: 'tile.transpose' makes other rows of rows}}
+// expected-remark @below {{is not warp-specialized: 'tile.transpose' makes other rows of rows}}
 tile.kernel @mixed(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -98,7 +98,7 @@ tile.kernel @mixed(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 
 // -----
 !kv = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
-// expected-remark @below {{stays with one role: its rows are those of 4 warpgroups, where a block has registers for three}}
+// expected-remark @below {{is not warp-specialized: its rows are those of 4 warpgroups, where a block has registers for three}}
 tile.kernel @four(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -117,7 +117,7 @@ tile.kernel @four(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 :
 !kv = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
 // One step counts for all channels.
-// expected-remark @below {{stays with one role: loops fetch different tiles}}
+// expected-remark @below {{is not warp-specialized: loops fetch different tiles}}
 tile.kernel @loops(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
@@ -146,7 +146,7 @@ tile.kernel @loops(%x: !kv {tile.access = #tile.access<in>, tile.alignment = 16 
 !out = memref<?x64xf32, strided<[?, 1]>>
 !table = memref<?x?xi32, strided<[?, ?]>>
 // Tiles that begin at any row lie in parts of pages, which no box is.
-// expected-remark @below {{stays with one role: uses rows of pages from anywhere on}}
+// expected-remark @below {{is not warp-specialized: uses rows of pages from anywhere on}}
 tile.kernel @inside_of_pages(%x: !q {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %p: !pages {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %t: !table {tile.access = #tile.access<in>}, %o: !out {tile.access = #tile.access<out>}, %begin: index, %n: index)
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index

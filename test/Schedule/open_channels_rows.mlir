@@ -24,7 +24,7 @@
 // The producer walks what is between the ends of all rows.
 // CHECK: %[[FIRST:.*]] = arith.addi %[[N]], %c0
 // CHECK: %[[LAST:.*]] = arith.addi %[[FIRST]], %c192
-// CHECK: tgpu.roles consumers 3 producer {
+// CHECK: tgpu.warp_specialize consumers 3 producer {
 // CHECK: scf.for {{.*}} = %[[FIRST]] to %[[LAST]] step %c64
 // CHECK: tgpu.fetch
 // CHECK: } consumer {
@@ -71,7 +71,7 @@ tile.kernel @own(%x: !rows {tile.access = #tile.access<in>, tile.alignment = 16 
 
 // One consumer has all rows.
 // CHECK-LABEL: tile.kernel @one(
-// CHECK: tgpu.roles consumers 1
+// CHECK: tgpu.warp_specialize consumers 1
 // CHECK: } consumer {
 // CHECK: scf.for
 // CHECK: tgpu.dot_start

@@ -36,7 +36,7 @@
 // CHECK-NOT: tile.load
 
 // NONE-LABEL: tile.kernel @biased(
-// NONE: tgpu.roles
+// NONE: tgpu.warp_specialize
 // NONE-NOT: tgpu.receive
 // NONE: tile.load {{.*}} -> tensor<64x64xf16>
 tile.kernel @biased(%x: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %t: !bias {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %o: !out {tile.access = #tile.access<out>}, %h: index, %n: index)
@@ -67,7 +67,7 @@ tile.kernel @biased(%x: !rows {tile.access = #tile.access<in>, tile.alignment = 
 
 // Rows that need not begin at multiples of 16 bytes are no boxes.
 // CHECK-LABEL: tile.kernel @anywhere(
-// CHECK: tgpu.roles
+// CHECK: tgpu.warp_specialize
 // CHECK-NOT: tgpu.receive
 // CHECK: tile.load {{.*}} -> tensor<64x64xf16>
 tile.kernel @anywhere(%x: !rows {tile.access = #tile.access<in>, tile.alignment = 16 : i64}, %t: !rows {tile.access = #tile.access<in>}, %o: !out {tile.access = #tile.access<out>}, %n: index)

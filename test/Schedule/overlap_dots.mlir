@@ -51,7 +51,7 @@ tile.kernel @chain(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, p
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   %v = tgpu.channel : !tiles
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -111,7 +111,7 @@ tile.kernel @apart(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, p
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   %v = tgpu.channel : !tiles
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -181,11 +181,11 @@ tile.kernel @apart(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, p
 // LATE: tgpu.dot_wait {{.*}} pending 0
 // LATE-NOT: arith.mulf
 // LATE: scf.yield
-// TURNS: tgpu.roles consumers 2
+// TURNS: tgpu.warp_specialize consumers 2
 // TURNS: tgpu.order_wait
 // TURNS: tgpu.order_arrive
 // Where consumers take turns, those that leave out a tile let theirs pass, before and behind their own.
-// LEFT: tgpu.roles consumers 3
+// LEFT: tgpu.warp_specialize consumers 3
 // LEFT: } consumer {
 // LEFT: scf.for
 // LEFT-COUNT-2: tgpu.release
@@ -201,7 +201,7 @@ tile.kernel @apart(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, p
 // LEFT-NEXT: tgpu.order_arrive
 // LEFT-NEXT: }
 // LEFT: tgpu.passed
-// FREE: tgpu.roles consumers 2
+// FREE: tgpu.warp_specialize consumers 2
 // FREE-NOT: tgpu.order_wait
 // FREE: tile.return
 tile.kernel @three(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 192x64, partitions [load w4 r32, compute*3 w4 r160 rows 64], slots {program 3, step 2}, loop [0:0, 1:1], ping_pong>, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
@@ -212,7 +212,7 @@ tile.kernel @three(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 192x64, 
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   %v = tgpu.channel : !tiles
-  tgpu.roles consumers 3 producer {
+  tgpu.warp_specialize consumers 3 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {

@@ -10,7 +10,7 @@
 // RUN: fa-run %examples/kernels/attention_backward.mlir --entry=backward_queries --arch=sm_90a --emit=tgpu | FileCheck %s --check-prefix=QUERIES
 
 // Both sums of the step before begin; they are done before scores begin, or run beside them.
-// SUMS: tgpu.roles
+// SUMS: tgpu.warp_specialize
 // SUMS: } consumer {
 // The first tile.
 // SUMS: math.exp2
@@ -31,7 +31,7 @@
 
 // Q and dO, each for two dots of the four.
 // KEYS: loop [0:0, 0:1, 0:2, 0:3]
-// KEYS: tgpu.roles
+// KEYS: tgpu.warp_specialize
 // KEYS: scf.for
 // KEYS: tgpu.fetch {{.*}} to %[[Q:[^,]*]], %[[STEP:[^ ]*]] :
 // KEYS: tgpu.fetch {{.*}} to %[[DO:[^,]*]], %[[STEP]] :
@@ -57,7 +57,7 @@
 
 // K is read in the step of its tile and in the one after, V in its own.
 // QUERIES: loop [0:0, 0:1, 1:2]
-// QUERIES: tgpu.roles
+// QUERIES: tgpu.warp_specialize
 // QUERIES: scf.for
 // QUERIES: tgpu.fetch {{.*}} to %[[K:[^,]*]],
 // QUERIES: tgpu.fetch {{.*}} to %[[V:[^,]*]],

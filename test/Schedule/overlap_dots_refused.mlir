@@ -23,7 +23,7 @@ tile.kernel @both(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, pa
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   %v = tgpu.channel : !tiles
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -66,7 +66,7 @@ tile.kernel @other(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, p
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   %v = tgpu.channel : !tiles
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -109,7 +109,7 @@ tile.kernel @anew(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, pa
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   %v = tgpu.channel : !tiles
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -152,7 +152,7 @@ tile.kernel @sum(%end: index) attributes {tgpu.plan = #tgpu.plan<tile 64x64, par
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   %v = tgpu.channel : !tiles
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {

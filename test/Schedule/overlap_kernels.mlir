@@ -74,7 +74,7 @@ tile.kernel @parts(%x: !view {tile.access = #tile.access<out>})
 // CHECK-NEXT: tgpu.begin_next
 // CHECK-NEXT: memref.load
 // CHECK-NEXT: memref.dim
-// CHECK-NEXT: tgpu.roles
+// CHECK-NEXT: tgpu.warp_specialize
 // CHECK-NOT: tgpu.await_kernel
 tile.kernel @persistent(%x: !view {tile.access = #tile.access<out>}, %n: memref<?xindex> {tile.access = #tile.access<in>})
     attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f", tgpu.persistent} {
@@ -83,7 +83,7 @@ tile.kernel @persistent(%x: !view {tile.access = #tile.access<out>}, %n: memref<
   %row = memref.load %n[%c0] : memref<?xindex>
   // Computed for each of the block's programs: it stays where it is.
   %size = memref.dim %x, %c0 : !view
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     tgpu.passed %steps
   } consumer {

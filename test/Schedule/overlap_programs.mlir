@@ -92,7 +92,7 @@ tile.kernel @programs(%keys: memref<?x64xf16> {tile.access = #tile.access<in>}, 
   %q = tgpu.channel own : !own
   %k = tgpu.channel : !tiles
   %v = tgpu.channel : !tiles
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {

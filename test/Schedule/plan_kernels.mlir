@@ -18,7 +18,7 @@
 !rows = memref<?x64xf16, strided<[?, 1]>>
 !out = memref<?x64xf32, strided<[?, 1]>>
 
-// HOPPER: remark: stays with one role: tiles have 16 rows, where a multiple of 64 was expected
+// HOPPER: remark: is not warp-specialized: tiles have 16 rows, where a multiple of 64 was expected
 // CHECK-LABEL: tile.kernel @two(
 // HOPPER-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r232 rows 64], slots {program 2, step 3}, loop [0:0, 1:1], late_rescale, persistent>
 // AMPERE-SAME: tgpu.plan = #tgpu.plan<tile 128x64, partitions [all w4]>

@@ -26,7 +26,7 @@
 // FEW: @few_rest plan<{{.*}}compute*2
 // FEW: @few_attention_roles_few plan<tile 64x128,
 // FEW: @few_rest_0 plan<{{.*}}compute w4 rows 64]
-// Nothing of that is there with one role, and on other machines.
+// Nothing of that is there without specialized warps, and on other machines.
 // RUN: fa-run %s --entry=large --arch=sm_90a --schedule=plain --emit=plan | FileCheck %s --check-prefix=PLAIN
 // RUN: fa-run %s --entry=large --arch=sm_80 --emit=plan | FileCheck %s --check-prefix=PLAIN
 // PLAIN-NOT: {{load|roles}}

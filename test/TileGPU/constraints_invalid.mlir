@@ -9,7 +9,7 @@ func.func @wait() {
 // -----
 tile.kernel @nobody() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   // expected-error @below {{attribute 'consumers' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
-  tgpu.roles consumers 0 producer {
+  tgpu.warp_specialize consumers 0 producer {
   ^bb0(%n: index, %steps: index):
     tgpu.passed %steps
   } consumer {
@@ -20,7 +20,7 @@ tile.kernel @nobody() attributes {grid = affine_map<() -> (1)>, grid_sizes = arr
 }
 // -----
 func.func @passed(%steps: index) {
-  // expected-error @below {{'tgpu.passed' op expects parent op 'tgpu.roles'}}
+  // expected-error @below {{'tgpu.passed' op expects parent op 'tgpu.warp_specialize'}}
   tgpu.passed %steps
 }
 // -----

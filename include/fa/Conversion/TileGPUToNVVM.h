@@ -10,8 +10,9 @@
 // `tgpu.warps` * 32 threads and `tgpu.shared_bytes` of dynamic shared memory.
 // The words are those of every target: the three extents of the grid, then the
 // arguments in order, of a memref the pointer to its element 0, its sizes and
-// its strides in elements; of a scalar its bits, zero-extended. A kernel with
-// roles has `tgpu.consumers` + 1 times as many threads, and one more parameter,
+// its strides in elements; of a scalar its bits, zero-extended. A
+// warp-specialized kernel has `tgpu.consumers` + 1 times as many threads, and
+// one more parameter,
 //   .param .align 64 .b8 map[128]
 // for each of its tensor maps, in the order of collectTensorMaps.
 //

@@ -483,8 +483,8 @@ def TileVerifyStage : Pass<"tile-verify-stage", "::mlir::ModuleOp"> {
      - `S3`: as S2, no `tile.online_attention` is left either; inside kernels
        all tiles are of static sizes and global memory is touched only by
        `tile.load`, `tile.store`, `tile.gather`, `tile.scatter`,
-       `tile.atomic_add` and scalar `memref.load`, where there are roles
-       (`tgpu-open-channels`) also by their loads, `tgpu.fetch`.
+       `tile.atomic_add` and scalar `memref.load`, in warp-specialized kernels
+       (`tgpu-open-channels`) also by `tgpu.fetch`.
 
     Requires: nothing. Ensures: the stage named. Numerics: exact.
   }];

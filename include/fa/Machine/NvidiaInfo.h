@@ -21,7 +21,7 @@ struct NvidiaInfo {
   int64_t computeCapability; ///< 80
   int64_t sharedLimit;       ///< bytes of shared memory a block may ask for
   llvm::StringLiteral ptxVersion; ///< LLVM's feature, "+ptx80"
-  /// Dots of warpgroups, tensor memory accelerator, registers that roles
+  /// Dots of warpgroups, tensor memory accelerator, registers that partitions
   /// exchange. Code that uses them runs on this compute capability alone.
   bool hasWarpgroups;
   /// A kernel can begin before the one before it has ended (CUDA C++

@@ -1,4 +1,4 @@
-//===- Passes.td - the layouts and sums of tiles, and all of this folder ---===//
+//===- Passes.td - the layouts and sums of tiles, and all of this folder --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -8,7 +8,7 @@
 #define FA_SCHEDULE_PASSES_TD
 
 include "fa/Schedule/CopyPasses.td"
-include "fa/Schedule/RolePasses.td"
+include "fa/Schedule/PartitionPasses.td"
 
 include "mlir/Pass/PassBase.td"
 

@@ -10,8 +10,8 @@
 namespace fa {
 
 /// From this cap on four terms of tanh do for most scores, those up to 7 at
-/// least, whatever error is allowed: kernels with roles then expect maxima, and
-/// have rows for three consumers.
+/// least, whatever error is allowed: warp-specialized kernels then expect
+/// maxima, and have rows for three consumers.
 constexpr float kLeastShortCap = 15;
 
 } // namespace fa

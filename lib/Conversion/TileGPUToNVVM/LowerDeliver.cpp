@@ -17,7 +17,8 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
-/// Barriers of the consumers, behind those of their turns (LowerRoles.cpp).
+/// Barriers of the consumers, behind those of their turns
+/// (LowerWarpSpecialize.cpp).
 static constexpr int32_t kConsumerBarriers = 4;
 
 Value fa::meetConsumer(NvidiaContext &ctx, Value condition) {
@@ -231,7 +232,7 @@ static void lowerDeliver(NvidiaContext &ctx, DeliverOp op) {
 /// Behind the loops of a consumer.
 static LogicalResult lowerConsumerStore(NvidiaContext &ctx, tile::StoreOp op) {
   std::optional<ThreadAnew> anew;
-  if (op->getParentOfType<RolesOp>())
+  if (op->getParentOfType<WarpSpecializeOp>())
     anew.emplace(ctx);
   return lowerStore(ctx, op);
 }

@@ -18,10 +18,10 @@ using namespace fa::tgpu;
 /// The barrier of all consumers, behind those of each (LowerDeliver.cpp).
 static constexpr int32_t kExchangeBarrier = 7;
 
-static void meetConsumers(NvidiaContext &ctx, RolesOp roles) {
+static void meetConsumers(NvidiaContext &ctx, WarpSpecializeOp partitions) {
   ImplicitLocOpBuilder &b = ctx.b;
   NVVM::BarrierOp::create(b, Type(), ctx.i32(kExchangeBarrier),
-                          ctx.i32(128 * roles.getConsumers()),
+                          ctx.i32(128 * partitions.getConsumers()),
                           NVVM::BarrierReductionAttr(), Value());
 }
 
@@ -57,13 +57,13 @@ Value fa::exchangedRows(NvidiaContext &ctx, ExchangeOp op) {
 /// With one slot, dots of the step before may still read it.
 static void lowerExchange(NvidiaContext &ctx, ExchangeOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  auto roles = op->getParentOfType<RolesOp>();
+  auto partitions = op->getParentOfType<WarpSpecializeOp>();
   BufferType buffer = op.getBuffer().getType();
   RankedTensorType rows = tile::typeOf(op.getValue());
   TileLayout shared = buffer.getLayout().getLayout();
   TileLayout line = swizzledShared(rows.getDimSize(0), shared.base.size(1), 2);
   if (buffer.getSlots() == 1)
-    meetConsumers(ctx, roles);
+    meetConsumers(ctx, partitions);
   // This consumer's rows of a line lie behind those of the consumers before.
   Value own = arith::MulIOp::create(
       b, arith::SubIOp::create(b, ctx.warpgroup, ctx.i32(1)),
@@ -73,7 +73,7 @@ static void lowerExchange(NvidiaContext &ctx, ExchangeOp op) {
     writeLine(ctx, op.getValue(), n * shared.base.size(1), line,
               offsetBy(ctx, to, n * lineBytes(op)));
   fenceStores(ctx);
-  meetConsumers(ctx, roles);
+  meetConsumers(ctx, partitions);
 }
 
 void fa::addExchangeLowerings(NvidiaContext &ctx) {

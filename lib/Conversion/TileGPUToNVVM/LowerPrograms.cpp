@@ -46,15 +46,17 @@ static LogicalResult lowerBodyOfWarp(NvidiaContext &ctx,
 }
 
 /// The scalars of a persistent kernel belong to each of its programs: they are
-/// lowered with the roles.
+/// lowered with the partitions.
 static LogicalResult lowerPrograms(NvidiaContext &ctx, tile::KernelOp kernel) {
   if (ctx.warpNumber)
     return lowerBodyOfWarp(ctx, kernel);
   if (!isPersistent(ctx))
     return lowerBody(ctx, kernel);
-  for (RolesOp roles : kernel.getBody().getOps<RolesOp>())
-    return lowerRoles(ctx, roles);
-  return kernel.emitOpError("expects roles where it is persistent");
+  for (WarpSpecializeOp partitions :
+       kernel.getBody().getOps<WarpSpecializeOp>())
+    return lowerWarpSpecialize(ctx, partitions);
+  return kernel.emitOpError(
+      "expects tgpu.warp_specialize where it is persistent");
 }
 
 /// A grid has one dimension, and clusters are along it.
@@ -217,22 +219,22 @@ static void keepInLoop(NvidiaContext &ctx, memref::DimOp size) {
 
 static LogicalResult lowerTurns(NvidiaContext &ctx, TurnsOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (!ctx.turnsOfRole)
+  if (!ctx.turnsOfPartition)
     return op.emitOpError("expects to be in the block of a persistent "
                           "kernel's consumer");
-  ctx.mapping.map(
-      op.getResult(),
-      arith::IndexCastUIOp::create(b, b.getIndexType(), ctx.turnsOfRole->count)
-          .getResult());
+  ctx.mapping.map(op.getResult(),
+                  arith::IndexCastUIOp::create(b, b.getIndexType(),
+                                               ctx.turnsOfPartition->count)
+                      .getResult());
   return success();
 }
 
 static LogicalResult lowerProgramIn(NvidiaContext &ctx, ProgramInOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  if (!ctx.turnsOfRole)
+  if (!ctx.turnsOfPartition)
     return op.emitOpError("expects tgpu.turns in the consumer's block");
-  auto ids =
-      programIn(ctx, *ctx.turnsOfRole, ctx.i32Of(ctx.mapped(op.getTurn())));
+  auto ids = programIn(ctx, *ctx.turnsOfPartition,
+                       ctx.i32Of(ctx.mapped(op.getTurn())));
   for (auto [result, id] : llvm::zip(op.getResults(), ids))
     ctx.mapping.map(
         result,
@@ -249,14 +251,14 @@ static void lowerAnew(NvidiaContext &ctx, AnewOp op) {
                                       .getResult());
 }
 
-/// What the scalars above make of a program's number is not used: the role has
-/// its own for each program.
-static LogicalResult lowerLoopOfRole(NvidiaContext &ctx, Block &region) {
+/// What the scalars above make of a program's number is not used: the partition
+/// has its own for each program.
+static LogicalResult lowerLoopOfPartition(NvidiaContext &ctx, Block &region) {
   Turns turns = takeTurns(ctx);
-  llvm::SaveAndRestore restore(ctx.turnsOfRole, &turns);
+  llvm::SaveAndRestore restore(ctx.turnsOfPartition, &turns);
   mapPrograms(ctx, {ctx.i32(0), ctx.i32(0), ctx.i32(0)});
   for (Operation &op : ctx.kernel.getBody().front())
-    if (!isa<RolesOp>(op) && failed(lowerOp(ctx, &op)))
+    if (!isa<WarpSpecializeOp>(op) && failed(lowerOp(ctx, &op)))
       return failure();
   return lowerBlock(ctx, region);
 }
@@ -269,9 +271,9 @@ static bool isKernelWait(Operation &op) {
 /// divisions, which are what the first fetch needs; in each program, as nothing
 /// remembers the first, and only that one takes time. A consumer, whose
 /// registers are few, waits before its loop: nothing arrives sooner.
-LogicalResult fa::lowerRole(NvidiaContext &ctx, Block &region) {
+LogicalResult fa::lowerPartition(NvidiaContext &ctx, Block &region) {
   ImplicitLocOpBuilder &b = ctx.b;
-  // What was made for the other role is not there for this one.
+  // What was made for the other partition is not there for this one.
   ctx.views.clear();
   if (!isPersistent(ctx)) {
     for (Value argument : region.getArguments())
@@ -279,9 +281,9 @@ LogicalResult fa::lowerRole(NvidiaContext &ctx, Block &region) {
     return lowerBlock(ctx, region);
   }
   if (!region.getOps<TurnsOp>().empty())
-    return lowerLoopOfRole(ctx, region);
-  auto roles = cast<RolesOp>(region.getParentOp());
-  bool waitsFirst = region.getParent() == &roles.getConsumer();
+    return lowerLoopOfPartition(ctx, region);
+  auto partitions = cast<WarpSpecializeOp>(region.getParentOp());
+  bool waitsFirst = region.getParent() == &partitions.getConsumer();
   Turns turns = takeTurns(ctx);
   for (Operation &op : ctx.kernel.getBody().front())
     if (waitsFirst && isKernelWait(op) && failed(lowerOp(ctx, &op)))
@@ -297,7 +299,7 @@ LogicalResult fa::lowerRole(NvidiaContext &ctx, Block &region) {
       arith::IndexCastUIOp::create(b, b.getIndexType(), turn).getResult());
   ctx.mapping.map(region.getArgument(1), loop.getRegionIterArg(0));
   for (Operation &op : ctx.kernel.getBody().front()) {
-    if (isa<RolesOp>(op) || (waitsFirst && isKernelWait(op)))
+    if (isa<WarpSpecializeOp>(op) || (waitsFirst && isKernelWait(op)))
       continue;
     if (failed(lowerOp(ctx, &op)))
       return failure();

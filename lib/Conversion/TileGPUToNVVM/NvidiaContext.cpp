@@ -85,8 +85,9 @@ void NvidiaContext::declareFunction() {
   function.addEntryBlock(b);
 }
 
-/// With roles, the registers of a block are what one block on a processor has:
-/// ptxas heeds the exchange of registers only if the function says so.
+/// With warp specialization, the registers of a block are what one block on a
+/// processor has: ptxas heeds the exchange of registers only if the function
+/// says so.
 void NvidiaContext::numberThreads() {
   int32_t threads = countThreads(kernel);
   thread = threadInBlock = NVVM::ThreadIdXOp::create(b, b.getI32Type());
@@ -180,7 +181,7 @@ void fa::addNvidiaLowerings(NvidiaContext &ctx) {
   addPartsLowerings(ctx);
   addProgramsLowerings(ctx);
   addRampLowerings(ctx);
-  addRolesLowerings(ctx);
+  addWarpSpecializeLowerings(ctx);
   addSequenceLowerings(ctx);
   addWarpgroupDotLowerings(ctx);
 }

@@ -50,7 +50,8 @@ public:
 
   bool convertsNarrow;
   Value threadInBlock, warpgroup; ///< i32
-  Turns *turnsOfRole = nullptr;   ///< while a role's loop over them is lowered
+  Turns *turnsOfPartition =
+      nullptr;      ///< while a partition's loop over them is lowered
   Value warpNumber; ///< i32: of a warp that runs a program by itself
   Value part;       ///< i32: this thread's, until the parts are merged
   /// Channels of the warp that is lowered.

@@ -46,8 +46,8 @@ std::array<mlir::Value, 2> widenWord(NvidiaContext &ctx, mlir::Value word,
 //===--- LowerPrograms.cpp ---===//
 /// The number of this block in its cluster; i32.
 mlir::Value rankInCluster(NvidiaContext &ctx);
-/// The region of a role, for one program or for all that are the block's.
-mlir::LogicalResult lowerRole(NvidiaContext &ctx, mlir::Block &region);
+/// The region of a partition, for one program or for all that are the block's.
+mlir::LogicalResult lowerPartition(NvidiaContext &ctx, mlir::Block &region);
 
 //===--- LowerParts.cpp ---===//
 /// Numbers the threads of each part and its shared memory.
@@ -64,8 +64,9 @@ mlir::SmallVector<mlir::Value> loadQuad(NvidiaContext &ctx,
 //===--- LowerFmaDot.cpp ---===//
 mlir::LogicalResult lowerFmaDot(NvidiaContext &ctx, tile::DotOp dot);
 
-//===--- LowerRoles.cpp ---===//
-mlir::LogicalResult lowerRoles(NvidiaContext &ctx, tgpu::RolesOp op);
+//===--- LowerWarpSpecialize.cpp ---===//
+mlir::LogicalResult lowerWarpSpecialize(NvidiaContext &ctx,
+                                        tgpu::WarpSpecializeOp op);
 /// Lowers something for one lane of a warp.
 void byOneLane(NvidiaContext &ctx, llvm::function_ref<void()> lower);
 
@@ -132,7 +133,7 @@ void addPairsLowerings(NvidiaContext &ctx);
 void addPartsLowerings(NvidiaContext &ctx);
 void addProgramsLowerings(NvidiaContext &ctx);
 void addRampLowerings(NvidiaContext &ctx);
-void addRolesLowerings(NvidiaContext &ctx);
+void addWarpSpecializeLowerings(NvidiaContext &ctx);
 void addSequenceLowerings(NvidiaContext &ctx);
 void addWarpgroupDotLowerings(NvidiaContext &ctx);
 

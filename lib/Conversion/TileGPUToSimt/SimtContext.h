@@ -151,7 +151,7 @@ public:
   mlir::SmallVector<Value> extents; ///< programs on each axis, index
   std::string sharedName; ///< of the variable that is the shared memory
   Value ownShared; ///< i32: the byte of it where this part's begins, or null
-  Value thread;    ///< i32; of a kernel with roles counted in the warpgroup
+  Value thread; ///< i32; of a warp-specialized kernel counted in the warpgroup
 
 private:
   /// The other form of a tile that was asked for last.

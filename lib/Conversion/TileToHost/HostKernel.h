@@ -45,8 +45,8 @@ void stageRows(tile::KernelOp kernel);
 
 /// What dots of gradients read in several ways, the keys for instance as rows
 /// of scores and again as what these are multiplied with, becomes a load for
-/// each: products in pairs bring an operand to the form of its one role.
-void partRoles(tile::KernelOp kernel);
+/// each: products in pairs bring an operand to one form.
+void splitReads(tile::KernelOp kernel);
 
 /// Marks a loop over tiles, which carries nothing but what is in memory.
 inline constexpr llvm::StringLiteral kTileLoop = "fa.tile_loop";

@@ -53,21 +53,21 @@ bool fa::isPForOneDot(Value p) {
 }
 
 /// Whether both dots, which read `value`, read it alike.
-static bool haveOneRole(Value value, tile::DotOp dot, tile::DotOp other) {
+static bool readAlike(Value value, tile::DotOp dot, tile::DotOp other) {
   return (other.getA() == value) == (dot.getA() == value) &&
          (other.getB() == value) == (dot.getB() == value) &&
          other.getTransposeB() == dot.getTransposeB();
 }
 
 /// Whether every dot that reads `value` reads it as `dot` does.
-static bool hasOneRole(Value value, tile::DotOp dot) {
+static bool isReadInOneWay(Value value, tile::DotOp dot) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     auto other = dyn_cast<tile::DotOp>(use.getOwner());
-    return !other || haveOneRole(value, dot, other);
+    return !other || readAlike(value, dot, other);
   });
 }
 
-void fa::partRoles(tile::KernelOp kernel) {
+void fa::splitReads(tile::KernelOp kernel) {
   // A forward's one tile of keys and values is read twice, copied once.
   bool isForward =
       kernel.walk([](tile::OnlineSoftmaxOp) { return WalkResult::interrupt(); })
@@ -84,7 +84,7 @@ void fa::partRoles(tile::KernelOp kernel) {
         if (auto dot = dyn_cast<tile::DotOp>(user))
           dots.push_back(dot);
       auto others = llvm::make_filter_range(dots, [&](tile::DotOp dot) {
-        return dot.getA() != dot.getB() && !haveOneRole(value, dot, dots[0]);
+        return dot.getA() != dot.getB() && !readAlike(value, dot, dots[0]);
       });
       if (others.empty())
         break;
@@ -115,7 +115,7 @@ bool fa::hasPairs(HostContext &ctx, tile::DotOp dot) {
     return false;
   auto isWholeRows = [&](Value value) {
     auto load = value.getDefiningOp<tile::LoadOp>();
-    return load && hasWholeRows(ctx, load) && hasOneRole(value, dot);
+    return load && hasWholeRows(ctx, load) && isReadInOneWay(value, dot);
   };
   // A last step without a partner needs a zero beside it in both operands. Rows
   // that are copied get one, unless they end with a whole vector.

@@ -1,11 +1,11 @@
-//===- RolePasses.td - who fetches, computes, stores, and beside what -----===//
+//===- PartitionPasses.td - who fetches, computes and stores --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_SCHEDULE_ROLEPASSES_TD
-#define FA_SCHEDULE_ROLEPASSES_TD
+#ifndef FA_SCHEDULE_PARTITIONPASSES_TD
+#define FA_SCHEDULE_PARTITIONPASSES_TD
 
 include "mlir/Pass/PassBase.td"
 
@@ -62,7 +62,7 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
 
     After:
     ```mlir
-    tgpu.roles consumers 2 producer {
+    tgpu.warp_specialize consumers 2 producer {
       scf.for ... iter_args(%n = %c0) {
         tgpu.acquire %k, %n
         tgpu.fetch %K[%b, %h, %j, %c0] dims [2, 3] to %k, %n
@@ -85,7 +85,7 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
 
 def TgpuChooseAlternatives
     : Pass<"tgpu-choose-alternatives", "::mlir::ModuleOp"> {
-  let summary = "of a kernel for roles and its alternative one stays";
+  let summary = "of a kernel for specialized warps and its alternative one stays";
   let description = [{
     A kernel with a `tile.alternative` is for specialized warps: if its plan has
     one partition it goes, and what follows it. The alternative goes if all that
@@ -267,7 +267,7 @@ def TgpuDeliverTiles : Pass<"tgpu-deliver-tiles", "::fa::tile::KernelOp"> {
     After, with a partition that stores:
     ```mlir
     %out = tgpu.channel own stored : !tgpu.channel<2 x 64x128xf16, #swizzled>
-    tgpu.roles ... consumer {
+    tgpu.warp_specialize ... consumer {
       tgpu.acquire %out, %n
       tgpu.put %o to %out, %n
     } store {
@@ -302,7 +302,7 @@ def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
     multiprocessor has one block at a time: all of their blocks run at once, so
     that those of the next kernel take places that nobody waits for. Others would
     begin on whichever multiprocessors are free first, several on some of them.
-    A persistent kernel's wait is each role's (`convert-tgpu-to-nvvm`).
+    A persistent kernel's wait is each partition's (`convert-tgpu-to-nvvm`).
 
     Before:
     ```mlir
@@ -324,4 +324,4 @@ def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::fa::tgpu::TileGPUDialect"];
 }
 
-#endif // FA_SCHEDULE_ROLEPASSES_TD
+#endif // FA_SCHEDULE_PARTITIONPASSES_TD

@@ -1,4 +1,4 @@
-//===- Roles.cpp - registers and barriers of parts of a block -------------===//
+//===- Partitions.cpp - registers and barriers of parts of a block --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -146,7 +146,7 @@ static void arriveNamed(Thread *thread, int32_t site) {
   meetAtBarrier(*thread, site, /*waits=*/false);
 }
 
-ArrayRef<EmulatorFunction> fa::emu::roleFunctions() {
+ArrayRef<EmulatorFunction> fa::emu::partitionFunctions() {
   static const EmulatorFunction functions[] = {
       {"fa_emu_exchange_registers", exchangeRegisters},
       {"fa_emu_elect", elect},

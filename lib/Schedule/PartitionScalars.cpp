@@ -1,10 +1,10 @@
-//===- RoleScalars.cpp - numbers that roles compute -----------------------===//
+//===- PartitionScalars.cpp - numbers that partitions compute -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "RoleScalars.h"
+#include "PartitionScalars.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,4 +1,4 @@
-// Kernels for roles have more rows where heads are narrow and few numbers live beside the tiles.
+// Warp-specialized kernels have more rows where heads are narrow and few numbers live beside the tiles.
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="schedule=persistent stages=2 splits=1"' | FileCheck %s
 // RUN: fa-opt %s --tile-online-softmax --tile-to-kernel='machine=sm_90a constraints="splits=1"' | FileCheck %s --check-prefix=FEW
 // Rows of all heads of a group, for launches in which that makes fewer of them.

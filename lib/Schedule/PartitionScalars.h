@@ -1,11 +1,11 @@
-//===- RoleScalars.h - numbers that roles compute ---------------*- C++ -*-===//
+//===- PartitionScalars.h - numbers that partitions compute -----*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FA_LIB_SCHEDULE_ROLESCALARS_H
-#define FA_LIB_SCHEDULE_ROLESCALARS_H
+#ifndef FA_LIB_SCHEDULE_PARTITIONSCALARS_H
+#define FA_LIB_SCHEDULE_PARTITIONSCALARS_H
 
 #include "TileGPU/TileGPU.h"
 
@@ -16,7 +16,7 @@ namespace fa {
 
 /// `value`, a scalar, where `mapping` has other numbers for what it follows
 /// from, that of the consumer or of a loop: computed anew if it is another one,
-/// or not computed in `above`, the block that all roles see.
+/// or not computed in `above`, the block that all partitions see.
 mlir::Value cloneScalar(mlir::OpBuilder &b, mlir::Value value,
                         mlir::IRMapping &mapping, mlir::Block *above);
 
@@ -30,4 +30,4 @@ mlir::Value consumerIdOf(tile::KernelOp kernel);
 
 } // namespace fa
 
-#endif // FA_LIB_SCHEDULE_ROLESCALARS_H
+#endif // FA_LIB_SCHEDULE_PARTITIONSCALARS_H

@@ -1,4 +1,4 @@
-// What kernels with warp roles do becomes calls: a tensor map is its number, the
+// What warp-specialized kernels do becomes calls: a tensor map is its number, the
 // registers that products read and write are watched.
 // RUN: fa-opt %s --split-input-file --convert-nvvm-to-emulator | FileCheck %s
 

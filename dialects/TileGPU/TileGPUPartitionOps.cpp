@@ -1,4 +1,4 @@
-//===- TileGPURoleOps.cpp - verifiers of roles, channels, dots ------------===//
+//===- TileGPUPartitionOps.cpp - verifiers of partitions, channels, dots --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -15,7 +15,8 @@ using namespace fa;
 using namespace fa::tgpu;
 
 /// What fills and empties the slots of a channel, each in its region.
-static LogicalResult verifyChannelUse(Operation *op, RolesOp roles) {
+static LogicalResult verifyChannelUse(Operation *op,
+                                      WarpSpecializeOp partitions) {
   Value used = llvm::TypeSwitch<Operation *, Value>(op)
                    .Case<AcquireOp, PutOp, AwaitOp, SendOp, ReleaseOp>(
                        [](auto op) { return op.getChannel(); })
@@ -23,10 +24,10 @@ static LogicalResult verifyChannelUse(Operation *op, RolesOp roles) {
   auto channel = used ? used.getDefiningOp<ChannelOp>() : ChannelOp();
   if (!channel)
     return success();
-  Region *filled =
-             channel.getStored() ? &roles.getConsumer() : &roles.getProducer(),
-         *emptied =
-             channel.getStored() ? &roles.getStore() : &roles.getConsumer();
+  Region *filled = channel.getStored() ? &partitions.getConsumer()
+                                       : &partitions.getProducer(),
+         *emptied = channel.getStored() ? &partitions.getStore()
+                                        : &partitions.getConsumer();
   bool fills = isa<AcquireOp, PutOp>(op);
   if (isa<PutOp, SendOp>(op) && !channel.getStored())
     return op->emitOpError("expects a channel of tiles that are stored");
@@ -36,7 +37,7 @@ static LogicalResult verifyChannelUse(Operation *op, RolesOp roles) {
          << (fills ? "filled" : "emptied");
 }
 
-LogicalResult RolesOp::verify() {
+LogicalResult WarpSpecializeOp::verify() {
   if (!isa<tile::KernelOp>((*this)->getParentOp()))
     return emitOpError("expects to be in the body of a tile.kernel");
   Type index = IndexType::get(getContext());
@@ -52,7 +53,7 @@ LogicalResult RolesOp::verify() {
             !region->isAncestor(operand.getParentRegion()) &&
             !matchPattern(operand, m_Constant()))
           return WalkResult(op->emitOpError(
-              "expects what crosses into a role to go through a channel"));
+              "expects what crosses into a partition to go through a channel"));
       if (failed(verifyChannelUse(op, *this)))
         return WalkResult::interrupt();
       return WalkResult::advance();
@@ -119,12 +120,13 @@ LogicalResult FetchOp::verify() {
                    getChannel().getType().getBuffer());
 }
 
-/// Which consumer it is is taken from the roles around.
+/// Which consumer it is is taken from the partitions around.
 static LogicalResult verifyInConsumer(Operation *op) {
-  auto roles = op->getParentOfType<RolesOp>();
-  if (roles && roles.getConsumer().isAncestor(op->getParentRegion()))
+  auto partitions = op->getParentOfType<WarpSpecializeOp>();
+  if (partitions && partitions.getConsumer().isAncestor(op->getParentRegion()))
     return success();
-  return op->emitOpError("expects to be in the consumer of tgpu.roles");
+  return op->emitOpError(
+      "expects to be in the consumer of tgpu.warp_specialize");
 }
 
 /// Whether slots of `buffer` have the tile's rows and a part of its columns.
@@ -274,19 +276,20 @@ LogicalResult ExchangeOp::verify() {
              << "'" << user->getName() << "'";
   if (bool(getBuffer()) != bool(getStep()))
     return emitOpError("expects a buffer and the step whose slot it is");
-  auto roles = (*this)->getParentOfType<RolesOp>();
-  if (bool(getBuffer()) != bool(roles))
-    return emitOpError("expects a buffer in tgpu.roles and none outside");
-  if (!roles)
+  auto partitions = (*this)->getParentOfType<WarpSpecializeOp>();
+  if (bool(getBuffer()) != bool(partitions))
+    return emitOpError(
+        "expects a buffer in tgpu.warp_specialize and none outside");
+  if (!partitions)
     return success();
   BufferType buffer = getBuffer().getType();
   int64_t shape[] = {all, rows.getDimSize(1)};
-  if (consumers != int64_t(roles.getConsumers()) ||
+  if (consumers != int64_t(partitions.getConsumers()) ||
       buffer.getShape() != ArrayRef<int64_t>(shape) ||
       buffer.getElementType() != rows.getElementType())
     return emitOpError("expects slots for the rows of all ")
-           << roles.getConsumers() << " consumers, found " << rows << " and "
-           << buffer;
+           << partitions.getConsumers() << " consumers, found " << rows
+           << " and " << buffer;
   return verifyInConsumer(*this);
 }
 

@@ -1,4 +1,4 @@
-//===- MutateRoles.cpp - faults of kernels with warp roles ----------------===//
+//===- MutatePartitions.cpp - faults of warp-specialized kernels ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -174,8 +174,8 @@ static int64_t fetchForOne(Operation *kernel) {
   return changed;
 }
 
-/// The threads of a cluster do not wait for each other: before the roles, or
-/// behind them.
+/// The threads of a cluster do not wait for each other: before the partitions,
+/// or behind them.
 static int64_t dropClusterSync(Operation *kernel, bool isFirst) {
   auto arrivals = collect<NVVM::ClusterArriveOp>(kernel);
   auto waits = collect<NVVM::ClusterWaitOp>(kernel);
@@ -310,7 +310,7 @@ static int64_t plainDescriptor(Operation *kernel) {
 // The table
 //===----------------------------------------------------------------------===//
 
-ArrayRef<Mutation> fa::roleMutations() {
+ArrayRef<Mutation> fa::partitionMutations() {
   static constexpr Mutation mutations[] = {
       {"drop-await", true, dropAwait},
       {"drop-release", true, dropRelease},

@@ -1,4 +1,4 @@
-//===- LowerRoles.cpp - warp roles, turns of consumers --------------------===//
+//===- LowerWarpSpecialize.cpp - warp specialization, turns of consumers --===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -26,15 +26,15 @@ using namespace fa::tgpu;
 static constexpr uint32_t kTurnThreads = 2 * 128;
 
 /// As if the last consumer had had a turn.
-static void giveFirstTurn(NvidiaContext &ctx, RolesOp roles) {
+static void giveFirstTurn(NvidiaContext &ctx, WarpSpecializeOp partitions) {
   ImplicitLocOpBuilder &b = ctx.b;
-  WalkResult found = roles.getConsumer().walk(
+  WalkResult found = partitions.getConsumer().walk(
       [](OrderWaitOp) { return WalkResult::interrupt(); });
   if (!found.wasInterrupted())
     return;
   Value isLast =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ctx.warpgroup,
-                            ctx.i32(roles.getConsumers()));
+                            ctx.i32(partitions.getConsumers()));
   scf::IfOp::create(b, isLast, [&](OpBuilder &, Location) {
     NVVM::BarrierArriveOp::create(b, ctx.i32(1), ctx.i32(kTurnThreads));
     scf::YieldOp::create(b);
@@ -49,10 +49,10 @@ static void lowerOrderWait(NvidiaContext &ctx, OrderWaitOp) {
 
 static void lowerOrderArrive(NvidiaContext &ctx, OrderArriveOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  auto roles = op->getParentOfType<RolesOp>();
+  auto partitions = op->getParentOfType<WarpSpecializeOp>();
   Value isLast =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ctx.warpgroup,
-                            ctx.i32(roles.getConsumers()));
+                            ctx.i32(partitions.getConsumers()));
   Value next = arith::AddIOp::create(b, ctx.warpgroup, ctx.i32(1));
   NVVM::BarrierArriveOp::create(
       b, arith::SelectOp::create(b, isLast, ctx.i32(1), next),
@@ -60,7 +60,7 @@ static void lowerOrderArrive(NvidiaContext &ctx, OrderArriveOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Roles
+// Partitions
 //===----------------------------------------------------------------------===//
 
 static constexpr uint32_t kWarpsOfGroup = 4;
@@ -103,10 +103,10 @@ static void initializeBarriers(NvidiaContext &ctx, int64_t consumers) {
 }
 
 /// Each channel has a warp of its own, of which one thread fetches: where no
-/// slot of one is free yet, the others go on. That thread is alone in the role,
-/// but where bounds are read row by row, or a sequence or pages are looked for,
-/// which a warp does faster.
-static LogicalResult lowerProducers(NvidiaContext &ctx, RolesOp op) {
+/// slot of one is free yet, the others go on. That thread is alone in the
+/// partition, but where bounds are read row by row, or a sequence or pages are
+/// looked for, which a warp does faster.
+static LogicalResult lowerProducers(NvidiaContext &ctx, WarpSpecializeOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   llvm::SmallSetVector<Value, 4> channels;
   op.getProducer().walk(
@@ -131,7 +131,7 @@ static LogicalResult lowerProducers(NvidiaContext &ctx, RolesOp op) {
     scf::IfOp::create(b, isOne, [&](OpBuilder &, Location) {
       auto lower = [&] {
         if (succeeded(result))
-          result = lowerRole(ctx, op.getProducer().front());
+          result = lowerPartition(ctx, op.getProducer().front());
       };
       if (looksTogether)
         lower();
@@ -165,10 +165,10 @@ static void exchangeRegisters(NvidiaContext &ctx, StringRef partition) {
   NVVM::SetMaxRegisterOp::create(b, found->registers, action);
 }
 
-static LogicalResult lowerConsumer(NvidiaContext &ctx, RolesOp op) {
+static LogicalResult lowerConsumer(NvidiaContext &ctx, WarpSpecializeOp op) {
   exchangeRegisters(ctx, "compute");
   giveFirstTurn(ctx, op);
-  LogicalResult result = lowerRole(ctx, op.getConsumer().front());
+  LogicalResult result = lowerPartition(ctx, op.getConsumer().front());
   // Shared memory is there as long as the block is.
   if (!ctx.kernel.getBody().getOps<AllocOp>().empty())
     awaitDeliveries(ctx);
@@ -176,7 +176,7 @@ static LogicalResult lowerConsumer(NvidiaContext &ctx, RolesOp op) {
 }
 
 /// One thread of one warp, since one waits for what it has stored.
-static LogicalResult lowerStorer(NvidiaContext &ctx, RolesOp op) {
+static LogicalResult lowerStorer(NvidiaContext &ctx, WarpSpecializeOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   exchangeRegisters(ctx, "store");
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
@@ -184,13 +184,14 @@ static LogicalResult lowerStorer(NvidiaContext &ctx, RolesOp op) {
   LogicalResult result = success();
   llvm::SaveAndRestore restore(ctx.fetcher, Fetcher::Alone);
   scf::IfOp::create(b, isFirst, [&](OpBuilder &, Location) {
-    byOneLane(ctx, [&] { result = lowerRole(ctx, op.getStore().front()); });
+    byOneLane(ctx,
+              [&] { result = lowerPartition(ctx, op.getStore().front()); });
     scf::YieldOp::create(b);
   });
   return result;
 }
 
-LogicalResult fa::lowerRoles(NvidiaContext &ctx, RolesOp op) {
+LogicalResult fa::lowerWarpSpecialize(NvidiaContext &ctx, WarpSpecializeOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   initializeBarriers(ctx, op.getConsumers());
   LogicalResult result = success();
@@ -229,10 +230,10 @@ LogicalResult fa::lowerRoles(NvidiaContext &ctx, RolesOp op) {
   return result;
 }
 
-void fa::addRolesLowerings(NvidiaContext &ctx) {
-  // Mapped when the threads are numbered, or when their role begins.
+void fa::addWarpSpecializeLowerings(NvidiaContext &ctx) {
+  // Mapped when the threads are numbered, or when their partition begins.
   ctx.registry.skip<ConsumerIdOp, PassedOp>();
-  ctx.registry.add(ctx, lowerRoles);
+  ctx.registry.add(ctx, lowerWarpSpecialize);
   ctx.registry.add(ctx, lowerOrderWait);
   ctx.registry.add(ctx, lowerOrderArrive);
 }

@@ -3,7 +3,7 @@
 tile.kernel @arguments() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   // expected-error @below {{expects regions of two index arguments, the programs and the steps before}}
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
     tgpu.passed %c0
   } consumer {
     tgpu.passed %c0
@@ -95,12 +95,12 @@ tile.kernel @no_left() attributes {grid = affine_map<() -> (1)>, grid_sizes = ar
 tile.kernel @crosses(%x: memref<?x64xf32, strided<[?, 1]>> {tile.access = #tile.access<in>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tile.load %x[%c0, %c0] : memref<?x64xf32, strided<[?, 1]>> -> !acc
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%programs: index, %steps: index):
     tgpu.passed %steps
   } consumer {
   ^bb0(%programs: index, %steps: index):
-    // expected-error @below {{expects what crosses into a role to go through a channel}}
+    // expected-error @below {{expects what crosses into a partition to go through a channel}}
     tile.store %0, %x[%c0, %c0] : !acc, memref<?x64xf32, strided<[?, 1]>>
     tgpu.passed %steps
   }
@@ -159,25 +159,25 @@ tile.kernel @not_a_consumer(%x: !memory {tile.access = #tile.access<out>}, %t: f
   %c0 = arith.constant 0 : index
   %0 = tgpu.alloc : !slots
   %v = tile.broadcast %t : f16 -> tensor<64x64xf16>
-  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  // expected-error @below {{expects to be in the consumer of tgpu.warp_specialize}}
   tgpu.deliver %v by %0[%c0] to %x[%c0, %c0] dims [0, 1] : tensor<64x64xf16>, !slots, !memory
   tile.return
 }
 // -----
 tile.kernel @no_turns() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  // expected-error @below {{expects to be in the consumer of tgpu.warp_specialize}}
   %turns = tgpu.turns
   tile.return
 }
 // -----
 tile.kernel @no_program(%n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  // expected-error @below {{expects to be in the consumer of tgpu.warp_specialize}}
   %x, %y, %z = tgpu.program_in %n
   tile.return
 }
 // -----
 tile.kernel @no_turn() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
-  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  // expected-error @below {{expects to be in the consumer of tgpu.warp_specialize}}
   tgpu.order_arrive
   tile.return
 }
@@ -197,7 +197,7 @@ tile.kernel @rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array
 tile.kernel @no_consumer() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %s = arith.constant dense<0.0> : !scores
   %m = arith.constant dense<0.0> : !rows
-  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  // expected-error @below {{expects to be in the consumer of tgpu.warp_specialize}}
   %p, %t, %r = tgpu.expected_softmax %s, %m : !scores, !rows
   tile.return
 }
@@ -206,7 +206,7 @@ tile.kernel @no_consumer() attributes {grid = affine_map<() -> (1)>, grid_sizes 
 tile.kernel @received(%n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel own : !channel
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%p: index, %s: index):
     tgpu.passed %s
   } consumer {
@@ -222,7 +222,7 @@ tile.kernel @received(%n: index) attributes {grid = affine_map<() -> (1)>, grid_
 tile.kernel @received_vector(%n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel own : !channel
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%p: index, %s: index):
     tgpu.passed %s
   } consumer {
@@ -238,7 +238,7 @@ tile.kernel @received_vector(%n: index) attributes {grid = affine_map<() -> (1)>
 tile.kernel @received_outside(%n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel own : !channel
-  // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+  // expected-error @below {{expects to be in the consumer of tgpu.warp_specialize}}
   %t = tgpu.receive %0, %c0 : !channel -> tensor<64x64xf16>
   tile.return
 }
@@ -334,7 +334,7 @@ tile.kernel @passed() attributes {grid = affine_map<() -> (1)>, grid_sizes = arr
 tile.kernel @received_line(%n: index) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %0 = tgpu.channel own : !line
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%p: index, %s: index):
     tgpu.passed %s
   } consumer {
@@ -354,7 +354,7 @@ tile.kernel @stored_shared(%x: !memory {tile.access = #tile.access<out>}, %f: f1
   %c0 = arith.constant 0 : index
   // expected-error @below {{expects slots that are stored to belong to one consumer each}}
   %out = tgpu.channel stored : !channel
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%programs: index, %steps: index):
     // Nothing.
     tgpu.passed %steps
@@ -374,7 +374,7 @@ tile.kernel @put_elsewhere(%x: !memory {tile.access = #tile.access<out>}, %f: f1
   %c0 = arith.constant 0 : index
   %out = tgpu.channel own stored : !channel
   %in = tgpu.channel : !channel
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%programs: index, %steps: index):
     // Nothing.
     tgpu.passed %steps
@@ -396,7 +396,7 @@ tile.kernel @put_wide(%x: !memory {tile.access = #tile.access<out>}, %f: f16) at
   %c0 = arith.constant 0 : index
   %out = tgpu.channel own stored : !channel
   %in = tgpu.channel : !channel
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%programs: index, %steps: index):
     // Nothing.
     tgpu.passed %steps
@@ -418,7 +418,7 @@ tile.kernel @send_from_consumer(%x: !memory {tile.access = #tile.access<out>}, %
   %c0 = arith.constant 0 : index
   %out = tgpu.channel own stored : !channel
   %in = tgpu.channel : !channel
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%programs: index, %steps: index):
     // Nothing.
     tgpu.passed %steps
@@ -439,7 +439,7 @@ tile.kernel @await_in_store(%x: !memory {tile.access = #tile.access<out>}, %f: f
   %c0 = arith.constant 0 : index
   %out = tgpu.channel own stored : !channel
   %in = tgpu.channel : !channel
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%programs: index, %steps: index):
     // Nothing.
     tgpu.passed %steps
@@ -464,7 +464,7 @@ tile.kernel @acquire_in_producer(%x: !memory {tile.access = #tile.access<out>}, 
   %c0 = arith.constant 0 : index
   %out = tgpu.channel own stored : !channel
   %in = tgpu.channel : !channel
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%programs: index, %steps: index):
     // expected-error @below {{expects to be where the channel's slots are filled}}
     tgpu.acquire %out, %c0 : !channel
@@ -483,7 +483,7 @@ tile.kernel @acquire_in_producer(%x: !memory {tile.access = #tile.access<out>}, 
 !memory = memref<?x64xf16, strided<[?, 1]>>
 tile.kernel @exchange_type(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     // Nothing.
     tgpu.passed %steps
@@ -503,14 +503,14 @@ tile.kernel @exchange_type(%x: !memory {tile.access = #tile.access<out>}, %f: f1
 !memory = memref<?x64xf16, strided<[?, 1]>>
 tile.kernel @exchange_without_buffer(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     // Nothing.
     tgpu.passed %steps
   } consumer {
   ^bb0(%programs: index, %steps: index):
     %t = tile.broadcast %f : f16 -> !rows
-    // expected-error @below {{expects a buffer in tgpu.roles and none outside}}
+    // expected-error @below {{expects a buffer in tgpu.warp_specialize and none outside}}
     %r = tgpu.exchange %t : !rows -> !rows
     tgpu.passed %steps
   }
@@ -524,7 +524,7 @@ tile.kernel @exchange_without_buffer(%x: !memory {tile.access = #tile.access<out
 tile.kernel @exchange_rows(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %b = tgpu.alloc : !buffer
-  tgpu.roles consumers 1 producer {
+  tgpu.warp_specialize consumers 1 producer {
   ^bb0(%programs: index, %steps: index):
     // Nothing.
     tgpu.passed %steps
@@ -545,7 +545,7 @@ tile.kernel @exchange_rows(%x: !memory {tile.access = #tile.access<out>}, %f: f1
 tile.kernel @exchange_read(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %b = tgpu.alloc : !buffer
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     // Nothing.
     tgpu.passed %steps
@@ -567,10 +567,10 @@ tile.kernel @exchange_read(%x: !memory {tile.access = #tile.access<out>}, %f: f1
 tile.kernel @exchange_in_producer(%x: !memory {tile.access = #tile.access<out>}, %f: f16) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %b = tgpu.alloc : !buffer
-  tgpu.roles consumers 2 producer {
+  tgpu.warp_specialize consumers 2 producer {
   ^bb0(%programs: index, %steps: index):
     %t = tile.broadcast %f : f16 -> !rows
-    // expected-error @below {{expects to be in the consumer of tgpu.roles}}
+    // expected-error @below {{expects to be in the consumer of tgpu.warp_specialize}}
     %r = tgpu.exchange %t by %b[%c0] : !rows, !buffer -> !rows
     tgpu.passed %steps
   } consumer {

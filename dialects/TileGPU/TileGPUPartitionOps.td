@@ -1,16 +1,16 @@
-//===- TileGPURoleOps.td - warp roles, channels, running dots -------------===//
+//===- TileGPUPartitionOps.td - partitions, channels, running dots --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TILE_GPU_ROLE_OPS_TD
-#define TILE_GPU_ROLE_OPS_TD
+#ifndef TILE_GPU_PARTITION_OPS_TD
+#define TILE_GPU_PARTITION_OPS_TD
 
 include "TileGPUOps.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 
-def TileGPU_RolesOp : TileGPU_Op<"roles", [SingleBlock,
+def TileGPU_WarpSpecializeOp : TileGPU_Op<"warp_specialize", [SingleBlock,
     RecursiveMemoryEffects]> {
   let summary = "who loads, who computes and who stores";
   let description = [{
@@ -27,7 +27,7 @@ def TileGPU_RolesOp : TileGPU_Op<"roles", [SingleBlock,
     passed through the channels then; `tgpu.passed` says how many have after.
 
     ```mlir
-    tgpu.roles consumers 2 producer {
+    tgpu.warp_specialize consumers 2 producer {
     ^bb0(%programs: index, %steps: index):
       tgpu.acquire %k, %n : ...
       tgpu.fetch %K[%b, %h, %j, %c0] dims [2, 3] to %k, %n : ...
@@ -58,7 +58,7 @@ def TileGPU_RolesOp : TileGPU_Op<"roles", [SingleBlock,
 }
 
 def TileGPU_PassedOp : TileGPU_Op<"passed",
-    [Pure, Terminator, HasParent<"RolesOp">]> {
+    [Pure, Terminator, HasParent<"WarpSpecializeOp">]> {
   let summary = "how many steps have passed through the channels";
   let arguments = (ins Index:$steps);
   let assemblyFormat = "$steps attr-dict";
@@ -102,7 +102,7 @@ def TileGPU_AnewOp : TileGPU_SyncOp<"anew"> {
 def TileGPU_ConsumerIdOp : TileGPU_Op<"consumer_id", [Pure]> {
   let summary = "the number of the consumer that computes this";
   let description = [{
-    0 for a kernel that has no roles yet. The rows of a kernel's tiles are dealt
+    0 for a kernel that is not specialized yet. The rows of a kernel's tiles are dealt
     to the consumers in order.
   }];
   let results = (outs Index:$result);
@@ -122,7 +122,7 @@ def TileGPU_ChannelOp : TileGPU_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
     each fetches its part of the rows into the slots of all, and a slot is empty
     when the consumers of all have read theirs. With `stored`, which goes with `own`,
     a channel leads the other way: the consumer fills a slot (`tgpu.put`), each of
-    its warps completing `full`, and the region of `tgpu.roles` that stores empties
+    its warps completing `full`, and the region of `tgpu.warp_specialize` that stores empties
     it (`tgpu.send`).
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset,
@@ -369,7 +369,7 @@ def TileGPU_ExchangeOp : TileGPU_Op<"exchange",
     a dot sums up then is over the rows of all, as dQ = dS K of a backward is over all
     keys.
 
-    In the consumer of `tgpu.roles` it goes through the slot of a step of a buffer
+    In the consumer of `tgpu.warp_specialize` it goes through the slot of a step of a buffer
     that all consumers see: each writes its rows, and waits for the others before
     its dots read there (fence.proxy.async lies between, PTX ISA, "Async proxy"). The
     result is never in registers: only left operands of `tgpu.dot_start` are it, which
@@ -405,7 +405,7 @@ def TileGPU_RampOp : TileGPU_Op<"ramp", [Pure]> {
     softmax take, masked or not. That adds a product of 16 deep behind its own:
     on the left, in registers, the factor and what it makes of the tile's first
     column, each in three bf16 that add up to the f32; on the right, in
-    `numbers`, lines of j and of 1, which are there as soon as the roles begin
+    `numbers`, lines of j and of 1, which are there as soon as the partitions begin
     and stay. With three consumers and one factor for all tiles the product is
     `factor · (j − i)`, and the softmax adds r[0, 0] to what it knows of its rows.
 
@@ -475,4 +475,4 @@ def TileGPU_ExpectedSoftmaxOp : TileGPU_Op<"expected_softmax",
   let hasVerifier = 1;
 }
 
-#endif // TILE_GPU_ROLE_OPS_TD
+#endif // TILE_GPU_PARTITION_OPS_TD

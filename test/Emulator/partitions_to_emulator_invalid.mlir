@@ -1,4 +1,4 @@
-// Forms of operations for warp roles that the emulator does not have are errors at their place.
+// Forms of operations for warp specialization that the emulator does not have are errors at their place.
 // RUN: fa-opt %s --split-input-file --verify-diagnostics --convert-nvvm-to-emulator
 
 llvm.func @fetched(%words: !llvm.ptr, %map: !llvm.ptr) attributes {nvvm.kernel} {

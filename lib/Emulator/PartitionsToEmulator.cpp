@@ -1,4 +1,4 @@
-//===- RolesToEmulator.cpp - warp roles for the emulator ------------------===//
+//===- PartitionsToEmulator.cpp - warp specialization in the emulator -----===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -182,7 +182,8 @@ KernelRewriter::rewriteBox(NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp op) {
               {int64_t(op.getCoordinates().size())});
 }
 
-std::optional<LogicalResult> KernelRewriter::rewriteForRoles(Operation *op) {
+std::optional<LogicalResult>
+KernelRewriter::rewriteForPartitions(Operation *op) {
   using Result = std::optional<LogicalResult>;
   return llvm::TypeSwitch<Operation *, Result>(op)
       .Case([&](NVVM::MBarrierInitOp op) {
