@@ -33,7 +33,7 @@ struct AttentionChain {
   /// What K and V are multiplied with, f32 [b, hkv] each, in the program's
   /// order.
   mlir::SmallVector<mlir::Value> keyScales, valueScales;
-  mlir::Value sink;                       ///< [hq], or null
+  mlir::Value sink;     ///< [hq], or null
   mlir::Value modified; ///< what the score region yields, as a tensor
   mlir::SmallVector<Mask> masks;
   bool wideP = false;  ///< P is f32, V was widened

@@ -85,9 +85,8 @@ public:
     if (noAttention)
       for (auto *chain : {&first, &second})
         if (!chain->empty())
-          chain->front().kernel->setAttr(
-              KernelOp::noAttentionAttrName,
-              UnitAttr::get(function.getContext()));
+          chain->front().kernel->setAttr(KernelOp::noAttentionAttrName,
+                                         UnitAttr::get(function.getContext()));
     for (auto *chain : {&first, &second})
       for (BoundKernel &bound : *chain)
         bound.kernel->moveBefore(function);

@@ -19,8 +19,9 @@ using namespace fa;
 /// 64 (docs/spills.md).
 static constexpr TileSize kTf32Tile = {128, 32};
 
-/// Without specialized warps: with 64 keys a thread has too few registers at head dimensions
-/// above 80, and on an sm_80 shared memory for one block (docs/spills.md).
+/// Without specialized warps: with 64 keys a thread has too few registers at
+/// head dimensions above 80, and on an sm_80 shared memory for one block
+/// (docs/spills.md).
 static constexpr int64_t kMiddleColumns = 32;
 
 /// Of specialized warps with D between 64 and 128: as many keys as leave three

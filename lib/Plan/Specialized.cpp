@@ -217,8 +217,7 @@ bool fa::hasFewPrograms(const AttentionFacts &facts,
 /// Q's type from shared memory.
 static bool canFetch(const AttentionFacts &facts, const ForwardRules &rules) {
   return rules.specialized.tile.rows && facts.bytes() == 2 &&
-         !facts.hasNarrowKeys &&
-         !(facts.hasPages && facts.mask.intervals > 1);
+         !facts.hasNarrowKeys && !(facts.hasPages && facts.mask.intervals > 1);
 }
 
 /// Keys of a tile of which there is room for two slots; 0: there is none for

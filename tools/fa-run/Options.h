@@ -27,10 +27,10 @@ struct Options {
   std::string offsets, keyOffsets;      ///< of packed sequences
   std::string q, k, v, bias, slopes, lengths, documents, sink, rng, table;
   std::string qScale, kScale, vScale; ///< of what has 8 bits
-  std::string draft;                ///< words of a draft's mask
-  std::vector<std::string> in, out; ///< .npy files or sizes, in order
-  std::string grid;                 ///< of a kernel that Triton printed
-  Raise raise = Raise::Auto;        ///< whether it runs as attention
+  std::string draft;                  ///< words of a draft's mask
+  std::vector<std::string> in, out;   ///< .npy files or sizes, in order
+  std::string grid;                   ///< of a kernel that Triton printed
+  Raise raise = Raise::Auto;          ///< whether it runs as attention
   std::string lse;
   std::string dout, dlse, forwardOut, forwardLse; ///< inputs of gradients
   std::string dq, dk, dv, dbias, dslopes, dsink,

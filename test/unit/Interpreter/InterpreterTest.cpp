@@ -69,7 +69,8 @@ static double difference(const HostTensor &x, const HostTensor &y) {
 /// The program as it is written, and plain loops written from the formula.
 TEST(Interpreter, AgreesWithTheReference) {
   for (StringRef spec :
-       {"hq=2 sq=5 sk=7 d=8 type=f32", "hq=2 sq=5 sk=9 d=8 causal type=f16",
+       {"hq=2 sq=5 sk=7 d=8 type=f32",
+        "hq=2 sq=5 sk=9 d=8 causal type=f16",
         "hq=2 sq=9 sk=5 d=8 causal type=f32",
         "hq=2 sq=5 sk=9 d=8 causal=top-left type=bf16",
         "hq=1 sq=9 sk=12 d=8 window=3,1 type=f32",
