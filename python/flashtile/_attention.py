@@ -88,8 +88,8 @@ def as_scales(name, found, b, heads):
 def element_types(q, k, out, out_dtype):
     """The members of an AttentionDesc that say the types of elements: its own is
     q's or, of a q of 8 bits, that of the output."""
-    type = q.type
-    if type in (fa.F8E4M3, fa.F8E5M2):
+    type, narrow = q.type, (fa.F8E4M3, fa.F8E5M2)
+    if type in narrow:
         name = "bfloat16" if out_dtype is None else getattr(out_dtype, "__name__", str(out_dtype)).rpartition(".")[2]
         if name not in ("float16", "bfloat16"):
             raise ValueError(f"expected an out_dtype float16 or bfloat16, found {out_dtype!r}")
@@ -99,7 +99,7 @@ def element_types(q, k, out, out_dtype):
     members = {"type": type}
     if q.type != type:
         members["qType"] = q.type
-    if k.type != type:
+    if k.type in narrow:  # else a launch says what k has to be
         members["kvType"] = k.type
     return members
 

@@ -14,7 +14,7 @@ import threading
 from ctypes import CFUNCTYPE, POINTER, c_char, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
 from . import _structs as fa
-from ._attention import _prepare
+from ._attention import Options, _prepare
 from ._library import Error, beside, library
 from ._tensor import NAMES, Tensor
 
@@ -101,17 +101,8 @@ def _plan_of(request):
         decode(request.maskMod),
         bool(request.hasLse),
     )
-    options = (
-        *(how[name] for name in ("causal", "window")),
-        None,  # no prefix
-        *(how[name] for name in ("softcap", "scale", "score_mod", "mask_mod")),
-        "ieee",
-        0.0,  # no dropout
-        "bhsd",
-        how["return_lse"],
-    )
     tensors = [_tensor(request, n) for n in range(request.numTensors)]
-    return _prepare(options, tensors, ("bias",) if len(tensors) > 3 else ())._plan
+    return _prepare(Options(**how), tensors, ("bias",) if len(tensors) > 3 else ())._plan
 
 
 @_Prepare
