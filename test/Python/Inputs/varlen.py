@@ -121,8 +121,9 @@ known, lse = flash_attn_varlen_func(
     q=q, k=k, v=v, max_seqlen_q=40, cu_seqlens_q=OFFSETS, max_seqlen_k=40, cu_seqlens_k=OFFSETS, return_softmax_lse=True
 )
 assert lse.shape == (HQ, ROWS)
-for name, value in (("dropout_p", 0.1), ("seqused_k", OFFSETS), ("q_descale", OFFSETS), ("return_attn_probs", True)):
+for name, value in (("dropout_p", 0.1), ("seqused_k", OFFSETS), ("return_attn_probs", True)):
     raises(f"{name}=", flash_attn_varlen_func, q, k, v, OFFSETS, OFFSETS, **{name: value})
+raises("expected q_scale of float32, found int32", flash_attn_varlen_func, q, k, v, OFFSETS, OFFSETS, q_descale=OFFSETS)
 raises("expected cu_seqlens_q, found None", flash_attn_varlen_func, q, k, v)
 
 # What the host can see is said.
