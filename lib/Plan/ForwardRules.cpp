@@ -40,6 +40,11 @@ static constexpr int64_t kSpecializedFewMiddleColumns = 128;
 /// (bench/results/2026-11-22-h200-parts.md).
 static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 
+/// Of specialized warps and short windows: on an H100 1.03 to 1.51 of the rate
+/// of 128 keys at D 128 and 1.0 to 1.27 at D 64, where 256 keys are short, too;
+/// at D 128 those are 0.9 (bench/results/2026-11-27-h100-layers.md).
+static constexpr int64_t kShortColumns = 64, kShortWindow = 128;
+
 /// Of an H100 and an H200.
 static constexpr int64_t kProcessors = 132;
 
@@ -83,6 +88,8 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
   rules.wideKeys = asked.kvTile;
   rules.narrowRows = orElse(rows, 3 * kWarpgroupRows);
   rules.middleColumns = orElse(asked.kvTile, kSpecializedMiddleColumns);
+  rules.shortColumns = orElse(asked.kvTile, kShortColumns);
+  rules.shortWindow = kShortWindow;
   // Beside what is asked for there is nothing else.
   if (!rows && asked.schedule.empty()) {
     // All that launches of few programs have

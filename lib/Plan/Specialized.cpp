@@ -152,7 +152,10 @@ private:
   bool chooseTile(KernelShape &shape) const {
     bool edges = mask.hasLowerBound;
     bool isCapped = facts.hasShortCap && isOne && !edges;
-    bool narrow = isNarrow(shape, isCapped);
+    int64_t shortWindow = rules.shortWindow * (widest <= 64 ? 2 : 1);
+    bool isShort = isOne && edges && mask.width && *mask.width <= shortWindow;
+    // Tiles of pages begin before such a window does: fewer rows see them.
+    bool narrow = isNarrow(shape, isCapped) && !(isShort && facts.hasPages);
     bool isMiddle = widest > 64 && (isCapped ? widest <= 128 : widest < 128) &&
                     narrow && rules.middleColumns;
     shape.rows = (widest <= 64 && narrow) || isMiddle ? rules.narrowRows
@@ -162,6 +165,8 @@ private:
     // a lower edge. What a ramp is multiplied with comes in powers of two
     // alone.
     bool isBetween = !forward.tileBytes || (isPlain && !edges);
+    if (isShort)
+      shape.columns = std::min(shape.columns, rules.shortColumns);
     if (shape.ramp || !isBetween)
       shape.columns = bit_floor(uint64_t(shape.columns));
     int64_t mostKeys = shape.columns;

@@ -46,6 +46,9 @@ struct SpecializedRules {
   /// for 128. The power of two below it where scores are modified, a mask
   /// leaves out keys before those that are seen, or programs are few.
   int64_t middleColumns = 0;
+  /// Keys where a row sees at most `shortWindow`, between two bounds; twice as
+  /// many where the largest head dimension is at most 64.
+  int64_t shortColumns = 0, shortWindow = 0;
   /// Rows of a kernel for launches of few programs, and how many programs a
   /// processor may have of such a launch: twice as many where later queries see
   /// more keys. 0 rows: there is none.

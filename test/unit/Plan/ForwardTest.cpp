@@ -181,21 +181,46 @@ TEST(Forward, HasMoreKeysInFewCausalProgramsOfMiddleDepth) {
 
 /// Boxes of rows that are found through a table begin where tiles do that are
 /// counted from the first key.
-TEST(Forward, HasRolesForKeysInPagesWithoutALowerBound) {
+TEST(Forward, FetchesKeysInPagesOfOneInterval) {
   AttentionFacts facts = ofHalves(128);
   facts.hasPages = true;
-  EXPECT_EQ(planOf(facts, "sm_90a"),
-            "attention_decode_parts 16x32+ attention_decode 16x32+ "
-            "attention_packed 64x64+ attention_roles_fetched 128x128 "
-            "attention_roles 128x128 attention 128x64 "
-            "attention_strided 64x64");
+  std::string specialized =
+      "attention_decode_parts 16x32+ attention_decode 16x32+ "
+      "attention_packed 64x64+ attention_roles_fetched 128x128 "
+      "attention_roles 128x128 attention 128x64 attention_strided 64x64";
+  EXPECT_EQ(planOf(facts, "sm_90a"), specialized);
   AttentionFacts window = facts;
   window.mask.hasLowerBound = true;
+  EXPECT_EQ(planOf(window, "sm_90a"), specialized);
+  window.mask.intervals = 2;
   EXPECT_EQ(planOf(window, "sm_90a"),
             "attention_decode_parts 16x32+ attention_decode 16x32+ "
             "attention_packed 64x64+ attention 128x64 "
             "attention_strided 64x64");
   EXPECT_EQ(planOf(facts, "sm_80"), planOf(ofHalves(128), "sm_80"));
+}
+
+TEST(Forward, HasFewKeysInTilesOfShortWindows) {
+  auto hasTile = [](const AttentionFacts &facts, const char *tile) {
+    return planOf(facts, "sm_90a").find(tile) != std::string::npos;
+  };
+  AttentionFacts facts = ofHalves(64);
+  facts.mask.hasLowerBound = facts.mask.growsWithQuery = true;
+  facts.mask.width = 256;
+  EXPECT_TRUE(hasTile(facts, "attention_roles 192x64 "));
+  facts.mask.width = 257;
+  EXPECT_TRUE(hasTile(facts, "attention_roles 192x128 "));
+  // Tiles of pages begin before the window does.
+  facts.hasPages = true;
+  EXPECT_TRUE(hasTile(facts, "attention_roles 192x128 "));
+  facts.mask.width = 256;
+  EXPECT_TRUE(hasTile(facts, "attention_roles 128x64 "));
+  facts = ofHalves(128);
+  facts.mask.hasLowerBound = facts.mask.growsWithQuery = true;
+  facts.mask.width = 128;
+  EXPECT_TRUE(hasTile(facts, "attention_roles 128x64 "));
+  facts.mask.width = 129;
+  EXPECT_TRUE(hasTile(facts, "attention_roles 128x128 "));
 }
 
 /// Of values with more columns than a warpgroup's dot, rows of a consumer are
