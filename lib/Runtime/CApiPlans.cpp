@@ -187,15 +187,27 @@ static std::optional<RaisedAttention> findAttention(const Program &program,
   return kernel ? raiseTritonKernel(kernel, why) : std::nullopt;
 }
 
+/// What is said of a program none of whose kernels, or not all of them, are
+/// those of an attention; empty: nothing.
+static StringRef describeSlow(ArrayRef<KernelInfo> kernels) {
+  auto isUnfused = [](const KernelInfo &each) { return each.unfused; };
+  if (any_of(kernels, isUnfused))
+    return all_of(kernels, isUnfused)
+               ? " runs unfused, one program on whole tensors, slow: "
+               : " runs in part unfused, one program on whole tensors, slow: ";
+  if (any_of(kernels, [](const KernelInfo &each) { return each.noAttention; }))
+    return " runs as kernels with whole tensors between them: ";
+  return "";
+}
+
 /// Says which programs run slowly, and why. That is found out anew: a plan from
 /// the cache was not compiled here.
 template <typename Desc>
 static void logSlowKernels(const faContextImpl &context, const Desc &desc,
                            const LoadedPlan &plan, bool isRaised) {
   ArrayRef<KernelInfo> kernels = plan.artifact().kernels;
-  auto slow =
-      find_if(kernels, [](const KernelInfo &each) { return each.unfused; });
-  if (slow == kernels.end() || !context.logTo)
+  StringRef what = describeSlow(kernels);
+  if (what.empty() || !context.logTo)
     return;
   Program program;
   if (readProgram(desc, program) != FA_SUCCESS)
@@ -204,14 +216,8 @@ static void logSlowKernels(const faContextImpl &context, const Desc &desc,
   if (isRaised)
     if (auto raised = findAttention(program, why))
       program.module = std::move(raised->module);
-  bool isAll =
-      all_of(kernels, [](const KernelInfo &each) { return each.unfused; });
-  context.log(FA_LOG_NOTE,
-              "@" + slow->entry +
-                  (isAll ? " runs unfused, one program on whole tensors, slow: "
-                         : " runs in part unfused, one program on whole "
-                           "tensors, slow: ") +
-                  explainUnfused(*program.module));
+  context.log(FA_LOG_NOTE, "@" + kernels.front().entry + what.str() +
+                               explainUnfused(*program.module));
 }
 
 /// The problem that a tuning table may know; nothing where code of the

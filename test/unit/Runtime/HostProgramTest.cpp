@@ -110,7 +110,7 @@ TEST(HostProgram, SaysWhatIsSlow) {
   EXPECT_TRUE(fa::Plan(context, smallProblem()));
   EXPECT_TRUE(host.messages.empty());
   const char *text = "func.func @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
-                     "  %y = arith.addf %x, %x : tensor<4x4xf32>\n"
+                     "  %y = math.log1p %x : tensor<4x4xf32>\n"
                      "  return %y : tensor<4x4xf32>\n}\n";
   fa::Plan plan(context, text);
   ASSERT_TRUE(plan) << fa::lastError();
@@ -133,6 +133,17 @@ TEST(HostProgram, SaysWhatIsSlow) {
   EXPECT_NE(host.messages[1].find("the softmax is not over the last dimension"),
             std::string::npos)
       << host.messages[1];
+  // What is kernels of tiles, none of them of an attention.
+  text = "func.func @h(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n"
+         "  %y = arith.addf %x, %x : tensor<4x4xf32>\n"
+         "  return %y : tensor<4x4xf32>\n}\n";
+  fa::Plan tiles(context, text);
+  ASSERT_TRUE(tiles) << fa::lastError();
+  ASSERT_EQ(host.messages.size(), 3u);
+  EXPECT_EQ(host.messages[2], "@h runs as kernels with whole tensors between "
+                              "them: no attention was found");
+  EXPECT_EQ(faPlanGetKernelInfo(tiles.get(), 0, &kernel), FA_SUCCESS);
+  EXPECT_EQ(kernel.unfused, 0);
 }
 
 TEST(HostProgram, DescribesThePlan) {

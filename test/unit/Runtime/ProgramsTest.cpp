@@ -27,7 +27,7 @@ TEST(Programs, IsSupportedSaysWhy) {
   faModuleDesc module{};
   module.size = sizeof module;
   module.text = "func.func @f(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {\n"
-                "  %y = arith.addf %x, %x : tensor<?x4xf32>\n"
+                "  %y = math.log1p %x : tensor<?x4xf32>\n"
                 "  return %y : tensor<?x4xf32>\n}\n";
   module.length = std::strlen(module.text);
   EXPECT_EQ(faModuleIsSupported("host", &module), FA_SUCCESS);
