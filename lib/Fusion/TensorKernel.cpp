@@ -16,11 +16,6 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tile;
 
-/// Rows of tiles whose programs come one after the other: of matrices that are
-/// larger than a GPU's cache 1.03 of the rate in the order of the grid
-/// (bench/results/2026-11-27-h100-layers.md).
-static constexpr int64_t kGroupedTiles = 8;
-
 namespace {
 
 class TensorKernelBuilder : TensorTiles {
@@ -32,7 +27,7 @@ public:
   KernelOp build(StringRef name) {
     chooseSides();
     createKernel(name);
-    place();
+    placeSides();
     if (part.sum)
       sumTile = isDot() ? buildDot() : buildReduce();
     for (size_t n = 0; n < part.results.size(); ++n)
@@ -101,65 +96,6 @@ private:
     for (Type type : types)
       block->addArgument(type, kernel.getLoc());
     b.setInsertionPointToStart(block);
-  }
-
-  /// Programs of a product that run at a time have tiles of few rows and few
-  /// columns, which a cache holds: all columns of some rows come first.
-  bool isGrouped() const {
-    return part.sum && isDot() && rows.axis && columns.axis;
-  }
-
-  Value countTiles(const TileSide &side) {
-    if (side.outer)
-      return sizeValue(*side.outer);
-    return arith::CeilDivUIOp::create(b, sizeValue(*side.axis),
-                                      index(side.size));
-  }
-
-  /// The numbers of this program's tile along rows and columns.
-  std::pair<Value, Value> numbersOfTile() {
-    Value number = ProgramIdOp::create(b, 0);
-    if (!isGrouped())
-      return {number,
-              columns.size ? ProgramIdOp::create(b, 1).getResult() : Value()};
-    Value group =
-        arith::MulIOp::create(b, countTiles(columns), index(kGroupedTiles));
-    Value first = arith::MulIOp::create(
-        b, arith::DivUIOp::create(b, number, group), index(kGroupedTiles));
-    Value left = arith::SubIOp::create(b, countTiles(rows), first);
-    Value count = arith::MinUIOp::create(b, left, index(kGroupedTiles));
-    Value inGroup = arith::RemUIOp::create(b, number, group);
-    Value row = arith::AddIOp::create(
-        b, first, arith::RemUIOp::create(b, inGroup, count));
-    return {row, arith::DivUIOp::create(b, inGroup, count)};
-  }
-
-  /// Finds this program's tile and its indices of other axes.
-  void place() {
-    auto begin = [&](TileSide &side, Value number) {
-      if (!side.size)
-        return;
-      side.offset = index(0);
-      if (side.outer)
-        indices[*side.outer] = number;
-      else if (side.axis)
-        side.offset = arith::MulIOp::create(b, number, index(side.size));
-    };
-    auto [row, column] = numbersOfTile();
-    begin(rows, row);
-    begin(columns, column);
-    if (fixed.empty())
-      return;
-    Value number = ProgramIdOp::create(b, 2);
-    for (AxisId axis : llvm::reverse(ArrayRef(fixed))) {
-      if (axis == fixed.front()) {
-        indices[axis] = number;
-        return;
-      }
-      Value size = sizeValue(axis);
-      indices[axis] = arith::RemUIOp::create(b, number, size);
-      number = arith::DivUIOp::create(b, number, size);
-    }
   }
 
   //===--- Tiles ---===//

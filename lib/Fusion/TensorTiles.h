@@ -51,7 +51,7 @@ protected:
         part(part), names(builder.getContext()), promises(promises),
         rules(rules) {}
 
-  //===--- Axes and sides ---===//
+  //===--- Axes and sides (TensorSides.cpp) ---===//
 
   int64_t sizeOf(AxisId axis) const { return part.axes.sizeOf(axis); }
   bool isDynamic(AxisId axis) const {
@@ -91,6 +91,16 @@ protected:
 
   /// Chooses the sides of tiles, and which axes have one index in a program.
   void chooseSides();
+
+  /// Programs of a product that run at a time have tiles of few rows and few
+  /// columns, which a cache holds: all columns of some rows come first.
+  bool isGrouped() const;
+  /// The numbers of this program's tile along rows and columns.
+  std::pair<Value, Value> numbersOfTile();
+  /// Finds this program's tile and its indices of other axes.
+  void placeSides();
+
+  //===--- What lies in memory (TensorTiles.cpp) ---===//
 
   /// The axes of `dims` in the order of memory; none for a dimension of
   /// size 1.
@@ -157,6 +167,9 @@ protected:
   llvm::DenseMap<AxisId, Value> indices;
 
 private:
+  /// How many tiles `side` has.
+  Value countTiles(const TileSide &side);
+
   std::map<unsigned, Value> memories, resultMemories;
 };
 
