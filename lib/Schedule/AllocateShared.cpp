@@ -211,6 +211,7 @@ private:
   static bool isWidenedBefore(ConvertOp convert) {
     auto wide = convert.getInput().getDefiningOp<arith::ExtFOp>();
     return wide && wide->getBlock() != convert->getBlock() &&
+           isStorageFloat(wide.getIn().getType()) &&
            wide.getIn().getDefiningOp<LoadOp>();
   }
 
