@@ -31,6 +31,7 @@
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -203,11 +204,13 @@ fa::lowerToKernels(ModuleOp module,
 }
 
 llvm::Error fa::keepEntry(ModuleOp module, StringRef entry) {
-  std::string found;
+  std::vector<std::string> programs;
   bool any = false;
   for (auto kernel :
        llvm::make_early_inc_range(module.getOps<tile::KernelOp>())) {
-    found += (" @" + kernel.getEntryName()).str();
+    std::string name = ("@" + kernel.getEntryName()).str();
+    if (!llvm::is_contained(programs, name))
+      programs.push_back(name);
     if (!entry.empty() && kernel.getEntryName() != entry)
       kernel.erase();
     else
@@ -215,7 +218,7 @@ llvm::Error fa::keepEntry(ModuleOp module, StringRef entry) {
   }
   if (!any)
     return llvm::createStringError("expected a program named '" + entry +
-                                   "', found" + found);
+                                   "', found " + llvm::join(programs, " "));
   for (auto function :
        llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
     function.erase();

@@ -11,7 +11,7 @@
 // LLVM: define void @square
 // LLVM-NOT: @double
 // RUN: fa-run %s --entry=square --in 8 --target=cpu --check | FileCheck %s --check-prefix=RESULT
-// RESULT: kernel @square,
+// RESULT: kernel @square_part,
 // RESULT: PASS
 // RUN: not fa-run %s --emit=kernel --entry=cube 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: expected a program named 'cube', found @double @square
