@@ -47,6 +47,12 @@ def make(fa_run, folder, arch="sm_90a", *options):
         )
 
 
+def named(words):
+    """Folders of bundles by name, of words [NAME=]FOLDER."""
+    pairs = (word.rpartition("=") for word in words)
+    return {name or "FlashTile": path for name, _, path in pairs}
+
+
 # ===--- Ours ------------------------------------------------------------------
 
 

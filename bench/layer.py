@@ -115,11 +115,7 @@ def run(out, *words):
     import torch
 
     torch.manual_seed(1)
-    folders = {}
-    for word in words:
-        name, _, path = word.rpartition("=")
-        folders[name or "FlashTile"] = path
-    loader, rows = gpu.Loader(torch), []
+    folders, loader, rows = gpu.named(words), gpu.Loader(torch), []
     print(torch.cuda.get_device_name(), "PyTorch", torch.__version__, flush=True)
     for shape in SHAPES:
         row = race(torch, loader, shape, folders)

@@ -93,11 +93,7 @@ def run(out, *words):
     import torch
 
     torch.manual_seed(1)
-    folders = {}
-    for word in words:
-        name, _, path = word.rpartition("=")
-        folders[name or "FlashTile"] = path
-    loader, rows = gpu.Loader(torch), []
+    folders, loader, rows = gpu.named(words), gpu.Loader(torch), []
     print(torch.cuda.get_device_name(), "PyTorch", torch.__version__, flush=True)
     for b, s, h in SHAPES:
         us = race(torch, loader, (b, s, h), folders)

@@ -176,24 +176,19 @@ private:
                     *programs <= few.getInt() * rules.specialized.processors);
   }
 
-  /// Three consumers have no registers for a last tile of keys that is cut
-  /// beside rows that begin and end inside of an argument, as those of a
-  /// projection's result do (ptxas, C7512); 1.2 of the rate of two else, at D
-  /// 64 (bench/results/2026-11-27-h100-layers.md).
-  ForwardRules rulesFor(AttentionFunction &match) const {
-    ForwardRules own = rules;
-    auto keys = cast<ShapedType>(match.attention.getK().getType());
-    int64_t count = keys.getDimSize(keys.getRank() - 2);
-    const TileSize &tile = rules.specialized.tile;
-    if (tile.rows && (ShapedType::isDynamic(count) || count % tile.columns))
-      own.specialized.narrowRows = tile.rows;
-    return own;
+  /// Rows may begin and end inside of what another kernel wrote.
+  static AttentionFacts describePart(AttentionFunction &match) {
+    AttentionFacts facts = describeAttention(match);
+    facts.beginsInside = true;
+    int64_t keys = tile::typeOf(match.attention.getK()).getDimSize(2);
+    facts.keys = ShapedType::isDynamic(keys) ? 0 : keys;
+    return facts;
   }
 
   LogicalResult buildAttention(Part &part, AttentionFunction &match,
                                StringRef own) {
     dropSignsOfDistances(match.attention);
-    auto plans = planForward(describeAttention(match), rulesFor(match));
+    auto plans = planForward(describePart(match), rules);
     if (!plans)
       return emitError(part.callee.getLoc(), toString(plans.takeError()));
     OpBuilder b(function);
@@ -294,12 +289,14 @@ private:
         return bound.kernel == kernel;
       });
     };
+    auto eraseUnused = [&](Kernels &kernels) {
+      for (KernelOp kernel : kernels)
+        if (!isIn(first, kernel) && !isIn(second, kernel))
+          kernel.erase();
+    };
     for (Part &part : parts) {
-      part.alternatives.push_back(part.specialized);
-      for (Kernels &kernels : part.alternatives)
-        for (KernelOp kernel : kernels)
-          if (!isIn(first, kernel) && !isIn(second, kernel))
-            kernel.erase();
+      llvm::for_each(part.alternatives, eraseUnused);
+      eraseUnused(part.specialized);
     }
   }
 

@@ -147,6 +147,15 @@ private:
     return isCapped || (shape.ramp && !mask.hasLowerBound && isLight);
   }
 
+  /// Whether a last tile of keys is cut beside rows that begin and end inside
+  /// of an argument: three consumers have no registers for both (ptxas, C7512).
+  /// They are 1.2 of the rate of two at D 64
+  /// (bench/results/2026-11-27-h100-layers.md).
+  bool isCutInside() const {
+    return facts.beginsInside &&
+           (!facts.keys || facts.keys % rules.tile.columns);
+  }
+
   /// Rows and keys; whether they are those of head dimensions between 64 and
   /// 128 (bench/results/2026-11-23-h200-tile-widths.md).
   bool chooseTile(KernelShape &shape) const {
@@ -158,8 +167,9 @@ private:
     bool narrow = isNarrow(shape, isCapped) && !(isShort && facts.hasPages);
     bool isMiddle = widest > 64 && (isCapped ? widest <= 128 : widest < 128) &&
                     narrow && rules.middleColumns;
-    shape.rows = (widest <= 64 && narrow) || isMiddle ? rules.narrowRows
-                                                      : rules.tile.rows;
+    shape.rows = ((widest <= 64 && narrow) || isMiddle) && !isCutInside()
+                     ? rules.narrowRows
+                     : rules.tile.rows;
     shape.columns = isMiddle ? rules.middleColumns : rules.tile.columns;
     // Tiles between powers of two were faster for plain scores, if no mask has
     // a lower edge. What a ramp is multiplied with comes in powers of two

@@ -54,6 +54,8 @@ static std::optional<TensorBox> findBox(Operation *op, RankedTensorType tile,
   for (auto [n, dim] : llvm::enumerate(found->dims)) {
     if (dim.step != 1)
       return refuse("uses every so many rows of an argument");
+    if (!box.dims.empty() && dim.dim <= box.dims.back())
+      return refuse("uses tiles that are not rows of an argument");
     bool isRow = n + 1 < indices.size();
     BoxIndex &start = box.start[dim.dim];
     auto size = dim.size ? getConstantIntValue(dim.size) : std::nullopt;
@@ -77,7 +79,7 @@ static std::optional<TensorBox> findBox(Operation *op, RankedTensorType tile,
       box.end = dim.size;
     box.dims.push_back(dim.dim);
   }
-  if (box.dims.back() != rank - 1 || !llvm::is_sorted(box.dims))
+  if (box.dims.back() != rank - 1)
     return refuse("uses tiles that are not rows of an argument");
   return box;
 }

@@ -67,6 +67,10 @@ struct AttentionFacts {
   /// the tile of values as well, whose further columns add up to what is
   /// dropped.
   bool sharesTiles = false;
+  /// Rows of queries, keys and values may begin and end inside of an argument,
+  /// as those of a projection's result do.
+  bool beginsInside = false;
+  int64_t keys = 0; ///< how many there are; 0: known at launch
   /// Above 0: splits have so many keys, and no kernel is chosen by how many
   /// programs a launch has, so that results do not depend on the batch.
   int64_t splitKeys = 0;

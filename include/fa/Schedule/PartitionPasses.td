@@ -47,7 +47,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     kernel's tiles are dealt to the groups that compute (consumers): loads, stores
     and numbers of rows begin at `tgpu.consumer_id` times as many as the plan says.
     Loads that only feed dots become fetches of a producer that walks the same
-    loops, into channels of as many slots as the plan says; dots become dots of a
+    loops, into channels of as many slots as the plan says, of left operands that each
+    step loads for each consumer; they may be of any view of an argument in which rows
+    and columns go along one dimension each (ViewOfArgument.h). Dots become dots of a
     warpgroup that read slots, begun and waited for. So is what scores are changed
     by or masked with fetched, tiles of an argument that lie as scores do, of 8, 16
     or 32 bits, if the plan has slots for them: they are received into registers,
@@ -89,7 +91,9 @@ def TgpuChooseAlternatives
   let description = [{
     A kernel with a `tile.alternative` is for specialized warps: if its plan has
     one partition it goes, and what follows it. The alternative goes if all that
-    name it are specialized; one of them may be for few queries only.
+    name it are specialized; one of them may be for few queries only. Where the
+    alternative follows a kernel that goes, as in a launch of several kernels whose
+    first is an attention's, it is the first one then.
 
     Before, where the second cannot be specialized:
     ```mlir

@@ -223,6 +223,21 @@ TEST(Forward, HasFewKeysInTilesOfShortWindows) {
   EXPECT_TRUE(hasTile(facts, "attention_roles 128x128 "));
 }
 
+TEST(Forward, HasTwoConsumersForCutKeysInsideOfAnArgument) {
+  auto hasTile = [](const AttentionFacts &facts, const char *tile) {
+    return planOf(facts, "sm_90a").find(tile) != std::string::npos;
+  };
+  AttentionFacts facts = ofHalves(64);
+  facts.keys = 1000;
+  EXPECT_TRUE(hasTile(facts, "attention_roles 192x128 "));
+  facts.beginsInside = true;
+  EXPECT_TRUE(hasTile(facts, "attention_roles 128x128 "));
+  facts.keys = 1024;
+  EXPECT_TRUE(hasTile(facts, "attention_roles 192x128 "));
+  facts.keys = 0; // it is not known that none is cut
+  EXPECT_TRUE(hasTile(facts, "attention_roles 128x128 "));
+}
+
 /// Of values with more columns than a warpgroup's dot, rows of a consumer are
 /// those of both, and keys as many as there is room for.
 TEST(Forward, SharesRowsWhereValuesAreWide) {
