@@ -219,11 +219,19 @@ LogicalResult StoreOp::verify() {
                       getIndices().size());
 }
 
-LogicalResult AtomicAddOp::verify() {
-  auto tile = cast<RankedTensorType>(getValue().getType());
+/// Checks that elements of `tile` can be added in one step.
+static LogicalResult verifySums(Operation *op, RankedTensorType tile) {
   Type element = tile.getElementType();
   if (!element.isF32() && !element.isInteger(32) && !element.isInteger(64))
-    return emitOpError("expects elements of f32, i32 or i64, found ") << tile;
+    return op->emitOpError("expects elements of f32, i32 or i64, found ")
+           << tile;
+  return success();
+}
+
+LogicalResult AtomicAddOp::verify() {
+  auto tile = cast<RankedTensorType>(getValue().getType());
+  if (failed(verifySums(*this, tile)))
+    return failure();
   return verifyAccess(*this, tile, cast<MemRefType>(getDest().getType()),
                       getIndices().size());
 }
@@ -252,6 +260,16 @@ LogicalResult GatherOp::verify() {
 }
 
 LogicalResult ScatterOp::verify() {
-  return verifyPlaces(*this, cast<RankedTensorType>(getValue().getType()),
-                      cast<MemRefType>(getDest().getType()), getIndices());
+  auto tile = cast<RankedTensorType>(getValue().getType());
+  if (getAdd() && failed(verifySums(*this, tile)))
+    return failure();
+  return verifyPlaces(*this, tile, cast<MemRefType>(getDest().getType()),
+                      getIndices());
+}
+
+void ScatterOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (getAdd())
+    effects.emplace_back(MemoryEffects::Read::get(), &getDestMutable());
+  effects.emplace_back(MemoryEffects::Write::get(), &getDestMutable());
 }

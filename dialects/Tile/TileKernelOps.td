@@ -224,9 +224,10 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>,
   let hasVerifier = 1;
 }
 
-def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>,
-    AttrSizedOperandSegments, Tile_MaskOf<"value">]> {
-  let summary = "writes elements to a strided view at computed indices";
+def Tile_ScatterOp : Tile_Op<"scatter", [AttrSizedOperandSegments,
+    Tile_MaskOf<"value">,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "writes or adds elements to a strided view at computed indices";
   let description = [{
     `dest[indices_0[e], indices_1[e], ..] = value[e]`; elements that `mask` leaves
     out, and those with an index outside of `dest`, are dropped. Each index is a
@@ -234,18 +235,24 @@ def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>,
     the mask lets pass is outside; the emulator finds one that is. Of several
     elements with one place, any one is written.
 
+    With `add` elements are added to what is there, each in one step as those of
+    `tile.atomic_add` and of the same types: several with one place all count.
+
     ```mlir
     tile.scatter %v, %cache[%slots] mask %m in_bounds
       : tensor<64xf32>, memref<?xf32>, (tensor<64xindex>)
+    tile.scatter %ones, %counts[%bins] add
+      : tensor<64xi32>, memref<?xi32>, (tensor<64xindex>)
     ```
   }];
-  let arguments = (ins AnyStaticShapeTensor:$value,
-      Arg<AnyMemRef, "", [MemWrite]>:$dest,
+  let arguments = (ins AnyStaticShapeTensor:$value, AnyMemRef:$dest,
       Variadic<AnyStaticShapeTensor>:$indices,
-      Optional<AnyStaticShapeTensor>:$mask, UnitAttr:$in_bounds);
+      Optional<AnyStaticShapeTensor>:$mask, UnitAttr:$in_bounds,
+      UnitAttr:$add);
   let assemblyFormat = [{
     $value `,` $dest `[` $indices `]` (`mask` $mask^)? (`in_bounds` $in_bounds^)?
-    attr-dict `:` type($value) `,` type($dest) `,` `(` type($indices) `)`
+    (`add` $add^)? attr-dict `:` type($value) `,` type($dest) `,`
+    `(` type($indices) `)`
   }];
   let hasVerifier = 1;
 }

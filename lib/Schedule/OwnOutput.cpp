@@ -122,9 +122,14 @@ static std::pair<ValueRange, Value> placeOf(Operation *op) {
   return {};
 }
 
+/// Whether `op` adds, in one step for each element.
+static bool isSum(Operation *op) {
+  auto scatter = dyn_cast<ScatterOp>(op);
+  return isa<AtomicAddOp>(op) || (scatter && scatter.getAdd());
+}
+
 bool fa::areOfOneThread(Operation *one, Operation *other) {
-  bool areSums = isa<AtomicAddOp>(one) && isa<AtomicAddOp>(other);
-  if (areSums || areApart(one, other))
+  if ((isSum(one) && isSum(other)) || areApart(one, other))
     return true;
   auto [indices, tile] = placeOf(one);
   auto [otherIndices, otherTile] = placeOf(other);

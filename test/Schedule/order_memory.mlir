@@ -174,3 +174,25 @@ tile.kernel @one_scatter(%x: !view {tile.access = #tile.access<out>}) attributes
   tile.scatter %0, %x[%at, %at] : !tile, !view, (tensor<16x16xindex, #whole>, tensor<16x16xindex, #whole>)
   tile.return
 }
+
+// Sums have no order among each other, wherever they go; what reads them has.
+// CHECK-LABEL: tile.kernel @scattered_sums
+// CHECK: tile.scatter
+// CHECK-NEXT: tile.scatter
+// CHECK-NEXT: tile.atomic_add
+// CHECK-NEXT: tile.scatter
+// CHECK-NEXT: tgpu.barrier global
+// CHECK-NEXT: tile.load
+tile.kernel @scattered_sums(%x: !view {tile.access = #tile.access<inout>}, %y: !view {tile.access = #tile.access<inout>},
+                            %z: !view {tile.access = #tile.access<out>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = arith.constant dense<1.0> : !tile
+  %at = arith.constant dense<1> : tensor<16x16xindex, #whole>
+  tile.scatter %0, %x[%at, %at] add : !tile, !view, (tensor<16x16xindex, #whole>, tensor<16x16xindex, #whole>)
+  tile.scatter %0, %x[%at, %at] add : !tile, !view, (tensor<16x16xindex, #whole>, tensor<16x16xindex, #whole>)
+  tile.atomic_add %0, %x[%c0, %c0] : !tile, !view
+  tile.scatter %0, %y[%at, %at] add : !tile, !view, (tensor<16x16xindex, #whole>, tensor<16x16xindex, #whole>)
+  %1 = tile.load %y[%c0, %c0] : !view -> !tile
+  tile.store %1, %z[%c0, %c0] : !tile, !view
+  tile.return
+}

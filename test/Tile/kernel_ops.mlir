@@ -32,6 +32,7 @@ tile.kernel @copy(%x: memref<?xf32, strided<[?]>> {tile.access = #tile.access<in
 // CHECK: tile.gather %{{.*}}[%{{.*}}] mask %{{.*}} in_bounds : memref<?xf32, strided<[?]>>, (tensor<64xindex>) -> tensor<64xf32>
 // CHECK: tile.scatter %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<64xf32>, memref<?x?xf32>, (tensor<64xindex>, tensor<64xindex>)
 // CHECK: tile.scatter %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] mask %{{.*}} in_bounds : tensor<64xf32>, memref<?x?xf32>, (tensor<64xindex>, tensor<64xindex>)
+// CHECK: tile.scatter %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] mask %{{.*}} in_bounds add : tensor<64xf32>, memref<?x?xf32>, (tensor<64xindex>, tensor<64xindex>)
 tile.kernel @places(%x: memref<?xf32, strided<[?]>> {tile.access = #tile.access<in>}, %y: memref<?x?xf32> {tile.access = #tile.access<out>})
     attributes {grid = affine_map<()[s0] -> (s0 ceildiv 64)>, grid_sizes = array<i64: 0, 0>} {
   %m = arith.constant dense<true> : tensor<64xi1>
@@ -39,6 +40,7 @@ tile.kernel @places(%x: memref<?xf32, strided<[?]>> {tile.access = #tile.access<
   %g = tile.gather %x[%i] mask %m in_bounds : memref<?xf32, strided<[?]>>, (tensor<64xindex>) -> tensor<64xf32>
   tile.scatter %g, %y[%i, %i] : tensor<64xf32>, memref<?x?xf32>, (tensor<64xindex>, tensor<64xindex>)
   tile.scatter %g, %y[%i, %i] mask %m in_bounds : tensor<64xf32>, memref<?x?xf32>, (tensor<64xindex>, tensor<64xindex>)
+  tile.scatter %g, %y[%i, %i] mask %m in_bounds add : tensor<64xf32>, memref<?x?xf32>, (tensor<64xindex>, tensor<64xindex>)
   tile.return
 }
 

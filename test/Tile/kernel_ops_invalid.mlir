@@ -229,6 +229,16 @@ tile.kernel @scattered_mask(%x: memref<?xf32> {tile.access = #tile.access<out>})
 
 // -----
 
+tile.kernel @scattered_half_sums(%x: memref<?xf16> {tile.access = #tile.access<inout>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %i = tile.iota dim 0 : tensor<64xindex>
+  %v = arith.constant dense<1.0> : tensor<64xf16>
+  // expected-error @+1 {{expects elements of f32, i32 or i64, found 'tensor<64xf16>'}}
+  tile.scatter %v, %x[%i] add : tensor<64xf16>, memref<?xf16>, (tensor<64xindex>)
+  tile.return
+}
+
+// -----
+
 tile.kernel @half_sums(%x: memref<?xf16> {tile.access = #tile.access<inout>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   %c0 = arith.constant 0 : index
   %t = arith.constant dense<1.0> : tensor<64xf16>

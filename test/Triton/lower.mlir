@@ -271,6 +271,27 @@ tt.func public @early(%x: !tt.ptr<f32>, %n: i32) {
   tt.return
 }
 
+// Sums in one step where computed addresses, or masks of values, say.
+// CHECK-LABEL: tile.kernel @sums_anywhere(
+// CHECK-SAME: memref<?xi32> {tile.access = #tile.access<inout>}
+// CHECK: %[[AT:.*]] = arith.index_cast %{{.*}} : tensor<16xi32> to tensor<16xindex>
+// CHECK: tile.scatter %{{.*}}, %{{.*}}[%[[AT]]] in_bounds add
+// CHECK: %[[ODD:.*]] = arith.cmpi eq
+// CHECK: tile.scatter %{{.*}}, %{{.*}}[%{{.*}}] mask %[[ODD]] in_bounds add
+tt.func public @sums_anywhere(%i: !tt.ptr<i32>, %x: !tt.ptr<i32>) {
+  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %is = tt.splat %i : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %pi = tt.addptr %is, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %index = tt.load %pi : tensor<16x!tt.ptr<i32>>
+  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+  %px = tt.addptr %xs, %index : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %old = tt.atomic_rmw add, acq_rel, gpu, %px, %at : (tensor<16x!tt.ptr<i32>>, tensor<16xi32>) -> tensor<16xi32>
+  %odd = arith.cmpi eq, %index, %at : tensor<16xi32>
+  %py = tt.addptr %xs, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+  %older = tt.atomic_rmw add, acq_rel, gpu, %py, %at, %odd : (tensor<16x!tt.ptr<i32>>, tensor<16xi32>, tensor<16xi1>) -> tensor<16xi32>
+  tt.return
+}
+
 // A sum in one step is one of a view, whose size the mask bounds. What is said
 // to hold is said; where an early return has left, everything holds.
 // CHECK-LABEL: tile.kernel @sums(

@@ -58,32 +58,6 @@ tt.func public @dot_of_bytes() {
 
 // -----
 
-tt.func public @sum_anywhere(%x: !tt.ptr<i32>, %i: !tt.ptr<i32>) {
-  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
-  %is = tt.splat %i : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
-  %pi = tt.addptr %is, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
-  %index = tt.load %pi : tensor<16x!tt.ptr<i32>>
-  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
-  %px = tt.addptr %xs, %index : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
-  // expected-error @below {{'tt.atomic_rmw' op in kernel @sum_anywhere: no kernel adds at addresses that follow no steps}}
-  %old = tt.atomic_rmw add, acq_rel, gpu, %px, %at : (tensor<16x!tt.ptr<i32>>, tensor<16xi32>) -> tensor<16xi32>
-  tt.return
-}
-
-// -----
-
-tt.func public @sum_somewhere(%x: !tt.ptr<i32>) {
-  %at = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
-  %xs = tt.splat %x : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
-  %px = tt.addptr %xs, %at : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
-  %odd = arith.cmpi ne, %at, %at : tensor<16xi32>
-  // expected-error @below {{no kernel adds where a mask says that is no bound of rows or columns}}
-  %old = tt.atomic_rmw add, acq_rel, gpu, %px, %at, %odd : (tensor<16x!tt.ptr<i32>>, tensor<16xi32>, tensor<16xi1>) -> tensor<16xi32>
-  tt.return
-}
-
-// -----
-
 tt.func public @one_address(%x: !tt.ptr<f32>) {
   %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
   %one = arith.constant dense<1.0> : tensor<16xf32>

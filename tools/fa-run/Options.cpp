@@ -48,6 +48,10 @@ static Error checkArch(const Options &options) {
         "found '" +
         options.compile.arch +
         "'; the CPU that code which runs is for is --host-cpu");
+  if (!options.target.empty() && !options.emit.empty())
+    return createStringError("--target says where a run is, found '" +
+                             options.target + "' beside --emit, whose is "
+                             "--arch");
   if (options.compile.hostCpu != "host" && !options.emit.empty())
     return createStringError("--host-cpu says what a run's code is for, found "
                              "it beside --emit, whose is --arch");

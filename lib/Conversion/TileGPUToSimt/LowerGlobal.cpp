@@ -269,26 +269,32 @@ LogicalResult fa::lowerStore(SimtContext &ctx, tile::StoreOp op) {
   return success();
 }
 
+/// Adds `value` to what is at `address` in one step, if `condition`; null:
+/// certainly.
+static void addIf(SimtContext &ctx, Value address, Value value,
+                  Value condition) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto kind = isa<FloatType>(value.getType()) ? LLVM::AtomicBinOp::fadd
+                                              : LLVM::AtomicBinOp::add;
+  auto add = [&] {
+    LLVM::AtomicRMWOp::create(b, kind, address, value,
+                              LLVM::AtomicOrdering::monotonic);
+  };
+  if (!condition)
+    return add();
+  scf::IfOp::create(b, condition, [&](OpBuilder &, Location) {
+    add();
+    scf::YieldOp::create(b);
+  });
+}
+
 /// One thread adds each element, as one stores it.
 static void lowerAtomicAdd(SimtContext &ctx, tile::AtomicAddOp op) {
-  ImplicitLocOpBuilder &b = ctx.b;
   GlobalView view = openView(ctx, op.getDest());
-  auto kind = getElementTypeOrSelf(op.getValue()).isF32()
-                  ? LLVM::AtomicBinOp::fadd
-                  : LLVM::AtomicBinOp::add;
   SmallVector<Value> elements(ctx.elementsOf(op.getValue()));
   forOwnElements(ctx, view, op.getValue(), op.getIndices(), /*step=*/1,
                  [&](int64_t reg, Value address, Value isWritten) {
-                   auto add = [&] {
-                     LLVM::AtomicRMWOp::create(b, kind, address, elements[reg],
-                                               LLVM::AtomicOrdering::monotonic);
-                   };
-                   if (!isWritten)
-                     return add();
-                   scf::IfOp::create(b, isWritten, [&](OpBuilder &, Location) {
-                     add();
-                     scf::YieldOp::create(b);
-                   });
+                   addIf(ctx, address, elements[reg], isWritten);
                  });
 }
 
@@ -339,7 +345,7 @@ static void lowerGather(SimtContext &ctx, tile::GatherOp op) {
   ctx.setElements(op.getResult(), elements);
 }
 
-/// One thread writes each element, as one stores it.
+/// One thread writes or adds each element, as one stores it.
 static void lowerScatter(SimtContext &ctx, tile::ScatterOp op) {
   GlobalView view = openView(ctx, op.getDest());
   TileLayout layout = layoutOf(op.getValue());
@@ -348,9 +354,10 @@ static void lowerScatter(SimtContext &ctx, tile::ScatterOp op) {
   SmallVector<Value> elements(ctx.elementsOf(op.getValue()));
   auto places =
       placesOf(ctx, view, op.getIndices(), op.getMask(), op.getInBounds());
+  auto write = op.getAdd() ? addIf : storeIf;
   for (auto [reg, place] : llvm::enumerate(places)) {
     if (!(reg & registerCopies))
-      storeIf(ctx, place.first, elements[reg], both(ctx, place.second, first));
+      write(ctx, place.first, elements[reg], both(ctx, place.second, first));
   }
 }
 

@@ -32,6 +32,10 @@ mlir::SmallVector<mlir::Value> bufferIndices(TileBuffer buffer,
 /// An element of `tile` as memory has it (LowerStore.cpp).
 mlir::Value evaluateStored(HostContext &ctx, mlir::Value tile,
                            mlir::ArrayRef<TileCoord> coords);
+/// Adds `x` to an element of `dest`, f32 or an integer, in one step
+/// (LowerStore.cpp).
+void addInOneStep(HostContext &ctx, mlir::Value x, mlir::Value dest,
+                  mlir::ValueRange place);
 /// An element of memory in the type in which it is computed.
 mlir::Value loadScalar(HostContext &ctx, mlir::Value memref,
                        mlir::ValueRange indices);

@@ -76,11 +76,16 @@ static void lowerScatter(HostContext &ctx, tile::ScatterOp scatter) {
             scatter.getInBounds(),
             [&](ArrayRef<TileCoord> coords, ValueRange place, Value exists) {
               Value x = evaluateStored(ctx, scatter.getValue(), coords);
-              auto store = [&] { memref::StoreOp::create(b, x, dest, place); };
+              auto write = [&] {
+                if (scatter.getAdd())
+                  addInOneStep(ctx, x, dest, place);
+                else
+                  memref::StoreOp::create(b, x, dest, place);
+              };
               if (!exists)
-                return store();
+                return write();
               scf::IfOp::create(b, exists, [&](OpBuilder &, Location) {
-                store();
+                write();
                 scf::YieldOp::create(b);
               });
             });

@@ -46,12 +46,16 @@ static void lowerStore(HostContext &ctx, tile::StoreOp store) {
   });
 }
 
+void fa::addInOneStep(HostContext &ctx, Value x, Value dest, ValueRange place) {
+  auto kind = isa<FloatType>(x.getType()) ? arith::AtomicRMWKind::addf
+                                          : arith::AtomicRMWKind::addi;
+  memref::AtomicRMWOp::create(ctx.b, kind, x, dest, place);
+}
+
 static void lowerAtomicAdd(HostContext &ctx, tile::AtomicAddOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto type = cast<RankedTensorType>(op.getValue().getType());
   Value dest = ctx.mapped(op.getDest());
-  auto kind = type.getElementType().isF32() ? arith::AtomicRMWKind::addf
-                                            : arith::AtomicRMWKind::addi;
   forElements(ctx, insideRanges(ctx, dest, op.getIndices(), type.getShape()),
               [&](ArrayRef<TileCoord> coords) {
                 Value x = ctx.evaluate(op.getValue(), coords);
@@ -59,7 +63,7 @@ static void lowerAtomicAdd(HostContext &ctx, tile::AtomicAddOp op) {
                 for (auto [base, coord] : llvm::zip(op.getIndices(), coords))
                   indices.push_back(
                       arith::AddIOp::create(b, ctx.mapped(base), coord.index));
-                memref::AtomicRMWOp::create(b, kind, x, dest, indices);
+                addInOneStep(ctx, x, dest, indices);
               });
 }
 

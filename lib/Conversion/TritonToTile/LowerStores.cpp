@@ -45,7 +45,7 @@ LogicalResult TritonLowering::lowerStore(triton::StoreOp op) {
   if (to->unordered || mask->rest) {
     TilePlaces places = findPlaces(*to, *mask, shape);
     tile::ScatterOp::create(b, *tile, to->memory, places.offsets, places.mask,
-                            /*in_bounds=*/true);
+                            /*in_bounds=*/true, /*add=*/false);
     return success();
   }
   FailureOr<TileView> view = openTarget(op, *to, *mask, shape, *tile);
@@ -89,13 +89,14 @@ LogicalResult TritonLowering::lowerAtomic(triton::AtomicRMWOp op) {
   FailureOr<TileMask> mask = maskOf(op, op.getMask(), op.getPtr());
   if (failed(mask))
     return failure();
-  if (to->unordered)
-    return refuse(op, "no kernel adds at addresses that follow no steps");
-  if (mask->rest)
-    return refuse(op, "no kernel adds where a mask says that is no bound of "
-                      "rows or columns");
-  FailureOr<TileView> view =
-      openTarget(op, *to, *mask, shapeOf(op.getVal()), *tile);
+  ArrayRef<int64_t> shape = shapeOf(op.getVal());
+  if (to->unordered || mask->rest) {
+    TilePlaces places = findPlaces(*to, *mask, shape);
+    tile::ScatterOp::create(b, *tile, to->memory, places.offsets, places.mask,
+                            /*in_bounds=*/true, /*add=*/true);
+    return success();
+  }
+  FailureOr<TileView> view = openTarget(op, *to, *mask, shape, *tile);
   if (failed(view))
     return failure();
   tile::AtomicAddOp::create(b, *tile, view->view, view->indices);

@@ -753,3 +753,30 @@ def grid_dependency(x, out):
     tl.extra.cuda.gdc_wait()
     tl.store(out, tl.load(x))
     tl.extra.cuda.gdc_launch_dependents()
+
+
+# How often each number is there: several elements add to one place, of one program and of others.
+@kernel("x:*i32 counts:*i32 n:i32", B=256)
+def count_numbers(x, counts, n, B: tl.constexpr):
+    at = tl.program_id(0) * B + tl.arange(0, B)
+    number = tl.load(x + at, mask=at < n, other=-1)
+    tl.atomic_add(counts + number, 1, mask=number >= 0, sem="relaxed")
+
+
+# The gradient of rows that were taken from a table, where a row is taken more than once.
+@kernel("gradient:*fp32 taken:*i32 table:*fp32 rows:i32 columns:i32", R=32, B=32)
+def embedding_gradient(gradient, taken, table, rows, columns, R: tl.constexpr, B: tl.constexpr):
+    row = tl.program_id(0) * R + tl.arange(0, R)
+    column = tl.program_id(1) * B + tl.arange(0, B)
+    mask = (row[:, None] < rows) & (column[None, :] < columns)
+    values = tl.load(gradient + row[:, None] * columns + column[None, :], mask=mask)
+    to = tl.load(taken + row, mask=row < rows)
+    tl.atomic_add(table + to[:, None] * columns + column[None, :], values, mask=mask)
+
+
+# A mask that bounds nothing, where addresses have steps.
+@kernel("x:*fp32 sums:*fp32 n:i32", B=128)
+def sum_positive(x, sums, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    values = tl.load(x + tl.program_id(0) * B + at, mask=tl.program_id(0) * B + at < n, other=0.0)
+    tl.atomic_add(sums + at, values, mask=values > 0)
