@@ -172,8 +172,7 @@ private:
     auto few =
         kernel->getAttrOfType<IntegerAttr>(KernelOp::fewProgramsAttrName);
     std::optional<int64_t> programs = programsOf(bound, common);
-    return !few || (programs &&
-                    *programs <= few.getInt() * rules.specialized.processors);
+    return !few || (programs && *programs <= few.getInt() * rules.processors);
   }
 
   /// Rows may begin and end inside of what another kernel wrote.

@@ -45,16 +45,19 @@ static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 /// at D 128 those are 0.9 (bench/results/2026-11-27-h100-layers.md).
 static constexpr int64_t kShortColumns = 64, kShortWindow = 128;
 
-/// Of an H100 and an H200.
-static constexpr int64_t kProcessors = 132;
-
 /// Of bf16 and f16, from the times of one wave of programs on an H100
-/// (bench/results/2026-11-27-h100-layers.md).
-static constexpr PricedProduct kProducts[] = {
+/// (bench/results/2026-11-27-h100-layers.md), and without specialized warps
+/// (2026-11-27-h100-products.md).
+static constexpr PricedProduct kSpecializedProducts[] = {
     {{2 * kWarpgroupRows, 256, 64}, 100},
     {{2 * kWarpgroupRows, 192, 64}, 81},
     {{2 * kWarpgroupRows, 128, 64}, 60},
     {{kWarpgroupRows, 64, 128}, 41},
+};
+static constexpr PricedProduct kProducts[] = {
+    {{128, 128, 64}, 128},
+    {{128, 64, 64}, 70},
+    {{64, 64, 64}, 41},
 };
 
 /// `asked`, or `chosen` where nothing was asked for.
@@ -102,8 +105,6 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
   rules.hasSplits = asked.splits != 1;
   // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
   rules.slotColumns = 64;
-  rules.products = kProducts;
-  rules.processors = kProcessors;
   return rules;
 }
 
@@ -113,6 +114,10 @@ static void fillNvidia(ForwardRules &rules, const Machine &machine,
   bool isSpecialized = machine.hasWarpgroups() && asked.schedule != "plain";
   if (isSpecialized)
     rules.specialized = specializedRules(asked);
+  rules.products = kProducts;
+  if (isSpecialized)
+    rules.products = kSpecializedProducts;
+  rules.processors = machine.processors;
   if (!asked.kvTile)
     rules.decode.tileBytes = kDecodeTileBytes;
   if (asked.qTile || asked.kvTile)

@@ -28,8 +28,7 @@ static bool isCut(int64_t size, int64_t most, bool isWhole) {
 
 ProductTile fa::planProduct(const ProductFacts &facts,
                             const ForwardRules &rules) {
-  const SpecializedRules &specialized = rules.specialized;
-  // A warpgroup has no fewer rows.
+  // No block has fewer rows.
   bool hasFewRows =
       facts.rows && int64_t(PowerOf2Ceil(facts.rows)) < kWarpgroupRows;
   if (!facts.isFetched || hasFewRows)
@@ -37,7 +36,7 @@ ProductTile fa::planProduct(const ProductFacts &facts,
   auto usual = [](int64_t size) { return size ? size : kUsualSize; };
   ProductTile best = kLoadedTile;
   int64_t least = std::numeric_limits<int64_t>::max();
-  for (const PricedProduct &each : specialized.products) {
+  for (const PricedProduct &each : rules.products) {
     const ProductTile &tile = each.tile;
     if (isCut(facts.columns, tile.columns, facts.hasWholeColumns) ||
         isCut(facts.depth, tile.depth, facts.hasWholeDepth))
@@ -45,7 +44,7 @@ ProductTile fa::planProduct(const ProductFacts &facts,
     int64_t programs = divideCeil(usual(facts.rows), tile.rows) *
                        divideCeil(usual(facts.columns), tile.columns) *
                        (facts.count ? facts.count : 1);
-    int64_t cost = divideCeil(programs, specialized.processors) * each.cost;
+    int64_t cost = divideCeil(programs, rules.processors) * each.cost;
     if (cost < least) {
       least = cost;
       best = tile;

@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ViewOfArgument.h"
+
 #include "TileGPU/TileGPU.h"
 #include "fa/Layout/NamedLayouts.h"
 #include "fa/Layout/Plans.h"
@@ -13,7 +15,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fa;
@@ -52,16 +53,14 @@ static std::optional<TileLayout> directLayout(LoadOp load,
 /// Bytes that the rows of a load's tile can be copied in.
 static int64_t copyBytes(LoadOp load, int64_t unit) {
   int64_t element = typeOf(load).getElementTypeBitWidth() / 8;
-  APInt start;
-  bool fromStart =
-      unit >= 0 && matchPattern(load.getIndices()[unit], m_ConstantInt(&start));
   int64_t aligned = promisedAlignment(load.getSource());
-  if (!fromStart || aligned < 4)
+  if (unit < 0 || aligned < 4)
     return element;
   int64_t bytes = std::min<int64_t>(aligned, 16);
-  int64_t first = start.getSExtValue() * element;
   int64_t line = powerOfTwoPart(typeOf(load).getDimSize(unit)) * element;
-  while (bytes > element && (first % bytes || line % bytes))
+  Value first = load.getIndices()[unit];
+  while (bytes > element &&
+         (line % bytes || !isMultipleOf(first, bytes / element)))
     bytes /= 2;
   return bytes >= 4 ? bytes : element;
 }

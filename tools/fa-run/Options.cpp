@@ -50,7 +50,8 @@ static Error checkArch(const Options &options) {
         "'; the CPU that code which runs is for is --host-cpu");
   if (!options.target.empty() && !options.emit.empty())
     return createStringError("--target says where a run is, found '" +
-                             options.target + "' beside --emit, whose is "
+                             options.target +
+                             "' beside --emit, whose is "
                              "--arch");
   if (options.compile.hostCpu != "host" && !options.emit.empty())
     return createStringError("--host-cpu says what a run's code is for, found "

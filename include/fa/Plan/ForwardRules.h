@@ -72,11 +72,6 @@ struct SpecializedRules {
   /// of one. How many keys a tile has then; 0: as many as there is room for.
   bool hasWide = false;
   int64_t wideKeys = 0;
-  /// Tiles of products of matrices whose operands are fetched; none: as those
-  /// of other products.
-  llvm::ArrayRef<PricedProduct> products;
-  /// Of the cards that it is for, where a launch's sizes are known.
-  int64_t processors = 1;
 };
 
 /// Decode: the rows of a tile are the heads of one query that share a KV head.
@@ -111,6 +106,11 @@ struct ForwardRules {
   /// of `bf16` tiles, `packedRowsBf16`, with as many keys as those.
   int64_t packedRows = 0, packedRowsBf16 = 0;
   SpecializedRules specialized;
+  /// Tiles of products of matrices whose operands are copied asynchronously;
+  /// none: as those of other products.
+  llvm::ArrayRef<PricedProduct> products;
+  /// Of the largest card that it is for, where a launch's sizes are known.
+  int64_t processors = 1;
   /// The most rows where a head dimension exceeds 128.
   int64_t wideRows = 1024;
   /// Bytes that a tile of Q and two each of K and V may take: fewer keys in a

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fa;
@@ -40,6 +41,10 @@ static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
   auto [bases, offsets] = byteOffsets(threads.base, shared.base, element);
   auto certain =
       certainDims(view, op.getIndices(), type.getShape(), op.getInBounds());
+  APInt start;
+  bool beginsInside =
+      matchPattern(op.getIndices()[unit], m_ConstantInt(&start)) &&
+      !start.isNegative();
   Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
   int64_t copyBytes = element * sizes[0] * sizes[1];
 
@@ -73,6 +78,12 @@ static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
     if (!certain[unit]) {
       Value left = arith::SubIOp::create(b, view.sizes[unit], coords[unit]);
       left = arith::MaxSIOp::create(b, left, ctx.index(0));
+      if (!beginsInside) // nor is what lies in front
+        left = arith::SelectOp::create(
+            b,
+            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, coords[unit],
+                                  ctx.index(0)),
+            ctx.index(0), left);
       left = arith::MinSIOp::create(b, left, ctx.index(vector));
       left = arith::MulIOp::create(b, left, ctx.index(element));
       Value part = arith::IndexCastUIOp::create(b, b.getI32Type(), left);

@@ -62,11 +62,18 @@ TEST(TensorTile, EndsWhereAPartDoes) {
   EXPECT_EQ(std::get<2>(planOn("sm_90a", heads)), 64);
 }
 
+TEST(TensorTile, WithoutSpecializedWarps) {
+  for (const char *machine : {"sm_80", "sm_89", "sm_90"})
+    EXPECT_EQ(planOn(machine, fetched(8192, 3072, 1024)), Sizes(128, 128, 64));
+  EXPECT_EQ(planOn("sm_90a", fetched(8192, 3072, 1024), "schedule=plain"),
+            Sizes(128, 128, 64));
+  EXPECT_EQ(planOn("sm_90", fetched(3072, 2304, 768)), Sizes(128, 64, 64));
+  EXPECT_EQ(planOn("sm_90", fetched(512, 3072, 1024)), kLoaded);
+}
+
 TEST(TensorTile, LoadedByThreads) {
   ProductFacts facts = fetched(8192, 3072, 1024);
-  for (const char *machine : {"sm_80", "sm_90", "gfx942"})
-    EXPECT_EQ(planOn(machine, facts), kLoaded) << machine;
-  EXPECT_EQ(planOn("sm_90a", facts, "schedule=plain"), kLoaded);
+  EXPECT_EQ(planOn("gfx942", facts), kLoaded);
   facts.rows = 32;
   EXPECT_EQ(planOn("sm_90a", facts), kLoaded);
   facts.rows = 33;
