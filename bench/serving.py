@@ -193,6 +193,94 @@ def race_paged(b, s, hq, hkv, page, d=128, sq=1):
     race(f"paged {b} x {s} q {sq} {hq}/{hkv} D {d} page {page}", runs, 4 * b * hkv * s * d, "GB/s", launches=8)
 
 
+def peers_append():
+    """(RoPE of q and k in place, the write to the pages) as an engine without fusion has them: a kernel each, in Triton; none without them."""
+    try:
+        import triton
+        import triton.language as tl
+        from vllm.v1.attention.ops.triton_reshape_and_cache_flash import triton_reshape_and_cache_flash as write
+    except ImportError as error:
+        print("without vLLM's write to a cache:", error)
+        return None
+
+    @triton.jit
+    def kernel(q, k, positions, cos, sin, hq: tl.constexpr, hkv: tl.constexpr, half: tl.constexpr, heads: tl.constexpr):
+        token, column, head = tl.program_id(0), tl.arange(0, half)[None, :], tl.arange(0, heads)[:, None]
+        at = tl.load(positions + token) * half + column
+        c, s = tl.load(cos + at), tl.load(sin + at)
+        for n in tl.static_range(2):
+            x, count = (q, hq) if n == 0 else (k, hkv)
+            left = x + (token * count + head) * 2 * half + column
+            a, b = tl.load(left, mask=head < count).to(tl.float32), tl.load(left + half, mask=head < count).to(tl.float32)
+            tl.store(left, a * c - b * s, mask=head < count)
+            tl.store(left + half, b * c + a * s, mask=head < count)
+
+    def rotate(q, k, positions, cos, sin):
+        heads = triton.next_power_of_2(q.shape[1])
+        kernel[(q.shape[0],)](q, k, positions, cos, sin, q.shape[1], k.shape[1], cos.shape[1], heads)
+
+    return rotate, write
+
+
+def race_append(b, s, hq, hkv, page=16, d=128):
+    """A step of one token for each sequence: RoPE of its q and k, the write of k and v, and attention over all keys."""
+    count = -(-s // page)
+    sets = []
+    for _ in range(max(2, min(4, int(2e8 / (4 * b * hkv * s * d)) + 1))):  # more than the caches hold
+        caches = [normal(b * count, page, hkv, d) for _ in range(2)]
+        table = torch.randperm(b * count, device="cuda").to(torch.int32).view(b, count)
+        slots = table[:, (s - 1) // page].long() * page + (s - 1) % page
+        sets.append((normal(b, hq, d), normal(b, hkv, d), normal(b, hkv, d), *caches, table, slots))
+    used = torch.full((b,), s, device="cuda", dtype=torch.int32)
+    positions = torch.full((b,), s - 1, device="cuda", dtype=torch.int64)
+    angles = torch.arange(s, device="cuda")[:, None] * 10000 ** (-torch.arange(d // 2, device="cuda") * 2 / d)
+    cos, sin, turn = angles.cos(), angles.sin(), {}
+    offsets = torch.arange(b + 1, device="cuda", dtype=torch.int32)
+
+    def choose(who):
+        turn[who] = (turn.get(who, 0) + 1) % len(sets)
+        return sets[turn[who]]
+
+    def decode(q, kc, vc, table):
+        return flashtile.paged_attention(q[:, None], kc, vc, table, used, causal=True, layout="bshd", pages="nhd")[:, 0]
+
+    def ours():
+        q, k, v, kc, vc, table, slots = choose("ours")
+        flashtile.append(k, v, kc, vc, slots, rope="halves", positions=positions, cos=cos, sin=sin, q=q, pages="nhd")
+        return decode(q, kc, vc, table)
+
+    def alone():
+        q, _, _, kc, vc, table, _ = choose("alone")
+        return decode(q, kc, vc, table)
+
+    runs, others = {"ours": ours, "ours, attention alone": alone}, peers_append()
+    if peer and others:
+        rotate, write = others
+        one = torch.ones(1, device="cuda")
+        known = peer.get_scheduler_metadata(
+            b, 1, s, hq, hkv, d, used, qkv_dtype=BF16, cu_seqlens_q=offsets, page_size=page, causal=True
+        )
+
+        def three():
+            q, k, v, kc, vc, table, slots = choose("three")
+            rotate(q, k, positions, cos, sin)
+            write(k, v, kc, vc, slots, "auto", one, one)
+            return peer.flash_attn_varlen_func(
+                q, kc, vc, 1, offsets, s, seqused_k=used, block_table=table, causal=True, fa_version=3, scheduler_metadata=known
+            )
+
+        runs["three kernels"] = three
+        # Both do the same to the same numbers.
+        before = [x.clone() for x in sets[0]]
+        turn["ours"] = turn["three"] = len(sets) - 1
+        one_way = ours().clone()
+        for x, y in zip(sets[0], before):
+            x.copy_(y)
+        other = three().clone()
+        check(f"append {b} x {s} {hq}/{hkv}", one_way, other.float(), BF16)
+    race(f"append {b} x {s} {hq}/{hkv} D {d} page {page}", runs, 4 * b * hkv * s * d, "GB/s", launches=8)
+
+
 def main():
     for dtype in (BF16, torch.float16, torch.float32):
         for d in (64, 128) if dtype != torch.float32 else (64,):
@@ -209,6 +297,9 @@ def main():
     for b, s in ((1, 8192), (4, 32768), (16, 2048)):
         race_paged(b, s, 64, 8, 16)
     race_paged(4, 4096, 32, 8, 16, sq=512)
+    for b, s in ((1, 1024), (1, 8192), (4, 4096), (16, 1024), (16, 4096)):
+        for hq in (32, 64):
+            race_append(b, s, hq, 8)
     with open(sys.argv[1], "w") as file:
         json.dump(results, file, indent=1)
 

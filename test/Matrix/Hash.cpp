@@ -46,8 +46,9 @@ static std::vector<LaunchArgument> describe(const Case &c) {
   size_t tail = p.lse ? 2 : 1;
   if (p.backward)
     tail = 3 + p.backward->dlse + p.gradients().size();
+  size_t placed = p.valuesInKeys ? 2 : 3; // without v
   for (auto [n, argument] : enumerate(arguments)) {
-    if (n >= 3 && n + tail < arguments.size())
+    if (n >= placed && n + tail < arguments.size())
       continue;
     ArrayRef<int64_t> sizes(argument.sizes.begin(), argument.sizes.end());
     void *data = c.shifted ? memory + byteSize(argument.type) : nullptr;
