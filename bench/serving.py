@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Packed sequences and paged keys on a card: right, and beside FlashAttention 3.
 
-    bench/serving.py OUT.json [SECONDS]
+    bench/serving.py OUT.json [SECONDS [check|packed|paged|append ...]]
 
 Needs PyTorch and the package flashtile; races need vLLM's build of FlashAttention 3
 (vllm.vllm_flash_attn) as well, and without it ours stand alone. First each feature is
@@ -269,7 +269,23 @@ def race_append(b, s, hq, hkv, page=16, d=128):
                 q, kc, vc, 1, offsets, s, seqused_k=used, block_table=table, causal=True, fa_version=3, scheduler_metadata=known
             )
 
+        before_it = used - 1
+        narrow = [x.to(BF16) for x in (cos, sin)]
+
+        def fused():
+            q, k, v, kc, vc, table, _ = choose("fused")
+            return torch.ops._vllm_fa3_C.fwd(
+                q[:, None], kc, vc, k[:, None], v[:, None], None, None, None, None, None, None, before_it, None, None, table,
+                None, None, *narrow, None, None, None, None, d**-0.5, True, -1, -1, 0.0, False, None, 0, None, 0, None, 1, 0, None,
+            )[0]
+
         runs["three kernels"] = three
+        try:
+            fused()
+            torch.cuda.synchronize()
+            runs["fa3, one kernel"] = fused
+        except (RuntimeError, TypeError) as error:
+            print("without FlashAttention 3's own append:", str(error).splitlines()[0])
         # Both do the same to the same numbers.
         before = [x.clone() for x in sets[0]]
         turn["ours"] = turn["three"] = len(sets) - 1
@@ -281,7 +297,7 @@ def race_append(b, s, hq, hkv, page=16, d=128):
     race(f"append {b} x {s} {hq}/{hkv} D {d} page {page}", runs, 4 * b * hkv * s * d, "GB/s", launches=8)
 
 
-def main():
+def check_all():
     for dtype in (BF16, torch.float16, torch.float32):
         for d in (64, 128) if dtype != torch.float32 else (64,):
             for causal in (False, True):
@@ -289,17 +305,33 @@ def main():
             for page in (1, 16, 64):
                 check_paged(dtype, d, page, [1] * 5, "decode")
                 check_paged(dtype, d, page, [70, 0, 5, 1, 200], "packed queries")
+
+
+def race_all_packed():
     draw = random.Random(7)
     race_packed("32 x 16..2048", [draw.randint(16, 2048) for _ in range(32)])
     race_packed("48 lognormal", [int(min(8192, max(8, math.exp(draw.gauss(6, 1.2))))) for _ in range(48)])
+
+
+def race_all_paged():
     for page in (16, 64, 256):
         race_paged(64, 4096, 32, 8, page)
     for b, s in ((1, 8192), (4, 32768), (16, 2048)):
         race_paged(b, s, 64, 8, 16)
+    race_paged(4, 4096, 32, 8, 16)
     race_paged(4, 4096, 32, 8, 16, sq=512)
+
+
+def race_all_append():
     for b, s in ((1, 1024), (1, 8192), (4, 4096), (16, 1024), (16, 4096)):
         for hq in (32, 64):
             race_append(b, s, hq, 8)
+
+
+def main():
+    parts = {"check": check_all, "packed": race_all_packed, "paged": race_all_paged, "append": race_all_append}
+    for name in sys.argv[3:] or parts:
+        parts[name]()
     with open(sys.argv[1], "w") as file:
         json.dump(results, file, indent=1)
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NvidiaLowerings.h"
+#include "PagedRows.h"
 
 #include "fa/Layout/NamedLayouts.h"
 
@@ -48,6 +49,11 @@ static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
   Value slot = slotAddress(ctx, op.getBuffer(), ctx.mapped(op.getSlot()));
   int64_t copyBytes = element * sizes[0] * sizes[1];
 
+  Value first = ctx.isFirstCopy(threads);
+  std::optional<PagedRows> paged;
+  if (view.pages && unit == 1 && !first && op.getBytes() >= 4)
+    paged.emplace(ctx, view, threads, ctx.mapped(op.getIndices()[0]),
+                  certain[0]);
   AddressWalk walk;
   auto copyOne = [&](int64_t copy, int64_t reg) {
     Value destination = swizzledAddress(
@@ -61,7 +67,11 @@ static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
     }
     Coord inTile = threads.base.apply(Place::registers(reg, 0, 0));
     inTile[1] += copy * sizes[1];
-    Value from = stepTo(ctx, walk, view, coords, inTile, certain[0]);
+    Value from =
+        paged
+            ? stepFrom(ctx, paged->find(inTile[0]), view.type.getElementType(),
+                       arith::MulIOp::create(b, coords[1], view.strides[1]))
+            : stepTo(ctx, walk, view, coords, inTile, certain[0]);
     if (op.getBytes() < 4) {
       Value value = loadOrZero(ctx, from, inRegisters(type.getElementType()),
                                isInside(ctx, view, coords, certain));
@@ -100,7 +110,6 @@ static void lowerCopy(NvidiaContext &ctx, CopyOp op) {
       for (int64_t reg = 0; reg < threads.numRegisters(); reg += vector)
         copyOne(copy, reg);
   };
-  Value first = ctx.isFirstCopy(threads);
   if (!first)
     return copyAll();
   scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
