@@ -9,6 +9,7 @@
 #include "TileGPU/TileGPU.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -41,6 +42,15 @@ static bool isPersistent(tile::KernelOp kernel) {
   return kernel->hasAttr(TileGPUDialect::persistentAttrName);
 }
 
+/// Whether its programs end soon after they have begun: they walk nothing.
+static bool isBrief(tile::KernelOp kernel) {
+  WalkResult walked = kernel.walk([](Operation *op) {
+    return isa<LoopLikeOpInterface, tile::DotOp>(op) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+  });
+  return !walked.wasInterrupted();
+}
+
 /// Lets the next kernel begin behind the wait for the one before, so that of
 /// three one behind the other the last one never runs beside the first.
 static void overlap(tile::KernelOp kernel) {
@@ -70,7 +80,7 @@ struct TgpuOverlapKernels final
     for (auto kernel : getOperation().getOps<tile::KernelOp>()) {
       auto before = kernel->getAttrOfType<FlatSymbolRefAttr>(
           tile::KernelOp::followsAttrName);
-      if (kernel.getParts() > 1 || isPersistent(kernel))
+      if (kernel.getParts() > 1 || isPersistent(kernel) || isBrief(kernel))
         kernels.insert(kernel);
       if (!before)
         continue;

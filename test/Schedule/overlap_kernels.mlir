@@ -51,44 +51,30 @@ tile.kernel @merge(%x: !view {tile.access = #tile.access<inout>})
   tile.return
 }
 
-// CHECK-LABEL: tile.kernel @alone
-// CHECK-NOT: tgpu.
-tile.kernel @alone(%x: !view {tile.access = #tile.access<out>})
-    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f"} {
-  tile.return
-}
-
-// So does one whose programs have parts, and which nothing follows.
-// CHECK-LABEL: tile.kernel @parts
+// A kernel without a loop ends soon, and the next one may take its place.
+// CHECK-LABEL: tile.kernel @brief
 // CHECK: tgpu.await_kernel
 // CHECK-NEXT: tgpu.begin_next
-tile.kernel @parts(%x: !view {tile.access = #tile.access<out>})
-    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f", tile.parts = 4 : i64} {
+// CHECK-NEXT: tile.load
+tile.kernel @brief(%x: !view {tile.access = #tile.access<inout>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "g"} {
+  %c0 = arith.constant 0 : index
+  %tile = tile.load %x[%c0, %c0] : !view -> tensor<16x16xf32>
+  tile.store %tile, %x[%c0, %c0] : tensor<16x16xf32>, !view
   tile.return
 }
 
-// And one whose blocks run several programs: the wait is the block's, in front of what may touch memory; channels are shared memory.
-// CHECK-LABEL: tile.kernel @persistent
-// CHECK: tgpu.channel
-// CHECK-NEXT: tgpu.await_kernel
-// CHECK-NEXT: tgpu.begin_next
-// CHECK-NEXT: memref.load
-// CHECK-NEXT: memref.dim
-// CHECK-NEXT: tgpu.warp_specialize
-// CHECK-NOT: tgpu.await_kernel
-tile.kernel @persistent(%x: !view {tile.access = #tile.access<out>}, %n: memref<?xindex> {tile.access = #tile.access<in>})
-    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f", tgpu.persistent} {
+// One that walks tiles, and follows none, is left as it is.
+// CHECK-LABEL: tile.kernel @alone
+// CHECK-NOT: tgpu.
+tile.kernel @alone(%x: !view {tile.access = #tile.access<inout>})
+    attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>, entry = "f"} {
   %c0 = arith.constant 0 : index
-  %k = tgpu.channel : <2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
-  %row = memref.load %n[%c0] : memref<?xindex>
-  // Computed for each of the block's programs: it stays where it is.
-  %size = memref.dim %x, %c0 : !view
-  tgpu.warp_specialize consumers 2 producer {
-  ^bb0(%programs: index, %steps: index):
-    tgpu.passed %steps
-  } consumer {
-  ^bb0(%programs: index, %steps: index):
-    tgpu.passed %steps
+  %c16 = arith.constant 16 : index
+  %n = memref.dim %x, %c0 : !view
+  scf.for %i = %c0 to %n step %c16 {
+    %tile = tile.load %x[%i, %c0] : !view -> tensor<16x16xf32>
+    tile.store %tile, %x[%i, %c0] : tensor<16x16xf32>, !view
   }
   tile.return
 }

@@ -304,8 +304,10 @@ def TgpuOverlapKernels : Pass<"tgpu-overlap-kernels", "::mlir::ModuleOp"> {
 
     So do kernels whose programs have parts, and persistent ones, of which a
     multiprocessor has one block at a time: all of their blocks run at once, so
-    that those of the next kernel take places that nobody waits for. Others would
-    begin on whichever multiprocessors are free first, several on some of them.
+    that those of the next kernel take places that nobody waits for. So do kernels
+    without a loop or a dot (writes to a cache, what is computed element by
+    element), which end soon. Others would begin on whichever multiprocessors are
+    free first, several on some of them.
     A persistent kernel's wait is each partition's (`convert-tgpu-to-nvvm`).
 
     Before:
