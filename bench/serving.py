@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Packed sequences and paged keys on a card: right, and beside FlashAttention 3.
 
-    bench/serving.py OUT.json [SECONDS [check|packed|paged|append ...]]
+    bench/serving.py OUT.json [SECONDS [check|packed|paged|append|fp8|fp8-prompts ...]]
 
 Needs PyTorch and the package flashtile; races need vLLM's build of FlashAttention 3
 (vllm.vllm_flash_attn) as well, and without it ours stand alone. First each feature is
@@ -194,7 +194,7 @@ def race_paged(b, s, hq, hkv, page, d=128, sq=1):
 
 
 def peers_append():
-    """(RoPE of q and k in place, the write to the pages) as an engine without fusion has them: a kernel each, in Triton; none without them."""
+    """(RoPE of q and k in place, the write to the pages), a kernel each, as an engine without fusion has them; none without vLLM's."""
     try:
         import triton
         import triton.language as tl
@@ -297,6 +297,82 @@ def race_append(b, s, hq, hkv, page=16, d=128):
     race(f"append {b} x {s} {hq}/{hkv} D {d} page {page}", runs, 4 * b * hkv * s * d, "GB/s", launches=8)
 
 
+FP8 = torch.float8_e4m3fn
+
+
+def race_fp8_decode(b, s, hq, hkv, page=16, d=128):
+    """Keys and values in fp8, of which bf16 would read twice as much; FlashAttention 3 takes Q in fp8, too."""
+    count, sets, turn = -(-s // page), [], {}
+    for _ in range(max(1, min(4, int(2e8 / (2 * b * hkv * s * d)) + 1))):
+        pages = [normal(b * count, page, hkv, d).to(FP8) for _ in range(2)]
+        sets.append((normal(b, hq, d), *pages, torch.randperm(b * count, device="cuda").to(torch.int32).view(b, count)))
+    used, one = torch.full((b,), s, device="cuda", dtype=torch.int32), torch.ones(b, hkv, device="cuda")
+    offsets = torch.arange(b + 1, device="cuda", dtype=torch.int32)
+
+    def choose(who):
+        turn[who] = (turn.get(who, 0) + 1) % len(sets)
+        return sets[turn[who]]
+
+    def ours():
+        q, k, v, table = choose("ours")
+        return flashtile.paged_attention(
+            q[:, None], k, v, table, used, causal=True, layout="bshd", pages="nhd", k_scale=one, v_scale=one
+        )
+
+    runs = {"ours": ours}
+    if peer:
+        queries = [x[0].to(FP8) for x in sets]
+        known = peer.get_scheduler_metadata(
+            b, 1, s, hq, hkv, d, used, qkv_dtype=FP8, cu_seqlens_q=offsets, page_size=page, causal=True
+        )
+
+        def fa3():
+            _, k, v, table = choose("fa3")
+            return peer.flash_attn_varlen_func(
+                queries[turn["fa3"]], k, v, 1, offsets, s, seqused_k=used, block_table=table, causal=True, fa_version=3,
+                scheduler_metadata=known, q_descale=one, k_descale=one, v_descale=one,
+            )
+
+        runs["fa3, all in fp8"] = fa3
+    race(f"fp8 paged {b} x {s} {hq}/{hkv} D {d} page {page}", runs, 2 * b * hkv * s * d, "GB/s", launches=8)
+
+
+def race_fp8_prompts(b, s, h, d, causal):
+    """Q, K and V in fp8, and keys and values alone; beside bf16."""
+    q, k, v = (normal(b, s, h, d) for _ in range(3))
+    narrow, one = [x.to(FP8) for x in (q, k, v)], torch.ones(b, h, device="cuda")
+    scales = {"k_scale": one, "v_scale": one}
+    want = reference(*(x[0, :, :1] for x in narrow), causal)
+    found = flashtile.attention(*narrow, causal=causal, layout="bshd", q_scale=one, out_dtype="float16", **scales)
+    check(f"fp8 prompts {b} x {s} D {d} causal {causal}", found[0, :, :1], want, torch.float16)
+    out = torch.empty_like(found)
+    wide = torch.empty_like(q)
+    runs = {
+        "ours": lambda: flashtile.attention(*narrow, causal=causal, layout="bshd", q_scale=one, out=out, **scales),
+        "ours, q in bf16": lambda: flashtile.attention(q, *narrow[1:], causal=causal, layout="bshd", out=wide, **scales),
+        "ours, bf16": lambda: flashtile.attention(q, k, v, causal=causal, layout="bshd", out=wide),
+    }
+    if peer:
+        offsets = torch.arange(0, (b + 1) * s, s, device="cuda", dtype=torch.int32)
+        flat = [x.flatten(0, 1) for x in narrow]
+        runs["fa3"] = lambda: peer.flash_attn_varlen_func(
+            *flat, s, offsets, s, cu_seqlens_k=offsets, causal=causal, fa_version=3, q_descale=one, k_descale=one, v_descale=one
+        )
+    race(f"fp8 {b} x {s} h {h} D {d} {'causal' if causal else 'full'}", runs, 4 * b * h * s * s * d * (0.5 if causal else 1), "TFLOP/s")
+
+
+def race_all_fp8():
+    for b, s, hq in ((64, 4096, 32), (16, 16384, 32), (1, 8192, 64), (4, 4096, 32)):
+        race_fp8_decode(b, s, hq, 8)
+
+
+def race_all_fp8_prompts():
+    for d, h in ((128, 16), (64, 32), (256, 8)):
+        for s in (4096, 16384):
+            for causal in (False, True):
+                race_fp8_prompts(16384 // s, s, h, d, causal)
+
+
 def check_all():
     for dtype in (BF16, torch.float16, torch.float32):
         for d in (64, 128) if dtype != torch.float32 else (64,):
@@ -329,7 +405,10 @@ def race_all_append():
 
 
 def main():
-    parts = {"check": check_all, "packed": race_all_packed, "paged": race_all_paged, "append": race_all_append}
+    parts = {
+        "check": check_all, "packed": race_all_packed, "paged": race_all_paged, "append": race_all_append,
+        "fp8": race_all_fp8, "fp8-prompts": race_all_fp8_prompts,
+    }
     for name in sys.argv[3:] or parts:
         parts[name]()
     with open(sys.argv[1], "w") as file:

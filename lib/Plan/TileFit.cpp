@@ -60,8 +60,8 @@ KernelShape TileFit::fitted(KernelShape shape, int64_t columns) const {
 }
 
 KernelShape TileFit::lessKeys(KernelShape shape, int64_t most) const {
-  // A thread that finds its rows in pages holds the address of each: as many as
-  // of 16 bits are what it has registers for.
+  // Of keys of 8 bits in pages twice as many in a tile are 0.93 to 1.0 of the
+  // rate (bench/results/2026-11-27-h100-decode.md).
   bool countsRows = facts.hasPages || rules.leftInRegisters;
   int64_t bytes = (countsRows ? facts.bytes() : facts.keyBytes()) *
                   (facts.sharesTiles ? qkDim : qkDim + vDim);
