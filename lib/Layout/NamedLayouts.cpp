@@ -264,3 +264,23 @@ TileLayout fa::blocked(int64_t rows, int64_t columns, int64_t vector,
   take(Axis::Register, stepsBetween(column, width) + stepsBetween(row, rows));
   return {layout, columns / width};
 }
+
+TileLayout fa::blockedRows(int64_t rows, int64_t columns, int64_t warps,
+                           int64_t lanes) {
+  int64_t width = powerOfTwoPart(columns), column = 1, row = 1;
+  LinearLayout layout({rows, width});
+  auto take = [&](Axis axis, unsigned dim, int64_t &step, int64_t end,
+                  unsigned bits) {
+    for (; bits && step < end; --bits, step *= 2)
+      layout.addSteps(axis, dim, step, 1);
+    return bits;
+  };
+  unsigned left = take(Axis::Lane, 1, column, width, Log2_64(lanes));
+  left = take(Axis::Lane, 0, row, rows, left);
+  layout.addCopies(Axis::Lane, left);
+  left = take(Axis::Warp, 0, row, rows, Log2_64(warps));
+  layout.addCopies(Axis::Warp, left);
+  take(Axis::Register, 1, column, width, 64);
+  take(Axis::Register, 0, row, rows, 64);
+  return {layout, columns / width};
+}

@@ -139,6 +139,14 @@ LayoutChooser::LayoutChooser(KernelOp kernel, MatrixUnit unit, int64_t warps)
                                 : WalkResult::advance();
                    })
                    .wasInterrupted()),
+      reducesRows(kernel
+                      .walk([](ReduceOp reduce) {
+                        return typeOf(reduce.getInput()).getRank() == 2 &&
+                                       reduce.getDim() == 1
+                                   ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+                      })
+                      .wasInterrupted()),
       mergesRows(kernel
                      .walk([](OnlineMergeOp merge) {
                        return typeOf(merge.getAcc()).getDimSize(0) == 1
@@ -362,9 +370,11 @@ std::optional<TileLayout> LayoutChooser::findVectorLayout(Value value) {
 }
 
 TileLayout LayoutChooser::tileLayout(int64_t rows, int64_t columns) const {
-  return rows >= unit.side * warps && columns % unit.columnStep() == 0
-             ? unit.accumulator(rows, columns, warps)
-             : blocked(rows, columns, 1, warps, unit.lanes());
+  if (rows >= unit.side * warps && columns % unit.columnStep() == 0)
+    return unit.accumulator(rows, columns, warps);
+  // A reduction of a row stays inside of a warp.
+  return reducesRows ? blockedRows(rows, columns, warps, unit.lanes())
+                     : blocked(rows, columns, 1, warps, unit.lanes());
 }
 
 TileLayout LayoutChooser::turned(const TileLayout &result,

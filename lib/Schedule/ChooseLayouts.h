@@ -66,6 +66,7 @@ private:
   int64_t warps;
   tile::MergePartsOp merge; ///< of a program's parts, or null
   bool hasState;            ///< of online softmax, whose rows are accumulators'
+  bool reducesRows;         ///< tiles of rows have one warp for each
   bool mergesRows; ///< one at a time: tiles of one row are not made of vectors
   llvm::SmallPtrSet<mlir::Operation *, 8> readForDots; ///< dots noted so
   /// Results of dots with values of 8 bits, and what has their layout.

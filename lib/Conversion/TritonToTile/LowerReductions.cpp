@@ -5,14 +5,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Triton says how a reduction combines two elements by a region. That of one
-// tile is one operation of the two; that of values with their indices chooses
-// one of two pairs, as tl.argmax does. What it chooses depends on how the
-// values compare, and the indices, and on nothing else: for each way they may
-// the region is evaluated, however it is written.
+// tile is one operation of the two, or chooses one; that of values with their
+// indices chooses one of two pairs, as tl.argmax does. What it chooses depends
+// on how the values compare, and the indices, and on nothing else: for each way
+// they may the region is evaluated, however it is written. That of means,
+// squares and weights is three sums (Welford.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "TritonLowering.h"
+#include "Welford.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -26,38 +28,21 @@ using namespace fa;
 // What a region does
 //===----------------------------------------------------------------------===//
 
-/// How the region of a reduction of one tile combines two elements.
-static std::optional<tile::ReduceKind> kindOf(triton::ReduceOp op) {
-  Block &block = op.getCombineOp().front();
-  auto ret = cast<triton::ReduceReturnOp>(block.getTerminator());
-  Operation *combine = ret.getSrcs()[0].getDefiningOp();
-  if (!combine || combine->getNumOperands() != 2 ||
-      combine->getBlock() != &block ||
-      !llvm::all_of(combine->getOperands(),
-                    [&](Value value) {
-                      return llvm::is_contained(block.getArguments(), value);
-                    }) ||
-      combine->getOperand(0) == combine->getOperand(1))
-    return std::nullopt;
-  using Found = std::optional<tile::ReduceKind>;
-  return llvm::TypeSwitch<Operation *, Found>(combine)
-      .Case<arith::AddFOp, arith::AddIOp>(
-          [](auto) { return tile::ReduceKind::Add; })
-      .Case<arith::MaxNumFOp, arith::MaximumFOp, arith::MaxSIOp>(
-          [](auto) { return tile::ReduceKind::Max; })
-      .Case<arith::MinNumFOp, arith::MinimumFOp, arith::MinSIOp>(
-          [](auto) { return tile::ReduceKind::Min; })
-      .Default([](Operation *) { return Found(); });
-}
-
 namespace {
-/// The region of a reduction of values and their indices, where the first of
-/// two values, and the first of their indices, is below (-1), equal to (0) or
-/// above (1) the other one.
+/// The region of a reduction of values, perhaps with their indices, where the
+/// first of two values, and the first of their indices, is below (-1), equal to
+/// (0) or above (1) the other one. What it does with a NaN is not asked.
 class Choice {
 public:
   Choice(Block &block, int values, int indices)
-      : block(block), values(values), indices(indices) {}
+      : block(block), second(block.getNumArguments() / 2), values(values),
+        indices(indices) {}
+
+  /// Which of two values is chosen, 0 or 1; none: something else happens.
+  std::optional<unsigned> findValue() const {
+    auto ret = cast<triton::ReduceReturnOp>(block.getTerminator());
+    return pick(ret.getSrcs()[0], 0);
+  }
 
   /// Which of two pairs is chosen, 0 or 1; none: something else happens. Of
   /// equal values either is the value.
@@ -73,7 +58,7 @@ private:
   std::optional<unsigned> pick(Value result, unsigned which) const {
     if (result == block.getArgument(which))
       return 0;
-    if (result == block.getArgument(2 + which))
+    if (result == block.getArgument(second + which))
       return 1;
     auto select = result.getDefiningOp<arith::SelectOp>();
     std::optional<bool> condition =
@@ -86,9 +71,14 @@ private:
 
   /// How `x` compares with `y`: two values or two indices.
   std::optional<int> compare(Value x, Value y) const {
-    for (auto [which, order] : {std::pair(0, values), std::pair(1, indices)}) {
+    if (x == y)
+      return 0;
+    for (auto [which, order] :
+         {std::pair(0u, values), std::pair(1u, indices)}) {
+      if (which == second)
+        break;
       Value one = block.getArgument(which),
-            other = block.getArgument(2 + which);
+            other = block.getArgument(second + which);
       if (x == one && y == other)
         return order;
       if (x == other && y == one)
@@ -143,6 +133,10 @@ private:
     case OLE:
     case ULE:
       return order <= 0;
+    case ORD:
+      return true;
+    case UNO:
+      return false;
     default:
       return std::nullopt;
     }
@@ -169,9 +163,45 @@ private:
   }
 
   Block &block;
+  unsigned second; ///< the number of the second value
   int values, indices;
 };
 } // namespace
+
+/// Max or Min, if the region chooses the larger or the smaller of two.
+static std::optional<tile::ReduceKind> extremeOf(Block &block) {
+  auto choose = [&](int values) {
+    return Choice(block, values, /*indices=*/0).findValue();
+  };
+  std::optional<unsigned> above = choose(1);
+  if (!above || choose(-1) != 1 - *above || !choose(0))
+    return std::nullopt;
+  return *above == 0 ? tile::ReduceKind::Max : tile::ReduceKind::Min;
+}
+
+/// How the region of a reduction of one tile combines two elements.
+static std::optional<tile::ReduceKind> kindOf(triton::ReduceOp op) {
+  Block &block = op.getCombineOp().front();
+  auto ret = cast<triton::ReduceReturnOp>(block.getTerminator());
+  Operation *combine = ret.getSrcs()[0].getDefiningOp();
+  if (!combine || combine->getNumOperands() != 2 ||
+      combine->getBlock() != &block ||
+      !llvm::all_of(combine->getOperands(),
+                    [&](Value value) {
+                      return llvm::is_contained(block.getArguments(), value);
+                    }) ||
+      combine->getOperand(0) == combine->getOperand(1))
+    return extremeOf(block);
+  using Found = std::optional<tile::ReduceKind>;
+  return llvm::TypeSwitch<Operation *, Found>(combine)
+      .Case<arith::AddFOp, arith::AddIOp>(
+          [](auto) { return tile::ReduceKind::Add; })
+      .Case<arith::MaxNumFOp, arith::MaximumFOp, arith::MaxSIOp>(
+          [](auto) { return tile::ReduceKind::Max; })
+      .Case<arith::MinNumFOp, arith::MinimumFOp, arith::MinSIOp>(
+          [](auto) { return tile::ReduceKind::Min; })
+      .Default([](Operation *) { return Found(); });
+}
 
 /// Max or Min, if the pair with that value is chosen and, of pairs with equal
 /// values, either or the one with the lesser index.
@@ -229,7 +259,20 @@ Value TritonLowering::reduceRows(tile::ReduceKind kind, Value tile) {
                                 1);
 }
 
+/// `rows`, a number for each, as often as `type` has columns.
+static Value repeatRows(ImplicitLocOpBuilder &b, Value rows,
+                        RankedTensorType type) {
+  auto vector = cast<RankedTensorType>(rows.getType());
+  Value column = tile::ExpandDimsOp::create(
+      b, vector.clone({type.getDimSize(0), 1}), rows, 1);
+  return tile::BroadcastOp::create(b, type.clone(vector.getElementType()),
+                                   column, ValueRange());
+}
+
 LogicalResult TritonLowering::lowerReduce(triton::ReduceOp op) {
+  if (op.getCombineOp().hasOneBlock() &&
+      mergesMoments(op.getCombineOp().front()))
+    return lowerMoments(op);
   std::optional<tile::ReduceKind> kind;
   bool isIndexed = op.getSrcs().size() == 2;
   if (op.getCombineOp().hasOneBlock())
@@ -238,7 +281,8 @@ LogicalResult TritonLowering::lowerReduce(triton::ReduceOp op) {
                                       : std::nullopt;
   if (!kind)
     return refuse(op, "no kernel has a reduction but the sum, the maximum and "
-                      "the minimum of numbers, and where these two are");
+                      "the minimum of numbers, where these two are, and the "
+                      "merge of means and squares");
   for (Value source : op.getSrcs()) {
     auto type = cast<RankedTensorType>(source.getType());
     if (type.getRank() > 2)
@@ -280,12 +324,7 @@ LogicalResult TritonLowering::lowerIndexed(triton::ReduceOp op, Value tile,
   auto indexType = cast<RankedTensorType>(indices->getType());
   if (!isa<IntegerType>(indexType.getElementType()))
     return refuse(op, "expected indices of integers, found ") << indexType;
-  auto vector = cast<RankedTensorType>(most.getType());
-  Value all = tile::BroadcastOp::create(
-      b, type,
-      Value(tile::ExpandDimsOp::create(b, vector.clone({type.getDimSize(0), 1}),
-                                       most, 1)),
-      ValueRange());
+  Value all = repeatRows(b, most, type);
   Value isMost =
       isa<FloatType>(type.getElementType())
           ? arith::CmpFOp::create(b, arith::CmpFPredicate::UEQ, tile, all)
@@ -297,5 +336,42 @@ LogicalResult TritonLowering::lowerIndexed(triton::ReduceOp op, Value tile,
       b, SplatElementsAttr::get(indexType, APInt::getSignedMaxValue(width)));
   Value candidates = arith::SelectOp::create(b, isMost, *indices, beyond);
   values.map(op->getResult(1), reduceRows(tile::ReduceKind::Min, candidates));
+  return success();
+}
+
+/// With the mean of all, squares of each part grow by the square of how far its
+/// mean is away, as often as it weighs.
+LogicalResult TritonLowering::lowerMoments(triton::ReduceOp op) {
+  SmallVector<Value> tiles;
+  for (Value source : op.getSrcs()) {
+    auto type = cast<RankedTensorType>(source.getType());
+    if (type.getRank() > 2 || !type.getElementType().isF32())
+      return refuse(op, "expected tiles of f32 of at most two dimensions, "
+                        "found ")
+             << type;
+    FailureOr<Value> tile = turnReduced(op, source);
+    if (failed(tile))
+      return failure();
+    tiles.push_back(*tile);
+  }
+  Value mean = tiles[0], squares = tiles[1], weight = tiles[2];
+  auto type = cast<RankedTensorType>(mean.getType());
+  auto sum = [&](Value tile) {
+    return reduceRows(tile::ReduceKind::Add, tile);
+  };
+  Value all = sum(weight);
+  Value weighted = sum(arith::MulFOp::create(b, mean, weight));
+  auto vector = cast<RankedTensorType>(all.getType());
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(vector));
+  Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, all, zero);
+  Value mid = arith::SelectOp::create(
+      b, isNone, zero, Value(arith::DivFOp::create(b, weighted, all)));
+  Value away = arith::SubFOp::create(b, mean, repeatRows(b, mid, type));
+  Value more = arith::MulFOp::create(
+      b, weight, Value(arith::MulFOp::create(b, away, away)));
+  Value spread = sum(arith::AddFOp::create(b, squares, more));
+  Value merged[] = {mid, spread, all};
+  for (auto [result, value] : llvm::zip_equal(op.getResults(), merged))
+    values.map(result, value);
   return success();
 }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LibraryFunctions.h"
 #include "TritonLowering.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -169,6 +170,9 @@ static StringRef nameOf(Operation *op) {
       .Case([](triton::BitcastOp) {
         return arith::BitcastOp::getOperationName();
       })
+      .Case([](triton::ExternElementwiseOp op) {
+        return findLibraryFunction(op.getSymbol());
+      })
       .Default([](Operation *op) { return op->getName().getStringRef(); });
 }
 
@@ -190,6 +194,10 @@ LogicalResult TritonLowering::lowerElementwise(Operation *op) {
   if (!isNumber(result.getType()) ||
       (native && !OpTrait::hasElementwiseMappableTraits(op)))
     return refuse(op, "no kernel has it of such values");
+  if (auto function = dyn_cast<triton::ExternElementwiseOp>(op);
+      function && nameOf(op).empty())
+    return refuse(op, "no kernel has the function '")
+           << function.getSymbol() << "'";
   SmallVector<Value> operands;
   bool ofTile = false;
   for (Value operand : op->getOperands()) {

@@ -272,7 +272,8 @@ LogicalResult TritonLowering::lowerOp(Operation *op) {
       .Case([&](scf::ForOp op) { return lowerFor(op); })
       .Case([&](scf::WhileOp op) { return lowerWhile(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
-      .Case<PreciseSqrtOp, PreciseDivFOp, ApproxDivFOp, triton::BitcastOp>(
+      .Case<PreciseSqrtOp, PreciseDivFOp, ApproxDivFOp, triton::BitcastOp,
+            ExternElementwiseOp>(
           [&](Operation *op) { return lowerElementwise(op); })
       .Default([&](Operation *op) -> LogicalResult {
         if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&

@@ -117,6 +117,7 @@ private:
   //===--- LowerReductions.cpp ---===//
   mlir::LogicalResult lowerReduce(triton::ReduceOp op);
   mlir::LogicalResult lowerIndexed(triton::ReduceOp op, Value tile, Value most);
+  mlir::LogicalResult lowerMoments(triton::ReduceOp op);
   mlir::FailureOr<Value> turnReduced(triton::ReduceOp op, Value source);
   Value reduceRows(tile::ReduceKind kind, Value tile);
 
