@@ -300,4 +300,18 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   }];
 }
 
+def Tile_IdleOp : Tile_Op<"idle", [MemoryEffects<[MemWrite]>]> {
+  let summary = "whether this program has nothing to do";
+  let description = [{
+    Where `condition` holds, the program writes nothing: who deals programs out
+    may pass it over.
+
+    ```mlir
+    tile.idle %slot_is_empty
+    ```
+  }];
+  let arguments = (ins I1:$condition);
+  let assemblyFormat = "$condition attr-dict";
+}
+
 #endif // TILE_KERNEL_OPS_TD

@@ -113,7 +113,9 @@ def TileGPU_PlanAttr : AttrDef<TileGPU_Dialect, "Plan"> {
      - `sums_first`: late dots, which begin first, are done before those of the
        next tile begin: their operands' registers are free by then;
      - `persistent`: a block runs several programs;
-     - `cluster`: blocks that fetch together, where they can.
+     - `cluster`: blocks that fetch together, where they can;
+     - `dynamic`: blocks take programs in turn from a counter in memory, so many
+       of them ahead. Otherwise each has every n-th one.
 
     ```mlir
     #tgpu.plan<tile 128x64, partitions [all w4]>

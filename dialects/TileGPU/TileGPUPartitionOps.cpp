@@ -190,7 +190,53 @@ LogicalResult ReceiveOp::verify() {
 
 LogicalResult TurnsOp::verify() { return verifyInConsumer(*this); }
 
-LogicalResult ProgramInOp::verify() { return verifyInConsumer(*this); }
+/// The kernel's `tgpu.programs`, if it has one.
+static ProgramsOp programsOf(Operation *op) {
+  auto all =
+      op->getParentOfType<tile::KernelOp>().getBody().getOps<ProgramsOp>();
+  return all.empty() ? ProgramsOp() : *all.begin();
+}
+
+LogicalResult ProgramInOp::verify() {
+  if (failed(verifyInConsumer(*this)))
+    return failure();
+  ProgramsOp programs = programsOf(*this);
+  size_t found = programs ? programs.getFound().size() : 0;
+  if (getFound().size() != found)
+    return emitOpError("expects ")
+           << found << " numbers that were found of a program, has "
+           << getFound().size();
+  return success();
+}
+
+LogicalResult ProgramsOp::verify() {
+  auto kernel = dyn_cast<tile::KernelOp>((*this)->getParentOp());
+  if (!kernel || programsOf(*this) != *this)
+    return emitOpError("expects to be in the body of a tile.kernel, once");
+  if (!kernel->hasAttr(TileGPUDialect::persistentAttrName) ||
+      !kernel->hasAttr(TileGPUDialect::dynamicAttrName))
+    return emitOpError("expects a kernel with tgpu.persistent and "
+                       "tgpu.dynamic");
+  if (!isa<BlockArgument>(getCounter()))
+    return emitOpError("expects an argument of the kernel as its counter");
+  if (getOffset() && (*getOffset() < 0 || *getOffset() % 16))
+    return emitOpError("expects an offset that is a multiple of 16, found ")
+           << *getOffset();
+  return success();
+}
+
+/// Of what asks for programs that are taken in turn.
+static LogicalResult verifyTaken(Operation *op) {
+  if (failed(verifyInConsumer(op)))
+    return failure();
+  return programsOf(op)
+             ? success()
+             : op->emitOpError("expects a kernel with tgpu.programs");
+}
+
+LogicalResult HasProgramOp::verify() { return verifyTaken(*this); }
+
+LogicalResult LeaveProgramOp::verify() { return verifyTaken(*this); }
 
 LogicalResult OrderWaitOp::verify() { return verifyInConsumer(*this); }
 

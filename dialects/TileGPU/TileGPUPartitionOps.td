@@ -81,9 +81,74 @@ def TileGPU_ProgramInOp : TileGPU_Op<"program_in", [Pure]> {
   let summary = "which program this block runs in a turn";
   let description = [{
     Its numbers on the three axes of the grid, as `tile.program_id` gives them.
+    Where programs are taken in turn (`tgpu.programs`), behind the
+    `tgpu.has_program` of the turn, and with what was found of the program.
   }];
   let arguments = (ins Index:$turn);
-  let results = (outs Index:$x, Index:$y, Index:$z);
+  let results = (outs Index:$x, Index:$y, Index:$z,
+      Variadic<AnyTypeOf<[Index, I32]>>:$found);
+  let assemblyFormat = "$turn attr-dict (`found` type($found)^)?";
+  let hasVerifier = 1;
+}
+
+def TileGPU_ProgramsOp : TileGPU_Op<"programs",
+    [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the block takes its programs in turn from a counter";
+  let description = [{
+    Of a persistent kernel (`tgpu.dynamic`): a block's first program is that of
+    its number, and each further one is the next that no block has taken. A warp
+    of the load partition, the dealer, adds 1 to `counter`, element 0, which
+    the launch has set to 0, and leaves what it got in one of `slots` slots of
+    shared memory, with what it has `found` of that program: numbers which
+    the other partitions then read instead of computing them. A program that is
+    `idle` is passed over, but for a block's first. The number of a turn is taken
+    as soon as all who read have left the one `slots` turns before, so that
+    it is there when they are done with the program between.
+
+    Each slot has two barriers, as those of a channel have: `full`, on which the
+    dealer arrives, and `empty`, on which each warp does that has read it. From
+    S7 on `offset` says in which byte the slots begin; barriers are behind them.
+
+    ```mlir
+    tgpu.programs %counter slots 2 idle %is_empty
+      found %sequence, %first, %begin : memref<?xi32, strided<[1]>>, index, index, i32
+    ```
+  }];
+  let arguments = (ins StridedMemRefRankOf<[I32], [1]>:$counter,
+      Variadic<AnyTypeOf<[Index, I32]>>:$found, Optional<I1>:$idle,
+      ConfinedAttr<I64Attr, [IntPositive]>:$slots, OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = [{
+    $counter `slots` $slots (`idle` $idle^)? (`at` $offset^)?
+    (`found` $found^)? attr-dict `:` type($counter) (`,` type($found)^)?
+  }];
+  let extraClassDeclaration = [{
+    /// Words of 32 bits of a slot: whether there is a program, its numbers on
+    /// three axes, and what was found of it.
+    int64_t countWords() { return 4 + getFound().size(); }
+    /// Bytes of a slot, which begins at a multiple of 16.
+    int64_t getSlotBytes() { return (4 * countWords() + 15) / 16 * 16; }
+    /// Bytes of all slots and of their barriers.
+    int64_t getBytes() { return getSlots() * (getSlotBytes() + 16); }
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_HasProgramOp : TileGPU_SyncOp<"has_program"> {
+  let summary = "whether this block has a program in a turn";
+  let description = [{
+    Where programs are taken in turn (`tgpu.programs`), instead of `tgpu.turns`:
+    waits until the dealer has taken one or has found that there is none. Turns
+    are asked for in order, and turn 0 has a program.
+  }];
+  let arguments = (ins Index:$turn);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$turn attr-dict";
+  let hasVerifier = 1;
+}
+
+def TileGPU_LeaveProgramOp : TileGPU_SyncOp<"leave_program"> {
+  let summary = "this consumer has read what it needs to know of a turn's program";
+  let arguments = (ins Index:$turn);
   let assemblyFormat = "$turn attr-dict";
   let hasVerifier = 1;
 }

@@ -83,6 +83,8 @@ void PlanAttr::print(AsmPrinter &out) const {
     out << ", persistent";
   if (plan.cluster != 1)
     out << ", cluster " << plan.cluster;
+  if (plan.dynamic)
+    out << ", dynamic " << plan.dynamic;
   out << '>';
 }
 
@@ -192,6 +194,8 @@ private:
       });
     if (word == "cluster")
       return parser.parseInteger(plan.cluster);
+    if (word == "dynamic")
+      return parser.parseInteger(plan.dynamic);
     if (word == "max") {
       plan.maximum = MaximumRule::Speculative;
       return parser.parseKeyword("speculative");
@@ -204,8 +208,8 @@ private:
                      .Default(nullptr);
     if (!flag)
       return parser.emitError(loc, "expected slots, loop, max, ping_pong, "
-                                   "late_rescale, sums_first, persistent or "
-                                   "cluster, found '")
+                                   "late_rescale, sums_first, persistent, "
+                                   "cluster or dynamic, found '")
              << word << "'";
     *flag = true;
     return success();

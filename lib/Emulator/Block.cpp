@@ -6,6 +6,8 @@
 
 #include "Block.h"
 
+#include "Mix.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -91,6 +93,15 @@ bool Block::run(const Launch &next, int64_t index) {
     reportDeadlock();
   checkEnd();
   return true;
+}
+
+uint32_t Block::takeNumber(const Thread &thread, uint64_t address) {
+  uint32_t &next = member(thread).nextNumbers[address];
+  uint64_t seed = launch->seed, run = 1 + seed % 3;
+  while (mix(seed, next / run, /*b=*/0) % launch->blocks !=
+         uint64_t(indexFor(thread)))
+    ++next;
+  return next++;
 }
 
 /// Goes on with the next thread that can, or, if there is none, ends the block.

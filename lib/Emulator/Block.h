@@ -28,6 +28,7 @@
 #include "fa/Emulator/Site.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
 
@@ -227,6 +228,8 @@ public:
     unsigned atBarrier = 0, numExited = 0;
     bool ordersReleased = false; ///< the barrier that is waited at
     uint32_t barriers = 0;       ///< that have been completed
+    /// Of counters in global memory, what it may take next.
+    llvm::SmallDenseMap<uint64_t, uint32_t, 1> nextNumbers;
     /// When warps of other blocks used its shared memory last, and where.
     VectorClock remote;
     int32_t remoteSite = -1;
@@ -245,6 +248,12 @@ public:
   /// not exited.
   void arriveAtCluster(Thread &thread, int32_t site);
   void waitForCluster(Thread &thread, int32_t site);
+
+  /// Which of the numbers of the counter at `address`, counted from where the
+  /// launch found it, the thread takes. The seed deals them to blocks, in runs:
+  /// any is some block's, each takes its own in order, and no block waits for
+  /// what another one does. So what a launch does is the same each time.
+  uint32_t takeNumber(const Thread &thread, uint64_t address);
 
   /// Reports an operation of a warp that not all of its lanes execute
   /// (.aligned).

@@ -116,6 +116,18 @@ static void addGlobal(Thread *thread, int32_t site) {
     add(thread->get<uint64_t>(1));
 }
 
+/// Operands: the address of a counter, to which 1 is added. The result: what it
+/// was before.
+static void takeNumber(Thread *thread, int32_t site) {
+  auto address = thread->get<uint64_t>(0);
+  thread->note(site, address, sizeof(uint32_t), /*isShared=*/false,
+               /*isRead=*/false);
+  void *place = thread->block->launched().global->openSum(
+      *thread, site, address, sizeof(uint32_t));
+  uint32_t first = place ? *static_cast<uint32_t *>(place) : 0;
+  thread->set<uint32_t>(0, first + thread->block->takeNumber(*thread, address));
+}
+
 // PTX ISA, "Special Registers": %tid, %ctaid, %nctaid.
 
 static void threadId(Thread *thread, int32_t) {
@@ -137,6 +149,7 @@ llvm::ArrayRef<EmulatorFunction> fa::emu::memoryFunctions() {
       {"fa_emu_load_global", loadGlobal},
       {"fa_emu_store_global", storeGlobal},
       {"fa_emu_atomic_add", addGlobal},
+      {"fa_emu_take_number", takeNumber},
       {"fa_emu_assert", checkAssertion},
       {"fa_emu_check_page", checkPage},
       {"fa_emu_check_slot", checkSlot},

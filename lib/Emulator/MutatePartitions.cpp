@@ -269,6 +269,46 @@ static int64_t dropExchangeFence(Operation *kernel) {
   return barriers.size();
 }
 
+/// The counter of programs is not 0 when the launch begins.
+static int64_t keepCounter(Operation *kernel) {
+  auto counts = collect<LLVM::AtomicRMWOp>(kernel);
+  for (LLVM::AtomicRMWOp count : counts) {
+    OpBuilder b(count);
+    b.setInsertionPointAfter(count);
+    auto more =
+        LLVM::AddOp::create(b, count.getLoc(), count.getRes(),
+                            constant(b, count.getLoc(), b.getI32Type(), 1));
+    count.getRes().replaceAllUsesExcept(more, more);
+  }
+  return counts.size();
+}
+
+/// Which program comes next is said before all have read which one was.
+static int64_t dealEarly(Operation *kernel) {
+  SmallVector<SimtWaitPhaseOp> waits;
+  for (auto count : collect<LLVM::AtomicRMWOp>(kernel))
+    if (Block *before = count->getBlock()->getSinglePredecessor())
+      llvm::append_range(waits, before->getOps<SimtWaitPhaseOp>());
+  return erase<SimtWaitPhaseOp>(waits);
+}
+
+/// Nobody waits until it is said which program comes next.
+static int64_t guessProgram(Operation *kernel) {
+  auto waits = collect<SimtWaitPhaseOp>(kernel);
+  llvm::erase_if(waits, [](SimtWaitPhaseOp wait) {
+    for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
+      auto load = dyn_cast<LLVM::LoadOp>(op);
+      if (load && load.getType().isInteger(32))
+        return cast<LLVM::LLVMPointerType>(load.getAddr().getType())
+                   .getAddressSpace() != 3;
+      if (isa<SimtWaitPhaseOp>(op))
+        return true;
+    }
+    return true;
+  });
+  return erase<SimtWaitPhaseOp>(waits);
+}
+
 /// Two of the four warps of each warpgroup exchange registers.
 static int64_t partExchange(Operation *kernel) {
   auto exchanges = collect<NVVM::SetMaxRegisterOp>(kernel);
@@ -341,6 +381,9 @@ ArrayRef<Mutation> fa::partitionMutations() {
       {"drop-exchange-barrier", false, dropExchangeBarrier},
       {"drop-exchange-entry", false, dropExchangeEntry},
       {"drop-exchange-fence", false, dropExchangeFence},
+      {"keep-counter", false, keepCounter},
+      {"deal-early", false, dealEarly},
+      {"guess-program", false, guessProgram},
       {"part-exchange", false, partExchange},
       {"plain-descriptor", false, plainDescriptor},
   };

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -138,10 +139,14 @@ LogicalResult KernelRewriter::rewriteAtomicAdd(LLVM::AtomicRMWOp op) {
   bool isFloat = op.getBinOp() == LLVM::AtomicBinOp::fadd && type.isF32();
   bool isInteger = op.getBinOp() == LLVM::AtomicBinOp::add &&
                    (type.isInteger(32) || type.isInteger(64));
+  if (isInteger && type.isInteger(32) && matchPattern(op.getVal(), m_One()) &&
+      addressSpaceOf(op.getPtr()) == Global && !op.getRes().use_empty())
+    return call(op, "fa_emu_take_number", op.getPtr());
   if ((!isFloat && !isInteger) || !op.getRes().use_empty() ||
       addressSpaceOf(op.getPtr()) != Global)
     return op.emitOpError("the emulator has sums of f32, i32 and i64 in global "
-                          "memory, of which nobody reads the result, only");
+                          "memory, of which nobody reads the result, and i32 "
+                          "that 1 is added to, only");
   insertCall(op, "fa_emu_atomic_add", {op.getPtr(), op.getVal()},
              {type.getIntOrFloatBitWidth() / 8, isFloat});
   op.erase();

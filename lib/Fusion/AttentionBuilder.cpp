@@ -91,6 +91,9 @@ void AttentionBuilder::buildEpilogue(ValueRange state) {
   } else {
     storeResults(finalize);
   }
+  // Behind what it could keep from being computed once.
+  if (shape.hasCounter && isIdle)
+    IdleOp::create(b, isIdle);
   tile::ReturnOp::create(b);
 }
 

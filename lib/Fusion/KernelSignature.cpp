@@ -163,6 +163,9 @@ static SmallVector<Type> argumentTypes(const AttentionFunction &source,
   }
   if (shape.part != KernelShape::Whole)
     llvm::append_range(types, workspaceTypes(source));
+  if (shape.hasCounter)
+    types.push_back(memoryOf(IntegerType::get(function.getContext(), 32),
+                             {ShapedType::kDynamic}, {1}));
   return types;
 }
 
@@ -303,7 +306,8 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
     Access access = n < function.getNumArguments() ||
                             (isWorkspace && shape.part == KernelShape::Merge)
                         ? Access::In
-                        : Access::Out;
+                    : isWorkspace && shape.hasCounter ? Access::InOut
+                                                      : Access::Out;
     if (isa<MemRefType>(type))
       list.append(KernelOp::accessAttrName,
                   AccessAttr::get(b.getContext(), access));
@@ -357,6 +361,11 @@ KernelOp fa::createKernel(ImplicitLocOpBuilder &b,
   if (shape.cluster > 1)
     kernel->setAttr(KernelOp::clusterAttrName,
                     b.getI64IntegerAttr(shape.cluster));
+  if (shape.hasCounter)
+    setCounterAttributes(kernel, source, names);
+  if (shape.manyPrograms)
+    kernel->setAttr(KernelOp::manyProgramsAttrName,
+                    b.getI64IntegerAttr(shape.manyPrograms));
   if (shape.someKeys)
     kernel->setAttr(KernelOp::someKeysAttrName, b.getUnitAttr());
   if (shape.parts > 1)

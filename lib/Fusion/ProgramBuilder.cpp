@@ -109,6 +109,7 @@ void ProgramBuilder::findRows(Value tileNumber, bool fromEnd) {
                                           tileStart, numQueries);
     tileStart = arith::SelectOp::create(b, isEmpty, numQueries, tileStart);
     numKeys = arith::SelectOp::create(b, isEmpty, index(0), numKeys);
+    isIdle = isEmpty;
   }
   if (fromEnd) {
     Value part = index(shape.endMultiple);

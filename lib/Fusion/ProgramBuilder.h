@@ -77,6 +77,7 @@ protected:
   Value kvHead, group;
   Value tileStart; ///< row of the view where the tile begins
   Value numQueries, numKeys;
+  Value isIdle; ///< i1: this program writes nothing; null: not known
 
 private:
   Value countRows(Value memory);

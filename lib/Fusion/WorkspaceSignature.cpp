@@ -64,6 +64,16 @@ AffineExpr fa::nameWorkspaceSizes(const AttentionFunction &source,
   return names.size(*source.table, source.table->number, 1) * rows;
 }
 
+void fa::setCounterAttributes(KernelOp kernel, const AttentionFunction &source,
+                              SizeNames &names) {
+  Builder b(kernel.getContext());
+  kernel.setArgAttr(firstOfWorkspace(source), KernelOp::workspaceAttrName,
+                    AffineMapAttr::get(names.map({})));
+  kernel->setAttr(KernelOp::counterAttrName, b.getUnitAttr());
+  // Dimension 0 of workspace is the number of splits.
+  kernel->setAttr(KernelOp::splitsAttrName, b.getI64IntegerAttr(1));
+}
+
 void fa::setSplitAttributes(KernelOp kernel, const AttentionFunction &source,
                             const KernelShape &shape, SizeNames &names) {
   Builder b(kernel.getContext());

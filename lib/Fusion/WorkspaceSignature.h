@@ -30,6 +30,10 @@ int64_t countColumnTiles(const AttentionFunction &source,
 mlir::AffineExpr nameWorkspaceSizes(const AttentionFunction &source,
                                     SizeNames &names);
 
+/// Sets what a launch must know of a counter of programs, its only workspace.
+void setCounterAttributes(tile::KernelOp kernel,
+                          const AttentionFunction &source, SizeNames &names);
+
 /// Sets what a launch must know to take workspace and to choose splits.
 void setSplitAttributes(tile::KernelOp kernel, const AttentionFunction &source,
                         const KernelShape &shape, SizeNames &names);

@@ -100,7 +100,8 @@ static Result<LaunchChoice> chooseSplit(LaunchPlace &place,
   auto bytes = countBytes(kernel, *splits, given);
   if (!bytes)
     return failOfBytes(kernel);
-  if (*splits < least && !kernel.keysOfSplit)
+  // A counter is all that a kernel with one split has in workspace then.
+  if (*splits < least && !kernel.keysOfSplit && !kernel.dynamic)
     return LaunchChoice();
   if (*bytes > workspace.bytes)
     return makeFailure("@", kernel.symbol, " in ", *splits,
@@ -247,7 +248,7 @@ fa::findCandidates(std::span<const KernelInfo> kernels,
         return false;
       // The host has workspace of its own, and so do launches that need it.
       isSure = launch.machine.processors == kHost ||
-               chain.front().splits == 1 || isFixed;
+               (chain.front().splits == 1 && !chain.front().dynamic) || isFixed;
     }
     for (const KernelInfo &kernel : chain)
       found.push_back(kernel.symbol);

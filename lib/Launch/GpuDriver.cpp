@@ -102,6 +102,7 @@ static const char *findFunctions(void *library, GpuDriver &driver) {
   find(driver.MemFree, "cuMemFree_v2", "hipFree");
   find(driver.MemcpyHtoD, "cuMemcpyHtoD_v2", "hipMemcpyHtoD");
   find(driver.MemcpyDtoH, "cuMemcpyDtoH_v2", "hipMemcpyDtoH");
+  find(driver.MemsetD32Async, "cuMemsetD32Async", "hipMemsetD32Async");
   find(driver.StreamGetCaptureInfo, "cuStreamGetCaptureInfo",
        "hipStreamGetCaptureInfo");
   find(driver.ThreadExchangeStreamCaptureMode,

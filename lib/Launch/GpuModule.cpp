@@ -203,11 +203,27 @@ Failure GpuModule::launch(const LaunchChoice &choice,
       current.emplace(*card);
     if (Failure failure = current->failure())
       return failure;
-    grid.isEarly = kernel.beginsEarly && hasEarlyLaunch();
+    // What is in front of it in the stream is no kernel if it has a counter.
+    grid.isEarly = kernel.beginsEarly && !kernel.dynamic && hasEarlyLaunch();
+    if (Failure failure = resetCounter(kernel, all.get(), stream))
+      return failure;
     if (Failure failure = enqueue(kernel, all.get(), grid, stream))
       return failure;
   }
   return {};
+}
+
+/// The stream does so before the kernel begins, in each replay of a graph, too.
+/// Launches that run at a time have workspace of their own.
+Failure GpuModule::resetCounter(const KernelInfo &kernel,
+                                std::span<const LaunchArgument> arguments,
+                                void *stream) const {
+  if (!kernel.dynamic)
+    return {};
+  const GpuDriver &driver = card->driver();
+  auto counter = reinterpret_cast<uintptr_t>(arguments.back().data);
+  return driver.check(driver.MemsetD32Async(counter, 0, 1, stream),
+                      "cannot set the counter of @", kernel.symbol, " to 0");
 }
 
 /// In the card's context: encoding a tensor map asks the current one what its

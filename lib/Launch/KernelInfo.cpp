@@ -253,6 +253,15 @@ Failure fa::checkKernel(const KernelInfo &kernel) {
   if (kernel.persistent && kernel.programs > 1)
     return failOf(kernel, "expected 1 program of a persistent block, found ",
                   kernel.programs);
+  bool hasCounter = !kernel.args.empty() &&
+                    kernel.args.back().type == ElementType::I32 &&
+                    kernel.args.back().sizes.size() == 1 &&
+                    kernel.args.back().access == Access::InOut;
+  if (kernel.dynamic &&
+      (!kernel.persistent || kernel.cluster > 1 || !hasCounter))
+    return failOf(kernel, "expected programs to be taken in turn by a "
+                          "persistent kernel without clusters, from a counter "
+                          "that is its last argument, found another kernel");
   bool canCluster = kernel.persistent && !kernel.grid.empty();
   if (kernel.cluster > 1 && !canCluster)
     return failOf(kernel,
@@ -307,6 +316,9 @@ Failure fa::checkPlan(std::span<const KernelInfo> kernels) {
     if (Failure failure = checkKernel(kernels[n]))
       return failure;
     bool hasSplits = !kernels[n].splitKeys.steps.empty() || kernels[n].splits;
+    if (kernels[n].dynamic && kernels[n].workspace.empty())
+      return failOf(kernels[n], "expected a counter of programs in workspace, "
+                                "found none");
     if (!kernels[n].follows) {
       if (hasSplits == kernels[n].workspace.empty())
         return failOf(kernels[n], "expected workspace where there are splits, "

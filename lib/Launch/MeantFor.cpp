@@ -138,12 +138,23 @@ static bool hasFewPrograms(LaunchPlace &place, const KernelInfo &kernel,
   });
 }
 
+/// Whether the launch's programs are as many as the kernel asks for.
+static bool hasManyPrograms(const LaunchPlace &place, const KernelInfo &kernel,
+                            std::span<const LaunchArgument> arguments) {
+  if (!kernel.manyPrograms || place.machine.processors == kHost)
+    return true;
+  Result<int64_t> programs = countPrograms(kernel, arguments);
+  return programs &&
+         *programs / kernel.manyPrograms >= place.machine.processors;
+}
+
 /// Whether the launch's programs are as the kernel asks for, whatever others
 /// take.
 static bool suits(LaunchPlace &place, const KernelInfo &kernel,
                   std::span<const LaunchArgument> arguments) {
   return fillsClusters(place.kernels, kernel, arguments) &&
-         hasFewPrograms(place, kernel, arguments);
+         hasFewPrograms(place, kernel, arguments) &&
+         hasManyPrograms(place, kernel, arguments);
 }
 
 /// Rows of all tiles, those that are none among them; none without a tile.

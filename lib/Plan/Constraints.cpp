@@ -20,9 +20,9 @@ using namespace fa;
 static constexpr ConstraintWord kTile = {"tile", "MxN",
                                          "queries and keys in a tile"};
 static constexpr ConstraintWord kSchedule = {
-    "schedule", "persistent|clusters|roles|plain",
-    "blocks of specialized warps for many programs, those in clusters, or for "
-    "one each, or no specialized warps (default: chosen)"};
+    "schedule", "persistent|dynamic|clusters|roles|plain",
+    "blocks of specialized warps for many programs, that take them in turn, "
+    "in clusters, or for one each, or no specialized warps (default: chosen)"};
 
 namespace {
 struct NumberWord {
@@ -146,9 +146,10 @@ std::string fa::whyInvalid(const PlanConstraints &asked) {
   if (asked.rank >= kMostPlans)
     return "rank: expected 0 to " + std::to_string(kMostPlans - 1) +
            ", found " + std::to_string(asked.rank);
-  if (!is_contained({"", "persistent", "clusters", "roles", "plain"},
+  if (!is_contained({"", "persistent", "dynamic", "clusters", "roles", "plain"},
                     StringRef(asked.schedule)))
-    return found("schedule: expected persistent, clusters, roles or plain",
+    return found("schedule: expected persistent, dynamic, clusters, roles or "
+                 "plain",
                  "'" + asked.schedule + "'");
   return "";
 }

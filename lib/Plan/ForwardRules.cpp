@@ -45,6 +45,12 @@ static constexpr int64_t kDecodeParts = 4, kDecodeQueryBytes = 16 * 128 * 2;
 /// at D 128 those are 0.9 (bench/results/2026-11-27-h100-layers.md).
 static constexpr int64_t kShortColumns = 64, kShortWindow = 128;
 
+/// Programs of a processor from which on blocks of packed sequences take them
+/// in turn: to set the counter costs a launch about two microseconds, and by
+/// count every n-th program is up to a quarter longer
+/// (bench/results/2026-11-27-h100-packed.md).
+static constexpr int64_t kDynamicPrograms = 4;
+
 /// Of bf16 and f16, from the times of one wave of programs on an H100
 /// (bench/results/2026-11-27-h100-layers.md), and without specialized warps
 /// (2026-11-27-h100-products.md).
@@ -102,6 +108,11 @@ static SpecializedRules specializedRules(const PlanConstraints &asked) {
     rules.packedRows = 2 * kWarpgroupRows;
     rules.clusterBlocks = kClusterBlocks;
   }
+  rules.dynamicForAll = asked.schedule == "dynamic";
+  if (rules.dynamicForAll)
+    rules.dynamicPrograms = 1;
+  else if (asked.schedule.empty())
+    rules.dynamicPrograms = kDynamicPrograms;
   rules.hasSplits = asked.splits != 1;
   // 128 bytes of 16-bit elements, as wide as boxes and swizzles are.
   rules.slotColumns = 64;

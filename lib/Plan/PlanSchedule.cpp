@@ -28,6 +28,11 @@ static constexpr int64_t kSwizzleBytes = 1024;
 /// vectors.
 static constexpr int64_t kLateRegisters = 200;
 
+/// Programs that a block takes before it runs them. With one there is the time
+/// of a program for its number to come, and with two that of two short ones;
+/// none of it was raced yet.
+static constexpr int64_t kProgramsAhead = 2;
+
 /// Two and three warpgroups that compute have 232 and 160 registers a thread
 /// (setmaxnreg); four would wait for more than there are.
 static constexpr int64_t kMostConsumers = 3;
@@ -124,6 +129,8 @@ public:
     plan.cluster = facts.cluster           ? facts.cluster
                    : facts.isForFewQueries ? 1
                                            : rules.cluster;
+    if (facts.hasCounter && plan.persistent && plan.cluster == 1)
+      plan.dynamic = kProgramsAhead;
     return plan;
   }
 

@@ -120,11 +120,15 @@ std::vector<SchedulePlan> fa::rankSpecialized(const LoopFacts &facts,
     ranked.add([&](SchedulePlan &plan) {
       plan.persistent = false;
       plan.cluster = 1;
+      plan.dynamic = 0;
       plan.slots.program = facts.consumers;
     });
     if (!facts.isForFewQueries)
       ranked.add([](SchedulePlan &plan) { plan.cluster = kClusterBlocks; });
   }
+  if (facts.hasCounter)
+    for (int64_t ahead : {1, 0})
+      ranked.add([&](SchedulePlan &plan) { plan.dynamic = ahead; });
   ranked.add([](SchedulePlan &plan) { plan.dots.clear(); });
   return ranked.take([&](const SchedulePlan &plan) {
     return bytesOf(facts, plan.slots) <= rules.sharedBytes;

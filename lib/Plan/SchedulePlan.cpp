@@ -23,6 +23,9 @@ static constexpr int64_t kRegisters = 65536, kLanes = 32, kRegisterStep = 8,
 /// Of a thread, as long as all have as many (lib/Conversion/TileGPUToNVVM).
 static constexpr int64_t kMostOfAll = 248;
 
+/// Programs that a block takes before it runs them: others could have run them.
+static constexpr int64_t kMostAhead = 8;
+
 const Partition *SchedulePlan::find(StringRef name) const {
   auto found = find_if(
       partitions, [&](const Partition &each) { return each.name == name; });
@@ -55,7 +58,7 @@ hash_code fa::hash_value(const SchedulePlan &plan) {
       hash_combine(plan.rows, plan.columns, plan.slots.program, plan.slots.step,
                    hash_combine_range(plan.slots.scores), plan.slots.exchange,
                    plan.maximum, plan.pingPong, plan.lateRescale,
-                   plan.sumsFirst, plan.persistent, plan.cluster);
+                   plan.sumsFirst, plan.persistent, plan.cluster, plan.dynamic);
   for (const Partition &partition : plan.partitions)
     code = hash_combine(code, hash(partition));
   for (const PlannedDot &dot : plan.dots)
@@ -187,5 +190,13 @@ std::string fa::whyInvalid(const SchedulePlan &plan) {
       !isPowerOf2_64(plan.cluster))
     return "expected a cluster of 1, 2, 4 or 8 blocks, found " +
            std::to_string(plan.cluster);
+  if (plan.dynamic < 0 || plan.dynamic > kMostAhead)
+    return "expected 0 to " + std::to_string(kMostAhead) +
+           " programs that a block takes ahead, found " +
+           std::to_string(plan.dynamic);
+  if (plan.dynamic &&
+      (!plan.isSpecialized() || !plan.persistent || plan.cluster > 1))
+    return "expected programs to be taken in turn by persistent blocks of "
+           "specialized warps, without clusters, found others";
   return "";
 }

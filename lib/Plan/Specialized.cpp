@@ -109,6 +109,12 @@ public:
            !facts.isPacked && !facts.hasPages && hasEqualPrograms();
   }
 
+  /// Whether blocks are to take programs in turn. How long those of packed
+  /// sequences are follows from offsets, which no launch knows.
+  bool takesPrograms() const {
+    return rules.dynamicPrograms && (facts.isPacked || rules.dynamicForAll);
+  }
+
 private:
   /// Whether all queries see as many keys.
   bool hasEqualPrograms() const {
@@ -293,6 +299,11 @@ std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,
   if (planner.hasClusters()) {
     all.push_back({"_roles_clusters", many});
     all.back().shape.cluster = rules.specialized.clusterBlocks;
+  }
+  if (planner.takesPrograms()) {
+    all.push_back({"_roles_dynamic", many});
+    all.back().shape.hasCounter = true;
+    all.back().shape.manyPrograms = rules.specialized.dynamicPrograms;
   }
   all.push_back({"_roles", many});
   for (PlannedKernel &kernel : all)

@@ -91,6 +91,8 @@ EmulatorPlan::run(const KernelInfo &kernel,
       toExpected(countBlocks(kernel, *count, numProcessors * kernel.cluster));
   if (!blocks)
     return blocks.takeError();
+  if (kernel.dynamic)
+    *static_cast<int32_t *>(arguments.back().data) = 0;
   SmallVector<int64_t> words(countWords(kernel));
   packWords(arguments, extents, words);
   auto inParallel = [&](int64_t blocks,

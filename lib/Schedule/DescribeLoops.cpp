@@ -141,6 +141,7 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
   if (auto cluster =
           kernel->getAttrOfType<IntegerAttr>(KernelOp::clusterAttrName))
     facts.cluster = cluster.getInt();
+  facts.hasCounter = kernel->hasAttr(KernelOp::counterAttrName);
   return facts;
 }
 

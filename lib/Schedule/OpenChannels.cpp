@@ -15,6 +15,7 @@
 #include "fa/Schedule/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -46,6 +47,7 @@ public:
     shareRows();
     buildProducer(b, partitions, tiles);
     consume();
+    takePrograms();
     for (auto *fetched : {&tiles.own, &tiles.whole})
       for (FetchedTile &tile : *fetched)
         tile.load.erase();
@@ -177,6 +179,27 @@ private:
       own.getCount().replaceAllUsesWith(rows);
       own.erase();
     }
+  }
+
+  //===--- Programs ---===//
+
+  /// In turn, if the plan says so, by who finds whether there is anything to
+  /// do, and for all what memory says of a program, as where its sequence lies.
+  void takePrograms() {
+    SmallVector<IdleOp> idle(kernel.getBody().getOps<IdleOp>());
+    if (plan.dynamic) {
+      b.setInsertionPoint(partitions);
+      SmallVector<Value> found;
+      for (Operation &op : kernel.getBody().front())
+        if (isa<SequenceOfOp>(op) || (isa<memref::LoadOp>(op) &&
+                                      op.getResult(0).getType().isInteger(32)))
+          llvm::append_range(found, op.getResults());
+      ProgramsOp::create(b, kernel.getArguments().back(), found,
+                         idle.empty() ? Value() : idle.front().getCondition(),
+                         plan.dynamic, IntegerAttr());
+    }
+    for (IdleOp op : idle)
+      op.erase();
   }
 
   //===--- Consumers ---===//
@@ -396,15 +419,20 @@ struct TgpuOpenChannels final
       tiles = findFetchedTiles(kernel, reason);
     if (reason.empty())
       reason = whyOtherThanPlanned(kernel, *tiles, plan);
+    if (reason.empty() && plan.dynamic &&
+        !kernel->hasAttr(KernelOp::counterAttrName))
+      reason = "it has no counter to take programs from (tile.counter)";
     if (!reason.empty())
       return emitError(kernel.getLoc())
              << "expected a kernel whose warps can be specialized as its plan "
                 "says: "
              << reason;
-    ChannelOpener(kernel, std::move(*tiles), plan).run();
+    auto unit = UnitAttr::get(kernel.getContext());
     if (plan.persistent)
-      kernel->setAttr(TileGPUDialect::persistentAttrName,
-                      UnitAttr::get(kernel.getContext()));
+      kernel->setAttr(TileGPUDialect::persistentAttrName, unit);
+    if (plan.dynamic)
+      kernel->setAttr(TileGPUDialect::dynamicAttrName, unit);
+    ChannelOpener(kernel, std::move(*tiles), plan).run();
     return success();
   }
 };

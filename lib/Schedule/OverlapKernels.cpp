@@ -33,7 +33,7 @@ static bool isScalar(Operation &op) {
 static Operation *firstAccess(tile::KernelOp kernel) {
   Block &body = kernel.getBody().front();
   auto found = llvm::find_if(body, [](Operation &op) {
-    return !isa<AllocOp, ChannelOp>(op) && !isMemoryEffectFree(&op);
+    return !isa<AllocOp, ChannelOp, ProgramsOp>(op) && !isMemoryEffectFree(&op);
   });
   return found == body.end() ? body.getTerminator() : &*found;
 }

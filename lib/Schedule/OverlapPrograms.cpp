@@ -44,6 +44,8 @@ public:
       : kernel(kernel), region(region), parts(parts),
         passed(cast<PassedOp>(region.getTerminator())),
         b(passed.getLoc(), passed) {
+    for (auto found : kernel.getBody().getOps<ProgramsOp>())
+      programs = found;
     parts.forEachRest([&](Operation *op) {
       takesTurns |= op->walk([](OrderWaitOp) {
                         return WalkResult::interrupt();
@@ -56,19 +58,19 @@ public:
     for (Operation &op : region.without_terminator())
       old.push_back(&op);
     carried = parts.takenFromFirst();
-    Value zero = index(0), turns = TurnsOp::create(b, b.getIndexType());
+    Value zero = index(0), turns;
+    if (programs)
+      HasProgramOp::create(b, b.getI1Type(), zero);
+    else
+      turns = TurnsOp::create(b, b.getIndexType());
     IRMapping first = enter(zero, zero);
     cloneEffects(parts.before, first);
     cloneAll(parts.first, first);
     SmallVector<Value> init = {zero};
     appendCarried(init, first);
-    auto loop = scf::ForOp::create(b, zero, turns, index(1), init);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      buildProgram(loop, turns);
-    }
-    passed.getStepsMutable().assign(loop.getResult(0));
+    passed.getStepsMutable().assign(programs
+                                        ? loopWhileTaken(zero, init)
+                                        : loopOverTurns(turns, zero, init));
     for (Operation *op : llvm::reverse(old))
       op->erase();
   }
@@ -78,11 +80,52 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
 
+  //===--- The loop ---===//
+
+  /// Gives how many steps have passed behind it.
+  Value loopOverTurns(Value turns, Value zero, ValueRange init) {
+    auto loop = scf::ForOp::create(b, zero, turns, index(1), init);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    auto hasNext = [&](Value next) -> Value {
+      return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, turns);
+    };
+    auto built =
+        buildProgram(loop.getInductionVar(), loop.getRegionIterArgs(), hasNext);
+    scf::YieldOp::create(b, built.values);
+    return loop.getResult(0);
+  }
+
+  /// The same where programs are taken in turn: until there is none.
+  Value loopWhileTaken(Value zero, ArrayRef<Value> init) {
+    SmallVector<Value> values = {zero};
+    llvm::append_range(values, init);
+    SmallVector<Type> types(ValueRange(values).getTypes());
+    SmallVector<Location> locs(types.size(), b.getLoc());
+    auto loop = scf::WhileOp::create(b, types, values);
+    OpBuilder::InsertionGuard guard(b);
+    Block *body = b.createBlock(&loop.getBefore(), {}, types, locs);
+    auto hasNext = [&](Value next) -> Value {
+      return HasProgramOp::create(b, b.getI1Type(), next);
+    };
+    auto built = buildProgram(body->getArgument(0),
+                              body->getArguments().drop_front(), hasNext);
+    built.values.insert(built.values.begin(), built.next);
+    scf::ConditionOp::create(b, built.hasNext, built.values);
+    Block *behind = b.createBlock(&loop.getAfter(), {}, types, locs);
+    scf::YieldOp::create(b, behind->getArguments());
+    return loop.getResult(1);
+  }
+
   /// The program of a turn, before which `steps` steps have passed.
   IRMapping enter(Value turn, Value steps) {
     IRMapping program;
-    auto ids =
-        ProgramInOp::create(b, SmallVector<Type>(3, b.getIndexType()), turn);
+    SmallVector<Type> types(3, b.getIndexType());
+    if (programs)
+      llvm::append_range(types, programs.getFound().getTypes());
+    auto ids = ProgramInOp::create(b, types, turn);
+    if (programs)
+      program.map(programs.getFound(), ids.getFound());
     kernel.walk([&](ProgramIdOp id) {
       program.map(id.getResult(), ids.getResult(id.getAxis()));
     });
@@ -153,10 +196,19 @@ private:
 
   //===--- A program ---===//
 
-  void buildProgram(scf::ForOp loop, Value turns) {
-    ValueRange args = loop.getRegionIterArgs();
-    Value turn = loop.getInductionVar();
+  /// What a turn leaves to the next one.
+  struct Turn {
+    Value next, hasNext; ///< its number, and whether there is one
+    SmallVector<Value> values;
+  };
+
+  /// The program of `turn`, which has been begun and left `args`, and the
+  /// beginning of the next one.
+  Turn buildProgram(Value turn, ValueRange args,
+                    llvm::function_ref<Value(Value)> askForNext) {
     IRMapping now = enter(turn, args.front());
+    if (programs)
+      LeaveProgramOp::create(b, turn);
     now.map(carried, args.drop_front());
     cloneAll(parts.tiles, now);
     for (auto [result, value] :
@@ -166,8 +218,7 @@ private:
     cloneEffects(parts.passing, now);
     Value steps = valueOf(passed.getSteps(), now);
     Value next = arith::AddIOp::create(b, turn, index(1));
-    Value hasNext =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, turns);
+    Value hasNext = askForNext(next);
     SmallVector<Type> types(args.getTypes());
     types.push_back(parts.outputWait.getResult().getType());
     auto branch = scf::IfOp::create(b, types, hasNext, /*withElse=*/true);
@@ -183,7 +234,7 @@ private:
       if (value == parts.outputWait.getResult())
         now.map(result, branch.getResults().back());
     cloneAll(parts.behind, now);
-    scf::YieldOp::create(b, branch.getResults().drop_back());
+    return {next, hasNext, SmallVector<Value>(branch.getResults().drop_back())};
   }
 
   /// The last output of a program alone.
@@ -254,6 +305,7 @@ private:
   Block &region;
   ProgramParts &parts;
   PassedOp passed;
+  ProgramsOp programs; ///< null: a block's programs follow from its number
   ImplicitLocOpBuilder b;
   bool takesTurns = false;
   /// Tiles of the first tile of keys that the rest of a program takes.

@@ -94,7 +94,8 @@ private:
   /// Channels are used as long as the kernel runs: each has a place of its own
   /// behind `bytes`. A swizzle of 128 bytes repeats every 1024. Behind them all
   /// lie the barriers, of each channel those of full slots, then those of empty
-  /// ones, 8 bytes each. Returns where it ends.
+  /// ones, 8 bytes each, and then what says the block's programs. Returns where
+  /// it ends.
   int64_t placeChannels(int64_t bytes) {
     for (auto channel : getOperation().getBody().getOps<ChannelOp>()) {
       bytes = llvm::alignTo(bytes, 1024);
@@ -104,6 +105,11 @@ private:
     for (auto channel : getOperation().getBody().getOps<ChannelOp>()) {
       channel.setBarriers(bytes);
       bytes += 16 * channel.getType().getBuffer().getSlots();
+    }
+    for (auto programs : getOperation().getBody().getOps<ProgramsOp>()) {
+      bytes = llvm::alignTo(bytes, 16);
+      programs.setOffset(bytes);
+      bytes += programs.getBytes();
     }
     return bytes;
   }

@@ -82,7 +82,7 @@ llvm.func @elsewhere(!llvm.ptr) attributes {rocdl.kernel}
 llvm.func @exchange(%words: !llvm.ptr, %p: !llvm.ptr) attributes {nvvm.kernel} {
   %x = llvm.mlir.undef : i32
   %g = llvm.addrspacecast %p : !llvm.ptr to !llvm.ptr<1>
-  // expected-error @below {{the emulator has sums of f32, i32 and i64 in global memory, of which nobody reads the result, only}}
+  // expected-error @below {{the emulator has sums of f32, i32 and i64 in global memory, of which nobody reads the result, and i32 that 1 is added to, only}}
   %v = llvm.atomicrmw xchg %g, %x monotonic : !llvm.ptr<1>, i32
   llvm.return
 }

@@ -242,6 +242,14 @@ int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
   return Success;
 }
 
+int cuMemsetD32Async(uint64_t to, unsigned word, size_t count, void *stream) {
+  ENTRY(cuMemsetD32Async);
+  if (!current())
+    return InvalidContext;
+  driver().memset = {to, word, count, stream};
+  return Success;
+}
+
 /// A map of 128 bytes that begins with the address that it describes. Rows of
 /// boxes that are swizzled in 128 bytes (3) are not longer.
 int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,

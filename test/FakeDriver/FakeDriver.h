@@ -70,6 +70,14 @@ struct FakeDriver {
   /// How many tensor maps it copies to `launch.maps`.
   size_t numMaps = 0;
 
+  /// The last words that a stream was to set.
+  struct Memset {
+    uint64_t address;
+    unsigned word;
+    size_t count;
+    void *stream;
+  } memset = {};
+
   int retained[2] = {}; ///< primary contexts of CUDA
   int numModules = 0, maxModules = 0;
   int numBlocks = 0; ///< of memory that was allocated and not freed

@@ -174,6 +174,13 @@ int hipMemcpyDtoH(void *to, uint64_t from, size_t bytes) {
   return Success;
 }
 
+int hipMemsetD32Async(void *to, int word, size_t count, void *stream) {
+  ENTRY(hipMemsetD32Async);
+  driver().memset = {reinterpret_cast<uintptr_t>(to), unsigned(word), count,
+                     stream};
+  return Success;
+}
+
 int hipStreamGetCaptureInfo(void *stream, int *status, uint64_t *id) {
   ENTRY(hipStreamGetCaptureInfo);
   return getCaptureInfo(stream, status, id);

@@ -176,6 +176,53 @@ tile.kernel @no_program(%n: index) attributes {grid = affine_map<() -> (1)>, gri
   tile.return
 }
 // -----
+tile.kernel @no_programs(%n: memref<?xi32, strided<[1]>> {tile.access = #tile.access<inout>}) attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects a kernel with tgpu.persistent and tgpu.dynamic}}
+  tgpu.programs %n slots 2 : memref<?xi32, strided<[1]>>
+  tile.return
+}
+// -----
+tile.kernel @two_programs(%n: memref<?xi32, strided<[1]>> {tile.access = #tile.access<inout>}) attributes {tgpu.persistent, tgpu.dynamic, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  tgpu.programs %n slots 2 : memref<?xi32, strided<[1]>>
+  // expected-error @below {{expects to be in the body of a tile.kernel, once}}
+  tgpu.programs %n slots 2 : memref<?xi32, strided<[1]>>
+  tile.return
+}
+// -----
+tile.kernel @odd_programs(%n: memref<?xi32, strided<[1]>> {tile.access = #tile.access<inout>}) attributes {tgpu.persistent, tgpu.dynamic, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  // expected-error @below {{expects an offset that is a multiple of 16, found 8}}
+  tgpu.programs %n slots 2 at 8 : memref<?xi32, strided<[1]>>
+  tile.return
+}
+// -----
+tile.kernel @not_taken(%n: index) attributes {tgpu.persistent, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%p: index, %s: index):
+    tgpu.passed %s
+  } consumer {
+  ^bb0(%p: index, %s: index):
+    // expected-error @below {{expects a kernel with tgpu.programs}}
+    %has = tgpu.has_program %p
+    tgpu.passed %s
+  }
+  tile.return
+}
+// -----
+tile.kernel @not_found(%n: memref<?xi32, strided<[1]>> {tile.access = #tile.access<inout>}) attributes {tgpu.persistent, tgpu.dynamic, grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  tgpu.programs %n slots 2 found %c0 : memref<?xi32, strided<[1]>>, index
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%p: index, %s: index):
+    tgpu.passed %s
+  } consumer {
+  ^bb0(%p: index, %s: index):
+    // expected-error @below {{expects 1 numbers that were found of a program, has 0}}
+    %x, %y, %z = tgpu.program_in %p
+    tgpu.passed %s
+  }
+  tile.return
+}
+// -----
 tile.kernel @no_turn() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
   // expected-error @below {{expects to be in the consumer of tgpu.warp_specialize}}
   tgpu.order_arrive

@@ -23,6 +23,11 @@ tile.kernel @scores() attributes {grid = affine_map<() -> (1)>, grid_sizes = arr
                            slots {program 2, step 3, scores [4, 0]}>} {
   tile.return
 }
+// CHECK: tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4, compute w4], slots {program 1, step 2}, persistent, dynamic 2>
+tile.kernel @dynamic() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>,
+    tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4, compute w4], dynamic 2, persistent, slots {program 1, step 2}>} {
+  tile.return
+}
 // Three kinds of partition, and tiles that consumers exchange.
 // CHECK: tgpu.plan = #tgpu.plan<tile 128x64, partitions [load w4 r40, compute*2 w4 r224 rows 64, store w4 r24], slots {program 2, step 2, scores [2], exchange 1}, persistent>
 tile.kernel @store() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>,

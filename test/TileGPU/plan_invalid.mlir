@@ -52,13 +52,22 @@
 // expected-error @below {{expected a cluster of 1, 2, 4 or 8 blocks, found 3}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, cluster 3>
 // -----
+// expected-error @below {{expected 0 to 8 programs that a block takes ahead, found 9}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, persistent, dynamic 9>
+// -----
+// expected-error @below {{expected programs to be taken in turn by persistent blocks of specialized warps, without clusters, found others}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, dynamic 2>
+// -----
+// expected-error @below {{expected programs to be taken in turn by persistent blocks of specialized warps, without clusters, found others}}
+#a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, persistent, cluster 2, dynamic 2>
+// -----
 // expected-error @below {{expected a tile of two sizes, found 3}}
 #a = #tgpu.plan<tile 64x64x8, partitions [all w4]>
 // -----
 // expected-error @below {{expected w and a number, found 'x4'}}
 #a = #tgpu.plan<tile 64x64, partitions [all x4]>
 // -----
-// expected-error @below {{expected slots, loop, max, ping_pong, late_rescale, sums_first, persistent or cluster, found 'pingpong'}}
+// expected-error @below {{expected slots, loop, max, ping_pong, late_rescale, sums_first, persistent, cluster or dynamic, found 'pingpong'}}
 #a = #tgpu.plan<tile 64x64, partitions [all w4], pingpong>
 // -----
 // expected-error @below {{expected 'speculative'}}

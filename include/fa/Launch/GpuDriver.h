@@ -73,6 +73,9 @@ struct GpuDriver {
   Status (*PointerGetAttribute)(void *, int, Pointer);
   Status (*MemAlloc)(Pointer *, size_t);
   Status (*MemFree)(Pointer);
+  /// Words of 32 bits.
+  Status (*MemsetD32Async)(Pointer to, unsigned word, size_t count,
+                           void *stream);
   Status (*MemcpyHtoD)(Pointer, const void *, size_t);
   Status (*MemcpyDtoH)(void *, Pointer, size_t);
   Status (*StreamGetCaptureInfo)(void *, int *, uint64_t *);

@@ -88,6 +88,10 @@ private:
   };
   /// Whether the driver can launch kernels that begin early.
   bool hasEarlyLaunch() const;
+  /// Sets the counter of a kernel that has one to 0.
+  Failure resetCounter(const KernelInfo &kernel,
+                       std::span<const LaunchArgument> arguments,
+                       void *stream) const;
   Failure enqueue(const KernelInfo &kernel,
                   std::span<const LaunchArgument> arguments, const Grid &grid,
                   void *stream) const;

@@ -38,10 +38,11 @@ struct PlanConstraints {
   /// where there are not so many: the first, the rules' own.
   int64_t rank = 0;
   /// Where there are warpgroups: "persistent", blocks of specialized warps that
-  /// run one program after the other; "clusters", the same, and blocks with the
-  /// same keys fetch them together; "roles", a block for each program; "plain",
-  /// no specialized warps; "": chosen, and of specialized warps one more
-  /// kernel, for launches of few programs.
+  /// run one program after the other; "dynamic", the same, and blocks take
+  /// programs in turn from a counter where kernels can have one; "clusters",
+  /// the same, and blocks with the same keys fetch them together; "roles", a
+  /// block for each program; "plain", no specialized warps; "": chosen, and of
+  /// specialized warps one more kernel, for launches of few programs.
   std::string schedule;
 
   bool operator==(const PlanConstraints &) const = default;

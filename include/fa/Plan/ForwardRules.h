@@ -63,6 +63,11 @@ struct SpecializedRules {
   /// Blocks of a kernel for full attention that fetch keys and values together;
   /// 1: there is none.
   int64_t clusterBlocks = 1;
+  /// Of packed sequences there is a kernel whose blocks take programs in turn,
+  /// for launches of so many programs for each processor; 0: there is none.
+  int64_t dynamicPrograms = 0;
+  /// Other sequences have such a kernel, too.
+  bool dynamicForAll = false;
   /// The kernel for many programs has one on splits of the keys, too, where all
   /// queries see as many: its programs may leave processors idle.
   bool hasSplits = false;

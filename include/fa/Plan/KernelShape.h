@@ -66,6 +66,10 @@ struct KernelShape {
   bool sharesTiles = false;
   /// Blocks that are to fetch together.
   int64_t cluster = 1;
+  /// Blocks may take programs in turn from a counter in workspace.
+  bool hasCounter = false;
+  /// The least programs for each processor that the kernel is meant for.
+  int64_t manyPrograms = 0;
   /// The most programs for each processor that the kernel is meant for; 0: any.
   int64_t fewPrograms = 0;
   /// The kernel is meant for launches in which it has fewer rows than others.

@@ -56,7 +56,8 @@ struct LoopFacts {
   /// or those of a packed sequence.
   bool hasOrigin = false;
   bool isForFewQueries = false;
-  int64_t cluster = 0; ///< blocks that the kernel is to have; 0: not said
+  int64_t cluster = 0;     ///< blocks that the kernel is to have; 0: not said
+  bool hasCounter = false; ///< blocks may take programs in turn
 };
 
 /// Bytes of shared memory that a block with so many slots takes, with its

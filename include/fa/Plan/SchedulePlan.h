@@ -82,6 +82,9 @@ struct SchedulePlan {
   bool sumsFirst = false;
   bool persistent = false; ///< a block runs several programs
   int64_t cluster = 1;     ///< blocks that fetch together, where they can
+  /// Blocks take programs in turn from a counter, and so many of them ahead; 0:
+  /// each has every n-th one.
+  int64_t dynamic = 0;
 
   bool operator==(const SchedulePlan &) const = default;
 

@@ -59,8 +59,9 @@ def TgpuOpenChannels : Pass<"tgpu-open-channels", "::mlir::ModuleOp"> {
     of the tile, with a right operand that is fetched for all; of one with 64 columns
     each computes a share of the dot's columns, which are only stored. Loops whose bounds
     follow from `tile.own_rows` are the consumer's: the producer walks those of all
-    rows, and steps outside of its own a consumer awaits and releases. A kernel that
-    is not as its plan says is an error.
+    rows, and steps outside of its own a consumer awaits and releases. Where the plan
+    says so (`dynamic`) and the kernel has a counter, blocks take programs in turn
+    (`tgpu.programs`). A kernel that is not as its plan says is an error.
 
     After:
     ```mlir
@@ -197,7 +198,8 @@ def TgpuOverlapPrograms
     written out and rotated: the first scores of a program are begun together with
     the last output of the one before, as those of all other tiles are, and its
     first softmax runs under that. What is computed from a program's number is
-    computed for both. The last program ends alone.
+    computed for both. The last program ends alone. Where programs are taken in turn
+    (`tgpu.programs`) the loop ends when there is none.
 
     For kernels whose programs all have a tile of keys (`tile.some_keys`), with a
     second slot for what is read in all loops, so that it is there by then.

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowerings.h"
+#include "Turns.h"
 
 #include "fa/Schedule/KernelThreads.h"
 
@@ -66,63 +66,31 @@ Value fa::rankInCluster(NvidiaContext &ctx) {
                                 ctx.i32(clusterBlocks(ctx)));
 }
 
-namespace {
+Divisor::Divisor(OpBuilder &b, Location loc, Value divisor)
+    : divisor(divisor),
+      reciprocal(arith::DivUIOp::create(
+          b, loc,
+          arith::ConstantIntOp::create(b, loc, b.getI32Type(), /*value=*/-1),
+          divisor)) {}
 
-/// What many numbers below 2^31 are divided by: multiplied with a reciprocal,
-/// which is made once. Its error is below 1 / 2^32 of a number, that of the
-/// quotient below 1.
-struct Divisor {
-  Divisor(OpBuilder &b, Location loc, Value divisor)
-      : divisor(divisor),
-        reciprocal(arith::DivUIOp::create(
-            b, loc,
-            arith::ConstantIntOp::create(b, loc, b.getI32Type(), /*value=*/-1),
-            divisor)) {}
+Divisor::Divisor(OpBuilder &b, Location loc, Value condition, const Divisor &x,
+                 const Divisor &y)
+    : divisor(arith::SelectOp::create(b, loc, condition, x.divisor, y.divisor)),
+      reciprocal(arith::SelectOp::create(b, loc, condition, x.reciprocal,
+                                         y.reciprocal)) {}
 
-  /// Of either, by a condition.
-  Divisor(OpBuilder &b, Location loc, Value condition, const Divisor &x,
-          const Divisor &y)
-      : divisor(
-            arith::SelectOp::create(b, loc, condition, x.divisor, y.divisor)),
-        reciprocal(arith::SelectOp::create(b, loc, condition, x.reciprocal,
-                                           y.reciprocal)) {}
-
-  /// Quotient and remainder.
-  std::pair<Value, Value> divide(ImplicitLocOpBuilder &b, Value x) const {
-    Value low = arith::MulUIExtendedOp::create(b, x, reciprocal).getResult(1);
-    Value rest =
-        arith::SubIOp::create(b, x, arith::MulIOp::create(b, low, divisor));
-    Value isLow =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::uge, rest, divisor);
-    Value less = arith::SubIOp::create(b, rest, divisor);
-    Value more = arith::ExtUIOp::create(b, b.getI32Type(), isLow);
-    return {arith::AddIOp::create(b, low, more),
-            arith::SelectOp::create(b, isLow, less, rest)};
-  }
-
-  Value divisor, reciprocal; ///< i32; the latter is (2^32 - 1) / divisor
-};
-
-} // namespace
-
-/// In turn t of n blocks, block b runs the (t n + b)-th program in an order
-/// along which the work of neighbours is alike. Where a mask lets the work
-/// shrink along the first axis (a head's tiles of queries, the last one first),
-/// that is up over every second program and down over the others, a section of
-/// heads at a time: over some turns each block gets as much as any other, and
-/// the last programs are short.
-///
-/// Blocks of a cluster are one here, and so are as many programs that are
-/// neighbours on the first axis.
-struct fa::Turns {
-  Value programs, blocks, block; ///< how many, n, b; i32, as all numbers here
-  Value tiles;                   ///< programs on the first axis
-  Value count;                   ///< of the turns that this block takes part in
-  Value lastSection;
-  Divisor section;          ///< programs of a section
-  Divisor heads, lastHeads; ///< of a section, of the last one
-  Divisor axis1;            ///< programs on this axis
-};
+std::pair<Value, Value> Divisor::divide(ImplicitLocOpBuilder &b,
+                                        Value x) const {
+  Value low = arith::MulUIExtendedOp::create(b, x, reciprocal).getResult(1);
+  Value rest =
+      arith::SubIOp::create(b, x, arith::MulIOp::create(b, low, divisor));
+  Value isLow =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::uge, rest, divisor);
+  Value less = arith::SubIOp::create(b, rest, divisor);
+  Value more = arith::ExtUIOp::create(b, b.getI32Type(), isLow);
+  return {arith::AddIOp::create(b, low, more),
+          arith::SelectOp::create(b, isLow, less, rest)};
+}
 
 /// Of a section, at most. Over 330 causal problems of 512 to 20000 queries on
 /// 78 to 132 blocks, the block with the most work has 1.2 % more than if each
@@ -130,7 +98,7 @@ struct fa::Turns {
 /// with 8, 0.6 %, but then the keys of too many heads are read at a time.
 static constexpr int32_t kSectionTurns = 4;
 
-static Turns takeTurns(NvidiaContext &ctx) {
+Turns fa::takeTurns(NvidiaContext &ctx) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto add = [&](Value x, Value y) { return arith::AddIOp::create(b, x, y); };
   auto sub = [&](Value x, Value y) { return arith::SubIOp::create(b, x, y); };
@@ -171,6 +139,43 @@ static Turns takeTurns(NvidiaContext &ctx) {
           by(axis1)};
 }
 
+namespace {
+/// A section's programs, and which of them one is.
+struct PlaceInSection {
+  Value section, place;
+  Divisor heads; ///< of the section
+};
+} // namespace
+
+static PlaceInSection findPlace(NvidiaContext &ctx, const Turns &turns,
+                                Value number) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  auto [section, place] = turns.section.divide(b, number);
+  Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, section,
+                                       turns.lastSection);
+  Divisor heads(b, b.getLoc(), isLast, turns.lastHeads, turns.heads);
+  return {section, place, heads};
+}
+
+/// The numbers on the other axes of a head of a section.
+static std::array<Value, 2> findHead(NvidiaContext &ctx, const Turns &turns,
+                                     Value section, Value headInSection) {
+  ImplicitLocOpBuilder &b = ctx.b;
+  Value first = arith::MulIOp::create(b, section, turns.heads.divisor);
+  Value head = arith::AddIOp::create(b, first, headInSection);
+  auto [id2, id1] = turns.axis1.divide(b, head);
+  return {id1, id2};
+}
+
+/// By tile, then by head: those of the first tile of all heads come first.
+std::array<Value, 3> fa::programInOrder(NvidiaContext &ctx, const Turns &turns,
+                                        Value number) {
+  auto [section, place, heads] = findPlace(ctx, turns, number);
+  auto [tile, headInSection] = heads.divide(ctx.b, place);
+  auto [id1, id2] = findHead(ctx, turns, section, headInSection);
+  return {tile, id1, id2};
+}
+
 /// The program that this block runs in a turn, by axis.
 static std::array<Value, 3> programIn(NvidiaContext &ctx, const Turns &turns,
                                       Value turn) {
@@ -179,10 +184,7 @@ static std::array<Value, 3> programIn(NvidiaContext &ctx, const Turns &turns,
   auto sub = [&](Value x, Value y) { return arith::SubIOp::create(b, x, y); };
   auto mul = [&](Value x, Value y) { return arith::MulIOp::create(b, x, y); };
   Value number = add(mul(turn, turns.blocks), turns.block);
-  auto [section, place] = turns.section.divide(b, number);
-  Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, section,
-                                       turns.lastSection);
-  Divisor heads(b, b.getLoc(), isLast, turns.lastHeads, turns.heads);
+  auto [section, place, heads] = findPlace(ctx, turns, number);
   Value size = mul(heads.divisor, turns.tiles);
   // The section's programs by tile, then by head, from the end: every second
   // one, and back over the others.
@@ -195,16 +197,13 @@ static std::array<Value, 3> programIn(NvidiaContext &ctx, const Turns &turns,
   Value down = sub(twice, last);
   auto [tile, headInSection] =
       heads.divide(b, arith::SelectOp::create(b, isUp, up, down));
-  Value head = add(mul(section, turns.heads.divisor), headInSection);
-  auto [id2, id1] = turns.axis1.divide(b, head);
+  auto [id1, id2] = findHead(ctx, turns, section, headInSection);
   if (clusterBlocks(ctx) > 1)
     tile = add(mul(tile, ctx.i32(clusterBlocks(ctx))), rankInCluster(ctx));
   return {tile, id1, id2};
 }
 
-/// What follows from sizes alone is computed in each program: computed once, it
-/// would fill the registers of uniform numbers in all loops. Not divisions.
-static void keepInLoop(NvidiaContext &ctx, memref::DimOp size) {
+void fa::keepInLoop(NvidiaContext &ctx, memref::DimOp size) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (llvm::any_of(size->getUsers(), [](Operation *user) {
         return isa<arith::DivUIOp, arith::DivSIOp>(user);
@@ -231,6 +230,10 @@ static LogicalResult lowerTurns(NvidiaContext &ctx, TurnsOp op) {
 
 static LogicalResult lowerProgramIn(NvidiaContext &ctx, ProgramInOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
+  if (ProgramsOp programs = takenPrograms(ctx.kernel)) {
+    readTakenProgram(ctx, programs, op);
+    return success();
+  }
   if (!ctx.turnsOfPartition)
     return op.emitOpError("expects tgpu.turns in the consumer's block");
   auto ids = programIn(ctx, *ctx.turnsOfPartition,
@@ -254,6 +257,11 @@ static void lowerAnew(NvidiaContext &ctx, AnewOp op) {
 /// What the scalars above make of a program's number is not used: the partition
 /// has its own for each program.
 static LogicalResult lowerLoopOfPartition(NvidiaContext &ctx, Block &region) {
+  if (ProgramsOp programs = takenPrograms(ctx.kernel)) {
+    mapPrograms(ctx, {ctx.i32(0), ctx.i32(0), ctx.i32(0)});
+    return failure(failed(lowerScalarsOnce(ctx, programs)) ||
+                   failed(lowerBlock(ctx, region)));
+  }
   Turns turns = takeTurns(ctx);
   llvm::SaveAndRestore restore(ctx.turnsOfPartition, &turns);
   mapPrograms(ctx, {ctx.i32(0), ctx.i32(0), ctx.i32(0)});
@@ -263,7 +271,7 @@ static LogicalResult lowerLoopOfPartition(NvidiaContext &ctx, Block &region) {
   return lowerBlock(ctx, region);
 }
 
-static bool isKernelWait(Operation &op) {
+bool fa::isKernelWait(Operation &op) {
   return isa<AwaitKernelOp, BeginNextOp>(op);
 }
 
@@ -280,8 +288,11 @@ LogicalResult fa::lowerPartition(NvidiaContext &ctx, Block &region) {
       ctx.mapping.map(argument, ctx.index(0));
     return lowerBlock(ctx, region);
   }
-  if (!region.getOps<TurnsOp>().empty())
+  if (!region.getOps<TurnsOp>().empty() ||
+      !region.getOps<HasProgramOp>().empty())
     return lowerLoopOfPartition(ctx, region);
+  if (ProgramsOp programs = takenPrograms(ctx.kernel))
+    return lowerTakenPartition(ctx, programs, region);
   auto partitions = cast<WarpSpecializeOp>(region.getParentOp());
   bool waitsFirst = region.getParent() == &partitions.getConsumer();
   Turns turns = takeTurns(ctx);
@@ -326,6 +337,7 @@ void fa::addProgramsLowerings(NvidiaContext &ctx) {
   ctx.registry.add(ctx, lowerPrograms);
   ctx.registry.add(ctx, lowerTurns);
   ctx.registry.add(ctx, lowerProgramIn);
+  addTakenProgramsLowerings(ctx);
   ctx.registry.add(ctx, lowerAnew);
   ctx.registry.add(ctx, lowerBeginNext);
   ctx.registry.add(ctx, lowerAwaitKernel);

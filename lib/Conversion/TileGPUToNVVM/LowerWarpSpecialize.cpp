@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NvidiaLowerings.h"
+#include "Turns.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -72,8 +72,24 @@ static void syncCluster(NvidiaContext &ctx) {
   NVVM::ClusterWaitOp::create(b, UnitAttr());
 }
 
-static void initializeBarriers(NvidiaContext &ctx, int64_t consumers) {
+/// Channels that are fetched to.
+static llvm::SmallSetVector<Value, 4> fetchedChannels(WarpSpecializeOp op) {
+  llvm::SmallSetVector<Value, 4> channels;
+  op.getProducer().walk(
+      [&](AcquireOp acquire) { channels.insert(acquire.getChannel()); });
+  return channels;
+}
+
+/// Warps of the load partition that fetch. The last one deals programs, where
+/// they are taken in turn.
+static uint32_t countFetchers(NvidiaContext &ctx, WarpSpecializeOp op) {
+  uint32_t most = kWarpsOfGroup - bool(takenPrograms(ctx.kernel));
+  return std::min<uint32_t>(most, fetchedChannels(op).size());
+}
+
+static void initializeBarriers(NvidiaContext &ctx, WarpSpecializeOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
+  int64_t consumers = op.getConsumers();
   Value first = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                                       ctx.threadInBlock, ctx.i32(0));
   scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
@@ -92,6 +108,10 @@ static void initializeBarriers(NvidiaContext &ctx, int64_t consumers) {
             b, barrierAddress(ctx, channel.getResult(), ctx.i32(n)),
             ctx.i32(n < slots ? full : empty), Value());
     }
+    if (ProgramsOp programs = takenPrograms(ctx.kernel))
+      initializeTaken(ctx, programs,
+                      countFetchers(ctx, op) + kWarpsOfGroup * consumers +
+                          op.hasStore());
     NVVM::FenceMbarrierInitOp::create(b);
     scf::YieldOp::create(b);
   });
@@ -108,9 +128,8 @@ static void initializeBarriers(NvidiaContext &ctx, int64_t consumers) {
 /// looked for, which a warp does faster.
 static LogicalResult lowerProducers(NvidiaContext &ctx, WarpSpecializeOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  llvm::SmallSetVector<Value, 4> channels;
-  op.getProducer().walk(
-      [&](AcquireOp acquire) { channels.insert(acquire.getChannel()); });
+  llvm::SmallSetVector<Value, 4> channels = fetchedChannels(op);
+  uint32_t fetchers = countFetchers(ctx, op);
   Value warp = arith::ShRUIOp::create(b, ctx.threadInBlock, ctx.i32(5));
   LogicalResult result = success();
   bool looksTogether =
@@ -122,9 +141,9 @@ static LogicalResult lowerProducers(NvidiaContext &ctx, WarpSpecializeOp op) {
       [&](FetchOp fetch) { looksTogether |= bool(fetch.getTable()); });
   llvm::SaveAndRestore restore(ctx.fetcher, looksTogether ? Fetcher::OfWarp
                                                           : Fetcher::Alone);
-  for (uint32_t n = 0; n < kWarpsOfGroup && n < channels.size(); ++n) {
+  for (uint32_t n = 0; n < fetchers; ++n) {
     ctx.produced.clear();
-    for (size_t m = n; m < channels.size(); m += kWarpsOfGroup)
+    for (size_t m = n; m < channels.size(); m += fetchers)
       ctx.produced.insert(channels[m]);
     Value isOne =
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp, ctx.i32(n));
@@ -140,6 +159,15 @@ static LogicalResult lowerProducers(NvidiaContext &ctx, WarpSpecializeOp op) {
       scf::YieldOp::create(b);
     });
   }
+  ProgramsOp programs = takenPrograms(ctx.kernel);
+  if (!programs || failed(result))
+    return result;
+  Value isDealer = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, warp,
+                                         ctx.i32(kWarpsOfGroup - 1));
+  scf::IfOp::create(b, isDealer, [&](OpBuilder &, Location) {
+    result = lowerDealer(ctx, programs);
+    scf::YieldOp::create(b);
+  });
   return result;
 }
 
@@ -193,7 +221,7 @@ static LogicalResult lowerStorer(NvidiaContext &ctx, WarpSpecializeOp op) {
 
 LogicalResult fa::lowerWarpSpecialize(NvidiaContext &ctx, WarpSpecializeOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
-  initializeBarriers(ctx, op.getConsumers());
+  initializeBarriers(ctx, op);
   LogicalResult result = success();
   auto isGroup = [&](int64_t number) -> Value {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ctx.warpgroup,

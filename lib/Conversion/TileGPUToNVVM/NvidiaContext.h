@@ -15,7 +15,7 @@ namespace fa {
 
 inline constexpr int32_t kWarpThreads = 32;
 
-/// Which programs of a persistent kernel are a block's (LowerPrograms.cpp).
+/// Which programs of a persistent kernel are a block's (Turns.h).
 struct Turns;
 
 /// Who is in a producer: one thread, or a warp of which a lane fetches.

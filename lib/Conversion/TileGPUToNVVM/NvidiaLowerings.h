@@ -132,6 +132,7 @@ void addFetchLowerings(NvidiaContext &ctx);
 void addPairsLowerings(NvidiaContext &ctx);
 void addPartsLowerings(NvidiaContext &ctx);
 void addProgramsLowerings(NvidiaContext &ctx);
+void addTakenProgramsLowerings(NvidiaContext &ctx);
 void addRampLowerings(NvidiaContext &ctx);
 void addWarpSpecializeLowerings(NvidiaContext &ctx);
 void addSequenceLowerings(NvidiaContext &ctx);

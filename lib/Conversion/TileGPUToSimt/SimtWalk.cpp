@@ -139,7 +139,7 @@ void fa::addSimtLowerings(SimtContext &ctx) {
   ctx.registry.add(ctx, lowerBody);
   // Mapped when the program's number is known; a buffer is where it is used.
   ctx.registry.skip<tile::ProgramIdOp, tile::NumProgramsOp, tile::PartIdOp,
-                    tile::ReturnOp, AllocOp>();
+                    tile::IdleOp, tile::ReturnOp, AllocOp>();
   addColumnBitsLowerings(ctx);
   addControlLowerings(ctx);
   addElementwiseLowerings(ctx);

@@ -512,6 +512,39 @@ TEST(Candidates, FillClusters) {
         << programs;
 }
 
+/// Programs are taken in turn where there are many and workspace for a counter.
+TEST(Candidates, TakeProgramsInTurn) {
+  KernelInfo whole = makePlan().back(), dealt = whole;
+  ArgumentInfo counter;
+  counter.isMemRef = true;
+  counter.type = ElementType::I32;
+  counter.access = Access::InOut;
+  counter.sizes = counter.strides = {kDynamic};
+  dealt.symbol = "dealt";
+  dealt.persistent = dealt.dynamic = true;
+  dealt.manyPrograms = 4;
+  dealt.args.push_back(counter);
+  dealt.workspace = {WorkspaceInfo()};
+  dealt.splits = 1;
+  std::vector<KernelInfo> plan = {dealt, whole};
+  ASSERT_FALSE(checkPlan(plan));
+  auto chosen = [&](int64_t programs, Workspace workspace) {
+    LaunchArgument arguments[] = {keys(programs, 64)};
+    auto choice = chooseLaunch(plan, arguments, 12, workspace);
+    return choice ? choice->kernels.front().symbol + " " +
+                        std::to_string(choice->workspaceBytes)
+                  : messageOf(std::move(choice));
+  };
+  EXPECT_EQ(chosen(48, Workspace::any()), "dealt 16");
+  EXPECT_EQ(chosen(47, Workspace::any()), "whole 0");
+  EXPECT_EQ(chosen(48, Workspace()), "whole 0");
+  EXPECT_EQ(candidates(plan, {keys(48, 64)}, 12), "dealt whole");
+  EXPECT_EQ(candidates(plan, {keys(47, 64)}, 12), "whole");
+  plan[0].workspace.clear();
+  EXPECT_EQ(checkPlan(plan).message(),
+            "@dealt: expected a counter of programs in workspace, found none");
+}
+
 /// Whatever a launch chooses, with workspace or without, is among the
 /// candidates, and what none chooses is not.
 TEST(Candidates, AreWhatALaunchChooses) {

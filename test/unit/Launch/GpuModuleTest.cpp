@@ -109,3 +109,56 @@ TEST(GpuModule, AKernelThatWaitsByItselfBeginsEarly) {
   // Graphs of older drivers have no such launches.
   EXPECT_EQ(launchTwo(true, true, 12020), "late late");
 }
+
+/// In the stream of the launch, before the kernel, which does not begin early:
+/// what is in front of it is no kernel.
+TEST(GpuModule, SetsTheCounterOfProgramsFirst) {
+  *fakeDriver() = FakeDriver();
+  auto device = GpuDevice::open(DriverKind::Cuda, 1, FA_FAKE_DRIVER);
+  ASSERT_TRUE(device);
+  KernelInfo kernel = kernelOn(1);
+  ArgumentInfo counter;
+  counter.isMemRef = true;
+  counter.type = ElementType::I32;
+  counter.access = Access::InOut;
+  counter.sizes = counter.strides = {kDynamic};
+  kernel.args.push_back(counter);
+  kernel.workspace = {WorkspaceInfo()};
+  kernel.splits = 1;
+  kernel.persistent = kernel.beginsEarly = kernel.dynamic = true;
+  auto module =
+      GpuModule::load({kernel}, "sm_90", ".version", *device, LaunchCosts());
+  ASSERT_TRUE(module);
+  int64_t sizes[] = {5, 1, 1, 1, 1, 1, 1, 1}, strides[8] = {};
+  LaunchArgument arguments[] = {
+      LaunchArgument::tensor(nullptr, ElementType::F32, sizes, strides)};
+  alignas(16) char memory[16];
+  int stream = 0;
+  auto launch = [&] {
+    Failure failure =
+        (*module)->launch({(*module)->kernels(), 1, sizeof memory}, arguments,
+                          {memory, sizeof memory}, &stream);
+    return failure ? failure.message() : "";
+  };
+  fakeDriver()->numWords = 3 + 17 + 1;
+  size_t before = fakeDriver()->numCalls;
+  EXPECT_EQ(launch(), "");
+  const FakeDriver &driver = *fakeDriver();
+  ASSERT_EQ(driver.numCalls, before + 4);
+  EXPECT_STREQ(driver.calls[before + 1], "cuMemsetD32Async");
+  EXPECT_STREQ(driver.calls[before + 2], "cuLaunchKernel");
+  EXPECT_EQ(driver.memset.address, reinterpret_cast<uintptr_t>(memory));
+  EXPECT_EQ(driver.memset.word, 0u);
+  EXPECT_EQ(driver.memset.count, 1u);
+  EXPECT_EQ(driver.memset.stream, &stream);
+  EXPECT_EQ(driver.launch.stream, &stream);
+  EXPECT_EQ(driver.launch.grid, 5u);
+  EXPECT_EQ(uint64_t(driver.launch.words[20]), driver.memset.address);
+  // Where it cannot be set, nothing is launched.
+  fakeDriver()->failing = "cuMemsetD32Async";
+  fakeDriver()->failure = 1;
+  size_t launches = driver.numLaunches;
+  EXPECT_EQ(launch(), "cannot set the counter of @k to 0: "
+                      "CUDA_ERROR_INVALID_VALUE (1), invalid argument");
+  EXPECT_EQ(driver.numLaunches, launches);
+}

@@ -171,6 +171,20 @@ TEST(KernelInfo, Checks) {
                                      std::to_string(blocks));
   }
   kernel = matrixKernel();
+  kernel.persistent = kernel.dynamic = true;
+  const char *noCounter =
+      "@k: expected programs to be taken in turn by a persistent kernel "
+      "without clusters, from a counter that is its last argument, found "
+      "another kernel";
+  EXPECT_EQ(problemOf(kernel), noCounter);
+  kernel.args.push_back(kernel.args[0]);
+  kernel.args.back().type = ElementType::I32;
+  kernel.args.back().access = Access::InOut;
+  kernel.args.back().sizes = kernel.args.back().strides = {kDynamic};
+  EXPECT_EQ(problemOf(kernel), "");
+  kernel.cluster = 2;
+  EXPECT_EQ(problemOf(kernel), noCounter);
+  kernel = matrixKernel();
   kernel.args.resize(65, kernel.args[0]);
   EXPECT_EQ(problemOf(kernel), "@k: expected at most 64 arguments, found 65");
   kernel = matrixKernel();

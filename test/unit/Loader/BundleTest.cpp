@@ -93,10 +93,10 @@ TEST(Bundle, PicksTheCodeForACard) {
 }
 
 TEST(Bundle, RefusesWhatIsNotOne) {
-  constexpr std::string_view version = "\"flashtile_bundle\": 6";
+  constexpr std::string_view version = "\"flashtile_bundle\": 7";
   expectRefused(withMetadata(version, "\"flashtile_bundle\": 1"),
                 "expected a bundle of version 2 to 6, found version 1");
-  expectRefused(withMetadata(version, "\"flashtile_bundle\": 7"),
+  expectRefused(withMetadata(version, "\"flashtile_bundle\": 8"),
                 "expected a bundle of version 2 to 6, found version 7");
   EXPECT_TRUE(read(withMetadata(version, "\"flashtile_bundle\": 2")));
   expectRefused(withMetadata("\"follows\": true", "\"follows\": false"),

@@ -41,7 +41,8 @@ static KernelInfo kernelNamed(std::string symbol) {
   return kernel;
 }
 
-/// Two kernels that split keys and one that takes every launch; each fact is
+/// Two kernels that split keys, one with a counter and one that takes every
+/// launch; each fact is
 /// something else than its default in one of them.
 static std::vector<KernelInfo> makePlan() {
   KernelInfo split = kernelNamed("split");
@@ -60,6 +61,14 @@ static std::vector<KernelInfo> makePlan() {
   merge.follows = merge.beginsEarly = true;
   merge.programs = 4;
   merge.unfused = true;
+  KernelInfo dealt = kernelNamed("dealt");
+  dealt.args.push_back(tensorOf({kDynamic}));
+  dealt.args.back().type = ElementType::I32;
+  dealt.args.back().access = Access::InOut;
+  dealt.workspace = {WorkspaceInfo()};
+  dealt.splits = 1;
+  dealt.persistent = dealt.dynamic = true;
+  dealt.manyPrograms = 4;
   KernelInfo whole = kernelNamed("whole");
   whole.rules = {{SizeRule::Packed, 0, 0, 0, 1, 1}};
   whole.tensorMaps = {{0, 1, 128, 64, /*joined=*/true},
@@ -72,7 +81,7 @@ static std::vector<KernelInfo> makePlan() {
   whole.registers = 168;
   whole.stackBytes = 8;
   whole.spillBytes = 0;
-  return {split, merge, whole};
+  return {split, merge, dealt, whole};
 }
 
 /// The text of bundle.json for `kernels`, after `change` of each.

@@ -64,8 +64,8 @@ TEST(Constraints, SayWhatCannotBeAsked) {
             "consumers: expected either consumers or a tile, found both");
   EXPECT_EQ(why("splits=1025"), "splits: expected 0 to 1024, found 1025");
   EXPECT_EQ(why("rank=8"), "rank: expected 0 to 7, found 8");
-  EXPECT_EQ(why("schedule=rolls"), "schedule: expected persistent, clusters, "
-                                   "roles or plain, found 'rolls'");
+  EXPECT_EQ(why("schedule=rolls"), "schedule: expected persistent, dynamic, "
+                                   "clusters, roles or plain, found 'rolls'");
 }
 
 /// The command line's options are made of them.

@@ -57,7 +57,8 @@ TEST(Forward, HasVariantsInTheOrderOfLaunches) {
   packed.isPacked = true;
   EXPECT_EQ(planOf(packed, "sm_90a"),
             "attention_roles_fetched 128x128 attention_roles_few 64x128 "
-            "attention_roles 128x128 attention 128x64 attention_strided 64x64");
+            "attention_roles_dynamic 128x128 attention_roles 128x128 "
+            "attention 128x64 attention_strided 64x64");
   EXPECT_EQ(planOf(ofHalves(128), "sm_80"),
             "attention_decode 16x32+ attention_packed 64x64+ "
             "attention 128x32 attention_strided 64x64");
@@ -86,6 +87,29 @@ TEST(Forward, DoesNotDependOnTheBatchWhereSplitsHaveAFixedNumberOfKeys) {
     if (kernel.split)
       EXPECT_EQ(kernel.split->keysOfSplit, 512);
   }
+}
+
+/// Programs of packed sequences are taken in turn, if there are many; others
+/// where that is asked for.
+TEST(Forward, TakesProgramsInTurn) {
+  auto programsOf = [](const AttentionFacts &facts, StringRef asked) {
+    auto rules = forwardRules(cantFail(findMachine("sm_90a")),
+                              cantFail(parseConstraints(asked)));
+    int64_t least = 0;
+    for (const PlannedKernel &kernel : cantFail(planForward(facts, rules))) {
+      EXPECT_EQ(kernel.shape.hasCounter, kernel.shape.manyPrograms > 0);
+      least = std::max(least, kernel.shape.manyPrograms);
+    }
+    return least;
+  };
+  AttentionFacts facts = ofHalves(128);
+  EXPECT_EQ(programsOf(facts, ""), 0);
+  EXPECT_EQ(programsOf(facts, "schedule=dynamic"), 1);
+  facts.isPacked = true;
+  EXPECT_EQ(programsOf(facts, ""), 4);
+  EXPECT_EQ(programsOf(facts, "schedule=dynamic"), 1);
+  EXPECT_EQ(programsOf(facts, "schedule=persistent"), 0);
+  EXPECT_EQ(programsOf(facts, "schedule=roles"), 0);
 }
 
 /// Clusters pay where all queries see the same keys.

@@ -102,6 +102,20 @@ TEST(RankPlans, SchedulesKeepWhatIsAsked) {
   }
 }
 
+/// Programs are taken in turn, one or two ahead, or dealt beforehand.
+TEST(RankPlans, SchedulesTakeProgramsInTurn) {
+  LoopFacts facts = forward();
+  for (const SchedulePlan &plan : ranked(facts, ""))
+    EXPECT_EQ(plan.dynamic, 0);
+  facts.hasCounter = true;
+  auto plans = ranked(facts, "");
+  EXPECT_EQ(plans.front().dynamic, 2);
+  for (int64_t ahead : {0, 1})
+    EXPECT_TRUE(any_of(plans, [&](const SchedulePlan &plan) {
+      return plan.persistent && plan.dynamic == ahead;
+    }));
+}
+
 TEST(RankPlans, UniformWarpsHaveSlotsAndWarps) {
   auto rank = [](StringRef machine, StringRef asked, int64_t rowTiles) {
     PlanConstraints constraints = cantFail(parseConstraints(asked));
