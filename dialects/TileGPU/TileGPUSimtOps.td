@@ -42,7 +42,8 @@ def TileGPU_SimtWgmmaOp : TileGPU_SimtOp<"wgmma",
   let description = [{
     `result = a · b + acc`, without `acc` `a · b`, of m64nNkK: N is twice the
     number of results, K elements have 32 bytes (wgmma.mma_async, PTX ISA
-    9.7.15.5.2). `b` is a matrix descriptor, so is `a` if it is one i64; four
+    9.7.15.5.2). Of 8 bits, whose formats may differ (`by`), both operands lie in
+    memory along K. `b` is a matrix descriptor, so is `a` if it is one i64; four
     i32 are its fragment in registers. With `transpose_b`, rows of `b` in
     memory are along N; with `transpose_a`, those of `a`, a descriptor, are along M. Results are in flight, and so are the registers of `a`,
     until a `tgpu.simt.wgmma_wait` for their group.
@@ -54,10 +55,11 @@ def TileGPU_SimtWgmmaOp : TileGPU_SimtOp<"wgmma",
   }];
   let arguments = (ins TypeAttr:$element,
       Variadic<AnyTypeOf<[I32, I64]>>:$a, I64:$b, Variadic<F32>:$acc,
-      UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+      UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+      OptionalAttr<TypeAttr>:$right_element);
   let results = (outs Variadic<F32>:$result);
   let assemblyFormat = [{
-    $element `a` `(` $a `)` (`transpose_a` $transpose_a^)? `b` `(` $b `)`
+    $element (`by` $right_element^)? `a` `(` $a `)` (`transpose_a` $transpose_a^)? `b` `(` $b `)`
     (`transpose_b` $transpose_b^)? (`acc` `(` $acc^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -67,6 +69,10 @@ def TileGPU_SimtWgmmaOp : TileGPU_SimtOp<"wgmma",
     /// Its depth: 32 bytes.
     int64_t getK() { return 256 / getElement().getIntOrFloatBitWidth(); }
     bool isFromRegisters() { return getA().size() > 1; }
+    /// That of `b`.
+    ::mlir::Type getElementOfB() {
+      return getRightElement().value_or(getElement());
+    }
   }];
 }
 

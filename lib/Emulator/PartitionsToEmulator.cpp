@@ -134,14 +134,23 @@ void KernelRewriter::watchRegisters() {
 // Operations
 //===----------------------------------------------------------------------===//
 
+/// The number of a type of factors (ProductOperands.h).
+static int64_t factorOf(Type element) {
+  return llvm::TypeSwitch<Type, int64_t>(element)
+      .Case([](BFloat16Type) { return 0; })
+      .Case([](Float16Type) { return 1; })
+      .Case([](Float8E4M3FNType) { return 2; })
+      .Case([](Float8E5M2Type) { return 3; });
+}
+
 LogicalResult KernelRewriter::rewriteProduct(SimtWgmmaOp op) {
-  int64_t flags = op.isFromRegisters() | op.getElement().isF16() << 1 |
-                  op.getTransposeB() << 2 | !op.getAcc().empty() << 3 |
-                  op.getTransposeA() << 4;
+  int64_t flags = op.isFromRegisters() | op.getTransposeB() << 2 |
+                  !op.getAcc().empty() << 3 | op.getTransposeA() << 4;
   auto number = leftRegisters.find(op);
-  return call(
-      op, "fa_emu_product", op->getOperands(),
-      {op.getN(), flags, number == leftRegisters.end() ? -1 : number->second});
+  return call(op, "fa_emu_product", op->getOperands(),
+              {op.getN(), flags,
+               number == leftRegisters.end() ? -1 : number->second,
+               factorOf(op.getElement()) | factorOf(op.getElementOfB()) << 2});
 }
 
 LogicalResult KernelRewriter::rewriteProductWait(SimtWgmmaWaitOp op) {

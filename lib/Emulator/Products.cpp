@@ -115,15 +115,16 @@ Products::openAccumulators(Warp &warp, int32_t site, unsigned columns,
 
 /// Takes the factors from the slots.
 Products::Product Products::openProduct(Warp &warp, int32_t site) const {
-  const auto &[columns, flags, registers, unused] =
+  const auto &[columns, flags, registers, factors] =
       warp.block->site(site).attributes;
   Product product;
   product.site = site;
   product.group = committed;
   product.fromRegisters = flags & 1;
-  product.isHalf = flags & 2;
   product.isTransposed = flags & 4;
   product.isLeftTransposed = flags & 16;
+  product.left = Factor(factors & 3);
+  product.right = Factor(factors >> 2);
   product.registers = registers;
   product.seen = std::make_shared<const Horizon>(warp.clock.seen);
   const Thread &first = warp.lanes[0];
@@ -139,8 +140,8 @@ Products::Product Products::openProduct(Warp &warp, int32_t site) const {
 
 /// PTX ISA 9.7.15.5.2, "wgmma.mma_async". Operands: a (a descriptor or four
 /// words), b, the accumulators. Attributes: columns; whether a is in registers,
-/// factors are f16, b is transposed, there are accumulators, a is transposed,
-/// as bits; the number of a's registers.
+/// (bit 2) b is transposed, there are accumulators, a is transposed, as bits;
+/// the number of a's registers; the types of a and, from bit 2 on, of b.
 void Products::begin(Warp &warp, int32_t site) {
   Block &block = *warp.block;
   const auto &[columns, flags, registers, unused] = block.site(site).attributes;
@@ -183,17 +184,18 @@ void Products::end(Warp &warp, const Product &product) {
                        "expected a base offset of 0");
     return;
   }
-  OperandReader reader{first, product.site, *product.seen, product.isHalf};
+  OperandReader reader{first, product.site, *product.seen};
   LeftFactor a;
   RightFactor b;
   if (product.fromRegisters)
-    reader.spread(product.words, a);
+    OperandReader::spread(product.words, product.left, a);
   else
-    reader.readLeft(left, product.isLeftTransposed, a);
-  reader.readRight(right, product.isTransposed, result.columns, b);
+    reader.readLeft(left, product.left, product.isLeftTransposed, a);
+  reader.readRight(right, product.right, product.isTransposed, result.columns,
+                   b);
   for (unsigned row = 0; row < kRows; ++row) {
     float *sums = &result.values[size_t(row) * result.columns];
-    for (unsigned k = 0; k < kDepth; ++k)
+    for (unsigned k = 0; k < depthOf(product.left); ++k)
       for (unsigned n = 0; n < result.columns; ++n)
         sums[n] += a[row][k] * b[k][n];
   }

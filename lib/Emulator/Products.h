@@ -60,8 +60,8 @@ private:
     uint32_t group = 0;
     uint64_t a = 0, b = 0; ///< descriptors
     Fragment words = {};   ///< of a in registers
-    bool fromRegisters = false, isHalf = false, isTransposed = false;
-    bool isLeftTransposed = false;
+    bool fromRegisters = false, isTransposed = false, isLeftTransposed = false;
+    Factor left = Factor::BF16, right = Factor::BF16;
     int32_t registers = -1; ///< the number of those in which a is
     std::shared_ptr<Accumulators> result;
     std::shared_ptr<const Horizon> seen; ///< when it began

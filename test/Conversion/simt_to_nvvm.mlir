@@ -23,6 +23,15 @@ llvm.func @turned(%a: i64, %b: i64) {
   llvm.return
 }
 
+// Of 8 bits nothing is transposed.
+// CHECK-LABEL: @narrow
+llvm.func @narrow(%a: i64, %b: i64) {
+  // CHECK: "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2 {$0, $1, $2, $3}, $4, $5, 0, 1, 1;", "=f,=f,=f,=f,l,l"
+  // S8: tgpu.simt.wgmma f8E4M3FN by f8E5M2 a(
+  %s:4 = tgpu.simt.wgmma f8E4M3FN by f8E5M2 a(%a) b(%b) : (i64, i64) -> (f32, f32, f32, f32)
+  llvm.return
+}
+
 // CHECK-LABEL: @registers
 llvm.func @registers(%w: i32, %b: i64, %c: f32) {
   // CHECK: "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$4, $5, $6, $7}, $8, 1, 1, 1, 1;", "=f,=f,=f,=f,r,r,r,r,l,0,1,2,3"

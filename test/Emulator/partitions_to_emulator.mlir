@@ -60,7 +60,7 @@ llvm.func @clusters(%words: !llvm.ptr, %k: !llvm.ptr) attributes {nvvm.kernel, n
 // -----
 
 // N 8, a in registers (1), f16 (2), rows of b along N (4), accumulators (8).
-// CHECK: ["tgpu.simt.wgmma", "{{[^"]*}}", [8, 15, 0]]
+// CHECK: ["tgpu.simt.wgmma", "{{[^"]*}}", [8, 13, 0, 5]]
 // CHECK-SAME: ["tgpu.simt.wgmma_wait", "{{[^"]*}}", [1, 4]]
 // CHECK-LABEL: llvm.func @products(
 llvm.func @products(%words: !llvm.ptr) attributes {nvvm.kernel} {

@@ -32,8 +32,8 @@ struct SlotOperand {
   int64_t blockUnits;
   bool alongDepth; ///< rows have neighbours along the depth ("K-major")
 
-  /// From the first step's descriptor to that of step `k`: 16 elements of the
-  /// depth are 32 bytes of a row, or 16 rows.
+  /// From the first step's descriptor to that of step `k`: a product's depth is
+  /// 32 bytes of a row, or 16 rows.
   int64_t stepUnits(int64_t k) const {
     return alongDepth ? k / 4 * blockUnits + k % 4 * 2 : k * 16 * 128 / 16;
   }
@@ -137,17 +137,22 @@ static void lowerDotStart(NvidiaContext &ctx, DotStartOp op) {
   else if (op.getAcc())
     accumulators = SmallVector<Value>(ctx.elementsOf(op.getAcc()));
   SmallVector<Type> types(count, b.getF32Type());
+  Type element = right.getElementType();
+  Type left = op.getAChannel()
+                  ? op.getAChannel().getType().getBuffer().getElementType()
+                  : element;
+  TypeAttr other = left == element ? TypeAttr() : TypeAttr::get(element);
+  int64_t depth = 256 / element.getIntOrFloatBitWidth();
   NVVM::WgmmaFenceAlignedOp::create(b);
-  for (int64_t k = 0; k < op.readDepth() / 16; ++k) {
+  for (int64_t k = 0; k < op.readDepth() / depth; ++k) {
     SmallVector<Value> a;
     if (leftSlot)
       a.push_back(descriptorOf(b, *leftSlot, k));
     else
       a.append(leftWords.begin() + 4 * k, leftWords.begin() + 4 * k + 4);
-    auto product =
-        SimtWgmmaOp::create(b, types, right.getElementType(), a,
-                            descriptorOf(b, slot, k), accumulators,
-                            /*transpose_a=*/bool(exchange), transposed);
+    auto product = SimtWgmmaOp::create(
+        b, types, left, a, descriptorOf(b, slot, k), accumulators,
+        /*transpose_a=*/bool(exchange), transposed, other);
     accumulators = SmallVector<Value>(product.getResults());
   }
   // A large bias is added once, and last.
@@ -155,7 +160,8 @@ static void lowerDotStart(NvidiaContext &ctx, DotStartOp op) {
     accumulators = SmallVector<Value>(
         SimtWgmmaOp::create(b, types, b.getBF16Type(), rampLeft,
                             numbersDescriptor(ctx, ramp), accumulators,
-                            /*transpose_a=*/false, /*transpose_b=*/false)
+                            /*transpose_a=*/false, /*transpose_b=*/false,
+                            TypeAttr())
             .getResults());
   NVVM::WgmmaGroupSyncAlignedOp::create(b);
   ctx.setElements(op.getResult(), accumulators);

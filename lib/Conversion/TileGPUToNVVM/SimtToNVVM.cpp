@@ -72,10 +72,17 @@ static std::string repeated(StringRef text, size_t count) {
 // Products of a warpgroup
 //===----------------------------------------------------------------------===//
 
+static StringRef nameOf(Type element) {
+  return llvm::TypeSwitch<Type, StringRef>(element)
+      .Case([](Float16Type) { return "f16"; })
+      .Case([](BFloat16Type) { return "bf16"; })
+      .Case([](Float8E4M3FNType) { return "e4m3"; })
+      .Case([](Float8E5M2Type) { return "e5m2"; });
+}
+
 static std::string shapeOf(SimtWgmmaOp op) {
-  StringRef type = op.getElement().isF16() ? "f16" : "bf16";
-  return ("m64n" + Twine(op.getN()) + "k" + Twine(op.getK()) + ".f32." + type +
-          "." + type)
+  return ("m64n" + Twine(op.getN()) + "k" + Twine(op.getK()) + ".f32." +
+          nameOf(op.getElement()) + "." + nameOf(op.getElementOfB()))
       .str();
 }
 
@@ -181,6 +188,11 @@ private:
             registerList(0, op.getNumResults()) + ", " + a + ", " + b;
     text += op.getAcc().empty() ? ", 0" : ", 1";
     text += ", 1, 1";
+    // Operands of 8 bits are never transposed.
+    if (tile::isStorageFloat(op.getElement())) {
+      text += ";";
+      return;
+    }
     if (!op.isFromRegisters())
       text += op.getTransposeA() ? ", 1" : ", 0";
     text += op.getTransposeB() ? ", 1;" : ", 0;";
