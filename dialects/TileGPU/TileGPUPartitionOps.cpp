@@ -14,6 +14,18 @@ using namespace mlir;
 using namespace fa;
 using namespace fa::tgpu;
 
+/// The regions that fill and empty the slots of `channel`.
+static std::pair<Region *, Region *> endsOf(ChannelOp channel,
+                                            WarpSpecializeOp partitions) {
+  if (channel.getStored())
+    return {&partitions.getConsumer(), &partitions.getStore()};
+  if (channel.getNarrow())
+    return {&partitions.getProducer(), &partitions.getConvert()};
+  if (channel.getWidened())
+    return {&partitions.getConvert(), &partitions.getConsumer()};
+  return {&partitions.getProducer(), &partitions.getConsumer()};
+}
+
 /// What fills and empties the slots of a channel, each in its region.
 static LogicalResult verifyChannelUse(Operation *op,
                                       WarpSpecializeOp partitions) {
@@ -24,10 +36,7 @@ static LogicalResult verifyChannelUse(Operation *op,
   auto channel = used ? used.getDefiningOp<ChannelOp>() : ChannelOp();
   if (!channel)
     return success();
-  Region *filled = channel.getStored() ? &partitions.getConsumer()
-                                       : &partitions.getProducer(),
-         *emptied = channel.getStored() ? &partitions.getStore()
-                                        : &partitions.getConsumer();
+  auto [filled, emptied] = endsOf(channel, partitions);
   bool fills = isa<AcquireOp, PutOp>(op);
   if (isa<PutOp, SendOp>(op) && !channel.getStored())
     return op->emitOpError("expects a channel of tiles that are stored");
@@ -70,6 +79,11 @@ LogicalResult ChannelOp::verify() {
   if (getStored() && (!getOwn() || getShared()))
     return emitOpError("expects slots that are stored to belong to one "
                        "consumer each");
+  if (getStored() + getNarrow() + getWidened() > 1)
+    return emitOpError("expects slots of one kind: stored, narrow or widened");
+  if (getWidened() && getShared())
+    return emitOpError("expects slots that this block alone fills, found "
+                       "widened ones that are shared");
   if (getOffset() && (*getOffset() < 0 || *getOffset() % 1024))
     return emitOpError("expects an offset that is a multiple of 1024, found ")
            << *getOffset();
@@ -145,6 +159,33 @@ LogicalResult PutOp::verify() {
     return emitOpError("expects slots of the tile's rows and columns, found ")
            << tile << " and " << buffer;
   return verifyInConsumer(*this);
+}
+
+LogicalResult WidenOp::verify() {
+  auto from = getFrom().getDefiningOp<ChannelOp>(),
+       to = getTo().getDefiningOp<ChannelOp>();
+  if (!from || !from.getNarrow() || !to || !to.getWidened())
+    return emitOpError("expects a narrow channel and a widened one");
+  auto partitions = (*this)->getParentOfType<WarpSpecializeOp>();
+  if (!partitions ||
+      !partitions.getConvert().isAncestor((*this)->getParentRegion()))
+    return emitOpError("expects to be in the region of tgpu.warp_specialize "
+                       "that converts");
+  BufferType narrow = getFrom().getType().getBuffer(),
+             wide = getTo().getType().getBuffer();
+  Type element = wide.getElementType();
+  if (!tile::isStorageFloat(narrow.getElementType()) ||
+      !(element.isF16() || element.isBF16()) || narrow.getShape().size() != 2 ||
+      wide.getShape().size() != 2 ||
+      narrow.getShape()[0] != wide.getShape()[0] ||
+      narrow.getShape()[0] % kWidenedRows ||
+      narrow.getShape()[1] < wide.getShape()[1])
+    return emitOpError(
+               "expects slots of e4m3 or e5m2 and of f16 or bf16, of as "
+               "many rows, a multiple of ")
+           << kWidenedRows << ", and no more columns, found " << narrow
+           << " and " << wide;
+  return success();
 }
 
 LogicalResult SendOp::verify() {
@@ -261,9 +302,19 @@ LogicalResult DotStartOp::verify() {
   // Slots have whole lines, of which no more is read.
   bool hasDepth = getA() ? a[1] == readDepth() : a[1] >= readDepth();
   bool fits = getTransposeB() ? columns == b[0] : columns <= b[1];
-  if (readDepth() > slotDepth() || readDepth() % 16)
-    return emitOpError("expects a depth that is a multiple of 16 up to ")
-           << slotDepth() << ", found " << readDepth();
+  Type right = getBChannel().getType().getBuffer().getElementType();
+  Type left = getA() ? getA().getType().getElementType()
+                     : getAChannel().getType().getBuffer().getElementType();
+  bool isNarrow = tile::isStorageFloat(right);
+  if (isNarrow != tile::isStorageFloat(left) || (!isNarrow && left != right))
+    return emitOpError("expects operands of one type or both of 8 bits, found ")
+           << left << " and " << right;
+  if (isNarrow && (getA() || !getTransposeB()))
+    return emitOpError("expects operands of 8 bits in slots, along the depth");
+  int64_t least = isNarrow ? 32 : 16;
+  if (readDepth() > slotDepth() || readDepth() % least)
+    return emitOpError("expects a depth that is a multiple of ")
+           << least << " up to " << slotDepth() << ", found " << readDepth();
   if (!hasDepth || r.getDimSize(0) != a[0] || !fits)
     return emitOpError("expects a result of ")
            << a[0] << " x " << b[getTransposeB() ? 0 : 1] << " over a depth of "

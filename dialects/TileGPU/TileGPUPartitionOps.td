@@ -12,12 +12,14 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def TileGPU_WarpSpecializeOp : TileGPU_Op<"warp_specialize", [SingleBlock,
     RecursiveMemoryEffects]> {
-  let summary = "who loads, who computes and who stores";
+  let summary = "who loads, who converts, who computes and who stores";
   let description = [{
     The threads of the block part: one warpgroup (128 threads) runs the
-    producer's region, by a single thread, each of `consumers` warpgroups runs
-    the consumer's, and one more, if there is a third region, runs that, by a
-    single thread: it stores what consumers leave in channels (`stored`). The regions see the scalars, constants and channels above and
+    producer's region, by a single thread, and each of `consumers` warpgroups runs
+    the consumer's. Two more may have regions of their own: all threads of one widen
+    tiles of 8 bits on their way to the consumers (`convert`, channels that are
+    `narrow` and `widened`), and a single thread of the other stores what consumers
+    leave in channels (`store`, `stored`). The regions see the scalars, constants and channels above and
     share no other value: what crosses goes through a channel, and what consumers
     have of each other's through a buffer of all of them (`tgpu.exchange`). It is the
     last operation of a kernel before its terminator.
@@ -43,16 +45,20 @@ def TileGPU_WarpSpecializeOp : TileGPU_Op<"warp_specialize", [SingleBlock,
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntPositive]>:$consumers);
   let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumer,
-      AnyRegion:$store);
+      AnyRegion:$convert, AnyRegion:$store);
   let assemblyFormat = [{
     `consumers` $consumers `producer` $producer `consumer` $consumer
-    (`store` $store^)? attr-dict
+    (`convert` $convert^)? (`store` $store^)? attr-dict
   }];
   let extraClassDeclaration = [{
+    /// Whether a warpgroup of its own widens tiles.
+    bool hasConvert() { return !getConvert().empty(); }
     /// Whether a warpgroup of its own stores.
     bool hasStore() { return !getStore().empty(); }
-    /// Warpgroups of the block.
-    int64_t countGroups() { return 1 + getConsumers() + hasStore(); }
+    /// Warpgroups of the block: who loads, consumers, who converts, who stores.
+    int64_t countGroups() {
+      return 1 + getConsumers() + hasConvert() + hasStore();
+    }
   }];
   let hasVerifier = 1;
 }
@@ -188,14 +194,17 @@ def TileGPU_ChannelOp : TileGPU_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
     when the consumers of all have read theirs. With `stored`, which goes with `own`,
     a channel leads the other way: the consumer fills a slot (`tgpu.put`), each of
     its warps completing `full`, and the region of `tgpu.warp_specialize` that stores empties
-    it (`tgpu.send`).
+    it (`tgpu.send`). Tiles of 8 bits that are widened pass through two channels: a
+    `narrow` one from who fetches to who converts, and a `widened` one from there to
+    the consumers, of which each warp that converts completes `full` (`tgpu.widen`).
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset,
       OptionalAttr<I64Attr>:$barriers, UnitAttr:$own, UnitAttr:$shared,
-      UnitAttr:$stored);
+      UnitAttr:$stored, UnitAttr:$narrow, UnitAttr:$widened);
   let results = (outs TileGPU_ChannelType:$result);
   let assemblyFormat = [{
-    (`own` $own^)? (`shared` $shared^)? (`stored` $stored^)? (`at` $offset^)? (`barriers` $barriers^)? attr-dict `:` type($result)
+    (`own` $own^)? (`shared` $shared^)? (`stored` $stored^)? (`narrow` $narrow^)?
+    (`widened` $widened^)? (`at` $offset^)? (`barriers` $barriers^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -281,6 +290,30 @@ def TileGPU_PutOp : TileGPU_SyncOp<"put"> {
       TileGPU_ChannelType:$channel, Index:$step);
   let assemblyFormat = [{
     $value `to` $channel `,` $step attr-dict `:` type($value) `,` type($channel)
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGPU_WidenOp : TileGPU_SyncOp<"widen"> {
+  let summary = "fills the slot of a step with the wider numbers of another slot";
+  let description = [{
+    By all threads of who converts: each element of 8 bits becomes the same number in
+    16, behind `tgpu.await` of `from` and `tgpu.acquire` of `to`. Consumers, whose dots
+    read it by the asynchronous proxy, see it behind `tgpu.await`. Slots have as many
+    rows, in 32s; columns of `from` behind those of `to` are left out.
+
+    ```mlir
+    tgpu.await %k8, %n : ...
+    tgpu.acquire %k, %n : ...
+    tgpu.widen %k8, %n to %k, %n
+      : !tgpu.channel<2 x 128x128xf8E4M3FN, ...>, !tgpu.channel<2 x 128x128xbf16, ...>
+    tgpu.release %k8, %n : ...
+    ```
+  }];
+  let arguments = (ins TileGPU_ChannelType:$from, Index:$from_step,
+      TileGPU_ChannelType:$to, Index:$to_step);
+  let assemblyFormat = [{
+    $from `,` $from_step `to` $to `,` $to_step attr-dict `:` type($from) `,` type($to)
   }];
   let hasVerifier = 1;
 }

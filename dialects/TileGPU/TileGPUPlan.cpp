@@ -46,6 +46,8 @@ static void print(AsmPrinter &out, const PlannedSlots &slots) {
   if (slots.program)
     out << "program " << slots.program << ", ";
   out << "step " << slots.step;
+  if (slots.narrow)
+    out << ", narrow " << slots.narrow;
   if (!slots.scores.empty()) {
     out << ", scores [";
     llvm::interleaveComma(slots.scores, out);
@@ -171,6 +173,8 @@ private:
   ParseResult parseMoreSlots() {
     if (succeeded(parser.parseOptionalKeyword("exchange")))
       return parser.parseInteger(plan.slots.exchange);
+    if (succeeded(parser.parseOptionalKeyword("narrow")))
+      return parser.parseInteger(plan.slots.narrow);
     return ParseResult(failure(
         parser.parseKeyword("scores") ||
         parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {

@@ -82,6 +82,39 @@ static int64_t releaseUnread(Operation *kernel) {
   return changed;
 }
 
+/// Slots of 8 bits are given back before what is widened has been read.
+static int64_t releaseNarrow(Operation *kernel) {
+  int64_t changed = 0;
+  for (WidenOp widen : collect<WidenOp>(kernel))
+    if (auto release = dyn_cast_if_present<ReleaseOp>(widen->getNextNode())) {
+      release->moveBefore(widen);
+      ++changed;
+    }
+  return changed;
+}
+
+/// Who widens does not wait until consumers have read what was there before.
+static int64_t widenEarly(Operation *kernel) {
+  int64_t changed = 0;
+  for (WidenOp widen : collect<WidenOp>(kernel))
+    if (auto acquire = dyn_cast_if_present<AcquireOp>(widen->getPrevNode())) {
+      acquire.erase();
+      ++changed;
+    }
+  return changed;
+}
+
+/// Tiles of 8 bits are widened before they are there.
+static int64_t widenUnfetched(Operation *kernel) {
+  int64_t changed = 0;
+  for (AwaitOp wait : collect<AwaitOp>(kernel))
+    if (wait.getChannel().getDefiningOp<ChannelOp>().getNarrow()) {
+      wait.erase();
+      ++changed;
+    }
+  return changed;
+}
+
 /// Waits let one dot more run.
 static int64_t waitForFewer(Operation *kernel) {
   auto waits = collect<DotWaitOp>(kernel);
@@ -359,6 +392,9 @@ ArrayRef<Mutation> fa::partitionMutations() {
       {"keep-turn", true, drop<OrderArriveOp>},
       {"release-early", true, releaseEarly},
       {"release-unread", true, releaseUnread},
+      {"release-narrow", true, releaseNarrow},
+      {"widen-early", true, widenEarly},
+      {"widen-unfetched", true, widenUnfetched},
       {"wait-for-fewer", true, waitForFewer},
       {"round-early", true, roundEarly},
       {"shift-box", true, shiftBox},

@@ -82,5 +82,6 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
   facts.isPacked = source.q.offsets || source.k.offsets;
   facts.hasPages = source.table.has_value();
   facts.hasNarrowKeys = tile::isStorageFloat(attention.getK().getType());
+  facts.hasNarrowQueries = tile::isStorageFloat(attention.getQ().getType());
   return facts;
 }

@@ -212,7 +212,9 @@ private:
     apart.sharesTiles &= hasWideValues(facts, rules);
     general.sharesTiles = false;
     append_range(all,
-                 planSpecialized(apart, rules, TileFit(apart, rules), general));
+                 planSpecialized(apart, rules,
+                                 TileFit(apart, rules, /*isSpecialized=*/true),
+                                 general));
   }
 
   /// Splits pay where queries are few, or programs leave processors idle.

@@ -6,6 +6,8 @@
 
 #include "fa/Plan/PlanSchedule.h"
 
+#include "Races.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -71,6 +73,20 @@ static int64_t resultRegisters(const LoopFacts &facts) {
 }
 
 std::string fa::whyNotSpecialized(const LoopFacts &facts) {
+  if (facts.widens() && facts.consumers >= kMostConsumers)
+    return "its rows are those of " + std::to_string(facts.consumers) +
+           " warpgroups, where beside one that widens tiles a block has "
+           "registers for two";
+  for (const LoopFacts::StepDot &dot : facts.dots)
+    if (facts.widens() && facts.consumers > 1 && dot.columns > kColumnsOfFour)
+      return "a dot has " + std::to_string(dot.columns) +
+             " columns, where two warpgroups have registers for " +
+             std::to_string(kColumnsOfFour) + " beside one that widens tiles";
+  // Of few queries memory is the bound, and each warp widens its own operands
+  // in registers.
+  if (facts.widens() && facts.isForFewQueries)
+    return "its queries are few, for which tiles of 8 bits are widened in "
+           "registers";
   int64_t registers = resultRegisters(facts);
   if (registers <= kResultRegisters)
     return "";
@@ -96,7 +112,9 @@ int64_t fa::bytesOf(const LoopFacts &facts, const PlannedSlots &slots) {
       kBarrierBytes + facts.consumers * kLineBytes * facts.lineRows +
       facts.rampBytes + slots.program * sum(facts.programBytes) +
       slots.program / facts.consumers * sum(facts.wholeBytes) +
-      slots.exchange * sum(facts.exchangeBytes) + slots.step * stepBytes(facts);
+      slots.exchange * sum(facts.exchangeBytes) +
+      slots.step * stepBytes(facts) + slots.narrow * sum(facts.narrowBytes) +
+      facts.consumers * sum(facts.narrowProgramBytes);
   for (auto [number, each] : zip(slots.scores, facts.scoreBytes))
     bytes += number * each;
   for (int64_t each : facts.vectorBytes)
@@ -116,7 +134,8 @@ public:
     plan.partitions = choosePartitions();
     plan.dots = chooseLoop();
     plan.slots.step = chooseStepSlots(plan.dots);
-    plan.slots.program = chooseProgramSlots(plan.slots.step);
+    plan.slots.narrow = chooseNarrowSlots(plan.slots.step);
+    plan.slots.program = chooseProgramSlots(plan.slots);
     plan.slots.scores = chooseScoreSlots(plan.slots.step);
     plan.slots.exchange = chooseExchangeSlots(plan.slots.step);
     plan.sumsFirst = addsTwice();
@@ -145,6 +164,8 @@ private:
     compute.name = "compute";
     compute.count = consumers;
     compute.rows = kWarpgroupRows;
+    if (facts.widens())
+      return besideConverter(load, compute);
     if (consumers == kMostConsumers) {
       load.registers = 32;
       compute.registers = 160;
@@ -158,7 +179,22 @@ private:
     return {load, compute};
   }
 
+  /// With a warpgroup that widens tiles, which has what four loads of 16 bytes
+  /// bring, and become, in registers.
+  std::vector<Partition> besideConverter(Partition load,
+                                         Partition compute) const {
+    Partition convert;
+    convert.name = "convert";
+    load.registers = consumers > 1 ? 40 : 56;
+    convert.registers = consumers > 1 ? 40 : 72;
+    compute.registers = consumers > 1 ? 216 : 240;
+    return {load, convert, compute};
+  }
+
   int64_t stepBytes() const { return ::stepBytes(facts); }
+
+  /// Slots that tiles which are widened have at least.
+  int64_t leastNarrow() const { return facts.narrowBytes.empty() ? 0 : 1; }
 
   /// Slots that what groups exchange has at least.
   int64_t leastExchange() const { return facts.exchangeBytes.empty() ? 0 : 1; }
@@ -167,7 +203,8 @@ private:
   /// step and one for each consumer of the others.
   int64_t roomBeside(int64_t slots) const {
     return rules.sharedBytes -
-           bytesOf(facts, {consumers, slots, {}, leastExchange()});
+           bytesOf(facts,
+                   {consumers, slots, leastNarrow(), {}, leastExchange()});
   }
 
   /// Whether several dots of a step read a tile, and who computes them
@@ -203,6 +240,10 @@ private:
     if (keys < rules.channelKeys && bytes <= keys * rules.channelKeyBytes &&
         (!rules.sharedBytes || roomBeside(3) >= 0))
       slots = std::max<int64_t>(slots, 3);
+    // What is fetched meanwhile has slots of its own.
+    if (facts.widens() && !rules.givenSlots && rules.sharedBytes)
+      while (slots > 1 && roomBeside(slots) < 0)
+        --slots;
     bool areApart = consumers > 1 && facts.beginsApart;
     return areApart && 2 * slots * bytes <= rules.apartBytes ? 2 * slots
                                                              : slots;
@@ -217,14 +258,21 @@ private:
     return slots;
   }
 
+  /// Of tiles that are widened: a second one where there is room for it.
+  int64_t chooseNarrowSlots(int64_t step) const {
+    bool fits = roomBeside(step) >= sum(facts.narrowBytes);
+    return leastNarrow() && fits ? 2 : leastNarrow();
+  }
+
   /// A slot for each consumer, or two, where programs begin before the end of
   /// others and there is room.
-  int64_t chooseProgramSlots(int64_t step) const {
+  int64_t chooseProgramSlots(PlannedSlots slots) const {
     if (!rules.overlapPrograms || !rules.persistent ||
         !facts.scoreBytes.empty() || !facts.hasSomeKeys)
       return consumers;
-    bool fits = bytesOf(facts, {2 * consumers, step, {}, leastExchange()}) <=
-                rules.sharedBytes;
+    slots.program = 2 * consumers;
+    slots.exchange = leastExchange();
+    bool fits = bytesOf(facts, slots) <= rules.sharedBytes;
     return fits ? 2 * consumers : consumers;
   }
 

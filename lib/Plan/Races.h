@@ -26,6 +26,11 @@ inline constexpr int64_t kDecodeTileBytes = 16384;
 /// (bench/results/2026-11-23-h200-clusters.md).
 inline constexpr int64_t kClusterBlocks = 2;
 
+/// Columns of a dot's result that the threads of four warpgroups have registers
+/// for, 128 with which each begins: a dot of 256 needs 158 (ptxas 13.0.88,
+/// C7602).
+inline constexpr int64_t kColumnsOfFour = 192;
+
 } // namespace fa
 
 #endif // FA_LIB_PLAN_RACES_H

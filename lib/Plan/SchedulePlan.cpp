@@ -54,11 +54,11 @@ static hash_code hash(const Partition &partition) {
 }
 
 hash_code fa::hash_value(const SchedulePlan &plan) {
-  hash_code code =
-      hash_combine(plan.rows, plan.columns, plan.slots.program, plan.slots.step,
-                   hash_combine_range(plan.slots.scores), plan.slots.exchange,
-                   plan.maximum, plan.pingPong, plan.lateRescale,
-                   plan.sumsFirst, plan.persistent, plan.cluster, plan.dynamic);
+  hash_code code = hash_combine(
+      plan.rows, plan.columns, plan.slots.program, plan.slots.step,
+      plan.slots.narrow, hash_combine_range(plan.slots.scores),
+      plan.slots.exchange, plan.maximum, plan.pingPong, plan.lateRescale,
+      plan.sumsFirst, plan.persistent, plan.cluster, plan.dynamic);
   for (const Partition &partition : plan.partitions)
     code = hash_combine(code, hash(partition));
   for (const PlannedDot &dot : plan.dots)
@@ -91,19 +91,25 @@ static std::string whyInvalid(const Partition &partition) {
 /// Registers are a warpgroup's to give away, and one warp of it loads or
 /// stores.
 static std::string whyInvalidRoles(ArrayRef<Partition> partitions) {
-  static constexpr StringLiteral names[] = {"load", "compute", "store"};
-  bool isKnown = partitions.size() <= std::size(names);
-  for (size_t n = 0; isKnown && n < partitions.size(); ++n)
-    isKnown = partitions[n].name == names[n];
-  if (!isKnown)
-    return "expected partitions 'load' and 'compute', perhaps 'store' behind "
-           "them, where there are several";
+  static constexpr StringLiteral names[] = {"load", "convert", "compute",
+                                            "store"};
+  bool isKnown = partitions.front().name == "load";
+  auto known = std::begin(names);
+  for (const Partition &each : partitions) {
+    known = std::find(known, std::end(names), each.name);
+    isKnown &= known != std::end(names);
+  }
+  if (!isKnown || !any_of(partitions, [](const Partition &each) {
+        return each.name == "compute";
+      }))
+    return "expected partitions 'load' and 'compute', perhaps 'convert' "
+           "between them and 'store' behind them, where there are several";
   for (const Partition &each : partitions) {
     if (each.warps != 4)
       return "partition '" + each.name +
              "': expected the 4 warps of a warpgroup, found " +
              std::to_string(each.warps);
-    if (each.name != names[1] && each.count != 1)
+    if (each.name != "compute" && each.count != 1)
       return "partition '" + each.name +
              "': expected a group of warps, found " +
              std::to_string(each.count);
@@ -176,6 +182,11 @@ std::string fa::whyInvalid(const SchedulePlan &plan) {
     return "expected a slot of each tile at least, found program " +
            std::to_string(slots.program) + " and step " +
            std::to_string(slots.step);
+  bool converts = plan.find("convert") != nullptr;
+  if (slots.narrow < 0 || (slots.narrow && !converts))
+    return "expected slots of tiles that are widened, narrow, where there is a "
+           "partition 'convert', found " +
+           std::to_string(slots.narrow);
   if (any_of(slots.scores, [](int64_t number) { return number < 0; }))
     return "expected slots of scores of at least 0";
   if (slots.exchange < 0)

@@ -6,6 +6,10 @@
 
 #include "Specialized.h"
 
+#include "Races.h"
+
+#include "fa/Plan/SchedulePlan.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -96,7 +100,7 @@ public:
   bool hasClusters() const {
     return rules.clusterBlocks > 1 && isPlain && widest >= 128 &&
            hasEqualPrograms() && !mask.lengths && !facts.isPacked &&
-           !facts.hasPages;
+           !facts.hasPages && !facts.hasNarrowKeys;
   }
 
   /// Whether the keys of `many`, the kernel for many programs, may be split.
@@ -137,6 +141,9 @@ private:
   /// loops and more, or where a packed sequence lies. Three consumers hide what
   /// a short form of tanh takes.
   bool isNarrow(const KernelShape &shape, bool isCapped) const {
+    // Beside a partition that widens tiles a block has registers for two.
+    if (facts.hasNarrowKeys)
+      return false;
     // Random numbers at D 64: 2 kB of spills with three consumers, none with
     // two (ptxas 13.0.88).
     if (facts.dropsProbabilities)
@@ -176,6 +183,8 @@ private:
     shape.rows = ((widest <= 64 && narrow) || isMiddle) && !isCutInside()
                      ? rules.narrowRows
                      : rules.tile.rows;
+    if (facts.hasNarrowKeys && fit.dimV() > kColumnsOfFour)
+      shape.rows = std::min(shape.rows, kRowsOfConsumer);
     shape.columns = isMiddle ? rules.middleColumns : rules.tile.columns;
     // Tiles between powers of two were faster for plain scores, if no mask has
     // a lower edge. What a ramp is multiplied with comes in powers of two
@@ -189,7 +198,9 @@ private:
     shape = fit.fitted(shape, rules.slotColumns);
     KernelShape larger = shape;
     larger.columns += shape.columns / 2;
+    bool isWidened = facts.hasNarrowKeys;
     if (isBetween && widest <= 160 && larger.columns < mostKeys &&
+        !(isWidened && larger.columns % kWidenedRows) &&
         !fit.isTooLarge(larger, rules.slotColumns))
       shape = larger;
     return isMiddle;
@@ -234,11 +245,10 @@ bool fa::hasFewPrograms(const AttentionFacts &facts,
 }
 
 /// Boxes of pages begin where tiles do that are counted from the first key,
-/// which those of a second interval are not; dots of warpgroups read keys in
-/// Q's type from shared memory.
+/// which those of a second interval are not.
 static bool canFetch(const AttentionFacts &facts, const ForwardRules &rules) {
   return rules.specialized.tile.rows && facts.bytes() == 2 &&
-         !facts.hasNarrowKeys && !(facts.hasPages && facts.mask.intervals > 1);
+         !(facts.hasPages && facts.mask.intervals > 1);
 }
 
 /// Keys of a tile of which there is room for two slots; 0: there is none for
@@ -261,8 +271,9 @@ bool fa::hasWideValues(const AttentionFacts &facts, const ForwardRules &rules) {
   // Each of two consumers has blocks of 128 bytes of each row.
   int64_t block = 2 * 128 / facts.bytes();
   return canFetch(facts, rules) && rules.specialized.hasWide &&
-         facts.valueDim > kMostColumns && facts.valueDim <= 2 * kMostColumns &&
-         facts.valueDim % block == 0 && countWideKeys(facts, rules) > 0;
+         !facts.hasNarrowKeys && facts.valueDim > kMostColumns &&
+         facts.valueDim <= 2 * kMostColumns && facts.valueDim % block == 0 &&
+         countWideKeys(facts, rules) > 0;
 }
 
 std::vector<PlannedKernel> fa::planSpecialized(const AttentionFacts &facts,

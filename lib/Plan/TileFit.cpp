@@ -14,11 +14,13 @@ using namespace fa;
 /// Tiles are halved no further.
 static constexpr int64_t kLeastSide = 16;
 
-TileFit::TileFit(const AttentionFacts &facts, const ForwardRules &rules)
+TileFit::TileFit(const AttentionFacts &facts, const ForwardRules &rules,
+                 bool isSpecialized)
     : facts(facts), rules(rules),
       qkDim(alignTo(facts.headDim, rules.dimMultiple)),
       vDim(facts.sharesTiles ? qkDim
-                             : alignTo(facts.valueDim, rules.dimMultiple)) {}
+                             : alignTo(facts.valueDim, rules.dimMultiple)),
+      isWidened(isSpecialized && facts.hasNarrowKeys) {}
 
 bool TileFit::isIeee() const {
   return facts.element == AttentionFacts::F32 && !facts.allowsTf32;
@@ -36,10 +38,23 @@ int64_t TileFit::bytesOf(const KernelShape &shape, int64_t slots, int64_t dim,
       shape.alignedScores
           ? shape.rows * (shape.columns * facts.scoreBytes + 128) + 1024
           : 0;
+  if (isWidened)
+    return ofScores + widenedBytes(shape, slots, dim, dimV);
   if (rules.leftInRegisters) // there keys are widened on their way
     return ofScores + facts.bytes() * right;
   return ofScores + facts.bytes() * (shape.rows * dim + p) +
          facts.keyBytes() * slots * right;
+}
+
+/// `slots` of 16 bits and one of 8 for each tile, whose lines of 128 bytes are
+/// whole. Products of 8 bits need less.
+int64_t TileFit::widenedBytes(const KernelShape &shape, int64_t slots,
+                              int64_t dim, int64_t dimV) const {
+  int64_t narrow = alignTo(dim, 128), narrowV = alignTo(dimV, 128);
+  int64_t queries = facts.bytes() * dim + (facts.hasNarrowQueries ? narrow : 0);
+  return shape.rows * queries +
+         shape.columns *
+             (slots * facts.bytes() * (dim + dimV) + narrow + narrowV);
 }
 
 int64_t TileFit::bytesOf(const KernelShape &shape, int64_t slots) const {

@@ -16,7 +16,10 @@ namespace fa {
 /// The room that the tiles of one attention take, by the rules of a machine.
 class TileFit {
 public:
-  TileFit(const AttentionFacts &facts, const ForwardRules &rules);
+  /// With `isSpecialized`, keys and values of 8 bits are widened in slots of
+  /// their own, as warpgroups' dots read them.
+  TileFit(const AttentionFacts &facts, const ForwardRules &rules,
+          bool isSpecialized = false);
 
   /// Head dimensions, as tiles have them, and the larger one.
   int64_t dim() const { return qkDim; }
@@ -42,10 +45,13 @@ public:
 private:
   int64_t bytesOf(const KernelShape &shape, int64_t slots, int64_t dim,
                   int64_t dimV) const;
+  int64_t widenedBytes(const KernelShape &shape, int64_t slots, int64_t dim,
+                       int64_t dimV) const;
 
   const AttentionFacts &facts;
   const ForwardRules &rules;
   int64_t qkDim, vDim;
+  bool isWidened; ///< keys and values of 8 bits are, in slots of their own
 };
 
 } // namespace fa

@@ -1,4 +1,4 @@
-//===- BuildProducer.cpp - who fetches tiles ------------------------------===//
+//===- BuildProducer.cpp - who fetches and widens tiles -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,21 +17,24 @@ using namespace fa::tgpu;
 
 namespace {
 
-class ProducerBuilder {
+/// Builds a region of all of a kernel's loops that does something with each
+/// tile on its way to the consumers, and nothing else.
+class TileMover {
 public:
-  ProducerBuilder(ImplicitLocOpBuilder &b, WarpSpecializeOp partitions)
+  TileMover(ImplicitLocOpBuilder &b, WarpSpecializeOp partitions)
       : b(b), partitions(partitions),
         kernel(partitions->getParentOfType<KernelOp>()),
         consumers(partitions.getConsumers()) {}
+  virtual ~TileMover() = default;
 
-  void build(FetchedTiles &tiles) {
-    Block &region = partitions.getProducer().front();
+  void build(Region &partition, FetchedTiles &tiles) {
+    Block &region = partition.front();
     b.setInsertionPointToStart(&region);
     for (FetchedTile &tile : tiles.own)
-      fetchForEach(tile, region.getArgument(0), {});
+      moveForEach(tile, region.getArgument(0), {});
     IRMapping none;
     for (FetchedTile &tile : tiles.whole)
-      fetch(tile, region.getArgument(0), none);
+      move(tile, region.getArgument(0), none);
     Value step = region.getArgument(1);
     for (FetchingLoop &loop : tiles.loops) {
       b.setLoc(loop.loop.getLoc());
@@ -42,13 +45,13 @@ public:
       IRMapping mapping;
       mapping.map(loop.loop.getInductionVar(), walk.getInductionVar());
       for (FetchedTile &fetched : loop.fetched)
-        fetch(fetched, walk.getRegionIterArg(0), mapping);
+        move(fetched, walk.getRegionIterArg(0), mapping);
       for (FetchedTile &left : loop.lefts)
-        fetchForEach(left, walk.getRegionIterArg(0), mapping);
+        moveForEach(left, walk.getRegionIterArg(0), mapping);
       for (FetchedTile &vector : loop.vectors)
-        fetch(vector, walk.getRegionIterArg(0), mapping);
+        move(vector, walk.getRegionIterArg(0), mapping);
       for (FetchedTile &tile : loop.scores)
-        fetchForEach(tile, walk.getRegionIterArg(0), mapping);
+        moveForEach(tile, walk.getRegionIterArg(0), mapping);
       Value next = arith::AddIOp::create(b, walk.getRegionIterArg(0), index(1));
       scf::YieldOp::create(b, next);
       step = walk.getResult(0);
@@ -56,14 +59,39 @@ public:
     PassedOp::create(b, step);
   }
 
-private:
+protected:
+  /// What is done with `tile` in `step`; `mapping` has what loops and consumers
+  /// number.
+  virtual void move(FetchedTile &tile, Value step, IRMapping &mapping) = 0;
+
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
 
-  void fetch(FetchedTile &fetched, Value step, IRMapping &mapping) {
+  ImplicitLocOpBuilder &b;
+  WarpSpecializeOp partitions;
+
+private:
+  /// The slot of each consumer, when `passed` tiles of each have passed.
+  void moveForEach(FetchedTile &tile, Value passed, const IRMapping &loops) {
+    for (int64_t consumer = 0; consumer < consumers; ++consumer) {
+      IRMapping own = loops;
+      Value id = index(consumer);
+      own.map(consumerIdOf(kernel), id);
+      move(tile, ownStep(b, passed, id, consumers), own);
+    }
+  }
+
+  KernelOp kernel;
+  int64_t consumers;
+};
+
+class Fetcher final : public TileMover {
+  using TileMover::TileMover;
+
+  void move(FetchedTile &fetched, Value step, IRMapping &mapping) override {
     b.setLoc(fetched.load.getLoc());
-    AcquireOp::create(b, fetched.channel, step);
+    AcquireOp::create(b, fetched.fetchedTo(), step);
     auto build = [&](OpFoldResult at) {
       auto value = dyn_cast<Value>(at);
       return value ? cloneScalar(b, value, mapping, partitions->getBlock())
@@ -78,28 +106,37 @@ private:
       sequence = build(pages.getSequence());
     }
     FetchOp::create(b, box.argument, start, box.dims, end, table, sequence,
-                    box.joined, box.anyEnd && table, fetched.channel, step);
+                    box.joined, box.anyEnd && table, fetched.fetchedTo(), step);
   }
+};
 
-  /// Into the slot of each consumer, when `passed` tiles of each have passed.
-  void fetchForEach(FetchedTile &tile, Value passed, const IRMapping &loops) {
-    for (int64_t consumer = 0; consumer < consumers; ++consumer) {
-      IRMapping own = loops;
-      Value id = index(consumer);
-      own.map(consumerIdOf(kernel), id);
-      fetch(tile, ownStep(b, passed, id, consumers), own);
-    }
+class Widener final : public TileMover {
+  using TileMover::TileMover;
+
+  void move(FetchedTile &tile, Value step, IRMapping &) override {
+    if (!tile.narrow)
+      return;
+    b.setLoc(arith::ExtFOp(tile.widening).getLoc());
+    AwaitOp::create(b, tile.narrow, step);
+    AcquireOp::create(b, tile.channel, step);
+    WidenOp::create(b, tile.narrow, step, tile.channel, step);
+    ReleaseOp::create(b, tile.narrow, step);
   }
-
-  ImplicitLocOpBuilder &b;
-  WarpSpecializeOp partitions;
-  KernelOp kernel;
-  int64_t consumers;
 };
 
 } // namespace
 
 void fa::buildProducer(ImplicitLocOpBuilder &b, WarpSpecializeOp partitions,
                        FetchedTiles &tiles) {
-  ProducerBuilder(b, partitions).build(tiles);
+  Fetcher(b, partitions).build(partitions.getProducer(), tiles);
+}
+
+void fa::buildConverter(ImplicitLocOpBuilder &b, WarpSpecializeOp partitions,
+                        FetchedTiles &tiles) {
+  if (!tiles.areWidened())
+    return;
+  Type index = b.getIndexType();
+  partitions.getConvert().emplaceBlock().addArguments({index, index},
+                                                      {b.getLoc(), b.getLoc()});
+  Widener(b, partitions).build(partitions.getConvert(), tiles);
 }

@@ -1,4 +1,4 @@
-//===- BuildProducer.h - who fetches tiles ----------------------*- C++ -*-===//
+//===- BuildProducer.h - who fetches and widens tiles -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -18,6 +18,12 @@ namespace fa {
 /// consumers.
 void buildProducer(mlir::ImplicitLocOpBuilder &b,
                    tgpu::WarpSpecializeOp partitions, FetchedTiles &tiles);
+
+/// Fills the region that converts: of `tiles` those that are widened, from the
+/// channels that they are fetched to into those that are read, in the same
+/// loops. Without effect if there are none.
+void buildConverter(mlir::ImplicitLocOpBuilder &b,
+                    tgpu::WarpSpecializeOp partitions, FetchedTiles &tiles);
 
 } // namespace fa
 

@@ -83,7 +83,21 @@ static LoopFacts::StepDot describe(DotOp dot) {
 }
 
 static int64_t slotBytes(const FetchedTile &tile) {
-  return slotsFor(typeOf(LoadOp(tile.load)), 1).getSlotBytes();
+  return slotsFor(tile.type(), 1).getSlotBytes();
+}
+
+/// Of the slot that `tile` is widened from; none if it is not.
+static void noteNarrow(const FetchedTile &tile, std::vector<int64_t> &bytes) {
+  if (tile.isWidened())
+    bytes.push_back(slotsFor(typeOf(LoadOp(tile.load)), 1).getSlotBytes());
+}
+
+/// Columns of a slot of 16 bits for `tile`: of 8 bits its lines have more.
+static int64_t slotColumns(const FetchedTile &tile) {
+  RankedTensorType type = tile.type();
+  BufferType slot = slotsFor(type, 1);
+  return isStorageFloat(type) ? llvm::alignTo(type.getDimSize(1), 64)
+                              : slot.getShape()[1];
 }
 
 static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
@@ -97,10 +111,12 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
   };
   for (const FetchedTile &tile : tiles.own) {
     facts.programBytes.push_back(slotBytes(tile));
+    noteNarrow(tile, facts.narrowProgramBytes);
     note(tile);
   }
   for (const FetchedTile &tile : tiles.whole) {
     facts.wholeBytes.push_back(slotBytes(tile));
+    noteNarrow(tile, facts.narrowProgramBytes);
     note(tile);
   }
   for (const FetchedTile &vector : first.vectors)
@@ -109,17 +125,19 @@ static LoopFacts describe(KernelOp kernel, const FetchedTiles &tiles,
   for (ExchangeOp exchange : first.exchanges)
     facts.exchangeBytes.push_back(exchangeSlots(exchange, 1).getSlotBytes());
   for (const FetchedTile &fetched : first.fetched) {
-    BufferType slot = slotsFor(typeOf(LoadOp(fetched.load)), 1);
     int64_t readers =
         llvm::count_if(loop.getBody()->getOps<DotOp>(), [&](DotOp dot) {
           return rightLoad(dot) == LoadOp(fetched.load);
         });
-    facts.step.push_back(
-        {slot.getShape()[0], slot.getShape()[1], slot.getSlotBytes(), readers});
+    facts.step.push_back({fetched.type().getDimSize(0), slotColumns(fetched),
+                          slotBytes(fetched), readers});
+    noteNarrow(fetched, facts.narrowBytes);
     note(fetched);
   }
   for (const FetchedTile &left : first.lefts) {
     facts.leftBytes.push_back(slotBytes(left));
+    for (int64_t n = 0; n < consumers; ++n)
+      noteNarrow(left, facts.narrowBytes);
     note(left);
   }
   for (auto dot : loop.getBody()->getOps<DotOp>())
@@ -183,6 +201,16 @@ std::string fa::whyOtherThanPlanned(KernelOp kernel, const FetchedTiles &tiles,
   };
   if (consumers != plan.consumers())
     return differ("groups of rows", consumers, plan.consumers());
+  bool converts = plan.find("convert") != nullptr;
+  if (tiles.areWidened() != converts)
+    return differ("partitions that widen tiles", tiles.areWidened(), converts);
+  auto isWidened = [](const FetchedTile &tile) { return tile.isWidened(); };
+  const FetchingLoop &first = tiles.loops.front();
+  bool hasNarrow = llvm::any_of(first.fetched, isWidened) ||
+                   llvm::any_of(first.lefts, isWidened);
+  if (hasNarrow != (plan.slots.narrow > 0))
+    return differ("tiles of a step that are widened", hasNarrow,
+                  plan.slots.narrow);
   size_t scores = tiles.loops.front().scores.size();
   if (scores != plan.slots.scores.size())
     return differ("tiles that lie as scores do", scores,

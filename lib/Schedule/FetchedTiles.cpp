@@ -42,9 +42,10 @@ public:
       return false;
     if (tiles.loops.empty())
       return refuse("no loop has a dot");
+    findNarrow();
     findScores();
     findVectors();
-    return fetchAlike();
+    return fetchAlike() && fitsConverter();
   }
 
   FetchedTiles tiles;
@@ -68,7 +69,8 @@ private:
                        ArrayRef<FetchedTile> theirs) {
     return llvm::all_of_zip(
         mine, theirs, [](const FetchedTile &one, const FetchedTile &other) {
-          return LoadOp(one.load).getType() == LoadOp(other.load).getType();
+          return LoadOp(one.load).getType() == LoadOp(other.load).getType() &&
+                 one.type() == other.type();
         });
   }
 
@@ -97,11 +99,11 @@ private:
       for (auto load : entry.loop.getBody()->getOps<LoadOp>()) {
         RankedTensorType type = typeOf(load);
         if (type.getRank() != 2 || type.getDimSize(0) != 64 ||
-            !isLineOfScores(type) ||
+            !isLineOfScores(type) || isStorageFloat(type) ||
             llvm::any_of(load->getUsers(), llvm::IsaPred<DotOp>))
           continue;
         if (auto box = findTensorBox(load, ignored); box && !box->end)
-          entry.scores.push_back({load, *box, {}});
+          entry.scores.push_back({load, *box});
       }
     for (FetchingLoop &entry : tiles.loops) {
       bool alike = entry.scores.size() == tiles.loops[0].scores.size();
@@ -126,7 +128,7 @@ private:
             vectorSlots(typeOf(load), 1).getShape()[1] <= kMostColumns &&
             !isOwn(load))
           if (auto box = findVectorBox(load))
-            entry.vectors.push_back({load, *box, {}});
+            entry.vectors.push_back({load, *box});
     const auto &first = tiles.loops[0].vectors;
     bool areAlike = llvm::all_of(tiles.loops, [&](const FetchingLoop &entry) {
       return entry.vectors.size() == first.size() &&
@@ -191,7 +193,7 @@ private:
     bool stays = right && isOfProgram(right);
     bool onlyRight =
         right && (stays || right->getBlock() == dot->getBlock()) &&
-        llvm::all_of(right->getUses(), [&](OpOperand &use) {
+        llvm::all_of(tileOf(right).getUses(), [&](OpOperand &use) {
           auto user = dyn_cast<DotOp>(use.getOwner());
           bool isRight = isa<ColumnsOp>(use.getOwner()) ||
                          (user && &use == &user.getBMutable());
@@ -214,8 +216,75 @@ private:
     return found.has_value();
   }
 
+  /// Whether wgmma is to multiply 8 bits there: 32 of a row at a time, of rows
+  /// along the depth. Its sums keep some 14 bits (docs/numerics.md), which is
+  /// less than what comes of f16, and more than bf16 has.
+  static bool isOfCodes(DotOp dot) {
+    LoadOp left = loadOf(dot.getA()), right = loadOf(dot.getB());
+    return left && right && isStorageFloat(left.getType()) &&
+           isStorageFloat(right.getType()) && dot.getTransposeB() &&
+           typeOf(dot.getA()).getElementType().isBF16() &&
+           typeOf(dot.getA()).getDimSize(1) % 32 == 0;
+  }
+
+  /// Whether a log-sum-exp is made of the kernel's scores, or may be of those
+  /// of a split: what sums of 8 bits lose shows in it.
+  bool showsScores() {
+    bool shows = kernel->hasAttr(KernelOp::splitKeysAttrName);
+    kernel.walk(
+        [&](OnlineFinalizeOp end) { shows |= !end.getLse().use_empty(); });
+    return shows;
+  }
+
+  /// Tiles of 8 bits are read as they are if all dots that read them can, and
+  /// so the others that these dots read.
+  void findNarrow() {
+    if (showsScores())
+      return;
+    llvm::SetVector<Operation *> dots;
+    kernel.walk([&](DotOp dot) {
+      if (isOfCodes(dot))
+        dots.insert(dot);
+    });
+    auto isForOthers = [&](Operation *dot) {
+      return llvm::any_of(dot->getOperands().take_front(2), [&](Value operand) {
+        return llvm::any_of(operand.getUsers(), [&](Operation *user) {
+          return !dots.contains(user);
+        });
+      });
+    };
+    while (dots.remove_if(isForOthers)) {
+    }
+    auto mark = [&](FetchedTile &tile) {
+      tile.staysNarrow =
+          tile.widening && dots.contains(*tile.tile().getUsers().begin());
+    };
+    llvm::for_each(tiles.own, mark);
+    llvm::for_each(tiles.whole, mark);
+    for (FetchingLoop &entry : tiles.loops) {
+      llvm::for_each(entry.fetched, mark);
+      llvm::for_each(entry.lefts, mark);
+    }
+  }
+
+  /// Whether tiles that are widened have rows for all warps that do.
+  bool fitsConverter() {
+    auto fits = [&](const FetchedTile &tile) {
+      int64_t rows = tile.type().getDimSize(0);
+      return !tile.isWidened() || rows % kWidenedRows == 0 ||
+             refuse("a tile of 8 bits has " + Twine(rows) +
+                    " rows, where a multiple of " + Twine(kWidenedRows) +
+                    " is widened");
+    };
+    return llvm::all_of(tiles.own, fits) && llvm::all_of(tiles.whole, fits) &&
+           llvm::all_of(tiles.loops, [&](const FetchingLoop &entry) {
+             return llvm::all_of(entry.fetched, fits) &&
+                    llvm::all_of(entry.lefts, fits);
+           });
+  }
+
   bool findLeft(DotOp dot, SmallVectorImpl<FetchedTile> &ofStep) {
-    auto left = dot.getA().getDefiningOp<LoadOp>();
+    LoadOp left = loadOf(dot.getA());
     if (!left)
       return true;
     bool stays = isOfProgram(left);
@@ -225,12 +294,13 @@ private:
     if (llvm::any_of(fetched,
                      [&](FetchedTile &known) { return known.load == left; }))
       return true;
-    bool onlyLeft = llvm::all_of(left->getUses(), [](OpOperand &use) {
+    bool onlyLeft = llvm::all_of(tileOf(left).getUses(), [](OpOperand &use) {
       auto user = dyn_cast<DotOp>(use.getOwner());
       return user && &use == &user.getAMutable();
     });
     // Of a step it is one dot's beside it: who reads it lets it go.
-    bool isBeside = left->getBlock() == dot->getBlock() && left->hasOneUse();
+    bool isBeside =
+        left->getBlock() == dot->getBlock() && tileOf(left).hasOneUse();
     if (!onlyLeft || !(stays || isBeside))
       return refuse("the left operand of a dot is used otherwise, too");
     auto leftFound = fetch(left);
@@ -255,11 +325,20 @@ private:
     return true;
   }
 
+  /// What dots read of `load`: its tile or, of one of 8 bits, what that alone
+  /// is widened to.
+  static Value tileOf(LoadOp load) {
+    auto widening = load->hasOneUse()
+                        ? dyn_cast<arith::ExtFOp>(*load->getUsers().begin())
+                        : arith::ExtFOp();
+    return widening ? widening.getOut() : load.getResult();
+  }
+
   std::optional<FetchedTile> fetch(LoadOp load) {
     auto box = findTensorBox(load, reason);
     if (!box)
       return std::nullopt;
-    return FetchedTile{load, *box, {}};
+    return FetchedTile{load, *box, tileOf(load).getDefiningOp<arith::ExtFOp>()};
   }
 
   KernelOp kernel;
@@ -268,11 +347,29 @@ private:
 
 } // namespace
 
+LoadOp fa::loadOf(Value operand) {
+  auto widening = operand.getDefiningOp<arith::ExtFOp>();
+  if (widening && isStorageFloat(widening.getIn().getType()))
+    operand = widening.getIn();
+  return operand.getDefiningOp<LoadOp>();
+}
+
 LoadOp fa::rightLoad(DotOp dot) {
   Value right = dot.getB();
   if (auto columns = right.getDefiningOp<ColumnsOp>())
     right = columns.getInput();
-  return right.getDefiningOp<LoadOp>();
+  return loadOf(right);
+}
+
+bool FetchedTiles::areWidened() const {
+  auto any = [](ArrayRef<FetchedTile> all) {
+    return llvm::any_of(
+        all, [](const FetchedTile &tile) { return tile.isWidened(); });
+  };
+  return any(own) || any(whole) ||
+         llvm::any_of(loops, [&](const FetchingLoop &loop) {
+           return any(loop.fetched) || any(loop.lefts);
+         });
 }
 
 std::optional<FetchedTiles> fa::findFetchedTiles(KernelOp kernel,

@@ -11,6 +11,7 @@
 
 #include "TileGPU/TileGPU.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <vector>
@@ -21,8 +22,30 @@ namespace fa {
 struct FetchedTile {
   tile::LoadOp load;
   TensorBox box;
-  /// Where it is fetched to, once there are channels.
-  mlir::TypedValue<tgpu::ChannelType> channel;
+  /// Of a tile of 8 bits: what makes of it the one that dots multiply, or null.
+  mlir::arith::ExtFOp widening = {};
+  /// Dots of 8 bits multiply it as it is.
+  bool staysNarrow = false;
+  /// Where it is fetched to, and read from, once there are channels.
+  mlir::TypedValue<tgpu::ChannelType> channel = {};
+  /// Of one that is widened: where it is fetched to, between who fetches and
+  /// who converts.
+  mlir::TypedValue<tgpu::ChannelType> narrow = {};
+
+  /// The tile that dots multiply.
+  mlir::Value tile() const {
+    return widening ? mlir::arith::ExtFOp(widening).getOut()
+                    : tile::LoadOp(load).getResult();
+  }
+  bool isWidened() const { return widening && !staysNarrow; }
+  /// The type of what dots read.
+  mlir::RankedTensorType type() const {
+    return tile::typeOf(isWidened() ? tile() : tile::LoadOp(load).getResult());
+  }
+  /// Where it is fetched to.
+  mlir::TypedValue<tgpu::ChannelType> fetchedTo() const {
+    return narrow ? narrow : channel;
+  }
 };
 
 /// A loop over tiles of keys: what it fetches, in order.
@@ -50,6 +73,9 @@ struct FetchedTiles {
   /// Right operands that stay for all loops, the same for all consumers.
   llvm::SmallVector<FetchedTile> whole;
   std::vector<FetchingLoop> loops;
+
+  /// Whether any of them is widened on its way to a dot.
+  bool areWidened() const;
 };
 
 /// Slots for `tile`: rows of whole lines of 128 bytes, as the swizzle is.
@@ -62,6 +88,10 @@ tgpu::BufferType vectorSlots(mlir::RankedTensorType vector, int64_t slots);
 
 /// Slots for what consumers exchange, all rows of it.
 tgpu::BufferType exchangeSlots(tgpu::ExchangeOp exchange, int64_t slots);
+
+/// The load whose tile `operand` of a dot is, or is widened from; null: it is
+/// none.
+tile::LoadOp loadOf(mlir::Value operand);
 
 /// The load of which `dot` multiplies all columns with its left operand, or
 /// some (tgpu.columns); null: its right operand is none.

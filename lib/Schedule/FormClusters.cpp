@@ -67,7 +67,8 @@ struct TgpuFormClusters final
     OwnValues own(kernel);
     SmallVector<ChannelOp> shared;
     for (auto channel : kernel.getBody().getOps<ChannelOp>())
-      if (!channel.getOwn() && canShare(channel, blocks, own))
+      if (!channel.getOwn() && !channel.getWidened() &&
+          canShare(channel, blocks, own))
         shared.push_back(channel);
     for (ChannelOp channel : shared)
       channel.setShared(true);

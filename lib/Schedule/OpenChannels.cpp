@@ -42,18 +42,43 @@ public:
         b(kernel.getLoc(), kernel.getContext()) {}
 
   void run() {
+    for (FetchingLoop &entry : tiles.loops)
+      for (auto dot : entry.loop.getBody()->getOps<DotOp>())
+        multiplyInHalves(dot);
     openChannels();
     buildPartitions();
     shareRows();
     buildProducer(b, partitions, tiles);
+    buildConverter(b, partitions, tiles);
     consume();
     takePrograms();
     for (auto *fetched : {&tiles.own, &tiles.whole})
       for (FetchedTile &tile : *fetched)
-        tile.load.erase();
+        erase(tile);
   }
 
 private:
+  /// Where the left operand is rounded to bf16 for a right one of 8 bits, which
+  /// f16 has all numbers of, too: f16 rounds it less, and is one conversion
+  /// from 8 bits.
+  static void multiplyInHalves(DotOp dot) {
+    auto rounding = dot.getA().getDefiningOp<arith::TruncFOp>();
+    auto widening = dot.getB().getDefiningOp<arith::ExtFOp>();
+    if (!rounding || !rounding->hasOneUse() || !widening ||
+        !widening->hasOneUse() || !loadOf(widening.getOut()))
+      return;
+    Type half = Float16Type::get(dot.getContext());
+    for (Value operand : {rounding.getOut(), widening.getOut()})
+      operand.setType(typeOf(operand).clone(half));
+  }
+
+  /// What is fetched is no load.
+  static void erase(FetchedTile &tile) {
+    if (tile.widening)
+      tile.widening.erase();
+    tile.load.erase();
+  }
+
   //===--- Channels ---===//
 
   Value index(int64_t value) {
@@ -69,6 +94,18 @@ private:
         .getResult();
   }
 
+  /// The channel that `tile` is read from, and of one that is widened the one
+  /// that it is fetched to, of `narrow` slots.
+  void open(FetchedTile &tile, int64_t slots, int64_t narrow,
+            bool own = false) {
+    tile.channel = open(tile.type(), slots, own);
+    if (!tile.isWidened())
+      return;
+    tile.channel.getDefiningOp<ChannelOp>().setWidened(true);
+    tile.narrow = open(typeOf(tile.load), narrow, own);
+    tile.narrow.getDefiningOp<ChannelOp>().setNarrow(true);
+  }
+
   /// What ramps are multiplied with, all of which are alike.
   void openNumbers() {
     kernel.walk([&](tile::RampOp ramp) {
@@ -82,15 +119,16 @@ private:
   void openChannels() {
     b.setInsertionPointToStart(&kernel.getBody().front());
     openNumbers();
+    // What is widened once in a program comes through a slot for each consumer.
     for (FetchedTile &tile : tiles.own)
-      tile.channel = open(typeOf(tile.load), plan.slots.program, /*own=*/true);
+      open(tile, plan.slots.program, consumers, /*own=*/true);
     for (FetchedTile &tile : tiles.whole)
-      tile.channel = open(typeOf(tile.load), plan.slots.program / consumers);
+      open(tile, plan.slots.program / consumers, 1);
     for (FetchedTile &first : tiles.loops[0].fetched)
-      first.channel = open(typeOf(first.load), plan.slots.step);
+      open(first, plan.slots.step, plan.slots.narrow);
     for (FetchedTile &first : tiles.loops[0].lefts)
-      first.channel = open(typeOf(first.load), consumers * plan.slots.step,
-                           /*own=*/true);
+      open(first, consumers * plan.slots.step, consumers * plan.slots.narrow,
+           /*own=*/true);
     openScores();
     for (FetchedTile &vector : tiles.loops[0].vectors)
       vector.channel = open(typeOf(vector.load), plan.slots.step);
@@ -100,13 +138,18 @@ private:
         vector.channel = first.channel;
       for (auto [fetched, first] :
            llvm::zip(entry.fetched, tiles.loops[0].fetched))
-        fetched.channel = first.channel;
+        shareChannels(fetched, first);
       for (auto [left, first] : llvm::zip(entry.lefts, tiles.loops[0].lefts))
-        left.channel = first.channel;
+        shareChannels(left, first);
       for (auto [fetched, first] :
            llvm::zip(entry.scores, tiles.loops[0].scores))
         fetched.channel = first.channel;
     }
+  }
+
+  static void shareChannels(FetchedTile &tile, const FetchedTile &first) {
+    tile.channel = first.channel;
+    tile.narrow = first.narrow;
   }
 
   /// Channels of tiles that lie as scores do, of those that have slots.
@@ -288,7 +331,7 @@ private:
       runDot(dot, entry, step, own, ownOfStep);
     for (auto *fetched : {&entry.fetched, &entry.lefts})
       for (FetchedTile &tile : *fetched)
-        tile.load.erase();
+        erase(tile);
     for (FetchedTile &vector : entry.vectors)
       receive(vector, step);
     for (FetchedTile &tile : entry.scores) {
@@ -326,7 +369,7 @@ private:
                        Value step) {
     auto reads = [&](DotOp dot) {
       return rightLoad(dot) == LoadOp(fetched.load) ||
-             dot.getA() == LoadOp(fetched.load).getResult();
+             dot.getA() == fetched.tile();
     };
     DotOp first = *llvm::find_if(dots, reads);
     b.setInsertionPoint(first);
@@ -357,7 +400,7 @@ private:
     Value a = dot.getA(), leftChannel, leftStep;
     auto findLeft = [&](ArrayRef<FetchedTile> all, Value at) {
       for (const FetchedTile &known : all)
-        if (dot.getA().getDefiningOp() == LoadOp(known.load)) {
+        if (dot.getA() == known.tile()) {
           a = {};
           leftChannel = known.channel;
           leftStep = at;

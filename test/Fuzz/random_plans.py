@@ -2,7 +2,7 @@
 """random_plans.py COUNT SEED [OPTION...]: legal schedules that nobody chose give right results.
 
 Of problems that have kernels with specialized warps, the plans of all of these are changed at random: slots, when dots run,
-ping-pong, late rescaling, the speculative maximum, persistent blocks, a partition that stores. Each runs in the emulator and is compared with float64
+ping-pong, late rescaling, the speculative maximum, persistent blocks, a partition that stores; of 8 bits, slots that are widened. Each runs in the emulator and is compared with float64
 (`fa-run --check`). A plan that has no room is refused and counted apart; anything else that fails is printed with the command that
 gives it again, and the exit code is 1. OPTIONs are further ones of fa-run's.
 """
@@ -23,6 +23,8 @@ PROBLEMS = [
     "hq=4 sq=150 sk=300 d=80 type=bf16 softcap=30",
     "hq=4 sq=150 sk=300 d=64 type=bf16 alibi causal",
     "hq=4 sq=130 sk=256 d=64 type=bf16 bias=bhqk",
+    "hq=4 sq=200 sk=260 d=64 type=bf16 kv=f8e4m3 causal",
+    "hq=4 sq=200 sk=300 d=128 type=f8e4m3 out=bf16",
 ]
 # Whose outputs are boxes, which a partition can store.
 WITH_BOXES = ("@attention_roles", "@attention_roles_few")
@@ -34,11 +36,11 @@ def fa_run(*arguments):
 
 def with_store(partitions, consumers):
     """The same with a partition that stores, for which those that compute give up registers."""
-    load = re.search(r"load w4 r(\d+)", partitions)
-    if not load:
+    others = [int(number) for number in re.findall(r"(?:load|convert) w4 r(\d+)", partitions)]
+    if not others:
         return partitions[:-1] + ", store w4]"
-    groups = consumers + 2
-    compute = (512 // groups // 8 * 8 * groups - int(load[1]) - 24) // consumers // 8 * 8
+    groups = consumers + len(others) + 1
+    compute = (512 // groups // 8 * 8 * groups - sum(others) - 24) // consumers // 8 * 8
     return re.sub(r"(compute\S* w4) r\d+", rf"\1 r{compute}", partitions)[:-1] + ", store w4 r24]"
 
 
@@ -50,6 +52,8 @@ def change(name, plan, random):
         partitions = with_store(partitions, consumers)
     scores = re.search(r"scores \[([^\]]*)\]", plan)
     slots = f"program {consumers * random.randint(1, 2)}, step {random.randint(1, 3)}"
+    if "narrow" in plan:
+        slots += f", narrow {random.randint(1, 2)}"
     if scores:
         count = len(scores[1].split(","))
         slots += ", scores [" + ", ".join(str(consumers * random.randint(0, 2)) for _ in range(count)) + "]"

@@ -656,3 +656,220 @@ func.func @columns_read(%k: tensor<32x128xf16>, %c: index) -> tensor<32x64xf16> 
   %0 = tgpu.columns %k[%c] : tensor<32x128xf16> -> tensor<32x64xf16>
   return %0 : tensor<32x64xf16>
 }
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!wide = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @two_kinds() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{expects slots of one kind: stored, narrow or widened}}
+  %from = tgpu.channel narrow widened : !narrow
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } convert {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!wide = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @widened_shared() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{expects slots that this block alone fills, found widened ones that are shared}}
+  %to = tgpu.channel shared widened : !wide
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } convert {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!wide = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @widen_backwards() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %from = tgpu.channel narrow : !narrow
+  %to = tgpu.channel widened : !wide
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } convert {
+  ^bb0(%programs: index, %steps: index):
+    // expected-error @below {{expects a narrow channel and a widened one}}
+    tgpu.widen %to, %c0 to %from, %c0 : !wide, !narrow
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!wide = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @widen_in_consumer() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %from = tgpu.channel narrow : !narrow
+  %to = tgpu.channel widened : !wide
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // expected-error @below {{expects to be in the region of tgpu.warp_specialize that converts}}
+    tgpu.widen %from, %c0 to %to, %c0 : !narrow, !wide
+    tgpu.passed %steps
+  } convert {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!wide = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @narrow_in_consumer() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %from = tgpu.channel narrow : !narrow
+  %to = tgpu.channel widened : !wide
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // expected-error @below {{expects to be where the channel's slots are emptied}}
+    tgpu.await %from, %c0 : !narrow
+    tgpu.passed %steps
+  } convert {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!wide = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+tile.kernel @widened_in_producer() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %from = tgpu.channel narrow : !narrow
+  %to = tgpu.channel widened : !wide
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // expected-error @below {{expects to be where the channel's slots are filled}}
+    tgpu.acquire %to, %c0 : !wide
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } convert {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!wide = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!few = !tgpu.channel<2 x 16x128xf8E4M3FN, #tgpu.layout<swizzled 16x128 bytes 1>>
+!few_wide = !tgpu.channel<2 x 16x64xf16, #tgpu.layout<swizzled 16x64 bytes 2>>
+tile.kernel @widen_few_rows() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %from = tgpu.channel narrow : !few
+  %to = tgpu.channel widened : !few_wide
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } convert {
+  ^bb0(%programs: index, %steps: index):
+    // expected-error @below {{expects slots of e4m3 or e5m2 and of f16 or bf16, of as many rows, a multiple of 32}}
+    tgpu.widen %from, %c0 to %to, %c0 : !few, !few_wide
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!wide = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!wider = !tgpu.channel<2 x 64x256xf16, #tgpu.layout<64x256 offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 8], [2, 16], [4, 32], [8, 0], [16, 0], [32, 0]] repeat 4>>
+tile.kernel @widen_too_wide() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %from = tgpu.channel narrow : !narrow
+  %to = tgpu.channel widened : !wider
+  tgpu.warp_specialize consumers 1 producer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } consumer {
+  ^bb0(%programs: index, %steps: index):
+    // Nothing.
+    tgpu.passed %steps
+  } convert {
+  ^bb0(%programs: index, %steps: index):
+    // expected-error @below {{and no more columns, found}}
+    tgpu.widen %from, %c0 to %to, %c0 : !narrow, !wider
+    tgpu.passed %steps
+  }
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!wide = !tgpu.channel<2 x 64x64xf16, #tgpu.layout<swizzled 64x64 bytes 2>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @one_narrow() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !wide
+  %1 = tgpu.channel : !narrow
+  // expected-error @below {{expects operands of one type or both of 8 bits, found 'f16' and 'f8E4M3FN'}}
+  %2 = tgpu.dot_start slot %0, %c0 by slot %1, %c0 transpose_b depth 64 : (!wide, index, !narrow, index) -> !tgpu.running<!acc>
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!acc = tensor<64x128xf32, #tgpu.layout<accumulator 64x128 warps 4>>
+tile.kernel @narrow_across() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !narrow
+  // expected-error @below {{expects operands of 8 bits in slots, along the depth}}
+  %1 = tgpu.dot_start slot %0, %c0 by slot %0, %c0 : (!narrow, index, !narrow, index) -> !tgpu.running<!acc>
+  tile.return
+}
+// -----
+!narrow = !tgpu.channel<2 x 64x128xf8E4M3FN, #tgpu.layout<swizzled 64x128 bytes 1>>
+!acc = tensor<64x64xf32, #tgpu.layout<accumulator 64x64 warps 4>>
+tile.kernel @narrow_depth() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>} {
+  %c0 = arith.constant 0 : index
+  %0 = tgpu.channel : !narrow
+  // expected-error @below {{expects a depth that is a multiple of 32 up to 128, found 80}}
+  %1 = tgpu.dot_start slot %0, %c0 by slot %0, %c0 transpose_b depth 80 : (!narrow, index, !narrow, index) -> !tgpu.running<!acc>
+  tile.return
+}

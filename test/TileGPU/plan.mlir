@@ -35,3 +35,10 @@ tile.kernel @store() attributes {grid = affine_map<() -> (1)>, grid_sizes = arra
                            slots {program 2, step 2, exchange 1, scores [2]}>} {
   tile.return
 }
+// One that widens tiles of 8 bits between those that load and compute.
+// CHECK: tgpu.plan = #tgpu.plan<tile 128x128, partitions [load w4 r32, convert w4 r48, compute*2 w4 r184 rows 64, store w4 r24], slots {program 2, step 2, narrow 1}, loop [0:0, 1:1]>
+tile.kernel @convert() attributes {grid = affine_map<() -> (1)>, grid_sizes = array<i64>,
+    tgpu.plan = #tgpu.plan<tile 128x128, partitions [load w4 r32, convert w4 r48, compute*2 w4 r184 rows 64, store w4 r24],
+                           slots {program 2, step 2, narrow 1}, loop [0:0, 1:1]>} {
+  tile.return
+}

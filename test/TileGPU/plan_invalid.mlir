@@ -16,10 +16,10 @@
 // expected-error @below {{expected partitions of different names, found 'load' twice}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, load w4], slots {program 1, step 2}>
 // -----
-// expected-error @below {{expected partitions 'load' and 'compute', perhaps 'store' behind them, where there are several}}
+// expected-error @below {{expected partitions 'load' and 'compute', perhaps 'convert' between them and 'store' behind them, where there are several}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, store w4], slots {program 1, step 2}>
 // -----
-// expected-error @below {{expected partitions 'load' and 'compute', perhaps 'store' behind them, where there are several}}
+// expected-error @below {{expected partitions 'load' and 'compute', perhaps 'convert' between them and 'store' behind them, where there are several}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, store w4, compute w4], slots {program 1, step 2}>
 // -----
 // expected-error @below {{partition 'store': expected the 4 warps of a warpgroup, found 1}}
@@ -33,6 +33,15 @@
 // -----
 // expected-error @below {{expected partitions of 61440 registers at most, found 65536}}
 #a = #tgpu.plan<tile 192x128, partitions [load w4 r32, compute*3 w4 r152, store w4 r24], slots {program 3, step 2}>
+// -----
+// expected-error @below {{expected partitions 'load' and 'compute', perhaps 'convert' between them and 'store' behind them, where there are several}}
+#a = #tgpu.plan<tile 128x64, partitions [load w4, compute w4, convert w4], slots {program 1, step 2}>
+// -----
+// expected-error @below {{partition 'convert': expected a group of warps, found 2}}
+#a = #tgpu.plan<tile 128x64, partitions [load w4, convert*2 w4, compute w4], slots {program 1, step 2}>
+// -----
+// expected-error @below {{expected slots of tiles that are widened, narrow, where there is a partition 'convert', found 1}}
+#a = #tgpu.plan<tile 128x64, partitions [load w4, compute w4], slots {program 1, step 2, narrow 1}>
 // -----
 // expected-error @below {{expected slots of exchanged tiles of at least 0, found -1}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2, exchange -1}>

@@ -32,6 +32,9 @@ struct LoopFacts {
     int64_t readers = 1; ///< dots of the step that read it
   };
   std::vector<StepTile> step;
+  /// Of each tile of 8 bits that one of a step, or of all steps, is widened
+  /// from, by a partition between who loads and who computes.
+  std::vector<int64_t> narrowBytes, narrowProgramBytes;
   /// Of each tile of a consumer that is read in one step, a left operand.
   std::vector<int64_t> leftBytes;
   /// Of each vector that is read in one step by all consumers.
@@ -58,6 +61,11 @@ struct LoopFacts {
   bool isForFewQueries = false;
   int64_t cluster = 0;     ///< blocks that the kernel is to have; 0: not said
   bool hasCounter = false; ///< blocks may take programs in turn
+
+  /// Whether a partition widens tiles.
+  bool widens() const {
+    return !narrowBytes.empty() || !narrowProgramBytes.empty();
+  }
 };
 
 /// Bytes of shared memory that a block with so many slots takes, with its

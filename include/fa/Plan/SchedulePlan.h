@@ -20,10 +20,15 @@
 
 namespace fa {
 
+/// Rows that a tile which a partition widens is a multiple of: eight, as
+/// swizzles have them, for each of its warps.
+inline constexpr int64_t kWidenedRows = 32;
+
 /// Warps that run the same code.
 struct Partition {
-  /// "load", "compute" and, if one stores what those compute, "store"; or "all"
-  /// for all warps of a block.
+  /// "load", "compute" and, if they are there, "convert", which widens tiles of
+  /// 8 bits between those two, and "store", which stores what is computed; or
+  /// "all" for all warps of a block.
   std::string name;
   int64_t count = 1; ///< groups of warps that run it, each on rows of its own
   int64_t warps = 4; ///< of a group
@@ -40,6 +45,9 @@ struct PlannedSlots {
   /// Of each tile that is read in one step. Of one partition, 0: as many as the
   /// passes find room for; 1: a tile is copied when it is needed.
   int64_t step = 0;
+  /// Of each tile of 8 bits that is widened into one that is read in one step;
+  /// 0: there is none.
+  int64_t narrow = 0;
   /// Of each tile that lies as scores do; 0: it is loaded by who computes.
   std::vector<int64_t> scores;
   int64_t exchange = 0; ///< of each tile that groups exchange; 0: there is none

@@ -78,7 +78,8 @@ Value fa::emptyBarrier(NvidiaContext &ctx, TypedValue<ChannelType> channel,
 static void lowerAcquire(NvidiaContext &ctx, AcquireOp op) {
   ImplicitLocOpBuilder &b = ctx.b;
   auto channel = op.getChannel().getDefiningOp<ChannelOp>();
-  if (!channel.getStored() && !ctx.produced.contains(op.getChannel()))
+  bool isFetched = !channel.getStored() && !channel.getWidened();
+  if (isFetched && !ctx.produced.contains(op.getChannel()))
     return;
   // The phase before the first one counts as complete.
   Value phase = phaseOf(ctx, op.getChannel(), op.getStep());

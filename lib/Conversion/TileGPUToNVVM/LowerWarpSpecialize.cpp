@@ -95,14 +95,16 @@ static void initializeBarriers(NvidiaContext &ctx, WarpSpecializeOp op) {
   scf::IfOp::create(b, first, [&](OpBuilder &, Location) {
     for (auto channel : ctx.kernel.getBody().getOps<ChannelOp>()) {
       int64_t slots = channel.getType().getBuffer().getSlots();
-      int64_t readers = channel.getOwn() ? 1 : consumers;
+      int64_t readers = channel.getOwn() || channel.getNarrow() ? 1 : consumers;
       if (channel.getShared())
         readers *= clusterBlocks(ctx);
       // A fetch arrives once, and so does who stores; of the consumers every
-      // warp does.
+      // warp does, and of who converts.
       int64_t full = 1, empty = kWarpsOfGroup * readers;
       if (channel.getStored())
         std::swap(full, empty);
+      if (channel.getWidened())
+        full = kWarpsOfGroup;
       for (int64_t n = 0; n < 2 * slots; ++n)
         NVVM::MBarrierInitOp::create(
             b, barrierAddress(ctx, channel.getResult(), ctx.i32(n)),
@@ -219,39 +221,66 @@ static LogicalResult lowerStorer(NvidiaContext &ctx, WarpSpecializeOp op) {
   return result;
 }
 
-LogicalResult fa::lowerWarpSpecialize(NvidiaContext &ctx, WarpSpecializeOp op) {
+/// All of its threads widen.
+static LogicalResult lowerConverter(NvidiaContext &ctx, WarpSpecializeOp op) {
+  exchangeRegisters(ctx, "convert");
+  return lowerPartition(ctx, op.getConvert().front());
+}
+
+/// Who loads.
+static LogicalResult lowerLoader(NvidiaContext &ctx, WarpSpecializeOp op) {
+  exchangeRegisters(ctx, "load");
+  return lowerProducers(ctx, op);
+}
+
+namespace {
+
+using LowerPartition = LogicalResult (*)(NvidiaContext &, WarpSpecializeOp);
+
+/// Warpgroups, the number of one or of all that are left, and what they run.
+struct Groups {
+  std::optional<int64_t> number;
+  LowerPartition lower;
+};
+
+} // namespace
+
+/// One branch for each of `groups`, the last of which are all that are left.
+static LogicalResult lowerGroups(NvidiaContext &ctx, WarpSpecializeOp op,
+                                 ArrayRef<Groups> groups) {
   ImplicitLocOpBuilder &b = ctx.b;
-  initializeBarriers(ctx, op);
-  LogicalResult result = success();
-  auto isGroup = [&](int64_t number) -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ctx.warpgroup,
-                                 ctx.i32(number));
-  };
-  auto lowerOthers = [&](OpBuilder &, Location) {
-    if (succeeded(result))
-      result = lowerConsumer(ctx, op);
-    scf::YieldOp::create(b);
-  };
+  if (!groups.front().number)
+    return groups.front().lower(ctx, op);
+  Value isOne =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ctx.warpgroup,
+                            ctx.i32(*groups.front().number));
+  LogicalResult result = success(), rest = success();
   scf::IfOp::create(
-      b, isGroup(0),
+      b, isOne,
       [&](OpBuilder &, Location) {
-        exchangeRegisters(ctx, "load");
-        result = lowerProducers(ctx, op);
+        result = groups.front().lower(ctx, op);
         scf::YieldOp::create(b);
       },
-      [&](OpBuilder &builder, Location loc) {
-        if (!op.hasStore())
-          return lowerOthers(builder, loc);
-        scf::IfOp::create(
-            b, isGroup(op.countGroups() - 1),
-            [&](OpBuilder &, Location) {
-              if (succeeded(result))
-                result = lowerStorer(ctx, op);
-              scf::YieldOp::create(b);
-            },
-            lowerOthers);
+      [&](OpBuilder &, Location) {
+        if (succeeded(result))
+          rest = lowerGroups(ctx, op, groups.drop_front());
         scf::YieldOp::create(b);
       });
+  return success(succeeded(result) && succeeded(rest));
+}
+
+/// The n-th consumer is the n-th warpgroup; behind them are who converts and
+/// who stores.
+LogicalResult fa::lowerWarpSpecialize(NvidiaContext &ctx, WarpSpecializeOp op) {
+  initializeBarriers(ctx, op);
+  SmallVector<Groups> groups = {{0, lowerLoader}};
+  int64_t next = 1 + op.getConsumers();
+  if (op.hasConvert())
+    groups.push_back({next++, lowerConverter});
+  if (op.hasStore())
+    groups.push_back({next, lowerStorer});
+  groups.push_back({std::nullopt, lowerConsumer});
+  LogicalResult result = lowerGroups(ctx, op, groups);
   // Others of the cluster may still release what this block has fetched.
   if (clusterBlocks(ctx) > 1)
     syncCluster(ctx);

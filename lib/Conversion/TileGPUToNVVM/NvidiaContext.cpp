@@ -184,4 +184,5 @@ void fa::addNvidiaLowerings(NvidiaContext &ctx) {
   addWarpSpecializeLowerings(ctx);
   addSequenceLowerings(ctx);
   addWarpgroupDotLowerings(ctx);
+  addWidenLowerings(ctx);
 }

@@ -137,6 +137,7 @@ void addRampLowerings(NvidiaContext &ctx);
 void addWarpSpecializeLowerings(NvidiaContext &ctx);
 void addSequenceLowerings(NvidiaContext &ctx);
 void addWarpgroupDotLowerings(NvidiaContext &ctx);
+void addWidenLowerings(NvidiaContext &ctx);
 
 } // namespace fa
 
