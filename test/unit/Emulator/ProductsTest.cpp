@@ -23,12 +23,15 @@ struct Parts {
   std::string commit = "nvvm.wgmma.commit.group.sync.aligned\n";
   std::string between = "";
   std::string stored = "%w#0";
+  /// What shared memory is filled with, and what it is multiplied as.
+  std::string word = "1006648320", type = "f16";
 };
 
 /// Shared memory is 64 rows of 64 ones of f16, and 8 rows: all products of
 /// depth 16 are 16. Each thread stores its first accumulator.
 std::string ones(const Parts &parts) {
-  return "%ones = llvm.mlir.constant(1006648320 : i32) : i32\n"
+  return "%ones = llvm.mlir.constant(" + parts.word +
+         " : i32) : i32\n"
          "%step = llvm.mlir.constant(128 : i32) : i32\n"
          "%end = llvm.mlir.constant(2304 : i32) : i32\n"
          "llvm.br ^fill(%tid : i32)\n^fill(%n: i32):\n"
@@ -46,13 +49,27 @@ std::string ones(const Parts &parts) {
          "%a = llvm.or %wide, %fixed : i64\n"
          "%rows = llvm.mlir.constant(512 : i64) : i64\n"
          "%b = llvm.add %a, %rows : i64\n" +
-         parts.fence +
-         "%d:4 = tgpu.simt.wgmma f16 a(%a) b(%b) : (i64, i64) -> (f32, f32, "
+         parts.fence + "%d:4 = tgpu.simt.wgmma " + parts.type +
+         " a(%a) b(%b) : (i64, i64) -> (f32, f32, "
          "f32, f32)\n" +
          parts.commit + parts.between +
          "%w:4 = tgpu.simt.wgmma_wait 0 through %d#0, %d#1, %d#2, %d#3 : (f32, "
          "f32, f32, f32) -> (f32, f32, f32, f32)\nllvm.store " +
          parts.stored + ", %outOwn : f32, !llvm.ptr<1>\n";
+}
+
+/// The byte 0x38 is 1 in e4m3 and 0.5 in e5m2; a step has 32 of them.
+TEST(Products, MultiplyEightBits) {
+  Parts parts;
+  parts.word = "943208504";
+  for (auto [type, sum] :
+       {std::pair("f8E4M3FN", 32.0f), std::pair("f8E5M2", 8.0f),
+        std::pair("f8E4M3FN by f8E5M2", 16.0f)}) {
+    parts.type = type;
+    RunResult result = runText(ones(parts), warpgroup);
+    EXPECT_EQ(result.faults, "");
+    EXPECT_EQ(std::bit_cast<float>(result.out[0]), sum);
+  }
 }
 
 TEST(Products, Sum) {

@@ -224,6 +224,25 @@ TEST(Forward, FetchesKeysInPagesOfOneInterval) {
   EXPECT_EQ(planOf(facts, "sm_80"), planOf(ofHalves(128), "sm_80"));
 }
 
+TEST(Forward, SpecializesWarpsForManyQueriesOfNarrowKeys) {
+  auto rolesOf = [](int64_t dim, bool hasNarrowQueries) {
+    AttentionFacts facts = ofHalves(dim);
+    facts.hasNarrowKeys = true;
+    facts.hasNarrowQueries = hasNarrowQueries;
+    std::string all = planOf(facts, "sm_90a", "splits=0");
+    StringRef text = all;
+    EXPECT_FALSE(text.contains("_roles_few")) << text.str();
+    EXPECT_FALSE(text.contains("_roles_clusters")) << text.str();
+    return text.substr(text.rfind("_roles ")).split(" attention").first.str();
+  };
+  for (bool hasNarrowQueries : {false, true}) {
+    EXPECT_EQ(rolesOf(64, hasNarrowQueries), "_roles 128x128");
+    EXPECT_EQ(rolesOf(96, hasNarrowQueries), "_roles 128x128");
+    EXPECT_EQ(rolesOf(128, hasNarrowQueries), "_roles 128x128");
+    EXPECT_EQ(rolesOf(256, hasNarrowQueries), "_roles 64x64");
+  }
+}
+
 TEST(Forward, HasFewKeysInTilesOfShortWindows) {
   auto hasTile = [](const AttentionFacts &facts, const char *tile) {
     return planOf(facts, "sm_90a").find(tile) != std::string::npos;

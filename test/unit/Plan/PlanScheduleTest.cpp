@@ -48,6 +48,48 @@ TEST(PlanSchedule, SharesRegisters) {
   EXPECT_NE(whyNotSpecialized(4), "");
 }
 
+/// A partition that widens tiles of 8 bits has the registers of a third one
+/// that computes, and slots of 8 bits have what room there is.
+TEST(PlanSchedule, WidensTilesBetweenPartitions) {
+  LoopFacts facts = ofHalves(2, 128, 128);
+  EXPECT_EQ(planSpecialized(facts, onHopper()).find("convert"), nullptr);
+  facts.narrowBytes = {128 * 128, 128 * 128};
+  SchedulePlan plan = planSpecialized(facts, onHopper());
+  EXPECT_EQ(whyInvalid(plan), "");
+  ASSERT_NE(plan.find("convert"), nullptr);
+  EXPECT_EQ(plan.find("convert")->registers, 40);
+  EXPECT_EQ(plan.find("compute")->registers, 216);
+  EXPECT_EQ(plan.slots.step, 2);
+  EXPECT_EQ(plan.slots.narrow, 1);
+  // Values alone: keys are multiplied in 8 bits.
+  facts.step[0].bytes = facts.programBytes[0] = 128 * 128;
+  facts.narrowBytes = {128 * 128};
+  EXPECT_EQ(planSpecialized(facts, onHopper()).slots.narrow, 2);
+  // What does not fit twice has one slot, besides what is fetched meanwhile.
+  facts = ofHalves(2, 192, 128);
+  facts.narrowBytes = {128 * 256, 128 * 256};
+  plan = planSpecialized(facts, onHopper());
+  EXPECT_EQ(plan.slots.step, 1);
+  EXPECT_LE(bytesOf(facts, plan.slots), onHopper().sharedBytes);
+}
+
+TEST(PlanSchedule, WidensTilesOfManyQueriesInBlocksOfTwo) {
+  LoopFacts facts = ofHalves(2, 128, 128);
+  facts.narrowBytes = {128 * 128};
+  EXPECT_EQ(whyNotSpecialized(facts), "");
+  facts.consumers = 3;
+  EXPECT_NE(whyNotSpecialized(facts), "");
+  facts.consumers = 2;
+  facts.isForFewQueries = true;
+  EXPECT_NE(whyNotSpecialized(facts), "");
+  facts = ofHalves(2, 256, 64);
+  EXPECT_EQ(whyNotSpecialized(facts), "");
+  facts.narrowBytes = {64 * 256};
+  EXPECT_NE(whyNotSpecialized(facts), "");
+  facts.consumers = 1;
+  EXPECT_EQ(whyNotSpecialized(facts), "");
+}
+
 /// A tile that late dots read as well as the scores' is held for two steps:
 /// without room for a third slot they are not late.
 TEST(PlanSchedule, HasThreeSlotsOfTilesThatAreHeld) {
