@@ -7,6 +7,7 @@
 #include "FetchedTiles.h"
 
 #include "LeftTiles.h"
+#include "NarrowTiles.h"
 #include "OwnOutput.h"
 
 #include "fa/Layout/NamedLayouts.h"
@@ -42,10 +43,11 @@ public:
       return false;
     if (tiles.loops.empty())
       return refuse("no loop has a dot");
-    findNarrow();
+    markNarrow(kernel, tiles);
     findScores();
     findVectors();
-    return fetchAlike() && fitsConverter();
+    std::string why = whyNotWidened(tiles);
+    return why.empty() ? fetchAlike() : refuse(why);
   }
 
   FetchedTiles tiles;
@@ -216,73 +218,6 @@ private:
     return found.has_value();
   }
 
-  /// Whether wgmma is to multiply 8 bits there: 32 of a row at a time, of rows
-  /// along the depth. Its sums keep some 14 bits (docs/numerics.md), which is
-  /// less than what comes of f16, and more than bf16 has.
-  static bool isOfCodes(DotOp dot) {
-    LoadOp left = loadOf(dot.getA()), right = loadOf(dot.getB());
-    return left && right && isStorageFloat(left.getType()) &&
-           isStorageFloat(right.getType()) && dot.getTransposeB() &&
-           typeOf(dot.getA()).getElementType().isBF16() &&
-           typeOf(dot.getA()).getDimSize(1) % 32 == 0;
-  }
-
-  /// Whether a log-sum-exp is made of the kernel's scores, or may be of those
-  /// of a split: what sums of 8 bits lose shows in it.
-  bool showsScores() {
-    bool shows = kernel->hasAttr(KernelOp::splitKeysAttrName);
-    kernel.walk(
-        [&](OnlineFinalizeOp end) { shows |= !end.getLse().use_empty(); });
-    return shows;
-  }
-
-  /// Tiles of 8 bits are read as they are if all dots that read them can, and
-  /// so the others that these dots read.
-  void findNarrow() {
-    if (showsScores())
-      return;
-    llvm::SetVector<Operation *> dots;
-    kernel.walk([&](DotOp dot) {
-      if (isOfCodes(dot))
-        dots.insert(dot);
-    });
-    auto isForOthers = [&](Operation *dot) {
-      return llvm::any_of(dot->getOperands().take_front(2), [&](Value operand) {
-        return llvm::any_of(operand.getUsers(), [&](Operation *user) {
-          return !dots.contains(user);
-        });
-      });
-    };
-    while (dots.remove_if(isForOthers)) {
-    }
-    auto mark = [&](FetchedTile &tile) {
-      tile.staysNarrow =
-          tile.widening && dots.contains(*tile.tile().getUsers().begin());
-    };
-    llvm::for_each(tiles.own, mark);
-    llvm::for_each(tiles.whole, mark);
-    for (FetchingLoop &entry : tiles.loops) {
-      llvm::for_each(entry.fetched, mark);
-      llvm::for_each(entry.lefts, mark);
-    }
-  }
-
-  /// Whether tiles that are widened have rows for all warps that do.
-  bool fitsConverter() {
-    auto fits = [&](const FetchedTile &tile) {
-      int64_t rows = tile.type().getDimSize(0);
-      return !tile.isWidened() || rows % kWidenedRows == 0 ||
-             refuse("a tile of 8 bits has " + Twine(rows) +
-                    " rows, where a multiple of " + Twine(kWidenedRows) +
-                    " is widened");
-    };
-    return llvm::all_of(tiles.own, fits) && llvm::all_of(tiles.whole, fits) &&
-           llvm::all_of(tiles.loops, [&](const FetchingLoop &entry) {
-             return llvm::all_of(entry.fetched, fits) &&
-                    llvm::all_of(entry.lefts, fits);
-           });
-  }
-
   bool findLeft(DotOp dot, SmallVectorImpl<FetchedTile> &ofStep) {
     LoadOp left = loadOf(dot.getA());
     if (!left)
@@ -359,17 +294,6 @@ LoadOp fa::rightLoad(DotOp dot) {
   if (auto columns = right.getDefiningOp<ColumnsOp>())
     right = columns.getInput();
   return loadOf(right);
-}
-
-bool FetchedTiles::areWidened() const {
-  auto any = [](ArrayRef<FetchedTile> all) {
-    return llvm::any_of(
-        all, [](const FetchedTile &tile) { return tile.isWidened(); });
-  };
-  return any(own) || any(whole) ||
-         llvm::any_of(loops, [&](const FetchingLoop &loop) {
-           return any(loop.fetched) || any(loop.lefts);
-         });
 }
 
 std::optional<FetchedTiles> fa::findFetchedTiles(KernelOp kernel,

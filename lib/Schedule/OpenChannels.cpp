@@ -8,6 +8,7 @@
 #include "DescribeLoops.h"
 #include "FetchedTiles.h"
 #include "LeftTiles.h"
+#include "NarrowTiles.h"
 #include "PartitionColumns.h"
 #include "PartitionScalars.h"
 
@@ -58,20 +59,6 @@ public:
   }
 
 private:
-  /// Where the left operand is rounded to bf16 for a right one of 8 bits, which
-  /// f16 has all numbers of, too: f16 rounds it less, and is one conversion
-  /// from 8 bits.
-  static void multiplyInHalves(DotOp dot) {
-    auto rounding = dot.getA().getDefiningOp<arith::TruncFOp>();
-    auto widening = dot.getB().getDefiningOp<arith::ExtFOp>();
-    if (!rounding || !rounding->hasOneUse() || !widening ||
-        !widening->hasOneUse() || !loadOf(widening.getOut()))
-      return;
-    Type half = Float16Type::get(dot.getContext());
-    for (Value operand : {rounding.getOut(), widening.getOut()})
-      operand.setType(typeOf(operand).clone(half));
-  }
-
   /// What is fetched is no load.
   static void erase(FetchedTile &tile) {
     if (tile.widening)
