@@ -30,10 +30,10 @@ static constexpr int64_t kSwizzleBytes = 1024;
 /// vectors.
 static constexpr int64_t kLateRegisters = 200;
 
-/// Programs that a block takes before it runs them. With one there is the time
-/// of a program for its number to come, and with two that of two short ones;
-/// none of it was raced yet.
-static constexpr int64_t kProgramsAhead = 2;
+/// Programs that a block takes before it runs them, of two consumers and of
+/// more: on an H100 1.0 to 1.13 and 0.96 to 1.04 of the rate of the other
+/// number (bench/results/2026-11-27-h100-packed.md).
+static constexpr int64_t kProgramsAhead = 2, kProgramsAheadOfThree = 1;
 
 /// Two and three warpgroups that compute have 232 and 160 registers a thread
 /// (setmaxnreg); four would wait for more than there are.
@@ -148,8 +148,10 @@ public:
     plan.cluster = facts.cluster           ? facts.cluster
                    : facts.isForFewQueries ? 1
                                            : rules.cluster;
-    if (facts.hasCounter && plan.persistent && plan.cluster == 1)
-      plan.dynamic = kProgramsAhead;
+    if (facts.hasCounter && plan.persistent && plan.cluster == 1 &&
+        !facts.widens())
+      plan.dynamic =
+          consumers < kMostConsumers ? kProgramsAhead : kProgramsAheadOfThree;
     return plan;
   }
 

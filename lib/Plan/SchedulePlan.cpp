@@ -205,9 +205,10 @@ std::string fa::whyInvalid(const SchedulePlan &plan) {
     return "expected 0 to " + std::to_string(kMostAhead) +
            " programs that a block takes ahead, found " +
            std::to_string(plan.dynamic);
-  if (plan.dynamic &&
-      (!plan.isSpecialized() || !plan.persistent || plan.cluster > 1))
+  if (plan.dynamic && (!plan.isSpecialized() || !plan.persistent ||
+                       plan.cluster > 1 || plan.slots.narrow))
     return "expected programs to be taken in turn by persistent blocks of "
-           "specialized warps, without clusters, found others";
+           "specialized warps, without clusters and without one that converts, "
+           "found others";
   return "";
 }

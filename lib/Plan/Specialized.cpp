@@ -114,9 +114,11 @@ public:
   }
 
   /// Whether blocks are to take programs in turn. How long those of packed
-  /// sequences are follows from offsets, which no launch knows.
+  /// sequences are follows from offsets, which no launch knows. Who widens
+  /// tiles is given none.
   bool takesPrograms() const {
-    return rules.dynamicPrograms && (facts.isPacked || rules.dynamicForAll);
+    return rules.dynamicPrograms && !facts.hasNarrowKeys &&
+           (facts.isPacked || rules.dynamicForAll);
   }
 
 private:
