@@ -64,10 +64,10 @@
 // expected-error @below {{expected 0 to 8 programs that a block takes ahead, found 9}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, persistent, dynamic 9>
 // -----
-// expected-error @below {{expected programs to be taken in turn by persistent blocks of specialized warps, without clusters, found others}}
+// expected-error @below {{expected programs to be taken in turn by persistent blocks of specialized warps, without clusters and without one that converts, found others}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, dynamic 2>
 // -----
-// expected-error @below {{expected programs to be taken in turn by persistent blocks of specialized warps, without clusters, found others}}
+// expected-error @below {{expected programs to be taken in turn by persistent blocks of specialized warps, without clusters and without one that converts, found others}}
 #a = #tgpu.plan<tile 64x64, partitions [load w4, compute w4], slots {program 1, step 2}, persistent, cluster 2, dynamic 2>
 // -----
 // expected-error @below {{expected a tile of two sizes, found 3}}

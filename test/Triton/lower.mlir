@@ -271,6 +271,68 @@ tt.func public @early(%x: !tt.ptr<f32>, %n: i32) {
   tt.return
 }
 
+// The larger of two by a comparison, with a NaN as it is; functions of the device's libraries; means and squares, which become sums.
+// CHECK-LABEL: tile.kernel @by_comparison(
+// CHECK: %[[A:.*]] = tile.load
+// CHECK: tile.reduce max %[[A]] dim 1
+// CHECK: math.rsqrt
+// CHECK: math.exp
+// CHECK: %[[ALL:.*]] = tile.reduce add %{{.*}} dim 1
+// CHECK: %[[WEIGHTED:.*]] = arith.mulf %[[A]]
+// CHECK: %[[SUM:.*]] = tile.reduce add %[[WEIGHTED]] dim 1
+// CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]], %[[ALL]]
+// CHECK: %[[MID:.*]] = arith.select %{{.*}}, %{{.*}}, %[[MEAN]]
+// CHECK: arith.subf %[[A]]
+// CHECK: tile.reduce add %{{.*}} dim 1
+tt.func public @by_comparison(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {
+  %row = tt.make_range {start = 0 : i32, end = 16 : i32} : tensor<16xi32>
+  %c16 = arith.constant dense<16> : tensor<16x1xi32>
+  %rows = tt.expand_dims %row {axis = 1 : i32} : tensor<16xi32> -> tensor<16x1xi32>
+  %begin = arith.muli %rows, %c16 : tensor<16x1xi32>
+  %all = tt.broadcast %begin : tensor<16x1xi32> -> tensor<16x16xi32>
+  %columns = tt.expand_dims %row {axis = 0 : i32} : tensor<16xi32> -> tensor<1x16xi32>
+  %across = tt.broadcast %columns : tensor<1x16xi32> -> tensor<16x16xi32>
+  %to = arith.addi %all, %across : tensor<16x16xi32>
+  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>
+  %px = tt.addptr %xs, %to : tensor<16x16x!tt.ptr<f32>>, tensor<16x16xi32>
+  %a = tt.load %px : tensor<16x16x!tt.ptr<f32>>
+  %most = "tt.reduce"(%a) <{axis = 1 : i32}> ({
+  ^bb0(%v: f32, %w: f32):
+    %above = arith.cmpf ogt, %v, %w : f32
+    %none = arith.cmpf une, %v, %v : f32
+    %first = arith.ori %above, %none : i1
+    %chosen = arith.select %first, %v, %w : f32
+    tt.reduce.return %chosen : f32
+  }) : (tensor<16x16xf32>) -> tensor<16xf32>
+  %root = tt.extern_elementwise %most {libname = "", libpath = "", pure = true, symbol = "__nv_rsqrtf"} : (tensor<16xf32>) -> tensor<16xf32>
+  %e = tt.extern_elementwise %root {libname = "", libpath = "", pure = true, symbol = "__ocml_exp_f32"} : (tensor<16xf32>) -> tensor<16xf32>
+  %zeros = arith.constant dense<0.0> : tensor<16x16xf32>
+  %ones = arith.constant dense<1.0> : tensor<16x16xf32>
+  %r:3 = "tt.reduce"(%a, %zeros, %ones) <{axis = 1 : i32}> ({
+  ^bb0(%m: f32, %s: f32, %w: f32, %n: f32, %t: f32, %v: f32):
+    %zero = arith.constant 0.0 : f32
+    %d = arith.subf %n, %m : f32
+    %weight = arith.addf %w, %v : f32
+    %none = arith.cmpf oeq, %weight, %zero : f32
+    %part = arith.divf %v, %weight : f32
+    %ratio = arith.select %none, %zero, %part : f32
+    %step = arith.mulf %d, %ratio : f32
+    %mean = arith.addf %m, %step : f32
+    %sum = arith.addf %s, %t : f32
+    %square = arith.mulf %d, %d : f32
+    %heavy = arith.mulf %square, %w : f32
+    %more = arith.mulf %heavy, %ratio : f32
+    %squares = arith.addf %sum, %more : f32
+    tt.reduce.return %mean, %squares, %weight : f32, f32, f32
+  }) : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+  %y = arith.addf %e, %r#0 : tensor<16xf32>
+  %z = arith.addf %y, %r#1 : tensor<16xf32>
+  %outs = tt.splat %out : !tt.ptr<f32> -> tensor<16x!tt.ptr<f32>>
+  %po = tt.addptr %outs, %row : tensor<16x!tt.ptr<f32>>, tensor<16xi32>
+  tt.store %po, %z : tensor<16x!tt.ptr<f32>>
+  tt.return
+}
+
 // Sums in one step where computed addresses, or masks of values, say.
 // CHECK-LABEL: tile.kernel @sums_anywhere(
 // CHECK-SAME: memref<?xi32> {tile.access = #tile.access<inout>}

@@ -71,7 +71,7 @@ tt.func public @one_address(%x: !tt.ptr<f32>) {
 tt.func public @first() {
   %a = arith.constant dense<1.0> : tensor<16x16xf32>
   %i = arith.constant dense<1> : tensor<16x16xi32>
-  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers, and where these two are}}
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers, where these two are, and the merge of means and squares}}
   %r:2 = "tt.reduce"(%a, %i) <{axis = 1 : i32}> ({
   ^bb0(%x: f32, %j: i32, %y: f32, %k: i32):
     tt.reduce.return %x, %j : f32, i32
@@ -84,7 +84,7 @@ tt.func public @first() {
 tt.func public @last_of_equals() {
   %a = arith.constant dense<1.0> : tensor<16x16xf32>
   %i = arith.constant dense<1> : tensor<16x16xi32>
-  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers, and where these two are}}
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers, where these two are, and the merge of means and squares}}
   %r:2 = "tt.reduce"(%a, %i) <{axis = 1 : i32}> ({
   ^bb0(%x: f32, %j: i32, %y: f32, %k: i32):
     %equal = arith.cmpf oeq, %x, %y : f32
@@ -105,7 +105,7 @@ tt.func public @last_of_equals() {
 tt.func public @crossed() {
   %a = arith.constant dense<1.0> : tensor<16x16xf32>
   %i = arith.constant dense<1> : tensor<16x16xi32>
-  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers, and where these two are}}
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers, where these two are, and the merge of means and squares}}
   %r:2 = "tt.reduce"(%a, %i) <{axis = 1 : i32}> ({
   ^bb0(%x: f32, %j: i32, %y: f32, %k: i32):
     %above = arith.cmpf ogt, %x, %y : f32
@@ -277,5 +277,63 @@ tt.func public @until_sum(%x: !tt.ptr<f32>) {
     }) : (tensor<16xf32>) -> f32
     scf.yield %r : f32
   }
+  tt.return
+}
+
+// -----
+
+// Of values that are as large, neither.
+tt.func public @above_alone() {
+  %a = arith.constant dense<1.0> : tensor<16x16xf32>
+  // expected-error @below {{no kernel has a reduction but the sum, the maximum and the minimum of numbers}}
+  %r = "tt.reduce"(%a) <{axis = 1 : i32}> ({
+  ^bb0(%x: f32, %y: f32):
+    %above = arith.cmpf ogt, %x, %y : f32
+    %zero = arith.constant 0.0 : f32
+    %v = arith.select %above, %x, %zero : f32
+    tt.reduce.return %v : f32
+  }) : (tensor<16x16xf32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+// Squares that forget how much the first part weighs.
+tt.func public @moments() {
+  %a = arith.constant dense<1.0> : tensor<16x16xf32>
+  // expected-error @below {{and the merge of means and squares}}
+  %r:3 = "tt.reduce"(%a, %a, %a) <{axis = 1 : i32}> ({
+  ^bb0(%m: f32, %s: f32, %w: f32, %n: f32, %t: f32, %v: f32):
+    %zero = arith.constant 0.0 : f32
+    %d = arith.subf %n, %m : f32
+    %all = arith.addf %w, %v : f32
+    %none = arith.cmpf oeq, %all, %zero : f32
+    %part = arith.divf %v, %all : f32
+    %r = arith.select %none, %zero, %part : f32
+    %step = arith.mulf %d, %r : f32
+    %mean = arith.addf %m, %step : f32
+    %sum = arith.addf %s, %t : f32
+    %square = arith.mulf %d, %step : f32
+    %squares = arith.addf %sum, %square : f32
+    tt.reduce.return %mean, %squares, %all : f32, f32, f32
+  }) : (tensor<16x16xf32>, tensor<16x16xf32>, tensor<16x16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>)
+  tt.return
+}
+
+// -----
+
+tt.func public @bessel() {
+  %a = arith.constant dense<1.0> : tensor<16xf32>
+  // expected-error @below {{no kernel has the function '__nv_j0f'}}
+  %b = tt.extern_elementwise %a {libname = "", libpath = "", pure = true, symbol = "__nv_j0f"} : (tensor<16xf32>) -> tensor<16xf32>
+  tt.return
+}
+
+// -----
+
+tt.func public @double() {
+  %a = arith.constant dense<1.0> : tensor<16xf64>
+  // expected-error @below {{no kernel has the function '__nv_exp'}}
+  %b = tt.extern_elementwise %a {libname = "", libpath = "", pure = true, symbol = "__nv_exp"} : (tensor<16xf64>) -> tensor<16xf64>
   tt.return
 }

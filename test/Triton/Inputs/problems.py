@@ -3,6 +3,8 @@
 A function of a kernel's name gives (arguments, grid, reference): arguments in order, constants left out, where an array is
 one, a number one, and a tuple the shape of an output; reference(type) gives the outputs as NumPy computes them in `type`.
 """
+import math
+
 import numpy
 
 RANDOM = numpy.random.default_rng(37)
@@ -278,3 +280,50 @@ def compare(outputs, exact, plain):
     wrong = [x for x in map(problem_of, outputs, exact, plain) if x]
     twins = [problem_of(o, e[..., ::-1], p[..., ::-1]) for o, e, p in zip(outputs, exact, plain)]
     return wrong + ["a wrong result is not seen"] * (not all(twins))
+
+
+# Those of inductor.py.
+
+
+def poi_gelu(rows=20, columns=48):
+    x, bias = normal(rows, columns, dtype="float16"), normal(columns, dtype="float16")
+
+    def reference(t):
+        y = x.astype(t) + bias.astype(t)
+        erf = numpy.vectorize(math.erf)
+        y = (y * t(0.5) * (1 + erf(y * t(0.5**0.5)))).astype(t)
+        return [y if t == numpy.float64 else y.astype("float16")]
+    return [x, bias, (rows, columns), rows * columns], (-(-rows * columns // 256),), reference
+
+
+def red_softmax(rows=21, columns=300):
+    x = normal(rows, columns)
+    return [x, (rows, columns), rows, columns], (-(-rows // 8),), lambda t: [softmax_of(x, t)]
+
+
+def per_rms(rows=21):
+    x, weight = normal(rows, 50), normal(50)
+
+    def reference(t):
+        y = x.astype(t)
+        return [y / numpy.sqrt((y * y).mean(-1, keepdims=True) + t(1e-6)) * weight.astype(t)]
+    return [x, weight, (rows, 50), rows], (-(-rows // 8),), reference
+
+
+def red_layer_norm(rows=21, columns=100):
+    x = normal(rows, columns) + 3
+
+    def reference(t):
+        d = x.astype(t) - x.astype(t).mean(-1, keepdims=True)
+        return [d / numpy.sqrt((d * d).mean(-1, keepdims=True) + t(1e-5))]
+    return [x, (rows, columns), rows, columns], (-(-rows // 8),), reference
+
+
+def poi_embedding(rows=30):
+    words, table = RANDOM.integers(-100, 100, rows), normal(100, 48)
+    return ([words, table, (rows, 48), rows * 48], (-(-rows * 48 // 256),), lambda t: [table[words].astype(t)])
+
+
+def per_argmax(rows=21):
+    x = normal(rows, 50)
+    return [x, (rows,), rows], (-(-rows // 8),), lambda t: [x.argmax(-1)]
