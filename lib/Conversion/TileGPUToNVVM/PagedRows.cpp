@@ -6,6 +6,8 @@
 
 #include "PagedRows.h"
 
+#include "../TileGPUToSimt/SimtMemory.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
