@@ -24,6 +24,8 @@ StoredKernel::StoredKernel(KernelInfo given, std::string text,
   info.workspace.clear();
   info.splitKeys.steps.clear();
   info.splits = info.keysOfSplit = 0;
+  info.dynamic = false;
+  info.manyPrograms = 0;
   this->options.kernels.clear();
 }
 
