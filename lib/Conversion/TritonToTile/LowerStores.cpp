@@ -35,21 +35,32 @@ LogicalResult TritonLowering::lowerStore(triton::StoreOp op) {
                   op.getBoundaryCheck().value_or(ArrayRef<int32_t>())),
         *tile);
   }
-  FailureOr<Addresses> to = findAddresses(op, op.getPtr());
+  return write(op, op.getPtr(), op.getMask(), shapeOf(op.getValue()), *tile,
+               /*add=*/false);
+}
+
+LogicalResult TritonLowering::write(Operation *op, Value pointers, Value given,
+                                    ArrayRef<int64_t> shape, Value tile,
+                                    bool add) {
+  FailureOr<Addresses> to = findAddresses(op, pointers);
   if (failed(to))
     return failure();
-  FailureOr<TileMask> mask = maskOf(op, op.getMask(), op.getPtr());
+  FailureOr<TileMask> mask = maskOf(op, given, pointers);
   if (failed(mask))
     return failure();
-  ArrayRef<int64_t> shape = shapeOf(op.getValue());
   if (to->unordered || mask->rest) {
     TilePlaces places = findPlaces(*to, *mask, shape);
-    tile::ScatterOp::create(b, *tile, to->memory, places.offsets, places.mask,
-                            /*in_bounds=*/true, /*add=*/false);
+    tile::ScatterOp::create(b, tile, to->memory, places.offsets, places.mask,
+                            /*in_bounds=*/true, add);
     return success();
   }
-  FailureOr<TileView> view = openTarget(op, *to, *mask, shape, *tile);
-  return failed(view) ? failure() : storeView(op, *view, *tile);
+  FailureOr<TileView> view = openTarget(op, *to, *mask, shape, tile);
+  if (failed(view))
+    return failure();
+  if (!add)
+    return storeView(op, *view, tile);
+  tile::AtomicAddOp::create(b, tile, view->view, view->indices);
+  return success();
 }
 
 FailureOr<TritonLowering::TileView>
@@ -83,22 +94,6 @@ LogicalResult TritonLowering::lowerAtomic(triton::AtomicRMWOp op) {
   FailureOr<Value> tile = get(op, op.getVal());
   if (failed(tile))
     return failure();
-  FailureOr<Addresses> to = findAddresses(op, op.getPtr());
-  if (failed(to))
-    return failure();
-  FailureOr<TileMask> mask = maskOf(op, op.getMask(), op.getPtr());
-  if (failed(mask))
-    return failure();
-  ArrayRef<int64_t> shape = shapeOf(op.getVal());
-  if (to->unordered || mask->rest) {
-    TilePlaces places = findPlaces(*to, *mask, shape);
-    tile::ScatterOp::create(b, *tile, to->memory, places.offsets, places.mask,
-                            /*in_bounds=*/true, /*add=*/true);
-    return success();
-  }
-  FailureOr<TileView> view = openTarget(op, *to, *mask, shape, *tile);
-  if (failed(view))
-    return failure();
-  tile::AtomicAddOp::create(b, *tile, view->view, view->indices);
-  return success();
+  return write(op, op.getPtr(), op.getMask(), shapeOf(op.getVal()), *tile,
+               /*add=*/true);
 }

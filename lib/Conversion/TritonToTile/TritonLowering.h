@@ -174,6 +174,11 @@ private:
   //===--- LowerStores.cpp ---===//
   mlir::LogicalResult lowerStore(triton::StoreOp op);
   mlir::LogicalResult lowerAtomic(triton::AtomicRMWOp op);
+  /// Stores or adds `tile`, a tile of `shape` or one number, where `pointers`
+  /// and the mask `given`, which may be null, say.
+  mlir::LogicalResult write(Operation *op, Value pointers, Value given,
+                            llvm::ArrayRef<int64_t> shape, Value tile,
+                            bool add);
   /// Where the elements of `tile`, a tile of `shape` or one number, go in
   /// memory by steps. Of a number it makes a tile.
   mlir::FailureOr<TileView> openTarget(Operation *op, Addresses to,
