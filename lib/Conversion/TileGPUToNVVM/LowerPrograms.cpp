@@ -203,7 +203,9 @@ static std::array<Value, 3> programIn(NvidiaContext &ctx, const Turns &turns,
   return {tile, id1, id2};
 }
 
-void fa::keepInLoop(NvidiaContext &ctx, memref::DimOp size) {
+/// What follows from sizes alone is computed in each program: computed once, it
+/// would fill the registers of uniform numbers in all loops. Not divisions.
+static void keepInLoop(NvidiaContext &ctx, memref::DimOp size) {
   ImplicitLocOpBuilder &b = ctx.b;
   if (llvm::any_of(size->getUsers(), [](Operation *user) {
         return isa<arith::DivUIOp, arith::DivSIOp>(user);
@@ -275,6 +277,20 @@ bool fa::isKernelWait(Operation &op) {
   return isa<AwaitKernelOp, BeginNextOp>(op);
 }
 
+LogicalResult
+fa::lowerScalarsInLoop(NvidiaContext &ctx,
+                       llvm::function_ref<bool(Operation &)> isLeftOut) {
+  for (Operation &op : ctx.kernel.getBody().front()) {
+    if (isa<WarpSpecializeOp>(op) || isLeftOut(op))
+      continue;
+    if (failed(lowerOp(ctx, &op)))
+      return failure();
+    if (auto size = dyn_cast<memref::DimOp>(op))
+      keepInLoop(ctx, size);
+  }
+  return success();
+}
+
 /// The kernel before is waited for where the scalars say so, behind a program's
 /// divisions, which are what the first fetch needs; in each program, as nothing
 /// remembers the first, and only that one takes time. A consumer, whose
@@ -309,15 +325,9 @@ LogicalResult fa::lowerPartition(NvidiaContext &ctx, Block &region) {
       region.getArgument(0),
       arith::IndexCastUIOp::create(b, b.getIndexType(), turn).getResult());
   ctx.mapping.map(region.getArgument(1), loop.getRegionIterArg(0));
-  for (Operation &op : ctx.kernel.getBody().front()) {
-    if (isa<WarpSpecializeOp>(op) || (waitsFirst && isKernelWait(op)))
-      continue;
-    if (failed(lowerOp(ctx, &op)))
-      return failure();
-    if (auto size = dyn_cast<memref::DimOp>(op))
-      keepInLoop(ctx, size);
-  }
-  if (failed(lowerBlock(ctx, region)))
+  auto isDone = [&](Operation &op) { return waitsFirst && isKernelWait(op); };
+  if (failed(lowerScalarsInLoop(ctx, isDone)) ||
+      failed(lowerBlock(ctx, region)))
     return failure();
   auto passed = cast<PassedOp>(region.getTerminator());
   scf::YieldOp::create(b, ctx.mapped(passed.getSteps()));

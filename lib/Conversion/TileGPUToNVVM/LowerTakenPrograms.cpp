@@ -15,7 +15,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -328,16 +327,11 @@ LogicalResult fa::lowerTakenPartition(NvidiaContext &ctx, ProgramsOp programs,
   ctx.mapping.map(region.getArgument(0),
                   arith::IndexCastUIOp::create(b, index, turn).getResult());
   ctx.mapping.map(region.getArgument(1), body->getArgument(1));
-  for (Operation &op : scalars) {
-    if (isa<WarpSpecializeOp>(op) || isFound(op, programs) ||
-        (waitsFirst && isKernelWait(op)))
-      continue;
-    if (failed(lowerOp(ctx, &op)))
-      return failure();
-    if (auto size = dyn_cast<memref::DimOp>(op))
-      keepInLoop(ctx, size);
-  }
-  if (failed(lowerBlock(ctx, region)))
+  auto isDone = [&](Operation &op) {
+    return isFound(op, programs) || (waitsFirst && isKernelWait(op));
+  };
+  if (failed(lowerScalarsInLoop(ctx, isDone)) ||
+      failed(lowerBlock(ctx, region)))
     return failure();
   auto passed = cast<PassedOp>(region.getTerminator());
   Value next = arith::AddIOp::create(b, turn, ctx.i32(1));

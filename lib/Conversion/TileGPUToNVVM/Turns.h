@@ -62,13 +62,15 @@ Turns takeTurns(NvidiaContext &ctx);
 std::array<mlir::Value, 3>
 programInOrder(NvidiaContext &ctx, const Turns &turns, mlir::Value number);
 
-/// Lets the program of a turn wait for the kernel before, where the scalars of
-/// the kernel say so.
+/// Whether `op`, a scalar of the kernel, waits for the kernel before or lets
+/// the next one begin.
 bool isKernelWait(mlir::Operation &op);
 
-/// What follows from sizes alone is computed in each program: computed once, it
-/// would fill the registers of uniform numbers in all loops. Not divisions.
-void keepInLoop(NvidiaContext &ctx, mlir::memref::DimOp size);
+/// The scalars of the kernel in a loop over programs, but for those that
+/// `isLeftOut` says.
+mlir::LogicalResult
+lowerScalarsInLoop(NvidiaContext &ctx,
+                   llvm::function_ref<bool(mlir::Operation &)> isLeftOut);
 
 //===----------------------------------------------------------------------===//
 // Programs that are taken in turn (LowerTakenPrograms.cpp)
