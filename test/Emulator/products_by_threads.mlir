@@ -4,7 +4,6 @@
 // CHECK: check {{.*}} PASS{{$}}
 // RUN: not fa-run %s --in 600x136 --in 136x1096 --check --target=emulator:sm_80 --fa-mutate=drop-wait 2>&1 | FileCheck %s --check-prefix=WAIT
 // WAIT: missing wait
-
 func.func @product(%a: tensor<600x136xbf16>, %b: tensor<136x1096xbf16>) -> tensor<600x1096xbf16> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<600x1096xf32>

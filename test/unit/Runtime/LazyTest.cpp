@@ -366,6 +366,42 @@ TEST_P(LazyCache, KeepsKernelsOfGradients) {
   }
 }
 
+/// So is one that takes programs from a counter, which its plan has and it by
+/// itself has not.
+TEST(TakenPrograms, AreKept) {
+  std::string folder =
+      testing::TempDir() + "/fa-taken-" + std::to_string(getpid());
+  *fakeDriver() = FakeDriver();
+  fakeDriver()->capability[0] = fakeDriver()->capability[1] = 90;
+  faAttentionDesc desc = fa::attention(FA_F16, 64);
+  desc.hasOffsets = desc.hasKeyOffsets = 1;
+  alignas(256) static char memory[256];
+  auto q = fa::tensor(memory, FA_F16, {4, 400000, 64}),
+       k = fa::tensor(memory, FA_F16, {2, 400000, 64}),
+       offsets = fa::tensor(memory, FA_I32, {9});
+  std::vector<fa::Argument> packed = {
+      q, k, k, offsets, offsets, fa::scalar(0.125f), q};
+  for (bool isFirst : {true, false}) {
+    Counter counter;
+    faContextOptions how = fa::contextOptions("cuda");
+    how.driver = FA_FAKE_DRIVER;
+    how.ptxas = "none";
+    how.compile = FA_COMPILE_LAZY;
+    how.cacheDirectory = folder.c_str();
+    counter.addTo(how);
+    fa::Context context(how);
+    fa::Plan plan(context, desc);
+    ASSERT_TRUE(plan) << fa::lastError();
+    size_t bytes = plan.launchInfo(packed).workspaceSize;
+    EXPECT_GT(bytes, 0u);
+    EXPECT_EQ(plan.enqueue(nullptr, memory, bytes, packed), FA_SUCCESS)
+        << fa::lastError();
+    EXPECT_STREQ(fakeDriver()->launch.kernel, "attention_roles_dynamic");
+    EXPECT_EQ(counter.compiled, isFirst);
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST_P(LazyCache, CompilesTheRestBehind) {
   Counter counter;
   faContextOptions how = keeping(FA_COMPILE_BACKGROUND, &counter);
