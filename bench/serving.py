@@ -345,8 +345,7 @@ def race_fp8_prompts(b, s, h, d, causal):
     want = reference(*(x[0, :, :1] for x in narrow), causal)
     found = flashtile.attention(*narrow, causal=causal, layout="bshd", q_scale=one, out_dtype="float16", **scales)
     check(f"fp8 prompts {b} x {s} D {d} causal {causal}", found[0, :, :1], want, torch.float16)
-    out = torch.empty_like(found)
-    wide = torch.empty_like(q)
+    out, wide = torch.empty_like(q), torch.empty_like(q)  # of bf16, for which scores are products of 8 bits
     runs = {
         "ours": lambda: flashtile.attention(*narrow, causal=causal, layout="bshd", q_scale=one, out=out, **scales),
         "ours, q in bf16": lambda: flashtile.attention(q, *narrow[1:], causal=causal, layout="bshd", out=wide, **scales),
