@@ -109,6 +109,10 @@ private:
       return convert.emitOpError("expects a tile of two dimensions to move it "
                                  "between threads, found ")
              << typeOf(convert);
+    if (!typeOf(convert).getElementType().isIntOrFloat())
+      return convert.emitOpError("expects elements with a number of bits to "
+                                 "move them between threads, found ")
+             << typeOf(convert);
     auto load = convert.getInput().getDefiningOp<LoadOp>();
     if ((copies || direct) && load)
       copyLoad(load, convert);
