@@ -13,6 +13,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <limits>
 #include <optional>
 
 using namespace llvm;
@@ -83,6 +84,10 @@ public:
 
   /// Nothing where it divides by what is not above 0, or overflows.
   std::optional<int64_t> evaluate(mlir::AffineExpr expression) const;
+  /// Sets the sizes that follow from the memory of `given`. The first argument
+  /// that has room for none, if one has.
+  std::optional<unsigned> measure(ArrayRef<RaisedArgument> arguments,
+                                  ArrayRef<LaunchArgument> given);
 
 private:
   /// A scalar of 32 bits may have anything above them.
@@ -95,6 +100,7 @@ private:
   }
 
   SmallVector<int64_t> symbols;
+  SmallVector<std::optional<int64_t>> open; ///< by dimension
 };
 
 } // namespace
@@ -105,6 +111,9 @@ LaunchValues::evaluate(mlir::AffineExpr expression) const {
     return constant.getValue();
   if (auto symbol = dyn_cast<mlir::AffineSymbolExpr>(expression))
     return symbols[symbol.getPosition()];
+  if (auto dim = dyn_cast<mlir::AffineDimExpr>(expression))
+    return dim.getPosition() < open.size() ? open[dim.getPosition()]
+                                           : std::nullopt;
   auto binary = cast<mlir::AffineBinaryOpExpr>(expression);
   std::optional<int64_t> x = evaluate(binary.getLHS()),
                          y = evaluate(binary.getRHS());
@@ -123,8 +132,59 @@ LaunchValues::evaluate(mlir::AffineExpr expression) const {
   case mlir::AffineExprKind::Mod:
     return *y > 0 ? std::optional(mod(*x, *y)) : std::nullopt;
   default:
-    return std::nullopt; // a dimension, of which there is none
+    return std::nullopt; // there are no others
   }
+}
+
+/// How large dimension `dim` of `argument` may be in `memory`: to its end, and
+/// to where the next one of another dimension begins. Nothing if its other
+/// sizes are no sizes.
+static std::optional<int64_t> roomFor(size_t dim,
+                                      const RaisedArgument &argument,
+                                      const LaunchArgument &memory,
+                                      const LaunchValues &values) {
+  std::optional<int64_t> offset = values.evaluate(argument.offset),
+                         step = values.evaluate(argument.strides[dim]);
+  if (!offset || !step || *offset < 0 || *step < 1)
+    return std::nullopt;
+  int64_t last = *offset, room = std::numeric_limits<int64_t>::max();
+  for (size_t other = 0; other < argument.sizes.size(); ++other) {
+    if (other == dim)
+      continue;
+    std::optional<int64_t> size = values.evaluate(argument.sizes[other]),
+                           stride = values.evaluate(argument.strides[other]);
+    int64_t length;
+    if (!size || !stride || *size < 1 || *stride < 0 ||
+        MulOverflow(*size - 1, *stride, length) ||
+        AddOverflow(last, length, last))
+      return std::nullopt;
+    if (*size > 1 && *stride >= *step)
+      room = std::min(room, *stride / *step);
+  }
+  if (last >= memory.sizes[0])
+    return 0;
+  return std::min(room, (memory.sizes[0] - 1 - last) / *step + 1);
+}
+
+std::optional<unsigned>
+LaunchValues::measure(ArrayRef<RaisedArgument> arguments,
+                      ArrayRef<LaunchArgument> given) {
+  std::optional<unsigned> full;
+  for (const RaisedArgument &argument : arguments)
+    for (auto [n, size] : enumerate(argument.sizes)) {
+      auto dim = dyn_cast<mlir::AffineDimExpr>(size);
+      if (!dim)
+        continue;
+      if (open.size() <= dim.getPosition())
+        open.resize(dim.getPosition() + 1);
+      std::optional<int64_t> &least = open[dim.getPosition()];
+      int64_t room =
+          roomFor(n, argument, given[argument.from], *this).value_or(0);
+      least = std::min(least.value_or(room), room);
+      if (room < 1 && !full)
+        full = argument.from;
+    }
+  return full;
 }
 
 static bool holds(const LaunchCondition &condition,
@@ -204,6 +264,7 @@ RaisedLaunch::bind(ArrayRef<LaunchArgument> given) const {
                                "found stride " +
                                Twine(argument.strides[0]));
   LaunchValues values(given);
+  std::optional<unsigned> full = values.measure(arguments, given);
   for (const LaunchCondition &condition : conditions)
     if (!holds(condition, values))
       return createStringError("this launch breaks: " + condition.text);
@@ -211,6 +272,12 @@ RaisedLaunch::bind(ArrayRef<LaunchArgument> given) const {
     if (!(bit_cast<float>(static_cast<uint32_t>(given[n].bits)) > 0))
       return createStringError("this launch breaks: argument " + Twine(n) +
                                " is above 0");
+  auto tooSmall = [](unsigned argument) {
+    return createStringError("argument " + Twine(argument) +
+                             " is smaller than what is read or written");
+  };
+  if (full)
+    return tooSmall(*full);
   std::vector<LaunchArgument> bound;
   bound.reserve(arguments.size());
   for (const RaisedArgument &argument : arguments) {
@@ -228,8 +295,7 @@ RaisedLaunch::bind(ArrayRef<LaunchArgument> given) const {
     std::optional<LaunchArgument> view =
         viewOf(given[argument.from], argument, values);
     if (!view)
-      return createStringError("argument " + Twine(argument.from) +
-                               " is smaller than what is read or written");
+      return tooSmall(argument.from);
     if (bound.size() >= numInputs && !isWithoutOverlap(*view))
       return createStringError("several programs write the same elements of "
                                "argument " +

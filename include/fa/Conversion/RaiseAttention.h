@@ -30,7 +30,8 @@ namespace fa {
 /// An argument or a result of a raised function, by the arguments of the
 /// kernel. Symbol n of an expression is the kernel's argument n, an integer;
 /// the three from its last argument's number on, which has no data, are the
-/// sizes of the grid.
+/// sizes of the grid. Dimension n of an expression, a size of its own, is as
+/// large as there is memory for in all tensors that have it.
 struct RaisedArgument {
   enum Kind {
     Tensor, ///< in the memory of argument `from`
@@ -39,7 +40,8 @@ struct RaisedArgument {
   } kind = Tensor;
   unsigned from = 0;
   mlir::AffineExpr offset; ///< of element 0, in elements
-  /// In elements: of [batch, head, row, column], or without columns.
+  /// In elements: of [batch, head, row, column], or without columns; those of
+  /// pages are [page, head, row, column].
   std::vector<mlir::AffineExpr> sizes, strides;
 };
 

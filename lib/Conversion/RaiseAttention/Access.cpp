@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Access.h"
+#include "Conditions.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -15,6 +16,7 @@ using namespace fa::raise;
 
 void Access::forEachNumber(llvm::function_ref<void(Number &)> visit) {
   visit(base);
+  visit(pageStep);
   for (auto &[axis, step] : steps)
     visit(step);
   for (auto &[axis, numbers] : limits)
@@ -47,6 +49,62 @@ static void appendLimits(LaunchNumbers &numbers, const Number &size,
   limits.push_back(size - first);
 }
 
+/// Reads elements of an argument at computed addresses, where these are steps
+/// in all axes but for what quotients, remainders and elements are made of.
+static std::optional<Access>
+readGather(LaunchNumbers &numbers, tile::GatherOp gather, ArrayRef<int> axes,
+           llvm::function_ref<std::nullopt_t(const Twine &)> refuse) {
+  auto argument = dyn_cast<BlockArgument>(gather.getSource());
+  if (!argument || gather.getIndices().size() != 1 || !gather.getInBounds())
+    return refuse("is no view of an argument");
+  auto type = cast<RankedTensorType>(gather.getResult().getType());
+  Access access;
+  access.op = gather;
+  access.argument = argument.getArgNumber();
+  access.element = type.getElementType();
+  access.base = numbers.read(gather.getIndices()[0], axes);
+  for (auto [dim, axis] : llvm::enumerate(axes)) {
+    if (axis < 0)
+      continue;
+    unsigned place = *numbers.place(axis).variable();
+    std::optional<Number> step = access.base.coefficientOf(place);
+    if (!step || numbers.mentions(*step, [&](unsigned n) {
+          return numbers.variable(n).kind == Variable::Place;
+        }))
+      return refuse("is read from addresses that follow no steps: " +
+                    numbers.print(access.base));
+    access.steps[axis] = *step;
+    access.extents[axis] = type.getDimSize(dim);
+    access.base = access.base.replace(place, Number());
+  }
+  if (!gather.getMask())
+    return access;
+  std::optional<Condition> mask =
+      readCondition(numbers, gather.getMask(), axes, /*negated=*/false);
+  std::vector<Condition> parts;
+  if (mask)
+    appendParts(*mask, parts);
+  // Place i is below n for n - 1 - i >= 0.
+  auto isLimit = [&](const Condition &part) {
+    if (part.kind != Condition::AtLeastZero)
+      return false;
+    if (numbers.isNeverNegative(part.number))
+      return true;
+    for (const auto &[axis, step] : access.steps) {
+      std::optional<Number> factor =
+          part.number.coefficientOf(*numbers.place(axis).variable());
+      if (!factor || factor->constant() != -1)
+        continue;
+      access.limits[axis].push_back(part.number + numbers.place(axis) + 1);
+      return true;
+    }
+    return false;
+  };
+  if (!mask || !llvm::all_of(parts, isLimit))
+    return refuse("is read where a mask allows it that is not one of limits");
+  return access;
+}
+
 std::optional<Access> fa::raise::readAccess(LaunchNumbers &numbers,
                                             Operation *op, ArrayRef<int> axes,
                                             StringRef what, Refusal &refusal) {
@@ -56,9 +114,8 @@ std::optional<Access> fa::raise::readAccess(LaunchNumbers &numbers,
     refusal = {op, (what + " " + why).str()};
     return std::nullopt;
   };
-  if (isa_and_present<tile::GatherOp>(op))
-    return refuse("is read from addresses that follow no steps; keys that lie "
-                  "in pages are not raised yet");
+  if (auto gather = dyn_cast_if_present<tile::GatherOp>(op))
+    return readGather(numbers, gather, axes, refuse);
   if (!load && !store)
     return refuse("is not loaded, but computed");
   Value memory = load ? load.getSource() : store.getDest();

@@ -36,6 +36,7 @@ public:
 private:
   Value addArgument(Type type, RaisedArgument argument);
   Value addTensor(const TensorPlace &place);
+  void findPages(ArrayRef<Value> captured, Value &k, Value &v);
   RaisedArgument describe(const TensorPlace &place, bool hasColumns);
   Value buildScale();
 
@@ -74,6 +75,23 @@ Value FunctionBuilder::addTensor(const TensorPlace &place) {
   return addArgument(
       RankedTensorType::get({any, any, any, place.columns}, place.element),
       describe(place, /*hasColumns=*/true));
+}
+
+/// Of pages those rows that the table names for each batch, as many as the
+/// mask, which has captured the lengths, lets pass.
+void FunctionBuilder::findPages(ArrayRef<Value> captured, Value &k, Value &v) {
+  const ElementPlace &lengths = placed.sequenceNumbers.at(*placed.lengths);
+  std::string key = RegionBuilder::keyOf(lengths, numbers);
+  auto known =
+      llvm::find_if(regions.captures, [&](const RegionBuilder::Capture &c) {
+        return c.key == key;
+      });
+  constexpr int64_t any = ShapedType::kDynamic;
+  Value table = addArgument(RankedTensorType::get({any, any}, b.getI32Type()),
+                            regions.describe(placed.table->rows));
+  for (Value *pages : {&k, &v})
+    *pages = tile::PagedOp::create(b, pages->getType(), *pages, table,
+                                   captured[known - regions.captures.begin()]);
 }
 
 Value FunctionBuilder::buildScale() {
@@ -134,16 +152,13 @@ std::optional<RaisedAttention> FunctionBuilder::build() {
     captured.push_back(addArgument(capture.type, capture.argument));
     regions.addArguments(captured.size());
   }
+  if (placed.table)
+    findPages(captured, k, v);
   Value sink;
-  if (placed.sink) {
-    RaisedArgument tensor;
-    tensor.from = placed.sink->argument;
-    tensor.offset = expressions.get(placed.sink->offset);
-    tensor.sizes = {expressions.get(placed.sink->sizes[0])};
-    tensor.strides = {expressions.get(placed.sink->strides[0])};
+  if (placed.sink)
     sink = addArgument(
-        RankedTensorType::get({ShapedType::kDynamic}, b.getF32Type()), tensor);
-  }
+        RankedTensorType::get({ShapedType::kDynamic}, b.getF32Type()),
+        regions.describe(*placed.sink));
   constexpr int64_t any = ShapedType::kDynamic;
   auto outputType = RankedTensorType::get({any, any, any, placed.v.columns},
                                           placed.output.element);

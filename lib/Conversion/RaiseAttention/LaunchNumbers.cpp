@@ -9,6 +9,7 @@
 #include "Tile/Tile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -129,9 +130,7 @@ unsigned LaunchNumbers::intern(Variable variable) {
 }
 
 Number LaunchNumbers::of(Variable variable) {
-  Number result;
-  result.addTerm({intern(std::move(variable))}, 1);
-  return result;
+  return variableAsNumber(intern(std::move(variable)));
 }
 
 Number LaunchNumbers::counter(scf::ForOp loop) {
@@ -245,7 +244,7 @@ Number LaunchNumbers::read(Value value, ArrayRef<int> axes) {
     Operation *parent = argument.getOwner()->getParentOp();
     auto loop = dyn_cast<scf::ForOp>(parent);
     if (!axes.empty())
-      return unknown(value);
+      return unknown(value, axes);
     if (loop)
       return argument == loop.getInductionVar() ? counter(loop)
                                                 : readCarried(argument, loop);
@@ -260,7 +259,7 @@ Number LaunchNumbers::read(Value value, ArrayRef<int> axes) {
       llvm::any_of(result.terms(), [](const auto &term) {
         return term.first.size() > kMaxDegree;
       }))
-    result = unknown(value);
+    result = unknown(value, axes);
   return known[key] = result;
 }
 
@@ -332,97 +331,8 @@ Number LaunchNumbers::readOp(Operation *op, Value value, ArrayRef<int> axes) {
           return choose(x, y, Variable::Greatest);
         });
       })
-      .Default([&](Operation *) { return unknown(value); });
-}
-
-//===----------------------------------------------------------------------===//
-// What a launch computes, and what a person reads
-//===----------------------------------------------------------------------===//
-
-AffineExpr LaunchNumbers::toAffine(const Number &number, unsigned numArguments,
-                                   MLIRContext *context) const {
-  AffineExpr sum = getAffineConstantExpr(0, context);
-  for (const auto &[monomial, coefficient] : number.terms()) {
-    AffineExpr product = getAffineConstantExpr(coefficient, context);
-    for (unsigned n : monomial) {
-      const Variable &v = variables[n];
-      AffineExpr factor;
-      if (v.kind == Variable::Scalar) {
-        factor = getAffineSymbolExpr(v.number, context);
-      } else if (v.kind == Variable::Grid) {
-        factor = getAffineSymbolExpr(numArguments + v.number, context);
-      } else if (v.kind == Variable::Quotient ||
-                 v.kind == Variable::Remainder) {
-        AffineExpr x = toAffine(v.operands[0], numArguments, context);
-        AffineExpr y = toAffine(v.operands[1], numArguments, context);
-        if (x && y)
-          factor = v.kind == Variable::Quotient ? x.floorDiv(y) : x % y;
-      }
-      if (!factor)
-        return {};
-      product = product * factor;
-    }
-    sum = sum + product;
-  }
-  return sum;
-}
-
-std::string LaunchNumbers::print(const Number &number) const {
-  if (number.isZero())
-    return "0";
-  std::string text;
-  for (const auto &[monomial, coefficient] : number.terms()) {
-    int64_t c = coefficient;
-    text += text.empty() ? (c < 0 ? "-" : "") : (c < 0 ? " - " : " + ");
-    c = c < 0 ? -c : c;
-    bool isFirst = true;
-    if (c != 1 || monomial.empty()) {
-      text += std::to_string(c);
-      isFirst = false;
-    }
-    for (unsigned n : monomial) {
-      const Variable &v = variables[n];
-      text += isFirst ? "" : " * ";
-      isFirst = false;
-      auto pair = [&](StringRef sign) {
-        return "(" + print(v.operands[0]) + sign.str() + print(v.operands[1]) +
-               ")";
-      };
-      switch (v.kind) {
-      case Variable::Program:
-        text += "program(" + std::to_string(v.number) + ")";
-        break;
-      case Variable::Grid:
-        text += "grid(" + std::to_string(v.number) + ")";
-        break;
-      case Variable::Scalar:
-        text += "argument " + std::to_string(v.number);
-        break;
-      case Variable::Counter:
-        text += "the loop's counter";
-        break;
-      case Variable::Place:
-        text += v.number == kQueryNumber ? "query"
-                : v.number == kKeyNumber ? "key"
-                                         : "place " + std::to_string(v.number);
-        break;
-      case Variable::Quotient:
-        text += pair(" / ");
-        break;
-      case Variable::Remainder:
-        text += pair(" % ");
-        break;
-      case Variable::Least:
-        text += "min" + pair(", ");
-        break;
-      case Variable::Greatest:
-        text += "max" + pair(", ");
-        break;
-      case Variable::Unknown:
-        text += "a number that is not known";
-        break;
-      }
-    }
-  }
-  return text;
+      .Case([&](arith::SelectOp op) { return readSelected(op, axes); })
+      .Case<memref::LoadOp, tile::LoadOp, tile::GatherOp>(
+          [&](auto) { return readElement(op, value, axes); })
+      .Default([&](Operation *) { return unknown(value, axes); });
 }

@@ -7,9 +7,9 @@
 // Addresses, bounds and masks of a kernel as polynomials: two that are equal as
 // integers are equal here, however they were computed. Their variables are what
 // a launch gives (scalars, the grid), where a program is (its coordinates, the
-// counters of its loops) and where an element is in its tile; quotients,
-// remainders, minima and maxima of such are variables, too. Integers of 32 bits
-// are taken not to overflow.
+// counters of its loops), where an element is in its tile, and integers that
+// lie in memory; quotients, remainders, minima and maxima of such are
+// variables, too. Integers of 32 bits are taken not to overflow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <deque>
 #include <map>
@@ -27,8 +28,18 @@
 
 namespace fa::raise {
 
-/// Axes of numbers beside those of tiles: which query, and which key.
-enum NumberAxis : int { kQueryNumber = 100, kKeyNumber = 101 };
+/// Axes of numbers beside those of tiles: which query, which key, and of a key
+/// that lies in a page which page of its sequence, and where in it.
+enum NumberAxis : int {
+  kQueryNumber = 100,
+  kKeyNumber = 101,
+  kPageNumber = 102,
+  kSlotNumber = 103
+};
+
+/// Sizes that follow from memory: of keys or the pages that they lie in, and
+/// how many pages a table names for each batch.
+enum OpenSize : int { kOpenKeys = 0, kOpenTable = 1 };
 
 /// The variables of a product, by number, in order.
 using Monomial = std::vector<unsigned>;
@@ -76,7 +87,11 @@ struct Variable {
     Remainder, ///< and what is left of it
     Least,     ///< the smaller one of two operands
     Greatest,  ///< the greater one
-    Unknown    ///< value `number`
+    /// Element operands[0] of argument `number`, where the other operands are
+    /// at least 0.
+    Element,
+    Open,   ///< size `number` of those that are as large as memory is
+    Unknown ///< value `number`, at the places `operands`
   };
   Kind kind;
   int64_t number = 0;
@@ -91,8 +106,17 @@ public:
 
   const Variable &variable(unsigned number) const { return variables[number]; }
   unsigned intern(Variable variable);
+  static Number variableAsNumber(unsigned number) {
+    Number result;
+    result.addTerm({number}, 1);
+    return result;
+  }
   Number place(int64_t axis) { return of({Variable::Place, axis, {}}); }
   Number counter(mlir::scf::ForOp loop);
+  /// x ÷ y, rounded to 0.
+  Number quotient(const Number &x, const Number &y) {
+    return divide(x, y, Variable::Quotient);
+  }
 
   /// The scalar `value`, or element (axes[0], axes[1], ..) of the tile. An axis
   /// of -1 has one element.
@@ -106,9 +130,21 @@ public:
   Number split(const Number &number, unsigned whole);
   unsigned size() const { return variables.size(); }
 
+  /// `number` with `replacement` of each variable in its place, also within
+  /// what variables are made of; nothing keeps the variable.
+  Number
+  rewrite(const Number &number,
+          llvm::function_ref<std::optional<Number>(unsigned)> replacement);
+  /// Whether one of the variables that `number` is made of `isWanted`.
+  bool mentions(const Number &number,
+                llvm::function_ref<bool(unsigned)> isWanted) const;
+  /// Size `number` (OpenSize) of those that follow from how much memory a
+  /// launch gives.
+  Number open(int64_t number) { return of({Variable::Open, number, {}}); }
+
   /// What a launch computes: symbol n is the kernel's argument n, those from
-  /// `numArguments` on the grid's sizes. Null if `number` depends on the
-  /// program.
+  /// `numArguments` on the grid's sizes, dimension n the open size n. Null if
+  /// `number` depends on the program or on what lies in memory.
   mlir::AffineExpr toAffine(const Number &number, unsigned numArguments,
                             mlir::MLIRContext *context) const;
 
@@ -119,8 +155,14 @@ private:
   Number of(Variable variable);
   Number readOp(mlir::Operation *op, Value value, mlir::ArrayRef<int> axes);
   Number readCarried(mlir::BlockArgument argument, mlir::scf::ForOp loop);
-  Number unknown(Value value) {
-    return of({Variable::Unknown, identify(value.getAsOpaquePointer()), {}});
+  Number readElement(mlir::Operation *op, Value value,
+                     mlir::ArrayRef<int> axes);
+  Number readSelected(mlir::Operation *op, mlir::ArrayRef<int> axes);
+  /// Elements of a tile at other places are other numbers.
+  Number unknown(Value value, mlir::ArrayRef<int> axes = {}) {
+    return of({Variable::Unknown,
+               identify(value.getAsOpaquePointer()),
+               {axes.begin(), axes.end()}});
   }
   /// Loops and values have the numbers in which they were met.
   int64_t identify(void *what) {

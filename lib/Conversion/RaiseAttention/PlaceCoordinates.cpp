@@ -16,7 +16,7 @@ bool Placement::isCoordinate(unsigned variable) const {
     return true;
   if (v.kind == Variable::Counter)
     return llvm::none_of(ranges, [&](const KeyRange &range) {
-      return range.counter.variable() == variable;
+      return range.variable == variable;
     });
   if (v.kind != Variable::Quotient && v.kind != Variable::Remainder)
     return false;

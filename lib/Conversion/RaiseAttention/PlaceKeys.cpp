@@ -97,6 +97,38 @@ bool Placement::coverStart(const KeyRange &range) {
                                 ", and those before are not masked");
 }
 
+/// A number that `end` is not below: without what rounds it up to a multiple of
+/// a tile.
+Number Placement::leastOf(const Number &end) const {
+  Number result;
+  for (const auto &[monomial, coefficient] : end.terms()) {
+    const Variable *only =
+        monomial.size() == 1 ? &numbers.variable(monomial[0]) : nullptr;
+    // c · (x ÷ c) is at least x - (c - 1).
+    if (only && only->kind == Variable::Quotient && coefficient > 0 &&
+        only->operands[1] == Number(coefficient))
+      result = result + only->operands[0] - Number(coefficient - 1);
+    else
+      result.addTerm(monomial, coefficient);
+  }
+  return result;
+}
+
+/// Keys in pages end where the length of their sequence says; there is room for
+/// as many as the table's rows name.
+bool Placement::endPages() {
+  if (!placed.lengths)
+    return refuse(keys.front().op,
+                  "its keys lie in pages, and the mask does not end them at an "
+                  "element of an argument for each batch");
+  Condition ends{Condition::AtLeastZero, keyCount - keyNumber - 1, {}};
+  if (hasKeyCount && !llvm::is_contained(mask, ends))
+    mask.push_back(ends);
+  keyCount = numbers.open(kOpenTable) * pageSize;
+  hasKeyCount = true;
+  return true;
+}
+
 /// Keys from the end of the last range on are masked, and so is what its last
 /// tile has of them; or they do not exist. Sets the number of keys.
 bool Placement::coverEnd(const KeyRange &range) {
@@ -116,10 +148,14 @@ bool Placement::coverEnd(const KeyRange &range) {
   if (hasRow)
     last.addTerm({row}, rowTile);
   last = last + Number(rowTile - 1);
+  for (const Condition &condition : mask)
+    if (!placed.lengths)
+      placed.lengths = lengthOf(condition);
   for (const Number &end : range.ends) {
     bool isOfAll = isOfAllPrograms(end);
     if (isOfAll && hasKeyCount) {
-      requireAtLeast(end, keyCount);
+      if (!isSurelyAtLeastZero(leastOf(end) - keyCount))
+        requireAtLeast(end, keyCount);
       continue;
     }
     if (isOfAll && range.ends.size() == 1) {
@@ -139,7 +175,7 @@ bool Placement::coverEnd(const KeyRange &range) {
           ofRow->constant().value_or(-1) < 0)
         return false;
       Number greatest = e.replace(*queryNumber.variable(), last)
-                            .replace(*keyNumber.variable(), end);
+                            .replace(*keyNumber.variable(), leastOf(end));
       if (!isSurelyAtLeastZero(Number(-1) - greatest))
         return false;
       // Then there are as many as the last row sees.
@@ -152,9 +188,21 @@ bool Placement::coverEnd(const KeyRange &range) {
       }
       return true;
     });
-    if (!isMasked)
+    if (isMasked)
+      continue;
+    if (!isOfAll || hasKeyCount)
       return refuse(at, "its keys end at " + print(end) +
                             ", and those behind are not masked");
+    // Another end is masked; of this one no tile goes beyond it.
+    keyCount = end;
+    hasKeyCount = true;
+    requireMultiple(end - range.first, Number(range.tile));
+  }
+  if (!pageSize.isZero())
+    return endPages();
+  if (!hasKeyCount && placed.lengths) {
+    keyCount = numbers.open(kOpenKeys);
+    hasKeyCount = true;
   }
   if (!hasKeyCount)
     return refuse(at, "how many keys there are is not known");
@@ -177,11 +225,24 @@ bool Placement::isOfTensor(const Number &number) const {
       Variable::Kind kind = numbers.variable(n).kind;
       bool isKnown = kind == Variable::Place || kind == Variable::Scalar ||
                      kind == Variable::Grid || n == placed.head ||
-                     n == placed.batch;
+                     n == placed.batch || placeSequenceNumber(n);
       if (!isKnown || (hasRow && n == row))
         return false;
     }
   return true;
+}
+
+/// What numbers in memory that are not taken are of: i32 alone is read.
+std::string Placement::describeElements(const Number &number) const {
+  std::string text;
+  numbers.mentions(number, [&](unsigned n) {
+    const Variable &v = numbers.variable(n);
+    if (v.kind == Variable::Element && !elementOf(v.number).isInteger(32))
+      text = ", where argument " + std::to_string(v.number) + " has " +
+             print(elementOf(v.number)) + ", and i32 is expected";
+    return false;
+  });
+  return text;
 }
 
 bool Placement::coverKeys() {
@@ -196,6 +257,7 @@ bool Placement::coverKeys() {
         std::string text;
         condition.forEachNumber([&](Number &number) {
           text += (text.empty() ? "" : ", ") + print(number) + " >= 0";
+          text += describeElements(number);
         });
         return refuse(
             placeOf(range.loop),
@@ -231,7 +293,7 @@ bool Placement::coverKeys() {
         return refuse(range.loop, "it does not mask what the last loop does, "
                                   "and its keys are not known to pass");
   }
-  return coverEnd(ranges.back());
+  return coverEnd(ranges.back()) && checkLoads();
 }
 
 /// Drops what the sizes of the tensors say.

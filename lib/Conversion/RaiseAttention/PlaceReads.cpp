@@ -53,6 +53,33 @@ bool Placement::readMask(const Stage &stage, const Scores &from,
   return true;
 }
 
+/// Of a minimum both are ends, also where it is rounded to a multiple of tiles.
+void Placement::appendEnds(const Number &end, std::vector<Number> &ends) {
+  for (const auto &[monomial, coefficient] : end.terms()) {
+    if (monomial.size() != 1 || coefficient < 0 ||
+        end.coefficientOf(monomial[0]) != Number(coefficient))
+      continue;
+    // A copy: more variables may come.
+    const Variable v = numbers.variable(monomial[0]);
+    std::vector<Number> parts;
+    if (v.kind == Variable::Least)
+      parts = v.operands;
+    else if (v.kind == Variable::Quotient &&
+             v.operands[1].constant().value_or(0) > 0)
+      appendEnds(v.operands[0], parts);
+    if (parts.size() < 2)
+      continue;
+    for (const Number &part : parts)
+      appendEnds(
+          end.replace(monomial[0], v.kind == Variable::Least
+                                       ? part
+                                       : numbers.quotient(part, v.operands[1])),
+          ends);
+    return;
+  }
+  ends.push_back(end);
+}
+
 bool Placement::readStages() {
   queryNumber = numbers.place(kQueryNumber);
   keyNumber = numbers.place(kKeyNumber);
@@ -80,33 +107,32 @@ bool Placement::readStages() {
       refusal.at = refusal.at ? refusal.at : at;
       return false;
     }
-    keys.push_back(*k);
-    values.push_back(*v);
     KeyRange range;
     range.loop = stage.loop;
     range.tile = k->extents[kSummed];
     if (scf::ForOp loop = stage.loop) {
       std::optional<int64_t> step = numbers.read(loop.getStep()).constant();
-      if (step != range.tile)
+      if (!step || *step <= 0 || range.tile % *step)
         return refuse(loop, "a step of its loop is over " +
                                 (step ? std::to_string(*step)
                                       : "a number of keys that is not known") +
                                 ", and a tile has " +
                                 std::to_string(range.tile) + " keys");
-      range.counter = numbers.counter(loop);
-      range.first = numbers.read(loop.getLowerBound());
-      Number end = numbers.read(loop.getUpperBound());
-      // Of a minimum both are.
-      std::optional<unsigned> least = end.variable();
-      if (least && numbers.variable(*least).kind == Variable::Least)
-        range.ends = numbers.variable(*least).operands;
-      else
-        range.ends = {end};
+      Number counter = numbers.counter(loop);
+      range.variable = counter.variable();
+      range.keysOfOne = range.tile / *step;
+      range.counter = counter * range.keysOfOne;
+      range.first = numbers.read(loop.getLowerBound()) * range.keysOfOne;
+      appendEnds(numbers.read(loop.getUpperBound()) * range.keysOfOne,
+                 range.ends);
     } else {
       range.ends = {Number(range.tile)};
     }
-    if (!readMask(stage, found, range))
+    if (!readMask(stage, found, range) || !readPages(*k, range, "K") ||
+        !readPages(*v, range, "V"))
       return false;
+    keys.push_back(*k);
+    values.push_back(*v);
     ranges.push_back(std::move(range));
   }
   Operation *load = sums.valueOf(*scores.q).getDefiningOp();

@@ -36,6 +36,16 @@ bool Placement::placeTensor(const Access &access, int rowAxis, int columnAxis,
     place.offset = place.offset.replace(row, Number());
   }
   bool isOfKeys = rowAxis != kRow;
+  if (access.page) {
+    // The first dimension is that of pages.
+    if (placed.batch && access.base.contains(*placed.batch))
+      return refuse(access.op,
+                    Twine(what) + " lies in pages, and " +
+                        print(LaunchNumbers::variableAsNumber(*placed.batch)) +
+                        ", by which their numbers are looked up, says where in "
+                        "a page, too");
+    place.strides[0] = access.pageStep;
+  }
   auto takeStep = [&](std::optional<unsigned> coordinate, Number &stride) {
     if (!coordinate)
       return true;
@@ -47,7 +57,7 @@ bool Placement::placeTensor(const Access &access, int rowAxis, int columnAxis,
     place.offset = place.offset.replace(*coordinate, Number());
     return true;
   };
-  if (!takeStep(placed.batch, place.strides[0]) ||
+  if ((!access.page && !takeStep(placed.batch, place.strides[0])) ||
       !takeStep(isOfKeys && group ? group : placed.head, place.strides[1]))
     return false;
   if (!isOfAllPrograms(place.offset))
@@ -64,11 +74,11 @@ bool Placement::placeKeys(const Access &access, const KeyRange &range,
   if (access.extents.find(kSummed)->second != range.tile)
     return refuse(access.op, Twine(what) + " has other keys than the scores");
   Access fixed = access;
-  if (range.loop) {
-    unsigned counter = *range.counter.variable();
+  if (range.loop && !access.page) {
+    unsigned counter = *range.variable;
     std::optional<Number> moved = access.base.coefficientOf(counter);
     const Number &step = access.steps.find(kSummed)->second;
-    if (moved != step)
+    if (moved != step * range.keysOfOne)
       return refuse(access.op,
                     Twine(what) + " moves by " +
                         (moved ? print(*moved) : "what is not linear") +
@@ -99,8 +109,12 @@ bool Placement::requireLimits(const Access &access, int axis,
       }();
     if (axis == kSummed)
       for (const KeyRange &range : ranges)
-        if (range.loop && limit.contains(*range.counter.variable()))
+        if (range.loop && limit.contains(*range.variable))
           limit = limit + range.counter;
+    // What is behind the limit is masked.
+    Condition isBefore{Condition::AtLeastZero, limit - keyNumber - 1, {}};
+    if (axis == kSummed && llvm::is_contained(mask, isBefore))
+      continue;
     std::optional<Number> bound = boundOf(limit - least, true);
     bool isKnown = bound && isOfAllPrograms(*bound);
     if (!isKnown)
@@ -128,11 +142,15 @@ bool Placement::placeTensors() {
         groupSize = v.operands[1];
       }
     }
+  // A sequence, by which lengths and pages are read, is no head.
+  std::optional<unsigned> sequence = findSequence();
   for (unsigned n : others)
-    if (!placed.head && numbers.variable(n).kind == Variable::Remainder)
+    if (!placed.head && n != sequence &&
+        numbers.variable(n).kind == Variable::Remainder)
       placed.head = n;
-  if (!placed.head && !others.empty())
-    placed.head = others.back();
+  for (unsigned n : llvm::reverse(others))
+    if (!placed.head && n != sequence)
+      placed.head = n;
   for (unsigned n : others)
     if (n != placed.head)
       placed.batch = n;
@@ -162,7 +180,7 @@ bool Placement::placeTensors() {
     placed.k = k;
     placed.v = v;
   }
-  return true;
+  return placePages();
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,11 +196,10 @@ bool Placement::placeElement(const Access &access, ElementPlace &place) {
   const KeyRange &range = ranges.back();
   // Its steps along a tile and from one tile to the next are the same.
   for (auto [axis, step] : access.steps) {
-    Number further = axis == kRow ? Number(rowTile) * step : step;
+    Number further = step * (axis == kRow ? rowTile : range.keysOfOne);
     std::optional<unsigned> tile =
         axis == kRow ? (hasRow ? std::optional(row) : std::nullopt)
-        : range.loop ? range.counter.variable()
-                     : std::nullopt;
+                     : range.variable;
     if (!tile)
       continue;
     if (place.offset.coefficientOf(*tile) != further)
@@ -211,6 +228,9 @@ bool Placement::placeElement(const Access &access, ElementPlace &place) {
   for (auto [axis, coordinate] : {std::pair<int, unsigned>(kRow, 2),
                                   std::pair<int, unsigned>(kSummed, 3)})
     if (auto step = access.steps.find(axis); step != access.steps.end()) {
+      if (axis == kSummed && placed.table)
+        return refuse(access.op, "its keys lie in pages, and its scores read "
+                                 "a number for each key from elsewhere");
       const Number &count = axis == kRow ? queryCount : keyCount;
       if (!requireLimits(access, axis, count, what))
         return false;

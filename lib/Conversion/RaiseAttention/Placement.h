@@ -11,14 +11,18 @@
 #include "Places.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace fa::raise {
 
 /// Keys [first, end), in tiles; what is visited of them from `end` on is to be
 /// masked.
 struct KeyRange {
-  mlir::scf::ForOp loop; ///< null: one tile
-  Number counter, first;
+  mlir::scf::ForOp loop;            ///< null: one tile
+  std::optional<unsigned> variable; ///< the loop's counter
+  int64_t keysOfOne = 1;            ///< how many keys it counts at once
+  Number counter;                   ///< the first key of a step
+  Number first;
   std::vector<Number> ends; ///< the least of them
   int64_t tile = 0;
   std::vector<Condition> mask;
@@ -44,12 +48,21 @@ private:
   void require(const Number &number, bool isZero, const llvm::Twine &text);
   void requireAtLeast(const Number &x, const Number &y);
   void requireMultiple(const Number &x, const Number &y);
+  mlir::Type elementOf(unsigned argument) const {
+    return mlir::getElementTypeOrSelf(
+        kernel.getBody().front().getArgument(argument).getType());
+  }
   std::string print(const Number &number) const {
     return numbers.print(number);
   }
+  static std::string print(mlir::Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  }
   /// Without the grid's.
-  unsigned numArguments() { return kernel.getNumArguments() - 1; }
-  bool isOfAllPrograms(const Number &number) {
+  unsigned numArguments() const { return kernel.getNumArguments() - 1; }
+  bool isOfAllPrograms(const Number &number) const {
     return bool(numbers.toAffine(number, numArguments(), kernel.getContext()));
   }
   /// What stands for keys in a report: their loop, or the store of the output.
@@ -58,12 +71,20 @@ private:
     return loop ? loop.getOperation() : store.getOperation();
   }
 
+  /// Whether it is none of the sizes that follow from memory.
+  bool isOfAllLaunches(const Number &number) const {
+    return !numbers.mentions(number, [&](unsigned n) {
+      return numbers.variable(n).kind == Variable::Open;
+    });
+  }
+
   //===--- What is read (in the order in which it is looked at) ---===//
   bool isLaunchScalar(mlir::Value value);
   bool readScoresOf(const Stage &stage, Scores &scores);
   bool readStages();
   bool readElements();
   bool readMask(const Stage &stage, const Scores &scores, KeyRange &range);
+  void appendEnds(const Number &end, std::vector<Number> &ends);
   void splitPrograms();
 
   //===--- Which coordinates there are ---===//
@@ -77,6 +98,22 @@ private:
   /// `number` at its least, if `least`, or greatest over all programs.
   std::optional<Number> boundOf(Number number, bool least);
 
+  //===--- Pages (PlacePages.cpp) ---===//
+  bool readPages(Access &access, const KeyRange &range, const char *what);
+  bool readPageSize(const Number &index, const KeyRange &range,
+                    const Access &access, const char *what);
+  Number rewriteByPages(const Number &number, const KeyRange &range,
+                        bool &isOfWholeTiles);
+  bool placePages();
+  bool checkLoads();
+
+  //===--- Numbers of sequences (PlacePages.cpp) ---===//
+  std::optional<unsigned> findSequence() const;
+  std::optional<ElementPlace> placeSequenceNumber(unsigned variable) const;
+  /// The element that ends the keys, if `condition` says that one does.
+  std::optional<unsigned> lengthOf(const Condition &condition) const;
+  void placeSequenceNumbers();
+
   //===--- Tensors ---===//
   bool placeTensor(const Access &access, int rowAxis, int columnAxis,
                    const char *what, TensorPlace &place);
@@ -89,8 +126,11 @@ private:
   //===--- Keys ---===//
   Number moveToTensor(const Number &number, const KeyRange &range);
   bool isOfTensor(const Number &number) const;
+  std::string describeElements(const Number &number) const;
   bool coverKeys();
   bool coverEnd(const KeyRange &range);
+  bool endPages();
+  Number leastOf(const Number &end) const;
   Number dropRounding(const Number &first) const;
   bool coverStart(const KeyRange &range);
   bool implies(const KeyRange &range, const Condition &condition);
@@ -110,7 +150,7 @@ private:
   const ProvenLoops &proven;
   ExponentialSums &sums;
   LaunchNumbers &numbers;
-  tile::KernelOp kernel;
+  mutable tile::KernelOp kernel; ///< accessors are not const
   Refusal &refusal;
 
   Scores scores; ///< of the last stage
@@ -130,6 +170,9 @@ private:
   Number queryCount, keyCount;
   bool hasKeyCount = false;
   Number queryNumber, keyNumber; ///< in masks
+  Number pageSize;               ///< 0: keys lie one behind the other
+  /// What must be at least 0 for a page's number to be read, by range.
+  std::vector<std::pair<unsigned, Number>> loadConditions;
 };
 
 } // namespace fa::raise

@@ -79,7 +79,8 @@ bool Placement::run() {
   if (!coverKeys())
     return false;
   requireAtLeast(queryCount, 1);
-  requireAtLeast(keyCount, 1);
+  if (isOfAllLaunches(keyCount))
+    requireAtLeast(keyCount, 1);
   if (!requireLimits(q, kRow, queryCount, "Q") ||
       !requireLimits(output, kRow, queryCount, "the output") ||
       (lse && !requireLimits(*lse, kRow, queryCount, "the log-sum-exp")))
@@ -126,7 +127,8 @@ bool Placement::run() {
     place.sizes[3] = place.columns;
     // What is there once has the steps of a whole tensor.
     if (h == Number(1) && place.strides[1].isZero())
-      place.strides[1] = place.strides[2] * rows;
+      place.strides[1] =
+          place.strides[2] * (isOfAllLaunches(rows) ? rows : Number(1));
     if (batches == Number(1) && place.strides[0].isZero())
       place.strides[0] = place.strides[1] * h;
   };
@@ -134,17 +136,23 @@ bool Placement::run() {
   setSizes(placed.output, heads, queryCount);
   if (placed.lse)
     setSizes(*placed.lse, heads, queryCount);
-  setSizes(placed.k, keyHeads, keyCount);
-  setSizes(placed.v, keyHeads, keyCount);
-  for (const TensorPlace *place : {&placed.k, &placed.v})
+  for (TensorPlace *place : {&placed.k, &placed.v}) {
+    setSizes(*place, keyHeads, placed.table ? pageSize : keyCount);
+    if (placed.table)
+      place->sizes[0] = numbers.open(kOpenKeys);
     if (placed.batch && place->strides[0].isZero())
       return refuse(place->op, "all batches have the same keys");
+  }
   if (placed.q.element != placed.k.element ||
       placed.q.element != placed.v.element)
     return refuse(placed.k.op, "Q, K and V have different types");
   placed.scores = scores;
+  placed.keyNumber = *keyNumber.variable();
   readAssertions();
-  return placeElements();
+  if (!placeElements())
+    return false;
+  placeSequenceNumbers();
+  return true;
 }
 
 /// What the dot of a stage with V has: whether P is not rounded to its type,

@@ -13,6 +13,9 @@
 //    column;
 //  - every key that the mask lets pass is visited once, and no other.
 //
+// Or keys and values lie in pages: key j in slot j mod P of the page whose
+// number a table has at the batch and j ÷ P.
+//
 // What depends on the numbers of a launch is a condition for it.
 //
 //===----------------------------------------------------------------------===//
@@ -48,6 +51,12 @@ struct ElementPlace {
   std::vector<Number> sizes, strides;
 };
 
+/// Rows of a table of pages, one for each batch.
+struct PageTable {
+  ElementPlace rows;
+  Number page; ///< keys in a page
+};
+
 /// What a launch must be for the raised kernel to do what the kernel does:
 /// number >= 0, or = 0.
 struct Precondition {
@@ -66,7 +75,12 @@ struct PlacedAttention {
   std::map<unsigned, Number> scoreNumbers;
   std::map<unsigned, ElementPlace> scoreElements;
   std::optional<ElementPlace> sink;
-  std::vector<Condition> mask;         ///< all of them
+  std::vector<Condition> mask; ///< all of them
+  /// What masks and scores read of memory by the batch alone, by variable.
+  std::map<unsigned, ElementPlace> sequenceNumbers;
+  std::optional<unsigned> lengths;     ///< that of them which ends the keys
+  unsigned keyNumber = 0;              ///< the variable of a key
+  std::optional<PageTable> table;      ///< of keys and values that lie in pages
   std::optional<unsigned> batch, head; ///< variables
   std::vector<Precondition> preconditions;
   std::vector<unsigned> positiveArguments; ///< of the kernel

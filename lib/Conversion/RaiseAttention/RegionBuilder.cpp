@@ -37,6 +37,7 @@ static std::map<Monomial, Number> groupByPlace(const LaunchNumbers &numbers,
     Monomial outside, inside;
     for (unsigned n : monomial) {
       bool isPlace = numbers.variable(n).kind == Variable::Place ||
+                     numbers.variable(n).kind == Variable::Element ||
                      n == placed.batch || n == placed.head;
       (isPlace ? inside : outside).push_back(n);
     }
@@ -81,35 +82,58 @@ Value RegionBuilder::captureNumber(const Number &number) {
   return capture("number " + numbers.print(number), b.getIndexType(), index);
 }
 
-Value RegionBuilder::captureElement(const ElementPlace &place) {
+std::string RegionBuilder::keyOf(const ElementPlace &place,
+                                 const LaunchNumbers &numbers) {
+  std::string key = "element " + std::to_string(place.argument) + " " +
+                    numbers.print(place.offset);
+  for (auto [coordinate, stride] :
+       llvm::zip_equal(place.coordinates, place.strides))
+    key += " " + std::to_string(coordinate) + " " + numbers.print(stride);
+  return key;
+}
+
+RaisedArgument RegionBuilder::describe(const ElementPlace &place) {
   RaisedArgument tensor;
   tensor.from = place.argument;
   tensor.offset = expressions.get(place.offset);
-  SmallVector<Value> at;
-  std::string key = "element " + std::to_string(place.argument) + " " +
-                    numbers.print(place.offset);
-  for (auto [n, coordinate] : llvm::enumerate(place.coordinates)) {
-    tensor.sizes.push_back(expressions.get(place.sizes[n]));
-    tensor.strides.push_back(expressions.get(place.strides[n]));
-    key += " " + std::to_string(coordinate) + " " +
-           numbers.print(place.strides[n]);
-    at.push_back(coordinates[coordinate]);
+  for (auto [size, stride] : llvm::zip_equal(place.sizes, place.strides)) {
+    tensor.sizes.push_back(expressions.get(size));
+    tensor.strides.push_back(expressions.get(stride));
   }
+  return tensor;
+}
+
+Value RegionBuilder::captureElement(const ElementPlace &place) {
+  SmallVector<Value> at;
+  for (unsigned coordinate : place.coordinates)
+    at.push_back(coordinates[coordinate]);
   auto type = RankedTensorType::get(
       SmallVector<int64_t>(at.size(), ShapedType::kDynamic), place.element);
-  Value element = tensor::ExtractOp::create(b, capture(key, type, tensor), at);
+  Value element = tensor::ExtractOp::create(
+      b, capture(keyOf(place, numbers), type, describe(place)), at);
+  if (place.element.isInteger())
+    return arith::IndexCastOp::create(b, b.getIndexType(), element);
   return place.element.isF32()
              ? element
              : Value(arith::ExtFOp::create(b, b.getF32Type(), element));
+}
+
+/// A coordinate, or what lies in memory for the batch.
+Value RegionBuilder::buildVariable(unsigned variable) {
+  auto found = placed.sequenceNumbers.find(variable);
+  return found == placed.sequenceNumbers.end() ? places[variable]
+                                               : captureElement(found->second);
 }
 
 Value RegionBuilder::buildNumber(const Number &number) {
   Value sum;
   for (auto &[inside, outside] : groupByPlace(numbers, number, placed)) {
     Value product;
-    for (unsigned n : inside)
-      product = product ? Value(arith::MulIOp::create(b, product, places[n]))
-                        : places[n];
+    for (unsigned n : inside) {
+      Value factor = buildVariable(n);
+      product =
+          product ? Value(arith::MulIOp::create(b, product, factor)) : factor;
+    }
     if (!product)
       product = captureNumber(outside);
     else if (outside != Number(1))
@@ -127,9 +151,13 @@ Value RegionBuilder::buildCondition(const Condition &condition) {
         condition.number.coefficientOf(*key.variable());
     std::optional<int64_t> c = factor ? factor->constant() : std::nullopt;
     using enum arith::CmpIPredicate;
-    if (c == -1)
-      return arith::CmpIOp::create(b, sle, coordinates[3],
-                                   buildNumber(condition.number + key));
+    if (c == -1) {
+      Number last = condition.number + key;
+      auto constant = last.terms().find({});
+      bool isBelow = constant != last.terms().end() && constant->second == -1;
+      return arith::CmpIOp::create(b, isBelow ? slt : sle, coordinates[3],
+                                   buildNumber(isBelow ? last + 1 : last));
+    }
     if (c == 1)
       return arith::CmpIOp::create(b, sge, coordinates[3],
                                    buildNumber(key - condition.number));

@@ -61,6 +61,11 @@ public:
   /// captures, where there is one for all before the last of these.
   void addArguments(unsigned number);
 
+  /// How `place` is captured.
+  static std::string keyOf(const ElementPlace &place,
+                           const LaunchNumbers &numbers);
+  RaisedArgument describe(const ElementPlace &place);
+
   std::unique_ptr<mlir::Block> score, mask; ///< null: none
   std::vector<Capture> captures;
 
@@ -73,6 +78,7 @@ private:
                 RaisedArgument argument);
   Value captureNumber(const Number &number);
   Value captureElement(const ElementPlace &place);
+  Value buildVariable(unsigned variable);
   Value buildNumber(const Number &number);
   Value buildCondition(const Condition &condition);
   Value buildSum(const Sum &sum);

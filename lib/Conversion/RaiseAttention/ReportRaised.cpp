@@ -28,6 +28,16 @@ static std::string printCondition(const LaunchNumbers &numbers,
   return "(" + text + ")";
 }
 
+/// Whether it says that keys end at the lengths, as a line of its own does.
+static bool isLength(const PlacedAttention &placed,
+                     const Condition &condition) {
+  if (!placed.lengths)
+    return false;
+  Number key = LaunchNumbers::variableAsNumber(placed.keyNumber);
+  Number length = LaunchNumbers::variableAsNumber(*placed.lengths);
+  return condition == Condition{Condition::AtLeastZero, length - key - 1, {}};
+}
+
 std::vector<std::string> fa::raise::reportRaised(const PlacedAttention &placed,
                                                  const RaisedAttention &raised,
                                                  const LaunchNumbers &numbers,
@@ -65,10 +75,18 @@ std::vector<std::string> fa::raise::reportRaised(const PlacedAttention &placed,
     add("sink: argument " + Twine(placed.sink->argument));
   std::string mask;
   for (const Condition &condition : placed.mask)
-    mask += (mask.empty() ? "" : " and ") + printCondition(numbers, condition);
+    if (!isLength(placed, condition))
+      mask +=
+          (mask.empty() ? "" : " and ") + printCondition(numbers, condition);
   add("mask: " + (mask.empty() ? "none" : mask));
+  if (placed.table)
+    add("keys: pages of " + numbers.print(placed.table->page) +
+        " through argument " + Twine(placed.table->rows.argument));
+  if (placed.lengths)
+    add("key lengths: argument " +
+        Twine(placed.sequenceNumbers.at(*placed.lengths).argument));
   add("queries: " + numbers.print(placed.q.sizes[2]) +
-      "; keys: " + numbers.print(placed.k.sizes[2]) +
+      (placed.table ? "" : "; keys: " + numbers.print(placed.k.sizes[2])) +
       "; heads: " + numbers.print(placed.q.sizes[1]) +
       (placed.q.sizes[1] == placed.k.sizes[1]
            ? ""

@@ -168,6 +168,39 @@ TEST_F(RaisedLaunches, StaysInMemory) {
   EXPECT_NE(broken(), "");
 }
 
+/// A size that is open is as large as there is memory for in all tensors that
+/// have it, up to where the next head begins.
+TEST_F(RaisedLaunches, FillsMemory) {
+  RaisedAttention open;
+  open.function = raised->function;
+  open.arguments = raised->arguments;
+  for (unsigned n : {1, 2})
+    open.arguments[n].sizes[2] = mlir::getAffineDimExpr(0, &context);
+  auto created =
+      RaisedLaunch::create(*module->getOps<tile::KernelOp>().begin(), open);
+  ASSERT_TRUE(bool(created)) << llvm::toString(created.takeError());
+  launch = std::move(*created);
+  auto rows = [&]() -> int64_t {
+    auto bound = launch->bind(given);
+    if (!bound)
+      return ADD_FAILURE() << llvm::toString(bound.takeError()), -1;
+    EXPECT_EQ((*bound)[1].sizes[2], (*bound)[2].sizes[2]);
+    return (*bound)[1].sizes[2];
+  };
+  constexpr int64_t room = kHeadStep / kValueStep;
+  static_assert(room < kHeadStep / kColumns);
+  EXPECT_EQ(rows(), room);
+  std::vector<float> more(4 * kHeads * kHeadStep);
+  given[2] = memoryOf(more);
+  EXPECT_EQ(rows(), room);
+  more.resize(kHeadStep + (room - 1) * kValueStep + kColumns - 1);
+  given[2] = memoryOf(more);
+  EXPECT_EQ(rows(), room - 1);
+  more.resize(kHeadStep + kColumns - 1);
+  given[2] = memoryOf(more);
+  EXPECT_EQ(broken(), "argument 2 is smaller than what is read or written");
+}
+
 TEST_F(RaisedLaunches, WritesNothingTwice) {
   given[5] = number((kRows - 1) * kColumns); // a head's last row is the next's
   EXPECT_EQ(broken(), "several programs write the same elements of argument 3");

@@ -2,7 +2,7 @@
 
 usage: run_forms.py FOLDER TARGET NAME ...
 
-FOLDER has NAME.ttir, texts of forms.py. What is raised is an error where it is not (--raise=only). The error rule and
+FOLDER has NAME.ttir, texts of forms.py (run_served.py has those of served.py). What is raised is an error where it is not (--raise=only). The error rule and
 the twin, another result, are those of ../../Inputs/run_kernels.py.
 """
 import pathlib
@@ -123,11 +123,11 @@ FORMS = {
 }
 
 
-def main():
+def main(forms=FORMS):
     folder, target, *names = sys.argv[1:]
     failures = 0
     for name in names:
-        given, grid, reference = FORMS[name]()
+        given, grid, reference = forms[name]()
         exact, plain = reference(numpy.float64), reference(numpy.float32)
         problems = []
         for raises in ("only", "off"):

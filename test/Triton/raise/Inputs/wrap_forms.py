@@ -18,6 +18,8 @@ import forms
 import kernels
 import problems
 import run_forms
+import run_served
+import served
 
 TYPES = {"*fp32": "float32", "*fp16": "float16"}
 
@@ -36,7 +38,7 @@ def launch(name, given, grid, target, raises):
 
 def check(name, target):
     """What is wrong with kernel `name`, which is attention."""
-    given, grid, reference = run_forms.FORMS[name]()
+    given, grid, reference = (run_forms.FORMS | run_served.FORMS)[name]()
     exact, plain = reference(numpy.float64), reference(numpy.float32)
     wrong = []
     for raises in ("only", "off"):
