@@ -65,6 +65,7 @@ AttentionFacts fa::describeAttention(const AttentionFunction &source) {
   func::FuncOp function = source.function;
   AttentionFacts facts = describe(attention);
   facts.hasFoldableScale = hasFoldableScale(attention);
+  facts.hasWideProbabilities = attention.getWideP();
   facts.hasShortCap = hasShortCap(attention);
   if (auto bias = findLinearBias(attention))
     facts.bias = {bias->isRamp(), bias->isAbsolute};

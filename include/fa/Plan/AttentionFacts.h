@@ -62,8 +62,10 @@ struct AttentionFacts {
   bool isPacked = false;
   bool hasPages = false;           ///< rows of keys are found through a table
   bool dropsProbabilities = false; ///< there is dropout
-  bool hasNarrowKeys = false;      ///< keys and values have 8 bits
-  bool hasNarrowQueries = false;   ///< and queries, too, which else have 16
+  /// Probabilities and values are multiplied in f32, whatever type these have.
+  bool hasWideProbabilities = false;
+  bool hasNarrowKeys = false;    ///< keys and values have 8 bits
+  bool hasNarrowQueries = false; ///< and queries, too, which else have 16
   /// Values are most of the first columns of the keys: a tile of keys can be
   /// the tile of values as well, whose further columns add up to what is
   /// dropped.

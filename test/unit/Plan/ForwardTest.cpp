@@ -224,6 +224,17 @@ TEST(Forward, FetchesKeysInPagesOfOneInterval) {
   EXPECT_EQ(planOf(facts, "sm_80"), planOf(ofHalves(128), "sm_80"));
 }
 
+/// Parts of a block have no room for products of f32.
+TEST(Forward, HasNoPartsOfWideProbabilities) {
+  AttentionFacts facts = ofHalves(64);
+  auto hasParts = [&] {
+    return planOf(facts, "sm_90a").find("_decode_parts") != std::string::npos;
+  };
+  EXPECT_TRUE(hasParts());
+  facts.hasWideProbabilities = true;
+  EXPECT_FALSE(hasParts());
+}
+
 TEST(Forward, SpecializesWarpsForManyQueriesOfNarrowKeys) {
   auto rolesOf = [](int64_t dim, bool hasNarrowQueries) {
     AttentionFacts facts = ofHalves(dim);
