@@ -18,29 +18,37 @@ using namespace fa::raise;
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//
-bool fa::raise::isTile(Type type) {
+static bool hasSeveralRows(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.getRank() == 2 && tensor.getDimSize(0) > 1 &&
          tensor.getDimSize(1) > 1;
 }
 
-bool fa::raise::isRows(Type type) {
+bool LoopProof::isTile(Type type) const {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && isa<FloatType>(tensor.getElementType()) &&
-         (tensor.getRank() == 1 ||
-          (tensor.getRank() == 2 && tensor.getDimSize(1) == 1));
+  return proven.isOneRow
+             ? tensor && tensor.getRank() == 1 && tensor.getDimSize(0) > 1 &&
+                   isa<FloatType>(tensor.getElementType())
+             : hasSeveralRows(type);
 }
 
-/// The axes of an element of one or the other.
-static SmallVector<int> axesOf(Value value) {
-  if (isTile(value.getType()))
-    return {kRow, kColumn};
-  bool isFlat = cast<RankedTensorType>(value.getType()).getRank() == 1;
-  return isFlat ? SmallVector<int>{kRow} : SmallVector<int>{kRow, kOne};
+bool LoopProof::isRows(Type type) const {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !isa<FloatType>(tensor.getElementType()))
+    return false;
+  if (proven.isOneRow)
+    return tensor.getNumElements() == 1;
+  return tensor.getRank() == 1 ||
+         (tensor.getRank() == 2 && tensor.getDimSize(1) == 1);
 }
 
-Sum fa::raise::readRow(TileReader &reader, Value value) {
-  return reader.read(value, axesOf(value));
+Sum LoopProof::readRow(TileReader &from, Value value) const {
+  int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
+  if (!isTile(value.getType()))
+    return from.read(value, rank == 1 ? ArrayRef<int>{kRow}
+                                      : ArrayRef<int>{kRow, kOne});
+  return from.read(value, rank == 1 ? ArrayRef<int>{kColumn}
+                                    : ArrayRef<int>{kRow, kColumn});
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,6 +62,11 @@ bool LoopProof::findStores(Refusal &refusal) {
     good = false;
   };
   bool hasExponentials = false;
+  // A vector is the output where there is nothing larger.
+  proven.isOneRow = true;
+  kernel.walk([&](tile::StoreOp store) {
+    proven.isOneRow &= !hasSeveralRows(store.getValue().getType());
+  });
   kernel.walk([&](Operation *op) {
     hasExponentials |= isa<math::ExpOp, math::Exp2Op>(op);
     if (isa<scf::WhileOp>(op))

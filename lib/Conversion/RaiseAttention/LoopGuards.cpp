@@ -39,7 +39,8 @@ bool LoopProof::isMaximumOfScores(Value value, const Stage &stage) {
   }
   auto reduce = dyn_cast<tile::ReduceOp>(op);
   if (!reduce || reduce.getKind() != tile::ReduceKind::Max ||
-      !isTile(reduce.getInput().getType()) || reduce.getDim() != 1)
+      cast<RankedTensorType>(reduce.getInput().getType()).getRank() != 2 ||
+      reduce.getDim() != 1)
     return false;
   Sum scores = reader.read(reduce.getInput(), {kRow, kSummed}, 1);
   Sum found = sums.multiply(scores, factor);

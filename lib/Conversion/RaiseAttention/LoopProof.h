@@ -52,14 +52,9 @@ struct ProvenLoops {
   mlir::Value sink;   ///< one more score of a row, or null
   std::vector<Stage> stages;
   std::string form; ///< how the state is carried, for a report
+  /// A program has one query: what tiles are elsewhere has columns alone.
+  bool isOneRow = false;
 };
-
-/// Whether `type` has several rows and several columns.
-bool isTile(mlir::Type type);
-/// Whether it has one number for each row.
-bool isRows(mlir::Type type);
-/// `value`, which is one or the other, by the axes of an element.
-Sum readRow(TileReader &reader, mlir::Value value);
 
 class LoopProof {
 public:
@@ -84,6 +79,13 @@ private:
   };
 
   //===--- What the kernel has (LoopCandidates.cpp) ---===//
+  /// Whether `type` has several rows and several columns, or the columns of the
+  /// only row.
+  bool isTile(mlir::Type type) const;
+  /// Whether it has one number for each row.
+  bool isRows(mlir::Type type) const;
+  /// `value`, which is one or the other, by the axes of an element.
+  Sum readRow(TileReader &reader, Value value) const;
   bool findStores(Refusal &refusal);
   bool findLoops();
   llvm::SmallVector<State> listStates();

@@ -41,7 +41,8 @@ bool Placement::findCoordinates() {
   for (unsigned n : coordinatesIn(output.base)) {
     bool isOfKeys = llvm::any_of(
         keys, [&](const Access &access) { return access.base.contains(n); });
-    if (!hasRow && !isOfKeys && output.base.coefficientOf(n) == step &&
+    if (!hasRow && !proven.isOneRow && !isOfKeys &&
+        output.base.coefficientOf(n) == step &&
         q.base.coefficientOf(n) == queryStep) {
       row = n;
       hasRow = true;

@@ -80,6 +80,13 @@ void Placement::appendEnds(const Number &end, std::vector<Number> &ends) {
   ends.push_back(end);
 }
 
+/// Makes a row of what has columns alone: the next one would lie behind it.
+static void addRow(Access &access) {
+  auto [axis, columns] = *access.extents.begin();
+  access.steps[kRow] = access.steps.at(axis) * columns;
+  access.extents[kRow] = 1;
+}
+
 bool Placement::readStages() {
   queryNumber = numbers.place(kQueryNumber);
   keyNumber = numbers.place(kKeyNumber);
@@ -142,11 +149,17 @@ bool Placement::readStages() {
     return false;
   }
   q = *queries;
-  auto out = readAccess(numbers, proven.output, {kRow, kColumn}, "the output",
-                        refusal);
+  auto out = readAccess(numbers, proven.output,
+                        proven.isOneRow ? ArrayRef<int>{kColumn}
+                                        : ArrayRef<int>{kRow, kColumn},
+                        "the output", refusal);
   if (!out)
     return false;
   output = *out;
+  if (proven.isOneRow) {
+    addRow(q);
+    addRow(output);
+  }
   if (!readElements())
     return false;
   if (tile::StoreOp store = proven.lse) {

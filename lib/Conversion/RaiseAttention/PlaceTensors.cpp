@@ -155,7 +155,9 @@ bool Placement::placeTensors() {
     if (n != placed.head)
       placed.batch = n;
   auto contraction = [&](const Factor &f) {
-    return f.axes[0] == kRow || f.axes[0] == kSummed ? f.axes[1] : f.axes[0];
+    bool isSecond =
+        f.axes.size() > 1 && (f.axes[0] == kRow || f.axes[0] == kSummed);
+    return f.axes[isSecond];
   };
   if (!placeTensor(q, kRow, contraction(*scores.q), "Q", placed.q) ||
       !placeTensor(output, kRow, kColumn, "the output", placed.output))

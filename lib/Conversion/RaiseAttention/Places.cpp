@@ -158,7 +158,12 @@ bool Placement::run() {
 /// What the dot of a stage with V has: whether P is not rounded to its type,
 /// and whether one of the dots may round operands.
 static void findPrecision(const ProvenLoops &proven, PlacedAttention &placed) {
-  bool isTf32 = true, isWide = false;
+  bool isTf32 = !proven.isOneRow, isWide = false;
+  // Products that are added up are of f32 where V is widened.
+  if (proven.isOneRow)
+    for (const Stage &stage : proven.stages)
+      isWide |= llvm::any_of(Value(stage.value).getUsers(),
+                             llvm::IsaPred<arith::ExtFOp>);
   for (const Stage &stage : proven.stages)
     for (auto dot : stage.block->getOps<tile::DotOp>()) {
       auto type = cast<RankedTensorType>(dot.getA().getType());

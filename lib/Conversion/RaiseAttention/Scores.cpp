@@ -56,11 +56,14 @@ private:
     const Factor *q = nullptr, *k = nullptr;
     for (auto [factor, power] : both.factors) {
       const Factor &f = sums.factor(factor);
-      if (power != 1 || f.kind != Factor::Tile || f.axes.size() != 2)
+      if (power != 1 || f.kind != Factor::Tile || f.axes.empty() ||
+          f.axes.size() > 2)
         return false;
-      (llvm::is_contained(f.axes, kRow) ? q : k) = &f;
+      (llvm::is_contained(f.axes, kSummed) ? k : q) = &f;
     }
-    if (!q || !k || !llvm::is_contained(k->axes, kSummed))
+    // Of one row Q has columns alone.
+    if (!q || !k || k->axes.size() != 2 || llvm::is_contained(k->axes, kRow) ||
+        (q->axes.size() == 2 && !llvm::is_contained(q->axes, kRow)))
       return false;
     if (found.empty()) {
       scores.q = q;

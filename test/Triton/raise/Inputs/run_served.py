@@ -1,6 +1,6 @@
 """Runs kernels of served.py as run_forms.py does those of forms.py.
 
-usage: run_served.py FOLDER TARGET NAME ...
+usage: run_served.py [--raised] FOLDER TARGET NAME ...
 
 Sequences have different lengths, and keys that belong to none are NaN: behind the last of a sequence, in pages that no
 table names, in pages of others.
@@ -26,14 +26,15 @@ def tokens(z, h, d=64):
     return normal(z, h, d, dtype="float16")
 
 
-def attend(q, keys, values, lens, keep=None, group=4):
-    """A function of a type: the output of one query for each head, of sequences one by one."""
+def attend(q, keys, values, lens, keep=None, **how):
+    """A function of a type: the output of one query for each head, and its log-sum-exp, of sequences one by one."""
     def reference(t):
         outputs = []
         for b, n in enumerate(lens):
             k, v = (x[b, :n].swapaxes(0, 1)[None] for x in (keys, values))
-            outputs.append(run_forms.attention(q[b][None, :, None], k, v, 0.125, t, keep and keep(n))[0][0, :, 0])
-        return [numpy.stack(outputs)]
+            found = run_forms.attention(q[b][None, :, None], k, v, 0.125, t, keep and keep(n), **how)
+            outputs.append([x[0, :, 0] for x in found])
+        return [numpy.stack(x) for x in zip(*outputs)]
     return reference
 
 
@@ -49,7 +50,7 @@ def lengths(keep=None, w=24, s=96, h=2, lens=LENGTHS):
     k, v = (contiguous(lens, s, h) for _ in range(2))
     q = tokens(len(lens), 4 * h)
     return ([q, k, v, q.shape, numpy.array(lens, "int32"), 0.125, *steps_of(q), *steps_of(k), w, s], (len(lens), h),
-            attend(q, k, v, lens, keep and (lambda n: keep(n, w))))
+            lambda t: attend(q, k, v, lens, keep and (lambda n: keep(n, w)))(t)[:1])
 
 
 def causal_keep(s, n):
@@ -94,7 +95,22 @@ def pages(page=16, h=2, lens=LENGTHS):
     q = tokens(len(lens), 4 * h)
     (k_pages, v_pages), table = in_pages(k, v, lens, page)
     return ([q, k_pages, v_pages, q.shape, table, numpy.array(lens, "int32"), numpy.zeros(1, "int32"), 0.125,
-             *steps_of(q), *steps_of(k_pages), *steps_of(table), page], (len(lens), h), attend(q, k, v, lens))
+             *steps_of(q), *steps_of(k_pages), *steps_of(table), page], (len(lens), h),
+            lambda t: attend(q, k, v, lens)(t)[:1])
+
+
+def token(page=0, h=2, lens=LENGTHS):
+    """P is not rounded to f16, the output is."""
+    k, v = (contiguous(lens, max(lens), h) for _ in range(2))
+    q = tokens(len(lens), 4 * h)
+    (k_at, v_at), table = in_pages(k, v, lens, page) if page else ((k, v), numpy.zeros((1, 1), "int32"))
+    lse = numpy.empty((len(lens), 4 * h), "float32")
+
+    def reference(t):
+        out, log_sums = attend(q, k, v, lens, wide=True)(t)
+        return [out if t == numpy.float64 else out.astype("float16"), log_sums]
+    return ([q, k_at, v_at, q.shape, lse.shape, table, numpy.array(lens, "int32"), 0.125, *steps_of(q), *steps_of(k_at),
+             *steps_of(table), *steps_of(lse)], (4 * h, len(lens)), reference)
 
 
 def pages_causal(s=70, lens=(70, 75, 131), h=4, hkv=2, d=64, page=8):
@@ -128,6 +144,8 @@ FORMS = {
     "pages_part": lambda: pages(64),
     "pages_token": lambda: pages(1),
     "pages_causal": pages_causal,
+    "token_lengths": token,
+    "token_pages": lambda: token(16),
 }
 
 if __name__ == "__main__":

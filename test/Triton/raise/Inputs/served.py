@@ -230,3 +230,45 @@ def segments(name, of):
 
 segments("segments", "i32")
 segments("segments_rounded", "fp32")
+
+
+# A program for each query head: products are sums, and the state is a vector and two numbers.
+def token(name, fault="", **constants):
+    def body(q, k, v, out, lse, table, lens, scale, qz, qh, kp, kn, kh, tz, lz,
+             D: tl.constexpr, G: tl.constexpr, BN: tl.constexpr, PAGE: tl.constexpr, FAULT: tl.constexpr):
+        b = tl.program_id(1)
+        head = tl.program_id(0)
+        n = tl.load(lens + b)
+        depth = tl.arange(0, D)
+        query = tl.load(q + b * qz + head * qh + depth).to(tl.float32) * scale
+        top = -float("inf")
+        total = 0.0
+        acc = tl.zeros([D], tl.float32)
+        for start in range(0, n, BN):
+            at = start + tl.arange(0, BN)
+            inside = at < n
+            keys_at = b * kp + at[:, None] * kn + head // G * kh + depth[None, :]
+            if PAGE:
+                page = tl.load(table + b * tz + at // PAGE, mask=inside, other=0)
+                keys_at = page[:, None] * kp + (at % PAGE)[:, None] * kn + head // G * kh + depth[None, :]
+            keys = tl.load(k + keys_at, mask=inside[:, None], other=0.0).to(tl.float32)
+            values = tl.load(v + keys_at, mask=inside[:, None], other=0.0).to(tl.float32)
+            scores = tl.where(inside, tl.sum(query[None, :] * keys, 1), -float("inf"))
+            new_top = tl.maximum(top, tl.max(scores, 0))
+            alpha = tl.exp(top - new_top)
+            p = tl.exp(scores - new_top)
+            total = total * alpha + tl.sum(p, 0)
+            if FAULT != "not_rescaled":
+                acc = acc * alpha
+            acc += tl.sum(p[:, None] * values, 0)
+            top = new_top
+        tl.store(out + b * qz + head * qh + depth, (acc / total).to(out.dtype.element_ty))
+        tl.store(lse + b * lz + head, top + tl.log(total))
+    body.__name__ = body.__qualname__ = name
+    kernel("q:*fp16 k:*fp16 v:*fp16 out:*fp16 lse:*fp32 table:*i32 lens:*i32 scale:fp32 qz:i32 qh:i32 kp:i32 kn:i32 "
+           "kh:i32 tz:i32 lz:i32", **{"D": 64, "G": 4, "BN": 32, "PAGE": 0, "FAULT": fault, **constants})(body)
+
+
+token("token_lengths")
+token("token_pages", PAGE=16)
+token("token_not_rescaled", "not_rescaled")
