@@ -80,7 +80,8 @@ Value FunctionBuilder::addTensor(const TensorPlace &place) {
 /// Of pages those rows that the table names for each batch, as many as the
 /// mask, which has captured the lengths, lets pass.
 void FunctionBuilder::findPages(ArrayRef<Value> captured, Value &k, Value &v) {
-  const ElementPlace &lengths = placed.sequenceNumbers.at(*placed.lengths);
+  const ElementPlace &lengths =
+      placed.sequenceNumbers.at(*placed.keyLengths->variable());
   std::string key = RegionBuilder::keyOf(lengths, numbers);
   auto known =
       llvm::find_if(regions.captures, [&](const RegionBuilder::Capture &c) {

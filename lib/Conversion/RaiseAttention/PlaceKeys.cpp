@@ -117,10 +117,17 @@ Number Placement::leastOf(const Number &end) const {
 /// Keys in pages end where the length of their sequence says; there is room for
 /// as many as the table's rows name.
 bool Placement::endPages() {
-  if (!placed.lengths)
-    return refuse(keys.front().op,
-                  "its keys lie in pages, and the mask does not end them at an "
-                  "element of an argument for each batch");
+  Operation *at = keys.front().op;
+  if (!placed.keyLengths)
+    return refuse(at, "its keys lie in pages, and the mask does not end them "
+                      "at an element of an argument for each batch");
+  std::optional<unsigned> lengths = placed.keyLengths->variable();
+  Type type = lengths ? elementOf(numbers.variable(*lengths).number) : Type();
+  if (!type || !type.isInteger(32))
+    return refuse(at, "its keys lie in pages and end at " +
+                          print(*placed.keyLengths) +
+                          (type ? " of " + print(type) : std::string()) +
+                          ", where an i32 in memory is expected");
   Condition ends{Condition::AtLeastZero, keyCount - keyNumber - 1, {}};
   if (hasKeyCount && !llvm::is_contained(mask, ends))
     mask.push_back(ends);
@@ -149,8 +156,9 @@ bool Placement::coverEnd(const KeyRange &range) {
     last.addTerm({row}, rowTile);
   last = last + Number(rowTile - 1);
   for (const Condition &condition : mask)
-    if (!placed.lengths)
-      placed.lengths = lengthOf(condition);
+    if (std::optional<Number> count = lengthsOf(condition);
+        count && !placed.keyLengths)
+      placed.keyLengths = count;
   for (const Number &end : range.ends) {
     bool isOfAll = isOfAllPrograms(end);
     if (isOfAll && hasKeyCount) {
@@ -200,7 +208,7 @@ bool Placement::coverEnd(const KeyRange &range) {
   }
   if (!pageSize.isZero())
     return endPages();
-  if (!hasKeyCount && placed.lengths) {
+  if (!hasKeyCount && placed.keyLengths) {
     keyCount = numbers.open(kOpenKeys);
     hasKeyCount = true;
   }
@@ -232,19 +240,6 @@ bool Placement::isOfTensor(const Number &number) const {
   return true;
 }
 
-/// What numbers in memory that are not taken are of: i32 alone is read.
-std::string Placement::describeElements(const Number &number) const {
-  std::string text;
-  numbers.mentions(number, [&](unsigned n) {
-    const Variable &v = numbers.variable(n);
-    if (v.kind == Variable::Element && !elementOf(v.number).isInteger(32))
-      text = ", where argument " + std::to_string(v.number) + " has " +
-             print(elementOf(v.number)) + ", and i32 is expected";
-    return false;
-  });
-  return text;
-}
-
 bool Placement::coverKeys() {
   for (KeyRange &range : ranges)
     for (Condition &condition : range.mask) {
@@ -257,7 +252,6 @@ bool Placement::coverKeys() {
         std::string text;
         condition.forEachNumber([&](Number &number) {
           text += (text.empty() ? "" : ", ") + print(number) + " >= 0";
-          text += describeElements(number);
         });
         return refuse(
             placeOf(range.loop),
@@ -296,12 +290,25 @@ bool Placement::coverKeys() {
   return coverEnd(ranges.back()) && checkLoads();
 }
 
-/// Drops what the sizes of the tensors say.
+/// Whether all rows pass `condition`, which is of programs and of no key, or a
+/// launch can tell: then it is a precondition.
+bool Placement::passesAllRows(const Condition &condition) {
+  const Number &e = condition.number;
+  std::optional<Number> ofRow = e.coefficientOf(*queryNumber.variable());
+  std::optional<int64_t> c = ofRow ? ofRow->constant() : std::nullopt;
+  if (!c || e.contains(*keyNumber.variable()) || coordinatesIn(e).empty())
+    return false;
+  return isAtLeastZero(
+      e.replace(*queryNumber.variable(), *c < 0 ? queryCount - 1 : Number()));
+}
+
+/// Drops what the sizes of the tensors say, and what a launch is asked for.
 bool Placement::finishMask() {
   for (const Condition &condition : mask) {
     if (condition.kind == Condition::AtLeastZero) {
       if (condition.number == keyCount - keyNumber - 1 ||
-          condition.number == queryCount - queryNumber - 1)
+          condition.number == queryCount - queryNumber - 1 ||
+          passesAllRows(condition))
         continue;
     }
     placed.mask.push_back(condition);

@@ -276,17 +276,22 @@ Placement::placeSequenceNumber(unsigned variable) const {
     place.strides = {*step};
     place.offset = place.offset.replace(*placed.batch, Number());
   }
-  if (!place.element.isInteger(32) || !isOfAllPrograms(place.offset) ||
-      !isOfAllPrograms(place.strides[0]))
+  bool isLong = place.element.isInteger(64);
+  if ((!place.element.isInteger(32) && !isLong) ||
+      !isOfAllPrograms(place.offset) || !isOfAllPrograms(place.strides[0]))
     return std::nullopt;
   return place;
 }
 
-std::optional<unsigned> Placement::lengthOf(const Condition &condition) const {
+std::optional<Number> Placement::lengthsOf(const Condition &condition) const {
   if (condition.kind != Condition::AtLeastZero)
     return std::nullopt;
-  std::optional<unsigned> count = (condition.number + keyNumber + 1).variable();
-  return count && placeSequenceNumber(*count) ? count : std::nullopt;
+  Number count = condition.number + keyNumber + 1;
+  bool isOfMemory = numbers.mentions(
+      count, [&](unsigned n) { return placeSequenceNumber(n).has_value(); });
+  bool isOfBatch = !count.contains(*keyNumber.variable()) &&
+                   !count.contains(*queryNumber.variable());
+  return isOfMemory && isOfBatch ? std::optional(count) : std::nullopt;
 }
 
 void Placement::placeSequenceNumbers() {

@@ -110,8 +110,9 @@ private:
   //===--- Numbers of sequences (PlacePages.cpp) ---===//
   std::optional<unsigned> findSequence() const;
   std::optional<ElementPlace> placeSequenceNumber(unsigned variable) const;
-  /// The element that ends the keys, if `condition` says that one does.
-  std::optional<unsigned> lengthOf(const Condition &condition) const;
+  /// Where `condition` ends the keys of each batch, if an element of an
+  /// argument says so.
+  std::optional<Number> lengthsOf(const Condition &condition) const;
   void placeSequenceNumbers();
 
   //===--- Tensors ---===//
@@ -126,7 +127,6 @@ private:
   //===--- Keys ---===//
   Number moveToTensor(const Number &number, const KeyRange &range);
   bool isOfTensor(const Number &number) const;
-  std::string describeElements(const Number &number) const;
   bool coverKeys();
   bool coverEnd(const KeyRange &range);
   bool endPages();
@@ -136,6 +136,7 @@ private:
   bool implies(const KeyRange &range, const Condition &condition);
   bool isSurelyAtLeastZero(Number number);
   bool isAtLeastZero(const Number &number);
+  bool passesAllRows(const Condition &condition);
   bool finishMask();
 
   //===--- Assertions ---===//

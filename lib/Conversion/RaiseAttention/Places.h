@@ -78,7 +78,7 @@ struct PlacedAttention {
   std::vector<Condition> mask; ///< all of them
   /// What masks and scores read of memory by the batch alone, by variable.
   std::map<unsigned, ElementPlace> sequenceNumbers;
-  std::optional<unsigned> lengths;     ///< that of them which ends the keys
+  std::optional<Number> keyLengths;    ///< what of them ends the keys
   unsigned keyNumber = 0;              ///< the variable of a key
   std::optional<PageTable> table;      ///< of keys and values that lie in pages
   std::optional<unsigned> batch, head; ///< variables

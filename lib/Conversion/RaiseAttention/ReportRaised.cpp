@@ -31,11 +31,11 @@ static std::string printCondition(const LaunchNumbers &numbers,
 /// Whether it says that keys end at the lengths, as a line of its own does.
 static bool isLength(const PlacedAttention &placed,
                      const Condition &condition) {
-  if (!placed.lengths)
+  if (!placed.keyLengths)
     return false;
   Number key = LaunchNumbers::variableAsNumber(placed.keyNumber);
-  Number length = LaunchNumbers::variableAsNumber(*placed.lengths);
-  return condition == Condition{Condition::AtLeastZero, length - key - 1, {}};
+  return condition ==
+         Condition{Condition::AtLeastZero, *placed.keyLengths - key - 1, {}};
 }
 
 std::vector<std::string> fa::raise::reportRaised(const PlacedAttention &placed,
@@ -82,9 +82,13 @@ std::vector<std::string> fa::raise::reportRaised(const PlacedAttention &placed,
   if (placed.table)
     add("keys: pages of " + numbers.print(placed.table->page) +
         " through argument " + Twine(placed.table->rows.argument));
-  if (placed.lengths)
-    add("key lengths: argument " +
-        Twine(placed.sequenceNumbers.at(*placed.lengths).argument));
+  if (placed.keyLengths) {
+    std::optional<unsigned> only = placed.keyLengths->variable();
+    add("key lengths: " +
+        (only ? "argument " +
+                    std::to_string(placed.sequenceNumbers.at(*only).argument)
+              : numbers.print(*placed.keyLengths)));
+  }
   add("queries: " + numbers.print(placed.q.sizes[2]) +
       (placed.table ? "" : "; keys: " + numbers.print(placed.k.sizes[2])) +
       "; heads: " + numbers.print(placed.q.sizes[1]) +

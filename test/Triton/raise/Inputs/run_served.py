@@ -46,10 +46,11 @@ def contiguous(lens, room, h, d=64, dtype="float16"):
     return x
 
 
-def lengths(keep=None, w=24, s=96, h=2, lens=LENGTHS):
+def lengths(keep=None, w=24, s=96, h=2, lens=LENGTHS, given=None):
     k, v = (contiguous(lens, s, h) for _ in range(2))
     q = tokens(len(lens), 4 * h)
-    return ([q, k, v, q.shape, numpy.array(lens, "int32"), 0.125, *steps_of(q), *steps_of(k), w, s], (len(lens), h),
+    given = numpy.array(lens, "int32") if given is None else given
+    return ([q, k, v, q.shape, given, 0.125, *steps_of(q), *steps_of(k), w, s], (len(lens), h),
             lambda t: attend(q, k, v, lens, keep and (lambda n: keep(n, w)))(t)[:1])
 
 
@@ -99,6 +100,17 @@ def pages(page=16, h=2, lens=LENGTHS):
             lambda t: attend(q, k, v, lens)(t)[:1])
 
 
+def pages_decode(page=16, h=2, lens=LENGTHS, cap=3.0):
+    """The rest of a last page holds what there was before: a kernel that loads it multiplies it by 0."""
+    k, v = (contiguous(lens, max(lens), h) for _ in range(2))
+    q = tokens(len(lens), 4 * h)
+    pools, table = in_pages(k, v, lens, page)
+    pools = [numpy.nan_to_num(x, nan=7) for x in pools]
+    return ([q.shape, q, *pools, table, numpy.array(lens, "int32"), 0.125, cap, 4 * h, *steps_of(table), *steps_of(q),
+             *steps_of(q), *steps_of(pools[0]), *steps_of(pools[1])], (len(lens), h),
+            lambda t: attend(q, k, v, lens, lambda n: window(n, 40), cap=cap)(t)[:1])
+
+
 def token(page=0, h=2, lens=LENGTHS):
     """P is not rounded to f16, the output is."""
     k, v = (contiguous(lens, max(lens), h) for _ in range(2))
@@ -138,12 +150,14 @@ FORMS = {
     "lengths_window": lambda: lengths(window),
     "lengths_counted": lengths,
     "lengths_limited": lengths,
+    "lengths_long": lambda: lengths(given=numpy.array(LENGTHS, "int64") - 1),
     "lengths_causal": lengths_causal,
     "pages_step": pages,
     "pages_vector": pages,
     "pages_part": lambda: pages(64),
     "pages_token": lambda: pages(1),
     "pages_causal": pages_causal,
+    "pages_decode": pages_decode,
     "token_lengths": token,
     "token_pages": lambda: token(16),
 }

@@ -24,13 +24,13 @@ def online_step(top, total, acc, scores, values):
 
 
 # One token: G query heads that share a head of keys are the rows of a tile. n of the keys are read.
-def lengths(name, fault="", **constants):
+def lengths(name, fault="", of="i32", **constants):
     def body(q, k, v, out, lens, scale, qz, qh, kz, kn, kh, W, S,
              D: tl.constexpr, G: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, WINDOW: tl.constexpr,
-             COUNTED: tl.constexpr, FAULT: tl.constexpr):
+             COUNTED: tl.constexpr, MORE: tl.constexpr, FAULT: tl.constexpr):
         b = tl.program_id(0)
         head = tl.program_id(1)
-        n = tl.load(lens + (b * W + head if FAULT == "other_length" else b))
+        n = tl.load(lens + (b * W + head if FAULT == "other_length" else b)) + MORE
         rows = tl.arange(0, BM)
         depth = tl.arange(0, D)
         where = b * qz + (head * G + rows[:, None]) * qh + depth[None, :]
@@ -56,9 +56,8 @@ def lengths(name, fault="", **constants):
             top, total, acc = online_step(top, total, acc, scores, values)
         tl.store(out + where, (acc / total[:, None]).to(out.dtype.element_ty), mask=rows[:, None] < G)
     body.__name__ = body.__qualname__ = name
-    of = "i64" if fault == "wide" else "i32"
     kernel(f"q:*fp16 k:*fp16 v:*fp16 out:*fp16 lens:*{of} scale:fp32 qz:i32 qh:i32 kz:i32 kn:i32 kh:i32 W:i32 S:i32",
-           **{"D": 64, "G": 4, "BM": 16, "BN": 32, "WINDOW": False, "COUNTED": False, "FAULT": fault, **constants})(body)
+           **{"D": 64, "G": 4, "BM": 16, "BN": 32, "WINDOW": False, "COUNTED": False, "MORE": 0, "FAULT": fault, **constants})(body)
 
 
 lengths("lengths")
@@ -67,7 +66,7 @@ lengths("lengths_counted", COUNTED=True)
 lengths("lengths_limited", "long")
 lengths("lengths_unmasked", "unmasked")
 lengths("lengths_of_heads", "other_length")
-lengths("lengths_wide", "wide")
+lengths("lengths_long", of="i64", MORE=1)
 
 
 # Tokens of prompts, causal: query i of a sequence with S queries and n keys is at key i + n - S.
@@ -99,13 +98,13 @@ def lengths_causal(q, k, v, out, lse, lens, scale, qz, qh, qn, kz, kh, kn, lz, l
 
 
 # One token of each sequence, keys in pages: one page a step, or BN keys of several, or part of one.
-def pages(name, fault="", types="i32", extra="i32", **constants):
+def pages(name, fault="", types="i32", extra="i32", of="i32", **constants):
     def body(q, k, v, out, table, lens, extra, scale, qz, qh, kp, kn, kh, tz, P,
              D: tl.constexpr, G: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, PAGE: tl.constexpr,
              FORM: tl.constexpr, FAULT: tl.constexpr):
         b = tl.program_id(0)
         head = tl.program_id(1)
-        n = tl.load(lens + b)
+        n = tl.load(lens + b) + (1 if FAULT == "one_more" else 0)
         rows = tl.arange(0, BM)
         depth = tl.arange(0, D)
         where = b * qz + (head * G + rows[:, None]) * qh + depth[None, :]
@@ -162,7 +161,7 @@ def pages(name, fault="", types="i32", extra="i32", **constants):
                 top, total, acc = online_step(top, total, acc, scores, values)
         tl.store(out + where, (acc / total[:, None]).to(out.dtype.element_ty), mask=rows[:, None] < G)
     body.__name__ = body.__qualname__ = name
-    kernel(f"q:*fp16 k:*fp16 v:*fp16 out:*fp16 table:*{types} lens:*i32 extra:*{extra} scale:fp32 "
+    kernel(f"q:*fp16 k:*fp16 v:*fp16 out:*fp16 table:*{types} lens:*{of} extra:*{extra} scale:fp32 "
            "qz:i32 qh:i32 kp:i32 kn:i32 kh:i32 tz:i32 P:i32",
            **{"D": 64, "G": 4, "BM": 16, "BN": 32, "PAGE": 16, "FORM": "step", "FAULT": fault, **constants})(body)
 
@@ -182,6 +181,8 @@ pages("pages_no_lengths", "no_lengths", FORM="vector")
 pages("pages_unread", "unread", FORM="vector")
 pages("pages_other_remainder", "other_remainder", FORM="vector")
 pages("pages_wide", types="i64")
+pages("pages_long", of="i64")
+pages("pages_one_more", "one_more")
 
 
 # Prompts over pages, causal.
@@ -272,3 +273,41 @@ def token(name, fault="", **constants):
 token("token_lengths")
 token("token_pages", PAGE=16)
 token("token_not_rescaled", "not_rescaled")
+
+
+# Decode as vLLM's kernels say it: two masks of heads, K turned, finite masks, sums that begin with 1.
+@kernel("out:*fp16 q:*fp16 k:*fp16 v:*fp16 tables:*i32 lens:*i32 scale:fp32 cap:fp32 H:i32 tz:i64 qz:i64 qh:i64 oz:i64 "
+        "oh:i64 kp:i64 kn:i64 kh:i64 vp:i64 vn:i64 vh:i64", D=64, G=4, BM=16, PAGE=16, WINDOW=40)
+def pages_decode(out, q, k, v, tables, lens, scale, cap, H, tz, qz, qh, oz, oh, kp, kn, kh, vp, vn, vh,
+                 D: tl.constexpr, G: tl.constexpr, BM: tl.constexpr, PAGE: tl.constexpr, WINDOW: tl.constexpr):
+    b = tl.program_id(0)
+    kv_head = tl.program_id(1)
+    head = kv_head * G + tl.arange(0, BM)
+    inside = (head < (kv_head + 1) * G) & (head < H)
+    depth = tl.arange(0, D)
+    queries = tl.load(q + b * qz + head[:, None] * qh + depth[None, :], mask=inside[:, None], other=0.0)
+    top = tl.full([BM], -float("inf"), tl.float32)
+    total = tl.full([BM], 1.0, tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    n = tl.load(lens + b)
+    context = n - 1
+    for step in range(0, tl.cdiv(n, PAGE)):
+        page = tl.load(tables + b * tz + step)
+        slots = tl.arange(0, PAGE)
+        at = step * PAGE + slots
+        keys = tl.load(k + page * kp + kv_head * kh + slots[None, :] * kn + depth[:, None])
+        values = tl.load(v + page * vp + kv_head * vh + slots[:, None] * vn + depth[None, :])
+        scores = scale * tl.dot(queries, keys)
+        up, down = tl.exp(scores / cap), tl.exp(-(scores / cap))
+        scores = cap * (up - down) / (up + down)
+        scores = tl.where(inside[:, None] & (at < n)[None, :], scores, -float("inf"))
+        scores = tl.where((context - at < WINDOW)[None, :], scores, -10000)
+        new_top = tl.maximum(top, tl.max(scores, 1))
+        p = tl.exp(scores - new_top[:, None])
+        alpha = tl.exp(top - new_top)
+        acc = acc * alpha[:, None]
+        total = total * alpha + tl.sum(p, 1)
+        top = new_top
+        acc += tl.dot(p.to(values.dtype), values)
+    acc = acc / total[:, None]
+    tl.store(out + b * oz + head[:, None] * oh + depth[None, :], acc.to(tl.float16), mask=inside[:, None])
