@@ -40,11 +40,17 @@ static void appendLimits(LaunchNumbers &numbers, const Number &size,
       for (unsigned n : {0u, 1u})
         if (v.operands[n].isZero())
           return appendLimits(numbers, v.operands[1 - n], first, limits);
-    if (v.kind == Variable::Least) {
-      for (const Number &operand : v.operands)
-        appendLimits(numbers, operand, first, limits);
-      return;
-    }
+  }
+  for (const auto &[monomial, coefficient] : size.terms()) {
+    if (monomial.size() != 1 || coefficient < 0 ||
+        size.coefficientOf(monomial[0]) != Number(coefficient))
+      continue;
+    const Variable v = numbers.variable(monomial[0]);
+    if (v.kind != Variable::Least)
+      continue;
+    for (const Number &operand : v.operands)
+      appendLimits(numbers, size.replace(monomial[0], operand), first, limits);
+    return;
   }
   limits.push_back(size - first);
 }

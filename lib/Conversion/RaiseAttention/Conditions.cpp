@@ -32,29 +32,50 @@ void fa::raise::appendParts(const Condition &condition,
     appendParts(part, parts);
 }
 
-static Condition atLeastZero(Number number) {
-  return {Condition::AtLeastZero, std::move(number), {}};
+/// number >= 0. What is added of a minimum, or subtracted of a maximum, is so
+/// for both of two operands.
+static Condition atLeastZero(const LaunchNumbers &numbers,
+                             const Number &number) {
+  for (const auto &[monomial, coefficient] : number.terms()) {
+    if (monomial.size() != 1 ||
+        number.coefficientOf(monomial[0]) != Number(coefficient))
+      continue;
+    const Variable &v = numbers.variable(monomial[0]);
+    if (v.kind != (coefficient > 0 ? Variable::Least : Variable::Greatest))
+      continue;
+    Condition both{Condition::All, {}, {}};
+    for (const Number &operand : v.operands)
+      both.parts.push_back(
+          atLeastZero(numbers, number.replace(monomial[0], operand)));
+    return both;
+  }
+  return {Condition::AtLeastZero, number, {}};
 }
 
 /// x `predicate` y.
-static std::optional<Condition> compare(arith::CmpIPredicate predicate,
+static std::optional<Condition> compare(const LaunchNumbers &numbers,
+                                        arith::CmpIPredicate predicate,
                                         const Number &x, const Number &y) {
   using enum arith::CmpIPredicate;
+  auto isAtLeastZero = [&](const Number &number) {
+    return atLeastZero(numbers, number);
+  };
   switch (predicate) {
   case sge:
-    return atLeastZero(x - y);
+    return isAtLeastZero(x - y);
   case sgt:
-    return atLeastZero(x - y - 1);
+    return isAtLeastZero(x - y - 1);
   case sle:
-    return atLeastZero(y - x);
+    return isAtLeastZero(y - x);
   case slt:
-    return atLeastZero(y - x - 1);
+    return isAtLeastZero(y - x - 1);
   case eq:
     return Condition{
-        Condition::All, {}, {atLeastZero(x - y), atLeastZero(y - x)}};
+        Condition::All, {}, {isAtLeastZero(x - y), isAtLeastZero(y - x)}};
   case ne:
-    return Condition{
-        Condition::Any, {}, {atLeastZero(x - y - 1), atLeastZero(y - x - 1)}};
+    return Condition{Condition::Any,
+                     {},
+                     {isAtLeastZero(x - y - 1), isAtLeastZero(y - x - 1)}};
   default:
     return std::nullopt;
   }
@@ -91,7 +112,8 @@ std::optional<Condition> fa::raise::readCondition(LaunchNumbers &numbers,
   }
   if (auto compared = dyn_cast<arith::CmpIOp>(op)) {
     auto predicate = compared.getPredicate();
-    return compare(negated ? arith::invertPredicate(predicate) : predicate,
+    return compare(numbers,
+                   negated ? arith::invertPredicate(predicate) : predicate,
                    numbers.read(compared.getLhs(), axes),
                    numbers.read(compared.getRhs(), axes));
   }

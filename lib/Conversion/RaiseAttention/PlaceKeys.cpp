@@ -49,9 +49,20 @@ bool Placement::implies(const KeyRange &range, const Condition &condition) {
   Number first;
   if (hasRow)
     first.addTerm({row}, rowTile);
-  Number least = e.replace(*queryNumber.variable(), first)
-                     .replace(*keyNumber.variable(), range.ends[0] - 1);
-  return isAtLeastZero(least);
+  // It is at most each of these; c · (x ÷ c) is at most x, or else at most 0:
+  // then there are no keys.
+  return llvm::any_of(range.ends, [&](Number end) {
+    if (numbers.isNeverNegative(range.first) && end.terms().size() == 1) {
+      auto [monomial, coefficient] = *end.terms().begin();
+      const Variable *only =
+          monomial.size() == 1 ? &numbers.variable(monomial[0]) : nullptr;
+      if (only && only->kind == Variable::Quotient && coefficient > 0 &&
+          only->operands[1] == Number(coefficient))
+        end = only->operands[0];
+    }
+    return isAtLeastZero(e.replace(*queryNumber.variable(), first)
+                             .replace(*keyNumber.variable(), end - 1));
+  });
 }
 
 /// A number that `first` is not above: without what rounds it down to a
@@ -265,12 +276,12 @@ bool Placement::coverKeys() {
     if (n + 1 == ranges.size())
       continue;
     const KeyRange &next = ranges[n + 1];
-    if (range.ends.size() != 1 || range.ends[0] != next.first)
+    if (range.end != next.first)
       return refuse(next.loop, "it does not begin at the key where the loop "
                                "before it ends, " +
-                                   print(range.ends[0]) + ", but at " +
+                                   print(range.end) + ", but at " +
                                    print(next.first));
-    Number length = range.ends[0] - range.first;
+    Number length = range.end - range.first;
     bool isOfAll = isOfAllPrograms(length);
     if (!length.divideBy(range.tile) && !isOfAll)
       return refuse(range.loop, "keys count twice: its " + print(length) +
@@ -308,7 +319,7 @@ bool Placement::finishMask() {
     if (condition.kind == Condition::AtLeastZero) {
       if (condition.number == keyCount - keyNumber - 1 ||
           condition.number == queryCount - queryNumber - 1 ||
-          passesAllRows(condition))
+          numbers.isNeverNegative(condition.number) || passesAllRows(condition))
         continue;
     }
     placed.mask.push_back(condition);

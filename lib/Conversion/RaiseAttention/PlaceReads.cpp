@@ -130,10 +130,11 @@ bool Placement::readStages() {
       range.keysOfOne = range.tile / *step;
       range.counter = counter * range.keysOfOne;
       range.first = numbers.read(loop.getLowerBound()) * range.keysOfOne;
-      appendEnds(numbers.read(loop.getUpperBound()) * range.keysOfOne,
-                 range.ends);
+      range.end = numbers.read(loop.getUpperBound()) * range.keysOfOne;
+      appendEnds(range.end, range.ends);
     } else {
-      range.ends = {Number(range.tile)};
+      range.end = Number(range.tile);
+      range.ends = {range.end};
     }
     if (!readMask(stage, found, range) || !readPages(*k, range, "K") ||
         !readPages(*v, range, "V"))
@@ -240,6 +241,7 @@ void Placement::splitPrograms() {
         access.forEachNumber(visit);
     for (KeyRange &range : ranges) {
       visit(range.first);
+      visit(range.end);
       for (Number &end : range.ends)
         visit(end);
       for (Condition &condition : range.mask)

@@ -23,7 +23,8 @@ struct KeyRange {
   int64_t keysOfOne = 1;            ///< how many keys it counts at once
   Number counter;                   ///< the first key of a step
   Number first;
-  std::vector<Number> ends; ///< the least of them
+  Number end;
+  std::vector<Number> ends; ///< whose least it is
   int64_t tile = 0;
   std::vector<Condition> mask;
 };

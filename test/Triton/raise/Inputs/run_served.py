@@ -151,6 +151,7 @@ FORMS = {
     "lengths_counted": lengths,
     "lengths_limited": lengths,
     "lengths_long": lambda: lengths(given=numpy.array(LENGTHS, "int64") - 1),
+    "lengths_staged": lambda: lengths(s=90, lens=(45, 1, 64, 90), given=numpy.array([45, 1, 64, 2000], "int32")),
     "lengths_causal": lengths_causal,
     "pages_step": pages,
     "pages_vector": pages,

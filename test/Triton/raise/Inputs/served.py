@@ -311,3 +311,41 @@ def pages_decode(out, q, k, v, tables, lens, scale, cap, H, tz, qz, qh, oz, oh, 
         acc += tl.dot(p.to(values.dtype), values)
     acc = acc / total[:, None]
     tl.store(out + b * oz + head[:, None] * oh + depth[None, :], acc.to(tl.float16), mask=inside[:, None])
+
+
+# Whole tiles without a mask and then the rest, of as many keys as there are of at most S.
+def staged(name, fault=""):
+    def body(q, k, v, out, lens, scale, qz, qh, kz, kn, kh, W, S,
+             D: tl.constexpr, G: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, FAULT: tl.constexpr):
+        b = tl.program_id(0)
+        head = tl.program_id(1)
+        n = tl.minimum(tl.load(lens + b), S)
+        rows = tl.arange(0, BM)
+        depth = tl.arange(0, D)
+        where = b * qz + (head * G + rows[:, None]) * qh + depth[None, :]
+        queries = tl.load(q + where, mask=rows[:, None] < G, other=0.0)
+        top = tl.full([BM], -float("inf"), tl.float32)
+        total = tl.zeros([BM], tl.float32)
+        acc = tl.zeros([BM, D], tl.float32)
+        whole = (n + BN - 1 if FAULT == "rounded_up" else n) // BN * BN
+        for part in tl.static_range(2):
+            for start in range(0 if part == 0 else whole, whole if part == 0 else n, BN):
+                at = start + tl.arange(0, BN)
+                keys_at = b * kz + at[:, None] * kn + head * kh + depth[None, :]
+                if part == 0:
+                    keys = tl.load(k + keys_at)
+                    values = tl.load(v + keys_at)
+                    scores = tl.dot(queries, tl.trans(keys)) * scale
+                else:
+                    keys = tl.load(k + keys_at, mask=at[:, None] < n, other=0.0)
+                    values = tl.load(v + keys_at, mask=at[:, None] < n, other=0.0)
+                    scores = tl.where(at[None, :] < n, tl.dot(queries, tl.trans(keys)) * scale, -float("inf"))
+                top, total, acc = online_step(top, total, acc, scores, values)
+        tl.store(out + where, (acc / total[:, None]).to(out.dtype.element_ty), mask=rows[:, None] < G)
+    body.__name__ = body.__qualname__ = name
+    kernel("q:*fp16 k:*fp16 v:*fp16 out:*fp16 lens:*i32 scale:fp32 qz:i32 qh:i32 kz:i32 kn:i32 kh:i32 W:i32 S:i32",
+           D=64, G=4, BM=16, BN=32, FAULT=fault)(body)
+
+
+staged("lengths_staged")
+staged("lengths_rounded_up", "rounded_up")
