@@ -204,7 +204,8 @@ bool Placement::readElements() {
       std::optional<Access> access;
       if (isLaunchScalar(value))
         return;
-      if ((good = readScalar(value, access)))
+      good = readScalar(value, access);
+      if (good)
         elements[number] = *access;
       return;
     }

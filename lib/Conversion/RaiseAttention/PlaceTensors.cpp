@@ -137,7 +137,7 @@ bool Placement::placeTensors() {
                      !llvm::is_contained(others, n) &&
                      llvm::is_contained(others, *v.operands[0].variable());
       if (divides) {
-        placed.head = *v.operands[0].variable();
+        placed.head = v.operands[0].variable();
         group = n;
         groupSize = v.operands[1];
       }
@@ -197,7 +197,7 @@ bool Placement::placeElement(const Access &access, ElementPlace &place) {
   const char *what = "what its scores read beside Q and K";
   const KeyRange &range = ranges.back();
   // Its steps along a tile and from one tile to the next are the same.
-  for (auto [axis, step] : access.steps) {
+  for (const auto &[axis, step] : access.steps) {
     Number further = step * (axis == kRow ? rowTile : range.keysOfOne);
     std::optional<unsigned> tile =
         axis == kRow ? (hasRow ? std::optional(row) : std::nullopt)

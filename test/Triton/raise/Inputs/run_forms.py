@@ -2,7 +2,8 @@
 
 usage: run_forms.py [--raised] FOLDER TARGET NAME ...
 
---raised is for targets that have no code for the kernels as they are written. FOLDER has NAME.ttir, texts of forms.py (run_served.py has those of served.py). What is raised is an error where it is not (--raise=only). The error rule and
+--raised is for launches that have another result as attention, and targets that have no code for kernels as they are
+written. What stands behind a point of NAME is which problem it is. FOLDER has NAME.ttir, texts of forms.py (run_served.py has those of served.py). What is raised is an error where it is not (--raise=only). The error rule and
 the twin, another result, are those of ../../Inputs/run_kernels.py.
 """
 import pathlib
@@ -132,7 +133,7 @@ def main(forms=FORMS):
         exact, plain = reference(numpy.float64), reference(numpy.float32)
         problems = []
         for raises in ways:
-            outputs, said = run(f"{folder}/{name}.ttir", target, given, grid, raises)
+            outputs, said = run(f"{folder}/{name.split('.')[0]}.ttir", target, given, grid, raises)
             if said.returncode or len(outputs) != len(exact):
                 problems.append(f"--raise={raises}: {said.stdout}{said.stderr}")
                 continue
@@ -140,7 +141,7 @@ def main(forms=FORMS):
             problems += [f"--raise={raises}: {x}" for x in found if x]
             twins = [problem_of(o, e[..., ::-1], p[..., ::-1]) for o, e, p in zip(outputs, exact, plain)]
             problems += ["a wrong result is not seen"] * (not all(twins))
-            problems += ["what ran is not what was asked for"] * ((f"@{name} raised" in said.stdout) != (raises == "only"))
+            problems += ["what ran is not what was asked for"] * ((f"@{name.split('.')[0]} raised" in said.stdout) != (raises == "only"))
         print(f"{name}: {'; '.join(problems) or 'right'}")
         failures += bool(problems)
     print(f"{len(names)} kernels on {target}, {failures} failures")
